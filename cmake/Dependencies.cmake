@@ -1,0 +1,27 @@
+# What the library stands on. Targets made here:
+#   dptrain_torch   LibTorch of the installed torch wheel      dptrain_kokkos  Kokkos, by one of three ways
+#   MPI::MPI_CXX    the MPI that LAMMPS runs with              dptrain_hdf5    the HDF5 C library
+#   nlohmann_json::nlohmann_json
+# Variables: DPTRAIN_RPATH_DIRS, folders where the loader finds the shared libraries at run time.
+
+include(PythonPackages)
+set(DPTRAIN_RPATH_DIRS "")
+
+include(FindLibTorch)
+include(FindMpiOfPython)
+include(FindKokkosOrBuild)
+
+find_package(HDF5 REQUIRED COMPONENTS C)
+# a shared libhdf5 knows what it needs itself; the compiler wrapper's list of further libraries is for static ones
+set(DPTRAIN_HDF5_LIBS ${HDF5_C_LIBRARIES})
+if(NOT HDF5_C_LIBRARIES MATCHES "libhdf5[^;]*\\.a")
+  list(FILTER DPTRAIN_HDF5_LIBS INCLUDE REGEX "hdf5[^/]*$")
+endif()
+add_library(dptrain_hdf5 INTERFACE)
+target_include_directories(dptrain_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
+target_compile_definitions(dptrain_hdf5 INTERFACE ${HDF5_C_DEFINITIONS})
+target_link_libraries(dptrain_hdf5 INTERFACE ${DPTRAIN_HDF5_LIBS})
+
+find_package(nlohmann_json 3.9 REQUIRED)
+
+list(REMOVE_DUPLICATES DPTRAIN_RPATH_DIRS)

