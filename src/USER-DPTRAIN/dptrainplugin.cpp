@@ -47,7 +47,8 @@ const StyleEntry kStyles[] = {
     {"pair", "dptrain", "deep potential, trained while it runs", create_pair<PairDPTrain>, nullptr},
 #endif
 #ifdef DPTRAIN_HAS_FIX
-    {"fix", "dptrain", "collects reference labels and trains the deep potential", nullptr, create_fix<FixDPTrain>},
+    {"fix", "dptrain", "collects reference labels and trains the deep potential", nullptr,
+     create_fix<FixDPTrain>},
 #endif
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -94,9 +95,10 @@ dptrain::LammpsFacts running_facts(LAMMPS *lmp)
   return facts;
 }
 
-}    // namespace
+}  // namespace
 
-extern "C" __attribute__((visibility("default"))) void lammpsplugin_init(void *ptr, void *handle, void *regfunc)
+extern "C" __attribute__((visibility("default"))) void lammpsplugin_init(void *ptr, void *handle,
+                                                                         void *regfunc)
 {
   auto *lmp = static_cast<LAMMPS *>(ptr);
   const std::string refusal = dptrain::plugin_refusal(compiled_facts(), running_facts(lmp));

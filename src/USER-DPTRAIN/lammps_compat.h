@@ -19,8 +19,8 @@ struct lammpsplugin_t {
   const char *info;
   const char *author;
   union {
-    dptrain_factory1 v1;    ///< pair, bond, angle, dihedral, improper, kspace, command
-    dptrain_factory2 v2;    ///< compute, fix, region
+    dptrain_factory1 v1;  ///< pair, bond, angle, dihedral, improper, kspace, command
+    dptrain_factory2 v2;  ///< compute, fix, region
   } creator;
   void *handle;
 };
@@ -43,5 +43,5 @@ class NeighRequest {
   void enable_full();
   void enable_ghost();
 };
-}    // namespace LAMMPS_NS
+}  // namespace LAMMPS_NS
 #endif

@@ -4,8 +4,9 @@ namespace dptrain {
 
 namespace {
 
-const char *const kRebuild = "Rebuild dptrain with the headers of this LAMMPS (README.md, section Install), "
-                             "or take its folder out of LAMMPS_PLUGIN_PATH";
+const char *const kRebuild =
+    "Rebuild dptrain with the headers of this LAMMPS (README.md, section Install), "
+    "or take its folder out of LAMMPS_PLUGIN_PATH";
 
 std::string refuse(const std::string &what)
 {
@@ -14,16 +15,18 @@ std::string refuse(const std::string &what)
 
 std::string describe_sizes(const LammpsFacts &facts)
 {
-  return "tagint " + std::to_string(facts.tagint_bytes) + ", bigint " + std::to_string(facts.bigint_bytes) +
-      ", imageint " + std::to_string(facts.imageint_bytes) + " bytes";
+  return "tagint " + std::to_string(facts.tagint_bytes) + ", bigint " +
+         std::to_string(facts.bigint_bytes) + ", imageint " + std::to_string(facts.imageint_bytes) +
+         " bytes";
 }
 
 bool same_sizes(const LammpsFacts &a, const LammpsFacts &b)
 {
-  return a.tagint_bytes == b.tagint_bytes && a.bigint_bytes == b.bigint_bytes && a.imageint_bytes == b.imageint_bytes;
+  return a.tagint_bytes == b.tagint_bytes && a.bigint_bytes == b.bigint_bytes &&
+         a.imageint_bytes == b.imageint_bytes;
 }
 
-}    // namespace
+}  // namespace
 
 std::string mpi_family_of(const std::string &library_version)
 {
@@ -35,23 +38,26 @@ std::string mpi_family_of(const std::string &library_version)
 
 std::string plugin_refusal(const LammpsFacts &compiled, const LammpsFacts &running)
 {
-  if (compiled.version_number != running.version_number || compiled.version_date != running.version_date)
-    return refuse("it was built for LAMMPS version " + compiled.version_date + ", this is version " +
-                  running.version_date);
+  if (compiled.version_number != running.version_number ||
+      compiled.version_date != running.version_date)
+    return refuse("it was built for LAMMPS version " + compiled.version_date +
+                  ", this is version " + running.version_date);
   if (!same_sizes(compiled, running))
-    return refuse("the integer sizes differ: built for " + describe_sizes(compiled) + ", this LAMMPS has " +
-                  describe_sizes(running));
+    return refuse("the integer sizes differ: built for " + describe_sizes(compiled) +
+                  ", this LAMMPS has " + describe_sizes(running));
   if (running.mpi_family.empty()) return refuse("it was built with MPI, this LAMMPS without");
   if (compiled.mpi_family != running.mpi_family)
-    return refuse("it was built with the MPI library " + compiled.mpi_family + ", this LAMMPS runs with " +
-                  running.mpi_family);
+    return refuse("it was built with the MPI library " + compiled.mpi_family +
+                  ", this LAMMPS runs with " + running.mpi_family);
   if (!running.mpi_initialized)
     return refuse("it is linked with another copy of the MPI library " + compiled.mpi_family +
                   " than the one LAMMPS has started");
   if (compiled.kokkos_shared && running.kokkos_package)
-    return refuse("this LAMMPS contains its KOKKOS package and dptrain was built with the system's shared Kokkos "
-                  "library, two Kokkos versions in one process crash; build with -DDPTRAIN_KOKKOS=download");
+    return refuse(
+        "this LAMMPS contains its KOKKOS package and dptrain was built with the system's shared "
+        "Kokkos "
+        "library, two Kokkos versions in one process crash; build with -DDPTRAIN_KOKKOS=download");
   return "";
 }
 
-}    // namespace dptrain
+}  // namespace dptrain

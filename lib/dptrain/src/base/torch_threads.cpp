@@ -16,4 +16,4 @@ void set_torch_threads(int threads)
   }
 }
 
-}    // namespace dptrain
+}  // namespace dptrain

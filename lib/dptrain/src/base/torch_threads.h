@@ -7,4 +7,4 @@ namespace dptrain {
 /// LibTorch is one thread per core on every rank, which makes several ranks on one machine fight for the cores.
 void set_torch_threads(int threads);
 
-}    // namespace dptrain
+}  // namespace dptrain

@@ -29,7 +29,7 @@ class KokkosSession {
   bool owner_;
 };
 
-}    // namespace
+}  // namespace
 
 void ensure_runtime()
 {
@@ -41,4 +41,4 @@ void ensure_runtime()
   (void) threads_set;
 }
 
-}    // namespace dptrain
+}  // namespace dptrain

@@ -9,4 +9,4 @@ namespace dptrain {
 /// left to it. Throws dptrain::Error when this library has already been shut down.
 void ensure_runtime();
 
-}    // namespace dptrain
+}  // namespace dptrain

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Checks the rules of the house on the sources: sizes, includes, characters, format.
+
+Usage: tools/check_style.py [--format]     prints one line per violation, exit status 1 if there is any.
+``--format`` also runs clang-format 14 over all C++ files.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MAX_FILE_LINES = 600
+MAX_FUNCTION_LINES = 100
+CPP = {".h", ".cpp"}
+TEXT = CPP | {".py", ".md", ".cmake", ".txt", ".toml", ".json", ".sh", ".in"}
+
+# the library does not know LAMMPS, and each dependency has its own folder
+INCLUDE_RULES = [
+    # what is included            where it may be                                      message
+    (r"mpi\.h", r"^lib/dptrain/(src/parallel|include/dptrain)/|^src/|^unittest/", "MPI outside src/parallel"),
+    (r"Kokkos_\w+\.hpp", r"^lib/dptrain/src/(kernels|neighbor)/|^unittest/|^bench/", "Kokkos outside src/kernels and src/neighbor"),
+    (r"(torch|ATen|c10)/.*", r"^lib/dptrain/src/(?!kernels/|neighbor/|parallel/)|^unittest/|^bench/",
+     "LibTorch outside the library's sources, or in kernels, neighbor or parallel"),
+    (r"(pair|fix|compute|atom|comm|error|force|lammps|lmptype|memory|modify|neigh_list|neighbor|pointers|update|utils"
+     r"|domain|library)\.h", r"^src/USER-DPTRAIN/", "LAMMPS header outside src/USER-DPTRAIN"),
+]
+
+
+def tracked_files():
+    """Files that git knows or would add, relative to the root."""
+    out = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                         capture_output=True, text=True, check=True).stdout
+    return [Path(line) for line in out.splitlines() if (ROOT / line).is_file()]
+
+
+def check_includes(path, lines):
+    """Includes with quotes of the library's own headers (with a folder in the name) are always allowed."""
+    for number, line in enumerate(lines, 1):
+        match = re.match(r'\s*#\s*include\s+[<"]([^>"]+)[>"]', line)
+        if not match:
+            continue
+        for what, where, message in INCLUDE_RULES:
+            if re.fullmatch(what, match.group(1)) and not re.search(where, path.as_posix()):
+                yield f"{path}:{number}: {message}: {match.group(1)}"
+
+
+def check_functions(path, lines):
+    """A function is a block whose closing brace stands where its opening line begins; nested blocks do not count."""
+    start = None
+    for number, line in enumerate(lines, 1):
+        if re.match(r"( {0,2})\{$", line) or re.match(r" {0,1}[A-Za-z_].*\)( const| override| noexcept)*\s*\{$", line):
+            start = (number, len(line) - len(line.lstrip()))
+        elif start and re.match(r" {%d}\}" % start[1], line):
+            if number - start[0] > MAX_FUNCTION_LINES:
+                yield f"{path}:{start[0]}: function of {number - start[0]} lines, at most {MAX_FUNCTION_LINES} allowed"
+            start = None
+
+
+def check_text(path, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.isascii():
+            yield f"{path}:{number}: character that is not ASCII: {line.strip()[:60]!a}"
+        if line != line.rstrip():
+            yield f"{path}:{number}: blanks at the end of the line"
+
+
+def check_file(path):
+    text = (ROOT / path).read_text(encoding="utf-8", errors="replace")
+    lines = text.splitlines()
+    yield from check_text(path, text)
+    if path.suffix not in CPP and path.suffix != ".py":
+        return
+    if len(lines) > MAX_FILE_LINES:
+        yield f"{path}: {len(lines)} lines, at most {MAX_FILE_LINES} allowed"
+    if path.suffix in CPP:
+        yield from check_includes(path, lines)
+        yield from check_functions(path, lines)
+
+
+def check_format(files):
+    """clang-format of another major version formats differently and is not used."""
+    try:
+        version = subprocess.run(["clang-format", "--version"], capture_output=True, text=True, check=True).stdout
+    except OSError:
+        version = ""
+    if "version 14." not in version:
+        print(f"check_style: clang-format 14 not found ({version.strip() or 'none'}): format not checked")
+        return []
+    out = subprocess.run(["clang-format", "--dry-run", *map(str, files)], cwd=ROOT, capture_output=True, text=True)
+    broken = sorted({line.split(":")[0] for line in out.stderr.splitlines() if "-Wclang-format-violations" in line})
+    return [f"{name}: not formatted: clang-format -i {name}" for name in broken]
+
+
+def violations(with_format=False):
+    """All violations as a list of texts."""
+    found = []
+    files = tracked_files()
+    for path in files:
+        # reference data and LAMMPS' own log files are not ours to format
+        if path.suffix in TEXT and "reference" not in path.parts:
+            found += check_file(path)
+    if with_format:
+        found += check_format([f for f in files if f.suffix in CPP])
+    return found
+
+
+if __name__ == "__main__":
+    found = violations("--format" in sys.argv[1:])
+    print("\n".join(found) if found else "check_style: no violations")
+    sys.exit(1 if found else 0)
