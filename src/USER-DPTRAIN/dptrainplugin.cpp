@@ -70,6 +70,16 @@ dptrain::LammpsFacts compiled_facts()
 #ifdef DPTRAIN_KOKKOS_SHARED
   facts.kokkos_shared = true;
 #endif
+  // unittest/lammps builds plugins that state wrong facts
+#ifdef DPTRAIN_TEST_LAMMPS_DATE
+  facts.version_date = DPTRAIN_TEST_LAMMPS_DATE;
+#endif
+#ifdef DPTRAIN_TEST_TAGINT_BYTES
+  facts.tagint_bytes = DPTRAIN_TEST_TAGINT_BYTES;
+#endif
+#ifdef DPTRAIN_TEST_MPI_FAMILY
+  facts.mpi_family = DPTRAIN_TEST_MPI_FAMILY;
+#endif
   return facts;
 }
 

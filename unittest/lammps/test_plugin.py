@@ -1,0 +1,52 @@
+"""The plugin inside LAMMPS: it is loaded without a command, and refuses a LAMMPS it was not built for."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BIN = Path(sys.executable).parent
+REFUSED = Path(os.environ.get("DPTRAIN_BUILD", Path(__file__).parents[2] / "build")) / "unittest" / "lammps"
+
+
+def run_lammps(tmp_path, text, ranks=1, **environment):
+    """Runs ``text`` as an input of the environment's LAMMPS and returns (exit status, output)."""
+    (tmp_path / "in.test").write_text(text)
+    command = [str(BIN / "mpiexec"), "-n", str(ranks), str(BIN / "lmp"), "-in", "in.test", "-log", "none"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120,
+                          env={**os.environ, **environment})
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_lmp_loads_the_installed_plugin_by_itself(tmp_path, ranks):
+    pytest.importorskip("dptrain")
+    status, output = run_lammps(tmp_path, "plugin list\n", ranks)
+    assert status == 0, output
+    assert "pair style dptrain" in output, output
+    assert "fix style dptrain" in output, output
+
+
+def test_no_library_path_is_needed(tmp_path):
+    """Shared libraries are found through the plugin's own run path."""
+    status, output = run_lammps(tmp_path, "plugin list\n", LD_LIBRARY_PATH="")
+    assert status == 0, output
+    assert "failed" not in output, output
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("fact, found", [
+    ("version", "built for LAMMPS version 1 Jan 2020"),
+    ("sizes", "built for tagint 16"),
+    ("mpi", "built with the MPI library openmpi"),
+])
+def test_refusal_is_one_message(tmp_path, fact, found, ranks):
+    folder = REFUSED / fact
+    if not (folder / "dptrainplugin.so").exists():
+        pytest.skip("test plugins are not built (tools/test builds them)")
+    status, output = run_lammps(tmp_path, "plugin list\n", ranks, LAMMPS_PLUGIN_PATH=str(folder))
+    assert status != 0, output
+    assert output.count("dptrainplugin.so cannot be used with this LAMMPS") == 1, output
+    assert found in output, output

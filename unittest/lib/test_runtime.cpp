@@ -1,0 +1,24 @@
+// The Kokkos runtime starts once, kernels run on it, and LibTorch keeps to one thread.
+
+#include "kernels/runtime.h"
+
+#include <ATen/Parallel.h>
+#include <Kokkos_Core.hpp>
+#include <gtest/gtest.h>
+
+TEST(Runtime, StartsOnceAndRunsKernels)
+{
+  dptrain::ensure_runtime();
+  dptrain::ensure_runtime();
+  ASSERT_TRUE(Kokkos::is_initialized());
+  long sum = 0;
+  Kokkos::parallel_reduce(
+      "sum", 100, KOKKOS_LAMBDA(int i, long &partial) { partial += i; }, sum);
+  EXPECT_EQ(sum, 4950);
+}
+
+TEST(Runtime, LibTorchHasOneThread)
+{
+  dptrain::ensure_runtime();
+  EXPECT_EQ(at::get_num_threads(), 1);
+}
