@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace dptrain {
+
+/// A fixed group of ranks. All functions are collective: every rank calls them in the same order with the same sizes.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  /// data[n] becomes the sum over ranks; the result has the same bits on every rank.
+  virtual void all_reduce_sum(double *data, std::size_t n) const = 0;
+  virtual void all_reduce_sum(std::int64_t *data, std::size_t n) const = 0;
+  /// data[n] becomes the element-wise maximum over ranks.
+  virtual void all_reduce_max(double *data, std::size_t n) const = 0;
+  virtual void all_reduce_max(std::int64_t *data, std::size_t n) const = 0;
+  /// Copies `bytes` bytes from `root` to all ranks.
+  virtual void broadcast(void *data, std::size_t bytes, int root) const = 0;
+  /// Personalised exchange: send_counts[size] elements for each rank, packed in rank order, and likewise received.
+  virtual void all_to_all(const double *send, const std::vector<int> &send_counts, double *recv,
+                          const std::vector<int> &recv_counts) const = 0;
+  virtual void all_to_all(const std::int64_t *send, const std::vector<int> &send_counts,
+                          std::int64_t *recv, const std::vector<int> &recv_counts) const = 0;
+  /// One 64-bit number of each rank, in rank order, on every rank.
+  virtual std::vector<std::int64_t> all_gather(std::int64_t value) const = 0;
+  virtual void barrier() const = 0;
+};
+
+/// Communicator over MPI. `mpi_comm` points to an MPI_Comm, which is duplicated; nullptr means the calling rank alone
+/// (this needs no MPI_Init).
+std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm = nullptr);
+
+/// Runs `work` on every rank, then lets all ranks agree: if it threw on any of them, all throw dptrain::Error with the
+/// message of the lowest failing rank. Work that may throw on one rank only stands in here, before the next collective.
+void guarded(const Communicator &comm, const std::function<void()> &work);
+
+}  // namespace dptrain

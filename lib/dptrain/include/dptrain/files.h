@@ -1,0 +1,86 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dptrain/config.h"
+#include "dptrain/frame.h"
+#include "dptrain/trainer.h"
+
+namespace dptrain {
+
+/// Reads / writes DeePMD-kit's native .dp (HDF5) file on the calling rank.
+ModelData read_dp(const std::string &path);
+void write_dp(const std::string &path, const ModelData &data);
+
+/// Calls `write(temporary name)` beside `path`, fsyncs the result and renames it: the previous file stays intact on any failure.
+void write_atomically(const std::string &path, const std::function<void(const std::string &)> &write);
+
+/// A frame as a whole, on one rank: what data sets and the frames file hold. Atoms in order of their ids.
+struct WholeFrame {
+  std::int64_t step = 0;
+  std::vector<double> coord;   ///< [natoms][3] Angstrom
+  std::vector<int> type;       ///< [natoms] model types
+  std::array<double, 9> box{};
+  bool periodic = true;
+  Label label;                 ///< force [natoms][3]
+};
+
+/// All atoms of a decomposed frame on rank 0 (empty elsewhere), in order of their tags. Collective.
+WholeFrame gather_frame(const Communicator &comm, const Frame &frame);
+/// Splits a whole frame (same on all ranks) over the ranks: owned atoms in slabs, ghosts by periodic images within rcut,
+/// cell list, halo plan. Cells smaller than the cutoff and single atoms work. Collective.
+Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &whole, double rcut);
+
+/// Append-only log of labelled frames beside a checkpoint, fsynced per frame. Used on rank 0.
+class FramesFile {
+ public:
+  /// Opens for appending after the first `keep` frames (later ones are cut off); creates the file with keep = 0.
+  FramesFile(const std::string &path, std::int64_t keep);
+  ~FramesFile();
+  void append(const WholeFrame &frame);
+  static std::vector<WholeFrame> read(const std::string &path, std::int64_t count);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Everything a continued training needs besides the frames.
+struct Checkpoint {
+  ModelData model;
+  std::vector<double> parameters;       ///< master weights, raw float64
+  std::vector<double> trainer_state;    ///< Trainer::state()
+  std::vector<double> auxiliary_state;  ///< Model::auxiliary_state()
+  std::int64_t num_frames = 0;          ///< index into FILE.frames
+  std::vector<double> counters;         ///< numbers of the caller (labels, reference calls, ...)
+};
+void write_checkpoint(const std::string &path, const Checkpoint &checkpoint);
+Checkpoint read_checkpoint(const std::string &path);
+/// True if the file is a checkpoint of this library (an HDF5 file with its group), not a plain .dp.
+bool is_checkpoint(const std::string &path);
+
+/// lcurve.out in DeePMD-kit's columns.
+class LearningCurve {
+ public:
+  /// append = true continues an existing file (resume).
+  LearningCurve(const std::string &path, const LossConfig &loss, bool append);
+  void write(const UpdateReport &report);
+
+ private:
+  std::ofstream file_;
+  std::string path_;
+  bool energy_, force_, virial_;
+};
+
+/// Appends frames to a deepmd npy data set: one system folder per composition (DIR/<formula>), set.000, type.raw, type_map.raw.
+void append_to_dataset(const std::string &dir, const std::vector<std::string> &type_map, const WholeFrame &frame);
+/// Reads all frames of one deepmd npy system, types mapped by name onto `type_map`.
+std::vector<WholeFrame> read_npy_system(const std::string &dir, const std::vector<std::string> &type_map);
+
+}  // namespace dptrain

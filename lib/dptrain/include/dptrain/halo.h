@@ -1,0 +1,16 @@
+#pragma once
+
+namespace dptrain {
+
+/// Moves per-atom values between the owned atoms of a domain and its ghosts. Arrays are [nlocal + nghost][width], owned
+/// atoms first. Collective.
+class Halo {
+ public:
+  virtual ~Halo() = default;
+  /// Each ghost gets the value of its owner.
+  virtual void exchange(double *values, int width) const = 0;
+  /// Each owner gets the values of its ghosts added; ghosts keep theirs.
+  virtual void reduce(double *values, int width) const = 0;
+};
+
+}  // namespace dptrain

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dptrain/frame.h"
+
+namespace dptrain {
+
+/// One named array inside the flat parameter buffer.
+struct ParameterBlock {
+  std::string name;                  ///< tree path as in the .dp file
+  std::vector<std::int64_t> shape;   ///< row-major; weights are [in][out]
+  std::size_t offset = 0, size = 0;  ///< in doubles
+  bool trainable = true;
+};
+
+/// Where `Model::forward` puts its results. Forces and virials are added to what is there.
+struct ForwardOutput {
+  double energy = 0.0;             ///< sum over the centres, eV
+  double *force = nullptr;         ///< [nall][3] eV/Angstrom, on owned atoms and ghosts: -dE/dx
+  std::array<double, 9> virial{};  ///< eV, sum F (x) x, row-major [force component][coordinate component]
+  double *atom_energy = nullptr;   ///< optional [nlocal], set for each centre
+  double *atom_virial = nullptr;   ///< optional [nall][9], the pair term of i and j is given to neighbour j
+};
+
+/// Weights of the scalar whose parameter gradient is asked: S = energy * E + sum_k force_k . F_k + virial : W
+struct GradientSeed {
+  double energy = 0.0;              ///< dL/dE
+  const double *force = nullptr;    ///< [nall][3] dL/dF of the folded forces, on owned atoms and on ghosts; or null
+  std::array<double, 9> virial{};   ///< dL/dW
+};
+
+/// A potential with parameters. Trainer, evaluator and optimizers know nothing else.
+/// Energy is a sum over centres, so both passes take any subset of centres, in bounded memory.
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual double cutoff() const = 0;  ///< Angstrom
+  virtual const std::vector<std::string> &type_map() const = 0;
+  /// True if the energy of a centre depends on its neighbours within the cutoff only (frames can be split over ranks).
+  virtual bool is_local() const = 0;
+
+  virtual const std::vector<ParameterBlock> &parameter_index() const = 0;
+  virtual const std::vector<double> &parameters() const = 0;
+  /// Replaces all parameters; the version grows by one.
+  virtual void set_parameters(const std::vector<double> &values) = 0;
+  virtual std::uint64_t version() const = 0;
+
+  /// Constant energy per type in eV, added to the energy of each atom; not a parameter of the optimizer.
+  virtual std::vector<double> energy_bias() const = 0;
+  virtual void set_energy_bias(const std::vector<double> &bias) = 0;
+  /// False for types whose atoms have no energy at all (DeePMD's atom_exclude_types): their bias acts on nothing.
+  virtual bool has_energy(int /*type*/) const { return true; }
+
+  /// Makes ready what depends on the parameters alone (tables). Called by forward and gradient when the version changed.
+  virtual void prepare() = 0;
+  /// The shortest distance (Angstrom) that is coming; a hint that keeps tables equal on all ranks.
+  virtual void expect_distance(double r_min) = 0;
+  /// Pass A.
+  virtual void forward(const Domain &domain, ForwardOutput &out) = 0;
+  /// Pass B: adds dS/dparameters to gradient[number of parameters].
+  virtual void gradient(const Domain &domain, const GradientSeed &seed, double *gradient) = 0;
+
+  /// Number of centres handled at once: bounds the memory of both passes.
+  virtual void set_chunk(int centers) = 0;
+  /// State beside parameters that a bit-identical continuation needs (grid of the tables). Opaque numbers.
+  virtual std::vector<double> auxiliary_state() const = 0;
+  virtual void set_auxiliary_state(const std::vector<double> &state) = 0;
+  virtual std::size_t memory_bytes() const = 0;
+  /// Atoms seen so far (this rank) with more neighbours of a type than sel keeps.
+  virtual std::int64_t overflow_count() const = 0;
+
+  /// Writes the model in the native file format, atomically. `parameters` replaces the own ones (weight averages); may be null.
+  virtual void save(const std::string &path, const std::vector<double> *parameters = nullptr) const = 0;
+};
+
+/// Reads a model file on the calling rank. Throws Error: missing, not HDF5, HDF5 but no model, unsupported descriptor.
+std::shared_ptr<Model> load_model(const std::string &path);
+
+}  // namespace dptrain

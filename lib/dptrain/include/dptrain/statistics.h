@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dptrain/communicator.h"
+#include "dptrain/frame.h"
+
+namespace dptrain {
+
+struct ModelConfig;
+
+/// Sums over centre atoms from which neighbour statistics, davg, dstd and the energy bias follow. Each rank adds the atoms
+/// that it owns; one reduction makes the sums global.
+class Statistics {
+ public:
+  Statistics() = default;
+  /// With `sel` the moments take only the neighbours that the model would keep (two-stage truncation); without, all.
+  Statistics(int ntypes, double rcut, double rcut_smth, double env_protection = 0.0,
+             std::vector<int> sel = {});
+
+  /// Adds the centres of a domain: distances, neighbour counts, moments of the environment matrix (DeePMD's definition:
+  /// un-normalised rows, see davg()). Exclusions are pairs of types whose rows are zero; they count as neighbours.
+  /// Atoms of type -1 are left out. Throws Error on two atoms at the same position or a position that is not finite.
+  void add(const Domain &domain, const std::vector<std::array<int, 2>> &exclude_types = {});
+  /// The single reduction over all ranks. Call once, after all frames.
+  void reduce(const Communicator &comm);
+
+  double min_distance() const { return min_distance_; }                  ///< Angstrom; infinity without a pair
+  const std::vector<int> &max_neighbors() const { return max_neighbors_; }  ///< [ntypes] by neighbour type, r <= rcut
+  std::int64_t centers(int type) const;                                    ///< atoms of a type that were added
+  /// Mean of the radial column for each centre type over all sum(sel) slots, padding zeros counted; [ntypes][4], the three
+  /// angular columns are 0. All zero with set_zero.
+  std::vector<double> davg(const std::vector<int> &sel, bool set_zero) const;
+  /// Standard deviation, radial and (pooled) angular, floor 1e-2, 0.1 without sample; [ntypes][4].
+  std::vector<double> dstd(const std::vector<int> &sel) const;
+  /// sel = factor * largest count, rounded up to a multiple of 4 (at least 4).
+  std::vector<int> recommended_sel(double factor) const;
+
+  /// JSON text with a key (types, rcut, rcut_smth, env_protection, sel, fingerprint of the data) and all sums. The
+  /// fingerprint is the caller's: it should also change with the excluded types.
+  std::string to_json(const std::vector<std::string> &type_map, const std::string &fingerprint) const;
+  /// Reads what to_json wrote. Throws Error that says which part of the key differs.
+  static Statistics from_json(const std::string &text, const std::string &file_name,
+                              const std::vector<std::string> &type_map, double rcut,
+                              double rcut_smth, const std::string &fingerprint,
+                              double env_protection = 0.0, const std::vector<int> &sel = {});
+
+ private:
+  int ntypes_ = 0;
+  double rcut_ = 0.0, rcut_smth_ = 0.0, env_protection_ = 0.0;
+  std::vector<int> sel_;
+  double min_distance_ = 0.0;
+  std::vector<int> max_neighbors_;
+  std::vector<double> sums_;            // [ntypes][4]: radial sum, sum of squares; angular sum, sum of squares
+  std::vector<std::int64_t> centers_;   // [ntypes]
+};
+
+/// Least squares of frame energies on atom counts (minimum norm, as numpy.linalg.lstsq): counts[nframes][ntypes],
+/// energies[nframes] in eV; result [ntypes]. Throws Error if the sizes do not fit or a number is not finite.
+std::vector<double> fit_energy_bias(const std::vector<double> &counts,
+                                    const std::vector<double> &energies, int ntypes);
+
+}  // namespace dptrain

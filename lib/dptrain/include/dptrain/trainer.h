@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dptrain/communicator.h"
+#include "dptrain/config.h"
+#include "dptrain/frame.h"
+#include "dptrain/model.h"
+
+namespace dptrain {
+
+/// What one optimizer step saw, before the step. Same on all ranks.
+struct UpdateReport {
+  std::int64_t step = 0;  ///< steps done, this one included
+  double loss = 0.0;
+  double rmse_e = 0.0;    ///< eV per atom, over the frames of the batch
+  double rmse_f = 0.0;    ///< eV/Angstrom
+  double rmse_v = 0.0;    ///< eV per atom
+  double learning_rate = 0.0;
+};
+
+/// Trains a model on a growing set of labelled frames. All functions are collective over the communicator.
+class Trainer {
+ public:
+  Trainer(std::shared_ptr<Model> model, std::shared_ptr<const Communicator> comm,
+          const TrainingConfig &config);
+  ~Trainer();
+
+  /// Adds this rank's share of a labelled frame to the replay buffer. Throws if a label or position is not finite.
+  void add(Frame frame);
+  std::int64_t num_frames() const;
+  const Frame &frame(std::int64_t index) const;
+
+  /// Refits the energy bias by least squares to (label - energy of the network) of all frames. Done once before the first step.
+  void fit_energy_bias();
+  /// One optimizer step: batch -> pass A -> residuals -> halo -> pass B -> all-reduce -> optimizer.
+  UpdateReport update();
+  /// Loss and its gradient over given frames, no step taken: gradient[number of parameters] is reduced over the ranks.
+  UpdateReport loss_gradient(const std::vector<std::int64_t> &frames, std::vector<double> &gradient);
+
+  std::int64_t steps() const;
+  /// Optimizer state, RNG, schedule position, bias flag as numbers, for a checkpoint (without frames and parameters).
+  std::vector<double> state() const;
+  void set_state(const std::vector<double> &state);
+  const TrainingConfig &config() const;
+  std::size_t memory_bytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dptrain
