@@ -14,8 +14,11 @@ endif()
 
 set(DPTRAIN_KOKKOS_VERSION 4.7.01)
 set(DPTRAIN_KOKKOS_URL
-  "https://github.com/kokkos/kokkos/releases/download/${DPTRAIN_KOKKOS_VERSION}/kokkos-${DPTRAIN_KOKKOS_VERSION}.tar.gz")
-set(DPTRAIN_KOKKOS_SHA256 404cf33e76159e83b8b4ad5d86f6899d442b5da4624820ab457412116cdcd201)
+  "https://github.com/kokkos/kokkos/releases/download/${DPTRAIN_KOKKOS_VERSION}/kokkos-${DPTRAIN_KOKKOS_VERSION}.tar.gz"
+  CACHE STRING "Where the Kokkos release is downloaded from (a mirror or file:// works too)")
+set(DPTRAIN_KOKKOS_SHA256 404cf33e76159e83b8b4ad5d86f6899d442b5da4624820ab457412116cdcd201
+  CACHE STRING "SHA-256 of that archive")
+mark_as_advanced(DPTRAIN_KOKKOS_URL DPTRAIN_KOKKOS_SHA256)
 
 add_library(dptrain_kokkos INTERFACE)
 
@@ -45,6 +48,9 @@ function(dptrain_kokkos_download OUT)
     endif()
     if(NOT code EQUAL 0 OR NOT sum STREQUAL DPTRAIN_KOKKOS_SHA256)
       list(GET status 1 reason)
+      if(code EQUAL 0)
+        set(reason "the archive has another checksum: ${sum}")
+      endif()
       message(STATUS "Kokkos: download failed (${reason})")
       file(REMOVE "${archive}")
       return()
