@@ -1,0 +1,79 @@
+#include "dptrain/error.h"
+#include "dptrain/files.h"
+#include "io/dp_format.h"
+#include "io/file.h"
+
+namespace dptrain {
+
+namespace {
+
+const std::string group = "/dptrain";
+constexpr std::int64_t format_version = 1;
+const std::string kind = "deep_pot";
+
+void write_vector(Hdf5File &file, const char *name, const std::vector<double> &values)
+{
+  file.write_array(group + "/" + name, values.data(), {static_cast<std::int64_t>(values.size())});
+}
+
+std::vector<double> read_vector(const Hdf5File &file, const char *name)
+{
+  return file.read_array(group + "/" + name).values;
+}
+
+}  // namespace
+
+void write_checkpoint(const std::string &path, const Checkpoint &checkpoint)
+{
+  Hdf5File file = Hdf5File::create(path);
+  write_model_tree(file, checkpoint.model);
+  file.make_group(group);
+  file.write_integer(group, "format_version", format_version);
+  file.write_text(group, "kind", kind);
+  file.write_integer(group, "num_frames", checkpoint.num_frames);
+  write_vector(file, "parameters", checkpoint.parameters);
+  write_vector(file, "trainer_state", checkpoint.trainer_state);
+  write_vector(file, "auxiliary_state", checkpoint.auxiliary_state);
+  write_vector(file, "counters", checkpoint.counters);
+  const std::string bytes = file.bytes();
+  write_atomically(path, [&](const std::string &name) { write_file(name, bytes); });
+}
+
+Checkpoint read_checkpoint(const std::string &path)
+{
+  const Hdf5File file = open_model_file(path);
+  if (!file.has(group))
+    throw Error(path + ": a model, but not a checkpoint: it has no state of a training to resume; "
+                       "name the checkpoint, or start a new training from this model");
+  const auto version = file.read_integer(group, "format_version");
+  if (!version || *version < 1 || *version > format_version)
+    throw Error(path + ": checkpoint format " + (version ? std::to_string(*version) : "unknown") +
+                ", this version reads format " + std::to_string(format_version) +
+                "; resume with the version that wrote it");
+  const auto found = file.read_text(group, "kind");
+  if (found != kind)
+    throw Error(path + ": checkpoint of a model of kind \"" + found.value_or("unknown") +
+                "\", this version resumes \"" + kind + "\"");
+  Checkpoint checkpoint;
+  checkpoint.model = read_model_tree(file, path);
+  checkpoint.num_frames = file.read_integer(group, "num_frames").value_or(-1);
+  checkpoint.parameters = read_vector(file, "parameters");
+  checkpoint.trainer_state = read_vector(file, "trainer_state");
+  checkpoint.auxiliary_state = read_vector(file, "auxiliary_state");
+  checkpoint.counters = read_vector(file, "counters");
+  if (checkpoint.num_frames < 0)
+    throw Error(path + ": damaged checkpoint: it does not tell its number of frames");
+  if (checkpoint.parameters.size() != checkpoint.model.parameters.size())
+    throw Error(path + ": damaged checkpoint: " + std::to_string(checkpoint.parameters.size()) +
+                " raw weights for a model of " +
+                std::to_string(checkpoint.model.parameters.size()));
+  return checkpoint;
+}
+
+bool is_checkpoint(const std::string &path)
+{
+  const std::string bytes = read_file(path);
+  return Hdf5File::is_hdf5(bytes) && Hdf5File::open(bytes, path).has(group);
+}
+
+}  // namespace dptrain

@@ -1,0 +1,179 @@
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "dptrain/error.h"
+#include "dptrain/files.h"
+
+namespace dptrain {
+
+namespace {
+
+std::string folder_of(const std::string &path)
+{
+  const auto parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+const char *hint(int code)
+{
+  switch (code) {
+  case ENOENT:
+    return "; check the name and that the folder exists";
+  case ENOSPC:
+  case EDQUOT:
+    return "; free some space or choose another disk";
+  case EACCES:
+  case EROFS:
+    return "; choose a place where you may write, or change the permissions";
+  default:
+    return "";
+  }
+}
+
+}  // namespace
+
+File::File(const std::string &path, int flags) :
+    path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666))
+{
+  if (descriptor_ < 0) fail(flags & (O_WRONLY | O_RDWR) ? "open for writing" : "open");
+}
+
+File::~File()
+{
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void File::fail(const char *action) const
+{
+  const int code = errno;
+  throw Error(std::string("cannot ") + action + " '" + path_ + "': " + std::strerror(code) +
+              hint(code));
+}
+
+std::int64_t File::size() const
+{
+  struct stat info {};
+  if (::fstat(descriptor_, &info) != 0) fail("inspect");
+  return info.st_size;
+}
+
+void File::write(const void *data, std::size_t bytes, std::int64_t offset)
+{
+  const char *next = static_cast<const char *>(data);
+  while (bytes > 0) {
+    const ssize_t done = ::pwrite(descriptor_, next, bytes, offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail("write");
+    next += done;
+    offset += done;
+    bytes -= done;
+  }
+}
+
+std::size_t File::read(void *data, std::size_t bytes, std::int64_t offset) const
+{
+  char *next = static_cast<char *>(data);
+  std::size_t total = 0;
+  while (total < bytes) {
+    const ssize_t done = ::pread(descriptor_, next + total, bytes - total, offset + total);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail("read");
+    if (done == 0) break;
+    total += done;
+  }
+  return total;
+}
+
+void File::truncate(std::int64_t size)
+{
+  if (::ftruncate(descriptor_, size) != 0) fail("shorten");
+}
+
+void File::sync()
+{
+  if (::fsync(descriptor_) != 0) fail("write to disk");
+}
+
+std::string read_file(const std::string &path)
+{
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 && (errno == ENOENT || errno == ENOTDIR))
+    throw Error("file '" + path + "' does not exist; check the name");
+  if (S_ISDIR(info.st_mode)) throw Error("'" + path + "' is a directory, expected a file");
+  const File file(path, O_RDONLY);
+  std::string bytes(file.size(), '\0');
+  bytes.resize(file.read(bytes.data(), bytes.size(), 0));
+  return bytes;
+}
+
+void write_file(const std::string &path, const std::string &bytes)
+{
+  File file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  file.write(bytes.data(), bytes.size(), 0);
+}
+
+void sync_folder_of(const std::string &path)
+{
+  // some file systems do not know fsync of a folder: no reason to fail
+  const int folder = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  ::fsync(folder);
+  ::close(folder);
+}
+
+std::vector<std::string> list_folder(const std::string &path)
+{
+  std::vector<std::string> names;
+  try {
+    for (const auto &item : std::filesystem::directory_iterator(path))
+      names.push_back(item.path().filename().string());
+  } catch (const std::filesystem::filesystem_error &error) {
+    throw Error("cannot list the folder '" + path + "': " + error.code().message());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void make_folder(const std::string &path)
+{
+  std::error_code code;
+  std::filesystem::create_directories(path, code);
+  if (code)
+    throw Error("cannot create the folder '" + path + "': " + code.message() + hint(code.value()));
+}
+
+void write_atomically(const std::string &path,
+                      const std::function<void(const std::string &)> &write)
+{
+  // a link stays a link: its target is replaced
+  std::error_code ignored;
+  std::string target = path;
+  if (std::filesystem::is_symlink(path, ignored)) {
+    const auto real = std::filesystem::weakly_canonical(path, ignored);
+    if (!ignored) target = real.string();
+  }
+  const auto name = std::filesystem::path(target).filename().string();
+  const std::string temporary =
+      folder_of(target) + "/." + name + "." + std::to_string(::getpid()) + ".tmp";
+  try {
+    write(temporary);
+    File(temporary, O_RDWR).sync();
+    if (::rename(temporary.c_str(), target.c_str()) != 0)
+      throw Error(std::string("cannot rename '") + temporary + "': " + std::strerror(errno));
+  } catch (const std::exception &error) {
+    ::unlink(temporary.c_str());
+    throw Error("cannot write '" + path +
+                "' (a previous file of this name is unchanged): " + error.what());
+  }
+  sync_folder_of(target);
+}
+
+}  // namespace dptrain

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dptrain {
+
+/// The whole content of a regular file. Throws Error that says whether it is missing, a directory
+/// or unreadable (with the system's reason).
+std::string read_file(const std::string &path);
+
+/// Creates or replaces a file with the given bytes. Throws Error with the system's reason.
+void write_file(const std::string &path, const std::string &bytes);
+
+/// An open file descriptor that closes itself. Errors name the file and the system's reason.
+class File {
+ public:
+  /// `flags` and mode 0666 as for open(2).
+  File(const std::string &path, int flags);
+  ~File();
+  File(const File &) = delete;
+  File &operator=(const File &) = delete;
+
+  std::int64_t size() const;
+  /// Writes all bytes at `offset`.
+  void write(const void *data, std::size_t bytes, std::int64_t offset);
+  /// Reads up to `bytes` bytes at `offset`; returns how many there were.
+  std::size_t read(void *data, std::size_t bytes, std::int64_t offset) const;
+  void truncate(std::int64_t size);
+  /// Waits until the data are on the disk.
+  void sync();
+  const std::string &path() const { return path_; }
+
+ private:
+  [[noreturn]] void fail(const char *action) const;
+  std::string path_;
+  int descriptor_;
+};
+
+/// Waits until new names in the folder of `path` are on the disk.
+void sync_folder_of(const std::string &path);
+
+/// Names in a folder, sorted. Throws Error with the system's reason.
+std::vector<std::string> list_folder(const std::string &path);
+
+/// Makes a folder and its parents. Throws Error with the system's reason.
+void make_folder(const std::string &path);
+
+}  // namespace dptrain

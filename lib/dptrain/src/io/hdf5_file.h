@@ -1,0 +1,77 @@
+#pragma once
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dptrain {
+
+/// An HDF5 identifier that closes itself.
+class Hdf5Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+  Hdf5Handle(hid_t id, Close close) : id_(id), close_(close) {}
+  ~Hdf5Handle()
+  {
+    if (id_ >= 0) close_(id_);
+  }
+  Hdf5Handle(Hdf5Handle &&other) noexcept : id_(other.id_), close_(other.close_) { other.id_ = -1; }
+  Hdf5Handle(const Hdf5Handle &) = delete;
+  Hdf5Handle &operator=(const Hdf5Handle &) = delete;
+  hid_t get() const { return id_; }
+  bool valid() const { return id_ >= 0; }
+
+ private:
+  hid_t id_;
+  Close close_;
+};
+
+/// A numeric array, row-major; no extent at all for a scalar.
+struct Hdf5Array {
+  std::vector<std::int64_t> shape;
+  std::vector<double> values;
+};
+
+/// An HDF5 file held in memory: what goes to and comes from the disk are plain bytes, so that a full
+/// disk or a lock gives the system's own reason, and writing can be atomic. HDF5's own printing of
+/// errors is silenced. Errors are dptrain::Error and name the file.
+class Hdf5File {
+ public:
+  /// A new, empty file; `name` is for messages.
+  static Hdf5File create(const std::string &name);
+  /// Opens the bytes of a file. Throws if HDF5 cannot read them (damaged or truncated).
+  static Hdf5File open(const std::string &bytes, const std::string &name);
+  /// True if the bytes start as an HDF5 file does.
+  static bool is_hdf5(const std::string &bytes);
+
+  /// The bytes to write to disk.
+  std::string bytes() const;
+
+  void make_group(const std::string &path);
+  bool has(const std::string &path) const;
+
+  /// Writes a data set in float64, or float32 with `single`.
+  void write_array(const std::string &path, const double *values,
+                   const std::vector<std::int64_t> &shape, bool single = false);
+  /// Reads a data set of any number type.
+  Hdf5Array read_array(const std::string &path) const;
+
+  /// Attributes of a group or of the file ("/").
+  void write_text(const std::string &object, const char *attribute, const std::string &text);
+  void write_integer(const std::string &object, const char *attribute, std::int64_t value);
+  std::optional<std::string> read_text(const std::string &object, const char *attribute) const;
+  std::optional<std::int64_t> read_integer(const std::string &object, const char *attribute) const;
+
+ private:
+  Hdf5File(Hdf5Handle file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+  [[noreturn]] void fail(const std::string &what) const;
+  Hdf5Handle open_attribute(const std::string &object, const char *attribute) const;
+
+  Hdf5Handle file_;
+  std::string name_;
+};
+
+}  // namespace dptrain
