@@ -122,8 +122,10 @@ TEST_P(DeepPotTest, ParameterGradient) {
   seed.energy = 0.7;
   seed.force = r.data();
   for (double &v : seed.virial) v = 0.1 * random_normal(engine);
+  ModelData fixed = data_;
+  fixed.knots = 257;  // no search for the number of knots at every difference; error far below the tolerance
+  DeepPot model(fixed);
   const auto scalar = [&](const std::vector<double> &parameters) {
-    DeepPot model(data_);
     model.set_parameters(parameters);
     const Result out = evaluate(model, cluster_.domain());
     double s = seed.energy * out.energy;
@@ -138,7 +140,7 @@ TEST_P(DeepPotTest, ParameterGradient) {
   ASSERT_GT(largest, 0.1);
   const double h = 1e-5;
   int bad = 0;
-  for (std::size_t k = 0; k < gradient.size(); k += 3) {
+  for (std::size_t k = 0; k < gradient.size(); k += 7) {
     auto plus = data_.parameters, minus = data_.parameters;
     plus[k] += h;
     minus[k] -= h;

@@ -232,16 +232,25 @@ void EmbeddingTable::end_chunk(const double *parameters, double *gradient) {
   }
 }
 
+// Knots that no edge has read stay out: a table reaches further in than the atoms of most frames.
 void EmbeddingTable::end_gradient(const double *parameters, double *gradient) {
   sweep_ = false;
   if (direct_) return;
   const auto arguments = knot_arguments();
-  output_gradient_.resize(3L * knots_ * channels_);
+  const long knot_size = 3L * width_;
   for (std::size_t net = 0; net < nets_.size(); ++net) {
-    jets(parameters, static_cast<int>(net), arguments, spacing_, 2);
-    unpack_rows(knot_gradient_.data() + 3L * net * knots_ * width_, 2, knots_, channels_, width_,
-                output_gradient_.data());
-    nets_[net].reverse(parameters, knots_, 2, output_gradient_.data(), workspace_, gradient);
+    const double *rows = knot_gradient_.data() + net * knots_ * knot_size;
+    const auto is_read = [&](int k) {
+      return std::any_of(rows + k * knot_size, rows + (k + 1) * knot_size, [](double g) { return g != 0.0; });
+    };
+    int begin = 0, end = knots_;
+    while (end > begin && !is_read(end - 1)) --end;
+    while (begin < end && !is_read(begin)) ++begin;
+    if (begin == end) continue;
+    jets(parameters, static_cast<int>(net), {arguments.begin() + begin, arguments.begin() + end}, spacing_, 2);
+    output_gradient_.resize(3L * (end - begin) * channels_);
+    unpack_rows(rows + begin * knot_size, 2, end - begin, channels_, width_, output_gradient_.data());
+    nets_[net].reverse(parameters, end - begin, 2, output_gradient_.data(), workspace_, gradient);
   }
 }
 
