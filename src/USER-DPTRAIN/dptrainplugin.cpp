@@ -1,78 +1,40 @@
-// Entry point of dptrainplugin.so: checks that the LAMMPS that loads it is the one it was built for, then registers
-// the styles of the table below.
+// dptrainplugin.so: the small library that LAMMPS loads. It checks that this LAMMPS is the one the package
+// was built for, with nothing but LAMMPS' C interface, which is the same in all versions. Only then it
+// opens dptrain_styles.so beside it, which holds the styles and needs LibTorch. LAMMPS says nothing when
+// a plugin of its plugin path cannot be opened; with two files every failure has a message.
 
 #include "lammps_compat.h"
 #include "plugin_guard.h"
 
-#include "error.h"
-#include "lammps.h"
 #include "library.h"
 #include "lmptype.h"
 
-#if __has_include("pair_dptrain.h")
-#include "pair_dptrain.h"
-#define DPTRAIN_HAS_PAIR
-#endif
-#if __has_include("fix_dptrain.h")
-#include "fix_dptrain.h"
-#define DPTRAIN_HAS_FIX
-#endif
-
+#include <cstdio>
+#include <dlfcn.h>
 #include <mpi.h>
-
-using namespace LAMMPS_NS;
 
 namespace {
 
-template <class Style> void *create_pair(void *lmp)
-{
-  return new Style(static_cast<LAMMPS *>(lmp));
-}
-
-template <class Style> void *create_fix(void *lmp, int narg, char **arg)
-{
-  return new Style(static_cast<LAMMPS *>(lmp), narg, arg);
-}
-
-struct StyleEntry {
-  const char *style;
-  const char *name;
-  const char *info;
-  dptrain_factory1 v1;
-  dptrain_factory2 v2;
-};
-
-const StyleEntry kStyles[] = {
-#ifdef DPTRAIN_HAS_PAIR
-    {"pair", "dptrain", "deep potential, trained while it runs", create_pair<PairDPTrain>, nullptr},
-#endif
-#ifdef DPTRAIN_HAS_FIX
-    {"fix", "dptrain", "collects reference labels and trains the deep potential", nullptr,
-     create_fix<FixDPTrain>},
-#endif
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+const char *const kStylesLibrary = "dptrain_styles.so";
 
 dptrain::LammpsFacts compiled_facts()
 {
   dptrain::LammpsFacts facts;
-  facts.version_date = DPTRAIN_LAMMPS_DATE;
-  facts.version_number = DPTRAIN_LAMMPS_VERSION;
-  facts.tagint_bytes = sizeof(tagint);
-  facts.bigint_bytes = sizeof(bigint);
-  facts.imageint_bytes = sizeof(imageint);
+  facts.version = DPTRAIN_LAMMPS_VERSION;
+  facts.tagint_bytes = sizeof(LAMMPS_NS::tagint);
+  facts.bigint_bytes = sizeof(LAMMPS_NS::bigint);
+  facts.imageint_bytes = sizeof(LAMMPS_NS::imageint);
 #if defined(OPEN_MPI)
   facts.mpi_family = "openmpi";
-#elif defined(MPICH_VERSION) || defined(MPICH_NAME) || defined(I_MPI_VERSION)
-  facts.mpi_family = "mpich";
 #else
-  facts.mpi_family = dptrain::mpi_family_of("");
+  facts.mpi_family = "mpich";
 #endif
 #ifdef DPTRAIN_KOKKOS_SHARED
   facts.kokkos_shared = true;
 #endif
   // unittest/lammps builds plugins that state wrong facts
-#ifdef DPTRAIN_TEST_LAMMPS_DATE
-  facts.version_date = DPTRAIN_TEST_LAMMPS_DATE;
+#ifdef DPTRAIN_TEST_LAMMPS_VERSION
+  facts.version = DPTRAIN_TEST_LAMMPS_VERSION;
 #endif
 #ifdef DPTRAIN_TEST_TAGINT_BYTES
   facts.tagint_bytes = DPTRAIN_TEST_TAGINT_BYTES;
@@ -83,12 +45,10 @@ dptrain::LammpsFacts compiled_facts()
   return facts;
 }
 
-/// Reads only members and C functions whose place and signature are the same in all LAMMPS versions.
-dptrain::LammpsFacts running_facts(LAMMPS *lmp)
+dptrain::LammpsFacts running_facts(void *lmp)
 {
   dptrain::LammpsFacts facts;
-  facts.version_date = lmp->version;
-  facts.version_number = lmp->num_ver;
+  facts.version = lammps_version(lmp);
   facts.tagint_bytes = lammps_extract_setting(lmp, "tagint");
   facts.bigint_bytes = lammps_extract_setting(lmp, "bigint");
   facts.imageint_bytes = lammps_extract_setting(lmp, "imageint");
@@ -105,29 +65,42 @@ dptrain::LammpsFacts running_facts(LAMMPS *lmp)
   return facts;
 }
 
+/// One message for all ranks. The styles stay unknown, so that an input that uses them stops there, and
+/// one that does not is left alone.
+void report(void *lmp, const std::string &message)
+{
+  if (lammps_extract_setting(lmp, "world_rank") == 0)
+    std::fprintf(stderr, "ERROR: %s\n", message.c_str());
+}
+
+/// Folder of this very file, with a slash at its end.
+std::string own_folder()
+{
+  Dl_info info;
+  if (!dladdr(kStylesLibrary, &info) || !info.dli_fname) return "./";
+  const std::string path = info.dli_fname;
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+}
+
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void lammpsplugin_init(void *ptr, void *handle,
+extern "C" __attribute__((visibility("default"))) void lammpsplugin_init(void *lmp, void *handle,
                                                                          void *regfunc)
 {
-  auto *lmp = static_cast<LAMMPS *>(ptr);
   const std::string refusal = dptrain::plugin_refusal(compiled_facts(), running_facts(lmp));
-  if (!refusal.empty()) lmp->error->all(FLERR, refusal);
+  if (!refusal.empty()) return report(lmp, refusal);
 
-  auto register_style = reinterpret_cast<lammpsplugin_regfunc>(regfunc);
-  for (const StyleEntry &entry : kStyles) {
-    if (!entry.name) break;
-    lammpsplugin_t plugin;
-    plugin.version = DPTRAIN_LAMMPS_DATE;
-    plugin.style = entry.style;
-    plugin.name = entry.name;
-    plugin.info = entry.info;
-    plugin.author = "USER-DPTRAIN " DPTRAIN_VERSION;
-    if (entry.v1)
-      plugin.creator.v1 = entry.v1;
-    else
-      plugin.creator.v2 = entry.v2;
-    plugin.handle = handle;
-    register_style(&plugin, lmp);
-  }
+  // never closed: LibTorch and Kokkos do not survive being unloaded and loaded again
+  void *styles =
+      dlopen((own_folder() + kStylesLibrary).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (!styles)
+    return report(lmp, std::string("dptrainplugin.so cannot load its styles: ") + dlerror() +
+                           ". Install the package again (README.md, section Install)");
+  auto register_styles =
+      reinterpret_cast<dptrain_register_function>(dlsym(styles, "dptrain_register_styles"));
+  if (!register_styles)
+    return report(lmp, "dptrainplugin.so cannot use " + own_folder() + kStylesLibrary +
+                           ": it is from another version. Install the package again");
+  register_styles(lmp, handle, regfunc);
 }

@@ -26,6 +26,9 @@ struct lammpsplugin_t {
 };
 
 typedef void (*lammpsplugin_regfunc)(lammpsplugin_t *, void *);
+
+/// dptrain_styles.so's entry point: (LAMMPS, handle of the plugin, LAMMPS' registration function).
+typedef void (*dptrain_register_function)(void *, void *, void *);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

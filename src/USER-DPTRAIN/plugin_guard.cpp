@@ -28,6 +28,16 @@ bool same_sizes(const LammpsFacts &a, const LammpsFacts &b)
 
 }  // namespace
 
+std::string version_date(int version)
+{
+  static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const int month = version / 100 % 100;
+  if (month < 1 || month > 12) return std::to_string(version);
+  return std::to_string(version % 100) + " " + months[month - 1] + " " +
+         std::to_string(version / 10000);
+}
+
 std::string mpi_family_of(const std::string &library_version)
 {
   for (const char *name : {"MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPICH"})
@@ -38,10 +48,9 @@ std::string mpi_family_of(const std::string &library_version)
 
 std::string plugin_refusal(const LammpsFacts &compiled, const LammpsFacts &running)
 {
-  if (compiled.version_number != running.version_number ||
-      compiled.version_date != running.version_date)
-    return refuse("it was built for LAMMPS version " + compiled.version_date +
-                  ", this is version " + running.version_date);
+  if (compiled.version != running.version)
+    return refuse("it was built for LAMMPS version " + version_date(compiled.version) +
+                  ", this is version " + version_date(running.version));
   if (!same_sizes(compiled, running))
     return refuse("the integer sizes differ: built for " + describe_sizes(compiled) +
                   ", this LAMMPS has " + describe_sizes(running));

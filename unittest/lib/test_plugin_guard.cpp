@@ -13,8 +13,7 @@ using dptrain::plugin_refusal;
 LammpsFacts lammps()
 {
   LammpsFacts facts;
-  facts.version_date = "22 Jul 2025";
-  facts.version_number = 20250722;
+  facts.version = 20250722;
   facts.tagint_bytes = 4;
   facts.bigint_bytes = 8;
   facts.imageint_bytes = 4;
@@ -35,8 +34,7 @@ TEST(PluginGuard, SameLammpsIsAccepted)
 TEST(PluginGuard, OtherVersion)
 {
   LammpsFacts running = lammps();
-  running.version_date = "4 Jul 2026";
-  running.version_number = 20260704;
+  running.version = 20260704;
   const std::string text = plugin_refusal(lammps(), running);
   expect_in(text, "22 Jul 2025");
   expect_in(text, "4 Jul 2026");
