@@ -171,7 +171,7 @@ Tree fitting(NetWriter &writer, const ModelData &data)
   const ModelConfig &config = data.config;
   std::vector<bool> trainable = config.fitting_trainable;
   if (trainable.empty()) trainable.assign(config.fitting_neuron.size() + 1, true);
-  Tree atom_ener = Tree::array();
+  Tree atom_ener;  // null without
   for (const auto &energy : config.atom_ener) atom_ener.push_back(energy ? Tree(*energy) : Tree());
   Tree tree{{"@class", "Fitting"},
             {"type", "ener"},
@@ -190,7 +190,7 @@ Tree fitting(NetWriter &writer, const ModelData &data)
             {"activation_function", config.fitting_activation},
             {"precision", config.fitting_precision},
             {"mixed_types", false},
-            {"exclude_types", Tree::array()},
+            {"exclude_types", config.atom_exclude_types},
             {"type_map", config.type_map},
             {"tot_ener_zero", false},
             {"trainable", trainable},
