@@ -91,6 +91,7 @@ struct TrainingConfig {
   std::int64_t numb_steps = 100000;  ///< length of the schedule
   int batch_size = 1;                ///< frames per step
   std::uint64_t seed = 1;            ///< order of the frames
+  std::int64_t buffer_frames = 0;    ///< frames kept, a new one takes the place of the oldest; 0: all
   bool fit_energy_bias = true;       ///< refit the energy bias once, before the first step
   std::string disp_file = "lcurve.out";
   std::int64_t disp_freq = 1000, save_freq = 1000;

@@ -1,0 +1,31 @@
+#include "dptrain/frame.h"
+
+#include <numeric>
+
+namespace dptrain {
+
+Domain Frame::domain() const
+{
+  rows_.resize(nlocal);
+  counts_.resize(nlocal);
+  centers_.resize(nlocal);
+  for (int i = 0; i < nlocal; ++i) {
+    rows_[i] = neighbor.data() + first[i];
+    counts_[i] = first[i + 1] - first[i];
+  }
+  std::iota(centers_.begin(), centers_.end(), 0);
+
+  Domain view;
+  view.nlocal = nlocal;
+  view.nall = nall();
+  view.x = x.data();
+  view.type = type.data();
+  view.num_centers = nlocal;
+  view.centers = centers_.data();
+  view.num_neighbors = counts_.data();
+  view.neighbors = rows_.data();
+  view.neighbor_mask = 0x7FFFFFFF;
+  return view;
+}
+
+}  // namespace dptrain

@@ -1,0 +1,148 @@
+// The Communicator over MPI. The only file of the library that calls MPI.
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <string>
+
+#include "dptrain/communicator.h"
+#include "dptrain/error.h"
+#include "parallel/serial_communicator.h"
+
+namespace dptrain {
+
+namespace {
+
+// MPI counts are int; longer arrays go in pieces. Fixed, so that the order of summation never changes.
+constexpr std::size_t MAX_PIECE = std::size_t(1) << 30;
+constexpr int TAG = 7;
+
+MPI_Datatype mpi_type(const double *)
+{
+  return MPI_DOUBLE;
+}
+MPI_Datatype mpi_type(const std::int64_t *)
+{
+  return MPI_INT64_T;
+}
+
+class MpiCommunicator : public Communicator {
+ public:
+  explicit MpiCommunicator(MPI_Comm comm)
+  {
+    MPI_Comm_dup(comm, &comm_);
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+  }
+
+  ~MpiCommunicator() override
+  {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (!finalized) MPI_Comm_free(&comm_);
+  }
+
+  MpiCommunicator(const MpiCommunicator &) = delete;
+  MpiCommunicator &operator=(const MpiCommunicator &) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+
+  // The MPI standard (section on all-reduce) requires that all processes receive identical results.
+  void all_reduce_sum(double *data, std::size_t n) const override { all_reduce(data, n, MPI_SUM); }
+  void all_reduce_sum(std::int64_t *data, std::size_t n) const override
+  {
+    all_reduce(data, n, MPI_SUM);
+  }
+  void all_reduce_max(double *data, std::size_t n) const override { all_reduce(data, n, MPI_MAX); }
+  void all_reduce_max(std::int64_t *data, std::size_t n) const override
+  {
+    all_reduce(data, n, MPI_MAX);
+  }
+
+  void broadcast(void *data, std::size_t bytes, int root) const override
+  {
+    char *begin = static_cast<char *>(data);
+    for (std::size_t done = 0; done < bytes; done += MAX_PIECE)
+      MPI_Bcast(begin + done, static_cast<int>(std::min(MAX_PIECE, bytes - done)), MPI_BYTE, root,
+                comm_);
+  }
+
+  void all_to_all(const double *send, const std::vector<int> &send_counts, double *recv,
+                  const std::vector<int> &recv_counts) const override
+  {
+    exchange(send, send_counts, recv, recv_counts);
+  }
+  void all_to_all(const std::int64_t *send, const std::vector<int> &send_counts, std::int64_t *recv,
+                  const std::vector<int> &recv_counts) const override
+  {
+    exchange(send, send_counts, recv, recv_counts);
+  }
+
+  std::vector<std::int64_t> all_gather(std::int64_t value) const override
+  {
+    std::vector<std::int64_t> values(size_);
+    MPI_Allgather(&value, 1, MPI_INT64_T, values.data(), 1, MPI_INT64_T, comm_);
+    return values;
+  }
+
+  void barrier() const override { MPI_Barrier(comm_); }
+
+ private:
+  template <class T> void all_reduce(T *data, std::size_t n, MPI_Op op) const
+  {
+    if (size_ == 1) return;
+    for (std::size_t done = 0; done < n; done += MAX_PIECE)
+      MPI_Allreduce(MPI_IN_PLACE, data + done, static_cast<int>(std::min(MAX_PIECE, n - done)),
+                    mpi_type(data), op, comm_);
+  }
+
+  // Messages between pairs instead of MPI_Alltoallv: its int displacements bound the total, and most pairs of ranks
+  // have nothing to say to each other.
+  template <class T>
+  void exchange(const T *send, const std::vector<int> &send_counts, T *recv,
+                const std::vector<int> &recv_counts) const
+  {
+    const std::size_t size = size_;
+    if (send_counts.size() != size || recv_counts.size() != size ||
+        send_counts[rank_] != recv_counts[rank_])
+      throw Error("Communicator::all_to_all: one count per rank is needed on both sides");
+    std::vector<MPI_Request> requests;
+    const T *own = nullptr;
+    T *target = recv;
+    for (int r = 0; r < size_; target += recv_counts[r++]) {
+      if (r == rank_ || recv_counts[r] == 0) continue;
+      requests.emplace_back();
+      MPI_Irecv(target, recv_counts[r], mpi_type(recv), r, TAG, comm_, &requests.back());
+    }
+    const T *source = send;
+    for (int r = 0; r < size_; source += send_counts[r++]) {
+      if (r == rank_) own = source;
+      if (r == rank_ || send_counts[r] == 0) continue;
+      requests.emplace_back();
+      MPI_Isend(source, send_counts[r], mpi_type(send), r, TAG, comm_, &requests.back());
+    }
+    T *own_target = recv;
+    for (int r = 0; r < rank_; ++r) own_target += recv_counts[r];
+    std::copy_n(own, send_counts[rank_], own_target);
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 1;
+};
+
+}  // namespace
+
+std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm)
+{
+  if (!mpi_comm) return std::make_shared<SerialCommunicator>();
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (!initialized || finalized)
+    throw Error("A communicator was asked for before MPI_Init or after MPI_Finalize");
+  return std::make_shared<MpiCommunicator>(*static_cast<const MPI_Comm *>(mpi_comm));
+}
+
+}  // namespace dptrain

@@ -1,0 +1,35 @@
+#include "parallel/serial_communicator.h"
+
+#include <algorithm>
+
+#include "dptrain/error.h"
+
+namespace dptrain {
+
+namespace {
+
+template <class T>
+void copy_to_self(const T *send, const std::vector<int> &send_counts, T *recv,
+                  const std::vector<int> &recv_counts)
+{
+  if (send_counts.size() != 1 || recv_counts != send_counts)
+    throw Error(
+        "Communicator::all_to_all: on one rank both count lists must be the same one number");
+  std::copy_n(send, send_counts[0], recv);
+}
+
+}  // namespace
+
+void SerialCommunicator::all_to_all(const double *send, const std::vector<int> &send_counts,
+                                    double *recv, const std::vector<int> &recv_counts) const
+{
+  copy_to_self(send, send_counts, recv, recv_counts);
+}
+
+void SerialCommunicator::all_to_all(const std::int64_t *send, const std::vector<int> &send_counts,
+                                    std::int64_t *recv, const std::vector<int> &recv_counts) const
+{
+  copy_to_self(send, send_counts, recv, recv_counts);
+}
+
+}  // namespace dptrain

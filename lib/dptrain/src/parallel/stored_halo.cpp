@@ -1,0 +1,109 @@
+#include "parallel/stored_halo.h"
+
+#include <algorithm>
+#include <string>
+
+#include "dptrain/error.h"
+
+namespace dptrain {
+
+StoredHalo::StoredHalo(std::shared_ptr<const Communicator> comm, int nlocal,
+                       const std::vector<int> &owner_rank, const std::vector<int> &owner_index) :
+    comm_(std::move(comm)), nlocal_(nlocal)
+{
+  const int size = comm_->size(), me = comm_->rank();
+  const std::vector<std::int64_t> atoms_of_rank = comm_->all_gather(nlocal);
+  guarded(*comm_, [&] { check_owners(owner_rank, owner_index, atoms_of_rank); });
+
+  ghost_counts_.assign(size, 0);
+  for (int owner : owner_rank)
+    if (owner != me) ++ghost_counts_[owner];
+  std::vector<int> next(size, 0);
+  for (int r = 1; r < size; ++r) next[r] = next[r - 1] + ghost_counts_[r - 1];
+  const int num_foreign = next[size - 1] + ghost_counts_[size - 1];
+  ghosts_.resize(num_foreign);
+  std::vector<std::int64_t> wanted(num_foreign);
+  for (std::size_t g = 0; g < owner_rank.size(); ++g) {
+    const int ghost = nlocal + static_cast<int>(g);
+    if (owner_rank[g] == me) {
+      own_ghost_.push_back(ghost);
+      own_atom_.push_back(owner_index[g]);
+    } else {
+      const int k = next[owner_rank[g]]++;
+      ghosts_[k] = ghost;
+      wanted[k] = owner_index[g];
+    }
+  }
+
+  // tell every owner which of its atoms are wanted here
+  std::vector<std::int64_t> counts(ghost_counts_.begin(), ghost_counts_.end()), asked(size);
+  const std::vector<int> ones(size, 1);
+  comm_->all_to_all(counts.data(), ones, asked.data(), ones);
+  atom_counts_.assign(asked.begin(), asked.end());
+  std::int64_t total = 0;
+  for (std::int64_t n : asked) total += n;
+  std::vector<std::int64_t> requests(total);
+  comm_->all_to_all(wanted.data(), ghost_counts_, requests.data(), atom_counts_);
+  atoms_.assign(requests.begin(), requests.end());
+}
+
+void StoredHalo::check_owners(const std::vector<int> &owner_rank,
+                              const std::vector<int> &owner_index,
+                              const std::vector<std::int64_t> &atoms_of_rank) const
+{
+  if (owner_rank.size() != owner_index.size())
+    throw Error("StoredHalo: as many owner ranks as owner indices are needed");
+  for (std::size_t g = 0; g < owner_rank.size(); ++g) {
+    const int rank = owner_rank[g];
+    if (rank < 0 || rank >= comm_->size() || owner_index[g] < 0 ||
+        owner_index[g] >= atoms_of_rank[rank])
+      throw Error("StoredHalo: ghost " + std::to_string(g) + " has no owner: atom " +
+                  std::to_string(owner_index[g]) + " of rank " + std::to_string(rank) +
+                  " does not exist");
+  }
+}
+
+void StoredHalo::set_width(int width) const
+{
+  const int size = comm_->size();
+  ghost_lengths_.resize(size);
+  atom_lengths_.resize(size);
+  for (int r = 0; r < size; ++r) {
+    ghost_lengths_[r] = ghost_counts_[r] * width;
+    atom_lengths_[r] = atom_counts_[r] * width;
+  }
+  ghost_buffer_.resize(ghosts_.size() * width);
+  atom_buffer_.resize(atoms_.size() * width);
+}
+
+void StoredHalo::exchange(double *values, int width) const
+{
+  for (std::size_t k = 0; k < own_ghost_.size(); ++k)
+    std::copy_n(values + std::size_t(own_atom_[k]) * width, width,
+                values + std::size_t(own_ghost_[k]) * width);
+  if (comm_->size() == 1) return;
+  set_width(width);
+  for (std::size_t k = 0; k < atoms_.size(); ++k)
+    std::copy_n(values + std::size_t(atoms_[k]) * width, width, &atom_buffer_[k * width]);
+  comm_->all_to_all(atom_buffer_.data(), atom_lengths_, ghost_buffer_.data(), ghost_lengths_);
+  for (std::size_t k = 0; k < ghosts_.size(); ++k)
+    std::copy_n(&ghost_buffer_[k * width], width, values + std::size_t(ghosts_[k]) * width);
+}
+
+void StoredHalo::reduce(double *values, int width) const
+{
+  for (std::size_t k = 0; k < own_ghost_.size(); ++k)
+    for (int c = 0; c < width; ++c)
+      values[std::size_t(own_atom_[k]) * width + c] +=
+          values[std::size_t(own_ghost_[k]) * width + c];
+  if (comm_->size() == 1) return;
+  set_width(width);
+  for (std::size_t k = 0; k < ghosts_.size(); ++k)
+    std::copy_n(values + std::size_t(ghosts_[k]) * width, width, &ghost_buffer_[k * width]);
+  comm_->all_to_all(ghost_buffer_.data(), ghost_lengths_, atom_buffer_.data(), atom_lengths_);
+  for (std::size_t k = 0; k < atoms_.size(); ++k)
+    for (int c = 0; c < width; ++c)
+      values[std::size_t(atoms_[k]) * width + c] += atom_buffer_[k * width + c];
+}
+
+}  // namespace dptrain

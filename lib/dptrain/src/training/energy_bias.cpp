@@ -1,0 +1,39 @@
+// fit_energy_bias: which constant energies per atom type explain the frame energies best.
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/linalg_lstsq.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "dptrain/error.h"
+#include "dptrain/statistics.h"
+
+namespace dptrain {
+
+std::vector<double> fit_energy_bias(const std::vector<double> &counts,
+                                    const std::vector<double> &energies, int ntypes)
+{
+  const std::int64_t frames = static_cast<std::int64_t>(energies.size());
+  if (ntypes < 1 || counts.size() != energies.size() * std::size_t(ntypes))
+    throw Error("Energy bias: " + std::to_string(frames) + " energies of " +
+                std::to_string(ntypes) + " types need as many rows of atom counts");
+  for (double value : energies)
+    if (!std::isfinite(value)) throw Error("Energy bias: a frame energy is not a finite number");
+  if (frames == 0) return std::vector<double>(ntypes, 0.0);
+
+  // copies: ATen takes no const data, and LAPACK overwrites it
+  std::vector<double> a = counts, b = energies;
+  const at::Tensor matrix = at::from_blob(a.data(), {frames, ntypes}, at::kDouble);
+  const at::Tensor rhs = at::from_blob(b.data(), {frames, 1}, at::kDouble);
+  // gelsd is the SVD solver, the one behind numpy.linalg.lstsq; the same relative cut of singular values
+  const double cut =
+      std::numeric_limits<double>::epsilon() * std::max<std::int64_t>(frames, ntypes);
+  const at::Tensor solution = std::get<0>(at::linalg_lstsq(matrix, rhs, cut, "gelsd")).contiguous();
+  const double *values = solution.data_ptr<double>();
+  return std::vector<double>(values, values + ntypes);
+}
+
+}  // namespace dptrain

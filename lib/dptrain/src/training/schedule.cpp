@@ -1,0 +1,80 @@
+#include "training/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "dptrain/error.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr double DEFAULT_STOP_LR = 5e-8;
+constexpr double PI = 3.14159265358979323846;
+
+void check(bool good, const std::string &message)
+{
+  if (!good) throw Error("learning_rate: " + message);
+}
+
+void check_config(const ScheduleConfig &config, std::int64_t numb_steps)
+{
+  check(config.start_lr > 0.0 && std::isfinite(config.start_lr),
+        "start_lr must be a positive number, found " + std::to_string(config.start_lr));
+  check(!config.stop_lr || !config.stop_lr_ratio, "give stop_lr or stop_lr_ratio, not both");
+  check(config.warmup_steps == 0 || !config.warmup_ratio,
+        "give warmup_steps or warmup_ratio, not both");
+  check(config.decay_steps > 0,
+        "decay_steps must be positive, found " + std::to_string(config.decay_steps));
+  check(numb_steps >= 0,
+        "numb_steps of `training` must not be negative, found " + std::to_string(numb_steps));
+  check(!config.decay_rate || *config.decay_rate > 0.0, "decay_rate must be positive");
+}
+
+}  // namespace
+
+Schedule::Schedule(const ScheduleConfig &config, std::int64_t numb_steps) : config_(config)
+{
+  check_config(config, numb_steps);
+  stop_ = config.stop_lr_ratio ? config.start_lr * *config.stop_lr_ratio
+                               : config.stop_lr.value_or(DEFAULT_STOP_LR);
+  check(stop_ >= 0.0 && std::isfinite(stop_), "stop_lr must not be negative");
+  warmup_ = config.warmup_ratio ? static_cast<std::int64_t>(*config.warmup_ratio * numb_steps)
+                                : config.warmup_steps;
+  check(warmup_ >= 0 && (warmup_ < numb_steps || warmup_ == 0),
+        "the warm-up of " + std::to_string(warmup_) + " steps must be shorter than the " +
+            std::to_string(numb_steps) + " steps of the training");
+  length_ = numb_steps - warmup_;
+
+  stair_ = config.decay_steps;
+  if (config.decay_rate) {
+    factor_ = *config.decay_rate;
+  } else {
+    // DeePMD shortens stairs that are longer than the whole training
+    if (stair_ >= length_) stair_ = length_ / 10 > 100 ? 100 : length_ / 100 + 1;
+    if (length_ > 0)
+      factor_ = std::exp(std::log(std::max(stop_, 1e-10) / config.start_lr) * stair_ / length_);
+  }
+}
+
+double Schedule::rate(std::int64_t step) const
+{
+  if (step >= warmup_) return decayed(step - warmup_);
+  const double first = config_.warmup_start_factor * config_.start_lr;
+  return first + (config_.start_lr - first) * (static_cast<double>(step) / warmup_);
+}
+
+double Schedule::decayed(std::int64_t step) const
+{
+  if (config_.type == ScheduleType::cosine) {
+    if (step >= length_) return length_ > 0 ? stop_ : config_.start_lr;
+    const double phase = PI * static_cast<double>(step) / length_;
+    return stop_ + 0.5 * (config_.start_lr - stop_) * (1.0 + std::cos(phase));
+  }
+  const double stairs =
+      config_.smooth ? static_cast<double>(step) / stair_ : static_cast<double>(step / stair_);
+  return std::max(config_.start_lr * std::pow(factor_, stairs), stop_);
+}
+
+}  // namespace dptrain

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "dptrain/config.h"
+
+namespace dptrain {
+
+/// DeePMD-kit's learning rate as a function of the step (3.2, dpmodel/utils/learning_rate.py): a linear warm-up, then
+/// exponential decay in stairs or smooth, or half a cosine. Beyond numb_steps it stays at stop_lr.
+class Schedule {
+ public:
+  /// Throws Error that names the key of `learning_rate` that is wrong.
+  Schedule(const ScheduleConfig &config, std::int64_t numb_steps);
+
+  /// Learning rate of a step; step = optimizer steps done before it.
+  double rate(std::int64_t step) const;
+  double start_rate() const { return config_.start_lr; }
+
+ private:
+  double decayed(std::int64_t step) const;
+
+  ScheduleConfig config_;
+  std::int64_t warmup_ = 0, length_ = 0;  // steps of the two phases
+  std::int64_t stair_ = 1;                // DeePMD's decay_steps, made to fit
+  double stop_ = 0.0, factor_ = 1.0;
+};
+
+}  // namespace dptrain

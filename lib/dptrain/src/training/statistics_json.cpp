@@ -1,0 +1,85 @@
+// The statistics file: JSON with a key that says to which settings and data the numbers belong.
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "dptrain/error.h"
+#include "dptrain/statistics.h"
+
+namespace dptrain {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+const char *const FORMAT = "dptrain statistics 1";
+
+Json make_key(const std::vector<std::string> &type_map, double rcut, double rcut_smth,
+              double env_protection, const std::vector<int> &sel, const std::string &fingerprint)
+{
+  return {{"type_map", type_map},
+          {"rcut", rcut},
+          {"rcut_smth", rcut_smth},
+          {"env_protection", env_protection},
+          {"sel", sel.empty() ? Json("all") : Json(sel)},
+          {"fingerprint", fingerprint}};
+}
+
+/// One line per part of the key that differs; empty if none does.
+std::string differences(const Json &found, const Json &wanted)
+{
+  std::string text;
+  for (const auto &[name, value] : wanted.items())
+    if (!found.contains(name) || found[name] != value)
+      text += (text.empty() ? "" : "; ") + name + " is " +
+              (found.contains(name) ? found[name].dump() : "missing") + " there and " +
+              value.dump() + " here";
+  return text;
+}
+
+}  // namespace
+
+std::string Statistics::to_json(const std::vector<std::string> &type_map,
+                                const std::string &fingerprint) const
+{
+  Json root;
+  root["format"] = FORMAT;
+  root["key"] = make_key(type_map, rcut_, rcut_smth_, env_protection_, sel_, fingerprint);
+  root["min_distance"] = std::isfinite(min_distance_) ? Json(min_distance_) : Json();
+  root["max_neighbors"] = max_neighbors_;
+  root["centers"] = centers_;
+  root["sums"] = sums_;
+  return root.dump(1) + "\n";
+}
+
+Statistics Statistics::from_json(const std::string &text, const std::string &file_name,
+                                 const std::vector<std::string> &type_map, double rcut,
+                                 double rcut_smth, const std::string &fingerprint,
+                                 double env_protection, const std::vector<int> &sel)
+{
+  const std::string what = "Statistics file " + file_name;
+  const std::string advice = ". Remove the file to have it computed again, or name another one";
+  try {
+    const Json root = Json::parse(text);
+    if (!root.is_object() || root.value("format", "") != FORMAT)
+      throw Error(what + " is not one of this version: \"format\" must be \"" + FORMAT + "\"" +
+                  advice);
+    const std::string different = differences(
+        root.at("key"), make_key(type_map, rcut, rcut_smth, env_protection, sel, fingerprint));
+    if (!different.empty())
+      throw Error(what + " belongs to other settings or data: " + different + advice);
+    Statistics s(static_cast<int>(type_map.size()), rcut, rcut_smth, env_protection, sel);
+    if (!root.at("min_distance").is_null()) s.min_distance_ = root.at("min_distance").get<double>();
+    s.max_neighbors_ = root.at("max_neighbors").get<std::vector<int>>();
+    s.centers_ = root.at("centers").get<std::vector<std::int64_t>>();
+    s.sums_ = root.at("sums").get<std::vector<double>>();
+    const std::size_t n = type_map.size();
+    if (s.max_neighbors_.size() != n || s.centers_.size() != n || s.sums_.size() != 4 * n)
+      throw Error(what + " is damaged: its lists do not have one entry per type" + advice);
+    return s;
+  } catch (const nlohmann::json::exception &error) {
+    throw Error(what + " cannot be read: " + error.what() + advice);
+  }
+}
+
+}  // namespace dptrain

@@ -1,0 +1,227 @@
+#include "dptrain/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "data/replay_buffer.h"
+#include "dptrain/error.h"
+#include "dptrain/statistics.h"
+#include "optimizer/optimizer.h"
+#include "training/frame_check.h"
+#include "training/schedule.h"
+#include "training/two_pass.h"
+
+namespace dptrain {
+
+struct Trainer::Impl {
+  Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator> c,
+       const TrainingConfig &config);
+  /// Prefactors and learning rate of the next step.
+  double rate() const { return schedule.rate(steps); }
+  Prefactors prefactors() const
+  {
+    return prefactors_at(config.loss, rate(), schedule.start_rate());
+  }
+  UpdateReport report(const BatchErrors &errors) const
+  {
+    return {steps, errors.loss, errors.rmse_e, errors.rmse_f, errors.rmse_v, rate()};
+  }
+  bool any_energy() const;
+  void require_finite(double value, const char *what, const std::vector<std::int64_t> &batch) const;
+
+  std::shared_ptr<Model> model;
+  std::shared_ptr<const Communicator> comm;
+  TrainingConfig config;
+  Schedule schedule;
+  ReplayBuffer buffer;
+  TwoPass passes;
+  std::unique_ptr<Optimizer> optimizer;
+  std::int64_t steps = 0;
+  bool bias_is_fitted = false;
+  std::vector<const Frame *> frames;  // of the present batch
+  std::vector<double> parameters, gradient;
+};
+
+Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator> c,
+                    const TrainingConfig &config) :
+    model(std::move(m)),
+    comm(std::move(c)),
+    config(config),
+    schedule(config.schedule, config.numb_steps),
+    buffer(config.seed, config.buffer_frames),
+    passes(model, comm),
+    optimizer(make_optimizer(config.optimizer, model->parameter_index())),
+    bias_is_fitted(!config.fit_energy_bias)
+{
+  if (!model->is_local() && comm->size() > 1)
+    throw Error(
+        "This model is not a sum over local environments: its frames cannot be split over " +
+        std::to_string(comm->size()) + " ranks. Train it on one rank");
+}
+
+bool Trainer::Impl::any_energy() const
+{
+  for (std::int64_t k = 0; k < buffer.size(); ++k)
+    if (buffer.frame(k).label.energy) return true;
+  return false;
+}
+
+void Trainer::Impl::require_finite(double value, const char *what,
+                                   const std::vector<std::int64_t> &batch) const
+{
+  if (std::isfinite(value)) return;
+  std::ostringstream text;
+  text << "Training step " << steps + 1 << ": the " << what << " is not finite (learning rate "
+       << rate() << ", frames of time steps";
+  for (std::int64_t k : batch) text << " " << buffer.frame(k).step;
+  text << "). The parameters were not changed. Look at these frames for broken labels or atoms too "
+          "close to each other; else continue from the last checkpoint with a lower start_lr";
+  throw Error(text.str());
+}
+
+Trainer::Trainer(std::shared_ptr<Model> model, std::shared_ptr<const Communicator> comm,
+                 const TrainingConfig &config) :
+    impl_(std::make_unique<Impl>(std::move(model), std::move(comm), config))
+{
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::add(Frame frame)
+{
+  const Communicator &comm = *impl_->comm;
+  check_frame(comm, frame, static_cast<int>(impl_->model->type_map().size()));
+  const double shortest = shortest_distance(comm, frame);
+  guarded(comm, [&] {
+    if (std::isfinite(shortest)) impl_->model->expect_distance(shortest);
+    impl_->buffer.add(std::move(frame));
+  });
+}
+
+UpdateReport Trainer::update()
+{
+  Impl &t = *impl_;
+  if (!t.bias_is_fitted && t.any_energy()) fit_energy_bias();
+  const std::vector<std::int64_t> batch = t.buffer.next_batch(t.config.batch_size);
+  // pass A -> residuals -> halo -> pass B -> all-reduce: the function below
+  UpdateReport report = loss_gradient(batch, t.gradient);
+  t.parameters = t.model->parameters();
+  t.optimizer->step(t.parameters, t.gradient, report.learning_rate);
+  t.model->set_parameters(t.parameters);
+  report.step = ++t.steps;
+  return report;
+}
+
+UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &frames,
+                                    std::vector<double> &gradient)
+{
+  Impl &t = *impl_;
+  if (frames.empty()) throw Error("The loss of no frames was asked for: give at least one");
+  t.frames.clear();
+  for (std::int64_t index : frames) t.frames.push_back(&t.buffer.frame(index));
+
+  t.passes.begin(t.frames, t.prefactors());
+  t.passes.forward();                                // pass A: E, F, W
+  t.passes.force_residuals();                        // ghosts -> owners, r = dL/dF
+  const BatchErrors errors = t.passes.sum_errors();  // all-reduce; c_E = dL/dE, C = dL/dW
+  t.require_finite(errors.loss, "loss", frames);
+  t.passes.share_residuals();   // owners -> ghosts
+  t.passes.backward(gradient);  // pass B: d/dparameters of c_E E + r F + C W
+  t.comm->all_reduce_sum(gradient.data(), gradient.size());
+
+  double norm = 0.0;
+  for (double g : gradient) norm += g * g;
+  t.require_finite(norm, "gradient", frames);
+  return t.report(errors);
+}
+
+void Trainer::fit_energy_bias()
+{
+  Impl &t = *impl_;
+  const std::vector<double> bias = t.model->energy_bias();
+  const int ntypes = static_cast<int>(bias.size());
+  std::vector<const Frame *> frames;
+  for (std::int64_t k = 0; k < t.buffer.size(); ++k)
+    if (t.buffer.frame(k).label.energy) frames.push_back(&t.buffer.frame(k));
+
+  // row of a frame: atoms of each type, then the model's energy
+  std::vector<double> rows(frames.size() * (ntypes + 1), 0.0), force;
+  guarded(*t.comm, [&] {
+    for (std::size_t k = 0; k < frames.size(); ++k) {
+      const Frame &frame = *frames[k];
+      if (frame.nlocal == 0) continue;
+      force.assign(std::size_t(frame.nall()) * 3, 0.0);
+      ForwardOutput out;
+      out.force = force.data();
+      t.model->forward(frame.domain(), out);
+      double *row = &rows[k * (ntypes + 1)];
+      row[ntypes] = out.energy;
+      for (int i = 0; i < frame.nlocal; ++i)
+        if (frame.type[i] >= 0 && t.model->has_energy(frame.type[i])) row[frame.type[i]] += 1.0;
+    }
+  });
+  t.comm->all_reduce_sum(rows.data(), rows.size());
+
+  // Fitting the change keeps the bias of types that the frames say nothing about.
+  std::vector<double> counts, missing;
+  for (std::size_t k = 0; k < frames.size(); ++k) {
+    const double *row = &rows[k * (ntypes + 1)];
+    counts.insert(counts.end(), row, row + ntypes);
+    missing.push_back(*frames[k]->label.energy - row[ntypes]);
+  }
+  guarded(*t.comm, [&] {
+    std::vector<double> fitted = dptrain::fit_energy_bias(counts, missing, ntypes);
+    for (int type = 0; type < ntypes; ++type) fitted[type] += bias[type];
+    t.model->set_energy_bias(fitted);
+  });
+  t.bias_is_fitted = true;
+}
+
+std::int64_t Trainer::num_frames() const
+{
+  return impl_->buffer.size();
+}
+const Frame &Trainer::frame(std::int64_t index) const
+{
+  return impl_->buffer.frame(index);
+}
+std::int64_t Trainer::steps() const
+{
+  return impl_->steps;
+}
+const TrainingConfig &Trainer::config() const
+{
+  return impl_->config;
+}
+
+// The state: steps, bias flag, 3 numbers of the buffer, those of the optimizer.
+std::vector<double> Trainer::state() const
+{
+  const Impl &t = *impl_;
+  std::vector<double> state{static_cast<double>(t.steps), t.bias_is_fitted ? 1.0 : 0.0};
+  for (const auto &part : {t.buffer.state(), t.optimizer->state()})
+    state.insert(state.end(), part.begin(), part.end());
+  return state;
+}
+
+void Trainer::set_state(const std::vector<double> &state)
+{
+  if (state.size() < 5 || !(state[0] >= 0.0))
+    throw Error("The training state of the checkpoint is damaged: it has " +
+                std::to_string(state.size()) + " numbers");
+  Impl &t = *impl_;
+  t.optimizer->set_state({state.begin() + 5, state.end()});
+  t.buffer.set_state({state.begin() + 2, state.begin() + 5});
+  t.steps = static_cast<std::int64_t>(state[0]);
+  t.bias_is_fitted = state[1] != 0.0;
+}
+
+std::size_t Trainer::memory_bytes() const
+{
+  const Impl &t = *impl_;
+  return t.buffer.memory_bytes() + t.passes.memory_bytes() + t.optimizer->memory_bytes() +
+         (t.parameters.capacity() + t.gradient.capacity()) * sizeof(double);
+}
+
+}  // namespace dptrain

@@ -1,0 +1,128 @@
+#include "training/two_pass.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace dptrain {
+
+namespace {
+
+double root_mean(double sum, double n)
+{
+  return n > 0.0 ? std::sqrt(sum / n) : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+void TwoPass::begin(const std::vector<const Frame *> &frames, const Prefactors &prefactors)
+{
+  num_frames_ = frames.size();
+  const double n = static_cast<double>(num_frames_);
+  weights_ = {prefactors.energy / n, prefactors.force / n, prefactors.virial / n};
+  if (passes_.size() < num_frames_) passes_.resize(num_frames_);
+  for (std::size_t k = 0; k < num_frames_; ++k) {
+    passes_[k].frame = frames[k];
+    passes_[k].seed = GradientSeed();
+    passes_[k].has_force_seed = false;
+  }
+  sums_.assign(num_frames_ * NUM_SUMS, 0.0);
+}
+
+void TwoPass::forward()
+{
+  guarded(*comm_, [&] {
+    for (std::size_t k = 0; k < num_frames_; ++k) {
+      Pass &pass = passes_[k];
+      pass.force.assign(std::size_t(pass.frame->nall()) * 3, 0.0);
+      if (pass.frame->nlocal == 0) continue;
+      ForwardOutput out;
+      out.force = pass.force.data();
+      model_->forward(pass.frame->domain(), out);
+      double *sums = &sums_[k * NUM_SUMS];
+      sums[ENERGY] = out.energy;
+      std::copy(out.virial.begin(), out.virial.end(), sums + VIRIAL);
+    }
+  });
+}
+
+void TwoPass::force_residuals()
+{
+  for (std::size_t k = 0; k < num_frames_; ++k) {
+    Pass &pass = passes_[k];
+    const std::vector<double> &label = pass.frame->label.force;
+    pass.frame->halo->reduce(pass.force.data(), 3);
+    double *sums = &sums_[k * NUM_SUMS];
+    sums[FORCE_LOSS] = force_term(weights_.force, pass.frame->natoms, label.size(), label.data(),
+                                  pass.force.data(), sums[FORCE_SQUARES]);
+    sums[FORCE_COMPONENTS] = static_cast<double>(label.size());
+  }
+}
+
+BatchErrors TwoPass::sum_errors()
+{
+  comm_->all_reduce_sum(sums_.data(), sums_.size());
+  BatchErrors errors;
+  double energy_squares = 0.0, energies = 0.0, virial_squares = 0.0, virials = 0.0;
+  double force_squares = 0.0, components = 0.0;
+  for (std::size_t k = 0; k < num_frames_; ++k) {
+    Pass &pass = passes_[k];
+    const double *sums = &sums_[k * NUM_SUMS];
+    const Label &label = pass.frame->label;
+    const double natoms = static_cast<double>(pass.frame->natoms);
+    if (label.energy) {
+      const double error = sums[ENERGY] - *label.energy;
+      errors.loss += energy_term(weights_.energy, pass.frame->natoms, error, pass.seed.energy);
+      energy_squares += error * error / (natoms * natoms);
+      energies += 1.0;
+    }
+    if (label.virial) {
+      std::array<double, 9> error;
+      for (int c = 0; c < 9; ++c) {
+        error[c] = sums[VIRIAL + c] - (*label.virial)[c];
+        virial_squares += error[c] * error[c] / (natoms * natoms);
+      }
+      errors.loss += virial_term(weights_.virial, pass.frame->natoms, error, pass.seed.virial);
+      virials += 9.0;
+    }
+    errors.loss += sums[FORCE_LOSS];
+    force_squares += sums[FORCE_SQUARES];
+    components += sums[FORCE_COMPONENTS];
+    pass.has_force_seed = sums[FORCE_COMPONENTS] > 0.0 && weights_.force != 0.0;
+  }
+  errors.rmse_e = root_mean(energy_squares, energies);
+  errors.rmse_f = root_mean(force_squares, components);
+  errors.rmse_v = root_mean(virial_squares, virials);
+  return errors;
+}
+
+void TwoPass::share_residuals()
+{
+  for (std::size_t k = 0; k < num_frames_; ++k) {
+    Pass &pass = passes_[k];
+    if (!pass.has_force_seed) continue;
+    pass.frame->halo->exchange(pass.force.data(), 3);
+    pass.seed.force = pass.force.data();
+  }
+}
+
+void TwoPass::backward(std::vector<double> &gradient)
+{
+  guarded(*comm_, [&] {
+    gradient.assign(model_->parameters().size(), 0.0);
+    for (std::size_t k = 0; k < num_frames_; ++k) {
+      const Pass &pass = passes_[k];
+      if (pass.frame->nlocal > 0)
+        model_->gradient(pass.frame->domain(), pass.seed, gradient.data());
+    }
+  });
+}
+
+std::size_t TwoPass::memory_bytes() const
+{
+  std::size_t doubles = sums_.capacity();
+  for (const Pass &pass : passes_) doubles += pass.force.capacity();
+  return doubles * sizeof(double);
+}
+
+}  // namespace dptrain

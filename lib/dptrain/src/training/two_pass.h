@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dptrain/communicator.h"
+#include "dptrain/frame.h"
+#include "dptrain/model.h"
+#include "training/loss.h"
+
+namespace dptrain {
+
+/// Loss and root mean square errors of a batch. NaN where no frame has the label.
+struct BatchErrors {
+  double loss = 0.0;
+  double rmse_e = 0.0, rmse_f = 0.0, rmse_v = 0.0;  ///< eV per atom, eV/Angstrom, eV per atom
+};
+
+/// The loss of a batch of frames and its parameter gradient in two passes, without second derivatives of a graph:
+/// pass A gives E, F and W, hence c_E = dL/dE, r = dL/dF and C = dL/dW; pass B differentiates the one scalar
+/// S = c_E E + r . F + C : W at fixed c_E, r, C. The functions are called in the order in which they stand here; all are
+/// collective. The loss is the mean over the frames of each frame's loss. Buffers are kept between batches.
+class TwoPass {
+ public:
+  TwoPass(std::shared_ptr<Model> model, std::shared_ptr<const Communicator> comm) :
+      model_(std::move(model)), comm_(std::move(comm))
+  {
+  }
+
+  /// Sets the frames (which must live until the end) and the weights of the terms.
+  void begin(const std::vector<const Frame *> &frames, const Prefactors &prefactors);
+  /// Pass A: energies, virials, forces on owned atoms and ghosts.
+  void forward();
+  /// Halo: forces of ghosts go to their owners; there they become residuals r = dL/dF.
+  void force_residuals();
+  /// One all-reduce of energies, virials and error sums; c_E and C follow. Returns the errors of the batch.
+  BatchErrors sum_errors();
+  /// Halo: residuals of the owners go to their ghosts.
+  void share_residuals();
+  /// Pass B: gradient[number of parameters] becomes this rank's part of dL/dparameters.
+  void backward(std::vector<double> &gradient);
+
+  std::size_t memory_bytes() const;
+
+ private:
+  // What travels in the all-reduce for each frame.
+  enum Sum { ENERGY, VIRIAL, FORCE_LOSS = VIRIAL + 9, FORCE_SQUARES, FORCE_COMPONENTS, NUM_SUMS };
+  struct Pass {
+    const Frame *frame = nullptr;
+    std::vector<double> force;  // [nall][3] F, then r
+    GradientSeed seed;
+    bool has_force_seed = false;  // the same on all ranks
+  };
+
+  std::shared_ptr<Model> model_;
+  std::shared_ptr<const Communicator> comm_;
+  Prefactors weights_;  // divided by the number of frames
+  std::size_t num_frames_ = 0;
+  std::vector<Pass> passes_;  // the first num_frames_ are in use
+  std::vector<double> sums_;  // [num_frames_][NUM_SUMS]
+};
+
+}  // namespace dptrain
