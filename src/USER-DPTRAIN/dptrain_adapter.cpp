@@ -1,0 +1,144 @@
+#include "dptrain_adapter.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "atom.h"
+#include "comm.h"
+#include "domain.h"
+#include "force.h"
+#include "lammps.h"
+#include "update.h"
+
+using namespace LAMMPS_NS;
+
+namespace {
+
+// Boltzmann's constant in eV/K as LAMMPS has it for `units metal`: ratios of force->boltz are then LAMMPS' own conversions
+constexpr double BOLTZMANN_METAL = 8.617343e-5;
+constexpr int RECORD = 8;  // doubles per atom in the gather: tag, type, x, y, z, fx, fy, fz
+
+using Vector = std::array<double, 3>;
+using Cell = std::array<Vector, 3>;
+
+Vector cross(const Vector &a, const Vector &b)
+{
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
+
+double dot(const Vector &a, const Vector &b)
+{
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+// Records of the owned atoms, positions as they are folded into the periodic box.
+std::vector<double> owned_records(LAMMPS *lmp, const double *force)
+{
+  const Atom *atom = lmp->atom;
+  std::vector<double> records(static_cast<std::size_t>(atom->nlocal) * RECORD);
+  for (int i = 0; i < atom->nlocal; ++i) {
+    double x[3] = {atom->x[i][0], atom->x[i][1], atom->x[i][2]};
+    lmp->domain->remap(x);
+    double *r = &records[static_cast<std::size_t>(i) * RECORD];
+    r[0] = static_cast<double>(atom->tag[i]);
+    r[1] = atom->type[i];
+    for (int k = 0; k < 3; ++k) r[2 + k] = x[k] - lmp->domain->boxlo[k];
+    for (int k = 0; k < 3; ++k) r[5 + k] = force[3 * i + k];
+  }
+  return records;
+}
+
+// Records of all atoms on all ranks.
+std::vector<double> all_records(LAMMPS *lmp, const std::vector<double> &owned)
+{
+  const int nprocs = lmp->comm->nprocs;
+  const int count = static_cast<int>(owned.size());
+  std::vector<int> counts(nprocs), offsets(nprocs, 0);
+  MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, lmp->world);
+  for (int p = 1; p < nprocs; ++p) offsets[p] = offsets[p - 1] + counts[p - 1];
+  std::vector<double> all(static_cast<std::size_t>(offsets.back()) + counts.back());
+  MPI_Allgatherv(owned.data(), count, MPI_DOUBLE, all.data(), counts.data(), offsets.data(),
+                 MPI_DOUBLE, lmp->world);
+  return all;
+}
+
+// Stretches the edges of non-periodic dimensions so that no image comes within `cutoff` of an atom, and moves the atoms
+// to the start of the stretched cell.
+void open_dimensions(const int *periodicity, double cutoff, Cell &cell, std::vector<double> &coord)
+{
+  const Cell edges = cell;
+  for (int k = 0; k < 3; ++k) {
+    if (periodicity[k]) continue;
+    const Vector normal = cross(edges[(k + 1) % 3], edges[(k + 2) % 3]);
+    const double volume = dot(edges[k], normal);
+    double low = 0.0, high = 0.0;
+    for (std::size_t i = 0; i < coord.size(); i += 3) {
+      const double s = dot({coord[i], coord[i + 1], coord[i + 2]}, normal) / volume;
+      low = i == 0 ? s : std::min(low, s);
+      high = i == 0 ? s : std::max(high, s);
+    }
+    const double height = std::fabs(volume) / std::sqrt(dot(normal, normal));
+    const double stretch = high - low + 1.1 * cutoff / height;
+    for (int d = 0; d < 3; ++d) {
+      cell[k][d] = edges[k][d] * stretch;
+      for (std::size_t i = d; i < coord.size(); i += 3) coord[i] -= low * edges[k][d];
+    }
+  }
+}
+
+}  // namespace
+
+UnitFactors LAMMPS_NS::unit_factors(LAMMPS *lmp, const std::string &who)
+{
+  if (strcmp(lmp->update->unit_style, "lj") == 0)
+    lmp->error->all(FLERR, who + " has no meaning in units lj, which have no eV and no Angstrom: "
+                           "use units metal, real, si, cgs, electron, micro or nano");
+  UnitFactors factors;
+  factors.energy = lmp->force->boltz / BOLTZMANN_METAL;
+  factors.length = lmp->force->angstrom;
+  return factors;
+}
+
+std::shared_ptr<const dptrain::Communicator> LAMMPS_NS::world_communicator(LAMMPS *lmp)
+{
+  return dptrain::make_mpi_communicator(&lmp->world);
+}
+
+dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> &model_type,
+                                            const double *force, double cutoff,
+                                            const UnitFactors &units)
+{
+  const std::vector<double> records = all_records(lmp, owned_records(lmp, force));
+  const std::size_t natoms = records.size() / RECORD;
+  std::vector<std::size_t> order(natoms);
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&records](std::size_t a, std::size_t b) {
+    return records[a * RECORD] < records[b * RECORD];
+  });
+
+  dptrain::WholeFrame frame;
+  frame.step = lmp->update->ntimestep;
+  frame.coord.reserve(natoms * 3);
+  frame.label.force.reserve(natoms * 3);
+  for (const std::size_t i : order) {
+    const double *r = &records[i * RECORD];
+    frame.type.push_back(model_type[static_cast<int>(r[1])]);
+    for (int k = 0; k < 3; ++k) frame.coord.push_back(r[2 + k] / units.length);
+    for (int k = 0; k < 3; ++k) frame.label.force.push_back(r[5 + k] / units.force());
+  }
+
+  const Domain *domain = lmp->domain;
+  Cell cell{{{domain->xprd, 0.0, 0.0},
+             {domain->triclinic ? domain->xy : 0.0, domain->yprd, 0.0},
+             {domain->triclinic ? domain->xz : 0.0, domain->triclinic ? domain->yz : 0.0, domain->zprd}}};
+  for (auto &edge : cell)
+    for (auto &component : edge) component /= units.length;
+  frame.periodic = domain->xperiodic || domain->yperiodic || domain->zperiodic;
+  if (frame.periodic) open_dimensions(domain->periodicity, cutoff, cell, frame.coord);
+  for (int k = 0; k < 3; ++k)
+    for (int d = 0; d < 3; ++d) frame.box[3 * k + d] = cell[k][d];
+  return frame;
+}

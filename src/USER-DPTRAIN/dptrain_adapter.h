@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dptrain/communicator.h"
+#include "dptrain/error.h"
+#include "dptrain/files.h"
+#include "error.h"
+#include "pointers.h"
+
+namespace LAMMPS_NS {
+
+/// LAMMPS units of one eV and one Angstrom, and what follows from them.
+struct UnitFactors {
+  double energy = 1.0;  ///< energy units per eV
+  double length = 1.0;  ///< length units per Angstrom
+  double force() const { return energy / length; }
+};
+
+/// Factors of the current `units` style, from LAMMPS' own constants. Error for `units lj`. `who` starts the message.
+UnitFactors unit_factors(LAMMPS *lmp, const std::string &who);
+
+/// The communicator of this LAMMPS instance (its `world`) for the library.
+std::shared_ptr<const dptrain::Communicator> world_communicator(LAMMPS *lmp);
+
+/// Calls collective library code; an Error, on which the ranks agree by then, becomes error->all.
+template <class Work> auto collective(LAMMPS *lmp, const std::string &who, Work &&work)
+{
+  std::string message;
+  try {
+    return std::forward<Work>(work)();
+  } catch (const dptrain::Error &e) {
+    message = who + ": " + e.what();
+  }
+  lmp->error->all(FLERR, message);
+}
+
+/// Calls library code that other ranks do not wait for; an Error of this rank becomes error->one, which stops all ranks.
+template <class Work> auto local(LAMMPS *lmp, const std::string &who, Work &&work)
+{
+  std::string message;
+  try {
+    return std::forward<Work>(work)();
+  } catch (const dptrain::Error &e) {
+    message = who + ": " + e.what();
+  }
+  lmp->error->one(FLERR, message);
+}
+
+/// The atoms of this LAMMPS instance as one frame, the same on all ranks, in order of their tags: wrapped coordinates
+/// relative to the box corner, in Angstrom. `model_type` maps atom types [ntypes + 1] to model types; `force` holds the
+/// owned atoms' label [nlocal][3] in LAMMPS units. Periodic in no dimension: a frame without cell. Periodic in some:
+/// the others get an edge so long that images are out of reach of `cutoff` (Angstrom). Energy and virial are left empty.
+dptrain::WholeFrame gather_atoms(LAMMPS *lmp, const std::vector<int> &model_type,
+                                 const double *force, double cutoff, const UnitFactors &units);
+
+}  // namespace LAMMPS_NS

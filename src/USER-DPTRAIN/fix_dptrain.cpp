@@ -1,0 +1,358 @@
+/* ----------------------------------------------------------------------
+   Outputs: scalar = loss of the last optimizer step; vector, all intensive, available at every step:
+     1 frames stored          2 reference calls        3 rmse of energy, energy/atom   4 rmse of force, force units
+     5 rmse of virial, energy/atom                     6 learning rate                 7 optimizer steps
+     8 seconds of training    9 seconds of reference  10 memory of model and frames, MB (largest rank)
+    11 labels discarded      12 atoms seen with more neighbors of a type than sel keeps
+   Errors 3-5 are those of the last batch, before its step.
+------------------------------------------------------------------------- */
+
+#include "fix_dptrain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "atom.h"
+#include "comm.h"
+#include "domain.h"
+#include "dptrain_adapter.h"
+#include "error.h"
+#include "fix_dptrain_options.h"
+#include "force.h"
+#include "modify.h"
+#include "pair_dptrain.h"
+#include "platform.h"
+#include "reference_pair.h"
+#include "reference_run.h"
+#include "training_session.h"
+#include "update.h"
+#include "utils.h"
+
+using namespace LAMMPS_NS;
+using namespace FixConst;
+
+static constexpr int VECTOR_SIZE = 12;
+static constexpr int RESTART_SIZE = 4;
+
+struct FixDPTrain::Data {
+  FixDPTrainOptions options;
+  UnitFactors units;
+  std::shared_ptr<const dptrain::Communicator> comm;
+  std::shared_ptr<ModelSlot> slot;
+  PairDPTrain *pair = nullptr;  // the pair style that runs the model; null: only labels are collected from the run
+  std::unique_ptr<Reference> reference;
+  std::unique_ptr<TrainingSession> session;
+  double *fold = nullptr;        // array of the reverse communication in progress
+  std::vector<double> change;    // [nall][3] forces, reference minus model
+  double restarted[RESTART_SIZE] = {};
+};
+
+FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg), data_(new Data)
+{
+  if (igroup != 0) error->all(FLERR, "Fix dptrain labels whole configurations: its group must be all, found {}", arg[1]);
+  if (domain->dimension != 3) error->all(FLERR, "Fix dptrain needs a simulation in 3 dimensions");
+  if (!atom->tag_enable) error->all(FLERR, "Fix dptrain needs atom ids: remove 'atom_modify id no' from the input");
+  data_->options = parse_fix_dptrain(lmp, narg, arg);
+  data_->comm = world_communicator(lmp);
+  make_reference();
+
+  scalar_flag = vector_flag = 1;
+  size_vector = VECTOR_SIZE;
+  global_freq = 1;
+  extscalar = extvector = 0;
+  virial_global_flag = thermo_virial = 1;
+  restart_global = 1;
+}
+
+FixDPTrain::~FixDPTrain()
+{
+  if (data_->slot && data_->slot->owner == id) data_->slot->owner.clear();
+  delete data_;
+}
+
+int FixDPTrain::setmask()
+{
+  return POST_FORCE | POST_RUN;
+}
+
+void FixDPTrain::make_reference()
+{
+  const FixDPTrainOptions &options = data_->options;
+  comm_reverse = 3;
+  if (options.reference == FixDPTrainOptions::Source::run) {
+    data_->reference = std::make_unique<ReferenceRun>(lmp, id);
+    return;
+  }
+  const auto fold = [this](double *values) {
+    data_->fold = values;
+    comm->reverse_comm(this, 3);
+  };
+  data_->reference = std::make_unique<ReferencePair>(lmp, options.reference_style, options.reference_args,
+                                                     options.reference_coeffs, fold);
+}
+
+void FixDPTrain::init()
+{
+  data_->units = unit_factors(lmp, "Fix dptrain");
+  if (!force->newton_pair)
+    error->all(FLERR, "Fix dptrain needs newton on for pair interactions: remove 'newton off' from the input");
+  if (utils::strmatch(update->integrate_style, "^respa") && update->whichflag == 1)
+    error->all(FLERR, "Fix dptrain does not work with run_style respa: use run_style verlet");
+  attach();
+  start_session();
+  check_order();
+
+  data_->reference->init();
+  comm_forward = data_->reference->comm_forward();
+  comm_reverse = std::max(3, data_->reference->comm_reverse());
+  const bigint every = data_->options.every;
+  data_->reference->announce((update->ntimestep / every + 1) * every);
+}
+
+// Finds the model to train: that of the pair style, or one of its own with the keyword model.
+void FixDPTrain::attach()
+{
+  const FixDPTrainOptions &options = data_->options;
+  if (options.model.empty()) return attach_to_pair();
+  if (data_->slot) return;
+  std::string path = utils::get_potential_file_path(options.model);
+  if (path.empty()) path = options.model;
+  data_->slot = std::make_shared<ModelSlot>();
+  data_->slot->owner = id;
+  collective(lmp, "Fix dptrain", [&] { data_->slot->load(*data_->comm, path, options.elements); });
+  if (data_->slot->has_null())
+    error->all(FLERR, "Fix dptrain: model {}: each atom type needs an element to train, NULL is not possible", path);
+}
+
+void FixDPTrain::attach_to_pair()
+{
+  data_->pair = dynamic_cast<PairDPTrain *>(force->pair_match("dptrain", 1));
+  if (data_->slot && (!data_->pair || data_->pair->slot() != data_->slot))
+    error->all(FLERR, "Fix dptrain {}: the pair style whose model it trains is gone or was given again: unfix {} before, "
+                      "and define it again after, the pair_style command",
+               id, id);
+  if (!data_->pair)
+    error->all(FLERR, "Fix dptrain: pair style {} has no model to train: use pair_style dptrain (once, in a hybrid style), "
+                      "or name the model with 'model FILE El1 El2 ...'",
+               force->pair_style);
+  const std::shared_ptr<ModelSlot> &slot = data_->pair->slot();
+  if (data_->options.reference == FixDPTrainOptions::Source::run)
+    error->all(FLERR, "Fix dptrain: with pair_style dptrain 'reference run' would train the model on itself: use "
+                      "'reference pair', or run with another pair style and give 'model FILE El1 El2 ...'");
+  if (!slot->owner.empty() && slot->owner != id)
+    error->all(FLERR, "Fix dptrain {}: the model of {} is trained by fix {} already: one fix per model", id, slot->path,
+               slot->owner);
+  if (slot->has_null())
+    error->all(FLERR, "Fix dptrain: pair_coeff gives NULL for an atom type: each type needs an element to train");
+  slot->owner = id;
+  data_->slot = slot;
+}
+
+void FixDPTrain::start_session()
+{
+  Data &d = *data_;
+  if (d.session && d.session->generation() == d.slot->generation) return;
+  std::vector<bigint> counts(d.slot->type_map.size(), 0);
+  for (int i = 0; i < atom->nlocal; ++i) ++counts[d.slot->model_type[atom->type[i]]];
+  MPI_Allreduce(MPI_IN_PLACE, counts.data(), static_cast<int>(counts.size()), MPI_LMP_BIGINT, MPI_SUM, world);
+  std::string composition;
+  for (std::size_t t = 0; t < counts.size(); ++t)
+    composition += fmt::format("{}{} {}", t == 0 ? "" : " ", d.slot->type_map[t], counts[t]);
+
+  const auto log = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
+  collective(lmp, "Fix dptrain", [&] {
+    auto session = std::make_unique<TrainingSession>(d.comm, d.slot, d.options, fmt::format("dptrain.{}.frames", id),
+                                                     composition, log);
+    if (d.session)
+      session->take_frames(*d.session);
+    else if (!d.options.resume.empty())
+      session->resume(d.options.resume);
+    d.session = std::move(session);
+  });
+  if (comm->me == 0 && d.options.save.empty())
+    error->warning(FLERR, "Fix dptrain: without 'save N FILE' the trained model is lost at the end");
+  if (comm->me == 0 && d.restarted[3] > d.session->steps())
+    error->warning(FLERR, "Fix dptrain: the restart file was written after {} optimizer steps, the training stands at {}: "
+                          "continue it with 'resume FILE.ckpt'",
+                   static_cast<bigint>(d.restarted[3]), d.session->steps());
+}
+
+// `reference run` takes the forces as it finds them.
+void FixDPTrain::check_order()
+{
+  if (data_->options.reference != FixDPTrainOptions::Source::run || comm->me != 0) return;
+  for (int k = 0; k < modify->nfix && modify->fix[k] != this; ++k)
+    if (modify->fmask[k] & POST_FORCE)
+      error->warning(FLERR, "Fix dptrain: forces that fix {} adds become part of the labels: define fix {} before it",
+                     modify->fix[k]->id, id);
+}
+
+void FixDPTrain::setup(int vflag)
+{
+  data_->reference->setup();
+  post_force(vflag);
+}
+
+void FixDPTrain::post_force(int vflag)
+{
+  v_init(vflag);
+  const bool due = update->ntimestep % data_->options.every == 0;
+  const bool drives = data_->pair && !data_->session->counters.trained;  // until the first training has ended
+  if (!due && !drives) return;
+
+  const ReferenceAnswer answer = ask_reference();
+  if (!usable(answer)) return;
+  if (due && !stored_already(answer.label)) {
+    store(answer.label);
+    collective(lmp, "Fix dptrain", [&] { data_->session->train(); });
+  }
+  if (drives || (data_->pair && data_->options.follow_reference)) follow(answer.label);
+}
+
+ReferenceAnswer FixDPTrain::ask_reference()
+{
+  const double start = platform::walltime();
+  data_->reference->request();
+  data_->reference->announce((update->ntimestep / data_->options.every + 1) * data_->options.every);
+  ReferenceAnswer answer = data_->reference->poll();
+  ++data_->session->counters.reference_calls;
+  data_->session->counters.reference_seconds += platform::walltime() - start;
+  return answer;
+}
+
+// Labels that no model can follow are left out; the run goes on with the model, if there is one.
+bool FixDPTrain::usable(const ReferenceAnswer &answer)
+{
+  SessionCounters &counters = data_->session->counters;
+  if (answer.status == ReferenceAnswer::Status::pending) return false;
+  std::string why = answer.failure;
+  if (answer.status == ReferenceAnswer::Status::label) {
+    const ReferenceLabel &label = answer.label;
+    double sum = 0.0, largest = 0.0;  // a number that is not finite spoils the sum
+    for (std::size_t k = 0; k < static_cast<std::size_t>(atom->nlocal) * 3; ++k) {
+      sum += label.force[k];
+      largest = std::max(largest, std::fabs(label.force[k]));
+    }
+    for (const double component : label.virial) sum += component;
+    double worst[2] = {std::isfinite(sum + label.energy) ? 0.0 : 1.0, largest};
+    MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_DOUBLE, MPI_MAX, world);
+    const double limit = data_->options.force_limit;
+    if (worst[0] == 0.0 && (limit == 0.0 || worst[1] <= limit)) return true;
+    why = worst[0] > 0.0 ? "energy, forces or virial are not finite"
+                         : fmt::format("the largest force component {:.6g} is above fmax {:.6g}", worst[1], limit);
+  }
+  ++counters.discarded;
+  if (data_->pair && !counters.trained)
+    error->all(FLERR, "Fix dptrain: no label at step {}: {}; the model is not trained yet, and the run cannot go on without "
+                      "the reference",
+               update->ntimestep, why);
+  if (comm->me == 0) error->warning(FLERR, "Fix dptrain: label of step {} is discarded: {}", update->ntimestep, why);
+  return false;
+}
+
+// The first step of a run is the last one of the run before; rounding of wrapped positions is far below 1e-9.
+bool FixDPTrain::stored_already(const ReferenceLabel &label)
+{
+  const SessionCounters &counters = data_->session->counters;
+  return counters.label_step == update->ntimestep &&
+      std::fabs(label.energy - counters.label_energy) <= 1.0e-9 * std::max(1.0, std::fabs(label.energy));
+}
+
+void FixDPTrain::store(const ReferenceLabel &label)
+{
+  const UnitFactors &units = data_->units;
+  dptrain::WholeFrame frame = gather_atoms(lmp, data_->slot->model_type, label.force, data_->slot->cutoff, units);
+  frame.label.energy = label.energy / units.energy;
+  const auto &w = label.virial;
+  std::array<double, 9> virial = {w[0], w[3], w[4], w[3], w[1], w[5], w[4], w[5], w[2]};
+  for (double &component : virial) component /= units.energy;
+  frame.label.virial = virial;
+  data_->session->counters.label_step = update->ntimestep;
+  data_->session->counters.label_energy = label.energy;
+  collective(lmp, "Fix dptrain", [&] { data_->session->add(frame); });
+}
+
+// The reference takes the place of what the model added to forces and pressure, whatever else acts on the atoms.
+void FixDPTrain::follow(const ReferenceLabel &label)
+{
+  const std::size_t nlocal = atom->nlocal, size = (nlocal + atom->nghost) * 3;
+  const double *model = data_->pair->last_forces();
+  data_->change.resize(size);
+  for (std::size_t k = 0; k < size; ++k) data_->change[k] = -data_->units.force() * model[k];
+  data_->fold = data_->change.data();
+  comm->reverse_comm(this, 3);
+  for (std::size_t i = 0; i < nlocal; ++i)
+    for (int k = 0; k < 3; ++k) atom->f[i][k] += label.force[3 * i + k] + data_->change[3 * i + k];
+  if (vflag_global)
+    for (int k = 0; k < 6; ++k) virial[k] = (comm->me == 0 ? label.virial[k] : 0.0) - data_->pair->virial[k];
+}
+
+void FixDPTrain::post_run()
+{
+  collective(lmp, "Fix dptrain", [&] { data_->session->save(); });
+  if (comm->me == 0 && !data_->slot->model)
+    error->warning(FLERR, "Fix dptrain: no model yet: {} of {} warm-up frames", data_->session->counters.frames,
+                   data_->options.warmup);
+}
+
+double FixDPTrain::compute_scalar()
+{
+  return data_->session ? data_->session->report().loss : 0.0;
+}
+
+double FixDPTrain::compute_vector(int n)
+{
+  if (!data_->session) return 0.0;
+  const SessionCounters &counters = data_->session->counters;
+  const dptrain::UpdateReport &report = data_->session->report();
+  const double values[VECTOR_SIZE] = {
+      static_cast<double>(counters.frames), static_cast<double>(counters.reference_calls),
+      report.rmse_e * data_->units.energy, report.rmse_f * data_->units.force(), report.rmse_v * data_->units.energy,
+      report.learning_rate, static_cast<double>(data_->session->steps()), counters.train_seconds,
+      counters.reference_seconds, data_->session->memory_bytes() / 1048576.0, static_cast<double>(counters.discarded),
+      static_cast<double>(data_->session->overflow())};
+  return values[n];
+}
+
+// A small record: the training itself is in the checkpoint of `save`.
+void FixDPTrain::write_restart(FILE *fp)
+{
+  if (comm->me != 0) return;
+  double record[RESTART_SIZE] = {};
+  if (data_->session) {
+    const SessionCounters &counters = data_->session->counters;
+    record[0] = static_cast<double>(counters.frames);
+    record[1] = static_cast<double>(counters.reference_calls);
+    record[2] = static_cast<double>(counters.discarded);
+    record[3] = static_cast<double>(data_->session->steps());
+  }
+  const int size = sizeof(record);
+  fwrite(&size, sizeof(int), 1, fp);
+  fwrite(record, sizeof(double), RESTART_SIZE, fp);
+}
+
+void FixDPTrain::restart(char *buffer)
+{
+  memcpy(data_->restarted, buffer, sizeof(data_->restarted));
+}
+
+int FixDPTrain::pack_reverse_comm(int n, int first, double *buf)
+{
+  std::copy(data_->fold + 3 * first, data_->fold + 3 * (first + n), buf);
+  return 3 * n;
+}
+
+void FixDPTrain::unpack_reverse_comm(int n, int *list, double *buf)
+{
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < 3; ++k) data_->fold[3 * list[i] + k] += buf[3 * i + k];
+}
+
+double FixDPTrain::memory_usage()
+{
+  double bytes = data_->reference->memory_usage() + static_cast<double>(data_->change.capacity() * sizeof(double));
+  if (data_->session) bytes += data_->session->memory_bytes();
+  return bytes;
+}

@@ -1,0 +1,183 @@
+#include "model_broadcast.h"
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+using namespace dptrain;
+
+namespace {
+
+// Turns values into bytes on rank 0 and back on the others. One function per type does both directions, so that they
+// cannot differ; the structured bindings stop compiling when a struct gets a field that is not listed.
+class Archive {
+ public:
+  Archive(const Communicator &comm) : comm_(comm), writing_(comm.rank() == 0) {}
+
+  template <class T> void send(T &value)
+  {
+    if (writing_) visit(value);
+    std::uint64_t size = bytes_.size();
+    comm_.broadcast(&size, sizeof(size), 0);
+    bytes_.resize(size);
+    if (size) comm_.broadcast(bytes_.data(), size, 0);
+    if (!writing_) visit(value);
+  }
+
+ private:
+  const Communicator &comm_;
+  bool writing_;
+  std::vector<char> bytes_;
+  std::size_t position_ = 0;
+
+  void raw(void *data, std::size_t size)
+  {
+    if (size == 0) return;
+    if (writing_) {
+      const char *begin = static_cast<const char *>(data);
+      bytes_.insert(bytes_.end(), begin, begin + size);
+    } else {
+      std::memcpy(data, &bytes_[position_], size);
+      position_ += size;
+    }
+  }
+
+  template <class... T> void fields(T &...values) { (visit(values), ...); }
+
+  template <class T> std::enable_if_t<std::is_arithmetic_v<T> || std::is_enum_v<T>> visit(T &value)
+  {
+    raw(&value, sizeof(T));
+  }
+  template <class T, std::size_t N> void visit(std::array<T, N> &values)
+  {
+    for (auto &value : values) visit(value);
+  }
+  template <class T> void visit_size(T &container)
+  {
+    std::uint64_t size = container.size();
+    visit(size);
+    if (!writing_) container.resize(size);
+  }
+  void visit(std::string &text)
+  {
+    visit_size(text);
+    raw(text.data(), text.size());
+  }
+  void visit(std::vector<bool> &flags)
+  {
+    visit_size(flags);
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+      bool flag = flags[i];
+      visit(flag);
+      flags[i] = flag;
+    }
+  }
+  template <class T> void visit(std::vector<T> &values)
+  {
+    visit_size(values);
+    if constexpr (std::is_arithmetic_v<T>)
+      raw(values.data(), values.size() * sizeof(T));
+    else
+      for (auto &value : values) visit(value);
+  }
+  template <class T> void visit(std::optional<T> &value)
+  {
+    bool given = value.has_value();
+    visit(given);
+    if (!given) return value.reset();
+    if (!value) value.emplace();
+    visit(*value);
+  }
+
+  void visit(ModelConfig &config)
+  {
+    auto &[type_map, rcut, rcut_smth, sel, sel_factor, neuron, axis_neuron, activation, resnet_dt,
+           type_one_side, exclude_types, env_protection, set_davg_zero, precision, trainable, seed,
+           fitting_neuron, fitting_activation, fitting_resnet_dt, fitting_precision,
+           fitting_trainable, fitting_seed, atom_ener, pair_exclude_types, atom_exclude_types] = config;
+    fields(type_map, rcut, rcut_smth, sel, sel_factor, neuron, axis_neuron, activation, resnet_dt,
+           type_one_side, exclude_types, env_protection, set_davg_zero, precision, trainable, seed,
+           fitting_neuron, fitting_activation, fitting_resnet_dt, fitting_precision,
+           fitting_trainable, fitting_seed, atom_ener, pair_exclude_types, atom_exclude_types);
+  }
+  void visit(ModelData &data)
+  {
+    auto &[config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters, script,
+           knots] = data;
+    fields(config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters, script, knots);
+  }
+  void visit(ScheduleConfig &schedule)
+  {
+    auto &[type, start_lr, stop_lr, stop_lr_ratio, decay_steps, decay_rate, smooth, warmup_steps,
+           warmup_ratio, warmup_start_factor] = schedule;
+    fields(type, start_lr, stop_lr, stop_lr_ratio, decay_steps, decay_rate, smooth, warmup_steps,
+           warmup_ratio, warmup_start_factor);
+  }
+  void visit(LossConfig &loss)
+  {
+    auto &[start_e, limit_e, start_f, limit_f, start_v, limit_v] = loss;
+    fields(start_e, limit_e, start_f, limit_f, start_v, limit_v);
+  }
+  void visit(OptimizerConfig &optimizer)
+  {
+    auto &[type, beta1, beta2, epsilon, weight_decay] = optimizer;
+    fields(type, beta1, beta2, epsilon, weight_decay);
+  }
+  void visit(TrainingConfig &training)
+  {
+    auto &[schedule, loss, optimizer, numb_steps, batch_size, seed, buffer_frames, fit_energy_bias,
+           disp_file, disp_freq, save_freq] = training;
+    fields(schedule, loss, optimizer, numb_steps, batch_size, seed, buffer_frames, fit_energy_bias,
+           disp_file, disp_freq, save_freq);
+  }
+  void visit(InputFile &input)
+  {
+    auto &[model, script, training] = input;
+    fields(model, script, training);
+  }
+  void visit(Checkpoint &checkpoint)
+  {
+    auto &[model, parameters, trainer_state, auxiliary_state, num_frames, counters] = checkpoint;
+    fields(model, parameters, trainer_state, auxiliary_state, num_frames, counters);
+  }
+  void visit(Label &label)
+  {
+    auto &[energy, force, virial] = label;
+    fields(energy, force, virial);
+  }
+  void visit(WholeFrame &frame)
+  {
+    auto &[step, coord, type, box, periodic, label] = frame;
+    fields(step, coord, type, box, periodic, label);
+  }
+};
+
+}  // namespace
+
+void LAMMPS_NS::broadcast(const Communicator &comm, std::string &text)
+{
+  Archive(comm).send(text);
+}
+
+void LAMMPS_NS::broadcast(const Communicator &comm, ModelData &data)
+{
+  Archive(comm).send(data);
+}
+
+void LAMMPS_NS::broadcast(const Communicator &comm, InputFile &input)
+{
+  Archive(comm).send(input);
+}
+
+void LAMMPS_NS::broadcast(const Communicator &comm, Checkpoint &checkpoint)
+{
+  Archive(comm).send(checkpoint);
+}
+
+void LAMMPS_NS::broadcast(const Communicator &comm, WholeFrame &frame)
+{
+  Archive(comm).send(frame);
+}

@@ -1,0 +1,117 @@
+#include "model_slot.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "dptrain/error.h"
+#include "dptrain/files.h"
+#include "fmt/format.h"
+#include "model_broadcast.h"
+
+using namespace LAMMPS_NS;
+
+namespace {
+
+// A DeePMD input is JSON; everything else is for the reader of model files, which names what it finds.
+bool is_input_file(const std::string &path)
+{
+  if (path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0) return true;
+  std::ifstream file(path);
+  char first = 0;
+  return (file >> first) && first == '{';
+}
+
+// A checkpoint holds raw float64 weights beside those in the precision of the model file.
+dptrain::ModelData read_model(const std::string &path)
+{
+  dptrain::ModelData data = dptrain::read_dp(path);
+  if (dptrain::is_checkpoint(path)) data.parameters = dptrain::read_checkpoint(path).parameters;
+  return data;
+}
+
+std::uint64_t fnv1a(std::uint64_t hash, const std::vector<double> &values)
+{
+  const unsigned char *bytes = reinterpret_cast<const unsigned char *>(values.data());
+  for (std::size_t i = 0; i < values.size() * sizeof(double); ++i)
+    hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
+  return hash;
+}
+
+std::vector<int> map_elements(const std::string &file, const std::vector<std::string> &elements,
+                              const std::vector<std::string> &type_map)
+{
+  std::vector<int> model_type{-1};
+  for (const std::string &element : elements) {
+    const auto found = std::find(type_map.begin(), type_map.end(), element);
+    if (found == type_map.end() && element != "NULL")
+      throw dptrain::Error(fmt::format("element {} is not in the model {}: its elements are {}", element,
+                                       file, joined(type_map)));
+    model_type.push_back(element == "NULL" ? -1 : static_cast<int>(found - type_map.begin()));
+  }
+  return model_type;
+}
+
+}  // namespace
+
+std::string LAMMPS_NS::joined(const std::vector<std::string> &words)
+{
+  std::string text;
+  for (const std::string &word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
+                     const std::vector<std::string> &type_elements)
+{
+  dptrain::ModelData data;
+  dptrain::InputFile new_input;
+  bool is_input = false;
+  dptrain::guarded(comm, [&] {
+    if (comm.rank() != 0) return;
+    is_input = is_input_file(file);
+    if (is_input)
+      new_input = dptrain::read_input(file);
+    else
+      data = read_model(file);
+  });
+  comm.broadcast(&is_input, sizeof(is_input), 0);
+
+  const std::vector<std::string> &types = is_input ? new_input.model.type_map : data.config.type_map;
+  if (is_input)
+    broadcast(comm, new_input);
+  else
+    broadcast(comm, data);
+  model_type = map_elements(file, type_elements, types);
+  path = file;
+  elements = type_elements;
+  type_map = types;
+  cutoff = is_input ? new_input.model.rcut : data.config.rcut;
+  input.reset();
+  model.reset();
+  if (is_input)
+    input = new_input;
+  else
+    set_model(comm, data);
+  ++generation;
+}
+
+void ModelSlot::set_model(const dptrain::Communicator &comm, dptrain::ModelData data)
+{
+  data.knots = settings.knots;
+  dptrain::guarded(comm, [&] {
+    std::shared_ptr<dptrain::Model> made = dptrain::make_deep_pot(std::move(data));
+    if (settings.chunk > 0) made->set_chunk(settings.chunk);
+    model = made;
+  });
+}
+
+std::uint64_t ModelSlot::hash() const
+{
+  if (!model) return 0;
+  return fnv1a(fnv1a(0xcbf29ce484222325ULL, model->parameters()), model->energy_bias());
+}
+
+bool ModelSlot::has_null() const
+{
+  return std::find(model_type.begin() + 1, model_type.end(), -1) != model_type.end();
+}

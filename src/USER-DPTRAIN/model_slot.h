@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dptrain/communicator.h"
+#include "dptrain/config.h"
+#include "dptrain/deep_pot.h"
+#include "dptrain/model.h"
+
+namespace LAMMPS_NS {
+
+/// The words with a blank between them.
+std::string joined(const std::vector<std::string> &words);
+
+/// How the pair style was asked to evaluate.
+struct ModelSettings {
+  int knots = 0;  ///< knots of the embedding tables; 0: chosen by the model's own check
+  int chunk = 0;  ///< centres handled at once; 0: the model's default
+};
+
+/// The one model that a pair style runs and a fix trains. The pair style creates the slot and shares it with the fix; a
+/// fix with `model FILE` has a slot of its own.
+struct ModelSlot {
+  ModelSettings settings;
+  std::string path;                   ///< file of pair_coeff
+  std::vector<std::string> elements;  ///< one per atom type; "NULL": not in the model
+  std::vector<int> model_type;        ///< [ntypes + 1] by atom type: index into type_map, -1 for NULL
+  std::vector<std::string> type_map;
+  double cutoff = 0.0;                          ///< Angstrom
+  std::shared_ptr<dptrain::Model> model;        ///< empty: new, and not made yet
+  std::optional<dptrain::InputFile> input;      ///< of a new model
+  int generation = 0;                           ///< grows with each pair_coeff
+  std::string owner;                            ///< id of the fix that trains the model; empty: none
+
+  /// Reads FILE (model, checkpoint or input.json) on rank 0, shares it, and maps the elements of the atom types. Replaces
+  /// what was there. Collective; throws dptrain::Error on all ranks.
+  void load(const dptrain::Communicator &comm, const std::string &file,
+            const std::vector<std::string> &type_elements);
+  /// Makes the model from its data on every rank, with the settings of the slot. Collective.
+  void set_model(const dptrain::Communicator &comm, dptrain::ModelData data);
+  /// Fingerprint of parameters and energy bias; 0 without a model.
+  std::uint64_t hash() const;
+  bool has_null() const;
+};
+
+}  // namespace LAMMPS_NS

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "pointers.h"
+#include "reference.h"
+
+namespace LAMMPS_NS {
+
+/// `reference run`: the label is what this run computes anyway: forces as they are when the fix is called, energy and
+/// virial of pair, bonded and kspace styles.
+class ReferenceRun : public Reference, protected Pointers {
+ public:
+  ReferenceRun(LAMMPS *lmp, const std::string &fix_id);
+  ~ReferenceRun() override;
+
+  void announce(bigint step) override;
+  void request() override;
+  ReferenceAnswer poll() override;
+  double memory_usage() const override;
+
+ private:
+  std::string energy_id_, virial_id_;
+  std::vector<double> force_;  // [nlocal][3]
+  ReferenceAnswer answer_;
+};
+
+}  // namespace LAMMPS_NS

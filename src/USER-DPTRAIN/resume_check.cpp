@@ -1,0 +1,140 @@
+#include "resume_check.h"
+
+#include <fstream>
+
+#include "dptrain/error.h"
+#include "dptrain/files.h"
+#include "fmt/format.h"
+#include "training_session.h"
+
+using namespace LAMMPS_NS;
+
+namespace {
+
+const std::string SUFFIX = ".ckpt";
+
+std::string text(const std::string &value)
+{
+  return value;
+}
+
+std::string text(const std::vector<std::string> &values)
+{
+  return joined(values);
+}
+
+std::string text(const std::vector<int> &values)
+{
+  return text_of(values);
+}
+
+template <class T> std::string text(const T &value)
+{
+  return fmt::format("{}", value);
+}
+
+// Collects what differs.
+class Comparison {
+ public:
+  template <class T> void compare(const char *name, const T &there, const T &here)
+  {
+    if (there == here) return;
+    differences_ += fmt::format("{}{} is {} there and {} here", differences_.empty() ? "" : "; ", name, text(there),
+                                text(here));
+  }
+  const std::string &differences() const { return differences_; }
+
+ private:
+  std::string differences_;
+};
+
+}  // namespace
+
+std::string LAMMPS_NS::text_of(const std::vector<int> &values)
+{
+  std::vector<std::string> words;
+  for (const int value : values) words.push_back(std::to_string(value));
+  return joined(words);
+}
+
+std::string LAMMPS_NS::checkpoint_path(const std::string &file)
+{
+  if (!std::ifstream(file).good() && !std::ifstream(file + SUFFIX).good())
+    throw dptrain::Error(fmt::format("resume: there is no checkpoint {0} or {0}{1}: 'save N FILE' writes FILE{1}", file,
+                                     SUFFIX));
+  if (std::ifstream(file).good() && dptrain::is_checkpoint(file)) return file;
+  if (std::ifstream(file + SUFFIX).good()) return file + SUFFIX;
+  throw dptrain::Error(fmt::format("resume: {0} is not a checkpoint, and there is no {0}{1} beside it: 'save N FILE' "
+                                   "writes FILE{1}",
+                                   file, SUFFIX));
+}
+
+std::string LAMMPS_NS::frames_path_of(const std::string &checkpoint)
+{
+  const std::size_t size = checkpoint.size(), suffix = SUFFIX.size();
+  const bool ends = size > suffix && checkpoint.compare(size - suffix, suffix, SUFFIX) == 0;
+  return (ends ? checkpoint.substr(0, size - suffix) : checkpoint) + ".frames";
+}
+
+void LAMMPS_NS::check_same_model(const std::string &path, const dptrain::ModelConfig &found, const ModelSlot &slot)
+{
+  const dptrain::ModelConfig wanted = slot.model ? dptrain::model_data(*slot.model).config : slot.input->model;
+  Comparison comparison;
+  comparison.compare("type_map", found.type_map, wanted.type_map);
+  comparison.compare("rcut", found.rcut, wanted.rcut);
+  comparison.compare("rcut_smth", found.rcut_smth, wanted.rcut_smth);
+  if (!wanted.sel.empty()) comparison.compare("sel", found.sel, wanted.sel);
+  comparison.compare("descriptor neuron", found.neuron, wanted.neuron);
+  comparison.compare("axis_neuron", found.axis_neuron, wanted.axis_neuron);
+  comparison.compare("descriptor activation_function", found.activation, wanted.activation);
+  comparison.compare("descriptor resnet_dt", found.resnet_dt, wanted.resnet_dt);
+  comparison.compare("type_one_side", found.type_one_side, wanted.type_one_side);
+  comparison.compare("fitting neuron", found.fitting_neuron, wanted.fitting_neuron);
+  comparison.compare("fitting activation_function", found.fitting_activation, wanted.fitting_activation);
+  comparison.compare("fitting resnet_dt", found.fitting_resnet_dt, wanted.fitting_resnet_dt);
+  if (!comparison.differences().empty())
+    throw dptrain::Error(fmt::format("resume: {} is a checkpoint of another model than {}: {}", path, slot.path,
+                                     comparison.differences()));
+}
+
+std::vector<double> LAMMPS_NS::pack_counters(const SessionCounters &counters, const dptrain::UpdateReport &report,
+                                             std::int64_t earned_steps)
+{
+  return {static_cast<double>(counters.reference_calls),
+          static_cast<double>(counters.discarded),
+          counters.trained ? 1.0 : 0.0,
+          static_cast<double>(counters.label_step),
+          counters.label_energy,
+          counters.train_seconds,
+          counters.reference_seconds,
+          static_cast<double>(report.step),
+          report.loss,
+          report.rmse_e,
+          report.rmse_f,
+          report.rmse_v,
+          report.learning_rate,
+          static_cast<double>(earned_steps)};
+}
+
+void LAMMPS_NS::unpack_counters(const std::vector<double> &numbers, SessionCounters &counters,
+                                dptrain::UpdateReport &report, std::int64_t &earned_steps)
+{
+  if (numbers.size() != 14)
+    throw dptrain::Error(fmt::format("resume: the checkpoint holds {} counters where fix dptrain writes 14: it was "
+                                     "written by another program",
+                                     numbers.size()));
+  counters.reference_calls = static_cast<std::int64_t>(numbers[0]);
+  counters.discarded = static_cast<std::int64_t>(numbers[1]);
+  counters.trained = numbers[2] != 0.0;
+  counters.label_step = static_cast<std::int64_t>(numbers[3]);
+  counters.label_energy = numbers[4];
+  counters.train_seconds = numbers[5];
+  counters.reference_seconds = numbers[6];
+  report.step = static_cast<std::int64_t>(numbers[7]);
+  report.loss = numbers[8];
+  report.rmse_e = numbers[9];
+  report.rmse_f = numbers[10];
+  report.rmse_v = numbers[11];
+  report.learning_rate = numbers[12];
+  earned_steps = static_cast<std::int64_t>(numbers[13]);
+}
