@@ -2,10 +2,7 @@
 
 #include "lammps_compat.h"
 
-#if __has_include("fix_dptrain.h")
 #include "fix_dptrain.h"
-#define DPTRAIN_HAS_FIX
-#endif
 #include "pair_dptrain.h"
 
 #include "lammps.h"
@@ -35,10 +32,8 @@ struct StyleEntry {
 
 const StyleEntry kStyles[] = {
     {"pair", "dptrain", "deep potential", create<PairDPTrain>, nullptr},
-#ifdef DPTRAIN_HAS_FIX
     {"fix", "dptrain", "trains the deep potential on reference labels", nullptr,
      create_with_arguments<FixDPTrain>},
-#endif
 };
 
 }  // namespace
