@@ -308,7 +308,7 @@ TEST(DpFile, NamesEachKindOfWrongFile)
   expect_in("YAML", message("backend: PyTorch\nmodel:\n  '@class': Model\n"));
   expect_in("JSON", message(" {\"model\": {}}"));
   expect_in("looks like text", message("hello\n"));
-  expect_in("TensorFlow", message(std::string("\n\x1f\n\x04node\x12\x05\0\x01", 14)));
+  expect_in("TensorFlow", message(std::string("\n\x1f\n\x04node\x12\x05\0\x01", 11)));
   expect_in("unknown", message(std::string("\x00\x01\x02\x03", 4)));
 }
 

@@ -159,7 +159,13 @@ Hdf5Array Hdf5File::read_array(const std::string &path) const
   H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
   Hdf5Array array;
   array.shape.assign(extents.begin(), extents.end());
-  array.values.resize(H5Sget_simple_extent_npoints(space.get()));
+  // a damaged extent could ask for any amount of memory; compression saves a factor of 1000 at most
+  hsize_t file_size = 0;
+  H5Fget_filesize(file_.get(), &file_size);
+  const hssize_t points = H5Sget_simple_extent_npoints(space.get());
+  if (points < 0 || static_cast<hsize_t>(points) / 1000 > file_size)
+    fail("HDF5 data set '" + path + "' is damaged; write the file again");
+  array.values.resize(points);
   if (!array.values.empty() && H5Dread(data.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                                        array.values.data()) < 0)
     fail("HDF5 data set '" + path + "' cannot be read (damaged); write the file again");

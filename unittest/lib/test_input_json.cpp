@@ -1,0 +1,394 @@
+// DeePMD-kit's input.json: defaults, every key, and the message for every kind of mistake.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+
+#include <nlohmann/json.hpp>
+
+#include "dptrain/config.h"
+#include "support/scratch.h"
+
+namespace dptrain {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using test::expect_in;
+using test::message_of;
+using test::Scratch;
+
+const char *const smallest = R"({
+  "_comment": "not read",
+  "model": {
+    "type_map": ["O", "H"],
+    "_note": 1,
+    "descriptor": {"type": "se_e2_a", "_note": "dropped"},
+    "fitting_net": {}
+  }
+})";
+
+InputFile read(const json &document)
+{
+  const Scratch scratch;
+  return read_input(scratch.with("input.json", document.dump()));
+}
+
+/// The smallest input with one value changed.
+json with(const std::string &place, const json &value)
+{
+  json document = json::parse(smallest);
+  document[json::json_pointer(place)] = value;
+  return document;
+}
+
+/// Message for the smallest input with one value changed; it must name the file and the key.
+std::string message_with(const std::string &place, const json &value)
+{
+  const std::string text = message_of([&] { read(with(place, value)); });
+  expect_in("input.json: " + place.substr(1), text);
+  return text;
+}
+
+TEST(InputJson, HasTheDefaultsOfDeepmd)
+{
+  const InputFile input = read(json::parse(smallest));
+  const ModelConfig &model = input.model;
+  EXPECT_EQ(model.type_map, (std::vector<std::string>{"O", "H"}));
+  EXPECT_EQ(model.rcut, 6.0);
+  EXPECT_EQ(model.rcut_smth, 0.5);
+  EXPECT_TRUE(model.sel.empty());
+  EXPECT_EQ(model.sel_factor, ModelConfig().sel_factor);
+  EXPECT_EQ(model.neuron, (std::vector<int>{10, 20, 40}));
+  EXPECT_EQ(model.axis_neuron, 4);
+  EXPECT_EQ(model.activation, "tanh");
+  EXPECT_FALSE(model.resnet_dt);
+  EXPECT_FALSE(model.type_one_side);
+  EXPECT_EQ(model.precision, "float64");
+  EXPECT_TRUE(model.trainable);
+  EXPECT_FALSE(model.seed);
+  EXPECT_EQ(model.fitting_neuron, (std::vector<int>{120, 120, 120}));
+  EXPECT_TRUE(model.fitting_resnet_dt);
+  EXPECT_TRUE(model.fitting_trainable.empty());
+  EXPECT_TRUE(model.atom_ener.empty());
+  const TrainingConfig &training = input.training;
+  EXPECT_EQ(training.schedule.type, ScheduleType::exponential);
+  EXPECT_EQ(training.schedule.start_lr, 1e-3);
+  EXPECT_FALSE(training.schedule.stop_lr);
+  EXPECT_EQ(training.schedule.decay_steps, 5000);
+  EXPECT_FALSE(training.schedule.decay_rate);
+  EXPECT_EQ(training.loss.start_pref_e, 0.02);
+  EXPECT_EQ(training.loss.limit_pref_e, 1.0);
+  EXPECT_EQ(training.loss.start_pref_f, 1000.0);
+  EXPECT_EQ(training.loss.limit_pref_f, 1.0);
+  EXPECT_EQ(training.loss.start_pref_v, 0.0);
+  EXPECT_EQ(training.optimizer.type, OptimizerType::adam);
+  EXPECT_EQ(training.optimizer.beta1, 0.9);
+  EXPECT_EQ(training.optimizer.beta2, 0.999);
+  EXPECT_EQ(training.optimizer.weight_decay, 0.0);
+  EXPECT_EQ(training.disp_file, "lcurve.out");
+  EXPECT_EQ(training.disp_freq, 1000);
+  EXPECT_EQ(training.batch_size, 1);
+  // comments are not part of the definition that goes into model files
+  EXPECT_EQ(json::parse(input.model_def_script),
+            json::parse(R"({"type_map": ["O", "H"], "descriptor": {"type": "se_e2_a"},
+                            "fitting_net": {}})"));
+}
+
+TEST(InputJson, ReadsEveryModelKey)
+{
+  const InputFile input = read(json::parse(R"({"model": {
+    "type": "standard", "type_map": ["Al", "Cu", "Ni"], "data_stat_nbatch": 20,
+    "pair_exclude_types": [[0, 0]], "atom_exclude_types": [2],
+    "descriptor": {"type": "se_a", "sel": [10, 20, 30], "rcut": 5, "rcut_smth": 1.5,
+      "neuron": [4, 8], "n_axis_neuron": 3, "activation_function": "SiLUt:3.0", "resnet_dt": true,
+      "type_one_side": true, "precision": "single", "trainable": false, "seed": 7,
+      "exclude_types": [[0, 1], [2, 2]], "env_protection": 0.01, "set_davg_zero": true},
+    "fitting_net": {"type": "ener", "n_neuron": [16, 32], "activation_function": "relu6",
+      "resnet_dt": false, "precision": "float32", "trainable": [true, false, true], "seed": null,
+      "atom_ener": [-1.5, null, 0], "numb_fparam": 0, "layer_name": [null, null, null]}}})"));
+  const ModelConfig &model = input.model;
+  EXPECT_EQ(model.pair_exclude_types, (std::vector<std::array<int, 2>>{{0, 0}}));
+  EXPECT_EQ(model.atom_exclude_types, std::vector<int>{2});
+  EXPECT_EQ(model.sel, (std::vector<int>{10, 20, 30}));
+  EXPECT_EQ(model.rcut, 5.0);
+  EXPECT_EQ(model.rcut_smth, 1.5);
+  EXPECT_EQ(model.neuron, (std::vector<int>{4, 8}));
+  EXPECT_EQ(model.axis_neuron, 3);
+  EXPECT_EQ(model.activation, "silut:3.0");
+  EXPECT_TRUE(model.resnet_dt);
+  EXPECT_TRUE(model.type_one_side);
+  EXPECT_EQ(model.precision, "float32");
+  EXPECT_FALSE(model.trainable);
+  EXPECT_EQ(model.seed, 7u);
+  EXPECT_EQ(model.exclude_types, (std::vector<std::array<int, 2>>{{0, 1}, {2, 2}}));
+  EXPECT_EQ(model.env_protection, 0.01);
+  EXPECT_TRUE(model.set_davg_zero);
+  EXPECT_EQ(model.fitting_neuron, (std::vector<int>{16, 32}));
+  EXPECT_EQ(model.fitting_activation, "relu6");
+  EXPECT_FALSE(model.fitting_resnet_dt);
+  EXPECT_EQ(model.fitting_precision, "float32");
+  EXPECT_EQ(model.fitting_trainable, (std::vector<bool>{true, false, true}));
+  EXPECT_FALSE(model.fitting_seed);
+  EXPECT_EQ(model.atom_ener, (std::vector<std::optional<double>>{-1.5, std::nullopt, 0.0}));
+}
+
+TEST(InputJson, ReadsEveryTrainingKey)
+{
+  json document = json::parse(smallest);
+  document.update(json::parse(R"({
+    "learning_rate": {"type": "exp", "start_lr": 0.002, "stop_lr_ratio": 1e-3, "decay_steps": 100,
+      "decay_rate": 0.95, "smooth": true, "warmup_ratio": 0.1, "warmup_start_factor": 0.2,
+      "scale_by_worker": "linear"},
+    "loss": {"type": "ener", "start_pref_e": 1, "limit_pref_e": 2, "start_pref_f": 3,
+      "limit_pref_f": 4, "start_pref_v": 5, "limit_pref_v": 6, "start_pref_ae": 1,
+      "use_huber": false, "loss_func": "mse", "huber_delta": 0.01},
+    "optimizer": {"type": "AdamW", "adam_beta1": 0.8, "adam_beta2": 0.99, "weight_decay": 0.01},
+    "training": {"num_steps": 1e6, "seed": 10, "disp_file": "curve", "disp_freq": 5,
+      "save_freq": 7, "save_ckpt": "model.ckpt", "enable_ema": false, "gradient_max_norm": null,
+      "training_data": {"systems": ["a", "b"], "batch_size": 4, "auto_prob": "prob_sys_size"},
+      "validation_data": {"systems": "c", "numb_btch": 3}},
+    "validating": {"full_validation": false}})"));
+  const TrainingConfig t = read(document).training;
+  EXPECT_EQ(t.schedule.start_lr, 0.002);
+  EXPECT_FALSE(t.schedule.stop_lr);
+  EXPECT_EQ(t.schedule.stop_lr_ratio, 1e-3);
+  EXPECT_EQ(t.schedule.decay_steps, 100);
+  EXPECT_EQ(t.schedule.decay_rate, 0.95);
+  EXPECT_TRUE(t.schedule.smooth);
+  EXPECT_EQ(t.schedule.warmup_ratio, 0.1);
+  EXPECT_EQ(t.schedule.warmup_start_factor, 0.2);
+  EXPECT_EQ(t.loss.start_pref_e, 1.0);
+  EXPECT_EQ(t.loss.limit_pref_e, 2.0);
+  EXPECT_EQ(t.loss.start_pref_f, 3.0);
+  EXPECT_EQ(t.loss.limit_pref_f, 4.0);
+  EXPECT_EQ(t.loss.start_pref_v, 5.0);
+  EXPECT_EQ(t.loss.limit_pref_v, 6.0);
+  EXPECT_EQ(t.optimizer.type, OptimizerType::adamw);
+  EXPECT_EQ(t.optimizer.beta1, 0.8);
+  EXPECT_EQ(t.optimizer.beta2, 0.99);
+  EXPECT_EQ(t.optimizer.weight_decay, 0.01);
+  EXPECT_EQ(t.numb_steps, 1000000);
+  EXPECT_EQ(t.seed, 10u);
+  EXPECT_EQ(t.disp_file, "curve");
+  EXPECT_EQ(t.disp_freq, 5);
+  EXPECT_EQ(t.save_freq, 7);
+  EXPECT_EQ(t.batch_size, 4);
+}
+
+TEST(InputJson, ReadsOlderStyles)
+{
+  // DeePMD-kit 3.1: optimizer and warm-up in `training`
+  InputFile input = read(with("/training", json::parse(R"({"opt_type": "AdamW", "adam_beta1": 0.7,
+    "warmup_steps": 30, "numb_steps": 100})")));
+  EXPECT_EQ(input.training.optimizer.type, OptimizerType::adamw);
+  EXPECT_EQ(input.training.optimizer.beta1, 0.7);
+  EXPECT_EQ(input.training.optimizer.weight_decay, 1e-3);
+  EXPECT_EQ(input.training.schedule.warmup_steps, 30);
+  // 1.x: data in `training`
+  input = read(with("/training", json::parse(R"({"systems": ["a"], "set_prefix": "set",
+    "stop_batch": 200, "batch_size": [1], "numb_test": 10, "disp_training": true})")));
+  EXPECT_EQ(input.training.numb_steps, 200);
+  EXPECT_EQ(input.training.batch_size, 1);
+  // cosine
+  input = read(with("/learning_rate", json::parse(R"({"type": "cosine", "stop_lr": 1e-6})")));
+  EXPECT_EQ(input.training.schedule.type, ScheduleType::cosine);
+  EXPECT_EQ(input.training.schedule.stop_lr, 1e-6);
+}
+
+TEST(InputJson, ReadsInputsOfDeepmdRuns)
+{
+  const char *shared = std::getenv("DPTRAIN_SHARED");
+  if (!shared) GTEST_SKIP() << "DPTRAIN_SHARED is not set";
+  int count = 0;
+  for (const auto &item : fs::directory_iterator(fs::path(shared) / "cases")) {
+    const fs::path path = item.path() / "input.json";
+    if (!fs::exists(path)) continue;
+    EXPECT_EQ(read_input(path.string()).model.sel.size(),
+              read_input(path.string()).model.type_map.size());
+    ++count;
+  }
+  EXPECT_GE(count, 1);
+}
+
+TEST(InputJson, ReadsAutomaticSel)
+{
+  const std::string place = "/model/descriptor/sel";
+  EXPECT_EQ(read(with(place, "auto:1.25")).model.sel_factor, 1.25);
+  EXPECT_EQ(read(with(place, "auto")).model.sel_factor, ModelConfig().sel_factor);
+  EXPECT_TRUE(read(with(place, "auto:1.25")).model.sel.empty());
+  for (const char *wrong : {"automatic", "auto:", "auto:x", "auto:1.1x", "auto:nan"})
+    expect_in("\"auto:FACTOR\"", message_with(place, wrong));
+  expect_in("at least 1", message_with(place, "auto:0.5"));
+}
+
+TEST(InputJson, NamesUnknownKeysAndTheNearestKnown)
+{
+  const auto unknown = [](const std::string &place, const std::string &nearest) {
+    const std::string text = message_with(place, 1);
+    expect_in("unknown key", text);
+    expect_in("\"" + nearest + "\"", text);
+  };
+  unknown("/lerning_rate", "learning_rate");
+  unknown("/model/typemap", "type_map");
+  unknown("/model/descriptor/rcut_smooth", "rcut_smth");
+  unknown("/model/fitting_net/neurons", "neuron");
+  unknown("/learning_rate/start_rl", "start_lr");
+  unknown("/loss/start_pref_E", "start_pref_e");
+  unknown("/optimizer/adam_beta", "adam_beta1");
+  unknown("/training/nsteps", "num_steps");
+  unknown("/training/training_data/sistems", "systems");
+}
+
+TEST(InputJson, NamesWrongTypesWithFoundAndExpected)
+{
+  const auto wrong = [](const std::string &place, const json &value, const std::string &expected,
+                        const std::string &found) {
+    const std::string text = message_with(place, value);
+    expect_in("expected " + expected, text);
+    expect_in("found " + found, text);
+  };
+  wrong("/model", 3, "an object", "3 (a number)");
+  wrong("/model/type_map", "O H", "a list", "\"O H\" (a text)");
+  wrong("/model/type_map", {1, 2}, "a list", "[1,2] (a list)");
+  wrong("/model/type_map", json::array(), "a list", "[]");
+  wrong("/model/descriptor", {1}, "an object", "[1]");
+  wrong("/model/descriptor/rcut", "6.0", "a number", "\"6.0\" (a text)");
+  wrong("/model/descriptor/rcut", true, "a number", "true");
+  wrong("/model/descriptor/neuron", 25, "a list of integers", "25");
+  wrong("/model/descriptor/neuron", {25, 2.5}, "a list of integers", "[25,2.5]");
+  wrong("/model/descriptor/neuron", {25, 5000000000}, "a list of integers", "[25,5000000000]");
+  wrong("/model/descriptor/axis_neuron", 2.5, "an integer", "2.5");
+  wrong("/model/descriptor/resnet_dt", 1, "true or false", "1");
+  wrong("/model/descriptor/activation_function", "swish", "one of tanh", "\"swish\"");
+  wrong("/model/descriptor/activation_function", "tanh:3", "one of tanh", "\"tanh:3\"");
+  wrong("/model/descriptor/activation_function", "silut:x", "one of tanh", "\"silut:x\"");
+  wrong("/model/descriptor/exclude_types", {0, 1}, "a list of pairs", "[0,1]");
+  wrong("/model/descriptor/sel", {46}, "2 integers", "[46]");
+  wrong("/model/descriptor/sel", {0, 0}, "at least one positive", "[0,0]");
+  wrong("/model/descriptor/sel", {-1, 3}, "integers not below 0", "[-1,3]");
+  wrong("/model/descriptor/seed", -1, "an integer not below 0", "-1");
+  wrong("/model/fitting_net/trainable", {true}, "true, false or a list of 4", "[true]");
+  wrong("/model/fitting_net/atom_ener", {1.0}, "an empty list, or 2 numbers", "[1.0]");
+  wrong("/learning_rate/start_lr", "fast", "a number", "\"fast\"");
+  wrong("/training/numb_steps", 0, "an integer not below 1", "0");
+  wrong("/training/numb_steps", 18446744073709551615u, "an integer not above",
+        "18446744073709551615");
+  wrong("/training/disp_file", 1, "a text", "1");
+  wrong("/training/training_data", "data", "an object", "\"data\"");
+}
+
+TEST(InputJson, ChecksRanges)
+{
+  expect_in("positive", message_with("/model/descriptor/rcut", 0));
+  expect_in("smaller than rcut", message_with("/model/descriptor/rcut_smth", 6.0));
+  expect_in("smaller than rcut", message_with("/model/descriptor/rcut_smth", -0.1));
+  expect_in("positive integer", message_with("/model/descriptor/neuron", json::array()));
+  expect_in("positive integer", message_with("/model/fitting_net/neuron", {10, 0}));
+  expect_in("(40), found 41", message_with("/model/descriptor/axis_neuron", 41));
+  expect_in("found 0", message_with("/model/descriptor/axis_neuron", 0));
+  expect_in("found type 2", message_with("/model/descriptor/exclude_types", {{0, 2}}));
+  expect_in("found type -1", message_with("/model/pair_exclude_types", {{-1, 0}}));
+  expect_in("found type 2", message_with("/model/atom_exclude_types", {2}));
+  expect_in("\"O\" twice", message_with("/model/type_map", {"O", "O"}));
+  expect_in("not below 0", message_with("/model/descriptor/env_protection", -1.0));
+  expect_in("positive", message_with("/learning_rate/start_lr", 0.0));
+  expect_in("not below 1", message_with("/learning_rate/decay_steps", 0));
+  expect_in("above 0", message_with("/learning_rate/decay_rate", 1.1));
+  expect_in("below 1", message_with("/learning_rate/warmup_ratio", 1.0));
+  expect_in("smaller than training/numb_steps",
+            message_with("/learning_rate/warmup_steps", 100000));
+  expect_in("not below 0", message_with("/loss/start_pref_f", -1));
+  expect_in("below 1", message_with("/optimizer/adam_beta1", 1.0));
+  expect_in("not below 1", message_with("/training/disp_freq", 0));
+}
+
+TEST(InputJson, NamesWhatThisVersionDoesNotHave)
+{
+  const auto absent = [](const std::string &place, const json &value, const std::string &feature) {
+    const std::string text = message_with(place, value);
+    expect_in("version", text);
+    expect_in(feature, text);
+  };
+  absent("/model/type", "pairtab", "pairtab");
+  absent("/model/descriptor/type", "hybrid", "hybrid");
+  absent("/model/descriptor/type", "dpa3", "dpa3");
+  absent("/model/fitting_net/type", "dipole", "dipole");
+  absent("/model/fitting_net/numb_fparam", 2, "fparam");
+  absent("/model/fitting_net/rcond", 1e-3, "rcond");
+  absent("/model/fitting_net/layer_name", {"a", nullptr}, "layers shared");
+  absent("/model/descriptor/precision", "float16", "float16");
+  absent("/model/type_embedding", {{"neuron", {8}}}, "type embeddings");
+  absent("/model/use_srtab", "table", "pair table");
+  absent("/model/spin", json::object(), "spin");
+  absent("/model/model_dict", json::object(), "multi-task");
+  absent("/model/preset_out_bias", {{"energy", {1, 2}}}, "preset_out_bias");
+  absent("/learning_rate/type", "wsd", "wsd");
+  absent("/loss/type", "ener_spin", "ener_spin");
+  absent("/loss/use_huber", true, "Huber");
+  absent("/loss/loss_func", "mae", "mae");
+  absent("/loss/intensive_ener_virial", true, "intensive");
+  absent("/loss/relative_f", 1.0, "relative force");
+  absent("/loss/f_use_norm", true, "norm of the force error");
+  absent("/optimizer/type", "LKF", "LKF");
+  absent("/training/opt_type", "LKF", "LKF");
+  absent("/training/enable_ema", true, "EMA");
+  absent("/training/gradient_max_norm", 1.0, "clipping");
+  absent("/training/numb_epoch", 10, "epochs");
+  absent("/training/mixed_precision", json::object(), "mixed_precision");
+  absent("/nvnmd", json::object(), "NVNMD");
+  json document = json::parse(smallest);
+  document["loss"] = {{"start_pref_ae", 1.0}, {"limit_pref_ae", 1.0}};
+  expect_in("atomic energy", message_of([&] { read(document); }));
+}
+
+TEST(InputJson, NamesContradictions)
+{
+  const auto both = [](json document, const std::string &part) {
+    expect_in(part, message_of([&] { read(document); }));
+  };
+  both(with("/learning_rate", {{"stop_lr", 1e-8}, {"stop_lr_ratio", 1e-3}}), "beside stop_lr");
+  both(with("/learning_rate", {{"warmup_steps", 5}, {"warmup_ratio", 0.1}}), "beside warmup_steps");
+  both(with("/learning_rate", {{"type", "cosine"}, {"decay_steps", 5}}), "belongs to");
+  both(with("/training", {{"numb_steps", 5}, {"stop_batch", 5}}), "its other name \"numb_steps\"");
+  both(with("/training", {{"systems", {"a"}}, {"training_data", json::object()}}),
+       "beside training_data");
+  json document = with("/learning_rate", {{"warmup_steps", 5}});
+  document["training"] = {{"warmup_steps", 5}};
+  both(document, "training/warmup_steps");
+}
+
+TEST(InputJson, NamesMissingParts)
+{
+  const auto without = [](const std::string &part, const std::string &key) {
+    json document = json::parse(smallest);
+    document[json::json_pointer(part)].erase(key);
+    const std::string text = message_of([&] { read(document); });
+    expect_in(key, text);
+    expect_in("missing", text);
+  };
+  without("", "model");
+  without("/model", "type_map");
+  without("/model", "descriptor");
+  without("/model", "fitting_net");
+  without("/model/descriptor", "type");
+}
+
+TEST(InputJson, GivesLineAndColumnOfASyntaxError)
+{
+  const Scratch scratch;
+  const auto message = [&](const std::string &text) {
+    return message_of([&] { read_input(scratch.with("input.json", text)); });
+  };
+  const std::string text = message("{\n  \"model\": {\n    \"rcut\": 6.0,,\n");
+  expect_in("input.json: not valid JSON", text);
+  expect_in("line 3, column 17", text);
+  expect_in("line 1", message(""));
+  expect_in("expected an object", message("[1, 2]"));
+  expect_in("does not exist", message_of([&] { read_input(scratch / "none.json"); }));
+  expect_in("is a directory", message_of([&] { read_input(scratch.path()); }));
+}
+
+}  // namespace
+}  // namespace dptrain
