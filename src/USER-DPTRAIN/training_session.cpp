@@ -152,8 +152,11 @@ void TrainingSession::make_model()
   if (options_.seed) model.seed = model.fitting_seed = options_.seed;
   if (!statistics_) {
     statistics_.emplace(model.ntypes(), model.rcut, model.rcut_smth, model.env_protection, model.sel);
+    // rows of excluded pairs count as zero, whichever list excludes them (as in DeePMD-kit)
+    auto excluded = model.exclude_types;
+    excluded.insert(excluded.end(), model.pair_exclude_types.begin(), model.pair_exclude_types.end());
     guarded(*comm_, [&] {
-      for (const auto &frame : waiting_) statistics_->add(frame.domain(), model.exclude_types);
+      for (const auto &frame : waiting_) statistics_->add(frame.domain(), excluded);
     });
     statistics_->reduce(*comm_);
     guarded(*comm_, [&] {
