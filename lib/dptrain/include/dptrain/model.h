@@ -21,6 +21,7 @@ struct ParameterBlock {
 /// Where `Model::forward` puts its results. Forces and virials are added to what is there.
 struct ForwardOutput {
   double energy = 0.0;             ///< sum over the centres, eV
+  double network_energy = 0.0;     ///< the same without energy_bias(), whose size would hide the last digits
   double *force = nullptr;         ///< [nall][3] eV/Angstrom, on owned atoms and ghosts: -dE/dx
   std::array<double, 9> virial{};  ///< eV, sum F (x) x, row-major [force component][coordinate component]
   double *atom_energy = nullptr;   ///< optional [nlocal], set for each centre

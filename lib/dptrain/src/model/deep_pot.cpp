@@ -152,9 +152,10 @@ void DeepPot::forward_chunk(const Domain &domain, int type, const int *centers, 
   d_.resize(static_cast<long>(n) * shape.channels * shape.axis);
   kernels::descriptor_value(shape, t_.data(), d_.data());
   const double *energy = fitting_[type].forward(parameters, n, 0, d_.data(), workspace_);
-  const double bias = data_.out_bias[type] + data_.bias_atom_e[type] - vacuum_energy_[type];
+  const double shift = data_.bias_atom_e[type] - vacuum_energy_[type], bias = data_.out_bias[type] + shift;
   for (int k = 0; k < n; ++k) {
     out.energy += energy[k] + bias;
+    out.network_energy += energy[k] + shift;
     if (out.atom_energy) out.atom_energy[centers[k]] = energy[k] + bias;
   }
   seeds_.assign(n, 1.0);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -32,6 +33,11 @@ class DeepPot final : public Model {
   std::uint64_t version() const override { return version_; }
   std::vector<double> energy_bias() const override { return data_.out_bias; }
   void set_energy_bias(const std::vector<double> &bias) override;
+  bool has_energy(int type) const override
+  {
+    const auto &excluded = data_.config.atom_exclude_types;
+    return std::find(excluded.begin(), excluded.end(), type) == excluded.end();
+  }
   void prepare() override;
   void expect_distance(double r_min) override;
   void forward(const Domain &domain, ForwardOutput &out) override;

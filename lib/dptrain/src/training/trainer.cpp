@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <sstream>
 
 #include "data/replay_buffer.h"
@@ -28,6 +29,7 @@ struct Trainer::Impl {
     return {steps, errors.loss, errors.rmse_e, errors.rmse_f, errors.rmse_v, rate()};
   }
   bool any_energy() const;
+  double bias_energy(std::int64_t frame, const std::vector<double> &bias) const;
   void require_finite(double value, const char *what, const std::vector<std::int64_t> &batch) const;
 
   std::shared_ptr<Model> model;
@@ -39,7 +41,10 @@ struct Trainer::Impl {
   std::unique_ptr<Optimizer> optimizer;
   std::int64_t steps = 0;
   bool bias_is_fitted = false;
+  std::vector<std::vector<double>>
+      counts;  // [place in the buffer][ntypes] atoms that have an energy, over all ranks
   std::vector<const Frame *> frames;  // of the present batch
+  std::vector<double> bias_energies;  // of the present batch
   std::vector<double> parameters, gradient;
 };
 
@@ -67,6 +72,12 @@ bool Trainer::Impl::any_energy() const
   return false;
 }
 
+double Trainer::Impl::bias_energy(std::int64_t frame, const std::vector<double> &bias) const
+{
+  const std::vector<double> &atoms = counts[frame];
+  return std::inner_product(atoms.begin(), atoms.end(), bias.begin(), 0.0);
+}
+
 void Trainer::Impl::require_finite(double value, const char *what,
                                    const std::vector<std::int64_t> &batch) const
 {
@@ -90,12 +101,19 @@ Trainer::~Trainer() = default;
 
 void Trainer::add(Frame frame)
 {
-  const Communicator &comm = *impl_->comm;
-  check_frame(comm, frame, static_cast<int>(impl_->model->type_map().size()));
-  const double shortest = shortest_distance(comm, frame);
-  guarded(comm, [&] {
-    if (std::isfinite(shortest)) impl_->model->expect_distance(shortest);
-    impl_->buffer.add(std::move(frame));
+  Impl &t = *impl_;
+  const int ntypes = static_cast<int>(t.model->type_map().size());
+  check_frame(*t.comm, frame, ntypes);
+  const double shortest = shortest_distance(*t.comm, frame);
+  std::vector<double> counts(ntypes, 0.0);
+  for (int i = 0; i < frame.nlocal; ++i)
+    if (frame.type[i] >= 0 && t.model->has_energy(frame.type[i])) counts[frame.type[i]] += 1.0;
+  t.comm->all_reduce_sum(counts.data(), counts.size());
+  guarded(*t.comm, [&] {
+    if (std::isfinite(shortest)) t.model->expect_distance(shortest);
+    const std::int64_t place = t.buffer.add(std::move(frame));
+    t.counts.resize(t.buffer.size());
+    t.counts[place] = std::move(counts);
   });
 }
 
@@ -119,9 +137,14 @@ UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &frames,
   Impl &t = *impl_;
   if (frames.empty()) throw Error("The loss of no frames was asked for: give at least one");
   t.frames.clear();
-  for (std::int64_t index : frames) t.frames.push_back(&t.buffer.frame(index));
+  t.bias_energies.clear();
+  const std::vector<double> bias = t.model->energy_bias();
+  for (std::int64_t index : frames) {
+    t.frames.push_back(&t.buffer.frame(index));
+    t.bias_energies.push_back(t.bias_energy(index, bias));
+  }
 
-  t.passes.begin(t.frames, t.prefactors());
+  t.passes.begin(t.frames, t.bias_energies, t.prefactors());
   t.passes.forward();                                // pass A: E, F, W
   t.passes.force_residuals();                        // ghosts -> owners, r = dL/dF
   const BatchErrors errors = t.passes.sum_errors();  // all-reduce; c_E = dL/dE, C = dL/dW
@@ -139,41 +162,35 @@ UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &frames,
 void Trainer::fit_energy_bias()
 {
   Impl &t = *impl_;
-  const std::vector<double> bias = t.model->energy_bias();
-  const int ntypes = static_cast<int>(bias.size());
-  std::vector<const Frame *> frames;
+  std::vector<double> bias = t.model->energy_bias(), network_energies, force;
+  std::vector<std::int64_t> frames;
   for (std::int64_t k = 0; k < t.buffer.size(); ++k)
-    if (t.buffer.frame(k).label.energy) frames.push_back(&t.buffer.frame(k));
-
-  // row of a frame: atoms of each type, then the model's energy
-  std::vector<double> rows(frames.size() * (ntypes + 1), 0.0), force;
+    if (t.buffer.frame(k).label.energy) frames.push_back(k);
   guarded(*t.comm, [&] {
-    for (std::size_t k = 0; k < frames.size(); ++k) {
-      const Frame &frame = *frames[k];
-      if (frame.nlocal == 0) continue;
+    for (std::int64_t index : frames) {
+      const Frame &frame = t.buffer.frame(index);
       force.assign(std::size_t(frame.nall()) * 3, 0.0);
       ForwardOutput out;
       out.force = force.data();
-      t.model->forward(frame.domain(), out);
-      double *row = &rows[k * (ntypes + 1)];
-      row[ntypes] = out.energy;
-      for (int i = 0; i < frame.nlocal; ++i)
-        if (frame.type[i] >= 0 && t.model->has_energy(frame.type[i])) row[frame.type[i]] += 1.0;
+      if (frame.nlocal > 0) t.model->forward(frame.domain(), out);
+      network_energies.push_back(out.network_energy);
     }
   });
-  t.comm->all_reduce_sum(rows.data(), rows.size());
+  t.comm->all_reduce_sum(network_energies.data(), network_energies.size());
 
-  // Fitting the change keeps the bias of types that the frames say nothing about.
-  std::vector<double> counts, missing;
-  for (std::size_t k = 0; k < frames.size(); ++k) {
-    const double *row = &rows[k * (ntypes + 1)];
-    counts.insert(counts.end(), row, row + ntypes);
-    missing.push_back(*frames[k]->label.energy - row[ntypes]);
-  }
+  // The change is fitted: types of which the frames say nothing, or nothing alone, keep what they had.
   guarded(*t.comm, [&] {
-    std::vector<double> fitted = dptrain::fit_energy_bias(counts, missing, ntypes);
-    for (int type = 0; type < ntypes; ++type) fitted[type] += bias[type];
-    t.model->set_energy_bias(fitted);
+    std::vector<double> counts, missing;
+    for (std::size_t k = 0; k < frames.size(); ++k) {
+      const std::vector<double> &atoms = t.counts[frames[k]];
+      counts.insert(counts.end(), atoms.begin(), atoms.end());
+      missing.push_back(*t.buffer.frame(frames[k]).label.energy - t.bias_energy(frames[k], bias) -
+                        network_energies[k]);
+    }
+    const std::vector<double> change =
+        dptrain::fit_energy_bias(counts, missing, static_cast<int>(bias.size()));
+    for (std::size_t type = 0; type < bias.size(); ++type) bias[type] += change[type];
+    t.model->set_energy_bias(bias);
   });
   t.bias_is_fitted = true;
 }

@@ -15,7 +15,8 @@ double root_mean(double sum, double n)
 
 }  // namespace
 
-void TwoPass::begin(const std::vector<const Frame *> &frames, const Prefactors &prefactors)
+void TwoPass::begin(const std::vector<const Frame *> &frames,
+                    const std::vector<double> &bias_energies, const Prefactors &prefactors)
 {
   num_frames_ = frames.size();
   const double n = static_cast<double>(num_frames_);
@@ -23,6 +24,7 @@ void TwoPass::begin(const std::vector<const Frame *> &frames, const Prefactors &
   if (passes_.size() < num_frames_) passes_.resize(num_frames_);
   for (std::size_t k = 0; k < num_frames_; ++k) {
     passes_[k].frame = frames[k];
+    passes_[k].bias_energy = bias_energies[k];
     passes_[k].seed = GradientSeed();
     passes_[k].has_force_seed = false;
   }
@@ -40,7 +42,7 @@ void TwoPass::forward()
       out.force = pass.force.data();
       model_->forward(pass.frame->domain(), out);
       double *sums = &sums_[k * NUM_SUMS];
-      sums[ENERGY] = out.energy;
+      sums[ENERGY] = out.network_energy;
       std::copy(out.virial.begin(), out.virial.end(), sums + VIRIAL);
     }
   });
@@ -71,7 +73,8 @@ BatchErrors TwoPass::sum_errors()
     const Label &label = pass.frame->label;
     const double natoms = static_cast<double>(pass.frame->natoms);
     if (label.energy) {
-      const double error = sums[ENERGY] - *label.energy;
+      // a large bias stays out of the sum over ranks: its rounding would differ with their number
+      const double error = sums[ENERGY] - (*label.energy - pass.bias_energy);
       errors.loss += energy_term(weights_.energy, pass.frame->natoms, error, pass.seed.energy);
       energy_squares += error * error / (natoms * natoms);
       energies += 1.0;

@@ -29,8 +29,10 @@ class TwoPass {
   {
   }
 
-  /// Sets the frames (which must live until the end) and the weights of the terms.
-  void begin(const std::vector<const Frame *> &frames, const Prefactors &prefactors);
+  /// Sets the frames (which must live until the end), the part of each frame's energy that is energy bias (eV, the same
+  /// on all ranks), and the weights of the terms.
+  void begin(const std::vector<const Frame *> &frames, const std::vector<double> &bias_energies,
+             const Prefactors &prefactors);
   /// Pass A: energies, virials, forces on owned atoms and ghosts.
   void forward();
   /// Halo: forces of ghosts go to their owners; there they become residuals r = dL/dF.
@@ -49,6 +51,7 @@ class TwoPass {
   enum Sum { ENERGY, VIRIAL, FORCE_LOSS = VIRIAL + 9, FORCE_SQUARES, FORCE_COMPONENTS, NUM_SUMS };
   struct Pass {
     const Frame *frame = nullptr;
+    double bias_energy = 0.0;
     std::vector<double> force;  // [nall][3] F, then r
     GradientSeed seed;
     bool has_force_seed = false;  // the same on all ranks

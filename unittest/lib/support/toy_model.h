@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cmath>
+
+#include "dptrain/error.h"
+#include "dptrain/model.h"
+
+namespace dptrain::test {
+
+/// A pair potential with parameters, for tests of what surrounds a model. For the two types of centre and neighbour
+/// E_i = bias + 1/2 sum_j A exp(-b r^2) w(r), w = (1 - r^2/rc^2)^3, parameters A and b of each ordered pair of types,
+/// so that E_i depends on the type of the centre as a network does. Everything in closed form.
+class ToyModel : public Model {
+ public:
+  explicit ToyModel(double rcut = 3.0) : rcut_(rcut)
+  {
+    for (int pair = 0; pair < 4; ++pair) {
+      index_.push_back({"amplitude" + std::to_string(pair), {1}, std::size_t(2 * pair), 1, true});
+      index_.push_back({"width" + std::to_string(pair), {1}, std::size_t(2 * pair + 1), 1, true});
+    }
+    parameters_ = {1.0, 0.3, -0.7, 0.5, 0.4, 0.2, 1.5, 0.35};
+  }
+  double cutoff() const override { return rcut_; }
+  const std::vector<std::string> &type_map() const override { return types_; }
+  bool is_local() const override { return true; }
+  const std::vector<ParameterBlock> &parameter_index() const override { return index_; }
+  const std::vector<double> &parameters() const override { return parameters_; }
+  void set_parameters(const std::vector<double> &values) override
+  {
+    parameters_ = values;
+    ++version_;
+  }
+  std::uint64_t version() const override { return version_; }
+  std::vector<double> energy_bias() const override { return bias_; }
+  void set_energy_bias(const std::vector<double> &bias) override { bias_ = bias; }
+  bool has_energy(int type) const override { return type != without_energy; }
+  void prepare() override {}
+  void expect_distance(double r_min) override { expected = std::min(expected, r_min); }
+
+  void forward(const Domain &domain, ForwardOutput &out) override
+  {
+    if (fail) throw Error("the toy model was told to fail");
+    for (int k = 0; k < domain.num_centers; ++k) {
+      const int i = domain.centers[k];
+      if (domain.type[i] == without_energy) continue;
+      out.energy += bias_[domain.type[i]];
+      for_each_pair(domain, i, [&](int j, const double *d, double r, const double *p) {
+        const Pair f(p, r, rcut_);
+        out.energy += 0.5 * f.value;
+        out.network_energy += 0.5 * f.value;
+        for (int a = 0; a < 3; ++a) {
+          const double g = 0.5 * f.slope * d[a] / r;  // dE/dd
+          out.force[3 * i + a] += g;
+          out.force[3 * j + a] -= g;
+          for (int b = 0; b < 3; ++b) out.virial[3 * a + b] -= g * d[b];
+        }
+      });
+    }
+  }
+
+  // S = c E - E_dot(v) with edge velocities v = r_j - r_i + C d
+  void gradient(const Domain &domain, const GradientSeed &seed, double *gradient) override
+  {
+    for (int k = 0; k < domain.num_centers; ++k) {
+      const int i = domain.centers[k];
+      if (domain.type[i] == without_energy) continue;
+      for_each_pair(domain, i, [&](int j, const double *d, double r, const double *p) {
+        const Pair f(p, r, rcut_);
+        double speed = 0.0;  // dr/dt
+        for (int a = 0; a < 3; ++a) {
+          double v = seed.force ? seed.force[3 * j + a] - seed.force[3 * i + a] : 0.0;
+          for (int b = 0; b < 3; ++b) v += seed.virial[3 * a + b] * d[b];
+          speed += v * d[a] / r;
+        }
+        double *g = gradient + (p - parameters_.data());
+        for (int n = 0; n < 2; ++n)
+          g[n] += 0.5 * (seed.energy * f.value_by[n] - speed * f.slope_by[n]);
+      });
+    }
+  }
+  void set_chunk(int) override {}
+  std::vector<double> auxiliary_state() const override { return {}; }
+  void set_auxiliary_state(const std::vector<double> &) override {}
+  std::size_t memory_bytes() const override { return 0; }
+  std::int64_t overflow_count() const override { return 0; }
+  void save(const std::string &, const std::vector<double> *) const override {}
+
+  int without_energy = -1;
+  bool fail = false;
+  double expected = HUGE_VAL;  ///< smallest distance announced
+
+ private:
+  /// phi = A exp(-b r^2) w(r), its slope in r, and both differentiated by A and b.
+  struct Pair {
+    Pair(const double *p, double r, double rc)
+    {
+      const double u = 1 - r * r / (rc * rc), w = u * u * u, dw = -6 * r / (rc * rc) * u * u;
+      const double e = std::exp(-p[1] * r * r), slope = e * (dw - 2 * p[1] * r * w);
+      value = p[0] * e * w;
+      value_by[0] = e * w;
+      value_by[1] = -r * r * value;
+      this->slope = p[0] * slope;
+      slope_by[0] = slope;
+      slope_by[1] = p[0] * (-r * r * slope - 2 * r * w * e);
+    }
+    double value, slope, value_by[2], slope_by[2];
+  };
+
+  template <class Visit> void for_each_pair(const Domain &domain, int i, Visit visit) const
+  {
+    for (int n = 0; n < domain.num_neighbors[i]; ++n) {
+      const int j = domain.neighbors[i][n] & domain.neighbor_mask;
+      double d[3], r = 0.0;
+      for (int c = 0; c < 3; ++c) {
+        d[c] = domain.x[3 * j + c] - domain.x[3 * i + c];
+        r += d[c] * d[c];
+      }
+      r = std::sqrt(r);
+      if (r < rcut_) visit(j, d, r, &parameters_[2 * (2 * domain.type[i] + domain.type[j])]);
+    }
+  }
+
+  double rcut_;
+  std::vector<std::string> types_{"A", "B"};
+  std::vector<ParameterBlock> index_;
+  std::vector<double> parameters_, bias_{0.0, 0.0};
+  std::uint64_t version_ = 1;
+};
+
+}  // namespace dptrain::test
