@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the rules of the house on the sources: sizes, includes, characters, format.
 
-Usage: tools/check_style.py [--format]     prints one line per violation, exit status 1 if there is any.
-``--format`` also runs clang-format 14 over all C++ files.
+Usage: tools/check_style.py [--format | --fix]   prints one line per violation, exit status 1 if there is any.
+``--format`` also checks all C++ files with clang-format 14, ``--fix`` formats them first.
 """
 
 import re
@@ -79,14 +79,19 @@ def check_file(path):
         yield from check_functions(path, lines)
 
 
-def check_format(files):
-    """clang-format of another major version formats differently and is not used."""
+def clang_format_14():
+    """True if the clang-format on the PATH has version 14; another one formats differently and is not used."""
     try:
         version = subprocess.run(["clang-format", "--version"], capture_output=True, text=True, check=True).stdout
     except OSError:
         version = ""
     if "version 14." not in version:
         print(f"check_style: clang-format 14 not found ({version.strip() or 'none'}): format not checked")
+    return "version 14." in version
+
+
+def check_format(files):
+    if not clang_format_14():
         return []
     out = subprocess.run(["clang-format", "--dry-run", *map(str, files)], cwd=ROOT, capture_output=True, text=True)
     broken = sorted({line.split(":")[0] for line in out.stderr.splitlines() if "-Wclang-format-violations" in line})
@@ -107,6 +112,8 @@ def violations(with_format=False):
 
 
 if __name__ == "__main__":
-    found = violations("--format" in sys.argv[1:])
+    if "--fix" in sys.argv[1:] and clang_format_14():
+        subprocess.run(["clang-format", "-i", *(str(f) for f in tracked_files() if f.suffix in CPP)], cwd=ROOT, check=True)
+    found = violations(bool({"--format", "--fix"} & set(sys.argv[1:])))
     print("\n".join(found) if found else "check_style: no violations")
     sys.exit(1 if found else 0)
