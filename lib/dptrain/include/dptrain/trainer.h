@@ -12,7 +12,7 @@
 
 namespace dptrain {
 
-/// What one optimizer step saw, before the step. Same on all ranks.
+/// What one optimizer step saw, before the step. Same on all ranks. An rmse is NaN where no frame of the batch has the label.
 struct UpdateReport {
   std::int64_t step = 0;  ///< steps done, this one included
   double loss = 0.0;
@@ -29,14 +29,17 @@ class Trainer {
           const TrainingConfig &config);
   ~Trainer();
 
-  /// Adds this rank's share of a labelled frame to the replay buffer. Throws if a label or position is not finite.
+  /// Adds this rank's share of a labelled frame to the replay buffer. Throws on all ranks if a label or position is not
+  /// finite, atoms overlap, or the ranks do not hold the same labels.
   void add(Frame frame);
   std::int64_t num_frames() const;
   const Frame &frame(std::int64_t index) const;
 
-  /// Refits the energy bias by least squares to (label - energy of the network) of all frames. Done once before the first step.
+  /// Refits the energy bias by least squares to (label - energy of the network) of all frames; the change of the bias has
+  /// the smallest norm, so types without data keep theirs. Done once before the first step that has an energy label.
   void fit_energy_bias();
-  /// One optimizer step: batch -> pass A -> residuals -> halo -> pass B -> all-reduce -> optimizer.
+  /// One optimizer step: batch -> pass A -> residuals -> halo -> pass B -> all-reduce -> optimizer. Throws on all ranks and
+  /// leaves the parameters as they are if there is no frame or the loss is not finite.
   UpdateReport update();
   /// Loss and its gradient over given frames, no step taken: gradient[number of parameters] is reduced over the ranks.
   UpdateReport loss_gradient(const std::vector<std::int64_t> &frames, std::vector<double> &gradient);
