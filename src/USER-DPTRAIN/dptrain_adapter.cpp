@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "atom.h"
 #include "comm.h"
@@ -95,11 +97,25 @@ UnitFactors LAMMPS_NS::unit_factors(LAMMPS *lmp, const std::string &who)
 {
   if (strcmp(lmp->update->unit_style, "lj") == 0)
     lmp->error->all(FLERR, who + " has no meaning in units lj, which have no eV and no Angstrom: "
-                           "use units metal, real, si, cgs, electron, micro or nano");
+                                 "use units metal, real, si, cgs, electron, micro or nano");
   UnitFactors factors;
   factors.energy = lmp->force->boltz / BOLTZMANN_METAL;
   factors.length = lmp->force->angstrom;
   return factors;
+}
+
+void LAMMPS_NS::stop_all_ranks(LAMMPS *lmp, const std::string &message)
+{
+  const auto wait = [](int milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  };
+  wait(std::min(200 * lmp->comm->me, 1000));
+  try {
+    lmp->error->one(FLERR, message);
+  } catch (...) {
+    wait(100);  // the abort that follows would overtake the text on its way to the screen
+    throw;
+  }
 }
 
 std::shared_ptr<const dptrain::Communicator> LAMMPS_NS::world_communicator(LAMMPS *lmp)
@@ -131,9 +147,10 @@ dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> 
   }
 
   const Domain *domain = lmp->domain;
-  Cell cell{{{domain->xprd, 0.0, 0.0},
-             {domain->triclinic ? domain->xy : 0.0, domain->yprd, 0.0},
-             {domain->triclinic ? domain->xz : 0.0, domain->triclinic ? domain->yz : 0.0, domain->zprd}}};
+  Cell cell{
+      {{domain->xprd, 0.0, 0.0},
+       {domain->triclinic ? domain->xy : 0.0, domain->yprd, 0.0},
+       {domain->triclinic ? domain->xz : 0.0, domain->triclinic ? domain->yz : 0.0, domain->zprd}}};
   for (auto &edge : cell)
     for (auto &component : edge) component /= units.length;
   frame.periodic = domain->xperiodic || domain->yperiodic || domain->zperiodic;

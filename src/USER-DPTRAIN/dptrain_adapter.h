@@ -38,6 +38,10 @@ template <class Work> auto collective(LAMMPS *lmp, const std::string &who, Work 
   lmp->error->all(FLERR, message);
 }
 
+/// error->one for a failure that several ranks may find at the same time: the lowest rank speaks first, and its text
+/// gets the time to arrive before the abort.
+[[noreturn]] void stop_all_ranks(LAMMPS *lmp, const std::string &message);
+
 /// Calls library code that other ranks do not wait for; an Error of this rank becomes error->one, which stops all ranks.
 template <class Work> auto local(LAMMPS *lmp, const std::string &who, Work &&work)
 {
@@ -47,7 +51,7 @@ template <class Work> auto local(LAMMPS *lmp, const std::string &who, Work &&wor
   } catch (const dptrain::Error &e) {
     message = who + ": " + e.what();
   }
-  lmp->error->one(FLERR, message);
+  stop_all_ranks(lmp, message);
 }
 
 /// The atoms of this LAMMPS instance as one frame, the same on all ranks, in order of their tags: wrapped coordinates

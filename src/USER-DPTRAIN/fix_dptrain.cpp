@@ -41,19 +41,23 @@ struct FixDPTrain::Data {
   UnitFactors units;
   std::shared_ptr<const dptrain::Communicator> comm;
   std::shared_ptr<ModelSlot> slot;
-  PairDPTrain *pair = nullptr;  // the pair style that runs the model; null: only labels are collected from the run
+  PairDPTrain *pair =
+      nullptr;  // the pair style that runs the model; null: only labels are collected from the run
   std::unique_ptr<Reference> reference;
   std::unique_ptr<TrainingSession> session;
-  double *fold = nullptr;        // array of the reverse communication in progress
-  std::vector<double> change;    // [nall][3] forces, reference minus model
+  double *fold = nullptr;      // array of the reverse communication in progress
+  std::vector<double> change;  // [nall][3] forces, reference minus model
   double restarted[RESTART_SIZE] = {};
 };
 
 FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg), data_(new Data)
 {
-  if (igroup != 0) error->all(FLERR, "Fix dptrain labels whole configurations: its group must be all, found {}", arg[1]);
+  if (igroup != 0)
+    error->all(FLERR, "Fix dptrain labels whole configurations: its group must be all, found {}",
+               arg[1]);
   if (domain->dimension != 3) error->all(FLERR, "Fix dptrain needs a simulation in 3 dimensions");
-  if (!atom->tag_enable) error->all(FLERR, "Fix dptrain needs atom ids: remove 'atom_modify id no' from the input");
+  if (!atom->tag_enable)
+    error->all(FLERR, "Fix dptrain needs atom ids: remove 'atom_modify id no' from the input");
   data_->options = parse_fix_dptrain(lmp, narg, arg);
   data_->comm = world_communicator(lmp);
   make_reference();
@@ -89,15 +93,17 @@ void FixDPTrain::make_reference()
     data_->fold = values;
     comm->reverse_comm(this, 3);
   };
-  data_->reference = std::make_unique<ReferencePair>(lmp, options.reference_style, options.reference_args,
-                                                     options.reference_coeffs, fold);
+  data_->reference = std::make_unique<ReferencePair>(
+      lmp, options.reference_style, options.reference_args, options.reference_coeffs, fold);
 }
 
 void FixDPTrain::init()
 {
   data_->units = unit_factors(lmp, "Fix dptrain");
   if (!force->newton_pair)
-    error->all(FLERR, "Fix dptrain needs newton on for pair interactions: remove 'newton off' from the input");
+    error->all(
+        FLERR,
+        "Fix dptrain needs newton on for pair interactions: remove 'newton off' from the input");
   if (utils::strmatch(update->integrate_style, "^respa") && update->whichflag == 1)
     error->all(FLERR, "Fix dptrain does not work with run_style respa: use run_style verlet");
   attach();
@@ -123,29 +129,41 @@ void FixDPTrain::attach()
   data_->slot->owner = id;
   collective(lmp, "Fix dptrain", [&] { data_->slot->load(*data_->comm, path, options.elements); });
   if (data_->slot->has_null())
-    error->all(FLERR, "Fix dptrain: model {}: each atom type needs an element to train, NULL is not possible", path);
+    error->all(
+        FLERR,
+        "Fix dptrain: model {}: each atom type needs an element to train, NULL is not possible",
+        path);
 }
 
 void FixDPTrain::attach_to_pair()
 {
   data_->pair = dynamic_cast<PairDPTrain *>(force->pair_match("dptrain", 1));
   if (data_->slot && (!data_->pair || data_->pair->slot() != data_->slot))
-    error->all(FLERR, "Fix dptrain {}: the pair style whose model it trains is gone or was given again: unfix {} before, "
-                      "and define it again after, the pair_style command",
+    error->all(FLERR,
+               "Fix dptrain {}: the pair style whose model it trains is gone or was given again: "
+               "unfix {} before, "
+               "and define it again after, the pair_style command",
                id, id);
   if (!data_->pair)
-    error->all(FLERR, "Fix dptrain: pair style {} has no model to train: use pair_style dptrain (once, in a hybrid style), "
-                      "or name the model with 'model FILE El1 El2 ...'",
+    error->all(FLERR,
+               "Fix dptrain: pair style {} has no model to train: use pair_style dptrain (once, in "
+               "a hybrid style), "
+               "or name the model with 'model FILE El1 El2 ...'",
                force->pair_style);
   const std::shared_ptr<ModelSlot> &slot = data_->pair->slot();
   if (data_->options.reference == FixDPTrainOptions::Source::run)
-    error->all(FLERR, "Fix dptrain: with pair_style dptrain 'reference run' would train the model on itself: use "
-                      "'reference pair', or run with another pair style and give 'model FILE El1 El2 ...'");
+    error->all(
+        FLERR,
+        "Fix dptrain: with pair_style dptrain 'reference run' would train the model on itself: use "
+        "'reference pair', or run with another pair style and give 'model FILE El1 El2 ...'");
   if (!slot->owner.empty() && slot->owner != id)
-    error->all(FLERR, "Fix dptrain {}: the model of {} is trained by fix {} already: one fix per model", id, slot->path,
-               slot->owner);
+    error->all(FLERR,
+               "Fix dptrain {}: the model of {} is trained by fix {} already: one fix per model",
+               id, slot->path, slot->owner);
   if (slot->has_null())
-    error->all(FLERR, "Fix dptrain: pair_coeff gives NULL for an atom type: each type needs an element to train");
+    error->all(
+        FLERR,
+        "Fix dptrain: pair_coeff gives NULL for an atom type: each type needs an element to train");
   slot->owner = id;
   data_->slot = slot;
 }
@@ -156,15 +174,16 @@ void FixDPTrain::start_session()
   if (d.session && d.session->generation() == d.slot->generation) return;
   std::vector<bigint> counts(d.slot->type_map.size(), 0);
   for (int i = 0; i < atom->nlocal; ++i) ++counts[d.slot->model_type[atom->type[i]]];
-  MPI_Allreduce(MPI_IN_PLACE, counts.data(), static_cast<int>(counts.size()), MPI_LMP_BIGINT, MPI_SUM, world);
+  MPI_Allreduce(MPI_IN_PLACE, counts.data(), static_cast<int>(counts.size()), MPI_LMP_BIGINT,
+                MPI_SUM, world);
   std::string composition;
   for (std::size_t t = 0; t < counts.size(); ++t)
     composition += fmt::format("{}{} {}", t == 0 ? "" : " ", d.slot->type_map[t], counts[t]);
 
   const auto log = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
   collective(lmp, "Fix dptrain", [&] {
-    auto session = std::make_unique<TrainingSession>(d.comm, d.slot, d.options, fmt::format("dptrain.{}.frames", id),
-                                                     composition, log);
+    auto session = std::make_unique<TrainingSession>(
+        d.comm, d.slot, d.options, fmt::format("dptrain.{}.frames", id), composition, log);
     if (d.session)
       session->take_frames(*d.session);
     else if (!d.options.resume.empty())
@@ -172,10 +191,13 @@ void FixDPTrain::start_session()
     d.session = std::move(session);
   });
   if (comm->me == 0 && d.options.save.empty())
-    error->warning(FLERR, "Fix dptrain: without 'save N FILE' the trained model is lost at the end");
+    error->warning(FLERR,
+                   "Fix dptrain: without 'save N FILE' the trained model is lost at the end");
   if (comm->me == 0 && d.restarted[3] > d.session->steps())
-    error->warning(FLERR, "Fix dptrain: the restart file was written after {} optimizer steps, the training stands at {}: "
-                          "continue it with 'resume FILE.ckpt'",
+    error->warning(FLERR,
+                   "Fix dptrain: the restart file was written after {} optimizer steps, the "
+                   "training stands at {}: "
+                   "continue it with 'resume FILE.ckpt'",
                    static_cast<bigint>(d.restarted[3]), d.session->steps());
 }
 
@@ -185,8 +207,10 @@ void FixDPTrain::check_order()
   if (data_->options.reference != FixDPTrainOptions::Source::run || comm->me != 0) return;
   for (int k = 0; k < modify->nfix && modify->fix[k] != this; ++k)
     if (modify->fmask[k] & POST_FORCE)
-      error->warning(FLERR, "Fix dptrain: forces that fix {} adds become part of the labels: define fix {} before it",
-                     modify->fix[k]->id, id);
+      error->warning(
+          FLERR,
+          "Fix dptrain: forces that fix {} adds become part of the labels: define fix {} before it",
+          modify->fix[k]->id, id);
 }
 
 void FixDPTrain::setup(int vflag)
@@ -199,7 +223,8 @@ void FixDPTrain::post_force(int vflag)
 {
   v_init(vflag);
   const bool due = update->ntimestep % data_->options.every == 0;
-  const bool drives = data_->pair && !data_->session->counters.trained;  // until the first training has ended
+  const bool drives =
+      data_->pair && !data_->session->counters.trained;  // until the first training has ended
   if (!due && !drives) return;
 
   const ReferenceAnswer answer = ask_reference();
@@ -241,14 +266,18 @@ bool FixDPTrain::usable(const ReferenceAnswer &answer)
     const double limit = data_->options.force_limit;
     if (worst[0] == 0.0 && (limit == 0.0 || worst[1] <= limit)) return true;
     why = worst[0] > 0.0 ? "energy, forces or virial are not finite"
-                         : fmt::format("the largest force component {:.6g} is above fmax {:.6g}", worst[1], limit);
+                         : fmt::format("the largest force component {:.6g} is above fmax {:.6g}",
+                                       worst[1], limit);
   }
   ++counters.discarded;
   if (data_->pair && !counters.trained)
-    error->all(FLERR, "Fix dptrain: no label at step {}: {}; the model is not trained yet, and the run cannot go on without "
-                      "the reference",
+    error->all(FLERR,
+               "Fix dptrain: no label at step {}: {}; the model is not trained yet, and the run "
+               "cannot go on without "
+               "the reference",
                update->ntimestep, why);
-  if (comm->me == 0) error->warning(FLERR, "Fix dptrain: label of step {} is discarded: {}", update->ntimestep, why);
+  if (comm->me == 0)
+    error->warning(FLERR, "Fix dptrain: label of step {} is discarded: {}", update->ntimestep, why);
   return false;
 }
 
@@ -257,13 +286,15 @@ bool FixDPTrain::stored_already(const ReferenceLabel &label)
 {
   const SessionCounters &counters = data_->session->counters;
   return counters.label_step == update->ntimestep &&
-      std::fabs(label.energy - counters.label_energy) <= 1.0e-9 * std::max(1.0, std::fabs(label.energy));
+         std::fabs(label.energy - counters.label_energy) <=
+             1.0e-9 * std::max(1.0, std::fabs(label.energy));
 }
 
 void FixDPTrain::store(const ReferenceLabel &label)
 {
   const UnitFactors &units = data_->units;
-  dptrain::WholeFrame frame = gather_atoms(lmp, data_->slot->model_type, label.force, data_->slot->cutoff, units);
+  dptrain::WholeFrame frame =
+      gather_atoms(lmp, data_->slot->model_type, label.force, data_->slot->cutoff, units);
   frame.label.energy = label.energy / units.energy;
   const auto &w = label.virial;
   std::array<double, 9> virial = {w[0], w[3], w[4], w[3], w[1], w[5], w[4], w[5], w[2]};
@@ -286,15 +317,16 @@ void FixDPTrain::follow(const ReferenceLabel &label)
   for (std::size_t i = 0; i < nlocal; ++i)
     for (int k = 0; k < 3; ++k) atom->f[i][k] += label.force[3 * i + k] + data_->change[3 * i + k];
   if (vflag_global)
-    for (int k = 0; k < 6; ++k) virial[k] = (comm->me == 0 ? label.virial[k] : 0.0) - data_->pair->virial[k];
+    for (int k = 0; k < 6; ++k)
+      virial[k] = (comm->me == 0 ? label.virial[k] : 0.0) - data_->pair->virial[k];
 }
 
 void FixDPTrain::post_run()
 {
   collective(lmp, "Fix dptrain", [&] { data_->session->save(); });
   if (comm->me == 0 && !data_->slot->model)
-    error->warning(FLERR, "Fix dptrain: no model yet: {} of {} warm-up frames", data_->session->counters.frames,
-                   data_->options.warmup);
+    error->warning(FLERR, "Fix dptrain: no model yet: {} of {} warm-up frames",
+                   data_->session->counters.frames, data_->options.warmup);
 }
 
 double FixDPTrain::compute_scalar()
@@ -307,12 +339,18 @@ double FixDPTrain::compute_vector(int n)
   if (!data_->session) return 0.0;
   const SessionCounters &counters = data_->session->counters;
   const dptrain::UpdateReport &report = data_->session->report();
-  const double values[VECTOR_SIZE] = {
-      static_cast<double>(counters.frames), static_cast<double>(counters.reference_calls),
-      report.rmse_e * data_->units.energy, report.rmse_f * data_->units.force(), report.rmse_v * data_->units.energy,
-      report.learning_rate, static_cast<double>(data_->session->steps()), counters.train_seconds,
-      counters.reference_seconds, data_->session->memory_bytes() / 1048576.0, static_cast<double>(counters.discarded),
-      static_cast<double>(data_->session->overflow())};
+  const double values[VECTOR_SIZE] = {static_cast<double>(counters.frames),
+                                      static_cast<double>(counters.reference_calls),
+                                      report.rmse_e * data_->units.energy,
+                                      report.rmse_f * data_->units.force(),
+                                      report.rmse_v * data_->units.energy,
+                                      report.learning_rate,
+                                      static_cast<double>(data_->session->steps()),
+                                      counters.train_seconds,
+                                      counters.reference_seconds,
+                                      data_->session->memory_bytes() / 1048576.0,
+                                      static_cast<double>(counters.discarded),
+                                      static_cast<double>(data_->session->overflow())};
   return values[n];
 }
 
@@ -352,7 +390,8 @@ void FixDPTrain::unpack_reverse_comm(int n, int *list, double *buf)
 
 double FixDPTrain::memory_usage()
 {
-  double bytes = data_->reference->memory_usage() + static_cast<double>(data_->change.capacity() * sizeof(double));
+  double bytes = data_->reference->memory_usage() +
+                 static_cast<double>(data_->change.capacity() * sizeof(double));
   if (data_->session) bytes += data_->session->memory_bytes();
   return bytes;
 }

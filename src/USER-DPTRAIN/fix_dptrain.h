@@ -48,7 +48,7 @@ class FixDPTrain : public Fix {
   void follow(const struct ReferenceLabel &);
 };
 
-}    // namespace LAMMPS_NS
+}  // namespace LAMMPS_NS
 
 #endif
 #endif

@@ -28,7 +28,8 @@ class Arguments {
   const std::string &word(const std::string &usage)
   {
     if (empty())
-      lmp_->error->all(FLERR, "Fix dptrain: keyword {} needs more values: {} {}", keyword_, keyword_, usage);
+      lmp_->error->all(FLERR, "Fix dptrain: keyword {} needs more values: {} {}", keyword_,
+                       keyword_, usage);
     return words_[next_++];
   }
 
@@ -36,12 +37,14 @@ class Arguments {
   {
     const std::string &text = word(usage);
     if (!utils::is_integer(text))
-      lmp_->error->all(FLERR, next_ - 1, fmt::format("Fix dptrain: {} needs a whole number, found {}: {} {}", keyword_,
-                                                     text, keyword_, usage));
+      lmp_->error->all(FLERR, next_ - 1,
+                       fmt::format("Fix dptrain: {} needs a whole number, found {}: {} {}",
+                                   keyword_, text, keyword_, usage));
     const std::int64_t value = utils::bnumeric(FLERR, text, false, lmp_);
     if (value < smallest)
-      lmp_->error->all(FLERR, next_ - 1, fmt::format("Fix dptrain: {} {} is not possible: the smallest number is {}",
-                                                     keyword_, text, smallest));
+      lmp_->error->all(FLERR, next_ - 1,
+                       fmt::format("Fix dptrain: {} {} is not possible: the smallest number is {}",
+                                   keyword_, text, smallest));
     return value;
   }
 
@@ -49,8 +52,9 @@ class Arguments {
   {
     const std::int64_t value = number(usage, smallest);
     if (value > MAXSMALLINT)
-      lmp_->error->all(FLERR, next_ - 1, fmt::format("Fix dptrain: {} {} is not possible: the largest number is {}",
-                                                     keyword_, value, MAXSMALLINT));
+      lmp_->error->all(FLERR, next_ - 1,
+                       fmt::format("Fix dptrain: {} {} is not possible: the largest number is {}",
+                                   keyword_, value, MAXSMALLINT));
     return static_cast<int>(value);
   }
 
@@ -61,7 +65,9 @@ class Arguments {
     const std::string &text = word(list);
     for (const std::string &name : allowed)
       if (text == name) return text;
-    lmp_->error->all(FLERR, next_ - 1, fmt::format("Fix dptrain: {} {} is not available: {} {}", keyword_, text, keyword_, list));
+    lmp_->error->all(
+        FLERR, next_ - 1,
+        fmt::format("Fix dptrain: {} {} is not available: {} {}", keyword_, text, keyword_, list));
   }
 
   LAMMPS *lammps() const { return lmp_; }
@@ -79,7 +85,8 @@ using Options = FixDPTrainOptions;
 void read_model(Arguments &arguments, Options &options)
 {
   const int ntypes = arguments.lammps()->atom->ntypes;
-  const std::string usage = fmt::format("FILE and one element for each of the {} atom types", ntypes);
+  const std::string usage =
+      fmt::format("FILE and one element for each of the {} atom types", ntypes);
   options.model = arguments.word(usage);
   options.elements.clear();
   for (int type = 0; type < ntypes; ++type) options.elements.push_back(arguments.word(usage));
@@ -97,12 +104,15 @@ void read_reference(Arguments &arguments, Options &options)
   options.reference_args.clear();
   options.reference_coeffs.clear();
   std::string word = arguments.word(usage);
-  for (; word != "coeff" && word != "end"; word = arguments.word(usage)) options.reference_args.push_back(word);
-  for (; word == "coeff"; word = arguments.word(usage)) options.reference_coeffs.push_back(arguments.word(usage));
+  for (; word != "coeff" && word != "end"; word = arguments.word(usage))
+    options.reference_args.push_back(word);
+  for (; word == "coeff"; word = arguments.word(usage))
+    options.reference_coeffs.push_back(arguments.word(usage));
   if (word != "end")
-    arguments.lammps()->error->all(FLERR, arguments.position(),
-                                   fmt::format("Fix dptrain: found {} where 'coeff' or 'end' must stand: reference {}",
-                                               word, usage));
+    arguments.lammps()->error->all(
+        FLERR, arguments.position(),
+        fmt::format("Fix dptrain: found {} where 'coeff' or 'end' must stand: reference {}", word,
+                    usage));
 }
 
 void read_fmax(Arguments &arguments, Options &options)
@@ -110,8 +120,9 @@ void read_fmax(Arguments &arguments, Options &options)
   const std::string &text = arguments.word("F, the largest force a label may have");
   options.force_limit = utils::numeric(FLERR, text, false, arguments.lammps());
   if (!(options.force_limit > 0.0))
-    arguments.lammps()->error->all(FLERR, arguments.position(),
-                                   fmt::format("Fix dptrain: fmax {} is not possible: give a positive force", text));
+    arguments.lammps()->error->all(
+        FLERR, arguments.position(),
+        fmt::format("Fix dptrain: fmax {} is not possible: give a positive force", text));
 }
 
 using Handler = std::function<void(Arguments &, Options &)>;
@@ -125,11 +136,17 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
       {"reference", read_reference},
       {"mode", [](Arguments &a, Options &) { a.one_of({"passive"}); }},
       {"every", [](Arguments &a, Options &o) { o.every = a.number("N", 1); }},
-      {"follow", [](Arguments &a, Options &o) { o.follow_reference = a.one_of({"model", "reference"}) == "reference"; }},
+      {"follow",
+       [](Arguments &a, Options &o) {
+         o.follow_reference = a.one_of({"model", "reference"}) == "reference";
+       }},
       {"train", [](Arguments &a, Options &o) { o.train = a.small_number("STEPS", 0); }},
       {"batch", [](Arguments &a, Options &o) { o.batch = a.small_number("FRAMES", 1); }},
       {"buffer", [](Arguments &a, Options &o) { o.buffer = a.number("FRAMES", 1); }},
-      {"optimizer", [](Arguments &a, Options &o) { o.optimizer = a.one_of({"adam", "adamw"}); }},
+      {"optimizer",
+       [](Arguments &a, Options &o) {
+         o.optimizer = a.one_of({"adam", "adamw"});
+       }},
       {"stat", [](Arguments &a, Options &o) { o.stat = a.word("FILE"); }},
       {"save",
        [](Arguments &a, Options &o) {
@@ -169,6 +186,7 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
     (*handler)(arguments, options);
   }
   if (options.reference == FixDPTrainOptions::Source::none)
-    lmp->error->all(FLERR, "Fix dptrain needs a reference: 'reference pair STYLE ... coeff \"...\" end' or 'reference run'");
+    lmp->error->all(FLERR, "Fix dptrain needs a reference: 'reference pair STYLE ... coeff \"...\" "
+                           "end' or 'reference run'");
   return options;
 }

@@ -18,23 +18,23 @@ struct FixDPTrainOptions {
   std::string model;                  ///< model FILE El1 El2 ...
   std::vector<std::string> elements;  ///< one per atom type
   Source reference = Source::none;
-  std::string reference_style;                 ///< reference pair STYLE
-  std::vector<std::string> reference_args;     ///< its pair_style arguments
-  std::vector<std::string> reference_coeffs;   ///< its pair_coeff arguments, one text per command
+  std::string reference_style;                ///< reference pair STYLE
+  std::vector<std::string> reference_args;    ///< its pair_style arguments
+  std::vector<std::string> reference_coeffs;  ///< its pair_coeff arguments, one text per command
   bigint every = 100;
   bool follow_reference = false;
-  int train = 100;                     ///< optimizer steps per label
+  int train = 100;  ///< optimizer steps per label
   std::optional<int> batch;
-  std::int64_t buffer = 0;             ///< frames; 0: all
-  std::string optimizer;               ///< empty: as the input says
+  std::int64_t buffer = 0;  ///< frames; 0: all
+  std::string optimizer;    ///< empty: as the input says
   std::string stat;
-  std::int64_t save_every = 0;         ///< optimizer steps
+  std::int64_t save_every = 0;  ///< optimizer steps
   std::string save, resume, dataset;
   int warmup = 8;
   std::optional<std::uint64_t> seed;
   std::optional<std::int64_t> disp_every;
   std::string disp;
-  double force_limit = 0.0;            ///< fmax, LAMMPS units; 0: none
+  double force_limit = 0.0;  ///< fmax, LAMMPS units; 0: none
 };
 
 /// Reads the arguments after `fix ID all dptrain`. Errors name the keyword, what was found and what is allowed.

@@ -97,7 +97,8 @@ class Archive {
     auto &[type_map, rcut, rcut_smth, sel, sel_factor, neuron, axis_neuron, activation, resnet_dt,
            type_one_side, exclude_types, env_protection, set_davg_zero, precision, trainable, seed,
            fitting_neuron, fitting_activation, fitting_resnet_dt, fitting_precision,
-           fitting_trainable, fitting_seed, atom_ener, pair_exclude_types, atom_exclude_types] = config;
+           fitting_trainable, fitting_seed, atom_ener, pair_exclude_types, atom_exclude_types] =
+        config;
     fields(type_map, rcut, rcut_smth, sel, sel_factor, neuron, axis_neuron, activation, resnet_dt,
            type_one_side, exclude_types, env_protection, set_davg_zero, precision, trainable, seed,
            fitting_neuron, fitting_activation, fitting_resnet_dt, fitting_precision,
@@ -105,8 +106,8 @@ class Archive {
   }
   void visit(ModelData &data)
   {
-    auto &[config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters, script,
-           knots] = data;
+    auto &[config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters, script, knots] =
+        data;
     fields(config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters, script, knots);
   }
   void visit(ScheduleConfig &schedule)

@@ -44,8 +44,8 @@ std::vector<int> map_elements(const std::string &file, const std::vector<std::st
   for (const std::string &element : elements) {
     const auto found = std::find(type_map.begin(), type_map.end(), element);
     if (found == type_map.end() && element != "NULL")
-      throw dptrain::Error(fmt::format("element {} is not in the model {}: its elements are {}", element,
-                                       file, joined(type_map)));
+      throw dptrain::Error(fmt::format("element {} is not in the model {}: its elements are {}",
+                                       element, file, joined(type_map)));
     model_type.push_back(element == "NULL" ? -1 : static_cast<int>(found - type_map.begin()));
   }
   return model_type;
@@ -76,7 +76,8 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
   });
   comm.broadcast(&is_input, sizeof(is_input), 0);
 
-  const std::vector<std::string> &types = is_input ? new_input.model.type_map : data.config.type_map;
+  const std::vector<std::string> &types =
+      is_input ? new_input.model.type_map : data.config.type_map;
   if (is_input)
     broadcast(comm, new_input);
   else

@@ -28,13 +28,13 @@ struct ModelSlot {
   ModelSettings settings;
   std::string path;                   ///< file of pair_coeff
   std::vector<std::string> elements;  ///< one per atom type; "NULL": not in the model
-  std::vector<int> model_type;        ///< [ntypes + 1] by atom type: index into type_map, -1 for NULL
+  std::vector<int> model_type;  ///< [ntypes + 1] by atom type: index into type_map, -1 for NULL
   std::vector<std::string> type_map;
-  double cutoff = 0.0;                          ///< Angstrom
-  std::shared_ptr<dptrain::Model> model;        ///< empty: new, and not made yet
-  std::optional<dptrain::InputFile> input;      ///< of a new model
-  int generation = 0;                           ///< grows with each pair_coeff
-  std::string owner;                            ///< id of the fix that trains the model; empty: none
+  double cutoff = 0.0;                      ///< Angstrom
+  std::shared_ptr<dptrain::Model> model;    ///< empty: new, and not made yet
+  std::optional<dptrain::InputFile> input;  ///< of a new model
+  int generation = 0;                       ///< grows with each pair_coeff
+  std::string owner;                        ///< id of the fix that trains the model; empty: none
 
   /// Reads FILE (model, checkpoint or input.json) on rank 0, shares it, and maps the elements of the atom types. Replaces
   /// what was there. Collective; throws dptrain::Error on all ranks.

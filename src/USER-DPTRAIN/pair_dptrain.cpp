@@ -33,7 +33,7 @@ struct PairDPTrain::Data {
   std::vector<double> force;   // [nall][3] eV/Angstrom
   std::vector<double> energy;  // [nlocal] eV
   std::vector<double> virial;  // [nall][9] eV
-  std::string stored_path, stored_elements;    // of a restart file
+  std::string stored_path, stored_elements;  // of a restart file
   std::uint64_t stored_hash = 0;
 
   // The evaluator of the model that is in the slot now.
@@ -123,7 +123,8 @@ void PairDPTrain::compute(int eflag, int vflag)
   if (eflag_global) eng_vdwl += units.energy * out.energy;
   if (vflag_global) {
     const auto &w = out.virial;
-    const double symmetric[6] = {w[0], w[4], w[8], 0.5 * (w[1] + w[3]), 0.5 * (w[2] + w[6]), 0.5 * (w[5] + w[7])};
+    const double symmetric[6] = {
+        w[0], w[4], w[8], 0.5 * (w[1] + w[3]), 0.5 * (w[2] + w[6]), 0.5 * (w[5] + w[7])};
     for (int k = 0; k < 6; ++k) virial[k] += units.energy * symmetric[k];
   }
   add_atom_values(nall);
@@ -160,20 +161,26 @@ void PairDPTrain::check_setup()
 {
   const ModelSlot &slot = *data_->slot;
   if (slot.owner.empty())
-    error->all(FLERR, "Pair style dptrain: {} describes a new model, which has no parameters yet: define a fix "
-                      "dptrain with a reference that trains it, or give a trained model in pair_coeff",
-               slot.path);
+    error->all(
+        FLERR,
+        "Pair style dptrain: {} describes a new model, which has no parameters yet: define a fix "
+        "dptrain with a reference that trains it, or give a trained model in pair_coeff",
+        slot.path);
   if (update->whichflag == 2)
-    error->all(FLERR, "Pair style dptrain: the model of {} is not trained yet and cannot be minimized with: run "
-                      "dynamics with fix {} first",
-               slot.path, slot.owner);
+    error->all(
+        FLERR,
+        "Pair style dptrain: the model of {} is not trained yet and cannot be minimized with: run "
+        "dynamics with fix {} first",
+        slot.path, slot.owner);
 }
 
 void PairDPTrain::settings(int narg, char **arg)
 {
   if (lmp->suffix_enable)
-    error->all(FLERR, "Pair style dptrain has no accelerated variants: remove the -sf command-line switch or put "
-                      "'suffix off' before pair_style");
+    error->all(
+        FLERR,
+        "Pair style dptrain has no accelerated variants: remove the -sf command-line switch or put "
+        "'suffix off' before pair_style");
   // the same pair_style command again: by the new slot, a fix that trains the old model notices
   data_->slot = std::make_shared<ModelSlot>();
   ModelSettings &settings = data_->slot->settings;
@@ -181,20 +188,29 @@ void PairDPTrain::settings(int narg, char **arg)
   for (int iarg = 0; iarg < narg; iarg += 2) {
     const std::string keyword = arg[iarg];
     if (keyword != "precision" && keyword != "knots" && keyword != "chunk")
-      error->all(FLERR, "Unknown pair style dptrain keyword {}: allowed are precision, knots, chunk", keyword);
-    if (iarg + 1 == narg) error->all(FLERR, "Pair style dptrain: keyword {} needs a value", keyword);
+      error->all(FLERR,
+                 "Unknown pair style dptrain keyword {}: allowed are precision, knots, chunk",
+                 keyword);
+    if (iarg + 1 == narg)
+      error->all(FLERR, "Pair style dptrain: keyword {} needs a value", keyword);
     const std::string value = arg[iarg + 1];
     if (keyword == "precision") {
       if (value != "double")
-        error->all(FLERR, "Pair style dptrain: precision {} is not available: allowed is double", value);
+        error->all(FLERR, "Pair style dptrain: precision {} is not available: allowed is double",
+                   value);
     } else if (keyword == "knots") {
       settings.knots = value == "auto" ? 0 : utils::inumeric(FLERR, value, false, lmp);
       if (value != "auto" && settings.knots < 8)
-        error->all(FLERR, "Pair style dptrain: knots {} is not possible: allowed are auto and numbers from 8", value);
+        error->all(
+            FLERR,
+            "Pair style dptrain: knots {} is not possible: allowed are auto and numbers from 8",
+            value);
     } else {
       settings.chunk = utils::inumeric(FLERR, value, false, lmp);
       if (settings.chunk < 1)
-        error->all(FLERR, "Pair style dptrain: chunk {} is not possible: give a number of atoms from 1", value);
+        error->all(FLERR,
+                   "Pair style dptrain: chunk {} is not possible: give a number of atoms from 1",
+                   value);
     }
   }
   if (allocated) memset(&setflag[0][0], 0, sizeof(int) * (atom->ntypes + 1) * (atom->ntypes + 1));
@@ -213,11 +229,14 @@ void PairDPTrain::coeff(int narg, char **arg)
   if (!allocated) allocate();
   const int ntypes = atom->ntypes;
   if (narg < 3 || strcmp(arg[0], "*") != 0 || strcmp(arg[1], "*") != 0)
-    error->all(FLERR, "Pair style dptrain: expected pair_coeff * * FILE and one element per atom type");
+    error->all(FLERR,
+               "Pair style dptrain: expected pair_coeff * * FILE and one element per atom type");
   const std::vector<std::string> elements(arg + 3, arg + narg);
   if (static_cast<int>(elements.size()) != ntypes)
-    error->all(FLERR, "Pair style dptrain: pair_coeff needs one element per atom type: {} types, found {}{}{}", ntypes,
-               elements.size(), elements.empty() ? "" : ": ", joined(elements));
+    error->all(
+        FLERR,
+        "Pair style dptrain: pair_coeff needs one element per atom type: {} types, found {}{}{}",
+        ntypes, elements.size(), elements.empty() ? "" : ": ", joined(elements));
 
   std::string path = utils::get_potential_file_path(arg[2]);
   if (path.empty()) path = arg[2];
@@ -238,23 +257,29 @@ void PairDPTrain::init_style()
 {
   data_->units = unit_factors(lmp, WHO);
   if (!force->newton_pair)
-    error->all(FLERR, "Pair style dptrain needs newton on for pair interactions: remove 'newton off' from the input");
+    error->all(FLERR, "Pair style dptrain needs newton on for pair interactions: remove 'newton "
+                      "off' from the input");
   if (update->whichflag == 1 && utils::strmatch(update->integrate_style, "^respa"))
-    error->all(FLERR, "Pair style dptrain does not work with run_style respa: use run_style verlet");
+    error->all(FLERR,
+               "Pair style dptrain does not work with run_style respa: use run_style verlet");
   if (!atom->tag_enable)
-    error->all(FLERR, "Pair style dptrain needs atom ids: remove 'atom_modify id no' from the input");
+    error->all(FLERR,
+               "Pair style dptrain needs atom ids: remove 'atom_modify id no' from the input");
   if (atom->molecular != Atom::ATOMIC && atom->nbonds > 0)
     for (int k = 1; k <= 3; ++k)
       if (force->special_lj[k] == 0.0 && force->special_coul[k] == 0.0)
-        error->all(FLERR, "Pair style dptrain: special_bonds factors of zero remove bonded pairs from the neighbor lists, "
-                          "and the model needs all pairs: use 'special_bonds lj/coul 1.0 1.0 1.0' or, beside pair styles "
+        error->all(FLERR, "Pair style dptrain: special_bonds factors of zero remove bonded pairs "
+                          "from the neighbor lists, "
+                          "and the model needs all pairs: use 'special_bonds lj/coul 1.0 1.0 1.0' "
+                          "or, beside pair styles "
                           "that must skip them, small non-zero factors such as 1.0e-50");
   neighbor->add_request(this, NeighConst::REQ_FULL);
 }
 
 double PairDPTrain::init_one(int i, int j)
 {
-  if (setflag[std::min(i, j)][std::max(i, j)] == 0) error->all(FLERR, "All pair coeffs are not set");
+  if (setflag[std::min(i, j)][std::max(i, j)] == 0)
+    error->all(FLERR, "All pair coeffs are not set");
   return data_->slot->cutoff * data_->units.length;
 }
 
@@ -308,7 +333,9 @@ void PairDPTrain::read_restart_settings(FILE *fp)
   data_->stored_path = read_text();
   data_->stored_elements = read_text();
   if (comm->me == 0)
-    utils::logmesg(lmp, "  pair style dptrain of the restart file: model {}, elements {}; give it again with pair_coeff\n",
+    utils::logmesg(lmp,
+                   "  pair style dptrain of the restart file: model {}, elements {}; give it again "
+                   "with pair_coeff\n",
                    data_->stored_path, data_->stored_elements);
 }
 
@@ -317,11 +344,15 @@ void PairDPTrain::check_stored()
   if (data_->stored_path.empty()) return;
   const std::string elements = joined(data_->slot->elements);
   if (comm->me == 0 && elements != data_->stored_elements)
-    error->warning(FLERR, "Pair style dptrain: the restart file was written with elements {}, pair_coeff gives {}",
-                   data_->stored_elements, elements);
+    error->warning(
+        FLERR,
+        "Pair style dptrain: the restart file was written with elements {}, pair_coeff gives {}",
+        data_->stored_elements, elements);
   if (comm->me == 0 && data_->slot->hash() != data_->stored_hash)
-    error->warning(FLERR, "Pair style dptrain: the parameters of {} differ from those in use when the restart file was "
-                          "written (model {})",
+    error->warning(FLERR,
+                   "Pair style dptrain: the parameters of {} differ from those in use when the "
+                   "restart file was "
+                   "written (model {})",
                    data_->slot->path, data_->stored_path);
   data_->stored_path.clear();
 }
@@ -330,8 +361,8 @@ double PairDPTrain::memory_usage()
 {
   double bytes = Pair::memory_usage();
   bytes += static_cast<double>(data_->type.capacity() * sizeof(int));
-  bytes += static_cast<double>((data_->x.capacity() + data_->force.capacity() + data_->energy.capacity() +
-                                data_->virial.capacity()) *
+  bytes += static_cast<double>((data_->x.capacity() + data_->force.capacity() +
+                                data_->energy.capacity() + data_->virial.capacity()) *
                                sizeof(double));
   if (data_->slot->model) bytes += static_cast<double>(data_->slot->model->memory_bytes());
   return bytes;

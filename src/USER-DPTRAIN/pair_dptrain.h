@@ -46,7 +46,7 @@ class PairDPTrain : public Pair {
   void add_atom_values(int);
 };
 
-}    // namespace LAMMPS_NS
+}  // namespace LAMMPS_NS
 
 #endif
 #endif

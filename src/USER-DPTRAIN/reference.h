@@ -11,9 +11,10 @@ namespace LAMMPS_NS {
 /// Energy, forces and virial of one configuration, in LAMMPS units.
 struct ReferenceLabel {
   bigint step = 0;
-  double energy = 0.0;             ///< of the whole system, same value on all ranks
-  const double *force = nullptr;   ///< [nlocal][3] of the owned atoms; valid until the next request
-  std::array<double, 6> virial{};  ///< of the whole system: xx yy zz xy xz yz, sum of F (x) x, same value on all ranks
+  double energy = 0.0;            ///< of the whole system, same value on all ranks
+  const double *force = nullptr;  ///< [nlocal][3] of the owned atoms; valid until the next request
+  std::array<double, 6>
+      virial{};  ///< of the whole system: xx yy zz xy xz yz, sum of F (x) x, same value on all ranks
 };
 
 /// What came back from a reference.

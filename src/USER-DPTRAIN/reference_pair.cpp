@@ -50,12 +50,16 @@ ReferencePair::ReferencePair(LAMMPS *lmp, const std::string &style,
     Pointers(lmp), style_(style), fold_(std::move(fold)), user_ghost_cutoff_(comm->cutghostuser)
 {
   if (utils::strmatch(style_, "^hybrid"))
-    error->all(FLERR, "Fix dptrain: reference pair {} is not possible: use a style that is not hybrid, or make {} the "
-                      "pair style of the run, with 'reference run' and the model in 'model FILE'",
+    error->all(FLERR,
+               "Fix dptrain: reference pair {} is not possible: use a style that is not hybrid, or "
+               "make {} the "
+               "pair style of the run, with 'reference run' and the model in 'model FILE'",
                style_, style_);
-  if (style_ == "none") error->all(FLERR, "Fix dptrain: reference pair none gives no labels: name a pair style");
+  if (style_ == "none")
+    error->all(FLERR, "Fix dptrain: reference pair none gives no labels: name a pair style");
   if (force->pair_map->find(style_) == force->pair_map->end())
-    error->all(FLERR, "Fix dptrain: reference pair: {}", utils::check_packages_for_style("pair", style_, lmp));
+    error->all(FLERR, "Fix dptrain: reference pair: {}",
+               utils::check_packages_for_style("pair", style_, lmp));
   int suffix = 0;
   pair_ = force->new_pair(style_, 0, suffix);
   check_style();
@@ -67,13 +71,17 @@ ReferencePair::ReferencePair(LAMMPS *lmp, const std::string &style,
   for (const std::string &coeff : coeffs) read_coefficients(expand_variables(lmp, coeff));
 
   if (!pair_->allocated)
-    error->all(FLERR, "Fix dptrain: reference pair {} has no coefficients: add coeff \"...\" with the arguments of its "
-                      "pair_coeff command",
+    error->all(FLERR,
+               "Fix dptrain: reference pair {} has no coefficients: add coeff \"...\" with the "
+               "arguments of its "
+               "pair_coeff command",
                style_);
   for (int i = 1; i <= atom->ntypes; ++i)
     if (!pair_->setflag[i][i])
-      error->all(FLERR, "Fix dptrain: reference pair {} has no coefficients for atom type {}: each type needs a coeff "
-                        "\"...\"",
+      error->all(FLERR,
+                 "Fix dptrain: reference pair {} has no coefficients for atom type {}: each type "
+                 "needs a coeff "
+                 "\"...\"",
                  style_, i);
 }
 
@@ -85,9 +93,12 @@ ReferencePair::~ReferencePair()
 
 void ReferencePair::check_style() const
 {
-  if (pair_->ewaldflag || pair_->pppmflag || pair_->msmflag || pair_->dispersionflag || pair_->tip4pflag)
-    error->all(FLERR, "Fix dptrain: reference pair {} needs a kspace style, which a second pair style cannot have: make "
-                      "it the pair style of the run, with 'reference run' and the model in 'model FILE'",
+  if (pair_->ewaldflag || pair_->pppmflag || pair_->msmflag || pair_->dispersionflag ||
+      pair_->tip4pflag)
+    error->all(FLERR,
+               "Fix dptrain: reference pair {} needs a kspace style, which a second pair style "
+               "cannot have: make "
+               "it the pair style of the run, with 'reference run' and the model in 'model FILE'",
                style_);
 }
 
@@ -96,16 +107,21 @@ void ReferencePair::read_coefficients(const std::string &text)
 {
   std::vector<std::string> words = utils::split_words(text);
   if (words.size() < 2)
-    error->all(FLERR, "Fix dptrain: reference coeff \"{}\" needs the arguments of a pair_coeff command", text);
-  if (pair_->one_coeff && (words[0] != "*" || words[1] != "*"))
-    error->all(FLERR, "Fix dptrain: reference pair {} takes one coeff, and it must start with * *: found \"{}\"", style_,
+    error->all(FLERR,
+               "Fix dptrain: reference coeff \"{}\" needs the arguments of a pair_coeff command",
                text);
+  if (pair_->one_coeff && (words[0] != "*" || words[1] != "*"))
+    error->all(
+        FLERR,
+        "Fix dptrain: reference pair {} takes one coeff, and it must start with * *: found \"{}\"",
+        style_, text);
   for (int k = 0; k < 2; ++k)
     if (char *number = utils::expand_type(FLERR, words[k], Atom::ATOM, lmp)) {
       words[k] = number;
       delete[] number;
     }
-  if (utils::is_integer(words[0]) && utils::is_integer(words[1]) && std::stoi(words[1]) < std::stoi(words[0]))
+  if (utils::is_integer(words[0]) && utils::is_integer(words[1]) &&
+      std::stoi(words[1]) < std::stoi(words[0]))
     std::swap(words[0], words[1]);
   std::vector<char *> list = pointers(words);
   pair_->coeff(static_cast<int>(list.size()), list.data());
@@ -127,12 +143,15 @@ void ReferencePair::reach_cutoff()
   const double run_cutoff = force->pair ? force->pair->cutforce : 0.0;
   if (pair_->cutforce <= run_cutoff) return;
   if (comm->mode != Comm::SINGLE)
-    error->all(FLERR, "Fix dptrain: reference pair {} reaches further than the pair style of the run: use 'comm_modify "
-                      "mode single'",
+    error->all(FLERR,
+               "Fix dptrain: reference pair {} reaches further than the pair style of the run: use "
+               "'comm_modify "
+               "mode single'",
                style_);
   // a style asks for up to a few lists, which it numbers from 0 or 1
   for (int id = 0; id < 4; ++id)
-    if (NeighRequest *request = neighbor->find_request(pair_, id)) request->set_cutoff(pair_->cutforce);
+    if (NeighRequest *request = neighbor->find_request(pair_, id))
+      request->set_cutoff(pair_->cutforce);
   comm->cutghostuser = std::max(user_ghost_cutoff_, pair_->cutforce + neighbor->skin);
 }
 
@@ -191,5 +210,6 @@ int ReferencePair::comm_reverse() const
 
 double ReferencePair::memory_usage() const
 {
-  return pair_->memory_usage() + static_cast<double>((saved_.capacity() + force_.capacity()) * sizeof(double));
+  return pair_->memory_usage() +
+         static_cast<double>((saved_.capacity() + force_.capacity()) * sizeof(double));
 }

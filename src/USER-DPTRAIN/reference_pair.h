@@ -29,7 +29,7 @@ class ReferencePair : public Reference, protected Pointers {
   std::string style_;
   class Pair *pair_ = nullptr;
   FoldGhosts fold_;
-  double user_ghost_cutoff_;          // what comm_modify cutoff was before
+  double user_ghost_cutoff_;  // what comm_modify cutoff was before
   bool set_up_ = false;
   std::vector<double> saved_, force_;  // [nall][3]
   ReferenceAnswer answer_;

@@ -39,8 +39,8 @@ class Comparison {
   template <class T> void compare(const char *name, const T &there, const T &here)
   {
     if (there == here) return;
-    differences_ += fmt::format("{}{} is {} there and {} here", differences_.empty() ? "" : "; ", name, text(there),
-                                text(here));
+    differences_ += fmt::format("{}{} is {} there and {} here", differences_.empty() ? "" : "; ",
+                                name, text(there), text(here));
   }
   const std::string &differences() const { return differences_; }
 
@@ -60,13 +60,15 @@ std::string LAMMPS_NS::text_of(const std::vector<int> &values)
 std::string LAMMPS_NS::checkpoint_path(const std::string &file)
 {
   if (!std::ifstream(file).good() && !std::ifstream(file + SUFFIX).good())
-    throw dptrain::Error(fmt::format("resume: there is no checkpoint {0} or {0}{1}: 'save N FILE' writes FILE{1}", file,
-                                     SUFFIX));
+    throw dptrain::Error(
+        fmt::format("resume: there is no checkpoint {0} or {0}{1}: 'save N FILE' writes FILE{1}",
+                    file, SUFFIX));
   if (std::ifstream(file).good() && dptrain::is_checkpoint(file)) return file;
   if (std::ifstream(file + SUFFIX).good()) return file + SUFFIX;
-  throw dptrain::Error(fmt::format("resume: {0} is not a checkpoint, and there is no {0}{1} beside it: 'save N FILE' "
-                                   "writes FILE{1}",
-                                   file, SUFFIX));
+  throw dptrain::Error(fmt::format(
+      "resume: {0} is not a checkpoint, and there is no {0}{1} beside it: 'save N FILE' "
+      "writes FILE{1}",
+      file, SUFFIX));
 }
 
 std::string LAMMPS_NS::frames_path_of(const std::string &checkpoint)
@@ -76,9 +78,11 @@ std::string LAMMPS_NS::frames_path_of(const std::string &checkpoint)
   return (ends ? checkpoint.substr(0, size - suffix) : checkpoint) + ".frames";
 }
 
-void LAMMPS_NS::check_same_model(const std::string &path, const dptrain::ModelConfig &found, const ModelSlot &slot)
+void LAMMPS_NS::check_same_model(const std::string &path, const dptrain::ModelConfig &found,
+                                 const ModelSlot &slot)
 {
-  const dptrain::ModelConfig wanted = slot.model ? dptrain::model_data(*slot.model).config : slot.input->model;
+  const dptrain::ModelConfig wanted =
+      slot.model ? dptrain::model_data(*slot.model).config : slot.input->model;
   Comparison comparison;
   comparison.compare("type_map", found.type_map, wanted.type_map);
   comparison.compare("rcut", found.rcut, wanted.rcut);
@@ -90,14 +94,16 @@ void LAMMPS_NS::check_same_model(const std::string &path, const dptrain::ModelCo
   comparison.compare("descriptor resnet_dt", found.resnet_dt, wanted.resnet_dt);
   comparison.compare("type_one_side", found.type_one_side, wanted.type_one_side);
   comparison.compare("fitting neuron", found.fitting_neuron, wanted.fitting_neuron);
-  comparison.compare("fitting activation_function", found.fitting_activation, wanted.fitting_activation);
+  comparison.compare("fitting activation_function", found.fitting_activation,
+                     wanted.fitting_activation);
   comparison.compare("fitting resnet_dt", found.fitting_resnet_dt, wanted.fitting_resnet_dt);
   if (!comparison.differences().empty())
-    throw dptrain::Error(fmt::format("resume: {} is a checkpoint of another model than {}: {}", path, slot.path,
-                                     comparison.differences()));
+    throw dptrain::Error(fmt::format("resume: {} is a checkpoint of another model than {}: {}",
+                                     path, slot.path, comparison.differences()));
 }
 
-std::vector<double> LAMMPS_NS::pack_counters(const SessionCounters &counters, const dptrain::UpdateReport &report,
+std::vector<double> LAMMPS_NS::pack_counters(const SessionCounters &counters,
+                                             const dptrain::UpdateReport &report,
                                              std::int64_t earned_steps)
 {
   return {static_cast<double>(counters.reference_calls),
@@ -120,9 +126,10 @@ void LAMMPS_NS::unpack_counters(const std::vector<double> &numbers, SessionCount
                                 dptrain::UpdateReport &report, std::int64_t &earned_steps)
 {
   if (numbers.size() != 14)
-    throw dptrain::Error(fmt::format("resume: the checkpoint holds {} counters where fix dptrain writes 14: it was "
-                                     "written by another program",
-                                     numbers.size()));
+    throw dptrain::Error(
+        fmt::format("resume: the checkpoint holds {} counters where fix dptrain writes 14: it was "
+                    "written by another program",
+                    numbers.size()));
   counters.reference_calls = static_cast<std::int64_t>(numbers[0]);
   counters.discarded = static_cast<std::int64_t>(numbers[1]);
   counters.trained = numbers[2] != 0.0;

@@ -19,11 +19,12 @@ std::string checkpoint_path(const std::string &file);
 /// The frames file that belongs to a checkpoint: FILE.frames for FILE.ckpt.
 std::string frames_path_of(const std::string &checkpoint);
 /// Throws dptrain::Error that lists what differs between the model of a checkpoint and that of the slot.
-void check_same_model(const std::string &path, const dptrain::ModelConfig &found, const ModelSlot &slot);
+void check_same_model(const std::string &path, const dptrain::ModelConfig &found,
+                      const ModelSlot &slot);
 
 /// Counters and last report as the numbers of a checkpoint.
-std::vector<double> pack_counters(const SessionCounters &counters, const dptrain::UpdateReport &report,
-                                  std::int64_t earned_steps);
+std::vector<double> pack_counters(const SessionCounters &counters,
+                                  const dptrain::UpdateReport &report, std::int64_t earned_steps);
 void unpack_counters(const std::vector<double> &numbers, SessionCounters &counters,
                      dptrain::UpdateReport &report, std::int64_t &earned_steps);
 

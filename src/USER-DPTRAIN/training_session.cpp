@@ -16,7 +16,7 @@ using dptrain::guarded;
 
 namespace {
 
-constexpr std::int64_t DISP_EVERY = 100;     // lines of lcurve.out, where neither fix nor input says
+constexpr std::int64_t DISP_EVERY = 100;  // lines of lcurve.out, where neither fix nor input says
 constexpr double ADAMW_WEIGHT_DECAY = 1e-3;  // DeePMD-kit's default of adamw
 
 double seconds()
@@ -36,9 +36,12 @@ TrainingSession::TrainingSession(std::shared_ptr<const dptrain::Communicator> co
                                  const std::string &default_frames, const std::string &composition,
                                  Log log) :
     comm_(std::move(comm)),
-    slot_(std::move(slot)), options_(options), log_(std::move(log)),
+    slot_(std::move(slot)),
+    options_(options),
+    log_(std::move(log)),
     frames_path_(options.save.empty() ? default_frames : options.save + ".frames"),
-    composition_(composition), generation_(slot_->generation)
+    composition_(composition),
+    generation_(slot_->generation)
 {
   configure();
   if (slot_->model) {
@@ -110,13 +113,12 @@ void TrainingSession::read_statistics()
 
 void TrainingSession::add(const dptrain::WholeFrame &frame)
 {
-  if (!frames_file_ && comm_->rank() == 0 && counters.frames == 0 && exists(frames_path_) && !resumed_)
-    log_(fmt::format("Fix dptrain: the frames of an earlier run in {0} are kept as {0}.old", frames_path_));
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
     if (!frames_file_) open_frames_file({}, "");
     frames_file_->append(frame);
-    if (!options_.dataset.empty()) dptrain::append_to_dataset(options_.dataset, slot_->type_map, frame);
+    if (!options_.dataset.empty())
+      dptrain::append_to_dataset(options_.dataset, slot_->type_map, frame);
   });
   keep(frame);
   ++counters.frames;
@@ -135,12 +137,21 @@ void TrainingSession::keep(const dptrain::WholeFrame &frame)
 }
 
 // Rank 0. An existing file that this session does not continue holds labels that somebody paid for.
-void TrainingSession::open_frames_file(const std::vector<dptrain::WholeFrame> &frames, const std::string &source)
+void TrainingSession::open_frames_file(const std::vector<dptrain::WholeFrame> &frames,
+                                       const std::string &source)
 {
   const bool same = source == frames_path_;
-  if (!same && exists(frames_path_) && std::rename(frames_path_.c_str(), (frames_path_ + ".old").c_str()) != 0)
-    throw dptrain::Error("The frames file " + frames_path_ + " of an earlier run cannot be renamed to " +
-                         frames_path_ + ".old: check the permissions of its folder");
+  if (!same && exists(frames_path_)) {
+    std::string old = frames_path_ + ".old";
+    for (int k = 2; exists(old); ++k) old = fmt::format("{}.old{}", frames_path_, k);
+    if (std::rename(frames_path_.c_str(), old.c_str()) != 0)
+      throw dptrain::Error(
+          fmt::format("The frames file {} of an earlier run cannot be renamed to {}: check the "
+                      "permissions of its folder",
+                      frames_path_, old));
+    log_(fmt::format("Fix dptrain: the frames of an earlier run in {} are kept as {}", frames_path_,
+                     old));
+  }
   frames_file_ = std::make_unique<dptrain::FramesFile>(frames_path_, same ? frames.size() : 0);
   if (!same)
     for (const auto &frame : frames) frames_file_->append(frame);
@@ -151,10 +162,12 @@ void TrainingSession::make_model()
   dptrain::ModelConfig model = slot_->input->model;
   if (options_.seed) model.seed = model.fitting_seed = options_.seed;
   if (!statistics_) {
-    statistics_.emplace(model.ntypes(), model.rcut, model.rcut_smth, model.env_protection, model.sel);
+    statistics_.emplace(model.ntypes(), model.rcut, model.rcut_smth, model.env_protection,
+                        model.sel);
     // rows of excluded pairs count as zero, whichever list excludes them (as in DeePMD-kit)
     auto excluded = model.exclude_types;
-    excluded.insert(excluded.end(), model.pair_exclude_types.begin(), model.pair_exclude_types.end());
+    excluded.insert(excluded.end(), model.pair_exclude_types.begin(),
+                    model.pair_exclude_types.end());
     guarded(*comm_, [&] {
       for (const auto &frame : waiting_) statistics_->add(frame.domain(), excluded);
     });
@@ -178,7 +191,8 @@ void TrainingSession::make_model()
   trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
   for (auto &frame : waiting_) trainer_->add(std::move(frame));
   waiting_.clear();
-  say(fmt::format("Fix dptrain: new model from {} frames: sel {}, smallest distance {:.4g} Angstrom, {} parameters",
+  say(fmt::format("Fix dptrain: new model from {} frames: sel {}, smallest distance {:.4g} "
+                  "Angstrom, {} parameters",
                   counters.frames, text_of(data.config.sel), statistics_->min_distance(),
                   slot_->model->parameters().size()));
 }
@@ -215,7 +229,8 @@ void TrainingSession::watch()
   std::int64_t overflow = slot_->model ? slot_->model->overflow_count() : 0;
   comm_->all_reduce_sum(&overflow, 1);
   if (overflow > 0 && overflow_ == 0)
-    say("WARNING: fix dptrain: atoms have more neighbors than the model's sel keeps: the nearest ones count. Train a new "
+    say("WARNING: fix dptrain: atoms have more neighbors than the model's sel keeps: the nearest "
+        "ones count. Train a new "
         "model with a larger sel if the density grows further");
   overflow_ = overflow;
   double bytes = slot_->model ? static_cast<double>(slot_->model->memory_bytes()) : 0.0;
@@ -246,7 +261,8 @@ void TrainingSession::save()
 
 // Frames are read where rank 0 sees them and shared; old ones that the buffer has dropped are left out, such that each
 // of the others comes to the place that it had.
-std::vector<dptrain::WholeFrame> TrainingSession::load_frames(const std::string &path, std::int64_t count)
+std::vector<dptrain::WholeFrame> TrainingSession::load_frames(const std::string &path,
+                                                              std::int64_t count)
 {
   std::vector<dptrain::WholeFrame> frames;
   guarded(*comm_, [&] {
@@ -290,7 +306,8 @@ void TrainingSession::resume(const std::string &file)
     if (comm_->rank() == 0) open_frames_file(frames, source);
   });
   watch();
-  say(fmt::format("Fix dptrain: resumed from {}: {} frames, {} optimizer steps", path, counters.frames, steps()));
+  say(fmt::format("Fix dptrain: resumed from {}: {} frames, {} optimizer steps", path,
+                  counters.frames, steps()));
 }
 
 void TrainingSession::take_frames(const TrainingSession &before)

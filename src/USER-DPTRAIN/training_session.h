@@ -34,9 +34,9 @@ class TrainingSession {
 
   /// `default_frames` is the frames file where `save` names none. `composition` (such as "Si 64") says to which system
   /// a statistics file belongs. `log` is called on rank 0.
-  TrainingSession(std::shared_ptr<const dptrain::Communicator> comm, std::shared_ptr<ModelSlot> slot,
-                  const FixDPTrainOptions &options, const std::string &default_frames,
-                  const std::string &composition, Log log);
+  TrainingSession(std::shared_ptr<const dptrain::Communicator> comm,
+                  std::shared_ptr<ModelSlot> slot, const FixDPTrainOptions &options,
+                  const std::string &default_frames, const std::string &composition, Log log);
   ~TrainingSession();
 
   /// Continues from a checkpoint and the frames beside it. Throws if it is one of another model.
@@ -55,8 +55,14 @@ class TrainingSession {
   const dptrain::UpdateReport &report() const { return report_; }
   std::int64_t steps() const;
   int generation() const { return generation_; }
-  double memory_bytes() const { return memory_bytes_; }    ///< largest of all ranks, at the last label
-  std::int64_t overflow() const { return overflow_; }      ///< atoms with more neighbours than sel keeps, all ranks
+  double memory_bytes() const
+  {
+    return memory_bytes_;
+  }  ///< largest of all ranks, at the last label
+  std::int64_t overflow() const
+  {
+    return overflow_;
+  }  ///< atoms with more neighbours than sel keeps, all ranks
 
  private:
   std::shared_ptr<const dptrain::Communicator> comm_;

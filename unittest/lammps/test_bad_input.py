@@ -1,0 +1,195 @@
+"""Wrong input: one clear message that names what was found and what is allowed, and all ranks stop."""
+
+import h5py
+import pytest
+
+from lammps_runner import REFERENCE
+from silicon import ATOMS, MODEL, PAIR, REFERENCE as SW, learn, write_input
+
+MODEL_FILE = f"{REFERENCE}/two_side/model.dp"
+SYSTEM = f"""units metal
+atom_modify map yes
+read_data {REFERENCE}/two_side/liquid.data
+"""
+STYLE = "pair_style dptrain\n"
+
+
+def stops_with(result, *texts):
+    """The run failed, with exactly one ERROR line, which has all the texts."""
+    assert result.status != 0, result.output[-2000:]
+    errors = [line for line in result.errors() if "MPI_ABORT" not in line.upper()]
+    assert len(errors) == 1, result.output[-2000:]
+    for text in texts:
+        assert text in errors[0], errors[0]
+
+
+def make_bad_files(folder):
+    (folder / "text.dp").write_text("not a model\n")
+    (folder / "truncated.dp").write_bytes(open(MODEL_FILE, "rb").read()[:3000])
+    with h5py.File(folder / "other.h5", "w") as file:
+        file["numbers"] = [1, 2, 3]
+    with h5py.File(MODEL_FILE) as source, h5py.File(folder / "descriptor.dp", "w") as target:
+        for name in source:
+            source.copy(name, target)
+        for name, value in source.attrs.items():
+            if isinstance(value, str):
+                value = value.replace('"se_e2_a"', '"dpa2"')
+            target.attrs[name] = value
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("file, texts", [
+    ("missing.dp", ["missing.dp"]),
+    ("text.dp", ["text.dp", "HDF5"]),
+    ("truncated.dp", ["truncated.dp"]),
+    ("other.h5", ["other.h5"]),
+    ("descriptor.dp", ["descriptor.dp", "dpa2", "se_e2_a"])])
+def test_model_files(file, texts, ranks, lammps, tmp_path):
+    make_bad_files(tmp_path)
+    stops_with(lammps(f"{SYSTEM}{STYLE}pair_coeff * * {file} O H\n", ranks), "Pair style dptrain", *texts)
+
+
+COEFF = f"pair_coeff * * {MODEL_FILE} "
+
+
+@pytest.mark.parametrize("text, texts", [
+    (STYLE + COEFF + "O Xe\n", ["element Xe is not in the model", "O H"]),
+    (STYLE + COEFF + "O\n", ["one element per atom type: 2 types, found 1: O"]),
+    (STYLE + COEFF + "O H H\n", ["2 types, found 3: O H H"]),
+    (STYLE + "pair_coeff * *\n", ["expected pair_coeff * * FILE"]),
+    (STYLE + f"pair_coeff 1 2 {MODEL_FILE} O H\n", ["must start with * *"]),
+    (STYLE + COEFF + "NULL NULL\n", ["all elements of pair_coeff are NULL"]),
+    ("pair_style dptrain knot 5\n", ["Unknown pair style dptrain keyword knot", "precision, knots, chunk"]),
+    ("pair_style dptrain chunk\n", ["keyword chunk needs a value"]),
+    ("pair_style dptrain chunk 0\n", ["chunk 0 is not possible"]),
+    ("pair_style dptrain knots 2\n", ["knots 2 is not possible", "auto"]),
+    ("pair_style dptrain precision half\n", ["precision half", "double"]),
+    ("pair_style dptrain/kk\n", ["dptrain/kk"])])
+def test_pair_commands(text, texts, lammps):
+    stops_with(lammps(SYSTEM + text, 2), *texts)
+
+
+@pytest.mark.parametrize("text, texts", [
+    (SYSTEM.replace("units metal", "units lj") + STYLE + COEFF + "O H\nrun 0\n", ["units lj", "metal"]),
+    ("newton off\n" + SYSTEM + STYLE + COEFF + "O H\nrun 0\n", ["newton on"]),
+    (SYSTEM + STYLE + COEFF + "O H\nrun_style respa 2 2\nrun 0\n", ["respa", "verlet"]),
+    (SYSTEM + STYLE + COEFF + "NULL H\nrun 0\n", ["All pair coeffs are not set"])])
+def test_settings_that_cannot_work(text, texts, lammps):
+    stops_with(lammps(text), *texts)
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_overlapping_atoms(ranks, lammps):
+    """Found by the ranks that see the pair, while the others go on: still one message."""
+    text = SYSTEM + STYLE + COEFF + "O H\nset atom 1 x 0 y 0 z 0\nset atom 2 x 0 y 0 z 0\nrun 0\n"
+    stops_with(lammps(text, ranks), "Pair style dptrain: two atoms are at the same place")
+
+
+def test_suffix_is_refused(lammps):
+    stops_with(lammps(SYSTEM + STYLE, options=["-sf", "omp"]), "accelerated variants", "suffix off")
+
+
+def test_new_model_without_a_fix(lammps, tmp_path):
+    write_input(tmp_path)
+    stops_with(lammps(f"{ATOMS}{PAIR}\nrun 0\n", 2), "input.json describes a new model", "fix dptrain")
+
+
+FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
+
+
+@pytest.mark.parametrize("text, texts", [
+    (SW + " speed 3", ["Unknown fix dptrain keyword speed", "reference"]),
+    (SW + " every", ["keyword every needs more values: every N"]),
+    (SW + " every ten", ["every needs a whole number, found ten"]),
+    (SW + " every 0", ["every 0 is not possible: the smallest number is 1"]),
+    (SW + " save 10", ["keyword save needs more values: save N FILE"]),
+    (SW + " mode active", ["mode active is not available: mode passive"]),
+    (SW + " optimizer sgd", ["optimizer sgd is not available: optimizer adam|adamw"]),
+    ("every 5", ["needs a reference"]),
+    ("reference socket localhost", ["reference socket is not available: reference pair|run"]),
+    ("reference pair nosuch coeff \"* *\" end", ["nosuch"]),
+    ("reference pair sw end", ["reference pair sw has no coefficients"]),
+    ("reference pair sw coeff \"* * Si.sw Si\"", ["keyword reference needs more values"]),
+    ("reference pair sw coeff \"* * Si.sw Si\" every 5", ["found every where 'coeff' or 'end' must stand"]),
+    ("reference pair sw coeff \"1 1 Si.sw Si\" end", ["must start with * *"]),
+    ("reference pair sw coeff \"* * no.sw Si\" end", ["no.sw"]),
+    ("reference pair hybrid sw coeff \"* * sw Si.sw Si\" end", ["hybrid", "reference run"]),
+    ("reference pair lj/cut/coul/long 4.0 coeff \"* * 0.1 2.0\" end", ["kspace"]),
+    ("reference run", ["train the model on itself"]),
+    (SW + " fmax 0", ["fmax 0 is not possible"]),
+    (SW + " resume none.dp", ["there is no checkpoint none.dp"]),
+    (SW + " resume text.dp", ["text.dp is not a checkpoint"]),
+    (SW + " input missing.json", ["missing.json"]),
+    (SW + " save 1 missing/si.dp warmup 1 every 1", ["missing/si.dp.frames"]),
+    (SW + " dataset in.test warmup 1 every 1", ["in.test"]),
+    (SW + "\nfix u all dptrain " + SW, ["Fix dptrain u: the model of", "trained by fix t already: one fix per model"])])
+def test_fix_commands(text, texts, lammps, tmp_path):
+    write_input(tmp_path)
+    (tmp_path / "text.dp").write_text("text\n")
+    stops_with(lammps(f"{FIX}{text}\nrun 1\n", 2), *texts)
+
+
+def test_group_must_be_all(lammps, tmp_path):
+    write_input(tmp_path)
+    stops_with(lammps(f"{ATOMS}{PAIR}\ngroup some id 1\nfix t some dptrain {SW}\n"), "group must be all", "some")
+
+
+def test_pair_style_without_a_model(lammps, tmp_path):
+    write_input(tmp_path)
+    other = "pair_style sw\npair_coeff * * Si.sw Si\n"
+    stops_with(lammps(f"{ATOMS}{other}fix t all dptrain {SW}\nrun 0\n"), "pair style sw has no model to train")
+    stops_with(lammps(f"{ATOMS}{other}fix t all dptrain reference run model input.json Ge\nrun 0\n"), "element Ge is not in the model")
+
+
+def test_pair_style_replaced_under_the_fix(lammps, tmp_path):
+    write_input(tmp_path)
+    for pair in (PAIR, "pair_style sw\npair_coeff * * Si.sw Si"):
+        stops_with(lammps(f"{ATOMS}{PAIR}\nfix t all dptrain {SW} warmup 100\nrun 1\n{pair}\nrun 1\n"), "is gone or was given again")
+
+
+def test_minimization_of_an_untrained_model(lammps, tmp_path):
+    write_input(tmp_path)
+    stops_with(lammps(f"{FIX}{SW}\nminimize 0 0 10 10\n"), "is not trained yet", "run dynamics")
+
+
+def test_label_that_is_not_finite(lammps, tmp_path):
+    """Two atoms at one place: the reference has no forces there."""
+    write_input(tmp_path)
+    text = f"{ATOMS}{PAIR}\nset atom 2 x 0 y 0 z 0\nfix t all dptrain reference pair lj/cut 4.0 coeff \"* * 0.1 2.0\" end\nrun 0\n"
+    stops_with(lammps(text, 2), "not finite")
+
+
+def test_statistics_of_another_system(lammps, tmp_path):
+    write_input(tmp_path)
+    lammps(learn("every 1 warmup 2 train 1 stat stat.json", run="run 2")).check()
+    smaller = ATOMS.replace("create_atoms 1 box", "create_atoms 1 box\ngroup one id 1\ndelete_atoms group one")
+    text = learn("every 1 warmup 2 train 1 stat stat.json", run="run 2").replace(ATOMS, smaller)
+    stops_with(lammps(text, 2), "stat.json", "Si 64", "Si 63")
+
+
+def test_checkpoint_of_another_model(lammps, tmp_path):
+    write_input(tmp_path)
+    lammps(learn("every 1 warmup 1 train 1 save 10 si.dp", run="run 1")).check()
+    write_input(tmp_path, model={"rcut": 4.0, "axis_neuron": 3})
+    stops_with(lammps(learn("every 1 save 10 new.dp resume si.dp", run="run 1"), 2),
+               "another model", "rcut is 4.5 there and 4 here", "axis_neuron is 4 there and 3 here")
+    assert MODEL["descriptor"]["rcut"] == 4.5
+
+
+def test_failed_save_keeps_what_was_there(lammps, tmp_path):
+    write_input(tmp_path)
+    lammps(learn("every 1 warmup 1 train 1 save 10 si.dp", run="run 1")).check()
+    before = (tmp_path / "si.dp.ckpt").read_bytes()
+    (tmp_path / "si.dp").unlink()
+    (tmp_path / "si.dp").mkdir()  # the name cannot be replaced by a file, not even by root
+    stops_with(lammps(learn("every 1 warmup 1 train 1 save 1 si.dp", run="run 1"), 2), "si.dp")
+    assert (tmp_path / "si.dp").is_dir()
+    assert (tmp_path / "si.dp.frames.old").exists() and before
+    assert not [p for p in tmp_path.iterdir() if "tmp" in p.name]
+
+
+def test_lost_atoms_stop_the_run(lammps, tmp_path):
+    write_input(tmp_path)
+    text = learn("every 5 warmup 100", run="run 50").replace("units metal", "units metal\nboundary f f f")
+    result = lammps(text.replace("velocity all create 2000", "velocity all create 500000"), 2)
+    assert result.status != 0 and "Lost atoms" in result.output
