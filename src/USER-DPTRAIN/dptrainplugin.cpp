@@ -91,9 +91,11 @@ extern "C" __attribute__((visibility("default"))) void lammpsplugin_init(void *l
   const std::string refusal = dptrain::plugin_refusal(compiled_facts(), running_facts(lmp));
   if (!refusal.empty()) return report(lmp, refusal);
 
-  // never closed: LibTorch and Kokkos do not survive being unloaded and loaded again
-  void *styles =
-      dlopen((own_folder() + kStylesLibrary).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  // DEEPBIND: LAMMPS exports reference versions of dgemm_ and other BLAS and LAPACK functions, and without it LibTorch
+  // would call those in place of its own: matrix products several times slower.
+  // NODELETE: LibTorch and Kokkos do not survive being unloaded and loaded again.
+  void *styles = dlopen((own_folder() + kStylesLibrary).c_str(),
+                        RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_DEEPBIND);
   if (!styles)
     return report(lmp, std::string("dptrainplugin.so cannot load its styles: ") + dlerror() +
                            ". Install the package again (README.md, section Install)");
