@@ -60,3 +60,15 @@ def test_refusal_is_one_message(tmp_path, folder, found, ranks):
     assert output.count("ERROR: dptrainplugin.so cannot") == 1, output
     assert found in output, output
     assert "Unrecognized pair style 'dptrain'" in output, output
+
+
+def test_matrix_products_are_those_of_libtorch(tmp_path):
+    """LAMMPS exports its own dgemm_, a slow reference version, which must not take the place of LibTorch's."""
+    status, output = run_lammps(tmp_path, "plugin list\n", LD_DEBUG="bindings", LD_DEBUG_OUTPUT=str(tmp_path / "bindings"))
+    assert status == 0, output
+    logs = [log for log in tmp_path.glob("bindings.*") if "dptrain_styles.so" in log.read_text()]
+    assert logs, "the dynamic linker wrote no log of the process that loaded the plugin"
+    for log in logs:
+        bindings = [line for line in log.read_text().splitlines() if "libtorch_cpu.so [0] to" in line and "`dgemm_'" in line]
+        assert bindings, "LibTorch binds no dgemm_"
+        assert not any("liblammps" in line for line in bindings), bindings
