@@ -1,4 +1,4 @@
-// scatter_frame, gather_frame and the stored halo against sums over all images.
+// scatter_frame and the stored halo against sums over all images.
 
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -131,36 +131,6 @@ TEST(ScatterFrame, RanksOwnEqualNumbers)
   EXPECT_LE(bounds[0] + bounds[1], 1);
 }
 
-TEST(GatherFrame, GivesBackWhatWasScattered)
-{
-  const auto comm = world();
-  for (bool periodic : {true, false}) {
-    const WholeFrame whole = random_frame(7, 37, skewed_box(8.0), periodic, 1.0);
-    const Frame frame = scatter_frame(comm, whole, RCUT);
-    const WholeFrame again = gather_frame(*comm, frame);
-    EXPECT_EQ(again.label.energy, whole.label.energy);
-    EXPECT_EQ(again.label.virial, whole.label.virial);
-    EXPECT_EQ(again.box, whole.box);
-    EXPECT_EQ(again.periodic, periodic);
-    EXPECT_EQ(again.step, whole.step);
-    if (comm->rank() != 0) {
-      EXPECT_TRUE(again.type.empty());
-      continue;
-    }
-    EXPECT_EQ(again.type, whole.type);
-    EXPECT_EQ(again.label.force, whole.label.force);
-    const Lattice lattice(whole.box);
-    for (std::size_t i = 0; i < whole.type.size(); ++i) {
-      const auto f = lattice.fractional(&whole.coord[3 * i]),
-                 g = lattice.fractional(&again.coord[3 * i]);
-      for (int d = 0; d < 3; ++d) {
-        const double moved = g[d] - f[d];  // by whole cells, into the first one
-        EXPECT_NEAR(moved, periodic ? std::round(moved) : 0.0, 1e-12);
-      }
-    }
-  }
-}
-
 TEST(Halo, GhostsGetTheValueOfTheirOwner)
 {
   const auto comm = world();
@@ -228,15 +198,6 @@ TEST(ScatterFrame, BrokenFramesAreRefused)
   bad.label.force.pop_back();
   expect_in("force components", message(bad));
   expect_in("no atoms", message(WholeFrame()));
-}
-
-TEST(GatherFrame, ForcesOnSomeRanksOnlyStopAllRanks)
-{
-  const auto comm = world();
-  Frame frame = scatter_frame(comm, random_frame(12, 20, cubic_box(6.0), true, 0.8), RCUT);
-  if (comm->size() == 1) GTEST_SKIP() << "needs several ranks";
-  if (comm->rank() == 1) frame.label.force.clear();
-  expect_in("forces for 0", message_of([&] { gather_frame(*comm, frame); }));
 }
 
 }  // namespace dptrain::test

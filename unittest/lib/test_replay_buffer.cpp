@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "support/random_frame.h"
 #include "support/scratch.h"
 
 namespace dptrain::test {
@@ -86,6 +87,24 @@ TEST(ReplayBuffer, ARestoredOrderContinues)
   expect_in("only 1", message_of([&] { two.next_batch(1); }));
   for (int k = 1; k < 7; ++k) two.add(numbered(k));
   for (int k = 0; k < 6; ++k) EXPECT_EQ(one.next_batch(3), two.next_batch(3));
+}
+
+TEST(ReplayBuffer, RowsBeyondTheBudgetAreFoundAgainTheSame)
+{
+  const WholeFrame whole = random_frame(4, 40, {8, 0, 0, 1, 7, 0, 0, 2, 9}, true, 0.8);
+  const auto split = [&] { return scatter_frame(make_mpi_communicator(), whole, 4.0); };
+  const Frame kept = split();
+  ReplayBuffer buffer(1, 0, kept.neighbor.size() * sizeof(int));  // room for the rows of one frame
+  buffer.add(split());
+  buffer.add(split());
+  EXPECT_TRUE(buffer.frame(0).has_neighbors());
+  EXPECT_FALSE(buffer.frame(1).has_neighbors());
+  EXPECT_EQ(buffer.use(1).neighbor, kept.neighbor);
+  EXPECT_EQ(buffer.use(1).first, kept.first);
+  buffer.release(0);
+  buffer.release(1);
+  EXPECT_TRUE(buffer.frame(0).has_neighbors());
+  EXPECT_FALSE(buffer.frame(1).has_neighbors());
 }
 
 TEST(ReplayBuffer, BadRequestsAreNamed)

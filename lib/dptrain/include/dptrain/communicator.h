@@ -31,7 +31,6 @@ class Communicator {
                           std::int64_t *recv, const std::vector<int> &recv_counts) const = 0;
   /// One 64-bit number of each rank, in rank order, on every rank.
   virtual std::vector<std::int64_t> all_gather(std::int64_t value) const = 0;
-  virtual void barrier() const = 0;
 };
 
 /// Communicator over MPI. `mpi_comm` points to an MPI_Comm, which is duplicated; nullptr means the calling rank alone

@@ -31,8 +31,6 @@ struct WholeFrame {
   Label label;                 ///< force [natoms][3]
 };
 
-/// All atoms of a decomposed frame on rank 0 (empty elsewhere), in order of their tags. Collective.
-WholeFrame gather_frame(const Communicator &comm, const Frame &frame);
 /// Splits a whole frame (same on all ranks) over the ranks: owned atoms in slabs, ghosts by periodic images within rcut,
 /// cell list, halo plan. Cells smaller than the cutoff and single atoms work. Collective.
 Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &whole, double rcut);

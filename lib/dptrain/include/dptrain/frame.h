@@ -40,8 +40,9 @@ struct Frame {
   std::vector<double> x;           ///< [nall][3]
   std::vector<int> type;           ///< [nall]
   std::vector<std::int64_t> tag;   ///< [nlocal] global atom ids, for files
-  std::vector<int> first;          ///< [nlocal + 1] offsets into neighbor
-  std::vector<int> neighbor;       ///< indices < nall
+  double cutoff = 0.0;             ///< Angstrom, of the neighbours
+  std::vector<int> first;          ///< [nlocal + 1] offsets into neighbor; empty after drop_neighbors
+  std::vector<int> neighbor;       ///< indices < nall, ascending in each row
   std::array<double, 9> box{};     ///< rows a, b, c
   bool periodic = true;            ///< false: no cell (DeePMD's nopbc)
   Label label;
@@ -54,7 +55,11 @@ struct Frame {
   Frame &operator=(Frame &&) = default;
 
   int nall() const { return static_cast<int>(type.size()); }
-  /// View for the model; valid while the frame lives and is not changed.
+  /// The rows are most of a frame's memory: they can be dropped, and found again the same.
+  void drop_neighbors();
+  void find_neighbors();
+  bool has_neighbors() const { return !first.empty(); }
+  /// View for the model; valid while the frame lives and is not changed. Needs the neighbours.
   Domain domain() const;
 
  private:

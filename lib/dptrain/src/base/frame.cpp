@@ -2,7 +2,22 @@
 
 #include <numeric>
 
+#include "neighbor/cell_list.h"
+
 namespace dptrain {
+
+void Frame::drop_neighbors()
+{
+  first = {};
+  neighbor = {};
+}
+
+void Frame::find_neighbors()
+{
+  NeighborRows rows = build_neighbor_rows(x.data(), nlocal, nall(), cutoff);
+  first = std::move(rows.first);
+  neighbor = std::move(rows.neighbor);
+}
 
 Domain Frame::domain() const
 {

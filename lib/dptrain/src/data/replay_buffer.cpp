@@ -2,42 +2,57 @@
 
 #include <algorithm>
 #include <numeric>
-#include <random>
 #include <string>
 
+#include "base/random.h"
 #include "dptrain/error.h"
 
 namespace dptrain {
 
 namespace {
 
-/// A number below n, each equally likely. The standard's distributions differ between libraries, its engines do not.
-std::uint64_t below(std::mt19937_64 &random, std::uint64_t n)
-{
-  const std::uint64_t limit = std::mt19937_64::max() - std::mt19937_64::max() % n;
-  std::uint64_t value;
-  do value = random();
-  while (value >= limit);
-  return value % n;
-}
-
 template <class T> std::size_t bytes(const std::vector<T> &v)
 {
   return v.capacity() * sizeof(T);
+}
+
+std::size_t row_bytes(const Frame &frame)
+{
+  return frame.neighbor.size() * sizeof(int);
 }
 
 }  // namespace
 
 std::int64_t ReplayBuffer::add(Frame frame)
 {
-  if (capacity_ <= 0 || size() < capacity_) {
-    frames_.push_back(std::move(frame));
-    return size() - 1;
+  std::int64_t place = size();
+  if (capacity_ <= 0 || place < capacity_) {
+    frames_.emplace_back();
+    keeps_rows_.push_back(0);
+  } else {
+    place = next_place_;
+    next_place_ = (place + 1) % capacity_;
+    if (keeps_rows_[place]) kept_bytes_ -= row_bytes(frames_[place]);
   }
-  const std::int64_t place = next_place_;
+  keeps_rows_[place] = kept_bytes_ + row_bytes(frame) <= list_bytes_;
+  if (keeps_rows_[place])
+    kept_bytes_ += row_bytes(frame);
+  else
+    frame.drop_neighbors();
   frames_[place] = std::move(frame);
-  next_place_ = (place + 1) % capacity_;
   return place;
+}
+
+const Frame &ReplayBuffer::use(std::int64_t index)
+{
+  frame(index);  // there is one
+  if (!frames_[index].has_neighbors()) frames_[index].find_neighbors();
+  return frames_[index];
+}
+
+void ReplayBuffer::release(std::int64_t index)
+{
+  if (!keeps_rows_[index]) frames_[index].drop_neighbors();
 }
 
 const Frame &ReplayBuffer::frame(std::int64_t index) const
@@ -54,11 +69,11 @@ void ReplayBuffer::start_epoch(std::int64_t epoch, std::int64_t frames)
   const std::uint64_t number = epoch;
   std::seed_seq seed{std::uint32_t(seed_), std::uint32_t(seed_ >> 32), std::uint32_t(number),
                      std::uint32_t(number >> 32)};
-  std::mt19937_64 random(seed);
+  RandomEngine random(seed);
   order_.resize(frames);
   std::iota(order_.begin(), order_.end(), std::int64_t(0));
   for (std::uint64_t k = order_.size(); k > 1; --k)
-    std::swap(order_[k - 1], order_[below(random, k)]);
+    std::swap(order_[k - 1], order_[random_index(random, k)]);
   epoch_ = epoch;
   position_ = 0;
 }

@@ -12,8 +12,10 @@ namespace dptrain {
 class ReplayBuffer {
  public:
   /// With a capacity, the frame number k (counted from 0) takes place k % capacity; 0 keeps all frames.
-  explicit ReplayBuffer(std::uint64_t seed, std::int64_t capacity = 0) :
-      seed_(seed), capacity_(capacity)
+  /// Neighbour rows stay in memory up to list_bytes; those of further frames are found anew for each use.
+  explicit ReplayBuffer(std::uint64_t seed, std::int64_t capacity = 0,
+                        std::size_t list_bytes = std::size_t(1) << 30) :
+      seed_(seed), capacity_(capacity), list_bytes_(list_bytes)
   {
   }
 
@@ -22,6 +24,9 @@ class ReplayBuffer {
   std::int64_t size() const { return static_cast<std::int64_t>(frames_.size()); }
   /// Throws Error if there is no such frame.
   const Frame &frame(std::int64_t index) const;
+  /// The frame with its neighbour rows; until `release`, which forgets them again where there is no room.
+  const Frame &use(std::int64_t index);
+  void release(std::int64_t index);
 
   /// Indices of the next batch_size frames; fewer at the end of an epoch. Throws Error if the buffer is empty.
   std::vector<std::int64_t> next_batch(int batch_size);
@@ -35,8 +40,10 @@ class ReplayBuffer {
   void start_epoch(std::int64_t epoch, std::int64_t frames);
 
   std::vector<Frame> frames_;
+  std::vector<char> keeps_rows_;  // by place: the rows are within list_bytes_
   std::uint64_t seed_;
   std::int64_t capacity_;
+  std::size_t list_bytes_, kept_bytes_ = 0;
   std::int64_t next_place_ = 0;
   std::int64_t epoch_ = 0;
   std::size_t position_ = 0;

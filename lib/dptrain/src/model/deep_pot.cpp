@@ -225,6 +225,9 @@ std::vector<double> DeepPot::auxiliary_state() const {
 }
 
 void DeepPot::set_auxiliary_state(const std::vector<double> &state) {
+  if (state.size() != auxiliary_state().size())
+    throw Error("the table state of the checkpoint is damaged: it has " + std::to_string(state.size()) +
+                " numbers, " + std::to_string(auxiliary_state().size()) + " are needed");
   table_.set_state({state.begin() + 1, state.end()});
   if (state.at(0) == 0.0) return;
   table_.refill(data_.parameters.data());

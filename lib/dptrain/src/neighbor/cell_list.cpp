@@ -113,6 +113,8 @@ NeighborRows build_neighbor_rows(const double *x, int nlocal, int nall, double r
       const double dx = q[0] - p[0], dy = q[1] - p[1], dz = q[2] - p[2];
       if (j != i && dx * dx + dy * dy + dz * dz <= rcut_squared) rows.neighbor.push_back(j);
     });
+    // the same rows whatever the cells are
+    std::sort(rows.neighbor.begin() + rows.first.back(), rows.neighbor.end());
     if (rows.neighbor.size() > std::size_t(std::numeric_limits<int>::max()))
       throw Error("Neighbour list: more than 2^31 pairs on one rank; use more ranks");
     rows.first.push_back(static_cast<int>(rows.neighbor.size()));

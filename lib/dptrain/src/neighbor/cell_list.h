@@ -11,7 +11,7 @@ struct NeighborRows {
 };
 
 /// All atoms within rcut (Angstrom, boundary included) of the first nlocal atoms, among all nall atoms of x[nall][3],
-/// the atom itself left out; each pair of owned atoms stands in both rows. Cost is linear in the number of atoms: atoms
+/// the atom itself left out; each pair of owned atoms stands in both rows; rows are ascending. Cost is linear in the number of atoms: atoms
 /// are binned into cells not smaller than rcut. Periodicity is the caller's: images are atoms of their own.
 /// Throws Error if rcut is not positive, a coordinate is not finite, or the pairs are more than int can count.
 NeighborRows build_neighbor_rows(const double *x, int nlocal, int nall, double rcut);

@@ -213,6 +213,7 @@ Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &
     frame.box = whole.box;
     frame.periodic = whole.periodic;
     frame.nlocal = static_cast<int>(owners.mine.size());
+    frame.cutoff = rcut;
     add_neighbors(frame, found, rcut);
     for (std::size_t k = 0; k < found.atom.size(); ++k) {
       const int i = found.atom[k];

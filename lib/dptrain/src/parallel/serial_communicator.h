@@ -19,7 +19,6 @@ class SerialCommunicator : public Communicator {
   void all_to_all(const std::int64_t *send, const std::vector<int> &send_counts, std::int64_t *recv,
                   const std::vector<int> &recv_counts) const override;
   std::vector<std::int64_t> all_gather(std::int64_t value) const override { return {value}; }
-  void barrier() const override {}
 };
 
 }  // namespace dptrain

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "dptrain/error.h"
+#include "kernels/environment.h"
 
 namespace dptrain {
 
@@ -15,13 +16,6 @@ namespace {
 
 constexpr double SMALLEST_STD = 1e-2;  // DeePMD's data_stat_protect
 constexpr double STD_WITHOUT_SAMPLE = 0.1;
-
-/// DeePMD's smooth switch: 1 below rs, 0 beyond rc, a polynomial of degree 5 between.
-double smooth_switch(double r, double rs, double rc)
-{
-  const double u = std::clamp((r - rs) / (rc - rs), 0.0, 1.0);
-  return u * u * u * (-6.0 * u * u + 15.0 * u - 10.0) + 1.0;
-}
 
 struct Neighbor {
   double r;
@@ -107,8 +101,8 @@ void Statistics::add(const Domain &domain, const std::vector<std::array<int, 2>>
     double *sums = &sums_[std::size_t(type) * 4];
     for (const Neighbor &edge : near) {
       if (excluded[type * ntypes_ + edge.type]) continue;
-      const double p = edge.r + env_protection_;
-      const double s = smooth_switch(edge.r, rcut_smth_, rcut_) / p, q = s / p;
+      const double s = kernels::radial_switch(edge.r, rcut_, rcut_smth_, env_protection_);
+      const double q = s / (edge.r + env_protection_);
       const double dx = q * edge.d[0], dy = q * edge.d[1], dz = q * edge.d[2];
       sums[0] += s;
       sums[1] += s * s;
@@ -118,20 +112,29 @@ void Statistics::add(const Domain &domain, const std::vector<std::array<int, 2>>
   }
 }
 
+// One reduction for sums and maxima: each rank puts its maxima into a place of its own, and the sum gathers them.
+// Counts travel as doubles (exact up to 2^53).
 void Statistics::reduce(const Communicator &comm)
 {
-  // counts travel as doubles with the sums (exact up to 2^53), the smallest distance as a maximum
-  std::vector<double> sums = sums_, maxima(max_neighbors_.begin(), max_neighbors_.end());
-  sums.insert(sums.end(), centers_.begin(), centers_.end());
-  maxima.push_back(-min_distance_);
-  comm.all_reduce_sum(sums.data(), sums.size());
-  comm.all_reduce_max(maxima.data(), maxima.size());
-  std::copy_n(sums.begin(), sums_.size(), sums_.begin());
-  for (int t = 0; t < ntypes_; ++t) {
-    centers_[t] = static_cast<std::int64_t>(sums[sums_.size() + t]);
-    max_neighbors_[t] = static_cast<int>(maxima[t]);
+  const std::size_t num_sums = sums_.size(), num_maxima = max_neighbors_.size() + 1;
+  std::vector<double> values = sums_;
+  values.insert(values.end(), centers_.begin(), centers_.end());
+  const std::size_t first = values.size();
+  values.resize(first + num_maxima * comm.size(), 0.0);
+  double *mine = &values[first + num_maxima * comm.rank()];
+  std::copy(max_neighbors_.begin(), max_neighbors_.end(), mine);
+  mine[num_maxima - 1] = min_distance_;
+  comm.all_reduce_sum(values.data(), values.size());
+
+  std::copy_n(values.begin(), num_sums, sums_.begin());
+  for (int t = 0; t < ntypes_; ++t)
+    centers_[t] = static_cast<std::int64_t>(values[num_sums + t]);
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const double *of_rank = &values[first + num_maxima * rank];
+    for (int t = 0; t < ntypes_; ++t)
+      max_neighbors_[t] = std::max(max_neighbors_[t], static_cast<int>(of_rank[t]));
+    min_distance_ = std::min(min_distance_, of_rank[num_maxima - 1]);
   }
-  min_distance_ = -maxima.back();
 }
 
 std::int64_t Statistics::centers(int type) const

@@ -139,10 +139,10 @@ UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &frames,
   t.frames.clear();
   t.bias_energies.clear();
   const std::vector<double> bias = t.model->energy_bias();
-  for (std::int64_t index : frames) {
-    t.frames.push_back(&t.buffer.frame(index));
-    t.bias_energies.push_back(t.bias_energy(index, bias));
-  }
+  guarded(*t.comm, [&] {
+    for (std::int64_t index : frames) t.frames.push_back(&t.buffer.use(index));
+  });
+  for (std::int64_t index : frames) t.bias_energies.push_back(t.bias_energy(index, bias));
 
   t.passes.begin(t.frames, t.bias_energies, t.prefactors());
   t.passes.forward();                                // pass A: E, F, W
@@ -151,6 +151,7 @@ UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &frames,
   t.require_finite(errors.loss, "loss", frames);
   t.passes.share_residuals();   // owners -> ghosts
   t.passes.backward(gradient);  // pass B: d/dparameters of c_E E + r F + C W
+  for (std::int64_t index : frames) t.buffer.release(index);
   t.comm->all_reduce_sum(gradient.data(), gradient.size());
 
   double norm = 0.0;
@@ -168,12 +169,13 @@ void Trainer::fit_energy_bias()
     if (t.buffer.frame(k).label.energy) frames.push_back(k);
   guarded(*t.comm, [&] {
     for (std::int64_t index : frames) {
-      const Frame &frame = t.buffer.frame(index);
+      const Frame &frame = t.buffer.use(index);
       force.assign(std::size_t(frame.nall()) * 3, 0.0);
       ForwardOutput out;
       out.force = force.data();
       if (frame.nlocal > 0) t.model->forward(frame.domain(), out);
       network_energies.push_back(out.network_energy);
+      t.buffer.release(index);
     }
   });
   t.comm->all_reduce_sum(network_energies.data(), network_energies.size());
