@@ -129,6 +129,11 @@ dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> 
 {
   const std::vector<double> records = all_records(lmp, owned_records(lmp, force));
   const std::size_t natoms = records.size() / RECORD;
+  if (static_cast<bigint>(natoms) != lmp->atom->natoms)
+    lmp->error->all(FLERR,
+                    "Lost atoms: {} expected, {} there: what is left is no configuration to learn "
+                    "from",
+                    lmp->atom->natoms, natoms);
   std::vector<std::size_t> order(natoms);
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&records](std::size_t a, std::size_t b) {

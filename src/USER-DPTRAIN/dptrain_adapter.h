@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "dptrain/error.h"
 #include "dptrain/files.h"
 #include "error.h"
+#include "exceptions.h"
 #include "pointers.h"
 
 namespace LAMMPS_NS {
@@ -26,7 +28,12 @@ UnitFactors unit_factors(LAMMPS *lmp, const std::string &who);
 /// The communicator of this LAMMPS instance (its `world`) for the library.
 std::shared_ptr<const dptrain::Communicator> world_communicator(LAMMPS *lmp);
 
-/// Calls collective library code; an Error, on which the ranks agree by then, becomes error->all.
+/// error->one for a failure that several ranks may find at the same time: the lowest rank speaks first, and its text
+/// gets the time to arrive before the abort.
+[[noreturn]] void stop_all_ranks(LAMMPS *lmp, const std::string &message);
+
+/// Calls collective library code. An Error, on which the ranks agree by then, becomes error->all; any other exception
+/// (memory, LibTorch) may be that of one rank only and becomes error->one.
 template <class Work> auto collective(LAMMPS *lmp, const std::string &who, Work &&work)
 {
   std::string message;
@@ -34,21 +41,24 @@ template <class Work> auto collective(LAMMPS *lmp, const std::string &who, Work 
     return std::forward<Work>(work)();
   } catch (const dptrain::Error &e) {
     message = who + ": " + e.what();
+  } catch (const LAMMPSException &) {
+    throw;
+  } catch (const std::exception &e) {
+    stop_all_ranks(lmp, who + ": " + e.what());
   }
   lmp->error->all(FLERR, message);
 }
 
-/// error->one for a failure that several ranks may find at the same time: the lowest rank speaks first, and its text
-/// gets the time to arrive before the abort.
-[[noreturn]] void stop_all_ranks(LAMMPS *lmp, const std::string &message);
-
-/// Calls library code that other ranks do not wait for; an Error of this rank becomes error->one, which stops all ranks.
+/// Calls library code that other ranks do not wait for; an exception of this rank becomes error->one, which stops all
+/// ranks.
 template <class Work> auto local(LAMMPS *lmp, const std::string &who, Work &&work)
 {
   std::string message;
   try {
     return std::forward<Work>(work)();
-  } catch (const dptrain::Error &e) {
+  } catch (const LAMMPSException &) {
+    throw;
+  } catch (const std::exception &e) {
     message = who + ": " + e.what();
   }
   stop_all_ranks(lmp, message);

@@ -5,6 +5,7 @@
      8 seconds of training    9 seconds of reference  10 memory of model and frames, MB (largest rank)
     11 labels discarded      12 atoms seen with more neighbors of a type than sel keeps
    Errors 3-5 are those of the last batch, before its step.
+   While the reference drives the run, the energy and virial of the pair style in thermo output are the reference's.
 ------------------------------------------------------------------------- */
 
 #include "fix_dptrain.h"
@@ -12,21 +13,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <memory>
 
 #include "atom.h"
 #include "comm.h"
 #include "domain.h"
-#include "dptrain_adapter.h"
 #include "error.h"
-#include "fix_dptrain_options.h"
+#include "fix_dptrain_data.h"
 #include "force.h"
-#include "modify.h"
-#include "pair_dptrain.h"
 #include "platform.h"
-#include "reference_pair.h"
-#include "reference_run.h"
-#include "training_session.h"
 #include "update.h"
 #include "utils.h"
 
@@ -34,21 +28,6 @@ using namespace LAMMPS_NS;
 using namespace FixConst;
 
 static constexpr int VECTOR_SIZE = 12;
-static constexpr int RESTART_SIZE = 4;
-
-struct FixDPTrain::Data {
-  FixDPTrainOptions options;
-  UnitFactors units;
-  std::shared_ptr<const dptrain::Communicator> comm;
-  std::shared_ptr<ModelSlot> slot;
-  PairDPTrain *pair =
-      nullptr;  // the pair style that runs the model; null: only labels are collected from the run
-  std::unique_ptr<Reference> reference;
-  std::unique_ptr<TrainingSession> session;
-  double *fold = nullptr;      // array of the reverse communication in progress
-  std::vector<double> change;  // [nall][3] forces, reference minus model
-  double restarted[RESTART_SIZE] = {};
-};
 
 FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg), data_(new Data)
 {
@@ -81,22 +60,6 @@ int FixDPTrain::setmask()
   return POST_FORCE | POST_RUN;
 }
 
-void FixDPTrain::make_reference()
-{
-  const FixDPTrainOptions &options = data_->options;
-  comm_reverse = 3;
-  if (options.reference == FixDPTrainOptions::Source::run) {
-    data_->reference = std::make_unique<ReferenceRun>(lmp, id);
-    return;
-  }
-  const auto fold = [this](double *values) {
-    data_->fold = values;
-    comm->reverse_comm(this, 3);
-  };
-  data_->reference = std::make_unique<ReferencePair>(
-      lmp, options.reference_style, options.reference_args, options.reference_coeffs, fold);
-}
-
 void FixDPTrain::init()
 {
   data_->units = unit_factors(lmp, "Fix dptrain");
@@ -117,102 +80,6 @@ void FixDPTrain::init()
   data_->reference->announce((update->ntimestep / every + 1) * every);
 }
 
-// Finds the model to train: that of the pair style, or one of its own with the keyword model.
-void FixDPTrain::attach()
-{
-  const FixDPTrainOptions &options = data_->options;
-  if (options.model.empty()) return attach_to_pair();
-  if (data_->slot) return;
-  std::string path = utils::get_potential_file_path(options.model);
-  if (path.empty()) path = options.model;
-  data_->slot = std::make_shared<ModelSlot>();
-  data_->slot->owner = id;
-  collective(lmp, "Fix dptrain", [&] { data_->slot->load(*data_->comm, path, options.elements); });
-  if (data_->slot->has_null())
-    error->all(
-        FLERR,
-        "Fix dptrain: model {}: each atom type needs an element to train, NULL is not possible",
-        path);
-}
-
-void FixDPTrain::attach_to_pair()
-{
-  data_->pair = dynamic_cast<PairDPTrain *>(force->pair_match("dptrain", 1));
-  if (data_->slot && (!data_->pair || data_->pair->slot() != data_->slot))
-    error->all(FLERR,
-               "Fix dptrain {}: the pair style whose model it trains is gone or was given again: "
-               "unfix {} before, "
-               "and define it again after, the pair_style command",
-               id, id);
-  if (!data_->pair)
-    error->all(FLERR,
-               "Fix dptrain: pair style {} has no model to train: use pair_style dptrain (once, in "
-               "a hybrid style), "
-               "or name the model with 'model FILE El1 El2 ...'",
-               force->pair_style);
-  const std::shared_ptr<ModelSlot> &slot = data_->pair->slot();
-  if (data_->options.reference == FixDPTrainOptions::Source::run)
-    error->all(
-        FLERR,
-        "Fix dptrain: with pair_style dptrain 'reference run' would train the model on itself: use "
-        "'reference pair', or run with another pair style and give 'model FILE El1 El2 ...'");
-  if (!slot->owner.empty() && slot->owner != id)
-    error->all(FLERR,
-               "Fix dptrain {}: the model of {} is trained by fix {} already: one fix per model",
-               id, slot->path, slot->owner);
-  if (slot->has_null())
-    error->all(
-        FLERR,
-        "Fix dptrain: pair_coeff gives NULL for an atom type: each type needs an element to train");
-  slot->owner = id;
-  data_->slot = slot;
-}
-
-void FixDPTrain::start_session()
-{
-  Data &d = *data_;
-  if (d.session && d.session->generation() == d.slot->generation) return;
-  std::vector<bigint> counts(d.slot->type_map.size(), 0);
-  for (int i = 0; i < atom->nlocal; ++i) ++counts[d.slot->model_type[atom->type[i]]];
-  MPI_Allreduce(MPI_IN_PLACE, counts.data(), static_cast<int>(counts.size()), MPI_LMP_BIGINT,
-                MPI_SUM, world);
-  std::string composition;
-  for (std::size_t t = 0; t < counts.size(); ++t)
-    composition += fmt::format("{}{} {}", t == 0 ? "" : " ", d.slot->type_map[t], counts[t]);
-
-  const auto log = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
-  collective(lmp, "Fix dptrain", [&] {
-    auto session = std::make_unique<TrainingSession>(
-        d.comm, d.slot, d.options, fmt::format("dptrain.{}.frames", id), composition, log);
-    if (d.session)
-      session->take_frames(*d.session);
-    else if (!d.options.resume.empty())
-      session->resume(d.options.resume);
-    d.session = std::move(session);
-  });
-  if (comm->me == 0 && d.options.save.empty())
-    error->warning(FLERR,
-                   "Fix dptrain: without 'save N FILE' the trained model is lost at the end");
-  if (comm->me == 0 && d.restarted[3] > d.session->steps())
-    error->warning(FLERR,
-                   "Fix dptrain: the restart file was written after {} optimizer steps, the "
-                   "training stands at {}: "
-                   "continue it with 'resume FILE.ckpt'",
-                   static_cast<bigint>(d.restarted[3]), d.session->steps());
-}
-
-// `reference run` takes the forces as it finds them.
-void FixDPTrain::check_order()
-{
-  if (data_->options.reference != FixDPTrainOptions::Source::run || comm->me != 0) return;
-  for (int k = 0; k < modify->nfix && modify->fix[k] != this; ++k)
-    if (modify->fmask[k] & POST_FORCE)
-      error->warning(
-          FLERR,
-          "Fix dptrain: forces that fix {} adds become part of the labels: define fix {} before it",
-          modify->fix[k]->id, id);
-}
-
 void FixDPTrain::setup(int vflag)
 {
   data_->reference->setup();
@@ -229,7 +96,7 @@ void FixDPTrain::post_force(int vflag)
 
   const ReferenceAnswer answer = ask_reference();
   if (!usable(answer)) return;
-  if (due && !stored_already(answer.label)) {
+  if (due && within_limit(answer.label) && !stored_already(answer.label)) {
     store(answer.label);
     collective(lmp, "Fix dptrain", [&] { data_->session->train(); });
   }
@@ -247,7 +114,7 @@ ReferenceAnswer FixDPTrain::ask_reference()
   return answer;
 }
 
-// Labels that no model can follow are left out; the run goes on with the model, if there is one.
+// Answers without numbers are left out; the run goes on with the model, if there is one.
 bool FixDPTrain::usable(const ReferenceAnswer &answer)
 {
   SessionCounters &counters = data_->session->counters;
@@ -255,19 +122,14 @@ bool FixDPTrain::usable(const ReferenceAnswer &answer)
   std::string why = answer.failure;
   if (answer.status == ReferenceAnswer::Status::label) {
     const ReferenceLabel &label = answer.label;
-    double sum = 0.0, largest = 0.0;  // a number that is not finite spoils the sum
-    for (std::size_t k = 0; k < static_cast<std::size_t>(atom->nlocal) * 3; ++k) {
+    double sum = label.energy;  // a number that is not finite spoils the sum
+    for (std::size_t k = 0; k < static_cast<std::size_t>(atom->nlocal) * 3; ++k)
       sum += label.force[k];
-      largest = std::max(largest, std::fabs(label.force[k]));
-    }
     for (const double component : label.virial) sum += component;
-    double worst[2] = {std::isfinite(sum + label.energy) ? 0.0 : 1.0, largest};
-    MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_DOUBLE, MPI_MAX, world);
-    const double limit = data_->options.force_limit;
-    if (worst[0] == 0.0 && (limit == 0.0 || worst[1] <= limit)) return true;
-    why = worst[0] > 0.0 ? "energy, forces or virial are not finite"
-                         : fmt::format("the largest force component {:.6g} is above fmax {:.6g}",
-                                       worst[1], limit);
+    int finite = std::isfinite(sum);
+    MPI_Allreduce(MPI_IN_PLACE, &finite, 1, MPI_INT, MPI_MIN, world);
+    if (finite) return true;
+    why = "energy, forces or virial are not finite";
   }
   ++counters.discarded;
   if (data_->pair && !counters.trained)
@@ -281,13 +143,32 @@ bool FixDPTrain::usable(const ReferenceAnswer &answer)
   return false;
 }
 
+// A label with larger forces than fmax is not learned from, but may still drive the run.
+bool FixDPTrain::within_limit(const ReferenceLabel &label)
+{
+  const double limit = data_->options.force_limit;
+  if (limit == 0.0) return true;
+  double largest = 0.0;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(atom->nlocal) * 3; ++k)
+    largest = std::max(largest, std::fabs(label.force[k]));
+  MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, world);
+  if (largest <= limit) return true;
+  ++data_->session->counters.discarded;
+  if (comm->me == 0)
+    error->warning(FLERR,
+                   "Fix dptrain: label of step {} is discarded: the largest force component {:.6g} "
+                   "is above fmax {:.6g}",
+                   update->ntimestep, largest, limit);
+  return false;
+}
+
 // The first step of a run is the last one of the run before; rounding of wrapped positions is far below 1e-9.
 bool FixDPTrain::stored_already(const ReferenceLabel &label)
 {
   const SessionCounters &counters = data_->session->counters;
   return counters.label_step == update->ntimestep &&
-         std::fabs(label.energy - counters.label_energy) <=
-             1.0e-9 * std::max(1.0, std::fabs(label.energy));
+         std::fabs(label.energy / data_->units.energy - counters.label_energy) <=
+             1.0e-9 * std::max(1.0, std::fabs(counters.label_energy));
 }
 
 void FixDPTrain::store(const ReferenceLabel &label)
@@ -300,12 +181,12 @@ void FixDPTrain::store(const ReferenceLabel &label)
   std::array<double, 9> virial = {w[0], w[3], w[4], w[3], w[1], w[5], w[4], w[5], w[2]};
   for (double &component : virial) component /= units.energy;
   frame.label.virial = virial;
-  data_->session->counters.label_step = update->ntimestep;
-  data_->session->counters.label_energy = label.energy;
   collective(lmp, "Fix dptrain", [&] { data_->session->add(frame); });
 }
 
-// The reference takes the place of what the model added to forces and pressure, whatever else acts on the atoms.
+// The reference takes the place of what the model added to forces, pressure and energy, whatever else acts on the
+// atoms. The pressure is a contribution of this fix; for the energy LAMMPS would take the fix's scalar, which is the
+// loss, so the sums of the pair style are corrected.
 void FixDPTrain::follow(const ReferenceLabel &label)
 {
   const std::size_t nlocal = atom->nlocal, size = (nlocal + atom->nghost) * 3;
@@ -319,14 +200,22 @@ void FixDPTrain::follow(const ReferenceLabel &label)
   if (vflag_global)
     for (int k = 0; k < 6; ++k)
       virial[k] = (comm->me == 0 ? label.virial[k] : 0.0) - data_->pair->virial[k];
+  if (update->eflag_global == update->ntimestep) {
+    const double energy = (comm->me == 0 ? label.energy : 0.0) - data_->pair->eng_vdwl;
+    data_->pair->eng_vdwl += energy;
+    if (force->pair != data_->pair) force->pair->eng_vdwl += energy;  // hybrid/overlay
+  }
 }
 
 void FixDPTrain::post_run()
 {
   collective(lmp, "Fix dptrain", [&] { data_->session->save(); });
   if (comm->me == 0 && !data_->slot->model)
-    error->warning(FLERR, "Fix dptrain: no model yet: {} of {} warm-up frames",
-                   data_->session->counters.frames, data_->options.warmup);
+    error->warning(
+        FLERR,
+        "Fix dptrain: no model yet: {} of {} warm-up frames; 'resume FILE' with the name "
+        "of 'save N FILE' continues with those in FILE.frames",
+        data_->session->counters.frames, data_->options.warmup);
 }
 
 double FixDPTrain::compute_scalar()
@@ -358,7 +247,7 @@ double FixDPTrain::compute_vector(int n)
 void FixDPTrain::write_restart(FILE *fp)
 {
   if (comm->me != 0) return;
-  double record[RESTART_SIZE] = {};
+  double record[Data::RESTART_SIZE] = {};
   if (data_->session) {
     const SessionCounters &counters = data_->session->counters;
     record[0] = static_cast<double>(counters.frames);
@@ -368,7 +257,7 @@ void FixDPTrain::write_restart(FILE *fp)
   }
   const int size = sizeof(record);
   fwrite(&size, sizeof(int), 1, fp);
-  fwrite(record, sizeof(double), RESTART_SIZE, fp);
+  fwrite(record, sizeof(double), Data::RESTART_SIZE, fp);
 }
 
 void FixDPTrain::restart(char *buffer)

@@ -41,8 +41,10 @@ class FixDPTrain : public Fix {
   void attach_to_pair();
   void start_session();
   void check_order();
+  void check_files(const class TrainingSession &) const;
   struct ReferenceAnswer ask_reference();
   bool usable(const struct ReferenceAnswer &);
+  bool within_limit(const struct ReferenceLabel &);
   bool stored_already(const struct ReferenceLabel &);
   void store(const struct ReferenceLabel &);
   void follow(const struct ReferenceLabel &);

@@ -98,21 +98,26 @@ void read_reference(Arguments &arguments, Options &options)
     options.reference = Options::Source::run;
     return;
   }
-  const std::string usage = "pair STYLE [arguments] coeff \"...\" [coeff \"...\"] end";
+  const std::string usage =
+      "pair STYLE [arguments] coeff \"...\" [coeff \"...\"] [modify \"...\"] end";
   options.reference = Options::Source::pair;
   options.reference_style = arguments.word(usage);
   options.reference_args.clear();
   options.reference_coeffs.clear();
+  options.reference_modify.clear();
   std::string word = arguments.word(usage);
-  for (; word != "coeff" && word != "end"; word = arguments.word(usage))
+  for (; word != "coeff" && word != "modify" && word != "end"; word = arguments.word(usage))
     options.reference_args.push_back(word);
-  for (; word == "coeff"; word = arguments.word(usage))
-    options.reference_coeffs.push_back(arguments.word(usage));
+  for (; word == "coeff" || word == "modify"; word = arguments.word(usage)) {
+    auto &texts = word == "coeff" ? options.reference_coeffs : options.reference_modify;
+    texts.push_back(arguments.word(usage));
+  }
   if (word != "end")
     arguments.lammps()->error->all(
         FLERR, arguments.position(),
-        fmt::format("Fix dptrain: found {} where 'coeff' or 'end' must stand: reference {}", word,
-                    usage));
+        fmt::format(
+            "Fix dptrain: found {} where 'coeff', 'modify' or 'end' must stand: reference {}", word,
+            usage));
 }
 
 void read_fmax(Arguments &arguments, Options &options)

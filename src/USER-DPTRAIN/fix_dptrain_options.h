@@ -21,6 +21,7 @@ struct FixDPTrainOptions {
   std::string reference_style;                ///< reference pair STYLE
   std::vector<std::string> reference_args;    ///< its pair_style arguments
   std::vector<std::string> reference_coeffs;  ///< its pair_coeff arguments, one text per command
+  std::vector<std::string> reference_modify;  ///< its pair_modify arguments, ditto
   bigint every = 100;
   bool follow_reference = false;
   int train = 100;  ///< optimizer steps per label

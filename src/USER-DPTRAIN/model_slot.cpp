@@ -89,6 +89,7 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
   cutoff = is_input ? new_input.model.rcut : data.config.rcut;
   input.reset();
   model.reset();
+  trained = !is_input;
   if (is_input)
     input = new_input;
   else

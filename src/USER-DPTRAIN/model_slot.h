@@ -33,8 +33,9 @@ struct ModelSlot {
   double cutoff = 0.0;                      ///< Angstrom
   std::shared_ptr<dptrain::Model> model;    ///< empty: new, and not made yet
   std::optional<dptrain::InputFile> input;  ///< of a new model
-  int generation = 0;                       ///< grows with each pair_coeff
-  std::string owner;                        ///< id of the fix that trains the model; empty: none
+  bool trained = false;  ///< the parameters are those of a file, or an optimizer step has been done
+  int generation = 0;    ///< grows with each pair_coeff
+  std::string owner;     ///< id of the fix that trains the model; empty: none
 
   /// Reads FILE (model, checkpoint or input.json) on rank 0, shares it, and maps the elements of the atom types. Replaces
   /// what was there. Collective; throws dptrain::Error on all ranks.

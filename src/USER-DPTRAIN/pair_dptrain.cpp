@@ -1,6 +1,7 @@
 #include "pair_dptrain.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -78,12 +79,21 @@ const double *PairDPTrain::last_forces() const
   return data_->force.data();
 }
 
+// What the library cannot know about a position that is not finite; empty where all are.
+static std::string id_of_bad_position(const Atom *atom, int nall)
+{
+  for (int i = 0; i < nall; ++i)
+    for (int k = 0; k < 3; ++k)
+      if (!std::isfinite(atom->x[i][k])) return fmt::format(" (atom id {})", atom->tag[i]);
+  return "";
+}
+
 void PairDPTrain::compute(int eflag, int vflag)
 {
   ev_init(eflag, vflag);
   const int nlocal = atom->nlocal, nall = nlocal + atom->nghost;
   data_->force.assign(static_cast<std::size_t>(nall) * 3, 0.0);
-  if (!data_->slot->model) return check_setup();
+  if (!data_->slot->model || !data_->slot->trained) return check_setup();
 
   const UnitFactors &units = data_->units;
   const double *x = nall ? atom->x[0] : nullptr;
@@ -116,7 +126,13 @@ void PairDPTrain::compute(int eflag, int vflag)
     data_->virial.assign(static_cast<std::size_t>(nall) * 9, 0.0);
     out.atom_virial = data_->virial.data();
   }
-  local(lmp, WHO, [&] { data_->current().step(domain, out); });
+  local(lmp, WHO, [&] {
+    try {
+      data_->current().step(domain, out);
+    } catch (const dptrain::Error &e) {
+      throw dptrain::Error(e.what() + id_of_bad_position(atom, nall));
+    }
+  });
 
   double *f = nall ? atom->f[0] : nullptr;
   for (std::size_t k = 0; k < data_->force.size(); ++k) f[k] += units.force() * data_->force[k];
@@ -156,14 +172,14 @@ void PairDPTrain::add_atom_values(int nall)
   }
 }
 
-// Without parameters only a fix dptrain can supply forces, and no minimizer can work with them.
+// Without trained parameters only a fix dptrain can supply forces, and no minimizer can work with them.
 void PairDPTrain::check_setup()
 {
   const ModelSlot &slot = *data_->slot;
   if (slot.owner.empty())
     error->all(
         FLERR,
-        "Pair style dptrain: {} describes a new model, which has no parameters yet: define a fix "
+        "Pair style dptrain: {} describes a new model, which is not trained yet: define a fix "
         "dptrain with a reference that trains it, or give a trained model in pair_coeff",
         slot.path);
   if (update->whichflag == 2)
@@ -348,7 +364,9 @@ void PairDPTrain::check_stored()
         FLERR,
         "Pair style dptrain: the restart file was written with elements {}, pair_coeff gives {}",
         data_->stored_elements, elements);
-  if (comm->me == 0 && data_->slot->hash() != data_->stored_hash)
+  // 0: there was, or is, no model yet
+  if (comm->me == 0 && data_->stored_hash != 0 && data_->slot->model &&
+      data_->slot->hash() != data_->stored_hash)
     error->warning(FLERR,
                    "Pair style dptrain: the parameters of {} differ from those in use when the "
                    "restart file was "

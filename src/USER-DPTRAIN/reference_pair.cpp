@@ -46,8 +46,9 @@ std::string expand_variables(LAMMPS *lmp, const std::string &text)
 
 ReferencePair::ReferencePair(LAMMPS *lmp, const std::string &style,
                              const std::vector<std::string> &args,
-                             const std::vector<std::string> &coeffs, FoldGhosts fold) :
-    Pointers(lmp), style_(style), fold_(std::move(fold)), user_ghost_cutoff_(comm->cutghostuser)
+                             const std::vector<std::string> &coeffs,
+                             const std::vector<std::string> &modify, FoldGhosts fold) :
+    Pointers(lmp), style_(style), fold_(std::move(fold))
 {
   if (utils::strmatch(style_, "^hybrid"))
     error->all(FLERR,
@@ -69,6 +70,11 @@ ReferencePair::ReferencePair(LAMMPS *lmp, const std::string &style,
   std::vector<char *> list = pointers(words);
   pair_->settings(static_cast<int>(list.size()), list.data());
   for (const std::string &coeff : coeffs) read_coefficients(expand_variables(lmp, coeff));
+  for (const std::string &text : modify) {
+    words = utils::split_words(expand_variables(lmp, text));
+    list = pointers(words);
+    pair_->modify_params(static_cast<int>(list.size()), list.data());
+  }
 
   if (!pair_->allocated)
     error->all(FLERR,
@@ -87,7 +93,8 @@ ReferencePair::ReferencePair(LAMMPS *lmp, const std::string &style,
 
 ReferencePair::~ReferencePair()
 {
-  comm->cutghostuser = user_ghost_cutoff_;
+  if (raised_ghost_cutoff_ && comm->cutghostuser == *raised_ghost_cutoff_)
+    comm->cutghostuser = user_ghost_cutoff_;
   delete pair_;
 }
 
@@ -137,11 +144,25 @@ void ReferencePair::init()
   set_up_ = false;
 }
 
-// Lists and ghosts are made for the cutoff of the run's pair style; this style may look further.
+// Lists are made for the cutoff that the run's pair style has for each pair of types.
+bool ReferencePair::looks_further() const
+{
+  if (!force->pair) return true;
+  for (int i = 1; i <= atom->ntypes; ++i)
+    for (int j = 1; j <= atom->ntypes; ++j)
+      if (pair_->cutsq[i][j] > force->pair->cutsq[i][j]) return true;
+  return false;
+}
+
+// Lists and ghosts are made for the pair style of the run; this style may look further.
 void ReferencePair::reach_cutoff()
 {
-  const double run_cutoff = force->pair ? force->pair->cutforce : 0.0;
-  if (pair_->cutforce <= run_cutoff) return;
+  // a value that is not the one set here comes from a comm_modify command
+  if (!raised_ghost_cutoff_ || comm->cutghostuser != *raised_ghost_cutoff_)
+    user_ghost_cutoff_ = comm->cutghostuser;
+  comm->cutghostuser = user_ghost_cutoff_;
+  raised_ghost_cutoff_.reset();
+  if (!looks_further()) return;
   if (comm->mode != Comm::SINGLE)
     error->all(FLERR,
                "Fix dptrain: reference pair {} reaches further than the pair style of the run: use "
@@ -153,6 +174,7 @@ void ReferencePair::reach_cutoff()
     if (NeighRequest *request = neighbor->find_request(pair_, id))
       request->set_cutoff(pair_->cutforce);
   comm->cutghostuser = std::max(user_ghost_cutoff_, pair_->cutforce + neighbor->skin);
+  raised_ghost_cutoff_ = comm->cutghostuser;
 }
 
 void ReferencePair::setup()

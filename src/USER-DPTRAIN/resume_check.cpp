@@ -1,6 +1,9 @@
 #include "resume_check.h"
 
+#include <algorithm>
+#include <array>
 #include <fstream>
+#include <set>
 
 #include "dptrain/error.h"
 #include "dptrain/files.h"
@@ -12,6 +15,11 @@ using namespace LAMMPS_NS;
 namespace {
 
 const std::string SUFFIX = ".ckpt";
+
+bool exists(const std::string &path)
+{
+  return std::ifstream(path).good();
+}
 
 std::string text(const std::string &value)
 {
@@ -28,9 +36,48 @@ std::string text(const std::vector<int> &values)
   return text_of(values);
 }
 
+std::string text(const std::set<std::array<int, 2>> &pairs)
+{
+  std::string result;
+  for (const auto &[a, b] : pairs)
+    result += fmt::format("{}{}-{}", result.empty() ? "" : " ", a, b);
+  return result.empty() ? "none" : result;
+}
+
+std::string text(const std::set<int> &values)
+{
+  return values.empty() ? "none" : text_of({values.begin(), values.end()});
+}
+
 template <class T> std::string text(const T &value)
 {
   return fmt::format("{}", value);
+}
+
+// Order and repetitions have no meaning.
+std::set<std::array<int, 2>> pairs_of(const std::vector<std::array<int, 2>> &pairs)
+{
+  std::set<std::array<int, 2>> result;
+  for (const auto &[a, b] : pairs) result.insert({std::min(a, b), std::max(a, b)});
+  return result;
+}
+
+std::set<int> set_of(const std::vector<int> &values)
+{
+  return {values.begin(), values.end()};
+}
+
+// Energies of isolated atoms.
+std::string energies_of(const dptrain::ModelConfig &config)
+{
+  std::string result;
+  for (int type = 0; type < config.ntypes(); ++type) {
+    const auto &energies = config.atom_ener;
+    const bool given = type < static_cast<int>(energies.size()) && energies[type];
+    result += fmt::format("{}{}", type == 0 ? "" : " ",
+                          given ? fmt::format("{:.17g}", *energies[type]) : "none");
+  }
+  return result;
 }
 
 // Collects what differs.
@@ -57,18 +104,18 @@ std::string LAMMPS_NS::text_of(const std::vector<int> &values)
   return joined(words);
 }
 
-std::string LAMMPS_NS::checkpoint_path(const std::string &file)
+std::string LAMMPS_NS::resume_path(const std::string &file)
 {
-  if (!std::ifstream(file).good() && !std::ifstream(file + SUFFIX).good())
-    throw dptrain::Error(
-        fmt::format("resume: there is no checkpoint {0} or {0}{1}: 'save N FILE' writes FILE{1}",
-                    file, SUFFIX));
-  if (std::ifstream(file).good() && dptrain::is_checkpoint(file)) return file;
-  if (std::ifstream(file + SUFFIX).good()) return file + SUFFIX;
+  if (exists(file) && dptrain::is_checkpoint(file)) return file;
+  if (exists(file + SUFFIX)) return file + SUFFIX;
+  if (exists(frames_path_of(file))) return frames_path_of(file);
   throw dptrain::Error(fmt::format(
-      "resume: {0} is not a checkpoint, and there is no {0}{1} beside it: 'save N FILE' "
-      "writes FILE{1}",
-      file, SUFFIX));
+      exists(file)
+          ? "resume: {0} is not a checkpoint, and there is no {0}{1} and no {2} beside it: "
+            "'save N FILE' writes FILE{1} and FILE.frames"
+          : "resume: there is no checkpoint {0} or {0}{1}, and no {2}: 'save N FILE' "
+            "writes FILE{1} and FILE.frames",
+      file, SUFFIX, frames_path_of(file)));
 }
 
 std::string LAMMPS_NS::frames_path_of(const std::string &checkpoint)
@@ -97,6 +144,17 @@ void LAMMPS_NS::check_same_model(const std::string &path, const dptrain::ModelCo
   comparison.compare("fitting activation_function", found.fitting_activation,
                      wanted.fitting_activation);
   comparison.compare("fitting resnet_dt", found.fitting_resnet_dt, wanted.fitting_resnet_dt);
+  comparison.compare("descriptor exclude_types", pairs_of(found.exclude_types),
+                     pairs_of(wanted.exclude_types));
+  comparison.compare("pair_exclude_types", pairs_of(found.pair_exclude_types),
+                     pairs_of(wanted.pair_exclude_types));
+  comparison.compare("atom_exclude_types", set_of(found.atom_exclude_types),
+                     set_of(wanted.atom_exclude_types));
+  comparison.compare("atom_ener", energies_of(found), energies_of(wanted));
+  comparison.compare("env_protection", found.env_protection, wanted.env_protection);
+  comparison.compare("set_davg_zero", found.set_davg_zero, wanted.set_davg_zero);
+  comparison.compare("descriptor precision", found.precision, wanted.precision);
+  comparison.compare("fitting precision", found.fitting_precision, wanted.fitting_precision);
   if (!comparison.differences().empty())
     throw dptrain::Error(fmt::format("resume: {} is a checkpoint of another model than {}: {}",
                                      path, slot.path, comparison.differences()));

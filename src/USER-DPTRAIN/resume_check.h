@@ -14,8 +14,9 @@ struct SessionCounters;
 
 /// The numbers with a blank between them.
 std::string text_of(const std::vector<int> &values);
-/// The checkpoint that the user means with FILE: itself, or FILE.ckpt beside a model FILE. Throws dptrain::Error.
-std::string checkpoint_path(const std::string &file);
+/// The checkpoint that the user means with FILE: itself, or FILE.ckpt beside a model FILE; where there is none, the
+/// frames file FILE.frames. Throws dptrain::Error.
+std::string resume_path(const std::string &file);
 /// The frames file that belongs to a checkpoint: FILE.frames for FILE.ckpt.
 std::string frames_path_of(const std::string &checkpoint);
 /// Throws dptrain::Error that lists what differs between the model of a checkpoint and that of the slot.

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -24,9 +25,18 @@ double seconds()
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-bool exists(const std::string &path)
+// Changes with each position, cell and type, but not with rounding: runs on other numbers of ranks differ by that.
+std::uint64_t mix(std::uint64_t hash, const dptrain::WholeFrame &frame)
 {
-  return std::ifstream(path).good();
+  const auto add = [&hash](std::int64_t value) {
+    for (int shift = 0; shift < 64; shift += 8)
+      hash = (hash ^ ((static_cast<std::uint64_t>(value) >> shift) & 0xFF)) * 0x100000001b3ULL;
+  };
+  constexpr double RESOLUTION = 1e4;  // per Angstrom
+  for (const double component : frame.box) add(std::llround(component * RESOLUTION));
+  for (const double component : frame.coord) add(std::llround(component * RESOLUTION));
+  for (const int type : frame.type) add(type);
+  return hash;
 }
 
 }  // namespace
@@ -41,15 +51,13 @@ TrainingSession::TrainingSession(std::shared_ptr<const dptrain::Communicator> co
     log_(std::move(log)),
     frames_path_(options.save.empty() ? default_frames : options.save + ".frames"),
     composition_(composition),
+    type_map_(slot_->type_map),
     generation_(slot_->generation)
 {
   configure();
-  if (slot_->model) {
-    counters.trained = true;
-    trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
-  } else if (!options_.stat.empty()) {
-    read_statistics();
-  }
+  if (!slot_->model) return;
+  counters.trained = true;
+  trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
 }
 
 TrainingSession::~TrainingSession() = default;
@@ -92,13 +100,44 @@ void TrainingSession::configure()
   config_.buffer_frames = options_.buffer;
 }
 
-// A file of earlier runs of the same system saves the collection; one of another system is an error.
+std::vector<std::pair<std::string, std::string>> TrainingSession::outputs() const
+{
+  std::vector<std::pair<std::string, std::string>> result{{"disp", config_.disp_file}};
+  if (!options_.save.empty()) result.emplace_back("save", options_.save);
+  if (!options_.dataset.empty()) result.emplace_back("dataset", options_.dataset);
+  for (auto &[keyword, path] : result) {
+    std::error_code ignored;
+    path = std::filesystem::absolute(path, ignored).lexically_normal().string();
+  }
+  return result;
+}
+
+// Pairs of types whose rows count as zero, whichever list excludes them (as in DeePMD-kit).
+std::vector<std::array<int, 2>> TrainingSession::excluded_pairs() const
+{
+  const dptrain::ModelConfig &model = slot_->input->model;
+  auto excluded = model.exclude_types;
+  excluded.insert(excluded.end(), model.pair_exclude_types.begin(), model.pair_exclude_types.end());
+  return excluded;
+}
+
+// To which data statistics belong: equal for the same input run again.
+std::string TrainingSession::fingerprint() const
+{
+  std::string excluded;
+  for (const auto &[a, b] : excluded_pairs()) excluded += fmt::format(" {}-{}", a, b);
+  return fmt::format("{}; excluded pairs of types:{}; {} frames with hash {:016x}", composition_,
+                     excluded.empty() ? " none" : excluded, waiting_.size(), data_hash_);
+}
+
+// A file of an earlier run of the same input saves the computation; one of other data is an error.
 void TrainingSession::read_statistics()
 {
   std::string text;
   guarded(*comm_, [&] {
-    if (comm_->rank() != 0 || !exists(options_.stat)) return;
+    if (comm_->rank() != 0) return;
     std::ifstream file(options_.stat);
+    if (!file.good()) return;
     text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
     if (!file.good() && !file.eof())
       throw dptrain::Error("Statistics file " + options_.stat + " cannot be read");
@@ -107,7 +146,7 @@ void TrainingSession::read_statistics()
   if (text.empty()) return;
   const dptrain::ModelConfig &model = slot_->input->model;
   statistics_ = dptrain::Statistics::from_json(text, options_.stat, model.type_map, model.rcut,
-                                               model.rcut_smth, composition_, model.env_protection,
+                                               model.rcut_smth, fingerprint(), model.env_protection,
                                                model.sel);
 }
 
@@ -117,66 +156,56 @@ void TrainingSession::add(const dptrain::WholeFrame &frame)
     if (comm_->rank() != 0) return;
     if (!frames_file_) open_frames_file({}, "");
     frames_file_->append(frame);
-    if (!options_.dataset.empty())
-      dptrain::append_to_dataset(options_.dataset, slot_->type_map, frame);
   });
   keep(frame);
   ++counters.frames;
   earned_steps_ += options_.train;
   if (!trainer_ && counters.frames >= options_.warmup) make_model();
   watch();
+  if (!options_.dataset.empty())
+    write([&] { dptrain::append_to_dataset(options_.dataset, slot_->type_map, frame); });
+}
+
+// Writes a file that the training does not need, on rank 0. A failure stops the run, but nothing is lost.
+void TrainingSession::write(const std::function<void()> &work)
+{
+  try {
+    guarded(*comm_, [&] {
+      if (comm_->rank() == 0) work();
+    });
+  } catch (const dptrain::Error &) {
+    save();
+    throw;
+  }
 }
 
 void TrainingSession::keep(const dptrain::WholeFrame &frame)
 {
   dptrain::Frame share = dptrain::scatter_frame(comm_, frame, slot_->cutoff);
-  if (trainer_)
-    trainer_->add(std::move(share));
-  else
-    waiting_.push_back(std::move(share));
-}
-
-// Rank 0. An existing file that this session does not continue holds labels that somebody paid for.
-void TrainingSession::open_frames_file(const std::vector<dptrain::WholeFrame> &frames,
-                                       const std::string &source)
-{
-  const bool same = source == frames_path_;
-  if (!same && exists(frames_path_)) {
-    std::string old = frames_path_ + ".old";
-    for (int k = 2; exists(old); ++k) old = fmt::format("{}.old{}", frames_path_, k);
-    if (std::rename(frames_path_.c_str(), old.c_str()) != 0)
-      throw dptrain::Error(
-          fmt::format("The frames file {} of an earlier run cannot be renamed to {}: check the "
-                      "permissions of its folder",
-                      frames_path_, old));
-    log_(fmt::format("Fix dptrain: the frames of an earlier run in {} are kept as {}", frames_path_,
-                     old));
-  }
-  frames_file_ = std::make_unique<dptrain::FramesFile>(frames_path_, same ? frames.size() : 0);
-  if (!same)
-    for (const auto &frame : frames) frames_file_->append(frame);
+  counters.label_step = frame.step;
+  counters.label_energy = frame.label.energy.value_or(0.0);
+  if (trainer_) return trainer_->add(std::move(share));
+  waiting_.push_back(std::move(share));
+  data_hash_ = mix(data_hash_, frame);
 }
 
 void TrainingSession::make_model()
 {
   dptrain::ModelConfig model = slot_->input->model;
   if (options_.seed) model.seed = model.fitting_seed = options_.seed;
+  if (!options_.stat.empty()) read_statistics();
   if (!statistics_) {
     statistics_.emplace(model.ntypes(), model.rcut, model.rcut_smth, model.env_protection,
                         model.sel);
-    // rows of excluded pairs count as zero, whichever list excludes them (as in DeePMD-kit)
-    auto excluded = model.exclude_types;
-    excluded.insert(excluded.end(), model.pair_exclude_types.begin(),
-                    model.pair_exclude_types.end());
     guarded(*comm_, [&] {
-      for (const auto &frame : waiting_) statistics_->add(frame.domain(), excluded);
+      for (const auto &frame : waiting_) statistics_->add(frame.domain(), excluded_pairs());
     });
     statistics_->reduce(*comm_);
     guarded(*comm_, [&] {
       if (comm_->rank() != 0 || options_.stat.empty()) return;
       dptrain::write_atomically(options_.stat, [&](const std::string &name) {
         std::ofstream file(name);
-        file << statistics_->to_json(model.type_map, composition_) << std::flush;
+        file << statistics_->to_json(model.type_map, fingerprint()) << std::flush;
         if (!file) throw dptrain::Error("Statistics file " + options_.stat + " cannot be written");
       });
     });
@@ -201,22 +230,21 @@ void TrainingSession::train()
 {
   if (!trainer_) return;
   const double start = seconds();
-  const bool trains = earned_steps_ > 0;
   while (earned_steps_ > 0) {
     report_ = trainer_->update();
     --earned_steps_;
+    slot_->trained = true;
     if (report_.step == 1 || report_.step % config_.disp_freq == 0) write_curve();
     if (options_.save_every > 0 && report_.step % options_.save_every == 0) save();
   }
-  if (trains) counters.trained = true;
+  counters.trained = slot_->trained;  // not with train 0
   counters.train_seconds += seconds() - start;
   watch();
 }
 
 void TrainingSession::write_curve()
 {
-  guarded(*comm_, [&] {
-    if (comm_->rank() != 0) return;
+  write([&] {
     if (!curve_)
       curve_ = std::make_unique<dptrain::LearningCurve>(config_.disp_file, config_.loss, resumed_);
     curve_->write(report_);
@@ -241,7 +269,7 @@ void TrainingSession::watch()
 
 void TrainingSession::save()
 {
-  if (options_.save.empty() || !trainer_) return;
+  if (options_.save.empty() || !slot_->trained) return;
   if (saved_steps_ == steps() && saved_frames_ == counters.frames) return;
   dptrain::Checkpoint checkpoint;
   checkpoint.trainer_state = trainer_->state();
@@ -257,74 +285,4 @@ void TrainingSession::save()
   });
   saved_steps_ = steps();
   saved_frames_ = counters.frames;
-}
-
-// Frames are read where rank 0 sees them and shared; old ones that the buffer has dropped are left out, such that each
-// of the others comes to the place that it had.
-std::vector<dptrain::WholeFrame> TrainingSession::load_frames(const std::string &path,
-                                                              std::int64_t count)
-{
-  std::vector<dptrain::WholeFrame> frames;
-  guarded(*comm_, [&] {
-    if (comm_->rank() == 0) frames = dptrain::FramesFile::read(path, count);
-  });
-  frames.resize(count);
-  const std::int64_t buffer = options_.buffer;
-  const std::int64_t first = buffer > 0 && count > buffer ? (count - buffer) / buffer * buffer : 0;
-  for (std::int64_t k = first; k < count; ++k) {
-    dptrain::WholeFrame frame = frames[k];
-    broadcast(*comm_, frame);
-    keep(frame);
-  }
-  return frames;
-}
-
-void TrainingSession::resume(const std::string &file)
-{
-  std::string path = file;
-  dptrain::Checkpoint checkpoint;
-  guarded(*comm_, [&] {
-    if (comm_->rank() != 0) return;
-    path = checkpoint_path(file);
-    checkpoint = dptrain::read_checkpoint(path);
-  });
-  broadcast(*comm_, path);
-  broadcast(*comm_, checkpoint);
-  guarded(*comm_, [&] { check_same_model(path, checkpoint.model.config, *slot_); });
-
-  slot_->set_model(*comm_, checkpoint.model);
-  slot_->model->set_parameters(checkpoint.parameters);
-  slot_->model->set_auxiliary_state(checkpoint.auxiliary_state);
-  trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
-  const std::string source = frames_path_of(path);
-  const std::vector<dptrain::WholeFrame> frames = load_frames(source, checkpoint.num_frames);
-  trainer_->set_state(checkpoint.trainer_state);
-  unpack_counters(checkpoint.counters, counters, report_, earned_steps_);
-  counters.frames = checkpoint.num_frames;
-  resumed_ = true;
-  guarded(*comm_, [&] {
-    if (comm_->rank() == 0) open_frames_file(frames, source);
-  });
-  watch();
-  say(fmt::format("Fix dptrain: resumed from {}: {} frames, {} optimizer steps", path,
-                  counters.frames, steps()));
-}
-
-void TrainingSession::take_frames(const TrainingSession &before)
-{
-  counters = before.counters;
-  counters.trained = slot_->model != nullptr;
-  counters.frames = 0;
-  resumed_ = true;
-  if (before.counters.frames == 0) return;
-  const auto frames = load_frames(before.frames_path_, before.counters.frames);
-  counters.frames = before.counters.frames;
-  guarded(*comm_, [&] {
-    if (comm_->rank() == 0) open_frames_file(frames, frames_path_);
-  });
-  if (!trainer_ && counters.frames >= options_.warmup) {
-    make_model();
-    earned_steps_ = options_.train * counters.frames;
-  }
-  watch();
 }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dptrain/communicator.h"
@@ -21,7 +23,7 @@ struct SessionCounters {
   std::int64_t frames = 0, reference_calls = 0, discarded = 0;
   bool trained = false;  ///< a first training has ended
   std::int64_t label_step = -1;
-  double label_energy = 0.0;  ///< of the last stored label, LAMMPS units
+  double label_energy = 0.0;  ///< of the last stored label, eV
   double train_seconds = 0.0, reference_seconds = 0.0;
 };
 
@@ -39,9 +41,11 @@ class TrainingSession {
                   const std::string &default_frames, const std::string &composition, Log log);
   ~TrainingSession();
 
-  /// Continues from a checkpoint and the frames beside it. Throws if it is one of another model.
+  /// Continues from a checkpoint and the frames beside it, and finishes the training of its last label; without a
+  /// checkpoint with the frames alone. Throws if it is one of another model.
   void resume(const std::string &file);
-  /// Trains the model that pair_coeff has put into the slot meanwhile, with the frames of `before`.
+  /// Trains the model that pair_coeff has put into the slot meanwhile, with the frames of `before`, types
+  /// mapped by name. Throws if the model has not all elements of the frames.
   void take_frames(const TrainingSession &before);
 
   /// Stores a labelled frame, the same on all ranks; the last one of the warm-up makes the model.
@@ -50,6 +54,9 @@ class TrainingSession {
   void train();
   /// Writes model and checkpoint, if there is something new to write.
   void save();
+
+  /// Keyword and full path of the files that this session writes.
+  std::vector<std::pair<std::string, std::string>> outputs() const;
 
   SessionCounters counters;
   const dptrain::UpdateReport &report() const { return report_; }
@@ -71,9 +78,11 @@ class TrainingSession {
   Log log_;
   dptrain::TrainingConfig config_;
   std::string frames_path_, composition_;
+  std::vector<std::string> type_map_;  // of the frames
   int generation_;
   std::unique_ptr<dptrain::Trainer> trainer_;
   std::vector<dptrain::Frame> waiting_;               // frames of the warm-up
+  std::uint64_t data_hash_ = 0xcbf29ce484222325ULL;   // of these frames (FNV-1a)
   std::optional<dptrain::Statistics> statistics_;     // of the statistics file
   std::unique_ptr<dptrain::FramesFile> frames_file_;  // on rank 0
   std::unique_ptr<dptrain::LearningCurve> curve_;     // on rank 0
@@ -85,11 +94,16 @@ class TrainingSession {
 
   void say(const std::string &text) const;
   void configure();
+  std::vector<std::array<int, 2>> excluded_pairs() const;
+  std::string fingerprint() const;
   void read_statistics();
   void make_model();
   void keep(const dptrain::WholeFrame &frame);
   void open_frames_file(const std::vector<dptrain::WholeFrame> &frames, const std::string &source);
-  std::vector<dptrain::WholeFrame> load_frames(const std::string &path, std::int64_t count);
+  std::vector<dptrain::WholeFrame> load_frames(const std::string &path, std::int64_t count,
+                                               const std::vector<int> &types);
+  void resume_frames(const std::string &path);
+  void write(const std::function<void()> &work);
   void write_curve();
   void watch();
 };

@@ -42,6 +42,7 @@ class FramesFile {
   FramesFile(const std::string &path, std::int64_t keep);
   ~FramesFile();
   void append(const WholeFrame &frame);
+  /// The first `count` frames; with count = -1 all that are complete.
   static std::vector<WholeFrame> read(const std::string &path, std::int64_t count);
 
  private:

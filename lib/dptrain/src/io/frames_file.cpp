@@ -232,9 +232,11 @@ std::vector<WholeFrame> FramesFile::read(const std::string &path, std::int64_t c
   std::int64_t offset = header_size;
   std::vector<WholeFrame> frames;
   std::string payload;
-  while (static_cast<std::int64_t>(frames.size()) < count) {
-    if (!read_record(file, size, offset, payload))
+  while (count < 0 || static_cast<std::int64_t>(frames.size()) < count) {
+    if (!read_record(file, size, offset, payload)) {
+      if (count < 0) break;
       too_few(path, static_cast<std::int64_t>(frames.size()), count);
+    }
     frames.push_back(unpack(payload, path));
   }
   return frames;

@@ -1,0 +1,151 @@
+// What fix dptrain does before a run: finds its model, its reference and its files.
+
+#include <algorithm>
+
+#include "atom.h"
+#include "comm.h"
+#include "error.h"
+#include "fix_dptrain_data.h"
+#include "force.h"
+#include "modify.h"
+#include "reference_pair.h"
+#include "reference_run.h"
+#include "utils.h"
+
+using namespace LAMMPS_NS;
+using namespace FixConst;
+
+void FixDPTrain::make_reference()
+{
+  const FixDPTrainOptions &options = data_->options;
+  comm_reverse = 3;
+  if (options.reference == FixDPTrainOptions::Source::run) {
+    data_->reference = std::make_unique<ReferenceRun>(lmp, id);
+    return;
+  }
+  const auto fold = [this](double *values) {
+    data_->fold = values;
+    comm->reverse_comm(this, 3);
+  };
+  data_->reference =
+      std::make_unique<ReferencePair>(lmp, options.reference_style, options.reference_args,
+                                      options.reference_coeffs, options.reference_modify, fold);
+}
+
+// Finds the model to train: that of the pair style, or one of its own with the keyword model.
+void FixDPTrain::attach()
+{
+  const FixDPTrainOptions &options = data_->options;
+  if (options.model.empty()) return attach_to_pair();
+  if (data_->slot) return;
+  std::string path = utils::get_potential_file_path(options.model);
+  if (path.empty()) path = options.model;
+  data_->slot = std::make_shared<ModelSlot>();
+  data_->slot->owner = id;
+  collective(lmp, "Fix dptrain", [&] { data_->slot->load(*data_->comm, path, options.elements); });
+  if (data_->slot->has_null())
+    error->all(
+        FLERR,
+        "Fix dptrain: model {}: each atom type needs an element to train, NULL is not possible",
+        path);
+}
+
+void FixDPTrain::attach_to_pair()
+{
+  data_->pair = dynamic_cast<PairDPTrain *>(force->pair_match("dptrain", 1));
+  if (data_->slot && (!data_->pair || data_->pair->slot() != data_->slot))
+    error->all(FLERR,
+               "Fix dptrain {}: the pair style whose model it trains is gone or was given again: "
+               "unfix {} before, "
+               "and define it again after, the pair_style command",
+               id, id);
+  if (!data_->pair)
+    error->all(FLERR,
+               "Fix dptrain: pair style {} has no model to train: use pair_style dptrain (once, in "
+               "a hybrid style), "
+               "or name the model with 'model FILE El1 El2 ...'",
+               force->pair_style);
+  if (utils::strmatch(force->pair_style, "^hybrid/scaled"))
+    error->all(FLERR,
+               "Fix dptrain: pair style {} multiplies the forces of the model, which the reference "
+               "could not replace: use hybrid/overlay, or run without dptrain in it and name the "
+               "model with 'model FILE El1 El2 ...'",
+               force->pair_style);
+  const std::shared_ptr<ModelSlot> &slot = data_->pair->slot();
+  if (data_->options.reference == FixDPTrainOptions::Source::run)
+    error->all(
+        FLERR,
+        "Fix dptrain: with pair_style dptrain 'reference run' would train the model on itself: use "
+        "'reference pair', or run with another pair style and give 'model FILE El1 El2 ...'");
+  if (!slot->owner.empty() && slot->owner != id)
+    error->all(FLERR,
+               "Fix dptrain {}: the model of {} is trained by fix {} already: one fix per model",
+               id, slot->path, slot->owner);
+  if (slot->has_null())
+    error->all(
+        FLERR,
+        "Fix dptrain: pair_coeff gives NULL for an atom type: each type needs an element to train");
+  slot->owner = id;
+  data_->slot = slot;
+}
+
+void FixDPTrain::start_session()
+{
+  Data &d = *data_;
+  if (d.session && d.session->generation() == d.slot->generation) return;
+  std::vector<bigint> counts(d.slot->type_map.size(), 0);
+  for (int i = 0; i < atom->nlocal; ++i) ++counts[d.slot->model_type[atom->type[i]]];
+  MPI_Allreduce(MPI_IN_PLACE, counts.data(), static_cast<int>(counts.size()), MPI_LMP_BIGINT,
+                MPI_SUM, world);
+  std::string composition;
+  for (std::size_t t = 0; t < counts.size(); ++t)
+    composition += fmt::format("{}{} {}", t == 0 ? "" : " ", d.slot->type_map[t], counts[t]);
+
+  const auto log = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
+  collective(lmp, "Fix dptrain", [&] {
+    auto session = std::make_unique<TrainingSession>(
+        d.comm, d.slot, d.options, fmt::format("dptrain.{}.frames", id), composition, log);
+    check_files(*session);
+    if (d.session)
+      session->take_frames(*d.session);
+    else if (!d.options.resume.empty())
+      session->resume(d.options.resume);
+    d.session = std::move(session);
+  });
+  if (comm->me == 0 && d.options.save.empty())
+    error->warning(FLERR,
+                   "Fix dptrain: without 'save N FILE' the trained model is lost at the end");
+  if (comm->me == 0 && d.restarted[3] > d.session->steps())
+    error->warning(FLERR,
+                   "Fix dptrain: the restart file was written after {} optimizer steps, the "
+                   "training stands at {}: "
+                   "continue it with 'resume FILE.ckpt'",
+                   static_cast<bigint>(d.restarted[3]), d.session->steps());
+}
+
+// Two fixes may train at the same time, but not into the same files.
+void FixDPTrain::check_files(const TrainingSession &session) const
+{
+  for (const Fix *other : modify->get_fix_by_style("dptrain")) {
+    const auto *fix = dynamic_cast<const FixDPTrain *>(other);
+    if (!fix || fix == this || !fix->data_->session) continue;
+    for (const auto &[keyword, path] : session.outputs())
+      for (const auto &[other_keyword, other_path] : fix->data_->session->outputs())
+        if (path == other_path)
+          throw dptrain::Error(fmt::format(
+              "{} of fix {} and {} of fix {} are the same file {}: each fix needs files of its own",
+              other_keyword, other->id, keyword, id, path));
+  }
+}
+
+// `reference run` takes the forces as it finds them.
+void FixDPTrain::check_order()
+{
+  if (data_->options.reference != FixDPTrainOptions::Source::run || comm->me != 0) return;
+  for (int k = 0; k < modify->nfix && modify->fix[k] != this; ++k)
+    if (modify->fmask[k] & POST_FORCE)
+      error->warning(
+          FLERR,
+          "Fix dptrain: forces that fix {} adds become part of the labels: define fix {} before it",
+          modify->fix[k]->id, id);
+}

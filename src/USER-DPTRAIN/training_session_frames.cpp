@@ -1,0 +1,157 @@
+// Trainings that go on: from a checkpoint, from frames alone, or with a model that was given again.
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <numeric>
+
+#include "dptrain/error.h"
+#include "fmt/format.h"
+#include "model_broadcast.h"
+#include "resume_check.h"
+#include "training_session.h"
+
+using namespace LAMMPS_NS;
+using dptrain::guarded;
+
+namespace {
+
+bool exists(const std::string &path)
+{
+  return std::ifstream(path).good();
+}
+
+std::vector<int> identity(std::size_t size)
+{
+  std::vector<int> types(size);
+  std::iota(types.begin(), types.end(), 0);
+  return types;
+}
+
+}  // namespace
+
+// Rank 0. An existing file that this session does not continue holds labels that somebody paid for.
+void TrainingSession::open_frames_file(const std::vector<dptrain::WholeFrame> &frames,
+                                       const std::string &source)
+{
+  const bool same = source == frames_path_;
+  if (!same && exists(frames_path_)) {
+    std::string old = frames_path_ + ".old";
+    for (int k = 2; exists(old); ++k) old = fmt::format("{}.old{}", frames_path_, k);
+    if (std::rename(frames_path_.c_str(), old.c_str()) != 0)
+      throw dptrain::Error(
+          fmt::format("The frames file {} of an earlier run cannot be renamed to {}: check the "
+                      "permissions of its folder",
+                      frames_path_, old));
+    log_(fmt::format("Fix dptrain: the frames of an earlier run in {} are kept as {}", frames_path_,
+                     old));
+  }
+  frames_file_ = std::make_unique<dptrain::FramesFile>(frames_path_, same ? frames.size() : 0);
+  if (!same)
+    for (const auto &frame : frames) frames_file_->append(frame);
+}
+
+// Frames are read where rank 0 sees them and shared; old ones that the buffer has dropped are left out, such that each
+// of the others comes to the place that it had. `types` gives the index that each type of the file has here, or -1.
+std::vector<dptrain::WholeFrame> TrainingSession::load_frames(const std::string &path,
+                                                              std::int64_t count,
+                                                              const std::vector<int> &types)
+{
+  std::vector<dptrain::WholeFrame> frames;
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    frames = dptrain::FramesFile::read(path, count);
+    for (auto &frame : frames)
+      for (int &type : frame.type) {
+        const bool known = type >= 0 && type < static_cast<int>(types.size());
+        if (!known || types[type] < 0)
+          throw dptrain::Error(fmt::format(
+              "{} has frames with the element of type {}, which the model {} has not: its elements "
+              "are {}; give a model with all elements, or define the fix again to start without "
+              "these frames",
+              path, type, slot_->path, joined(slot_->type_map)));
+        type = types[type];
+      }
+  });
+  count = static_cast<std::int64_t>(frames.size());
+  comm_->broadcast(&count, sizeof(count), 0);
+  frames.resize(count);
+  const std::int64_t buffer = options_.buffer;
+  const std::int64_t first = buffer > 0 && count > buffer ? (count - buffer) / buffer * buffer : 0;
+  for (std::int64_t k = first; k < count; ++k) {
+    dptrain::WholeFrame frame = frames[k];
+    broadcast(*comm_, frame);
+    keep(frame);
+  }
+  counters.frames = count;
+  return frames;
+}
+
+void TrainingSession::resume(const std::string &file)
+{
+  std::string path = file;
+  dptrain::Checkpoint checkpoint;
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    path = resume_path(file);
+    if (path != frames_path_of(file)) checkpoint = dptrain::read_checkpoint(path);
+  });
+  broadcast(*comm_, path);
+  if (path == frames_path_of(file)) return resume_frames(path);
+  broadcast(*comm_, checkpoint);
+  guarded(*comm_, [&] { check_same_model(path, checkpoint.model.config, *slot_); });
+
+  slot_->set_model(*comm_, checkpoint.model);
+  slot_->model->set_parameters(checkpoint.parameters);
+  slot_->model->set_auxiliary_state(checkpoint.auxiliary_state);
+  slot_->trained = true;
+  trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
+  const std::string source = frames_path_of(path);
+  const std::vector<dptrain::WholeFrame> frames =
+      load_frames(source, checkpoint.num_frames, identity(type_map_.size()));
+  trainer_->set_state(checkpoint.trainer_state);
+  unpack_counters(checkpoint.counters, counters, report_, earned_steps_);
+  resumed_ = true;
+  guarded(*comm_, [&] {
+    if (comm_->rank() == 0) open_frames_file(frames, source);
+  });
+  say(fmt::format("Fix dptrain: resumed from {}: {} frames, {} optimizer steps", path,
+                  counters.frames, steps()));
+  train();  // what a checkpoint amid the training of a label has left
+}
+
+// A run that ended before its first checkpoint has left frames.
+void TrainingSession::resume_frames(const std::string &path)
+{
+  const auto frames = load_frames(path, -1, identity(type_map_.size()));
+  guarded(*comm_, [&] {
+    if (comm_->rank() == 0) open_frames_file(frames, path);
+  });
+  say(fmt::format("Fix dptrain: resumed with the {} frames of {}, there is no checkpoint",
+                  counters.frames, path));
+  earned_steps_ = options_.train * counters.frames;
+  if (!trainer_ && counters.frames >= options_.warmup) make_model();
+  train();
+}
+
+void TrainingSession::take_frames(const TrainingSession &before)
+{
+  counters = before.counters;
+  counters.trained = slot_->model != nullptr;
+  resumed_ = true;
+  if (before.counters.frames == 0) return;
+  std::vector<int> types;
+  for (const std::string &name : before.type_map_) {
+    const auto found = std::find(type_map_.begin(), type_map_.end(), name);
+    types.push_back(found == type_map_.end() ? -1 : static_cast<int>(found - type_map_.begin()));
+  }
+  const auto frames = load_frames(before.frames_path_, before.counters.frames, types);
+  // numbers of types in the file are those of its model: for another one it is written again
+  const bool same = types == identity(types.size());
+  guarded(*comm_, [&] {
+    if (comm_->rank() == 0) open_frames_file(frames, same ? frames_path_ : "");
+  });
+  if (!trainer_) earned_steps_ = options_.train * counters.frames;
+  if (!trainer_ && counters.frames >= options_.warmup) make_model();
+  watch();
+}
