@@ -1,0 +1,91 @@
+"""The examples, shortened: learning works on 1 and 2 ranks, and the learned potential runs. The bounds leave a factor of
+about 1.5 to what was measured; a potential that has learned nothing has a force error of 100 %."""
+
+import importlib
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from lammps_runner import run_lammps
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+plot = importlib.import_module("dptrain.plot")
+
+# relative force error, energy error (eV/atom) and energy drift (meV/atom/ps) allowed after the shortened training
+SILICON_FORCE, SILICON_ENERGY, SILICON_DRIFT = 0.13, 0.005, 0.2
+NIAL_FORCE, NIAL_ENERGY, NIAL_DRIFT = 0.2, 0.02, 0.2
+
+
+def copy_example(name, folder, numb_steps):
+    """Copies the inputs and fits the length of the learning rate's schedule to the shortened run."""
+    for file in (ROOT / "examples" / name).iterdir():
+        if file.name.startswith("in.") or file.suffix in (".json", ".sh"):
+            shutil.copy(file, folder)
+    content = json.loads((folder / "input.json").read_text())
+    content["training"]["numb_steps"] = numb_steps
+    content["learning_rate"]["decay_steps"] = max(1, numb_steps // 100)
+    (folder / "input.json").write_text(json.dumps(content))
+
+
+def run_example(folder, name, ranks, **variables):
+    options = [word for key, value in variables.items() for word in ("-var", key, str(value))]
+    return run_lammps(folder, (folder / name).read_text(), ranks, options).check()
+
+
+def force_error(reference, predicted):
+    """Force RMSE in units of the rms force, energy RMSE in eV/atom."""
+    found = plot.compare(reference, predicted)
+    return found.force_rmse / found.force_rms, found.energy_rmse
+
+
+def drift(result):
+    """meV/atom/ps as the example prints it."""
+    return float(re.search(r"^NVE: energy drift (\S+) ", result.output, re.MULTILINE).group(1))
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_silicon(ranks, tmp_path):
+    """Learn, compare with an independent trajectory, run NVE."""
+    copy_example("silicon", tmp_path, 1240)
+    learned = run_example(tmp_path, "in.learn", ranks, steps=600, every=20, train=40)
+    assert re.search(r"^learned: 31 frames, 1240 optimizer steps", learned.output, re.MULTILINE)
+    run_example(tmp_path, "in.reference", ranks, crystal=500, melt=0, every=50)
+    run_example(tmp_path, "in.compare", ranks, part="crystal")
+    force, energy = force_error(tmp_path / "reference.crystal.dump", tmp_path / "predicted.crystal.dump")
+    assert force < SILICON_FORCE
+    assert energy < SILICON_ENERGY
+    assert abs(drift(run_example(tmp_path, "in.run", ranks, steps=300, mean=100))) < SILICON_DRIFT
+    # the training ends better than it began
+    curve = plot.read_lcurve(tmp_path / "lcurve.out")
+    assert curve["rmse_f_trn"][-5:].mean() < 0.3 * curve["rmse_f_trn"][0]
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_silicon_goes_on(ranks, tmp_path):
+    """Fine-tuning with another reference, and a checkpoint that goes on with the melt."""
+    copy_example("silicon", tmp_path, 300)
+    run_example(tmp_path, "in.learn", ranks, steps=300, every=15, train=15)
+    tuned = run_example(tmp_path, "in.finetune", ranks, steps=40, train=10).thermo()
+    assert tuned["frames"][-1] == 3 and tuned["steps"][-1] == 30
+    assert (tmp_path / "tuned.dp").exists()
+    melt = run_example(tmp_path, "in.melt", ranks, steps=30, train=5)
+    assert "resumed from silicon.dp.ckpt: 21 frames, 315 optimizer steps" in melt.output
+    assert melt.thermo()["frames"][-1] == 24 and melt.thermo()["steps"][-1] == 330
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_nial(ranks, tmp_path):
+    """Passive learning from the forces of the run, data set, then the learned potential in the same input."""
+    copy_example("nial", tmp_path, 1050)
+    result = run_example(tmp_path, "in.nial", ranks, steps=800, train=25, check=200)
+    force, energy = force_error(tmp_path / "reference.dump", tmp_path / "predicted.dump")
+    assert force < NIAL_FORCE
+    assert energy < NIAL_ENERGY
+    assert abs(drift(result)) < NIAL_DRIFT
+    system = tmp_path / "labels" / "Ni27Al27"
+    assert (system / "type_map.raw").read_text().split() == ["Ni", "Al"]
+    assert (system / "set.000" / "force.npy").exists()
