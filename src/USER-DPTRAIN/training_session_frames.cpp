@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 
@@ -21,6 +22,14 @@ bool exists(const std::string &path)
   return std::ifstream(path).good();
 }
 
+void put_aside(const std::string &path, const std::string &name)
+{
+  if (std::rename(path.c_str(), name.c_str()) != 0)
+    throw dptrain::Error(fmt::format("The file {} of an earlier run cannot be renamed to {}: check "
+                                     "the permissions of its folder",
+                                     path, name));
+}
+
 std::vector<int> identity(std::size_t size)
 {
   std::vector<int> types(size);
@@ -30,21 +39,22 @@ std::vector<int> identity(std::size_t size)
 
 }  // namespace
 
-// Rank 0. An existing file that this session does not continue holds labels that somebody paid for.
+// Rank 0. An existing file that this session does not continue holds labels that somebody paid for; its checkpoint goes
+// with it, because it counts on these frames.
 void TrainingSession::open_frames_file(const std::vector<dptrain::WholeFrame> &frames,
                                        const std::string &source)
 {
   const bool same = source == frames_path_;
   if (!same && exists(frames_path_)) {
-    std::string old = frames_path_ + ".old";
-    for (int k = 2; exists(old); ++k) old = fmt::format("{}.old{}", frames_path_, k);
-    if (std::rename(frames_path_.c_str(), old.c_str()) != 0)
-      throw dptrain::Error(
-          fmt::format("The frames file {} of an earlier run cannot be renamed to {}: check the "
-                      "permissions of its folder",
-                      frames_path_, old));
-    log_(fmt::format("Fix dptrain: the frames of an earlier run in {} are kept as {}", frames_path_,
-                     old));
+    const std::string checkpoint = options_.save + ".ckpt";
+    std::string old = ".old";
+    for (int k = 2; exists(frames_path_ + old) || exists(checkpoint + old); ++k)
+      old = fmt::format(".old{}", k);
+    put_aside(frames_path_, frames_path_ + old);
+    if (!options_.save.empty() && std::filesystem::is_regular_file(checkpoint))
+      put_aside(checkpoint, checkpoint + old);
+    log_(fmt::format("Fix dptrain: the frames of an earlier run in {} are kept as {}{}",
+                     frames_path_, frames_path_, old));
   }
   frames_file_ = std::make_unique<dptrain::FramesFile>(frames_path_, same ? frames.size() : 0);
   if (!same)

@@ -31,9 +31,10 @@ timestep 0.001
 COLUMNS = "thermo_style custom step pe press f_t f_t[*]\nthermo_modify format float %.17g\n"
 
 
-def write_input(folder, model=None, **sections):
-    """input.json of a new model; entries of `model` replace those of the descriptor."""
+def write_input(folder, model=None, types=("Si",), **sections):
+    """input.json of a new model of these elements; entries of `model` replace those of the descriptor."""
     content = {"model": json.loads(json.dumps(MODEL)), **TRAINING, **sections}
+    content["model"]["type_map"] = list(types)
     content["model"]["descriptor"].update(model or {})
     (folder / "input.json").write_text(json.dumps(content))
 

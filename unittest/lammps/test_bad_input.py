@@ -110,7 +110,7 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     ("reference pair nosuch coeff \"* *\" end", ["nosuch"]),
     ("reference pair sw end", ["reference pair sw has no coefficients"]),
     ("reference pair sw coeff \"* * Si.sw Si\"", ["keyword reference needs more values"]),
-    ("reference pair sw coeff \"* * Si.sw Si\" every 5", ["found every where 'coeff' or 'end' must stand"]),
+    ("reference pair sw coeff \"* * Si.sw Si\" every 5", ["found every where 'coeff', 'modify' or 'end' must stand"]),
     ("reference pair sw coeff \"1 1 Si.sw Si\" end", ["must start with * *"]),
     ("reference pair sw coeff \"* * no.sw Si\" end", ["no.sw"]),
     ("reference pair hybrid sw coeff \"* * sw Si.sw Si\" end", ["hybrid", "reference run"]),
@@ -122,6 +122,9 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     (SW + " input missing.json", ["missing.json"]),
     (SW + " save 1 missing/si.dp warmup 1 every 1", ["missing/si.dp.frames"]),
     (SW + " dataset in.test warmup 1 every 1", ["in.test"]),
+    (SW + " train 0 warmup 1 every 1\nrun 2\nminimize 0 0 10 10", ["is not trained yet"]),
+    (SW + " train 0 warmup 1 every 1\nrun 2\nunfix t", ["is not trained yet"]),
+    ("reference pair lj/cut 4.0 coeff \"* * 0.1 2.0\" modify \"tale yes\" end", ["tale"]),
     (SW + "\nfix u all dptrain " + SW, ["Fix dptrain u: the model of", "trained by fix t already: one fix per model"])])
 def test_fix_commands(text, texts, lammps, tmp_path):
     write_input(tmp_path)
@@ -167,6 +170,19 @@ def test_statistics_of_another_system(lammps, tmp_path):
     stops_with(lammps(text, 2), "stat.json", "Si 64", "Si 63")
 
 
+def test_statistics_of_other_data_or_exclusions(lammps, tmp_path):
+    """The same input reads its file, on other ranks too; excluded types and other positions are other data."""
+    text = learn("every 1 warmup 2 train 1 stat stat.json", run="run 2")
+    write_input(tmp_path)
+    lammps(text).check()
+    written = (tmp_path / "stat.json").stat().st_mtime_ns
+    lammps(text, 2).check()
+    assert (tmp_path / "stat.json").stat().st_mtime_ns == written
+    stops_with(lammps(text.replace("87287", "87288")), "stat.json", "2 frames with hash")
+    write_input(tmp_path, model={"exclude_types": [[0, 0]]})
+    stops_with(lammps(text), "stat.json", "excluded pairs of types: none", "excluded pairs of types: 0-0")
+
+
 def test_checkpoint_of_another_model(lammps, tmp_path):
     write_input(tmp_path)
     lammps(learn("every 1 warmup 1 train 1 save 10 si.dp", run="run 1")).check()
@@ -174,17 +190,30 @@ def test_checkpoint_of_another_model(lammps, tmp_path):
     stops_with(lammps(learn("every 1 save 10 new.dp resume si.dp", run="run 1"), 2),
                "another model", "rcut is 4.5 there and 4 here", "axis_neuron is 4 there and 3 here")
     assert MODEL["descriptor"]["rcut"] == 4.5
+    write_input(tmp_path, model={"exclude_types": [[0, 0]], "env_protection": 0.1, "precision": "float32"})
+    stops_with(lammps(learn("every 1 save 10 new.dp resume si.dp", run="run 1")), "exclude_types is none there and 0-0 here",
+               "env_protection is 0 there and 0.1 here", "descriptor precision is float64 there and float32 here")
 
 
-def test_failed_save_keeps_what_was_there(lammps, tmp_path):
+@pytest.mark.parametrize("lost", ["si.dp", "si.dp.ckpt"])
+def test_failed_save_keeps_what_was_there(lost, lammps, tmp_path):
+    """Whichever file cannot be written: what the others held before is complete, old or new."""
     write_input(tmp_path)
     lammps(learn("every 1 warmup 1 train 1 save 10 si.dp", run="run 1")).check()
-    before = (tmp_path / "si.dp.ckpt").read_bytes()
-    (tmp_path / "si.dp").unlink()
-    (tmp_path / "si.dp").mkdir()  # the name cannot be replaced by a file, not even by root
-    stops_with(lammps(learn("every 1 warmup 1 train 1 save 1 si.dp", run="run 1"), 2), "si.dp")
-    assert (tmp_path / "si.dp").is_dir()
-    assert (tmp_path / "si.dp.frames.old").exists() and before
+    frames = (tmp_path / "si.dp.frames").read_bytes()
+    model, checkpoint = ((tmp_path / name).read_bytes() for name in ("si.dp", "si.dp.ckpt"))
+    (tmp_path / lost).unlink()
+    (tmp_path / lost).mkdir()  # the name cannot be replaced by a file, not even by root
+    stops_with(lammps(learn("every 1 warmup 1 train 1 save 1 si.dp", run="run 1"), 2), lost)
+    assert (tmp_path / lost).is_dir()
+    assert (tmp_path / "si.dp.frames.old").read_bytes() == frames
+    if lost == "si.dp.ckpt":  # the checkpoint is written first: the model beside it is still that of before
+        assert (tmp_path / "si.dp").read_bytes() == model
+    else:
+        with h5py.File(tmp_path / "si.dp.ckpt") as file:
+            assert len(file)
+        assert (tmp_path / "si.dp.ckpt").read_bytes() != checkpoint
+        assert (tmp_path / "si.dp.ckpt.old").read_bytes() == checkpoint
     assert not [p for p in tmp_path.iterdir() if "tmp" in p.name]
 
 
@@ -193,3 +222,35 @@ def test_lost_atoms_stop_the_run(lammps, tmp_path):
     text = learn("every 5 warmup 100", run="run 50").replace("units metal", "units metal\nboundary f f f")
     result = lammps(text.replace("velocity all create 2000", "velocity all create 500000"), 2)
     assert result.status != 0 and "Lost atoms" in result.output
+
+
+def test_lost_atoms_are_no_label(lammps, tmp_path):
+    """Also where LAMMPS does not mind."""
+    write_input(tmp_path)
+    text = learn("model input.json Si every 5 warmup 100 dataset lost", run="run 100", reference="reference run",
+                 pair="pair_style sw\npair_coeff * * Si.sw Si\nneigh_modify every 1 delay 0 check yes", thermo="thermo 1000\n")
+    text = text.replace("units metal", "units metal\nboundary f f f").replace("velocity all create 2000", "velocity all create 900000")
+    stops_with(lammps(text.replace("thermo 1000", "thermo_modify lost ignore\nthermo 1000"), 2), "Lost atoms: 64 expected")
+    assert len(list((tmp_path / "lost").iterdir())) == 1
+
+
+def test_scaled_forces_cannot_be_replaced(lammps, tmp_path):
+    write_input(tmp_path)
+    pair = "pair_style hybrid/scaled 0.5 dptrain 1.0 zero 4.0\npair_coeff * * dptrain input.json Si\npair_coeff * * zero"
+    stops_with(lammps(learn("every 5", pair=pair, run="run 0"), 2), "pair style hybrid/scaled", "hybrid/overlay")
+
+
+@pytest.mark.parametrize("first, second, texts", [
+    ("save 10 a.dp disp 1 a.out", "save 10 ./a.dp disp 1 b.out", ["save of fix a and save of fix b", "a.dp"]),
+    ("", "save 10 b.dp", ["disp of fix a and disp of fix b", "lcurve.out"])])
+def test_two_fixes_into_one_file(first, second, texts, lammps, tmp_path):
+    write_input(tmp_path)
+    fixes = "".join(f"fix {name} all dptrain model input.json Si reference run every 5 {options}\n"
+                    for name, options in (("a", first), ("b", second)))
+    stops_with(lammps(f"{ATOMS}pair_style sw\npair_coeff * * Si.sw Si\n{fixes}run 1\n", 2), *texts)
+
+
+def test_position_that_is_not_a_number(lammps):
+    """The pair style says so, where LAMMPS itself does not look."""
+    text = SYSTEM + STYLE + COEFF + "O H\nneigh_modify delay 1000 check no\nfix n all nve\nvelocity all set 1e308 NULL NULL\ntimestep 1e10\nrun 5\n"
+    stops_with(lammps(text), "Pair style dptrain", "is not a finite number", "(atom id ")

@@ -38,7 +38,8 @@ def test_labels_are_those_of_the_reference(ranks, silicon, tmp_path):
     native = silicon(learn("model input.json Si every 5 warmup 100 dataset native", pair=sw, reference="reference run",
                            thermo=thermo), ranks).check().thermo()
     second = silicon(learn("every 5 warmup 100 dataset second", thermo="thermo 5\n"), ranks).check().thermo()
-    assert np.abs(second["Press"] - native["Press"]).max() < 1e-9 * np.abs(native["Press"]).max()
+    for name in ("Press", "PotEng"):  # without model, thermo output shows the reference
+        assert np.abs(second[name] - native[name]).max() < 1e-9 * np.abs(native[name]).max()
     a, b = system_of(tmp_path / "native"), system_of(tmp_path / "second")
     assert a["energy"].shape[0] == 5
     for name, values in a.items():
@@ -54,6 +55,7 @@ def test_labels_are_those_of_the_reference(ranks, silicon, tmp_path):
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("reference, coeff", [
     ("lj/cut 7.0", "* * 0.05 2.1"),                    # reaches further than the model: own list and ghosts
+    ("lj/cut 4.0", "* * 0.05 2.1\" modify \"tail yes"),  # tail corrections are asked for by pair_modify
     ("eam/alloy", "* * CuNi.eam.alloy Cu"),            # communicates inside compute()
     ("meam", "* * library.meam Cu Cu.meam Cu"),        # ditto, with wide buffers and two lists
     ("airebo 2.0", "* * CH.airebo C"),                 # needs neighbors of ghosts, and three times its cutoff
@@ -64,6 +66,7 @@ def test_second_pair_styles(ranks, reference, coeff, silicon, tmp_path):
     fix = f"fix t all dptrain reference pair {reference} coeff \"{coeff}\" end every 1 warmup 100 dataset data"
     rattle = "displace_atoms all random 0.1 0.1 0.1 4711 units box\n"
     silicon(f"{ATOMS}{rattle}{PAIR}\n{fix}\nrun 0\n", ranks).check()
+    coeff = coeff.replace('" modify "', "\npair_modify ")
     native = silicon(f"""{ATOMS}{rattle}pair_style {reference}\npair_coeff {coeff}
 compute p all pressure NULL virial
 dump d all custom 1 native.dump id fx fy fz
@@ -78,6 +81,28 @@ run 0
     assert np.abs(labels["force"].reshape(-1, 3) - forces).max() < 1e-11 * np.abs(forces).max()
     virial = np.array([thermo[f"c_p[{k}]"][0] for k in range(1, 7)]) * thermo["Volume"][0] / NKTV2P
     assert np.abs(labels["virial"].ravel()[[0, 4, 8, 1, 2, 5]] - virial).max() < 1e-10 * np.abs(virial).max()
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_reference_reaches_further_for_some_types(ranks, silicon, tmp_path):
+    """Neighbor lists of the run are cut for each pair of types: the largest cutoff says nothing about the others."""
+    write_input(tmp_path, types=["Si", "Ge"])
+    atoms = ATOMS.replace("create_box 1", "create_box 2").replace("mass 1", "mass *") + \
+        "set group all type/fraction 2 0.5 12345\ndisplace_atoms all random 0.1 0.1 0.1 4711 units box\n"
+    run = "pair_style lj/cut 8.0\npair_coeff 1 1 0.05 2.1 8.0\npair_coeff * 2 0.05 2.1 3.0\n"
+    fix = "fix t all dptrain model input.json Si Ge reference pair lj/cut 7.0 coeff \"* * 0.05 2.1\" end warmup 100 dataset data\n"
+    native = "unfix t\npair_style lj/cut 7.0\npair_coeff * * 0.05 2.1\nrun 0\nprint \"RESULT pe $(pe:%.17g)\"\n"
+    result = silicon(f"{atoms}{run}{fix}run 0\n{native}", ranks).check()
+    assert system_of(tmp_path / "data")["energy"].ravel()[0] == pytest.approx(result.value("pe"), rel=1e-12)
+
+
+def test_comm_modify_after_the_fix(silicon):
+    """The ghost cutoff of the user counts, whenever it was given, and is there again after unfix."""
+    text = learn("every 5 warmup 100", reference='reference pair lj/cut 6.0 coeff "* * 0.05 2.1" end', run="run 0")
+    text = text.replace("run 0", "comm_modify cutoff {0}\nrun 0\nunfix t\nthermo_style one\npair_style sw\npair_coeff * * Si.sw Si\nrun 0")
+    for user, expected in ((12.0, [12, 12]), (7.0, [8, 7])):
+        output = silicon(text.format(user)).check().output
+        assert [float(x) for x in re.findall(r"ghost atom cutoff = (\S+)", output)] == expected
 
 
 @pytest.mark.parametrize("ranks", [2, 4])
@@ -144,6 +169,99 @@ def test_resume_under_another_name_takes_the_frames_along(silicon, tmp_path):
     assert frames == 6  # 3 of the first run; the second starts from other positions at step 0 again
 
 
+def test_resume_amid_the_training_of_a_label(silicon, tmp_path):
+    """The steps that the last label had earned come first: what follows is what would have followed."""
+    options = "every 5 warmup 1 train 10 follow reference save 1000 si.dp"
+    whole = silicon(learn(options, run="run 10")).check().thermo()
+    # a file beside the training that cannot be written stops the run after its first step, but not before the checkpoint
+    failed = silicon(learn(options + " disp 1000 missing/curve.out", run="run 10"))
+    assert failed.status != 0 and "missing/curve.out" in failed.errors()[0]
+    second = silicon(learn(options + " resume si.dp", run="run 10")).check()
+    assert "resumed from si.dp.ckpt: 1 frames, 1 optimizer steps" in second.output
+    second = second.thermo()
+    for name in ("f_t", "f_t[1]", "f_t[4]", "f_t[7]"):
+        assert list(second[name]) == list(whole[name]), name
+
+
+def test_warmup_goes_on_with_the_frames_alone(silicon, tmp_path):
+    """Labels cost most: those of a run that has ended before there was a model count."""
+    options = "every 5 warmup 4 train 5 save 1000 si.dp"
+    whole = silicon(learn(options + " follow reference", run="run 20")).check().thermo()
+    silicon(learn(options, run="run 10\nwrite_restart si.restart")).check()
+    fix = learn(options + " resume si.dp follow reference", run="run 10").split("timestep 0.001\n")[1]
+    second = silicon("read_restart si.restart\ntimestep 0.001\n" + fix).check()
+    assert "resumed with the 3 frames of si.dp.frames" in second.output
+    assert "WARNING: Pair style dptrain" not in second.output  # no parameters, then and now
+    second = second.thermo()
+    assert second["f_t[1]"][0] == 3 and second["f_t[1]"][-1] == whole["f_t[1]"][-1] == 5
+    assert second["f_t[7]"][-1] == whole["f_t[7]"][-1] == 25
+    assert second["f_t"][-1] == pytest.approx(whole["f_t"][-1], rel=1e-9)
+
+
+def test_new_pair_coeff_maps_types_by_name(silicon, tmp_path):
+    """The model is given again with its elements in another order: the frames of before stay what they are."""
+    atoms = ATOMS.replace("create_box 1", "create_box 2").replace("mass 1", "mass *") + "set group all type/fraction 2 0.3 12345\n"
+    lj = 'reference pair lj/cut 4.0 coeff "1 1 0.05 2.1" coeff "1 2 0.08 2.3" coeff "2 2 0.2 2.4" end'
+    write_input(tmp_path, types=["Si", "Ge"])
+    (tmp_path / "input.json").rename(tmp_path / "first.json")
+    for name, types in (("second", ["Ge", "Si"]), ("third", ["Si", "C"])):
+        write_input(tmp_path, types=types)
+        (tmp_path / "input.json").rename(tmp_path / f"{name}.json")
+    text = f"{atoms}pair_style dptrain\npair_coeff * * first.json Si Ge\nfix t all dptrain {lj} every 5 warmup 2 train 1 save 100 si.dp dataset data\n" \
+           "fix n all nve\nrun 5\n"
+    silicon(text + "pair_coeff * * second.json Si Ge\nrun 5\n").check()
+    stored = np.frombuffer((tmp_path / "si.dp.frames").read_bytes()[16:], np.uint8)
+    types, offset = [], 0
+    while offset < len(stored):
+        payload = stored[offset + 16:]
+        start = 8 * (3 + 9 + 3 * 64)
+        types.append(list(payload[start:start + 256].view(np.int32)))
+        offset += 16 + int(stored[offset:offset + 8].view(np.uint64)[0])
+    assert len(types) == 3 and types[0] == types[2]  # Ge first in all
+    assert sum(types[0]) == np.loadtxt(next((tmp_path / "data").glob("Si*")) / "type.raw").tolist().count(0)
+    refused = silicon(text + "pair_coeff * * third.json Si C\nrun 5\n", 2)
+    assert refused.status != 0 and "has frames with the element of type 1" in refused.errors()[0]
+
+
+def test_overlay(silicon, tmp_path):
+    """Beside another style the labels are those of the reference alone, and follow replaces the model's part alone."""
+    pair = "pair_style hybrid/overlay dptrain zbl 1.0 2.0\npair_coeff * * dptrain input.json Si\npair_coeff * * zbl 14 14"
+    native = f"unfix t\n{NATIVE.replace('5 native', '1 native')}pair_style {{}}\npair_coeff * * {{}}\nrun 0\n"
+    text = learn("every 5 warmup 1 train 5 follow reference dataset data", pair=pair, run="run 10\n{0}")
+    text = text.format(native.format("sw", "Si.sw Si"))
+    result = silicon(text.replace("f_t f_t[*]", "atoms"), 2).check()
+    labels, thermo = system_of(tmp_path / "data"), result.thermo()
+    assert labels["energy"].ravel()[-1] == pytest.approx(thermo["PotEng"][-1], rel=1e-12)
+    forces = result.dump("native.dump")[:, 1:]
+    assert np.abs(labels["force"][-1].reshape(-1, 3) - forces).max() < 1e-11 * np.abs(forces).max()
+    zbl = silicon(ATOMS + "pair_style zbl 1.0 2.0\npair_coeff * * 14 14\nrun 0\n").check().thermo()
+    assert thermo["PotEng"][0] == pytest.approx(labels["energy"].ravel()[0] + zbl["E_pair"][0], rel=1e-9)
+
+
+def test_triclinic_cell_that_moves(silicon):
+    """Constant pressure, tiled domains that are balanced: any number of ranks gives the same training."""
+    atoms = ATOMS.replace("atom_style", "comm_style tiled\natom_style").replace("block 0 2 0 2 0 2", "prism 0 2 0 2 0 2 0.9 0.3 -0.4")
+    text = learn("every 2 warmup 2 train 5 follow reference", run="run 6\nchange_box all x scale 1.02 remap\nrun 6", thermo="thermo 2\n",
+                 integrate="fix n all npt temp 2000 2000 0.1 tri 0 0 1\nfix b all balance 3 1.0 rcb").replace(ATOMS, atoms)
+    one, three = (silicon(text, ranks).check().thermo() for ranks in (1, 3))
+    for name in ("PotEng", "Press", "f_t", "f_t[1]", "f_t[3]", "f_t[4]", "f_t[5]"):
+        assert np.allclose(three[name], one[name], rtol=1e-7, atol=1e-10), name
+
+
+def test_small_cell(silicon):
+    """Two atoms in a cell smaller than the cutoff, on more ranks than atoms."""
+    atoms = ATOMS.split("region")[0] + """region box block 0 1 0 1 0 1
+create_box 1 box
+create_atoms 1 single 0.1 0.2 0.3 units box
+create_atoms 1 single 2.4 2.2 2.0 units box
+mass 1 28
+"""
+    text = learn("every 1 warmup 1 train 3 follow reference", run="run 3", thermo="thermo 1\n").replace(ATOMS, atoms)
+    one, four = (silicon(text, ranks).check().thermo() for ranks in (1, 4))
+    for name in ("PotEng", "f_t", "f_t[3]", "f_t[4]", "f_t[5]"):
+        assert np.allclose(four[name], one[name], rtol=1e-8, atol=1e-12), name
+
+
 def test_fine_tuning_of_a_given_model(silicon, tmp_path):
     """A trained model learns from the first label on, moves the atoms itself, and becomes better on what it sees."""
     silicon(learn("every 5 warmup 2 train 40 save 1000 si.dp", run="run 20")).check()
@@ -163,6 +281,10 @@ def test_labels_above_the_limit_are_discarded(silicon):
     thermo = result.thermo()
     assert thermo["f_t[11]"][-1] >= 4 and thermo["f_t[1]"][-1] + thermo["f_t[11]"][-1] == 5
     assert "is above fmax 0.001" in result.output
+    # a new model is driven by the reference all the same
+    thermo = silicon(learn("every 5 warmup 2 train 5 fmax 0.001", run="run 20")).check().thermo()
+    assert thermo["f_t[11]"][-1] == 4 and thermo["f_t[1]"][-1] == 1  # the perfect crystal of step 0 has no forces
+    assert thermo["f_t[2]"][-1] == 21
 
 
 def test_no_update_in_a_minimization(silicon):
@@ -172,10 +294,17 @@ def test_no_update_in_a_minimization(silicon):
     assert result.thermo()["f_t[1]"][-1] == 3  # steps of the run
 
 
-@pytest.mark.parametrize("options", ["optimizer adamw batch 3", "batch 2 buffer 2", "optimizer adam warmup 1"])
-def test_training_keywords(options, silicon):
-    thermo = silicon(learn(f"every 5 train 5 warmup 2 {options}", run="run 15")).check().thermo()
-    assert thermo["f_t[7]"][-1] == 20 and np.isfinite(thermo["f_t"][-1])
+def test_training_keywords(silicon):
+    """Each keyword changes the training, and adam is the default."""
+    def losses(options):
+        thermo = silicon(learn(f"every 5 train 5 warmup 2 follow reference {options}", run="run 15")).check().thermo()
+        assert thermo["f_t[7]"][-1] == 20 and np.isfinite(thermo["f_t"][-1])
+        return thermo["f_t"][-1]
+
+    plain = losses("")
+    assert losses("optimizer adam") == plain
+    others = [losses(options) for options in ("optimizer adamw", "batch 3", "buffer 2", "seed 5")]
+    assert len({plain, *others}) == 5
 
 
 def test_units_do_not_matter(silicon, tmp_path):
