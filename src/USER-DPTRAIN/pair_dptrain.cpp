@@ -88,6 +88,22 @@ static std::string id_of_bad_position(const Atom *atom, int nall)
   return "";
 }
 
+static dptrain::Domain make_domain(int nlocal, int nall, const double *x, const int *type,
+                                   const NeighList &list)
+{
+  dptrain::Domain domain;
+  domain.nlocal = nlocal;
+  domain.nall = nall;
+  domain.x = x;
+  domain.type = type;
+  domain.num_centers = list.inum;
+  domain.centers = list.ilist;
+  domain.num_neighbors = list.numneigh;
+  domain.neighbors = list.firstneigh;
+  domain.neighbor_mask = NEIGHMASK;
+  return domain;
+}
+
 void PairDPTrain::compute(int eflag, int vflag)
 {
   ev_init(eflag, vflag);
@@ -105,17 +121,7 @@ void PairDPTrain::compute(int eflag, int vflag)
   data_->type.resize(nall);
   for (int i = 0; i < nall; ++i) data_->type[i] = data_->slot->model_type[atom->type[i]];
 
-  dptrain::Domain domain;
-  domain.nlocal = nlocal;
-  domain.nall = nall;
-  domain.x = x;
-  domain.type = data_->type.data();
-  domain.num_centers = list->inum;
-  domain.centers = list->ilist;
-  domain.num_neighbors = list->numneigh;
-  domain.neighbors = list->firstneigh;
-  domain.neighbor_mask = NEIGHMASK;
-
+  const dptrain::Domain domain = make_domain(nlocal, nall, x, data_->type.data(), *list);
   dptrain::ForwardOutput out;
   out.force = data_->force.data();
   if (eflag_atom) {
