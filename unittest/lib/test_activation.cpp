@@ -10,7 +10,8 @@ namespace dptrain::kernels {
 namespace {
 
 // Independent values: the definitions of DeePMD-kit written with the standard library.
-double reference(const std::string &name, double x) {
+double reference(const std::string &name, double x)
+{
   if (name == "tanh") return std::tanh(x);
   if (name == "relu") return std::fmax(x, 0.0);
   if (name == "relu6") return std::fmin(std::fmax(x, 0.0), 6.0);
@@ -29,7 +30,8 @@ double reference(const std::string &name, double x) {
 
 class ActivationTest : public testing::TestWithParam<std::string> {};
 
-TEST_P(ActivationTest, ValueAndDerivatives) {
+TEST_P(ActivationTest, ValueAndDerivatives)
+{
   ensure_runtime();
   const auto activation = Activation::from_name(GetParam());
   // points away from the kinks of relu (0), relu6 (0, 6) and silut (2)
@@ -40,15 +42,17 @@ TEST_P(ActivationTest, ValueAndDerivatives) {
     activation_jet(activation, 3, 3, z, out);
     EXPECT_NEAR(f[0][1], reference(GetParam(), x), 1e-15 * (1.0 + std::abs(x)));
     // central differences: error h^2 f''' / 6 ~ 1e-10 plus rounding 1e-16 / h ~ 1e-11
-    for (int k = 0; k < 3; ++k) EXPECT_NEAR(f[k + 1][1], (f[k][2] - f[k][0]) / (2.0 * h), 1e-9) << x << " order " << k + 1;
+    for (int k = 0; k < 3; ++k)
+      EXPECT_NEAR(f[k + 1][1], (f[k][2] - f[k][0]) / (2.0 * h), 1e-9) << x << " order " << k + 1;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ActivationTest,
-                         testing::Values("tanh", "relu", "relu6", "gelu", "gelu_tf", "sigmoid", "softplus", "silu",
-                                         "silut:2.0", "linear", "none"));
+                         testing::Values("tanh", "relu", "relu6", "gelu", "gelu_tf", "sigmoid",
+                                         "softplus", "silu", "silut:2.0", "linear", "none"));
 
-TEST(Activation, UnknownNameIsRefusedWithTheAllowedOnes) {
+TEST(Activation, UnknownNameIsRefusedWithTheAllowedOnes)
+{
   try {
     Activation::from_name("swish2");
     FAIL();

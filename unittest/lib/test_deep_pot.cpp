@@ -17,24 +17,58 @@ struct Case {
   ModelConfig config;
 };
 
-Case make_case(const std::string &name, int ntypes, const std::function<void(ModelConfig &)> &change) {
+Case make_case(const std::string &name, int ntypes,
+               const std::function<void(ModelConfig &)> &change)
+{
   Case c{name, tiny_config(ntypes)};
   change(c.config);
   return c;
 }
 
-std::vector<Case> cases() {
+std::vector<Case> cases()
+{
   return {
       make_case("plain", 2, [](auto &) {}),
-      make_case("two_side", 3, [](auto &c) { c.type_one_side = false; c.resnet_dt = true; c.neuron = {6, 6, 12}; }),
-      make_case("excluded", 2, [](auto &c) { c.exclude_types = {{0, 1}}; c.pair_exclude_types = {{1, 1}}; }),
+      make_case("two_side", 3,
+                [](auto &c) {
+                  c.type_one_side = false;
+                  c.resnet_dt = true;
+                  c.neuron = {6, 6, 12};
+                }),
+      make_case("excluded", 2,
+                [](auto &c) {
+                  c.exclude_types = {{0, 1}};
+                  c.pair_exclude_types = {{1, 1}};
+                }),
       make_case("atom_excluded", 2, [](auto &c) { c.atom_exclude_types = {1}; }),
-      make_case("davg_zero", 2, [](auto &c) { c.set_davg_zero = true; c.env_protection = 0.01; }),
-      make_case("vacuum", 2, [](auto &c) { c.atom_ener = {-2.0, std::nullopt}; }),
-      make_case("overflow", 2, [](auto &c) { c.sel = {4, 6}; }),
-      make_case("gelu_softplus", 2, [](auto &c) { c.activation = "gelu"; c.fitting_activation = "softplus"; }),
-      make_case("silut_sigmoid", 2, [](auto &c) { c.activation = "silut:1.0"; c.fitting_activation = "sigmoid"; }),
-      make_case("relu6_relu", 2, [](auto &c) { c.activation = "relu6"; c.fitting_activation = "relu"; }),
+      make_case("davg_zero", 2,
+                [](auto &c) {
+                  c.set_davg_zero = true;
+                  c.env_protection = 0.01;
+                }),
+      make_case("vacuum", 2,
+                [](auto &c) {
+                  c.atom_ener = {-2.0, std::nullopt};
+                }),
+      make_case("overflow", 2,
+                [](auto &c) {
+                  c.sel = {4, 6};
+                }),
+      make_case("gelu_softplus", 2,
+                [](auto &c) {
+                  c.activation = "gelu";
+                  c.fitting_activation = "softplus";
+                }),
+      make_case("silut_sigmoid", 2,
+                [](auto &c) {
+                  c.activation = "silut:1.0";
+                  c.fitting_activation = "sigmoid";
+                }),
+      make_case("relu6_relu", 2,
+                [](auto &c) {
+                  c.activation = "relu6";
+                  c.fitting_activation = "relu";
+                }),
   };
 }
 
@@ -46,7 +80,8 @@ class DeepPotTest : public testing::TestWithParam<Case> {
   bool kinks_ = GetParam().config.activation == "relu6";
 };
 
-TEST_P(DeepPotTest, ForcesAndVirialAreDerivativesOfTheEnergy) {
+TEST_P(DeepPotTest, ForcesAndVirialAreDerivativesOfTheEnergy)
+{
   const Result r = evaluate(model_, cluster_.domain());
   const double h = 1e-5;
   double largest = 0.0;
@@ -79,7 +114,8 @@ TEST_P(DeepPotTest, ForcesAndVirialAreDerivativesOfTheEnergy) {
     }
 }
 
-TEST_P(DeepPotTest, InvariantUnderRotationTranslationPermutation) {
+TEST_P(DeepPotTest, InvariantUnderRotationTranslationPermutation)
+{
   const Result before = evaluate(model_, cluster_.domain());
   Cluster moved = cluster_;
   const double c = std::cos(0.7), s = std::sin(0.7);
@@ -104,16 +140,19 @@ TEST_P(DeepPotTest, InvariantUnderRotationTranslationPermutation) {
   }
 }
 
-TEST_P(DeepPotTest, ChunksChangeNothing) {
+TEST_P(DeepPotTest, ChunksChangeNothing)
+{
   const Result whole = evaluate(model_, cluster_.domain());
   model_.set_chunk(3);
   const Result chunked = evaluate(model_, cluster_.domain());
-  for (std::size_t k = 0; k < whole.force.size(); ++k) EXPECT_NEAR(whole.force[k], chunked.force[k], 1e-12);
+  for (std::size_t k = 0; k < whole.force.size(); ++k)
+    EXPECT_NEAR(whole.force[k], chunked.force[k], 1e-12);
   EXPECT_NEAR(whole.energy, chunked.energy, 1e-12);
 }
 
 // dS/dtheta for S = c E + r.F + C:W by differences of E, F and W themselves.
-TEST_P(DeepPotTest, ParameterGradient) {
+TEST_P(DeepPotTest, ParameterGradient)
+{
   const int n = static_cast<int>(cluster_.type.size());
   RandomEngine engine(21);
   std::vector<double> r(3 * n);
@@ -123,7 +162,8 @@ TEST_P(DeepPotTest, ParameterGradient) {
   seed.force = r.data();
   for (double &v : seed.virial) v = 0.1 * random_normal(engine);
   ModelData fixed = data_;
-  fixed.knots = 257;  // no search for the number of knots at every difference; error far below the tolerance
+  fixed.knots =
+      257;  // no search for the number of knots at every difference; error far below the tolerance
   DeepPot model(fixed);
   const auto scalar = [&](const std::vector<double> &parameters) {
     model.set_parameters(parameters);
@@ -152,7 +192,8 @@ TEST_P(DeepPotTest, ParameterGradient) {
 }
 
 // A pair that comes closer than the table knows: energy and force still belong together, whatever the distance.
-TEST_P(DeepPotTest, CloseApproachNeverClamps) {
+TEST_P(DeepPotTest, CloseApproachNeverClamps)
+{
   for (double r : {0.8, 0.3, 0.05}) {
     Cluster pair(2, 1, 5.0);
     pair.type = {0, 1 % GetParam().config.ntypes()};
@@ -169,7 +210,8 @@ TEST_P(DeepPotTest, CloseApproachNeverClamps) {
 INSTANTIATE_TEST_SUITE_P(Models, DeepPotTest, testing::ValuesIn(cases()),
                          [](const auto &info) { return info.param.name; });
 
-TEST(DeepPot, SubsetsOfCentersAddUp) {
+TEST(DeepPot, SubsetsOfCentersAddUp)
+{
   DeepPot model(tiny_model(tiny_config()));
   Cluster cluster(12, 2, 5.0);
   const Result whole = evaluate(model, cluster.domain());
@@ -184,7 +226,8 @@ TEST(DeepPot, SubsetsOfCentersAddUp) {
     EXPECT_NEAR(whole.force[k], sum.force[k] + rest.force[k], 1e-12);
 }
 
-TEST(DeepPot, OverflowIsCounted) {
+TEST(DeepPot, OverflowIsCounted)
+{
   auto config = tiny_config();
   config.sel = {2, 2};
   DeepPot model(tiny_model(config));
@@ -193,7 +236,8 @@ TEST(DeepPot, OverflowIsCounted) {
   EXPECT_GT(model.overflow_count(), 0);
 }
 
-TEST(DeepPot, CoincidingAndNonFiniteAtomsAreErrors) {
+TEST(DeepPot, CoincidingAndNonFiniteAtomsAreErrors)
+{
   DeepPot model(tiny_model(tiny_config()));
   Cluster cluster(3, 2, 5.0);
   cluster.x[3] = cluster.x[0];
@@ -204,7 +248,8 @@ TEST(DeepPot, CoincidingAndNonFiniteAtomsAreErrors) {
   EXPECT_THROW(evaluate(model, cluster.domain()), Error);
 }
 
-TEST(EmbeddingTable, ErrorMeetsTheToleranceAndFallsWithTheKnots) {
+TEST(EmbeddingTable, ErrorMeetsTheToleranceAndFallsWithTheKnots)
+{
   auto data = tiny_model(tiny_config());
   data.knots = 33;
   DeepPot coarse(data);
@@ -226,7 +271,8 @@ TEST(EmbeddingTable, ErrorMeetsTheToleranceAndFallsWithTheKnots) {
 }
 
 // The state makes the table the same again: bit-identical continuation.
-TEST(DeepPot, AuxiliaryStateRestoresTheTable) {
+TEST(DeepPot, AuxiliaryStateRestoresTheTable)
+{
   const auto data = tiny_model(tiny_config());
   DeepPot first(data);
   first.prepare();

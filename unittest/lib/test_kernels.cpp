@@ -17,21 +17,27 @@ namespace {
 
 using Vec = std::vector<double>;
 
-Vec random_vector(std::size_t n, RandomEngine &engine) {
+Vec random_vector(std::size_t n, RandomEngine &engine)
+{
   Vec v(n);
   for (double &x : v) x = random_normal(engine);
   return v;
 }
 
-double dot(const Vec &a, const Vec &b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
+double dot(const Vec &a, const Vec &b)
+{
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
 
 // Two centres with three and four edges; one of them is padding.
 struct EdgeData {
-  std::vector<int> centers{0, 1}, first{0, 3, 7}, neighbor{1, 2, -1, 0, 2, 3, 4}, net{0, 0, 1, 0, 1, 1, 1};
+  std::vector<int> centers{0, 1}, first{0, 3, 7}, neighbor{1, 2, -1, 0, 2, 3, 4},
+      net{0, 0, 1, 0, 1, 1, 1};
   Vec d[3], row[4], arg, inv_r, darg, q, dq;
   RandomEngine engine{11};
 
-  EdgeData() {
+  EdgeData()
+  {
     ensure_runtime();
     for (auto &c : d) c = random_vector(7, engine);
     for (auto &c : row) c.assign(7, 0.0);
@@ -40,7 +46,8 @@ struct EdgeData {
     row[0][2] = -0.7;
     arg[2] = -0.35;
   }
-  Edges view() {
+  Edges view()
+  {
     Edges e;
     e.num_centers = 2;
     e.num_edges = 7;
@@ -61,7 +68,8 @@ struct EdgeData {
 
 const EnvironmentParameters environment{3.5, 0.8, 0.01, 0.05, 0.14, 0.09};
 
-TEST(Environment, MatchesTheDefinition) {
+TEST(Environment, MatchesTheDefinition)
+{
   EdgeData data;
   environment_value(data.view(), environment);
   for (int k : {0, 1, 3, 4, 5, 6}) {
@@ -75,7 +83,8 @@ TEST(Environment, MatchesTheDefinition) {
   EXPECT_EQ(data.arg[2], -0.35);
 }
 
-TEST(Environment, JvpIsTheDirectionalDerivativeAndReverseItsTranspose) {
+TEST(Environment, JvpIsTheDirectionalDerivativeAndReverseItsTranspose)
+{
   EdgeData data;
   Vec u[3], row_dot[4], g_row[4], g_d[3];
   for (auto &c : u) c = random_vector(7, data.engine);
@@ -85,7 +94,8 @@ TEST(Environment, JvpIsTheDirectionalDerivativeAndReverseItsTranspose) {
   for (auto &c : g_d) c.assign(7, 0.0);
   Vec arg_dot(7);
   environment_value(data.view(), environment);
-  double *const rd[4] = {row_dot[0].data(), row_dot[1].data(), row_dot[2].data(), row_dot[3].data()};
+  double *const rd[4] = {row_dot[0].data(), row_dot[1].data(), row_dot[2].data(),
+                         row_dot[3].data()};
   const double *const up[3] = {u[0].data(), u[1].data(), u[2].data()};
   environment_jvp(data.view(), up, rd, arg_dot.data());
   const double *const gr[4] = {g_row[0].data(), g_row[1].data(), g_row[2].data(), g_row[3].data()};
@@ -110,7 +120,8 @@ TEST(Environment, JvpIsTheDirectionalDerivativeAndReverseItsTranspose) {
   for (int a = 0; a < 4; ++a)
     for (int k = 0; k < 7; ++k)
       if (data.neighbor[k] >= 0) {
-        EXPECT_NEAR(row_dot[a][k], (plus.row[a][k] - minus.row[a][k]) / (2.0 * h), 2e-7 * (1.0 + std::abs(row_dot[a][k])));
+        EXPECT_NEAR(row_dot[a][k], (plus.row[a][k] - minus.row[a][k]) / (2.0 * h),
+                    2e-7 * (1.0 + std::abs(row_dot[a][k])));
       }
 }
 
@@ -119,12 +130,14 @@ struct TableData {
   Vec rows;
   std::vector<int> knot;
   Vec weight[6], dweight[6];
-  explicit TableData(RandomEngine &engine) : rows(random_vector(2 * 9 * 3 * 8, engine)), knot(7) {
+  explicit TableData(RandomEngine &engine) : rows(random_vector(2 * 9 * 3 * 8, engine)), knot(7)
+  {
     for (auto &c : weight) c.resize(7);
     for (auto &c : dweight) c.resize(7);
   }
   Table table() { return {-1.0, 2.0, knots, width, rows.data()}; }
-  TableReads reads() {
+  TableReads reads()
+  {
     TableReads r;
     r.knot = knot.data();
     for (int k = 0; k < 6; ++k) {
@@ -136,10 +149,13 @@ struct TableData {
 };
 
 // A quintic polynomial and its two derivatives at the knots are reproduced exactly between them.
-TEST(Table, QuinticPolynomialsAreExact) {
+TEST(Table, QuinticPolynomialsAreExact)
+{
   EdgeData data;
   TableData table(data.engine);
-  const auto p = [](double x) { return ((((0.003 * x - 0.02) * x + 0.1) * x - 0.3) * x + 0.5) * x - 1.0; };
+  const auto p = [](double x) {
+    return ((((0.003 * x - 0.02) * x + 0.1) * x - 0.3) * x + 0.5) * x - 1.0;
+  };
   const auto p1 = [](double x) { return (((0.015 * x - 0.08) * x + 0.3) * x - 0.6) * x + 0.5; };
   const auto p2 = [](double x) { return ((0.06 * x - 0.24) * x + 0.6) * x - 0.6; };
   for (int k = 0; k < 2 * table.knots; ++k) {
@@ -160,12 +176,14 @@ TEST(Table, QuinticPolynomialsAreExact) {
       g += table.weight[l][k] * table.rows[(3 * table.knot[k] + l) * 8];
       dg += table.dweight[l][k] * table.rows[(3 * table.knot[k] + l) * 8];
     }
-    EXPECT_NEAR(g, p(data.arg[k]), 1e-12 * (1.0 + std::abs(g)));  // rounding of a degree-5 polynomial
+    EXPECT_NEAR(g, p(data.arg[k]),
+                1e-12 * (1.0 + std::abs(g)));  // rounding of a degree-5 polynomial
     EXPECT_NEAR(dg, p1(data.arg[k]), 1e-12 * (1.0 + std::abs(dg)));
   }
 }
 
-TEST(Contraction, ReverseJvpAndGradientAgreeWithDifferences) {
+TEST(Contraction, ReverseJvpAndGradientAgreeWithDifferences)
+{
   EdgeData data;
   TableData table(data.engine);
   for (auto &c : data.row) c = random_vector(7, data.engine);
@@ -181,10 +199,12 @@ TEST(Contraction, ReverseJvpAndGradientAgreeWithDifferences) {
   Vec row_dot[4];
   for (auto &c : row_dot) c = random_vector(7, data.engine);
   const Vec arg_dot = random_vector(7, data.engine);
-  const double *const rd[4] = {row_dot[0].data(), row_dot[1].data(), row_dot[2].data(), row_dot[3].data()};
+  const double *const rd[4] = {row_dot[0].data(), row_dot[1].data(), row_dot[2].data(),
+                               row_dot[3].data()};
   const Vec base = value(data, table);
   Vec t(size), t_dot(size);
-  contraction_jvp(data.view(), table.table(), table.reads(), scale, rd, arg_dot.data(), t.data(), t_dot.data());
+  contraction_jvp(data.view(), table.table(), table.reads(), scale, rd, arg_dot.data(), t.data(),
+                  t_dot.data());
   for (int k = 0; k < size; ++k) EXPECT_NEAR(t[k], base[k], 1e-13);
 
   const double h = 1e-6;
@@ -206,24 +226,27 @@ TEST(Contraction, ReverseJvpAndGradientAgreeWithDifferences) {
   Vec g_row[4], g_arg(7);
   for (auto &c : g_row) c.resize(7);
   double *const gr[4] = {g_row[0].data(), g_row[1].data(), g_row[2].data(), g_row[3].data()};
-  contraction_reverse(data.view(), table.table(), table.reads(), scale, g_t.data(), gr, g_arg.data());
+  contraction_reverse(data.view(), table.table(), table.reads(), scale, g_t.data(), gr,
+                      g_arg.data());
   double backward = dot(g_arg, arg_dot);
   for (int a = 0; a < 4; ++a) backward += dot(g_row[a], row_dot[a]);
   EXPECT_NEAR(dot(g_t, t_dot), backward, 1e-12 * (1.0 + std::abs(backward)));
 
   // (T, T_dot) is linear in the rows of the table: the gradient is exact for any change of them
   Vec gradient(table.rows.size(), 0.0);
-  contraction_gradient(data.view(), table.table(), table.reads(), scale, rd, arg_dot.data(), g_t.data(),
-                       g_t_dot.data(), gradient.data());
+  contraction_gradient(data.view(), table.table(), table.reads(), scale, rd, arg_dot.data(),
+                       g_t.data(), g_t_dot.data(), gradient.data());
   const double before = dot(g_t, t) + dot(g_t_dot, t_dot);
   const Vec change = random_vector(table.rows.size(), data.engine);
   for (std::size_t k = 0; k < change.size(); ++k) table.rows[k] += change[k];
-  contraction_jvp(data.view(), table.table(), table.reads(), scale, rd, arg_dot.data(), t.data(), t_dot.data());
+  contraction_jvp(data.view(), table.table(), table.reads(), scale, rd, arg_dot.data(), t.data(),
+                  t_dot.data());
   const double after = dot(g_t, t) + dot(g_t_dot, t_dot);
   EXPECT_NEAR(after - before, dot(gradient, change), 1e-11 * (1.0 + std::abs(after)));
 }
 
-TEST(Descriptor, ReverseJvpAndTheirReverseAgree) {
+TEST(Descriptor, ReverseJvpAndTheirReverseAgree)
+{
   ensure_runtime();
   RandomEngine engine(5);
   const DescriptorShape shape{3, 8, 6, 2};
@@ -248,7 +271,8 @@ TEST(Descriptor, ReverseJvpAndTheirReverseAgree) {
     for (int k = 0; k < nt; ++k) x[k] += h * t_dot[k];
     return value(x);
   };
-  const Vec plus = moved(0.5), minus = moved(-0.5);  // D is quadratic: central differences are exact
+  const Vec plus = moved(0.5),
+            minus = moved(-0.5);  // D is quadratic: central differences are exact
   for (int k = 0; k < nd; ++k) EXPECT_NEAR(d_dot[k], plus[k] - minus[k], 1e-13);
 
   const Vec g_d = random_vector(nd, engine), g_d_dot = random_vector(nd, engine);
@@ -257,7 +281,8 @@ TEST(Descriptor, ReverseJvpAndTheirReverseAgree) {
   EXPECT_NEAR(dot(g_d, d_dot), dot(g_t, t_dot), 1e-12);
 
   Vec h_t(nt), h_t_dot(nt);
-  descriptor_jvp_reverse(shape, t.data(), t_dot.data(), g_d.data(), g_d_dot.data(), h_t.data(), h_t_dot.data());
+  descriptor_jvp_reverse(shape, t.data(), t_dot.data(), g_d.data(), g_d_dot.data(), h_t.data(),
+                         h_t_dot.data());
   Vec v = random_vector(nt, engine), w = random_vector(nt, engine);
   for (int k = 0; k < nt; ++k)
     if (k % 8 >= 6) v[k] = w[k] = 0.0;
@@ -274,7 +299,8 @@ TEST(Descriptor, ReverseJvpAndTheirReverseAgree) {
   EXPECT_NEAR(scalar(0.5) - scalar(-0.5), dot(h_t, v) + dot(h_t_dot, w), 1e-12);
 }
 
-TEST(PairSum, TangentsAreTheTransposeOfForces) {
+TEST(PairSum, TangentsAreTheTransposeOfForces)
+{
   EdgeData data;
   Vec g[3];
   for (auto &c : g) c = random_vector(7, data.engine);

@@ -12,7 +12,8 @@ namespace {
 
 using Vec = std::vector<double>;
 
-Vec random_vector(std::size_t n, RandomEngine &engine) {
+Vec random_vector(std::size_t n, RandomEngine &engine)
+{
   Vec v(n);
   for (double &x : v) x = random_normal(engine);
   return v;
@@ -22,10 +23,12 @@ Vec random_vector(std::size_t n, RandomEngine &engine) {
 struct Net {
   Mlp mlp;
   Vec parameters;
-  Net() {
+  Net()
+  {
     ensure_runtime();
     std::vector<Layer> layers(3);
-    const auto tanh = kernels::Activation::from_name("tanh"), gelu = kernels::Activation::from_name("gelu");
+    const auto tanh = kernels::Activation::from_name("tanh"),
+               gelu = kernels::Activation::from_name("gelu");
     layers[0] = {2, 4, tanh, true, 2, 0, 8, 12};
     layers[1] = {4, 4, gelu, true, 1, 16, 32, 36};
     layers[2] = {4, 1, kernels::Activation::from_name("linear"), false, 0, 40, 44, 0};
@@ -33,14 +36,16 @@ struct Net {
     parameters = random_vector(45, engine);
     mlp = Mlp(layers);
   }
-  double layer_by_hand(const Vec &p, const double *in) const {
+  double layer_by_hand(const Vec &p, const double *in) const
+  {
     double h1[4], h2[4], out = p[44];
     for (int m = 0; m < 4; ++m)
       h1[m] = p[12 + m] * std::tanh(in[0] * p[m] + in[1] * p[4 + m] + p[8 + m]) + in[m % 2];
     for (int m = 0; m < 4; ++m) {
       double z = p[32 + m];
       for (int k = 0; k < 4; ++k) z += h1[k] * p[16 + 4 * k + m];
-      const double gelu = 0.5 * z * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (z + 0.044715 * z * z * z)));
+      const double gelu =
+          0.5 * z * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (z + 0.044715 * z * z * z)));
       h2[m] = p[36 + m] * gelu + h1[m];
     }
     for (int k = 0; k < 4; ++k) out += h2[k] * p[40 + k];
@@ -48,16 +53,19 @@ struct Net {
   }
 };
 
-TEST(Mlp, ValueByHand) {
+TEST(Mlp, ValueByHand)
+{
   Net net;
   MlpWorkspace ws;
   const Vec x{0.3, -0.8, 1.2, 0.4};
   const double *y = net.mlp.forward(net.parameters.data(), 2, 0, x.data(), ws);
-  for (int i = 0; i < 2; ++i) EXPECT_NEAR(y[i], net.layer_by_hand(net.parameters, &x[2 * i]), 1e-14);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_NEAR(y[i], net.layer_by_hand(net.parameters, &x[2 * i]), 1e-14);
 }
 
 // Jets along a direction against differences of the hand-written net.
-TEST(Mlp, JetsAreDirectionalDerivatives) {
+TEST(Mlp, JetsAreDirectionalDerivatives)
+{
   Net net;
   MlpWorkspace ws;
   const Vec x{0.3, -0.8}, v{0.7, -0.2};
@@ -70,10 +78,13 @@ TEST(Mlp, JetsAreDirectionalDerivatives) {
   const double h = 1e-3;
   // five-point formulas: errors h^4 ~ 1e-12 times derivatives of order one, rounding 1e-16/h^2 = 1e-10
   EXPECT_NEAR(y[1], (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h), 1e-10);
-  EXPECT_NEAR(y[2], (16.0 * (at(h) + at(-h)) - (at(2 * h) + at(-2 * h)) - 30.0 * at(0)) / (12.0 * h * h), 1e-8);
+  EXPECT_NEAR(y[2],
+              (16.0 * (at(h) + at(-h)) - (at(2 * h) + at(-2 * h)) - 30.0 * at(0)) / (12.0 * h * h),
+              1e-8);
 }
 
-TEST(Mlp, ReverseAgreesWithDifferencesForEveryOrder) {
+TEST(Mlp, ReverseAgreesWithDifferencesForEveryOrder)
+{
   Net net;
   RandomEngine engine(9);
   for (int order = 0; order <= 2; ++order) {
@@ -88,7 +99,8 @@ TEST(Mlp, ReverseAgreesWithDifferencesForEveryOrder) {
       return std::inner_product(g_y.begin(), g_y.end(), y, 0.0);
     };
     net.mlp.forward(parameters.data(), n, order, x.data(), ws);
-    const double *g_x = net.mlp.reverse(parameters.data(), n, order, g_y.data(), ws, gradient.data());
+    const double *g_x =
+        net.mlp.reverse(parameters.data(), n, order, g_y.data(), ws, gradient.data());
     const Vec gx(g_x, g_x + x.size());
     const double h = 1e-5;
     const auto difference = [&](Vec &values, std::size_t k) {
@@ -102,7 +114,8 @@ TEST(Mlp, ReverseAgreesWithDifferencesForEveryOrder) {
     };
     // central differences: h^2 = 1e-10 times third derivatives of order ten
     for (std::size_t k = 0; k < x.size(); ++k)
-      EXPECT_NEAR(gx[k], difference(x, k), 2e-8 * (1.0 + std::abs(gx[k]))) << "order " << order << " x " << k;
+      EXPECT_NEAR(gx[k], difference(x, k), 2e-8 * (1.0 + std::abs(gx[k])))
+          << "order " << order << " x " << k;
     for (std::size_t k = 0; k < parameters.size(); ++k)
       EXPECT_NEAR(gradient[k], difference(parameters, k), 2e-8 * (1.0 + std::abs(gradient[k])))
           << "order " << order << " parameter " << k;

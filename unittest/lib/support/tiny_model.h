@@ -11,7 +11,8 @@
 namespace dptrain::test {
 
 /// A small model with random weights and statistics of usual size; change `config` before calling.
-inline ModelConfig tiny_config(int ntypes = 2) {
+inline ModelConfig tiny_config(int ntypes = 2)
+{
   ModelConfig c;
   for (int t = 0; t < ntypes; ++t) c.type_map.push_back(std::string(1, static_cast<char>('A' + t)));
   c.rcut = 4.0;
@@ -24,7 +25,8 @@ inline ModelConfig tiny_config(int ntypes = 2) {
   return c;
 }
 
-inline ModelData tiny_model(const ModelConfig &config, std::uint64_t seed = 7) {
+inline ModelData tiny_model(const ModelConfig &config, std::uint64_t seed = 7)
+{
   ModelData data;
   data.config = config;
   RandomEngine engine(seed);
@@ -41,7 +43,8 @@ inline ModelData tiny_model(const ModelConfig &config, std::uint64_t seed = 7) {
   for (const auto &block : index) {
     const bool weight = block.name.back() == 'w';
     const double size = weight ? 1.0 / std::sqrt(double(block.shape[0] + block.shape[1])) : 0.5;
-    for (std::size_t k = 0; k < block.size; ++k) data.parameters.push_back(size * random_normal(engine));
+    for (std::size_t k = 0; k < block.size; ++k)
+      data.parameters.push_back(size * random_normal(engine));
   }
   data.min_nbor_dist = 0.9;
   return data;
@@ -54,14 +57,16 @@ struct Cluster {
   std::vector<std::vector<int>> lists;
   std::vector<const int *> rows;
 
-  Cluster(int natoms, int ntypes, double size, double closest = 0.9, std::uint64_t seed = 3) {
+  Cluster(int natoms, int ntypes, double size, double closest = 0.9, std::uint64_t seed = 3)
+  {
     RandomEngine engine(seed);
     while (static_cast<int>(type.size()) < natoms) {
       double p[3];
       for (double &c : p) c = size * random_uniform(engine);
       bool free = true;
       for (std::size_t j = 0; j < type.size(); ++j)
-        free = free && std::hypot(p[0] - x[3 * j], p[1] - x[3 * j + 1], p[2] - x[3 * j + 2]) > closest;
+        free =
+            free && std::hypot(p[0] - x[3 * j], p[1] - x[3 * j + 1], p[2] - x[3 * j + 2]) > closest;
       if (!free) continue;
       x.insert(x.end(), p, p + 3);
       type.push_back(static_cast<int>(random_index(engine, ntypes)));
@@ -69,7 +74,8 @@ struct Cluster {
     link();
   }
 
-  void link() {
+  void link()
+  {
     const int n = static_cast<int>(type.size());
     lists.assign(n, {});
     for (int i = 0; i < n; ++i)
@@ -85,7 +91,8 @@ struct Cluster {
     std::iota(centers.begin(), centers.end(), 0);
   }
 
-  Domain domain() const {
+  Domain domain() const
+  {
     Domain d;
     d.nlocal = d.nall = d.num_centers = static_cast<int>(type.size());
     d.x = x.data();
@@ -103,7 +110,8 @@ struct Result {
   std::array<double, 9> virial{};
 };
 
-inline Result evaluate(Model &model, const Domain &domain) {
+inline Result evaluate(Model &model, const Domain &domain)
+{
   Result r;
   r.force.assign(3 * domain.nall, 0.0);
   r.atom_energy.assign(domain.nlocal, 0.0);

@@ -23,7 +23,8 @@ struct ModelConfig {
   std::vector<std::array<int, 2>> exclude_types;
   double env_protection = 0.0;
   bool set_davg_zero = false;
-  std::string precision = "float64";  ///< of the stored weights: float64 or float32; computed in float64
+  std::string precision =
+      "float64";  ///< of the stored weights: float64 or float32; computed in float64
   bool trainable = true;
   std::optional<std::uint64_t> seed;
   // fitting_net
@@ -33,7 +34,8 @@ struct ModelConfig {
   std::string fitting_precision = "float64";
   std::vector<bool> fitting_trainable;  ///< one per layer, output layer last; empty: all
   std::optional<std::uint64_t> fitting_seed;
-  std::vector<std::optional<double>> atom_ener;  ///< energy of an isolated atom per type, eV; empty: none
+  std::vector<std::optional<double>>
+      atom_ener;  ///< energy of an isolated atom per type, eV; empty: none
   // model
   std::vector<std::array<int, 2>> pair_exclude_types;
   std::vector<int> atom_exclude_types;
@@ -44,13 +46,13 @@ struct ModelConfig {
 /// Everything that a model file holds.
 struct ModelData {
   ModelConfig config;
-  std::vector<double> davg, dstd;      ///< [ntypes][4] by centre type, the same for all slots
-  std::vector<double> out_bias;        ///< [ntypes] eV
-  std::vector<double> bias_atom_e;     ///< [ntypes] eV
-  std::optional<double> min_nbor_dist; ///< Angstrom
-  std::vector<double> parameters;      ///< flat, in the order of parameter_index()
-  std::string model_def_script;        ///< JSON of the `model` section, as given by the user
-  int knots = 0;                       ///< of the embedding table; 0: chosen by accuracy. Not part of a file
+  std::vector<double> davg, dstd;       ///< [ntypes][4] by centre type, the same for all slots
+  std::vector<double> out_bias;         ///< [ntypes] eV
+  std::vector<double> bias_atom_e;      ///< [ntypes] eV
+  std::optional<double> min_nbor_dist;  ///< Angstrom
+  std::vector<double> parameters;       ///< flat, in the order of parameter_index()
+  std::string model_def_script;         ///< JSON of the `model` section, as given by the user
+  int knots = 0;  ///< of the embedding table; 0: chosen by accuracy. Not part of a file
 };
 
 enum class ScheduleType { exponential, cosine };
@@ -81,7 +83,8 @@ enum class OptimizerType { adam, adamw };
 struct OptimizerConfig {
   OptimizerType type = OptimizerType::adam;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double weight_decay = 0.0;  ///< adam: added to the gradient; adamw: decoupled (input default 1e-3)
+  double weight_decay =
+      0.0;  ///< adam: added to the gradient; adamw: decoupled (input default 1e-3)
 };
 
 struct TrainingConfig {
@@ -91,8 +94,8 @@ struct TrainingConfig {
   std::int64_t numb_steps = 100000;  ///< length of the schedule
   int batch_size = 1;                ///< frames per step
   std::uint64_t seed = 1;            ///< order of the frames
-  std::int64_t buffer_frames = 0;    ///< frames kept, a new one takes the place of the oldest; 0: all
-  bool fit_energy_bias = true;       ///< refit the energy bias once, before the first step
+  std::int64_t buffer_frames = 0;  ///< frames kept, a new one takes the place of the oldest; 0: all
+  bool fit_energy_bias = true;     ///< refit the energy bias once, before the first step
   std::string disp_file = "lcurve.out";
   std::int64_t disp_freq = 1000, save_freq = 1000;
 };

@@ -19,16 +19,17 @@ ModelData read_dp(const std::string &path);
 void write_dp(const std::string &path, const ModelData &data);
 
 /// Calls `write(temporary name)` beside `path`, fsyncs the result and renames it: the previous file stays intact on any failure.
-void write_atomically(const std::string &path, const std::function<void(const std::string &)> &write);
+void write_atomically(const std::string &path,
+                      const std::function<void(const std::string &)> &write);
 
 /// A frame as a whole, on one rank: what data sets and the frames file hold. Atoms in order of their ids.
 struct WholeFrame {
   std::int64_t step = 0;
-  std::vector<double> coord;   ///< [natoms][3] Angstrom
-  std::vector<int> type;       ///< [natoms] model types
+  std::vector<double> coord;  ///< [natoms][3] Angstrom
+  std::vector<int> type;      ///< [natoms] model types
   std::array<double, 9> box{};
   bool periodic = true;
-  Label label;                 ///< force [natoms][3]
+  Label label;  ///< force [natoms][3]
 };
 
 /// Splits a whole frame (same on all ranks) over the ranks: owned atoms in slabs, ghosts by periodic images within rcut,
@@ -78,8 +79,10 @@ class LearningCurve {
 };
 
 /// Appends frames to a deepmd npy data set: one system folder per composition (DIR/<formula>), set.000, type.raw, type_map.raw.
-void append_to_dataset(const std::string &dir, const std::vector<std::string> &type_map, const WholeFrame &frame);
+void append_to_dataset(const std::string &dir, const std::vector<std::string> &type_map,
+                       const WholeFrame &frame);
 /// Reads all frames of one deepmd npy system, types mapped by name onto `type_map`.
-std::vector<WholeFrame> read_npy_system(const std::string &dir, const std::vector<std::string> &type_map);
+std::vector<WholeFrame> read_npy_system(const std::string &dir,
+                                        const std::vector<std::string> &type_map);
 
 }  // namespace dptrain

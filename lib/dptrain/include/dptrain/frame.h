@@ -13,38 +13,38 @@ namespace dptrain {
 /// Atoms and neighbours of one domain, as the engine holds them: plain pointers, nothing owned.
 /// Lengths in Angstrom. Lists are full (each pair from both sides) and may reach beyond the cutoff of the model.
 struct Domain {
-  int nlocal = 0;                          ///< owned atoms
-  int nall = 0;                            ///< owned + ghost atoms
-  const double *x = nullptr;               ///< [nall][3]
-  const int *type = nullptr;               ///< [nall] index into the model's type_map; -1: not in the model
-  int num_centers = 0;                     ///< atoms whose energy is asked
-  const int *centers = nullptr;            ///< [num_centers] indices < nlocal
-  const int *num_neighbors = nullptr;      ///< [nlocal] by atom
-  const int *const *neighbors = nullptr;   ///< [nlocal] rows of indices < nall after masking
-  int neighbor_mask = 0x1FFFFFFF;          ///< bits of a list entry that hold the index
+  int nlocal = 0;                ///< owned atoms
+  int nall = 0;                  ///< owned + ghost atoms
+  const double *x = nullptr;     ///< [nall][3]
+  const int *type = nullptr;     ///< [nall] index into the model's type_map; -1: not in the model
+  int num_centers = 0;           ///< atoms whose energy is asked
+  const int *centers = nullptr;  ///< [num_centers] indices < nlocal
+  const int *num_neighbors = nullptr;     ///< [nlocal] by atom
+  const int *const *neighbors = nullptr;  ///< [nlocal] rows of indices < nall after masking
+  int neighbor_mask = 0x1FFFFFFF;         ///< bits of a list entry that hold the index
 };
 
 /// Reference values of one frame. eV, eV/Angstrom; virial = sum_i F_i (x) x_i, row-major, sign as in LAMMPS.
 struct Label {
-  std::optional<double> energy;                  ///< of the whole frame, same value on all ranks
-  std::vector<double> force;                     ///< [nlocal][3] of the owned atoms, or empty
-  std::optional<std::array<double, 9>> virial;   ///< of the whole frame, same value on all ranks
+  std::optional<double> energy;                 ///< of the whole frame, same value on all ranks
+  std::vector<double> force;                    ///< [nlocal][3] of the owned atoms, or empty
+  std::optional<std::array<double, 9>> virial;  ///< of the whole frame, same value on all ranks
 };
 
 /// This rank's share of one labelled frame: owned atoms, the ghosts they need, neighbours within the cutoff, labels.
 /// The ranks together hold the frame once. Cannot be copied (rows point into the object).
 struct Frame {
-  std::int64_t natoms = 0;         ///< atoms of the whole frame, over all ranks
-  std::int64_t step = 0;           ///< time step or index the frame came from
+  std::int64_t natoms = 0;  ///< atoms of the whole frame, over all ranks
+  std::int64_t step = 0;    ///< time step or index the frame came from
   int nlocal = 0;
-  std::vector<double> x;           ///< [nall][3]
-  std::vector<int> type;           ///< [nall]
-  std::vector<std::int64_t> tag;   ///< [nlocal] global atom ids, for files
-  double cutoff = 0.0;             ///< Angstrom, of the neighbours
-  std::vector<int> first;          ///< [nlocal + 1] offsets into neighbor; empty after drop_neighbors
-  std::vector<int> neighbor;       ///< indices < nall, ascending in each row
-  std::array<double, 9> box{};     ///< rows a, b, c
-  bool periodic = true;            ///< false: no cell (DeePMD's nopbc)
+  std::vector<double> x;          ///< [nall][3]
+  std::vector<int> type;          ///< [nall]
+  std::vector<std::int64_t> tag;  ///< [nlocal] global atom ids, for files
+  double cutoff = 0.0;            ///< Angstrom, of the neighbours
+  std::vector<int> first;       ///< [nlocal + 1] offsets into neighbor; empty after drop_neighbors
+  std::vector<int> neighbor;    ///< indices < nall, ascending in each row
+  std::array<double, 9> box{};  ///< rows a, b, c
+  bool periodic = true;         ///< false: no cell (DeePMD's nopbc)
   Label label;
   std::shared_ptr<const Halo> halo;
 

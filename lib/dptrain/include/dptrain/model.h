@@ -20,19 +20,23 @@ struct ParameterBlock {
 
 /// Where `Model::forward` puts its results. Forces and virials are added to what is there.
 struct ForwardOutput {
-  double energy = 0.0;             ///< sum over the centres, eV
-  double network_energy = 0.0;     ///< the same without energy_bias(), whose size would hide the last digits
-  double *force = nullptr;         ///< [nall][3] eV/Angstrom, on owned atoms and ghosts: -dE/dx
-  std::array<double, 9> virial{};  ///< eV, sum F (x) x, row-major [force component][coordinate component]
-  double *atom_energy = nullptr;   ///< optional [nlocal], set for each centre
-  double *atom_virial = nullptr;   ///< optional [nall][9], the pair term of i and j is given to neighbour j
+  double energy = 0.0;  ///< sum over the centres, eV
+  double network_energy =
+      0.0;  ///< the same without energy_bias(), whose size would hide the last digits
+  double *force = nullptr;  ///< [nall][3] eV/Angstrom, on owned atoms and ghosts: -dE/dx
+  std::array<double, 9>
+      virial{};  ///< eV, sum F (x) x, row-major [force component][coordinate component]
+  double *atom_energy = nullptr;  ///< optional [nlocal], set for each centre
+  double *atom_virial =
+      nullptr;  ///< optional [nall][9], the pair term of i and j is given to neighbour j
 };
 
 /// Weights of the scalar whose parameter gradient is asked: S = energy * E + sum_k force_k . F_k + virial : W
 struct GradientSeed {
-  double energy = 0.0;              ///< dL/dE
-  const double *force = nullptr;    ///< [nall][3] dL/dF of the folded forces, on owned atoms and on ghosts; or null
-  std::array<double, 9> virial{};   ///< dL/dW
+  double energy = 0.0;  ///< dL/dE
+  const double *force =
+      nullptr;  ///< [nall][3] dL/dF of the folded forces, on owned atoms and on ghosts; or null
+  std::array<double, 9> virial{};  ///< dL/dW
 };
 
 /// A potential with parameters. Trainer, evaluator and optimizers know nothing else.
@@ -76,7 +80,8 @@ class Model {
   virtual std::int64_t overflow_count() const = 0;
 
   /// Writes the model in the native file format, atomically. `parameters` replaces the own ones (weight averages); may be null.
-  virtual void save(const std::string &path, const std::vector<double> *parameters = nullptr) const = 0;
+  virtual void save(const std::string &path,
+                    const std::vector<double> *parameters = nullptr) const = 0;
 };
 
 /// Reads a model file on the calling rank. Throws Error: missing, not HDF5, HDF5 but no model, unsupported descriptor.

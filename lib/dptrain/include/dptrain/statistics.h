@@ -28,9 +28,12 @@ class Statistics {
   /// The single reduction over all ranks. Call once, after all frames.
   void reduce(const Communicator &comm);
 
-  double min_distance() const { return min_distance_; }                  ///< Angstrom; infinity without a pair
-  const std::vector<int> &max_neighbors() const { return max_neighbors_; }  ///< [ntypes] by neighbour type, r <= rcut
-  std::int64_t centers(int type) const;                                    ///< atoms of a type that were added
+  double min_distance() const { return min_distance_; }  ///< Angstrom; infinity without a pair
+  const std::vector<int> &max_neighbors() const
+  {
+    return max_neighbors_;
+  }                                      ///< [ntypes] by neighbour type, r <= rcut
+  std::int64_t centers(int type) const;  ///< atoms of a type that were added
   /// Mean of the radial column for each centre type over all sum(sel) slots, padding zeros counted; [ntypes][4], the three
   /// angular columns are 0. All zero with set_zero.
   std::vector<double> davg(const std::vector<int> &sel, bool set_zero) const;
@@ -41,7 +44,8 @@ class Statistics {
 
   /// JSON text with a key (types, rcut, rcut_smth, env_protection, sel, fingerprint of the data) and all sums. The
   /// fingerprint is the caller's: it should also change with the excluded types.
-  std::string to_json(const std::vector<std::string> &type_map, const std::string &fingerprint) const;
+  std::string to_json(const std::vector<std::string> &type_map,
+                      const std::string &fingerprint) const;
   /// Reads what to_json wrote. Throws Error that says which part of the key differs.
   static Statistics from_json(const std::string &text, const std::string &file_name,
                               const std::vector<std::string> &type_map, double rcut,
@@ -54,8 +58,9 @@ class Statistics {
   std::vector<int> sel_;
   double min_distance_ = 0.0;
   std::vector<int> max_neighbors_;
-  std::vector<double> sums_;            // [ntypes][4]: radial sum, sum of squares; angular sum, sum of squares
-  std::vector<std::int64_t> centers_;   // [ntypes]
+  std::vector<double>
+      sums_;  // [ntypes][4]: radial sum, sum of squares; angular sum, sum of squares
+  std::vector<std::int64_t> centers_;  // [ntypes]
 };
 
 /// Least squares of frame energies on atom counts (minimum norm, as numpy.linalg.lstsq): counts[nframes][ntypes],

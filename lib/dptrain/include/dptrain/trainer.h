@@ -16,9 +16,9 @@ namespace dptrain {
 struct UpdateReport {
   std::int64_t step = 0;  ///< steps done, this one included
   double loss = 0.0;
-  double rmse_e = 0.0;    ///< eV per atom, over the frames of the batch
-  double rmse_f = 0.0;    ///< eV/Angstrom
-  double rmse_v = 0.0;    ///< eV per atom
+  double rmse_e = 0.0;  ///< eV per atom, over the frames of the batch
+  double rmse_f = 0.0;  ///< eV/Angstrom
+  double rmse_v = 0.0;  ///< eV per atom
   double learning_rate = 0.0;
 };
 
@@ -42,7 +42,8 @@ class Trainer {
   /// leaves the parameters as they are if there is no frame or the loss is not finite.
   UpdateReport update();
   /// Loss and its gradient over given frames, no step taken: gradient[number of parameters] is reduced over the ranks.
-  UpdateReport loss_gradient(const std::vector<std::int64_t> &frames, std::vector<double> &gradient);
+  UpdateReport loss_gradient(const std::vector<std::int64_t> &frames,
+                             std::vector<double> &gradient);
 
   std::int64_t steps() const;
   /// Optimizer state, RNG, schedule position, bias flag as numbers, for a checkpoint (without frames and parameters).

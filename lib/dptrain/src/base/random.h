@@ -11,19 +11,22 @@ namespace dptrain {
 using RandomEngine = std::mt19937_64;
 
 /// Uniform in (0, 1).
-inline double random_uniform(RandomEngine &engine) {
+inline double random_uniform(RandomEngine &engine)
+{
   return (static_cast<double>(engine() >> 11) + 0.5) * 0x1.0p-53;
 }
 
 /// Normal with mean 0 and standard deviation 1 (Box-Muller, the cosine half).
-inline double random_normal(RandomEngine &engine) {
+inline double random_normal(RandomEngine &engine)
+{
   const double two_pi = 6.283185307179586477;
   const double radius = std::sqrt(-2.0 * std::log(random_uniform(engine)));
   return radius * std::cos(two_pi * random_uniform(engine));
 }
 
 /// Uniform in 0 .. n - 1.
-inline std::uint64_t random_index(RandomEngine &engine, std::uint64_t n) {
+inline std::uint64_t random_index(RandomEngine &engine, std::uint64_t n)
+{
   const std::uint64_t limit = RandomEngine::max() - RandomEngine::max() % n;
   for (;;)
     if (const std::uint64_t draw = engine(); draw < limit) return draw % n;

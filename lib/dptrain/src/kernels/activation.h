@@ -19,6 +19,7 @@ struct Activation {
 };
 
 /// Derivatives 0..order of the activation at z[n]: f[k][n] for k = 0..order, order <= 3.
-void activation_jet(const Activation &activation, long n, int order, const double *z, double *const f[4]);
+void activation_jet(const Activation &activation, long n, int order, const double *z,
+                    double *const f[4]);
 
 }  // namespace dptrain::kernels

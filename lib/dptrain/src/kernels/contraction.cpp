@@ -10,20 +10,24 @@ struct Weights {
   double w[6];
 };
 
-KOKKOS_FORCEINLINE_FUNCTION Weights weights(double *const column[6], int e) {
+KOKKOS_FORCEINLINE_FUNCTION Weights weights(double *const column[6], int e)
+{
   return {{column[0][e], column[1][e], column[2][e], column[3][e], column[4][e], column[5][e]}};
 }
 
 // Two neighbouring knots are six consecutive rows of the table.
-KOKKOS_FORCEINLINE_FUNCTION double interpolate(const Weights &b, const double *rows, int width, int m) {
+KOKKOS_FORCEINLINE_FUNCTION double interpolate(const Weights &b, const double *rows, int width,
+                                               int m)
+{
   return b.w[0] * rows[m] + b.w[1] * rows[width + m] + b.w[2] * rows[2 * width + m] +
-      b.w[3] * rows[3 * width + m] + b.w[4] * rows[4 * width + m] + b.w[5] * rows[5 * width + m];
+         b.w[3] * rows[3 * width + m] + b.w[4] * rows[4 * width + m] + b.w[5] * rows[5 * width + m];
 }
 
 }  // namespace
 
 void contraction_value(const Edges &e, const Table &table, const TableReads &reads, double scale,
-                       double *t) {
+                       double *t)
+{
   const int width = table.width;
   Kokkos::parallel_for(
       "dptrain::contraction_value", one_team_each(e.num_centers), KOKKOS_LAMBDA(const Team &team) {
@@ -47,11 +51,13 @@ void contraction_value(const Edges &e, const Table &table, const TableReads &rea
 }
 
 void contraction_reverse(const Edges &e, const Table &table, const TableReads &reads, double scale,
-                         const double *g_t, double *const g_row[4], double *g_arg) {
+                         const double *g_t, double *const g_row[4], double *g_arg)
+{
   const int width = table.width;
   double *out0 = g_row[0], *out1 = g_row[1], *out2 = g_row[2], *out3 = g_row[3];
   Kokkos::parallel_for(
-      "dptrain::contraction_reverse", one_team_each(e.num_centers), KOKKOS_LAMBDA(const Team &team) {
+      "dptrain::contraction_reverse", one_team_each(e.num_centers),
+      KOKKOS_LAMBDA(const Team &team) {
         const int i = team.league_rank();
         const double *b0 = g_t + static_cast<long>(i) * 4 * width;
         const double *b1 = b0 + width, *b2 = b1 + width, *b3 = b2 + width;
@@ -84,7 +90,8 @@ void contraction_reverse(const Edges &e, const Table &table, const TableReads &r
 
 void contraction_jvp(const Edges &e, const Table &table, const TableReads &reads, double scale,
                      const double *const row_dot[4], const double *arg_dot, double *t,
-                     double *t_dot) {
+                     double *t_dot)
+{
   const int width = table.width;
   const double *v0 = row_dot[0], *v1 = row_dot[1], *v2 = row_dot[2], *v3 = row_dot[3];
   Kokkos::parallel_for(
@@ -118,11 +125,13 @@ void contraction_jvp(const Edges &e, const Table &table, const TableReads &reads
 
 void contraction_gradient(const Edges &e, const Table &table, const TableReads &reads, double scale,
                           const double *const row_dot[4], const double *arg_dot, const double *g_t,
-                          const double *g_t_dot, double *knot_gradient) {
+                          const double *g_t_dot, double *knot_gradient)
+{
   const int width = table.width;
   const double *v0 = row_dot[0], *v1 = row_dot[1], *v2 = row_dot[2], *v3 = row_dot[3];
   Kokkos::parallel_for(
-      "dptrain::contraction_gradient", one_team_each(e.num_centers), KOKKOS_LAMBDA(const Team &team) {
+      "dptrain::contraction_gradient", one_team_each(e.num_centers),
+      KOKKOS_LAMBDA(const Team &team) {
         const int i = team.league_rank();
         const double *b = g_t + static_cast<long>(i) * 4 * width;
         const double *c = g_t_dot + static_cast<long>(i) * 4 * width;
@@ -138,7 +147,7 @@ void contraction_gradient(const Edges &e, const Table &table, const TableReads &
             const double row_c = r0 * c0 + r1 * c1 + r2 * c2 + r3 * c3;
             // dS/dG and dS/dG' of this edge
             const double x = r0 * b[m] + r1 * b[width + m] + r2 * b[2 * width + m] +
-                r3 * b[3 * width + m] + d0 * c0 + d1 * c1 + d2 * c2 + d3 * c3;
+                             r3 * b[3 * width + m] + d0 * c0 + d1 * c1 + d2 * c2 + d3 * c3;
             const double y = a * row_c;
             for (int l = 0; l < 6; ++l) rows[l * width + m] += w.w[l] * x + dw.w[l] * y;
           });

@@ -8,8 +8,8 @@ namespace dptrain::kernels {
 // T_i = scale * sum_e row_e (4) x G(arg_e) (width); arrays over centres are [num_centers][4][width].
 
 /// Value: T.
-void contraction_value(const Edges &edges, const Table &table, const TableReads &reads, double scale,
-                       double *t);
+void contraction_value(const Edges &edges, const Table &table, const TableReads &reads,
+                       double scale, double *t);
 
 /// Reverse: dE/drow [4][num_edges] and dE/darg [num_edges] (through G only) from g_t = dE/dT.
 void contraction_reverse(const Edges &edges, const Table &table, const TableReads &reads,
@@ -17,7 +17,8 @@ void contraction_reverse(const Edges &edges, const Table &table, const TableRead
 
 /// Value and JVP in one sweep: T and its tangent along row_dot [4][num_edges], arg_dot [num_edges].
 void contraction_jvp(const Edges &edges, const Table &table, const TableReads &reads, double scale,
-                     const double *const row_dot[4], const double *arg_dot, double *t, double *t_dot);
+                     const double *const row_dot[4], const double *arg_dot, double *t,
+                     double *t_dot);
 
 /// Parameter side of the reverse of (T, T_dot): adds dS/drows [net][knot][3][width] to knot_gradient, from g_t = dS/dT and
 /// g_t_dot = dS/dT_dot. This is the transpose of the interpolation.

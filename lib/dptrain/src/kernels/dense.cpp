@@ -4,7 +4,8 @@
 
 namespace dptrain::kernels {
 
-void add_bias(const DenseShape &s, const double *bias, double *z) {
+void add_bias(const DenseShape &s, const double *bias, double *z)
+{
   Kokkos::parallel_for(
       "dptrain::add_bias", one_team_each(s.n), KOKKOS_LAMBDA(const Team &team) {
         double *row = z + static_cast<long>(team.league_rank()) * s.out;
@@ -13,7 +14,8 @@ void add_bias(const DenseShape &s, const double *bias, double *z) {
 }
 
 void dense_value(const DenseShape &s, const double *z, const double *const f[4], const double *idt,
-                 const double *x, double *y) {
+                 const double *x, double *y)
+{
   const double *f0 = f[0], *f1 = f[1], *f2 = f[2];
   const long block = static_cast<long>(s.n) * s.out, x_block = static_cast<long>(s.n) * s.in;
   Kokkos::parallel_for(
@@ -26,8 +28,8 @@ void dense_value(const DenseShape &s, const double *z, const double *const f[4],
           y[k] = scale * f0[k];
           if (s.order > 0) y[block + k] = scale * f1[k] * z[block + k];
           if (s.order > 1)
-            y[2 * block + k] = scale *
-                (f1[k] * z[2 * block + k] + f2[k] * z[block + k] * z[block + k]);
+            y[2 * block + k] =
+                scale * (f1[k] * z[2 * block + k] + f2[k] * z[block + k] * z[block + k]);
         });
         for (int o = 0; o <= s.order; ++o)
           for (int copy = 0; copy < s.skip; ++copy) {
@@ -41,9 +43,11 @@ void dense_value(const DenseShape &s, const double *z, const double *const f[4],
 namespace {
 
 // One element: g_t -> g_z for the jet t(z).
-KOKKOS_FORCEINLINE_FUNCTION void reverse_element(const DenseShape &s, long k, long block, const double *z,
-                                                 const double *f1, const double *f2, const double *f3,
-                                                 double scale, const double *g_y, double *g_z) {
+KOKKOS_FORCEINLINE_FUNCTION void reverse_element(const DenseShape &s, long k, long block,
+                                                 const double *z, const double *f1,
+                                                 const double *f2, const double *f3, double scale,
+                                                 const double *g_y, double *g_z)
+{
   double g0 = f1[k] * scale * g_y[k];
   if (s.order > 0) {
     const double z1 = z[block + k], g_t1 = scale * g_y[block + k];
@@ -60,9 +64,10 @@ KOKKOS_FORCEINLINE_FUNCTION void reverse_element(const DenseShape &s, long k, lo
   g_z[k] = g0;
 }
 
-KOKKOS_FORCEINLINE_FUNCTION double idt_term(const DenseShape &s, long k, long block, const double *z,
-                                            const double *f0, const double *f1, const double *f2,
-                                            const double *g_y) {
+KOKKOS_FORCEINLINE_FUNCTION double idt_term(const DenseShape &s, long k, long block,
+                                            const double *z, const double *f0, const double *f1,
+                                            const double *f2, const double *g_y)
+{
   double sum = g_y[k] * f0[k];
   if (s.order > 0) sum += g_y[block + k] * f1[k] * z[block + k];
   if (s.order > 1)
@@ -72,8 +77,10 @@ KOKKOS_FORCEINLINE_FUNCTION double idt_term(const DenseShape &s, long k, long bl
 
 }  // namespace
 
-void dense_reverse(const DenseShape &s, const double *z, const double *const f[4], const double *idt,
-                   const double *g_y, double *g_z, double *g_x, double *idt_terms) {
+void dense_reverse(const DenseShape &s, const double *z, const double *const f[4],
+                   const double *idt, const double *g_y, double *g_z, double *g_x,
+                   double *idt_terms)
+{
   const double *f0 = f[0], *f1 = f[1], *f2 = f[2], *f3 = f[3];
   const long block = static_cast<long>(s.n) * s.out, x_block = static_cast<long>(s.n) * s.in;
   Kokkos::parallel_for(
@@ -89,7 +96,8 @@ void dense_reverse(const DenseShape &s, const double *z, const double *const f[4
           double *target = g_x + o * x_block + x_row;
           const double *source = g_y + o * block + row;
           vector_for(team, s.in, [=](int m) DPTRAIN_ALWAYS_INLINE {
-            target[m] = s.skip == 0 ? 0.0 : (s.skip == 1 ? source[m] : source[m] + source[s.in + m]);
+            target[m] =
+                s.skip == 0 ? 0.0 : (s.skip == 1 ? source[m] : source[m] + source[s.in + m]);
           });
         }
       });

@@ -15,12 +15,13 @@ struct DenseShape {
 void add_bias(const DenseShape &shape, const double *bias, double *z);
 
 /// y from z, f and x: t0 = f0, t1 = f1 z1, t2 = f1 z2 + f2 z1^2; y = idt t + skip(x). idt may be null.
-void dense_value(const DenseShape &shape, const double *z, const double *const f[4], const double *idt,
-                 const double *x, double *y);
+void dense_value(const DenseShape &shape, const double *z, const double *const f[4],
+                 const double *idt, const double *x, double *y);
 
 /// Reverse: g_z from g_y; g_x is set to the part through the skip connection. When idt_terms is given it gets
 /// sum_k g_y_k t_k, [n][out], whose column sums are the gradient of idt.
-void dense_reverse(const DenseShape &shape, const double *z, const double *const f[4], const double *idt,
-                   const double *g_y, double *g_z, double *g_x, double *idt_terms);
+void dense_reverse(const DenseShape &shape, const double *z, const double *const f[4],
+                   const double *idt, const double *g_y, double *g_z, double *g_x,
+                   double *idt_terms);
 
 }  // namespace dptrain::kernels

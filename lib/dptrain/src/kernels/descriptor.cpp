@@ -6,8 +6,9 @@ namespace dptrain::kernels {
 namespace {
 
 // d_ma += sum_c x_cm y_ca
-KOKKOS_FORCEINLINE_FUNCTION void add_product(const DescriptorShape &s, const double *x, const double *y,
-                                             double *d) {
+KOKKOS_FORCEINLINE_FUNCTION void add_product(const DescriptorShape &s, const double *x,
+                                             const double *y, double *d)
+{
   for (int m = 0; m < s.channels; ++m) {
     const double x0 = x[m], x1 = x[s.width + m], x2 = x[2 * s.width + m], x3 = x[3 * s.width + m];
     double *dm = d + m * s.axis;
@@ -17,8 +18,9 @@ KOKKOS_FORCEINLINE_FUNCTION void add_product(const DescriptorShape &s, const dou
 }
 
 // Transpose of D = T^T T_<: g_cm += sum_a gd_ma y_ca over all channels, and g_ca += sum_m gd_ma y_cm over the axis ones.
-KOKKOS_FORCEINLINE_FUNCTION void add_transpose(const DescriptorShape &s, const double *gd, const double *y,
-                                               double *g) {
+KOKKOS_FORCEINLINE_FUNCTION void add_transpose(const DescriptorShape &s, const double *gd,
+                                               const double *y, double *g)
+{
   for (int c = 0; c < 4; ++c) {
     const double *yc = y + c * s.width;
     double *gc = g + c * s.width;
@@ -35,13 +37,15 @@ KOKKOS_FORCEINLINE_FUNCTION void add_transpose(const DescriptorShape &s, const d
   }
 }
 
-KOKKOS_FORCEINLINE_FUNCTION void clear(double *values, long n) {
+KOKKOS_FORCEINLINE_FUNCTION void clear(double *values, long n)
+{
   for (long k = 0; k < n; ++k) values[k] = 0.0;
 }
 
 }  // namespace
 
-void descriptor_value(const DescriptorShape &s, const double *t, double *d) {
+void descriptor_value(const DescriptorShape &s, const double *t, double *d)
+{
   const long nt = 4L * s.width, nd = static_cast<long>(s.channels) * s.axis;
   Kokkos::parallel_for(
       "dptrain::descriptor_value", RangePolicy(0, s.centers), KOKKOS_LAMBDA(const int i) {
@@ -50,7 +54,8 @@ void descriptor_value(const DescriptorShape &s, const double *t, double *d) {
       });
 }
 
-void descriptor_jvp(const DescriptorShape &s, const double *t, const double *t_dot, double *d_dot) {
+void descriptor_jvp(const DescriptorShape &s, const double *t, const double *t_dot, double *d_dot)
+{
   const long nt = 4L * s.width, nd = static_cast<long>(s.channels) * s.axis;
   Kokkos::parallel_for(
       "dptrain::descriptor_jvp", RangePolicy(0, s.centers), KOKKOS_LAMBDA(const int i) {
@@ -60,7 +65,8 @@ void descriptor_jvp(const DescriptorShape &s, const double *t, const double *t_d
       });
 }
 
-void descriptor_reverse(const DescriptorShape &s, const double *t, const double *g_d, double *g_t) {
+void descriptor_reverse(const DescriptorShape &s, const double *t, const double *g_d, double *g_t)
+{
   const long nt = 4L * s.width, nd = static_cast<long>(s.channels) * s.axis;
   Kokkos::parallel_for(
       "dptrain::descriptor_reverse", RangePolicy(0, s.centers), KOKKOS_LAMBDA(const int i) {
@@ -70,7 +76,8 @@ void descriptor_reverse(const DescriptorShape &s, const double *t, const double 
 }
 
 void descriptor_jvp_reverse(const DescriptorShape &s, const double *t, const double *t_dot,
-                            const double *g_d, const double *g_d_dot, double *g_t, double *g_t_dot) {
+                            const double *g_d, const double *g_d_dot, double *g_t, double *g_t_dot)
+{
   const long nt = 4L * s.width, nd = static_cast<long>(s.channels) * s.axis;
   Kokkos::parallel_for(
       "dptrain::descriptor_jvp_reverse", RangePolicy(0, s.centers), KOKKOS_LAMBDA(const int i) {

@@ -11,7 +11,8 @@ struct Switch {
   double w, dw;
 };
 
-KOKKOS_FORCEINLINE_FUNCTION Switch switch_function(double r, double rcut, double rcut_smth) {
+KOKKOS_FORCEINLINE_FUNCTION Switch switch_function(double r, double rcut, double rcut_smth)
+{
   const double scale = 1.0 / (rcut - rcut_smth);
   double u = (r - rcut_smth) * scale;
   u = u < 0.0 ? 0.0 : (u > 1.0 ? 1.0 : u);
@@ -22,7 +23,8 @@ KOKKOS_FORCEINLINE_FUNCTION Switch switch_function(double r, double rcut, double
 
 }  // namespace
 
-void environment_value(const Edges &e, const EnvironmentParameters &p) {
+void environment_value(const Edges &e, const EnvironmentParameters &p)
+{
   const double inv_radial = 1.0 / p.dstd_radial, inv_angular = 1.0 / p.dstd_angular;
   Kokkos::parallel_for(
       "dptrain::environment_value", RangePolicy(0, e.num_edges), KOKKOS_LAMBDA(const int k) {
@@ -46,14 +48,15 @@ void environment_value(const Edges &e, const EnvironmentParameters &p) {
 }
 
 void environment_reverse(const Edges &e, const double *const g_row[4], const double *g_arg,
-                         double *const g_d[3]) {
+                         double *const g_d[3])
+{
   const double *r0 = g_row[0], *r1 = g_row[1], *r2 = g_row[2], *r3 = g_row[3];
   double *gx = g_d[0], *gy = g_d[1], *gz = g_d[2];
   Kokkos::parallel_for(
       "dptrain::environment_reverse", RangePolicy(0, e.num_edges), KOKKOS_LAMBDA(const int k) {
         const double x = e.d[0][k], y = e.d[1][k], z = e.d[2][k];
-        const double along = e.darg[k] * (r0[k] + g_arg[k]) +
-            e.dq[k] * (r1[k] * x + r2[k] * y + r3[k] * z);
+        const double along =
+            e.darg[k] * (r0[k] + g_arg[k]) + e.dq[k] * (r1[k] * x + r2[k] * y + r3[k] * z);
         const double radial = along * e.inv_r[k];
         gx[k] = radial * x + e.q[k] * r1[k];
         gy[k] = radial * y + e.q[k] * r2[k];
@@ -62,7 +65,8 @@ void environment_reverse(const Edges &e, const double *const g_row[4], const dou
 }
 
 void environment_jvp(const Edges &e, const double *const u[3], double *const row_dot[4],
-                     double *arg_dot) {
+                     double *arg_dot)
+{
   const double *ux = u[0], *uy = u[1], *uz = u[2];
   double *r0 = row_dot[0], *r1 = row_dot[1], *r2 = row_dot[2], *r3 = row_dot[3];
   Kokkos::parallel_for(
@@ -78,7 +82,8 @@ void environment_jvp(const Edges &e, const double *const u[3], double *const row
       });
 }
 
-double radial_switch(double r, double rcut, double rcut_smth, double protection) {
+double radial_switch(double r, double rcut, double rcut_smth, double protection)
+{
   return switch_function(r, rcut, rcut_smth).w / (r + protection);
 }
 

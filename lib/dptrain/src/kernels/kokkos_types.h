@@ -14,11 +14,15 @@ using Team = TeamPolicy::member_type;
 using RangePolicy = Kokkos::RangePolicy<ExecutionSpace>;
 
 /// One team per centre atom; on the host a team is one thread.
-inline TeamPolicy one_team_each(int centers) { return TeamPolicy(centers, 1); }
+inline TeamPolicy one_team_each(int centers)
+{
+  return TeamPolicy(centers, 1);
+}
 
 /// f(j) for j in [0, n): the vector loop inside a team.
 template <class F>
-KOKKOS_FORCEINLINE_FUNCTION void vector_for([[maybe_unused]] const Team &team, int n, const F &f) {
+KOKKOS_FORCEINLINE_FUNCTION void vector_for([[maybe_unused]] const Team &team, int n, const F &f)
+{
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   Kokkos::parallel_for(Kokkos::TeamVectorRange(team, n), f);
 #else
@@ -27,8 +31,8 @@ KOKKOS_FORCEINLINE_FUNCTION void vector_for([[maybe_unused]] const Team &team, i
 }
 
 /// Five sums at once over the vector loop: f(j, s0, s1, s2, s3, s4) adds to its arguments.
-template <class F>
-KOKKOS_FORCEINLINE_FUNCTION void vector_sum(int n, const F &f, double (&sum)[5]) {
+template <class F> KOKKOS_FORCEINLINE_FUNCTION void vector_sum(int n, const F &f, double (&sum)[5])
+{
   double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0, s4 = 0.0;
   _Pragma("omp simd reduction(+ : s0, s1, s2, s3, s4)") for (int j = 0; j < n; ++j)
       f(j, s0, s1, s2, s3, s4);

@@ -6,7 +6,8 @@ namespace dptrain::kernels {
 
 // One centre after the other in fixed order: no atomics, the same bits in every run.
 void sum_forces(const Edges &e, const double *const g_d[3], double *force, double *virial,
-                double *atom_virial) {
+                double *atom_virial)
+{
   for (int i = 0; i < e.num_centers; ++i) {
     double *fi = force + 3L * e.centers[i];
     for (int k = e.first[i]; k < e.first[i + 1]; ++k) {
@@ -27,7 +28,8 @@ void sum_forces(const Edges &e, const double *const g_d[3], double *force, doubl
   }
 }
 
-void edge_tangents(const Edges &e, const double *r, const double *strain, double *const u[3]) {
+void edge_tangents(const Edges &e, const double *r, const double *strain, double *const u[3])
+{
   double *u0 = u[0], *u1 = u[1], *u2 = u[2];
   Kokkos::parallel_for(
       "dptrain::edge_tangents", one_team_each(e.num_centers), KOKKOS_LAMBDA(const Team &team) {

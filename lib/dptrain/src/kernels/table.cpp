@@ -4,7 +4,8 @@
 
 namespace dptrain::kernels {
 
-void table_locate(const Edges &e, const Table &table, const TableReads &reads) {
+void table_locate(const Edges &e, const Table &table, const TableReads &reads)
+{
   const double inv_h = 1.0 / table.spacing, origin = table.origin;
   const int last = table.knots - 2, knots = table.knots;
   Kokkos::parallel_for(

@@ -16,9 +16,9 @@ struct Table {
 /// Where each edge reads the table: the first of two neighbouring knots and the weights of their six rows, for the value G
 /// and for its derivative dG/darg. The transpose of the interpolation uses the same numbers.
 struct TableReads {
-  int *knot = nullptr;       ///< [num_edges] net * knots + interval
-  double *weight[6] = {};    ///< [num_edges] each
-  double *dweight[6] = {};   ///< [num_edges] each
+  int *knot = nullptr;      ///< [num_edges] net * knots + interval
+  double *weight[6] = {};   ///< [num_edges] each
+  double *dweight[6] = {};  ///< [num_edges] each
 };
 
 /// Fills `reads` from the arguments of the edges, which must lie inside the table.

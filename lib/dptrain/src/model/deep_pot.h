@@ -75,8 +75,8 @@ class DeepPot final : public Model {
   std::vector<kernels::EnvironmentParameters> environment_;  // by centre type
   EdgeRules rules_;
   EmbeddingTable table_;
-  std::vector<Mlp> fitting_;                                 // by centre type
-  std::vector<double> vacuum_energy_;                        // fitting net at D = 0, by type, where it is subtracted
+  std::vector<Mlp> fitting_;           // by centre type
+  std::vector<double> vacuum_energy_;  // fitting net at D = 0, by type, where it is subtracted
   double expected_distance_ = 0.0;
 
   EdgeList edges_;
@@ -84,7 +84,8 @@ class DeepPot final : public Model {
   MlpWorkspace workspace_;
   std::vector<std::vector<int>> centers_by_type_;
   std::vector<double> t_, t_dot_, d_, g_t_, g_t_dot_, seeds_;
-  std::vector<double> edge_vector_[3], edge_row_[4], edge_arg_;  // derivatives or tangents of the edges of a chunk
+  std::vector<double> edge_vector_[3], edge_row_[4],
+      edge_arg_;  // derivatives or tangents of the edges of a chunk
 };
 
 }  // namespace dptrain

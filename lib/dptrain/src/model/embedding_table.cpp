@@ -8,18 +8,23 @@
 namespace dptrain {
 namespace {
 
-constexpr int first_knots = 257;          // 256 intervals
-constexpr int most_knots = 16385;         // beyond: the net is not smooth enough for a table
-constexpr double tolerance = 1e-12;       // wanted, relative to the largest value
-constexpr double acceptable = 1e-10;      // worse than this at most_knots: direct evaluation
+constexpr int first_knots = 257;      // 256 intervals
+constexpr int most_knots = 16385;     // beyond: the net is not smooth enough for a table
+constexpr double tolerance = 1e-12;   // wanted, relative to the largest value
+constexpr double acceptable = 1e-10;  // worse than this at most_knots: direct evaluation
 constexpr int builds_between_checks = 20;
-constexpr double far_outside = 4.0;       // in units of the first range: such arguments are not tabulated
-constexpr int channel_multiple = 8;       // rows are padded to whole vectors
+constexpr double far_outside =
+    4.0;  // in units of the first range: such arguments are not tabulated
+constexpr int channel_multiple = 8;  // rows are padded to whole vectors
 
-int padded(int channels) { return (channels + channel_multiple - 1) / channel_multiple * channel_multiple; }
+int padded(int channels)
+{
+  return (channels + channel_multiple - 1) / channel_multiple * channel_multiple;
+}
 
 // rows [n][3][width] <- jets [order + 1][n][channels]
-void pack_rows(const double *jets, int order, int n, int channels, int width, double *rows) {
+void pack_rows(const double *jets, int order, int n, int channels, int width, double *rows)
+{
   for (int o = 0; o <= order; ++o)
     for (int k = 0; k < n; ++k)
       std::copy_n(jets + (static_cast<long>(o) * n + k) * channels, channels,
@@ -27,7 +32,8 @@ void pack_rows(const double *jets, int order, int n, int channels, int width, do
 }
 
 // The transpose of pack_rows.
-void unpack_rows(const double *rows, int order, int n, int channels, int width, double *jets) {
+void unpack_rows(const double *rows, int order, int n, int channels, int width, double *jets)
+{
   for (int o = 0; o <= order; ++o)
     for (int k = 0; k < n; ++k)
       std::copy_n(rows + (static_cast<long>(k) * 3 + o) * width, channels,
@@ -36,8 +42,9 @@ void unpack_rows(const double *rows, int order, int n, int channels, int width, 
 
 }  // namespace
 
-EmbeddingTable::EmbeddingTable(std::vector<Mlp> nets, double origin, double upper, int knots)
-    : nets_(std::move(nets)), origin_(origin), fixed_(knots > 0) {
+EmbeddingTable::EmbeddingTable(std::vector<Mlp> nets, double origin, double upper, int knots) :
+    nets_(std::move(nets)), origin_(origin), fixed_(knots > 0)
+{
   channels_ = nets_.front().outputs();
   width_ = padded(channels_);
   knots_ = fixed_ ? knots : first_knots;
@@ -48,14 +55,16 @@ EmbeddingTable::EmbeddingTable(std::vector<Mlp> nets, double origin, double uppe
       if (!layer.activation.smooth()) direct_ = true;
 }
 
-std::vector<double> EmbeddingTable::knot_arguments() const {
+std::vector<double> EmbeddingTable::knot_arguments() const
+{
   std::vector<double> x(knots_);
   for (int k = 0; k < knots_; ++k) x[k] = origin_ + k * spacing_;
   return x;
 }
 
-const double *EmbeddingTable::jets(const double *parameters, int net, const std::vector<double> &arguments,
-                                   double step, int order) {
+const double *EmbeddingTable::jets(const double *parameters, int net,
+                                   const std::vector<double> &arguments, double step, int order)
+{
   const std::size_t n = arguments.size();
   input_.assign((order + 1) * n, 0.0);
   std::copy(arguments.begin(), arguments.end(), input_.begin());
@@ -64,16 +73,18 @@ const double *EmbeddingTable::jets(const double *parameters, int net, const std:
 }
 
 // In units of the spacing the jets of the net along the step h are the rows of the table: G, h G', h^2 G''.
-void EmbeddingTable::fill(const double *parameters) {
+void EmbeddingTable::fill(const double *parameters)
+{
   const auto arguments = knot_arguments();
   const long stride = 3L * knots_ * width_;
   rows_.assign(stride * nets_.size(), 0.0);
   for (std::size_t net = 0; net < nets_.size(); ++net)
-    pack_rows(jets(parameters, static_cast<int>(net), arguments, spacing_, 2), 2, knots_, channels_, width_,
-              rows_.data() + net * stride);
+    pack_rows(jets(parameters, static_cast<int>(net), arguments, spacing_, 2), 2, knots_, channels_,
+              width_, rows_.data() + net * stride);
 }
 
-void EmbeddingTable::build(const double *parameters) {
+void EmbeddingTable::build(const double *parameters)
+{
   if (direct_) return;
   fill(parameters);
   if (fixed_ || builds_until_check_-- > 0) return;
@@ -81,7 +92,8 @@ void EmbeddingTable::build(const double *parameters) {
   builds_until_check_ = builds_between_checks - 1;
 }
 
-void EmbeddingTable::choose_knots(const double *parameters) {
+void EmbeddingTable::choose_knots(const double *parameters)
+{
   for (;;) {
     const auto [value, derivative] = error(parameters);
     const double worst = std::max(value, derivative);
@@ -97,7 +109,8 @@ void EmbeddingTable::choose_knots(const double *parameters) {
   }
 }
 
-std::pair<double, double> EmbeddingTable::error(const double *parameters) {
+std::pair<double, double> EmbeddingTable::error(const double *parameters)
+{
   std::pair<double, double> worst{0.0, 0.0};
   for (std::size_t net = 0; net < nets_.size(); ++net) {
     const auto [value, derivative] = net_error(parameters, static_cast<int>(net));
@@ -107,7 +120,8 @@ std::pair<double, double> EmbeddingTable::error(const double *parameters) {
 }
 
 // Reads the table through the kernels that MD and training use: one edge per point with row (1, 0, 0, 0).
-std::pair<double, double> EmbeddingTable::net_error(const double *parameters, int net) {
+std::pair<double, double> EmbeddingTable::net_error(const double *parameters, int net)
+{
   const double offset = 1.0 / std::sqrt(20.0);
   const double points[3] = {0.5, 0.5 - offset, 0.5 + offset};
   const int n = 3 * (knots_ - 1);
@@ -149,13 +163,15 @@ std::pair<double, double> EmbeddingTable::net_error(const double *parameters, in
   return {ratio(difference[0], largest[0]), ratio(difference[1], largest[1])};
 }
 
-void EmbeddingTable::extend(const double *parameters, double upper) {
+void EmbeddingTable::extend(const double *parameters, double upper)
+{
   if (direct_ || upper <= grid_end() || upper > limit_) return;
   knots_ = static_cast<int>(std::ceil((upper - origin_) / spacing_)) + 1;
   fill(parameters);
 }
 
-void EmbeddingTable::resize_reads(int num_edges) {
+void EmbeddingTable::resize_reads(int num_edges)
+{
   read_knot_.resize(num_edges);
   reads_.knot = read_knot_.data();
   for (int k = 0; k < 6; ++k) {
@@ -166,7 +182,8 @@ void EmbeddingTable::resize_reads(int num_edges) {
   }
 }
 
-void EmbeddingTable::locate(const double *parameters, const kernels::Edges &edges) {
+void EmbeddingTable::locate(const double *parameters, const kernels::Edges &edges)
+{
   resize_reads(edges.num_edges);
   chunk_direct_ = direct_;
   if (!direct_ && edges.num_edges > 0) {
@@ -181,7 +198,8 @@ void EmbeddingTable::locate(const double *parameters, const kernels::Edges &edge
 }
 
 // Each edge is a knot: its rows are (G, G', 0), read at u = 0 with unit spacing.
-void EmbeddingTable::locate_direct(const double *parameters, const kernels::Edges &edges) {
+void EmbeddingTable::locate_direct(const double *parameters, const kernels::Edges &edges)
+{
   edges_of_net_.resize(nets_.size());
   arguments_of_net_.resize(nets_.size());
   for (std::size_t net = 0; net < nets_.size(); ++net) {
@@ -212,12 +230,14 @@ void EmbeddingTable::locate_direct(const double *parameters, const kernels::Edge
   view_ = {0.0, 1.0, edges.num_edges + 1, width_, chunk_rows_.data()};
 }
 
-void EmbeddingTable::begin_gradient() {
+void EmbeddingTable::begin_gradient()
+{
   sweep_ = true;
   knot_gradient_.assign(direct_ ? 0 : rows_.size(), 0.0);
 }
 
-void EmbeddingTable::end_chunk(const double *parameters, double *gradient) {
+void EmbeddingTable::end_chunk(const double *parameters, double *gradient)
+{
   if (!chunk_direct_) return;
   for (std::size_t net = 0; net < nets_.size(); ++net) {
     const int n = static_cast<int>(edges_of_net_[net].size());
@@ -233,7 +253,8 @@ void EmbeddingTable::end_chunk(const double *parameters, double *gradient) {
 }
 
 // Knots that no edge has read stay out: a table reaches further in than the atoms of most frames.
-void EmbeddingTable::end_gradient(const double *parameters, double *gradient) {
+void EmbeddingTable::end_gradient(const double *parameters, double *gradient)
+{
   sweep_ = false;
   if (direct_) return;
   const auto arguments = knot_arguments();
@@ -241,33 +262,40 @@ void EmbeddingTable::end_gradient(const double *parameters, double *gradient) {
   for (std::size_t net = 0; net < nets_.size(); ++net) {
     const double *rows = knot_gradient_.data() + net * knots_ * knot_size;
     const auto is_read = [&](int k) {
-      return std::any_of(rows + k * knot_size, rows + (k + 1) * knot_size, [](double g) { return g != 0.0; });
+      return std::any_of(rows + k * knot_size, rows + (k + 1) * knot_size,
+                         [](double g) { return g != 0.0; });
     };
     int begin = 0, end = knots_;
     while (end > begin && !is_read(end - 1)) --end;
     while (begin < end && !is_read(begin)) ++begin;
     if (begin == end) continue;
-    jets(parameters, static_cast<int>(net), {arguments.begin() + begin, arguments.begin() + end}, spacing_, 2);
+    jets(parameters, static_cast<int>(net), {arguments.begin() + begin, arguments.begin() + end},
+         spacing_, 2);
     output_gradient_.resize(3L * (end - begin) * channels_);
-    unpack_rows(rows + begin * knot_size, 2, end - begin, channels_, width_, output_gradient_.data());
+    unpack_rows(rows + begin * knot_size, 2, end - begin, channels_, width_,
+                output_gradient_.data());
     nets_[net].reverse(parameters, end - begin, 2, output_gradient_.data(), workspace_, gradient);
   }
 }
 
-std::vector<double> EmbeddingTable::state() const {
-  return {spacing_, static_cast<double>(knots_), direct_ ? 1.0 : 0.0, static_cast<double>(builds_until_check_)};
+std::vector<double> EmbeddingTable::state() const
+{
+  return {spacing_, static_cast<double>(knots_), direct_ ? 1.0 : 0.0,
+          static_cast<double>(builds_until_check_)};
 }
 
-void EmbeddingTable::set_state(const std::vector<double> &state) {
+void EmbeddingTable::set_state(const std::vector<double> &state)
+{
   spacing_ = state.at(0);
   knots_ = static_cast<int>(state.at(1));
   direct_ = state.at(2) != 0.0;
   builds_until_check_ = static_cast<int>(state.at(3));
 }
 
-std::size_t EmbeddingTable::memory_bytes() const {
+std::size_t EmbeddingTable::memory_bytes() const
+{
   std::size_t n = rows_.capacity() + knot_gradient_.capacity() + chunk_rows_.capacity() +
-      chunk_gradient_.capacity() + input_.capacity() + output_gradient_.capacity();
+                  chunk_gradient_.capacity() + input_.capacity() + output_gradient_.capacity();
   for (int k = 0; k < 6; ++k) n += read_weight_[k].capacity() + read_dweight_[k].capacity();
   return n * sizeof(double) + workspace_.memory_bytes();
 }

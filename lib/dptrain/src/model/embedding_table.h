@@ -26,7 +26,10 @@ class EmbeddingTable {
   /// interpolation error is largest (G at u = 1/2, G' at u = 1/2 +- 1/sqrt(20)), and the knots doubled until they agree.
   void build(const double *parameters);
   /// Fills the present knots for these parameters, without a check.
-  void refill(const double *parameters) { if (!direct_) fill(parameters); }
+  void refill(const double *parameters)
+  {
+    if (!direct_) fill(parameters);
+  }
   /// Makes the table reach `upper` by knots at the same spacing, unless that is far outside.
   void extend(const double *parameters, double upper);
 
@@ -56,8 +59,8 @@ class EmbeddingTable {
   double grid_end() const { return origin_ + spacing_ * (knots_ - 1); }
   void fill(const double *parameters);
   void choose_knots(const double *parameters);
-  const double *jets(const double *parameters, int net, const std::vector<double> &arguments, double step,
-                     int order);
+  const double *jets(const double *parameters, int net, const std::vector<double> &arguments,
+                     double step, int order);
   std::pair<double, double> net_error(const double *parameters, int net);
   void locate_direct(const double *parameters, const kernels::Edges &edges);
   void resize_reads(int num_edges);

@@ -13,8 +13,8 @@ struct Layer {
   int in = 0, out = 0;
   kernels::Activation activation;
   bool has_idt = false;
-  int skip = 0;                        ///< 0 none, 1: out == in, 2: out == 2 in
-  std::size_t w = 0, b = 0, idt = 0;   ///< offsets; w is [in][out]
+  int skip = 0;                       ///< 0 none, 1: out == in, 2: out == 2 in
+  std::size_t w = 0, b = 0, idt = 0;  ///< offsets; w is [in][out]
 };
 
 /// Intermediate values of one pass through an Mlp; storage is kept between passes.

@@ -2,18 +2,20 @@
 
 #include <string>
 
-
 namespace dptrain {
 namespace {
 
 // Takes blocks from the index in file order.
 class LayerReader {
  public:
-  LayerReader(const std::vector<ParameterBlock> &index, const std::string &first_name) : index_(index) {
+  LayerReader(const std::vector<ParameterBlock> &index, const std::string &first_name) :
+      index_(index)
+  {
     while (next_ < index.size() && index[next_].name.rfind(first_name, 0) != 0) ++next_;
   }
 
-  Layer layer(const std::string &activation, bool resnet) {
+  Layer layer(const std::string &activation, bool resnet)
+  {
     Layer l;
     const auto &w = index_.at(next_++);
     l.in = static_cast<int>(w.shape[0]);
@@ -37,19 +39,24 @@ class LayerReader {
 
 }  // namespace
 
-std::vector<Mlp> embedding_networks(const ModelConfig &config, const std::vector<ParameterBlock> &index) {
+std::vector<Mlp> embedding_networks(const ModelConfig &config,
+                                    const std::vector<ParameterBlock> &index)
+{
   LayerReader reader(index, "/model/descriptor/");
   std::vector<Mlp> nets;
   const int count = config.type_one_side ? config.ntypes() : config.ntypes() * config.ntypes();
   for (int n = 0; n < count; ++n) {
     std::vector<Layer> layers;
-    for (std::size_t l = 0; l < config.neuron.size(); ++l) layers.push_back(reader.layer(config.activation, true));
+    for (std::size_t l = 0; l < config.neuron.size(); ++l)
+      layers.push_back(reader.layer(config.activation, true));
     nets.emplace_back(std::move(layers));
   }
   return nets;
 }
 
-std::vector<Mlp> fitting_networks(const ModelConfig &config, const std::vector<ParameterBlock> &index) {
+std::vector<Mlp> fitting_networks(const ModelConfig &config,
+                                  const std::vector<ParameterBlock> &index)
+{
   LayerReader reader(index, "/model/fitting/");
   std::vector<Mlp> nets;
   for (int n = 0; n < config.ntypes(); ++n) {

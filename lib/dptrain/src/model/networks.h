@@ -9,8 +9,10 @@
 namespace dptrain {
 
 /// Embedding nets in file order (index = neighbour type, or centre + neighbour * ntypes), placed in the flat buffer.
-std::vector<Mlp> embedding_networks(const ModelConfig &config, const std::vector<ParameterBlock> &index);
+std::vector<Mlp> embedding_networks(const ModelConfig &config,
+                                    const std::vector<ParameterBlock> &index);
 /// Fitting nets by centre type; the last layer is linear without skip.
-std::vector<Mlp> fitting_networks(const ModelConfig &config, const std::vector<ParameterBlock> &index);
+std::vector<Mlp> fitting_networks(const ModelConfig &config,
+                                  const std::vector<ParameterBlock> &index);
 
 }  // namespace dptrain

@@ -11,12 +11,14 @@ constexpr std::uint64_t default_seed = 1;
 // The two halves of a model draw from different streams also where the input gives both the same seed.
 constexpr std::uint64_t fitting_stream = 0x9e3779b97f4a7c15ULL;
 
-bool ends_with(const std::string &text, const std::string &end) {
+bool ends_with(const std::string &text, const std::string &end)
+{
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 // DeePMD-kit's distributions: W ~ N(0, 1/sqrt(in + out)), b ~ N(0, 1), idt ~ N(0.1, 0.001).
-void draw(const ParameterBlock &block, RandomEngine &engine, double *values) {
+void draw(const ParameterBlock &block, RandomEngine &engine, double *values)
+{
   double mean = 0.0, deviation = 1.0;
   if (ends_with(block.name, "/w"))
     deviation = 1.0 / std::sqrt(static_cast<double>(block.shape[0] + block.shape[1]));
@@ -30,7 +32,8 @@ void draw(const ParameterBlock &block, RandomEngine &engine, double *values) {
 }  // namespace
 
 ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
-                       const std::string &model_def_script) {
+                       const std::string &model_def_script)
+{
   ModelData data;
   data.config = config;
   if (data.config.sel.empty()) data.config.sel = statistics.recommended_sel(config.sel_factor);

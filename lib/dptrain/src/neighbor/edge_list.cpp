@@ -11,13 +11,14 @@
 namespace dptrain {
 
 void EdgeList::gather(const Domain &domain, const EdgeRules &rules, int type, const int *centers,
-                      int num_centers) {
+                      int num_centers)
+{
   centers_.assign(centers, centers + num_centers);
   first_.assign(1, 0);
   neighbor_.clear();
   net_.clear();
-  for (auto *column : {&d_[0], &d_[1], &d_[2], &row_[0], &row_[1], &row_[2], &row_[3], &arg_, &inv_r_,
-                       &darg_, &q_, &dq_})
+  for (auto *column : {&d_[0], &d_[1], &d_[2], &row_[0], &row_[1], &row_[2], &row_[3], &arg_,
+                       &inv_r_, &darg_, &q_, &dq_})
     column->clear();
   min_distance_ = std::numeric_limits<double>::infinity();
   for (int c = 0; c < num_centers; ++c) {
@@ -29,11 +30,13 @@ void EdgeList::gather(const Domain &domain, const EdgeRules &rules, int type, co
   reserve_values();
 }
 
-void EdgeList::collect(const Domain &domain, const EdgeRules &rules, int center) {
+void EdgeList::collect(const Domain &domain, const EdgeRules &rules, int center)
+{
   found_.clear();
   const double *xi = domain.x + 3L * center;
   if (!std::isfinite(xi[0] + xi[1] + xi[2]))
-    throw Error("the position of an atom is not finite: the simulation has blown up (check the time step, the start "
+    throw Error("the position of an atom is not finite: the simulation has blown up (check the "
+                "time step, the start "
                 "configuration and the model)");
   const double rc2 = rules.rcut * rules.rcut;
   const int *row = domain.neighbors[center];
@@ -51,7 +54,8 @@ void EdgeList::collect(const Domain &domain, const EdgeRules &rules, int center)
 }
 
 // Keeps the list order where nothing is cut: sums do not depend on sel then.
-void EdgeList::truncate(const EdgeRules &rules) {
+void EdgeList::truncate(const EdgeRules &rules)
+{
   counts_.assign(rules.ntypes, 0);
   for (const auto &n : found_) ++counts_[n.type];
   const int slots = std::accumulate(rules.sel.begin(), rules.sel.end(), 0);
@@ -71,7 +75,8 @@ void EdgeList::truncate(const EdgeRules &rules) {
   found_.erase(end, found_.end());
 }
 
-void EdgeList::append(const EdgeRules &rules, int type) {
+void EdgeList::append(const EdgeRules &rules, int type)
+{
   const double zero[3] = {0.0, 0.0, 0.0};
   for (int t = 0; t < rules.ntypes; ++t) {
     const int net = rules.type_one_side ? t : type + t * rules.ntypes;
@@ -91,19 +96,22 @@ void EdgeList::append(const EdgeRules &rules, int type) {
   }
 }
 
-void EdgeList::append_edge(int neighbor, int net, const double *d) {
+void EdgeList::append_edge(int neighbor, int net, const double *d)
+{
   neighbor_.push_back(neighbor);
   net_.push_back(net);
   for (int a = 0; a < 3; ++a) d_[a].push_back(d[a]);
 }
 
 // Padding edges have no derivative: everything but row[0] and arg is zero there.
-void EdgeList::reserve_values() {
+void EdgeList::reserve_values()
+{
   for (auto *column : {&row_[0], &row_[1], &row_[2], &row_[3], &arg_, &inv_r_, &darg_, &q_, &dq_})
     column->resize(neighbor_.size(), 0.0);
 }
 
-kernels::Edges EdgeList::view() {
+kernels::Edges EdgeList::view()
+{
   kernels::Edges e;
   e.num_centers = static_cast<int>(centers_.size());
   e.num_edges = static_cast<int>(neighbor_.size());
@@ -121,9 +129,10 @@ kernels::Edges EdgeList::view() {
   return e;
 }
 
-std::size_t EdgeList::memory_bytes() const {
+std::size_t EdgeList::memory_bytes() const
+{
   return neighbor_.capacity() * (12 * sizeof(double) + 2 * sizeof(int)) +
-      found_.capacity() * sizeof(Neighbor);
+         found_.capacity() * sizeof(Neighbor);
 }
 
 }  // namespace dptrain

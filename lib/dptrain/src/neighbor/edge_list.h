@@ -11,13 +11,13 @@ namespace dptrain {
 
 /// What decides which neighbours of an atom become edges.
 struct EdgeRules {
-  double rcut = 0.0;                 ///< Angstrom
+  double rcut = 0.0;  ///< Angstrom
   int ntypes = 0;
-  std::vector<int> sel;              ///< [ntypes] largest number of neighbours kept per type
-  std::vector<char> dropped;         ///< [ntypes][ntypes] pairs without edge; their slots count as filled
-  std::vector<char> hidden;          ///< [ntypes][ntypes] pairs without edge; their slots count as empty
+  std::vector<int> sel;       ///< [ntypes] largest number of neighbours kept per type
+  std::vector<char> dropped;  ///< [ntypes][ntypes] pairs without edge; their slots count as filled
+  std::vector<char> hidden;   ///< [ntypes][ntypes] pairs without edge; their slots count as empty
   bool type_one_side = false;
-  std::vector<double> padding_arg;   ///< [ntypes] argument of an empty slot by centre type
+  std::vector<double> padding_arg;  ///< [ntypes] argument of an empty slot by centre type
 };
 
 /// The edges of one chunk of centres of one type. Storage grows to the largest chunk and stays.
@@ -26,7 +26,8 @@ class EdgeList {
   /// Gathers the neighbours of `centers` (all of type `type`) with r < rcut. DeePMD-kit's two-stage truncation: the nearest
   /// sum(sel) of all types, of these the nearest sel[t] of each type. Edges are grouped by neighbour type; the empty slots
   /// of a type make one padding edge. Throws Error if two atoms coincide or a position is not finite.
-  void gather(const Domain &domain, const EdgeRules &rules, int type, const int *centers, int num_centers);
+  void gather(const Domain &domain, const EdgeRules &rules, int type, const int *centers,
+              int num_centers);
 
   kernels::Edges view();
   /// Shortest distance met by the last gather; infinity without an edge.

@@ -86,7 +86,6 @@ class MpiCommunicator : public Communicator {
     return values;
   }
 
-
  private:
   template <class T> void all_reduce(T *data, std::size_t n, MPI_Op op) const
   {

@@ -127,8 +127,7 @@ void Statistics::reduce(const Communicator &comm)
   comm.all_reduce_sum(values.data(), values.size());
 
   std::copy_n(values.begin(), num_sums, sums_.begin());
-  for (int t = 0; t < ntypes_; ++t)
-    centers_[t] = static_cast<std::int64_t>(values[num_sums + t]);
+  for (int t = 0; t < ntypes_; ++t) centers_[t] = static_cast<std::int64_t>(values[num_sums + t]);
   for (int rank = 0; rank < comm.size(); ++rank) {
     const double *of_rank = &values[first + num_maxima * rank];
     for (int t = 0; t < ntypes_; ++t)
