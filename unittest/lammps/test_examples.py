@@ -23,6 +23,8 @@ NIAL_FORCE, NIAL_ENERGY, NIAL_DRIFT = 0.2, 0.02, 0.2
 def copy_example(name, folder, numb_steps):
     """Copies the inputs and fits the length of the learning rate's schedule to the shortened run."""
     for file in (ROOT / "examples" / name).iterdir():
+        if file.name.startswith("statistics"):
+            continue  # what an earlier run of the example left there
         if file.name.startswith("in.") or file.suffix in (".json", ".sh"):
             shutil.copy(file, folder)
     content = json.loads((folder / "input.json").read_text())
