@@ -21,19 +21,23 @@ class Moments {
   {
   }
 
-  /// Starts the next step, at learning rate lr.
-  void begin_step(double lr)
+  /// What turns the means into a change, in step number `steps` (from 1) at learning rate lr.
+  struct Correction {
+    double rate, root;
+  };
+  Correction correction(std::int64_t steps, double lr) const
   {
-    ++steps;
-    rate_ = lr / (1.0 - std::pow(beta1_, static_cast<double>(steps)));
-    root_ = std::sqrt(1.0 - std::pow(beta2_, static_cast<double>(steps)));
+    const double t = static_cast<double>(steps);
+    return {lr / (1.0 - std::pow(beta1_, t)), std::sqrt(1.0 - std::pow(beta2_, t))};
   }
 
   /// For k in [begin, end): takes up gradient(k) and calls apply(k, c) with the change c that is to be subtracted.
   template <class Gradient, class Apply>
-  void step(std::size_t begin, std::size_t end, Gradient gradient, Apply apply)
+  void step(std::size_t begin, std::size_t end, const Correction &correction, Gradient gradient,
+            Apply apply)
   {
-    const double b1 = beta1_, b2 = beta2_, epsilon = epsilon_, rate = rate_, root = root_;
+    const double b1 = beta1_, b2 = beta2_, epsilon = epsilon_;
+    const double rate = correction.rate, root = correction.root;
     double *m = mean.data(), *v = square.data();
     for (std::size_t k = begin; k < end; ++k) {
       const double g = gradient(k);
@@ -44,10 +48,9 @@ class Moments {
   }
 
   std::vector<double> mean, square;
-  std::int64_t steps = 0;
 
  private:
-  double beta1_, beta2_, epsilon_, rate_ = 0.0, root_ = 1.0;
+  double beta1_, beta2_, epsilon_;
 };
 
 }  // namespace dptrain

@@ -25,7 +25,7 @@ void ShardedOptimizer::step(std::vector<double> &parameters, const std::vector<d
     throw Error(name_ + ": made for " + std::to_string(partition_.total) + " parameters, got " +
                 std::to_string(parameters.size()));
   guarded(*partition_.comm, [&] {
-    moments_.begin_step(lr);
+    ++steps_;
     change_own(parameters.data() + partition_.begin, gradient.data() + partition_.begin, lr);
   });
   partition_.comm->all_gather(parameters.data(), partition_.parts);
@@ -37,15 +37,16 @@ void ShardedOptimizer::change_ranges(const std::vector<Range> &ranges, double *p
   const bool coupled = config_.type == OptimizerType::adam;
   const double decay = coupled ? *config_.weight_decay : 0.0;
   const double keep = coupled ? 1.0 : 1.0 - lr * *config_.weight_decay;
+  const Moments::Correction correction = moments_.correction(steps_, lr);
   for (const auto &[begin, end] : ranges)
     moments_.step(
-        begin, end, [=](std::size_t k) { return gradient[k] + decay * parameters[k]; },
+        begin, end, correction, [=](std::size_t k) { return gradient[k] + decay * parameters[k]; },
         [=](std::size_t k, double change) { parameters[k] = keep * parameters[k] - change; });
 }
 
 std::vector<double> ShardedOptimizer::state() const
 {
-  std::vector<double> state{static_cast<double>(moments_.steps)};
+  std::vector<double> state{static_cast<double>(steps_)};
   state.reserve(state_size());
   partition_.append_gathered(moments_.mean.data(), state);
   partition_.append_gathered(moments_.square.data(), state);
@@ -61,7 +62,7 @@ void ShardedOptimizer::set_state(const std::vector<double> &state)
     throw Error("The optimizer state has " + std::to_string(state.size()) + " numbers, " + name_ +
                 " for " + std::to_string(partition_.total) + " parameters has " +
                 std::to_string(state_size()) + ": it belongs to another model or optimizer");
-  moments_.steps = static_cast<std::int64_t>(state[0]);
+  steps_ = static_cast<std::int64_t>(state[0]);
   const double *mean = state.data() + 1, *square = mean + partition_.total;
   std::copy_n(mean + partition_.begin, partition_.own(), moments_.mean.begin());
   std::copy_n(square + partition_.begin, partition_.own(), moments_.square.begin());

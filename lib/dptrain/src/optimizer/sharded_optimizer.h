@@ -42,6 +42,7 @@ class ShardedOptimizer : public Optimizer {
   OptimizerConfig config_;
   Partition partition_, extra_;
   Moments moments_;  // of the own range
+  std::int64_t steps_ = 0;
 };
 
 /// Adam and AdamW (Loshchilov and Hutter, arXiv 1711.05101).

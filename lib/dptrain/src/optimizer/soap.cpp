@@ -111,8 +111,7 @@ template <class T> class Soap final : public ShardedOptimizer {
   {
     at::AutoDispatchBelowADInplaceOrView plain;  // no autograd: less work for each small product
     change_ranges(ranges_, parameters, gradient, lr);
-    for (auto &matrix : matrices_)
-      matrix.step(moments_, parameters, gradient, lr * *config_.weight_decay);
+    for (auto &matrix : matrices_) matrix.step(moments_, parameters, gradient, lr);
   }
 
   void pack_extra(double *state) const override

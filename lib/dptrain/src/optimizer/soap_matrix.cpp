@@ -21,6 +21,13 @@ template <class T> at::TensorOptions options()
   return at::TensorOptions().dtype(c10::CppTypeToScalarType<T>::value);
 }
 
+// Relative to the largest one, eigenvalues below this are not told from rounding.
+template <class T> T resolution()
+{
+  static const T value = std::pow(std::numeric_limits<T>::epsilon(), T(2) / T(3));
+  return value;
+}
+
 bool is_short(const OptimizerConfig &config, std::int64_t n)
 {
   return n <= config.max_precondition_dim;
@@ -112,17 +119,23 @@ template <class T> void SoapMatrix<T>::find_eigenvectors(Side &side)
   const auto [values, vectors] = at::linalg_eigh(side.covariance);
   const T *value = values.template const_data_ptr<T>();
   const std::int64_t n = values.numel();
-  const T least = value[n - 1] * std::pow(std::numeric_limits<T>::epsilon(), T(2) / T(3));
+  const T least = value[n - 1] * resolution<T>();
   std::int64_t zeros = 0;
   while (zeros < n - 1 && value[zeros] < least) ++zeros;
   const at::Tensor known = vectors.slice(1, zeros, n).flip(1);
   side.basis.copy_(std::get<0>(at::linalg_qr(known, "complete")));
 }
 
-// One step of orthogonal iteration.
+// One step of orthogonal iteration. The shift leaves the eigenvectors as they are, and keeps directions that the
+// gradients have hardly reached where they were, instead of where rounding puts them.
 template <class T> void SoapMatrix<T>::refresh(Side &side)
 {
-  at::mm_out(side.product, side.covariance, side.basis);
+  const std::int64_t n = side.covariance.size(0);
+  const T *values = side.covariance.template const_data_ptr<T>();
+  T trace = 0;
+  for (std::int64_t k = 0; k < n; ++k) trace += values[k * (n + 1)];
+  const double shift = resolution<T>() * trace;
+  at::addmm_out(side.product, side.basis, side.covariance, side.basis, shift, 1.0);
   side.basis.copy_(std::get<0>(at::linalg_qr(side.product)));
 }
 
@@ -138,42 +151,49 @@ template <class T> void SoapMatrix<T>::refresh_bases(Moments &moments)
   copy_out<T>(work_.matrix, mean);
 }
 
-template <class T>
-void SoapMatrix<T>::step(Moments &moments, double *parameters, const double *gradient, double decay)
+template <class T> void SoapMatrix<T>::take_up(Moments &moments, const double *gradient)
 {
-  const std::size_t begin = offset_, end = offset_ + static_cast<std::size_t>(rows_ * cols_);
-  const bool silent =
-      std::all_of(gradient + begin, gradient + end, [](double g) { return g == 0.0; });
   const double old = *config_.beta2, fresh = 1.0 - old;
-  const bool first = !has_bases_ && !silent, due = has_bases_ && moments.steps % config_.precondition_frequency == 0;
-  load(gradient + begin);
+  ++gradients_;
+  load(gradient);
   if (left_.active())
     at::addmm_out(left_.covariance, left_.covariance, work_.matrix, work_.transposed, old, fresh);
   if (right_.active())
     at::addmm_out(right_.covariance, right_.covariance, work_.transposed, work_.matrix, old, fresh);
-  if (first) {
+  if (gradients_ == 1) {
     for (Side *side : {&left_, &right_})
       if (side->active()) find_eigenvectors(*side);
-    has_bases_ = true;
-  } else if (due) {
+  } else if (gradients_ % config_.precondition_frequency == 0) {
     refresh_bases(moments);
-    load(gradient + begin);
+    load(gradient);
   }
+}
+
+template <class T>
+void SoapMatrix<T>::step(Moments &moments, double *parameters, const double *gradient, double lr)
+{
+  const std::size_t begin = offset_, end = offset_ + static_cast<std::size_t>(rows_ * cols_);
+  const bool silent =
+      std::all_of(gradient + begin, gradient + end, [](double g) { return g == 0.0; });
+  if (gradients_ == 0 && silent) return;
+  take_up(moments, gradient + begin);
+  if (gradients_ == 1) return;
 
   to_basis();
   T *rotated = work_.matrix.template mutable_data_ptr<T>();
   moments.step(
-      begin, end, [=](std::size_t k) { return static_cast<double>(rotated[k - begin]); },
+      begin, end, moments.correction(gradients_ - 1, lr),
+      [=](std::size_t k) { return static_cast<double>(rotated[k - begin]); },
       [=](std::size_t k, double change) { rotated[k - begin] = static_cast<T>(change); });
   from_basis();
   const T *change = work_.matrix.template const_data_ptr<T>();
-  for (std::size_t k = begin; k < end; ++k)
-    parameters[k] = (1.0 - decay) * parameters[k] - change[k - begin];
+  const double keep = 1.0 - lr * *config_.weight_decay;
+  for (std::size_t k = begin; k < end; ++k) parameters[k] = keep * parameters[k] - change[k - begin];
 }
 
 template <class T> double *SoapMatrix<T>::pack(double *state) const
 {
-  *state++ = has_bases_ ? 1.0 : 0.0;
+  *state++ = static_cast<double>(gradients_);
   for (const Side *side : {&left_, &right_})
     if (side->active())
       state = copy_out<T>(side->basis, copy_out<T>(side->covariance, state));
@@ -182,7 +202,7 @@ template <class T> double *SoapMatrix<T>::pack(double *state) const
 
 template <class T> const double *SoapMatrix<T>::unpack(const double *state)
 {
-  has_bases_ = *state++ != 0.0;
+  gradients_ = static_cast<std::int64_t>(*state++);
   for (Side *side : {&left_, &right_})
     if (side->active()) state = copy_in<T>(copy_in<T>(state, side->covariance), side->basis);
   return state;

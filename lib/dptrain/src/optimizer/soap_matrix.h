@@ -12,14 +12,16 @@ namespace dptrain {
 
 /// SOAP of one weight matrix [rows][cols], with dense algebra in T (double or float). For each side that is not longer
 /// than max_precondition_dim: the running mean of G G^T (rows) or G^T G (columns) and an orthonormal basis that follows
-/// its eigenvectors. In these bases the step is Adam's. All tensors are kept: only the refresh of the bases allocates.
+/// its eigenvectors. In these bases the step is Adam's. The first gradient that is not zero gives the bases and no step:
+/// in its own eigenvectors it is diagonal but for rounding, which Adam would blow up to full size. All tensors are kept:
+/// only the refresh of the bases allocates.
 template <class T> class SoapMatrix {
  public:
   /// The matrix begins at `offset` of the own range.
   SoapMatrix(const OptimizerConfig &config, std::size_t offset, std::int64_t rows,
              std::int64_t cols);
   /// One step; both arrays begin with the own range.
-  void step(Moments &moments, double *parameters, const double *gradient, double decay);
+  void step(Moments &moments, double *parameters, const double *gradient, double lr);
 
   /// True if at least one side is preconditioned. Otherwise the matrix is for Adam.
   static bool applies(const OptimizerConfig &config, std::int64_t rows, std::int64_t cols);
@@ -47,13 +49,14 @@ template <class T> class SoapMatrix {
   void find_eigenvectors(Side &side);
   void refresh(Side &side);
   void refresh_bases(Moments &moments);
+  void take_up(Moments &moments, const double *gradient);
 
   OptimizerConfig config_;
   std::size_t offset_;
   std::int64_t rows_, cols_;
   Side left_, right_;
   Buffer work_, spare_;  // [rows][cols]
-  bool has_bases_ = false;
+  std::int64_t gradients_ = 0;  // taken up, from the first one that is not zero
 };
 
 }  // namespace dptrain
