@@ -56,8 +56,7 @@ TEST(Adam, WeightDecayInTheGradientOrDecoupled)
   EXPECT_NEAR(x[0], 2.0 + 0.1, 1e-8);
   config.type = OptimizerType::adamw;
   x = {2.0};
-  make(config, {{"w", {1}, 0, 1, true}})
-      ->step(x, {-3.0}, 0.1);  // x (1 - 0.05), then the step
+  make(config, {{"w", {1}, 0, 1, true}})->step(x, {-3.0}, 0.1);  // x (1 - 0.05), then the step
   EXPECT_NEAR(x[0], 1.9 + 0.1, 1e-8);
 }
 

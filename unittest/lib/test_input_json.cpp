@@ -223,8 +223,9 @@ TEST(InputJson, ReadsTheAverageOfTheWeights)
   EXPECT_EQ(decay({{"enable_ema", true}}), 0.999);
   EXPECT_EQ(decay({{"enable_ema", true}, {"ema_decay", 0.9}}), 0.9);
   EXPECT_EQ(decay({{"ema_decay", 0.9}}), 0.0);  // as in DeePMD-kit
-  expect_in("training/ema_decay: expected a number from 0 to below 1",
-            message_of([&] { decay({{"enable_ema", true}, {"ema_decay", 1.0}}); }));
+  expect_in("training/ema_decay: expected a number from 0 to below 1", message_of([&] {
+              decay({{"enable_ema", true}, {"ema_decay", 1.0}});
+            }));
 }
 
 TEST(InputJson, ReadsOlderStyles)

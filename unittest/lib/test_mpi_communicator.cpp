@@ -117,8 +117,9 @@ TEST(Communicator, PartsMustBeAsManyAsRanks)
   const std::vector<std::size_t> wrong(world()->size() + 1, 1);
   std::vector<double> values(wrong.size());
   for (const auto &comm : {world(), make_mpi_communicator()}) {
-    expect_in("reduce_scatter_sum",
-              message_of([&] { comm->reduce_scatter_sum(values.data(), {1, 1, 1, 1, 1, 1, 1}); }));
+    expect_in("reduce_scatter_sum", message_of([&] {
+                comm->reduce_scatter_sum(values.data(), {1, 1, 1, 1, 1, 1, 1});
+              }));
     expect_in("all_gather", message_of([&] { comm->all_gather(values.data(), wrong); }));
   }
 }

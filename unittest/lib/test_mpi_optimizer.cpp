@@ -30,8 +30,8 @@ std::shared_ptr<const Communicator> world()
 /// Layers of two small nets, one of them partly frozen.
 std::vector<ParameterBlock> blocks()
 {
-  const std::vector<std::vector<std::int64_t>> shapes{{1, 5}, {5}, {5, 8}, {8}, {8, 6},
-                                                      {6},    {6, 1}, {1}, {8, 6}, {6}};
+  const std::vector<std::vector<std::int64_t>> shapes{{1, 5}, {5},    {5, 8}, {8},    {8, 6},
+                                                      {6},    {6, 1}, {1},    {8, 6}, {6}};
   std::vector<ParameterBlock> blocks;
   std::size_t offset = 0;
   for (const auto &shape : shapes) {
@@ -285,9 +285,8 @@ TEST(Trainer, TheAverageIsShownWithoutATraceInTheTraining)
     EXPECT_EQ(shown.trainer.state(), hidden.trainer.state());
   }
   config.ema_decay = 1.0;
-  expect_in("ema_decay", message_of([&] {
-              Training(comm, std::make_shared<ToyModel>(RCUT), config);
-            }));
+  expect_in("ema_decay",
+            message_of([&] { Training(comm, std::make_shared<ToyModel>(RCUT), config); }));
 }
 
 }  // namespace dptrain::test

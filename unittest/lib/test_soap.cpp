@@ -83,9 +83,8 @@ double error_after_ten_steps(OptimizerConfig config, int rows, int cols, bool le
 
 std::vector<ParameterBlock> blocks()
 {
-  return {{"in", {1, 4}, 0, 4, true},       {"w", {4, 3}, 4, 12, true},
-          {"frozen", {3, 3}, 16, 9, false}, {"b", {3}, 25, 3, true},
-          {"v", {3, 3}, 28, 9, true},       {"out", {3, 1}, 37, 3, true}};
+  return {{"in", {1, 4}, 0, 4, true}, {"w", {4, 3}, 4, 12, true}, {"frozen", {3, 3}, 16, 9, false},
+          {"b", {3}, 25, 3, true},    {"v", {3, 3}, 28, 9, true}, {"out", {3, 1}, 37, 3, true}};
 }
 
 }  // namespace
@@ -121,8 +120,8 @@ TEST(Soap, VectorsAndLargeMatricesTakeStepsOfAdamWithEqualBetas)
   config.max_precondition_dim = 2;
   OptimizerConfig adam;
   adam.beta1 = adam.beta2 = 0.95;
-  const std::vector<ParameterBlock> index{{"b", {3}, 0, 3, true}, {"in", {1, 2}, 3, 2, true},
-                                          {"w", {3, 4}, 5, 12, true}};
+  const std::vector<ParameterBlock> index{
+      {"b", {3}, 0, 3, true}, {"in", {1, 2}, 3, 2, true}, {"w", {3, 4}, 5, 12, true}};
   const auto one = make(config, index), two = make(adam, index);
   RandomEngine engine(3);
   std::vector<double> x = random_vector(engine, 17), y = x;
@@ -195,8 +194,9 @@ TEST(Soap, IsFasterThanAdamOnAnIllConditionedQuadratic)
       const Matrix error = SoapReference::product(SoapReference::product(a, as_matrix(d, n, n)), b);
       loss = 0.0;
       for (double e : flat(error)) loss += 0.5 * e * e;
-      const Matrix g = SoapReference::product(
-          SoapReference::product(SoapReference::transposed(a), error), SoapReference::transposed(b));
+      const Matrix g =
+          SoapReference::product(SoapReference::product(SoapReference::transposed(a), error),
+                                 SoapReference::transposed(b));
       if (step < steps)
         optimizer->step(x, flat(g), lr * 0.5 * (1.0 + std::cos(M_PI * step / steps)));
     }

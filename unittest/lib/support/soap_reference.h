@@ -26,10 +26,7 @@ struct SoapReference {
   {
   }
 
-  static Matrix zeros(int rows, int cols)
-  {
-    return Matrix(rows, std::vector<double>(cols, 0.0));
-  }
+  static Matrix zeros(int rows, int cols) { return Matrix(rows, std::vector<double>(cols, 0.0)); }
   static Matrix unit(int n)
   {
     Matrix q = zeros(n, n);

@@ -82,13 +82,14 @@ enum class OptimizerType { adam, adamw, soap };
 /// DeePMD-kit's `optimizer`, and SOAP (arXiv 2409.11321). What is not given has the default of its type, see complete().
 struct OptimizerConfig {
   OptimizerType type = OptimizerType::adam;
-  std::optional<double> beta1, beta2;  ///< decay of the moments; adam, adamw: 0.9, 0.999; soap: 0.95
+  std::optional<double> beta1,
+      beta2;  ///< decay of the moments; adam, adamw: 0.9, 0.999; soap: 0.95
   double epsilon = 1e-8;
   std::optional<double>
       weight_decay;  ///< adam: added to the gradient, 0; adamw: decoupled, 1e-3; soap: decoupled, 0
   // soap
-  int precondition_frequency = 10;     ///< steps between two refreshes of the eigenvectors
-  int max_precondition_dim = 512;      ///< a longer side of a matrix is not preconditioned
+  int precondition_frequency = 10;    ///< steps between two refreshes of the eigenvectors
+  int max_precondition_dim = 512;     ///< a longer side of a matrix is not preconditioned
   std::string precision = "float64";  ///< of the dense algebra: float64 or float32
 };
 

@@ -213,7 +213,8 @@ void read_data(JsonReader data, TrainingConfig &training)
 /// Keys of `training` that change nothing here, or that this version has in one setting only.
 void check_other_training_keys(JsonReader &reader)
 {
-  reader.accept({"save_ckpt", "save_dir", "max_ckpt_keep", "ckpt_keep_ratio", "ema_ckpt_keep", "disp_training", "time_training", "disp_avg", "profiling_file",
+  reader.accept({"save_ckpt", "save_dir", "max_ckpt_keep", "ckpt_keep_ratio", "ema_ckpt_keep",
+                 "disp_training", "time_training", "disp_avg", "profiling_file",
                  "tensorboard_log_dir", "tensorboard_freq", "numb_test", "stat_file",
                  "stat_file_mode", "neighbor_graph_method", "validation_data"});
   const auto off = [&](const char *key, const char *feature) { reader.only(key, false, feature); };

@@ -188,15 +188,15 @@ void SoapMatrix<T>::step(Moments &moments, double *parameters, const double *gra
   from_basis();
   const T *change = work_.matrix.template const_data_ptr<T>();
   const double keep = 1.0 - lr * *config_.weight_decay;
-  for (std::size_t k = begin; k < end; ++k) parameters[k] = keep * parameters[k] - change[k - begin];
+  for (std::size_t k = begin; k < end; ++k)
+    parameters[k] = keep * parameters[k] - change[k - begin];
 }
 
 template <class T> double *SoapMatrix<T>::pack(double *state) const
 {
   *state++ = static_cast<double>(gradients_);
   for (const Side *side : {&left_, &right_})
-    if (side->active())
-      state = copy_out<T>(side->basis, copy_out<T>(side->covariance, state));
+    if (side->active()) state = copy_out<T>(side->basis, copy_out<T>(side->covariance, state));
   return state;
 }
 

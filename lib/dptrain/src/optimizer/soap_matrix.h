@@ -55,7 +55,7 @@ template <class T> class SoapMatrix {
   std::size_t offset_;
   std::int64_t rows_, cols_;
   Side left_, right_;
-  Buffer work_, spare_;  // [rows][cols]
+  Buffer work_, spare_;         // [rows][cols]
   std::int64_t gradients_ = 0;  // taken up, from the first one that is not zero
 };
 

@@ -31,8 +31,7 @@ struct Trainer::Impl {
   }
   bool any_energy() const;
   double bias_energy(std::int64_t frame, const std::vector<double> &bias) const;
-  BatchErrors backpropagate(const std::vector<std::int64_t> &batch,
-                            std::vector<double> &gradient);
+  BatchErrors backpropagate(const std::vector<std::int64_t> &batch, std::vector<double> &gradient);
   double squared_norm() const;
   void show_raw();
   void require_finite(double value, const char *what, const std::vector<std::int64_t> &batch) const;
