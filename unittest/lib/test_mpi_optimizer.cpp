@@ -240,6 +240,20 @@ TEST(Trainer, SoapAndAverageSurviveARestart)
   EXPECT_EQ(resumed.trainer.state(), plain);
 }
 
+TEST(Model, ParametersChangedInPlaceAreNewParameters)
+{
+  const Cluster cluster(12, 2, 5.0);
+  const auto one = small_net(), two = small_net();
+  evaluate(*one, cluster.domain());  // tables of the old parameters
+  const std::uint64_t version = one->version();
+  one->change_parameters([](std::vector<double> &x) { x[3] += 0.1; });
+  EXPECT_EQ(one->version(), version + 1);
+  std::vector<double> x = two->parameters();
+  x[3] += 0.1;
+  two->set_parameters(x);
+  EXPECT_EQ(evaluate(*one, cluster.domain()).force, evaluate(*two, cluster.domain()).force);
+}
+
 TEST(Trainer, TheAverageIsThatOfItsRecursion)
 {
   const auto comm = world();

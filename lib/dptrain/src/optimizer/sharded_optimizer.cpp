@@ -61,7 +61,9 @@ void ShardedOptimizer::set_state(const std::vector<double> &state)
   if (state.size() != state_size())
     throw Error("The optimizer state has " + std::to_string(state.size()) + " numbers, " + name_ +
                 " for " + std::to_string(partition_.total) + " parameters has " +
-                std::to_string(state_size()) + ": it belongs to another model or optimizer");
+                std::to_string(state_size()) +
+                ": it belongs to another model or optimizer; continue with those of the "
+                "checkpoint");
   steps_ = static_cast<std::int64_t>(state[0]);
   const double *mean = state.data() + 1, *square = mean + partition_.total;
   std::copy_n(mean + partition_.begin, partition_.own(), moments_.mean.begin());
