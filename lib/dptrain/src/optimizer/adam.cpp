@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "optimizer/sharded_optimizer.h"
 
 namespace dptrain {
