@@ -69,7 +69,9 @@ TYPED_TEST(DescriptorTest, ReverseIsTheTransposeOfTheTangent)
                               in_kernels<TypeParam>(this->g_).data(), g_t.data());
   const Vec found = to_host(g_t);
   for (int k = 0; k < this->nt_; ++k)
-    if (k % 24 >= 21) EXPECT_EQ(found[k], 0.0) << k;
+    if (k % 24 >= 21) {
+      EXPECT_EQ(found[k], 0.0) << k;
+    }
   Vec expected, unit(this->nt_, 0.0);
   for (int k = 0; k < this->nt_; ++k) {
     unit[k] = k % 24 < 21 ? 1.0 : 0.0;

@@ -61,7 +61,9 @@ TYPED_TEST(TableTest, PaddingRowsAndZerosBehindTheChannels)
                   this->polynomials_.at(1, m, this->polynomials_.padding[row]),
                   rounding<TypeParam>);
   for (std::size_t k = 0; k < table.size(); ++k)
-    if (k % width >= channels) EXPECT_EQ(table[k], 0.0) << k;
+    if (k % width >= channels) {
+      EXPECT_EQ(table[k], 0.0) << k;
+    }
 }
 
 // Arguments outside read the nearest interval, not memory beyond the table.
