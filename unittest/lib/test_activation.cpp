@@ -70,8 +70,10 @@ TEST_P(ActivationTest, Float32IsCloseToFloat64)
   Vec z = random_vector(300, engine);
   for (double &x : z) x = 3.0f * static_cast<float>(x);
   const auto wide = jet<double>(activation, 60, 3, z), narrow = jet<float>(activation, 60, 3, z);
-  // third derivatives are polynomials of the value whose terms cancel: some ten units in the last place
-  for (int k = 0; k <= 3; ++k) expect_close(narrow[k], wide[k], 3e-6, "order");
+  // 1 - tanh^2 is a difference of numbers of order one, which the
+  // derivatives of gelu multiply by polynomials of z: 1.4e-5 and 8e-5 found, all others below 1e-6
+  const double tolerance[4] = {1e-6, 2e-6, 2e-5, 2e-4};
+  for (int k = 0; k <= 3; ++k) expect_close(narrow[k], wide[k], tolerance[k], "order");
 }
 
 TEST_P(ActivationTest, BiasIsAddedByColumnAndOrdersAgree)
