@@ -101,6 +101,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   EmbeddingTable<Real> table_;
   std::vector<FittingNet<Real>> fitting_;                      // by centre type
   std::vector<double> vacuum_energy_;                          // fitting net at D = 0, by type, where it is subtracted
+  FittingState<Real> vacuum_state_;
   int chunk_ = 0;
   std::int64_t overflow_ = 0;
 
