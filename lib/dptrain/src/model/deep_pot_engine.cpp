@@ -158,7 +158,7 @@ template <class Real> void DeepPotEngine<Real>::prepare_vacuum_energies()
   vacuum_energy_.assign(fitting_.size(), 0.0);
   for (std::size_t t = 0; t < fitting_.size(); ++t) {
     if (!subtracts_vacuum(static_cast<int>(t))) continue;
-    FittingState<Real> state;
+    FittingState<Real> &state = vacuum_state_;
     kernels::clear(fitting_[t].descriptors(1, state), fitting_[t].inputs() * sizeof(Real));
     fitting_[t].forward(real_parameters(), 1, false, state);
     vacuum_energy_[t] = state.x.back().to_host().front();

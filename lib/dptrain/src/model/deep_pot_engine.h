@@ -26,7 +26,11 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void forward(const Domain *domains, int n, ForwardOutput *out, bool keep) override;
   void gradient(const Domain *domains, int n, const GradientSeed *seeds, double *gradient) override;
   void set_energy_bias(const std::vector<double> &bias) override { out_bias_ = bias; }
-  void set_chunk(int centers) override { chunk_ = centers; }
+  void set_chunk(int centers) override
+  {
+    kept_ = kept_ && centers == chunk_;
+    chunk_ = centers;
+  }
   std::int64_t overflow_count() const override { return overflow_; }
   std::vector<double> table_state() const override { return table_.state(); }
   void set_table_state(const std::vector<double> &state,
@@ -97,6 +101,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   EmbeddingTable<Real> table_;
   std::vector<FittingNet<Real>> fitting_;                      // by centre type
   std::vector<double> vacuum_energy_;                          // fitting net at D = 0, by type, where it is subtracted
+  FittingState<Real> vacuum_state_;
   int chunk_ = 0;
   std::int64_t overflow_ = 0;
 

@@ -145,7 +145,7 @@ template <class Real> void DeepPotEngine<Real>::add_vacuum_gradient(const Gradie
     for (const auto &centre : frames_.centres(type)) weight -= seeds[centre.frame].energy;
     const Real c = static_cast<Real>(weight);
     FittingNet<Real> &net = fitting_[type];
-    FittingState<Real> state;
+    FittingState<Real> &state = vacuum_state_;
     kernels::clear(net.descriptors(1, state), net.inputs() * sizeof(Real));
     net.forward(real_parameters(), 1, true, state);
     net.reverse(real_parameters(), 1, state);
