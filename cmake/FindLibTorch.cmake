@@ -40,6 +40,12 @@ add_library(dptrain_torch INTERFACE)
 set(DPTRAIN_TORCH_LIBS torch_cpu c10)
 if(DPTRAIN_CUDA)
   list(APPEND DPTRAIN_TORCH_LIBS torch_cuda c10_cuda)
+  find_package(CUDAToolkit REQUIRED)
+  target_include_directories(dptrain_torch SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+  target_compile_definitions(dptrain_torch INTERFACE DPTRAIN_CUDA)
+  # nothing calls torch_cuda by name: the operators in it register themselves. What it needs itself (cuBLAS, cuDNN and
+  # more, wheels of their own) is found when a program starts.
+  target_link_options(dptrain_torch INTERFACE LINKER:--no-as-needed LINKER:--allow-shlib-undefined)
 endif()
 foreach(lib IN LISTS DPTRAIN_TORCH_LIBS)
   if(NOT EXISTS "${DPTRAIN_TORCH_DIR}/lib/lib${lib}.so")

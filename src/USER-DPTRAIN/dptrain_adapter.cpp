@@ -11,9 +11,11 @@
 #include "atom.h"
 #include "comm.h"
 #include "domain.h"
+#include "dptrain/threads.h"
 #include "force.h"
 #include "lammps.h"
 #include "update.h"
+#include "utils.h"
 
 using namespace LAMMPS_NS;
 
@@ -121,6 +123,16 @@ void LAMMPS_NS::stop_all_ranks(LAMMPS *lmp, const std::string &message)
 std::shared_ptr<const dptrain::Communicator> LAMMPS_NS::world_communicator(LAMMPS *lmp)
 {
   return dptrain::make_mpi_communicator(&lmp->world);
+}
+
+void LAMMPS_NS::start_threads(LAMMPS *lmp, const std::string &who)
+{
+  const int share = dptrain::thread_share(&lmp->world);
+  const int threads = local(lmp, who, [&] { return dptrain::use_threads(share); });
+  int most = 0;
+  MPI_Allreduce(&threads, &most, 1, MPI_INT, MPI_MAX, lmp->world);
+  if (most > 1 && lmp->comm->me == 0)
+    utils::logmesg(lmp, "{}: {} threads per MPI rank\n", who, most);
 }
 
 dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> &model_type,

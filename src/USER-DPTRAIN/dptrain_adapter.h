@@ -28,6 +28,10 @@ UnitFactors unit_factors(LAMMPS *lmp, const std::string &who);
 /// The communicator of this LAMMPS instance (its `world`) for the library.
 std::shared_ptr<const dptrain::Communicator> world_communicator(LAMMPS *lmp);
 
+/// Starts the kernels of this rank with its share of the node's cores and logs how many threads the ranks have where they
+/// have more than one. Collective.
+void start_threads(LAMMPS *lmp, const std::string &who);
+
 /// error->one for a failure that several ranks may find at the same time: the lowest rank speaks first, and its text
 /// gets the time to arrive before the abort.
 [[noreturn]] void stop_all_ranks(LAMMPS *lmp, const std::string &message);

@@ -58,6 +58,7 @@ PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data)
   centroidstressflag = CENTROID_AVAIL;
   data_->comm = world_communicator(lmp);
   data_->slot = std::make_shared<ModelSlot>();
+  start_threads(lmp, WHO);
 }
 
 PairDPTrain::~PairDPTrain()

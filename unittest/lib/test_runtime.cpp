@@ -1,6 +1,7 @@
-// The Kokkos runtime starts once, kernels run on it, and LibTorch keeps to one thread.
+// The Kokkos runtime starts once, kernels run on it, and LibTorch keeps to as many threads.
 
 #include "kernels/runtime.h"
+#include "kernels/workers.h"
 
 #include <ATen/Parallel.h>
 #include <Kokkos_Core.hpp>
@@ -17,8 +18,8 @@ TEST(Runtime, StartsOnceAndRunsKernels)
   EXPECT_EQ(sum, 4950);
 }
 
-TEST(Runtime, LibTorchHasOneThread)
+TEST(Runtime, LibTorchHasAsManyThreadsAsKernels)
 {
   dptrain::ensure_runtime();
-  EXPECT_EQ(at::get_num_threads(), 1);
+  EXPECT_EQ(at::get_num_threads(), dptrain::kernels::workers());
 }

@@ -43,6 +43,11 @@ class Communicator {
 /// (this needs no MPI_Init).
 std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm = nullptr);
 
+/// Threads that the calling rank may use so that the ranks of a node never run more threads than they have cores:
+/// OMP_NUM_THREADS where it is set, otherwise the rank's share of the cores on which it is allowed to run. Collective
+/// over the MPI_Comm; nullptr: the process is alone on the node.
+int thread_share(const void *mpi_comm = nullptr);
+
 /// Runs `work` on every rank, then lets all ranks agree: if it threw on any of them, all throw dptrain::Error with the
 /// message of the lowest failing rank. Work that may throw on one rank only stands in here, before the next collective.
 void guarded(const Communicator &comm, const std::function<void()> &work);

@@ -1,74 +1,9 @@
 #include "kernels/contraction.h"
 
-#include "kernels/edge_block.h"
-#include "kernels/kokkos_types.h"
+#include "kernels/centre.h"
 
 namespace dptrain::kernels {
 namespace {
-
-// A team's view of its centre.
-struct Centre {
-  int i, first, count;
-  long t;  // offset of its T
-};
-
-template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION Centre centre_of(const Team &team, const Contraction<Real> &c)
-{
-  const int i = team.league_rank();
-  return {i, c.edges.first[i], c.edges.count[i], static_cast<long>(i) * 4 * c.table.width};
-}
-
-// The padding row of neighbour type t, and its factor in T_0.
-template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION long padding_offset(const Contraction<Real> &c, int t)
-{
-  const Table<Real> &table = c.table;
-  return (c.first_net + t * c.net_step) * table.net_size + table.padding_offset +
-      static_cast<long>(c.padding_row) * table.width;
-}
-
-template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION Real padding_factor(const Contraction<Real> &c, int i, int t)
-{
-  return c.scale * c.padding_arg * c.edges.empty[i * c.edges.ntypes + t];
-}
-
-// Derived quantities of all edges of a centre with their tangents.
-template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void fill_tangents(const Team &team, const Contraction<Real> &c,
-                                               const Centre &centre, const EdgeBlock<Real> &b,
-                                               const double *r, const double *strain)
-{
-  const Edges<Real> &edges = c.edges;
-  const double *s = strain + 9L * edges.frame[centre.i];
-  Real m[9];
-  for (int k = 0; k < 9; ++k) m[k] = static_cast<Real>(s[k]);
-  const double zero[3] = {0.0, 0.0, 0.0};
-  // without residuals every atom reads the same three zeros
-  const double *all = r ? r : zero;
-  const long step = r ? 3 : 0;
-  const double *own = all + step * edges.centers[centre.i];
-  const double own0 = own[0], own1 = own[1], own2 = own[2];
-  // gathered apart from the arithmetic, so that both become vector loops
-  team_for(team, centre.count, [=](int e) DPTRAIN_ALWAYS_INLINE {
-    const double *other = all + step * edges.neighbor[centre.first + e];
-    b.tangent[1][e] = static_cast<Real>(other[0] - own0);
-    b.tangent[2][e] = static_cast<Real>(other[1] - own1);
-    b.tangent[3][e] = static_cast<Real>(other[2] - own2);
-  });
-  const Real m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3], m4 = m[4], m5 = m[5], m6 = m[6], m7 = m[7],
-             m8 = m[8];
-  for_edges<Real, true>(
-      team, c, b, centre.first, centre.count,
-      [=](int slot, int e, const EdgeValue<Real> &v) DPTRAIN_ALWAYS_INLINE {
-        const Real x = edges.d[0][slot], y = edges.d[1][slot], z = edges.d[2][slot];
-        const Real u[3] = {b.tangent[1][e] + m0 * x + m1 * y + m2 * z,
-                           b.tangent[2][e] + m3 * x + m4 * y + m5 * z,
-                           b.tangent[3][e] + m6 * x + m7 * y + m8 * z};
-        put_tangent(c, b, slot, e, v, u);
-      });
-}
 
 // dE/d(r_j - r_i) of edge e into row[1..3], from the sums over channels.
 template <class Real>
@@ -90,11 +25,13 @@ KOKKOS_FORCEINLINE_FUNCTION void edge_gradient(const Contraction<Real> &c, const
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION void scatter(const Team &team, const Contraction<Real> &c,
                                          const Centre &centre, const EdgeBlock<Real> &b,
-                                         const ForceSums &sums)
+                                         const ForceSums &sums, int copy)
 {
   const Edges<Real> &edges = c.edges;
-  double *own = sums.force + 3L * edges.centers[centre.i];
-  double *virial = sums.virial + 9L * edges.frame[centre.i];
+  double *force = sums.force + 3L * sums.atoms * copy;
+  double *atom_virial = sums.atom_virial ? sums.atom_virial + 9L * sums.atoms * copy : nullptr;
+  double *own = force + 3L * edges.centers[centre.i];
+  double *virial = sums.virial + 9L * (static_cast<long>(sums.frames) * copy + edges.frame[centre.i]);
   // twelve sums over the edges of the centre: three for the force, nine for the virial
   const auto total = [&](int a, int k) {
     const Real *g = b.row[1 + a], *d = k < 3 ? edges.d[k] + centre.first : nullptr;
@@ -116,11 +53,11 @@ KOKKOS_FORCEINLINE_FUNCTION void scatter(const Team &team, const Contraction<Rea
     return sum;
   };
   for (int a = 0; a < 3; ++a) {
-    const double force = total(a, 3);
+    const double on_centre = total(a, 3);
     double w[3];
     for (int k = 0; k < 3; ++k) w[k] = total(a, k);
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
-      add_shared(own + a, force);
+      add_shared(own + a, on_centre);
       for (int k = 0; k < 3; ++k) add_shared(virial + 3 * a + k, -w[k]);
     });
   }
@@ -128,10 +65,10 @@ KOKKOS_FORCEINLINE_FUNCTION void scatter(const Team &team, const Contraction<Rea
     const int slot = centre.first + e;
     const long j = edges.neighbor[slot];
     for (int a = 0; a < 3; ++a) {
-      add_shared(sums.force + 3 * j + a, -b.row[1 + a][e]);
-      if (sums.atom_virial)
+      add_shared(force + 3 * j + a, -b.row[1 + a][e]);
+      if (atom_virial)
         for (int k = 0; k < 3; ++k)
-          add_shared(sums.atom_virial + 9 * j + 3 * a + k, -b.row[1 + a][e] * edges.d[k][slot]);
+          add_shared(atom_virial + 9 * j + 3 * a + k, -b.row[1 + a][e] * edges.d[k][slot]);
     }
   };
 #if DPTRAIN_DEVICE_PASS
@@ -150,8 +87,8 @@ void value_kernel(const Contraction<Real> &c, Real *t)
   launch(
       "dptrain::contraction_value", one_team_each(c.edges.num_centers, bytes),
       KOKKOS_LAMBDA(const Team &team) {
-        const Centre centre = centre_of(team, c);
-        const Block b = make_block<Real>(team, bytes, column, Block::VALUE);
+        const Centre centre = centre_of(c, team.league_rank());
+        const Block b = make_block<Real>(team_scratch(team, bytes), column, Block::VALUE);
         for_edges<Real, false>(team, c, b, centre.first, centre.count,
                                [=](int, int, const EdgeValue<Real> &) DPTRAIN_ALWAYS_INLINE {});
         Real *ti = t + centre.t;
@@ -186,11 +123,11 @@ void reverse_kernel(const Contraction<Real> &c, const Real *g_t, const ForceSums
   using Block = EdgeBlock<Real>;
   const std::size_t column = Block::column_size(c.edges.max_count);
   const std::size_t bytes = Block::bytes(Block::REVERSE, c.edges.max_count);
-  launch(
-      "dptrain::contraction_reverse", one_team_each(c.edges.num_centers, bytes),
-      KOKKOS_LAMBDA(const Team &team) {
-        const Centre centre = centre_of(team, c);
-        const Block b = make_block<Real>(team, bytes, column, Block::REVERSE);
+  launch_shared(
+      "dptrain::contraction_reverse", c.edges.num_centers, sums.copies, bytes,
+      KOKKOS_LAMBDA(const Team &team, int i, int copy, char *memory) {
+        const Centre centre = centre_of(c, i);
+        const Block b = make_block<Real>(memory, column, Block::REVERSE);
         for_edges<Real, true>(
             team, c, b, centre.first, centre.count,
             [=](int, int e, const EdgeValue<Real> &v) DPTRAIN_ALWAYS_INLINE {
@@ -228,7 +165,7 @@ void reverse_kernel(const Contraction<Real> &c, const Real *g_t, const ForceSums
         team_for(team, centre.count, [=](int e) DPTRAIN_ALWAYS_INLINE {
           edge_gradient(c, b, centre.first + e, e);
         });
-        scatter(team, c, centre, b, sums);
+        scatter(team, c, centre, b, sums, copy);
       });
 }
 
@@ -241,8 +178,8 @@ void jvp_kernel(const Contraction<Real> &c, const double *r, const double *strai
   launch(
       "dptrain::contraction_jvp", one_team_each(c.edges.num_centers, bytes),
       KOKKOS_LAMBDA(const Team &team) {
-        const Centre centre = centre_of(team, c);
-        const Block b = make_block<Real>(team, bytes, column, Block::TANGENT);
+        const Centre centre = centre_of(c, team.league_rank());
+        const Block b = make_block<Real>(team_scratch(team, bytes), column, Block::TANGENT);
         fill_tangents(team, c, centre, b, r, strain);
         sum_over_edges(
             team, centre.count, Width<W>{c.table.width}, t_dot + centre.t,
@@ -264,69 +201,6 @@ void jvp_kernel(const Contraction<Real> &c, const double *r, const double *strai
       });
 }
 
-// Adds dS/dG and dS/dG' of one edge (b = dS/dT, c = dE/dT), spread over the six rows that it reads.
-template <class Real, int W>
-KOKKOS_FORCEINLINE_FUNCTION void add_row_gradient(const LoadedEdge<Real, W> &l, int m, const Real *b,
-                                                  const Real *c, Real *rows)
-{
-  const Width<W> width = l.width;
-  const Real c0 = c[m], c1 = c[width + m], c2 = c[2 * width + m], c3 = c[3 * width + m];
-  const Real y = -(l.r0 * c0 + l.r1 * c1 + l.r2 * c2 + l.r3 * c3);
-  const Real x = l.r0 * b[m] + l.r1 * b[width + m] + l.r2 * b[2 * width + m] +
-      l.r3 * b[3 * width + m] - (l.d0 * c0 + l.d1 * c1 + l.d2 * c2 + l.d3 * c3);
-  add_shared(rows + m, l.w0 * x + l.v0 * y);
-  add_shared(rows + width + m, l.w1 * x + l.v1 * y);
-  add_shared(rows + 2 * width + m, l.w2 * x + l.v2 * y);
-  add_shared(rows + 3 * width + m, l.w3 * x + l.v3 * y);
-  add_shared(rows + 4 * width + m, l.w4 * x + l.v4 * y);
-  add_shared(rows + 5 * width + m, l.w5 * x + l.v5 * y);
-}
-
-template <class Real, int W>
-void gradient_kernel(const Contraction<Real> &c, const double *r, const double *strain,
-                          const Real *g_t, const Real *e_t, Real *table_gradient)
-{
-  using Block = EdgeBlock<Real>;
-  const std::size_t column = Block::column_size(c.edges.max_count);
-  const std::size_t bytes = Block::bytes(Block::TANGENT, c.edges.max_count);
-  launch(
-      "dptrain::contraction_gradient", one_team_each(c.edges.num_centers, bytes),
-      KOKKOS_LAMBDA(const Team &team) {
-        const Centre centre = centre_of(team, c);
-        const Block b = make_block<Real>(team, bytes, column, Block::TANGENT);
-        fill_tangents(team, c, centre, b, r, strain);
-        const Width<W> width{c.table.width};
-        const Real *g = g_t + centre.t, *e_adjoint = e_t + centre.t;
-        for (int e = 0; e < centre.count; ++e) {
-          LoadedEdge<Real, W> l;
-          load_rows(l, c.table, b, e);
-          load_slopes(l, b, e, b.arg_dot[e]);
-          load_tangent(l, b, e);
-          Real *rows = table_gradient + b.base[e];
-          team_for(team, width, [=](int m) DPTRAIN_ALWAYS_INLINE {
-            add_row_gradient(l, m, g, e_adjoint, rows);
-          });
-        }
-        for (int type = 0; type < c.edges.ntypes; ++type) {
-          const Real factor = padding_factor(c, centre.i, type);
-          Real *row = table_gradient + padding_offset(c, type);
-          if (factor != Real(0))
-            team_for(team, width, [=](int m) DPTRAIN_ALWAYS_INLINE {
-              add_shared(row + m, factor * g[m]);
-            });
-        }
-      });
-}
-
-// f(Width<W>()) for the usual numbers of channels, or for one that only the run knows. A device has no use for it.
-template <class Real, class F> void with_width(int width, const F &f)
-{
-  constexpr int hundred = sizeof(Real) == 8 ? 104 : 112;  // 100 channels in whole vectors
-  if (!on_device && width == 32) return f(Width<32>());
-  if (!on_device && width == hundred) return f(Width<hundred>());
-  f(Width<0>());
-}
-
 }  // namespace
 
 template <class Real> void contraction_value(const Contraction<Real> &c, Real *t)
@@ -344,15 +218,6 @@ template <class Real>
 void contraction_jvp(const Contraction<Real> &c, const double *r, const double *strain, Real *t_dot)
 {
   with_width<Real>(c.table.width, [&](auto w) { jvp_kernel<Real, decltype(w)::known>(c, r, strain, t_dot); });
-}
-
-template <class Real>
-void contraction_gradient(const Contraction<Real> &c, const double *r, const double *strain,
-                          const Real *g_t, const Real *e_t, Real *table_gradient)
-{
-  with_width<Real>(c.table.width, [&](auto w) {
-    gradient_kernel<Real, decltype(w)::known>(c, r, strain, g_t, e_t, table_gradient);
-  });
 }
 
 template <class Real> void edge_arguments(const Contraction<Real> &c, Real *arg)
@@ -376,8 +241,6 @@ template <class Real> void edge_arguments(const Contraction<Real> &c, Real *arg)
   template void contraction_reverse(const Contraction<Real> &, const Real *, const ForceSums &); \
   template void contraction_jvp(const Contraction<Real> &, const double *, const double *,       \
                                 Real *);                                                         \
-  template void contraction_gradient(const Contraction<Real> &, const double *, const double *,  \
-                                     const Real *, const Real *, Real *);                        \
   template void edge_arguments(const Contraction<Real> &, Real *);
 DPTRAIN_INSTANTIATE(double)
 DPTRAIN_INSTANTIATE(float)

@@ -3,6 +3,7 @@
 #include "kernels/edges.h"
 #include "kernels/environment.h"
 #include "kernels/table.h"
+#include "kernels/workers.h"
 
 namespace dptrain::kernels {
 
@@ -18,11 +19,13 @@ template <class Real> struct Contraction {
   int first_net = 0, net_step = 1;  ///< embedding net of neighbour type t: first_net + t * net_step
 };
 
-/// Where kernels add what several centres share. Forces and virials in float64.
+/// Where kernels add what several centres share. Forces and virials in float64. Each array is there once per copy.
 struct ForceSums {
   double *force = nullptr;        ///< [atoms][3], -dE/dx
   double *virial = nullptr;       ///< [frames][9], sum F (x) x
   double *atom_virial = nullptr;  ///< optional [atoms][9], the pair term given to the neighbour
+  int copies = 1;                 ///< see workers.h
+  int atoms = 0, frames = 0;      ///< the sizes above: a copy follows the other
 };
 
 // Arrays over centres are [num_centers][4][width].
@@ -40,10 +43,12 @@ template <class Real>
 void contraction_jvp(const Contraction<Real> &c, const double *r, const double *strain, Real *t_dot);
 
 /// Parameter side of the reverse of S = c E - E_dot with the same tangents: adds dS/dtable to table_gradient (laid out like
-/// the table) from g_t = dS/dT and e_t = dE/dT = -dS/dT_dot. This is the transpose of the interpolation.
+/// the table) from g_t = dS/dT and e_t = dE/dT = -dS/dT_dot. This is the transpose of the interpolation. A direct chunk
+/// takes one copy: there centres touch each other's rows, and rows are too many to be there more than once.
 template <class Real>
 void contraction_gradient(const Contraction<Real> &c, const double *r, const double *strain,
-                          const Real *g_t, const Real *e_t, Real *table_gradient);
+                          const Real *g_t, const Real *e_t, Real *table_gradient,
+                          const Copies &copies = {});
 
 /// The arguments of the embedding nets, by slot; unused slots are left as they are.
 template <class Real> void edge_arguments(const Contraction<Real> &c, Real *arg);

@@ -44,12 +44,11 @@ template <class Real> struct Columns {
 
 }  // namespace detail
 
-/// The columns that a kernel with `columns` of them uses.
+/// The columns, in the scratch memory of a team, that a kernel with `columns` of them uses.
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION EdgeBlock<Real> make_block(const Team &team, std::size_t bytes,
-                                                       std::size_t column_size, int columns)
+KOKKOS_FORCEINLINE_FUNCTION EdgeBlock<Real> make_block(char *memory, std::size_t column_size,
+                                                       int columns)
 {
-  char *memory = team_scratch(team, bytes);
   detail::Columns<Real> c{reinterpret_cast<Real *>(memory), column_size};
   EdgeBlock<Real> b{};
   b.base = reinterpret_cast<int *>(memory + columns * column_size * sizeof(Real));

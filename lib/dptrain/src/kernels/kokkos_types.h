@@ -68,7 +68,7 @@ KOKKOS_FORCEINLINE_FUNCTION void sum_over_edges(const Team &team, int num_edges,
                                                 Real *t, const Load &load, const Add &add)
 {
 #if DPTRAIN_DEVICE_PASS
-  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, width), [&](int m) {
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, int(width)), [&](int m) {
     Real t0 = 0, t1 = 0, t2 = 0, t3 = 0;
     for (int e = 0; e < num_edges; ++e) add(load(e), m, t0, t1, t2, t3);
     t[m] = t0;
@@ -101,7 +101,7 @@ KOKKOS_FORCEINLINE_FUNCTION void sum_over_channels(const Team &team, int num_edg
     // one reduction each: arrays as reduction values differ between the versions of Kokkos
     for (int k = 0; k < 5; ++k)
       Kokkos::parallel_reduce(
-          Kokkos::ThreadVectorRange(team, width),
+          Kokkos::ThreadVectorRange(team, int(width)),
           [&](int m, Real &sum) {
             Real part[5] = {0, 0, 0, 0, 0};
             add(edge, m, part[0], part[1], part[2], part[3], part[4]);
@@ -123,7 +123,7 @@ KOKKOS_FORCEINLINE_FUNCTION void sum_over_channels(const Team &team, int num_edg
 #endif
 }
 
-/// target += value: atomic where other teams run at the same time and share the target.
+/// target += value: atomic on a device, where all teams share the target (see workers.h for the host).
 template <class Target, class Value>
 KOKKOS_FORCEINLINE_FUNCTION void add_shared(Target *target, Value value)
 {
@@ -139,6 +139,35 @@ template <class Policy, class F> void launch(const char *name, const Policy &pol
 {
   ++counters().launches;
   Kokkos::parallel_for(name, policy, f);
+}
+
+/// The functor of launch_shared: on the host one team is one worker.
+template <class F> struct SharedLoop {
+  F f;
+  int n, teams;
+  std::size_t scratch;
+  KOKKOS_FUNCTION void operator()(const Team &team) const
+  {
+    char *memory = scratch > 0 ? team_scratch(team, scratch) : nullptr;
+#if DPTRAIN_DEVICE_PASS
+    f(team, team.league_rank(), 0, memory);
+#else
+    const long worker = team.league_rank();
+    const int end = static_cast<int>((worker + 1) * n / teams);
+    for (int i = static_cast<int>(worker * n / teams); i < end; ++i)
+      f(team, i, static_cast<int>(worker), memory);
+#endif
+  }
+};
+
+/// Launches f(team, i, copy, memory) for i in [0, n), where f adds to sums that all i share: to `copy` of them. On the
+/// host each copy belongs to one team, which does a range of i that depends on n and the number of copies alone. On a
+/// device there is a team for each i and one copy. `memory`: the scratch memory of the team.
+template <class F>
+void launch_shared(const char *name, int n, int copies, std::size_t scratch, const F &f)
+{
+  const int teams = on_device ? n : (copies < n ? copies : n);
+  launch(name, one_team_each(teams, scratch), SharedLoop<F>{f, n, teams, scratch});
 }
 
 }  // namespace dptrain::kernels

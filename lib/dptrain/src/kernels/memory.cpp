@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 
-// Kernels of the execution space have ended when this returns; nothing to do on one host thread.
-void fence()
-{
-  if (on_device) Kokkos::fence();
-}
-
 using Host = Kokkos::View<char *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 using Local = Kokkos::View<char *, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
@@ -60,9 +54,10 @@ void copy_in(void *target, const void *host, std::size_t bytes)
 {
   if (bytes == 0) return;
   if constexpr (on_device) {
-    // the view of the source is not written to
+    // In the stream of the kernels, without waiting for them: CUDA has taken pageable host memory when this returns.
+    // The view of the source is not written to.
     auto *source = static_cast<char *>(const_cast<void *>(host));
-    Kokkos::deep_copy(Local(static_cast<char *>(target), bytes), Host(source, bytes));
+    Kokkos::deep_copy(ExecutionSpace(), Local(static_cast<char *>(target), bytes), Host(source, bytes));
   } else {
     std::memcpy(target, host, bytes);
   }
@@ -71,9 +66,10 @@ void copy_in(void *target, const void *host, std::size_t bytes)
 void copy_out(void *host, const void *source, std::size_t bytes)
 {
   if (bytes == 0) return;
-  fence();
   if constexpr (on_device) {
+    // waits for all kernels before
     auto *local = static_cast<char *>(const_cast<void *>(source));
+    Kokkos::fence();
     Kokkos::deep_copy(Host(static_cast<char *>(host), bytes), Local(local, bytes));
   } else {
     std::memcpy(host, source, bytes);
@@ -92,6 +88,24 @@ void clear(void *target, std::size_t bytes)
 bool separate_memory()
 {
   return on_device;
+}
+
+int device_index()
+{
+#ifdef KOKKOS_ENABLE_CUDA
+  return ExecutionSpace().cuda_device();
+#else
+  return -1;
+#endif
+}
+
+void *device_stream()
+{
+#ifdef KOKKOS_ENABLE_CUDA
+  return ExecutionSpace().cuda_stream();
+#else
+  return nullptr;
+#endif
 }
 
 }  // namespace dptrain::kernels

@@ -24,6 +24,10 @@ void copy_out(void *host, const void *source, std::size_t bytes);
 void clear(void *target, std::size_t bytes);
 /// True where kernels cannot read host memory.
 bool separate_memory();
+/// The device that kernels run on, and the stream (cudaStream_t) in which they and all copies above are ordered; a host
+/// has -1 and null. Work of others on the same arrays belongs in this stream.
+int device_index();
+void *device_stream();
 
 /// An array in the memory of the kernels. Grows and never shrinks; growing forgets the content.
 template <class T> class Array {

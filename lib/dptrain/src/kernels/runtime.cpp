@@ -1,13 +1,40 @@
 #include "kernels/runtime.h"
 
+#include <cstdlib>
+
 #include "base/torch_threads.h"
 #include "dptrain/error.h"
-
-#include <Kokkos_Core.hpp>
+#include "dptrain/threads.h"
+#include "kernels/kokkos_types.h"
+#include "kernels/workers.h"
 
 namespace dptrain {
 
 namespace {
+
+int wanted_threads = 0;  // 0: not said
+
+int threads_to_start()
+{
+  if (wanted_threads > 0) return wanted_threads;
+  const char *text = std::getenv("OMP_NUM_THREADS");
+  const int asked = text ? std::atoi(text) : 0;
+  return asked > 0 ? asked : 1;
+}
+
+void start_kokkos()
+{
+#if KOKKOS_VERSION >= 30700
+  Kokkos::InitializationSettings settings;
+  settings.set_num_threads(threads_to_start());
+  settings.set_disable_warnings(true);  // of binding threads to cores, which is the launcher's business
+#else
+  Kokkos::InitArguments settings;
+  settings.num_threads = threads_to_start();
+  settings.disable_warnings = true;
+#endif
+  Kokkos::initialize(settings);
+}
 
 /// Starts Kokkos when constructed and stops it, if it was the one to start it, when the process ends. A function-local
 /// static is destroyed in the reverse order of construction, hence after every static object that was made later and
@@ -16,7 +43,7 @@ class KokkosSession {
  public:
   KokkosSession() : owner_(!Kokkos::is_initialized())
   {
-    if (owner_) Kokkos::initialize();
+    if (owner_) start_kokkos();
   }
   ~KokkosSession()
   {
@@ -37,8 +64,15 @@ void ensure_runtime()
   if (!Kokkos::is_initialized())
     throw Error("Kokkos has been shut down by the host program while dptrain still needs it: "
                 "delete all dptrain objects before Kokkos::finalize");
-  static const bool threads_set = (set_torch_threads(1), true);
+  static const bool threads_set = (set_torch_threads(kernels::workers()), true);
   (void) threads_set;
+}
+
+int use_threads(int threads)
+{
+  wanted_threads = threads;
+  ensure_runtime();
+  return kernels::workers();
 }
 
 }  // namespace dptrain

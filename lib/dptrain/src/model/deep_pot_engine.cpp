@@ -20,6 +20,12 @@ constexpr int host_chunk = 128, device_chunk = 8192;
 // What pass A may keep for pass B.
 constexpr std::size_t keep_bytes = std::size_t(256) << 20;
 
+// Places for a neighbour list of this size.
+int row_capacity(int size)
+{
+  return (size + 15) / 16 * 16;
+}
+
 void add(const std::vector<std::array<int, 2>> &pairs, int ntypes, char *flags)
 {
   for (const auto &[a, b] : pairs) flags[a * ntypes + b] = flags[b * ntypes + a] = 1;
@@ -70,7 +76,6 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
   without_energy_.assign(c.ntypes(), 0);
   for (int type : c.atom_exclude_types) without_energy_[type] = 1;
   chunk_ = kernels::separate_memory() ? device_chunk : host_chunk;
-  report_.resize(1);
   make_rules(c);
 }
 
@@ -83,6 +88,7 @@ template <class Real> void DeepPotEngine<Real>::make_rules(const ModelConfig &c)
   excluded_.copy_from(flags);
   sel_.copy_from(c.sel);
   const int slots = std::accumulate(c.sel.begin(), c.sel.end(), 0);
+  row_capacity_ = row_capacity(slots);
   scale_ = 1.0 / slots;
   for (int t = 0; t < n; ++t) {
     const char *dropped = excluded_.data() + static_cast<long>(t) * n;
@@ -185,8 +191,17 @@ typename DeepPotEngine<Real>::Chunk &DeepPotEngine<Real>::chunk_at(std::size_t p
 // Whether the neighbours that were found need another table than the sweep had: then it counts for nothing.
 template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
 {
-  GatherReport report;
-  kernels::copy_out(&report, report_.data(), sizeof(report));
+  reports_.copy_to(host_reports_.data());
+  GatherReport report = host_reports_.front();
+  for (const GatherReport &r : host_reports_) {
+    report.smallest_r2 = std::min(report.smallest_r2, r.smallest_r2);
+    report.largest_row = std::max(report.largest_row, r.largest_row);
+    if (&r != &host_reports_.front()) report.overflow += r.overflow;
+  }
+  if (device_ways_ && report.largest_row > row_capacity_) {
+    row_capacity_ = row_capacity(report.largest_row + report.largest_row / 8);
+    return true;
+  }
   if (report.smallest_r2 == 0.0)
     throw Error("two atoms are at the same place: the start configuration overlaps or the "
                 "simulation has blown up");
@@ -199,10 +214,28 @@ template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
   return true;
 }
 
-template <class Real> void DeepPotEngine<Real>::begin_chunk(Chunk &chunk)
+// Nothing is known of the neighbours yet.
+template <class Real> void DeepPotEngine<Real>::clear_reports()
+{
+  host_reports_.assign(kernels::workers(), GatherReport{HUGE_VAL, 0, 0});
+  reports_.copy_from(host_reports_);
+}
+
+template <class Real> void DeepPotEngine<Real>::set_frames(const Domain *domains, int n)
+{
+  frames_.set(domains, n, without_energy_, device_ways_ ? config_.rcut : 0.0);
+}
+
+template <class Real> void DeepPotEngine<Real>::gather(Chunk &chunk)
 {
   const auto *centres = frames_.centres(chunk.type).data() + chunk.begin;
-  chunk.edges.gather(frames_, rules_[chunk.type], config_.ntypes(), centres, chunk.n, report_.data());
+  chunk.edges.gather(frames_, rules_[chunk.type], config_.ntypes(), centres, chunk.n, row_capacity_,
+                     reports_);
+}
+
+template <class Real> void DeepPotEngine<Real>::begin_chunk(Chunk &chunk)
+{
+  gather(chunk);
   auto &c = chunk.contraction;
   c.edges = chunk.edges.edges();
   c.environment = environment_[chunk.type];
@@ -230,22 +263,42 @@ void DeepPotEngine<Real>::forward_chunk(Chunk &chunk, bool train, const kernels:
   if (sums) kernels::contraction_reverse(chunk.contraction, g_t, *sums);
 }
 
+// Cleared sums of forces and virials, once per worker.
+template <class Real> kernels::ForceSums DeepPotEngine<Real>::force_sums(bool atom_virial)
+{
+  kernels::ForceSums sums;
+  sums.copies = kernels::workers();
+  sums.atoms = frames_.num_atoms();
+  sums.frames = frames_.size();
+  sums.force = forces_.resize_clear(3L * sums.atoms * sums.copies);
+  sums.virial = virials_.resize_clear(9L * sums.frames * sums.copies);
+  if (atom_virial) sums.atom_virial = atom_virials_.resize_clear(9L * sums.atoms * sums.copies);
+  return sums;
+}
+
+template <class Real> void DeepPotEngine<Real>::sum_force_copies(bool atom_virial)
+{
+  const int copies = kernels::workers();
+  const auto sum = [&](kernels::Array<double> &array, long n) {
+    kernels::sum_copies(array.data(), n, {copies, n});
+  };
+  sum(forces_, 3L * frames_.num_atoms());
+  sum(virials_, 9L * frames_.size());
+  if (atom_virial) sum(atom_virials_, 9L * frames_.num_atoms());
+}
+
 template <class Real>
 void DeepPotEngine<Real>::forward(const Domain *domains, int n, ForwardOutput *out, bool keep)
 {
-  frames_.set(domains, n, without_energy_);
+  set_frames(domains, n);
   std::size_t centres = 0;
   for (int type = 0; type < config_.ntypes(); ++type) centres += frames_.centres(type).size();
   const bool atom_virial = std::any_of(out, out + n, [](const auto &o) { return o.atom_virial; });
   bool direct = table_.direct();
   do {
-    const GatherReport nothing{HUGE_VAL, 0};
-    report_.copy_from(&nothing, 1);
+    clear_reports();
     energies_.resize(centres);
-    kernels::ForceSums sums;
-    sums.force = forces_.resize_clear(3L * frames_.num_atoms());
-    sums.virial = virials_.resize_clear(9L * n);
-    if (atom_virial) sums.atom_virial = atom_virials_.resize_clear(9L * frames_.num_atoms());
+    const kernels::ForceSums sums = force_sums(atom_virial);
     table_.begin_sweep(direct, false);
     std::size_t done = 0;
     std::size_t bytes = 0;
@@ -262,6 +315,7 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, ForwardOutput *o
   } while (sweep_again(direct));
   kept_ = keep;
   kept_direct_ = direct;
+  sum_force_copies(atom_virial);
   sum_energies(out);
   add_forces(domains, out);
 }
@@ -309,6 +363,7 @@ template <class Real> std::size_t DeepPotEngine<Real>::memory_bytes() const
   std::size_t n = table_.memory_bytes() + frames_.memory_bytes() + host_.capacity() * sizeof(double);
   for (const auto &chunk : chunks_) n += chunk.memory_bytes();
   for (const auto &net : fitting_) n += net.memory_bytes();
+  n += knot_gradient_.memory_bytes();
   for (const auto *a : {&embedding_copy_, &forces_, &virials_, &atom_virials_, &energies_,
                         &residuals_, &strains_, &embedding_gradient_})
     n += a->memory_bytes();

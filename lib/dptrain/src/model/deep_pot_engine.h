@@ -8,6 +8,7 @@
 #include "model/embedding_table.h"
 #include "model/fitting_net.h"
 #include "model/frame_set.h"
+#include "model/knot_gradient.h"
 #include "model/potential_engine.h"
 
 namespace dptrain {
@@ -30,6 +31,11 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   {
     kept_ = kept_ && centers == chunk_;
     chunk_ = centers;
+  }
+  void set_device_ways(bool on) override
+  {
+    kept_ = kept_ && on == device_ways_;
+    device_ways_ = on;
   }
   std::int64_t overflow_count() const override { return overflow_; }
   std::vector<double> table_state() const override { return table_.state(); }
@@ -76,10 +82,15 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     }
   }
   Chunk &chunk_at(std::size_t place, int type, int begin, int n);
+  void clear_reports();
   bool sweep_again(bool &direct);
+  void set_frames(const Domain *domains, int n);
+  void gather(Chunk &chunk);
   void begin_chunk(Chunk &chunk);
   void forward_chunk(Chunk &chunk, bool train, const kernels::ForceSums *sums);
   void gradient_chunk(Chunk &chunk);
+  kernels::ForceSums force_sums(bool atom_virial);
+  void sum_force_copies(bool atom_virial);
   void sum_energies(ForwardOutput *out);
   void add_forces(const Domain *domains, ForwardOutput *out);
   void set_seeds(const Domain *domains, const GradientSeed *seeds);
@@ -103,6 +114,8 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::vector<double> vacuum_energy_;                          // fitting net at D = 0, by type, where it is subtracted
   FittingState<Real> vacuum_state_;
   int chunk_ = 0;
+  bool device_ways_ = kernels::separate_memory();
+  int row_capacity_ = 0;                     // of a searched neighbour list
   std::int64_t overflow_ = 0;
 
   const double *parameters_ = nullptr;       // of the last prepare, host
@@ -114,11 +127,13 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::vector<Chunk> chunks_;                // the first num_kept_ keep what pass A left; one more is used again and again
   std::size_t num_kept_ = 0;
   bool kept_ = false, kept_direct_ = false;  // there was a pass A that pass B may build on
-  kernels::Array<GatherReport> report_;
+  kernels::Array<GatherReport> reports_;     // by worker
+  std::vector<GatherReport> host_reports_;
   kernels::Array<double> forces_, virials_, atom_virials_, energies_;
   std::vector<double> host_;
 
   // pass B
+  KnotGradient<Real> knot_gradient_;
   kernels::Array<double> residuals_, strains_, embedding_gradient_;
   kernels::Array<Real> seeds_, t_dot_, d_dot_, s_t_, gradient_copy_;
   std::vector<double> seed_of_frame_;

@@ -21,17 +21,12 @@ void DeepPotEngine<Real>::gradient(const Domain *domains, int n, const GradientS
   bool direct = kept_ ? kept_direct_ : table_.direct();
   const std::size_t kept_chunks = kept_ ? num_kept_ : 0;
   if (!kept_) {
-    frames_.set(domains, n, without_energy_);
+    set_frames(domains, n);
     // the reach of the table must be known before anything is added to the gradient
-    const GatherReport nothing{HUGE_VAL, 0};
-    report_.copy_from(&nothing, 1);
-    table_.begin_sweep(direct, false);
-    for_chunks([&](int type, int begin, int size) {
-      chunk_at(0, type, begin, size)
-          .edges.gather(frames_, rules_[type], config_.ntypes(),
-                        frames_.centres(type).data() + begin, size, report_.data());
-    });
-    sweep_again(direct);
+    do {
+      clear_reports();
+      for_chunks([&](int type, int begin, int size) { gather(chunk_at(0, type, begin, size)); });
+    } while (sweep_again(direct));
   }
   set_seeds(domains, seeds);
   table_.begin_sweep(direct, true);
@@ -127,8 +122,13 @@ template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
   Real *s_t = s_t_.resize(chunk.t.size());
   kernels::descriptor_jvp_reverse(shape, chunk.t.data(), t_dot, s_d, chunk.fitting.g_y[0].data(),
                                   s_t);
-  kernels::contraction_gradient(chunk.contraction, residuals, strains_.data(), s_t,
-                                chunk.g_t.data(), table_.table_gradient());
+  if (device_ways_ && !chunk.contraction.table.direct)
+    knot_gradient_.add(chunk.contraction, residuals, strains_.data(), s_t, chunk.g_t.data(),
+                       table_.table_gradient());
+  else
+    kernels::contraction_gradient(chunk.contraction, residuals, strains_.data(), s_t,
+                                  chunk.g_t.data(), table_.table_gradient(),
+                                  table_.gradient_copies());
   table_.end_chunk(embedding_parameters(), embedding_out_);
   since_flush_ += n;
   if (since_flush_ < centres_between_flushes) return;

@@ -6,12 +6,14 @@ namespace dptrain {
 
 template <class Real>
 void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, int ntypes,
-                             const FrameSet::Centre *centres, int n, GatherReport *report)
+                             const FrameSet::Centre *centres, int n, int capacity,
+                             kernels::Array<GatherReport> &reports)
 {
   host_.resize(5L * n);
   host_rows_.resize(n);
   int *center = host_.data(), *frame = center + n, *first = frame + n, *size = first + n,
       *offset = size + n;
+  NeighborSearch *search = frames.search();
   num_slots_ = 0;
   int most = 0;
   for (int i = 0; i < n; ++i) {
@@ -20,13 +22,14 @@ void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, in
     frame[i] = c.frame;
     first[i] = num_slots_;
     size[i] = c.row_size;
-    offset[i] = frames.offset(c.frame);
+    offset[i] = search ? 0 : frames.offset(c.frame);
     host_rows_[i] = c.row;
-    num_slots_ += c.row_size;
-    most = std::max(most, c.row_size);
+    const int slots = search ? capacity : c.row_size;
+    num_slots_ += slots;
+    most = std::max(most, slots);
   }
   centers_.copy_from(host_);
-  rows_.copy_from(host_rows_);
+  if (!search) rows_.copy_from(host_rows_);
 
   edges_.num_centers = n;
   edges_.max_count = most;
@@ -49,7 +52,9 @@ void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, in
   rows.offset = centers_.data() + 4L * n;
   rows.max_size = most;
   rows.mask = frames.mask();
-  gather_edges(rows, rules, edges_, report);
+  if (search)
+    search->find(edges_.centers, edges_.frame, n, capacity, rows, centers_.data() + 3L * n);
+  gather_edges(rows, rules, edges_, reports.data(), static_cast<int>(reports.size()));
 }
 
 template <class Real> std::size_t EdgeChunk<Real>::memory_bytes() const

@@ -12,9 +12,11 @@ namespace dptrain {
 /// Memory of the edges of one chunk of centres.
 template <class Real> class EdgeChunk {
  public:
-  /// Finds the edges of centres[0..n) of one type. `report` is added to.
+  /// Finds the edges of centres[0..n) of one type. The reports, one per worker, are added to. Where neighbours are
+  /// searched, at most `capacity` of each centre are looked at.
   void gather(const FrameSet &frames, const ChunkRules &rules, int ntypes,
-              const FrameSet::Centre *centres, int n, GatherReport *report);
+              const FrameSet::Centre *centres, int n, int capacity,
+              kernels::Array<GatherReport> &reports);
   const kernels::Edges<Real> &edges() const { return edges_; }
   /// Slots of all centres, used or not.
   int num_slots() const { return num_slots_; }

@@ -157,7 +157,8 @@ template <class Real> void EmbeddingTable<Real>::begin_sweep(bool direct, bool w
   direct_sweep_ = direct || direct_;
   with_gradient_ = with_gradient;
   if (!with_gradient || direct_sweep_) return;
-  table_gradient_.resize_clear(table_.size());
+  copies_ = {kernels::workers(), static_cast<long>(table_.size())};
+  table_gradient_.resize_clear(table_.size() * copies_.number);
   for (auto &net : nets_) net.gradient.resize_clear(3L * rows() * channels_);
 }
 
@@ -192,6 +193,7 @@ template <class Real> void EmbeddingTable<Real>::flush()
   if (direct_sweep_ || sizeof(Real) == 8) return;
   const long size = kernels::table_net_size<Real>(grid_.knots, num_padding(), width_);
   output_gradient_.resize(3L * rows() * channels_);
+  kernels::sum_copies(table_gradient_.data(), copies_.stride, copies_);
   for (std::size_t n = 0; n < nets_.size(); ++n) {
     kernels::table_gradient(table_gradient_.data() + n * size, grid_.knots, num_padding(), channels_,
                             width_, output_gradient_.data());
@@ -207,6 +209,7 @@ void EmbeddingTable<Real>::end_gradient(const double *parameters, double *gradie
   if (direct_sweep_) return;
   flush();
   const long size = kernels::table_net_size<Real>(grid_.knots, num_padding(), width_);
+  if (sizeof(Real) == 8) kernels::sum_copies(table_gradient_.data(), copies_.stride, copies_);
   for (std::size_t n = 0; n < nets_.size(); ++n) {
     Net &net = nets_[n];
     if (sizeof(Real) == 8)

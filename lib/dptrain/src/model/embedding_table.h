@@ -47,6 +47,8 @@ template <class Real> class EmbeddingTable {
   void set_table(const double *parameters, kernels::Contraction<Real> &c, int num_slots);
   /// Where the chunk adds its part of the gradient, laid out like its table.
   Real *table_gradient() { return direct_sweep_ ? chunk_gradient_.data() : table_gradient_.data(); }
+  /// How many copies of it there are.
+  kernels::Copies gradient_copies() const { return direct_sweep_ ? kernels::Copies() : copies_; }
   /// Adds what a direct chunk has left to `gradient` (flat buffer, memory of the kernels).
   void end_chunk(const double *parameters, double *gradient);
   /// float32 sums of the table's gradient move into float64 ones: to be called every few thousand centres.
@@ -87,6 +89,7 @@ template <class Real> class EmbeddingTable {
   int builds_until_check_ = 0;
 
   kernels::Array<Real> table_, table_gradient_;
+  kernels::Copies copies_;             // of table_gradient_
   kernels::Array<double> input_, output_gradient_;
   MlpWorkspace workspace_;
 

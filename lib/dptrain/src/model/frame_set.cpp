@@ -6,8 +6,9 @@
 
 namespace dptrain {
 
-void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip)
+void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip, double search_rcut)
 {
+  searches_ = search_rcut > 0.0;
   offsets_.assign(1, 0);
   centres_.resize(skip.size());
   for (auto &list : centres_) list.clear();
@@ -21,11 +22,16 @@ void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip)
       if (!std::isfinite(x[0] + x[1] + x[2]))
         throw Error("the position of an atom is not finite: the simulation has blown up (check the "
                     "time step, the start configuration and the model)");
-      centres_[type].push_back({offsets_[f] + i, f, d.neighbors[i], d.num_neighbors[i]});
+      if (searches_)
+        centres_[type].push_back({offsets_[f] + i, f, nullptr, 0});
+      else
+        centres_[type].push_back({offsets_[f] + i, f, d.neighbors[i], d.num_neighbors[i]});
     }
     offsets_.push_back(offsets_.back() + d.nall);
   }
   set_flat(domains, n);
+  if (searches_)
+    search_.set(n == 1 ? domains[0].x : host_x_.data(), offsets_, x_, type_, search_rcut);
 }
 
 // One frame in host memory is read where it is.
@@ -34,6 +40,13 @@ void FrameSet::set_flat(const Domain *domains, int n)
   if (n == 1 && !kernels::separate_memory()) {
     x_ = domains[0].x;
     type_ = domains[0].type;
+    return;
+  }
+  if (n == 1) {
+    own_x_.copy_from(domains[0].x, 3L * domains[0].nall);
+    own_type_.copy_from(domains[0].type, domains[0].nall);
+    x_ = own_x_.data();
+    type_ = own_type_.data();
     return;
   }
   host_x_.clear();
@@ -50,7 +63,7 @@ void FrameSet::set_flat(const Domain *domains, int n)
 
 std::size_t FrameSet::memory_bytes() const
 {
-  std::size_t n = own_x_.memory_bytes() + own_type_.memory_bytes() +
+  std::size_t n = search_.memory_bytes() + own_x_.memory_bytes() + own_type_.memory_bytes() +
       host_x_.capacity() * sizeof(double) + host_type_.capacity() * sizeof(int);
   for (const auto &list : centres_) n += list.capacity() * sizeof(Centre);
   return n;

@@ -4,6 +4,7 @@
 
 #include "dptrain/frame.h"
 #include "kernels/memory.h"
+#include "neighbor/neighbor_search.h"
 
 namespace dptrain {
 
@@ -11,7 +12,7 @@ namespace dptrain {
 /// type, so that atoms of several frames share one block of matrix products.
 class FrameSet {
  public:
-  /// A centre: its place in the flat arrays, frame and neighbour list.
+  /// A centre: its place in the flat arrays, frame and neighbour list (none where lists are searched).
   struct Centre {
     int atom, frame;
     const int *row;
@@ -19,12 +20,15 @@ class FrameSet {
   };
 
   /// Takes over positions, types and centres. skip[type] != 0: types without energy. The domains must live until the
-  /// last use. Throws Error if the position of a centre is not finite.
-  void set(const Domain *domains, int n, const std::vector<char> &skip);
+  /// last use. With search_rcut > 0 (Angstrom) neighbours are found from the positions, and the lists of the domains are
+  /// not looked at. Throws Error if the position of a centre (with a search: of any atom) is not finite.
+  void set(const Domain *domains, int n, const std::vector<char> &skip, double search_rcut = 0.0);
 
   int size() const { return static_cast<int>(offsets_.size()) - 1; }
   int num_atoms() const { return offsets_.back(); }
   int offset(int frame) const { return offsets_[frame]; }
+  /// Where lists are found; null: they are those of the domains.
+  NeighborSearch *search() const { return searches_ ? &search_ : nullptr; }
   int mask() const { return mask_; }
   const double *x() const { return x_; }
   const int *type() const { return type_; }
@@ -41,6 +45,8 @@ class FrameSet {
   std::vector<int> host_type_;
   kernels::Array<double> own_x_;
   kernels::Array<int> own_type_;
+  bool searches_ = false;
+  mutable NeighborSearch search_;  // finding lists needs memory, and changes nothing else
   const double *x_ = nullptr;
   const int *type_ = nullptr;
 };

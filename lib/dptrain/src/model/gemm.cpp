@@ -3,7 +3,11 @@
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
 #include <c10/core/InferenceMode.h>
+#ifdef DPTRAIN_CUDA
+#include <c10/cuda/CUDAGuard.h>
+#endif
 
 #include "kernels/memory.h"
 
@@ -13,9 +17,27 @@ namespace {
 template <class Real> at::Tensor matrix(const Real *data, long rows, long columns)
 {
   auto options = at::TensorOptions().dtype(sizeof(Real) == 8 ? at::kDouble : at::kFloat);
-  if (kernels::separate_memory()) options = options.device(at::kCUDA);
-  return at::from_blob(const_cast<Real *>(data), {rows, columns}, options);
+  if (!kernels::separate_memory())
+    return at::from_blob(const_cast<Real *>(data), {rows, columns}, options);
+  // named, so that LibTorch need not ask the driver for each matrix
+  const at::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(kernels::device_index()));
+  return at::for_blob(const_cast<Real *>(data), {rows, columns})
+      .options(options.device(device))
+      .target_device(device)
+      .make_tensor();
 }
+
+#ifdef DPTRAIN_CUDA
+// While it lives, LibTorch works in the stream of the kernels: products and kernels follow each other without a wait.
+class InStreamOfKernels {
+ private:
+  c10::cuda::CUDAStreamGuard guard_{c10::cuda::getStreamFromExternal(
+      static_cast<cudaStream_t>(kernels::device_stream()),
+      static_cast<c10::DeviceIndex>(kernels::device_index()))};
+};
+#else
+struct InStreamOfKernels {};
+#endif
 
 template <class Real> at::Tensor operand(const Real *data, bool transpose, long rows, long columns)
 {
@@ -29,6 +51,7 @@ void gemm(bool transpose_a, bool transpose_b, long m, long n, long k, Real alpha
           const Real *b, Real beta, Real *c)
 {
   const c10::InferenceMode no_autograd;
+  [[maybe_unused]] const InStreamOfKernels stream;
   ++kernels::counters().products;
   auto target = matrix(c, m, n);
   const auto left = operand(a, transpose_a, m, k), right = operand(b, transpose_b, k, n);

@@ -27,6 +27,9 @@ class PotentialEngine {
 
   virtual void set_energy_bias(const std::vector<double> &bias) = 0;
   virtual void set_chunk(int centers) = 0;
+  /// Whether the engine works as it does on a device: neighbours are found from positions, and the gradient of the table
+  /// is summed by matrix products. Elsewhere it is for tests.
+  virtual void set_device_ways(bool on) = 0;
   virtual std::int64_t overflow_count() const = 0;
   virtual std::vector<double> table_state() const = 0;
   /// Restores the grid of the table and, when asked, fills it for these parameters without a check.

@@ -14,9 +14,9 @@ struct Candidates {
   char *keep;
 
   static std::size_t bytes(int n) { return static_cast<std::size_t>(n + 8) / 8 * 8 * 33 + 64; }
-  KOKKOS_FORCEINLINE_FUNCTION static Candidates make(const Team &team, std::size_t bytes, int n)
+  KOKKOS_FORCEINLINE_FUNCTION static Candidates make(char *scratch, int n)
   {
-    auto *memory = reinterpret_cast<double *>(kernels::team_scratch(team, bytes));
+    auto *memory = reinterpret_cast<double *>(scratch);
     const int size = (n + 8) / 8 * 8;
     return {{memory, memory + size, memory + 2 * size}, memory + 3 * size,
             reinterpret_cast<char *>(memory + 4 * size)};
@@ -117,6 +117,17 @@ KOKKOS_FORCEINLINE_FUNCTION void take_smaller(const Team &team, double *target, 
   });
 }
 
+KOKKOS_FORCEINLINE_FUNCTION void take_larger(const Team &team, int *target, int value)
+{
+  Kokkos::single(Kokkos::PerTeam(team), [&]() {
+#if DPTRAIN_DEVICE_PASS
+    Kokkos::atomic_max(target, value);
+#else
+    if (value > *target) *target = value;
+#endif
+  });
+}
+
 KOKKOS_FORCEINLINE_FUNCTION double smallest(const Team &team, const double *values, int n)
 {
   double least = HUGE_VAL;
@@ -135,13 +146,13 @@ KOKKOS_FORCEINLINE_FUNCTION double smallest(const Team &team, const double *valu
 
 // Distances of the list's entries; those that cannot be edges get an infinite one.
 KOKKOS_FORCEINLINE_FUNCTION void measure(const Team &team, const ChunkRows &rows,
-                                         const Candidates &c, int i, int atom)
+                                         const Candidates &c, int i, int atom, int size)
 {
   const double *x = rows.x;
   const int *row = rows.row[i], *type = rows.type;
   const int offset = rows.offset[i], mask = rows.mask;
   const double x0 = x[3L * atom], x1 = x[3L * atom + 1], x2 = x[3L * atom + 2];
-  team_for(team, rows.row_size[i], [=](int k) DPTRAIN_ALWAYS_INLINE {
+  team_for(team, size, [=](int k) DPTRAIN_ALWAYS_INLINE {
     const int j = (row[k] & mask) + offset;
     const double *xj = x + 3L * j;
     const double dx = xj[0] - x0, dy = xj[1] - x1, dz = xj[2] - x2;
@@ -184,16 +195,18 @@ KOKKOS_FORCEINLINE_FUNCTION int finish(const Team &team, const ChunkRules &rules
 
 template <class Real>
 void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels::Edges<Real> &edges,
-                  GatherReport *report)
+                  GatherReport *reports, int num_reports)
 {
   const std::size_t bytes = Candidates::bytes(rows.max_size);
   const double rc2 = rules.rcut * rules.rcut;
-  kernels::launch(
-      "dptrain::gather_edges", kernels::one_team_each(edges.num_centers, bytes),
-      KOKKOS_LAMBDA(const Team &team) {
-        const int i = team.league_rank(), first = edges.first[i], size = rows.row_size[i];
-        const Candidates c = Candidates::make(team, bytes, rows.max_size);
-        measure(team, rows, c, i, edges.centers[i]);
+  kernels::launch_shared(
+      "dptrain::gather_edges", edges.num_centers, num_reports, bytes,
+      KOKKOS_LAMBDA(const Team &team, int i, int copy, char *memory) {
+        GatherReport *report = reports + copy;
+        const int first = edges.first[i], listed = rows.row_size[i];
+        const int size = listed < rows.max_size ? listed : rows.max_size;
+        const Candidates c = Candidates::make(memory, rows.max_size);
+        measure(team, rows, c, i, edges.centers[i], size);
         const int *row = rows.row[i];
         int n = compress(
             team, size, [=](int k) { return c.r2[k] < rc2; },
@@ -204,6 +217,7 @@ void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels:
               for (int a = 0; a < 3; ++a) edges.d[a][slot] = static_cast<Real>(c.d[a][k]);
             });
         take_smaller(team, &report->smallest_r2, smallest(team, c.r2, size));
+        take_larger(team, &report->largest_row, listed);
         bool over = n > rules.slots;
         for (int t = 0; t < edges.ntypes && !over; ++t)
           over = team_count(team, n, [=](int k) { return edges.net[first + k] == t ? 1 : 0; }) >
@@ -219,8 +233,8 @@ void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels:
 }
 
 template void gather_edges(const ChunkRows &, const ChunkRules &, const kernels::Edges<double> &,
-                           GatherReport *);
+                           GatherReport *, int);
 template void gather_edges(const ChunkRows &, const ChunkRules &, const kernels::Edges<float> &,
-                           GatherReport *);
+                           GatherReport *, int);
 
 }  // namespace dptrain

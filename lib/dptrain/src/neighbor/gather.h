@@ -11,7 +11,7 @@ struct ChunkRows {
   const double *x = nullptr;         ///< [atoms][3] Angstrom, all frames one after the other
   const int *type = nullptr;         ///< [atoms] -1: not in the model
   const int *const *row = nullptr;   ///< [num_centers] list of each centre
-  const int *row_size = nullptr;     ///< [num_centers]
+  const int *row_size = nullptr;     ///< [num_centers] more than max_size: the list was cut, see GatherReport
   const int *offset = nullptr;       ///< [num_centers] first atom of the centre's frame
   int max_size = 0;                  ///< largest row
   int mask = 0x1FFFFFFF;             ///< bits of a list entry that hold the index
@@ -29,15 +29,17 @@ struct ChunkRules {
 };
 
 /// What a sweep learns about the neighbours, in the memory of the kernels; added to by every gather.
-struct GatherReport {
+/// One for each worker (kernels/workers.h), a cache line of its own.
+struct alignas(64) GatherReport {
   double smallest_r2;       ///< Angstrom^2
   std::int64_t overflow;    ///< centres with more neighbours of a type than sel
+  int largest_row;          ///< of row_size
 };
 
 /// Fills count, neighbor, net, d and empty of the edges. DeePMD-kit's two-stage truncation: the nearest `slots` of all
 /// types, of these the nearest sel[t] of each type; the order of the list is kept, so that sums do not depend on sel.
 template <class Real>
 void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels::Edges<Real> &edges,
-                  GatherReport *report);
+                  GatherReport *reports, int num_reports = 1);
 
 }  // namespace dptrain

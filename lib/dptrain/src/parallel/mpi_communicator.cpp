@@ -1,4 +1,4 @@
-// The Communicator over MPI. The only file of the library that calls MPI.
+// The Communicator over MPI. Only this file and thread_share.cpp call MPI.
 
 #include <mpi.h>
 

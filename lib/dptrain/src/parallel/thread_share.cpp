@@ -1,0 +1,71 @@
+// How many threads a rank may use.
+#include "parallel/thread_share.h"
+
+#include <mpi.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "dptrain/communicator.h"
+
+namespace dptrain {
+namespace {
+
+constexpr int max_cores = 1024;  // of a node; also what sched_getaffinity can tell
+
+// 1 for each core on which this process may run.
+std::vector<int> own_cores()
+{
+  std::vector<int> own(max_cores, 0);
+#ifdef __linux__
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) {
+    for (int k = 0; k < std::min(max_cores, CPU_SETSIZE); ++k) own[k] = CPU_ISSET(k, &set) ? 1 : 0;
+    return own;
+  }
+#endif
+  const int all = static_cast<int>(std::thread::hardware_concurrency());
+  std::fill_n(own.begin(), std::clamp(all, 1, max_cores), 1);
+  return own;
+}
+
+}  // namespace
+
+int share_of_cores(const std::vector<int> &own, const std::vector<int> &users)
+{
+  double share = 0.0;
+  for (std::size_t k = 0; k < own.size(); ++k)
+    if (own[k]) share += 1.0 / std::max(1, users[k]);
+  return std::max(1, static_cast<int>(share + 1e-6));
+}
+
+int asked_threads(const char *text)
+{
+  if (!text) return 0;
+  char *end = nullptr;
+  const long number = std::strtol(text, &end, 10);
+  const bool valid = end != text && (*end == '\0' || *end == ',') && number > 0;
+  return valid ? static_cast<int>(std::min<long>(number, max_cores)) : 0;
+}
+
+int thread_share(const void *mpi_comm)
+{
+  const std::vector<int> own = own_cores();
+  std::vector<int> users = own;
+  if (mpi_comm) {
+    MPI_Comm node;
+    MPI_Comm_split_type(*static_cast<const MPI_Comm *>(mpi_comm), MPI_COMM_TYPE_SHARED, 0,
+                        MPI_INFO_NULL, &node);
+    MPI_Allreduce(MPI_IN_PLACE, users.data(), max_cores, MPI_INT, MPI_SUM, node);
+    MPI_Comm_free(&node);
+  }
+  const int asked = asked_threads(std::getenv("OMP_NUM_THREADS"));
+  return asked > 0 ? asked : share_of_cores(own, users);
+}
+
+}  // namespace dptrain
