@@ -254,20 +254,20 @@ TEST(EmbeddingTable, ErrorMeetsTheToleranceAndFallsWithTheKnots)
   data.knots = 33;
   DeepPot coarse(data);
   coarse.prepare();
-  const auto before = coarse.table().error(data.parameters.data());
+  const auto before = coarse.engine().table_error();
   data.knots = 65;
   DeepPot fine(data);
   fine.prepare();
-  const auto after = fine.table().error(data.parameters.data());
+  const auto after = fine.engine().table_error();
   // quintic interpolation: h^6 for G, h^5 for G'; asymptotically 64 and 32
   EXPECT_GT(before.first / after.first, 20.0);
   EXPECT_GT(before.second / after.second, 10.0);
   data.knots = 0;
   DeepPot automatic(data);
   automatic.prepare();
-  const auto chosen = automatic.table().error(data.parameters.data());
+  const auto chosen = automatic.engine().table_error();
   EXPECT_LE(std::max(chosen.first, chosen.second), 1e-12);
-  EXPECT_FALSE(automatic.table().direct());
+  EXPECT_FALSE(automatic.engine().is_direct());
 }
 
 // The state makes the table the same again: bit-identical continuation.

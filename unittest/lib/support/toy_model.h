@@ -37,7 +37,18 @@ class ToyModel : public Model {
   void prepare() override {}
   void expect_distance(double r_min) override { expected = std::min(expected, r_min); }
 
-  void forward(const Domain &domain, ForwardOutput &out) override
+  void forward_batch(const Domain *domains, int n, ForwardOutput *out, bool) override
+  {
+    for (int k = 0; k < n; ++k) forward_one(domains[k], out[k]);
+  }
+  void gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
+                      double *gradient) override
+  {
+    for (int k = 0; k < n; ++k) gradient_one(domains[k], seeds[k], gradient);
+  }
+  void set_precision(Precision) override {}
+
+  void forward_one(const Domain &domain, ForwardOutput &out)
   {
     if (fail) throw Error("the toy model was told to fail");
     for (int k = 0; k < domain.num_centers; ++k) {
@@ -59,7 +70,7 @@ class ToyModel : public Model {
   }
 
   // S = c E - E_dot(v) with edge velocities v = r_j - r_i + C d
-  void gradient(const Domain &domain, const GradientSeed &seed, double *gradient) override
+  void gradient_one(const Domain &domain, const GradientSeed &seed, double *gradient)
   {
     for (int k = 0; k < domain.num_centers; ++k) {
       const int i = domain.centers[k];

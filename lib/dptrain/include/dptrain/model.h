@@ -10,6 +10,10 @@
 
 namespace dptrain {
 
+/// In what the kernels and matrix products compute. `single` is float32 with tables made in float64 and float64 sums;
+/// `mixed` is single with matrix products in bfloat16 (CPU) or TF32 (CUDA) where the device has them.
+enum class Precision { float64, single, mixed };
+
 /// One named array inside the flat parameter buffer.
 struct ParameterBlock {
   std::string name;                  ///< tree path as in the .dp file
@@ -65,11 +69,20 @@ class Model {
   virtual void prepare() = 0;
   /// The shortest distance (Angstrom) that is coming; a hint that keeps tables equal on all ranks.
   virtual void expect_distance(double r_min) = 0;
-  /// Pass A.
-  virtual void forward(const Domain &domain, ForwardOutput &out) = 0;
-  /// Pass B: adds dS/dparameters to gradient[number of parameters].
-  virtual void gradient(const Domain &domain, const GradientSeed &seed, double *gradient) = 0;
+  /// Pass A over n domains (the frames of a batch). With `keep`, what pass B of the same domains can use again stays in
+  /// memory, up to a limit; the domains must then not change until `gradient_batch`.
+  virtual void forward_batch(const Domain *domains, int n, ForwardOutput *out, bool keep) = 0;
+  /// Pass B: adds dS/dparameters, S summed over the n domains, to gradient[number of parameters].
+  virtual void gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
+                              double *gradient) = 0;
+  void forward(const Domain &domain, ForwardOutput &out) { forward_batch(&domain, 1, &out, false); }
+  void gradient(const Domain &domain, const GradientSeed &seed, double *gradient)
+  {
+    gradient_batch(&domain, 1, &seed, gradient);
+  }
 
+  /// Precision of the computation; parameters, sums and results are float64 always.
+  virtual void set_precision(Precision precision) = 0;
   /// Number of centres handled at once: bounds the memory of both passes.
   virtual void set_chunk(int centers) = 0;
   /// State beside parameters that a bit-identical continuation needs (grid of the tables). Opaque numbers.

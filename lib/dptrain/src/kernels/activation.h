@@ -18,8 +18,10 @@ struct Activation {
   bool smooth() const;
 };
 
-/// Derivatives 0..order of the activation at z[n]: f[k][n] for k = 0..order, order <= 3.
-void activation_jet(const Activation &activation, long n, int order, const double *z,
-                    double *const f[4]);
+/// Derivatives 0..order of the activation at z + bias: f[k][rows][columns] for k = 0..order, order <= 3. z is
+/// [rows][columns], bias [columns] or null.
+template <class Real>
+void activation_jet(const Activation &activation, int rows, int columns, int order, const Real *z,
+                    const Real *bias, Real *const f[4]);
 
 }  // namespace dptrain::kernels

@@ -1,158 +1,353 @@
 #include "kernels/contraction.h"
 
+#include "kernels/edge_block.h"
 #include "kernels/kokkos_types.h"
 
 namespace dptrain::kernels {
 namespace {
 
-// Weights of one edge in registers.
-struct Weights {
-  double w[6];
+// A team's view of its centre.
+struct Centre {
+  int i, first, count;
+  long t;  // offset of its T
 };
 
-KOKKOS_FORCEINLINE_FUNCTION Weights weights(double *const column[6], int e)
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION Centre centre_of(const Team &team, const Contraction<Real> &c)
 {
-  return {{column[0][e], column[1][e], column[2][e], column[3][e], column[4][e], column[5][e]}};
+  const int i = team.league_rank();
+  return {i, c.edges.first[i], c.edges.count[i], static_cast<long>(i) * 4 * c.table.width};
 }
 
-// Two neighbouring knots are six consecutive rows of the table.
-KOKKOS_FORCEINLINE_FUNCTION double interpolate(const Weights &b, const double *rows, int width,
-                                               int m)
+// The padding row of neighbour type t, and its factor in T_0.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION long padding_offset(const Contraction<Real> &c, int t)
 {
-  return b.w[0] * rows[m] + b.w[1] * rows[width + m] + b.w[2] * rows[2 * width + m] +
-         b.w[3] * rows[3 * width + m] + b.w[4] * rows[4 * width + m] + b.w[5] * rows[5 * width + m];
+  const Table<Real> &table = c.table;
+  return (c.first_net + t * c.net_step) * table.net_size + table.padding_offset +
+      static_cast<long>(c.padding_row) * table.width;
+}
+
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION Real padding_factor(const Contraction<Real> &c, int i, int t)
+{
+  return c.scale * c.padding_arg * c.edges.empty[i * c.edges.ntypes + t];
+}
+
+// Derived quantities of all edges of a centre with their tangents.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION void fill_tangents(const Team &team, const Contraction<Real> &c,
+                                               const Centre &centre, const EdgeBlock<Real> &b,
+                                               const double *r, const double *strain)
+{
+  const Edges<Real> &edges = c.edges;
+  const double *s = strain + 9L * edges.frame[centre.i];
+  Real m[9];
+  for (int k = 0; k < 9; ++k) m[k] = static_cast<Real>(s[k]);
+  const double zero[3] = {0.0, 0.0, 0.0};
+  // without residuals every atom reads the same three zeros
+  const double *all = r ? r : zero;
+  const long step = r ? 3 : 0;
+  const double *own = all + step * edges.centers[centre.i];
+  const double own0 = own[0], own1 = own[1], own2 = own[2];
+  // gathered apart from the arithmetic, so that both become vector loops
+  team_for(team, centre.count, [=](int e) DPTRAIN_ALWAYS_INLINE {
+    const double *other = all + step * edges.neighbor[centre.first + e];
+    b.tangent[1][e] = static_cast<Real>(other[0] - own0);
+    b.tangent[2][e] = static_cast<Real>(other[1] - own1);
+    b.tangent[3][e] = static_cast<Real>(other[2] - own2);
+  });
+  const Real m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3], m4 = m[4], m5 = m[5], m6 = m[6], m7 = m[7],
+             m8 = m[8];
+  for_edges<Real, true>(
+      team, c, b, centre.first, centre.count,
+      [=](int slot, int e, const EdgeValue<Real> &v) DPTRAIN_ALWAYS_INLINE {
+        const Real x = edges.d[0][slot], y = edges.d[1][slot], z = edges.d[2][slot];
+        const Real u[3] = {b.tangent[1][e] + m0 * x + m1 * y + m2 * z,
+                           b.tangent[2][e] + m3 * x + m4 * y + m5 * z,
+                           b.tangent[3][e] + m6 * x + m7 * y + m8 * z};
+        put_tangent(c, b, slot, e, v, u);
+      });
+}
+
+// dE/d(r_j - r_i) of edge e into row[1..3], from the sums over channels.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION void edge_gradient(const Contraction<Real> &c, const EdgeBlock<Real> &b,
+                                               int slot, int e)
+{
+  const Real x = c.edges.d[0][slot], y = c.edges.d[1][slot], z = c.edges.d[2][slot];
+  const Real b1 = b.sum[2][e], b2 = b.sum[3][e], b3 = b.sum[4][e];
+  // the row is scaled already, the sums with the bare row are not
+  const Real along = b.darg[e] * (c.scale * b.sum[1][e] + b.sum[0][e]) +
+      b.dq[e] * c.scale * (b1 * x + b2 * y + b3 * z);
+  const Real radial = along * b.inv_r[e], q = c.scale * b.q[e];
+  b.row[1][e] = radial * x + q * b1;
+  b.row[2][e] = radial * y + q * b2;
+  b.row[3][e] = radial * z + q * b3;
+}
+
+// Adds the edge gradients (row[1..3] of the block) of one centre to forces and virials.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION void scatter(const Team &team, const Contraction<Real> &c,
+                                         const Centre &centre, const EdgeBlock<Real> &b,
+                                         const ForceSums &sums)
+{
+  const Edges<Real> &edges = c.edges;
+  double *own = sums.force + 3L * edges.centers[centre.i];
+  double *virial = sums.virial + 9L * edges.frame[centre.i];
+  // twelve sums over the edges of the centre: three for the force, nine for the virial
+  const auto total = [&](int a, int k) {
+    const Real *g = b.row[1 + a], *d = k < 3 ? edges.d[k] + centre.first : nullptr;
+    double sum = 0.0;
+#if DPTRAIN_DEVICE_PASS
+    Kokkos::parallel_reduce(
+        Kokkos::TeamVectorRange(team, centre.count),
+        [&](int e, double &part) { part += d ? g[e] * d[e] : g[e]; }, sum);
+#else
+    Real part = 0;
+    if (d) {
+      _Pragma("omp simd reduction(+ : part)") for (int e = 0; e < centre.count; ++e) part +=
+          g[e] * d[e];
+    } else {
+      _Pragma("omp simd reduction(+ : part)") for (int e = 0; e < centre.count; ++e) part += g[e];
+    }
+    sum = part;
+#endif
+    return sum;
+  };
+  for (int a = 0; a < 3; ++a) {
+    const double force = total(a, 3);
+    double w[3];
+    for (int k = 0; k < 3; ++k) w[k] = total(a, k);
+    Kokkos::single(Kokkos::PerTeam(team), [&]() {
+      add_shared(own + a, force);
+      for (int k = 0; k < 3; ++k) add_shared(virial + 3 * a + k, -w[k]);
+    });
+  }
+  const auto to_neighbor = [=](int e) {
+    const int slot = centre.first + e;
+    const long j = edges.neighbor[slot];
+    for (int a = 0; a < 3; ++a) {
+      add_shared(sums.force + 3 * j + a, -b.row[1 + a][e]);
+      if (sums.atom_virial)
+        for (int k = 0; k < 3; ++k)
+          add_shared(sums.atom_virial + 9 * j + 3 * a + k, -b.row[1 + a][e] * edges.d[k][slot]);
+    }
+  };
+#if DPTRAIN_DEVICE_PASS
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, centre.count), to_neighbor);
+#else
+  for (int e = 0; e < centre.count; ++e) to_neighbor(e);
+#endif
 }
 
 }  // namespace
 
-void contraction_value(const Edges &e, const Table &table, const TableReads &reads, double scale,
-                       double *t)
+template <class Real> void contraction_value(const Contraction<Real> &c, Real *t)
 {
-  const int width = table.width;
-  Kokkos::parallel_for(
-      "dptrain::contraction_value", one_team_each(e.num_centers), KOKKOS_LAMBDA(const Team &team) {
-        const int i = team.league_rank();
-        double *ti = t + static_cast<long>(i) * 4 * width;
-        vector_for(team, 4 * width, [=](int m) DPTRAIN_ALWAYS_INLINE { ti[m] = 0.0; });
-        for (int k = e.first[i]; k < e.first[i + 1]; ++k) {
-          const double *rows = table.rows + static_cast<long>(reads.knot[k]) * 3 * width;
-          const Weights b = weights(reads.weight, k);
-          const double r0 = scale * e.row[0][k], r1 = scale * e.row[1][k];
-          const double r2 = scale * e.row[2][k], r3 = scale * e.row[3][k];
-          vector_for(team, width, [=](int m) DPTRAIN_ALWAYS_INLINE {
-            const double g = interpolate(b, rows, width, m);
-            ti[m] += r0 * g;
-            ti[width + m] += r1 * g;
-            ti[2 * width + m] += r2 * g;
-            ti[3 * width + m] += r3 * g;
-          });
-        }
-      });
-}
-
-void contraction_reverse(const Edges &e, const Table &table, const TableReads &reads, double scale,
-                         const double *g_t, double *const g_row[4], double *g_arg)
-{
-  const int width = table.width;
-  double *out0 = g_row[0], *out1 = g_row[1], *out2 = g_row[2], *out3 = g_row[3];
-  Kokkos::parallel_for(
-      "dptrain::contraction_reverse", one_team_each(e.num_centers),
+  using Block = EdgeBlock<Real>;
+  const std::size_t column = Block::column_size(c.edges.max_count);
+  const std::size_t bytes = Block::bytes(Block::VALUE, c.edges.max_count);
+  launch(
+      "dptrain::contraction_value", one_team_each(c.edges.num_centers, bytes),
       KOKKOS_LAMBDA(const Team &team) {
-        const int i = team.league_rank();
-        const double *b0 = g_t + static_cast<long>(i) * 4 * width;
-        const double *b1 = b0 + width, *b2 = b1 + width, *b3 = b2 + width;
-        for (int k = e.first[i]; k < e.first[i + 1]; ++k) {
-          const double *rows = table.rows + static_cast<long>(reads.knot[k]) * 3 * width;
-          const Weights b = weights(reads.weight, k), db = weights(reads.dweight, k);
-          const double r0 = e.row[0][k], r1 = e.row[1][k], r2 = e.row[2][k], r3 = e.row[3][k];
-          double sum[5];
-          vector_sum(
-              width,
-              [=](int m, double &s, double &s0, double &s1, double &s2, double &s3)
-                  DPTRAIN_ALWAYS_INLINE {
-                    const double g = interpolate(b, rows, width, m);
-                    const double dg = interpolate(db, rows, width, m);
-                    s += (r0 * b0[m] + r1 * b1[m] + r2 * b2[m] + r3 * b3[m]) * dg;
-                    s0 += b0[m] * g;
-                    s1 += b1[m] * g;
-                    s2 += b2[m] * g;
-                    s3 += b3[m] * g;
-                  },
-              sum);
-          g_arg[k] = scale * sum[0];
-          out0[k] = scale * sum[1];
-          out1[k] = scale * sum[2];
-          out2[k] = scale * sum[3];
-          out3[k] = scale * sum[4];
+        const Centre centre = centre_of(team, c);
+        const Block b = make_block<Real>(team, bytes, column, Block::VALUE);
+        for_edges<Real, false>(team, c, b, centre.first, centre.count,
+                               [=](int, int, const EdgeValue<Real> &) DPTRAIN_ALWAYS_INLINE {});
+        Real *ti = t + centre.t;
+        sum_over_edges(
+            team, centre.count, c.table.width, ti,
+            [=](int e) DPTRAIN_ALWAYS_INLINE {
+              LoadedEdge<Real> l;
+              load_rows(l, c.table, b, e);
+              return l;
+            },
+            [](const LoadedEdge<Real> &l, int m, Real &t0, Real &t1, Real &t2, Real &t3)
+                DPTRAIN_ALWAYS_INLINE {
+                  const Real g = l.value(m);
+                  t0 += l.r0 * g;
+                  t1 += l.r1 * g;
+                  t2 += l.r2 * g;
+                  t3 += l.r3 * g;
+                });
+        for (int type = 0; type < c.edges.ntypes; ++type) {
+          const Real factor = padding_factor(c, centre.i, type);
+          const Real *row = c.table.rows + padding_offset(c, type);
+          if (factor != Real(0))
+            team_for(team, c.table.width,
+                     [=](int m) DPTRAIN_ALWAYS_INLINE { ti[m] += factor * row[m]; });
         }
       });
 }
 
-void contraction_jvp(const Edges &e, const Table &table, const TableReads &reads, double scale,
-                     const double *const row_dot[4], const double *arg_dot, double *t,
-                     double *t_dot)
+template <class Real>
+void contraction_reverse(const Contraction<Real> &c, const Real *g_t, const ForceSums &sums)
 {
-  const int width = table.width;
-  const double *v0 = row_dot[0], *v1 = row_dot[1], *v2 = row_dot[2], *v3 = row_dot[3];
-  Kokkos::parallel_for(
-      "dptrain::contraction_jvp", one_team_each(e.num_centers), KOKKOS_LAMBDA(const Team &team) {
-        const int i = team.league_rank();
-        double *ti = t + static_cast<long>(i) * 4 * width;
-        double *di = t_dot + static_cast<long>(i) * 4 * width;
-        vector_for(team, 4 * width, [=](int m) DPTRAIN_ALWAYS_INLINE { ti[m] = di[m] = 0.0; });
-        for (int k = e.first[i]; k < e.first[i + 1]; ++k) {
-          const double *rows = table.rows + static_cast<long>(reads.knot[k]) * 3 * width;
-          const Weights b = weights(reads.weight, k), db = weights(reads.dweight, k);
-          const double r0 = scale * e.row[0][k], r1 = scale * e.row[1][k];
-          const double r2 = scale * e.row[2][k], r3 = scale * e.row[3][k];
-          const double d0 = scale * v0[k], d1 = scale * v1[k], d2 = scale * v2[k],
-                       d3 = scale * v3[k], a = arg_dot[k];
-          vector_for(team, width, [=](int m) DPTRAIN_ALWAYS_INLINE {
-            const double g = interpolate(b, rows, width, m);
-            const double g_dot = a * interpolate(db, rows, width, m);
-            ti[m] += r0 * g;
-            ti[width + m] += r1 * g;
-            ti[2 * width + m] += r2 * g;
-            ti[3 * width + m] += r3 * g;
-            di[m] += r0 * g_dot + d0 * g;
-            di[width + m] += r1 * g_dot + d1 * g;
-            di[2 * width + m] += r2 * g_dot + d2 * g;
-            di[3 * width + m] += r3 * g_dot + d3 * g;
-          });
-        }
-      });
-}
-
-void contraction_gradient(const Edges &e, const Table &table, const TableReads &reads, double scale,
-                          const double *const row_dot[4], const double *arg_dot, const double *g_t,
-                          const double *g_t_dot, double *knot_gradient)
-{
-  const int width = table.width;
-  const double *v0 = row_dot[0], *v1 = row_dot[1], *v2 = row_dot[2], *v3 = row_dot[3];
-  Kokkos::parallel_for(
-      "dptrain::contraction_gradient", one_team_each(e.num_centers),
+  using Block = EdgeBlock<Real>;
+  const std::size_t column = Block::column_size(c.edges.max_count);
+  const std::size_t bytes = Block::bytes(Block::REVERSE, c.edges.max_count);
+  launch(
+      "dptrain::contraction_reverse", one_team_each(c.edges.num_centers, bytes),
       KOKKOS_LAMBDA(const Team &team) {
-        const int i = team.league_rank();
-        const double *b = g_t + static_cast<long>(i) * 4 * width;
-        const double *c = g_t_dot + static_cast<long>(i) * 4 * width;
-        for (int k = e.first[i]; k < e.first[i + 1]; ++k) {
-          double *rows = knot_gradient + static_cast<long>(reads.knot[k]) * 3 * width;
-          const Weights w = weights(reads.weight, k), dw = weights(reads.dweight, k);
-          const double r0 = scale * e.row[0][k], r1 = scale * e.row[1][k];
-          const double r2 = scale * e.row[2][k], r3 = scale * e.row[3][k];
-          const double d0 = scale * v0[k], d1 = scale * v1[k], d2 = scale * v2[k],
-                       d3 = scale * v3[k], a = arg_dot[k];
-          vector_for(team, width, [=](int m) DPTRAIN_ALWAYS_INLINE {
-            const double c0 = c[m], c1 = c[width + m], c2 = c[2 * width + m], c3 = c[3 * width + m];
-            const double row_c = r0 * c0 + r1 * c1 + r2 * c2 + r3 * c3;
-            // dS/dG and dS/dG' of this edge
-            const double x = r0 * b[m] + r1 * b[width + m] + r2 * b[2 * width + m] +
-                             r3 * b[3 * width + m] + d0 * c0 + d1 * c1 + d2 * c2 + d3 * c3;
-            const double y = a * row_c;
-            for (int l = 0; l < 6; ++l) rows[l * width + m] += w.w[l] * x + dw.w[l] * y;
+        const Centre centre = centre_of(team, c);
+        const Block b = make_block<Real>(team, bytes, column, Block::REVERSE);
+        for_edges<Real, true>(
+            team, c, b, centre.first, centre.count,
+            [=](int, int e, const EdgeValue<Real> &v) DPTRAIN_ALWAYS_INLINE {
+              b.q[e] = v.q;
+              b.dq[e] = v.dq;
+              b.darg[e] = v.darg;
+              b.inv_r[e] = v.inv_r;
+            });
+        const int width = c.table.width;
+        const Real *g0 = g_t + centre.t, *g1 = g0 + width, *g2 = g1 + width, *g3 = g2 + width;
+        sum_over_channels<Real>(
+            team, centre.count, width,
+            [=](int e) DPTRAIN_ALWAYS_INLINE {
+              LoadedEdge<Real> l;
+              load_rows(l, c.table, b, e);
+              load_slopes(l, b, e, Real(1));
+              return l;
+            },
+            [=](const LoadedEdge<Real> &l, int m, Real &s, Real &s0, Real &s1, Real &s2, Real &s3)
+                DPTRAIN_ALWAYS_INLINE {
+                  const Real g = l.value(m);
+                  s += (l.r0 * g0[m] + l.r1 * g1[m] + l.r2 * g2[m] + l.r3 * g3[m]) * l.second(m);
+                  s0 += g0[m] * g;
+                  s1 += g1[m] * g;
+                  s2 += g2[m] * g;
+                  s3 += g3[m] * g;
+                },
+            [=](int e, Real s, Real s0, Real s1, Real s2, Real s3) DPTRAIN_ALWAYS_INLINE {
+              b.sum[0][e] = s;
+              b.sum[1][e] = s0;
+              b.sum[2][e] = s1;
+              b.sum[3][e] = s2;
+              b.sum[4][e] = s3;
+            });
+        team_for(team, centre.count, [=](int e) DPTRAIN_ALWAYS_INLINE {
+          edge_gradient(c, b, centre.first + e, e);
+        });
+        scatter(team, c, centre, b, sums);
+      });
+}
+
+template <class Real>
+void contraction_jvp(const Contraction<Real> &c, const double *r, const double *strain, Real *t_dot)
+{
+  using Block = EdgeBlock<Real>;
+  const std::size_t column = Block::column_size(c.edges.max_count);
+  const std::size_t bytes = Block::bytes(Block::TANGENT, c.edges.max_count);
+  launch(
+      "dptrain::contraction_jvp", one_team_each(c.edges.num_centers, bytes),
+      KOKKOS_LAMBDA(const Team &team) {
+        const Centre centre = centre_of(team, c);
+        const Block b = make_block<Real>(team, bytes, column, Block::TANGENT);
+        fill_tangents(team, c, centre, b, r, strain);
+        sum_over_edges(
+            team, centre.count, c.table.width, t_dot + centre.t,
+            [=](int e) DPTRAIN_ALWAYS_INLINE {
+              LoadedEdge<Real> l;
+              load_rows(l, c.table, b, e);
+              load_slopes(l, b, e, b.arg_dot[e]);
+              load_tangent(l, b, e);
+              return l;
+            },
+            [](const LoadedEdge<Real> &l, int m, Real &t0, Real &t1, Real &t2, Real &t3)
+                DPTRAIN_ALWAYS_INLINE {
+                  const Real g = l.value(m), g_dot = l.second(m);
+                  t0 += l.d0 * g + l.r0 * g_dot;
+                  t1 += l.d1 * g + l.r1 * g_dot;
+                  t2 += l.d2 * g + l.r2 * g_dot;
+                  t3 += l.d3 * g + l.r3 * g_dot;
+                });
+      });
+}
+
+namespace {
+
+// Adds dS/dG and dS/dG' of one edge (b = dS/dT, c = dE/dT), spread over the six rows that it reads.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION void add_row_gradient(const LoadedEdge<Real> &l, int width, int m,
+                                                  const Real *b, const Real *c, Real *rows)
+{
+  const Real c0 = c[m], c1 = c[width + m], c2 = c[2 * width + m], c3 = c[3 * width + m];
+  const Real y = -(l.r0 * c0 + l.r1 * c1 + l.r2 * c2 + l.r3 * c3);
+  const Real x = l.r0 * b[m] + l.r1 * b[width + m] + l.r2 * b[2 * width + m] +
+      l.r3 * b[3 * width + m] - (l.d0 * c0 + l.d1 * c1 + l.d2 * c2 + l.d3 * c3);
+  add_shared(rows + m, l.w0 * x + l.v0 * y);
+  add_shared(rows + width + m, l.w1 * x + l.v1 * y);
+  add_shared(rows + 2 * width + m, l.w2 * x + l.v2 * y);
+  add_shared(rows + 3 * width + m, l.w3 * x + l.v3 * y);
+  add_shared(rows + 4 * width + m, l.w4 * x + l.v4 * y);
+  add_shared(rows + 5 * width + m, l.w5 * x + l.v5 * y);
+}
+
+}  // namespace
+
+template <class Real>
+void contraction_gradient(const Contraction<Real> &c, const double *r, const double *strain,
+                          const Real *g_t, const Real *e_t, Real *table_gradient)
+{
+  using Block = EdgeBlock<Real>;
+  const std::size_t column = Block::column_size(c.edges.max_count);
+  const std::size_t bytes = Block::bytes(Block::TANGENT, c.edges.max_count);
+  launch(
+      "dptrain::contraction_gradient", one_team_each(c.edges.num_centers, bytes),
+      KOKKOS_LAMBDA(const Team &team) {
+        const Centre centre = centre_of(team, c);
+        const Block b = make_block<Real>(team, bytes, column, Block::TANGENT);
+        fill_tangents(team, c, centre, b, r, strain);
+        const int width = c.table.width;
+        const Real *g = g_t + centre.t, *e_adjoint = e_t + centre.t;
+        for (int e = 0; e < centre.count; ++e) {
+          LoadedEdge<Real> l;
+          load_rows(l, c.table, b, e);
+          load_slopes(l, b, e, b.arg_dot[e]);
+          load_tangent(l, b, e);
+          Real *rows = table_gradient + b.base[e];
+          team_for(team, width, [=](int m) DPTRAIN_ALWAYS_INLINE {
+            add_row_gradient(l, width, m, g, e_adjoint, rows);
           });
+        }
+        for (int type = 0; type < c.edges.ntypes; ++type) {
+          const Real factor = padding_factor(c, centre.i, type);
+          Real *row = table_gradient + padding_offset(c, type);
+          if (factor != Real(0))
+            team_for(team, width, [=](int m) DPTRAIN_ALWAYS_INLINE {
+              add_shared(row + m, factor * g[m]);
+            });
         }
       });
 }
+
+template <class Real> void edge_arguments(const Contraction<Real> &c, Real *arg)
+{
+  const Edges<Real> &edges = c.edges;
+  const Environment<Real> &environment = c.environment;
+  launch(
+      "dptrain::edge_arguments", one_team_each(edges.num_centers),
+      KOKKOS_LAMBDA(const Team &team) {
+        const int first = edges.first[team.league_rank()];
+        team_for(team, edges.count[team.league_rank()], [=](int e) DPTRAIN_ALWAYS_INLINE {
+          const int slot = first + e;
+          arg[slot] =
+              edge_value(environment, edges.d[0][slot], edges.d[1][slot], edges.d[2][slot]).arg;
+        });
+      });
+}
+
+#define DPTRAIN_INSTANTIATE(Real)                                                                \
+  template void contraction_value(const Contraction<Real> &, Real *);                            \
+  template void contraction_reverse(const Contraction<Real> &, const Real *, const ForceSums &); \
+  template void contraction_jvp(const Contraction<Real> &, const double *, const double *,       \
+                                Real *);                                                         \
+  template void contraction_gradient(const Contraction<Real> &, const double *, const double *,  \
+                                     const Real *, const Real *, Real *);                        \
+  template void edge_arguments(const Contraction<Real> &, Real *);
+DPTRAIN_INSTANTIATE(double)
+DPTRAIN_INSTANTIATE(float)
+#undef DPTRAIN_INSTANTIATE
 
 }  // namespace dptrain::kernels

@@ -4,25 +4,16 @@
 
 namespace dptrain::kernels {
 
-void add_bias(const DenseShape &s, const double *bias, double *z)
-{
-  Kokkos::parallel_for(
-      "dptrain::add_bias", one_team_each(s.n), KOKKOS_LAMBDA(const Team &team) {
-        double *row = z + static_cast<long>(team.league_rank()) * s.out;
-        vector_for(team, s.out, [=](int m) DPTRAIN_ALWAYS_INLINE { row[m] += bias[m]; });
-      });
-}
-
 void dense_value(const DenseShape &s, const double *z, const double *const f[4], const double *idt,
                  const double *x, double *y)
 {
   const double *f0 = f[0], *f1 = f[1], *f2 = f[2];
   const long block = static_cast<long>(s.n) * s.out, x_block = static_cast<long>(s.n) * s.in;
-  Kokkos::parallel_for(
+  launch(
       "dptrain::dense_value", one_team_each(s.n), KOKKOS_LAMBDA(const Team &team) {
         const int i = team.league_rank();
         const long row = static_cast<long>(i) * s.out, x_row = static_cast<long>(i) * s.in;
-        vector_for(team, s.out, [=](int m) DPTRAIN_ALWAYS_INLINE {
+        team_for(team, s.out, [=](int m) DPTRAIN_ALWAYS_INLINE {
           const double scale = idt ? idt[m] : 1.0;
           const long k = row + m;
           y[k] = scale * f0[k];
@@ -35,7 +26,7 @@ void dense_value(const DenseShape &s, const double *z, const double *const f[4],
           for (int copy = 0; copy < s.skip; ++copy) {
             double *target = y + o * block + row + copy * s.in;
             const double *source = x + o * x_block + x_row;
-            vector_for(team, s.in, [=](int m) DPTRAIN_ALWAYS_INLINE { target[m] += source[m]; });
+            team_for(team, s.in, [=](int m) DPTRAIN_ALWAYS_INLINE { target[m] += source[m]; });
           }
       });
 }
@@ -83,22 +74,37 @@ void dense_reverse(const DenseShape &s, const double *z, const double *const f[4
 {
   const double *f0 = f[0], *f1 = f[1], *f2 = f[2], *f3 = f[3];
   const long block = static_cast<long>(s.n) * s.out, x_block = static_cast<long>(s.n) * s.in;
-  Kokkos::parallel_for(
+  launch(
       "dptrain::dense_reverse", one_team_each(s.n), KOKKOS_LAMBDA(const Team &team) {
         const int i = team.league_rank();
         const long row = static_cast<long>(i) * s.out, x_row = static_cast<long>(i) * s.in;
-        vector_for(team, s.out, [=](int m) DPTRAIN_ALWAYS_INLINE {
+        team_for(team, s.out, [=](int m) DPTRAIN_ALWAYS_INLINE {
           const double scale = idt ? idt[m] : 1.0;
           reverse_element(s, row + m, block, z, f1, f2, f3, scale, g_y, g_z);
           if (idt_terms) idt_terms[row + m] = idt_term(s, row + m, block, z, f0, f1, f2, g_y);
         });
+        const int in = s.in, skip = s.skip;
         for (int o = 0; o <= s.order; ++o) {
           double *target = g_x + o * x_block + x_row;
           const double *source = g_y + o * block + row;
-          vector_for(team, s.in, [=](int m) DPTRAIN_ALWAYS_INLINE {
-            target[m] =
-                s.skip == 0 ? 0.0 : (s.skip == 1 ? source[m] : source[m] + source[s.in + m]);
+          team_for(team, in, [=](int m) DPTRAIN_ALWAYS_INLINE {
+            target[m] = skip == 0 ? 0.0 : (skip == 1 ? source[m] : source[m] + source[in + m]);
           });
+        }
+      });
+}
+
+void add_column_sums(const double *values, int rows, int columns, double *sums)
+{
+  constexpr int block = 64;  // columns of one team: no two teams add to the same place
+  launch(
+      "dptrain::add_column_sums", one_team_each((columns + block - 1) / block),
+      KOKKOS_LAMBDA(const Team &team) {
+        const int begin = team.league_rank() * block;
+        const int size = columns - begin < block ? columns - begin : block;
+        for (int i = 0; i < rows; ++i) {
+          const double *row = values + static_cast<long>(i) * columns + begin;
+          team_for(team, size, [=](int m) DPTRAIN_ALWAYS_INLINE { sums[begin + m] += row[m]; });
         }
       });
 }

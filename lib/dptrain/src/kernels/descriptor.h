@@ -8,15 +8,16 @@ struct DescriptorShape {
 };
 
 /// Value: D from T.
-void descriptor_value(const DescriptorShape &shape, const double *t, double *d);
+template <class Real> void descriptor_value(const DescriptorShape &shape, const Real *t, Real *d);
 /// JVP: tangent of D along t_dot.
-void descriptor_jvp(const DescriptorShape &shape, const double *t, const double *t_dot,
-                    double *d_dot);
+template <class Real>
+void descriptor_jvp(const DescriptorShape &shape, const Real *t, const Real *t_dot, Real *d_dot);
 /// Reverse: g_t = dE/dT from g_d = dE/dD. Padding channels of g_t become zero.
-void descriptor_reverse(const DescriptorShape &shape, const double *t, const double *g_d,
-                        double *g_t);
-/// Reverse of the pair (D, D_dot): g_t = dS/dT, g_t_dot = dS/dT_dot.
-void descriptor_jvp_reverse(const DescriptorShape &shape, const double *t, const double *t_dot,
-                            const double *g_d, const double *g_d_dot, double *g_t, double *g_t_dot);
+template <class Real>
+void descriptor_reverse(const DescriptorShape &shape, const Real *t, const Real *g_d, Real *g_t);
+/// Reverse of S = c E - E_dot to T: g_t = dS/dT from g_d = dS/dD and e_d = dE/dD = -dS/dD_dot.
+template <class Real>
+void descriptor_jvp_reverse(const DescriptorShape &shape, const Real *t, const Real *t_dot,
+                            const Real *g_d, const Real *e_d, Real *g_t);
 
 }  // namespace dptrain::kernels

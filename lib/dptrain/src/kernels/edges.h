@@ -2,23 +2,21 @@
 
 namespace dptrain::kernels {
 
-/// Edges of one chunk of centre atoms, grouped by centre and then by neighbour type. Structure of arrays, plain pointers.
-/// The empty slots of a type are one edge: neighbor -1, zero vector, row (multiplicity * p, 0, 0, 0) with p the argument of
-/// a padded slot. It goes through table and contraction like any other edge and has no derivative.
-struct Edges {
+/// Edges of one chunk of centre atoms of one type: those with r < rcut. Each centre has its own range of slots, of which
+/// the first count[i] are in use. Only the neighbour and the distance vector are stored; all that follows from them is
+/// computed again where it is needed.
+template <class Real> struct Edges {
   int num_centers = 0;
-  int num_edges = 0;
+  int max_count = 0;              ///< upper bound of count
+  int ntypes = 0;
   const int *centers = nullptr;   ///< [num_centers] atom index
-  const int *first = nullptr;     ///< [num_centers + 1] offsets
-  const int *neighbor = nullptr;  ///< [num_edges] atom index or -1
-  const int *net = nullptr;       ///< [num_edges] embedding net
-  double *d[3] = {};              ///< [num_edges] r_j - r_i, Angstrom
-  double *row[4] = {};            ///< [num_edges] normalised environment row
-  double *arg = nullptr;          ///< [num_edges] argument of the embedding net
-  double *inv_r = nullptr;        ///< 1/r
-  double *darg = nullptr;         ///< d arg / dr
-  double *q = nullptr;            ///< row[1..3] = q * d
-  double *dq = nullptr;           ///< dq / dr
+  const int *frame = nullptr;     ///< [num_centers] index of the frame that the centre belongs to
+  const int *first = nullptr;     ///< [num_centers] first slot
+  int *count = nullptr;           ///< [num_centers]
+  int *neighbor = nullptr;        ///< [slots] atom index
+  int *net = nullptr;             ///< [slots] embedding net
+  Real *d[3] = {};                ///< [slots] r_j - r_i, Angstrom
+  Real *empty = nullptr;          ///< [num_centers][ntypes] unused slots of sel: rows of padding
 };
 
 }  // namespace dptrain::kernels

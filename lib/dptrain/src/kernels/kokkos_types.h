@@ -2,45 +2,136 @@
 
 #include <Kokkos_Core.hpp>
 
-// Rules that keep Kokkos free of cost on the CPU: inner loops over channels are `omp simd` loops on the host, lambdas given
-// to them are always inlined, and reductions run on scalars.
+#include "kernels/memory.h"
+
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define DPTRAIN_DEVICE_PASS 1
+#else
+#define DPTRAIN_DEVICE_PASS 0
+#endif
+
+// Rules that keep Kokkos free of cost on the CPU: inner loops are `omp simd` loops on the host, lambdas given to them are
+// always inlined, reductions run on scalars, and what stays the same in a loop over channels is loaded before it.
 #define DPTRAIN_ALWAYS_INLINE __attribute__((always_inline))
 
 namespace dptrain::kernels {
 
-using ExecutionSpace = Kokkos::Serial;
+using ExecutionSpace = Kokkos::DefaultExecutionSpace;
+using MemorySpace = ExecutionSpace::memory_space;
 using TeamPolicy = Kokkos::TeamPolicy<ExecutionSpace>;
 using Team = TeamPolicy::member_type;
 using RangePolicy = Kokkos::RangePolicy<ExecutionSpace>;
 
-/// One team per centre atom; on the host a team is one thread.
-inline TeamPolicy one_team_each(int centers)
+constexpr bool on_device = !std::is_same_v<MemorySpace, Kokkos::HostSpace>;
+
+/// One team per centre atom or row; on the host a team is one thread, on a device 4 x 32 lanes. Every team gets
+/// `scratch` bytes of fast memory.
+inline TeamPolicy one_team_each(int n, std::size_t scratch = 0)
 {
-  return TeamPolicy(centers, 1);
+  TeamPolicy policy(n, on_device ? 4 : 1, on_device ? 32 : 1);
+  // what does not fit into the shared memory of a multiprocessor goes to the second level
+  if (scratch > 0) policy.set_scratch_size(scratch > 32768 && on_device ? 1 : 0, Kokkos::PerTeam(scratch));
+  return policy;
 }
 
-/// f(j) for j in [0, n): the vector loop inside a team.
-template <class F>
-KOKKOS_FORCEINLINE_FUNCTION void vector_for([[maybe_unused]] const Team &team, int n, const F &f)
+/// The memory of this team, aligned for vectors.
+KOKKOS_FORCEINLINE_FUNCTION char *team_scratch(const Team &team, std::size_t scratch)
 {
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  return static_cast<char *>(
+      team.team_scratch(scratch > 32768 && on_device ? 1 : 0).get_shmem_aligned(scratch - 64, 64));
+}
+
+/// f(j) for j in [0, n) by all lanes of the team; complete when it returns.
+template <class F> KOKKOS_FORCEINLINE_FUNCTION void team_for(const Team &team, int n, const F &f)
+{
+#if DPTRAIN_DEVICE_PASS
   Kokkos::parallel_for(Kokkos::TeamVectorRange(team, n), f);
+  team.team_barrier();
 #else
+  (void) team;
   _Pragma("omp simd") for (int j = 0; j < n; ++j) f(j);
 #endif
 }
 
-/// Five sums at once over the vector loop: f(j, s0, s1, s2, s3, s4) adds to its arguments.
-template <class F> KOKKOS_FORCEINLINE_FUNCTION void vector_sum(int n, const F &f, double (&sum)[5])
+/// Accumulates over the edges of a team: for all channels m and edges e, add(load(e), m, t0, t1, t2, t3), where t0..t3 are
+/// t[0..3][width] at m, set to zero first. `load` returns by value what does not depend on the channel. On the host edges
+/// run outside and channels are vectors; on a device each lane keeps the sums of its channels in registers.
+template <class Real, class Load, class Add>
+KOKKOS_FORCEINLINE_FUNCTION void sum_over_edges(const Team &team, int num_edges, int width, Real *t,
+                                                const Load &load, const Add &add)
 {
-  double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0, s4 = 0.0;
-  _Pragma("omp simd reduction(+ : s0, s1, s2, s3, s4)") for (int j = 0; j < n; ++j)
-      f(j, s0, s1, s2, s3, s4);
-  sum[0] = s0;
-  sum[1] = s1;
-  sum[2] = s2;
-  sum[3] = s3;
-  sum[4] = s4;
+#if DPTRAIN_DEVICE_PASS
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, width), [&](int m) {
+    Real t0 = 0, t1 = 0, t2 = 0, t3 = 0;
+    for (int e = 0; e < num_edges; ++e) add(load(e), m, t0, t1, t2, t3);
+    t[m] = t0;
+    t[width + m] = t1;
+    t[2 * width + m] = t2;
+    t[3 * width + m] = t3;
+  });
+  team.team_barrier();
+#else
+  (void) team;
+  Real *t0 = t, *t1 = t + width, *t2 = t1 + width, *t3 = t2 + width;
+  _Pragma("omp simd") for (int m = 0; m < 4 * width; ++m) t[m] = 0;
+  for (int e = 0; e < num_edges; ++e) {
+    const auto edge = load(e);
+    _Pragma("omp simd") for (int m = 0; m < width; ++m) add(edge, m, t0[m], t1[m], t2[m], t3[m]);
+  }
+#endif
+}
+
+/// Five sums over the channels for each edge: add(load(e), m, s0..s4) for all m, then store(e, s0..s4).
+template <class Real, class Load, class Add, class Store>
+KOKKOS_FORCEINLINE_FUNCTION void sum_over_channels(const Team &team, int num_edges, int width,
+                                                   const Load &load, const Add &add,
+                                                   const Store &store)
+{
+#if DPTRAIN_DEVICE_PASS
+  Kokkos::parallel_for(Kokkos::TeamThreadRange(team, num_edges), [&](int e) {
+    const auto edge = load(e);
+    Real s[5];
+    // one reduction each: arrays as reduction values differ between the versions of Kokkos
+    for (int k = 0; k < 5; ++k)
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, width),
+          [&](int m, Real &sum) {
+            Real part[5] = {0, 0, 0, 0, 0};
+            add(edge, m, part[0], part[1], part[2], part[3], part[4]);
+            sum += part[k];
+          },
+          s[k]);
+    Kokkos::single(Kokkos::PerThread(team), [&]() { store(e, s[0], s[1], s[2], s[3], s[4]); });
+  });
+  team.team_barrier();
+#else
+  (void) team;
+  for (int e = 0; e < num_edges; ++e) {
+    const auto edge = load(e);
+    Real s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0;
+    _Pragma("omp simd reduction(+ : s0, s1, s2, s3, s4)") for (int m = 0; m < width; ++m)
+        add(edge, m, s0, s1, s2, s3, s4);
+    store(e, s0, s1, s2, s3, s4);
+  }
+#endif
+}
+
+/// target += value: atomic where other teams run at the same time and share the target.
+template <class Target, class Value>
+KOKKOS_FORCEINLINE_FUNCTION void add_shared(Target *target, Value value)
+{
+#if DPTRAIN_DEVICE_PASS
+  Kokkos::atomic_add(target, static_cast<Target>(value));
+#else
+  *target += static_cast<Target>(value);
+#endif
+}
+
+/// Launches a kernel over teams or an index range, and counts it.
+template <class Policy, class F> void launch(const char *name, const Policy &policy, const F &f)
+{
+  ++counters().launches;
+  Kokkos::parallel_for(name, policy, f);
 }
 
 }  // namespace dptrain::kernels

@@ -3,301 +3,244 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/contraction.h"
+#include "kernels/layer.h"
 
 namespace dptrain {
 namespace {
 
-constexpr int first_knots = 257;      // 256 intervals
-constexpr int most_knots = 16385;     // beyond: the net is not smooth enough for a table
-constexpr double tolerance = 1e-12;   // wanted, relative to the largest value
-constexpr double acceptable = 1e-10;  // worse than this at most_knots: direct evaluation
+constexpr int most_knots = 16385;  // beyond: the net is not smooth enough for a table
 constexpr int builds_between_checks = 20;
 constexpr double far_outside =
     4.0;  // in units of the first range: such arguments are not tabulated
-constexpr int channel_multiple = 8;  // rows are padded to whole vectors
 
-int padded(int channels)
-{
-  return (channels + channel_multiple - 1) / channel_multiple * channel_multiple;
-}
+// What is asked of a table, relative to the largest value, the knots to start with, and what is still accepted at
+// most_knots. Rows are padded to whole vectors.
+template <class Real> struct Quality;
+template <> struct Quality<double> {
+  static constexpr double tolerance = 1e-12, acceptable = 1e-10;
+  static constexpr int first_knots = 257, channel_multiple = 8;
+};
+template <> struct Quality<float> {
+  static constexpr double tolerance = 1e-6, acceptable = 1e-4;
+  static constexpr int first_knots = 97, channel_multiple = 16;
+};
 
-// rows [n][3][width] <- jets [order + 1][n][channels]
-void pack_rows(const double *jets, int order, int n, int channels, int width, double *rows)
+int padded(int channels, int multiple)
 {
-  for (int o = 0; o <= order; ++o)
-    for (int k = 0; k < n; ++k)
-      std::copy_n(jets + (static_cast<long>(o) * n + k) * channels, channels,
-                  rows + (static_cast<long>(k) * 3 + o) * width);
-}
-
-// The transpose of pack_rows.
-void unpack_rows(const double *rows, int order, int n, int channels, int width, double *jets)
-{
-  for (int o = 0; o <= order; ++o)
-    for (int k = 0; k < n; ++k)
-      std::copy_n(rows + (static_cast<long>(k) * 3 + o) * width, channels,
-                  jets + (static_cast<long>(o) * n + k) * channels);
+  return (channels + multiple - 1) / multiple * multiple;
 }
 
 }  // namespace
 
-EmbeddingTable::EmbeddingTable(std::vector<Mlp> nets, double origin, double upper, int knots) :
-    nets_(std::move(nets)), origin_(origin), fixed_(knots > 0)
+template <class Real>
+EmbeddingTable<Real>::EmbeddingTable(std::vector<Mlp> nets, std::vector<double> padding,
+                                     double upper, int knots) :
+    padding_(std::move(padding))
 {
-  channels_ = nets_.front().outputs();
-  width_ = padded(channels_);
-  knots_ = fixed_ ? knots : first_knots;
-  spacing_ = (upper - origin) / (knots_ - 1);
-  limit_ = origin + far_outside * (upper - origin);
+  for (auto &mlp : nets) nets_.push_back({std::move(mlp), {}, {}});
+  channels_ = nets_.front().mlp.outputs();
+  width_ = padded(channels_, Quality<Real>::channel_multiple);
+  grid_.fixed = knots > 0;
+  grid_.knots = grid_.fixed ? knots : Quality<Real>::first_knots;
+  // what kernels read must be what the knots stand at, in either precision
+  grid_.origin = static_cast<Real>(*std::min_element(padding_.begin(), padding_.end()));
+  grid_.spacing = static_cast<Real>((upper - grid_.origin) / (grid_.knots - 1));
+  grid_.limit = grid_.origin + far_outside * (upper - grid_.origin);
   for (const auto &net : nets_)
-    for (const auto &layer : net.layers())
+    for (const auto &layer : net.mlp.layers())
       if (!layer.activation.smooth()) direct_ = true;
 }
 
-std::vector<double> EmbeddingTable::knot_arguments() const
-{
-  std::vector<double> x(knots_);
-  for (int k = 0; k < knots_; ++k) x[k] = origin_ + k * spacing_;
-  return x;
-}
-
-const double *EmbeddingTable::jets(const double *parameters, int net,
-                                   const std::vector<double> &arguments, double step, int order)
+template <class Real>
+const double *EmbeddingTable<Real>::jets(const double *parameters, const Mlp &mlp,
+                                         const std::vector<double> &arguments, double step,
+                                         int order, MlpWorkspace &workspace)
 {
   const std::size_t n = arguments.size();
-  input_.assign((order + 1) * n, 0.0);
-  std::copy(arguments.begin(), arguments.end(), input_.begin());
-  if (order > 0) std::fill_n(input_.begin() + n, n, step);
-  return nets_[net].forward(parameters, static_cast<int>(n), order, input_.data(), workspace_);
+  std::vector<double> input((order + 1) * n, 0.0);
+  std::copy(arguments.begin(), arguments.end(), input.begin());
+  if (order > 0) std::fill_n(input.begin() + n, n, step);
+  input_.copy_from(input);
+  return mlp.forward(parameters, static_cast<int>(n), order, input_.data(), workspace);
 }
 
-// In units of the spacing the jets of the net along the step h are the rows of the table: G, h G', h^2 G''.
-void EmbeddingTable::fill(const double *parameters)
+// In units of the spacing the jets of the net along the step h are what the table is made of: G, h G', h^2 G''.
+template <class Real> void EmbeddingTable<Real>::fill(const double *parameters)
 {
-  const auto arguments = knot_arguments();
-  const long stride = 3L * knots_ * width_;
-  rows_.assign(stride * nets_.size(), 0.0);
-  for (std::size_t net = 0; net < nets_.size(); ++net)
-    pack_rows(jets(parameters, static_cast<int>(net), arguments, spacing_, 2), 2, knots_, channels_,
-              width_, rows_.data() + net * stride);
+  ++kernels::counters().table_builds;
+  std::vector<double> arguments(grid_.knots);
+  for (int k = 0; k < grid_.knots; ++k) arguments[k] = grid_.origin + k * grid_.spacing;
+  arguments.insert(arguments.end(), padding_.begin(), padding_.end());
+  const long size = kernels::table_net_size<Real>(grid_.knots, num_padding(), width_);
+  table_.resize(size * nets_.size());
+  for (std::size_t n = 0; n < nets_.size(); ++n) {
+    const double *values =
+        jets(parameters, nets_[n].mlp, arguments, grid_.spacing, 2, nets_[n].workspace);
+    kernels::fill_table(values, grid_.knots, num_padding(), channels_, width_,
+                        table_.data() + n * size);
+  }
 }
 
-void EmbeddingTable::build(const double *parameters)
+template <class Real> void EmbeddingTable<Real>::build(const double *parameters)
 {
   if (direct_) return;
   fill(parameters);
-  if (fixed_ || builds_until_check_-- > 0) return;
+  if (grid_.fixed || builds_until_check_-- > 0) return;
   choose_knots(parameters);
   builds_until_check_ = builds_between_checks - 1;
 }
 
-void EmbeddingTable::choose_knots(const double *parameters)
+template <class Real> void EmbeddingTable<Real>::refill(const double *parameters)
+{
+  if (!direct_) fill(parameters);
+}
+
+template <class Real> void EmbeddingTable<Real>::choose_knots(const double *parameters)
 {
   for (;;) {
     const auto [value, derivative] = error(parameters);
     const double worst = std::max(value, derivative);
-    if (worst <= tolerance) return;
-    if (2 * knots_ - 1 > most_knots) {
-      // negated, so that NaN parameters do not switch to the slow way
-      direct_ = worst > acceptable;
+    if (worst <= Quality<Real>::tolerance) return;
+    if (grid_.knots == most_knots || std::isnan(worst)) {
+      // not for NaN parameters: they would switch to the slow way for good
+      direct_ = worst > Quality<Real>::acceptable;
       return;
     }
-    knots_ = 2 * knots_ - 1;
-    spacing_ *= 0.5;
+    // the error of G' falls with the fifth power of the spacing; at least a tenth more, at most four times as many
+    const double factor =
+        std::clamp(1.1 * std::pow(worst / Quality<Real>::tolerance, 0.2), 1.1, 4.0);
+    const double end = grid_.end();
+    grid_.knots = std::min(most_knots, static_cast<int>(std::ceil(grid_.knots * factor)));
+    grid_.spacing = static_cast<Real>((end - grid_.origin) / (grid_.knots - 1));
+    if (grid_.end() < end) ++grid_.knots;  // rounding
+    grid_.knots = std::min(most_knots, grid_.knots);
     fill(parameters);
   }
 }
 
-std::pair<double, double> EmbeddingTable::error(const double *parameters)
+template <class Real>
+std::pair<double, double> EmbeddingTable<Real>::error(const double *parameters)
 {
   std::pair<double, double> worst{0.0, 0.0};
-  for (std::size_t net = 0; net < nets_.size(); ++net) {
-    const auto [value, derivative] = net_error(parameters, static_cast<int>(net));
+  for (const auto &net : nets_) {
+    const auto [value, derivative] = net_error(parameters, net);
     worst = {std::max(worst.first, value), std::max(worst.second, derivative)};
   }
   return worst;
 }
 
-// Reads the table through the kernels that MD and training use: one edge per point with row (1, 0, 0, 0).
-std::pair<double, double> EmbeddingTable::net_error(const double *parameters, int net)
+template <class Real>
+std::pair<double, double> EmbeddingTable<Real>::net_error(const double *parameters, const Net &net)
 {
-  const double offset = 1.0 / std::sqrt(20.0);
-  const double points[3] = {0.5, 0.5 - offset, 0.5 + offset};
-  const int n = 3 * (knots_ - 1);
-  std::vector<double> arguments(n), one(n, 1.0), zero(n, 0.0);
-  std::vector<int> centers(n, 0), first(n + 1), nets(n, net);
-  for (int k = 0; k < n; ++k) arguments[k] = origin_ + (k / 3 + points[k % 3]) * spacing_;
-  for (int k = 0; k <= n; ++k) first[k] = k;
-  kernels::Edges e;
-  e.num_centers = e.num_edges = n;
-  e.centers = centers.data();
-  e.first = first.data();
-  e.net = nets.data();
-  e.row[0] = one.data();
-  e.row[1] = e.row[2] = e.row[3] = zero.data();
-  e.arg = arguments.data();
-  resize_reads(n);
-  view_ = {origin_, spacing_, knots_, width_, rows_.data()};
-  kernels::table_locate(e, view_, reads_);
-  std::vector<double> t(4L * n * width_), t_dot(4L * n * width_);
-  double *const still[4] = {zero.data(), zero.data(), zero.data(), zero.data()};
-  kernels::contraction_jvp(e, view_, reads_, 1.0, still, one.data(), t.data(), t_dot.data());
-
-  const double *exact = jets(parameters, net, arguments, 1.0, 1);
-  double largest[2] = {0.0, 0.0}, difference[2] = {0.0, 0.0};
+  const auto &points = kernels::table_check_points;
+  const int n = 3 * (grid_.knots - 1);
+  std::vector<double> arguments(n);
   for (int k = 0; k < n; ++k)
-    for (int m = 0; m < channels_; ++m) {
-      const double g = exact[static_cast<long>(k) * channels_ + m];
-      const double dg = exact[static_cast<long>(n + k) * channels_ + m];
-      largest[0] = std::max(largest[0], std::abs(g));
-      largest[1] = std::max(largest[1], std::abs(dg));
-      if (k % 3 == 0)
-        difference[0] = std::max(difference[0], std::abs(t[4L * k * width_ + m] - g));
-      else
-        difference[1] = std::max(difference[1], std::abs(t_dot[4L * k * width_ + m] - dg));
-    }
-  // an almost constant net has a derivative of rounding errors only: its scale is then that of G over the range
-  largest[1] = std::max(largest[1], largest[0] / (spacing_ * (knots_ - 1)));
-  const auto ratio = [](double d, double scale) { return scale > 0.0 ? d / scale : 0.0; };
-  return {ratio(difference[0], largest[0]), ratio(difference[1], largest[1])};
+    arguments[k] = grid_.origin + (k / 3 + points[k % 3]) * grid_.spacing;
+  const double *values = jets(parameters, net.mlp, arguments, grid_.spacing, 1, workspace_);
+  std::vector<double> exact(2L * n * channels_), knots(3L * rows() * channels_);
+  kernels::copy_out(exact.data(), values, exact.size() * sizeof(double));
+  kernels::copy_out(knots.data(), net.workspace.y.data(), knots.size() * sizeof(double));
+  return kernels::table_error(knots.data(), grid_.knots, num_padding(), channels_, exact.data());
 }
 
-void EmbeddingTable::extend(const double *parameters, double upper)
+template <class Real> bool EmbeddingTable<Real>::extend(const double *parameters, double upper)
 {
-  if (direct_ || upper <= grid_end() || upper > limit_) return;
-  knots_ = static_cast<int>(std::ceil((upper - origin_) / spacing_)) + 1;
+  if (reaches(upper) || upper > grid_.limit) return false;
+  grid_.knots = static_cast<int>(std::ceil((upper - grid_.origin) / grid_.spacing)) + 1;
   fill(parameters);
+  return true;
 }
 
-void EmbeddingTable::resize_reads(int num_edges)
+template <class Real> void EmbeddingTable<Real>::begin_sweep(bool direct, bool with_gradient)
 {
-  read_knot_.resize(num_edges);
-  reads_.knot = read_knot_.data();
-  for (int k = 0; k < 6; ++k) {
-    read_weight_[k].resize(num_edges);
-    read_dweight_[k].resize(num_edges);
-    reads_.weight[k] = read_weight_[k].data();
-    reads_.dweight[k] = read_dweight_[k].data();
-  }
+  direct_sweep_ = direct || direct_;
+  with_gradient_ = with_gradient;
+  if (!with_gradient || direct_sweep_) return;
+  table_gradient_.resize_clear(table_.size());
+  for (auto &net : nets_) net.gradient.resize_clear(3L * rows() * channels_);
 }
 
-void EmbeddingTable::locate(const double *parameters, const kernels::Edges &edges)
+template <class Real>
+void EmbeddingTable<Real>::set_table(const double *parameters, kernels::Contraction<Real> &c,
+                                     int num_slots)
 {
-  resize_reads(edges.num_edges);
-  chunk_direct_ = direct_;
-  if (!direct_ && edges.num_edges > 0) {
-    const double largest = *std::max_element(edges.arg, edges.arg + edges.num_edges);
-    // growing inside a gradient sweep would move the knots that it has filled
-    if (!sweep_) extend(parameters, largest);
-    chunk_direct_ = largest > grid_end();
+  auto &table = c.table;
+  table.width = width_;
+  table.direct = direct_sweep_;
+  if (!direct_sweep_) {
+    table.origin = static_cast<Real>(grid_.origin);
+    table.inv_spacing = static_cast<Real>(1.0 / grid_.spacing);
+    table.intervals = grid_.knots - 1;
+    table.net_size = kernels::table_net_size<Real>(grid_.knots, num_padding(), width_);
+    table.padding_offset = table.net_size - static_cast<long>(num_padding()) * width_;
+    table.rows = table_.data();
+    return;
   }
-  if (chunk_direct_) return locate_direct(parameters, edges);
-  view_ = {origin_, spacing_, knots_, width_, rows_.data()};
-  kernels::table_locate(edges, view_, reads_);
+  table.net_size = static_cast<long>(num_padding()) * width_;
+  // one more: in the Hermite form a read spans two knots
+  table.padding_offset = static_cast<long>(num_slots + 1) * kernels::rows_per_interval<Real> * width_;
+  arguments_.resize(num_slots);
+  kernels::edge_arguments(c, arguments_.data());
+  fill_direct(parameters, c);
+  table.rows = chunk_rows_.data();
+  if (with_gradient_) chunk_gradient_.resize_clear(chunk_rows_.size());
 }
 
-// Each edge is a knot: its rows are (G, G', 0), read at u = 0 with unit spacing.
-void EmbeddingTable::locate_direct(const double *parameters, const kernels::Edges &edges)
+template <class Real> void EmbeddingTable<Real>::flush()
 {
-  edges_of_net_.resize(nets_.size());
-  arguments_of_net_.resize(nets_.size());
-  for (std::size_t net = 0; net < nets_.size(); ++net) {
-    edges_of_net_[net].clear();
-    arguments_of_net_[net].clear();
+  if (direct_sweep_ || sizeof(Real) == 8) return;
+  const long size = kernels::table_net_size<Real>(grid_.knots, num_padding(), width_);
+  output_gradient_.resize(3L * rows() * channels_);
+  for (std::size_t n = 0; n < nets_.size(); ++n) {
+    kernels::table_gradient(table_gradient_.data() + n * size, grid_.knots, num_padding(), channels_,
+                            width_, output_gradient_.data());
+    kernels::add_converted(output_gradient_.data(), static_cast<long>(output_gradient_.size()),
+                           nets_[n].gradient.data());
   }
-  for (int k = 0; k < edges.num_edges; ++k) {
-    edges_of_net_[edges.net[k]].push_back(k);
-    arguments_of_net_[edges.net[k]].push_back(edges.arg[k]);
-  }
-  const long size = 3L * (edges.num_edges + 1) * width_;  // one more: a read spans two knots
-  chunk_rows_.assign(size, 0.0);
-  if (sweep_) chunk_gradient_.assign(size, 0.0);
-  for (std::size_t net = 0; net < nets_.size(); ++net) {
-    const int n = static_cast<int>(edges_of_net_[net].size());
-    if (n == 0) continue;
-    const double *values = jets(parameters, static_cast<int>(net), arguments_of_net_[net], 1.0, 1);
-    for (int k = 0; k < n; ++k)
-      for (int o = 0; o < 2; ++o)
-        std::copy_n(values + (static_cast<long>(o) * n + k) * channels_, channels_,
-                    chunk_rows_.data() + (3L * edges_of_net_[net][k] + o) * width_);
-  }
-  for (int l = 0; l < 6; ++l) {
-    std::fill(read_weight_[l].begin(), read_weight_[l].end(), l == 0 ? 1.0 : 0.0);
-    std::fill(read_dweight_[l].begin(), read_dweight_[l].end(), l == 1 ? 1.0 : 0.0);
-  }
-  for (int k = 0; k < edges.num_edges; ++k) read_knot_[k] = k;
-  view_ = {0.0, 1.0, edges.num_edges + 1, width_, chunk_rows_.data()};
+  kernels::clear(table_gradient_.data(), table_gradient_.size() * sizeof(Real));
 }
 
-void EmbeddingTable::begin_gradient()
+template <class Real>
+void EmbeddingTable<Real>::end_gradient(const double *parameters, double *gradient)
 {
-  sweep_ = true;
-  knot_gradient_.assign(direct_ ? 0 : rows_.size(), 0.0);
-}
-
-void EmbeddingTable::end_chunk(const double *parameters, double *gradient)
-{
-  if (!chunk_direct_) return;
-  for (std::size_t net = 0; net < nets_.size(); ++net) {
-    const int n = static_cast<int>(edges_of_net_[net].size());
-    if (n == 0) continue;
-    jets(parameters, static_cast<int>(net), arguments_of_net_[net], 1.0, 1);
-    output_gradient_.resize(2L * n * channels_);
-    for (int k = 0; k < n; ++k)
-      for (int o = 0; o < 2; ++o)
-        std::copy_n(chunk_gradient_.data() + (3L * edges_of_net_[net][k] + o) * width_, channels_,
-                    output_gradient_.data() + (static_cast<long>(o) * n + k) * channels_);
-    nets_[net].reverse(parameters, n, 1, output_gradient_.data(), workspace_, gradient);
+  if (direct_sweep_) return;
+  flush();
+  const long size = kernels::table_net_size<Real>(grid_.knots, num_padding(), width_);
+  for (std::size_t n = 0; n < nets_.size(); ++n) {
+    Net &net = nets_[n];
+    if (sizeof(Real) == 8)
+      kernels::table_gradient(table_gradient_.data() + n * size, grid_.knots, num_padding(),
+                              channels_, width_, net.gradient.data());
+    // the jets at the knots are still in the workspace: the table was made from them
+    net.mlp.reverse(parameters, rows(), 2, net.gradient.data(), net.workspace, gradient);
   }
 }
 
-// Knots that no edge has read stay out: a table reaches further in than the atoms of most frames.
-void EmbeddingTable::end_gradient(const double *parameters, double *gradient)
+template <class Real> std::vector<double> EmbeddingTable<Real>::state() const
 {
-  sweep_ = false;
-  if (direct_) return;
-  const auto arguments = knot_arguments();
-  const long knot_size = 3L * width_;
-  for (std::size_t net = 0; net < nets_.size(); ++net) {
-    const double *rows = knot_gradient_.data() + net * knots_ * knot_size;
-    const auto is_read = [&](int k) {
-      return std::any_of(rows + k * knot_size, rows + (k + 1) * knot_size,
-                         [](double g) { return g != 0.0; });
-    };
-    int begin = 0, end = knots_;
-    while (end > begin && !is_read(end - 1)) --end;
-    while (begin < end && !is_read(begin)) ++begin;
-    if (begin == end) continue;
-    jets(parameters, static_cast<int>(net), {arguments.begin() + begin, arguments.begin() + end},
-         spacing_, 2);
-    output_gradient_.resize(3L * (end - begin) * channels_);
-    unpack_rows(rows + begin * knot_size, 2, end - begin, channels_, width_,
-                output_gradient_.data());
-    nets_[net].reverse(parameters, end - begin, 2, output_gradient_.data(), workspace_, gradient);
-  }
-}
-
-std::vector<double> EmbeddingTable::state() const
-{
-  return {spacing_, static_cast<double>(knots_), direct_ ? 1.0 : 0.0,
+  return {grid_.spacing, static_cast<double>(grid_.knots), direct_ ? 1.0 : 0.0,
           static_cast<double>(builds_until_check_)};
 }
 
-void EmbeddingTable::set_state(const std::vector<double> &state)
+template <class Real> void EmbeddingTable<Real>::set_state(const std::vector<double> &state)
 {
-  spacing_ = state.at(0);
-  knots_ = static_cast<int>(state.at(1));
+  grid_.spacing = state.at(0);
+  grid_.knots = static_cast<int>(state.at(1));
   direct_ = state.at(2) != 0.0;
   builds_until_check_ = static_cast<int>(state.at(3));
 }
 
-std::size_t EmbeddingTable::memory_bytes() const
+template <class Real> std::size_t EmbeddingTable<Real>::memory_bytes() const
 {
-  std::size_t n = rows_.capacity() + knot_gradient_.capacity() + chunk_rows_.capacity() +
-                  chunk_gradient_.capacity() + input_.capacity() + output_gradient_.capacity();
-  for (int k = 0; k < 6; ++k) n += read_weight_[k].capacity() + read_dweight_[k].capacity();
-  return n * sizeof(double) + workspace_.memory_bytes();
+  std::size_t n = table_.memory_bytes() + table_gradient_.memory_bytes() +
+      chunk_rows_.memory_bytes() + chunk_gradient_.memory_bytes() + arguments_.memory_bytes() +
+      input_.memory_bytes() + output_gradient_.memory_bytes() + workspace_.memory_bytes();
+  for (const auto &net : nets_) n += net.workspace.memory_bytes() + net.gradient.memory_bytes();
+  return n;
 }
+
+template class EmbeddingTable<double>;
+template class EmbeddingTable<float>;
 
 }  // namespace dptrain

@@ -3,52 +3,61 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/edges.h"
+#include "kernels/contraction.h"
+#include "kernels/memory.h"
 #include "kernels/table.h"
 #include "model/mlp.h"
 
 namespace dptrain {
 
-/// The embedding nets of a model as functions of one scalar argument, read through a quintic Hermite table: knots uniform in
-/// the argument, values and derivatives from exact jets of the nets in float64. The gradient goes back to the nets through
-/// the knots.
+/// The knots of a table: uniform in the argument, and how their number is found.
+struct TableGrid {
+  double origin = 0.0, spacing = 1.0;
+  int knots = 0;
+  bool fixed = false;  ///< the number was given, nothing is checked
+  double limit = 0.0;  ///< arguments beyond are not tabulated
+  double end() const { return origin + spacing * (knots - 1); }
+};
+
+/// The embedding nets of a model as functions of one scalar argument, read through a quintic table whose knots carry exact
+/// jets of the nets, computed in float64. The gradient goes back to the nets through the knots.
 ///
 /// Where no table can serve (relu, a net that the check rejects, an argument far outside) the nets are evaluated at every
-/// edge of a chunk instead: each edge becomes a knot of its own, so the same kernels serve both ways.
-class EmbeddingTable {
+/// edge instead: each slot of a chunk becomes an interval of its own, so the same kernels serve both ways.
+template <class Real> class EmbeddingTable {
  public:
-  EmbeddingTable() = default;
-  /// `origin`: the smallest argument that can occur; `upper`: the largest that is expected (the table grows beyond it).
-  /// `knots` = 0: chosen by the check; otherwise fixed for the range [origin, upper].
-  EmbeddingTable(std::vector<Mlp> nets, double origin, double upper, int knots);
+  /// `padding`: arguments of empty slots, the smallest of which is the origin; `upper`: the largest argument that is
+  /// expected (the table grows beyond it). `knots` = 0: chosen by the check; otherwise fixed for this range.
+  EmbeddingTable(std::vector<Mlp> nets, std::vector<double> padding, double upper, int knots);
 
-  /// Rebuilds the table for new parameters. At the first build and then every few, table and nets are compared where the
-  /// interpolation error is largest (G at u = 1/2, G' at u = 1/2 +- 1/sqrt(20)), and the knots doubled until they agree.
+  /// Rebuilds the table for new parameters (memory of the kernels). At the first build and then every few, table and nets
+  /// are compared where the interpolation error is largest (G at u = 1/2, G' at u = 1/2 +- 1/sqrt(20)), and knots added
+  /// until they agree.
   void build(const double *parameters);
   /// Fills the present knots for these parameters, without a check.
-  void refill(const double *parameters)
-  {
-    if (!direct_) fill(parameters);
-  }
-  /// Makes the table reach `upper` by knots at the same spacing, unless that is far outside.
-  void extend(const double *parameters, double upper);
+  void refill(const double *parameters);
+  /// Makes the table reach `upper` by knots at the same spacing, unless that is far outside. True if it changed.
+  bool extend(const double *parameters, double upper);
+  /// Whether arguments up to `upper` can be read. Beyond, a sweep must be direct.
+  bool reaches(double upper) const { return direct_ || upper <= grid_.end(); }
 
-  /// Prepares reading at the arguments of a chunk: table() and reads() are valid until the next call.
-  void locate(const double *parameters, const kernels::Edges &edges);
-  const kernels::Table &table() const { return view_; }
-  const kernels::TableReads &reads() const { return reads_; }
-
-  /// A gradient sweep: begin, then for each chunk locate, add to knot_gradient(), end_chunk; end_gradient carries the rest
-  /// back. Both ends add to `gradient` (flat parameter buffer).
-  void begin_gradient();
-  double *knot_gradient() { return chunk_direct_ ? chunk_gradient_.data() : knot_gradient_.data(); }
+  /// A sweep over chunks; direct: all its chunks evaluate the nets at every edge.
+  void begin_sweep(bool direct, bool with_gradient);
+  /// Sets c.table, after the edges of c are known.
+  void set_table(const double *parameters, kernels::Contraction<Real> &c, int num_slots);
+  /// Where the chunk adds its part of the gradient, laid out like its table.
+  Real *table_gradient() { return direct_sweep_ ? chunk_gradient_.data() : table_gradient_.data(); }
+  /// Adds what a direct chunk has left to `gradient` (flat buffer, memory of the kernels).
   void end_chunk(const double *parameters, double *gradient);
+  /// float32 sums of the table's gradient move into float64 ones: to be called every few thousand centres.
+  void flush();
+  /// Carries the rest back through the nets.
   void end_gradient(const double *parameters, double *gradient);
 
   bool direct() const { return direct_; }
-  int knots() const { return knots_; }
+  int knots() const { return grid_.knots; }
   int width() const { return width_; }
-  /// Largest difference between table and nets, relative to the largest value: of G and of G'.
+  /// Largest difference between table and nets, relative to the largest value: of G and of G'. Interpolation only.
   std::pair<double, double> error(const double *parameters);
 
   std::vector<double> state() const;
@@ -56,33 +65,36 @@ class EmbeddingTable {
   std::size_t memory_bytes() const;
 
  private:
-  double grid_end() const { return origin_ + spacing_ * (knots_ - 1); }
+  struct Net {
+    Mlp mlp;
+    MlpWorkspace workspace;            // of the jets at the knots
+    kernels::Array<double> gradient;   // float64 sums of jet gradients
+  };
+  int num_padding() const { return static_cast<int>(padding_.size()); }
+  int rows() const { return grid_.knots + num_padding(); }
   void fill(const double *parameters);
+  void fill_direct(const double *parameters, kernels::Contraction<Real> &c);
   void choose_knots(const double *parameters);
-  const double *jets(const double *parameters, int net, const std::vector<double> &arguments,
-                     double step, int order);
-  std::pair<double, double> net_error(const double *parameters, int net);
-  void locate_direct(const double *parameters, const kernels::Edges &edges);
-  void resize_reads(int num_edges);
-  std::vector<double> knot_arguments() const;
+  const double *jets(const double *parameters, const Mlp &mlp, const std::vector<double> &arguments,
+                     double step, int order, MlpWorkspace &workspace);
+  std::pair<double, double> net_error(const double *parameters, const Net &net);
 
-  std::vector<Mlp> nets_;
+  std::vector<Net> nets_;
+  std::vector<double> padding_;
   int channels_ = 0, width_ = 0;
-  double origin_ = 0.0, spacing_ = 1.0, limit_ = 0.0;
-  int knots_ = 0;
-  bool fixed_ = false, direct_ = false;
+  TableGrid grid_;
+  bool direct_ = false;
   int builds_until_check_ = 0;
 
-  bool sweep_ = false, chunk_direct_ = false;
+  kernels::Array<Real> table_, table_gradient_;
+  kernels::Array<double> input_, output_gradient_;
   MlpWorkspace workspace_;
-  std::vector<double> input_, output_gradient_;
-  std::vector<double> rows_, knot_gradient_, chunk_rows_, chunk_gradient_;
-  std::vector<std::vector<int>> edges_of_net_;
+
+  // of a direct sweep
+  bool direct_sweep_ = false, with_gradient_ = false;
+  kernels::Array<Real> arguments_, chunk_rows_, chunk_gradient_;
+  std::vector<std::vector<int>> slots_of_net_;
   std::vector<std::vector<double>> arguments_of_net_;
-  std::vector<int> read_knot_;
-  std::vector<double> read_weight_[6], read_dweight_[6];
-  kernels::Table view_;
-  kernels::TableReads reads_;
 };
 
 }  // namespace dptrain

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "kernels/activation.h"
 #include "kernels/dense.h"
+#include "kernels/memory.h"
 
 namespace dptrain {
 
@@ -20,16 +22,16 @@ struct Layer {
 /// Intermediate values of one pass through an Mlp; storage is kept between passes.
 struct MlpWorkspace {
   struct LayerValues {
-    std::vector<double> x, z, f[4];
+    kernels::Array<double> x, z, f[4];
   };
   std::vector<LayerValues> layers;
-  std::vector<double> y, g_y, g_z, g_x, idt_terms;
+  kernels::Array<double> y, g_y, g_z, g_x, idt_terms;
   std::size_t memory_bytes() const;
 };
 
 /// A multilayer perceptron for Taylor jets: the inputs are n rows of a value and, for order 1 or 2, of its first and second
-/// derivative along one direction; so are the outputs. Order 0 is the plain net, order 1 a dual number (fitting net along a
-/// direction), order 2 what a quintic Hermite knot needs.
+/// derivative along one direction; so are the outputs. Order 0 is the plain net, order 2 what a quintic Hermite knot
+/// needs. In float64; all pointers in the memory of the kernels.
 class Mlp {
  public:
   Mlp() = default;
@@ -43,10 +45,9 @@ class Mlp {
   const double *forward(const double *parameters, int n, int order, const double *x,
                         MlpWorkspace &workspace) const;
 
-  /// Reverse of the last forward pass: g_y [order + 1][n][outputs] -> pointer to g_x [order + 1][n][inputs]. Adds to
-  /// gradient (flat buffer) unless it is null.
-  const double *reverse(const double *parameters, int n, int order, const double *g_y,
-                        MlpWorkspace &workspace, double *gradient) const;
+  /// Reverse of the last forward pass with this workspace: g_y [order + 1][n][outputs] adds to gradient (flat buffer).
+  void reverse(const double *parameters, int n, int order, const double *g_y,
+               MlpWorkspace &workspace, double *gradient) const;
 
  private:
   std::vector<Layer> layers_;

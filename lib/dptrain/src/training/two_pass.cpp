@@ -34,16 +34,19 @@ void TwoPass::begin(const std::vector<const Frame *> &frames,
 void TwoPass::forward()
 {
   guarded(*comm_, [&] {
+    domains_.clear();
+    outputs_.assign(num_frames_, {});
     for (std::size_t k = 0; k < num_frames_; ++k) {
       Pass &pass = passes_[k];
       pass.force.assign(std::size_t(pass.frame->nall()) * 3, 0.0);
-      if (pass.frame->nlocal == 0) continue;
-      ForwardOutput out;
-      out.force = pass.force.data();
-      model_->forward(pass.frame->domain(), out);
+      domains_.push_back(pass.frame->domain());
+      outputs_[k].force = pass.force.data();
+    }
+    model_->forward_batch(domains_.data(), static_cast<int>(num_frames_), outputs_.data(), true);
+    for (std::size_t k = 0; k < num_frames_; ++k) {
       double *sums = &sums_[k * NUM_SUMS];
-      sums[ENERGY] = out.network_energy;
-      std::copy(out.virial.begin(), out.virial.end(), sums + VIRIAL);
+      sums[ENERGY] = outputs_[k].network_energy;
+      std::copy(outputs_[k].virial.begin(), outputs_[k].virial.end(), sums + VIRIAL);
     }
   });
 }
@@ -113,11 +116,10 @@ void TwoPass::backward(std::vector<double> &gradient)
 {
   guarded(*comm_, [&] {
     gradient.assign(model_->parameters().size(), 0.0);
-    for (std::size_t k = 0; k < num_frames_; ++k) {
-      const Pass &pass = passes_[k];
-      if (pass.frame->nlocal > 0)
-        model_->gradient(pass.frame->domain(), pass.seed, gradient.data());
-    }
+    seeds_.clear();
+    for (std::size_t k = 0; k < num_frames_; ++k) seeds_.push_back(passes_[k].seed);
+    model_->gradient_batch(domains_.data(), static_cast<int>(num_frames_), seeds_.data(),
+                           gradient.data());
   });
 }
 

@@ -63,6 +63,9 @@ class TwoPass {
   std::size_t num_frames_ = 0;
   std::vector<Pass> passes_;  // the first num_frames_ are in use
   std::vector<double> sums_;  // [num_frames_][NUM_SUMS]
+  std::vector<Domain> domains_;
+  std::vector<ForwardOutput> outputs_;
+  std::vector<GradientSeed> seeds_;
 };
 
 }  // namespace dptrain

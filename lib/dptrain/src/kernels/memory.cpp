@@ -1,0 +1,97 @@
+#include "kernels/memory.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "dptrain/error.h"
+#include "kernels/kokkos_types.h"
+
+namespace dptrain::kernels {
+
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+// Kernels of the execution space have ended when this returns; nothing to do on one host thread.
+void fence()
+{
+  if (on_device) Kokkos::fence();
+}
+
+using Host = Kokkos::View<char *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+using Local = Kokkos::View<char *, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+}  // namespace
+
+Counters &counters()
+{
+  static Counters all;
+  return all;
+}
+
+void *allocate(std::size_t bytes)
+{
+  if (bytes == 0) return nullptr;
+  ++counters().allocations;
+  void *block = nullptr;
+  if constexpr (on_device) {
+    block = Kokkos::kokkos_malloc<MemorySpace>("dptrain", bytes);
+  } else {
+    block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  }
+  if (!block)
+    throw Error("Out of memory: " + std::to_string(bytes / 1048576) +
+                " MiB more were needed; a smaller chunk needs less");
+  return block;
+}
+
+void release(void *block)
+{
+  if (!block) return;
+  if constexpr (on_device) {
+    if (Kokkos::is_initialized()) Kokkos::kokkos_free<MemorySpace>(block);
+  } else {
+    std::free(block);
+  }
+}
+
+void copy_in(void *target, const void *host, std::size_t bytes)
+{
+  if (bytes == 0) return;
+  if constexpr (on_device) {
+    // the view of the source is not written to
+    auto *source = static_cast<char *>(const_cast<void *>(host));
+    Kokkos::deep_copy(Local(static_cast<char *>(target), bytes), Host(source, bytes));
+  } else {
+    std::memcpy(target, host, bytes);
+  }
+}
+
+void copy_out(void *host, const void *source, std::size_t bytes)
+{
+  if (bytes == 0) return;
+  fence();
+  if constexpr (on_device) {
+    auto *local = static_cast<char *>(const_cast<void *>(source));
+    Kokkos::deep_copy(Host(static_cast<char *>(host), bytes), Local(local, bytes));
+  } else {
+    std::memcpy(host, source, bytes);
+  }
+}
+
+void clear(void *target, std::size_t bytes)
+{
+  if (bytes == 0) return;
+  if constexpr (on_device)
+    Kokkos::deep_copy(ExecutionSpace(), Local(static_cast<char *>(target), bytes), char(0));
+  else
+    std::memset(target, 0, bytes);
+}
+
+bool separate_memory()
+{
+  return on_device;
+}
+
+}  // namespace dptrain::kernels

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace dptrain::kernels {
+
+/// What a performance guard counts: memory blocks taken, kernels launched, tables filled, matrix products.
+struct Counters {
+  std::int64_t allocations = 0, launches = 0, table_builds = 0, products = 0;
+};
+/// The counters of this process; whoever wants a difference takes it.
+Counters &counters();
+
+/// Memory of the space in which kernels run (the host's, or a GPU's), aligned for vectors. Throws Error when there is none.
+void *allocate(std::size_t bytes);
+void release(void *block);
+/// Copies between host memory and the memory of the kernels, and clears the latter.
+void copy_in(void *target, const void *host, std::size_t bytes);
+void copy_out(void *host, const void *source, std::size_t bytes);
+void clear(void *target, std::size_t bytes);
+/// True where kernels cannot read host memory.
+bool separate_memory();
+
+/// An array in the memory of the kernels. Grows and never shrinks; growing forgets the content.
+template <class T> class Array {
+ public:
+  Array() = default;
+  ~Array() { kernels::release(data_); }
+  Array(const Array &) = delete;
+  Array &operator=(const Array &) = delete;
+  Array(Array &&other) noexcept { swap(other); }
+  Array &operator=(Array &&other) noexcept
+  {
+    swap(other);
+    return *this;
+  }
+  void swap(Array &other) noexcept
+  {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+
+  T *data() { return data_; }
+  const T *data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t memory_bytes() const { return capacity_ * sizeof(T); }
+
+  /// New size; the content is undefined when the array had to grow. Grows by a half more, so that sizes that wander
+  /// take no memory in the steady state.
+  T *resize(std::size_t size)
+  {
+    if (size > capacity_) {
+      kernels::release(data_);
+      data_ = nullptr;
+      capacity_ = capacity_ == 0 ? size : std::max(size, size + size / 2);
+      data_ = static_cast<T *>(kernels::allocate(capacity_ * sizeof(T)));
+    }
+    size_ = size;
+    return data_;
+  }
+  T *resize_clear(std::size_t size)
+  {
+    resize(size);
+    kernels::clear(data_, size * sizeof(T));
+    return data_;
+  }
+  void copy_from(const T *host, std::size_t size)
+  {
+    resize(size);
+    kernels::copy_in(data_, host, size * sizeof(T));
+  }
+  void copy_from(const std::vector<T> &host) { copy_from(host.data(), host.size()); }
+  void copy_to(T *host) const { kernels::copy_out(host, data_, size_ * sizeof(T)); }
+  std::vector<T> to_host() const
+  {
+    std::vector<T> host(size_);
+    copy_to(host.data());
+    return host;
+  }
+
+ private:
+  T *data_ = nullptr;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
+}  // namespace dptrain::kernels

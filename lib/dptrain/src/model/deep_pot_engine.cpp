@@ -1,0 +1,323 @@
+#include "model/deep_pot_engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "dptrain/deep_pot.h"
+#include "dptrain/error.h"
+#include "kernels/descriptor.h"
+#include "model/networks.h"
+
+namespace dptrain {
+namespace {
+
+// Where the table ends before any distance is known, and the margin below a known one, in Angstrom and as a factor.
+constexpr double unknown_min_distance = 0.5;
+constexpr double distance_margin = 0.9;
+// Centres per block of matrix products: enough for the vendor's library, few enough for the second-level cache.
+constexpr int host_chunk = 128, device_chunk = 8192;
+// What pass A may keep for pass B.
+constexpr std::size_t keep_bytes = std::size_t(256) << 20;
+
+void add(const std::vector<std::array<int, 2>> &pairs, int ntypes, char *flags)
+{
+  for (const auto &[a, b] : pairs) flags[a * ntypes + b] = flags[b * ntypes + a] = 1;
+}
+
+std::vector<double> padding_arguments(const ModelData &data)
+{
+  std::vector<double> p;
+  for (int t = 0; t < data.config.ntypes(); ++t) p.push_back(-data.davg[4 * t] / data.dstd[4 * t]);
+  return p;
+}
+
+double largest_argument(const ModelData &data, double r)
+{
+  const auto &c = data.config;
+  const double s = kernels::radial_switch(r, c.rcut, c.rcut_smth, c.env_protection);
+  double largest = -HUGE_VAL;
+  for (int t = 0; t < c.ntypes(); ++t)
+    largest = std::max(largest, (s - data.davg[4 * t]) / data.dstd[4 * t]);
+  return largest;
+}
+
+double first_distance(const ModelData &data)
+{
+  return data.min_nbor_dist ? distance_margin * *data.min_nbor_dist : unknown_min_distance;
+}
+
+}  // namespace
+
+template <class Real>
+DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
+    config_(data.config),
+    out_bias_(data.out_bias),
+    bias_atom_e_(data.bias_atom_e),
+    padding_args_(padding_arguments(data)),
+    table_(embedding_networks(config_, parameter_index(config_)), padding_args_,
+           dptrain::largest_argument(data, first_distance(data)), data.knots)
+{
+  const auto &c = config_;
+  for (int t = 0; t < c.ntypes(); ++t) {
+    const double *avg = &data.davg[4 * t], *std = &data.dstd[4 * t];
+    environment_.emplace_back(c.rcut, c.rcut_smth, c.env_protection, avg[0], std[0], std[1]);
+    double_environment_.emplace_back(c.rcut, c.rcut_smth, c.env_protection, avg[0], std[0], std[1]);
+  }
+  const auto index = parameter_index(c);
+  for (const Mlp &net : fitting_networks(c, index)) fitting_.emplace_back(net.layers());
+  num_embedding_ = fitting_networks(c, index).front().layers().front().w;
+  without_energy_.assign(c.ntypes(), 0);
+  for (int type : c.atom_exclude_types) without_energy_[type] = 1;
+  chunk_ = kernels::separate_memory() ? device_chunk : host_chunk;
+  report_.resize(1);
+  make_rules(c);
+}
+
+template <class Real> void DeepPotEngine<Real>::make_rules(const ModelConfig &c)
+{
+  const int n = c.ntypes();
+  std::vector<char> flags(2L * n * n, 0);
+  add(c.exclude_types, n, flags.data());
+  add(c.pair_exclude_types, n, flags.data() + static_cast<long>(n) * n);
+  excluded_.copy_from(flags);
+  sel_.copy_from(c.sel);
+  const int slots = std::accumulate(c.sel.begin(), c.sel.end(), 0);
+  scale_ = 1.0 / slots;
+  for (int t = 0; t < n; ++t) {
+    const char *dropped = excluded_.data() + static_cast<long>(t) * n;
+    rules_.push_back({c.rcut, slots, sel_.data(), dropped, dropped + static_cast<long>(n) * n,
+                      !c.exclude_types.empty() || !c.pair_exclude_types.empty(),
+                      c.type_one_side ? 0 : t, c.type_one_side ? 1 : n});
+  }
+}
+
+template <class Real> double DeepPotEngine<Real>::largest_argument(double r) const
+{
+  double largest = -HUGE_VAL;
+  for (const auto &e : double_environment_)
+    largest = std::max(largest, kernels::edge_value(e, r, 0.0, 0.0).arg);
+  return largest;
+}
+
+// Kernels read the float64 numbers of the host where they can.
+template <class Real>
+void DeepPotEngine<Real>::copy_parameters(const std::vector<double> &parameters)
+{
+  parameters_ = parameters.data();
+  num_parameters_ = parameters.size();
+  if (kernels::separate_memory()) embedding_copy_.copy_from(parameters_, num_parameters_);
+  if constexpr (sizeof(Real) == 4) {
+    parameter_copy_.resize(num_parameters_);
+    kernels::convert(embedding_parameters() + num_embedding_,
+                     static_cast<long>(num_parameters_ - num_embedding_),
+                     parameter_copy_.data() + num_embedding_);
+  }
+}
+
+template <class Real> double *DeepPotEngine<Real>::embedding_parameters()
+{
+  return kernels::separate_memory() ? embedding_copy_.data() : const_cast<double *>(parameters_);
+}
+
+template <class Real> Real *DeepPotEngine<Real>::real_parameters()
+{
+  if constexpr (sizeof(Real) == 8)
+    return embedding_parameters();
+  else
+    return parameter_copy_.data();
+}
+
+template <class Real> void DeepPotEngine<Real>::prepare(const std::vector<double> &parameters)
+{
+  copy_parameters(parameters);
+  kept_ = false;
+  table_.build(embedding_parameters());
+  prepare_vacuum_energies();
+}
+
+template <class Real>
+void DeepPotEngine<Real>::set_table_state(const std::vector<double> &state,
+                                          const std::vector<double> *parameters)
+{
+  table_.set_state(state);
+  if (!parameters) return;
+  copy_parameters(*parameters);
+  table_.refill(embedding_parameters());
+  prepare_vacuum_energies();
+}
+
+template <class Real> void DeepPotEngine<Real>::expect_distance(double r_min)
+{
+  if (table_.extend(embedding_parameters(), largest_argument(distance_margin * r_min)))
+    kept_ = false;
+}
+
+template <class Real> void DeepPotEngine<Real>::prepare_vacuum_energies()
+{
+  vacuum_energy_.assign(fitting_.size(), 0.0);
+  for (std::size_t t = 0; t < fitting_.size(); ++t) {
+    if (!subtracts_vacuum(static_cast<int>(t))) continue;
+    FittingState<Real> state;
+    kernels::clear(fitting_[t].descriptors(1, state), fitting_[t].inputs() * sizeof(Real));
+    fitting_[t].forward(real_parameters(), 1, false, state);
+    vacuum_energy_[t] = state.x.back().to_host().front();
+  }
+}
+
+template <class Real> std::size_t DeepPotEngine<Real>::Chunk::memory_bytes() const
+{
+  return edges.memory_bytes() + t.memory_bytes() + g_t.memory_bytes() + fitting.memory_bytes();
+}
+
+template <class Real>
+typename DeepPotEngine<Real>::Chunk &DeepPotEngine<Real>::chunk_at(std::size_t place, int type,
+                                                                   int begin, int n)
+{
+  if (chunks_.size() <= place) chunks_.resize(place + 1);
+  Chunk &chunk = chunks_[place];
+  chunk.type = type;
+  chunk.begin = begin;
+  chunk.n = n;
+  return chunk;
+}
+
+// Whether the neighbours that were found need another table than the sweep had: then it counts for nothing.
+template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
+{
+  GatherReport report;
+  kernels::copy_out(&report, report_.data(), sizeof(report));
+  if (report.smallest_r2 == 0.0)
+    throw Error("two atoms are at the same place: the start configuration overlaps or the "
+                "simulation has blown up");
+  const double upper = largest_argument(std::sqrt(report.smallest_r2));
+  if (direct || table_.reaches(upper)) {
+    overflow_ += report.overflow;
+    return false;
+  }
+  if (!table_.extend(embedding_parameters(), upper)) direct = true;
+  return true;
+}
+
+template <class Real> void DeepPotEngine<Real>::begin_chunk(Chunk &chunk)
+{
+  const auto *centres = frames_.centres(chunk.type).data() + chunk.begin;
+  chunk.edges.gather(frames_, rules_[chunk.type], config_.ntypes(), centres, chunk.n, report_.data());
+  auto &c = chunk.contraction;
+  c.edges = chunk.edges.edges();
+  c.environment = environment_[chunk.type];
+  c.scale = static_cast<Real>(scale_);
+  c.padding_arg = static_cast<Real>(padding_args_[chunk.type]);
+  c.padding_row = chunk.type;
+  c.first_net = rules_[chunk.type].first_net;
+  c.net_step = rules_[chunk.type].net_step;
+  table_.set_table(embedding_parameters(), c, chunk.edges.num_slots());
+}
+
+template <class Real>
+void DeepPotEngine<Real>::forward_chunk(Chunk &chunk, bool train, const kernels::ForceSums *sums)
+{
+  begin_chunk(chunk);
+  const auto shape = descriptor_shape(chunk.n);
+  FittingNet<Real> &net = fitting_[chunk.type];
+  Real *t = chunk.t.resize(4L * chunk.n * shape.width);
+  Real *g_t = chunk.g_t.resize(chunk.t.size());
+  kernels::contraction_value(chunk.contraction, t);
+  kernels::descriptor_value(shape, t, net.descriptors(chunk.n, chunk.fitting));
+  net.forward(real_parameters(), chunk.n, train, chunk.fitting);
+  const Real *g_d = net.reverse(real_parameters(), chunk.n, chunk.fitting);
+  kernels::descriptor_reverse(shape, t, g_d, g_t);
+  if (sums) kernels::contraction_reverse(chunk.contraction, g_t, *sums);
+}
+
+template <class Real>
+void DeepPotEngine<Real>::forward(const Domain *domains, int n, ForwardOutput *out, bool keep)
+{
+  frames_.set(domains, n, without_energy_);
+  std::size_t centres = 0;
+  for (int type = 0; type < config_.ntypes(); ++type) centres += frames_.centres(type).size();
+  const bool atom_virial = std::any_of(out, out + n, [](const auto &o) { return o.atom_virial; });
+  bool direct = table_.direct();
+  do {
+    const GatherReport nothing{HUGE_VAL, 0};
+    report_.copy_from(&nothing, 1);
+    energies_.resize(centres);
+    kernels::ForceSums sums;
+    sums.force = forces_.resize_clear(3L * frames_.num_atoms());
+    sums.virial = virials_.resize_clear(9L * n);
+    if (atom_virial) sums.atom_virial = atom_virials_.resize_clear(9L * frames_.num_atoms());
+    table_.begin_sweep(direct, false);
+    std::size_t done = 0;
+    std::size_t bytes = 0;
+    num_kept_ = 0;
+    for_chunks([&](int type, int begin, int size) {
+      const bool keeps = keep && !direct && bytes < keep_bytes;
+      Chunk &chunk = chunk_at(num_kept_, type, begin, size);
+      forward_chunk(chunk, keep, &sums);
+      kernels::convert(chunk.fitting.x.back().data(), size, energies_.data() + done);
+      done += size;
+      bytes += chunk.memory_bytes();
+      if (keeps) ++num_kept_;
+    });
+  } while (sweep_again(direct));
+  kept_ = keep;
+  kept_direct_ = direct;
+  sum_energies(out);
+  add_forces(domains, out);
+}
+
+template <class Real> void DeepPotEngine<Real>::sum_energies(ForwardOutput *out)
+{
+  host_.resize(energies_.size());
+  energies_.copy_to(host_.data());
+  const double *energy = host_.data();
+  for (int type = 0; type < config_.ntypes(); ++type) {
+    const double shift = bias_atom_e_[type] - vacuum_energy_[type], bias = out_bias_[type] + shift;
+    for (const auto &centre : frames_.centres(type)) {
+      ForwardOutput &o = out[centre.frame];
+      o.energy += *energy + bias;
+      o.network_energy += *energy + shift;
+      if (o.atom_energy)
+        o.atom_energy[centre.atom - frames_.offset(centre.frame)] = *energy + bias;
+      ++energy;
+    }
+  }
+}
+
+template <class Real>
+void DeepPotEngine<Real>::add_forces(const Domain *domains, ForwardOutput *out)
+{
+  const auto add_to = [&](const kernels::Array<double> &from, long begin, long n, double *target) {
+    const double *values = from.data() + begin;
+    if (kernels::separate_memory()) {
+      host_.resize(n);
+      kernels::copy_out(host_.data(), values, n * sizeof(double));
+      values = host_.data();
+    }
+    for (long k = 0; k < n; ++k) target[k] += values[k];
+  };
+  for (int f = 0; f < frames_.size(); ++f) {
+    const long begin = frames_.offset(f), atoms = domains[f].nall;
+    add_to(forces_, 3 * begin, 3 * atoms, out[f].force);
+    add_to(virials_, 9L * f, 9, out[f].virial.data());
+    if (out[f].atom_virial) add_to(atom_virials_, 9 * begin, 9 * atoms, out[f].atom_virial);
+  }
+}
+
+template <class Real> std::size_t DeepPotEngine<Real>::memory_bytes() const
+{
+  std::size_t n = table_.memory_bytes() + frames_.memory_bytes() + host_.capacity() * sizeof(double);
+  for (const auto &chunk : chunks_) n += chunk.memory_bytes();
+  for (const auto &net : fitting_) n += net.memory_bytes();
+  for (const auto *a : {&embedding_copy_, &forces_, &virials_, &atom_virials_, &energies_,
+                        &residuals_, &strains_, &embedding_gradient_})
+    n += a->memory_bytes();
+  for (const auto *a : {&parameter_copy_, &seeds_, &t_dot_, &d_dot_, &s_t_, &gradient_copy_})
+    n += a->memory_bytes();
+  return n;
+}
+
+template class DeepPotEngine<double>;
+template class DeepPotEngine<float>;
+
+}  // namespace dptrain

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/descriptor.h"
+#include "model/edge_chunk.h"
+#include "model/embedding_table.h"
+#include "model/fitting_net.h"
+#include "model/frame_set.h"
+#include "model/potential_engine.h"
+
+namespace dptrain {
+
+/// DeePMD-kit's se_e2_a descriptor with the energy fitting net.
+///
+/// For a chunk of centres of one type: edges -> table of the embedding net, read along the environment rows -> T ->
+/// D = T^T T_< -> fitting net -> E_i, and back to forces. Pass B carries tangents along the same way and returns with the
+/// gradient of c E - E_dot. Nothing is stored per edge but neighbour and distance vector.
+template <class Real> class DeepPotEngine final : public PotentialEngine {
+ public:
+  explicit DeepPotEngine(const ModelData &data);
+
+  void prepare(const std::vector<double> &parameters) override;
+  void expect_distance(double r_min) override;
+  void forward(const Domain *domains, int n, ForwardOutput *out, bool keep) override;
+  void gradient(const Domain *domains, int n, const GradientSeed *seeds, double *gradient) override;
+  void set_energy_bias(const std::vector<double> &bias) override { out_bias_ = bias; }
+  void set_chunk(int centers) override { chunk_ = centers; }
+  std::int64_t overflow_count() const override { return overflow_; }
+  std::vector<double> table_state() const override { return table_.state(); }
+  void set_table_state(const std::vector<double> &state,
+                       const std::vector<double> *parameters) override;
+  int knots() const override { return table_.knots(); }
+  std::pair<double, double> table_error() override { return table_.error(embedding_parameters()); }
+  bool is_direct() const override { return table_.direct(); }
+  std::size_t memory_bytes() const override;
+
+ private:
+  /// A chunk between the passes.
+  struct Chunk {
+    int type = 0, begin = 0, n = 0;
+    EdgeChunk<Real> edges;
+    kernels::Contraction<Real> contraction;
+    kernels::Array<Real> t, g_t;
+    FittingState<Real> fitting;
+    std::size_t memory_bytes() const;
+  };
+
+  void make_rules(const ModelConfig &config);
+  void copy_parameters(const std::vector<double> &parameters);
+  void prepare_vacuum_energies();
+  bool subtracts_vacuum(int type) const
+  {
+    return !config_.atom_ener.empty() && config_.atom_ener[type].has_value();
+  }
+  double largest_argument(double r) const;
+  kernels::DescriptorShape descriptor_shape(int centers) const
+  {
+    return {centers, table_.width(), config_.neuron.back(), config_.axis_neuron};
+  }
+  Real *real_parameters();
+  double *embedding_parameters();
+
+  // work(type, begin, n) for all chunks of all types
+  template <class Work> void for_chunks(const Work &work)
+  {
+    for (int type = 0; type < config_.ntypes(); ++type) {
+      const int total = static_cast<int>(frames_.centres(type).size());
+      for (int begin = 0; begin < total; begin += chunk_)
+        work(type, begin, std::min(chunk_, total - begin));
+    }
+  }
+  Chunk &chunk_at(std::size_t place, int type, int begin, int n);
+  bool sweep_again(bool &direct);
+  void begin_chunk(Chunk &chunk);
+  void forward_chunk(Chunk &chunk, bool train, const kernels::ForceSums *sums);
+  void gradient_chunk(Chunk &chunk);
+  void sum_energies(ForwardOutput *out);
+  void add_forces(const Domain *domains, ForwardOutput *out);
+  void set_seeds(const Domain *domains, const GradientSeed *seeds);
+  void begin_gradient(double *gradient);
+  void flush_gradient();
+  void end_gradient(double *gradient);
+  void add_vacuum_gradient(const GradientSeed *seeds);
+
+  ModelConfig config_;
+  std::vector<double> out_bias_, bias_atom_e_;
+  std::vector<kernels::Environment<Real>> environment_;        // by centre type
+  std::vector<kernels::Environment<double>> double_environment_;
+  std::vector<double> padding_args_;                           // by centre type
+  double scale_ = 1.0;
+  std::vector<ChunkRules> rules_;                              // by centre type
+  kernels::Array<int> sel_;
+  kernels::Array<char> excluded_;                              // dropped, then hidden, [type][type] each
+  std::vector<char> without_energy_;
+  EmbeddingTable<Real> table_;
+  std::vector<FittingNet<Real>> fitting_;                      // by centre type
+  std::vector<double> vacuum_energy_;                          // fitting net at D = 0, by type, where it is subtracted
+  int chunk_ = 0;
+  std::int64_t overflow_ = 0;
+
+  const double *parameters_ = nullptr;       // of the last prepare, host
+  std::size_t num_parameters_ = 0, num_embedding_ = 0;
+  kernels::Array<Real> parameter_copy_;      // where kernels cannot use the host's float64 numbers
+  kernels::Array<double> embedding_copy_;
+
+  FrameSet frames_;
+  std::vector<Chunk> chunks_;                // the first num_kept_ keep what pass A left; one more is used again and again
+  std::size_t num_kept_ = 0;
+  bool kept_ = false, kept_direct_ = false;  // there was a pass A that pass B may build on
+  kernels::Array<GatherReport> report_;
+  kernels::Array<double> forces_, virials_, atom_virials_, energies_;
+  std::vector<double> host_;
+
+  // pass B
+  kernels::Array<double> residuals_, strains_, embedding_gradient_;
+  kernels::Array<Real> seeds_, t_dot_, d_dot_, s_t_, gradient_copy_;
+  std::vector<double> seed_of_frame_;
+  std::vector<Real> host_seeds_;
+  bool has_residuals_ = false;
+  Real *gradient_ = nullptr;                 // fitting nets
+  double *embedding_out_ = nullptr;
+  std::size_t since_flush_ = 0;
+};
+
+}  // namespace dptrain

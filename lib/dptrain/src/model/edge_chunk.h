@@ -1,0 +1,33 @@
+#pragma once
+
+#include <vector>
+
+#include "kernels/edges.h"
+#include "kernels/memory.h"
+#include "model/frame_set.h"
+#include "neighbor/gather.h"
+
+namespace dptrain {
+
+/// Memory of the edges of one chunk of centres.
+template <class Real> class EdgeChunk {
+ public:
+  /// Finds the edges of centres[0..n) of one type. `report` is added to.
+  void gather(const FrameSet &frames, const ChunkRules &rules, int ntypes,
+              const FrameSet::Centre *centres, int n, GatherReport *report);
+  const kernels::Edges<Real> &edges() const { return edges_; }
+  /// Slots of all centres, used or not.
+  int num_slots() const { return num_slots_; }
+  std::size_t memory_bytes() const;
+
+ private:
+  kernels::Edges<Real> edges_;
+  int num_slots_ = 0;
+  std::vector<int> host_;             // centers, frame, first, row_size, offset
+  std::vector<const int *> host_rows_;
+  kernels::Array<int> centers_, count_, neighbor_, net_;
+  kernels::Array<const int *> rows_;
+  kernels::Array<Real> d_, empty_;
+};
+
+}  // namespace dptrain

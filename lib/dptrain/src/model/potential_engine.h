@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "dptrain/config.h"
+#include "dptrain/model.h"
+
+namespace dptrain {
+
+/// The computing half of DeepPot in one precision. Parameters, positions, forces and gradients are float64 outside.
+class PotentialEngine {
+ public:
+  virtual ~PotentialEngine() = default;
+
+  /// New parameters: tables, vacuum energies, copies in the working precision.
+  virtual void prepare(const std::vector<double> &parameters) = 0;
+  /// Table that reaches this distance (Angstrom).
+  virtual void expect_distance(double r_min) = 0;
+  /// Pass A over n domains; forces and virials are added to what is there. With `keep`, what pass B of the same domains
+  /// can use again stays, within the memory budget.
+  virtual void forward(const Domain *domains, int n, ForwardOutput *out, bool keep) = 0;
+  /// Pass B: adds dS/dparameters to gradient.
+  virtual void gradient(const Domain *domains, int n, const GradientSeed *seeds,
+                        double *gradient) = 0;
+
+  virtual void set_energy_bias(const std::vector<double> &bias) = 0;
+  virtual void set_chunk(int centers) = 0;
+  virtual std::int64_t overflow_count() const = 0;
+  virtual std::vector<double> table_state() const = 0;
+  /// Restores the grid of the table and, when asked, fills it for these parameters without a check.
+  virtual void set_table_state(const std::vector<double> &state,
+                               const std::vector<double> *parameters) = 0;
+  virtual int knots() const = 0;
+  /// Largest difference between table and nets relative to the largest value, of G and of its derivative.
+  virtual std::pair<double, double> table_error() = 0;
+  /// True where no table can follow the nets: they are evaluated at every edge.
+  virtual bool is_direct() const = 0;
+  virtual std::size_t memory_bytes() const = 0;
+};
+
+/// The engine of a model in a precision.
+std::unique_ptr<PotentialEngine> make_potential_engine(const ModelData &data, Precision precision);
+
+}  // namespace dptrain

@@ -1,0 +1,226 @@
+#include "neighbor/gather.h"
+
+#include "kernels/kokkos_types.h"
+
+namespace dptrain {
+namespace {
+
+using kernels::Team;
+using kernels::team_for;
+
+// Distances of all entries of one list, in the scratch memory of the team.
+struct Candidates {
+  double *d[3], *r2;
+  char *keep;
+
+  static std::size_t bytes(int n) { return static_cast<std::size_t>(n + 8) / 8 * 8 * 33 + 64; }
+  KOKKOS_FORCEINLINE_FUNCTION static Candidates make(const Team &team, std::size_t bytes, int n)
+  {
+    auto *memory = reinterpret_cast<double *>(kernels::team_scratch(team, bytes));
+    const int size = (n + 8) / 8 * 8;
+    return {{memory, memory + size, memory + 2 * size}, memory + 3 * size,
+            reinterpret_cast<char *>(memory + 4 * size)};
+  }
+};
+
+// Sum of f(k) over k in [0, n) on all lanes of the team.
+template <class F> KOKKOS_FORCEINLINE_FUNCTION int team_count(const Team &team, int n, const F &f)
+{
+  int sum = 0;
+#if DPTRAIN_DEVICE_PASS
+  Kokkos::parallel_reduce(
+      Kokkos::TeamVectorRange(team, n), [&](int k, int &part) { part += f(k); }, sum);
+#else
+  (void) team;
+  _Pragma("omp simd reduction(+ : sum)") for (int k = 0; k < n; ++k) sum += f(k);
+#endif
+  return sum;
+}
+
+// put(k, place) for those k for which keep(k), in order; returns their number.
+template <class Keep, class Put>
+KOKKOS_FORCEINLINE_FUNCTION int compress(const Team &team, int n, const Keep &keep, const Put &put)
+{
+#if DPTRAIN_DEVICE_PASS
+  Kokkos::parallel_scan(Kokkos::TeamThreadRange(team, n), [&](int k, int &place, bool final) {
+    const bool kept = keep(k);
+    if (final && kept) put(k, place);
+    place += kept ? 1 : 0;
+  });
+  team.team_barrier();
+  return team_count(team, n, [&](int k) { return keep(k) ? 1 : 0; });
+#else
+  (void) team;
+  int place = 0;
+  for (int k = 0; k < n; ++k)
+    if (keep(k)) put(k, place++);
+  return place;
+#endif
+}
+
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION void move_edge(const kernels::Edges<Real> &edges, int from, int to)
+{
+  edges.neighbor[to] = edges.neighbor[from];
+  edges.net[to] = edges.net[from];
+  for (int a = 0; a < 3; ++a) edges.d[a][to] = edges.d[a][from];
+}
+
+// Keeps the edges that are marked, in order. One lane: it is rare.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION int keep_marked(const Team &team, const kernels::Edges<Real> &edges,
+                                            const char *marked, int first, int n)
+{
+  Kokkos::single(Kokkos::PerTeam(team), [&]() {
+    int place = 0;
+    for (int k = 0; k < n; ++k)
+      if (marked[k]) move_edge(edges, first + k, first + place++);
+  });
+  const int kept = team_count(team, n, [=](int k) { return marked[k] ? 1 : 0; });
+#if DPTRAIN_DEVICE_PASS
+  team.team_barrier();
+#endif
+  return kept;
+}
+
+// The places of an edge among all by distance, and among those of its type, decide. (net holds the type here.)
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION int truncate(const Team &team, const ChunkRules &rules,
+                                         const kernels::Edges<Real> &edges, const Candidates &c,
+                                         int first, int n)
+{
+  const auto square = [=](int k) {
+    const double x = edges.d[0][first + k], y = edges.d[1][first + k], z = edges.d[2][first + k];
+    return x * x + y * y + z * z;
+  };
+  team_for(team, n, [=](int k) { c.r2[k] = square(k); });
+  team_for(team, n, [=](int k) {
+    int nearer = 0, nearer_of_type = 0;
+    for (int l = 0; l < n; ++l) {
+      const bool before = c.r2[l] < c.r2[k] || (c.r2[l] == c.r2[k] && l < k);
+      nearer += before;
+      nearer_of_type += before && edges.net[first + l] == edges.net[first + k];
+    }
+    c.keep[k] = nearer < rules.slots && nearer_of_type < rules.sel[edges.net[first + k]];
+  });
+  return keep_marked(team, edges, c.keep, first, n);
+}
+
+KOKKOS_FORCEINLINE_FUNCTION void take_smaller(const Team &team, double *target, double value)
+{
+  Kokkos::single(Kokkos::PerTeam(team), [&]() {
+#if DPTRAIN_DEVICE_PASS
+    Kokkos::atomic_min(target, value);
+#else
+    if (value < *target) *target = value;
+#endif
+  });
+}
+
+KOKKOS_FORCEINLINE_FUNCTION double smallest(const Team &team, const double *values, int n)
+{
+  double least = HUGE_VAL;
+#if DPTRAIN_DEVICE_PASS
+  Kokkos::parallel_reduce(
+      Kokkos::TeamVectorRange(team, n),
+      [&](int k, double &part) { part = values[k] < part ? values[k] : part; },
+      Kokkos::Min<double>(least));
+#else
+  (void) team;
+  _Pragma("omp simd reduction(min : least)") for (int k = 0; k < n; ++k) least =
+      values[k] < least ? values[k] : least;
+#endif
+  return least;
+}
+
+// Distances of the list's entries; those that cannot be edges get an infinite one.
+KOKKOS_FORCEINLINE_FUNCTION void measure(const Team &team, const ChunkRows &rows,
+                                         const Candidates &c, int i, int atom)
+{
+  const double *x = rows.x;
+  const int *row = rows.row[i], *type = rows.type;
+  const int offset = rows.offset[i], mask = rows.mask;
+  const double x0 = x[3L * atom], x1 = x[3L * atom + 1], x2 = x[3L * atom + 2];
+  team_for(team, rows.row_size[i], [=](int k) DPTRAIN_ALWAYS_INLINE {
+    const int j = (row[k] & mask) + offset;
+    const double *xj = x + 3L * j;
+    const double dx = xj[0] - x0, dy = xj[1] - x1, dz = xj[2] - x2;
+    const double r2 = dx * dx + dy * dy + dz * dz;
+    c.d[0][k] = dx;
+    c.d[1][k] = dy;
+    c.d[2][k] = dz;
+    c.r2[k] = type[j] < 0 ? HUGE_VAL : r2;
+  });
+}
+
+// Unused slots per type, nets instead of types, edges of excluded pairs away. Returns the number of edges.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION int finish(const Team &team, const ChunkRules &rules,
+                                       const kernels::Edges<Real> &edges, const Candidates &c,
+                                       int i, int first, int n)
+{
+  for (int t = 0; t < edges.ntypes; ++t) {
+    const int found =
+        team_count(team, n, [=](int k) { return edges.net[first + k] == t ? 1 : 0; });
+    Kokkos::single(Kokkos::PerTeam(team), [&]() {
+      edges.empty[i * edges.ntypes + t] =
+          static_cast<Real>(rules.sel[t] - (rules.hidden[t] ? 0 : found));
+    });
+  }
+  if (rules.any_excluded) {
+    team_for(team, n, [=](int k) {
+      const int t = edges.net[first + k];
+      c.keep[k] = !rules.dropped[t] && !rules.hidden[t];
+    });
+    n = keep_marked(team, edges, c.keep, first, n);
+  }
+  team_for(team, n, [=](int k) {
+    edges.net[first + k] = rules.first_net + edges.net[first + k] * rules.net_step;
+  });
+  return n;
+}
+
+}  // namespace
+
+template <class Real>
+void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels::Edges<Real> &edges,
+                  GatherReport *report)
+{
+  const std::size_t bytes = Candidates::bytes(rows.max_size);
+  const double rc2 = rules.rcut * rules.rcut;
+  kernels::launch(
+      "dptrain::gather_edges", kernels::one_team_each(edges.num_centers, bytes),
+      KOKKOS_LAMBDA(const Team &team) {
+        const int i = team.league_rank(), first = edges.first[i], size = rows.row_size[i];
+        const Candidates c = Candidates::make(team, bytes, rows.max_size);
+        measure(team, rows, c, i, edges.centers[i]);
+        const int *row = rows.row[i];
+        int n = compress(
+            team, size, [=](int k) { return c.r2[k] < rc2; },
+            [=](int k, int place) {
+              const int j = (row[k] & rows.mask) + rows.offset[i], slot = first + place;
+              edges.neighbor[slot] = j;
+              edges.net[slot] = rows.type[j];
+              for (int a = 0; a < 3; ++a) edges.d[a][slot] = static_cast<Real>(c.d[a][k]);
+            });
+        take_smaller(team, &report->smallest_r2, smallest(team, c.r2, size));
+        bool over = n > rules.slots;
+        for (int t = 0; t < edges.ntypes && !over; ++t)
+          over = team_count(team, n, [=](int k) { return edges.net[first + k] == t ? 1 : 0; }) >
+              rules.sel[t];
+        if (over) {
+          Kokkos::single(Kokkos::PerTeam(team),
+                         [&]() { kernels::add_shared(&report->overflow, std::int64_t(1)); });
+          n = truncate(team, rules, edges, c, first, n);
+        }
+        n = finish(team, rules, edges, c, i, first, n);
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { edges.count[i] = n; });
+      });
+}
+
+template void gather_edges(const ChunkRows &, const ChunkRules &, const kernels::Edges<double> &,
+                           GatherReport *);
+template void gather_edges(const ChunkRows &, const ChunkRules &, const kernels::Edges<float> &,
+                           GatherReport *);
+
+}  // namespace dptrain

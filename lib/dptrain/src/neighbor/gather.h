@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/edges.h"
+
+namespace dptrain {
+
+/// Neighbour lists of the centres of one chunk, in the memory of the kernels. Lists are full and may reach beyond rcut.
+struct ChunkRows {
+  const double *x = nullptr;         ///< [atoms][3] Angstrom, all frames one after the other
+  const int *type = nullptr;         ///< [atoms] -1: not in the model
+  const int *const *row = nullptr;   ///< [num_centers] list of each centre
+  const int *row_size = nullptr;     ///< [num_centers]
+  const int *offset = nullptr;       ///< [num_centers] first atom of the centre's frame
+  int max_size = 0;                  ///< largest row
+  int mask = 0x1FFFFFFF;             ///< bits of a list entry that hold the index
+};
+
+/// Which neighbours of centres of one type become edges.
+struct ChunkRules {
+  double rcut;              ///< Angstrom
+  int slots;                ///< sum of sel
+  const int *sel;           ///< [ntypes] largest number of neighbours kept per type
+  const char *dropped;      ///< [ntypes] without edge; the slots count as filled
+  const char *hidden;       ///< [ntypes] without edge; the slots count as empty
+  bool any_excluded;        ///< some type is dropped or hidden
+  int first_net, net_step;  ///< embedding net of neighbour type t: first_net + t * net_step
+};
+
+/// What a sweep learns about the neighbours, in the memory of the kernels; added to by every gather.
+struct GatherReport {
+  double smallest_r2;       ///< Angstrom^2
+  std::int64_t overflow;    ///< centres with more neighbours of a type than sel
+};
+
+/// Fills count, neighbor, net, d and empty of the edges. DeePMD-kit's two-stage truncation: the nearest `slots` of all
+/// types, of these the nearest sel[t] of each type; the order of the list is kept, so that sums do not depend on sel.
+template <class Real>
+void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels::Edges<Real> &edges,
+                  GatherReport *report);
+
+}  // namespace dptrain
