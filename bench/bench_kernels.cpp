@@ -36,6 +36,7 @@ struct Case {
     force.resize(3 * static_cast<std::size_t>(frame.nall()));
   }
 
+  /// Pass A alone; leaves the forces in `force`.
   void forward()
   {
     std::fill(force.begin(), force.end(), 0.0);
@@ -65,16 +66,18 @@ template <typename R> void gemm(State &state)
 }
 
 /// Energy, forces and virial of the frame.
-void forward(State &state, Case *c)
+void forward(State &state, Case *c, dptrain::Precision precision)
 {
+  c->model->set_precision(precision);
   c->forward();
   for (auto _ : state) c->forward();
   count_atoms(state, *c);
 }
 
-/// Pass B: the gradient of energy and forces with respect to all parameters.
-void gradient(State &state, Case *c)
+/// Pass B alone: the gradient of energy and forces with respect to all parameters.
+void gradient(State &state, Case *c, dptrain::Precision precision)
 {
+  c->model->set_precision(precision);
   c->forward();
   dptrain::GradientSeed seed;
   seed.energy = 1e-3;
@@ -84,23 +87,29 @@ void gradient(State &state, Case *c)
   count_atoms(state, *c);
 }
 
-/// Both passes, as a training step calls them (the table unchanged).
-void both_passes(State &state, Case *c)
+/// Pass A that keeps what pass B can use, and pass B, as in a training step (the table unchanged).
+void both_passes(State &state, Case *c, dptrain::Precision precision)
 {
+  c->model->set_precision(precision);
+  const dptrain::Domain domain = c->frame.domain();
   dptrain::GradientSeed seed;
   seed.energy = 1e-3;
+  seed.force = c->force.data();
   std::vector<double> result(c->model->parameters().size());
   for (auto _ : state) {
-    c->forward();
-    seed.force = c->force.data();
-    c->model->gradient(c->frame.domain(), seed, result.data());
+    std::fill(c->force.begin(), c->force.end(), 0.0);
+    dptrain::ForwardOutput out;
+    out.force = c->force.data();
+    c->model->forward_batch(&domain, 1, &out, true);
+    c->model->gradient_batch(&domain, 1, &seed, result.data());
   }
   count_atoms(state, *c);
 }
 
 /// The tables of the embedding nets for new parameters.
-void table_build(State &state, Case *c)
+void table_build(State &state, Case *c, dptrain::Precision precision)
 {
+  c->model->set_precision(precision);
   const std::vector<double> parameters = c->model->parameters();
   for (auto _ : state) {
     c->model->set_parameters(parameters);
@@ -132,13 +141,18 @@ void register_all(Case *c)
 {
   register_gemm<double>("double");
   register_gemm<float>("single");
-  const std::pair<const char *, void (*)(State &, Case *)> list[] = {{"forward", forward},
-                                                                     {"gradient", gradient},
-                                                                     {"both_passes", both_passes},
-                                                                     {"table_build", table_build},
-                                                                     {"adam_step", adam_step}};
-  for (const auto &[name, function] : list)
-    benchmark::RegisterBenchmark(name, function, c)->Unit(benchmark::kMicrosecond);
+  using Function = void (*)(State &, Case *, dptrain::Precision);
+  const std::pair<std::string, Function> list[] = {{"forward", forward},
+                                                   {"gradient", gradient},
+                                                   {"both_passes", both_passes},
+                                                   {"table_build", table_build}};
+  const std::pair<std::string, dptrain::Precision> precisions[] = {
+      {"double", dptrain::Precision::float64}, {"single", dptrain::Precision::single}};
+  for (const auto &[precision, value] : precisions)
+    for (const auto &[name, function] : list)
+      benchmark::RegisterBenchmark((name + "/" + precision).c_str(), function, c, value)
+          ->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark("adam_step", adam_step, c)->Unit(benchmark::kMicrosecond);
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ const char USAGE[] =
     "  --seconds S            stop when S seconds have passed since the start, all included\n"
     "  --frames N             only the first N training frames\n"
     "  --replicate K          each frame repeated K times along each edge of its cell\n"
+    "  --precision P          of the arithmetic: double (default) or single\n"
     "  --save FILE            writes the model\n";
 
 struct Options {
@@ -43,8 +44,16 @@ struct Options {
   std::vector<std::string> train, valid;
   std::int64_t eval_every = 0, report_every = 50, steps = 0, frames = 0;
   int replicate = 1;
+  dptrain::Precision precision = dptrain::Precision::float64;
   double seconds = std::numeric_limits<double>::infinity();
 };
+
+dptrain::Precision read_precision(const std::string &name)
+{
+  if (name == "double") return dptrain::Precision::float64;
+  if (name == "single") return dptrain::Precision::single;
+  throw dptrain::Error("bench_train: --precision " + name + ": allowed are double and single");
+}
 
 /// The command line; throws Error on one that is not as in USAGE.
 Options parse(int argc, char **argv)
@@ -59,6 +68,7 @@ Options parse(int argc, char **argv)
       {"--frames", [&](const std::string &v) { options.frames = std::stoll(v); }},
       {"--replicate", [&](const std::string &v) { options.replicate = std::stoi(v); }},
       {"--seconds", [&](const std::string &v) { options.seconds = std::stod(v); }},
+      {"--precision", [&](const std::string &v) { options.precision = read_precision(v); }},
       {"--save", [&](const std::string &v) { options.save = v; }}};
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() < 2) throw dptrain::Error(USAGE);
@@ -220,6 +230,7 @@ class Run {
     valid_ = read_frames(comm_, options_.valid, input_.model, 1, 0);
     model_ = new_model(*comm_, input_, frames);
     trainer_ = std::make_unique<dptrain::Trainer>(model_, comm_, input_.training);
+    model_->set_precision(options_.precision);
     const std::int64_t natoms = frames.empty() ? 0 : frames.front().natoms;
     for (Frame &frame : frames) trainer_->add(std::move(frame));
     memory_before_ = memory_of("VmRSS");

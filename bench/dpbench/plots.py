@@ -27,18 +27,19 @@ def bars(axis, labels, entries, unit):
         error = [[f["median"] - f["min"] for f in found], [f["max"] - f["median"] for f in found]]
         axis.bar(at, middle, width, yerr=error, label=name, color=PEER_COLORS[k % len(PEER_COLORS)], capsize=2)
         for x, y in zip(at, middle):
-            axis.text(x, y, f"{y:.1f}", ha="center", va="bottom", fontsize=7)
+            axis.text(x, y, f"{y:.1f}", ha="center", va="bottom", fontsize=6)
     axis.axhline(1, color="black", linewidth=0.8)
     axis.set_xticks(range(len(labels)), labels)
     axis.set_yscale("log")
     axis.set_ylabel(f"{unit}: DeePMD-kit / this package")
-    axis.legend(fontsize=7, frameon=False)
+    axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncol=2)
 
 
 def plot_ratios(result, path):
     parts = [(result["parts"].get("inference"), "MD step", "us/atom"), (result["parts"].get("training"), "training step", "s")]
     parts = [(rows, title, unit) for rows, title, unit in parts if rows]
-    figure, axes = plt.subplots(1, len(parts), figsize=(4.5 * len(parts), 3.4), squeeze=False)
+    figure, axes = plt.subplots(1, len(parts), figsize=(5.5 * len(parts), 4), squeeze=False)
     for axis, (rows, title, unit) in zip(axes[0], parts):
         rows = [r for r in rows if "agreement" in r or "seconds" in r]
         bars(axis, [f"{r['net']}\n{r['precision']}" for r in rows], [r["ratio"] for r in rows], unit)

@@ -13,14 +13,17 @@ OWN_VARIABLES = ("OMP_NUM_THREADS", "DP_INTRA_OP_PARALLELISM_THREADS", "DP_INTER
 
 
 class Recorder:
-    """All commands of a run of the benchmark, each kind once."""
+    """All commands of a run of the benchmark, each kind once; `names` = {folder: what stands for it in the record}."""
 
-    def __init__(self, work):
-        self.work = work
+    def __init__(self, names):
+        # longer folders first: one may lie in another
+        self.names = sorted(((str(k), v) for k, v in names.items()), key=lambda pair: -len(pair[0]))
         self.commands = []
 
     def shorten(self, text):
-        return str(text).replace(str(self.work), "$WORK")
+        for folder, name in self.names:
+            text = text.replace(folder, name)
+        return text
 
     def note(self, what, command, variables):
         words = [f"{key}={value}" for key, value in sorted(variables.items()) if key in OWN_VARIABLES] + list(command)

@@ -34,7 +34,7 @@ def measure_neighbors(settings, ours, peers, data, atoms):
 def forces(settings, side, folder, data):
     text = inference.INPUT.format(data=data, style=side.style, coeff=side.coeff, rebuild=inference.REBUILD)
     text += "run 0\nwrite_dump all custom force.dump id fx fy fz modify format float %.15g\n"
-    side.environment.run_lammps("forces, knots", folder, text, settings.ranks)
+    side.run("forces, knots", folder, text, settings.ranks)
     return lammps_dump(folder / "force.dump")
 
 

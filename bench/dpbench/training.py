@@ -22,7 +22,7 @@ def time_ours(kind, settings, ours, folder):
     if not settings.quick:
         steps, block = 4 * steps, 4 * block  # shorter steps: the same time
     write_input(folder, our_input(kind, settings, steps, start_lr=learning_rate(kind.net)))
-    words = ["--train", *map(str, settings.train_systems), "--report-every", str(block)]
+    words = ["--train", *map(str, settings.train_systems), "--report-every", str(block), "--precision", kind.precision]
     text = ours.train(f"training step, {OURS}", folder, words, settings.ranks)
     return step_seconds(events(text).get("block", []))
 
