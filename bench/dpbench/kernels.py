@@ -19,7 +19,7 @@ def fitting_flops(net):
 
 
 def parse(text):
-    """{name: {seconds, counters}} of Google Benchmark's JSON; of repeated runs the median."""
+    """{name: {seconds of processor time, counters}} of Google Benchmark's JSON; of repeated runs the median."""
     result = {}
     scale = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
     for entry in json.loads(text)["benchmarks"]:
@@ -28,7 +28,7 @@ def parse(text):
         if entry.get("run_type") == "iteration" and entry.get("repetitions", 1) > 1:
             continue
         name = entry.get("run_name", entry["name"])
-        result[name] = {"seconds": entry["real_time"] * scale[entry["time_unit"]],
+        result[name] = {"seconds": entry["cpu_time"] * scale[entry["time_unit"]],
                         "counters": {k: v for k, v in entry.items() if k in ("GFLOP/s", "us/atom", "ns/parameter")}}
     return result
 

@@ -106,7 +106,7 @@ def scaling_tables(result):
 
 
 def kernel_tables(results):
-    yield "## Single operations on one core, double\n"
+    yield "## Single operations on one core\n"
     yield ("`of the roofline`: time of the matrix products of the fitting net at the fastest product measured here, "
            "divided by the time of the whole operation.\n")
     for result in results:
