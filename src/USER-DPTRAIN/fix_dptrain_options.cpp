@@ -130,6 +130,16 @@ void read_fmax(Arguments &arguments, Options &options)
         fmt::format("Fix dptrain: fmax {} is not possible: give a positive force", text));
 }
 
+void read_ema(Arguments &arguments, Options &options)
+{
+  const std::string &text = arguments.word("DECAY, a number from 0 (no average) to below 1");
+  options.ema = utils::numeric(FLERR, text, false, arguments.lammps());
+  if (!(*options.ema >= 0.0 && *options.ema < 1.0))
+    arguments.lammps()->error->all(
+        FLERR, arguments.position(),
+        fmt::format("Fix dptrain: ema {} is not possible: give a number from 0 to below 1", text));
+}
+
 using Handler = std::function<void(Arguments &, Options &)>;
 
 // The keywords in the order of the manual.
@@ -150,8 +160,9 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
       {"buffer", [](Arguments &a, Options &o) { o.buffer = a.number("FRAMES", 1); }},
       {"optimizer",
        [](Arguments &a, Options &o) {
-         o.optimizer = a.one_of({"adam", "adamw"});
+         o.optimizer = a.one_of({"adam", "adamw", "soap"});
        }},
+      {"ema", read_ema},
       {"stat", [](Arguments &a, Options &o) { o.stat = a.word("FILE"); }},
       {"save",
        [](Arguments &a, Options &o) {

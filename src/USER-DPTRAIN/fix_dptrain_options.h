@@ -26,8 +26,9 @@ struct FixDPTrainOptions {
   bool follow_reference = false;
   int train = 100;  ///< optimizer steps per label
   std::optional<int> batch;
-  std::int64_t buffer = 0;  ///< frames; 0: all
-  std::string optimizer;    ///< empty: as the input says
+  std::int64_t buffer = 0;    ///< frames; 0: all
+  std::string optimizer;      ///< empty: as the input says
+  std::optional<double> ema;  ///< decay of the average of the weights per step; 0: none
   std::string stat;
   std::int64_t save_every = 0;  ///< optimizer steps
   std::string save, resume, dataset;

@@ -124,15 +124,15 @@ class Archive {
   }
   void visit(OptimizerConfig &optimizer)
   {
-    auto &[type, beta1, beta2, epsilon, weight_decay] = optimizer;
-    fields(type, beta1, beta2, epsilon, weight_decay);
+    auto &[type, beta1, beta2, epsilon, weight_decay, frequency, max_dim, precision] = optimizer;
+    fields(type, beta1, beta2, epsilon, weight_decay, frequency, max_dim, precision);
   }
   void visit(TrainingConfig &training)
   {
     auto &[schedule, loss, optimizer, numb_steps, batch_size, seed, buffer_frames, fit_energy_bias,
-           disp_file, disp_freq, save_freq] = training;
+           ema_decay, disp_file, disp_freq, save_freq] = training;
     fields(schedule, loss, optimizer, numb_steps, batch_size, seed, buffer_frames, fit_energy_bias,
-           disp_file, disp_freq, save_freq);
+           ema_decay, disp_file, disp_freq, save_freq);
   }
   void visit(InputFile &input)
   {
@@ -141,8 +141,9 @@ class Archive {
   }
   void visit(Checkpoint &checkpoint)
   {
-    auto &[model, parameters, trainer_state, auxiliary_state, num_frames, counters] = checkpoint;
-    fields(model, parameters, trainer_state, auxiliary_state, num_frames, counters);
+    auto &[model, parameters, average, trainer_state, auxiliary_state, num_frames, counters] =
+        checkpoint;
+    fields(model, parameters, average, trainer_state, auxiliary_state, num_frames, counters);
   }
   void visit(Label &label)
   {

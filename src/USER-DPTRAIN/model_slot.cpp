@@ -21,11 +21,15 @@ bool is_input_file(const std::string &path)
   return (file >> first) && first == '{';
 }
 
-// A checkpoint holds raw float64 weights beside those in the precision of the model file.
+// A checkpoint holds float64 weights beside those in the precision of the model file: those of the optimizer and, where
+// one is kept, their average, which is the better model.
 dptrain::ModelData read_model(const std::string &path)
 {
   dptrain::ModelData data = dptrain::read_dp(path);
-  if (dptrain::is_checkpoint(path)) data.parameters = dptrain::read_checkpoint(path).parameters;
+  if (dptrain::is_checkpoint(path)) {
+    const dptrain::Checkpoint checkpoint = dptrain::read_checkpoint(path);
+    data.parameters = checkpoint.average.empty() ? checkpoint.parameters : checkpoint.average;
+  }
   return data;
 }
 

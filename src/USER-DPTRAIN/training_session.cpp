@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "dptrain/error.h"
 #include "fmt/format.h"
@@ -18,7 +19,6 @@ using dptrain::guarded;
 namespace {
 
 constexpr std::int64_t DISP_EVERY = 100;  // lines of lcurve.out, where neither fix nor input says
-constexpr double ADAMW_WEIGHT_DECAY = 1e-3;  // DeePMD-kit's default of adamw
 
 double seconds()
 {
@@ -92,11 +92,12 @@ void TrainingSession::configure()
     config_.disp_freq = *options_.disp_every;
     config_.disp_file = options_.disp;
   }
-  const bool adamw = options_.optimizer == "adamw";
-  if (adamw && config_.optimizer.type != dptrain::OptimizerType::adamw)
-    config_.optimizer.weight_decay = ADAMW_WEIGHT_DECAY;
-  if (!options_.optimizer.empty())
-    config_.optimizer.type = adamw ? dptrain::OptimizerType::adamw : dptrain::OptimizerType::adam;
+  const std::map<std::string, dptrain::OptimizerType> optimizers{
+      {"adam", dptrain::OptimizerType::adam},
+      {"adamw", dptrain::OptimizerType::adamw},
+      {"soap", dptrain::OptimizerType::soap}};
+  if (!options_.optimizer.empty()) config_.optimizer.type = optimizers.at(options_.optimizer);
+  if (options_.ema) config_.ema_decay = *options_.ema;
   config_.buffer_frames = options_.buffer;
 }
 
@@ -237,6 +238,7 @@ void TrainingSession::train()
     if (report_.step == 1 || report_.step % config_.disp_freq == 0) write_curve();
     if (options_.save_every > 0 && report_.step % options_.save_every == 0) save();
   }
+  trainer_->show_average();           // for the MD until the next label: raw again then
   counters.trained = slot_->trained;  // not with train 0
   counters.train_seconds += seconds() - start;
   watch();
@@ -273,15 +275,17 @@ void TrainingSession::save()
   if (saved_steps_ == steps() && saved_frames_ == counters.frames) return;
   dptrain::Checkpoint checkpoint;
   checkpoint.trainer_state = trainer_->state();
+  checkpoint.average = trainer_->averaged_parameters();
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
     checkpoint.model = dptrain::model_data(*slot_->model);
-    checkpoint.parameters = slot_->model->parameters();
+    checkpoint.parameters = trainer_->raw_parameters();
+    if (!checkpoint.average.empty()) checkpoint.model.parameters = checkpoint.average;
     checkpoint.auxiliary_state = slot_->model->auxiliary_state();
     checkpoint.num_frames = counters.frames;
     checkpoint.counters = pack_counters(counters, report_, earned_steps_);
     dptrain::write_checkpoint(options_.save + ".ckpt", checkpoint);
-    slot_->model->save(options_.save);
+    slot_->model->save(options_.save, &checkpoint.model.parameters);
   });
   saved_steps_ = steps();
   saved_frames_ = counters.frames;

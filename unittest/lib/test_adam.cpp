@@ -16,11 +16,17 @@ std::vector<ParameterBlock> blocks()
   return {{"w", {2}, 0, 2, true}, {"frozen", {1}, 2, 1, false}, {"b", {1}, 3, 1, true}};
 }
 
+std::unique_ptr<Optimizer> make(const OptimizerConfig &config,
+                                const std::vector<ParameterBlock> &index)
+{
+  return make_optimizer(config, index, make_mpi_communicator());
+}
+
 }  // namespace
 
 TEST(Adam, FirstStepIsTheSignOfTheGradient)
 {
-  const auto adam = make_optimizer({}, blocks());
+  const auto adam = make({}, blocks());
   std::vector<double> x{1.0, 2.0, 3.0, 4.0};
   adam->step(x, {0.5, -2.0, 7.0, 1e-8}, 0.01);
   // bias-corrected m = g and v = g^2: the step is lr g / (|g| + eps), with eps outside of the corrected root
@@ -32,7 +38,7 @@ TEST(Adam, FirstStepIsTheSignOfTheGradient)
 
 TEST(Adam, SecondStepByHand)
 {
-  const auto adam = make_optimizer({}, {{"w", {1}, 0, 1, true}});
+  const auto adam = make({}, {{"w", {1}, 0, 1, true}});
   std::vector<double> x{0.0};
   adam->step(x, {1.0}, 0.1);
   adam->step(x, {3.0}, 0.1);
@@ -46,12 +52,11 @@ TEST(Adam, WeightDecayInTheGradientOrDecoupled)
   OptimizerConfig config;
   config.weight_decay = 0.5;
   std::vector<double> x{2.0};
-  make_optimizer(config, {{"w", {1}, 0, 1, true}})->step(x, {-3.0}, 0.1);  // g + 0.5 x = -2
+  make(config, {{"w", {1}, 0, 1, true}})->step(x, {-3.0}, 0.1);  // g + 0.5 x = -2
   EXPECT_NEAR(x[0], 2.0 + 0.1, 1e-8);
   config.type = OptimizerType::adamw;
   x = {2.0};
-  make_optimizer(config, {{"w", {1}, 0, 1, true}})
-      ->step(x, {-3.0}, 0.1);  // x (1 - 0.05), then the step
+  make(config, {{"w", {1}, 0, 1, true}})->step(x, {-3.0}, 0.1);  // x (1 - 0.05), then the step
   EXPECT_NEAR(x[0], 1.9 + 0.1, 1e-8);
 }
 
@@ -60,10 +65,10 @@ TEST(Adam, ARestoredStateContinuesBitByBit)
   const auto gradient = [](int k) {
     return std::vector<double>{std::sin(k), std::cos(3.0 * k), 1.0, 1.0 / (k + 1)};
   };
-  const auto one = make_optimizer({}, blocks());
+  const auto one = make({}, blocks());
   std::vector<double> x{1, 2, 3, 4};
   for (int k = 0; k < 5; ++k) one->step(x, gradient(k), 1e-2);
-  const auto two = make_optimizer({}, blocks());
+  const auto two = make({}, blocks());
   two->set_state(one->state());
   std::vector<double> y = x;
   for (int k = 5; k < 9; ++k) {
@@ -75,11 +80,11 @@ TEST(Adam, ARestoredStateContinuesBitByBit)
 
 TEST(Adam, ForeignStateAndSettingsAreRefused)
 {
-  const auto adam = make_optimizer({}, blocks());
+  const auto adam = make({}, blocks());
   expect_in("another model", message_of([&] { adam->set_state({1, 2, 3}); }));
   OptimizerConfig config;
   config.beta2 = 1.0;
-  expect_in("beta", message_of([&] { make_optimizer(config, blocks()); }));
+  expect_in("beta", message_of([&] { make(config, blocks()); }));
 }
 
 }  // namespace dptrain::test

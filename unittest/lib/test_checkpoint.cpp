@@ -46,6 +46,23 @@ TEST(Checkpoint, GivesBackEveryBit)
   EXPECT_EQ(read.model.parameters[0], double(float(written.parameters[0])));
 }
 
+TEST(Checkpoint, HoldsTheAverageWhereOneIsKept)
+{
+  const Scratch scratch;
+  Checkpoint written = example();
+  write_checkpoint(scratch / "run.ckpt", written);
+  EXPECT_TRUE(read_checkpoint(scratch / "run.ckpt").average.empty());
+  written.average = written.parameters;
+  written.average[3] = 1.0 / 3.0;
+  write_checkpoint(scratch / "run.ckpt", written);
+  const Checkpoint read = read_checkpoint(scratch / "run.ckpt");
+  EXPECT_EQ(read.average, written.average);
+  EXPECT_EQ(read.parameters, written.parameters);
+  written.average.pop_back();
+  write_checkpoint(scratch / "run.ckpt", written);
+  expect_in("damaged checkpoint", message_of([&] { read_checkpoint(scratch / "run.ckpt"); }));
+}
+
 TEST(Checkpoint, IsAModelFileToo)
 {
   const Scratch scratch;

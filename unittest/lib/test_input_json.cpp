@@ -84,9 +84,10 @@ TEST(InputJson, HasTheDefaultsOfDeepmd)
   EXPECT_EQ(training.loss.limit_pref_f, 1.0);
   EXPECT_EQ(training.loss.start_pref_v, 0.0);
   EXPECT_EQ(training.optimizer.type, OptimizerType::adam);
-  EXPECT_EQ(training.optimizer.beta1, 0.9);
-  EXPECT_EQ(training.optimizer.beta2, 0.999);
-  EXPECT_EQ(training.optimizer.weight_decay, 0.0);
+  EXPECT_EQ(complete(training.optimizer).beta1, 0.9);
+  EXPECT_EQ(complete(training.optimizer).beta2, 0.999);
+  EXPECT_EQ(complete(training.optimizer).weight_decay, 0.0);
+  EXPECT_EQ(training.ema_decay, 0.0);
   EXPECT_EQ(training.disp_file, "lcurve.out");
   EXPECT_EQ(training.disp_freq, 1000);
   EXPECT_EQ(training.batch_size, 1);
@@ -177,6 +178,56 @@ TEST(InputJson, ReadsEveryTrainingKey)
   EXPECT_EQ(t.batch_size, 4);
 }
 
+TEST(InputJson, ReadsSoap)
+{
+  OptimizerConfig o = read(with("/optimizer/type", "SOAP")).training.optimizer;
+  EXPECT_EQ(o.type, OptimizerType::soap);
+  EXPECT_FALSE(o.beta1 || o.beta2 || o.weight_decay);
+  EXPECT_EQ(complete(o).beta1, 0.95);
+  EXPECT_EQ(complete(o).beta2, 0.95);
+  EXPECT_EQ(complete(o).weight_decay, 0.0);
+  EXPECT_EQ(o.precondition_frequency, 10);
+  EXPECT_EQ(o.max_precondition_dim, 512);
+  EXPECT_EQ(o.precision, "float64");
+  o = read(with("/optimizer", json::parse(R"({"type": "SOAP", "adam_beta1": 0.9, "adam_beta2": 0.99,
+        "epsilon": 1e-7, "weight_decay": 0.1, "precondition_frequency": 5,
+        "max_precondition_dim": 300, "precision": "float32"})")))
+          .training.optimizer;
+  EXPECT_EQ(o.beta1, 0.9);
+  EXPECT_EQ(o.beta2, 0.99);
+  EXPECT_EQ(o.epsilon, 1e-7);
+  EXPECT_EQ(o.weight_decay, 0.1);
+  EXPECT_EQ(o.precondition_frequency, 5);
+  EXPECT_EQ(o.max_precondition_dim, 300);
+  EXPECT_EQ(o.precision, "float32");
+  const auto refused = [](const char *key, const json &value) {
+    json optimizer{{"type", "SOAP"}};
+    optimizer[key] = value;
+    return message_of([&] { read(with("/optimizer", optimizer)); });
+  };
+  expect_in("optimizer/precision: expected \"float64\" or \"float32\"",
+            refused("precision", "half"));
+  expect_in("optimizer/epsilon: expected a positive number", refused("epsilon", 0.0));
+  expect_in("optimizer/precondition_frequency", refused("precondition_frequency", 0));
+  // keys of SOAP beside another optimizer
+  expect_in("precision", message_of([] {
+              read(with("/optimizer", json::parse(R"({"type": "Adam", "precision": "float32"})")));
+            }));
+}
+
+TEST(InputJson, ReadsTheAverageOfTheWeights)
+{
+  const auto decay = [](const json &training) {
+    return read(with("/training", training)).training.ema_decay;
+  };
+  EXPECT_EQ(decay({{"enable_ema", true}}), 0.999);
+  EXPECT_EQ(decay({{"enable_ema", true}, {"ema_decay", 0.9}}), 0.9);
+  EXPECT_EQ(decay({{"ema_decay", 0.9}}), 0.0);  // as in DeePMD-kit
+  expect_in("training/ema_decay: expected a number from 0 to below 1", message_of([&] {
+              decay({{"enable_ema", true}, {"ema_decay", 1.0}});
+            }));
+}
+
 TEST(InputJson, ReadsOlderStyles)
 {
   // DeePMD-kit 3.1: optimizer and warm-up in `training`
@@ -184,7 +235,7 @@ TEST(InputJson, ReadsOlderStyles)
     "warmup_steps": 30, "numb_steps": 100})")));
   EXPECT_EQ(input.training.optimizer.type, OptimizerType::adamw);
   EXPECT_EQ(input.training.optimizer.beta1, 0.7);
-  EXPECT_EQ(input.training.optimizer.weight_decay, 1e-3);
+  EXPECT_EQ(complete(input.training.optimizer).weight_decay, 1e-3);
   EXPECT_EQ(input.training.schedule.warmup_steps, 30);
   // 1.x: data in `training`
   input = read(with("/training", json::parse(R"({"systems": ["a"], "set_prefix": "set",
@@ -332,8 +383,8 @@ TEST(InputJson, NamesWhatThisVersionDoesNotHave)
   absent("/loss/relative_f", 1.0, "relative force");
   absent("/loss/f_use_norm", true, "norm of the force error");
   absent("/optimizer/type", "LKF", "LKF");
+  absent("/optimizer/type", "Muon", R"(it has "Adam", "AdamW" and "SOAP")");
   absent("/training/opt_type", "LKF", "LKF");
-  absent("/training/enable_ema", true, "EMA");
   absent("/training/gradient_max_norm", 1.0, "clipping");
   absent("/training/numb_epoch", 10, "epochs");
   absent("/training/mixed_precision", json::object(), "mixed_precision");

@@ -79,6 +79,51 @@ TEST(Communicator, AllToAllMovesEachPart)
   EXPECT_EQ(whole_received, std::vector<std::int64_t>(expected.begin(), expected.end()));
 }
 
+TEST(Communicator, EachRankGetsTheSumsOfItsPart)
+{
+  // rank r has r + 2 numbers, the second one none; numbers whose sums are exact
+  const auto comm = world();
+  const int size = comm->size(), me = comm->rank();
+  std::vector<std::size_t> parts;
+  for (int r = 0; r < size; ++r) parts.push_back(r == 1 ? 0 : r + 2);
+  const std::size_t n = std::accumulate(parts.begin(), parts.end(), std::size_t(0));
+  const std::size_t begin = std::accumulate(parts.begin(), parts.begin() + me, std::size_t(0));
+  std::vector<double> values(n);
+  for (std::size_t k = 0; k < n; ++k) values[k] = 100.0 * k + me;
+  comm->reduce_scatter_sum(values.data(), parts);
+  for (std::size_t k = begin; k < begin + parts[me]; ++k)
+    EXPECT_EQ(values[k], 100.0 * k * size + size * (size - 1) / 2);
+}
+
+TEST(Communicator, AllRanksGetAllParts)
+{
+  const auto comm = world();
+  const int size = comm->size(), me = comm->rank();
+  std::vector<std::size_t> parts;
+  std::vector<double> expected;
+  for (int r = 0; r < size; ++r) {
+    parts.push_back(r == 1 ? 0 : 3 * r + 1);
+    for (std::size_t k = 0; k < parts[r]; ++k) expected.push_back(r + 0.01 * k);
+  }
+  std::vector<double> values(expected.size(), -1.0);
+  const std::size_t begin = std::accumulate(parts.begin(), parts.begin() + me, std::size_t(0));
+  std::copy_n(expected.begin() + begin, parts[me], values.begin() + begin);
+  comm->all_gather(values.data(), parts);
+  EXPECT_EQ(values, expected);
+}
+
+TEST(Communicator, PartsMustBeAsManyAsRanks)
+{
+  const std::vector<std::size_t> wrong(world()->size() + 1, 1);
+  std::vector<double> values(wrong.size());
+  for (const auto &comm : {world(), make_mpi_communicator()}) {
+    expect_in("reduce_scatter_sum", message_of([&] {
+                comm->reduce_scatter_sum(values.data(), {1, 1, 1, 1, 1, 1, 1});
+              }));
+    expect_in("all_gather", message_of([&] { comm->all_gather(values.data(), wrong); }));
+  }
+}
+
 TEST(Communicator, WithoutAnMpiCommunicatorARankIsAlone)
 {
   const auto comm = make_mpi_communicator();

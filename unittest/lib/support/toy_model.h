@@ -30,6 +30,11 @@ class ToyModel : public Model {
     parameters_ = values;
     ++version_;
   }
+  void change_parameters(const std::function<void(std::vector<double> &)> &change) override
+  {
+    ++version_;
+    change(parameters_);
+  }
   std::uint64_t version() const override { return version_; }
   std::vector<double> energy_bias() const override { return bias_; }
   void set_energy_bias(const std::vector<double> &bias) override { bias_ = bias; }

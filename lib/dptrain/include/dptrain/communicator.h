@@ -19,6 +19,12 @@ class Communicator {
   /// data[n] becomes the sum over ranks; the result has the same bits on every rank.
   virtual void all_reduce_sum(double *data, std::size_t n) const = 0;
   virtual void all_reduce_sum(std::int64_t *data, std::size_t n) const = 0;
+  /// Like all_reduce_sum for data made of one part per rank: parts[size] lengths, in rank order. The calling rank gets
+  /// the sums of its own part only, in place; the other parts hold nothing useful afterwards. With the same number of
+  /// ranks the sums have the same bits in every run.
+  virtual void reduce_scatter_sum(double *data, const std::vector<std::size_t> &parts) const = 0;
+  /// Data made of one part per rank as above: every rank gets the parts of the others, in place.
+  virtual void all_gather(double *data, const std::vector<std::size_t> &parts) const = 0;
   /// data[n] becomes the element-wise maximum over ranks.
   virtual void all_reduce_max(double *data, std::size_t n) const = 0;
   virtual void all_reduce_max(std::int64_t *data, std::size_t n) const = 0;

@@ -77,15 +77,24 @@ struct LossConfig {
   double start_pref_v = 0.0, limit_pref_v = 0.0;
 };
 
-enum class OptimizerType { adam, adamw };
+enum class OptimizerType { adam, adamw, soap };
 
-/// DeePMD-kit's `optimizer`.
+/// DeePMD-kit's `optimizer`, and SOAP (arXiv 2409.11321). What is not given has the default of its type, see complete().
 struct OptimizerConfig {
   OptimizerType type = OptimizerType::adam;
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double weight_decay =
-      0.0;  ///< adam: added to the gradient; adamw: decoupled (input default 1e-3)
+  std::optional<double> beta1,
+      beta2;  ///< decay of the moments; adam, adamw: 0.9, 0.999; soap: 0.95
+  double epsilon = 1e-8;
+  std::optional<double>
+      weight_decay;  ///< adam: added to the gradient, 0; adamw: decoupled, 1e-3; soap: decoupled, 0
+  // soap
+  int precondition_frequency = 10;    ///< steps between two refreshes of the eigenvectors
+  int max_precondition_dim = 512;     ///< a longer side of a matrix is not preconditioned
+  std::string precision = "float64";  ///< of the dense algebra: float64 or float32
 };
+
+/// The same settings with the defaults of their type filled in.
+OptimizerConfig complete(OptimizerConfig config);
 
 struct TrainingConfig {
   ScheduleConfig schedule;
@@ -96,6 +105,7 @@ struct TrainingConfig {
   std::uint64_t seed = 1;            ///< order of the frames
   std::int64_t buffer_frames = 0;  ///< frames kept, a new one takes the place of the oldest; 0: all
   bool fit_energy_bias = true;     ///< refit the energy bias once, before the first step
+  double ema_decay = 0.0;          ///< of the average of the weights per step; 0: no average
   std::string disp_file = "lcurve.out";
   std::int64_t disp_freq = 1000, save_freq = 1000;
 };

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,6 +58,8 @@ class Model {
   virtual const std::vector<double> &parameters() const = 0;
   /// Replaces all parameters; the version grows by one.
   virtual void set_parameters(const std::vector<double> &values) = 0;
+  /// Lets `change` write to the parameters where they are (not their number); the version grows by one.
+  virtual void change_parameters(const std::function<void(std::vector<double> &)> &change) = 0;
   virtual std::uint64_t version() const = 0;
 
   /// Constant energy per type in eV, added to the energy of each atom; not a parameter of the optimizer.

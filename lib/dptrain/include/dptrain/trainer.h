@@ -38,16 +38,30 @@ class Trainer {
   /// Refits the energy bias by least squares to (label - energy of the network) of all frames; the change of the bias has
   /// the smallest norm, so types without data keep theirs. Done once before the first step that has an energy label.
   void fit_energy_bias();
-  /// One optimizer step: batch -> pass A -> residuals -> halo -> pass B -> all-reduce -> optimizer. Throws on all ranks and
+  /// One optimizer step from the raw parameters: batch -> pass A -> residuals -> halo -> pass B -> each rank gets the sum
+  /// of its part of the gradient and changes its part of the parameters -> all ranks get all. Throws on all ranks and
   /// leaves the parameters as they are if there is no frame or the loss is not finite.
   UpdateReport update();
-  /// Loss and its gradient over given frames, no step taken: gradient[number of parameters] is reduced over the ranks.
+  /// Loss and its gradient over given frames with the parameters that are in the model, no step taken:
+  /// gradient[number of parameters] is reduced over the ranks.
   UpdateReport loss_gradient(const std::vector<std::int64_t> &frames,
                              std::vector<double> &gradient);
 
+  /// Puts the average of the parameters over the steps (ema_decay) into the model, such that MD runs with it. The raw ones
+  /// are kept aside, and the next update() continues with them. Nothing happens where no average is kept, or before the
+  /// first step.
+  void show_average();
+  /// The parameters that the optimizer works on, whichever are in the model. Not collective.
+  const std::vector<double> &raw_parameters() const;
+  /// The average of the parameters; empty where none is kept, or before the first step.
+  std::vector<double> averaged_parameters() const;
+
   std::int64_t steps() const;
-  /// Optimizer state, RNG, schedule position, bias flag as numbers, for a checkpoint (without frames and parameters).
+  /// Optimizer state, RNG, schedule position, bias flag, average of the parameters as numbers, for a checkpoint (without
+  /// frames and parameters). The same on all ranks, and of the same form for any number of them.
   std::vector<double> state() const;
+  /// Continues from a state; the model must hold the raw parameters of that time. Throws Error if it is one of another
+  /// model or optimizer.
   void set_state(const std::vector<double> &state);
   const TrainingConfig &config() const;
   std::size_t memory_bytes() const;

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <map>
 
 #include "base/model_keys.h"
 #include "dptrain/config.h"
@@ -145,25 +146,57 @@ LossConfig read_loss(JsonReader reader)
   return loss;
 }
 
+/// Keys that only SOAP has.
+void read_soap(JsonReader &reader, OptimizerConfig &optimizer)
+{
+  optimizer.epsilon = reader.number("epsilon", optimizer.epsilon);
+  check_positive(reader, "epsilon", optimizer.epsilon);
+  const auto integer = [&](const char *key, int &value) {
+    value = static_cast<int>(reader.integer(key, value, 1, INT32_MAX));
+  };
+  integer("precondition_frequency", optimizer.precondition_frequency);
+  integer("max_precondition_dim", optimizer.max_precondition_dim);
+  optimizer.precision = reader.text("precision", optimizer.precision);
+  if (optimizer.precision != "float64" && optimizer.precision != "float32")
+    reader.expected("precision", "\"float64\" or \"float32\"");
+}
+
 /// Keys of an optimizer; the section `optimizer`, or `training` in the style of DeePMD-kit 3.1.
 void read_optimizer(JsonReader &reader, const std::string &type_key, OptimizerConfig &optimizer)
 {
-  const std::string type = reader.text(type_key, "");
-  if (type == "Adam" || type == "AdamW") {
-    optimizer.type = type == "Adam" ? OptimizerType::adam : OptimizerType::adamw;
-    optimizer.weight_decay = type == "Adam" ? 0.0 : 1e-3;
-  } else if (reader.has(type_key)) {
-    reader.fail(type_key,
-                "optimizer \"" + type + "\" is not in this version; it has \"Adam\" and \"AdamW\"");
+  const std::map<std::string, OptimizerType> types{{"Adam", OptimizerType::adam},
+                                                   {"AdamW", OptimizerType::adamw},
+                                                   {"SOAP", OptimizerType::soap}};
+  if (reader.has(type_key)) {
+    const std::string type = reader.text(type_key, "");
+    const auto found = types.find(type);
+    if (found == types.end())
+      reader.fail(type_key, "optimizer \"" + type +
+                                "\" is not in this version; it has \"Adam\", \"AdamW\" and "
+                                "\"SOAP\"");
+    optimizer.type = found->second;
   }
-  const auto momentum = [&](const char *key, double &value) {
-    value = reader.number(key, value);
-    if (!(value >= 0.0 && value < 1.0)) reader.expected(key, "a number from 0 to below 1");
+  const auto momentum = [&](const char *key, std::optional<double> &value) {
+    if (reader.has(key)) value = reader.optional_number(key);
+    if (value && !(*value >= 0.0 && *value < 1.0))
+      reader.expected(key, "a number from 0 to below 1");
   };
   momentum("adam_beta1", optimizer.beta1);
   momentum("adam_beta2", optimizer.beta2);
-  optimizer.weight_decay = reader.number("weight_decay", optimizer.weight_decay);
-  if (!(optimizer.weight_decay >= 0.0)) reader.expected("weight_decay", "a number not below 0");
+  if (reader.has("weight_decay")) optimizer.weight_decay = reader.optional_number("weight_decay");
+  if (optimizer.weight_decay && !(*optimizer.weight_decay >= 0.0))
+    reader.expected("weight_decay", "a number not below 0");
+  if (optimizer.type == OptimizerType::soap) read_soap(reader, optimizer);
+}
+
+/// The average of the weights; DeePMD-kit's decay counts only with enable_ema.
+void read_average(JsonReader &reader, TrainingConfig &training)
+{
+  constexpr double default_decay = 0.999;
+  const bool enabled = reader.boolean("enable_ema", false);
+  const double decay = reader.number("ema_decay", default_decay);
+  if (!(decay >= 0.0 && decay < 1.0)) reader.expected("ema_decay", "a number from 0 to below 1");
+  training.ema_decay = enabled ? decay : 0.0;
 }
 
 /// Where the data are: allowed, and used by other parts of the program. A fixed batch size is kept.
@@ -180,12 +213,11 @@ void read_data(JsonReader data, TrainingConfig &training)
 /// Keys of `training` that change nothing here, or that this version has in one setting only.
 void check_other_training_keys(JsonReader &reader)
 {
-  reader.accept({"save_ckpt", "save_dir", "max_ckpt_keep", "ckpt_keep_ratio", "ema_decay",
-                 "ema_ckpt_keep", "disp_training", "time_training", "disp_avg", "profiling_file",
+  reader.accept({"save_ckpt", "save_dir", "max_ckpt_keep", "ckpt_keep_ratio", "ema_ckpt_keep",
+                 "disp_training", "time_training", "disp_avg", "profiling_file",
                  "tensorboard_log_dir", "tensorboard_freq", "numb_test", "stat_file",
                  "stat_file_mode", "neighbor_graph_method", "validation_data"});
   const auto off = [&](const char *key, const char *feature) { reader.only(key, false, feature); };
-  off("enable_ema", "averages of the weights (EMA)");
   off("change_bias_after_training", "change_bias_after_training");
   off("profiling", "DeePMD-kit's profiling");
   off("enable_profiler", "DeePMD-kit's profiling");
@@ -229,6 +261,7 @@ void read_training(JsonReader &reader, TrainingConfig &training)
   if (size && size->is_number())
     training.batch_size = static_cast<int>(reader.integer("batch_size", 1, 1, INT32_MAX));
   read_optimizer(reader, "opt_type", training.optimizer);
+  read_average(reader, training);
   check_other_training_keys(reader);
 }
 

@@ -32,6 +32,7 @@ void write_checkpoint(const std::string &path, const Checkpoint &checkpoint)
   file.write_text(group, "kind", kind);
   file.write_integer(group, "num_frames", checkpoint.num_frames);
   write_vector(file, "parameters", checkpoint.parameters);
+  if (!checkpoint.average.empty()) write_vector(file, "average", checkpoint.average);
   write_vector(file, "trainer_state", checkpoint.trainer_state);
   write_vector(file, "auxiliary_state", checkpoint.auxiliary_state);
   write_vector(file, "counters", checkpoint.counters);
@@ -58,15 +59,17 @@ Checkpoint read_checkpoint(const std::string &path)
   checkpoint.model = read_model_tree(file, path);
   checkpoint.num_frames = file.read_integer(group, "num_frames").value_or(-1);
   checkpoint.parameters = read_vector(file, "parameters");
+  if (file.has(group + "/average")) checkpoint.average = read_vector(file, "average");
   checkpoint.trainer_state = read_vector(file, "trainer_state");
   checkpoint.auxiliary_state = read_vector(file, "auxiliary_state");
   checkpoint.counters = read_vector(file, "counters");
   if (checkpoint.num_frames < 0)
     throw Error(path + ": damaged checkpoint: it does not tell its number of frames");
-  if (checkpoint.parameters.size() != checkpoint.model.parameters.size())
-    throw Error(path + ": damaged checkpoint: " + std::to_string(checkpoint.parameters.size()) +
-                " raw weights for a model of " +
-                std::to_string(checkpoint.model.parameters.size()));
+  const std::size_t size = checkpoint.model.parameters.size();
+  for (const auto *weights : {&checkpoint.parameters, &checkpoint.average})
+    if (weights->size() != size && !(weights->empty() && weights == &checkpoint.average))
+      throw Error(path + ": damaged checkpoint: " + std::to_string(weights->size()) +
+                  " raw weights for a model of " + std::to_string(size));
   return checkpoint;
 }
 

@@ -31,6 +31,12 @@ void DeepPot::set_parameters(const std::vector<double> &values)
   ++version_;
 }
 
+void DeepPot::change_parameters(const std::function<void(std::vector<double> &)> &change)
+{
+  ++version_;  // first: also where `change` throws halfway
+  change(data_.parameters);
+}
+
 void DeepPot::set_energy_bias(const std::vector<double> &bias)
 {
   data_.out_bias = bias;

@@ -23,6 +23,7 @@ class DeepPot final : public Model {
   const std::vector<ParameterBlock> &parameter_index() const override { return index_; }
   const std::vector<double> &parameters() const override { return data_.parameters; }
   void set_parameters(const std::vector<double> &values) override;
+  void change_parameters(const std::function<void(std::vector<double> &)> &change) override;
   std::uint64_t version() const override { return version_; }
   std::vector<double> energy_bias() const override { return data_.out_bias; }
   void set_energy_bias(const std::vector<double> &bias) override;

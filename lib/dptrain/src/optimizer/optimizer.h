@@ -3,27 +3,36 @@
 #include <memory>
 #include <vector>
 
+#include "dptrain/communicator.h"
 #include "dptrain/config.h"
 #include "dptrain/model.h"
 
 namespace dptrain {
 
-/// Turns a gradient into a step of the parameters.
+/// Turns a gradient into a step of the parameters. The work and the state are divided over the ranks (Rajbhandari et
+/// al., ZeRO, arXiv 1910.02054, stage 1 with divided gradients): each rank keeps the state of a contiguous range.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// Changes parameters[n] for gradient[n] at learning rate lr. Blocks that are not trainable stay as they are.
+  /// [ranks] number of parameters in the range of each rank, in rank order.
+  virtual const std::vector<std::size_t> &parts() const = 0;
+  /// Changes parameters[n] at learning rate lr. Of gradient[n] only the own range is read. Every rank changes its range
+  /// and gets those of the others: all have the same bits afterwards. Blocks that are not trainable stay as they are.
+  /// Collective; throws on all ranks.
   virtual void step(std::vector<double> &parameters, const std::vector<double> &gradient,
                     double lr) = 0;
-  /// All that a bit-identical continuation needs, as numbers.
+  /// All that a bit-identical continuation needs, as numbers: the state of all ranks on each of them. Collective.
   virtual std::vector<double> state() const = 0;
+  /// The number of numbers that state() has; does not depend on the number of ranks.
+  virtual std::size_t state_size() const = 0;
   /// Throws Error (and changes nothing) if the state is one of another model or optimizer.
   virtual void set_state(const std::vector<double> &state) = 0;
   virtual std::size_t memory_bytes() const = 0;
 };
 
-/// The optimizer that the configuration names, for the parameters of a model.
+/// The optimizer that the configuration names, for the parameters of a model, on the ranks of `comm`.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig &config,
-                                          const std::vector<ParameterBlock> &index);
+                                          const std::vector<ParameterBlock> &index,
+                                          std::shared_ptr<const Communicator> comm);
 
 }  // namespace dptrain

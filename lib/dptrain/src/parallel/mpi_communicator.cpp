@@ -60,6 +60,31 @@ class MpiCommunicator : public Communicator {
     all_reduce(data, n, MPI_MAX);
   }
 
+  void reduce_scatter_sum(double *data, const std::vector<std::size_t> &parts) const override
+  {
+    const std::vector<std::size_t> first = first_of_parts(parts, "reduce_scatter_sum");
+    if (size_ == 1) return;
+    if (first[size_] > MAX_PIECE) return all_reduce_sum(data, first[size_]);
+    own_sums_.resize(parts[rank_]);
+    const std::vector<int> counts(parts.begin(), parts.end());
+    MPI_Reduce_scatter(data, own_sums_.data(), counts.data(), MPI_DOUBLE, MPI_SUM, comm_);
+    std::copy(own_sums_.begin(), own_sums_.end(), data + first[rank_]);
+  }
+
+  void all_gather(double *data, const std::vector<std::size_t> &parts) const override
+  {
+    const std::vector<std::size_t> first = first_of_parts(parts, "all_gather");
+    if (size_ == 1) return;
+    if (first[size_] > MAX_PIECE) {
+      for (int r = 0; r < size_; ++r) broadcast(data + first[r], parts[r] * sizeof(double), r);
+      return;
+    }
+    const std::vector<int> counts(parts.begin(), parts.end());
+    const std::vector<int> places(first.begin(), first.end() - 1);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, counts.data(), places.data(),
+                   MPI_DOUBLE, comm_);
+  }
+
   void broadcast(void *data, std::size_t bytes, int root) const override
   {
     char *begin = static_cast<char *>(data);
@@ -87,6 +112,18 @@ class MpiCommunicator : public Communicator {
   }
 
  private:
+  // where the part of each rank begins; the last entry is the total
+  std::vector<std::size_t> first_of_parts(const std::vector<std::size_t> &parts,
+                                          const char *name) const
+  {
+    if (parts.size() != static_cast<std::size_t>(size_))
+      throw Error(std::string("Communicator::") + name + ": " + std::to_string(size_) +
+                  " ranks need as many parts, " + std::to_string(parts.size()) + " were given");
+    std::vector<std::size_t> first(parts.size() + 1, 0);
+    for (std::size_t r = 0; r < parts.size(); ++r) first[r + 1] = first[r] + parts[r];
+    return first;
+  }
+
   template <class T> void all_reduce(T *data, std::size_t n, MPI_Op op) const
   {
     if (size_ == 1) return;
@@ -128,6 +165,7 @@ class MpiCommunicator : public Communicator {
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
+  mutable std::vector<double> own_sums_;  // MPI_Reduce_scatter cannot leave a part in its place
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "parallel/serial_communicator.h"
 
 #include <algorithm>
+#include <string>
 
 #include "dptrain/error.h"
 
@@ -18,7 +19,24 @@ void copy_to_self(const T *send, const std::vector<int> &send_counts, T *recv,
   std::copy_n(send, send_counts[0], recv);
 }
 
+void check_one_part(const std::vector<std::size_t> &parts, const std::string &name)
+{
+  if (parts.size() != 1)
+    throw Error("Communicator::" + name + ": one rank has one part, " +
+                std::to_string(parts.size()) + " were given");
+}
+
 }  // namespace
+
+void SerialCommunicator::reduce_scatter_sum(double *, const std::vector<std::size_t> &parts) const
+{
+  check_one_part(parts, "reduce_scatter_sum");
+}
+
+void SerialCommunicator::all_gather(double *, const std::vector<std::size_t> &parts) const
+{
+  check_one_part(parts, "all_gather");
+}
 
 void SerialCommunicator::all_to_all(const double *send, const std::vector<int> &send_counts,
                                     double *recv, const std::vector<int> &recv_counts) const

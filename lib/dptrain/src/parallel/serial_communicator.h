@@ -11,6 +11,8 @@ class SerialCommunicator : public Communicator {
   int size() const override { return 1; }
   void all_reduce_sum(double *, std::size_t) const override {}
   void all_reduce_sum(std::int64_t *, std::size_t) const override {}
+  void reduce_scatter_sum(double *, const std::vector<std::size_t> &parts) const override;
+  void all_gather(double *, const std::vector<std::size_t> &parts) const override;
   void all_reduce_max(double *, std::size_t) const override {}
   void all_reduce_max(std::int64_t *, std::size_t) const override {}
   void broadcast(void *, std::size_t, int) const override {}

@@ -12,6 +12,7 @@
 #include "training/frame_check.h"
 #include "training/schedule.h"
 #include "training/two_pass.h"
+#include "training/weight_average.h"
 
 namespace dptrain {
 
@@ -30,6 +31,9 @@ struct Trainer::Impl {
   }
   bool any_energy() const;
   double bias_energy(std::int64_t frame, const std::vector<double> &bias) const;
+  BatchErrors backpropagate(const std::vector<std::int64_t> &batch, std::vector<double> &gradient);
+  double squared_norm() const;
+  void show_raw();
   void require_finite(double value, const char *what, const std::vector<std::int64_t> &batch) const;
 
   std::shared_ptr<Model> model;
@@ -39,13 +43,15 @@ struct Trainer::Impl {
   ReplayBuffer buffer;
   TwoPass passes;
   std::unique_ptr<Optimizer> optimizer;
+  WeightAverage average;
+  bool shows_average = false;  // the model holds the average, `aside` the raw parameters
   std::int64_t steps = 0;
   bool bias_is_fitted = false;
   std::vector<std::vector<double>>
       counts;  // [place in the buffer][ntypes] atoms that have an energy, over all ranks
   std::vector<const Frame *> frames;  // of the present batch
   std::vector<double> bias_energies;  // of the present batch
-  std::vector<double> parameters, gradient;
+  std::vector<double> gradient, aside;
 };
 
 Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator> c,
@@ -56,7 +62,8 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
     schedule(config.schedule, config.numb_steps),
     buffer(config.seed, config.buffer_frames),
     passes(model, comm),
-    optimizer(make_optimizer(config.optimizer, model->parameter_index())),
+    optimizer(make_optimizer(config.optimizer, model->parameter_index(), comm)),
+    average(config.ema_decay, comm, optimizer->parts()),
     bias_is_fitted(!config.fit_energy_bias)
 {
   if (!model->is_local() && comm->size() > 1)
@@ -120,13 +127,19 @@ void Trainer::add(Frame frame)
 UpdateReport Trainer::update()
 {
   Impl &t = *impl_;
+  t.show_raw();
   if (!t.bias_is_fitted && t.any_energy()) fit_energy_bias();
   const std::vector<std::int64_t> batch = t.buffer.next_batch(t.config.batch_size);
-  // pass A -> residuals -> halo -> pass B -> all-reduce: the function below
-  UpdateReport report = loss_gradient(batch, t.gradient);
-  t.parameters = t.model->parameters();
-  t.optimizer->step(t.parameters, t.gradient, report.learning_rate);
-  t.model->set_parameters(t.parameters);
+  // pass A -> residuals -> halo -> pass B: the function below
+  const BatchErrors errors = t.backpropagate(batch, t.gradient);
+  UpdateReport report = t.report(errors);
+
+  t.comm->reduce_scatter_sum(t.gradient.data(), t.optimizer->parts());
+  t.require_finite(t.squared_norm(), "gradient", batch);
+  t.model->change_parameters([&](std::vector<double> &parameters) {
+    t.optimizer->step(parameters, t.gradient, report.learning_rate);
+  });
+  t.average.add(t.model->parameters());
   report.step = ++t.steps;
   return report;
 }
@@ -135,29 +148,74 @@ UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &frames,
                                     std::vector<double> &gradient)
 {
   Impl &t = *impl_;
-  if (frames.empty()) throw Error("The loss of no frames was asked for: give at least one");
-  t.frames.clear();
-  t.bias_energies.clear();
-  const std::vector<double> bias = t.model->energy_bias();
-  guarded(*t.comm, [&] {
-    for (std::int64_t index : frames) t.frames.push_back(&t.buffer.use(index));
-  });
-  for (std::int64_t index : frames) t.bias_energies.push_back(t.bias_energy(index, bias));
-
-  t.passes.begin(t.frames, t.bias_energies, t.prefactors());
-  t.passes.forward();                                // pass A: E, F, W
-  t.passes.force_residuals();                        // ghosts -> owners, r = dL/dF
-  const BatchErrors errors = t.passes.sum_errors();  // all-reduce; c_E = dL/dE, C = dL/dW
-  t.require_finite(errors.loss, "loss", frames);
-  t.passes.share_residuals();   // owners -> ghosts
-  t.passes.backward(gradient);  // pass B: d/dparameters of c_E E + r F + C W
-  for (std::int64_t index : frames) t.buffer.release(index);
+  const BatchErrors errors = t.backpropagate(frames, gradient);
   t.comm->all_reduce_sum(gradient.data(), gradient.size());
-
-  double norm = 0.0;
-  for (double g : gradient) norm += g * g;
-  t.require_finite(norm, "gradient", frames);
+  t.require_finite(std::inner_product(gradient.begin(), gradient.end(), gradient.begin(), 0.0),
+                   "gradient", frames);
   return t.report(errors);
+}
+
+// Both passes over the frames of a batch; the gradient is this rank's share of the sum.
+BatchErrors Trainer::Impl::backpropagate(const std::vector<std::int64_t> &batch,
+                                         std::vector<double> &gradient)
+{
+  if (batch.empty()) throw Error("The loss of no frames was asked for: give at least one");
+  frames.clear();
+  bias_energies.clear();
+  const std::vector<double> bias = model->energy_bias();
+  guarded(*comm, [&] {
+    for (std::int64_t index : batch) frames.push_back(&buffer.use(index));
+  });
+  for (std::int64_t index : batch) bias_energies.push_back(bias_energy(index, bias));
+
+  passes.begin(frames, bias_energies, prefactors());
+  passes.forward();                                // pass A: E, F, W
+  passes.force_residuals();                        // ghosts -> owners, r = dL/dF
+  const BatchErrors errors = passes.sum_errors();  // all-reduce; c_E = dL/dE, C = dL/dW
+  require_finite(errors.loss, "loss", batch);
+  passes.share_residuals();   // owners -> ghosts
+  passes.backward(gradient);  // pass B: d/dparameters of c_E E + r F + C W
+  for (std::int64_t index : batch) buffer.release(index);
+  return errors;
+}
+
+// Of the whole gradient, the same on all ranks.
+double Trainer::Impl::squared_norm() const
+{
+  const std::vector<std::size_t> &parts = optimizer->parts();
+  const auto own = parts.begin() + comm->rank();
+  const auto begin = gradient.begin() + std::accumulate(parts.begin(), own, std::size_t(0));
+  double norm = std::inner_product(begin, begin + *own, begin, 0.0);
+  comm->all_reduce_sum(&norm, 1);
+  return norm;
+}
+
+void Trainer::Impl::show_raw()
+{
+  if (!shows_average) return;
+  model->change_parameters([&](std::vector<double> &parameters) { parameters.swap(aside); });
+  shows_average = false;
+}
+
+void Trainer::show_average()
+{
+  Impl &t = *impl_;
+  if (t.shows_average || t.average.empty()) return;
+  t.average.gather(t.aside);
+  t.model->change_parameters([&](std::vector<double> &parameters) { parameters.swap(t.aside); });
+  t.shows_average = true;
+}
+
+const std::vector<double> &Trainer::raw_parameters() const
+{
+  return impl_->shows_average ? impl_->aside : impl_->model->parameters();
+}
+
+std::vector<double> Trainer::averaged_parameters() const
+{
+  std::vector<double> average;
+  impl_->average.gather(average);
+  return average;
 }
 
 void Trainer::fit_energy_bias()
@@ -214,12 +272,12 @@ const TrainingConfig &Trainer::config() const
   return impl_->config;
 }
 
-// The state: steps, bias flag, 3 numbers of the buffer, those of the optimizer.
+// The state: steps, bias flag, 3 numbers of the buffer, those of the optimizer, those of the average if there is one.
 std::vector<double> Trainer::state() const
 {
   const Impl &t = *impl_;
   std::vector<double> state{static_cast<double>(t.steps), t.bias_is_fitted ? 1.0 : 0.0};
-  for (const auto &part : {t.buffer.state(), t.optimizer->state()})
+  for (const auto &part : {t.buffer.state(), t.optimizer->state(), t.average.state()})
     state.insert(state.end(), part.begin(), part.end());
   return state;
 }
@@ -230,8 +288,14 @@ void Trainer::set_state(const std::vector<double> &state)
     throw Error("The training state of the checkpoint is damaged: it has " +
                 std::to_string(state.size()) + " numbers");
   Impl &t = *impl_;
-  t.optimizer->set_state({state.begin() + 5, state.end()});
-  t.buffer.set_state({state.begin() + 2, state.begin() + 5});
+  const auto buffer = state.begin() + 2, optimizer = buffer + 3;
+  const std::size_t with_average = t.optimizer->state_size() + 1 + t.model->parameters().size();
+  const bool has_average = static_cast<std::size_t>(state.end() - optimizer) == with_average;
+  const auto average = has_average ? optimizer + t.optimizer->state_size() : state.end();
+  t.optimizer->set_state({optimizer, average});
+  t.average.set_state({average, state.end()});
+  t.buffer.set_state({buffer, optimizer});
+  t.shows_average = false;
   t.steps = static_cast<std::int64_t>(state[0]);
   t.bias_is_fitted = state[1] != 0.0;
 }
@@ -240,7 +304,7 @@ std::size_t Trainer::memory_bytes() const
 {
   const Impl &t = *impl_;
   return t.buffer.memory_bytes() + t.passes.memory_bytes() + t.optimizer->memory_bytes() +
-         (t.parameters.capacity() + t.gradient.capacity()) * sizeof(double);
+         t.average.memory_bytes() + (t.aside.capacity() + t.gradient.capacity()) * sizeof(double);
 }
 
 }  // namespace dptrain

@@ -1,0 +1,79 @@
+#include "optimizer/sharded_optimizer.h"
+
+#include <algorithm>
+
+#include "dptrain/error.h"
+
+namespace dptrain {
+
+ShardedOptimizer::ShardedOptimizer(std::string name, const OptimizerConfig &config,
+                                   const std::shared_ptr<const Communicator> &comm,
+                                   std::vector<std::size_t> parts,
+                                   std::vector<std::size_t> extra_parts) :
+    name_(std::move(name)),
+    config_(config),
+    partition_(comm, std::move(parts)),
+    extra_(comm, std::move(extra_parts)),
+    moments_(config, partition_.own())
+{
+}
+
+void ShardedOptimizer::step(std::vector<double> &parameters, const std::vector<double> &gradient,
+                            double lr)
+{
+  if (parameters.size() != partition_.total || gradient.size() != partition_.total)
+    throw Error(name_ + ": made for " + std::to_string(partition_.total) + " parameters, got " +
+                std::to_string(parameters.size()));
+  guarded(*partition_.comm, [&] {
+    ++steps_;
+    change_own(parameters.data() + partition_.begin, gradient.data() + partition_.begin, lr);
+  });
+  partition_.comm->all_gather(parameters.data(), partition_.parts);
+}
+
+void ShardedOptimizer::change_ranges(const std::vector<Range> &ranges, double *parameters,
+                                     const double *gradient, double lr)
+{
+  const bool coupled = config_.type == OptimizerType::adam;
+  const double decay = coupled ? *config_.weight_decay : 0.0;
+  const double keep = coupled ? 1.0 : 1.0 - lr * *config_.weight_decay;
+  const Moments::Correction correction = moments_.correction(steps_, lr);
+  for (const auto &[begin, end] : ranges)
+    moments_.step(
+        begin, end, correction, [=](std::size_t k) { return gradient[k] + decay * parameters[k]; },
+        [=](std::size_t k, double change) { parameters[k] = keep * parameters[k] - change; });
+}
+
+std::vector<double> ShardedOptimizer::state() const
+{
+  std::vector<double> state{static_cast<double>(steps_)};
+  state.reserve(state_size());
+  partition_.append_gathered(moments_.mean.data(), state);
+  partition_.append_gathered(moments_.square.data(), state);
+  std::vector<double> extra(extra_.own());
+  pack_extra(extra.data());
+  extra_.append_gathered(extra.data(), state);
+  return state;
+}
+
+void ShardedOptimizer::set_state(const std::vector<double> &state)
+{
+  if (state.size() != state_size())
+    throw Error("The optimizer state has " + std::to_string(state.size()) + " numbers, " + name_ +
+                " for " + std::to_string(partition_.total) + " parameters has " +
+                std::to_string(state_size()) +
+                ": it belongs to another model or optimizer; continue with those of the "
+                "checkpoint");
+  steps_ = static_cast<std::int64_t>(state[0]);
+  const double *mean = state.data() + 1, *square = mean + partition_.total;
+  std::copy_n(mean + partition_.begin, partition_.own(), moments_.mean.begin());
+  std::copy_n(square + partition_.begin, partition_.own(), moments_.square.begin());
+  unpack_extra(square + partition_.total + extra_.begin);
+}
+
+std::size_t ShardedOptimizer::memory_bytes() const
+{
+  return (moments_.mean.capacity() + moments_.square.capacity()) * sizeof(double);
+}
+
+}  // namespace dptrain

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "optimizer/moments.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/partition.h"
+
+namespace dptrain {
+
+/// What all optimizers with Adam's moments have in common: the division over the ranks, and the state.
+class ShardedOptimizer : public Optimizer {
+ public:
+  const std::vector<std::size_t> &parts() const override { return partition_.parts; }
+  void step(std::vector<double> &parameters, const std::vector<double> &gradient,
+            double lr) override;
+  std::vector<double> state() const override;
+  std::size_t state_size() const override { return 1 + 2 * partition_.total + extra_.total; }
+  void set_state(const std::vector<double> &state) override;
+  std::size_t memory_bytes() const override;
+
+ protected:
+  using Range = std::pair<std::size_t, std::size_t>;
+
+  /// `extra_parts`: numbers of the state beside the moments, by rank.
+  ShardedOptimizer(std::string name, const OptimizerConfig &config,
+                   const std::shared_ptr<const Communicator> &comm, std::vector<std::size_t> parts,
+                   std::vector<std::size_t> extra_parts);
+
+  /// One step of the own range; both arrays begin with the own range.
+  virtual void change_own(double *parameters, const double *gradient, double lr) = 0;
+  /// Adam's step of trainable ranges; both arrays and the ranges begin with the own range.
+  void change_ranges(const std::vector<Range> &ranges, double *parameters, const double *gradient,
+                     double lr);
+  virtual void pack_extra(double *) const {}
+  virtual void unpack_extra(const double *) {}
+
+  std::string name_;  // for messages
+  OptimizerConfig config_;
+  Partition partition_, extra_;
+  Moments moments_;  // of the own range
+  std::int64_t steps_ = 0;
+};
+
+/// Adam and AdamW (Loshchilov and Hutter, arXiv 1711.05101).
+std::unique_ptr<Optimizer> make_adam(const OptimizerConfig &config,
+                                     const std::vector<ParameterBlock> &index,
+                                     const std::shared_ptr<const Communicator> &comm);
+
+/// SOAP (Vyas et al., arXiv 2409.11321), see soap.cpp.
+std::unique_ptr<Optimizer> make_soap(const OptimizerConfig &config,
+                                     const std::vector<ParameterBlock> &index,
+                                     const std::shared_ptr<const Communicator> &comm);
+
+}  // namespace dptrain

@@ -1,0 +1,143 @@
+// SOAP (Vyas et al., arXiv 2409.11321): Adam in the eigenbasis of Shampoo's preconditioner. Weight matrices as in
+// SoapMatrix; vectors, matrices of one row or column and those with two long sides by Adam. The matrices are
+// divided over the ranks by the work that they cost.
+
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include "dptrain/error.h"
+#include "kernels/runtime.h"
+#include "optimizer/sharded_optimizer.h"
+#include "optimizer/soap_matrix.h"
+
+namespace dptrain {
+
+namespace {
+
+struct Shape {
+  std::int64_t rows = 1, cols = 1;
+};
+
+// Rows and columns of a block that SOAP treats as a matrix; 1 and 1 for all others.
+Shape matrix_shape(const OptimizerConfig &config, const ParameterBlock &block)
+{
+  if (!block.trainable || block.shape.size() != 2 ||
+      !SoapMatrix<double>::applies(config, block.shape[0], block.shape[1]))
+    return {};
+  return {block.shape[0], block.shape[1]};
+}
+
+bool is_matrix(const Shape &shape)
+{
+  return shape.rows > 1;
+}
+
+// Floating-point operations of a step, roughly: per short side one product for the mean of G G^T and two changes of
+// basis, and a product and QR at each refresh.
+double cost_of(const OptimizerConfig &config, const ParameterBlock &block)
+{
+  constexpr double vector_cost = 10.0, products = 6.0, refresh = 10.0;
+  const Shape shape = matrix_shape(config, block);
+  const double size = static_cast<double>(block.size);
+  double cost = block.trainable ? vector_cost * size : 0.0;
+  if (!is_matrix(shape)) return cost;
+  for (const std::int64_t side : {shape.rows, shape.cols}) {
+    const double n = static_cast<double>(side);
+    if (side <= config.max_precondition_dim)
+      cost += products * size * n + refresh * n * n * n / config.precondition_frequency;
+  }
+  return cost;
+}
+
+struct Division {
+  std::vector<std::size_t> parts, extra_parts;  // by rank
+};
+
+Division divide(const OptimizerConfig &config, const std::vector<ParameterBlock> &index, int ranks)
+{
+  std::vector<double> costs;
+  std::size_t end = 0;
+  for (const ParameterBlock &block : index) {
+    if (block.offset != end)
+      throw Error("SOAP: the parameter block " + block.name +
+                  " does not begin where the one before it ends");
+    end += block.size;
+    costs.push_back(cost_of(config, block));
+  }
+  Division division;
+  auto block = index.begin();
+  for (const std::size_t run : runs_by_cost(costs, ranks)) {
+    division.parts.push_back(0);
+    division.extra_parts.push_back(0);
+    for (const auto last = block + run; block != last; ++block) {
+      const Shape shape = matrix_shape(config, *block);
+      division.parts.back() += block->size;
+      if (is_matrix(shape))
+        division.extra_parts.back() +=
+            SoapMatrix<double>::state_size(config, shape.rows, shape.cols);
+    }
+  }
+  return division;
+}
+
+template <class T> class Soap final : public ShardedOptimizer {
+ public:
+  Soap(const OptimizerConfig &config, const std::vector<ParameterBlock> &index,
+       const std::shared_ptr<const Communicator> &comm, Division division) :
+      ShardedOptimizer("SOAP", config, comm, std::move(division.parts),
+                       std::move(division.extra_parts))
+  {
+    ensure_runtime();  // one LibTorch thread per rank
+    for (const ParameterBlock &block : index) {
+      if (!block.trainable || block.offset < partition_.begin || block.offset >= partition_.end)
+        continue;
+      const std::size_t offset = block.offset - partition_.begin;
+      const Shape shape = matrix_shape(config, block);
+      if (is_matrix(shape))
+        matrices_.emplace_back(config, offset, shape.rows, shape.cols);
+      else
+        ranges_.emplace_back(offset, offset + block.size);
+    }
+  }
+
+  std::size_t memory_bytes() const override
+  {
+    std::size_t bytes = ShardedOptimizer::memory_bytes();
+    for (const auto &matrix : matrices_) bytes += matrix.memory_bytes();
+    return bytes;
+  }
+
+ private:
+  void change_own(double *parameters, const double *gradient, double lr) override
+  {
+    at::AutoDispatchBelowADInplaceOrView plain;  // no autograd: less work for each small product
+    change_ranges(ranges_, parameters, gradient, lr);
+    for (auto &matrix : matrices_) matrix.step(moments_, parameters, gradient, lr);
+  }
+
+  void pack_extra(double *state) const override
+  {
+    for (const auto &matrix : matrices_) state = matrix.pack(state);
+  }
+
+  void unpack_extra(const double *state) override
+  {
+    for (auto &matrix : matrices_) state = matrix.unpack(state);
+  }
+
+  std::vector<SoapMatrix<T>> matrices_;
+  std::vector<Range> ranges_;  // all else that is trainable
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_soap(const OptimizerConfig &config,
+                                     const std::vector<ParameterBlock> &index,
+                                     const std::shared_ptr<const Communicator> &comm)
+{
+  Division division = divide(config, index, comm->size());
+  if (config.precision == "float32")
+    return std::make_unique<Soap<float>>(config, index, comm, std::move(division));
+  return std::make_unique<Soap<double>>(config, index, comm, std::move(division));
+}
+
+}  // namespace dptrain

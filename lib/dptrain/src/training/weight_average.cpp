@@ -1,0 +1,57 @@
+#include "training/weight_average.h"
+
+#include <algorithm>
+#include <string>
+
+#include "dptrain/error.h"
+
+namespace dptrain {
+
+WeightAverage::WeightAverage(double decay, std::shared_ptr<const Communicator> comm,
+                             const std::vector<std::size_t> &parts) :
+    decay_(decay), partition_(std::move(comm), parts)
+{
+  if (!(decay >= 0.0 && decay < 1.0))
+    throw Error("ema_decay must be at least 0 and below 1, found " + std::to_string(decay));
+  if (decay_ > 0.0) mean_.assign(partition_.own(), 0.0);
+}
+
+void WeightAverage::add(const std::vector<double> &parameters)
+{
+  if (decay_ == 0.0) return;
+  weight_ = decay_ * weight_ + (1.0 - decay_);
+  const double fraction = (1.0 - decay_) / weight_;
+  const double *own = parameters.data() + partition_.begin;
+  for (std::size_t k = 0; k < mean_.size(); ++k) mean_[k] += fraction * (own[k] - mean_[k]);
+}
+
+void WeightAverage::gather(std::vector<double> &average) const
+{
+  average.clear();
+  if (!empty()) partition_.append_gathered(mean_.data(), average);
+}
+
+std::vector<double> WeightAverage::state() const
+{
+  std::vector<double> state;
+  if (empty()) return state;
+  state.push_back(weight_);
+  partition_.append_gathered(mean_.data(), state);
+  return state;
+}
+
+void WeightAverage::set_state(const std::vector<double> &state)
+{
+  if (!state.empty() && state.size() != partition_.total + 1)
+    throw Error("The average of the weights in the state has " + std::to_string(state.size()) +
+                " numbers, for " + std::to_string(partition_.total) + " parameters there are " +
+                std::to_string(partition_.total + 1) + ": it belongs to another model");
+  if (decay_ == 0.0) return;
+  weight_ = state.empty() ? 0.0 : state[0];
+  if (state.empty())
+    std::fill(mean_.begin(), mean_.end(), 0.0);
+  else
+    std::copy_n(state.begin() + 1 + partition_.begin, partition_.own(), mean_.begin());
+}
+
+}  // namespace dptrain

@@ -1,0 +1,289 @@
+// SOAP against a version written out with loops, its symmetry, and what it is for.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/random.h"
+#include "optimizer/optimizer.h"
+#include "support/scratch.h"
+#include "support/soap_reference.h"
+
+namespace dptrain::test {
+
+namespace {
+
+using Matrix = SoapReference::Matrix;
+
+OptimizerConfig soap(int frequency = 10)
+{
+  OptimizerConfig config;
+  config.type = OptimizerType::soap;
+  config.precondition_frequency = frequency;
+  return config;
+}
+
+std::unique_ptr<Optimizer> make(const OptimizerConfig &config,
+                                const std::vector<ParameterBlock> &index)
+{
+  return make_optimizer(config, index, make_mpi_communicator());
+}
+
+std::unique_ptr<Optimizer> for_matrix(const OptimizerConfig &config, std::int64_t rows,
+                                      std::int64_t cols)
+{
+  return make(config, {{"w", {rows, cols}, 0, std::size_t(rows * cols), true}});
+}
+
+std::vector<double> random_vector(RandomEngine &engine, std::size_t n)
+{
+  std::vector<double> values(n);
+  for (double &value : values) value = random_normal(engine);
+  return values;
+}
+
+Matrix as_matrix(const std::vector<double> &values, int rows, int cols)
+{
+  Matrix matrix = SoapReference::zeros(rows, cols);
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < cols; ++j) matrix[i][j] = values[i * cols + j];
+  return matrix;
+}
+
+std::vector<double> flat(const Matrix &matrix)
+{
+  std::vector<double> values;
+  for (const auto &row : matrix) values.insert(values.end(), row.begin(), row.end());
+  return values;
+}
+
+double difference(const std::vector<double> &a, const std::vector<double> &b)
+{
+  double most = 0.0;
+  for (std::size_t k = 0; k < a.size(); ++k) most = std::max(most, std::abs(a[k] - b[k]));
+  return most;
+}
+
+/// Largest difference to the loops after ten steps with refreshes at 3, 6 and 9; changes are of size lr = 1.
+double error_after_ten_steps(OptimizerConfig config, int rows, int cols, bool left, bool right)
+{
+  config.precondition_frequency = 3;
+  const auto optimizer = for_matrix(config, rows, cols);
+  SoapReference reference(rows, cols, left, right, 3, 0.95);
+  RandomEngine engine(11);
+  std::vector<double> x = random_vector(engine, rows * cols), expected = x;
+  for (int step = 0; step < 10; ++step) {
+    const std::vector<double> gradient = random_vector(engine, rows * cols);
+    optimizer->step(x, gradient, 1.0);
+    const std::vector<double> change = flat(reference.step(as_matrix(gradient, rows, cols), 1.0));
+    for (std::size_t k = 0; k < x.size(); ++k) expected[k] -= change[k];
+  }
+  return difference(x, expected);
+}
+
+std::vector<ParameterBlock> blocks()
+{
+  return {{"in", {1, 4}, 0, 4, true}, {"w", {4, 3}, 4, 12, true}, {"frozen", {3, 3}, 16, 9, false},
+          {"b", {3}, 25, 3, true},    {"v", {3, 3}, 28, 9, true}, {"out", {3, 1}, 37, 3, true}};
+}
+
+}  // namespace
+
+// Rounding of about 1e-16 grows by the condition of the means of random gradients, at most a few thousand.
+TEST(Soap, StepsAreThoseOfTheFormulas)
+{
+  EXPECT_LT(error_after_ten_steps(soap(), 3, 2, true, true), 1e-11);
+  EXPECT_LT(error_after_ten_steps(soap(), 2, 3, true, true), 1e-11);
+  EXPECT_LT(error_after_ten_steps(soap(), 4, 4, true, true), 1e-11);
+}
+
+TEST(Soap, LongSidesAreNotPreconditioned)
+{
+  OptimizerConfig config = soap();
+  config.max_precondition_dim = 3;
+  EXPECT_LT(error_after_ten_steps(config, 6, 3, false, true), 1e-11);
+  EXPECT_LT(error_after_ten_steps(config, 2, 5, true, false), 1e-11);
+}
+
+TEST(Soap, SinglePrecisionIsCloseToDouble)
+{
+  OptimizerConfig config = soap();
+  config.precision = "float32";
+  const double error = error_after_ten_steps(config, 4, 4, true, true);
+  EXPECT_LT(error, 1e-3);  // 6e-8 times the condition of the means
+  EXPECT_GT(error, 1e-9);  // it is single precision
+}
+
+TEST(Soap, VectorsAndLargeMatricesTakeStepsOfAdamWithEqualBetas)
+{
+  OptimizerConfig config = soap();
+  config.max_precondition_dim = 2;
+  OptimizerConfig adam;
+  adam.beta1 = adam.beta2 = 0.95;
+  const std::vector<ParameterBlock> index{
+      {"b", {3}, 0, 3, true}, {"in", {1, 2}, 3, 2, true}, {"w", {3, 4}, 5, 12, true}};
+  const auto one = make(config, index), two = make(adam, index);
+  RandomEngine engine(3);
+  std::vector<double> x = random_vector(engine, 17), y = x;
+  for (int step = 0; step < 12; ++step) {
+    const std::vector<double> gradient = random_vector(engine, 17);
+    one->step(x, gradient, 0.1);
+    two->step(y, gradient, 0.1);
+  }
+  EXPECT_EQ(x, y);
+}
+
+TEST(Soap, WeightDecayIsDecoupled)
+{
+  OptimizerConfig config = soap();
+  config.weight_decay = 0.5;
+  const auto decayed = for_matrix(config, 2, 2), plain = for_matrix(soap(), 2, 2);
+  std::vector<double> x{1, 2, 3, 4}, y = x;
+  for (double g : {1.0, 3.0}) {
+    decayed->step(x, {g, -1, 2, 1}, 0.1);
+    plain->step(y, {g, -1, 2, 1}, 0.1);
+  }
+  for (int k = 0; k < 4; ++k) EXPECT_NEAR(x[k], y[k] - 0.05 * (k + 1), 1e-15);
+}
+
+TEST(Soap, ARotatedGradientGivesARotatedStep)
+{
+  // G -> U G V^T with orthogonal U and V: Adam would give another step, SOAP the rotated one
+  constexpr int rows = 4, cols = 3;
+  RandomEngine engine(5);
+  const Matrix u = SoapReference::orthonormal(as_matrix(random_vector(engine, 16), rows, rows));
+  const Matrix v = SoapReference::orthonormal(as_matrix(random_vector(engine, 9), cols, cols));
+  const auto rotated = [&](const std::vector<double> &g) {
+    return flat(SoapReference::product(SoapReference::product(u, as_matrix(g, rows, cols)), v));
+  };
+  const auto deviation = [&](const OptimizerConfig &config) {
+    const auto one = for_matrix(config, rows, cols), two = for_matrix(config, rows, cols);
+    std::vector<double> x(rows * cols, 0.0), y = x;
+    for (int step = 0; step < 12; ++step) {
+      const std::vector<double> gradient = random_vector(engine, rows * cols);
+      one->step(x, gradient, 1.0);
+      two->step(y, rotated(gradient), 1.0);
+    }
+    return difference(rotated(x), y);
+  };
+  EXPECT_LT(deviation(soap(4)), 1e-11);  // rounding, as above
+  EXPECT_GT(deviation({}), 0.1);
+}
+
+TEST(Soap, IsFasterThanAdamOnAnIllConditionedQuadratic)
+{
+  // f = 1/2 |A (W - W0) B|^2 with singular values of A and B from 1 to 1/100 along directions that are not the axes:
+  // what is left of f after 200 steps with the learning rate going to zero, at the best of several rates
+  constexpr int n = 8;
+  RandomEngine engine(7);
+  const auto ill_conditioned = [&] {
+    Matrix q = SoapReference::orthonormal(as_matrix(random_vector(engine, n * n), n, n));
+    for (auto &row : q)
+      for (int j = 0; j < n; ++j) row[j] *= std::pow(10.0, -2.0 * j / (n - 1));
+    return SoapReference::transposed(q);
+  };
+  const Matrix a = ill_conditioned(), b = SoapReference::transposed(ill_conditioned());
+  const std::vector<double> target = random_vector(engine, n * n);
+  const auto loss_of = [&](OptimizerConfig config, double lr, int steps) {
+    const auto optimizer = for_matrix(config, n, n);
+    std::vector<double> x(n * n, 0.0);
+    double loss = 0.0;
+    for (int step = 0; step <= steps; ++step) {
+      std::vector<double> d = x;
+      for (int k = 0; k < n * n; ++k) d[k] -= target[k];
+      const Matrix error = SoapReference::product(SoapReference::product(a, as_matrix(d, n, n)), b);
+      loss = 0.0;
+      for (double e : flat(error)) loss += 0.5 * e * e;
+      const Matrix g =
+          SoapReference::product(SoapReference::product(SoapReference::transposed(a), error),
+                                 SoapReference::transposed(b));
+      if (step < steps)
+        optimizer->step(x, flat(g), lr * 0.5 * (1.0 + std::cos(M_PI * step / steps)));
+    }
+    return loss;
+  };
+  const auto best = [&](const OptimizerConfig &config) {
+    double least = HUGE_VAL;
+    for (double lr : {0.01, 0.03, 0.1, 0.3}) least = std::min(least, loss_of(config, lr, 200));
+    return least;
+  };
+  const double of_soap = best(soap()), of_adam = best({});
+  RecordProperty("soap", std::to_string(of_soap));
+  RecordProperty("adam", std::to_string(of_adam));
+  EXPECT_LT(of_soap, 0.1 * of_adam) << "SOAP " << of_soap << ", Adam " << of_adam;
+}
+
+TEST(Soap, FrozenBlocksStayAndSilentOnesWait)
+{
+  const auto optimizer = make(soap(2), blocks());
+  RandomEngine engine(9);
+  std::vector<double> x = random_vector(engine, 40), start = x;
+  for (int step = 0; step < 6; ++step) {
+    std::vector<double> gradient = random_vector(engine, 40);
+    // no atom of a type: its net has no gradient
+    if (step < 3) std::fill(gradient.begin() + 4, gradient.begin() + 16, 0.0);
+    optimizer->step(x, gradient, 0.1);
+    for (std::size_t k = 0; k < 40; ++k) {
+      const bool frozen = k >= 16 && k < 25;
+      // the first gradient of a matrix makes its bases
+      const bool waits = (k >= 4 && k < 16 && step <= 3) || (k >= 28 && k < 37 && step == 0);
+      EXPECT_EQ(x[k] == start[k], frozen || waits) << "parameter " << k << ", step " << step;
+      EXPECT_TRUE(std::isfinite(x[k]));
+    }
+  }
+}
+
+TEST(Soap, ARestoredStateContinuesBitByBit)
+{
+  for (const char *precision : {"float64", "float32"}) {
+    OptimizerConfig config = soap(4);
+    config.precision = precision;
+    const auto one = make(config, blocks());
+    RandomEngine engine(13);
+    std::vector<double> x = random_vector(engine, 40);
+    for (int step = 0; step < 5; ++step) one->step(x, random_vector(engine, 40), 0.01);
+    const auto two = make(config, blocks());
+    two->set_state(one->state());
+    EXPECT_EQ(two->state(), one->state());
+    EXPECT_EQ(one->state().size(), one->state_size());
+    std::vector<double> y = x;
+    for (int step = 5; step < 14; ++step) {
+      const std::vector<double> gradient = random_vector(engine, 40);
+      one->step(x, gradient, 0.01);
+      two->step(y, gradient, 0.01);
+    }
+    EXPECT_EQ(x, y);
+  }
+}
+
+TEST(Soap, ForeignStateAndSettingsAreRefused)
+{
+  const auto optimizer = make(soap(), blocks());
+  const auto adam = make({}, blocks());
+  expect_in("SOAP for 40 parameters", message_of([&] { optimizer->set_state(adam->state()); }));
+  expect_in("Adam for 40 parameters", message_of([&] { adam->set_state(optimizer->state()); }));
+  const auto refused = [](auto change) {
+    OptimizerConfig config = soap();
+    change(config);
+    return message_of([&] { make(config, blocks()); });
+  };
+  expect_in("precondition_frequency",
+            refused([](OptimizerConfig &c) { c.precondition_frequency = 0; }));
+  expect_in("float64 or float32", refused([](OptimizerConfig &c) { c.precision = "half"; }));
+  std::vector<double> few(3);
+  expect_in("made for 40 parameters", message_of([&] { optimizer->step(few, few, 0.1); }));
+}
+
+TEST(Soap, MemoryDoesNotGrowWithTheSteps)
+{
+  const auto optimizer = make(soap(3), blocks());
+  const std::size_t before = optimizer->memory_bytes();
+  RandomEngine engine(1);
+  std::vector<double> x = random_vector(engine, 40);
+  for (int step = 0; step < 10; ++step) optimizer->step(x, random_vector(engine, 40), 0.01);
+  EXPECT_EQ(optimizer->memory_bytes(), before);
+  // two moments of 40, two buffers and three square matrices per side for [4][3] and [3][3]
+  EXPECT_EQ(before, 8 * (2 * 40 + 2 * (12 + 9) + 3 * (16 + 9 + 9 + 9)));
+}
+
+}  // namespace dptrain::test
