@@ -121,7 +121,7 @@ void adam_step(State &state, Case *c)
 {
   std::vector<double> parameters = c->model->parameters();
   const std::vector<double> gradient(parameters.size(), 1e-3);
-  const auto optimizer = dptrain::make_optimizer({}, c->model->parameter_index());
+  const auto optimizer = dptrain::make_optimizer({}, c->model->parameter_index(), c->comm);
   for (auto _ : state) optimizer->step(parameters, gradient, 1e-6);
   state.counters["ns/parameter"] = Counter(1e-9 * static_cast<double>(parameters.size()),
                                            Counter::kIsIterationInvariantRate | Counter::kInvert);

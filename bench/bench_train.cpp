@@ -306,6 +306,7 @@ class Run {
   {
     evaluated_ = trainer_->steps();
     if (valid_.empty()) return;
+    trainer_->show_average();  // of the weights, where the input asks for one
     const double begin = now();
     const Errors errors = validate(*comm_, *model_, valid_);
     write({{"event", "valid"},

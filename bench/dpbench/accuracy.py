@@ -3,7 +3,7 @@
 Time is that of training steps alone: start-up, neighbour statistics and validations do not count, on either side.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 from .logs import dp_average_step, events, learning_curve
@@ -31,17 +31,24 @@ class Config:
     start_lr: float
     optimizer: Optional[str] = None  # None: Adam
     schedule: str = "cosine"
+    ema: Optional[float] = None  # decay of the average of the weights, which is then validated
+    long: bool = False  # also runs for three minutes
 
     @property
     def kind(self):
         return Kind(self.net, self.precision)
 
     def section(self):
+        """The section `optimizer` of the input; None: its default, Adam."""
+        if self.optimizer == "SOAP" and self.precision == "single":
+            return {"type": "SOAP", "precision": "float32"}
         return {"type": self.optimizer} if self.optimizer else None
 
 
-# The peer's ways: its fast backend with both nets and both precisions, and the optimizers that only its PyTorch has.
+# The peer's ways: its fast backend with both nets and both precisions, and the optimizer that only its PyTorch has. The
+# small net has a short and a long schedule on both sides: one is first at large errors, the other at small ones.
 PEERS = [
+    Config("TensorFlow, float32, small net, Adam, short", "tensorflow", "small", "single", 1500, 5e-3),
     Config("TensorFlow, float32, small net, Adam", "tensorflow", "small", "single", 4000, 5e-3),
     Config("TensorFlow, float32, standard net, Adam", "tensorflow", "standard", "single", 2000, 1e-3),
     Config("TensorFlow, float64, small net, Adam, exponential", "tensorflow", "small", "double", 3000, 2e-3, None, "exp"),
@@ -49,8 +56,9 @@ PEERS = [
     Config("PyTorch, float32, standard net, HybridMuon", "pytorch", "standard", "single", 800, 1e-3, "HybridMuon"),
 ]
 OURS = [
-    Config("SOAP, single, small net", "dptrain", "small", "single", 4000, 3e-3, "SOAP"),
-    Config("SOAP, single, standard net", "dptrain", "standard", "single", 2000, 3e-3, "SOAP"),
+    Config("SOAP, single, small net, short", "dptrain", "small", "single", 1000, 3e-3, "SOAP"),
+    Config("SOAP, single, small net", "dptrain", "small", "single", 4000, 3e-3, "SOAP", long=True),
+    Config("SOAP, single, standard net", "dptrain", "standard", "single", 2000, 3e-3, "SOAP", long=True),
     Config("Adam, single, small net", "dptrain", "small", "single", 4000, 5e-3),
 ]
 
@@ -80,13 +88,15 @@ def time_per_step(config, settings, peer, folder):
     return dp_average_step(peer.dp(f"time per step, {config.name}", folder / "timing", words, settings.ranks))
 
 
-def curve_of_ours(config, settings, ours, valid, folder, seed, limit=None):
-    """The same of bench_train, and its last line."""
+def curve_of_ours(config, settings, ours, valid, folder, seed, limit=None, every=EVAL_EVERY):
+    """The same of bench_train, and all that it reports; with `limit` it stops after so many seconds."""
     tree = our_input(config.kind, settings, config.steps, start_lr=config.start_lr, optimizer=config.section(),
                      schedule=config.schedule, seed=seed)
+    if config.ema:
+        tree["training"].update(enable_ema=True, ema_decay=config.ema)
     write_input(folder, tree)
     words = ["--train", *map(str, settings.train_systems), "--valid", str(valid), "--precision", config.precision,
-             "--eval-every", str(10 if settings.quick else EVAL_EVERY)]
+             "--eval-every", str(10 if settings.quick else every)]
     words += ["--seconds", str(limit)] if limit else []
     found = events(ours.train(f"time to accuracy, {config.name}", folder, words, settings.ranks))
     curve = [{"step": v["step"], "seconds": v["train_seconds"], "elapsed": v["elapsed"], "rmse_e": v["rmse_e"],
@@ -139,26 +149,21 @@ def three_minutes(config, curve, settings, ours, valid, folder):
     """Errors on the validation frames 180 s after the start of the program: reading, statistics and all included."""
     limit = 3.0 if settings.quick else THREE_MINUTES
     per_step = curve[-1]["seconds"] / curve[-1]["step"]
-    # validations run as well: leave them time, so that the learning rate has decayed when the time is over
-    steps = max(20, int(0.8 * limit / per_step))
-    longer = Config(config.name, config.side, config.net, config.precision, steps, config.start_lr, config.optimizer)
-    points, found = curve_of_ours(longer, settings, ours, valid, folder, 1, limit)
-    inside = [p for p in points if p["elapsed"] <= limit]
+    # leave some time for set-up and validations: the learning rate shall have decayed when the time is over
+    steps = max(20, int(0.85 * limit / per_step))
+    points, found = curve_of_ours(replace(config, steps=steps), settings, ours, valid, folder, 1, limit, steps // 20)
+    inside = [p for p in points if p["elapsed"] <= limit] or points[:1]
     return {"config": config.name, "steps": points[-1]["step"], "limit": limit, "elapsed": inside[-1]["elapsed"],
             "setup_seconds": found["start"][0]["setup_seconds"], "rmse_f": inside[-1]["rmse_f"],
             "rmse_e": inside[-1]["rmse_e"], "curve": points}
-
-
-def quick(config):
-    return Config(config.name, config.side, config.net, config.precision, QUICK_STEPS, config.start_lr,
-                  config.optimizer, config.schedule)
 
 
 def measure(settings, ours, peers, our_configs=None, peer_configs=None):
     """Curves of all configurations, the table, repeats of the best pair, and what three minutes give."""
     our_configs, peer_configs = our_configs or OURS, peer_configs or PEERS
     if settings.quick:
-        our_configs, peer_configs = [quick(c) for c in our_configs], [quick(c) for c in peer_configs]
+        our_configs = [replace(c, steps=QUICK_STEPS) for c in our_configs]
+        peer_configs = [replace(c, steps=QUICK_STEPS) for c in peer_configs]
     base = settings.work / "accuracy"
     frames = QUICK_FRAMES if settings.quick else VALID_FRAMES
     valid = base / f"valid-{frames}"
@@ -188,7 +193,7 @@ def measure(settings, ours, peers, our_configs=None, peer_configs=None):
         runs_ours.append(ours_run(ours_best, seed))
         runs_peer.append(peer_run(peer_best, seed))
     long_runs = [three_minutes(c, our_curves[c.name], settings, ours, valid, base / f"long-{our_configs.index(c)}")
-                 for c in our_configs if c.optimizer]
+                 for c in our_configs if c.long]
     return {"valid_frames": frames, "rows": rows, "ours": our_curves, "peers": peer_curves,
             "pair": {"ours": ours_best.name, "peer": peer_best.name, "ratio": paired_ratios(runs_ours, runs_peer),
                      "runs_ours": runs_ours, "runs_peer": runs_peer}, "three_minutes": long_runs}
