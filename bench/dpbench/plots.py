@@ -4,6 +4,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.ticker import NullFormatter  # noqa: E402
 
 OUR_COLOR, PEER_COLORS = "#c1272d", ["#1f5a94", "#5b9bd5", "#7f7f7f", "#b5b5b5", "#444444"]
 MINUS = {"axes.unicode_minus": False, "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
@@ -26,13 +27,14 @@ def bars(axis, labels, entries, unit):
         middle = [f["median"] for f in found]
         error = [[f["median"] - f["min"] for f in found], [f["max"] - f["median"] for f in found]]
         axis.bar(at, middle, width, yerr=error, label=name, color=PEER_COLORS[k % len(PEER_COLORS)], capsize=2)
-        for x, y in zip(at, middle):
-            axis.text(x, y, f"{y:.1f}", ha="center", va="bottom", fontsize=6)
+        for x, f in zip(at, found):
+            axis.text(x, f["max"], f"{f['median']:.1f}", ha="center", va="bottom", fontsize=6)
     axis.axhline(1, color="black", linewidth=0.8)
     axis.set_xticks(range(len(labels)), labels)
     axis.set_yscale("log")
     axis.set_ylabel(f"{unit}: DeePMD-kit / this package")
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.yaxis.set_minor_formatter(NullFormatter())
     axis.legend(fontsize=7, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncol=2)
 
 
