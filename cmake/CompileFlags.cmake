@@ -1,14 +1,19 @@
 # Compile flags of everything that this project compiles itself: INTERFACE target dptrain_flags.
 
+include(CheckCXXCompilerFlag)
 add_library(dptrain_flags INTERFACE)
 target_compile_features(dptrain_flags INTERFACE cxx_std_17)
 target_compile_options(dptrain_flags INTERFACE
   -Wall -Wextra
   # the kernels' vector loops: `omp simd` without the OpenMP runtime; sqrt must not set errno to vectorise
   -fopenmp-simd -fno-math-errno -fno-trapping-math)
+check_cxx_compiler_flag(-mprefer-vector-width=512 DPTRAIN_HAS_VECTOR_WIDTH)
 
 if(DPTRAIN_NATIVE)
   target_compile_options(dptrain_flags INTERFACE -march=native)
+  if(DPTRAIN_HAS_VECTOR_WIDTH)
+    target_compile_options(dptrain_flags INTERFACE -mprefer-vector-width=512)
+  endif()
 endif()
 
 if(DPTRAIN_SANITIZE)

@@ -107,6 +107,7 @@ void ModelSlot::set_model(const dptrain::Communicator &comm, dptrain::ModelData 
   dptrain::guarded(comm, [&] {
     std::shared_ptr<dptrain::Model> made = dptrain::make_deep_pot(std::move(data));
     if (settings.chunk > 0) made->set_chunk(settings.chunk);
+    made->set_precision(settings.precision);
     model = made;
   });
 }

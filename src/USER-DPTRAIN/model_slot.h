@@ -20,6 +20,7 @@ std::string joined(const std::vector<std::string> &words);
 struct ModelSettings {
   int knots = 0;  ///< knots of the embedding tables; 0: chosen by the model's own check
   int chunk = 0;  ///< centres handled at once; 0: the model's default
+  dptrain::Precision precision = dptrain::Precision::float64;  ///< of MD and of training
 };
 
 /// The one model that a pair style runs and a fix trains. The pair style creates the slot and shares it with the fix; a

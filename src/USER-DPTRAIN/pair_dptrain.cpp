@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -196,6 +197,14 @@ void PairDPTrain::check_setup()
         slot.path, slot.owner);
 }
 
+static std::optional<dptrain::Precision> precision_of(const std::string &name)
+{
+  if (name == "double") return dptrain::Precision::float64;
+  if (name == "single") return dptrain::Precision::single;
+  if (name == "mixed") return dptrain::Precision::mixed;
+  return std::nullopt;
+}
+
 void PairDPTrain::settings(int narg, char **arg)
 {
   if (lmp->suffix_enable)
@@ -217,9 +226,13 @@ void PairDPTrain::settings(int narg, char **arg)
       error->all(FLERR, "Pair style dptrain: keyword {} needs a value", keyword);
     const std::string value = arg[iarg + 1];
     if (keyword == "precision") {
-      if (value != "double")
-        error->all(FLERR, "Pair style dptrain: precision {} is not available: allowed is double",
+      const auto precision = precision_of(value);
+      if (!precision)
+        error->all(FLERR,
+                   "Pair style dptrain: precision {} is not available: allowed are double, single, "
+                   "mixed",
                    value);
+      settings.precision = *precision;
     } else if (keyword == "knots") {
       settings.knots = value == "auto" ? 0 : utils::inumeric(FLERR, value, false, lmp);
       if (value != "auto" && settings.knots < 8)
@@ -331,6 +344,8 @@ void PairDPTrain::write_restart_settings(FILE *fp)
   const std::uint64_t hash = slot.hash();
   fwrite(&slot.settings.knots, sizeof(int), 1, fp);
   fwrite(&slot.settings.chunk, sizeof(int), 1, fp);
+  const int precision = static_cast<int>(slot.settings.precision);
+  fwrite(&precision, sizeof(int), 1, fp);
   fwrite(&hash, sizeof(hash), 1, fp);
   write_text(fp, slot.path);
   write_text(fp, joined(slot.elements));
@@ -351,6 +366,9 @@ void PairDPTrain::read_restart_settings(FILE *fp)
   };
   read(&data_->slot->settings.knots, sizeof(int));
   read(&data_->slot->settings.chunk, sizeof(int));
+  int precision = 0;
+  read(&precision, sizeof(int));
+  data_->slot->settings.precision = static_cast<dptrain::Precision>(precision);
   read(&data_->stored_hash, sizeof(std::uint64_t));
   data_->stored_path = read_text();
   data_->stored_elements = read_text();

@@ -141,9 +141,8 @@ KOKKOS_FORCEINLINE_FUNCTION void scatter(const Team &team, const Contraction<Rea
 #endif
 }
 
-}  // namespace
-
-template <class Real> void contraction_value(const Contraction<Real> &c, Real *t)
+template <class Real, int W>
+void value_kernel(const Contraction<Real> &c, Real *t)
 {
   using Block = EdgeBlock<Real>;
   const std::size_t column = Block::column_size(c.edges.max_count);
@@ -157,13 +156,13 @@ template <class Real> void contraction_value(const Contraction<Real> &c, Real *t
                                [=](int, int, const EdgeValue<Real> &) DPTRAIN_ALWAYS_INLINE {});
         Real *ti = t + centre.t;
         sum_over_edges(
-            team, centre.count, c.table.width, ti,
+            team, centre.count, Width<W>{c.table.width}, ti,
             [=](int e) DPTRAIN_ALWAYS_INLINE {
-              LoadedEdge<Real> l;
+              LoadedEdge<Real, W> l;
               load_rows(l, c.table, b, e);
               return l;
             },
-            [](const LoadedEdge<Real> &l, int m, Real &t0, Real &t1, Real &t2, Real &t3)
+            [](const LoadedEdge<Real, W> &l, int m, Real &t0, Real &t1, Real &t2, Real &t3)
                 DPTRAIN_ALWAYS_INLINE {
                   const Real g = l.value(m);
                   t0 += l.r0 * g;
@@ -181,8 +180,8 @@ template <class Real> void contraction_value(const Contraction<Real> &c, Real *t
       });
 }
 
-template <class Real>
-void contraction_reverse(const Contraction<Real> &c, const Real *g_t, const ForceSums &sums)
+template <class Real, int W>
+void reverse_kernel(const Contraction<Real> &c, const Real *g_t, const ForceSums &sums)
 {
   using Block = EdgeBlock<Real>;
   const std::size_t column = Block::column_size(c.edges.max_count);
@@ -200,17 +199,17 @@ void contraction_reverse(const Contraction<Real> &c, const Real *g_t, const Forc
               b.darg[e] = v.darg;
               b.inv_r[e] = v.inv_r;
             });
-        const int width = c.table.width;
+        const Width<W> width{c.table.width};
         const Real *g0 = g_t + centre.t, *g1 = g0 + width, *g2 = g1 + width, *g3 = g2 + width;
         sum_over_channels<Real>(
             team, centre.count, width,
             [=](int e) DPTRAIN_ALWAYS_INLINE {
-              LoadedEdge<Real> l;
+              LoadedEdge<Real, W> l;
               load_rows(l, c.table, b, e);
               load_slopes(l, b, e, Real(1));
               return l;
             },
-            [=](const LoadedEdge<Real> &l, int m, Real &s, Real &s0, Real &s1, Real &s2, Real &s3)
+            [=](const LoadedEdge<Real, W> &l, int m, Real &s, Real &s0, Real &s1, Real &s2, Real &s3)
                 DPTRAIN_ALWAYS_INLINE {
                   const Real g = l.value(m);
                   s += (l.r0 * g0[m] + l.r1 * g1[m] + l.r2 * g2[m] + l.r3 * g3[m]) * l.second(m);
@@ -233,8 +232,8 @@ void contraction_reverse(const Contraction<Real> &c, const Real *g_t, const Forc
       });
 }
 
-template <class Real>
-void contraction_jvp(const Contraction<Real> &c, const double *r, const double *strain, Real *t_dot)
+template <class Real, int W>
+void jvp_kernel(const Contraction<Real> &c, const double *r, const double *strain, Real *t_dot)
 {
   using Block = EdgeBlock<Real>;
   const std::size_t column = Block::column_size(c.edges.max_count);
@@ -246,15 +245,15 @@ void contraction_jvp(const Contraction<Real> &c, const double *r, const double *
         const Block b = make_block<Real>(team, bytes, column, Block::TANGENT);
         fill_tangents(team, c, centre, b, r, strain);
         sum_over_edges(
-            team, centre.count, c.table.width, t_dot + centre.t,
+            team, centre.count, Width<W>{c.table.width}, t_dot + centre.t,
             [=](int e) DPTRAIN_ALWAYS_INLINE {
-              LoadedEdge<Real> l;
+              LoadedEdge<Real, W> l;
               load_rows(l, c.table, b, e);
               load_slopes(l, b, e, b.arg_dot[e]);
               load_tangent(l, b, e);
               return l;
             },
-            [](const LoadedEdge<Real> &l, int m, Real &t0, Real &t1, Real &t2, Real &t3)
+            [](const LoadedEdge<Real, W> &l, int m, Real &t0, Real &t1, Real &t2, Real &t3)
                 DPTRAIN_ALWAYS_INLINE {
                   const Real g = l.value(m), g_dot = l.second(m);
                   t0 += l.d0 * g + l.r0 * g_dot;
@@ -265,13 +264,12 @@ void contraction_jvp(const Contraction<Real> &c, const double *r, const double *
       });
 }
 
-namespace {
-
 // Adds dS/dG and dS/dG' of one edge (b = dS/dT, c = dE/dT), spread over the six rows that it reads.
-template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void add_row_gradient(const LoadedEdge<Real> &l, int width, int m,
-                                                  const Real *b, const Real *c, Real *rows)
+template <class Real, int W>
+KOKKOS_FORCEINLINE_FUNCTION void add_row_gradient(const LoadedEdge<Real, W> &l, int m, const Real *b,
+                                                  const Real *c, Real *rows)
 {
+  const Width<W> width = l.width;
   const Real c0 = c[m], c1 = c[width + m], c2 = c[2 * width + m], c3 = c[3 * width + m];
   const Real y = -(l.r0 * c0 + l.r1 * c1 + l.r2 * c2 + l.r3 * c3);
   const Real x = l.r0 * b[m] + l.r1 * b[width + m] + l.r2 * b[2 * width + m] +
@@ -284,10 +282,8 @@ KOKKOS_FORCEINLINE_FUNCTION void add_row_gradient(const LoadedEdge<Real> &l, int
   add_shared(rows + 5 * width + m, l.w5 * x + l.v5 * y);
 }
 
-}  // namespace
-
-template <class Real>
-void contraction_gradient(const Contraction<Real> &c, const double *r, const double *strain,
+template <class Real, int W>
+void gradient_kernel(const Contraction<Real> &c, const double *r, const double *strain,
                           const Real *g_t, const Real *e_t, Real *table_gradient)
 {
   using Block = EdgeBlock<Real>;
@@ -299,16 +295,16 @@ void contraction_gradient(const Contraction<Real> &c, const double *r, const dou
         const Centre centre = centre_of(team, c);
         const Block b = make_block<Real>(team, bytes, column, Block::TANGENT);
         fill_tangents(team, c, centre, b, r, strain);
-        const int width = c.table.width;
+        const Width<W> width{c.table.width};
         const Real *g = g_t + centre.t, *e_adjoint = e_t + centre.t;
         for (int e = 0; e < centre.count; ++e) {
-          LoadedEdge<Real> l;
+          LoadedEdge<Real, W> l;
           load_rows(l, c.table, b, e);
           load_slopes(l, b, e, b.arg_dot[e]);
           load_tangent(l, b, e);
           Real *rows = table_gradient + b.base[e];
           team_for(team, width, [=](int m) DPTRAIN_ALWAYS_INLINE {
-            add_row_gradient(l, width, m, g, e_adjoint, rows);
+            add_row_gradient(l, m, g, e_adjoint, rows);
           });
         }
         for (int type = 0; type < c.edges.ntypes; ++type) {
@@ -320,6 +316,43 @@ void contraction_gradient(const Contraction<Real> &c, const double *r, const dou
             });
         }
       });
+}
+
+// f(Width<W>()) for the usual numbers of channels, or for one that only the run knows. A device has no use for it.
+template <class Real, class F> void with_width(int width, const F &f)
+{
+  constexpr int hundred = sizeof(Real) == 8 ? 104 : 112;  // 100 channels in whole vectors
+  if (!on_device && width == 32) return f(Width<32>());
+  if (!on_device && width == hundred) return f(Width<hundred>());
+  f(Width<0>());
+}
+
+}  // namespace
+
+template <class Real> void contraction_value(const Contraction<Real> &c, Real *t)
+{
+  with_width<Real>(c.table.width, [&](auto w) { value_kernel<Real, decltype(w)::known>(c, t); });
+}
+
+template <class Real>
+void contraction_reverse(const Contraction<Real> &c, const Real *g_t, const ForceSums &sums)
+{
+  with_width<Real>(c.table.width, [&](auto w) { reverse_kernel<Real, decltype(w)::known>(c, g_t, sums); });
+}
+
+template <class Real>
+void contraction_jvp(const Contraction<Real> &c, const double *r, const double *strain, Real *t_dot)
+{
+  with_width<Real>(c.table.width, [&](auto w) { jvp_kernel<Real, decltype(w)::known>(c, r, strain, t_dot); });
+}
+
+template <class Real>
+void contraction_gradient(const Contraction<Real> &c, const double *r, const double *strain,
+                          const Real *g_t, const Real *e_t, Real *table_gradient)
+{
+  with_width<Real>(c.table.width, [&](auto w) {
+    gradient_kernel<Real, decltype(w)::known>(c, r, strain, g_t, e_t, table_gradient);
+  });
 }
 
 template <class Real> void edge_arguments(const Contraction<Real> &c, Real *arg)

@@ -5,10 +5,7 @@
 namespace dptrain::kernels {
 namespace {
 
-// Axis channels are handled in blocks of this many, whose sums stay in registers.
-constexpr int axis_block = 16;
-
-// d_ma (+)= sum_c x_cm y_ca for all channels m and axis channels [a0, a0 + n).
+// d_ma (+)= sum_c x_cm y_ca for all channels m and axis channels a.
 template <class Real, bool add>
 KOKKOS_FORCEINLINE_FUNCTION void product(const Team &team, const DescriptorShape &s, const Real *x,
                                          const Real *y, Real *d)
@@ -35,6 +32,43 @@ KOKKOS_FORCEINLINE_FUNCTION void product(const Team &team, const DescriptorShape
 #endif
 }
 
+// The transpose below for n axis channels (columns of gd, y_axis, g_axis), whose sums stay in registers.
+template <class Real, bool subtract, int n>
+KOKKOS_FORCEINLINE_FUNCTION void transpose_block(const DescriptorShape &s, const Real *gd,
+                                                 const Real *y, const Real *y_axis, Real *g,
+                                                 Real *g_axis)
+{
+  constexpr Real sign = subtract ? -1 : 1;
+  const int width = s.width;
+  Real own[4][n], sum[4][n] = {};
+  for (int c = 0; c < 4; ++c)
+    for (int a = 0; a < n; ++a) own[c][a] = sign * y_axis[c * width + a];
+  for (int m = 0; m < s.channels; ++m) {
+    const Real *gm = gd + static_cast<long>(m) * s.axis;
+    const Real t0 = sign * y[m], t1 = sign * y[width + m], t2 = sign * y[2 * width + m],
+               t3 = sign * y[3 * width + m];
+    Real s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    _Pragma("omp simd reduction(+ : s0, s1, s2, s3)") for (int a = 0; a < n; ++a)
+    {
+      const Real q = gm[a];
+      s0 += q * own[0][a];
+      s1 += q * own[1][a];
+      s2 += q * own[2][a];
+      s3 += q * own[3][a];
+      sum[0][a] += q * t0;
+      sum[1][a] += q * t1;
+      sum[2][a] += q * t2;
+      sum[3][a] += q * t3;
+    }
+    g[m] += s0;
+    g[width + m] += s1;
+    g[2 * width + m] += s2;
+    g[3 * width + m] += s3;
+  }
+  for (int c = 0; c < 4; ++c)
+    for (int a = 0; a < n; ++a) g_axis[c * width + a] += sum[c][a];
+}
+
 // Transpose of D = T^T T_<: g_cm = (or -=) sum_a gd_ma y_ca over all channels, and g_ca += sum_m gd_ma y_cm over the axis ones.
 template <class Real, bool subtract>
 KOKKOS_FORCEINLINE_FUNCTION void transpose(const Team &team, const DescriptorShape &s,
@@ -52,48 +86,19 @@ KOKKOS_FORCEINLINE_FUNCTION void transpose(const Team &team, const DescriptorSha
   });
 #else
   (void) team;
-  const int width = s.width;
-  constexpr Real sign = subtract ? -1 : 1;
   if (!subtract)
-    for (int k = 0; k < 4 * width; ++k) g[k] = 0;
-  for (int begin = 0; begin < s.axis; begin += axis_block) {
-    const int n = s.axis - begin < axis_block ? s.axis - begin : axis_block;
-    Real y0[axis_block] = {}, y1[axis_block] = {}, y2[axis_block] = {}, y3[axis_block] = {};
-    Real h0[axis_block] = {}, h1[axis_block] = {}, h2[axis_block] = {}, h3[axis_block] = {};
-    for (int a = 0; a < n; ++a) {
-      y0[a] = sign * y[begin + a];
-      y1[a] = sign * y[width + begin + a];
-      y2[a] = sign * y[2 * width + begin + a];
-      y3[a] = sign * y[3 * width + begin + a];
-    }
-    for (int m = 0; m < s.channels; ++m) {
-      const Real *gm = gd + static_cast<long>(m) * s.axis + begin;
-      const Real t0 = sign * y[m], t1 = sign * y[width + m], t2 = sign * y[2 * width + m],
-                 t3 = sign * y[3 * width + m];
-      Real s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-      _Pragma("omp simd reduction(+ : s0, s1, s2, s3)") for (int a = 0; a < n; ++a)
-      {
-        const Real q = gm[a];
-        s0 += q * y0[a];
-        s1 += q * y1[a];
-        s2 += q * y2[a];
-        s3 += q * y3[a];
-        h0[a] += q * t0;
-        h1[a] += q * t1;
-        h2[a] += q * t2;
-        h3[a] += q * t3;
-      }
-      g[m] += s0;
-      g[width + m] += s1;
-      g[2 * width + m] += s2;
-      g[3 * width + m] += s3;
-    }
-    for (int a = 0; a < n; ++a) {
-      g[begin + a] += h0[a];
-      g[width + begin + a] += h1[a];
-      g[2 * width + begin + a] += h2[a];
-      g[3 * width + begin + a] += h3[a];
-    }
+    for (int k = 0; k < 4 * s.width; ++k) g[k] = 0;
+  for (int begin = 0; begin < s.axis;) {
+    const int left = s.axis - begin;
+    if (left >= 16)
+      transpose_block<Real, subtract, 16>(s, gd + begin, y, y + begin, g, g + begin);
+    else if (left >= 8)
+      transpose_block<Real, subtract, 8>(s, gd + begin, y, y + begin, g, g + begin);
+    else if (left >= 4)
+      transpose_block<Real, subtract, 4>(s, gd + begin, y, y + begin, g, g + begin);
+    else
+      transpose_block<Real, subtract, 1>(s, gd + begin, y, y + begin, g, g + begin);
+    begin += left >= 16 ? 16 : (left >= 8 ? 8 : (left >= 4 ? 4 : 1));
   }
 #endif
 }

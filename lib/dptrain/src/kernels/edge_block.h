@@ -132,9 +132,9 @@ KOKKOS_FORCEINLINE_FUNCTION void put_tangent(const Contraction<Real> &c, const E
 }
 
 /// The six table rows that an edge reads, and its numbers, loaded before a loop over channels.
-template <class Real> struct LoadedEdge {
+template <class Real, int W> struct LoadedEdge {
   const Real *rows;
-  int width;
+  Width<W> width;
   Real w0, w1, w2, w3, w4, w5, v0, v1, v2, v3, v4, v5, r0, r1, r2, r3, d0, d1, d2, d3;
 
   KOKKOS_FORCEINLINE_FUNCTION Real value(int m) const
@@ -152,12 +152,12 @@ template <class Real> struct LoadedEdge {
   }
 };
 
-template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void load_rows(LoadedEdge<Real> &l, const Table<Real> &table,
+template <class Real, int W>
+KOKKOS_FORCEINLINE_FUNCTION void load_rows(LoadedEdge<Real, W> &l, const Table<Real> &table,
                                            const EdgeBlock<Real> &b, int e)
 {
   l.rows = table.rows + b.base[e];
-  l.width = table.width;
+  l.width.value = table.width;
   l.w0 = b.w[0][e];
   l.w1 = b.w[1][e];
   l.w2 = b.w[2][e];
@@ -171,8 +171,8 @@ KOKKOS_FORCEINLINE_FUNCTION void load_rows(LoadedEdge<Real> &l, const Table<Real
 }
 
 /// The weights of the derivative, times `factor`.
-template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void load_slopes(LoadedEdge<Real> &l, const EdgeBlock<Real> &b, int e,
+template <class Real, int W>
+KOKKOS_FORCEINLINE_FUNCTION void load_slopes(LoadedEdge<Real, W> &l, const EdgeBlock<Real> &b, int e,
                                              Real factor)
 {
   l.v0 = factor * b.dw[0][e];
@@ -183,8 +183,8 @@ KOKKOS_FORCEINLINE_FUNCTION void load_slopes(LoadedEdge<Real> &l, const EdgeBloc
   l.v5 = factor * b.dw[5][e];
 }
 
-template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void load_tangent(LoadedEdge<Real> &l, const EdgeBlock<Real> &b, int e)
+template <class Real, int W>
+KOKKOS_FORCEINLINE_FUNCTION void load_tangent(LoadedEdge<Real, W> &l, const EdgeBlock<Real> &b, int e)
 {
   l.d0 = b.tangent[0][e];
   l.d1 = b.tangent[1][e];

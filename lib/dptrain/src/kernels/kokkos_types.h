@@ -53,12 +53,19 @@ template <class F> KOKKOS_FORCEINLINE_FUNCTION void team_for(const Team &team, i
 #endif
 }
 
+/// A number of channels that the compiler knows (W > 0), so that loops over it are unrolled, or not (0).
+template <int W> struct Width {
+  static constexpr int known = W;
+  int value;
+  KOKKOS_FORCEINLINE_FUNCTION constexpr operator int() const { return W > 0 ? W : value; }
+};
+
 /// Accumulates over the edges of a team: for all channels m and edges e, add(load(e), m, t0, t1, t2, t3), where t0..t3 are
 /// t[0..3][width] at m, set to zero first. `load` returns by value what does not depend on the channel. On the host edges
 /// run outside and channels are vectors; on a device each lane keeps the sums of its channels in registers.
-template <class Real, class Load, class Add>
-KOKKOS_FORCEINLINE_FUNCTION void sum_over_edges(const Team &team, int num_edges, int width, Real *t,
-                                                const Load &load, const Add &add)
+template <class Real, int W, class Load, class Add>
+KOKKOS_FORCEINLINE_FUNCTION void sum_over_edges(const Team &team, int num_edges, Width<W> width,
+                                                Real *t, const Load &load, const Add &add)
 {
 #if DPTRAIN_DEVICE_PASS
   Kokkos::parallel_for(Kokkos::TeamVectorRange(team, width), [&](int m) {
@@ -82,8 +89,8 @@ KOKKOS_FORCEINLINE_FUNCTION void sum_over_edges(const Team &team, int num_edges,
 }
 
 /// Five sums over the channels for each edge: add(load(e), m, s0..s4) for all m, then store(e, s0..s4).
-template <class Real, class Load, class Add, class Store>
-KOKKOS_FORCEINLINE_FUNCTION void sum_over_channels(const Team &team, int num_edges, int width,
+template <class Real, int W, class Load, class Add, class Store>
+KOKKOS_FORCEINLINE_FUNCTION void sum_over_channels(const Team &team, int num_edges, Width<W> width,
                                                    const Load &load, const Add &add,
                                                    const Store &store)
 {
