@@ -41,8 +41,9 @@ def git(*words):
 
 
 def sources():
-    """Commit of this checkout, and whether files differ from it."""
-    return {"commit": git("rev-parse", "HEAD"), "changed_files": len(git("status", "--porcelain").splitlines())}
+    """Commit of this checkout, and how many files differ from it; results of the benchmark itself do not count."""
+    changed = git("status", "--porcelain", "--", ".", ":!bench/results").splitlines()
+    return {"commit": git("rev-parse", "HEAD"), "changed_files": len(changed)}
 
 
 def file_hash(path):
