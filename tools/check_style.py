@@ -19,7 +19,7 @@ TEXT = CPP | {".py", ".md", ".cmake", ".txt", ".toml", ".json", ".sh", ".in"}
 # the library does not know LAMMPS, and each dependency has its own folder
 INCLUDE_RULES = [
     # what is included            where it may be                                      message
-    (r"mpi\.h", r"^lib/dptrain/(src/parallel|include/dptrain)/|^src/|^unittest/", "MPI outside src/parallel"),
+    (r"mpi\.h", r"^lib/dptrain/(src/parallel|include/dptrain)/|^src/|^unittest/|^bench/", "MPI outside src/parallel"),
     (r"Kokkos_\w+\.hpp", r"^lib/dptrain/src/(kernels|neighbor)/|^unittest/|^bench/", "Kokkos outside src/kernels and src/neighbor"),
     (r"(torch|ATen|c10)/.*", r"^lib/dptrain/src/(?!kernels/|neighbor/|parallel/)|^unittest/|^bench/",
      "LibTorch outside the library's sources, or in kernels, neighbor or parallel"),

@@ -4,6 +4,7 @@
 
 #include "atom.h"
 #include "error.h"
+#include "evaluation_keywords.h"
 #include "utils.h"
 
 using namespace LAMMPS_NS;
@@ -11,6 +12,7 @@ using namespace LAMMPS_NS;
 namespace {
 
 constexpr int FIRST = 3;  // after ID, group, style
+const char WHO[] = "Fix dptrain";
 
 // Hands out the arguments one after the other.
 class Arguments {
@@ -148,6 +150,12 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
   static const std::vector<std::pair<std::string, Handler>> table = {
       {"input", [](Arguments &a, Options &o) { o.input = a.word("FILE"); }},
       {"model", read_model},
+      {"precision",
+       [](Arguments &a, Options &o) {
+         o.precision = read_precision(a.lammps(), WHO, a.word("double|single|mixed"));
+       }},
+      {"knots",
+       [](Arguments &a, Options &o) { o.knots = read_knots(a.lammps(), WHO, a.word("auto|K")); }},
       {"reference", read_reference},
       {"mode", [](Arguments &a, Options &) { a.one_of({"passive"}); }},
       {"every", [](Arguments &a, Options &o) { o.every = a.number("N", 1); }},
@@ -182,6 +190,21 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
   return table;
 }
 
+void check_together(LAMMPS *lmp, const Options &options)
+{
+  if (options.reference == Options::Source::none)
+    lmp->error->all(FLERR, "Fix dptrain needs a reference: 'reference pair STYLE ... coeff \"...\" "
+                           "end' or 'reference run'");
+  if (!options.model.empty()) return;
+  const char *keyword = options.precision ? "precision" : options.knots ? "knots" : nullptr;
+  if (keyword)
+    lmp->error->all(FLERR,
+                    "Fix dptrain: without 'model FILE El1 El2 ...' the fix trains the model of the "
+                    "pair style, whose {0} holds for the run and for the training: remove {0} here "
+                    "and use 'pair_style dptrain {0} ...'",
+                    keyword);
+}
+
 }  // namespace
 
 FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg)
@@ -201,8 +224,6 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
                       fmt::format("Unknown fix dptrain keyword {}: allowed are{}", keyword, names));
     (*handler)(arguments, options);
   }
-  if (options.reference == FixDPTrainOptions::Source::none)
-    lmp->error->all(FLERR, "Fix dptrain needs a reference: 'reference pair STYLE ... coeff \"...\" "
-                           "end' or 'reference run'");
+  check_together(lmp, options);
   return options;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/model.h"
 #include "lmptype.h"
 #include "pointers.h"
 
@@ -17,6 +18,8 @@ struct FixDPTrainOptions {
   std::string input;                  ///< input FILE: DeePMD input.json
   std::string model;                  ///< model FILE El1 El2 ...
   std::vector<std::string> elements;  ///< one per atom type
+  std::optional<dptrain::Precision> precision;  ///< of this model: only with `model`
+  std::optional<int> knots;                     ///< ditto; 0: auto
   Source reference = Source::none;
   std::string reference_style;                ///< reference pair STYLE
   std::vector<std::string> reference_args;    ///< its pair_style arguments

@@ -42,6 +42,9 @@ void FixDPTrain::attach()
   if (path.empty()) path = options.model;
   data_->slot = std::make_shared<ModelSlot>();
   data_->slot->owner = id;
+  ModelSettings &settings = data_->slot->settings;
+  settings.precision = options.precision.value_or(settings.precision);
+  settings.knots = options.knots.value_or(settings.knots);
   collective(lmp, "Fix dptrain", [&] { data_->slot->load(*data_->comm, path, options.elements); });
   if (data_->slot->has_null())
     error->all(

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "dptrain/evaluator.h"
 #include "dptrain_adapter.h"
 #include "error.h"
+#include "evaluation_keywords.h"
 #include "force.h"
 #include "memory.h"
 #include "model_slot.h"
@@ -198,14 +198,6 @@ void PairDPTrain::check_setup()
         slot.path, slot.owner);
 }
 
-static std::optional<dptrain::Precision> precision_of(const std::string &name)
-{
-  if (name == "double") return dptrain::Precision::float64;
-  if (name == "single") return dptrain::Precision::single;
-  if (name == "mixed") return dptrain::Precision::mixed;
-  return std::nullopt;
-}
-
 void PairDPTrain::settings(int narg, char **arg)
 {
   if (lmp->suffix_enable)
@@ -227,20 +219,9 @@ void PairDPTrain::settings(int narg, char **arg)
       error->all(FLERR, "Pair style dptrain: keyword {} needs a value", keyword);
     const std::string value = arg[iarg + 1];
     if (keyword == "precision") {
-      const auto precision = precision_of(value);
-      if (!precision)
-        error->all(FLERR,
-                   "Pair style dptrain: precision {} is not available: allowed are double, single, "
-                   "mixed",
-                   value);
-      settings.precision = *precision;
+      settings.precision = read_precision(lmp, WHO, value);
     } else if (keyword == "knots") {
-      settings.knots = value == "auto" ? 0 : utils::inumeric(FLERR, value, false, lmp);
-      if (value != "auto" && settings.knots < 8)
-        error->all(
-            FLERR,
-            "Pair style dptrain: knots {} is not possible: allowed are auto and numbers from 8",
-            value);
+      settings.knots = read_knots(lmp, WHO, value);
     } else {
       settings.chunk = utils::inumeric(FLERR, value, false, lmp);
       if (settings.chunk < 1)

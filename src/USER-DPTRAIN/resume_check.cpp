@@ -15,6 +15,7 @@ using namespace LAMMPS_NS;
 namespace {
 
 const std::string SUFFIX = ".ckpt";
+constexpr std::size_t NUMBERS = 15, NUMBERS_WITHOUT_PRECISION = 14;  // of a session, in a checkpoint
 
 bool exists(const std::string &path)
 {
@@ -160,10 +161,10 @@ void LAMMPS_NS::check_same_model(const std::string &path, const dptrain::ModelCo
                                      path, slot.path, comparison.differences()));
 }
 
-std::vector<double> LAMMPS_NS::pack_counters(const SessionCounters &counters,
-                                             const dptrain::UpdateReport &report,
-                                             std::int64_t earned_steps)
+std::vector<double> LAMMPS_NS::pack(const SessionNumbers &session)
 {
+  const SessionCounters &counters = session.counters;
+  const dptrain::UpdateReport &report = session.report;
   return {static_cast<double>(counters.reference_calls),
           static_cast<double>(counters.discarded),
           counters.trained ? 1.0 : 0.0,
@@ -177,17 +178,19 @@ std::vector<double> LAMMPS_NS::pack_counters(const SessionCounters &counters,
           report.rmse_f,
           report.rmse_v,
           report.learning_rate,
-          static_cast<double>(earned_steps)};
+          static_cast<double>(session.earned_steps),
+          static_cast<double>(session.precision)};
 }
 
-void LAMMPS_NS::unpack_counters(const std::vector<double> &numbers, SessionCounters &counters,
-                                dptrain::UpdateReport &report, std::int64_t &earned_steps)
+void LAMMPS_NS::unpack(const std::vector<double> &numbers, const SessionNumbers &session)
 {
-  if (numbers.size() != 14)
+  if (numbers.size() != NUMBERS && numbers.size() != NUMBERS_WITHOUT_PRECISION)
     throw dptrain::Error(
-        fmt::format("resume: the checkpoint holds {} counters where fix dptrain writes 14: it was "
+        fmt::format("resume: the checkpoint holds {} counters where fix dptrain writes {}: it was "
                     "written by another program",
-                    numbers.size()));
+                    numbers.size(), NUMBERS));
+  SessionCounters &counters = session.counters;
+  dptrain::UpdateReport &report = session.report;
   counters.reference_calls = static_cast<std::int64_t>(numbers[0]);
   counters.discarded = static_cast<std::int64_t>(numbers[1]);
   counters.trained = numbers[2] != 0.0;
@@ -201,5 +204,7 @@ void LAMMPS_NS::unpack_counters(const std::vector<double> &numbers, SessionCount
   report.rmse_f = numbers[10];
   report.rmse_v = numbers[11];
   report.learning_rate = numbers[12];
-  earned_steps = static_cast<std::int64_t>(numbers[13]);
+  session.earned_steps = static_cast<std::int64_t>(numbers[13]);
+  session.precision = numbers.size() == NUMBERS ? static_cast<dptrain::Precision>(numbers[14])
+                                                : dptrain::Precision::float64;
 }

@@ -23,10 +23,16 @@ std::string frames_path_of(const std::string &checkpoint);
 void check_same_model(const std::string &path, const dptrain::ModelConfig &found,
                       const ModelSlot &slot);
 
-/// Counters and last report as the numbers of a checkpoint.
-std::vector<double> pack_counters(const SessionCounters &counters,
-                                  const dptrain::UpdateReport &report, std::int64_t earned_steps);
-void unpack_counters(const std::vector<double> &numbers, SessionCounters &counters,
-                     dptrain::UpdateReport &report, std::int64_t &earned_steps);
+/// What a checkpoint keeps of a session beside the state of the training.
+struct SessionNumbers {
+  SessionCounters &counters;
+  dptrain::UpdateReport &report;
+  std::int64_t &earned_steps;
+  dptrain::Precision &precision;  ///< of the steps so far
+};
+
+std::vector<double> pack(const SessionNumbers &session);
+/// Throws dptrain::Error if the numbers are not those of fix dptrain. Version 0.1.0 wrote no precision: it was double.
+void unpack(const std::vector<double> &numbers, const SessionNumbers &session);
 
 }  // namespace LAMMPS_NS

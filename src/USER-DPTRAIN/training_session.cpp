@@ -283,7 +283,7 @@ void TrainingSession::save()
     if (!checkpoint.average.empty()) checkpoint.model.parameters = checkpoint.average;
     checkpoint.auxiliary_state = slot_->model->auxiliary_state();
     checkpoint.num_frames = counters.frames;
-    checkpoint.counters = pack_counters(counters, report_, earned_steps_);
+    checkpoint.counters = pack({counters, report_, earned_steps_, slot_->settings.precision});
     dptrain::write_checkpoint(options_.save + ".ckpt", checkpoint);
     slot_->model->save(options_.save, &checkpoint.model.parameters);
   });

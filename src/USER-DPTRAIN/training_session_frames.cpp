@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "dptrain/error.h"
+#include "evaluation_keywords.h"
 #include "fmt/format.h"
 #include "model_broadcast.h"
 #include "resume_check.h"
@@ -120,13 +121,18 @@ void TrainingSession::resume(const std::string &file)
   const std::vector<dptrain::WholeFrame> frames =
       load_frames(source, checkpoint.num_frames, identity(type_map_.size()));
   trainer_->set_state(checkpoint.trainer_state);
-  unpack_counters(checkpoint.counters, counters, report_, earned_steps_);
+  dptrain::Precision before = dptrain::Precision::float64;
+  unpack(checkpoint.counters, {counters, report_, earned_steps_, before});
   resumed_ = true;
   guarded(*comm_, [&] {
     if (comm_->rank() == 0) open_frames_file(frames, source);
   });
   say(fmt::format("Fix dptrain: resumed from {}: {} frames, {} optimizer steps", path,
                   counters.frames, steps()));
+  if (before != slot_->settings.precision)
+    say(fmt::format("Fix dptrain: the steps before were done in precision {}, those from here on "
+                    "are done in precision {}",
+                    name_of(before), name_of(slot_->settings.precision)));
   train();  // what a checkpoint amid the training of a label has left
 }
 

@@ -17,12 +17,13 @@ import pytest
 
 REFERENCE = Path(__file__).resolve().parents[1] / "reference"
 SHARED = Path(os.environ.get("DPTRAIN_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "cases"
-PAIR = "dptrain"
+PAIR = "dptrain precision {precision}"
 COEFF = "* * {model} {elements}"
 NKTV2P = 1.6021765e6  # bar Angstrom^3 per eV in LAMMPS' metal units
 BIN = Path(sys.executable).parent
 # ranks beyond the cores must sleep while they wait for messages: 6 times faster with 4 ranks on 2 cores
 PATIENT = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64"}
+SINGLE = 1e-5  # relative: what precision single promises; float32 has 6e-8, sums and derivatives lose two digits
 FLOOR = 1e-2  # eV, eV/A: below this magnitude errors count as absolute errors divided by it
 STRESS_ORDER = [0, 4, 8, 3, 6, 7, 1, 2, 5]  # xx yy zz xy xz yz yx zx zy of the row-major virial [force][coordinate]
 
@@ -59,7 +60,7 @@ def model_file(name, folder, scratch):
     return unpacked
 
 
-def frame_input(name, k, scratch):
+def frame_input(name, k, precision, scratch):
     """LAMMPS commands for one frame; results go to dump and to a line of the screen output."""
     folder, expected = CASES[name]
     frame = expected["frames"][k]
@@ -72,7 +73,7 @@ boundary {"p p p" if frame["pbc"] else "f f f"}
 atom_modify map yes
 neighbor 2.0 bin
 read_data {folder / frame["data"]}
-pair_style {PAIR}
+pair_style {PAIR.format(precision=precision)}
 pair_coeff {coeff}
 compute pea all pe/atom
 compute cva all centroid/stress/atom NULL virial
@@ -84,17 +85,19 @@ print "RESULT {key} $(pe:%.17g) $(pxx:%.17g) $(pyy:%.17g) $(pzz:%.17g) $(pxy:%.1
 """
 
 
-def run_cases(names, ranks, scratch):
+def run_cases(names, precision, ranks, scratch):
     """Exit status and output of one LAMMPS process that computes all frames of the named cases."""
-    text = "".join(frame_input(n, k, scratch) for n in names for k in range(len(CASES[n][1]["frames"])))
+    text = "".join(frame_input(n, k, precision, scratch) for n in names for k in range(len(CASES[n][1]["frames"])))
     return run_lammps(scratch, text, ranks)
 
 
-@pytest.fixture(scope="module", params=[1, 2, 4], ids=lambda n: f"{n}ranks")
+@pytest.fixture(scope="module", params=[("double", 1), ("double", 2), ("double", 4), ("single", 2)],
+                ids=lambda p: f"{p[0]}-{p[1]}ranks")
 def results(request, tmp_path_factory):
-    """Function: case name -> (status, output, folder with the dumps)."""
+    """Precision, and function: case name -> (status, output, folder with the dumps)."""
+    precision, ranks = request.param
     scratch = tmp_path_factory.mktemp("all")
-    status, output = run_cases(CASES, request.param, scratch)
+    status, output = run_cases(CASES, precision, ranks, scratch)
     alone = {}
 
     def of(name):
@@ -102,10 +105,10 @@ def results(request, tmp_path_factory):
             return status, output, scratch
         if name not in alone:
             folder = tmp_path_factory.mktemp("one")
-            alone[name] = (*run_cases([name], request.param, folder), folder)
+            alone[name] = (*run_cases([name], precision, ranks, folder), folder)
         return alone[name]
 
-    return of
+    return precision, of
 
 
 def relative(value, expected):
@@ -131,16 +134,18 @@ def deviations(line, dump, python):
 
 @pytest.mark.parametrize("name", CASES)
 def test_case(name, results):
-    status, output, folder = results(name)
+    precision, of = results
+    status, output, folder = of(name)
     assert status == 0, output[-3000:]
     lines = {w[1]: [float(x) for x in w[2:]] for w in map(str.split, output.splitlines()) if w[:1] == ["RESULT"]}
     expected = CASES[name][1]
+    tolerance = expected["tolerance"] if precision == "double" else max(expected["tolerance"], SINGLE)
     wrong = {}
     for k, frame in enumerate(expected["frames"]):
         key = f"{name.replace('/', '_')}.{k}"
         dump = np.loadtxt(folder / f"{key}.dump", skiprows=9, ndmin=2)
         errors = deviations(lines[key], dump, frame["python"])
-        if not max(errors.values()) <= expected["tolerance"]:  # NaN counts as wrong
+        if not max(errors.values()) <= tolerance:  # NaN counts as wrong
             wrong[frame["name"]] = errors
     assert not wrong, json.dumps(wrong, indent=1)
 

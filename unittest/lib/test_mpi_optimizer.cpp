@@ -251,7 +251,9 @@ TEST(Model, ParametersChangedInPlaceAreNewParameters)
   std::vector<double> x = two->parameters();
   x[3] += 0.1;
   two->set_parameters(x);
-  EXPECT_EQ(evaluate(*one, cluster.domain()).force, evaluate(*two, cluster.domain()).force);
+  // the number of knots has a history: tables agree to their tolerance, 1e-12 relative
+  const auto a = evaluate(*one, cluster.domain()).force, b = evaluate(*two, cluster.domain()).force;
+  for (std::size_t k = 0; k < a.size(); ++k) EXPECT_NEAR(a[k], b[k], 1e-11);
 }
 
 TEST(Trainer, TheAverageIsThatOfItsRecursion)

@@ -11,11 +11,9 @@ KOKKOS_FORCEINLINE_FUNCTION void edge_gradient(const Contraction<Real> &c, const
                                                int slot, int e)
 {
   const Real x = c.edges.d[0][slot], y = c.edges.d[1][slot], z = c.edges.d[2][slot];
-  const Real b1 = b.sum[2][e], b2 = b.sum[3][e], b3 = b.sum[4][e];
-  // the row is scaled already, the sums with the bare row are not
-  const Real along = b.darg[e] * (c.scale * b.sum[1][e] + b.sum[0][e]) +
-      b.dq[e] * c.scale * (b1 * x + b2 * y + b3 * z);
-  const Real radial = along * b.inv_r[e], q = c.scale * b.q[e];
+  const Real b1 = c.scale * b.sum[1][e], b2 = c.scale * b.sum[2][e], b3 = c.scale * b.sum[3][e];
+  const Real along = b.darg[e] * b.sum[0][e] + b.dq[e] * (b1 * x + b2 * y + b3 * z);
+  const Real radial = along * b.inv_r[e], q = b.q[e];
   b.row[1][e] = radial * x + q * b1;
   b.row[2][e] = radial * y + q * b2;
   b.row[3][e] = radial * z + q * b3;
@@ -138,6 +136,8 @@ void reverse_kernel(const Contraction<Real> &c, const Real *g_t, const ForceSums
             });
         const Width<W> width{c.table.width};
         const Real *g0 = g_t + centre.t, *g1 = g0 + width, *g2 = g1 + width, *g3 = g2 + width;
+        // the argument of the net is the first element of the row: one sum for both ways
+        const Real scale = c.scale;
         sum_over_channels<Real>(
             team, centre.count, width,
             [=](int e) DPTRAIN_ALWAYS_INLINE {
@@ -146,21 +146,20 @@ void reverse_kernel(const Contraction<Real> &c, const Real *g_t, const ForceSums
               load_slopes(l, b, e, Real(1));
               return l;
             },
-            [=](const LoadedEdge<Real, W> &l, int m, Real &s, Real &s0, Real &s1, Real &s2, Real &s3)
+            [=](const LoadedEdge<Real, W> &l, int m, Real &s0, Real &s1, Real &s2, Real &s3)
                 DPTRAIN_ALWAYS_INLINE {
                   const Real g = l.value(m);
-                  s += (l.r0 * g0[m] + l.r1 * g1[m] + l.r2 * g2[m] + l.r3 * g3[m]) * l.second(m);
-                  s0 += g0[m] * g;
+                  s0 += (l.r0 * g0[m] + l.r1 * g1[m] + l.r2 * g2[m] + l.r3 * g3[m]) * l.second(m) +
+                      scale * g0[m] * g;
                   s1 += g1[m] * g;
                   s2 += g2[m] * g;
                   s3 += g3[m] * g;
                 },
-            [=](int e, Real s, Real s0, Real s1, Real s2, Real s3) DPTRAIN_ALWAYS_INLINE {
-              b.sum[0][e] = s;
-              b.sum[1][e] = s0;
-              b.sum[2][e] = s1;
-              b.sum[3][e] = s2;
-              b.sum[4][e] = s3;
+            [=](int e, Real s0, Real s1, Real s2, Real s3) DPTRAIN_ALWAYS_INLINE {
+              b.sum[0][e] = s0;
+              b.sum[1][e] = s1;
+              b.sum[2][e] = s2;
+              b.sum[3][e] = s3;
             });
         team_for(team, centre.count, [=](int e) DPTRAIN_ALWAYS_INLINE {
           edge_gradient(c, b, centre.first + e, e);

@@ -13,10 +13,10 @@ template <class Real> struct EdgeBlock {
   Real *tangent[4]; ///< scaled tangent of the row
   Real *arg_dot;    ///< tangent of the argument
   Real *q, *dq, *darg, *inv_r;  ///< of the environment, for derivatives
-  Real *sum[5];     ///< sums over channels
+  Real *sum[4];     ///< sums over channels
   int *base;        ///< where the first of six rows starts in the table
 
-  enum Columns { VALUE = 10, REVERSE = 25, TANGENT = 21 };
+  enum Columns { VALUE = 10, REVERSE = 24, TANGENT = 21 };
 
   static std::size_t column_size(int max_count)
   {

@@ -88,7 +88,7 @@ KOKKOS_FORCEINLINE_FUNCTION void sum_over_edges(const Team &team, int num_edges,
 #endif
 }
 
-/// Five sums over the channels for each edge: add(load(e), m, s0..s4) for all m, then store(e, s0..s4).
+/// Four sums over the channels for each edge: add(load(e), m, s0..s3) for all m, then store(e, s0..s3).
 template <class Real, int W, class Load, class Add, class Store>
 KOKKOS_FORCEINLINE_FUNCTION void sum_over_channels(const Team &team, int num_edges, Width<W> width,
                                                    const Load &load, const Add &add,
@@ -97,28 +97,28 @@ KOKKOS_FORCEINLINE_FUNCTION void sum_over_channels(const Team &team, int num_edg
 #if DPTRAIN_DEVICE_PASS
   Kokkos::parallel_for(Kokkos::TeamThreadRange(team, num_edges), [&](int e) {
     const auto edge = load(e);
-    Real s[5];
+    Real s[4];
     // one reduction each: arrays as reduction values differ between the versions of Kokkos
-    for (int k = 0; k < 5; ++k)
+    for (int k = 0; k < 4; ++k)
       Kokkos::parallel_reduce(
           Kokkos::ThreadVectorRange(team, int(width)),
           [&](int m, Real &sum) {
-            Real part[5] = {0, 0, 0, 0, 0};
-            add(edge, m, part[0], part[1], part[2], part[3], part[4]);
+            Real part[4] = {0, 0, 0, 0};
+            add(edge, m, part[0], part[1], part[2], part[3]);
             sum += part[k];
           },
           s[k]);
-    Kokkos::single(Kokkos::PerThread(team), [&]() { store(e, s[0], s[1], s[2], s[3], s[4]); });
+    Kokkos::single(Kokkos::PerThread(team), [&]() { store(e, s[0], s[1], s[2], s[3]); });
   });
   team.team_barrier();
 #else
   (void) team;
   for (int e = 0; e < num_edges; ++e) {
     const auto edge = load(e);
-    Real s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0;
-    _Pragma("omp simd reduction(+ : s0, s1, s2, s3, s4)") for (int m = 0; m < width; ++m)
-        add(edge, m, s0, s1, s2, s3, s4);
-    store(e, s0, s1, s2, s3, s4);
+    Real s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    _Pragma("omp simd reduction(+ : s0, s1, s2, s3)") for (int m = 0; m < width; ++m)
+        add(edge, m, s0, s1, s2, s3);
+    store(e, s0, s1, s2, s3);
   }
 #endif
 }

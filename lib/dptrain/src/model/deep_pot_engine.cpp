@@ -16,7 +16,7 @@ namespace {
 constexpr double unknown_min_distance = 0.5;
 constexpr double distance_margin = 0.9;
 // Centres per block of matrix products: enough for the vendor's library, few enough for the second-level cache.
-constexpr int host_chunk = 128, device_chunk = 8192;
+constexpr int host_chunk = 256, device_chunk = 8192;
 // What pass A may keep for pass B.
 constexpr std::size_t keep_bytes = std::size_t(256) << 20;
 

@@ -9,6 +9,10 @@
 #include <c10/cuda/CUDAGuard.h>
 #endif
 
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
 #include "kernels/memory.h"
 
 namespace dptrain {
@@ -44,6 +48,63 @@ template <class Real> at::Tensor operand(const Real *data, bool transpose, long 
   return transpose ? matrix(data, columns, rows).t() : matrix(data, rows, columns);
 }
 
+thread_local bool reduced = false;
+
+// A matrix in bfloat16 in memory that is used again and again.
+class Bfloat16Matrix {
+ public:
+  at::Tensor resize(long rows, long columns)
+  {
+    numbers_.resize(std::max<std::size_t>(numbers_.size(), rows * columns));
+    return at::from_blob(numbers_.data(), {rows, columns}, at::TensorOptions().dtype(at::kBFloat16));
+  }
+  at::Tensor operand(const float *data, bool transpose, long rows, long columns)
+  {
+    if (transpose) return operand(data, false, columns, rows).t();
+    at::Tensor numbers = resize(rows, columns);
+    numbers.copy_(matrix(data, rows, columns));
+    return numbers;
+  }
+
+ private:
+  std::vector<std::uint16_t> numbers_;
+};
+
+// Without these instructions products of bfloat16 matrices are slower than those of float32 ones.
+bool has_bfloat16_instructions()
+{
+#if defined(__x86_64__)
+  static const bool found = __builtin_cpu_supports("avx512bf16");
+  return found;
+#else
+  return false;
+#endif
+}
+
+// LibTorch rounds float32 operands to bfloat16 by itself only where the processor has matrix units (AMX).
+bool takes_bfloat16(long m, long n, long k)
+{
+  constexpr long SHORTEST = 16;  // side of a product that is worth the conversion
+  return reduced && !kernels::separate_memory() && std::min({m, n, k}) >= SHORTEST &&
+      has_bfloat16_instructions();
+}
+
+// The sums of the product are float32, rounded once at the end; alpha, beta and c are float32.
+void bfloat16_gemm(bool transpose_a, bool transpose_b, long m, long n, long k, float alpha,
+                   const float *a, const float *b, float beta, float *c)
+{
+  static thread_local Bfloat16Matrix left, right, result;
+  at::Tensor product = result.resize(m, n), target = matrix(c, m, n);
+  at::mm_out(product, left.operand(a, transpose_a, m, k), right.operand(b, transpose_b, k, n));
+  if (beta == 0.0f) {
+    target.copy_(product);
+    if (alpha != 1.0f) target.mul_(alpha);
+    return;
+  }
+  if (beta != 1.0f) target.mul_(beta);
+  target.add_(product, alpha);
+}
+
 }  // namespace
 
 template <class Real>
@@ -53,6 +114,9 @@ void gemm(bool transpose_a, bool transpose_b, long m, long n, long k, Real alpha
   const c10::InferenceMode no_autograd;
   [[maybe_unused]] const InStreamOfKernels stream;
   ++kernels::counters().products;
+  if constexpr (sizeof(Real) == 4)
+    if (takes_bfloat16(m, n, k))
+      return bfloat16_gemm(transpose_a, transpose_b, m, n, k, alpha, a, b, beta, c);
   auto target = matrix(c, m, n);
   const auto left = operand(a, transpose_a, m, k), right = operand(b, transpose_b, k, n);
   if (beta == Real(0) && alpha == Real(1))
@@ -68,12 +132,21 @@ template void gemm(bool, bool, long, long, long, float, const float *, const flo
 
 ReducedPrecision::ReducedPrecision(bool on) : on_(on)
 {
-  if (on_) at::globalContext().setFloat32MatmulPrecision("medium");
+  if (!on_) return;
+  reduced = true;
+  at::globalContext().setFloat32MatmulPrecision("medium");
 }
 
 ReducedPrecision::~ReducedPrecision()
 {
-  if (on_) at::globalContext().setFloat32MatmulPrecision("highest");
+  if (!on_) return;
+  reduced = false;
+  at::globalContext().setFloat32MatmulPrecision("highest");
+}
+
+bool ReducedPrecision::has_effect()
+{
+  return kernels::separate_memory() || has_bfloat16_instructions();
 }
 
 }  // namespace dptrain

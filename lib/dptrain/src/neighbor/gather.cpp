@@ -37,7 +37,7 @@ template <class F> KOKKOS_FORCEINLINE_FUNCTION int team_count(const Team &team, 
   return sum;
 }
 
-// put(k, place) for those k for which keep(k), in order; returns their number.
+// put(k, place) for those k for which keep(k), in order; returns their number. Places up to n may be written.
 template <class Keep, class Put>
 KOKKOS_FORCEINLINE_FUNCTION int compress(const Team &team, int n, const Keep &keep, const Put &put)
 {
@@ -51,9 +51,12 @@ KOKKOS_FORCEINLINE_FUNCTION int compress(const Team &team, int n, const Keep &ke
   return team_count(team, n, [&](int k) { return keep(k) ? 1 : 0; });
 #else
   (void) team;
+  // without a branch, which no processor could predict: what is not kept is written over by the next one
   int place = 0;
-  for (int k = 0; k < n; ++k)
-    if (keep(k)) put(k, place++);
+  for (int k = 0; k < n; ++k) {
+    put(k, place);
+    place += keep(k) ? 1 : 0;
+  }
   return place;
 #endif
 }

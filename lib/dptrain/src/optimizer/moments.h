@@ -39,6 +39,7 @@ class Moments {
     const double b1 = beta1_, b2 = beta2_, epsilon = epsilon_;
     const double rate = correction.rate, root = correction.root;
     double *m = mean.data(), *v = square.data();
+#pragma omp simd
     for (std::size_t k = begin; k < end; ++k) {
       const double g = gradient(k);
       m[k] = b1 * m[k] + (1.0 - b1) * g;

@@ -184,8 +184,11 @@ double Trainer::Impl::squared_norm() const
 {
   const std::vector<std::size_t> &parts = optimizer->parts();
   const auto own = parts.begin() + comm->rank();
-  const auto begin = gradient.begin() + std::accumulate(parts.begin(), own, std::size_t(0));
-  double norm = std::inner_product(begin, begin + *own, begin, 0.0);
+  const double *g = gradient.data() + std::accumulate(parts.begin(), own, std::size_t(0));
+  const std::size_t n = *own;
+  double norm = 0.0;
+#pragma omp simd reduction(+ : norm)
+  for (std::size_t k = 0; k < n; ++k) norm += g[k] * g[k];
   comm->all_reduce_sum(&norm, 1);
   return norm;
 }

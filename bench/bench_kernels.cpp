@@ -1,0 +1,177 @@
+// Speed of single operations on one core, beside the matrix multiplication of LibTorch (the roofline of the fitting net):
+//   bench_kernels MODEL.dp SYSTEM [options of Google Benchmark]
+// SYSTEM is a deepmd npy folder; its first frame is used. Times of model operations are per call; the counter us/atom
+// divides by the atoms of the frame. bench/run turns the JSON output into a table.
+
+#include <ATen/ATen.h>
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+
+#include "base/torch_threads.h"
+#include "dptrain/deep_pot.h"
+#include "dptrain/error.h"
+#include "dptrain/files.h"
+#include "optimizer/optimizer.h"
+
+using benchmark::Counter;
+using benchmark::State;
+
+namespace {
+
+/// What the benchmarks of the model share: one frame on one rank, and the model.
+struct Case {
+  std::shared_ptr<const dptrain::Communicator> comm = dptrain::make_mpi_communicator();
+  std::shared_ptr<dptrain::Model> model;
+  dptrain::Frame frame;
+  std::vector<double> force;  ///< [nall][3] scratch
+
+  Case(const std::string &model_file, const std::string &system)
+  {
+    const dptrain::ModelData data = dptrain::read_dp(model_file);
+    const auto frames = dptrain::read_npy_system(system, data.config.type_map);
+    if (frames.empty()) throw dptrain::Error(system + " has no frames");
+    frame = dptrain::scatter_frame(comm, frames.front(), data.config.rcut);
+    model = dptrain::make_deep_pot(data);
+    force.resize(3 * static_cast<std::size_t>(frame.nall()));
+  }
+
+  /// Pass A alone; leaves the forces in `force`.
+  void forward()
+  {
+    std::fill(force.begin(), force.end(), 0.0);
+    dptrain::ForwardOutput out;
+    out.force = force.data();
+    model->forward(frame.domain(), out);
+    benchmark::DoNotOptimize(out.energy);
+  }
+};
+
+void count_atoms(State &state, const Case &c)
+{
+  state.counters["us/atom"] =
+      Counter(1e-6 * c.frame.nlocal, Counter::kIsIterationInvariantRate | Counter::kInvert);
+}
+
+/// C = A B with A [m][k] and B [k][n] as LibTorch multiplies them.
+template <typename R> void gemm(State &state)
+{
+  const auto type = at::TensorOptions().dtype(c10::CppTypeToScalarType<R>::value);
+  const std::int64_t m = state.range(0), k = state.range(1), n = state.range(2);
+  const at::Tensor a = at::randn({m, k}, type), b = at::randn({k, n}, type);
+  at::Tensor c = at::empty({m, n}, type);
+  for (auto _ : state) at::mm_out(c, a, b);
+  state.counters["GFLOP/s"] =
+      Counter(2e-9 * static_cast<double>(m * k * n), Counter::kIsIterationInvariantRate);
+}
+
+/// Energy, forces and virial of the frame.
+void forward(State &state, Case *c, dptrain::Precision precision)
+{
+  c->model->set_precision(precision);
+  c->forward();
+  for (auto _ : state) c->forward();
+  count_atoms(state, *c);
+}
+
+/// Pass B alone: the gradient of energy and forces with respect to all parameters.
+void gradient(State &state, Case *c, dptrain::Precision precision)
+{
+  c->model->set_precision(precision);
+  c->forward();
+  dptrain::GradientSeed seed;
+  seed.energy = 1e-3;
+  seed.force = c->force.data();
+  std::vector<double> result(c->model->parameters().size());
+  for (auto _ : state) c->model->gradient(c->frame.domain(), seed, result.data());
+  count_atoms(state, *c);
+}
+
+/// Pass A that keeps what pass B can use, and pass B, as in a training step (the table unchanged).
+void both_passes(State &state, Case *c, dptrain::Precision precision)
+{
+  c->model->set_precision(precision);
+  const dptrain::Domain domain = c->frame.domain();
+  dptrain::GradientSeed seed;
+  seed.energy = 1e-3;
+  seed.force = c->force.data();
+  std::vector<double> result(c->model->parameters().size());
+  for (auto _ : state) {
+    std::fill(c->force.begin(), c->force.end(), 0.0);
+    dptrain::ForwardOutput out;
+    out.force = c->force.data();
+    c->model->forward_batch(&domain, 1, &out, true);
+    c->model->gradient_batch(&domain, 1, &seed, result.data());
+  }
+  count_atoms(state, *c);
+}
+
+/// The tables of the embedding nets for new parameters.
+void table_build(State &state, Case *c, dptrain::Precision precision)
+{
+  c->model->set_precision(precision);
+  const std::vector<double> parameters = c->model->parameters();
+  for (auto _ : state) {
+    c->model->set_parameters(parameters);
+    c->model->prepare();
+  }
+}
+
+void adam_step(State &state, Case *c)
+{
+  std::vector<double> parameters = c->model->parameters();
+  const std::vector<double> gradient(parameters.size(), 1e-3);
+  const auto optimizer = dptrain::make_optimizer({}, c->model->parameter_index(), c->comm);
+  for (auto _ : state) optimizer->step(parameters, gradient, 1e-6);
+  state.counters["ns/parameter"] = Counter(1e-9 * static_cast<double>(parameters.size()),
+                                           Counter::kIsIterationInvariantRate | Counter::kInvert);
+}
+
+/// The shapes of the fitting net of 240 neurons for a block of 128 atoms, and a large product for the peak.
+template <typename R> void register_gemm(const std::string &precision)
+{
+  benchmark::RegisterBenchmark(("gemm_peak/" + precision).c_str(), gemm<R>)
+      ->Args({1024, 1024, 1024});
+  benchmark::RegisterBenchmark(("gemm_fitting/" + precision).c_str(), gemm<R>)
+      ->Args({128, 1600, 240})
+      ->Args({128, 240, 240});
+}
+
+void register_all(Case *c)
+{
+  register_gemm<double>("double");
+  register_gemm<float>("single");
+  using Function = void (*)(State &, Case *, dptrain::Precision);
+  const std::pair<std::string, Function> list[] = {{"forward", forward},
+                                                   {"gradient", gradient},
+                                                   {"both_passes", both_passes},
+                                                   {"table_build", table_build}};
+  const std::pair<std::string, dptrain::Precision> precisions[] = {
+      {"double", dptrain::Precision::float64}, {"single", dptrain::Precision::single}};
+  for (const auto &[precision, value] : precisions)
+    for (const auto &[name, function] : list)
+      benchmark::RegisterBenchmark((name + "/" + precision).c_str(), function, c, value)
+          ->Unit(benchmark::kMicrosecond);
+  benchmark::RegisterBenchmark("adam_step", adam_step, c)->Unit(benchmark::kMicrosecond);
+}
+
+}  // namespace
+
+int main(int argc, char **argv)
+{
+  benchmark::Initialize(&argc, argv);
+  if (argc != 3) {
+    std::fprintf(stderr, "Usage: bench_kernels MODEL.dp SYSTEM [--benchmark_...]\n");
+    return 1;
+  }
+  try {
+    dptrain::set_torch_threads(1);
+    Case c(argv[1], argv[2]);
+    register_all(&c);
+    benchmark::RunSpecifiedBenchmarks();
+  } catch (const std::exception &e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,1 @@
+"""The benchmark beside DeePMD-kit: see ../README.md. Entry point: main.main()."""

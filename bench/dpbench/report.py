@@ -1,0 +1,148 @@
+"""Markdown tables of the results. Times are medians; ratios are peer / ours, so larger than 1 means that we are faster."""
+
+from .inference import OURS
+from .inference import PEERS as MD_PEERS
+from .training import PEERS as STEP_PEERS
+
+
+def markdown(header, rows):
+    """A Markdown table; columns are padded so that it also reads well as plain text."""
+    cells = [[str(c) for c in row] for row in [header, *rows]]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(header))]
+    lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(row, widths)) + " |" for row in cells]
+    return "\n".join([lines[0], "|" + "|".join("-" * (w + 2) for w in widths) + "|", *lines[1:]])
+
+
+def number(value, digits=3):
+    """Three significant digits without an exponent where that is readable."""
+    if value is None:
+        return "-"
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
+    return f"{value:.{digits - 1}e}"
+
+
+def spread(entry):
+    """median (smallest .. largest)"""
+    return f"{number(entry['median'])} ({number(entry['min'])} .. {number(entry['max'])})"
+
+
+def ratio(entry):
+    return f"**{entry['median']:.2f}** ({entry['min']:.2f} .. {entry['max']:.2f})" if entry else "-"
+
+
+def inference_tables(rows):
+    yield "## MD step: us per atom and step\n"
+    header = ["net", "precision", "atoms", OURS, *MD_PEERS, "best of the peer / ours"]
+    body = [[r["net"], r["precision"], r["atoms"], spread(r["us_per_atom"][OURS]),
+             *(spread(r["us_per_atom"][n]) if n in r["us_per_atom"] else "" for n in MD_PEERS),
+             ratio(r["ratio"].get(r["peer_best"]))] for r in rows]
+    yield markdown(header, body)
+    full = [r for r in rows if "agreement" in r]
+    if full:
+        yield "\nEach side of the peer / ours:\n"
+        yield markdown(["net", "precision", "atoms", *MD_PEERS],
+                       [[r["net"], r["precision"], r["atoms"], *(ratio(r["ratio"].get(n)) for n in MD_PEERS)] for r in full])
+        yield "\nSame model? Largest difference of a force component from ours, eV/Angstrom (energy, eV per atom):\n"
+        yield markdown(["net", "precision", *MD_PEERS],
+                       [[r["net"], r["precision"],
+                         *(f"{d['force']:.1e} ({d['energy_per_atom']:.1e})" for d in map(r["agreement"].get, MD_PEERS))]
+                        for r in full])
+
+
+def training_tables(rows):
+    yield "## Training step (Adam, batch of one frame with 192 atoms): seconds\n"
+    yield markdown(["net", "precision", OURS, *STEP_PEERS, *(f"{n} / ours" for n in STEP_PEERS)],
+                   [[r["net"], r["precision"], spread(r["seconds"][OURS]), *(spread(r["seconds"][n]) for n in STEP_PEERS),
+                     *(ratio(r["ratio"][n]) for n in STEP_PEERS)] for r in rows])
+
+
+def seconds_text(seconds, reached):
+    return number(seconds) if reached else f"not in {number(seconds)}"
+
+
+def accuracy_tables(result):
+    yield f"## Seconds of training to a force error on {result['valid_frames']} validation frames\n"
+    yield markdown(["eV/Angstrom", "ours", "s", "best of the peer", "s", "peer / ours"],
+                   [[f"{r['target']:.2f}", r["ours"], seconds_text(r["our_seconds"], r["our_reached"]), r["peer"],
+                     seconds_text(r["peer_seconds"], r["peer_reached"]),
+                     "-" if r["ratio"] is None else f"**{'' if r['peer_reached'] else '> '}{r['ratio']:.1f}**"]
+                    for r in result["rows"]])
+    yield ("\nThe best of each side is chosen anew for each line. Where the peer does not get there, the time of its whole "
+           "run counts, a lower bound.\n")
+    yield markdown(["configuration", "steps", "seconds", "last force error, eV/A", "last energy error, meV/atom"],
+                   [[name, c[-1]["step"], number(c[-1]["seconds"]), f"{c[-1]['rmse_f']:.4f}",
+                     number(1e3 * c[-1]["rmse_e"])] for side in ("ours", "peers") for name, c in result[side].items()])
+    pair = result["pair"]
+    if len(pair["runs_ours"]) > 1 and pair["ratio"]:
+        yield f"\nPairs with other seeds, {pair['peer']} / {pair['ours']}:\n"
+        yield markdown(["eV/Angstrom", "peer / ours", "pairs"],
+                       [[target, ratio(entry), len(entry["values"])] for target, entry in pair["ratio"].items()])
+    yield "\nFrom the start of the program, reading of data, statistics and validations included:\n"
+    yield markdown(["configuration", "seconds", "steps", "force error, eV/A", "energy error, meV/atom"],
+                   [[r["config"], number(r["elapsed"]), r["steps"], f"{r['rmse_f']:.4f}", number(1e3 * r["rmse_e"])]
+                    for r in result["three_minutes"]])
+
+
+def md_columns(row):
+    return [spread(v) for v in row["us_per_atom"].values()] + [ratio(row["ratio"].get(row["peer_best"]))]
+
+
+def scaling_tables(result):
+    names = list(result["cores"][0]["us_per_atom"])
+    yield "## Cost against cores, neighbours, knots; memory (standard net)\n"
+    yield "us per atom and step, double, 1536 atoms:\n"
+    yield markdown(["ranks", *names, "peer / ours"], [[r["ranks"], *md_columns(r)] for r in result["cores"]])
+    yield ""
+    yield markdown(["cutoff, A", "sel", *names, "peer / ours"],
+                   [[r["rcut"], "/".join(map(str, r["sel"])), *md_columns(r)] for r in result["neighbors"]])
+    yield "\nKnots of the table (the default is auto), difference of forces from a table of 4096 knots in double:\n"
+    yield markdown(["precision", "knots", "us/atom/step", "force, eV/A"],
+                   [[r["precision"], r["knots"], number(r["us_per_atom"]), f"{r['force_error']:.1e}"] for r in result["knots"]])
+    yield "\nMemory of all ranks when one frame of so many atoms is trained on:\n"
+    yield markdown(["atoms", "before training, GiB", "largest, GiB", "difference, GiB", "s/step"],
+                   [[r["atoms"], number(r["before_gib"]), number(r["peak_gib"]),
+                     number(r["peak_gib"] - r["before_gib"]), number(r["seconds_per_step"])] for r in result["memory"]])
+
+
+def kernel_tables(results):
+    yield "## Single operations on one core\n"
+    yield ("`of the roofline`: time of the matrix products of the fitting net at the fastest product measured here, "
+           "divided by the time of the whole operation.\n")
+    for result in results:
+        peaks = ", ".join(f"{p} {number(v)} GFLOP/s" for p, v in result["peak_gflops"].items() if v)
+        yield f"\nNet {result['net']}; fastest matrix product: {peaks}\n"
+        yield markdown(["operation", "time", "speed", "of the roofline"],
+                       [[r["name"], f"{number(1e6 * r['seconds'])} us",
+                         next((f"{number(r[k])} {k}" for k in ("GFLOP/s", "us/atom", "ns/parameter") if k in r), ""),
+                         f"{100 * r['of_roofline']:.0f} %" if "of_roofline" in r else ""] for r in result["rows"]])
+
+
+TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables,
+          "scaling": scaling_tables, "kernels": kernel_tables}
+
+
+def facts(result):
+    """What was measured where."""
+    hardware, sources = result["hardware"], result["sources"]
+    yield f"# Benchmark beside DeePMD-kit{': TRIAL, no measurement' if result['quick'] else ''}\n"
+    yield f"* {result['date']}, commit {sources['commit'][:12]}" + \
+          (f" and {sources['changed_files']} changed files" if sources["changed_files"] else "")
+    yield f"* {hardware['processor']}, {hardware['cores']} cores, {hardware['memory_gib']} GiB, " \
+          f"{'/'.join(hardware['vector_extensions'])}, GPU: {hardware['gpu']}, {hardware['system']}"
+    yield f"* load of the machine before the start: {result['load_before']}; {result['repeats']} runs of each side in turn, " \
+          f"{result['ranks']} MPI ranks with one thread each in MD, {result['ranks']} threads in the peer's training"
+    for name, versions in result["versions"].items():
+        yield f"* {name}: " + ", ".join(f"{k} {v}" for k, v in versions.items())
+    yield ""
+
+
+def document(result):
+    """The whole report."""
+    lines = list(facts(result))
+    for part, tables in TABLES.items():
+        if result["parts"].get(part):
+            lines += [*tables(result["parts"][part]), ""]
+    lines += ["## Commands\n", "One of each kind; $WORK is the work folder.\n"]
+    lines += [f"* {entry['what']}: `{entry['command']}`" for entry in result["commands"]]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,58 @@
+"""Frames of a deepmd npy system as LAMMPS data files, and parts of systems."""
+
+from pathlib import Path
+
+import numpy as np
+
+from .errors import BenchError
+
+MASSES = {"O": 15.9994, "H": 1.00794}
+
+
+def first_frame(system):
+    """(cell 3x3, coordinates [n][3], types [n], names of the types) of the first frame."""
+    system = Path(system)
+    sets = sorted(system.glob("set.*"))
+    if not sets:
+        raise BenchError(f"bench: {system} has no set.* folder")
+    box = np.load(sets[0] / "box.npy")[0].astype(float).reshape(3, 3)
+    coord = np.load(sets[0] / "coord.npy")[0].astype(float).reshape(-1, 3)
+    types = np.loadtxt(system / "type.raw", dtype=int).reshape(-1)
+    return box, coord, types, (system / "type_map.raw").read_text().split()
+
+
+def write_data(path, system, copies):
+    """LAMMPS data file of the first frame repeated copies[k] times along axis k; returns the number of atoms.
+
+    Only for orthogonal cells: that of the water set is one.
+    """
+    box, coord, types, names = first_frame(system)
+    edges = np.diag(box)
+    if not np.allclose(box, np.diag(edges)):
+        raise BenchError(f"bench: the cell of {system} is not orthogonal")
+    shifts = np.array([[i, j, k] for i in range(copies[0]) for j in range(copies[1]) for k in range(copies[2])])
+    x = ((coord % edges)[None] + (shifts * edges)[:, None]).reshape(-1, 3)
+    t = np.tile(types, len(shifts))
+    with open(path, "w") as file:
+        file.write(f"water\n\n{len(x)} atoms\n{len(names)} atom types\n\n")
+        for letter, length in zip("xyz", edges * copies):
+            file.write(f"0 {length:.17g} {letter}lo {letter}hi\n")
+        file.write("\nMasses\n\n" + "".join(f"{k + 1} {MASSES.get(n, 10.0)}\n" for k, n in enumerate(names)))
+        file.write("\nAtoms # atomic\n\n")
+        for k, (kind, r) in enumerate(zip(t, x)):
+            file.write(f"{k + 1} {kind + 1} {r[0]:.17g} {r[1]:.17g} {r[2]:.17g}\n")
+    return len(x)
+
+
+def write_subset(target, system, frames):
+    """A system with the first `frames` frames of another one; returns their number."""
+    system, target = Path(system), Path(target)
+    (target / "set.000").mkdir(parents=True, exist_ok=True)
+    for name in ("type.raw", "type_map.raw"):
+        (target / name).write_text((system / name).read_text())
+    count = 0
+    for name in ("box", "coord", "energy", "force"):
+        array = np.concatenate([np.load(s / f"{name}.npy") for s in sorted(system.glob("set.*"))])[:frames]
+        np.save(target / "set.000" / f"{name}.npy", array)
+        count = len(array)
+    return count

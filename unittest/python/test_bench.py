@@ -1,0 +1,239 @@
+"""The benchmark's own logic: numbers from logs, turns and ratios, choice of the best, tables, files of configurations.
+
+The snippets of logs are what LAMMPS, dp and bench_train print, shortened.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+from dpbench import accuracy, kernels, logs, main, models, pairing, plots, report, settings, water  # noqa: E402
+from dpbench.errors import BenchError  # noqa: E402
+from dpbench.process import Recorder, run  # noqa: E402
+
+LAMMPS = """
+Loop time of 0.235365 on 2 procs for 5 steps with 1536 atoms
+Neighbor list builds = 0
+Loop time of 0.96769 on 2 procs for 20 steps with 1536 atoms
+Pair    | 0.94409    | 0.94925    | 0.95442    |   0.5 | 98.09
+Neighbor list builds = 2
+"""
+DP = """
+[2026-11-21 14:40:54,483] DEEPMD INFO    Batch      25: total wall time = 2.20 s, eta = 0:00:06 at 2026-11-21 14:41
+[2026-11-21 14:40:55,795] DEEPMD INFO    Batch      50: total wall time = 1.31 s, eta = 0:00:02 at 2026-11-21 14:40
+[2026-11-21 14:40:58,810] DEEPMD INFO    average training time: 0.0539 s/batch (exclude first 25 batches)
+"""
+LCURVE = """# step         rmse_val    rmse_trn  rmse_e_val  rmse_e_trn  rmse_f_val  rmse_f_trn         lr
+# If there is no available reference data, rmse_*_{val,trn} will print nan
+      0      2.39e+01    2.29e+01    1.62e+00    1.61e+00    7.49e-01    7.39e-01    5.0e-03
+     50      1.86e+01    1.76e+01    2.48e-01    2.38e-01    1.10e-01    1.26e-01    2.5e-03
+    100      8.93e-01    7.93e-01    1.43e-02    1.33e-02    9.95e-02    7.95e-02    1.0e-06
+"""
+
+
+def block(step, steps, seconds):
+    return {"event": "block", "step": step, "steps": steps, "seconds": seconds}
+
+
+def test_lammps_loop_time_is_that_of_the_last_run():
+    us, builds = logs.lammps_loop(LAMMPS)
+    assert us == pytest.approx(0.96769 / 20 / 1536 * 1e6, rel=1e-12)
+    assert builds == 2
+    with pytest.raises(BenchError, match="no 'Loop time'"):
+        logs.lammps_loop("ERROR: Unknown pair style")
+
+
+def test_dump_is_read_by_id(tmp_path):
+    path = tmp_path / "force.dump"
+    path.write_text("ITEM: TIMESTEP\n0\nITEM: ATOMS id fx fy fz\n2 1.5 0 -1\n1 0.25 2e-3 3\n")
+    assert logs.lammps_dump(path) == {2: (1.5, 0, -1), 1: (0.25, 2e-3, 3)}
+    path.write_text("ITEM: ATOMS id type x\n1 1 0\n")
+    with pytest.raises(BenchError, match="expected id fx fy fz"):
+        logs.lammps_dump(path)
+
+
+def test_dp_times_and_curve():
+    assert logs.dp_average_step(DP) == 0.0539
+    assert logs.dp_blocks(DP) == [(25, 2.20), (50, 1.31)]
+    with pytest.raises(BenchError, match="average training time"):
+        logs.dp_average_step("killed")
+    curve = logs.learning_curve(LCURVE)
+    assert curve["step"] == [0, 50, 100]
+    assert curve["rmse_f_val"] == [0.749, 0.110, 0.0995]
+    with pytest.raises(BenchError, match="no rows"):
+        logs.learning_curve("# step rmse\n")
+
+
+def test_bench_train_report_without_the_first_block():
+    text = "\n".join(json.dumps(e) for e in [block(5, 5, 9.0), block(10, 5, 1.0), block(20, 10, 3.5), {"event": "end"}])
+    found = logs.events(text)
+    assert logs.step_seconds(found["block"]) == pytest.approx(4.5 / 15)
+    assert logs.step_seconds(found["block"][:1]) == pytest.approx(9.0 / 5)
+    with pytest.raises(BenchError, match="not complete"):
+        logs.events(json.dumps(block(5, 5, 1.0)))
+    with pytest.raises(BenchError, match="no block"):
+        logs.step_seconds([])
+
+
+def test_sides_take_turns_and_ratios_are_of_one_turn():
+    order = []
+
+    def measure(side):
+        order.append(side)
+        # the machine is half as fast in the second turn: the ratio does not see it
+        return {"a": 1.0, "b": 3.0}[side] * (2.0 if len(order) in (3, 4) else 1.0)
+
+    values = pairing.take_turns(["a", "b"], measure, 3)
+    assert order == ["a", "b", "b", "a", "a", "b"]
+    assert pairing.ratios(values, "a") == {"b": {"median": 3.0, "min": 3.0, "max": 3.0, "values": [3.0] * 3}}
+    assert pairing.summary([5, 1, 2]) == {"median": 2, "min": 1, "max": 5, "values": [5, 1, 2]}
+    assert pairing.best({"x": [1.0], "y": [2.0], "z": [0.5]}, ["x", "y", "w"]) == "x"
+    assert pairing.best(values, ["w"]) is None
+
+
+def curve(*points):
+    return [{"step": int(s), "seconds": s, "rmse_f": f, "rmse_e": 1e-3} for s, f in points]
+
+
+def test_time_to_accuracy_names_the_best_of_each_side():
+    ours = {"small": curve((1, 0.3), (2, 0.11), (3, 0.06)), "large": curve((1, 0.4), (6, 0.04))}
+    peers = {"p": curve((10, 0.3), (40, 0.099)), "q": curve((5, 0.15), (80, 0.11))}
+    rows = {r["target"]: r for r in accuracy.table(ours, peers)}
+    assert (rows[0.20]["ours"], rows[0.20]["peer"], rows[0.20]["ratio"]) == ("small", "q", 2.5)
+    assert (rows[0.10]["our_seconds"], rows[0.10]["peer"], rows[0.10]["peer_reached"]) == (3, "p", True)
+    # nobody of the peer gets to 0.07: the most accurate run counts with all of its time
+    assert (rows[0.07]["peer"], rows[0.07]["peer_seconds"], rows[0.07]["peer_reached"]) == ("p", 40, False)
+    assert (rows[0.05]["ours"], rows[0.05]["ratio"]) == ("large", 40 / 6)
+    pairs = accuracy.paired_ratios([ours["small"], ours["large"]], [peers["p"], peers["q"]])
+    assert pairs["0.20"]["values"] == [20.0, 5 / 6]
+    assert pairs["0.10"]["values"] == [40 / 3]
+    assert "0.07" not in pairs
+
+
+def test_google_benchmark_and_roofline():
+    entries = [{"name": "gemm_peak/double/1024", "run_name": "gemm_peak/double/1024", "run_type": "aggregate",
+                "aggregate_name": "median", "cpu_time": 4e7, "time_unit": "ns", "GFLOP/s": 50.0},
+               {"name": "gemm_peak/double/1024_mean", "run_name": "gemm_peak/double/1024", "run_type": "aggregate",
+                "aggregate_name": "mean", "cpu_time": 9e7, "time_unit": "ns", "GFLOP/s": 1.0},
+               {"name": "forward/double", "run_type": "iteration", "cpu_time": 1e4, "time_unit": "us", "us/atom": 60.0}]
+    found = kernels.parse(json.dumps({"benchmarks": entries}))
+    assert found["gemm_peak/double/1024"]["seconds"] == pytest.approx(0.04)
+    # 1600 x 240 + 2 x 240 x 240 + 240 products, two operations each
+    assert kernels.fitting_flops("standard") == 2 * (1600 * 240 + 2 * 240 * 240 + 240)
+    row = next(r for r in kernels.with_roofline(found, "standard")["rows"] if r["name"] == "forward/double")
+    assert row["of_roofline"] == pytest.approx(2 * kernels.fitting_flops("standard") / 50.0 * 1e-3 / 60.0)
+
+
+def test_inputs_of_both_sides_describe_the_same_training(tmp_path):
+    chosen = settings.Settings(parts=[], repeats=1, quick=True, data=tmp_path, work=tmp_path, out=tmp_path, name="x",
+                               venv=tmp_path, build=None, tensorflow=tmp_path, pytorch=tmp_path)
+    kind = models.Kind("small", "single")
+    peer = models.training_input(kind, chosen, 100, start_lr=1e-3, valid=tmp_path / "v", valid_frames=20)
+    ours = models.our_input(kind, chosen, 100, start_lr=1e-3, valid=tmp_path / "v", valid_frames=20)
+    data = peer["training"].pop("validation_data")
+    assert data["batch_size"] * data["numb_btch"] == 20  # all validation frames, each once
+    assert ours == peer
+    assert peer["model"]["descriptor"]["precision"] == "float32"
+    assert models.Kind(rcut=8.0).sel == [112, 220]
+
+
+def test_data_file_repeats_the_cell(tmp_path):
+    system = tmp_path / "system"
+    (system / "set.000").mkdir(parents=True)
+    (system / "type.raw").write_text("0\n1\n")
+    (system / "type_map.raw").write_text("O\nH\n")
+    shapes = {"box": 9, "coord": 6, "energy": 1, "force": 6}
+    for name, width in shapes.items():
+        array = np.arange(3 * width, dtype=float).reshape(3, width)
+        np.save(system / "set.000" / f"{name}.npy", np.tile(np.diag([4.0, 5, 6]).ravel(), (3, 1)) if name == "box" else array)
+    path = tmp_path / "x.data"
+    assert water.write_data(path, system, (2, 1, 1)) == 4
+    rows = [line.split() for line in path.read_text().split("Atoms # atomic")[1].splitlines() if line.strip()]
+    assert [r[1] for r in rows] == ["1", "2", "1", "2"]
+    # coordinates 0 1 2 and 3 4 5 in the cell 4 5 6, and the same beside it
+    assert [[float(v) for v in r[2:]] for r in rows] == [[0, 1, 2], [3, 4, 5], [4, 1, 2], [7, 4, 5]]
+    assert "0 8 xlo xhi" in path.read_text()
+    assert water.write_subset(tmp_path / "part", system, 2) == 2
+    assert np.array_equal(np.load(tmp_path / "part/set.000/force.npy"), np.arange(12.0).reshape(2, 6))
+
+
+def test_commands_are_recorded_without_folders_of_the_machine(tmp_path):
+    recorder = Recorder({tmp_path: "$WORK", tmp_path / "env": "$ENV"})
+    output, seconds = run(recorder, "greet", ["sh", "-c", "echo $OMP_NUM_THREADS", tmp_path / "env/x"], tmp_path,
+                          {"OMP_NUM_THREADS": 3})
+    assert output == "3\n" and seconds > 0
+    assert recorder.commands == [{"what": "greet", "command": "OMP_NUM_THREADS=3 sh -c echo $OMP_NUM_THREADS $ENV/x"}]
+    with pytest.raises(BenchError, match="exit status 7"):
+        run(recorder, "fail", ["sh", "-c", "exit 7"], tmp_path, {})
+
+
+def one(value):
+    return pairing.summary([value, 2 * value])
+
+
+def example_result():
+    """A result with every part, as small as possible."""
+    times = {"dptrain": one(30.0), "TensorFlow compressed": one(90.0)}
+    row = {"net": "standard", "precision": "double", "atoms": 1536, "ranks": 2, "us_per_atom": times,
+           "ratio": {"TensorFlow compressed": one(3.0)}, "peer_best": "TensorFlow compressed"}
+    everyone = {name: one(95.0) for name in report.MD_PEERS}
+    full = {**row, "us_per_atom": {**everyone, **times}, "ratio": {n: one(3.2) for n in everyone},
+            "agreement": {n: {"force": 1e-13, "energy_per_atom": 1e-14} for n in everyone}}
+    seconds = {"dptrain": one(0.02), "TensorFlow": one(0.14), "PyTorch": one(0.2)}
+    step = {"net": "small", "precision": "single", "seconds": seconds,
+            "ratio": {"TensorFlow": one(7.0), "PyTorch": one(10.0)}, "peer_best": "TensorFlow"}
+    ours, peers = {"s": curve((1, 0.3), (2, 0.06))}, {"p": curve((10, 0.3), (40, 0.099))}
+    long_run = {"config": "s", "elapsed": 179.0, "steps": 9, "rmse_f": 0.05, "rmse_e": 5e-4}
+    found = {"valid_frames": 80, "rows": accuracy.table(ours, peers), "ours": ours, "peers": peers,
+             "pair": {"ours": "s", "peer": "p", "ratio": {"0.20": one(20.0)}, "runs_ours": [1, 2], "runs_peer": [1, 2]},
+             "three_minutes": [long_run]}
+    scaling = {"cores": [row], "neighbors": [{**row, "rcut": 4.0, "sel": [16, 28]}],
+               "knots": [{"precision": "double", "knots": k, "us_per_atom": 30.0, "force_error": 1e-9} for k in (64, "auto")],
+               "memory": [{"atoms": 192, "before_gib": 0.3, "peak_gib": 0.5, "seconds_per_step": 0.02}]}
+    kernel = {"net": "small", "peak_gflops": {"double": 50.0, "single": None},
+              "rows": [{"name": "forward/double", "seconds": 1e-3, "us/atom": 5.0, "of_roofline": 0.8}]}
+    return {"date": "2026-11-21 15:00 UTC", "quick": False, "repeats": 2, "ranks": 2, "load_before": 0.1,
+            "hardware": {"processor": "P", "cores": 2, "memory_gib": 24, "vector_extensions": ["avx2"], "gpu": "none",
+                         "system": "S"},
+            "sources": {"commit": "0123456789abcdef", "changed_files": 0}, "versions": {"dptrain": {"torch": "2.11.0"}},
+            "commands": [{"what": "MD", "command": "lmp -in in.lammps"}],
+            "parts": {"inference": [full, {**row, "atoms": 192}], "training": [step], "accuracy": found,
+                      "scaling": scaling, "kernels": [kernel]}}
+
+
+def test_report_and_figures(tmp_path):
+    result = example_result()
+    text = report.document(result)
+    assert "| standard | double    | 1536  | 45 (30 .. 60) | 135 (90 .. 180)" in text
+    assert "**4.50** (3.00 .. 6.00)" in text
+    line = next(x for x in text.splitlines() if x.startswith("| 0.07"))
+    assert "not in 40" in line and "**> 20.0**" in line
+    assert "80 %" in text and "`lmp -in in.lammps`" in text
+    assert text.isascii()
+    for table in (t for t in text.split("\n\n") if t.startswith("|")):  # all rows have the columns of the header
+        assert len({row.count("|") for row in table.splitlines()}) == 1
+    figures = plots.plot_all(result, tmp_path, "bench")
+    assert [f.name for f in figures] == ["bench_ratios.png", "bench_accuracy.png", "bench_atoms.png", "bench_knots.png"]
+    assert all(f.read_bytes().startswith(b"\x89PNG") for f in figures)
+
+
+def test_parts_of_other_sources_are_not_kept(tmp_path):
+    path = tmp_path / "bench.json"
+    result = example_result()
+    assert main.old_parts(path, result) == {}
+    path.write_text(json.dumps(result))
+    assert set(main.old_parts(path, result)) == set(result["parts"])
+    assert main.old_parts(path, {**result, "sources": {"commit": "f", "changed_files": 0}}) == {}
+
+
+@pytest.mark.parametrize("words, message", [
+    (["speed"], "unknown part 'speed'"), (["--repeats", "0"], "--repeats 0 is not possible"),
+    (["--data", "/nonexistent"], "no deepmd npy data"), (["--report-only", "--out", "/nonexistent"], "does not exist")])
+def test_wrong_input_is_one_line(words, message, capsys):
+    assert main.main(words) == 1
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
