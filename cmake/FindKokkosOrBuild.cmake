@@ -20,12 +20,18 @@ set(DPTRAIN_KOKKOS_SHA256 404cf33e76159e83b8b4ad5d86f6899d442b5da4624820ab457412
   CACHE STRING "SHA-256 of that archive")
 mark_as_advanced(DPTRAIN_KOKKOS_URL DPTRAIN_KOKKOS_SHA256)
 
+option(DPTRAIN_OPENMP "Threads inside an MPI rank, where Kokkos is built here and the compiler has OpenMP" ON)
+
 add_library(dptrain_kokkos INTERFACE)
 
 # Kokkos of source tree DIR, compiled as a part of this build.
 function(dptrain_kokkos_from_source DIR)
   set(BUILD_SHARED_LIBS OFF)
   set(Kokkos_ENABLE_SERIAL ON CACHE BOOL "")
+  if(DPTRAIN_OPENMP AND NOT DPTRAIN_CUDA)
+    find_package(OpenMP QUIET COMPONENTS CXX)
+    set(Kokkos_ENABLE_OPENMP ${OpenMP_CXX_FOUND} CACHE BOOL "")
+  endif()
   set(Kokkos_ENABLE_CUDA ${DPTRAIN_CUDA} CACHE BOOL "")
   set(Kokkos_ENABLE_TESTS OFF CACHE BOOL "")
   set(Kokkos_ENABLE_EXAMPLES OFF CACHE BOOL "")
@@ -69,6 +75,13 @@ function(dptrain_kokkos_installed)
       "-DFETCHCONTENT_SOURCE_DIR_KOKKOS=FOLDER, or install the Debian package libtrilinos-kokkos-dev "
       "(DPTRAIN_KOKKOS=${DPTRAIN_KOKKOS})")
   endif()
+  if(DPTRAIN_CUDA AND NOT CUDA IN_LIST Kokkos_DEVICES)
+    message(FATAL_ERROR "Kokkos: the installation in ${Kokkos_DIR} has no CUDA (it has ${Kokkos_DEVICES}), which "
+      "DPTRAIN_CUDA=ON needs: give -DKokkos_ROOT=PREFIX of one that was built with -DKokkos_ENABLE_CUDA=ON")
+  elseif(NOT DPTRAIN_CUDA AND CUDA IN_LIST Kokkos_DEVICES)
+    message(FATAL_ERROR "Kokkos: the installation in ${Kokkos_DIR} runs kernels with CUDA: configure with "
+      "-DDPTRAIN_CUDA=ON, or give -DKokkos_ROOT=PREFIX of another one")
+  endif()
   if(Kokkos_INCLUDE_DIRS)
     target_include_directories(dptrain_kokkos SYSTEM INTERFACE ${Kokkos_INCLUDE_DIRS})
     target_link_libraries(dptrain_kokkos INTERFACE ${Kokkos_LIBRARIES})
@@ -80,7 +93,7 @@ function(dptrain_kokkos_installed)
       target_compile_definitions(dptrain_kokkos INTERFACE DPTRAIN_KOKKOS_SHARED)
     endif()
   endif()
-  message(STATUS "Kokkos: ${Kokkos_VERSION} installed in ${Kokkos_DIR}")
+  message(STATUS "Kokkos: ${Kokkos_VERSION} (${Kokkos_DEVICES}) installed in ${Kokkos_DIR}")
 endfunction()
 
 if(FETCHCONTENT_SOURCE_DIR_KOKKOS)

@@ -14,6 +14,7 @@
 #include "dptrain/threads.h"
 #include "force.h"
 #include "lammps.h"
+#include "universe.h"
 #include "update.h"
 #include "utils.h"
 
@@ -127,7 +128,8 @@ std::shared_ptr<const dptrain::Communicator> LAMMPS_NS::world_communicator(LAMMP
 
 void LAMMPS_NS::start_threads(LAMMPS *lmp, const std::string &who)
 {
-  const int share = dptrain::thread_share(&lmp->world);
+  const int partitions = (lmp->universe->nprocs + lmp->comm->nprocs - 1) / lmp->comm->nprocs;
+  const int share = dptrain::thread_share(&lmp->world, partitions);
   const int threads = local(lmp, who, [&] { return dptrain::use_threads(share); });
   int most = 0;
   MPI_Allreduce(&threads, &most, 1, MPI_INT, MPI_MAX, lmp->world);

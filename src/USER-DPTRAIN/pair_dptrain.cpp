@@ -10,6 +10,7 @@
 #include "comm.h"
 #include "domain.h"
 #include "dptrain/evaluator.h"
+#include "dptrain/threads.h"
 #include "dptrain_adapter.h"
 #include "error.h"
 #include "evaluation_keywords.h"
@@ -290,6 +291,9 @@ void PairDPTrain::init_style()
                           "and the model needs all pairs: use 'special_bonds lj/coul 1.0 1.0 1.0' "
                           "or, beside pair styles "
                           "that must skip them, small non-zero factors such as 1.0e-50");
+  if (dptrain::runs_on_gpu() && neighbor->nex_type + neighbor->nex_group + neighbor->nex_mol > 0)
+    error->all(FLERR, "Pair style dptrain finds neighbors itself on a GPU and cannot leave pairs "
+                      "out: remove 'neigh_modify exclude'");
   neighbor->add_request(this, NeighConst::REQ_FULL);
 }
 

@@ -45,8 +45,9 @@ std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm =
 
 /// Threads that the calling rank may use so that the ranks of a node never run more threads than they have cores:
 /// OMP_NUM_THREADS where it is set, otherwise the rank's share of the cores on which it is allowed to run. Collective
-/// over the MPI_Comm; nullptr: the process is alone on the node.
-int thread_share(const void *mpi_comm = nullptr);
+/// over the MPI_Comm; nullptr: the process is alone on the node. `groups`: as many groups of ranks like this one share the
+/// node (partitions of one run), each with an MPI_Comm of its own.
+int thread_share(const void *mpi_comm = nullptr, int groups = 1);
 
 /// Runs `work` on every rank, then lets all ranks agree: if it threw on any of them, all throw dptrain::Error with the
 /// message of the lowest failing rank. Work that may throw on one rank only stands in here, before the next collective.

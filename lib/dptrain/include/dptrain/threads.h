@@ -7,4 +7,7 @@ namespace dptrain {
 /// without threads or run on a GPU. Without a call it is OMP_NUM_THREADS, or one.
 int use_threads(int threads);
 
+/// Whether kernels run on a GPU. Neighbours are then found from positions: what an engine's lists leave out has no effect.
+bool runs_on_gpu();
+
 }  // namespace dptrain

@@ -67,10 +67,11 @@ void copy_out(void *host, const void *source, std::size_t bytes)
 {
   if (bytes == 0) return;
   if constexpr (on_device) {
-    // waits for all kernels before
+    // behind the kernels in their stream, and the only wait
+    const ExecutionSpace space;
     auto *local = static_cast<char *>(const_cast<void *>(source));
-    Kokkos::fence();
-    Kokkos::deep_copy(Host(static_cast<char *>(host), bytes), Local(local, bytes));
+    Kokkos::deep_copy(space, Host(static_cast<char *>(host), bytes), Local(local, bytes));
+    space.fence();
   } else {
     std::memcpy(host, source, bytes);
   }

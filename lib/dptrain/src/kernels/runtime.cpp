@@ -75,4 +75,9 @@ int use_threads(int threads)
   return kernels::workers();
 }
 
+bool runs_on_gpu()
+{
+  return kernels::on_device;
+}
+
 }  // namespace dptrain

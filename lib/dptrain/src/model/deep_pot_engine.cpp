@@ -15,7 +15,8 @@ namespace {
 // Where the table ends before any distance is known, and the margin below a known one, in Angstrom and as a factor.
 constexpr double unknown_min_distance = 0.5;
 constexpr double distance_margin = 0.9;
-// Centres per block of matrix products: enough for the vendor's library, few enough for the second-level cache.
+// Centres per block of matrix products, on a host for each worker: enough for the vendor's library, few enough for the
+// second-level cache.
 constexpr int host_chunk = 256, device_chunk = 8192;
 // What pass A may keep for pass B.
 constexpr std::size_t keep_bytes = std::size_t(256) << 20;
@@ -75,7 +76,7 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
   num_embedding_ = fitting_networks(c, index).front().layers().front().w;
   without_energy_.assign(c.ntypes(), 0);
   for (int type : c.atom_exclude_types) without_energy_[type] = 1;
-  chunk_ = kernels::separate_memory() ? device_chunk : host_chunk;
+  chunk_ = kernels::separate_memory() ? device_chunk : host_chunk * kernels::workers();
   make_rules(c);
 }
 
@@ -320,11 +321,19 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, ForwardOutput *o
   add_forces(domains, out);
 }
 
+// The numbers of an array where the host can read them, until the next call.
+template <class Real>
+const double *DeepPotEngine<Real>::on_host(const kernels::Array<double> &array)
+{
+  if (!kernels::separate_memory()) return array.data();
+  host_.resize(array.size());
+  array.copy_to(host_.data());
+  return host_.data();
+}
+
 template <class Real> void DeepPotEngine<Real>::sum_energies(ForwardOutput *out)
 {
-  host_.resize(energies_.size());
-  energies_.copy_to(host_.data());
-  const double *energy = host_.data();
+  const double *energy = on_host(energies_);
   for (int type = 0; type < config_.ntypes(); ++type) {
     const double shift = bias_atom_e_[type] - vacuum_energy_[type], bias = out_bias_[type] + shift;
     for (const auto &centre : frames_.centres(type)) {
@@ -341,21 +350,19 @@ template <class Real> void DeepPotEngine<Real>::sum_energies(ForwardOutput *out)
 template <class Real>
 void DeepPotEngine<Real>::add_forces(const Domain *domains, ForwardOutput *out)
 {
-  const auto add_to = [&](const kernels::Array<double> &from, long begin, long n, double *target) {
-    const double *values = from.data() + begin;
-    if (kernels::separate_memory()) {
-      host_.resize(n);
-      kernels::copy_out(host_.data(), values, n * sizeof(double));
-      values = host_.data();
-    }
+  const auto add = [](const double *values, long n, double *target) {
     for (long k = 0; k < n; ++k) target[k] += values[k];
   };
-  for (int f = 0; f < frames_.size(); ++f) {
-    const long begin = frames_.offset(f), atoms = domains[f].nall;
-    add_to(forces_, 3 * begin, 3 * atoms, out[f].force);
-    add_to(virials_, 9L * f, 9, out[f].virial.data());
-    if (out[f].atom_virial) add_to(atom_virials_, 9 * begin, 9 * atoms, out[f].atom_virial);
-  }
+  const auto begin = [&](int f) { return static_cast<long>(frames_.offset(f)); };
+  const int frames = frames_.size();
+  const double *values = on_host(forces_);
+  for (int f = 0; f < frames; ++f) add(values + 3 * begin(f), 3L * domains[f].nall, out[f].force);
+  values = on_host(virials_);
+  for (int f = 0; f < frames; ++f) add(values + 9L * f, 9, out[f].virial.data());
+  if (std::none_of(out, out + frames, [](const auto &o) { return o.atom_virial; })) return;
+  values = on_host(atom_virials_);
+  for (int f = 0; f < frames; ++f)
+    if (out[f].atom_virial) add(values + 9 * begin(f), 9L * domains[f].nall, out[f].atom_virial);
 }
 
 template <class Real> std::size_t DeepPotEngine<Real>::memory_bytes() const

@@ -91,6 +91,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void gradient_chunk(Chunk &chunk);
   kernels::ForceSums force_sums(bool atom_virial);
   void sum_force_copies(bool atom_virial);
+  const double *on_host(const kernels::Array<double> &array);
   void sum_energies(ForwardOutput *out);
   void add_forces(const Domain *domains, ForwardOutput *out);
   void set_seeds(const Domain *domains, const GradientSeed *seeds);

@@ -35,9 +35,15 @@ template <class Real> at::Tensor matrix(const Real *data, long rows, long column
 // While it lives, LibTorch works in the stream of the kernels: products and kernels follow each other without a wait.
 class InStreamOfKernels {
  private:
-  c10::cuda::CUDAStreamGuard guard_{c10::cuda::getStreamFromExternal(
-      static_cast<cudaStream_t>(kernels::device_stream()),
-      static_cast<c10::DeviceIndex>(kernels::device_index()))};
+  static c10::cuda::CUDAStream stream_of_kernels()
+  {
+    // matrices made from pointers do not start LibTorch's part of CUDA by themselves
+    at::globalContext().lazyInitDevice(at::kCUDA);
+    return c10::cuda::getStreamFromExternal(
+        static_cast<cudaStream_t>(kernels::device_stream()),
+        static_cast<c10::DeviceIndex>(kernels::device_index()));
+  }
+  c10::cuda::CUDAStreamGuard guard_{stream_of_kernels()};
 };
 #else
 struct InStreamOfKernels {};

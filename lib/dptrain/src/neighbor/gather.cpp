@@ -220,7 +220,7 @@ void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels:
               for (int a = 0; a < 3; ++a) edges.d[a][slot] = static_cast<Real>(c.d[a][k]);
             });
         take_smaller(team, &report->smallest_r2, smallest(team, c.r2, size));
-        take_larger(team, &report->largest_row, listed);
+        if (listed > rows.max_size) take_larger(team, &report->largest_row, listed);
         bool over = n > rules.slots;
         for (int t = 0; t < edges.ntypes && !over; ++t)
           over = team_count(team, n, [=](int k) { return edges.net[first + k] == t ? 1 : 0; }) >

@@ -33,7 +33,7 @@ struct ChunkRules {
 struct alignas(64) GatherReport {
   double smallest_r2;       ///< Angstrom^2
   std::int64_t overflow;    ///< centres with more neighbours of a type than sel
-  int largest_row;          ///< of row_size
+  int largest_row;          ///< of the lists that were cut at max_size; 0: there were none
 };
 
 /// Fills count, neighbor, net, d and empty of the edges. DeePMD-kit's two-stage truncation: the nearest `slots` of all

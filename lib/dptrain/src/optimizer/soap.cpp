@@ -86,7 +86,7 @@ template <class T> class Soap final : public ShardedOptimizer {
       ShardedOptimizer("SOAP", config, comm, std::move(division.parts),
                        std::move(division.extra_parts))
   {
-    ensure_runtime();  // one LibTorch thread per rank
+    ensure_runtime();  // the threads of LibTorch
     for (const ParameterBlock &block : index) {
       if (!block.trainable || block.offset < partition_.begin || block.offset >= partition_.end)
         continue;

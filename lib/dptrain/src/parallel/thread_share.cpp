@@ -53,7 +53,7 @@ int asked_threads(const char *text)
   return valid ? static_cast<int>(std::min<long>(number, max_cores)) : 0;
 }
 
-int thread_share(const void *mpi_comm)
+int thread_share(const void *mpi_comm, int groups)
 {
   const std::vector<int> own = own_cores();
   std::vector<int> users = own;
@@ -64,6 +64,7 @@ int thread_share(const void *mpi_comm)
     MPI_Allreduce(MPI_IN_PLACE, users.data(), max_cores, MPI_INT, MPI_SUM, node);
     MPI_Comm_free(&node);
   }
+  for (int &number : users) number *= groups;
   const int asked = asked_threads(std::getenv("OMP_NUM_THREADS"));
   return asked > 0 ? asked : share_of_cores(own, users);
 }
