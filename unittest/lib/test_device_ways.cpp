@@ -109,7 +109,8 @@ TEST(DeviceWays, MoreNeighboursThanExpected)
   check(config, Precision::float64, 1e-12);
 }
 
-template <class Real> class BinnedGradient : public testing::Test {};
+template <class Real> class BinnedGradient : public testing::Test {
+};
 TYPED_TEST_SUITE(BinnedGradient, Precisions, PrecisionName);
 
 TYPED_TEST(BinnedGradient, IsThePlainOne)

@@ -153,7 +153,7 @@ template <class Real> Found gathered(const Scene &s)
   const int total = std::accumulate(s.sel.begin(), s.sel.end(), 0);
   const ChunkRules rules{s.rcut,        total, sel.data(),  dropped.data(),
                          hidden.data(), any,   s.first_net, s.net_step};
-  auto report = in_kernels<GatherReport>(std::vector<GatherReport>{{HUGE_VAL, 0}});
+  auto report = in_kernels<GatherReport>(std::vector<GatherReport>{{HUGE_VAL, 0, 0}});
   gather_edges(chunk, rules, e, report.data());
 
   Found found;

@@ -34,7 +34,7 @@ struct Numbers {
   bool operator==(const Numbers &o) const
   {
     return force == o.force && atom_virial == o.atom_virial && gradient == o.gradient &&
-        virial == o.virial && energy == o.energy;
+           virial == o.virial && energy == o.energy;
   }
 };
 

@@ -25,7 +25,7 @@ KOKKOS_FORCEINLINE_FUNCTION long padding_offset(const Contraction<Real> &c, int 
 {
   const Table<Real> &table = c.table;
   return (c.first_net + t * c.net_step) * table.net_size + table.padding_offset +
-      static_cast<long>(c.padding_row) * table.width;
+         static_cast<long>(c.padding_row) * table.width;
 }
 
 template <class Real>
@@ -59,21 +59,22 @@ KOKKOS_FORCEINLINE_FUNCTION void fill_tangents(const Team &team, const Contracti
   });
   const Real m0 = m[0], m1 = m[1], m2 = m[2], m3 = m[3], m4 = m[4], m5 = m[5], m6 = m[6], m7 = m[7],
              m8 = m[8];
-  for_edges<Real, true>(
-      team, c, b, centre.first, centre.count,
-      [=](int slot, int e, const EdgeValue<Real> &v) DPTRAIN_ALWAYS_INLINE {
-        const Real x = edges.d[0][slot], y = edges.d[1][slot], z = edges.d[2][slot];
-        const Real u[3] = {b.tangent[1][e] + m0 * x + m1 * y + m2 * z,
-                           b.tangent[2][e] + m3 * x + m4 * y + m5 * z,
-                           b.tangent[3][e] + m6 * x + m7 * y + m8 * z};
-        put_tangent(c, b, slot, e, v, u);
-      });
+  for_edges<Real, true>(team, c, b, centre.first, centre.count,
+                        [=](int slot, int e, const EdgeValue<Real> &v) DPTRAIN_ALWAYS_INLINE {
+                          const Real x = edges.d[0][slot], y = edges.d[1][slot],
+                                     z = edges.d[2][slot];
+                          const Real u[3] = {b.tangent[1][e] + m0 * x + m1 * y + m2 * z,
+                                             b.tangent[2][e] + m3 * x + m4 * y + m5 * z,
+                                             b.tangent[3][e] + m6 * x + m7 * y + m8 * z};
+                          put_tangent(c, b, slot, e, v, u);
+                        });
 }
 
 /// f(Width<W>()) for the usual numbers of channels, or for one that only the run knows. A device has no use for it.
 template <class Real, class F> void with_width(int width, const F &f)
 {
-  [[maybe_unused]] constexpr int hundred = sizeof(Real) == 8 ? 104 : 112;  // 100 channels in whole vectors
+  [[maybe_unused]] constexpr int hundred =
+      sizeof(Real) == 8 ? 104 : 112;  // 100 channels in whole vectors
   if constexpr (!on_device) {
     if (width == 32) return f(Width<32>());
     if (width == hundred) return f(Width<hundred>());

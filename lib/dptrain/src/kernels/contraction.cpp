@@ -29,7 +29,8 @@ KOKKOS_FORCEINLINE_FUNCTION void scatter(const Team &team, const Contraction<Rea
   double *force = sums.force + 3L * sums.atoms * copy;
   double *atom_virial = sums.atom_virial ? sums.atom_virial + 9L * sums.atoms * copy : nullptr;
   double *own = force + 3L * edges.centers[centre.i];
-  double *virial = sums.virial + 9L * (static_cast<long>(sums.frames) * copy + edges.frame[centre.i]);
+  double *virial =
+      sums.virial + 9L * (static_cast<long>(sums.frames) * copy + edges.frame[centre.i]);
   // twelve sums over the edges of the centre: three for the force, nine for the virial
   const auto total = [&](int a, int k) {
     const Real *g = b.row[1 + a], *d = k < 3 ? edges.d[k] + centre.first : nullptr;
@@ -76,8 +77,7 @@ KOKKOS_FORCEINLINE_FUNCTION void scatter(const Team &team, const Contraction<Rea
 #endif
 }
 
-template <class Real, int W>
-void value_kernel(const Contraction<Real> &c, Real *t)
+template <class Real, int W> void value_kernel(const Contraction<Real> &c, Real *t)
 {
   using Block = EdgeBlock<Real>;
   const std::size_t column = Block::column_size(c.edges.max_count);
@@ -126,14 +126,13 @@ void reverse_kernel(const Contraction<Real> &c, const Real *g_t, const ForceSums
       KOKKOS_LAMBDA(const Team &team, int i, int copy, char *memory) {
         const Centre centre = centre_of(c, i);
         const Block b = make_block<Real>(memory, column, Block::REVERSE);
-        for_edges<Real, true>(
-            team, c, b, centre.first, centre.count,
-            [=](int, int e, const EdgeValue<Real> &v) DPTRAIN_ALWAYS_INLINE {
-              b.q[e] = v.q;
-              b.dq[e] = v.dq;
-              b.darg[e] = v.darg;
-              b.inv_r[e] = v.inv_r;
-            });
+        for_edges<Real, true>(team, c, b, centre.first, centre.count,
+                              [=](int, int e, const EdgeValue<Real> &v) DPTRAIN_ALWAYS_INLINE {
+                                b.q[e] = v.q;
+                                b.dq[e] = v.dq;
+                                b.darg[e] = v.darg;
+                                b.inv_r[e] = v.inv_r;
+                              });
         const Width<W> width{c.table.width};
         const Real *g0 = g_t + centre.t, *g1 = g0 + width, *g2 = g1 + width, *g3 = g2 + width;
         // the argument of the net is the first element of the row: one sum for both ways
@@ -150,7 +149,7 @@ void reverse_kernel(const Contraction<Real> &c, const Real *g_t, const ForceSums
                 DPTRAIN_ALWAYS_INLINE {
                   const Real g = l.value(m);
                   s0 += (l.r0 * g0[m] + l.r1 * g1[m] + l.r2 * g2[m] + l.r3 * g3[m]) * l.second(m) +
-                      scale * g0[m] * g;
+                        scale * g0[m] * g;
                   s1 += g1[m] * g;
                   s2 += g2[m] * g;
                   s3 += g3[m] * g;
@@ -161,9 +160,8 @@ void reverse_kernel(const Contraction<Real> &c, const Real *g_t, const ForceSums
               b.sum[2][e] = s2;
               b.sum[3][e] = s3;
             });
-        team_for(team, centre.count, [=](int e) DPTRAIN_ALWAYS_INLINE {
-          edge_gradient(c, b, centre.first + e, e);
-        });
+        team_for(team, centre.count,
+                 [=](int e) DPTRAIN_ALWAYS_INLINE { edge_gradient(c, b, centre.first + e, e); });
         scatter(team, c, centre, b, sums, copy);
       });
 }
@@ -210,13 +208,15 @@ template <class Real> void contraction_value(const Contraction<Real> &c, Real *t
 template <class Real>
 void contraction_reverse(const Contraction<Real> &c, const Real *g_t, const ForceSums &sums)
 {
-  with_width<Real>(c.table.width, [&](auto w) { reverse_kernel<Real, decltype(w)::known>(c, g_t, sums); });
+  with_width<Real>(c.table.width,
+                   [&](auto w) { reverse_kernel<Real, decltype(w)::known>(c, g_t, sums); });
 }
 
 template <class Real>
 void contraction_jvp(const Contraction<Real> &c, const double *r, const double *strain, Real *t_dot)
 {
-  with_width<Real>(c.table.width, [&](auto w) { jvp_kernel<Real, decltype(w)::known>(c, r, strain, t_dot); });
+  with_width<Real>(c.table.width,
+                   [&](auto w) { jvp_kernel<Real, decltype(w)::known>(c, r, strain, t_dot); });
 }
 
 template <class Real> void edge_arguments(const Contraction<Real> &c, Real *arg)
@@ -224,8 +224,7 @@ template <class Real> void edge_arguments(const Contraction<Real> &c, Real *arg)
   const Edges<Real> &edges = c.edges;
   const Environment<Real> &environment = c.environment;
   launch(
-      "dptrain::edge_arguments", one_team_each(edges.num_centers),
-      KOKKOS_LAMBDA(const Team &team) {
+      "dptrain::edge_arguments", one_team_each(edges.num_centers), KOKKOS_LAMBDA(const Team &team) {
         const int first = edges.first[team.league_rank()];
         team_for(team, edges.count[team.league_rank()], [=](int e) DPTRAIN_ALWAYS_INLINE {
           const int slot = first + e;

@@ -13,9 +13,9 @@ template <class Real> struct Contraction {
   Edges<Real> edges;
   Environment<Real> environment;
   Table<Real> table;
-  Real scale = 1;           ///< 1 / sum(sel)
-  Real padding_arg = 0;     ///< p of this centre type
-  int padding_row = 0;      ///< which of the table's padding rows
+  Real scale = 1;                   ///< 1 / sum(sel)
+  Real padding_arg = 0;             ///< p of this centre type
+  int padding_row = 0;              ///< which of the table's padding rows
   int first_net = 0, net_step = 1;  ///< embedding net of neighbour type t: first_net + t * net_step
 };
 
@@ -40,7 +40,8 @@ void contraction_reverse(const Contraction<Real> &c, const Real *g_t, const Forc
 /// JVP: the tangent of T along r [atoms][3] (or null) and the strains C [frames][9]: edge tangents r_j - r_i + C d, so
 /// that the tangent of E is minus sum_k r_k . F_k + C : W.
 template <class Real>
-void contraction_jvp(const Contraction<Real> &c, const double *r, const double *strain, Real *t_dot);
+void contraction_jvp(const Contraction<Real> &c, const double *r, const double *strain,
+                     Real *t_dot);
 
 /// Parameter side of the reverse of S = c E - E_dot with the same tangents: adds dS/dtable to table_gradient (laid out like
 /// the table) from g_t = dS/dT and e_t = dE/dT = -dS/dT_dot. This is the transpose of the interpolation. A direct chunk

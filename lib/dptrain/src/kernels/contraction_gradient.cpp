@@ -6,14 +6,14 @@ namespace {
 
 // Adds dS/dG and dS/dG' of one edge (b = dS/dT, c = dE/dT), spread over the six rows that it reads.
 template <class Real, int W>
-KOKKOS_FORCEINLINE_FUNCTION void add_row_gradient(const LoadedEdge<Real, W> &l, int m, const Real *b,
-                                                  const Real *c, Real *rows)
+KOKKOS_FORCEINLINE_FUNCTION void add_row_gradient(const LoadedEdge<Real, W> &l, int m,
+                                                  const Real *b, const Real *c, Real *rows)
 {
   const Width<W> width = l.width;
   const Real c0 = c[m], c1 = c[width + m], c2 = c[2 * width + m], c3 = c[3 * width + m];
   const Real y = -(l.r0 * c0 + l.r1 * c1 + l.r2 * c2 + l.r3 * c3);
   const Real x = l.r0 * b[m] + l.r1 * b[width + m] + l.r2 * b[2 * width + m] +
-      l.r3 * b[3 * width + m] - (l.d0 * c0 + l.d1 * c1 + l.d2 * c2 + l.d3 * c3);
+                 l.r3 * b[3 * width + m] - (l.d0 * c0 + l.d1 * c1 + l.d2 * c2 + l.d3 * c3);
   add_shared(rows + m, l.w0 * x + l.v0 * y);
   add_shared(rows + width + m, l.w1 * x + l.v1 * y);
   add_shared(rows + 2 * width + m, l.w2 * x + l.v2 * y);
@@ -53,9 +53,8 @@ void gradient_kernel(const Contraction<Real> &c, const double *r, const double *
           const Real factor = padding_factor(c, centre.i, type);
           Real *row = own_gradient + padding_offset(c, type);
           if (factor != Real(0))
-            team_for(team, width, [=](int m) DPTRAIN_ALWAYS_INLINE {
-              add_shared(row + m, factor * g[m]);
-            });
+            team_for(team, width,
+                     [=](int m) DPTRAIN_ALWAYS_INLINE { add_shared(row + m, factor * g[m]); });
         }
       });
 }

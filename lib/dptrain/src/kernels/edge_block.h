@@ -7,14 +7,14 @@ namespace dptrain::kernels {
 
 /// What is derived from the edges of one centre, in the scratch memory of its team: one column per quantity, [max_count].
 template <class Real> struct EdgeBlock {
-  Real *row[4];     ///< scaled environment row
-  Real *w[6];       ///< weights of G
-  Real *dw[6];      ///< weights of dG/darg
-  Real *tangent[4]; ///< scaled tangent of the row
-  Real *arg_dot;    ///< tangent of the argument
+  Real *row[4];                 ///< scaled environment row
+  Real *w[6];                   ///< weights of G
+  Real *dw[6];                  ///< weights of dG/darg
+  Real *tangent[4];             ///< scaled tangent of the row
+  Real *arg_dot;                ///< tangent of the argument
   Real *q, *dq, *darg, *inv_r;  ///< of the environment, for derivatives
-  Real *sum[4];     ///< sums over channels
-  int *base;        ///< where the first of six rows starts in the table
+  Real *sum[4];                 ///< sums over channels
+  int *base;                    ///< where the first of six rows starts in the table
 
   enum Columns { VALUE = 10, REVERSE = 24, TANGENT = 21 };
 
@@ -71,9 +71,8 @@ KOKKOS_FORCEINLINE_FUNCTION EdgeBlock<Real> make_block(char *memory, std::size_t
 
 /// Row and table position of edge `slot`, written to place e of the block.
 template <class Real, bool direct>
-KOKKOS_FORCEINLINE_FUNCTION EdgeValue<Real> put_value(const Contraction<Real> &c,
-                                                      const EdgeBlock<Real> &b, int slot, int e,
-                                                      bool derivatives)
+KOKKOS_FORCEINLINE_FUNCTION EdgeValue<Real>
+put_value(const Contraction<Real> &c, const EdgeBlock<Real> &b, int slot, int e, bool derivatives)
 {
   const Real x = c.edges.d[0][slot], y = c.edges.d[1][slot], z = c.edges.d[2][slot];
   const EdgeValue<Real> v = edge_value(c.environment, x, y, z);
@@ -89,7 +88,8 @@ KOKKOS_FORCEINLINE_FUNCTION EdgeValue<Real> put_value(const Contraction<Real> &c
       for (int k = 0; k < 6; ++k) b.dw[k][e] = k == 1 ? Real(1) : Real(0);
   } else {
     const Read<Real> read = table_read(c.table, v.arg);
-    b.base[e] = c.edges.net[slot] * static_cast<int>(c.table.net_size) + read.interval * interval_size;
+    b.base[e] =
+        c.edges.net[slot] * static_cast<int>(c.table.net_size) + read.interval * interval_size;
     for (int k = 0; k < 6; ++k) b.w[k][e] = read.w[k];
     if (derivatives)
       for (int k = 0; k < 6; ++k) b.dw[k][e] = read.dw[k];
@@ -140,14 +140,14 @@ template <class Real, int W> struct LoadedEdge {
   {
     const Real *p = rows + m;
     return w0 * p[0] + w1 * p[width] + w2 * p[2 * width] + w3 * p[3 * width] + w4 * p[4 * width] +
-        w5 * p[5 * width];
+           w5 * p[5 * width];
   }
   /// With the second set of weights.
   KOKKOS_FORCEINLINE_FUNCTION Real second(int m) const
   {
     const Real *p = rows + m;
     return v0 * p[0] + v1 * p[width] + v2 * p[2 * width] + v3 * p[3 * width] + v4 * p[4 * width] +
-        v5 * p[5 * width];
+           v5 * p[5 * width];
   }
 };
 
@@ -171,8 +171,8 @@ KOKKOS_FORCEINLINE_FUNCTION void load_rows(LoadedEdge<Real, W> &l, const Table<R
 
 /// The weights of the derivative, times `factor`.
 template <class Real, int W>
-KOKKOS_FORCEINLINE_FUNCTION void load_slopes(LoadedEdge<Real, W> &l, const EdgeBlock<Real> &b, int e,
-                                             Real factor)
+KOKKOS_FORCEINLINE_FUNCTION void load_slopes(LoadedEdge<Real, W> &l, const EdgeBlock<Real> &b,
+                                             int e, Real factor)
 {
   l.v0 = factor * b.dw[0][e];
   l.v1 = factor * b.dw[1][e];
@@ -183,7 +183,8 @@ KOKKOS_FORCEINLINE_FUNCTION void load_slopes(LoadedEdge<Real, W> &l, const EdgeB
 }
 
 template <class Real, int W>
-KOKKOS_FORCEINLINE_FUNCTION void load_tangent(LoadedEdge<Real, W> &l, const EdgeBlock<Real> &b, int e)
+KOKKOS_FORCEINLINE_FUNCTION void load_tangent(LoadedEdge<Real, W> &l, const EdgeBlock<Real> &b,
+                                              int e)
 {
   l.d0 = b.tangent[0][e];
   l.d1 = b.tangent[1][e];

@@ -30,7 +30,8 @@ inline TeamPolicy one_team_each(int n, std::size_t scratch = 0)
 {
   TeamPolicy policy(n, on_device ? 4 : 1, on_device ? 32 : 1);
   // what does not fit into the shared memory of a multiprocessor goes to the second level
-  if (scratch > 0) policy.set_scratch_size(scratch > 32768 && on_device ? 1 : 0, Kokkos::PerTeam(scratch));
+  if (scratch > 0)
+    policy.set_scratch_size(scratch > 32768 && on_device ? 1 : 0, Kokkos::PerTeam(scratch));
   return policy;
 }
 

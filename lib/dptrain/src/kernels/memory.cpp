@@ -57,7 +57,8 @@ void copy_in(void *target, const void *host, std::size_t bytes)
     // In the stream of the kernels, without waiting for them: CUDA has taken pageable host memory when this returns.
     // The view of the source is not written to.
     auto *source = static_cast<char *>(const_cast<void *>(host));
-    Kokkos::deep_copy(ExecutionSpace(), Local(static_cast<char *>(target), bytes), Host(source, bytes));
+    Kokkos::deep_copy(ExecutionSpace(), Local(static_cast<char *>(target), bytes),
+                      Host(source, bytes));
   } else {
     std::memcpy(target, host, bytes);
   }

@@ -27,7 +27,8 @@ void start_kokkos()
 #if KOKKOS_VERSION >= 30700
   Kokkos::InitializationSettings settings;
   settings.set_num_threads(threads_to_start());
-  settings.set_disable_warnings(true);  // of binding threads to cores, which is the launcher's business
+  settings.set_disable_warnings(
+      true);  // of binding threads to cores, which is the launcher's business
 #else
   Kokkos::InitArguments settings;
   settings.num_threads = threads_to_start();

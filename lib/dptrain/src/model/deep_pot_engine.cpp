@@ -340,8 +340,7 @@ template <class Real> void DeepPotEngine<Real>::sum_energies(ForwardOutput *out)
       ForwardOutput &o = out[centre.frame];
       o.energy += *energy + bias;
       o.network_energy += *energy + shift;
-      if (o.atom_energy)
-        o.atom_energy[centre.atom - frames_.offset(centre.frame)] = *energy + bias;
+      if (o.atom_energy) o.atom_energy[centre.atom - frames_.offset(centre.frame)] = *energy + bias;
       ++energy;
     }
   }
@@ -367,7 +366,8 @@ void DeepPotEngine<Real>::add_forces(const Domain *domains, ForwardOutput *out)
 
 template <class Real> std::size_t DeepPotEngine<Real>::memory_bytes() const
 {
-  std::size_t n = table_.memory_bytes() + frames_.memory_bytes() + host_.capacity() * sizeof(double);
+  std::size_t n =
+      table_.memory_bytes() + frames_.memory_bytes() + host_.capacity() * sizeof(double);
   for (const auto &chunk : chunks_) n += chunk.memory_bytes();
   for (const auto &net : fitting_) n += net.memory_bytes();
   n += knot_gradient_.memory_bytes();

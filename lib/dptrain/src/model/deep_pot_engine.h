@@ -102,30 +102,31 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
 
   ModelConfig config_;
   std::vector<double> out_bias_, bias_atom_e_;
-  std::vector<kernels::Environment<Real>> environment_;        // by centre type
+  std::vector<kernels::Environment<Real>> environment_;  // by centre type
   std::vector<kernels::Environment<double>> double_environment_;
-  std::vector<double> padding_args_;                           // by centre type
+  std::vector<double> padding_args_;  // by centre type
   double scale_ = 1.0;
-  std::vector<ChunkRules> rules_;                              // by centre type
+  std::vector<ChunkRules> rules_;  // by centre type
   kernels::Array<int> sel_;
-  kernels::Array<char> excluded_;                              // dropped, then hidden, [type][type] each
+  kernels::Array<char> excluded_;  // dropped, then hidden, [type][type] each
   std::vector<char> without_energy_;
   EmbeddingTable<Real> table_;
-  std::vector<FittingNet<Real>> fitting_;                      // by centre type
-  std::vector<double> vacuum_energy_;                          // fitting net at D = 0, by type, where it is subtracted
+  std::vector<FittingNet<Real>> fitting_;  // by centre type
+  std::vector<double> vacuum_energy_;      // fitting net at D = 0, by type, where it is subtracted
   FittingState<Real> vacuum_state_;
   int chunk_ = 0;
   bool device_ways_ = kernels::separate_memory();
-  int row_capacity_ = 0;                     // of a searched neighbour list
+  int row_capacity_ = 0;  // of a searched neighbour list
   std::int64_t overflow_ = 0;
 
-  const double *parameters_ = nullptr;       // of the last prepare, host
+  const double *parameters_ = nullptr;  // of the last prepare, host
   std::size_t num_parameters_ = 0, num_embedding_ = 0;
-  kernels::Array<Real> parameter_copy_;      // where kernels cannot use the host's float64 numbers
+  kernels::Array<Real> parameter_copy_;  // where kernels cannot use the host's float64 numbers
   kernels::Array<double> embedding_copy_;
 
   FrameSet frames_;
-  std::vector<Chunk> chunks_;                // the first num_kept_ keep what pass A left; one more is used again and again
+  std::vector<Chunk>
+      chunks_;  // the first num_kept_ keep what pass A left; one more is used again and again
   std::size_t num_kept_ = 0;
   bool kept_ = false, kept_direct_ = false;  // there was a pass A that pass B may build on
   kernels::Array<GatherReport> reports_;     // by worker
@@ -140,7 +141,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::vector<double> seed_of_frame_;
   std::vector<Real> host_seeds_;
   bool has_residuals_ = false;
-  Real *gradient_ = nullptr;                 // fitting nets
+  Real *gradient_ = nullptr;  // fitting nets
   double *embedding_out_ = nullptr;
   std::size_t since_flush_ = 0;
 };

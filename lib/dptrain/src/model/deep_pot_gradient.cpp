@@ -78,7 +78,8 @@ template <class Real> void DeepPotEngine<Real>::begin_gradient(double *gradient)
   }
   gradient_ = gradient_copy_.resize_clear(num_parameters_);
   embedding_out_ = gradient;
-  if (kernels::separate_memory()) embedding_out_ = embedding_gradient_.resize_clear(num_parameters_);
+  if (kernels::separate_memory())
+    embedding_out_ = embedding_gradient_.resize_clear(num_parameters_);
 }
 
 // What stands in the working precision goes to the float64 gradient.

@@ -60,8 +60,8 @@ void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, in
 template <class Real> std::size_t EdgeChunk<Real>::memory_bytes() const
 {
   return centers_.memory_bytes() + count_.memory_bytes() + neighbor_.memory_bytes() +
-      net_.memory_bytes() + rows_.memory_bytes() + d_.memory_bytes() + empty_.memory_bytes() +
-      host_.capacity() * sizeof(int) + host_rows_.capacity() * sizeof(int *);
+         net_.memory_bytes() + rows_.memory_bytes() + d_.memory_bytes() + empty_.memory_bytes() +
+         host_.capacity() * sizeof(int) + host_rows_.capacity() * sizeof(int *);
 }
 
 template class EdgeChunk<double>;

@@ -135,8 +135,7 @@ std::pair<double, double> EmbeddingTable<Real>::net_error(const double *paramete
   const auto &points = kernels::table_check_points;
   const int n = 3 * (grid_.knots - 1);
   std::vector<double> arguments(n);
-  for (int k = 0; k < n; ++k)
-    arguments[k] = grid_.origin + (k / 3 + points[k % 3]) * grid_.spacing;
+  for (int k = 0; k < n; ++k) arguments[k] = grid_.origin + (k / 3 + points[k % 3]) * grid_.spacing;
   const double *values = jets(parameters, net.mlp, arguments, grid_.spacing, 1, workspace_);
   std::vector<double> exact(2L * n * channels_), knots(3L * rows() * channels_);
   kernels::copy_out(exact.data(), values, exact.size() * sizeof(double));
@@ -180,7 +179,8 @@ void EmbeddingTable<Real>::set_table(const double *parameters, kernels::Contract
   }
   table.net_size = static_cast<long>(num_padding()) * width_;
   // one more: in the Hermite form a read spans two knots
-  table.padding_offset = static_cast<long>(num_slots + 1) * kernels::rows_per_interval<Real> * width_;
+  table.padding_offset =
+      static_cast<long>(num_slots + 1) * kernels::rows_per_interval<Real> * width_;
   arguments_.resize(num_slots);
   kernels::edge_arguments(c, arguments_.data());
   fill_direct(parameters, c);
@@ -195,8 +195,8 @@ template <class Real> void EmbeddingTable<Real>::flush()
   output_gradient_.resize(3L * rows() * channels_);
   kernels::sum_copies(table_gradient_.data(), copies_.stride, copies_);
   for (std::size_t n = 0; n < nets_.size(); ++n) {
-    kernels::table_gradient(table_gradient_.data() + n * size, grid_.knots, num_padding(), channels_,
-                            width_, output_gradient_.data());
+    kernels::table_gradient(table_gradient_.data() + n * size, grid_.knots, num_padding(),
+                            channels_, width_, output_gradient_.data());
     kernels::add_converted(output_gradient_.data(), static_cast<long>(output_gradient_.size()),
                            nets_[n].gradient.data());
   }
@@ -237,8 +237,9 @@ template <class Real> void EmbeddingTable<Real>::set_state(const std::vector<dou
 template <class Real> std::size_t EmbeddingTable<Real>::memory_bytes() const
 {
   std::size_t n = table_.memory_bytes() + table_gradient_.memory_bytes() +
-      chunk_rows_.memory_bytes() + chunk_gradient_.memory_bytes() + arguments_.memory_bytes() +
-      input_.memory_bytes() + output_gradient_.memory_bytes() + workspace_.memory_bytes();
+                  chunk_rows_.memory_bytes() + chunk_gradient_.memory_bytes() +
+                  arguments_.memory_bytes() + input_.memory_bytes() +
+                  output_gradient_.memory_bytes() + workspace_.memory_bytes();
   for (const auto &net : nets_) n += net.workspace.memory_bytes() + net.gradient.memory_bytes();
   return n;
 }

@@ -69,8 +69,8 @@ template <class Real> class EmbeddingTable {
  private:
   struct Net {
     Mlp mlp;
-    MlpWorkspace workspace;            // of the jets at the knots
-    kernels::Array<double> gradient;   // float64 sums of jet gradients
+    MlpWorkspace workspace;           // of the jets at the knots
+    kernels::Array<double> gradient;  // float64 sums of jet gradients
   };
   int num_padding() const { return static_cast<int>(padding_.size()); }
   int rows() const { return grid_.knots + num_padding(); }
@@ -89,7 +89,7 @@ template <class Real> class EmbeddingTable {
   int builds_until_check_ = 0;
 
   kernels::Array<Real> table_, table_gradient_;
-  kernels::Copies copies_;             // of table_gradient_
+  kernels::Copies copies_;  // of table_gradient_
   kernels::Array<double> input_, output_gradient_;
   MlpWorkspace workspace_;
 

@@ -64,7 +64,7 @@ void FrameSet::set_flat(const Domain *domains, int n)
 std::size_t FrameSet::memory_bytes() const
 {
   std::size_t n = search_.memory_bytes() + own_x_.memory_bytes() + own_type_.memory_bytes() +
-      host_x_.capacity() * sizeof(double) + host_type_.capacity() * sizeof(int);
+                  host_x_.capacity() * sizeof(double) + host_type_.capacity() * sizeof(int);
   for (const auto &list : centres_) n += list.capacity() * sizeof(Centre);
   return n;
 }

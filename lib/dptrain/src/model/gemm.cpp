@@ -39,9 +39,8 @@ class InStreamOfKernels {
   {
     // matrices made from pointers do not start LibTorch's part of CUDA by themselves
     at::globalContext().lazyInitDevice(at::kCUDA);
-    return c10::cuda::getStreamFromExternal(
-        static_cast<cudaStream_t>(kernels::device_stream()),
-        static_cast<c10::DeviceIndex>(kernels::device_index()));
+    return c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(kernels::device_stream()),
+                                            static_cast<c10::DeviceIndex>(kernels::device_index()));
   }
   c10::cuda::CUDAStreamGuard guard_{stream_of_kernels()};
 };
@@ -62,7 +61,8 @@ class Bfloat16Matrix {
   at::Tensor resize(long rows, long columns)
   {
     numbers_.resize(std::max<std::size_t>(numbers_.size(), rows * columns));
-    return at::from_blob(numbers_.data(), {rows, columns}, at::TensorOptions().dtype(at::kBFloat16));
+    return at::from_blob(numbers_.data(), {rows, columns},
+                         at::TensorOptions().dtype(at::kBFloat16));
   }
   at::Tensor operand(const float *data, bool transpose, long rows, long columns)
   {
@@ -92,7 +92,7 @@ bool takes_bfloat16(long m, long n, long k)
 {
   constexpr long SHORTEST = 16;  // side of a product that is worth the conversion
   return reduced && !kernels::separate_memory() && std::min({m, n, k}) >= SHORTEST &&
-      has_bfloat16_instructions();
+         has_bfloat16_instructions();
 }
 
 // The sums of the product are float32, rounded once at the end; alpha, beta and c are float32.
@@ -128,7 +128,8 @@ void gemm(bool transpose_a, bool transpose_b, long m, long n, long k, Real alpha
   if (beta == Real(0) && alpha == Real(1))
     at::mm_out(target, left, right);
   else
-    at::addmm_out(target, target, left, right, static_cast<double>(beta), static_cast<double>(alpha));
+    at::addmm_out(target, target, left, right, static_cast<double>(beta),
+                  static_cast<double>(alpha));
 }
 
 template void gemm(bool, bool, long, long, long, double, const double *, const double *, double,

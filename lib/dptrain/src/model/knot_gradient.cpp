@@ -19,8 +19,8 @@ void KnotGradient<Real>::add(const kernels::Contraction<Real> &c, const double *
 {
   const long width = c.table.width, rows = c.table.net_size / width, per_centre = 4 * rows;
   const long bytes = c.edges.ntypes * per_centre * static_cast<long>(sizeof(Real));
-  const int block = static_cast<int>(
-      std::clamp<long>(most_bytes / bytes, 1, std::max(1, c.edges.num_centers)));
+  const int block =
+      static_cast<int>(std::clamp<long>(most_bytes / bytes, 1, std::max(1, c.edges.num_centers)));
   for (int begin = 0; begin < c.edges.num_centers; begin += block) {
     const int n = std::min(block, c.edges.num_centers - begin);
     Real *q = q_.resize_clear(c.edges.ntypes * n * per_centre);

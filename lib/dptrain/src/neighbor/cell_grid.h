@@ -7,10 +7,10 @@ namespace dptrain {
 /// A grid of cubic cells over the atoms of one frame, each wider than the cutoff. Cells along the last axis are
 /// contiguous.
 struct CellGrid {
-  double low[3] = {};       ///< Angstrom
-  double inv_size = 1.0;    ///< 1/Angstrom
+  double low[3] = {};     ///< Angstrom
+  double inv_size = 1.0;  ///< 1/Angstrom
   int count[3] = {1, 1, 1};
-  int first_cell = 0;       ///< where the cells of this frame begin among those of all frames
+  int first_cell = 0;  ///< where the cells of this frame begin among those of all frames
 
   int num_cells() const { return count[0] * count[1] * count[2]; }
   KOKKOS_FORCEINLINE_FUNCTION int along(double value, int axis) const
@@ -27,7 +27,8 @@ struct CellGrid {
     return row(along(p[0], 0), along(p[1], 1)) + along(p[2], 2);
   }
   /// visit(begin, end) for the runs of consecutive cells that hold all atoms within the cutoff of point p.
-  template <class Visit> KOKKOS_FORCEINLINE_FUNCTION void for_runs_near(const double *p, const Visit &visit) const
+  template <class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void for_runs_near(const double *p, const Visit &visit) const
   {
     int begin[3], end[3];
     for (int c = 0; c < 3; ++c) {

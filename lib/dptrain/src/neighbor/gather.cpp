@@ -18,7 +18,8 @@ struct Candidates {
   {
     auto *memory = reinterpret_cast<double *>(scratch);
     const int size = (n + 8) / 8 * 8;
-    return {{memory, memory + size, memory + 2 * size}, memory + 3 * size,
+    return {{memory, memory + size, memory + 2 * size},
+            memory + 3 * size,
             reinterpret_cast<char *>(memory + 4 * size)};
   }
 };
@@ -174,8 +175,7 @@ KOKKOS_FORCEINLINE_FUNCTION int finish(const Team &team, const ChunkRules &rules
                                        int i, int first, int n)
 {
   for (int t = 0; t < edges.ntypes; ++t) {
-    const int found =
-        team_count(team, n, [=](int k) { return edges.net[first + k] == t ? 1 : 0; });
+    const int found = team_count(team, n, [=](int k) { return edges.net[first + k] == t ? 1 : 0; });
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
       edges.empty[i * edges.ntypes + t] =
           static_cast<Real>(rules.sel[t] - (rules.hidden[t] ? 0 : found));
@@ -224,7 +224,7 @@ void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels:
         bool over = n > rules.slots;
         for (int t = 0; t < edges.ntypes && !over; ++t)
           over = team_count(team, n, [=](int k) { return edges.net[first + k] == t ? 1 : 0; }) >
-              rules.sel[t];
+                 rules.sel[t];
         if (over) {
           Kokkos::single(Kokkos::PerTeam(team),
                          [&]() { kernels::add_shared(&report->overflow, std::int64_t(1)); });

@@ -8,13 +8,14 @@ namespace dptrain {
 
 /// Neighbour lists of the centres of one chunk, in the memory of the kernels. Lists are full and may reach beyond rcut.
 struct ChunkRows {
-  const double *x = nullptr;         ///< [atoms][3] Angstrom, all frames one after the other
-  const int *type = nullptr;         ///< [atoms] -1: not in the model
-  const int *const *row = nullptr;   ///< [num_centers] list of each centre
-  const int *row_size = nullptr;     ///< [num_centers] more than max_size: the list was cut, see GatherReport
-  const int *offset = nullptr;       ///< [num_centers] first atom of the centre's frame
-  int max_size = 0;                  ///< largest row
-  int mask = 0x1FFFFFFF;             ///< bits of a list entry that hold the index
+  const double *x = nullptr;        ///< [atoms][3] Angstrom, all frames one after the other
+  const int *type = nullptr;        ///< [atoms] -1: not in the model
+  const int *const *row = nullptr;  ///< [num_centers] list of each centre
+  const int *row_size =
+      nullptr;  ///< [num_centers] more than max_size: the list was cut, see GatherReport
+  const int *offset = nullptr;  ///< [num_centers] first atom of the centre's frame
+  int max_size = 0;             ///< largest row
+  int mask = 0x1FFFFFFF;        ///< bits of a list entry that hold the index
 };
 
 /// Which neighbours of centres of one type become edges.
@@ -31,9 +32,9 @@ struct ChunkRules {
 /// What a sweep learns about the neighbours, in the memory of the kernels; added to by every gather.
 /// One for each worker (kernels/workers.h), a cache line of its own.
 struct alignas(64) GatherReport {
-  double smallest_r2;       ///< Angstrom^2
-  std::int64_t overflow;    ///< centres with more neighbours of a type than sel
-  int largest_row;          ///< of the lists that were cut at max_size; 0: there were none
+  double smallest_r2;     ///< Angstrom^2
+  std::int64_t overflow;  ///< centres with more neighbours of a type than sel
+  int largest_row;        ///< of the lists that were cut at max_size; 0: there were none
 };
 
 /// Fills count, neighbor, net, d and empty of the edges. DeePMD-kit's two-stage truncation: the nearest `slots` of all

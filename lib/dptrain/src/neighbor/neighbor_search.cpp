@@ -30,8 +30,7 @@ void sum_counts(int cells, int *start)
 {
   ++kernels::counters().launches;
   Kokkos::parallel_scan(
-      "dptrain::sum_counts", RangePolicy(0, cells + 1),
-      KOKKOS_LAMBDA(int c, int &sum, bool final) {
+      "dptrain::sum_counts", RangePolicy(0, cells + 1), KOKKOS_LAMBDA(int c, int &sum, bool final) {
         sum += start[c];
         if (final) start[c] = sum;
       });
@@ -54,7 +53,8 @@ void sort_cells(int cells, const int *start, int *order)
         for (int k = start[c] + 1; k < start[c + 1]; ++k) {
           const int atom = order[k];
           int place = k;
-          for (; place > start[c] && order[place - 1] > atom; --place) order[place] = order[place - 1];
+          for (; place > start[c] && order[place - 1] > atom; --place)
+            order[place] = order[place - 1];
           order[place] = atom;
         }
       });
@@ -131,8 +131,8 @@ void NeighborSearch::find(const int *centers, const int *frames, int n, int capa
 std::size_t NeighborSearch::memory_bytes() const
 {
   return host_grids_.capacity() * sizeof(CellGrid) + grids_.memory_bytes() +
-      offsets_.memory_bytes() + cell_.memory_bytes() + start_.memory_bytes() +
-      order_.memory_bytes() + lists_.memory_bytes() + rows_.memory_bytes();
+         offsets_.memory_bytes() + cell_.memory_bytes() + start_.memory_bytes() +
+         order_.memory_bytes() + lists_.memory_bytes() + rows_.memory_bytes();
 }
 
 }  // namespace dptrain

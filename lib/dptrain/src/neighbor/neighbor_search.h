@@ -29,11 +29,11 @@ class NeighborSearch {
   double rcut_ = 0.0;
   const double *x_ = nullptr;
   std::vector<CellGrid> host_grids_;
-  kernels::Array<CellGrid> grids_;           // [frames]
-  kernels::Array<int> offsets_;              // [frames + 1]
-  kernels::Array<int> cell_;                 // [atoms] -1: not in the model
-  kernels::Array<int> start_, order_;        // [cells + 1]; atoms by cell
-  kernels::Array<int> lists_;                // of the last find
+  kernels::Array<CellGrid> grids_;     // [frames]
+  kernels::Array<int> offsets_;        // [frames + 1]
+  kernels::Array<int> cell_;           // [atoms] -1: not in the model
+  kernels::Array<int> start_, order_;  // [cells + 1]; atoms by cell
+  kernels::Array<int> lists_;          // of the last find
   kernels::Array<const int *> rows_;
 };
 
