@@ -21,7 +21,7 @@ void count_atoms(const CellGrid *grids, const int *offsets, int num_frames, cons
             last = middle - 1;
         }
         cell[i] = type[i] < 0 ? -1 : grids[frame].cell_of(x + 3L * i);
-        if (cell[i] >= 0) Kokkos::atomic_inc(count + cell[i]);
+        if (cell[i] >= 0) Kokkos::atomic_add(count + cell[i], 1);
       });
 }
 
