@@ -88,7 +88,7 @@ struct Net {
 
 /// What the three sweeps give, in one precision.
 template <class Real> struct Sweeps {
-  Vec energies, slopes, gradient, s_d;
+  Vec energies, slopes, written, gradient, s_d;  // written: where nothing was, gradient: added
 
   Sweeps(const Net &net, const Vec &p, const Vec &d, const Vec &c, const Vec &d_dot)
   {
@@ -97,15 +97,21 @@ template <class Real> struct Sweeps {
     const auto parameters = in_kernels<Real>(p);
     for (int repeat = 0; repeat < 2;
          ++repeat) {  // nothing of the first round may be left in the second
-      kernels::convert(in_kernels<double>(d).data(), n * inputs, fitting.descriptors(n, state));
-      energies = host(fitting.forward(parameters.data(), n, true, state), n);
-      slopes = host(fitting.reverse(parameters.data(), n, state), n * inputs);
-      auto tangents = in_kernels<Real>(d_dot);
-      auto sum = in_kernels<Real>(Vec(p.size(), 1.0));
-      s_d = host(fitting.gradient(parameters.data(), n, in_kernels<Real>(c).data(), tangents, state,
-                                  sum.data()),
-                 n * inputs);
-      gradient = moved(to_host(sum), -1.0, Vec(p.size(), 1.0));  // it adds to what was there
+      const bool add = repeat == 1;
+      kernels::convert(in_kernels<double>(d).data(), n * inputs, fitting.descriptors(n, true, state));
+      energies = host(fitting.forward(parameters.data(), state), n);
+      slopes = host(fitting.reverse(parameters.data(), state), n * inputs);
+      kernels::convert(in_kernels<double>(d_dot).data(), n * inputs,
+                       fitting.descriptor_tangents(state));
+      auto sum = in_kernels<Real>(Vec(p.size(), add ? 1.0 : NAN));
+      s_d = host(
+          fitting.gradient(parameters.data(), in_kernels<Real>(c).data(), state, add, sum.data()),
+          n * inputs);
+      gradient = to_host(sum);
+      if (add)
+        gradient = moved(gradient, -1.0, Vec(p.size(), 1.0));
+      else
+        written = gradient;
     }
   }
   static Vec host(const Real *values, int size)
@@ -175,6 +181,8 @@ TEST_P(FittingNetTest, GradientByTheParameters)
   ASSERT_GT(largest(expected), 0.1);
   expect_close(found_.gradient, expected, 1e-7);
   for (int k = 0; k < 3; ++k) EXPECT_EQ(found_.gradient[k], 0.0);  // not of this net
+  const auto of_net = [](const Vec &v) { return Vec(v.begin() + 3, v.end()); };
+  expect_close(of_net(found_.written), of_net(found_.gradient), 1e-12, "first gradient");
 }
 
 TEST_P(FittingNetTest, GradientByTheDescriptors)
@@ -207,10 +215,10 @@ TEST(FittingNet, FewerAndMoreAtoms)
   for (int atoms : {2, 9, 1, 4}) {
     const Vec d = random_vector(atoms * inputs, engine);
     kernels::convert(in_kernels<double>(d).data(), atoms * inputs,
-                     fitting.descriptors(atoms, state));
+                     fitting.descriptors(atoms, false, state));
     const Vec e =
-        Sweeps<double>::host(fitting.forward(parameters.data(), atoms, false, state), atoms);
-    fitting.reverse(parameters.data(), atoms, state);
+        Sweeps<double>::host(fitting.forward(parameters.data(), state), atoms);
+    fitting.reverse(parameters.data(), state);
     for (int i = 0; i < atoms; ++i) EXPECT_NEAR(e[i], net.energy(p, d, i), 1e-12);
   }
 }

@@ -104,8 +104,10 @@ void forward(Model &model, const Batch &batch, int begin, int n, bool keep, Outc
 
 void gradient(Model &model, const Batch &batch, int begin, int n, Outcome &all)
 {
-  all.gradient.resize(model.parameters().size(), 0.0);
-  model.gradient_batch(&batch.domains[begin], n, &batch.seeds[begin], all.gradient.data());
+  Vec part(model.parameters().size(), NAN);  // nothing of what was there may be used
+  model.gradient_batch(&batch.domains[begin], n, &batch.seeds[begin], part.data());
+  all.gradient.resize(part.size(), 0.0);
+  for (std::size_t k = 0; k < part.size(); ++k) all.gradient[k] += part[k];
 }
 
 Outcome together(Model &model, const Batch &batch, bool keep)

@@ -49,6 +49,7 @@ class ToyModel : public Model {
   void gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
                       double *gradient) override
   {
+    std::fill_n(gradient, parameters_.size(), 0.0);
     for (int k = 0; k < n; ++k) gradient_one(domains[k], seeds[k], gradient);
   }
   void set_precision(Precision) override {}

@@ -75,7 +75,7 @@ class Model {
   /// Pass A over n domains (the frames of a batch). With `keep`, what pass B of the same domains can use again stays in
   /// memory, up to a limit; the domains must then not change until `gradient_batch`.
   virtual void forward_batch(const Domain *domains, int n, ForwardOutput *out, bool keep) = 0;
-  /// Pass B: adds dS/dparameters, S summed over the n domains, to gradient[number of parameters].
+  /// Pass B: writes dS/dparameters, S summed over the n domains, to gradient[number of parameters].
   virtual void gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
                               double *gradient) = 0;
   void forward(const Domain &domain, ForwardOutput &out) { forward_batch(&domain, 1, &out, false); }

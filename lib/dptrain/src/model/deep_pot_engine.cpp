@@ -72,8 +72,11 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     double_environment_.emplace_back(c.rcut, c.rcut_smth, c.env_protection, avg[0], std[0], std[1]);
   }
   const auto index = parameter_index(c);
-  for (const Mlp &net : fitting_networks(c, index)) fitting_.emplace_back(net.layers());
-  num_embedding_ = fitting_networks(c, index).front().layers().front().w;
+  for (const Mlp &net : fitting_networks(c, index)) {
+    fitting_.emplace_back(net.layers());
+    fitting_begin_.push_back(net.layers().front().w);
+  }
+  fitting_begin_.push_back(data.parameters.size());
   without_energy_.assign(c.ntypes(), 0);
   for (int type : c.atom_exclude_types) without_energy_[type] = 1;
   chunk_ = kernels::separate_memory() ? device_chunk : host_chunk * kernels::workers();
@@ -116,9 +119,9 @@ void DeepPotEngine<Real>::copy_parameters(const std::vector<double> &parameters)
   if (kernels::separate_memory()) embedding_copy_.copy_from(parameters_, num_parameters_);
   if constexpr (sizeof(Real) == 4) {
     parameter_copy_.resize(num_parameters_);
-    kernels::convert(embedding_parameters() + num_embedding_,
-                     static_cast<long>(num_parameters_ - num_embedding_),
-                     parameter_copy_.data() + num_embedding_);
+    const std::size_t begin = fitting_begin_.front();
+    kernels::convert(embedding_parameters() + begin, static_cast<long>(num_parameters_ - begin),
+                     parameter_copy_.data() + begin);
   }
 }
 
@@ -166,8 +169,8 @@ template <class Real> void DeepPotEngine<Real>::prepare_vacuum_energies()
   for (std::size_t t = 0; t < fitting_.size(); ++t) {
     if (!subtracts_vacuum(static_cast<int>(t))) continue;
     FittingState<Real> &state = vacuum_state_;
-    kernels::clear(fitting_[t].descriptors(1, state), fitting_[t].inputs() * sizeof(Real));
-    fitting_[t].forward(real_parameters(), 1, false, state);
+    kernels::clear(fitting_[t].descriptors(1, false, state), fitting_[t].inputs() * sizeof(Real));
+    fitting_[t].forward(real_parameters(), state);
     vacuum_energy_[t] = state.x.back().to_host().front();
   }
 }
@@ -257,9 +260,9 @@ void DeepPotEngine<Real>::forward_chunk(Chunk &chunk, bool train, const kernels:
   Real *t = chunk.t.resize(4L * chunk.n * shape.width);
   Real *g_t = chunk.g_t.resize(chunk.t.size());
   kernels::contraction_value(chunk.contraction, t);
-  kernels::descriptor_value(shape, t, net.descriptors(chunk.n, chunk.fitting));
-  net.forward(real_parameters(), chunk.n, train, chunk.fitting);
-  const Real *g_d = net.reverse(real_parameters(), chunk.n, chunk.fitting);
+  kernels::descriptor_value(shape, t, net.descriptors(chunk.n, train, chunk.fitting));
+  net.forward(real_parameters(), chunk.fitting);
+  const Real *g_d = net.reverse(real_parameters(), chunk.fitting);
   kernels::descriptor_reverse(shape, t, g_d, g_t);
   if (sums) kernels::contraction_reverse(chunk.contraction, g_t, *sums);
 }
@@ -374,9 +377,9 @@ template <class Real> std::size_t DeepPotEngine<Real>::memory_bytes() const
   for (const auto *a : {&embedding_copy_, &forces_, &virials_, &atom_virials_, &energies_,
                         &residuals_, &strains_, &embedding_gradient_})
     n += a->memory_bytes();
-  for (const auto *a : {&parameter_copy_, &seeds_, &t_dot_, &d_dot_, &s_t_, &gradient_copy_})
+  for (const auto *a : {&parameter_copy_, &seeds_, &t_dot_, &s_t_, &gradient_copy_})
     n += a->memory_bytes();
-  return n;
+  return n + vacuum_state_.memory_bytes();
 }
 
 template class DeepPotEngine<double>;

@@ -98,6 +98,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void begin_gradient(double *gradient);
   void flush_gradient();
   void end_gradient(double *gradient);
+  const Real *fitting_gradient(int type, FittingState<Real> &state);
   void add_vacuum_gradient(const GradientSeed *seeds);
 
   ModelConfig config_;
@@ -120,7 +121,9 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::int64_t overflow_ = 0;
 
   const double *parameters_ = nullptr;  // of the last prepare, host
-  std::size_t num_parameters_ = 0, num_embedding_ = 0;
+  std::size_t num_parameters_ = 0;
+  std::vector<std::size_t>
+      fitting_begin_;  // of the parameters of each type's fitting net, and the end of the last
   kernels::Array<Real> parameter_copy_;  // where kernels cannot use the host's float64 numbers
   kernels::Array<double> embedding_copy_;
 
@@ -137,13 +140,15 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   // pass B
   KnotGradient<Real> knot_gradient_;
   kernels::Array<double> residuals_, strains_, embedding_gradient_;
-  kernels::Array<Real> seeds_, t_dot_, d_dot_, s_t_, gradient_copy_;
+  kernels::Array<Real> seeds_, t_dot_, s_t_, gradient_copy_;
   std::vector<double> seed_of_frame_;
   std::vector<Real> host_seeds_;
   bool has_residuals_ = false;
   Real *gradient_ = nullptr;  // fitting nets
   double *embedding_out_ = nullptr;
+  std::vector<char> fresh_;  // by type: nothing of its fitting net stands in gradient_ yet
   std::size_t since_flush_ = 0;
+  bool flushed_ = false;
 };
 
 }  // namespace dptrain

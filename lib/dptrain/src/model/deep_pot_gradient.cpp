@@ -67,40 +67,59 @@ void DeepPotEngine<Real>::set_seeds(const Domain *domains, const GradientSeed *s
   residuals_.copy_from(host_);
 }
 
+// Nothing is cleared that a matrix product can write: the gradient does not fit into the caches.
 template <class Real> void DeepPotEngine<Real>::begin_gradient(double *gradient)
 {
   since_flush_ = 0;
-  if constexpr (sizeof(Real) == 8) {
-    if (!kernels::separate_memory()) {
-      gradient_ = embedding_out_ = gradient;
-      return;
-    }
-  }
-  gradient_ = gradient_copy_.resize_clear(num_parameters_);
+  flushed_ = false;
+  fresh_.assign(fitting_.size(), 1);
   embedding_out_ = gradient;
-  if (kernels::separate_memory())
-    embedding_out_ = embedding_gradient_.resize_clear(num_parameters_);
+  if (kernels::separate_memory()) embedding_out_ = embedding_gradient_.resize(num_parameters_);
+  kernels::clear(embedding_out_, fitting_begin_.front() * sizeof(double));
+  if constexpr (sizeof(Real) == 8)
+    gradient_ = embedding_out_;
+  else
+    gradient_ = gradient_copy_.resize(num_parameters_);
 }
 
 // What stands in the working precision goes to the float64 gradient.
 template <class Real> void DeepPotEngine<Real>::flush_gradient()
 {
   since_flush_ = 0;
-  if (static_cast<void *>(gradient_) == static_cast<void *>(embedding_out_)) return;
-  kernels::add_converted(gradient_ + num_embedding_,
-                         static_cast<long>(num_parameters_ - num_embedding_),
-                         embedding_out_ + num_embedding_);
-  kernels::clear(gradient_, num_parameters_ * sizeof(Real));
+  if constexpr (sizeof(Real) == 8) return;
+  for (std::size_t type = 0; type < fitting_.size(); ++type) {
+    const std::size_t begin = fitting_begin_[type], size = fitting_begin_[type + 1] - begin;
+    double *target = embedding_out_ + begin;
+    if (fresh_[type] == 0 && flushed_)
+      kernels::add_converted(gradient_ + begin, static_cast<long>(size), target);
+    else if (fresh_[type] == 0)
+      kernels::convert(gradient_ + begin, static_cast<long>(size), target);
+    else if (!flushed_)
+      kernels::clear(target, size * sizeof(double));
+    fresh_[type] = 1;
+  }
+  flushed_ = true;
 }
 
 template <class Real> void DeepPotEngine<Real>::end_gradient(double *gradient)
 {
   table_.end_gradient(embedding_parameters(), embedding_out_);
   flush_gradient();
-  if (embedding_out_ == gradient) return;
-  host_.resize(num_parameters_);
-  embedding_gradient_.copy_to(host_.data());
-  for (std::size_t k = 0; k < num_parameters_; ++k) gradient[k] += host_[k];
+  if constexpr (sizeof(Real) == 8)
+    for (std::size_t type = 0; type < fitting_.size(); ++type)
+      if (fresh_[type] != 0)
+        kernels::clear(gradient_ + fitting_begin_[type],
+                       (fitting_begin_[type + 1] - fitting_begin_[type]) * sizeof(Real));
+  if (embedding_out_ != gradient) embedding_gradient_.copy_to(gradient);
+}
+
+// Adds to the gradient of a type's fitting net; the first time it is written. Returns dS/dD.
+template <class Real>
+const Real *DeepPotEngine<Real>::fitting_gradient(int type, FittingState<Real> &state)
+{
+  const bool add = fresh_[type] == 0;
+  fresh_[type] = 0;
+  return fitting_[type].gradient(real_parameters(), seeds_.data(), state, add, gradient_);
 }
 
 template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
@@ -113,13 +132,11 @@ template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
   seeds_.copy_from(host_seeds_);
 
   const double *residuals = has_residuals_ ? residuals_.data() : nullptr;
-  FittingNet<Real> &net = fitting_[chunk.type];
   Real *t_dot = t_dot_.resize(chunk.t.size());
   kernels::contraction_jvp(chunk.contraction, residuals, strains_.data(), t_dot);
-  Real *d_dot = d_dot_.resize(static_cast<long>(n) * net.inputs());
-  kernels::descriptor_jvp(shape, chunk.t.data(), t_dot, d_dot);
-  const Real *s_d =
-      net.gradient(real_parameters(), n, seeds_.data(), d_dot_, chunk.fitting, gradient_);
+  kernels::descriptor_jvp(shape, chunk.t.data(), t_dot,
+                          fitting_[chunk.type].descriptor_tangents(chunk.fitting));
+  const Real *s_d = fitting_gradient(chunk.type, chunk.fitting);
   Real *s_t = s_t_.resize(chunk.t.size());
   kernels::descriptor_jvp_reverse(shape, chunk.t.data(), t_dot, s_d, chunk.fitting.g_y[0].data(),
                                   s_t);
@@ -147,12 +164,12 @@ template <class Real> void DeepPotEngine<Real>::add_vacuum_gradient(const Gradie
     const Real c = static_cast<Real>(weight);
     FittingNet<Real> &net = fitting_[type];
     FittingState<Real> &state = vacuum_state_;
-    kernels::clear(net.descriptors(1, state), net.inputs() * sizeof(Real));
-    net.forward(real_parameters(), 1, true, state);
-    net.reverse(real_parameters(), 1, state);
-    d_dot_.resize_clear(net.inputs());
+    kernels::clear(net.descriptors(1, true, state), net.inputs() * sizeof(Real));
+    net.forward(real_parameters(), state);
+    net.reverse(real_parameters(), state);
+    kernels::clear(net.descriptor_tangents(state), net.inputs() * sizeof(Real));
     seeds_.copy_from(&c, 1);
-    net.gradient(real_parameters(), 1, seeds_.data(), d_dot_, state, gradient_);
+    fitting_gradient(type, state);
   }
 }
 

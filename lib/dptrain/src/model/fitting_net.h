@@ -8,12 +8,16 @@
 
 namespace dptrain {
 
-/// What a sweep through a fitting net leaves for the next one, for one chunk of centres.
+/// What a sweep through a fitting net leaves for the next one, for one chunk of centres. In training, arrays that make a
+/// gradient by the weights together lie one after the other: one matrix product gives it.
 template <class Real> struct FittingState {
-  std::vector<kernels::Array<Real>> x;    ///< [layers + 1] inputs of the layers; first the descriptors, last the energies
-  std::vector<kernels::Array<Real>> f[3]; ///< [layers] derivatives of the activations
-  std::vector<kernels::Array<Real>> g_y;  ///< [layers + 1] dE/dx; first dE/dD
-  std::vector<kernels::Array<Real>> g_z;  ///< [layers] dE/dz
+  int n = 0;                               ///< centres
+  bool train = false;
+  std::vector<kernels::Array<Real>> x;     ///< [layers + 1] inputs of the layers; first the descriptors, last the
+                                           ///< energies. In training tangents follow the inputs
+  std::vector<kernels::Array<Real>> f[3];  ///< [layers] derivatives of the activations
+  std::vector<kernels::Array<Real>> g_y;   ///< [layers + 1] dE/dx; first dE/dD
+  std::vector<kernels::Array<Real>> g_z;   ///< [layers] dE/dz; in training minus their tangents stand before them
   std::size_t memory_bytes() const;
 };
 
@@ -26,16 +30,21 @@ template <class Real> class FittingNet {
 
   int inputs() const { return layers_.front().in; }
 
-  /// Where the caller puts the descriptors [n][inputs] before `forward`.
-  Real *descriptors(int n, FittingState<Real> &state) const;
-  /// Energies [n]. With `train`, second derivatives of the activations are kept for `gradient`.
-  const Real *forward(const Real *parameters, int n, bool train, FittingState<Real> &state) const;
+  /// Where the caller puts the descriptors [n][inputs] before `forward`. With `train`, what `gradient` needs is kept.
+  Real *descriptors(int n, bool train, FittingState<Real> &state) const;
+  /// Energies [n].
+  const Real *forward(const Real *parameters, FittingState<Real> &state) const;
   /// dE/dD [n][inputs].
-  const Real *reverse(const Real *parameters, int n, FittingState<Real> &state);
-  /// Adds dS/dparameters to gradient (flat buffer) for weights c [n] and tangents d_dot [n][inputs], which are
-  /// overwritten. Returns dS/dD [n][inputs]; dS/dD_dot is minus dE/dD of `reverse`.
-  const Real *gradient(const Real *parameters, int n, const Real *c, kernels::Array<Real> &d_dot,
-                       const FittingState<Real> &state, Real *gradient);
+  const Real *reverse(const Real *parameters, FittingState<Real> &state);
+  /// Where the caller puts the tangents of the descriptors [n][inputs] before `gradient`, which overwrites them.
+  Real *descriptor_tangents(FittingState<Real> &state) const
+  {
+    return state.x[0].data() + static_cast<long>(state.n) * inputs();
+  }
+  /// dS/dparameters into gradient (flat buffer), or added to it, for weights c [n]. Returns dS/dD [n][inputs];
+  /// dS/dD_dot is minus dE/dD of `reverse`.
+  const Real *gradient(const Real *parameters, const Real *c, FittingState<Real> &state, bool add,
+                       Real *gradient);
 
   std::size_t memory_bytes() const;
 
@@ -44,13 +53,12 @@ template <class Real> class FittingNet {
   {
     return {n, layer.in, layer.out, layer.skip, layer.has_idt ? parameters + layer.idt : nullptr};
   }
-  void tangents(const Real *parameters, int n, kernels::Array<Real> &d_dot,
-                const FittingState<Real> &state);
+  void tangents(const Real *parameters, FittingState<Real> &state);
 
   std::vector<Layer> layers_;
   kernels::Array<Real> ones_;
-  std::vector<kernels::Array<Real>> x_dot_, z_dot_;  // [layers]; x_dot_[0] is the caller's
-  kernels::Array<Real> minus_g_z_dot_, g_dot_[2];
+  std::vector<kernels::Array<Real>> z_dot_;  // [layers]
+  kernels::Array<Real> g_dot_[2];
 };
 
 }  // namespace dptrain

@@ -21,7 +21,7 @@ class PotentialEngine {
   /// Pass A over n domains; forces and virials are added to what is there. With `keep`, what pass B of the same domains
   /// can use again stays, within the memory budget.
   virtual void forward(const Domain *domains, int n, ForwardOutput *out, bool keep) = 0;
-  /// Pass B: adds dS/dparameters to gradient.
+  /// Pass B: dS/dparameters.
   virtual void gradient(const Domain *domains, int n, const GradientSeed *seeds,
                         double *gradient) = 0;
 

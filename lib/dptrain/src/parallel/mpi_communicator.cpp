@@ -1,12 +1,14 @@
-// The Communicator over MPI. Only this file and thread_share.cpp call MPI.
+// The Communicator over MPI. Only files of this folder call MPI.
 
 #include <mpi.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "dptrain/communicator.h"
 #include "dptrain/error.h"
+#include "parallel/node_memory.h"
 #include "parallel/serial_communicator.h"
 
 namespace dptrain {
@@ -33,13 +35,19 @@ class MpiCommunicator : public Communicator {
     MPI_Comm_dup(comm, &comm_);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
+    node_ = std::make_unique<NodeMemory>(comm_);
   }
 
   ~MpiCommunicator() override
   {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (!finalized) MPI_Comm_free(&comm_);
+    if (finalized) {
+      static_cast<void>(node_.release());  // nothing can be freed any more
+      return;
+    }
+    node_.reset();
+    MPI_Comm_free(&comm_);
   }
 
   MpiCommunicator(const MpiCommunicator &) = delete;
@@ -63,7 +71,7 @@ class MpiCommunicator : public Communicator {
   void reduce_scatter_sum(double *data, const std::vector<std::size_t> &parts) const override
   {
     const std::vector<std::size_t> first = first_of_parts(parts, "reduce_scatter_sum");
-    if (size_ == 1) return;
+    if (size_ == 1 || node_->reduce_scatter_sum(data, first)) return;
     if (first[size_] > MAX_PIECE) return all_reduce_sum(data, first[size_]);
     own_sums_.resize(parts[rank_]);
     const std::vector<int> counts(parts.begin(), parts.end());
@@ -74,7 +82,7 @@ class MpiCommunicator : public Communicator {
   void all_gather(double *data, const std::vector<std::size_t> &parts) const override
   {
     const std::vector<std::size_t> first = first_of_parts(parts, "all_gather");
-    if (size_ == 1) return;
+    if (size_ == 1 || node_->all_gather(data, first)) return;
     if (first[size_] > MAX_PIECE) {
       for (int r = 0; r < size_; ++r) broadcast(data + first[r], parts[r] * sizeof(double), r);
       return;
@@ -165,6 +173,7 @@ class MpiCommunicator : public Communicator {
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
+  std::unique_ptr<NodeMemory> node_;
   mutable std::vector<double> own_sums_;  // MPI_Reduce_scatter cannot leave a part in its place
 };
 

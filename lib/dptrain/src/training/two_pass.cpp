@@ -115,7 +115,7 @@ void TwoPass::share_residuals()
 void TwoPass::backward(std::vector<double> &gradient)
 {
   guarded(*comm_, [&] {
-    gradient.assign(model_->parameters().size(), 0.0);
+    gradient.resize(model_->parameters().size());
     seeds_.clear();
     for (std::size_t k = 0; k < num_frames_; ++k) seeds_.push_back(passes_[k].seed);
     model_->gradient_batch(domains_.data(), static_cast<int>(num_frames_), seeds_.data(),
