@@ -9,6 +9,9 @@ from typing import Optional
 from .errors import BenchError
 
 ROOT = Path(__file__).resolve().parents[2]
+# this package on all cores: as many ranks with one thread each, or one rank with as many threads
+RANKS, THREADS = "dptrain, ranks", "dptrain, threads"
+OURS = (RANKS, THREADS)
 PARTS = ["inference", "training", "accuracy", "scaling", "kernels"]
 
 DESCRIPTION = """Measures this package beside DeePMD-kit 3.2 on this machine, in pairs and repeats, and writes a table
