@@ -38,7 +38,7 @@ def times(found, names):
 
 
 WAYS = ("`ranks`: as many MPI ranks with one thread each as there are cores, `threads`: one rank with as many threads; "
-        "ratios are those to the better of the two.\n")
+        "ratios are those to the better of the two.")
 
 
 def inference_tables(rows):
@@ -48,11 +48,11 @@ def inference_tables(rows):
                              ratio(r["ratio"].get(r["peer_best"]))] for r in rows])
     yield "\n" + WAYS
     if any("agreement" not in r for r in rows):
-        yield (f"Of the peer only {', '.join(SWEPT)} was measured at each number of atoms: where the other columns are empty "
-               "it stands for the best of the peer.\n")
+        yield (f"\nOf the peer only {', '.join(SWEPT)} was measured at each number of atoms: where the other columns are empty "
+               "it stands for the best of the peer.")
     full = [r for r in rows if "agreement" in r]
     if full:
-        yield "Each side of the peer / ours:\n"
+        yield "\nEach side of the peer / ours:\n"
         yield markdown(["net", "precision", "atoms", *MD_PEERS],
                        [[r["net"], r["precision"], r["atoms"], *(ratio(r["ratio"].get(n)) for n in MD_PEERS)] for r in full])
         yield "\nSame model? Largest difference of a force component from ours, eV/Angstrom (energy, eV per atom):\n"

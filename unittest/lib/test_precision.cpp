@@ -263,12 +263,11 @@ struct Wide {
 };
 
 // bfloat16 has 8 binary digits: each number of a product is off by up to 2^-9, the product in the same way. Through the
-// three layers, there and back, and in both passes the errors add to a few times this; the bound is that of the manual
-// of the pair style.
+// three layers, there and back, and in both passes the errors add to a few times this.
 TEST(MixedPrecision, IsCloseToDouble)
 {
   const Wide wide;
-  expect_same(wide.results(Precision::mixed), wide.results(Precision::float64), 2e-2);
+  expect_same(wide.results(Precision::mixed), wide.results(Precision::float64), 1e-2);
 }
 
 TEST(MixedPrecision, DiffersFromSingleWhereTheDeviceHasSuchProducts)
