@@ -12,7 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import precision_table  # noqa: E402
-from dpbench import accuracy, kernels, logs, machine, main, models, pairing, plots, report, settings, water  # noqa: E402
+from dpbench import (accuracy, inference, kernels, logs, machine, main, models, pairing, plots, report,  # noqa: E402
+                     settings, training, water)
 from dpbench.errors import BenchError  # noqa: E402
 from dpbench.process import Recorder, run  # noqa: E402
 
@@ -188,6 +189,31 @@ def test_frames_of_several_sets_follow_each_other(tmp_path):
     assert (box[0, 0], coord.tolist(), list(types), names) == (5.0, [[1.5] * 3], [0], ["O"])
     with pytest.raises(BenchError, match="has 4 frames: there is no frame 4"):
         water.read_frame(tmp_path, 4)
+
+
+class FakeOurs:
+    """Takes the place of this package: notes how it was called and reports two blocks."""
+
+    def __init__(self):
+        self.calls = []
+
+    def train(self, what, cwd, words, ranks, threads=1):
+        self.calls.append((ranks, threads))
+        valid = {"event": "valid", "step": 10, "train_seconds": 1.0, "elapsed": 2.0, "rmse_e": 0.1, "rmse_f": 0.2}
+        return "\n".join(json.dumps(e) for e in [block(5, 5, 9.0), block(10, 5, 1.0), valid, {"event": "end"}])
+
+
+def test_our_side_uses_all_cores_as_ranks_and_as_threads(tmp_path):
+    ours = FakeOurs()
+    chosen = settings.Settings(parts=[], repeats=1, quick=True, data=tmp_path, work=tmp_path, out=tmp_path, name="x",
+                               venv=tmp_path, build=None, tensorflow=tmp_path, pytorch=tmp_path, cores=4)
+    for name in settings.OURS:
+        assert training.time_ours(name, models.Kind("small"), chosen, ours, tmp_path / name) == pytest.approx(0.2)
+    accuracy.curve_of_ours(accuracy.OURS[0], chosen, ours, tmp_path, tmp_path / "accuracy", 1)
+    assert ours.calls == [(4, 1), (1, 4), (1, 4)]
+    sides = inference.make_sides(models.Kind(), {"model.dp": "m.dp"}, ours, {}, (), threads=4)
+    assert [(s.name, s.ranks, s.variables) for s in sides] == [
+        (settings.RANKS, None, {}), (settings.THREADS, 1, {"OMP_NUM_THREADS": 4})]
 
 
 def one(value):
