@@ -57,9 +57,9 @@ PEERS = [
     Config("PyTorch, float32, standard net, HybridMuon", "pytorch", "standard", "single", 800, 1e-3, "HybridMuon"),
 ]
 OURS = [
-    Config("SOAP, single, small net, short", "dptrain", "small", "single", 1000, 3e-3, "SOAP"),
-    Config("SOAP, single, small net", "dptrain", "small", "single", 4000, 3e-3, "SOAP", long=True),
-    Config("SOAP, single, standard net", "dptrain", "standard", "single", 2000, 3e-3, "SOAP", long=True),
+    Config("SOAP, single, small net, short", "dptrain", "small", "single", 700, 2e-2, "SOAP"),
+    Config("SOAP, single, small net", "dptrain", "small", "single", 2000, 2e-2, "SOAP", long=True),
+    Config("SOAP, single, standard net", "dptrain", "standard", "single", 1500, 5e-3, "SOAP"),
     Config("Adam, single, small net", "dptrain", "small", "single", 4000, 5e-3),
 ]
 

@@ -12,6 +12,7 @@
 
 #include "base/torch_threads.h"
 #include "dptrain/communicator.h"
+#include "dptrain/error.h"
 #include "kernels/memory.h"
 #include "kernels/workers.h"
 #include "model/deep_pot.h"
@@ -130,6 +131,18 @@ TEST_F(Threads, CopiesAreAddedInOrder)
   const std::vector<double> sums = values.to_host();
   EXPECT_EQ(sums[0], (1.0 + 1e-16) - 1.0);
   EXPECT_EQ(sums[1], 9.0);
+}
+
+TEST_F(Threads, AllTasksAreDoneAndAFailureIsReported)
+{
+  std::vector<int> done(100, 0);
+  EXPECT_THROW(kernels::for_tasks(done.size(),
+                                  [&](std::size_t k) {
+                                    ++done[k];
+                                    if (k == 7) throw Error("the seventh");
+                                  }),
+               Error);
+  EXPECT_EQ(done, std::vector<int>(100, 1));
 }
 
 TEST(ThreadShare, OfTheCoresThatRanksHaveInCommon)

@@ -1,6 +1,8 @@
 #include "kernels/workers.h"
 
 #include <algorithm>
+#include <exception>
+#include <mutex>
 
 #include "kernels/kokkos_types.h"
 #include "kernels/runtime.h"
@@ -34,6 +36,25 @@ void for_blocks(std::size_t n, std::size_t block,
     const std::size_t begin = k * block;
     work(begin, std::min(n, begin + block));
   });
+}
+
+void for_tasks(std::size_t n, const std::function<void(std::size_t)> &work)
+{
+  ensure_runtime();
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  using Policy = Kokkos::RangePolicy<Host, Kokkos::Schedule<Kokkos::Dynamic>>;
+  std::exception_ptr failure;
+  std::mutex mutex;
+  Kokkos::parallel_for("dptrain::for_tasks",
+                       Policy(0, static_cast<long>(n), Kokkos::ChunkSize(1)), [&](long k) {
+                         try {
+                           work(k);
+                         } catch (...) {
+                           const std::lock_guard<std::mutex> lock(mutex);
+                           if (!failure) failure = std::current_exception();
+                         }
+                       });
+  if (failure) std::rethrow_exception(failure);
 }
 
 template <class Real> void sum_copies(Real *values, long n, const Copies &copies)

@@ -22,6 +22,9 @@ void set_workers(int number);
 void for_blocks(std::size_t n, std::size_t block,
                 const std::function<void(std::size_t, std::size_t)> &work);
 
+/// work(k) for k in [0, n), each by whichever thread is free. What one of them throws is thrown here after all are done.
+void for_tasks(std::size_t n, const std::function<void(std::size_t)> &work);
+
 /// Adds copies 1, 2, ... of values[n] to the first one, in this order. With one copy nothing is launched.
 template <class Real> void sum_copies(Real *values, long n, const Copies &copies);
 

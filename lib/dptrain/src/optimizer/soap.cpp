@@ -6,6 +6,7 @@
 
 #include "dptrain/error.h"
 #include "kernels/runtime.h"
+#include "kernels/workers.h"
 #include "optimizer/sharded_optimizer.h"
 #include "optimizer/soap_matrix.h"
 
@@ -109,9 +110,11 @@ template <class T> class Soap final : public ShardedOptimizer {
  private:
   void change_own(double *parameters, const double *gradient, double lr) override
   {
-    at::AutoDispatchBelowADInplaceOrView plain;  // no autograd: less work for each small product
     change_ranges(ranges_, parameters, gradient, lr);
-    for (auto &matrix : matrices_) matrix.step(moments_, parameters, gradient, lr);
+    kernels::for_tasks(matrices_.size(), [&](std::size_t k) {
+      at::AutoDispatchBelowADInplaceOrView plain;  // no autograd: less work for each small product
+      matrices_[k].step(moments_, parameters, gradient, lr);
+    });
   }
 
   void pack_extra(double *state) const override
