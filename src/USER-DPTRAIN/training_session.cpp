@@ -18,7 +18,7 @@ using dptrain::guarded;
 
 namespace {
 
-constexpr double SOAP_START_LR = 1e-2;  // where the input gives none; measured, see the manual
+constexpr double SOAP_START_LR = 1e-2;    // where the input gives none; measured, see the manual
 constexpr std::int64_t DISP_EVERY = 100;  // lines of lcurve.out, where neither fix nor input says
 
 double seconds()

@@ -108,7 +108,7 @@ def test_comm_modify_after_the_fix(silicon):
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_ranks_agree(ranks, silicon):
     """Adam in double precision: the same training on any number of ranks, while the reference drives the atoms."""
-    text = learn("every 2 warmup 4 train 5 follow reference", run="run 12", thermo="thermo 2\n")
+    text = learn("every 2 warmup 4 train 5 follow reference optimizer adam", run="run 12", thermo="thermo 2\n")
     one = silicon(text).check().thermo()
     many = silicon(text, ranks).check().thermo()
     for name in ("f_t", "f_t[1]", "f_t[3]", "f_t[4]", "f_t[5]", "f_t[6]", "f_t[7]"):

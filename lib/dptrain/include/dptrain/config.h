@@ -88,8 +88,8 @@ struct OptimizerConfig {
   std::optional<double>
       weight_decay;  ///< adam: added to the gradient, 0; adamw: decoupled, 1e-3; soap: decoupled, 0
   // soap
-  int precondition_frequency = 10;    ///< steps between two refreshes of the eigenvectors
-  int max_precondition_dim = 512;     ///< a longer side of a matrix is not preconditioned
+  int precondition_frequency = 10;       ///< steps between two refreshes of the eigenvectors
+  int max_precondition_dim = 512;        ///< a longer side of a matrix is not preconditioned
   std::optional<std::string> precision;  ///< of the dense algebra: float64 (default) or float32
 };
 
