@@ -127,14 +127,14 @@ void adam_step(State &state, Case *c)
                                            Counter::kIsIterationInvariantRate | Counter::kInvert);
 }
 
-/// The shapes of the fitting net of 240 neurons for a block of 128 atoms, and a large product for the peak.
+/// The shapes of the fitting net of 240 neurons for a chunk of 256 atoms, and a large product for the peak.
 template <typename R> void register_gemm(const std::string &precision)
 {
   benchmark::RegisterBenchmark(("gemm_peak/" + precision).c_str(), gemm<R>)
       ->Args({1024, 1024, 1024});
   benchmark::RegisterBenchmark(("gemm_fitting/" + precision).c_str(), gemm<R>)
-      ->Args({128, 1600, 240})
-      ->Args({128, 240, 240});
+      ->Args({256, 1600, 240})
+      ->Args({256, 240, 240});
 }
 
 void register_all(Case *c)

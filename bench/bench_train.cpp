@@ -36,7 +36,7 @@ const char USAGE[] =
     "  --seconds S            stop when S seconds have passed since the start, all included\n"
     "  --frames N             only the first N training frames\n"
     "  --replicate K          each frame repeated K times along each edge of its cell\n"
-    "  --precision P          of the arithmetic: double (default) or single\n"
+    "  --precision P          of the arithmetic: double (default), single or mixed\n"
     "  --save FILE            writes the model\n";
 
 struct Options {
@@ -52,7 +52,9 @@ dptrain::Precision read_precision(const std::string &name)
 {
   if (name == "double") return dptrain::Precision::float64;
   if (name == "single") return dptrain::Precision::single;
-  throw dptrain::Error("bench_train: --precision " + name + ": allowed are double and single");
+  if (name == "mixed") return dptrain::Precision::mixed;
+  throw dptrain::Error("bench_train: --precision " + name +
+                       ": allowed are double, single and mixed");
 }
 
 /// The command line; throws Error on one that is not as in USAGE.

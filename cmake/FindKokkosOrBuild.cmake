@@ -3,7 +3,9 @@
 #   1. Kokkos_ROOT (an installation) or FETCHCONTENT_SOURCE_DIR_KOKKOS (a source tree), when given;
 #   2. the pinned release, downloaded and built here: static, hidden symbols (two Kokkos versions with visible
 #      symbols abort in one process, and LAMMPS' KOKKOS package brings its own);
-#   3. the system's libtrilinos-kokkos-dev (shared, Serial), when nothing can be downloaded. The plugin then refuses
+#   3. the release that the source archive of the Python package pykokkos-base contains, built in the same way, where
+#      only PyPI can be reached (not for CUDA: it is too old);
+#   4. the system's libtrilinos-kokkos-dev (shared, Serial), when nothing can be downloaded. The plugin then refuses
 #      to run beside a LAMMPS with KOKKOS (DPTRAIN_KOKKOS_SHARED).
 
 set(DPTRAIN_KOKKOS auto CACHE STRING "Kokkos: auto, download (never the system's) or system (never download)")
@@ -19,6 +21,9 @@ set(DPTRAIN_KOKKOS_URL
 set(DPTRAIN_KOKKOS_SHA256 404cf33e76159e83b8b4ad5d86f6899d442b5da4624820ab457412116cdcd201
   CACHE STRING "SHA-256 of that archive")
 mark_as_advanced(DPTRAIN_KOKKOS_URL DPTRAIN_KOKKOS_SHA256)
+
+set(DPTRAIN_PYKOKKOS_VERSION 0.0.7)
+set(DPTRAIN_PYKOKKOS_SHA256 6339daced1e81a2748f381847d8717cd77d824407da3c263b9491b5630c642b0)
 
 option(DPTRAIN_OPENMP "Threads inside an MPI rank, where Kokkos is built here and the compiler has OpenMP" ON)
 
@@ -66,6 +71,30 @@ function(dptrain_kokkos_download OUT)
   set(${OUT} "${dir}" PARENT_SCOPE)
 endfunction()
 
+# The same from PyPI.
+function(dptrain_kokkos_pypi OUT)
+  set(${OUT} "" PARENT_SCOPE)
+  set(dir "${PROJECT_BINARY_DIR}/_download")
+  set(package "${dir}/pykokkos-base-${DPTRAIN_PYKOKKOS_VERSION}")
+  if(NOT EXISTS "${package}/external/kokkos/CMakeLists.txt")
+    message(STATUS "Kokkos: taking the one of pykokkos-base ${DPTRAIN_PYKOKKOS_VERSION} from PyPI")
+    execute_process(
+      COMMAND "${Python_EXECUTABLE}" -m pip download -q --no-deps --no-binary pykokkos-base -d "${dir}"
+        pykokkos-base==${DPTRAIN_PYKOKKOS_VERSION}
+      TIMEOUT 300 RESULT_VARIABLE code OUTPUT_QUIET ERROR_QUIET)
+    set(archive "${package}.tar.gz")
+    if(code EQUAL 0 AND EXISTS "${archive}")
+      file(SHA256 "${archive}" sum)
+    endif()
+    if(NOT code EQUAL 0 OR NOT sum STREQUAL DPTRAIN_PYKOKKOS_SHA256)
+      message(STATUS "Kokkos: there is no pykokkos-base to be had, or not the known one")
+      return()
+    endif()
+    file(ARCHIVE_EXTRACT INPUT "${archive}" DESTINATION "${dir}" PATTERNS "*/external/kokkos/*")
+  endif()
+  set(${OUT} "${package}/external/kokkos" PARENT_SCOPE)
+endfunction()
+
 # An installed Kokkos found by its CMake package: 4.x by its target, 3.x by its variables (the target of Debian's
 # 3.4 names a folder that does not exist).
 function(dptrain_kokkos_installed)
@@ -103,13 +132,18 @@ elseif(Kokkos_ROOT OR DEFINED ENV{Kokkos_ROOT})
   dptrain_kokkos_installed(REQUIRED)
 else()
   if(NOT DPTRAIN_KOKKOS STREQUAL system AND NOT DPTRAIN_KOKKOS_UNREACHABLE)
-    dptrain_kokkos_download(DPTRAIN_KOKKOS_SOURCE)
+    if(NOT EXISTS "${PROJECT_BINARY_DIR}/_download/pykokkos-base-${DPTRAIN_PYKOKKOS_VERSION}")
+      dptrain_kokkos_download(DPTRAIN_KOKKOS_SOURCE)
+    endif()
+    if(NOT DPTRAIN_KOKKOS_SOURCE AND NOT DPTRAIN_CUDA)
+      dptrain_kokkos_pypi(DPTRAIN_KOKKOS_SOURCE)
+    endif()
     if(NOT DPTRAIN_KOKKOS_SOURCE AND DPTRAIN_KOKKOS STREQUAL auto)
-      set(DPTRAIN_KOKKOS_UNREACHABLE ON CACHE BOOL "The Kokkos release could not be downloaded: do not try again")
+      set(DPTRAIN_KOKKOS_UNREACHABLE ON CACHE BOOL "Kokkos could not be downloaded: do not try again")
     endif()
   endif()
   if(DPTRAIN_KOKKOS_SOURCE)
-    message(STATUS "Kokkos: release ${DPTRAIN_KOKKOS_VERSION}, built static with hidden symbols")
+    message(STATUS "Kokkos: ${DPTRAIN_KOKKOS_SOURCE}, built static with hidden symbols")
     dptrain_kokkos_from_source("${DPTRAIN_KOKKOS_SOURCE}")
   elseif(DPTRAIN_KOKKOS STREQUAL download)
     message(FATAL_ERROR "Kokkos: release ${DPTRAIN_KOKKOS_VERSION} could not be downloaded (DPTRAIN_KOKKOS=download). "

@@ -1,6 +1,7 @@
 """Training time until the force error on the validation frames falls below given values, each side at its best.
 
-Time is that of training steps alone: start-up, neighbour statistics and validations do not count, on either side.
+Time is that of training steps alone: start-up, neighbour statistics and validations do not count, on either side. Both
+sides train in one process with as many threads as there are cores.
 """
 
 from dataclasses import dataclass, replace
@@ -71,7 +72,7 @@ def curve_of_peer(config, settings, peers, valid, frames, folder, seed):
                           schedule=config.schedule, seed=seed, valid=valid, disp_freq=every, valid_frames=frames)
     write_input(folder, tree)
     words = [peer.flag, "train", "input.json", "--skip-neighbor-stat"]
-    output = peer.dp(f"time to accuracy, {config.name}", folder, words, settings.ranks)
+    output = peer.dp(f"time to accuracy, {config.name}", folder, words, settings.cores)
     # TensorFlow's own average leaves validations out, PyTorch's does not: its time comes from a run without them
     seconds = dp_average_step(output) if config.side == "tensorflow" else time_per_step(config, settings, peer, folder)
     curve = learning_curve((folder / "lcurve.out").read_text())
@@ -85,7 +86,7 @@ def time_per_step(config, settings, peer, folder):
                           schedule=config.schedule, disp_freq=steps // 3)
     write_input(folder / "timing", tree)
     words = [peer.flag, "train", "input.json", "--skip-neighbor-stat"]
-    return dp_average_step(peer.dp(f"time per step, {config.name}", folder / "timing", words, settings.ranks))
+    return dp_average_step(peer.dp(f"time per step, {config.name}", folder / "timing", words, settings.cores))
 
 
 def curve_of_ours(config, settings, ours, valid, folder, seed, limit=None, every=EVAL_EVERY):
@@ -98,7 +99,7 @@ def curve_of_ours(config, settings, ours, valid, folder, seed, limit=None, every
     words = ["--train", *map(str, settings.train_systems), "--valid", str(valid), "--precision", config.precision,
              "--eval-every", str(10 if settings.quick else every)]
     words += ["--seconds", str(limit)] if limit else []
-    found = events(ours.train(f"time to accuracy, {config.name}", folder, words, settings.ranks))
+    found = events(ours.train(f"time to accuracy, {config.name}", folder, words, 1, settings.cores))
     curve = [{"step": v["step"], "seconds": v["train_seconds"], "elapsed": v["elapsed"], "rmse_e": v["rmse_e"],
               "rmse_f": v["rmse_f"]} for v in found["valid"]]
     return curve, found

@@ -82,7 +82,7 @@ class Environment:
         return [self.bin / "mpiexec", "-n", str(ranks)]
 
     def run_lammps(self, what, cwd, text, ranks, variables=(), log="lammps.out"):
-        """Runs an input text on so many ranks with one thread each; returns the output."""
+        """Runs an input text on so many ranks, with one thread each unless `variables` say more; returns the output."""
         program, needed = self.lammps()
         (cwd / "in.lammps").write_text(text)
         command = [*self.mpi(ranks), program, "-in", "in.lammps", "-log", "none"]
@@ -128,10 +128,10 @@ class Ours(Environment):
             return self.build / "src" / "USER-DPTRAIN" / "dptrain_styles.so"
         return next(iter(sorted(self.folder.glob("lib/python*/site-packages/dptrain/dptrain_styles.so"))), None)
 
-    def train(self, what, cwd, words, ranks):
-        """bench_train with these arguments on so many ranks; returns the text of its report file."""
+    def train(self, what, cwd, words, ranks, threads=1):
+        """bench_train with these arguments on so many ranks and threads per rank; returns the text of its report file."""
         command = [*self.mpi(ranks), self.program("bench_train"), "input.json", "report.jsonl", *words]
-        run(self.recorder, what, command, cwd, {"OMP_NUM_THREADS": 1}, "train.log")
+        run(self.recorder, what, command, cwd, {"OMP_NUM_THREADS": threads}, "train.log")
         return (cwd / "report.jsonl").read_text()
 
 

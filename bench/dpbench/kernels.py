@@ -50,7 +50,7 @@ def with_roofline(found, net):
 
 
 def measure(settings, ours, peers):
-    """One table per net, double."""
+    """One table per net, with both precisions."""
     program = ours.program("bench_kernels")
     if program is None:
         print("bench: bench_kernels was not built (Google Benchmark is missing): kernels are left out", flush=True)

@@ -31,8 +31,7 @@ def hardware():
     return {"processor": first_match("/proc/cpuinfo", r"^model name\s*:(.*)$") or platform.processor(),
             "cores": len(os.sched_getaffinity(0)), "memory_gib": round(int(memory or 0) / 2**20, 1),
             "vector_extensions": [f for f in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if f in flags],
-            "gpu": gpu or "none", "system": first_match("/etc/os-release", r'^PRETTY_NAME="(.*)"'),
-            "kernel": platform.release()}
+            "gpu": gpu or "none", "system": first_match("/etc/os-release", r'^PRETTY_NAME="(.*)"')}
 
 
 def git(*words):
@@ -41,9 +40,21 @@ def git(*words):
 
 
 def sources():
-    """Commit of this checkout, and how many files differ from it; results of the benchmark itself do not count."""
+    """Commit of this checkout, how many files differ from it, and a hash of what is measured and what measures; results
+    of the benchmark itself do not count."""
     changed = git("status", "--porcelain", "--", ".", ":!bench/results").splitlines()
-    return {"commit": git("rev-parse", "HEAD"), "changed_files": len(changed)}
+    return {"commit": git("rev-parse", "HEAD"), "changed_files": len(changed), "hash": sources_hash(ROOT)}
+
+
+def sources_hash(root):
+    """Of the names and contents of all files in lib, src and bench, but for results, logs and what Python makes."""
+    total = hashlib.sha256()
+    skipped = [root / "bench" / "results", root / "bench" / "work"]
+    for folder in ("lib", "src", "bench"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts and not any(s in path.parents for s in skipped):
+                total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return total.hexdigest()[:16]
 
 
 def file_hash(path):

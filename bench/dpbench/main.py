@@ -25,23 +25,31 @@ def install(settings, recorder):
 
 
 def describe(settings, ours, peers):
-    """What the numbers belong to."""
+    """What the numbers of all parts of this run belong to."""
     versions = {name: environment.versions() for name, environment in [("dptrain", ours), *peers.items()]}
     versions["dptrain"]["build"] = machine.file_hash(ours.styles_file())
-    return {"date": machine.now(), "hardware": machine.hardware(), "sources": machine.sources(),
-            "load_before": machine.load_average(), "versions": versions, "repeats": settings.repeats,
-            "ranks": settings.ranks, "quick": settings.quick}
+    return {"hardware": machine.hardware(), "sources": machine.sources(), "versions": versions,
+            "repeats": settings.repeats, "cores": settings.cores, "quick": settings.quick}
 
 
-def old_parts(path, result):
-    """Parts of an earlier run into the same file: kept where sources, machine and kind of run are the same."""
-    if not path.exists():
-        return {}
-    old = json.loads(path.read_text())
-    same = all(old.get(key) == result[key] for key in ("sources", "hardware", "quick"))
-    if not same:
-        print(f"bench: {path} is of other sources or another machine: it is replaced", flush=True)
-    return old.get("parts", {}) if same else {}
+def old_facts(path):
+    """{part: its facts} and {part: its numbers} of a result file; empty where there is none."""
+    old = json.loads(path.read_text()) if path.exists() else {}
+    return old.get("facts", {}), old.get("parts", {})
+
+
+def kept_parts(path, facts):
+    """Result of an earlier run into the same file: parts of the same sources, machine and kind of run, each with the facts
+    that it was measured under. A commit of the same sources may have another name."""
+    def key(entry):
+        return entry["sources"]["hash"], entry["hardware"], entry["quick"]
+
+    found, parts = old_facts(path)
+    kept = [name for name in parts if name in found and key(found[name]) == key(facts)]
+    dropped = [name for name in parts if name not in kept]
+    if dropped:
+        print(f"bench: {path}: of other sources or another machine, hence dropped: {', '.join(dropped)}", flush=True)
+    return {"facts": {name: found[name] for name in kept}, "parts": {name: parts[name] for name in kept}}
 
 
 def write(settings, result):
@@ -63,12 +71,14 @@ def measure_all(settings):
                          settings.pytorch: "$DPTRAIN_BENCH_PT", settings.data: "$DATA", ROOT: ".",
                          settings.build or ROOT / "build-wheel": "$BUILD"})
     ours, peers = install(settings, recorder)
-    result = describe(settings, ours, peers)
+    facts, installation = describe(settings, ours, peers), recorder.commands
     path = settings.out / f"{settings.name}.json"
-    result["parts"] = old_parts(path, result)
-    result["commands"] = recorder.commands
+    result = kept_parts(path, facts)
     for part in settings.parts:
+        recorder.forget()
+        when = {"date": machine.now(), "load_before": machine.load_average()}
         result["parts"][part] = MEASURES[part](settings, ours, peers)
+        result["facts"][part] = {**when, **facts, "commands": installation + recorder.commands}
         settings.out.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(result, indent=1) + "\n")  # a later part that fails does not lose this one
     return result

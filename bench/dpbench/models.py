@@ -105,13 +105,13 @@ def make_models(kind, settings, peers):
     print(f"bench: making the model {kind.name} ({steps} training steps of DeePMD-kit)", flush=True)
     write_input(folder, tree)
     tf, pt = peers["tensorflow"], peers["pytorch"]
-    tf.dp("model: train", folder, ["--tf", "train", "input.json"], settings.ranks)
-    tf.dp("model: freeze", folder, ["--tf", "freeze", "-o", "model.pb"], settings.ranks)
+    tf.dp("model: train", folder, ["--tf", "train", "input.json"], settings.cores)
+    tf.dp("model: freeze", folder, ["--tf", "freeze", "-o", "model.pb"], settings.cores)
     tf.dp("model: compress, TensorFlow", folder,
-          ["--tf", "compress", "-i", "model.pb", "-o", "model-c.pb", "-t", "input.json"], settings.ranks)
-    tf.dp("model: to .dp", folder, ["convert-backend", "model.pb", "model.dp"], settings.ranks)
-    pt.dp("model: to PyTorch", folder, ["convert-backend", "model.dp", "model.pth"], settings.ranks)
+          ["--tf", "compress", "-i", "model.pb", "-o", "model-c.pb", "-t", "input.json"], settings.cores)
+    tf.dp("model: to .dp", folder, ["convert-backend", "model.pb", "model.dp"], settings.cores)
+    pt.dp("model: to PyTorch", folder, ["convert-backend", "model.dp", "model.pth"], settings.cores)
     pt.dp("model: compress, PyTorch", folder,
-          ["--pt", "compress", "-i", "model.pth", "-o", "model-c.pth", "-t", "input.json"], settings.ranks)
+          ["--pt", "compress", "-i", "model.pth", "-o", "model-c.pth", "-t", "input.json"], settings.cores)
     stamp.write_text(text)
     return files

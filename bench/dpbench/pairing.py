@@ -23,9 +23,12 @@ def summary(values):
 
 
 def ratios(values, ours):
-    """{other side: summary of other / ours, turn by turn}: how many times faster we are where values are times."""
-    base = values[ours]
-    return {side: summary([v / b for v, b in zip(numbers, base)]) for side, numbers in values.items() if side != ours}
+    """{other side: summary of other / ours, turn by turn}: how many times faster we are where values are times.
+
+    `ours` are the names of our sides, of which the best one counts.
+    """
+    base = values[best(values, ours)]
+    return {side: summary([v / b for v, b in zip(numbers, base)]) for side, numbers in values.items() if side not in ours}
 
 
 def best(values, among):

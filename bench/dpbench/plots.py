@@ -6,6 +6,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import NullFormatter  # noqa: E402
 
+from .inference import SWEPT  # noqa: E402
+
 OUR_COLOR, PEER_COLORS = "#c1272d", ["#1f5a94", "#5b9bd5", "#7f7f7f", "#b5b5b5", "#444444"]
 MINUS = {"axes.unicode_minus": False, "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
 
@@ -76,9 +78,10 @@ def plot_atoms(result, path):
         for net, style in (("standard", "-o"), ("small", "--s")):
             rows = [r for r in result["parts"]["inference"] if r["net"] == net and r["precision"] == precision]
             rows.sort(key=lambda r: r["atoms"])
-            for name, color in (("dptrain", OUR_COLOR), ("TensorFlow compressed", PEER_COLORS[0])):
-                axis.plot([r["atoms"] for r in rows], [r["us_per_atom"][name]["median"] for r in rows], style, color=color,
-                          label=f"{'this package' if name == 'dptrain' else 'DeePMD-kit, ' + name}, {net} net")
+            for name, color in (("ours", OUR_COLOR), (SWEPT[0], PEER_COLORS[0])):
+                times = [r["us_per_atom"][r["ours_best"] if name == "ours" else name]["median"] for r in rows]
+                axis.plot([r["atoms"] for r in rows], times, style, color=color,
+                          label=f"{'this package' if name == 'ours' else 'DeePMD-kit, ' + name}, {net} net")
         axis.set(xscale="log", yscale="log", xlabel="atoms", title=precision)
     axes[0].set_ylabel("us per atom and step")
     axes[1].legend(fontsize=6, frameon=False)

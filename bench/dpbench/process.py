@@ -13,11 +13,14 @@ OWN_VARIABLES = ("OMP_NUM_THREADS", "DP_INTRA_OP_PARALLELISM_THREADS", "DP_INTER
 
 
 class Recorder:
-    """All commands of a run of the benchmark, each kind once; `names` = {folder: what stands for it in the record}."""
+    """Commands that were run, each kind once; `names` = {folder: what stands for it in the record}. `forget` starts anew."""
 
     def __init__(self, names):
         # longer folders first: one may lie in another
         self.names = sorted(((str(k), v) for k, v in names.items()), key=lambda pair: -len(pair[0]))
+        self.commands = []
+
+    def forget(self):
         self.commands = []
 
     def shorten(self, text):

@@ -1,7 +1,8 @@
 """Markdown tables of the results. Times are medians; ratios are peer / ours, so larger than 1 means that we are faster."""
 
-from .inference import OURS
 from .inference import PEERS as MD_PEERS
+from .inference import SWEPT
+from .settings import OURS
 from .training import PEERS as STEP_PEERS
 
 
@@ -31,13 +32,24 @@ def ratio(entry):
     return f"**{entry['median']:.2f}** ({entry['min']:.2f} .. {entry['max']:.2f})" if entry else "-"
 
 
+def times(found, names):
+    """The cells of a row, empty where a side was not measured."""
+    return [spread(found[n]) if n in found else "" for n in names]
+
+
+WAYS = ("`ranks`: as many MPI ranks with one thread each as there are cores, `threads`: one rank with as many threads; "
+        "ratios are those to the better of the two.")
+
+
 def inference_tables(rows):
     yield "## MD step: us per atom and step\n"
-    header = ["net", "precision", "atoms", OURS, *MD_PEERS, "best of the peer / ours"]
-    body = [[r["net"], r["precision"], r["atoms"], spread(r["us_per_atom"][OURS]),
-             *(spread(r["us_per_atom"][n]) if n in r["us_per_atom"] else "" for n in MD_PEERS),
-             ratio(r["ratio"].get(r["peer_best"]))] for r in rows]
-    yield markdown(header, body)
+    header = ["net", "precision", "atoms", *OURS, *MD_PEERS, "best of the peer / ours"]
+    yield markdown(header, [[r["net"], r["precision"], r["atoms"], *times(r["us_per_atom"], [*OURS, *MD_PEERS]),
+                             ratio(r["ratio"].get(r["peer_best"]))] for r in rows])
+    yield "\n" + WAYS
+    if any("agreement" not in r for r in rows):
+        yield (f"\nOf the peer only {', '.join(SWEPT)} was measured at each number of atoms: where the other columns are empty "
+               "it stands for the best of the peer.")
     full = [r for r in rows if "agreement" in r]
     if full:
         yield "\nEach side of the peer / ours:\n"
@@ -52,9 +64,10 @@ def inference_tables(rows):
 
 def training_tables(rows):
     yield "## Training step (Adam, batch of one frame with 192 atoms): seconds\n"
-    yield markdown(["net", "precision", OURS, *STEP_PEERS, *(f"{n} / ours" for n in STEP_PEERS)],
-                   [[r["net"], r["precision"], spread(r["seconds"][OURS]), *(spread(r["seconds"][n]) for n in STEP_PEERS),
+    yield markdown(["net", "precision", *OURS, *STEP_PEERS, *(f"{n} / ours" for n in STEP_PEERS)],
+                   [[r["net"], r["precision"], *times(r["seconds"], [*OURS, *STEP_PEERS]),
                      *(ratio(r["ratio"][n]) for n in STEP_PEERS)] for r in rows])
+    yield "\n" + WAYS
 
 
 def seconds_text(seconds, reached):
@@ -84,18 +97,20 @@ def accuracy_tables(result):
                     for r in result["three_minutes"]])
 
 
-def md_columns(row):
-    return [spread(v) for v in row["us_per_atom"].values()] + [ratio(row["ratio"].get(row["peer_best"]))]
+def md_table(first, rows):
+    """MD times of rows, whose leading cells are given by `first` {header: function of the row}."""
+    names = list(dict.fromkeys(name for row in rows for name in row["us_per_atom"]))
+    return markdown([*first, *names, "peer / ours"],
+                    [[*(cell(r) for cell in first.values()), *times(r["us_per_atom"], names),
+                      ratio(r["ratio"].get(r["peer_best"]))] for r in rows])
 
 
 def scaling_tables(result):
-    names = list(result["cores"][0]["us_per_atom"])
     yield "## Cost against cores, neighbours, knots; memory (standard net)\n"
     yield "us per atom and step, double, 1536 atoms:\n"
-    yield markdown(["ranks", *names, "peer / ours"], [[r["ranks"], *md_columns(r)] for r in result["cores"]])
+    yield md_table({"cores": lambda r: r["ranks"]}, result["cores"])
     yield ""
-    yield markdown(["cutoff, A", "sel", *names, "peer / ours"],
-                   [[r["rcut"], "/".join(map(str, r["sel"])), *md_columns(r)] for r in result["neighbors"]])
+    yield md_table({"cutoff, A": lambda r: r["rcut"], "sel": lambda r: "/".join(map(str, r["sel"]))}, result["neighbors"])
     yield "\nKnots of the table (the default is auto), difference of forces from a table of 4096 knots in double:\n"
     yield markdown(["precision", "knots", "us/atom/step", "force, eV/A"],
                    [[r["precision"], r["knots"], number(r["us_per_atom"]), f"{r['force_error']:.1e}"] for r in result["knots"]])
@@ -122,27 +137,31 @@ TABLES = {"inference": inference_tables, "training": training_tables, "accuracy"
           "scaling": scaling_tables, "kernels": kernel_tables}
 
 
-def facts(result):
-    """What was measured where."""
-    hardware, sources = result["hardware"], result["sources"]
-    yield f"# Benchmark beside DeePMD-kit{': TRIAL, no measurement' if result['quick'] else ''}\n"
-    yield f"* {result['date']}, commit {sources['commit'][:12]}" + \
+def facts(entry):
+    """What was measured where, for one part."""
+    hardware, sources = entry["hardware"], entry["sources"]
+    yield f"* {entry['date']}, commit {sources['commit'][:12]}" + \
           (f" and {sources['changed_files']} changed files" if sources["changed_files"] else "")
     yield f"* {hardware['processor']}, {hardware['cores']} cores, {hardware['memory_gib']} GiB, " \
           f"{'/'.join(hardware['vector_extensions'])}, GPU: {hardware['gpu']}, {hardware['system']}"
-    yield f"* load of the machine before the start: {result['load_before']}; {result['repeats']} runs of each side in turn, " \
-          f"{result['ranks']} MPI ranks with one thread each in MD, {result['ranks']} threads in the peer's training"
-    for name, versions in result["versions"].items():
+    yield f"* load of the machine before the start: {entry['load_before']}; {entry['repeats']} runs of each side in turn, " \
+          f"{entry['cores']} cores for each side: MD of the peer on {entry['cores']} MPI ranks with one thread each, its " \
+          f"training in one process with {entry['cores']} threads"
+    for name, versions in entry["versions"].items():
         yield f"* {name}: " + ", ".join(f"{k} {v}" for k, v in versions.items())
-    yield ""
+
+
+def commands(entry):
+    yield "\nCommands, one of each kind; $WORK is the work folder:\n"
+    yield from (f"* {c['what']}: `{c['command']}`" for c in entry["commands"])
 
 
 def document(result):
-    """The whole report."""
-    lines = list(facts(result))
+    """The whole report: for each part its tables, then the facts that they belong to."""
+    trial = any(entry["quick"] for entry in result["facts"].values())
+    lines = [f"# Benchmark beside DeePMD-kit{': TRIAL, no measurement' if trial else ''}", ""]
     for part, tables in TABLES.items():
         if result["parts"].get(part):
-            lines += [*tables(result["parts"][part]), ""]
-    lines += ["## Commands\n", "One of each kind; $WORK is the work folder.\n"]
-    lines += [f"* {entry['what']}: `{entry['command']}`" for entry in result["commands"]]
-    return "\n".join(lines) + "\n"
+            entry = result["facts"][part]
+            lines += [*tables(result["parts"][part]), "", f"Measured (`{part}`):", "", *facts(entry), *commands(entry), ""]
+    return "\n".join(lines).rstrip() + "\n"

@@ -13,11 +13,14 @@ PEER = "TensorFlow compressed"
 
 
 def measure_cores(settings, ours, peers, data, atoms):
-    """Standard net, double: one rank and all of them."""
+    """Standard net, double: one core and all of them."""
     kind = Kind()
-    sides = inference.make_sides(kind, make_models(kind, settings, peers), ours, peers, (PEER,))
-    return [inference.compare(settings, sides, settings.work / "scaling" / "cores", data, atoms, settings.repeats, ranks)
-            for ranks in sorted({1, settings.ranks})]
+    files = make_models(kind, settings, peers)
+    rows = []
+    for cores in sorted({1, settings.cores}):
+        sides = inference.make_sides(kind, files, ours, peers, (PEER,), threads=cores)
+        rows.append(inference.compare(settings, sides, settings.work / "scaling" / "cores", data, atoms, settings.repeats, cores))
+    return rows
 
 
 def measure_neighbors(settings, ours, peers, data, atoms):
@@ -34,7 +37,7 @@ def measure_neighbors(settings, ours, peers, data, atoms):
 def forces(settings, side, folder, data):
     text = inference.INPUT.format(data=data, style=side.style, coeff=side.coeff, rebuild=inference.REBUILD)
     text += "run 0\nwrite_dump all custom force.dump id fx fy fz modify format float %.15g\n"
-    side.run("forces, knots", folder, text, settings.ranks)
+    side.run("forces, knots", folder, text, settings.cores)
     return lammps_dump(folder / "force.dump")
 
 
@@ -51,7 +54,7 @@ def measure_knots(settings, ours, peers, data, atoms):
         exact = forces(settings, fine, folder, data)
         for knots in (*KNOTS[:1], "auto") if settings.quick else (*KNOTS, "auto"):
             side = inference.make_sides(kind, files, ours, peers, (), f" knots {knots}")[0]
-            side.name = f"dptrain, knots {knots}"
+            side.name = f"knots {knots}"
             found = forces(settings, side, folder, data)
             error = max(abs(a - b) for k in exact for a, b in zip(exact[k], found[k]))
             rows.append({"precision": precision, "knots": knots, "us_per_atom": bench.time(side, data, atoms),
@@ -69,7 +72,7 @@ def measure_memory(settings, ours):
         write_input(folder, our_input(kind, settings, 3, start_lr=learning_rate(kind.net)))
         words = ["--train", str(settings.train_systems[0]), "--frames", "1", "--replicate", str(copies),
                  "--report-every", "1"]
-        found = events(ours.train("memory of training", folder, words, settings.ranks))
+        found = events(ours.train("memory of training", folder, words, settings.cores))
         end = found["end"][0]
         rows.append({"atoms": found["start"][0]["atoms"], "before_gib": end["memory_before_training"] / 2**30,
                      "peak_gib": end["memory_peak"] / 2**30, "seconds_per_step": found["block"][-1]["seconds"]})

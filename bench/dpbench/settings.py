@@ -9,12 +9,16 @@ from typing import Optional
 from .errors import BenchError
 
 ROOT = Path(__file__).resolve().parents[2]
+# this package on all cores: as many ranks with one thread each, or one rank with as many threads
+RANKS, THREADS = "dptrain, ranks", "dptrain, threads"
+OURS = (RANKS, THREADS)
 PARTS = ["inference", "training", "accuracy", "scaling", "kernels"]
 
 DESCRIPTION = """Measures this package beside DeePMD-kit 3.2 on this machine, in pairs and repeats, and writes a table
 (Markdown, also printed), JSON and plots. The first call installs everything; see bench/README.md."""
 
-EPILOG = """Environment: DPTRAIN_VENV        environment of this package (default .venv, made by tools/install)
+EPILOG = """Environment: DPTRAIN_SHARED      folder with data/water, where --data is not given
+             DPTRAIN_VENV        environment of this package (default .venv, made by tools/install)
              DPTRAIN_BENCH_TF    environment of DeePMD-kit with TensorFlow (default bench/work/env-tf, made if missing)
              DPTRAIN_BENCH_PT    environment of DeePMD-kit with PyTorch (default bench/work/env-pt, made if missing)
              DPTRAIN_BENCH_BUILD an existing CMake build folder of this package: nothing is installed, its plugin is used"""
@@ -35,7 +39,7 @@ class Settings:
     build: Optional[Path]
     tensorflow: Path
     pytorch: Path
-    ranks: int = 2
+    cores: int = 2  # that each side uses: as ranks, as threads
     budget: float = 4.0  # seconds of one timed run
 
     @property
@@ -49,14 +53,24 @@ class Settings:
         return self.data / "data_3"
 
 
+def default_data():
+    """Folder of the water systems without --data: where the tests look for them too."""
+    shared = os.environ.get("DPTRAIN_SHARED")
+    if not shared:
+        raise BenchError("bench: no data: give the folder of the water systems data_0 .. data_3 with --data DIR, or set "
+                         "DPTRAIN_SHARED to a folder with data/water in it")
+    return Path(shared).resolve() / "data" / "water"
+
+
 def parser():
     p = argparse.ArgumentParser(prog="bench/run", description=DESCRIPTION, epilog=EPILOG,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("parts", nargs="*", metavar="PART", help=f"what to measure: {', '.join(PARTS)} (default: all)")
     p.add_argument("--repeats", type=int, default=3, metavar="N", help="runs of each side, taken in turn (default 3)")
     p.add_argument("--quick", action="store_true", help="a few steps of everything: tries the machinery, measures nothing")
-    p.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data" / "water", metavar="DIR",
-                   help="deepmd npy systems data_0 .. data_2 (training) and data_3 (validation) (default ../shared/data/water)")
+    p.add_argument("--data", type=Path, metavar="DIR",
+                   help="deepmd npy systems data_0 .. data_2 (training) and data_3 (validation) "
+                        "(default: data/water in the folder DPTRAIN_SHARED)")
     p.add_argument("--work", type=Path, default=ROOT / "bench" / "work", metavar="DIR",
                    help="environments, models and logs (default bench/work, ignored by git)")
     p.add_argument("--out", type=Path, metavar="DIR",
@@ -76,16 +90,18 @@ def read_settings(words):
     if args.repeats < 1:
         raise BenchError(f"bench: --repeats {args.repeats} is not possible: give a number from 1")
     work = args.work.resolve()
+    # a report needs no data
+    data = args.data.resolve() if args.data else ROOT if args.report_only else default_data()
     folder = lambda name, default: Path(os.environ.get(name) or default).absolute()  # noqa: E731
     build = os.environ.get("DPTRAIN_BENCH_BUILD")
     settings = Settings(
         parts=[p for p in PARTS if not args.parts or p in args.parts],
-        repeats=1 if args.quick else args.repeats, quick=args.quick, data=args.data.resolve(), work=work,
+        repeats=1 if args.quick else args.repeats, quick=args.quick, data=data, work=work,
         out=(args.out or (work / "results" if args.quick else ROOT / "bench" / "results")).resolve(), name=args.name,
         venv=folder("DPTRAIN_VENV", ROOT / ".venv"), build=Path(build).resolve() if build else None,
         tensorflow=folder("DPTRAIN_BENCH_TF", work / "env-tf"), pytorch=folder("DPTRAIN_BENCH_PT", work / "env-pt"),
         budget=0.2 if args.quick else args.seconds)
     if not args.report_only and not (settings.valid_system / "type.raw").is_file():
         raise BenchError(f"bench: no deepmd npy data in {settings.data}: expected data_0 .. data_3 with type.raw and set.* "
-                         "(the examples/water/data of DeePMD-kit); give the folder with --data DIR")
+                         "(the examples/water/data of DeePMD-kit); give the folder with --data DIR, or set DPTRAIN_SHARED")
     return settings, args

@@ -9,24 +9,32 @@ from .errors import BenchError
 MASSES = {"O": 15.9994, "H": 1.00794}
 
 
-def first_frame(system):
-    """(cell 3x3, coordinates [n][3], types [n], names of the types) of the first frame."""
-    system = Path(system)
-    sets = sorted(system.glob("set.*"))
+def read_array(system, name):
+    """An array of all frames of a system."""
+    sets = sorted(Path(system).glob("set.*"))
     if not sets:
         raise BenchError(f"bench: {system} has no set.* folder")
-    box = np.load(sets[0] / "box.npy")[0].astype(float).reshape(3, 3)
-    coord = np.load(sets[0] / "coord.npy")[0].astype(float).reshape(-1, 3)
+    return np.concatenate([np.load(s / f"{name}.npy") for s in sets])
+
+
+def read_frame(system, index=0):
+    """(cell 3x3, coordinates [n][3], types [n], names of the types) of one frame."""
+    system = Path(system)
+    boxes, coords = read_array(system, "box"), read_array(system, "coord")
+    if index >= len(boxes):
+        raise BenchError(f"bench: {system} has {len(boxes)} frames: there is no frame {index}")
+    box = boxes[index].astype(float).reshape(3, 3)
+    coord = coords[index].astype(float).reshape(-1, 3)
     types = np.loadtxt(system / "type.raw", dtype=int).reshape(-1)
     return box, coord, types, (system / "type_map.raw").read_text().split()
 
 
-def write_data(path, system, copies):
-    """LAMMPS data file of the first frame repeated copies[k] times along axis k; returns the number of atoms.
+def write_data(path, system, copies, index=0):
+    """LAMMPS data file of a frame repeated copies[k] times along axis k; returns the number of atoms.
 
     Only for orthogonal cells: that of the water set is one.
     """
-    box, coord, types, names = first_frame(system)
+    box, coord, types, names = read_frame(system, index)
     edges = np.diag(box)
     if not np.allclose(box, np.diag(edges)):
         raise BenchError(f"bench: the cell of {system} is not orthogonal")
@@ -52,7 +60,7 @@ def write_subset(target, system, frames):
         (target / name).write_text((system / name).read_text())
     count = 0
     for name in ("box", "coord", "energy", "force"):
-        array = np.concatenate([np.load(s / f"{name}.npy") for s in sorted(system.glob("set.*"))])[:frames]
+        array = read_array(system, name)[:frames]
         np.save(target / "set.000" / f"{name}.npy", array)
         count = len(array)
     return count

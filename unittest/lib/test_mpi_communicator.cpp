@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <cmath>
 #include <cstring>
 #include <new>
 #include <numeric>
@@ -110,6 +111,38 @@ TEST(Communicator, AllRanksGetAllParts)
   std::copy_n(expected.begin() + begin, parts[me], values.begin() + begin);
   comm->all_gather(values.data(), parts);
   EXPECT_EQ(values, expected);
+}
+
+// Long arrays that grow and shrink, through memory of the node and by messages: the same bits, the sums in the order of
+// the ranks.
+TEST(Communicator, NodeMemoryAndMessagesGiveTheSameBits)
+{
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const auto shared = world(), messages = make_mpi_communicator(&comm, false);
+  const int size = shared->size(), me = shared->rank();
+  const auto value = [](int rank, std::size_t k) { return std::sin(1.0 + rank + 0.7 * k); };
+  for (std::size_t length : {3000, 10000, 500}) {
+    std::vector<std::size_t> parts;
+    for (int r = 0; r < size; ++r) parts.push_back(r == 1 ? 0 : length + 7 * r);
+    const std::size_t n = std::accumulate(parts.begin(), parts.end(), std::size_t(0));
+    const std::size_t begin = std::accumulate(parts.begin(), parts.begin() + me, std::size_t(0));
+    std::vector<double> a(n), sums(n, 0.0);
+    for (std::size_t k = 0; k < n; ++k) {
+      a[k] = value(me, k);
+      for (int r = 0; r < size; ++r) sums[k] += value(r, k);
+    }
+    std::vector<double> b = a;
+    shared->reduce_scatter_sum(a.data(), parts);
+    messages->reduce_scatter_sum(b.data(), parts);
+    for (std::size_t k = begin; k < begin + parts[me]; ++k) {
+      ASSERT_EQ(a[k], sums[k]) << k;
+      ASSERT_EQ(b[k], sums[k]) << k;
+    }
+    shared->all_gather(a.data(), parts);
+    messages->all_gather(b.data(), parts);
+    EXPECT_EQ(a, sums);
+    EXPECT_EQ(b, sums);
+  }
 }
 
 TEST(Communicator, PartsMustBeAsManyAsRanks)

@@ -1,7 +1,8 @@
-// Single precision against double, and batches of frames against single calls, for tiny models of several kinds.
+// Single and mixed precision against double, and batches of frames against single calls, for tiny models of several kinds.
 #include <functional>
 
 #include "model/deep_pot.h"
+#include "model/gemm.h"
 #include "support/kernel_data.h"
 #include "support/tiny_model.h"
 
@@ -238,6 +239,54 @@ TEST_P(PrecisionTest, WhatWasKeptIsForgottenWhenTheModelChanges)
   expect_close(after([](DeepPot &m) { m.expect_distance(0.3); }), before, 1e-10, "distance");
   expect_close(after([](DeepPot &m) { m.set_precision(Precision::single); }), before, 1e-5,
                "precision");
+}
+
+/// Wide enough for products in bfloat16: no side below 16.
+struct Wide {
+  ModelData data;
+  Batch batch{{40, 0, 36}, 2};
+
+  Wide()
+  {
+    ModelConfig config = tiny_config();
+    config.neuron = {8, 16};
+    config.axis_neuron = 4;
+    config.fitting_neuron = {24, 24};
+    data = tiny_model(config);
+  }
+  Outcome results(Precision precision, bool keep = true) const
+  {
+    DeepPot model(data);
+    model.set_precision(precision);
+    return together(model, batch, keep);
+  }
+};
+
+// bfloat16 has 8 binary digits: each number of a product is off by up to 2^-9, the product in the same way. Through the
+// three layers, there and back, and in both passes the errors add to a few times this.
+TEST(MixedPrecision, IsCloseToDouble)
+{
+  const Wide wide;
+  expect_same(wide.results(Precision::mixed), wide.results(Precision::float64), 1e-2);
+}
+
+TEST(MixedPrecision, DiffersFromSingleWhereTheDeviceHasSuchProducts)
+{
+  const Wide wide;
+  const Outcome mixed = wide.results(Precision::mixed), single = wide.results(Precision::single);
+  EXPECT_EQ(mixed.forces != single.forces, ReducedPrecision::has_effect());
+  EXPECT_EQ(mixed.gradient != single.gradient, ReducedPrecision::has_effect());
+  // a model in mixed precision leaves nothing behind for others
+  EXPECT_EQ(wide.results(Precision::single).forces, single.forces);
+}
+
+TEST(MixedPrecision, KeptPassAChangesNothingForPassB)
+{
+  const Wide wide;
+  const Outcome kept = wide.results(Precision::mixed, true);
+  const Outcome again = wide.results(Precision::mixed, false);
+  EXPECT_EQ(kept.forces, again.forces);
+  EXPECT_EQ(kept.gradient, again.gradient);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, PrecisionTest, testing::ValuesIn(kinds()),

@@ -142,6 +142,14 @@ TEST(ThreadShare, OfTheCoresThatRanksHaveInCommon)
   EXPECT_EQ(share_of_cores({1, 1, 1}, {2, 2, 2}), 1);              // rounded down
 }
 
+TEST(ThreadShare, QuotaOfAContainer)
+{
+  EXPECT_EQ(cpu_quota("200000 100000"), 2.0);
+  EXPECT_EQ(cpu_quota("50000 100000\n"), 0.5);
+  for (const char *none : {"", "max 100000", "0 100000", "100000"})
+    EXPECT_TRUE(std::isinf(cpu_quota(none))) << none;
+}
+
 TEST(ThreadShare, EnvironmentComesFirst)
 {
   EXPECT_EQ(asked_threads(nullptr), 0);

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-from dpbench import accuracy, kernels, logs, main, models, pairing, plots, report, settings, water  # noqa: E402
+import precision_table  # noqa: E402
+from dpbench import (accuracy, inference, kernels, logs, machine, main, models, pairing, plots, report,  # noqa: E402
+                     settings, training, water)
 from dpbench.errors import BenchError  # noqa: E402
 from dpbench.process import Recorder, run  # noqa: E402
 
@@ -89,7 +91,11 @@ def test_sides_take_turns_and_ratios_are_of_one_turn():
 
     values = pairing.take_turns(["a", "b"], measure, 3)
     assert order == ["a", "b", "b", "a", "a", "b"]
-    assert pairing.ratios(values, "a") == {"b": {"median": 3.0, "min": 3.0, "max": 3.0, "values": [3.0] * 3}}
+    three = {"median": 3.0, "min": 3.0, "max": 3.0, "values": [3.0] * 3}
+    assert pairing.ratios(values, ["a"]) == {"b": three}
+    # of two own sides the better one counts, and the other one is no peer
+    assert pairing.ratios({**values, "c": [v / 2 for v in values["b"]]}, ["b", "a"])["c"]["values"] == [1.5] * 3
+    assert set(pairing.ratios(values, ["b", "a"])) == set()
     assert pairing.summary([5, 1, 2]) == {"median": 2, "min": 1, "max": 5, "values": [5, 1, 2]}
     assert pairing.best({"x": [1.0], "y": [2.0], "z": [0.5]}, ["x", "y", "w"]) == "x"
     assert pairing.best(values, ["w"]) is None
@@ -171,48 +177,94 @@ def test_commands_are_recorded_without_folders_of_the_machine(tmp_path):
         run(recorder, "fail", ["sh", "-c", "exit 7"], tmp_path, {})
 
 
+def test_frames_of_several_sets_follow_each_other(tmp_path):
+    for k in range(2):
+        folder = tmp_path / f"set.00{k}"
+        folder.mkdir()
+        np.save(folder / "box.npy", np.tile(np.eye(3).ravel() * (k + 4), (2, 1)))
+        np.save(folder / "coord.npy", np.full((2, 3), k + 0.5))
+    (tmp_path / "type.raw").write_text("0\n")
+    (tmp_path / "type_map.raw").write_text("O\n")
+    box, coord, types, names = water.read_frame(tmp_path, 2)
+    assert (box[0, 0], coord.tolist(), list(types), names) == (5.0, [[1.5] * 3], [0], ["O"])
+    with pytest.raises(BenchError, match="has 4 frames: there is no frame 4"):
+        water.read_frame(tmp_path, 4)
+
+
+class FakeOurs:
+    """Takes the place of this package: notes how it was called and reports two blocks."""
+
+    def __init__(self):
+        self.calls = []
+
+    def train(self, what, cwd, words, ranks, threads=1):
+        self.calls.append((ranks, threads))
+        valid = {"event": "valid", "step": 10, "train_seconds": 1.0, "elapsed": 2.0, "rmse_e": 0.1, "rmse_f": 0.2}
+        return "\n".join(json.dumps(e) for e in [block(5, 5, 9.0), block(10, 5, 1.0), valid, {"event": "end"}])
+
+
+def test_our_side_uses_all_cores_as_ranks_and_as_threads(tmp_path):
+    ours = FakeOurs()
+    chosen = settings.Settings(parts=[], repeats=1, quick=True, data=tmp_path, work=tmp_path, out=tmp_path, name="x",
+                               venv=tmp_path, build=None, tensorflow=tmp_path, pytorch=tmp_path, cores=4)
+    for name in settings.OURS:
+        assert training.time_ours(name, models.Kind("small"), chosen, ours, tmp_path / name) == pytest.approx(0.2)
+    accuracy.curve_of_ours(accuracy.OURS[0], chosen, ours, tmp_path, tmp_path / "accuracy", 1)
+    assert ours.calls == [(4, 1), (1, 4), (1, 4)]
+    sides = inference.make_sides(models.Kind(), {"model.dp": "m.dp"}, ours, {}, (), threads=4)
+    assert [(s.name, s.ranks, s.variables) for s in sides] == [
+        (settings.RANKS, None, {}), (settings.THREADS, 1, {"OMP_NUM_THREADS": 4})]
+
+
 def one(value):
     return pairing.summary([value, 2 * value])
 
 
 def example_result():
     """A result with every part, as small as possible."""
-    times = {"dptrain": one(30.0), "TensorFlow compressed": one(90.0)}
+    times = {settings.RANKS: one(30.0), settings.THREADS: one(31.0), "TensorFlow compressed": one(90.0)}
     row = {"net": "standard", "precision": "double", "atoms": 1536, "ranks": 2, "us_per_atom": times,
-           "ratio": {"TensorFlow compressed": one(3.0)}, "peer_best": "TensorFlow compressed"}
+           "ratio": {"TensorFlow compressed": one(3.0)}, "ours_best": settings.RANKS, "peer_best": "TensorFlow compressed"}
+    one_core = {**row, "ranks": 1, "us_per_atom": {k: v for k, v in times.items() if k != settings.THREADS}}
     everyone = {name: one(95.0) for name in report.MD_PEERS}
     full = {**row, "us_per_atom": {**everyone, **times}, "ratio": {n: one(3.2) for n in everyone},
             "agreement": {n: {"force": 1e-13, "energy_per_atom": 1e-14} for n in everyone}}
-    seconds = {"dptrain": one(0.02), "TensorFlow": one(0.14), "PyTorch": one(0.2)}
+    seconds = {settings.RANKS: one(0.02), settings.THREADS: one(0.019), "TensorFlow": one(0.14), "PyTorch": one(0.2)}
     step = {"net": "small", "precision": "single", "seconds": seconds,
-            "ratio": {"TensorFlow": one(7.0), "PyTorch": one(10.0)}, "peer_best": "TensorFlow"}
+            "ratio": {"TensorFlow": one(7.0), "PyTorch": one(10.0)}, "ours_best": settings.THREADS, "peer_best": "TensorFlow"}
     ours, peers = {"s": curve((1, 0.3), (2, 0.06))}, {"p": curve((10, 0.3), (40, 0.099))}
     long_run = {"config": "s", "elapsed": 179.0, "steps": 9, "rmse_f": 0.05, "rmse_e": 5e-4}
     found = {"valid_frames": 80, "rows": accuracy.table(ours, peers), "ours": ours, "peers": peers,
              "pair": {"ours": "s", "peer": "p", "ratio": {"0.20": one(20.0)}, "runs_ours": [1, 2], "runs_peer": [1, 2]},
              "three_minutes": [long_run]}
-    scaling = {"cores": [row], "neighbors": [{**row, "rcut": 4.0, "sel": [16, 28]}],
+    scaling = {"cores": [one_core, row], "neighbors": [{**row, "rcut": 4.0, "sel": [16, 28]}],
                "knots": [{"precision": "double", "knots": k, "us_per_atom": 30.0, "force_error": 1e-9} for k in (64, "auto")],
                "memory": [{"atoms": 192, "before_gib": 0.3, "peak_gib": 0.5, "seconds_per_step": 0.02}]}
     kernel = {"net": "small", "peak_gflops": {"double": 50.0, "single": None},
               "rows": [{"name": "forward/double", "seconds": 1e-3, "us/atom": 5.0, "of_roofline": 0.8}]}
-    return {"date": "2026-11-21 15:00 UTC", "quick": False, "repeats": 2, "ranks": 2, "load_before": 0.1,
-            "hardware": {"processor": "P", "cores": 2, "memory_gib": 24, "vector_extensions": ["avx2"], "gpu": "none",
-                         "system": "S"},
-            "sources": {"commit": "0123456789abcdef", "changed_files": 0}, "versions": {"dptrain": {"torch": "2.11.0"}},
-            "commands": [{"what": "MD", "command": "lmp -in in.lammps"}],
-            "parts": {"inference": [full, {**row, "atoms": 192}], "training": [step], "accuracy": found,
-                      "scaling": scaling, "kernels": [kernel]}}
+    entry = {"date": "2026-11-21 15:00 UTC", "quick": False, "repeats": 2, "cores": 2, "load_before": 0.1,
+             "hardware": {"processor": "P", "cores": 2, "memory_gib": 24, "vector_extensions": ["avx2"], "gpu": "none",
+                          "system": "S"},
+             "sources": {"commit": "0123456789abcdef", "changed_files": 0, "hash": "abc"},
+             "versions": {"dptrain": {"torch": "2.11.0"}}, "commands": [{"what": "MD", "command": "lmp -in in.lammps"}]}
+    parts = {"inference": [full, {**row, "atoms": 192}], "training": [step], "accuracy": found, "scaling": scaling,
+             "kernels": [kernel]}
+    facts = {name: {**entry, "date": f"2026-11-2{k} 15:00 UTC"} for k, name in enumerate(parts)}
+    return {"facts": facts, "parts": parts}
 
 
 def test_report_and_figures(tmp_path):
     result = example_result()
     text = report.document(result)
-    assert "| standard | double    | 1536  | 45 (30 .. 60) | 135 (90 .. 180)" in text
+    assert "| standard | double    | 1536  | 45 (30 .. 60)  | 46.5 (31 .. 62)  | 135 (90 .. 180)" in text
+    assert "Of the peer only TensorFlow compressed was measured at each number of atoms" in text
     assert "**4.50** (3.00 .. 6.00)" in text
     line = next(x for x in text.splitlines() if x.startswith("| 0.07"))
     assert "not in 40" in line and "**> 20.0**" in line
-    assert "80 %" in text and "`lmp -in in.lammps`" in text
+    assert "80 %" in text and text.count("`lmp -in in.lammps`") == 5
+    # every part has its own date, below its tables
+    dates = [text.index(f"2026-11-2{k} 15:00") for k in range(5)]
+    assert dates == sorted(dates) and dates[0] < text.index("## Training step") < dates[1]
     assert text.isascii()
     for table in (t for t in text.split("\n\n") if t.startswith("|")):  # all rows have the columns of the header
         assert len({row.count("|") for row in table.splitlines()}) == 1
@@ -221,19 +273,61 @@ def test_report_and_figures(tmp_path):
     assert all(f.read_bytes().startswith(b"\x89PNG") for f in figures)
 
 
-def test_parts_of_other_sources_are_not_kept(tmp_path):
+def test_parts_of_other_sources_are_not_kept(tmp_path, capsys):
+    """Sources are the same where their contents are: a commit of the results alone changes the name only."""
     path = tmp_path / "bench.json"
     result = example_result()
-    assert main.old_parts(path, result) == {}
+    facts = result["facts"]["training"]
+    assert main.kept_parts(path, facts) == {"facts": {}, "parts": {}}
+    result["facts"]["kernels"] = {**facts, "sources": {**facts["sources"], "hash": "old"}}
+    result["facts"]["scaling"] = {**facts, "quick": True}
     path.write_text(json.dumps(result))
-    assert set(main.old_parts(path, result)) == set(result["parts"])
-    assert main.old_parts(path, {**result, "sources": {"commit": "f", "changed_files": 0}}) == {}
+    kept = main.kept_parts(path, {**facts, "date": "later", "sources": {**facts["sources"], "commit": "f"}})
+    assert set(kept["parts"]) == set(kept["facts"]) == {"inference", "training", "accuracy"}
+    assert kept["facts"]["inference"]["date"] == result["facts"]["inference"]["date"]
+    assert "hence dropped: scaling, kernels" in capsys.readouterr().out
+    # a file of another form
+    path.write_text(json.dumps({"parts": result["parts"], "sources": {}}))
+    assert main.kept_parts(path, facts) == {"facts": {}, "parts": {}}
+
+
+def test_hash_of_the_sources(tmp_path):
+    def write(name, text):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+        return machine.sources_hash(tmp_path)
+
+    hashes = [write(name, "x") for name in ("lib/a.cpp", "src/a.cpp", "bench/dpbench/a.py")]
+    assert len(set(hashes)) == 3
+    for name in ("bench/results/bench.json", "bench/work/log", "bench/dpbench/__pycache__/a.pyc", "doc/a.md"):
+        assert write(name, "x") == hashes[-1]
+    assert write("lib/a.cpp", "y") != hashes[-1]
+
+
+def test_facts_of_the_machine():
+    """Enough to judge the numbers; nothing that names the machine or its kernel."""
+    assert set(machine.hardware()) == {"processor", "cores", "memory_gib", "vector_extensions", "gpu", "system"}
+
+
+def test_precision_table():
+    """Differences relative to the rms force, those of double left out."""
+    force = np.array([[[3.0, -3.0, 3.0]]])
+    exact = np.array([-1.0]), force, np.zeros((1, 6))
+    found = np.array([-1.5]), force + np.array([0.0, 0.0, 0.3]), np.full((1, 6), 0.25)
+    energy, largest, rms, virial = precision_table.differences(found, exact)
+    assert (energy, virial) == (0.5, 0.25)
+    assert largest == pytest.approx(0.1) and rms == pytest.approx(0.1 / np.sqrt(3))
+    text = precision_table.table({"double": exact, "single": found, "mixed": found},
+                                 {"double": 30.0, "single": 15.0, "mixed": 12.0})
+    assert len(text.splitlines()) == 5 and "| 12.0" in text.splitlines()[-1]
 
 
 @pytest.mark.parametrize("words, message", [
     (["speed"], "unknown part 'speed'"), (["--repeats", "0"], "--repeats 0 is not possible"),
-    (["--data", "/nonexistent"], "no deepmd npy data"), (["--report-only", "--out", "/nonexistent"], "does not exist")])
-def test_wrong_input_is_one_line(words, message, capsys):
+    (["--data", "/nonexistent"], "no deepmd npy data"), (["training"], "--data DIR, or set DPTRAIN_SHARED"),
+    (["--report-only", "--out", "/nonexistent"], "does not exist")])
+def test_wrong_input_is_one_line(words, message, capsys, monkeypatch):
+    monkeypatch.delenv("DPTRAIN_SHARED", raising=False)
     assert main.main(words) == 1
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1

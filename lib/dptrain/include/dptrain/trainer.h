@@ -23,6 +23,9 @@ struct UpdateReport {
 };
 
 /// Trains a model on a growing set of labelled frames. All functions are collective over the communicator.
+///
+/// The optimizer's step is not guarded: an exception from it (no memory, a matrix decomposition that fails) may come from
+/// one rank alone, while the others wait for it. The trainer and its model must not be used after it: end the run.
 class Trainer {
  public:
   Trainer(std::shared_ptr<Model> model, std::shared_ptr<const Communicator> comm,
@@ -40,7 +43,8 @@ class Trainer {
   void fit_energy_bias();
   /// One optimizer step from the raw parameters: batch -> pass A -> residuals -> halo -> pass B -> each rank gets the sum
   /// of its part of the gradient and changes its part of the parameters -> all ranks get all. Throws on all ranks and
-  /// leaves the parameters as they are if there is no frame or the loss is not finite.
+  /// leaves the parameters as they are if there is no frame or the loss or its gradient is not finite. After an
+  /// exception of the optimizer's step the trainer must not be used any more, see above.
   UpdateReport update();
   /// Loss and its gradient over given frames with the parameters that are in the model, no step taken:
   /// gradient[number of parameters] is reduced over the ranks.

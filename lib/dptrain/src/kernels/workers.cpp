@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/kokkos_types.h"
+#include "kernels/runtime.h"
 
 namespace dptrain::kernels {
 namespace {
@@ -20,6 +21,19 @@ int workers()
 void set_workers(int number)
 {
   chosen_workers = number;
+}
+
+void for_blocks(std::size_t n, std::size_t block,
+                const std::function<void(std::size_t, std::size_t)> &work)
+{
+  ensure_runtime();
+  const std::size_t blocks = (n + block - 1) / block;
+  if (blocks == 1) return work(0, n);
+  using Host = Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>;
+  Kokkos::parallel_for("dptrain::for_blocks", Host(0, static_cast<long>(blocks)), [&](long k) {
+    const std::size_t begin = k * block;
+    work(begin, std::min(n, begin + block));
+  });
 }
 
 template <class Real> void sum_copies(Real *values, long n, const Copies &copies)

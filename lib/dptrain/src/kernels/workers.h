@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 namespace dptrain::kernels {
 
@@ -16,6 +17,10 @@ struct Copies {
 int workers();
 /// Another number of workers than there are threads; 0: as many as threads. For tests.
 void set_workers(int number);
+
+/// work(begin, end) for blocks of [0, n), on the host's memory with all threads of the process.
+void for_blocks(std::size_t n, std::size_t block,
+                const std::function<void(std::size_t, std::size_t)> &work);
 
 /// Adds copies 1, 2, ... of values[n] to the first one, in this order. With one copy nothing is launched.
 template <class Real> void sum_copies(Real *values, long n, const Copies &copies);

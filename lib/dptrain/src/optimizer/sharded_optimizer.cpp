@@ -3,8 +3,14 @@
 #include <algorithm>
 
 #include "dptrain/error.h"
+#include "kernels/workers.h"
 
 namespace dptrain {
+namespace {
+
+constexpr std::size_t numbers_of_a_thread = 16384;  // less is not worth waking one
+
+}  // namespace
 
 ShardedOptimizer::ShardedOptimizer(std::string name, const OptimizerConfig &config,
                                    const std::shared_ptr<const Communicator> &comm,
@@ -38,10 +44,14 @@ void ShardedOptimizer::change_ranges(const std::vector<Range> &ranges, double *p
   const double decay = coupled ? *config_.weight_decay : 0.0;
   const double keep = coupled ? 1.0 : 1.0 - lr * *config_.weight_decay;
   const Moments::Correction correction = moments_.correction(steps_, lr);
-  for (const auto &[begin, end] : ranges)
-    moments_.step(
-        begin, end, correction, [=](std::size_t k) { return gradient[k] + decay * parameters[k]; },
-        [=](std::size_t k, double change) { parameters[k] = keep * parameters[k] - change; });
+  for (const Range &range : ranges)
+    kernels::for_blocks(
+        range.second - range.first, numbers_of_a_thread, [&](std::size_t begin, std::size_t end) {
+          moments_.step(
+              range.first + begin, range.first + end, correction,
+              [=](std::size_t k) { return gradient[k] + decay * parameters[k]; },
+              [=](std::size_t k, double change) { parameters[k] = keep * parameters[k] - change; });
+        });
 }
 
 std::vector<double> ShardedOptimizer::state() const

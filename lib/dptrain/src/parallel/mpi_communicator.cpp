@@ -30,12 +30,12 @@ MPI_Datatype mpi_type(const std::int64_t *)
 
 class MpiCommunicator : public Communicator {
  public:
-  explicit MpiCommunicator(MPI_Comm comm)
+  MpiCommunicator(MPI_Comm comm, bool node_memory)
   {
     MPI_Comm_dup(comm, &comm_);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
-    node_ = std::make_unique<NodeMemory>(comm_);
+    if (node_memory) node_ = std::make_unique<NodeMemory>(comm_);
   }
 
   ~MpiCommunicator() override
@@ -71,18 +71,23 @@ class MpiCommunicator : public Communicator {
   void reduce_scatter_sum(double *data, const std::vector<std::size_t> &parts) const override
   {
     const std::vector<std::size_t> first = first_of_parts(parts, "reduce_scatter_sum");
-    if (size_ == 1 || node_->reduce_scatter_sum(data, first)) return;
+    if (size_ == 1 || (node_ && node_->reduce_scatter_sum(data, first))) return;
     if (first[size_] > MAX_PIECE) return all_reduce_sum(data, first[size_]);
-    own_sums_.resize(parts[rank_]);
-    const std::vector<int> counts(parts.begin(), parts.end());
-    MPI_Reduce_scatter(data, own_sums_.data(), counts.data(), MPI_DOUBLE, MPI_SUM, comm_);
-    std::copy(own_sums_.begin(), own_sums_.end(), data + first[rank_]);
+    // not MPI_Reduce_scatter: here the sums are taken in the order of the ranks, as in NodeMemory
+    const std::size_t own = parts[rank_];
+    received_.resize(own * size_);
+    exchange(data, {parts.begin(), parts.end()}, received_.data(),
+             std::vector<int>(size_, static_cast<int>(own)));
+    double *sums = data + first[rank_];
+    std::copy_n(received_.data(), own, sums);
+    for (int r = 1; r < size_; ++r)
+      for (std::size_t k = 0; k < own; ++k) sums[k] += received_[r * own + k];
   }
 
   void all_gather(double *data, const std::vector<std::size_t> &parts) const override
   {
     const std::vector<std::size_t> first = first_of_parts(parts, "all_gather");
-    if (size_ == 1 || node_->all_gather(data, first)) return;
+    if (size_ == 1 || (node_ && node_->all_gather(data, first))) return;
     if (first[size_] > MAX_PIECE) {
       for (int r = 0; r < size_; ++r) broadcast(data + first[r], parts[r] * sizeof(double), r);
       return;
@@ -174,12 +179,12 @@ class MpiCommunicator : public Communicator {
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   std::unique_ptr<NodeMemory> node_;
-  mutable std::vector<double> own_sums_;  // MPI_Reduce_scatter cannot leave a part in its place
+  mutable std::vector<double> received_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm)
+std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm, bool node_memory)
 {
   if (!mpi_comm) return std::make_shared<SerialCommunicator>();
   int initialized = 0, finalized = 0;
@@ -187,7 +192,7 @@ std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm)
   MPI_Finalized(&finalized);
   if (!initialized || finalized)
     throw Error("A communicator was asked for before MPI_Init or after MPI_Finalize");
-  return std::make_shared<MpiCommunicator>(*static_cast<const MPI_Comm *>(mpi_comm));
+  return std::make_shared<MpiCommunicator>(*static_cast<const MPI_Comm *>(mpi_comm), node_memory);
 }
 
 }  // namespace dptrain

@@ -63,7 +63,7 @@ bool NodeMemory::reserve(std::size_t doubles)
     good = 0;
   MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm_);
   if (good == 0) {
-    if (window_ != MPI_WIN_NULL) MPI_Win_free(&window_);
+    window_ = MPI_WIN_NULL;  // not freed: that takes all ranks, and some may have none
     refused_ = doubles;
     return false;
   }

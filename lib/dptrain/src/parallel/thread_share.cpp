@@ -7,7 +7,10 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "dptrain/communicator.h"
@@ -44,6 +47,13 @@ int share_of_cores(const std::vector<int> &own, const std::vector<int> &users)
   return std::max(1, static_cast<int>(share + 1e-6));
 }
 
+double cpu_quota(const std::string &text)
+{
+  std::istringstream line(text);
+  double time = 0.0, period = 0.0;
+  return line >> time >> period && time > 0.0 && period > 0.0 ? time / period : HUGE_VAL;
+}
+
 int asked_threads(const char *text)
 {
   if (!text) return 0;
@@ -57,16 +67,23 @@ int thread_share(const void *mpi_comm, int groups)
 {
   const std::vector<int> own = own_cores();
   std::vector<int> users = own;
+  int ranks = 1;
   if (mpi_comm) {
     MPI_Comm node;
     MPI_Comm_split_type(*static_cast<const MPI_Comm *>(mpi_comm), MPI_COMM_TYPE_SHARED, 0,
                         MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &ranks);
     MPI_Allreduce(MPI_IN_PLACE, users.data(), max_cores, MPI_INT, MPI_SUM, node);
     MPI_Comm_free(&node);
   }
   for (int &number : users) number *= groups;
   const int asked = asked_threads(std::getenv("OMP_NUM_THREADS"));
-  return asked > 0 ? asked : share_of_cores(own, users);
+  if (asked > 0) return asked;
+  // a container may have many cores and little of their time
+  std::string quota;
+  std::getline(std::ifstream("/sys/fs/cgroup/cpu.max"), quota);
+  const double limit = std::max(1.0, cpu_quota(quota) / (ranks * groups));
+  return static_cast<int>(std::min<double>(share_of_cores(own, users), limit));
 }
 
 }  // namespace dptrain

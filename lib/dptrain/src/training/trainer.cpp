@@ -8,6 +8,7 @@
 #include "data/replay_buffer.h"
 #include "dptrain/error.h"
 #include "dptrain/statistics.h"
+#include "kernels/workers.h"
 #include "optimizer/optimizer.h"
 #include "training/frame_check.h"
 #include "training/schedule.h"
@@ -185,10 +186,15 @@ double Trainer::Impl::squared_norm() const
   const std::vector<std::size_t> &parts = optimizer->parts();
   const auto own = parts.begin() + comm->rank();
   const double *g = gradient.data() + std::accumulate(parts.begin(), own, std::size_t(0));
-  const std::size_t n = *own;
-  double norm = 0.0;
-#pragma omp simd reduction(+ : norm)
-  for (std::size_t k = 0; k < n; ++k) norm += g[k] * g[k];
+  constexpr std::size_t block = 65536;
+  std::vector<double> sums((*own + block - 1) / block, 0.0);
+  kernels::for_blocks(*own, block, [&](std::size_t begin, std::size_t end) {
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (std::size_t k = begin; k < end; ++k) sum += g[k] * g[k];
+    sums[begin / block] = sum;
+  });
+  double norm = std::accumulate(sums.begin(), sums.end(), 0.0);
   comm->all_reduce_sum(&norm, 1);
   return norm;
 }
