@@ -241,7 +241,7 @@ def test_overlay(silicon, tmp_path):
 def test_triclinic_cell_that_moves(silicon):
     """Constant pressure, tiled domains that are balanced: any number of ranks gives the same training."""
     atoms = ATOMS.replace("atom_style", "comm_style tiled\natom_style").replace("block 0 2 0 2 0 2", "prism 0 2 0 2 0 2 0.9 0.3 -0.4")
-    text = learn("every 2 warmup 2 train 5 follow reference", run="run 6\nchange_box all x scale 1.02 remap\nrun 6", thermo="thermo 2\n",
+    text = learn("every 2 warmup 2 train 5 follow reference optimizer adam", run="run 6\nchange_box all x scale 1.02 remap\nrun 6", thermo="thermo 2\n",
                  integrate="fix n all npt temp 2000 2000 0.1 tri 0 0 1\nfix b all balance 3 1.0 rcb").replace(ATOMS, atoms)
     one, three = (silicon(text, ranks).check().thermo() for ranks in (1, 3))
     for name in ("PotEng", "Press", "f_t", "f_t[1]", "f_t[3]", "f_t[4]", "f_t[5]"):
@@ -256,7 +256,7 @@ create_atoms 1 single 0.1 0.2 0.3 units box
 create_atoms 1 single 2.4 2.2 2.0 units box
 mass 1 28
 """
-    text = learn("every 1 warmup 1 train 3 follow reference", run="run 3", thermo="thermo 1\n").replace(ATOMS, atoms)
+    text = learn("every 1 warmup 1 train 3 follow reference optimizer adam", run="run 3", thermo="thermo 1\n").replace(ATOMS, atoms)
     one, four = (silicon(text, ranks).check().thermo() for ranks in (1, 4))
     for name in ("PotEng", "f_t", "f_t[3]", "f_t[4]", "f_t[5]"):
         assert np.allclose(four[name], one[name], rtol=1e-8, atol=1e-12), name
