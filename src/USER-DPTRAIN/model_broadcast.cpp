@@ -136,8 +136,8 @@ class Archive {
   }
   void visit(InputFile &input)
   {
-    auto &[model, script, training] = input;
-    fields(model, script, training);
+    auto &[model, script, training, optimizer_given, start_lr_given] = input;
+    fields(model, script, training, optimizer_given, start_lr_given);
   }
   void visit(Checkpoint &checkpoint)
   {

@@ -18,6 +18,7 @@ using dptrain::guarded;
 
 namespace {
 
+constexpr double SOAP_START_LR = 1e-2;    // where the input gives none; measured, see the manual
 constexpr std::int64_t DISP_EVERY = 100;  // lines of lcurve.out, where neither fix nor input says
 
 double seconds()
@@ -76,15 +77,15 @@ std::int64_t TrainingSession::steps() const
 void TrainingSession::configure()
 {
   const bool has_input = !options_.input.empty() || slot_->input;
-  if (slot_->input) config_ = slot_->input->training;
+  dptrain::InputFile input;
+  if (slot_->input) input = *slot_->input;
   if (!options_.input.empty()) {
-    dptrain::InputFile input;
     guarded(*comm_, [&] {
       if (comm_->rank() == 0) input = dptrain::read_input(options_.input);
     });
     broadcast(*comm_, input);
-    config_ = input.training;
   }
+  config_ = input.training;
   if (!has_input) config_.disp_freq = DISP_EVERY;
   if (options_.batch) config_.batch_size = *options_.batch;
   if (options_.seed) config_.seed = *options_.seed;
@@ -92,13 +93,27 @@ void TrainingSession::configure()
     config_.disp_freq = *options_.disp_every;
     config_.disp_file = options_.disp;
   }
+  choose_optimizer(input);
+  if (options_.ema) config_.ema_decay = *options_.ema;
+  config_.buffer_frames = options_.buffer;
+}
+
+// SOAP, unless keyword or input say otherwise; what the input does not give of it suits this program.
+void TrainingSession::choose_optimizer(const dptrain::InputFile &input)
+{
   const std::map<std::string, dptrain::OptimizerType> optimizers{
       {"adam", dptrain::OptimizerType::adam},
       {"adamw", dptrain::OptimizerType::adamw},
       {"soap", dptrain::OptimizerType::soap}};
-  if (!options_.optimizer.empty()) config_.optimizer.type = optimizers.at(options_.optimizer);
-  if (options_.ema) config_.ema_decay = *options_.ema;
-  config_.buffer_frames = options_.buffer;
+  dptrain::OptimizerConfig &optimizer = config_.optimizer;
+  if (!options_.optimizer.empty())
+    optimizer.type = optimizers.at(options_.optimizer);
+  else if (!input.optimizer_given)
+    optimizer.type = dptrain::OptimizerType::soap;
+  if (optimizer.type != dptrain::OptimizerType::soap) return;
+  const bool is_double = slot_->settings.precision == dptrain::Precision::float64;
+  if (!optimizer.precision) optimizer.precision = is_double ? "float64" : "float32";
+  if (!input.start_lr_given) config_.schedule.start_lr = SOAP_START_LR;
 }
 
 std::vector<std::pair<std::string, std::string>> TrainingSession::outputs() const

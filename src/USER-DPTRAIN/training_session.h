@@ -94,6 +94,7 @@ class TrainingSession {
 
   void say(const std::string &text) const;
   void configure();
+  void choose_optimizer(const dptrain::InputFile &input);
   std::vector<std::array<int, 2>> excluded_pairs() const;
   std::string fingerprint() const;
   void read_statistics();

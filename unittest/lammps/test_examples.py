@@ -29,7 +29,6 @@ def copy_example(name, folder, numb_steps):
             shutil.copy(file, folder)
     content = json.loads((folder / "input.json").read_text())
     content["training"]["numb_steps"] = numb_steps
-    content["learning_rate"]["decay_steps"] = max(1, numb_steps // 100)
     (folder / "input.json").write_text(json.dumps(content))
 
 

@@ -108,7 +108,7 @@ def test_comm_modify_after_the_fix(silicon):
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_ranks_agree(ranks, silicon):
     """Adam in double precision: the same training on any number of ranks, while the reference drives the atoms."""
-    text = learn("every 2 warmup 4 train 5 follow reference", run="run 12", thermo="thermo 2\n")
+    text = learn("every 2 warmup 4 train 5 follow reference optimizer adam", run="run 12", thermo="thermo 2\n")
     one = silicon(text).check().thermo()
     many = silicon(text, ranks).check().thermo()
     for name in ("f_t", "f_t[1]", "f_t[3]", "f_t[4]", "f_t[5]", "f_t[6]", "f_t[7]"):
@@ -159,51 +159,6 @@ def test_resume_continues_to_the_same_numbers(ranks, silicon, tmp_path):
         assert second[name][0] == first[name][-1], name
         assert second[name][-1] == whole[name][-1], name
     assert second["PotEng"][-1] == pytest.approx(whole["PotEng"][-1], rel=1e-12)
-
-
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_resume_with_soap_and_average(ranks, silicon, tmp_path):
-    """Eigenvectors, raw weights and their average survive a new process bit by bit; a checkpoint amid the training of a
-    label too (save 7). The energies are those of the average, in the run and in the files."""
-    options = "every 5 warmup 2 train 5 batch 2 optimizer soap ema 0.9 save 7 si.dp"
-    energy = "\nprint \"RESULT pe $(pe:%.17g)\""
-    whole = silicon(learn(options, run="run 15\nrun 15"), ranks).check().thermo()
-    first = silicon(learn(options, run="run 15\nwrite_restart si.restart\nrun 0" + energy), ranks).check()
-    files = {name: silicon(f"read_restart si.restart\npair_style dptrain\npair_coeff * * {name} Si\nrun 0{energy}\n", ranks).check()
-             for name in ("si.dp", "si.dp.ckpt")}
-    for name, result in files.items():
-        assert result.value("pe") == pytest.approx(first.value("pe"), rel=1e-12), name
-        assert "differ from those in use" not in result.output, name
-    fix = learn(options + " resume si.dp", run="run 15").split("timestep 0.001\n")[1]
-    second = silicon("read_restart si.restart\ntimestep 0.001\n" + fix, ranks).check()
-    assert "resumed from si.dp.ckpt: 4 frames, 20 optimizer steps" in second.output
-    second = second.thermo()
-    for name in ("f_t", "f_t[1]", "f_t[3]", "f_t[4]", "f_t[7]"):
-        assert second[name][-1] == whole[name][-1], name
-    assert second["PotEng"][-1] == pytest.approx(whole["PotEng"][-1], rel=1e-12)
-
-
-def test_the_average_moves_the_atoms_and_the_raw_weights_learn(silicon, tmp_path):
-    """While the reference drives, frames and losses do not know of the average; what is shown and written is another model."""
-    options = "every 5 warmup 1 train 5 follow reference save 1000 {0}.dp"
-    run = "run 0\nrun 0\nprint \"RESULT pe $(pe:%.17g)\""
-    plain = silicon(learn(options.format("plain"), run=run)).check()
-    average = silicon(learn(options.format("average") + " ema 0.8", run=run)).check()
-    for name in ("f_t", "f_t[4]", "f_t[7]"):
-        assert list(average.thermo()[name]) == list(plain.thermo()[name]), name
-    energy = {name: silicon(f"{ATOMS}pair_style dptrain\npair_coeff * * {name} Si\nrun 0\nprint \"RESULT pe $(pe:%.17g)\"\n").check().value("pe")
-              for name in ("plain.dp", "average.dp", "average.dp.ckpt")}
-    assert energy["average.dp"] == pytest.approx(energy["average.dp.ckpt"], rel=1e-13)
-    assert abs(energy["average.dp"] - energy["plain.dp"]) > 1e-6 * abs(energy["plain.dp"])
-    # raw weights are in the checkpoint: without the average the training goes on as the plain one does
-    going_on = [silicon(learn(f"every 1 train 1 resume {name}.dp", run="run 1")).check().thermo()["f_t"][-1] for name in ("plain", "average")]
-    assert going_on[0] == going_on[1]
-
-
-def test_resume_with_another_optimizer_is_refused(silicon):
-    silicon(learn("every 5 warmup 1 train 5 save 1000 si.dp", run="run 0")).check()
-    result = silicon(learn("every 5 optimizer soap resume si.dp", run="run 0"), 2)
-    assert result.status != 0 and "belongs to another model or optimizer" in result.errors()[0]
 
 
 def test_resume_under_another_name_takes_the_frames_along(silicon, tmp_path):
@@ -286,7 +241,7 @@ def test_overlay(silicon, tmp_path):
 def test_triclinic_cell_that_moves(silicon):
     """Constant pressure, tiled domains that are balanced: any number of ranks gives the same training."""
     atoms = ATOMS.replace("atom_style", "comm_style tiled\natom_style").replace("block 0 2 0 2 0 2", "prism 0 2 0 2 0 2 0.9 0.3 -0.4")
-    text = learn("every 2 warmup 2 train 5 follow reference", run="run 6\nchange_box all x scale 1.02 remap\nrun 6", thermo="thermo 2\n",
+    text = learn("every 2 warmup 2 train 5 follow reference optimizer adam", run="run 6\nchange_box all x scale 1.02 remap\nrun 6", thermo="thermo 2\n",
                  integrate="fix n all npt temp 2000 2000 0.1 tri 0 0 1\nfix b all balance 3 1.0 rcb").replace(ATOMS, atoms)
     one, three = (silicon(text, ranks).check().thermo() for ranks in (1, 3))
     for name in ("PotEng", "Press", "f_t", "f_t[1]", "f_t[3]", "f_t[4]", "f_t[5]"):
@@ -301,7 +256,7 @@ create_atoms 1 single 0.1 0.2 0.3 units box
 create_atoms 1 single 2.4 2.2 2.0 units box
 mass 1 28
 """
-    text = learn("every 1 warmup 1 train 3 follow reference", run="run 3", thermo="thermo 1\n").replace(ATOMS, atoms)
+    text = learn("every 1 warmup 1 train 3 follow reference optimizer adam", run="run 3", thermo="thermo 1\n").replace(ATOMS, atoms)
     one, four = (silicon(text, ranks).check().thermo() for ranks in (1, 4))
     for name in ("PotEng", "f_t", "f_t[3]", "f_t[4]", "f_t[5]"):
         assert np.allclose(four[name], one[name], rtol=1e-8, atol=1e-12), name
@@ -337,19 +292,6 @@ def test_no_update_in_a_minimization(silicon):
     silicon(learn("every 5 warmup 2 train 20 save 1000 si.dp", run="run 10")).check()
     result = silicon(learn("every 1 train 1", pair=pair, run="minimize 0 1e-4 20 50\nrun 2")).check()
     assert result.thermo()["f_t[1]"][-1] == 3  # steps of the run
-
-
-def test_training_keywords(silicon):
-    """Each keyword changes the training, and adam is the default."""
-    def losses(options):
-        thermo = silicon(learn(f"every 5 train 5 warmup 2 follow reference {options}", run="run 15")).check().thermo()
-        assert thermo["f_t[7]"][-1] == 20 and np.isfinite(thermo["f_t"][-1])
-        return thermo["f_t"][-1]
-
-    plain = losses("")
-    assert losses("optimizer adam") == plain
-    others = [losses(options) for options in ("optimizer adamw", "optimizer soap", "batch 3", "buffer 2", "seed 5")]
-    assert len({plain, *others}) == 6
 
 
 def test_units_do_not_matter(silicon, tmp_path):

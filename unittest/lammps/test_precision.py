@@ -40,7 +40,7 @@ def test_restart_file_keeps_the_precision(lammps):
 def test_new_model_learns_in_single_precision(silicon):
     """The fix makes the model: it has the precision of the pair style, and follows the training in double. The frames are
     those of the reference. The first ten steps magnify a rounding of 1e-7 little; Adam divides by small numbers later."""
-    double, single = (silicon(learn("every 5 warmup 2 train 40 follow reference", run="run 20",
+    double, single = (silicon(learn("every 5 warmup 2 train 40 follow reference optimizer adam", run="run 20",
                                     pair=f"pair_style dptrain precision {p}\npair_coeff * * input.json Si",
                                     thermo="thermo 5\n")).check().thermo() for p in ("double", "single"))
     assert single["f_t"][-1] != double["f_t"][-1]
@@ -52,7 +52,7 @@ def test_keywords_of_the_fix(silicon):
     """With a model of its own the fix has the keywords: each changes the arithmetic by no more than it may. 20 steps of
     Adam magnify differences by a factor below 1e3."""
     def loss(words):
-        text = learn(f"model input.json Si {OPTIONS} {words}", run="run 5", **FROM_RUN)
+        text = learn(f"model input.json Si {OPTIONS} optimizer adam {words}", run="run 5", **FROM_RUN)
         return silicon(text).check().thermo()["f_t"][-1]
 
     plain = loss("")

@@ -60,7 +60,7 @@ def test_forces_do_not_depend_on_threads(threaded):
 def test_training_with_a_model_of_its_own(threaded, tmp_path):
     """No pair style dptrain is there to start the threads. Ten steps of Adam magnify a rounding of 1e-14 by less than 1e6."""
     write_input(tmp_path)
-    text = learn("model input.json Si every 5 warmup 2 train 10", pair="pair_style sw\npair_coeff * * Si.sw Si",
+    text = learn("model input.json Si every 5 warmup 2 train 10 optimizer adam", pair="pair_style sw\npair_coeff * * Si.sw Si",
                  reference="reference run", run="run 5")
     one, two = threaded(text, OMP_NUM_THREADS="1"), threaded(text, OMP_NUM_THREADS="2")
     assert (threads(one), threads(two)) == (1, 2)

@@ -188,7 +188,8 @@ TEST(InputJson, ReadsSoap)
   EXPECT_EQ(complete(o).weight_decay, 0.0);
   EXPECT_EQ(o.precondition_frequency, 10);
   EXPECT_EQ(o.max_precondition_dim, 512);
-  EXPECT_EQ(o.precision, "float64");
+  EXPECT_FALSE(o.precision);
+  EXPECT_EQ(complete(o).precision, "float64");
   o = read(with("/optimizer", json::parse(R"({"type": "SOAP", "adam_beta1": 0.9, "adam_beta2": 0.99,
         "epsilon": 1e-7, "weight_decay": 0.1, "precondition_frequency": 5,
         "max_precondition_dim": 300, "precision": "float32"})")))
@@ -226,6 +227,23 @@ TEST(InputJson, ReadsTheAverageOfTheWeights)
   expect_in("training/ema_decay: expected a number from 0 to below 1", message_of([&] {
               decay({{"enable_ema", true}, {"ema_decay", 1.0}});
             }));
+}
+
+TEST(InputJson, KnowsWhatTheFileGives)
+{
+  // a plain file of DeePMD-kit means Adam; programs with another default must know that it does not say so
+  const InputFile plain = read(json::parse(smallest));
+  EXPECT_EQ(plain.training.optimizer.type, OptimizerType::adam);
+  EXPECT_FALSE(plain.optimizer_given);
+  EXPECT_FALSE(plain.start_lr_given);
+  EXPECT_FALSE(read(with("/optimizer", json::object())).optimizer_given);
+  EXPECT_FALSE(read(with("/optimizer/type", nullptr)).optimizer_given);
+  EXPECT_TRUE(read(with("/optimizer/type", "Adam")).optimizer_given);
+  EXPECT_TRUE(read(with("/optimizer/adam_beta1", 0.8)).optimizer_given);
+  EXPECT_TRUE(read(with("/optimizer/weight_decay", 0.1)).optimizer_given);
+  EXPECT_TRUE(read(with("/training/opt_type", "AdamW")).optimizer_given);
+  EXPECT_FALSE(read(with("/learning_rate/type", "cosine")).start_lr_given);
+  EXPECT_TRUE(read(with("/learning_rate/start_lr", 1e-3)).start_lr_given);
 }
 
 TEST(InputJson, ReadsOlderStyles)

@@ -88,9 +88,9 @@ struct OptimizerConfig {
   std::optional<double>
       weight_decay;  ///< adam: added to the gradient, 0; adamw: decoupled, 1e-3; soap: decoupled, 0
   // soap
-  int precondition_frequency = 10;    ///< steps between two refreshes of the eigenvectors
-  int max_precondition_dim = 512;     ///< a longer side of a matrix is not preconditioned
-  std::string precision = "float64";  ///< of the dense algebra: float64 or float32
+  int precondition_frequency = 10;       ///< steps between two refreshes of the eigenvectors
+  int max_precondition_dim = 512;        ///< a longer side of a matrix is not preconditioned
+  std::optional<std::string> precision;  ///< of the dense algebra: float64 (default) or float32
 };
 
 /// The same settings with the defaults of their type filled in.
@@ -115,6 +115,9 @@ struct InputFile {
   ModelConfig model;
   std::string model_def_script;  ///< the `model` section as JSON text
   TrainingConfig training;
+  // whether the file says so, for programs whose defaults are not DeePMD-kit's
+  bool optimizer_given = false;  ///< its type, or a setting, which without a type is one of Adam
+  bool start_lr_given = false;
 };
 
 /// Reads input.json on the calling rank. Throws Error that names the file, the key, what was found and what is allowed.

@@ -156,14 +156,18 @@ void read_soap(JsonReader &reader, OptimizerConfig &optimizer)
   };
   integer("precondition_frequency", optimizer.precondition_frequency);
   integer("max_precondition_dim", optimizer.max_precondition_dim);
-  optimizer.precision = reader.text("precision", optimizer.precision);
+  if (!reader.has("precision")) return;
+  optimizer.precision = reader.text("precision", "");
   if (optimizer.precision != "float64" && optimizer.precision != "float32")
     reader.expected("precision", "\"float64\" or \"float32\"");
 }
 
 /// Keys of an optimizer; the section `optimizer`, or `training` in the style of DeePMD-kit 3.1.
-void read_optimizer(JsonReader &reader, const std::string &type_key, OptimizerConfig &optimizer)
+void read_optimizer(JsonReader &reader, const std::string &type_key, InputFile &input)
 {
+  OptimizerConfig &optimizer = input.training.optimizer;
+  for (const char *key : {type_key.c_str(), "adam_beta1", "adam_beta2", "weight_decay"})
+    input.optimizer_given = input.optimizer_given || reader.has(key);
   const std::map<std::string, OptimizerType> types{{"Adam", OptimizerType::adam},
                                                    {"AdamW", OptimizerType::adamw},
                                                    {"SOAP", OptimizerType::soap}};
@@ -239,8 +243,9 @@ void check_other_training_keys(JsonReader &reader)
     reader.only(key, nullptr, "the Muon optimizers");
 }
 
-void read_training(JsonReader &reader, TrainingConfig &training)
+void read_training(JsonReader &reader, InputFile &input)
 {
+  TrainingConfig &training = input.training;
   const std::string steps =
       reader.either("numb_steps", {"stop_batch", "num_steps", "num_step", "numb_step"});
   training.numb_steps = reader.integer(steps, training.numb_steps, 1);
@@ -260,7 +265,7 @@ void read_training(JsonReader &reader, TrainingConfig &training)
   const json *size = reader.find("batch_size");
   if (size && size->is_number())
     training.batch_size = static_cast<int>(reader.integer("batch_size", 1, 1, INT32_MAX));
-  read_optimizer(reader, "opt_type", training.optimizer);
+  read_optimizer(reader, "opt_type", input);
   read_average(reader, training);
   check_other_training_keys(reader);
 }
@@ -293,13 +298,15 @@ InputFile read_input(const std::string &path)
   input.model = read_model(root.section("model"));
   input.model_def_script = without_comments(document["model"]).dump();
   TrainingConfig &training = input.training;
-  training.schedule = read_schedule(root.section("learning_rate"));
+  JsonReader schedule_section = root.section("learning_rate");
+  input.start_lr_given = schedule_section.has("start_lr");
+  training.schedule = read_schedule(std::move(schedule_section));
   training.loss = read_loss(root.section("loss"));
   JsonReader optimizer = root.section("optimizer");
-  read_optimizer(optimizer, "type", training.optimizer);
+  read_optimizer(optimizer, "type", input);
   optimizer.finish();
   JsonReader section = root.section("training");
-  read_training(section, training);
+  read_training(section, input);
   section.finish();
   const auto &schedule = training.schedule;
   if (schedule.warmup_steps >= training.numb_steps)

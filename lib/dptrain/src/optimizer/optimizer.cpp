@@ -24,7 +24,7 @@ void check_config(const OptimizerConfig &config)
         std::to_string(config.precondition_frequency) + " and " +
         std::to_string(config.max_precondition_dim));
   if (config.precision != "float64" && config.precision != "float32")
-    throw Error("optimizer: precision must be float64 or float32, found " + config.precision);
+    throw Error("optimizer: precision must be float64 or float32, found " + *config.precision);
 }
 
 }  // namespace
@@ -35,6 +35,7 @@ OptimizerConfig complete(OptimizerConfig config)
   if (!config.beta1) config.beta1 = soap ? 0.95 : 0.9;
   if (!config.beta2) config.beta2 = soap ? 0.95 : 0.999;
   if (!config.weight_decay) config.weight_decay = config.type == OptimizerType::adamw ? 1e-3 : 0.0;
+  if (!config.precision) config.precision = "float64";
   return config;
 }
 

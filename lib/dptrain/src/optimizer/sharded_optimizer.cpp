@@ -73,7 +73,7 @@ void ShardedOptimizer::set_state(const std::vector<double> &state)
                 " for " + std::to_string(partition_.total) + " parameters has " +
                 std::to_string(state_size()) +
                 ": it belongs to another model or optimizer; continue with those of the "
-                "checkpoint");
+                "checkpoint (keyword or input section optimizer)");
   steps_ = static_cast<std::int64_t>(state[0]);
   const double *mean = state.data() + 1, *square = mean + partition_.total;
   std::copy_n(mean + partition_.begin, partition_.own(), moments_.mean.begin());
