@@ -150,6 +150,7 @@ template <class Real>
 void DeepPotEngine<Real>::set_table_state(const std::vector<double> &state,
                                           const std::vector<double> *parameters)
 {
+  kept_ = false;
   table_.set_state(state);
   if (!parameters) return;
   copy_parameters(*parameters);

@@ -90,6 +90,7 @@ template <class Real> class EmbeddingTable {
 
   kernels::Array<Real> table_, table_gradient_;
   kernels::Copies copies_;  // of table_gradient_
+  std::vector<double> knot_arguments_, host_input_;  // kept: a build takes no memory
   kernels::Array<double> input_, output_gradient_;
   MlpWorkspace workspace_;
 

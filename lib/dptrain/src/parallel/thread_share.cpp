@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/asked_threads.h"
 #include "dptrain/communicator.h"
 
 namespace dptrain {
@@ -42,15 +43,6 @@ int share_of_cores(const std::vector<int> &own, const std::vector<int> &users)
   for (std::size_t k = 0; k < own.size(); ++k)
     if (own[k]) share += 1.0 / std::max(1, users[k]);
   return std::max(1, static_cast<int>(share + 1e-6));
-}
-
-int asked_threads(const char *text)
-{
-  if (!text) return 0;
-  char *end = nullptr;
-  const long number = std::strtol(text, &end, 10);
-  const bool valid = end != text && (*end == '\0' || *end == ',') && number > 0;
-  return valid ? static_cast<int>(std::min<long>(number, max_cores)) : 0;
 }
 
 int thread_share(const void *mpi_comm, int groups)

@@ -9,7 +9,4 @@ namespace dptrain {
 /// core each, the shares are not more than the cores.
 int share_of_cores(const std::vector<int> &own, const std::vector<int> &users);
 
-/// The number of threads that the text of OMP_NUM_THREADS asks for on the outer level; 0: nothing valid.
-int asked_threads(const char *text);
-
 }  // namespace dptrain
