@@ -15,9 +15,9 @@ namespace LAMMPS_NS {
 struct FixDPTrainOptions {
   enum class Source { none, pair, run };
 
-  std::string input;                  ///< input FILE: DeePMD input.json
-  std::string model;                  ///< model FILE El1 El2 ...
-  std::vector<std::string> elements;  ///< one per atom type
+  std::string input;                            ///< input FILE: DeePMD input.json
+  std::string model;                            ///< model FILE El1 El2 ...
+  std::vector<std::string> elements;            ///< one per atom type
   std::optional<dptrain::Precision> precision;  ///< of this model: only with `model`
   std::optional<int> knots;                     ///< ditto; 0: auto
   Source reference = Source::none;

@@ -19,6 +19,7 @@
 #include "model_slot.h"
 #include "neigh_list.h"
 #include "neighbor.h"
+#include "restart_data.h"
 #include "update.h"
 #include "utils.h"
 
@@ -36,8 +37,7 @@ struct PairDPTrain::Data {
   std::vector<double> force;   // [nall][3] eV/Angstrom
   std::vector<double> energy;  // [nlocal] eV
   std::vector<double> virial;  // [nall][9] eV
-  std::string stored_path, stored_elements;  // of a restart file
-  std::uint64_t stored_hash = 0;
+  RestartData stored;          // of a restart file, until pair_coeff
 
   // The evaluator of the model that is in the slot now.
   dptrain::Evaluator &current()
@@ -316,73 +316,42 @@ void PairDPTrain::read_restart(FILE *fp)
   read_restart_settings(fp);
 }
 
-static void write_text(FILE *fp, const std::string &text)
-{
-  const int size = static_cast<int>(text.size());
-  fwrite(&size, sizeof(int), 1, fp);
-  fwrite(text.data(), 1, size, fp);
-}
-
-// Called on rank 0. The parameters stay in their own file; the hash tells whether the same ones come back.
 void PairDPTrain::write_restart_settings(FILE *fp)
 {
   const ModelSlot &slot = *data_->slot;
-  const std::uint64_t hash = slot.hash();
-  fwrite(&slot.settings.knots, sizeof(int), 1, fp);
-  fwrite(&slot.settings.chunk, sizeof(int), 1, fp);
-  const int precision = static_cast<int>(slot.settings.precision);
-  fwrite(&precision, sizeof(int), 1, fp);
-  fwrite(&hash, sizeof(hash), 1, fp);
-  write_text(fp, slot.path);
-  write_text(fp, joined(slot.elements));
+  write_restart_data(fp, {slot.settings, slot.hash(), slot.path, joined(slot.elements)});
 }
 
 void PairDPTrain::read_restart_settings(FILE *fp)
 {
-  const auto read = [&](void *data, std::size_t size) {
-    if (comm->me == 0) utils::sfread(FLERR, data, 1, size, fp, nullptr, error);
-    MPI_Bcast(data, static_cast<int>(size), MPI_BYTE, 0, world);
-  };
-  const auto read_text = [&] {
-    int size = 0;
-    read(&size, sizeof(int));
-    std::string text(size, ' ');
-    if (size > 0) read(text.data(), size);
-    return text;
-  };
-  read(&data_->slot->settings.knots, sizeof(int));
-  read(&data_->slot->settings.chunk, sizeof(int));
-  int precision = 0;
-  read(&precision, sizeof(int));
-  data_->slot->settings.precision = static_cast<dptrain::Precision>(precision);
-  read(&data_->stored_hash, sizeof(std::uint64_t));
-  data_->stored_path = read_text();
-  data_->stored_elements = read_text();
+  RestartData &stored = data_->stored;
+  stored = read_restart_data(lmp, WHO, fp);
+  data_->slot->settings = stored.settings;
   if (comm->me == 0)
     utils::logmesg(lmp,
                    "  pair style dptrain of the restart file: model {}, elements {}; give it again "
                    "with pair_coeff\n",
-                   data_->stored_path, data_->stored_elements);
+                   stored.path, stored.elements);
 }
 
 void PairDPTrain::check_stored()
 {
-  if (data_->stored_path.empty()) return;
+  if (data_->stored.path.empty()) return;
   const std::string elements = joined(data_->slot->elements);
-  if (comm->me == 0 && elements != data_->stored_elements)
+  if (comm->me == 0 && elements != data_->stored.elements)
     error->warning(
         FLERR,
         "Pair style dptrain: the restart file was written with elements {}, pair_coeff gives {}",
-        data_->stored_elements, elements);
+        data_->stored.elements, elements);
   // 0: there was, or is, no model yet
-  if (comm->me == 0 && data_->stored_hash != 0 && data_->slot->model &&
-      data_->slot->hash() != data_->stored_hash)
+  if (comm->me == 0 && data_->stored.hash != 0 && data_->slot->model &&
+      data_->slot->hash() != data_->stored.hash)
     error->warning(FLERR,
                    "Pair style dptrain: the parameters of {} differ from those in use when the "
                    "restart file was "
                    "written (model {})",
-                   data_->slot->path, data_->stored_path);
-  data_->stored_path.clear();
+                   data_->slot->path, data_->stored.path);
+  data_->stored.path.clear();
 }
 
 double PairDPTrain::memory_usage()

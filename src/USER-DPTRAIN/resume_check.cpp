@@ -15,7 +15,8 @@ using namespace LAMMPS_NS;
 namespace {
 
 const std::string SUFFIX = ".ckpt";
-constexpr std::size_t NUMBERS = 15, NUMBERS_WITHOUT_PRECISION = 14;  // of a session, in a checkpoint
+constexpr std::size_t NUMBERS = 15,
+                      NUMBERS_WITHOUT_PRECISION = 14;  // of a session, in a checkpoint
 
 bool exists(const std::string &path)
 {

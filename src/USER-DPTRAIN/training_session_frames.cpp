@@ -114,7 +114,6 @@ void TrainingSession::resume(const std::string &file)
 
   slot_->set_model(*comm_, checkpoint.model);
   slot_->model->set_parameters(checkpoint.parameters);
-  slot_->model->set_auxiliary_state(checkpoint.auxiliary_state);
   slot_->trained = true;
   trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
   const std::string source = frames_path_of(path);
@@ -123,6 +122,11 @@ void TrainingSession::resume(const std::string &file)
   trainer_->set_state(checkpoint.trainer_state);
   dptrain::Precision before = dptrain::Precision::float64;
   unpack(checkpoint.counters, {counters, report_, earned_steps_, before});
+  // the table stood for the parameters of MD, where the steps of a label were complete
+  if (earned_steps_ == 0) trainer_->show_average();
+  // another precision needs other knots
+  if (before == slot_->settings.precision)
+    guarded(*comm_, [&] { slot_->model->set_auxiliary_state(checkpoint.auxiliary_state); });
   resumed_ = true;
   guarded(*comm_, [&] {
     if (comm_->rank() == 0) open_frames_file(frames, source);

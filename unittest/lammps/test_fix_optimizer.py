@@ -1,5 +1,6 @@
 """Which optimizer fix dptrain uses, what it keeps over a new process, and the average of the weights."""
 
+import h5py
 import numpy as np
 import pytest
 
@@ -81,6 +82,24 @@ def test_resume_with_soap_and_average(ranks, silicon, tmp_path):
     for name in ("f_t", "f_t[1]", "f_t[3]", "f_t[4]", "f_t[7]"):
         assert second[name][-1] == whole[name][-1], name
     assert second["PotEng"][-1] == pytest.approx(whole["PotEng"][-1], rel=1e-12)
+
+
+def test_resume_with_average_counts_the_same_tables(silicon, tmp_path):
+    """The knots are checked at every twentieth table, MD with the average builds one for each label: the checkpoints of an
+    interrupted and of a whole training say the same about the table."""
+    options = "every 5 warmup 2 train 5 optimizer adam ema 0.9 save 1000 {0}.dp"
+    silicon(learn(options.format("whole"), run="run 13\nrun 12")).check()
+    silicon(learn(options.format("part"), run="run 13\nwrite_restart si.restart")).check()
+    fix = learn(options.format("part") + " resume part.dp", run="run 12").split("timestep 0.001\n")[1]
+    silicon("read_restart si.restart\ntimestep 0.001\n" + fix).check()
+    states = []
+    for name in ("whole", "part"):
+        with h5py.File(tmp_path / f"{name}.dp.ckpt") as file:
+            found = []
+            file.visititems(lambda path, item: found.append(item[()]) if path.endswith("auxiliary_state") else None)
+        states.append(found)
+    assert len(states[0]) == 1 and states[0][0].size == 5
+    assert (states[0][0] == states[1][0]).all()
 
 
 def test_the_average_moves_the_atoms_and_the_raw_weights_learn(silicon, tmp_path):

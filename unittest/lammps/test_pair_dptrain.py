@@ -3,6 +3,7 @@ differences. The numbers of the model itself are compared with DeePMD-kit in tes
 """
 
 import shutil
+import struct
 
 import numpy as np
 import pytest
@@ -196,6 +197,29 @@ def test_restart_file(lammps, tmp_path):
     assert "the parameters of other.dp differ from those in use when the restart file was written" in other.output
     missing = lammps(read.format(coeff=""))
     assert missing.status != 0 and "All pair coeffs are not set" in missing.output
+
+
+def test_restart_file_of_other_versions(lammps, tmp_path):
+    """Version 0.1.0 wrote knots and chunk, and no precision; what a later one may write is refused."""
+    coeff = f"pair_coeff * * {WATER}/model.dp O H\n"
+    lammps(water(pair=f"pair_style dptrain knots 301 chunk 5\n{coeff}") + "run 0\nwrite_restart water.restart\n").check()
+    data = (tmp_path / "water.restart").read_bytes()
+    now = struct.pack("4i", -2, 301, 5, 0)
+    assert data.count(now) == 1
+
+    def read(*numbers):
+        (tmp_path / "water.restart").write_bytes(data.replace(now, struct.pack(f"{len(numbers)}i", *numbers)))
+        return lammps(f"read_restart water.restart\n{coeff}run 0\nprint \"RESULT pe $(pe:%.17g)\"\n", 2)
+
+    energy = read(-2, 301, 5, 0).check().value("pe")
+    old = read(301, 5).check()
+    assert old.value("pe") == energy and "WARNING: Pair style dptrain" not in old.output
+    assert read(-2, 31, 5, 0).check().value("pe") != energy
+    for numbers, message in (((-3, 301, 5, 0), "settings of format 3, this version reads up to 2"),
+                             ((-2, 301, 5, 3), "has precision 3, allowed are 0 (double), 1 (single) and 2 (mixed)"),
+                             ((-2, 301, 5, -1), "has precision -1")):
+        result = read(*numbers)
+        assert result.status != 0 and message in result.output, numbers
 
 
 def bonded_water(special):

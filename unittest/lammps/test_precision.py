@@ -1,6 +1,7 @@
 """The keywords `precision` and `knots` of pair style and fix. How far single precision is from DeePMD-kit's numbers is
 in test_reference_cases.py."""
 
+import h5py
 import numpy as np
 import pytest
 
@@ -78,6 +79,32 @@ def test_resume_in_another_precision(silicon):
     second = silicon(learn(f"{OPTIONS} resume si.dp", pair=pair, run="run 5"), 2).check()
     assert "the steps before were done in precision double, those from here on are done in precision single" in second.output
     assert np.isfinite(second.thermo()["f_t"]).all() and second.thermo()["f_t[7]"][-1] > 20
+
+
+def knots(path):
+    """Knots of the embedding tables in a checkpoint."""
+    found = []
+    with h5py.File(path) as file:
+        file.visititems(lambda name, item: found.append(item[2]) if name.endswith("auxiliary_state") else None)
+    assert len(found) == 1
+    return found[0]
+
+
+def test_resume_in_another_precision_makes_its_own_table(silicon, tmp_path):
+    """A table for float32 has fewer knots than one for float64, and each training has those of its precision: at once, not only
+    after the next check of the knots."""
+    def learned(precision, steps, words, run):
+        pair = f"pair_style dptrain precision {precision}\npair_coeff * * input.json Si"
+        silicon(learn(f"every 5 warmup 2 train {steps} {words}", pair=pair, run=run)).check()
+
+    own = {}
+    for precision in ("double", "single"):
+        learned(precision, 7, f"save 1000 {precision}.dp", "run 7")
+        own[precision] = knots(tmp_path / f"{precision}.dp.ckpt")
+    assert own["single"] < 0.6 * own["double"]
+    for before, after in (("single", "double"), ("double", "single")):
+        learned(after, 1, f"save 1000 resumed.dp resume {before}.dp", "run 1")
+        assert knots(tmp_path / "resumed.dp.ckpt") == pytest.approx(own[after], rel=0.2), after
 
 
 def test_fix_without_a_model_of_its_own(silicon):

@@ -1,6 +1,7 @@
 // The native potential against an evaluation written down naively, finite differences and symmetries.
 #include <gtest/gtest.h>
 
+#include <climits>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -283,6 +284,26 @@ TEST(DeepPot, AuxiliaryStateRestoresTheTable)
   const Result a = evaluate(first, cluster.domain()), b = evaluate(second, cluster.domain());
   EXPECT_EQ(a.energy, b.energy);
   EXPECT_EQ(a.force, b.force);
+}
+
+// Without a table each slot has rows of its own: 200 atoms of a type with 399 neighbours listed had 200 MB of them.
+TEST(DeepPot, ChunksWithoutATableHaveBoundedMemory)
+{
+  ModelConfig config = tiny_config();
+  config.activation = "relu";
+  config.neuron = {5, 100};
+  DeepPot model(tiny_model(config));
+  Cluster cluster(400, 2, 15.0);
+  model.set_chunk(10);
+  const Result expected = evaluate(model, cluster.domain());
+  const std::size_t small = model.memory_bytes();
+  model.set_chunk(INT_MAX);
+  const Result found = evaluate(model, cluster.domain());
+  EXPECT_GT(model.memory_bytes(), small);
+  EXPECT_LT(model.memory_bytes(), std::size_t(128) << 20);  // of which rows 64
+  // other matrix products: rounding
+  for (std::size_t k = 0; k < found.force.size(); ++k)
+    EXPECT_NEAR(found.force[k], expected.force[k], 1e-12);
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ template <class Real> struct Sweeps {
     for (int repeat = 0; repeat < 2;
          ++repeat) {  // nothing of the first round may be left in the second
       const bool add = repeat == 1;
-      kernels::convert(in_kernels<double>(d).data(), n * inputs, fitting.descriptors(n, true, state));
+      kernels::convert(in_kernels<double>(d).data(), n * inputs,
+                       fitting.descriptors(n, true, state));
       energies = host(fitting.forward(parameters.data(), state), n);
       slopes = host(fitting.reverse(parameters.data(), state), n * inputs);
       kernels::convert(in_kernels<double>(d_dot).data(), n * inputs,
@@ -216,8 +217,7 @@ TEST(FittingNet, FewerAndMoreAtoms)
     const Vec d = random_vector(atoms * inputs, engine);
     kernels::convert(in_kernels<double>(d).data(), atoms * inputs,
                      fitting.descriptors(atoms, false, state));
-    const Vec e =
-        Sweeps<double>::host(fitting.forward(parameters.data(), state), atoms);
+    const Vec e = Sweeps<double>::host(fitting.forward(parameters.data(), state), atoms);
     fitting.reverse(parameters.data(), state);
     for (int i = 0; i < atoms; ++i) EXPECT_NEAR(e[i], net.energy(p, d, i), 1e-12);
   }

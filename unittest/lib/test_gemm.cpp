@@ -1,12 +1,12 @@
 // Matrix products against sums in long double, and the reduced precision of `mixed`.
 #include "model/gemm.h"
 
+#include <ATen/Context.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "kernels/runtime.h"
 #include "support/kernel_data.h"
 
 namespace dptrain::test {
@@ -35,7 +35,7 @@ struct Product {
         long double sum = 0.0;
         for (int l = 0; l < k; ++l)
           sum += static_cast<long double>(transpose_a ? a[l * m + i] : a[i * k + l]) *
-              (transpose_b ? b[j * k + l] : b[l * n + j]);
+                 (transpose_b ? b[j * k + l] : b[l * n + j]);
         result[i * n + j] = static_cast<double>(alpha * sum + beta * c[i * n + j]);
       }
     return result;
@@ -43,12 +43,11 @@ struct Product {
 
   template <class Real> Vec compute() const
   {
-    ensure_runtime();
-    const std::vector<Real> x(a.begin(), a.end()), y(b.begin(), b.end());
-    std::vector<Real> z(c.begin(), c.end());
+    const auto x = in_kernels<Real>(a), y = in_kernels<Real>(b);
+    auto z = in_kernels<Real>(c);
     gemm<Real>(transpose_a, transpose_b, m, n, k, static_cast<Real>(alpha), x.data(), y.data(),
                static_cast<Real>(beta), z.data());
-    return {z.begin(), z.end()};
+    return to_host(z);
   }
 };
 
@@ -66,8 +65,10 @@ double error(const Vec &found, const Product &p)
 
 std::vector<Product> products()
 {
-  return {{128, 50, 100, false, false, 1.0, 0.0}, {100, 50, 128, true, false, 1.0, 1.0},
-          {128, 100, 50, false, true, 1.0, 0.0},  {64, 32, 48, true, true, -0.5, 2.0},
+  return {{128, 50, 100, false, false, 1.0, 0.0},
+          {100, 50, 128, true, false, 1.0, 1.0},
+          {128, 100, 50, false, true, 1.0, 0.0},
+          {64, 32, 48, true, true, -0.5, 2.0},
           {48, 64, 32, false, false, 2.0, 0.0}};
 }
 
@@ -122,6 +123,27 @@ TEST(Gemm, ReducedPrecisionEndsWithItsScope)
   EXPECT_EQ(p.compute<float>(), before);
   const ReducedPrecision off(false);
   EXPECT_EQ(p.compute<float>(), before);
+}
+
+// The setting of LibTorch belongs to the host program.
+TEST(Gemm, ReducedPrecisionLeavesLibTorchAsItWas)
+{
+  auto &context = at::globalContext();
+  const Product p = products().front();
+  for (const char *own : {"high", "highest"}) {
+    context.setFloat32MatmulPrecision(own);
+    const auto before = context.float32MatmulPrecision();
+    {
+      const ReducedPrecision outer(true);
+      const Vec reduced = p.compute<float>();
+      {
+        const ReducedPrecision inner(true);
+      }
+      EXPECT_EQ(p.compute<float>(), reduced) << "the inner one ended the outer one";
+      EXPECT_NE(context.float32MatmulPrecision(), before);
+    }
+    EXPECT_EQ(context.float32MatmulPrecision(), before);
+  }
 }
 
 }  // namespace

@@ -240,6 +240,41 @@ TEST(Trainer, SoapAndAverageSurviveARestart)
   EXPECT_EQ(resumed.trainer.state(), plain);
 }
 
+// MD with the average builds a table between the steps of two labels, which counts towards the next check of the knots.
+// A state taken amid MD must not cost one more: the checks, and the knots with them, would come at other steps.
+TEST(Trainer, TheTableGoesOnWhereTheAverageIsShown)
+{
+  const auto comm = world();
+  TrainingConfig config = configuration();
+  config.ema_decay = 0.9;
+  Training whole(comm, small_net(), config), resumed(comm, small_net(), config);
+  const auto dynamics = [](Training &t) {
+    const Frame &frame = t.trainer.frame(0);
+    std::vector<double> force(3 * frame.nall());
+    ForwardOutput out;
+    out.force = force.data();
+    t.trainer.show_average();
+    t.model->forward(frame.domain(), out);
+    return force;
+  };
+  const auto label = [&](Training &t) {
+    for (int step = 0; step < 3; ++step) t.trainer.update();
+    return dynamics(t);
+  };
+  label(whole);
+  const std::vector<double> force = label(whole);
+  resumed.model->set_parameters(whole.trainer.raw_parameters());
+  resumed.trainer.set_state(whole.trainer.state());
+  resumed.trainer.show_average();
+  resumed.model->set_auxiliary_state(whole.model->auxiliary_state());
+  EXPECT_EQ(dynamics(resumed), force);
+  for (int k = 0; k < 7; ++k) {  // four tables each, a check after twenty
+    EXPECT_EQ(resumed.model->auxiliary_state(), whole.model->auxiliary_state()) << "label " << k;
+    EXPECT_EQ(label(resumed), label(whole)) << "label " << k;
+  }
+  EXPECT_EQ(resumed.trainer.raw_parameters(), whole.trainer.raw_parameters());
+}
+
 TEST(Model, ParametersChangedInPlaceAreNewParameters)
 {
   const Cluster cluster(12, 2, 5.0);

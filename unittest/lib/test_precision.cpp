@@ -1,6 +1,8 @@
 // Single and mixed precision against double, and batches of frames against single calls, for tiny models of several kinds.
+#include <cmath>
 #include <functional>
 
+#include "dptrain/error.h"
 #include "model/deep_pot.h"
 #include "model/gemm.h"
 #include "support/kernel_data.h"
@@ -212,6 +214,28 @@ TEST_P(PrecisionTest, KeptPassAChangesNothingForPassB)
   }
 }
 
+// What was kept belongs to the domains of that call, and is gone when a later call has failed.
+TEST_P(PrecisionTest, WhatWasKeptIsForItsDomainsAlone)
+{
+  Outcome unused, alone, found;
+  gradient(model_, batch_, 0, 2, alone);
+  forward(model_, batch_, 0, batch_.size(), true, unused);
+  gradient(model_, batch_, 0, 2, found);
+  EXPECT_EQ(found.gradient, alone.gradient) << "fewer domains";
+  forward(model_, batch_, 3, 2, true, unused);
+  Outcome other;
+  gradient(model_, batch_, 0, 2, other);
+  EXPECT_EQ(other.gradient, alone.gradient) << "other domains";
+
+  forward(model_, batch_, 0, 2, true, unused);
+  Cluster broken = batch_.clusters[1];
+  broken.x[3] = NAN;
+  EXPECT_THROW(evaluate(model_, broken.domain()), Error);
+  Outcome after;
+  gradient(model_, batch_, 0, 2, after);
+  EXPECT_EQ(after.gradient, alone.gradient) << "after a failure";
+}
+
 // Nothing kept may be used for other parameters, another chunk size, another precision or another reach of the table.
 TEST_P(PrecisionTest, WhatWasKeptIsForgottenWhenTheModelChanges)
 {
@@ -237,6 +261,17 @@ TEST_P(PrecisionTest, WhatWasKeptIsForgottenWhenTheModelChanges)
   ASSERT_GT(largest(moved(expected, -1.0, before)), 1e-3 * largest(before));
   expect_close(after([](DeepPot &m) { m.set_chunk(3); }), before, 1e-12, "chunk");
   expect_close(after([](DeepPot &m) { m.expect_distance(0.3); }), before, 1e-10, "distance");
+  const auto restored = [](double filled) {
+    return [filled](DeepPot &m) {
+      Vec state = m.auxiliary_state();
+      state[0] = filled;
+      state[1] *= 0.5;  // spacing, of more than twice as many knots
+      state[2] = 2 * state[2] + 1;
+      m.set_auxiliary_state(state);
+    };
+  };
+  expect_close(after(restored(1.0)), before, 1e-10, "grid with its table");
+  expect_close(after(restored(0.0)), before, 1e-10, "grid alone");
   expect_close(after([](DeepPot &m) { m.set_precision(Precision::single); }), before, 1e-5,
                "precision");
 }

@@ -5,11 +5,16 @@
 #include <Kokkos_Core.hpp>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
 #include <vector>
 
+#include "base/asked_threads.h"
 #include "base/torch_threads.h"
 #include "dptrain/communicator.h"
 #include "dptrain/error.h"
@@ -79,7 +84,12 @@ void expect_close(const std::vector<double> &a, const std::vector<double> &b, do
 
 class Threads : public testing::Test {
  protected:
-  static void SetUpTestSuite() { use_threads(2); }
+  static void SetUpTestSuite()
+  {
+    started_ = use_threads(2);
+    torch_threads_ = at::get_num_threads();
+  }
+  static inline int started_ = 0, torch_threads_ = 0;  // after the first call
 
   // Sums of some hundred terms in another order: rounding only.
   static void check(const ModelConfig &config, Precision precision, double tolerance)
@@ -115,9 +125,8 @@ TEST_F(Threads, TheSameWithoutATable)
 
 TEST_F(Threads, LibTorchHasAsManyAsKernels)
 {
-  EXPECT_EQ(use_threads(1), kernels::workers());  // the first call decides
-  set_torch_threads(kernels::workers());
-  EXPECT_EQ(at::get_num_threads(), kernels::workers());
+  EXPECT_EQ(use_threads(1), started_);  // the first call decides
+  EXPECT_EQ(torch_threads_, started_);
   if (kernels::workers() == 1) GTEST_SKIP() << "Kokkos has no OpenMP: kernels run on one thread";
   EXPECT_EQ(kernels::workers(), 2);
 }
@@ -169,7 +178,21 @@ TEST(ThreadShare, EnvironmentComesFirst)
   EXPECT_EQ(asked_threads("3"), 3);
   EXPECT_EQ(asked_threads("4,2"), 4);
   for (const char *bad : {"", "two", "0", "-1", "3x"}) EXPECT_EQ(asked_threads(bad), 0) << bad;
+}
+
+TEST(ThreadShare, OfThisProcess)
+{
+  const char *before = std::getenv("OMP_NUM_THREADS");
+  const std::string kept = before ? before : "";
+  setenv("OMP_NUM_THREADS", "37", 1);
+  EXPECT_EQ(thread_share(), 37);
+  unsetenv("OMP_NUM_THREADS");
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
   EXPECT_GE(thread_share(), 1);
+  EXPECT_LE(thread_share(), cores);
+  EXPECT_LE(thread_share(nullptr, 2), std::max(1, cores / 2));
+  EXPECT_EQ(thread_share(nullptr, 2 * cores), 1);
+  if (before) setenv("OMP_NUM_THREADS", kept.c_str(), 1);
 }
 
 }  // namespace

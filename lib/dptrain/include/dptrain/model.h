@@ -88,7 +88,9 @@ class Model {
   virtual void set_precision(Precision precision) = 0;
   /// Number of centres handled at once: bounds the memory of both passes.
   virtual void set_chunk(int centers) = 0;
-  /// State beside parameters that a bit-identical continuation needs (grid of the tables). Opaque numbers.
+  /// State beside parameters that a bit-identical continuation needs (grid of the tables). Opaque numbers, for the same
+  /// precision. To be set when the model holds the parameters again that it held then: it may be told that the tables
+  /// stand for them.
   virtual std::vector<double> auxiliary_state() const = 0;
   virtual void set_auxiliary_state(const std::vector<double> &state) = 0;
   virtual std::size_t memory_bytes() const = 0;

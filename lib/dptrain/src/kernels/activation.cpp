@@ -30,7 +30,8 @@ template <class Real> KOKKOS_FORCEINLINE_FUNCTION Jet<Real> sigmoid_jet(Real x)
 template <class Real> KOKKOS_FORCEINLINE_FUNCTION Jet<Real> softplus_jet(Real x)
 {
   const Jet<Real> s = sigmoid_jet(x);
-  return {{(x > Real(0) ? x : Real(0)) + std::log1p(std::exp(-std::fabs(x))), s.f[0], s.f[1], s.f[2]}};
+  return {
+      {(x > Real(0) ? x : Real(0)) + std::log1p(std::exp(-std::fabs(x))), s.f[0], s.f[1], s.f[2]}};
 }
 
 template <class Real> KOKKOS_FORCEINLINE_FUNCTION Jet<Real> silu_jet(Real x)
@@ -64,7 +65,8 @@ template <class Real> KOKKOS_FORCEINLINE_FUNCTION Jet<Real> silut_jet(const Acti
 template <class Real> KOKKOS_FORCEINLINE_FUNCTION Jet<Real> clipped_jet(Real x, Real upper)
 {
   const bool inside = x > Real(0) && x < upper;
-  return {{x < Real(0) ? Real(0) : (x > upper ? upper : x), Real(inside ? 1 : 0), Real(0), Real(0)}};
+  return {
+      {x < Real(0) ? Real(0) : (x > upper ? upper : x), Real(inside ? 1 : 0), Real(0), Real(0)}};
 }
 
 template <class Real, ActivationKind kind>
@@ -91,7 +93,8 @@ void run(const Activation &activation, int rows, int columns, const Real *z, con
       "dptrain::activation_jet", one_team_each(rows), KOKKOS_LAMBDA(const Team &team) {
         const long row = static_cast<long>(team.league_rank()) * columns;
         team_for(team, columns, [=](int m) DPTRAIN_ALWAYS_INLINE {
-          const Jet<Real> value = jet<Real, kind>(activation, bias ? z[row + m] + bias[m] : z[row + m]);
+          const Jet<Real> value =
+              jet<Real, kind>(activation, bias ? z[row + m] + bias[m] : z[row + m]);
           f0[row + m] = value.f[0];
           if (order > 0) f1[row + m] = value.f[1];
           if (order > 1) f2[row + m] = value.f[2];

@@ -160,11 +160,11 @@ void descriptor_jvp_reverse(const DescriptorShape &s, const Real *t, const Real 
       });
 }
 
-#define DPTRAIN_INSTANTIATE(Real)                                                                 \
-  template void descriptor_value(const DescriptorShape &, const Real *, Real *);                  \
-  template void descriptor_jvp(const DescriptorShape &, const Real *, const Real *, Real *);      \
-  template void descriptor_reverse(const DescriptorShape &, const Real *, const Real *, Real *);  \
-  template void descriptor_jvp_reverse(const DescriptorShape &, const Real *, const Real *,       \
+#define DPTRAIN_INSTANTIATE(Real)                                                                \
+  template void descriptor_value(const DescriptorShape &, const Real *, Real *);                 \
+  template void descriptor_jvp(const DescriptorShape &, const Real *, const Real *, Real *);     \
+  template void descriptor_reverse(const DescriptorShape &, const Real *, const Real *, Real *); \
+  template void descriptor_jvp_reverse(const DescriptorShape &, const Real *, const Real *,      \
                                        const Real *, const Real *, Real *);
 DPTRAIN_INSTANTIATE(double)
 DPTRAIN_INSTANTIATE(float)

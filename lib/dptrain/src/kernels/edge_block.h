@@ -82,7 +82,7 @@ put_value(const Contraction<Real> &c, const EdgeBlock<Real> &b, int slot, int e,
   b.row[3][e] = c.scale * v.q * z;
   const int interval_size = rows_per_interval<Real> * c.table.width;
   if constexpr (direct) {
-    b.base[e] = slot * interval_size;
+    b.base[e] = slot * interval_size;  // chunks are small enough for an int
     for (int k = 0; k < 6; ++k) b.w[k][e] = k == 0 ? Real(1) : Real(0);
     if (derivatives)
       for (int k = 0; k < 6; ++k) b.dw[k][e] = k == 1 ? Real(1) : Real(0);

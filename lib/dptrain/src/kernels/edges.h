@@ -7,16 +7,16 @@ namespace dptrain::kernels {
 /// computed again where it is needed.
 template <class Real> struct Edges {
   int num_centers = 0;
-  int max_count = 0;              ///< upper bound of count
+  int max_count = 0;  ///< upper bound of count
   int ntypes = 0;
-  const int *centers = nullptr;   ///< [num_centers] atom index
-  const int *frame = nullptr;     ///< [num_centers] index of the frame that the centre belongs to
-  const int *first = nullptr;     ///< [num_centers] first slot
-  int *count = nullptr;           ///< [num_centers]
-  int *neighbor = nullptr;        ///< [slots] atom index
-  int *net = nullptr;             ///< [slots] embedding net
-  Real *d[3] = {};                ///< [slots] r_j - r_i, Angstrom
-  Real *empty = nullptr;          ///< [num_centers][ntypes] unused slots of sel: rows of padding
+  const int *centers = nullptr;  ///< [num_centers] atom index
+  const int *frame = nullptr;    ///< [num_centers] index of the frame that the centre belongs to
+  const int *first = nullptr;    ///< [num_centers] first slot
+  int *count = nullptr;          ///< [num_centers]
+  int *neighbor = nullptr;       ///< [slots] atom index
+  int *net = nullptr;            ///< [slots] embedding net
+  Real *d[3] = {};               ///< [slots] r_j - r_i, Angstrom
+  Real *empty = nullptr;         ///< [num_centers][ntypes] unused slots of sel: rows of padding
 };
 
 }  // namespace dptrain::kernels

@@ -124,9 +124,8 @@ void layer_gradient(const LayerShape<Real> &s, const Real *f0, const Real *f1, c
           const long row = static_cast<long>(i) * s.out + begin;
           const Real ci = c[i];
           const Real *gz = g_z + row, *dz = minus_g_z_dot + row, *gy = g_y + row;
-          team_for(team, size, [=](int m) DPTRAIN_ALWAYS_INLINE {
-            g_bias[begin + m] += ci * gz[m] + dz[m];
-          });
+          team_for(team, size,
+                   [=](int m) DPTRAIN_ALWAYS_INLINE { g_bias[begin + m] += ci * gz[m] + dz[m]; });
           if (!s.idt) continue;
           const Real *a = f0 + row, *b = f1 + row, *z = z_dot + row;
           const Real *dy = g_y_dot ? g_y_dot + row : nullptr;
@@ -168,7 +167,10 @@ template <class F> void for_all(const char *name, long n, const F &f)
 template <class From, class To> struct Convert {
   const From *source;
   To *target;
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(long k) const { target[k] = static_cast<To>(source[k]); }
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(long k) const
+  {
+    target[k] = static_cast<To>(source[k]);
+  }
 };
 
 template <class From> struct AddConverted {
@@ -192,19 +194,19 @@ template <class From> void add_converted(const From *source, long n, double *tar
   for_all("dptrain::add_converted", n, AddConverted<From>{source, target});
 }
 
-#define DPTRAIN_INSTANTIATE(Real)                                                                 \
-  template void layer_value(const LayerShape<Real> &, const Real *, const Real *, Real *);        \
-  template void layer_reverse(const LayerShape<Real> &, const Real *, const Real *, Real *,       \
-                              Real *);                                                            \
-  template void layer_tangent(const LayerShape<Real> &, const Real *, const Real *, const Real *, \
-                              Real *);                                                            \
-  template void layer_reverse_tangent(const LayerShape<Real> &, const Real *, const Real *,       \
-                                      const Real *, const Real *, const Real *, Real *, Real *);  \
-  template void layer_gradient(const LayerShape<Real> &, const Real *, const Real *,              \
-                               const Real *, const Real *, const Real *, const Real *,            \
-                               const Real *, const Real *, Real *, Real *);                       \
-  template void scale_and_subtract(int, long, const Real *, const Real *, Real *);                \
-  template void convert(const double *, long, Real *);                                            \
+#define DPTRAIN_INSTANTIATE(Real)                                                                  \
+  template void layer_value(const LayerShape<Real> &, const Real *, const Real *, Real *);         \
+  template void layer_reverse(const LayerShape<Real> &, const Real *, const Real *, Real *,        \
+                              Real *);                                                             \
+  template void layer_tangent(const LayerShape<Real> &, const Real *, const Real *, const Real *,  \
+                              Real *);                                                             \
+  template void layer_reverse_tangent(const LayerShape<Real> &, const Real *, const Real *,        \
+                                      const Real *, const Real *, const Real *, Real *, Real *);   \
+  template void layer_gradient(const LayerShape<Real> &, const Real *, const Real *, const Real *, \
+                               const Real *, const Real *, const Real *, const Real *,             \
+                               const Real *, Real *, Real *);                                      \
+  template void scale_and_subtract(int, long, const Real *, const Real *, Real *);                 \
+  template void convert(const double *, long, Real *);                                             \
   template void add_converted(const Real *, long, double *);
 DPTRAIN_INSTANTIATE(double)
 DPTRAIN_INSTANTIATE(float)

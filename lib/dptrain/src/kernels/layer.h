@@ -17,7 +17,8 @@ void layer_value(const LayerShape<Real> &s, const Real *f0, const Real *x, Real 
 
 /// Adjoint: g_z from g_y; g_x gets the part through the skip connection (only where there is one).
 template <class Real>
-void layer_reverse(const LayerShape<Real> &s, const Real *f1, const Real *g_y, Real *g_z, Real *g_x);
+void layer_reverse(const LayerShape<Real> &s, const Real *f1, const Real *g_y, Real *g_z,
+                   Real *g_x);
 
 /// Tangent: y_dot from z_dot = x_dot W and x_dot.
 template <class Real>

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "base/asked_threads.h"
 #include "base/torch_threads.h"
 #include "dptrain/error.h"
 #include "dptrain/threads.h"
@@ -17,8 +18,7 @@ int wanted_threads = 0;  // 0: not said
 int threads_to_start()
 {
   if (wanted_threads > 0) return wanted_threads;
-  const char *text = std::getenv("OMP_NUM_THREADS");
-  const int asked = text ? std::atoi(text) : 0;
+  const int asked = asked_threads(std::getenv("OMP_NUM_THREADS"));
   return asked > 0 ? asked : 1;
 }
 

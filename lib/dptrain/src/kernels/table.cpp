@@ -32,7 +32,8 @@ KOKKOS_FORCEINLINE_FUNCTION void polynomial(const Jet &p, const Jet &q, double *
 // Transpose of the part of `polynomial` that reads the first or the second knot.
 KOKKOS_FORCEINLINE_FUNCTION Jet polynomial_gradient_first(const double *a)
 {
-  return {a[0] - 10.0 * a[3] + 15.0 * a[4] - 6.0 * a[5], a[1] - 6.0 * a[3] + 8.0 * a[4] - 3.0 * a[5],
+  return {a[0] - 10.0 * a[3] + 15.0 * a[4] - 6.0 * a[5],
+          a[1] - 6.0 * a[3] + 8.0 * a[4] - 3.0 * a[5],
           0.5 * (a[2] - 3.0 * a[3] + 3.0 * a[4] - a[5])};
 }
 

@@ -17,7 +17,8 @@ template <class Real> struct Table {
   long net_size = 0;        ///< numbers per net
   long padding_offset = 0;  ///< from the start of a net
   const Real *rows = nullptr;
-  bool direct = false;  ///< every slot of the chunk is an interval of its own, read at its first knot
+  bool direct =
+      false;  ///< every slot of the chunk is an interval of its own, read at its first knot
 };
 
 /// Rows between the starts of two intervals: neighbouring intervals share a knot in the Hermite form.
@@ -32,7 +33,8 @@ template <class Real> constexpr long table_net_size(int knots, int num_padding, 
 
 /// Fills the table of one net from jets [3][knots + num_padding][channels] in units of the spacing; padding arguments last.
 template <class Real>
-void fill_table(const double *jets, int knots, int num_padding, int channels, int width, Real *rows);
+void fill_table(const double *jets, int knots, int num_padding, int channels, int width,
+                Real *rows);
 
 /// The transpose: jet gradients [3][knots + num_padding][channels] in float64 from the gradient of the table.
 template <class Real>
@@ -40,7 +42,8 @@ void table_gradient(const Real *rows, int knots, int num_padding, int channels, 
                     double *jets);
 
 /// Places inside an interval where the interpolation error is largest: of G, and twice of G' (1/2 -+ 1/sqrt(20)).
-constexpr double table_check_points[3] = {0.5, 0.5 - 0.22360679774997896, 0.5 + 0.22360679774997896};
+constexpr double table_check_points[3] = {0.5, 0.5 - 0.22360679774997896,
+                                          0.5 + 0.22360679774997896};
 
 /// Largest interpolation error relative to the largest value, of G and of G', on the host. jets as in fill_table;
 /// exact [2][3 * (knots - 1)][channels]: value and slope (in units of the spacing) at the check points of each interval.

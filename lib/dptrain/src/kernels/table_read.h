@@ -13,7 +13,8 @@ template <class Real> struct Read {
 };
 
 /// Basis of quintic Hermite interpolation in units of the spacing.
-template <class Real> KOKKOS_FORCEINLINE_FUNCTION void hermite_basis(Real u, Real inv_h, Read<Real> &read)
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION void hermite_basis(Real u, Real inv_h, Read<Real> &read)
 {
   const Real u2 = u * u, u3 = u2 * u;
   // value of the far knot first: B0 = 1 - B3 holds exactly

@@ -45,8 +45,8 @@ void for_tasks(std::size_t n, const std::function<void(std::size_t)> &work)
   using Policy = Kokkos::RangePolicy<Host, Kokkos::Schedule<Kokkos::Dynamic>>;
   std::exception_ptr failure;
   std::mutex mutex;
-  Kokkos::parallel_for("dptrain::for_tasks",
-                       Policy(0, static_cast<long>(n), Kokkos::ChunkSize(1)), [&](long k) {
+  Kokkos::parallel_for("dptrain::for_tasks", Policy(0, static_cast<long>(n), Kokkos::ChunkSize(1)),
+                       [&](long k) {
                          try {
                            work(k);
                          } catch (...) {

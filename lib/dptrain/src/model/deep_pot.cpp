@@ -102,7 +102,7 @@ void DeepPot::set_auxiliary_state(const std::vector<double> &state)
                 std::to_string(auxiliary_state().size()) + " are needed");
   const bool filled = state.at(0) != 0.0;
   engine_->set_table_state({state.begin() + 1, state.end()}, filled ? &data_.parameters : nullptr);
-  if (filled) prepared_version_ = version_;
+  prepared_version_ = filled ? version_ : 0;  // else the table is not that of the grid
 }
 
 std::size_t DeepPot::memory_bytes() const

@@ -17,7 +17,7 @@ constexpr double unknown_min_distance = 0.5;
 constexpr double distance_margin = 0.9;
 // Centres per block of matrix products, on a host for each worker: enough for the vendor's library, few enough for the
 // second-level cache.
-constexpr int host_chunk = 256, device_chunk = 8192;
+constexpr int host_chunk = 256, device_chunk = centres_between_flushes;
 // What pass A may keep for pass B.
 constexpr std::size_t keep_bytes = std::size_t(256) << 20;
 
@@ -150,6 +150,7 @@ template <class Real>
 void DeepPotEngine<Real>::set_table_state(const std::vector<double> &state,
                                           const std::vector<double> *parameters)
 {
+  kept_ = false;
   table_.set_state(state);
   if (!parameters) return;
   copy_parameters(*parameters);
@@ -178,18 +179,6 @@ template <class Real> void DeepPotEngine<Real>::prepare_vacuum_energies()
 template <class Real> std::size_t DeepPotEngine<Real>::Chunk::memory_bytes() const
 {
   return edges.memory_bytes() + t.memory_bytes() + g_t.memory_bytes() + fitting.memory_bytes();
-}
-
-template <class Real>
-typename DeepPotEngine<Real>::Chunk &DeepPotEngine<Real>::chunk_at(std::size_t place, int type,
-                                                                   int begin, int n)
-{
-  if (chunks_.size() <= place) chunks_.resize(place + 1);
-  Chunk &chunk = chunks_[place];
-  chunk.type = type;
-  chunk.begin = begin;
-  chunk.n = n;
-  return chunk;
 }
 
 // Whether the neighbours that were found need another table than the sweep had: then it counts for nothing.
@@ -223,6 +212,14 @@ template <class Real> void DeepPotEngine<Real>::clear_reports()
 {
   host_reports_.assign(kernels::workers(), GatherReport{HUGE_VAL, 0, 0});
   reports_.copy_from(host_reports_);
+}
+
+template <class Real> void DeepPotEngine<Real>::set_device_ways(bool on)
+{
+  if (!on && kernels::separate_memory())
+    throw Error("kernels on a device cannot read the neighbour lists of the host");
+  kept_ = kept_ && on == device_ways_;
+  device_ways_ = on;
 }
 
 template <class Real> void DeepPotEngine<Real>::set_frames(const Domain *domains, int n)
@@ -294,6 +291,7 @@ template <class Real> void DeepPotEngine<Real>::sum_force_copies(bool atom_viria
 template <class Real>
 void DeepPotEngine<Real>::forward(const Domain *domains, int n, ForwardOutput *out, bool keep)
 {
+  kept_ = false;
   set_frames(domains, n);
   std::size_t centres = 0;
   for (int type = 0; type < config_.ntypes(); ++type) centres += frames_.centres(type).size();
@@ -307,7 +305,7 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, ForwardOutput *o
     std::size_t done = 0;
     std::size_t bytes = 0;
     num_kept_ = 0;
-    for_chunks([&](int type, int begin, int size) {
+    for_chunks(direct, [&](int type, int begin, int size) {
       const bool keeps = keep && !direct && bytes < keep_bytes;
       Chunk &chunk = chunk_at(num_kept_, type, begin, size);
       forward_chunk(chunk, keep, &sums);
@@ -319,6 +317,8 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, ForwardOutput *o
   } while (sweep_again(direct));
   kept_ = keep;
   kept_direct_ = direct;
+  kept_x_.clear();
+  for (int f = 0; f < n; ++f) kept_x_.push_back(domains[f].x);
   sum_force_copies(atom_virial);
   sum_energies(out);
   add_forces(domains, out);

@@ -13,6 +13,9 @@
 
 namespace dptrain {
 
+/// float32 sums over more centres than this would lose digits.
+constexpr int centres_between_flushes = 4096;
+
 /// DeePMD-kit's se_e2_a descriptor with the energy fitting net.
 ///
 /// For a chunk of centres of one type: edges -> table of the embedding net, read along the environment rows -> T ->
@@ -32,11 +35,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     kept_ = kept_ && centers == chunk_;
     chunk_ = centers;
   }
-  void set_device_ways(bool on) override
-  {
-    kept_ = kept_ && on == device_ways_;
-    device_ways_ = on;
-  }
+  void set_device_ways(bool on) override;
   std::int64_t overflow_count() const override { return overflow_; }
   std::vector<double> table_state() const override { return table_.state(); }
   void set_table_state(const std::vector<double> &state,
@@ -72,19 +71,25 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   Real *real_parameters();
   double *embedding_parameters();
 
-  // work(type, begin, n) for all chunks of all types
-  template <class Work> void for_chunks(const Work &work)
+  // work(type, begin, n) for all chunks of all types of a sweep
+  template <class Work> void for_chunks(bool direct, const Work &work)
   {
+    const int most = chunk_size(direct);
     for (int type = 0; type < config_.ntypes(); ++type) {
       const int total = static_cast<int>(frames_.centres(type).size());
-      for (int begin = 0; begin < total; begin += chunk_)
-        work(type, begin, std::min(chunk_, total - begin));
+      for (int begin = 0; begin < total;) {
+        const int n = std::min(most, total - begin);
+        work(type, begin, n);
+        begin += n;
+      }
     }
   }
+  int chunk_size(bool direct) const;
   Chunk &chunk_at(std::size_t place, int type, int begin, int n);
   void clear_reports();
   bool sweep_again(bool &direct);
   void set_frames(const Domain *domains, int n);
+  bool are_kept(const Domain *domains, int n) const;
   void gather(Chunk &chunk);
   void begin_chunk(Chunk &chunk);
   void forward_chunk(Chunk &chunk, bool train, const kernels::ForceSums *sums);
@@ -132,6 +137,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
       chunks_;  // the first num_kept_ keep what pass A left; one more is used again and again
   std::size_t num_kept_ = 0;
   bool kept_ = false, kept_direct_ = false;  // there was a pass A that pass B may build on
+  std::vector<const double *> kept_x_;       // of its domains
   kernels::Array<GatherReport> reports_;     // by worker
   std::vector<GatherReport> host_reports_;
   kernels::Array<double> forces_, virials_, atom_virials_, energies_;
@@ -147,7 +153,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   Real *gradient_ = nullptr;  // fitting nets
   double *embedding_out_ = nullptr;
   std::vector<char> fresh_;  // by type: nothing of its fitting net stands in gradient_ yet
-  std::size_t since_flush_ = 0;
+  int since_flush_ = 0;
   bool flushed_ = false;
 };
 

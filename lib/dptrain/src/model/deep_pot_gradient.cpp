@@ -7,32 +7,29 @@
 #include "model/deep_pot_engine.h"
 
 namespace dptrain {
-namespace {
-
-// float32 sums over more centres than this would lose digits.
-constexpr std::size_t centres_between_flushes = 4096;
-
-}  // namespace
 
 template <class Real>
 void DeepPotEngine<Real>::gradient(const Domain *domains, int n, const GradientSeed *seeds,
                                    double *gradient)
 {
-  bool direct = kept_ ? kept_direct_ : table_.direct();
-  const std::size_t kept_chunks = kept_ ? num_kept_ : 0;
-  if (!kept_) {
+  const bool kept = are_kept(domains, n);
+  kept_ = false;  // what was kept is used once
+  bool direct = kept ? kept_direct_ : table_.direct();
+  const std::size_t kept_chunks = kept ? num_kept_ : 0;
+  if (!kept) {
     set_frames(domains, n);
     // the reach of the table must be known before anything is added to the gradient
     do {
       clear_reports();
-      for_chunks([&](int type, int begin, int size) { gather(chunk_at(0, type, begin, size)); });
+      for_chunks(direct,
+                 [&](int type, int begin, int size) { gather(chunk_at(0, type, begin, size)); });
     } while (sweep_again(direct));
   }
   set_seeds(domains, seeds);
   table_.begin_sweep(direct, true);
   begin_gradient(gradient);
   std::size_t number = 0;
-  for_chunks([&](int type, int begin, int size) {
+  for_chunks(direct, [&](int type, int begin, int size) {
     const bool is_kept = number < kept_chunks;
     Chunk &chunk = is_kept ? chunks_[number] : chunk_at(kept_chunks, type, begin, size);
     if (!is_kept) forward_chunk(chunk, true, nullptr);
@@ -41,7 +38,6 @@ void DeepPotEngine<Real>::gradient(const Domain *domains, int n, const GradientS
   });
   add_vacuum_gradient(seeds);
   end_gradient(gradient);
-  kept_ = false;
 }
 
 // Per-atom residuals, strains and energy weights where kernels can read them.

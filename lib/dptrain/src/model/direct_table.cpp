@@ -16,7 +16,8 @@ void EmbeddingTable<Real>::fill_direct(const double *parameters, kernels::Contra
     kernels::copy_out(copy.data(), data, n * sizeof(*data));
     return copy;
   };
-  const auto first = host(edges.first, edges.num_centers), count = host(edges.count, edges.num_centers);
+  const auto first = host(edges.first, edges.num_centers),
+             count = host(edges.count, edges.num_centers);
   const auto net = host(edges.net, arguments_.size());
   const auto arguments = arguments_.to_host();
   slots_of_net_.assign(nets_.size(), {});
@@ -38,7 +39,7 @@ void EmbeddingTable<Real>::fill_direct(const double *parameters, kernels::Contra
     for (std::size_t e = 0; e < n; ++e) {
       Real *row = e < slots ? rows.data() + slots_of_net_[k][e] * interval
                             : rows.data() + c.table.padding_offset + k * c.table.net_size +
-              (e - slots) * width_;
+                                  (e - slots) * width_;
       for (int order = 0; order < (e < slots ? 2 : 1); ++order)
         std::copy_n(values.begin() + (order * n + e) * channels_, channels_, row + order * width_);
     }
@@ -60,8 +61,9 @@ void EmbeddingTable<Real>::end_chunk(const double *parameters, double *gradient)
     jets(parameters, nets_[k].mlp, all, 1.0, 1, workspace_);
     std::vector<double> g(2 * n * channels_, 0.0);
     for (std::size_t e = 0; e < n; ++e) {
-      const Real *row = e < slots ? rows.data() + slots_of_net_[k][e] * interval
-                                  : rows.data() + padding_offset + k * net_size + (e - slots) * width_;
+      const Real *row = e < slots
+                            ? rows.data() + slots_of_net_[k][e] * interval
+                            : rows.data() + padding_offset + k * net_size + (e - slots) * width_;
       for (int order = 0; order < (e < slots ? 2 : 1); ++order)
         std::copy_n(row + order * width_, channels_, g.begin() + (order * n + e) * channels_);
     }

@@ -57,10 +57,10 @@ const double *EmbeddingTable<Real>::jets(const double *parameters, const Mlp &ml
                                          int order, MlpWorkspace &workspace)
 {
   const std::size_t n = arguments.size();
-  std::vector<double> input((order + 1) * n, 0.0);
-  std::copy(arguments.begin(), arguments.end(), input.begin());
-  if (order > 0) std::fill_n(input.begin() + n, n, step);
-  input_.copy_from(input);
+  host_input_.assign((order + 1) * n, 0.0);
+  std::copy(arguments.begin(), arguments.end(), host_input_.begin());
+  if (order > 0) std::fill_n(host_input_.begin() + n, n, step);
+  input_.copy_from(host_input_);
   return mlp.forward(parameters, static_cast<int>(n), order, input_.data(), workspace);
 }
 
@@ -68,14 +68,14 @@ const double *EmbeddingTable<Real>::jets(const double *parameters, const Mlp &ml
 template <class Real> void EmbeddingTable<Real>::fill(const double *parameters)
 {
   ++kernels::counters().table_builds;
-  std::vector<double> arguments(grid_.knots);
-  for (int k = 0; k < grid_.knots; ++k) arguments[k] = grid_.origin + k * grid_.spacing;
-  arguments.insert(arguments.end(), padding_.begin(), padding_.end());
+  knot_arguments_.resize(rows());
+  for (int k = 0; k < grid_.knots; ++k) knot_arguments_[k] = grid_.origin + k * grid_.spacing;
+  std::copy(padding_.begin(), padding_.end(), knot_arguments_.begin() + grid_.knots);
   const long size = kernels::table_net_size<Real>(grid_.knots, num_padding(), width_);
   table_.resize(size * nets_.size());
   for (std::size_t n = 0; n < nets_.size(); ++n) {
     const double *values =
-        jets(parameters, nets_[n].mlp, arguments, grid_.spacing, 2, nets_[n].workspace);
+        jets(parameters, nets_[n].mlp, knot_arguments_, grid_.spacing, 2, nets_[n].workspace);
     kernels::fill_table(values, grid_.knots, num_padding(), channels_, width_,
                         table_.data() + n * size);
   }
@@ -239,7 +239,8 @@ template <class Real> std::size_t EmbeddingTable<Real>::memory_bytes() const
   std::size_t n = table_.memory_bytes() + table_gradient_.memory_bytes() +
                   chunk_rows_.memory_bytes() + chunk_gradient_.memory_bytes() +
                   arguments_.memory_bytes() + input_.memory_bytes() +
-                  output_gradient_.memory_bytes() + workspace_.memory_bytes();
+                  output_gradient_.memory_bytes() + workspace_.memory_bytes() +
+                  (knot_arguments_.capacity() + host_input_.capacity()) * sizeof(double);
   for (const auto &net : nets_) n += net.workspace.memory_bytes() + net.gradient.memory_bytes();
   return n;
 }

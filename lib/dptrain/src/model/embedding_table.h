@@ -59,6 +59,11 @@ template <class Real> class EmbeddingTable {
   bool direct() const { return direct_; }
   int knots() const { return grid_.knots; }
   int width() const { return width_; }
+  /// Memory for rows that a slot of a direct sweep needs.
+  long bytes_per_direct_slot() const
+  {
+    return static_cast<long>(kernels::rows_per_interval<Real>) * width_ * sizeof(Real);
+  }
   /// Largest difference between table and nets, relative to the largest value: of G and of G'. Interpolation only.
   std::pair<double, double> error(const double *parameters);
 
@@ -89,7 +94,8 @@ template <class Real> class EmbeddingTable {
   int builds_until_check_ = 0;
 
   kernels::Array<Real> table_, table_gradient_;
-  kernels::Copies copies_;  // of table_gradient_
+  kernels::Copies copies_;                           // of table_gradient_
+  std::vector<double> knot_arguments_, host_input_;  // kept: a build takes no memory
   kernels::Array<double> input_, output_gradient_;
   MlpWorkspace workspace_;
 

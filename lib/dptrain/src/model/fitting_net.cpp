@@ -114,8 +114,8 @@ const Real *FittingNet<Real>::gradient(const Real *parameters, const Real *c,
       kernels::clear(g_bias, layer.out * sizeof(Real));
       if (g_idt) kernels::clear(g_idt, layer.out * sizeof(Real));
     }
-    kernels::layer_gradient(s, f0, f1, z_dot_[l].data(), g_y, g_y_dot, g_z, minus_g_z_dot, c, g_bias,
-                            g_idt);
+    kernels::layer_gradient(s, f0, f1, z_dot_[l].data(), g_y, g_y_dot, g_z, minus_g_z_dot, c,
+                            g_bias, g_idt);
     // dS/dW = (c x - x_dot)^T g_z - x^T g_z_dot
     Real *x = state.x[l].data();
     kernels::scale_and_subtract(n, layer.in, c, x, x + static_cast<long>(n) * layer.in);
@@ -132,8 +132,7 @@ const Real *FittingNet<Real>::gradient(const Real *parameters, const Real *c,
 
 template <class Real> std::size_t FittingNet<Real>::memory_bytes() const
 {
-  return ones_.memory_bytes() + bytes(z_dot_) + g_dot_[0].memory_bytes() +
-      g_dot_[1].memory_bytes();
+  return ones_.memory_bytes() + bytes(z_dot_) + g_dot_[0].memory_bytes() + g_dot_[1].memory_bytes();
 }
 
 template struct FittingState<double>;

@@ -11,13 +11,15 @@ namespace dptrain {
 /// What a sweep through a fitting net leaves for the next one, for one chunk of centres. In training, arrays that make a
 /// gradient by the weights together lie one after the other: one matrix product gives it.
 template <class Real> struct FittingState {
-  int n = 0;                               ///< centres
+  int n = 0;  ///< centres
   bool train = false;
-  std::vector<kernels::Array<Real>> x;     ///< [layers + 1] inputs of the layers; first the descriptors, last the
-                                           ///< energies. In training tangents follow the inputs
+  std::vector<kernels::Array<Real>>
+      x;  ///< [layers + 1] inputs of the layers; first the descriptors, last the
+          ///< energies. In training tangents follow the inputs
   std::vector<kernels::Array<Real>> f[3];  ///< [layers] derivatives of the activations
   std::vector<kernels::Array<Real>> g_y;   ///< [layers + 1] dE/dx; first dE/dD
-  std::vector<kernels::Array<Real>> g_z;   ///< [layers] dE/dz; in training minus their tangents stand before them
+  std::vector<kernels::Array<Real>>
+      g_z;  ///< [layers] dE/dz; in training minus their tangents stand before them
   std::size_t memory_bytes() const;
 };
 

@@ -1,5 +1,6 @@
 #include "model/frame_set.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "dptrain/error.h"
@@ -9,6 +10,7 @@ namespace dptrain {
 void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip, double search_rcut)
 {
   searches_ = search_rcut > 0.0;
+  largest_row_ = 0;
   offsets_.assign(1, 0);
   centres_.resize(skip.size());
   for (auto &list : centres_) list.clear();
@@ -22,10 +24,12 @@ void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip, 
       if (!std::isfinite(x[0] + x[1] + x[2]))
         throw Error("the position of an atom is not finite: the simulation has blown up (check the "
                     "time step, the start configuration and the model)");
-      if (searches_)
+      if (searches_) {
         centres_[type].push_back({offsets_[f] + i, f, nullptr, 0});
-      else
-        centres_[type].push_back({offsets_[f] + i, f, d.neighbors[i], d.num_neighbors[i]});
+        continue;
+      }
+      centres_[type].push_back({offsets_[f] + i, f, d.neighbors[i], d.num_neighbors[i]});
+      largest_row_ = std::max(largest_row_, d.num_neighbors[i]);
     }
     offsets_.push_back(offsets_.back() + d.nall);
   }

@@ -30,6 +30,8 @@ class FrameSet {
   /// Where lists are found; null: they are those of the domains.
   NeighborSearch *search() const { return searches_ ? &search_ : nullptr; }
   int mask() const { return mask_; }
+  /// Of the lists of all centres.
+  int largest_row() const { return largest_row_; }
   const double *x() const { return x_; }
   const int *type() const { return type_; }
   const std::vector<Centre> &centres(int type) const { return centres_[type]; }
@@ -40,7 +42,7 @@ class FrameSet {
 
   std::vector<int> offsets_{0};
   std::vector<std::vector<Centre>> centres_;
-  int mask_ = 0;
+  int mask_ = 0, largest_row_ = 0;
   std::vector<double> host_x_;
   std::vector<int> host_type_;
   kernels::Array<double> own_x_;

@@ -140,6 +140,8 @@ template void gemm(bool, bool, long, long, long, float, const float *, const flo
 ReducedPrecision::ReducedPrecision(bool on) : on_(on)
 {
   if (!on_) return;
+  reduced_before_ = reduced;
+  precision_before_ = static_cast<int>(at::globalContext().float32MatmulPrecision());
   reduced = true;
   at::globalContext().setFloat32MatmulPrecision("medium");
 }
@@ -147,8 +149,9 @@ ReducedPrecision::ReducedPrecision(bool on) : on_(on)
 ReducedPrecision::~ReducedPrecision()
 {
   if (!on_) return;
-  reduced = false;
-  at::globalContext().setFloat32MatmulPrecision("highest");
+  reduced = reduced_before_;
+  const char *const names[] = {"highest", "high", "medium"};  // of at::Float32MatmulPrecision
+  at::globalContext().setFloat32MatmulPrecision(names[precision_before_]);
 }
 
 bool ReducedPrecision::has_effect()

@@ -23,6 +23,8 @@ class ReducedPrecision {
 
  private:
   bool on_;
+  bool reduced_before_ = false;
+  int precision_before_ = 0;  // LibTorch's setting, which belongs to the host program
 };
 
 }  // namespace dptrain

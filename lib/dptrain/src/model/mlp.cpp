@@ -16,7 +16,7 @@ kernels::DenseShape dense_shape(const Layer &layer, int n, int order)
 std::size_t MlpWorkspace::memory_bytes() const
 {
   std::size_t n = y.memory_bytes() + g_y.memory_bytes() + g_z.memory_bytes() + g_x.memory_bytes() +
-      idt_terms.memory_bytes();
+                  idt_terms.memory_bytes();
   for (const auto &l : layers) {
     n += l.x.memory_bytes() + l.z.memory_bytes();
     for (const auto &f : l.f) n += f.memory_bytes();

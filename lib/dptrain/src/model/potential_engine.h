@@ -28,7 +28,7 @@ class PotentialEngine {
   virtual void set_energy_bias(const std::vector<double> &bias) = 0;
   virtual void set_chunk(int centers) = 0;
   /// Whether the engine works as it does on a device: neighbours are found from positions, and the gradient of the table
-  /// is summed by matrix products. Elsewhere it is for tests.
+  /// is summed by matrix products. Elsewhere it is for tests. Throws Error where a device has no other way.
   virtual void set_device_ways(bool on) = 0;
   virtual std::int64_t overflow_count() const = 0;
   virtual std::vector<double> table_state() const = 0;

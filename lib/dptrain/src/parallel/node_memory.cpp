@@ -57,9 +57,8 @@ bool NodeMemory::reserve(std::size_t doubles)
   int good = has_room(bytes * memory_.size()) ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm_);
   void *own = nullptr;
-  if (good == 1 &&
-      MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), sizeof(double), MPI_INFO_NULL, comm_,
-                              &own, &window_) != MPI_SUCCESS)
+  if (good == 1 && MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), sizeof(double),
+                                           MPI_INFO_NULL, comm_, &own, &window_) != MPI_SUCCESS)
     good = 0;
   MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, comm_);
   if (good == 0) {

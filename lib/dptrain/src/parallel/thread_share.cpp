@@ -13,6 +13,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/asked_threads.h"
 #include "dptrain/communicator.h"
 
 namespace dptrain {
@@ -52,15 +53,6 @@ double cpu_quota(const std::string &text)
   std::istringstream line(text);
   double time = 0.0, period = 0.0;
   return line >> time >> period && time > 0.0 && period > 0.0 ? time / period : HUGE_VAL;
-}
-
-int asked_threads(const char *text)
-{
-  if (!text) return 0;
-  char *end = nullptr;
-  const long number = std::strtol(text, &end, 10);
-  const bool valid = end != text && (*end == '\0' || *end == ',') && number > 0;
-  return valid ? static_cast<int>(std::min<long>(number, max_cores)) : 0;
 }
 
 int thread_share(const void *mpi_comm, int groups)

@@ -13,7 +13,4 @@ int share_of_cores(const std::vector<int> &own, const std::vector<int> &users);
 /// Cores' worth of time that the text of a control group's cpu.max allows ("200000 100000": 2); infinity: no limit.
 double cpu_quota(const std::string &text);
 
-/// The number of threads that the text of OMP_NUM_THREADS asks for on the outer level; 0: nothing valid.
-int asked_threads(const char *text);
-
 }  // namespace dptrain
