@@ -2,7 +2,6 @@
 
 import re
 
-import h5py
 import numpy as np
 import pytest
 
