@@ -17,7 +17,7 @@ constexpr double far_outside =
 // most_knots. Rows are padded to whole vectors.
 template <class Real> struct Quality;
 template <> struct Quality<double> {
-  static constexpr double tolerance = 1e-12, acceptable = 1e-10;
+  static constexpr double tolerance = 1e-11, acceptable = 1e-10;
   static constexpr int first_knots = 257, channel_multiple = 8;
 };
 template <> struct Quality<float> {
