@@ -39,14 +39,16 @@ std::vector<double> padding_arguments(const ModelData &data)
   return p;
 }
 
-double largest_argument(const ModelData &data, double r)
+// By centre type.
+template <class Real> std::vector<kernels::Environment<Real>> environments(const ModelData &data)
 {
   const auto &c = data.config;
-  const double s = kernels::radial_switch(r, c.rcut, c.rcut_smth, c.env_protection);
-  double largest = -HUGE_VAL;
-  for (int t = 0; t < c.ntypes(); ++t)
-    largest = std::max(largest, (s - data.davg[4 * t]) / data.dstd[4 * t]);
-  return largest;
+  std::vector<kernels::Environment<Real>> all;
+  for (int t = 0; t < c.ntypes(); ++t) {
+    const double *avg = &data.davg[4 * t], *std = &data.dstd[4 * t];
+    all.emplace_back(c.rcut, c.rcut_smth, c.env_protection, avg[0], std[0], std[1]);
+  }
+  return all;
 }
 
 double first_distance(const ModelData &data)
@@ -61,16 +63,13 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     config_(data.config),
     out_bias_(data.out_bias),
     bias_atom_e_(data.bias_atom_e),
+    environment_(environments<Real>(data)),
+    double_environment_(environments<double>(data)),
     padding_args_(padding_arguments(data)),
     table_(embedding_networks(config_, parameter_index(config_)), padding_args_,
-           dptrain::largest_argument(data, first_distance(data)), data.knots)
+           largest_argument(first_distance(data)), data.knots)
 {
   const auto &c = config_;
-  for (int t = 0; t < c.ntypes(); ++t) {
-    const double *avg = &data.davg[4 * t], *std = &data.dstd[4 * t];
-    environment_.emplace_back(c.rcut, c.rcut_smth, c.env_protection, avg[0], std[0], std[1]);
-    double_environment_.emplace_back(c.rcut, c.rcut_smth, c.env_protection, avg[0], std[0], std[1]);
-  }
   const auto index = parameter_index(c);
   for (const Mlp &net : fitting_networks(c, index)) {
     fitting_.emplace_back(net.layers());

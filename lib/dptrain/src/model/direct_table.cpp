@@ -7,6 +7,16 @@
 
 namespace dptrain {
 
+// Where the row of argument e of a net begins, in the rows of the chunk: that of its slot, or of padding.
+template <class Real>
+long EmbeddingTable<Real>::direct_row(std::size_t net, std::size_t e, long padding_offset) const
+{
+  const auto &slots = slots_of_net_[net];
+  if (e < slots.size())
+    return static_cast<long>(slots[e]) * kernels::rows_per_interval<Real> * width_;
+  return padding_offset + static_cast<long>(net * padding_.size() + e - slots.size()) * width_;
+}
+
 template <class Real>
 void EmbeddingTable<Real>::fill_direct(const double *parameters, kernels::Contraction<Real> &c)
 {
@@ -28,7 +38,6 @@ void EmbeddingTable<Real>::fill_direct(const double *parameters, kernels::Contra
       arguments_of_net_[net[slot]].push_back(arguments[slot]);
     }
 
-  const long interval = static_cast<long>(kernels::rows_per_interval<Real>) * width_;
   std::vector<Real> rows(c.table.padding_offset + c.table.net_size * nets_.size(), Real(0));
   for (std::size_t k = 0; k < nets_.size(); ++k) {
     auto &all = arguments_of_net_[k];
@@ -37,9 +46,7 @@ void EmbeddingTable<Real>::fill_direct(const double *parameters, kernels::Contra
     const auto values =
         host(jets(parameters, nets_[k].mlp, all, 1.0, 1, workspace_), 2 * n * channels_);
     for (std::size_t e = 0; e < n; ++e) {
-      Real *row = e < slots ? rows.data() + slots_of_net_[k][e] * interval
-                            : rows.data() + c.table.padding_offset + k * c.table.net_size +
-                                  (e - slots) * width_;
+      Real *row = rows.data() + direct_row(k, e, c.table.padding_offset);
       for (int order = 0; order < (e < slots ? 2 : 1); ++order)
         std::copy_n(values.begin() + (order * n + e) * channels_, channels_, row + order * width_);
     }
@@ -52,18 +59,15 @@ void EmbeddingTable<Real>::end_chunk(const double *parameters, double *gradient)
 {
   if (!direct_sweep_ || !with_gradient_) return;
   const std::vector<Real> rows = chunk_gradient_.to_host();
-  const long interval = static_cast<long>(kernels::rows_per_interval<Real>) * width_;
-  const long net_size = static_cast<long>(num_padding()) * width_;
-  const long padding_offset = static_cast<long>(rows.size()) - net_size * nets_.size();
+  const long padding_offset =
+      static_cast<long>(rows.size() - nets_.size() * padding_.size() * width_);
   for (std::size_t k = 0; k < nets_.size(); ++k) {
     const auto &all = arguments_of_net_[k];
     const std::size_t n = all.size(), slots = n - padding_.size();
     jets(parameters, nets_[k].mlp, all, 1.0, 1, workspace_);
     std::vector<double> g(2 * n * channels_, 0.0);
     for (std::size_t e = 0; e < n; ++e) {
-      const Real *row = e < slots
-                            ? rows.data() + slots_of_net_[k][e] * interval
-                            : rows.data() + padding_offset + k * net_size + (e - slots) * width_;
+      const Real *row = rows.data() + direct_row(k, e, padding_offset);
       for (int order = 0; order < (e < slots ? 2 : 1); ++order)
         std::copy_n(row + order * width_, channels_, g.begin() + (order * n + e) * channels_);
     }

@@ -81,6 +81,7 @@ template <class Real> class EmbeddingTable {
   int rows() const { return grid_.knots + num_padding(); }
   void fill(const double *parameters);
   void fill_direct(const double *parameters, kernels::Contraction<Real> &c);
+  long direct_row(std::size_t net, std::size_t e, long padding_offset) const;
   void choose_knots(const double *parameters);
   const double *jets(const double *parameters, const Mlp &mlp, const std::vector<double> &arguments,
                      double step, int order, MlpWorkspace &workspace);

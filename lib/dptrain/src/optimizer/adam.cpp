@@ -16,12 +16,8 @@ class Adam final : public ShardedOptimizer {
     for (const ParameterBlock &block : index) {
       const std::size_t begin = std::max(block.offset, partition_.begin);
       const std::size_t end = std::min(block.offset + block.size, partition_.end);
-      if (!block.trainable || begin >= end) continue;
-      const Range range{begin - partition_.begin, end - partition_.begin};
-      if (!ranges_.empty() && ranges_.back().second == range.first)
-        ranges_.back().second = range.second;
-      else
-        ranges_.push_back(range);
+      if (block.trainable && begin < end)
+        append(ranges_, begin - partition_.begin, end - partition_.begin);
     }
   }
 

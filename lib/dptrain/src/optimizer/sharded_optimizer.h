@@ -30,6 +30,15 @@ class ShardedOptimizer : public Optimizer {
                    const std::shared_ptr<const Communicator> &comm, std::vector<std::size_t> parts,
                    std::vector<std::size_t> extra_parts);
 
+  /// One more range, in ascending order; adjacent ones become one.
+  static void append(std::vector<Range> &ranges, std::size_t begin, std::size_t end)
+  {
+    if (!ranges.empty() && ranges.back().second == begin)
+      ranges.back().second = end;
+    else
+      ranges.emplace_back(begin, end);
+  }
+
   /// One step of the own range; both arrays begin with the own range.
   virtual void change_own(double *parameters, const double *gradient, double lr) = 0;
   /// Adam's step of trainable ranges; both arrays and the ranges begin with the own range.

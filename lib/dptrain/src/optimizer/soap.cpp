@@ -96,7 +96,7 @@ template <class T> class Soap final : public ShardedOptimizer {
       if (is_matrix(shape))
         matrices_.emplace_back(config, offset, shape.rows, shape.cols);
       else
-        ranges_.emplace_back(offset, offset + block.size);
+        append(ranges_, offset, offset + block.size);
     }
   }
 

@@ -13,7 +13,6 @@ void Evaluator::step(const Domain &domain, ForwardOutput &out)
     if (!std::isfinite(domain.x[k]))
       throw Error("The position of atom " + std::to_string(k / 3) +
                   " of this rank is not a finite number: the simulation has become unstable");
-  model_->prepare();
   model_->forward(domain, out);
   if (!std::isfinite(out.energy))
     throw Error("The energy of the model is not finite: atoms lie on top of each other, or the "
