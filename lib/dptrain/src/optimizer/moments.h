@@ -23,12 +23,12 @@ class Moments {
 
   /// What turns the means into a change, in step number `steps` (from 1) at learning rate lr.
   struct Correction {
-    double rate, root;
+    double rate, inverse_root;
   };
   Correction correction(std::int64_t steps, double lr) const
   {
     const double t = static_cast<double>(steps);
-    return {lr / (1.0 - std::pow(beta1_, t)), std::sqrt(1.0 - std::pow(beta2_, t))};
+    return {lr / (1.0 - std::pow(beta1_, t)), 1.0 / std::sqrt(1.0 - std::pow(beta2_, t))};
   }
 
   /// For k in [begin, end): takes up gradient(k) and calls apply(k, c) with the change c that is to be subtracted.
@@ -37,14 +37,14 @@ class Moments {
             Apply apply)
   {
     const double b1 = beta1_, b2 = beta2_, epsilon = epsilon_;
-    const double rate = correction.rate, root = correction.root;
+    const double rate = correction.rate, inverse_root = correction.inverse_root;
     double *m = mean.data(), *v = square.data();
 #pragma omp simd
     for (std::size_t k = begin; k < end; ++k) {
       const double g = gradient(k);
       m[k] = b1 * m[k] + (1.0 - b1) * g;
       v[k] = b2 * v[k] + (1.0 - b2) * g * g;
-      apply(k, rate * m[k] / (std::sqrt(v[k]) / root + epsilon));
+      apply(k, rate * m[k] / (std::sqrt(v[k]) * inverse_root + epsilon));
     }
   }
 

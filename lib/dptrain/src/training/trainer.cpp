@@ -180,6 +180,15 @@ BatchErrors Trainer::Impl::backpropagate(const std::vector<std::int64_t> &batch,
   return errors;
 }
 
+// By value: a captured pointer would be read again for each number, and nothing vectorised.
+double sum_of_squares(const double *x, std::size_t n)
+{
+  double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t k = 0; k < n; ++k) sum += x[k] * x[k];
+  return sum;
+}
+
 // Of the whole gradient, the same on all ranks.
 double Trainer::Impl::squared_norm() const
 {
@@ -189,10 +198,7 @@ double Trainer::Impl::squared_norm() const
   constexpr std::size_t block = 65536;
   std::vector<double> sums((*own + block - 1) / block, 0.0);
   kernels::for_blocks(*own, block, [&](std::size_t begin, std::size_t end) {
-    double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-    for (std::size_t k = begin; k < end; ++k) sum += g[k] * g[k];
-    sums[begin / block] = sum;
+    sums[begin / block] = sum_of_squares(g + begin, end - begin);
   });
   double norm = std::accumulate(sums.begin(), sums.end(), 0.0);
   comm->all_reduce_sum(&norm, 1);
