@@ -227,6 +227,8 @@ class Run {
   {
     dptrain::guarded(*comm_, [&] { input_ = dptrain::read_input(options_.input); });
     steps_ = options_.steps > 0 ? options_.steps : input_.training.numb_steps;
+    if (!input_.training.optimizer.precision && options_.precision != dptrain::Precision::float64)
+      input_.training.optimizer.precision = "float32";  // as in the fix
     std::vector<Frame> frames =
         read_frames(comm_, options_.train, input_.model, options_.replicate, options_.frames);
     valid_ = read_frames(comm_, options_.valid, input_.model, 1, 0);

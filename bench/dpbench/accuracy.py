@@ -41,8 +41,6 @@ class Config:
 
     def section(self):
         """The section `optimizer` of the input; None: its default, Adam."""
-        if self.optimizer == "SOAP" and self.precision == "single":
-            return {"type": "SOAP", "precision": "float32"}
         return {"type": self.optimizer} if self.optimizer else None
 
 

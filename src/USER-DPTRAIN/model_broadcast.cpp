@@ -124,8 +124,8 @@ class Archive {
   }
   void visit(OptimizerConfig &optimizer)
   {
-    auto &[type, beta1, beta2, epsilon, weight_decay, frequency, max_dim, precision] = optimizer;
-    fields(type, beta1, beta2, epsilon, weight_decay, frequency, max_dim, precision);
+    auto &[type, beta1, beta2, epsilon, weight_decay, precision, frequency, max_dim] = optimizer;
+    fields(type, beta1, beta2, epsilon, weight_decay, precision, frequency, max_dim);
   }
   void visit(TrainingConfig &training)
   {

@@ -110,10 +110,10 @@ void TrainingSession::choose_optimizer(const dptrain::InputFile &input)
     optimizer.type = optimizers.at(options_.optimizer);
   else if (!input.optimizer_given)
     optimizer.type = dptrain::OptimizerType::soap;
-  if (optimizer.type != dptrain::OptimizerType::soap) return;
   const bool is_double = slot_->settings.precision == dptrain::Precision::float64;
   if (!optimizer.precision) optimizer.precision = is_double ? "float64" : "float32";
-  if (!input.start_lr_given) config_.schedule.start_lr = SOAP_START_LR;
+  if (optimizer.type == dptrain::OptimizerType::soap && !input.start_lr_given)
+    config_.schedule.start_lr = SOAP_START_LR;
 }
 
 std::vector<std::pair<std::string, std::string>> TrainingSession::outputs() const

@@ -30,7 +30,7 @@ def test_training_keywords(silicon):
 
 def test_optimizer_of_the_input(silicon, tmp_path):
     """The input's optimizer counts, the keyword wins. Without a number there, soap starts with a learning rate of its own,
-    and its matrices have the precision of the model."""
+    and all have the precision of the model."""
     loss = {name: last_loss(silicon, f"optimizer {name}") for name in ("soap", "adam", "adamw")}
     for sections, expected in (({"optimizer": {"type": "Adam"}}, "adam"), ({"optimizer": {"type": "AdamW"}}, "adamw"),
                                ({"optimizer": {"adam_beta1": 0.9}}, "adam"), ({"optimizer": {}}, "soap"),
@@ -45,12 +45,12 @@ def test_optimizer_of_the_input(silicon, tmp_path):
         rates[name] = silicon(learn(f"every 1 warmup 1 train 1 optimizer {name}", run="run 1")).check().thermo()["f_t[6]"][-1]
     assert rates == {"soap": 0.01, "adam": 0.001}
     single = {"pair": "pair_style dptrain precision single\npair_coeff * * input.json Si"}
-    found = []
-    for precision in ("float32", "float64"):
-        write_input(tmp_path, optimizer={"type": "SOAP", "precision": precision})
-        found.append(last_loss(silicon, "", **single))
-    write_input(tmp_path)
-    assert last_loss(silicon, "", **single) == found[0] != found[1]
+    for name in ("SOAP", "Adam"):
+        found = []
+        for section in ({"type": name, "precision": "float32"}, {"type": name, "precision": "float64"}, {"type": name}):
+            write_input(tmp_path, optimizer=section)
+            found.append(last_loss(silicon, "", **single))
+        assert found[2] == found[0] != found[1], name
 
 
 @pytest.mark.parametrize("before, after", [("", "adam"), ("adam", ""), ("soap", "adamw"), ("adamw", "soap")])

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "optimizer/optimizer.h"
@@ -76,6 +77,32 @@ TEST(Adam, ARestoredStateContinuesBitByBit)
     two->step(y, gradient(k), 1e-2);
   }
   EXPECT_EQ(x, y);
+}
+
+// After n steps in float32: each change is rounded to 2^-24 of itself a few times, and so are the moments, whose older
+// errors fade.
+TEST(Adam, Float32FollowsFloat64)
+{
+  const auto gradient = [](int k) {
+    return std::vector<double>{std::sin(k), 1e-6 * std::cos(3.0 * k), 1.0, 1e6 / (k + 1)};
+  };
+  constexpr int steps = 100;
+  constexpr double lr = 1e-2;
+  OptimizerConfig config;
+  const auto exact = make(config, blocks());
+  config.precision = "float32";
+  const auto rounded = make(config, blocks());
+  std::vector<double> x{1, 2, 3, 4}, y = x;
+  double largest = 0.0;
+  for (int k = 0; k < steps; ++k) {
+    exact->step(x, gradient(k), lr);
+    rounded->step(y, gradient(k), lr);
+  }
+  for (int i = 0; i < 4; ++i) largest = std::max(largest, std::abs(x[i] - y[i]));
+  EXPECT_LT(largest, steps * lr * 1e-6);
+  EXPECT_GT(largest, 0.0);
+  EXPECT_EQ(y[2], 3.0);
+  EXPECT_LT(rounded->memory_bytes(), exact->memory_bytes());
 }
 
 TEST(Adam, ForeignStateAndSettingsAreRefused)

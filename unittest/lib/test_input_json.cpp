@@ -210,10 +210,14 @@ TEST(InputJson, ReadsSoap)
             refused("precision", "half"));
   expect_in("optimizer/epsilon: expected a positive number", refused("epsilon", 0.0));
   expect_in("optimizer/precondition_frequency", refused("precondition_frequency", 0));
+  o = read(with("/optimizer", json::parse(R"({"type": "Adam", "precision": "float32"})")))
+          .training.optimizer;
+  EXPECT_EQ(o.precision, "float32");
   // keys of SOAP beside another optimizer
-  expect_in("precision", message_of([] {
-              read(with("/optimizer", json::parse(R"({"type": "Adam", "precision": "float32"})")));
-            }));
+  expect_in(
+      "precondition_frequency", message_of([] {
+        read(with("/optimizer", json::parse(R"({"type": "Adam", "precondition_frequency": 5})")));
+      }));
 }
 
 TEST(InputJson, ReadsTheAverageOfTheWeights)

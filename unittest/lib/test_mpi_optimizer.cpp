@@ -51,12 +51,13 @@ std::size_t count(const std::vector<ParameterBlock> &index)
 
 std::vector<OptimizerConfig> configurations()
 {
-  std::vector<OptimizerConfig> all(4);
+  std::vector<OptimizerConfig> all(5);
   all[1].type = OptimizerType::adamw;
   all[2].type = all[3].type = OptimizerType::soap;
   for (auto &config : all) config.precondition_frequency = 3;
   all[3].precision = "float32";
   all[3].max_precondition_dim = 7;
+  all[4].precision = "float32";
   return all;
 }
 

@@ -87,10 +87,11 @@ struct OptimizerConfig {
   double epsilon = 1e-8;
   std::optional<double>
       weight_decay;  ///< adam: added to the gradient, 0; adamw: decoupled, 1e-3; soap: decoupled, 0
+  std::optional<std::string>
+      precision;  ///< of moments and bases and of their algebra: float64 (default) or float32
   // soap
-  int precondition_frequency = 10;       ///< steps between two refreshes of the eigenvectors
-  int max_precondition_dim = 512;        ///< a longer side of a matrix is not preconditioned
-  std::optional<std::string> precision;  ///< of the dense algebra: float64 (default) or float32
+  int precondition_frequency = 10;  ///< steps between two refreshes of the eigenvectors
+  int max_precondition_dim = 512;   ///< a longer side of a matrix is not preconditioned
 };
 
 /// The same settings with the defaults of their type filled in.

@@ -156,10 +156,6 @@ void read_soap(JsonReader &reader, OptimizerConfig &optimizer)
   };
   integer("precondition_frequency", optimizer.precondition_frequency);
   integer("max_precondition_dim", optimizer.max_precondition_dim);
-  if (!reader.has("precision")) return;
-  optimizer.precision = reader.text("precision", "");
-  if (optimizer.precision != "float64" && optimizer.precision != "float32")
-    reader.expected("precision", "\"float64\" or \"float32\"");
 }
 
 /// Keys of an optimizer; the section `optimizer`, or `training` in the style of DeePMD-kit 3.1.
@@ -190,6 +186,11 @@ void read_optimizer(JsonReader &reader, const std::string &type_key, InputFile &
   if (reader.has("weight_decay")) optimizer.weight_decay = reader.optional_number("weight_decay");
   if (optimizer.weight_decay && !(*optimizer.weight_decay >= 0.0))
     reader.expected("weight_decay", "a number not below 0");
+  if (reader.has("precision")) {
+    optimizer.precision = reader.text("precision", "");
+    if (optimizer.precision != "float64" && optimizer.precision != "float32")
+      reader.expected("precision", "\"float64\" or \"float32\"");
+  }
   if (optimizer.type == OptimizerType::soap) read_soap(reader, optimizer);
 }
 

@@ -6,28 +6,30 @@ namespace dptrain {
 
 namespace {
 
-class Adam final : public ShardedOptimizer {
+template <class T> class Adam final : public ShardedOptimizer<T> {
+  using Base = ShardedOptimizer<T>;
+
  public:
   Adam(const OptimizerConfig &config, const std::vector<ParameterBlock> &index,
        const std::shared_ptr<const Communicator> &comm, std::size_t total) :
-      ShardedOptimizer("Adam", config, comm, equal_parts(total, comm->size()),
-                       std::vector<std::size_t>(comm->size(), 0))
+      Base("Adam", config, comm, equal_parts(total, comm->size()),
+           std::vector<std::size_t>(comm->size(), 0))
   {
+    const Partition &own = this->partition_;
     for (const ParameterBlock &block : index) {
-      const std::size_t begin = std::max(block.offset, partition_.begin);
-      const std::size_t end = std::min(block.offset + block.size, partition_.end);
-      if (block.trainable && begin < end)
-        append(ranges_, begin - partition_.begin, end - partition_.begin);
+      const std::size_t begin = std::max(block.offset, own.begin);
+      const std::size_t end = std::min(block.offset + block.size, own.end);
+      if (block.trainable && begin < end) Base::append(ranges_, begin - own.begin, end - own.begin);
     }
   }
 
  private:
   void change_own(double *parameters, const double *gradient, double lr) override
   {
-    change_ranges(ranges_, parameters, gradient, lr);
+    Base::change_ranges(ranges_, parameters, gradient, lr);
   }
 
-  std::vector<Range> ranges_;  // trainable, from the start of the own range
+  std::vector<typename Base::Range> ranges_;  // trainable, from the start of the own range
 };
 
 }  // namespace
@@ -38,7 +40,9 @@ std::unique_ptr<Optimizer> make_adam(const OptimizerConfig &config,
 {
   std::size_t total = 0;
   for (const ParameterBlock &block : index) total = std::max(total, block.offset + block.size);
-  return std::make_unique<Adam>(config, index, comm, total);
+  if (config.precision == "float32")
+    return std::make_unique<Adam<float>>(config, index, comm, total);
+  return std::make_unique<Adam<double>>(config, index, comm, total);
 }
 
 }  // namespace dptrain

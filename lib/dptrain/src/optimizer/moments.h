@@ -9,12 +9,12 @@
 namespace dptrain {
 
 /// Running means of the gradient and of its square with Adam's bias correction (Kingma and Ba, arXiv 1412.6980), in the
-/// form of PyTorch: epsilon is added after the correction of the square root.
-class Moments {
+/// form of PyTorch: epsilon is added after the correction of the square root. Kept and computed in T (double or float).
+template <class T> class Moments {
  public:
   Moments(const OptimizerConfig &config, std::size_t size) :
-      mean(size, 0.0),
-      square(size, 0.0),
+      mean(size, T(0)),
+      square(size, T(0)),
       beta1_(*config.beta1),
       beta2_(*config.beta2),
       epsilon_(config.epsilon)
@@ -36,19 +36,19 @@ class Moments {
   void step(std::size_t begin, std::size_t end, const Correction &correction, Gradient gradient,
             Apply apply)
   {
-    const double b1 = beta1_, b2 = beta2_, epsilon = epsilon_;
-    const double rate = correction.rate, inverse_root = correction.inverse_root;
-    double *m = mean.data(), *v = square.data();
+    const T b1(beta1_), b2(beta2_), c1(1.0 - beta1_), c2(1.0 - beta2_), epsilon(epsilon_);
+    const T rate(correction.rate), inverse_root(correction.inverse_root);
+    T *m = mean.data(), *v = square.data();
 #pragma omp simd
     for (std::size_t k = begin; k < end; ++k) {
-      const double g = gradient(k);
-      m[k] = b1 * m[k] + (1.0 - b1) * g;
-      v[k] = b2 * v[k] + (1.0 - b2) * g * g;
+      const T g = gradient(k);
+      m[k] = b1 * m[k] + c1 * g;
+      v[k] = b2 * v[k] + c2 * g * g;
       apply(k, rate * m[k] / (std::sqrt(v[k]) * inverse_root + epsilon));
     }
   }
 
-  std::vector<double> mean, square;
+  std::vector<T> mean, square;
 
  private:
   double beta1_, beta2_, epsilon_;

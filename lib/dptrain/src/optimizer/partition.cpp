@@ -14,13 +14,17 @@ Partition::Partition(std::shared_ptr<const Communicator> c, std::vector<std::siz
   total = std::accumulate(own, parts.end(), begin);
 }
 
-void Partition::append_gathered(const double *own_range, std::vector<double> &to) const
+template <class T>
+void Partition::append_gathered(const T *own_range, std::vector<double> &to) const
 {
   const std::size_t first = to.size();
   to.resize(first + total);
   std::copy_n(own_range, own(), to.begin() + first + begin);
   comm->all_gather(to.data() + first, parts);
 }
+
+template void Partition::append_gathered(const double *, std::vector<double> &) const;
+template void Partition::append_gathered(const float *, std::vector<double> &) const;
 
 std::vector<std::size_t> equal_parts(std::size_t total, int ranks)
 {

@@ -18,7 +18,7 @@ struct Partition {
   Partition(std::shared_ptr<const Communicator> comm, std::vector<std::size_t> parts);
   std::size_t own() const { return end - begin; }
   /// Appends the whole vector, of which each rank gives its range. Collective.
-  void append_gathered(const double *own_range, std::vector<double> &to) const;
+  template <class T> void append_gathered(const T *own_range, std::vector<double> &to) const;
 };
 
 /// Ranges whose lengths differ by at most one.

@@ -12,10 +12,11 @@ constexpr std::size_t numbers_of_a_thread = 16384;  // less is not worth waking 
 
 }  // namespace
 
-ShardedOptimizer::ShardedOptimizer(std::string name, const OptimizerConfig &config,
-                                   const std::shared_ptr<const Communicator> &comm,
-                                   std::vector<std::size_t> parts,
-                                   std::vector<std::size_t> extra_parts) :
+template <class T>
+ShardedOptimizer<T>::ShardedOptimizer(std::string name, const OptimizerConfig &config,
+                                      const std::shared_ptr<const Communicator> &comm,
+                                      std::vector<std::size_t> parts,
+                                      std::vector<std::size_t> extra_parts) :
     name_(std::move(name)),
     config_(config),
     partition_(comm, std::move(parts)),
@@ -24,8 +25,9 @@ ShardedOptimizer::ShardedOptimizer(std::string name, const OptimizerConfig &conf
 {
 }
 
-void ShardedOptimizer::step(std::vector<double> &parameters, const std::vector<double> &gradient,
-                            double lr)
+template <class T>
+void ShardedOptimizer<T>::step(std::vector<double> &parameters, const std::vector<double> &gradient,
+                               double lr)
 {
   if (parameters.size() != partition_.total || gradient.size() != partition_.total)
     throw Error(name_ + ": made for " + std::to_string(partition_.total) + " parameters, got " +
@@ -37,24 +39,25 @@ void ShardedOptimizer::step(std::vector<double> &parameters, const std::vector<d
   partition_.comm->all_gather(parameters.data(), partition_.parts);
 }
 
-void ShardedOptimizer::change_ranges(const std::vector<Range> &ranges, double *parameters,
-                                     const double *gradient, double lr)
+template <class T>
+void ShardedOptimizer<T>::change_ranges(const std::vector<Range> &ranges, double *parameters,
+                                        const double *gradient, double lr)
 {
   const bool coupled = config_.type == OptimizerType::adam;
-  const double decay = coupled ? *config_.weight_decay : 0.0;
+  const T decay(coupled ? *config_.weight_decay : 0.0);
   const double keep = coupled ? 1.0 : 1.0 - lr * *config_.weight_decay;
-  const Moments::Correction correction = moments_.correction(steps_, lr);
+  const auto correction = moments_.correction(steps_, lr);
   for (const Range &range : ranges)
     kernels::for_blocks(
         range.second - range.first, numbers_of_a_thread, [&](std::size_t begin, std::size_t end) {
           moments_.step(
               range.first + begin, range.first + end, correction,
-              [=](std::size_t k) { return gradient[k] + decay * parameters[k]; },
-              [=](std::size_t k, double change) { parameters[k] = keep * parameters[k] - change; });
+              [=](std::size_t k) { return T(gradient[k]) + decay * T(parameters[k]); },
+              [=](std::size_t k, T change) { parameters[k] = keep * parameters[k] - change; });
         });
 }
 
-std::vector<double> ShardedOptimizer::state() const
+template <class T> std::vector<double> ShardedOptimizer<T>::state() const
 {
   std::vector<double> state{static_cast<double>(steps_)};
   state.reserve(state_size());
@@ -66,7 +69,7 @@ std::vector<double> ShardedOptimizer::state() const
   return state;
 }
 
-void ShardedOptimizer::set_state(const std::vector<double> &state)
+template <class T> void ShardedOptimizer<T>::set_state(const std::vector<double> &state)
 {
   if (state.size() != state_size())
     throw Error("The optimizer state has " + std::to_string(state.size()) + " numbers, " + name_ +
@@ -81,9 +84,12 @@ void ShardedOptimizer::set_state(const std::vector<double> &state)
   unpack_extra(square + partition_.total + extra_.begin);
 }
 
-std::size_t ShardedOptimizer::memory_bytes() const
+template <class T> std::size_t ShardedOptimizer<T>::memory_bytes() const
 {
-  return (moments_.mean.capacity() + moments_.square.capacity()) * sizeof(double);
+  return (moments_.mean.capacity() + moments_.square.capacity()) * sizeof(T);
 }
+
+template class ShardedOptimizer<double>;
+template class ShardedOptimizer<float>;
 
 }  // namespace dptrain

@@ -11,8 +11,9 @@
 
 namespace dptrain {
 
-/// What all optimizers with Adam's moments have in common: the division over the ranks, and the state.
-class ShardedOptimizer : public Optimizer {
+/// What all optimizers with Adam's moments have in common: the division over the ranks, and the state. The moments, and
+/// with them the optimizer's own arithmetic, are in T (double or float), parameters and gradient always in double.
+template <class T> class ShardedOptimizer : public Optimizer {
  public:
   const std::vector<std::size_t> &parts() const override { return partition_.parts; }
   void step(std::vector<double> &parameters, const std::vector<double> &gradient,
@@ -50,7 +51,7 @@ class ShardedOptimizer : public Optimizer {
   std::string name_;  // for messages
   OptimizerConfig config_;
   Partition partition_, extra_;
-  Moments moments_;  // of the own range
+  Moments<T> moments_;  // of the own range
   std::int64_t steps_ = 0;
 };
 

@@ -80,12 +80,14 @@ Division divide(const OptimizerConfig &config, const std::vector<ParameterBlock>
   return division;
 }
 
-template <class T> class Soap final : public ShardedOptimizer {
+template <class T> class Soap final : public ShardedOptimizer<T> {
+  using Base = ShardedOptimizer<T>;
+  using Base::partition_, Base::moments_;
+
  public:
   Soap(const OptimizerConfig &config, const std::vector<ParameterBlock> &index,
        const std::shared_ptr<const Communicator> &comm, Division division) :
-      ShardedOptimizer("SOAP", config, comm, std::move(division.parts),
-                       std::move(division.extra_parts))
+      Base("SOAP", config, comm, std::move(division.parts), std::move(division.extra_parts))
   {
     ensure_runtime();  // the threads of LibTorch
     for (const ParameterBlock &block : index) {
@@ -96,13 +98,13 @@ template <class T> class Soap final : public ShardedOptimizer {
       if (is_matrix(shape))
         matrices_.emplace_back(config, offset, shape.rows, shape.cols);
       else
-        append(ranges_, offset, offset + block.size);
+        Base::append(ranges_, offset, offset + block.size);
     }
   }
 
   std::size_t memory_bytes() const override
   {
-    std::size_t bytes = ShardedOptimizer::memory_bytes();
+    std::size_t bytes = Base::memory_bytes();
     for (const auto &matrix : matrices_) bytes += matrix.memory_bytes();
     return bytes;
   }
@@ -110,7 +112,7 @@ template <class T> class Soap final : public ShardedOptimizer {
  private:
   void change_own(double *parameters, const double *gradient, double lr) override
   {
-    change_ranges(ranges_, parameters, gradient, lr);
+    Base::change_ranges(ranges_, parameters, gradient, lr);
     kernels::for_tasks(matrices_.size(), [&](std::size_t k) {
       at::AutoDispatchBelowADInplaceOrView plain;  // no autograd: less work for each small product
       matrices_[k].step(moments_, parameters, gradient, lr);
@@ -128,7 +130,7 @@ template <class T> class Soap final : public ShardedOptimizer {
   }
 
   std::vector<SoapMatrix<T>> matrices_;
-  std::vector<Range> ranges_;  // all else that is trainable
+  std::vector<typename Base::Range> ranges_;  // all else that is trainable
 };
 
 }  // namespace

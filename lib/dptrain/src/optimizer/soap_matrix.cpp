@@ -39,7 +39,7 @@ template <class T> double *copy_out(const at::Tensor &from, double *to)
   return std::copy(values, values + from.numel(), to);
 }
 
-template <class T> const double *copy_in(const double *from, const at::Tensor &to)
+template <class T, class Number> const Number *copy_in(const Number *from, const at::Tensor &to)
 {
   T *values = to.mutable_data_ptr<T>();
   for (std::int64_t k = 0; k < to.numel(); ++k) values[k] = static_cast<T>(from[k]);
@@ -87,7 +87,7 @@ template <class T> typename SoapMatrix<T>::Side SoapMatrix<T>::make_side(std::in
   return side;
 }
 
-template <class T> void SoapMatrix<T>::load(const double *values)
+template <class T> template <class Number> void SoapMatrix<T>::load(const Number *values)
 {
   copy_in<T>(values, work_.matrix);
 }
@@ -140,18 +140,18 @@ template <class T> void SoapMatrix<T>::refresh(Side &side)
 }
 
 // The mean of the gradient keeps its meaning in the new bases; its square does not, and adapts by itself.
-template <class T> void SoapMatrix<T>::refresh_bases(Moments &moments)
+template <class T> void SoapMatrix<T>::refresh_bases(Moments<T> &moments)
 {
-  double *mean = moments.mean.data() + offset_;
+  T *mean = moments.mean.data() + offset_;
   load(mean);
   from_basis();
   for (Side *side : {&left_, &right_})
     if (side->active()) refresh(*side);
   to_basis();
-  copy_out<T>(work_.matrix, mean);
+  std::copy_n(work_.matrix.template const_data_ptr<T>(), rows_ * cols_, mean);
 }
 
-template <class T> void SoapMatrix<T>::take_up(Moments &moments, const double *gradient)
+template <class T> void SoapMatrix<T>::take_up(Moments<T> &moments, const double *gradient)
 {
   const double old = *config_.beta2, fresh = 1.0 - old;
   ++gradients_;
@@ -170,7 +170,7 @@ template <class T> void SoapMatrix<T>::take_up(Moments &moments, const double *g
 }
 
 template <class T>
-void SoapMatrix<T>::step(Moments &moments, double *parameters, const double *gradient, double lr)
+void SoapMatrix<T>::step(Moments<T> &moments, double *parameters, const double *gradient, double lr)
 {
   const std::size_t begin = offset_, end = offset_ + static_cast<std::size_t>(rows_ * cols_);
   const bool silent =
@@ -183,8 +183,8 @@ void SoapMatrix<T>::step(Moments &moments, double *parameters, const double *gra
   T *rotated = work_.matrix.template mutable_data_ptr<T>();
   moments.step(
       begin, end, moments.correction(gradients_ - 1, lr),
-      [=](std::size_t k) { return static_cast<double>(rotated[k - begin]); },
-      [=](std::size_t k, double change) { rotated[k - begin] = static_cast<T>(change); });
+      [=](std::size_t k) { return rotated[k - begin]; },
+      [=](std::size_t k, T change) { rotated[k - begin] = change; });
   from_basis();
   const T *change = work_.matrix.template const_data_ptr<T>();
   const double keep = 1.0 - lr * *config_.weight_decay;

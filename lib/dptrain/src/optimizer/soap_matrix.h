@@ -10,7 +10,7 @@
 
 namespace dptrain {
 
-/// SOAP of one weight matrix [rows][cols], with dense algebra in T (double or float). For each side that is not longer
+/// SOAP of one weight matrix [rows][cols], in T (double or float). For each side that is not longer
 /// than max_precondition_dim: the running mean of G G^T (rows) or G^T G (columns) and an orthonormal basis that follows
 /// its eigenvectors. In these bases the step is Adam's. The first gradient that is not zero gives the bases and no step:
 /// in its own eigenvectors it is diagonal but for rounding, which Adam would blow up to full size. All tensors are kept:
@@ -21,7 +21,7 @@ template <class T> class SoapMatrix {
   SoapMatrix(const OptimizerConfig &config, std::size_t offset, std::int64_t rows,
              std::int64_t cols);
   /// One step; both arrays begin with the own range.
-  void step(Moments &moments, double *parameters, const double *gradient, double lr);
+  void step(Moments<T> &moments, double *parameters, const double *gradient, double lr);
 
   /// True if at least one side is preconditioned. Otherwise the matrix is for Adam.
   static bool applies(const OptimizerConfig &config, std::int64_t rows, std::int64_t cols);
@@ -42,14 +42,14 @@ template <class T> class SoapMatrix {
   };
 
   Side make_side(std::int64_t n) const;
-  void load(const double *values);
+  template <class Number> void load(const Number *values);
   void to_basis();
   void from_basis();
   void multiply(const at::Tensor &left, const at::Tensor &right);
   void find_eigenvectors(Side &side);
   void refresh(Side &side);
-  void refresh_bases(Moments &moments);
-  void take_up(Moments &moments, const double *gradient);
+  void refresh_bases(Moments<T> &moments);
+  void take_up(Moments<T> &moments, const double *gradient);
 
   OptimizerConfig config_;
   std::size_t offset_;
