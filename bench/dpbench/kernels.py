@@ -46,7 +46,13 @@ def with_roofline(found, net):
             row["gemm_us_per_atom"] = PASSES[operation] * fitting_flops(net) / peak * 1e-3
             row["of_roofline"] = row["gemm_us_per_atom"] / row["us/atom"]
         rows.append(row)
-    return {"net": net, "peak_gflops": peaks, "rows": rows}
+    return {"net": net, "peak_gflops": peaks, "adam_share": {p: adam_share(found, p) for p in peaks}, "rows": rows}
+
+
+def adam_share(found, precision):
+    """Time of Adam in that of a training step of one frame on one core: both passes, tables, Adam."""
+    parts = [found.get(f"{name}/{precision}", {}).get("seconds") for name in ("both_passes", "table_build", "adam_step")]
+    return parts[-1] / sum(parts) if all(parts) else None
 
 
 def measure(settings, ours, peers):

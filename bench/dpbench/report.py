@@ -131,6 +131,9 @@ def kernel_tables(results):
                        [[r["name"], f"{number(1e6 * r['seconds'])} us",
                          next((f"{number(r[k])} {k}" for k in ("GFLOP/s", "us/atom", "ns/parameter") if k in r), ""),
                          f"{100 * r['of_roofline']:.0f} %" if "of_roofline" in r else ""] for r in result["rows"]])
+        shares = [f"{p} {100 * share:.1f} %" for p, share in result["adam_share"].items() if share]
+        if shares:
+            yield f"\nAdam's part of a training step (both passes, tables, Adam; one frame, one core): {', '.join(shares)}\n"
 
 
 TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables,

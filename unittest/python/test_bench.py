@@ -132,6 +132,9 @@ def test_google_benchmark_and_roofline():
     assert kernels.fitting_flops("standard") == 2 * (1600 * 240 + 2 * 240 * 240 + 240)
     row = next(r for r in kernels.with_roofline(found, "standard")["rows"] if r["name"] == "forward/double")
     assert row["of_roofline"] == pytest.approx(2 * kernels.fitting_flops("standard") / 50.0 * 1e-3 / 60.0)
+    parts = {f"{name}/single": {"seconds": t} for name, t in (("both_passes", 0.7), ("table_build", 0.2), ("adam_step", 0.1))}
+    assert kernels.adam_share(parts, "single") == pytest.approx(0.1)
+    assert kernels.adam_share(parts, "double") is None
 
 
 def test_inputs_of_both_sides_describe_the_same_training(tmp_path):
@@ -240,7 +243,7 @@ def example_result():
     scaling = {"cores": [one_core, row], "neighbors": [{**row, "rcut": 4.0, "sel": [16, 28]}],
                "knots": [{"precision": "double", "knots": k, "us_per_atom": 30.0, "force_error": 1e-9} for k in (64, "auto")],
                "memory": [{"atoms": 192, "before_gib": 0.3, "peak_gib": 0.5, "seconds_per_step": 0.02}]}
-    kernel = {"net": "small", "peak_gflops": {"double": 50.0, "single": None},
+    kernel = {"net": "small", "peak_gflops": {"double": 50.0, "single": None}, "adam_share": {"double": 0.04, "single": None},
               "rows": [{"name": "forward/double", "seconds": 1e-3, "us/atom": 5.0, "of_roofline": 0.8}]}
     entry = {"date": "2026-11-21 15:00 UTC", "quick": False, "repeats": 2, "cores": 2, "load_before": 0.1,
              "hardware": {"processor": "P", "cores": 2, "memory_gib": 24, "vector_extensions": ["avx2"], "gpu": "none",
@@ -259,6 +262,7 @@ def test_report_and_figures(tmp_path):
     assert "| standard | double    | 1536  | 45 (30 .. 60)  | 46.5 (31 .. 62)  | 135 (90 .. 180)" in text
     assert "Of the peer only TensorFlow compressed was measured at each number of atoms" in text
     assert "**4.50** (3.00 .. 6.00)" in text
+    assert "one core): double 4.0 %" in text
     line = next(x for x in text.splitlines() if x.startswith("| 0.07"))
     assert "not in 40" in line and "**> 20.0**" in line
     assert "80 %" in text and text.count("`lmp -in in.lammps`") == 5
