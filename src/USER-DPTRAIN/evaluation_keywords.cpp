@@ -48,9 +48,9 @@ int LAMMPS_NS::read_knots(LAMMPS *lmp, const std::string &who, const std::string
   if (value == "auto") return 0;
   const int knots = read_integer(value, FEWEST_KNOTS, MOST_KNOTS);
   if (knots == 0)
-    lmp->error->all(FLERR,
-                    "{}: knots {} is not possible: allowed are auto and whole numbers from {} to {}",
-                    who, value, FEWEST_KNOTS, MOST_KNOTS);
+    lmp->error->all(
+        FLERR, "{}: knots {} is not possible: allowed are auto and whole numbers from {} to {}",
+        who, value, FEWEST_KNOTS, MOST_KNOTS);
   return knots;
 }
 

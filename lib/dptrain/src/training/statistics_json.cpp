@@ -67,8 +67,7 @@ Statistics Statistics::from_json(const std::string &text, const std::string &fil
                   advice);
     const std::string different = differences(
         root.at("key"), make_key(type_map, rcut, rcut_smth, env_protection, sel, fingerprint));
-    if (!different.empty())
-      throw Error(what + " belongs to other settings: " + different + advice);
+    if (!different.empty()) throw Error(what + " belongs to other settings: " + different + advice);
     Statistics s(static_cast<int>(type_map.size()), rcut, rcut_smth, env_protection, sel);
     s.source_ = root.value("source", "unknown");
     if (!root.at("min_distance").is_null()) s.min_distance_ = root.at("min_distance").get<double>();
