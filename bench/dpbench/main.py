@@ -10,7 +10,7 @@ from .process import Recorder
 from .settings import ROOT, read_settings
 
 MEASURES = {"inference": inference.measure, "training": training.measure, "accuracy": accuracy.measure,
-            "scaling": scaling.measure, "kernels": kernels.measure}
+            "minutes": accuracy.measure_minutes, "scaling": scaling.measure, "kernels": kernels.measure}
 
 
 def install(settings, recorder):
@@ -38,11 +38,11 @@ def old_facts(path):
     return old.get("facts", {}), old.get("parts", {})
 
 
-def kept_parts(path, facts):
-    """Result of an earlier run into the same file: parts of the same sources, machine and kind of run, each with the facts
-    that it was measured under. A commit of the same sources may have another name."""
+def kept_parts(path, facts, other_sources):
+    """Result of an earlier run into the same file: parts of the same sources (or of any, where that is asked for), machine
+    and kind of run, each with the facts that it was measured under. A commit of the same sources may have another name."""
     def key(entry):
-        return entry["sources"]["hash"], entry["hardware"], entry["quick"]
+        return other_sources or entry["sources"]["hash"], entry["hardware"], entry["quick"]
 
     found, parts = old_facts(path)
     kept = [name for name in parts if name in found and key(found[name]) == key(facts)]
@@ -73,7 +73,7 @@ def measure_all(settings):
     ours, peers = install(settings, recorder)
     facts, installation = describe(settings, ours, peers), recorder.commands
     path = settings.out / f"{settings.name}.json"
-    result = kept_parts(path, facts)
+    result = kept_parts(path, facts, settings.keep)
     for part in settings.parts:
         recorder.forget()
         when = {"date": machine.now(), "load_before": machine.load_average()}

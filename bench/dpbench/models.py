@@ -13,7 +13,7 @@ SEL = (46, 92)
 RCUT = 6.0
 DP_PRECISION = {"double": "float64", "single": "float32"}
 # steps that the models of the inference benchmark are trained: enough for stable MD and for curved embedding nets
-MODEL_STEPS = {"standard": 400, "small": 1500}
+MODEL_STEPS = {"standard": 1200, "small": 1500}
 QUICK_STEPS = 20
 
 
@@ -94,7 +94,7 @@ def make_models(kind, settings, peers):
     Returns {"model.dp", "model.pb", "model-c.pb", "model.pth", "model-c.pth": path}. Compression of a .pb needs what only
     a frozen training has, so TensorFlow trains and the others convert.
     """
-    steps = QUICK_STEPS if settings.quick or kind.rcut != RCUT else MODEL_STEPS[kind.net]
+    steps = QUICK_STEPS if settings.quick else MODEL_STEPS[kind.net]
     folder = settings.work / "models" / f"{kind.name}-{steps}"
     files = {name: folder / name for name in ("model.dp", "model.pb", "model-c.pb", "model.pth", "model-c.pth")}
     stamp = folder / "done"

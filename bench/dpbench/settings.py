@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # this package on all cores: as many ranks with one thread each, or one rank with as many threads
 RANKS, THREADS = "dptrain, ranks", "dptrain, threads"
 OURS = (RANKS, THREADS)
-PARTS = ["inference", "training", "accuracy", "scaling", "kernels"]
+PARTS = ["inference", "training", "accuracy", "minutes", "scaling", "kernels"]
 
 DESCRIPTION = """Measures this package beside DeePMD-kit 3.2 on this machine, in pairs and repeats, and writes a table
 (Markdown, also printed), JSON and plots. The first call installs everything; see bench/README.md."""
@@ -41,6 +41,7 @@ class Settings:
     pytorch: Path
     cores: int = 2  # that each side uses: as ranks, as threads
     budget: float = 4.0  # seconds of one timed run
+    keep: bool = False  # parts of the result file that were measured with other sources
 
     @property
     def train_systems(self):
@@ -76,6 +77,8 @@ def parser():
     p.add_argument("--out", type=Path, metavar="DIR",
                    help="result files (default bench/results; with --quick the folder of --work)")
     p.add_argument("--name", default="bench", help="result files are NAME.json, NAME.md and NAME_*.png (default bench)")
+    p.add_argument("--keep", action="store_true",
+                   help="keep the parts of the result file that were measured with other sources; each names its commit")
     p.add_argument("--seconds", type=float, default=4.0, help="aimed length of one timed run (default 4)")
     p.add_argument("--report-only", action="store_true", help="tables and plots again from the NAME.json that is there")
     return p
@@ -100,7 +103,7 @@ def read_settings(words):
         out=(args.out or (work / "results" if args.quick else ROOT / "bench" / "results")).resolve(), name=args.name,
         venv=folder("DPTRAIN_VENV", ROOT / ".venv"), build=Path(build).resolve() if build else None,
         tensorflow=folder("DPTRAIN_BENCH_TF", work / "env-tf"), pytorch=folder("DPTRAIN_BENCH_PT", work / "env-pt"),
-        budget=0.2 if args.quick else args.seconds)
+        budget=0.2 if args.quick else args.seconds, keep=args.keep)
     if not args.report_only and not (settings.valid_system / "type.raw").is_file():
         raise BenchError(f"bench: no deepmd npy data in {settings.data}: expected data_0 .. data_3 with type.raw and set.* "
                          "(the examples/water/data of DeePMD-kit); give the folder with --data DIR, or set DPTRAIN_SHARED")

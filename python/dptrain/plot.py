@@ -80,25 +80,37 @@ def rms(values):
 
 
 def read_lcurve(path):
-    """Columns of an lcurve.out by name (``step``, ``rmse_trn``, ``rmse_e_trn``, ..., ``lr``), arrays of equal length."""
+    """Columns of an lcurve.out by name (``step``, ``rmse_trn``, ``rmse_e_trn``, ..., ``lr``), arrays of equal length.
+
+    A training that was resumed with other terms in its loss has a second line of names; what a row has not is nan.
+    """
     lines = Path(path).read_text().splitlines()
-    if not lines or not lines[0].startswith("#") or "step" not in lines[0].split():
+    if not lines or not names_columns(lines[0]):
         raise FileError(f"{path}: not a learning curve: the first line must name the columns (# step ... lr)")
-    names = lines[0].lstrip("#").split()
     rows = []
-    for number, line in enumerate(lines[1:], 2):
-        if not line.strip() or line.startswith("#"):
-            continue
-        try:
-            row = [float(word) for word in line.split()]
-        except ValueError:
-            raise FileError(f"{path}:{number}: not a number in: {line}") from None
-        if len(row) != len(names):
-            raise FileError(f"{path}:{number}: {len(row)} numbers where {len(names)} columns are named")
-        rows.append(row)
+    for number, line in enumerate(lines, 1):
+        if names_columns(line):
+            names = line.lstrip("#").split()
+        elif line.strip() and not line.startswith("#"):
+            rows.append(dict(zip(names, numbers_of(path, number, line, len(names)))))
     if not rows:
         raise FileError(f"{path}: no training step in it yet")
-    return dict(zip(names, np.array(rows).T))
+    every = dict.fromkeys(name for row in rows for name in row)
+    return {name: np.array([row.get(name, np.nan) for row in rows]) for name in every}
+
+
+def names_columns(line):
+    return line.startswith("#") and "step" in line.split()
+
+
+def numbers_of(path, number, line, count):
+    try:
+        row = [float(word) for word in line.split()]
+    except ValueError:
+        raise FileError(f"{path}:{number}: not a number in: {line}") from None
+    if len(row) != count:
+        raise FileError(f"{path}:{number}: {len(row)} numbers where {count} columns are named")
+    return row
 
 
 def read_dump(path):

@@ -9,12 +9,21 @@ using namespace LAMMPS_NS;
 
 namespace {
 
-constexpr int FEWEST_KNOTS = 8;
+constexpr int FEWEST_KNOTS = 8, MOST_KNOTS = 262144;
 
 constexpr std::pair<const char *, dptrain::Precision> PRECISIONS[] = {
     {"double", dptrain::Precision::float64},
     {"single", dptrain::Precision::single},
     {"mixed", dptrain::Precision::mixed}};
+
+// 0 if the text is not a whole number within these bounds.
+int read_integer(const std::string &text, int least, int most)
+{
+  constexpr std::size_t DIGITS = 10;  // more do not fit
+  if (!utils::is_integer(text) || text.size() > DIGITS) return 0;
+  const long long value = std::stoll(text);
+  return value < least || value > most ? 0 : static_cast<int>(value);
+}
 
 }  // namespace
 
@@ -37,9 +46,19 @@ std::string LAMMPS_NS::name_of(dptrain::Precision precision)
 int LAMMPS_NS::read_knots(LAMMPS *lmp, const std::string &who, const std::string &value)
 {
   if (value == "auto") return 0;
-  const int knots = utils::inumeric(FLERR, value, false, lmp);
-  if (knots < FEWEST_KNOTS)
-    lmp->error->all(FLERR, "{}: knots {} is not possible: allowed are auto and numbers from {}",
-                    who, value, FEWEST_KNOTS);
+  const int knots = read_integer(value, FEWEST_KNOTS, MOST_KNOTS);
+  if (knots == 0)
+    lmp->error->all(
+        FLERR, "{}: knots {} is not possible: allowed are auto and whole numbers from {} to {}",
+        who, value, FEWEST_KNOTS, MOST_KNOTS);
   return knots;
+}
+
+int LAMMPS_NS::read_chunk(LAMMPS *lmp, const std::string &who, const std::string &value)
+{
+  const int chunk = read_integer(value, 1, MAXSMALLINT);
+  if (chunk == 0)
+    lmp->error->all(FLERR, "{}: chunk {} is not possible: give a number of atoms from 1", who,
+                    value);
+  return chunk;
 }

@@ -16,5 +16,7 @@ dptrain::Precision read_precision(LAMMPS *lmp, const std::string &who, const std
 std::string name_of(dptrain::Precision precision);
 /// auto or a number from 8; auto gives 0.
 int read_knots(LAMMPS *lmp, const std::string &who, const std::string &value);
+/// A number of atoms from 1.
+int read_chunk(LAMMPS *lmp, const std::string &who, const std::string &value);
 
 }  // namespace LAMMPS_NS

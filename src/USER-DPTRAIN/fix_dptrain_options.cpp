@@ -1,5 +1,7 @@
 #include "fix_dptrain_options.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <functional>
 
 #include "atom.h"
@@ -84,6 +86,8 @@ class Arguments {
 
 using Options = FixDPTrainOptions;
 
+bool is_keyword(const std::string &word);
+
 void read_model(Arguments &arguments, Options &options)
 {
   const int ntypes = arguments.lammps()->atom->ntypes;
@@ -91,7 +95,14 @@ void read_model(Arguments &arguments, Options &options)
       fmt::format("FILE and one element for each of the {} atom types", ntypes);
   options.model = arguments.word(usage);
   options.elements.clear();
-  for (int type = 0; type < ntypes; ++type) options.elements.push_back(arguments.word(usage));
+  for (int type = 0; type < ntypes; ++type) {
+    options.elements.push_back(arguments.word(usage));
+    if (is_keyword(options.elements.back()))
+      arguments.lammps()->error->all(
+          FLERR, arguments.position(),
+          fmt::format("Fix dptrain: model needs {}, found the keyword {} in place of element {}",
+                      usage, options.elements.back(), type + 1));
+  }
 }
 
 void read_reference(Arguments &arguments, Options &options)
@@ -125,7 +136,7 @@ void read_reference(Arguments &arguments, Options &options)
 void read_fmax(Arguments &arguments, Options &options)
 {
   const std::string &text = arguments.word("F, the largest force a label may have");
-  options.force_limit = utils::numeric(FLERR, text, false, arguments.lammps());
+  options.force_limit = utils::is_double(text) ? std::strtod(text.c_str(), nullptr) : 0.0;
   if (!(options.force_limit > 0.0))
     arguments.lammps()->error->all(
         FLERR, arguments.position(),
@@ -135,7 +146,7 @@ void read_fmax(Arguments &arguments, Options &options)
 void read_ema(Arguments &arguments, Options &options)
 {
   const std::string &text = arguments.word("DECAY, a number from 0 (no average) to below 1");
-  options.ema = utils::numeric(FLERR, text, false, arguments.lammps());
+  options.ema = utils::is_double(text) ? std::strtod(text.c_str(), nullptr) : -1.0;
   if (!(*options.ema >= 0.0 && *options.ema < 1.0))
     arguments.lammps()->error->all(
         FLERR, arguments.position(),
@@ -188,6 +199,13 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
        }},
       {"fmax", read_fmax}};
   return table;
+}
+
+bool is_keyword(const std::string &word)
+{
+  const auto &table = handlers();
+  return std::any_of(table.begin(), table.end(),
+                     [&](const auto &entry) { return entry.first == word; });
 }
 
 void check_together(LAMMPS *lmp, const Options &options)

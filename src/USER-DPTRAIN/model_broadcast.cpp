@@ -141,9 +141,10 @@ class Archive {
   }
   void visit(Checkpoint &checkpoint)
   {
-    auto &[model, parameters, average, trainer_state, auxiliary_state, num_frames, counters] =
-        checkpoint;
-    fields(model, parameters, average, trainer_state, auxiliary_state, num_frames, counters);
+    auto &[model, parameters, average, trainer_state, auxiliary_state, num_frames, counters,
+           training] = checkpoint;
+    fields(model, parameters, average, trainer_state, auxiliary_state, num_frames, counters,
+           training);
   }
   void visit(Label &label)
   {

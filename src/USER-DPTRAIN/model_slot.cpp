@@ -72,6 +72,10 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
   bool is_input = false;
   dptrain::guarded(comm, [&] {
     if (comm.rank() != 0) return;
+    if (!std::ifstream(file).good())
+      throw dptrain::Error(fmt::format("cannot open file '{}', which is looked for in the current "
+                                       "folder and in those of LAMMPS_POTENTIALS",
+                                       file));
     is_input = is_input_file(file);
     if (is_input)
       new_input = dptrain::read_input(file);

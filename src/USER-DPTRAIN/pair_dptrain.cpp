@@ -189,7 +189,8 @@ void PairDPTrain::check_setup()
     error->all(
         FLERR,
         "Pair style dptrain: {} describes a new model, which is not trained yet: define a fix "
-        "dptrain with a reference that trains it, or give a trained model in pair_coeff",
+        "dptrain with a reference that trains it (without the keyword 'model', which gives a fix "
+        "one of its own), or give a trained model in pair_coeff",
         slot.path);
   if (update->whichflag == 2)
     error->all(
@@ -224,11 +225,7 @@ void PairDPTrain::settings(int narg, char **arg)
     } else if (keyword == "knots") {
       settings.knots = read_knots(lmp, WHO, value);
     } else {
-      settings.chunk = utils::inumeric(FLERR, value, false, lmp);
-      if (settings.chunk < 1)
-        error->all(FLERR,
-                   "Pair style dptrain: chunk {} is not possible: give a number of atoms from 1",
-                   value);
+      settings.chunk = read_chunk(lmp, WHO, value);
     }
   }
   if (allocated) memset(&setflag[0][0], 0, sizeof(int) * (atom->ntypes + 1) * (atom->ntypes + 1));

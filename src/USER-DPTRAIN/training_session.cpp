@@ -55,7 +55,7 @@ TrainingSession::TrainingSession(std::shared_ptr<const dptrain::Communicator> co
     type_map_(slot_->type_map),
     generation_(slot_->generation)
 {
-  configure();
+  read_settings();
   if (!slot_->model) return;
   counters.trained = true;
   trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
@@ -74,19 +74,24 @@ std::int64_t TrainingSession::steps() const
 }
 
 // Settings of the training: fix keywords, else the fix's input file, else the input file of a new model, else defaults.
-void TrainingSession::configure()
+void TrainingSession::read_settings()
 {
-  const bool has_input = !options_.input.empty() || slot_->input;
-  dptrain::InputFile input;
-  if (slot_->input) input = *slot_->input;
+  input_ = slot_->input;
   if (!options_.input.empty()) {
+    input_.emplace();
     guarded(*comm_, [&] {
-      if (comm_->rank() == 0) input = dptrain::read_input(options_.input);
+      if (comm_->rank() == 0) *input_ = dptrain::read_input(options_.input);
     });
-    broadcast(*comm_, input);
+    broadcast(*comm_, *input_);
   }
+  dptrain::InputFile defaults;
+  defaults.training.disp_freq = DISP_EVERY;
+  configure(input_.value_or(defaults));
+}
+
+void TrainingSession::configure(const dptrain::InputFile &input)
+{
   config_ = input.training;
-  if (!has_input) config_.disp_freq = DISP_EVERY;
   if (options_.batch) config_.batch_size = *options_.batch;
   if (options_.seed) config_.seed = *options_.seed;
   if (options_.disp_every) {
@@ -137,16 +142,21 @@ std::vector<std::array<int, 2>> TrainingSession::excluded_pairs() const
   return excluded;
 }
 
-// To which data statistics belong: equal for the same input run again.
+// Settings beside the model's own on which statistics depend.
 std::string TrainingSession::fingerprint() const
 {
   std::string excluded;
   for (const auto &[a, b] : excluded_pairs()) excluded += fmt::format(" {}-{}", a, b);
-  return fmt::format("{}; excluded pairs of types:{}; {} frames with hash {:016x}", composition_,
-                     excluded.empty() ? " none" : excluded, waiting_.size(), data_hash_);
+  return "excluded pairs of types:" + (excluded.empty() ? " none" : excluded);
 }
 
-// A file of an earlier run of the same input saves the computation; one of other data is an error.
+// The frames that statistics are made of.
+std::string TrainingSession::source() const
+{
+  return fmt::format("{}, {} frames with hash {:016x}", composition_, waiting_.size(), data_hash_);
+}
+
+// A file of an earlier run saves the computation, and gives the new model the same numbers.
 void TrainingSession::read_statistics()
 {
   std::string text;
@@ -164,6 +174,10 @@ void TrainingSession::read_statistics()
   statistics_ = dptrain::Statistics::from_json(text, options_.stat, model.type_map, model.rcut,
                                                model.rcut_smth, fingerprint(), model.env_protection,
                                                model.sel);
+  if (statistics_->source() != source())
+    say(fmt::format("Fix dptrain: the statistics in {} are those of other frames ({}) than the "
+                    "present ones ({}), and are used; remove the file to have them computed",
+                    options_.stat, statistics_->source(), source()));
 }
 
 void TrainingSession::add(const dptrain::WholeFrame &frame)
@@ -217,6 +231,7 @@ void TrainingSession::make_model()
       for (const auto &frame : waiting_) statistics_->add(frame.domain(), excluded_pairs());
     });
     statistics_->reduce(*comm_);
+    statistics_->set_source(source());
     guarded(*comm_, [&] {
       if (comm_->rank() != 0 || options_.stat.empty()) return;
       dptrain::write_atomically(options_.stat, [&](const std::string &name) {
@@ -298,6 +313,7 @@ void TrainingSession::save()
     if (!checkpoint.average.empty()) checkpoint.model.parameters = checkpoint.average;
     checkpoint.auxiliary_state = slot_->model->auxiliary_state();
     checkpoint.num_frames = counters.frames;
+    checkpoint.training = dptrain::training_text(config_);
     checkpoint.counters = pack({counters, report_, earned_steps_, slot_->settings.precision});
     dptrain::write_checkpoint(options_.save + ".ckpt", checkpoint);
     slot_->model->save(options_.save, &checkpoint.model.parameters);

@@ -77,6 +77,7 @@ class TrainingSession {
   FixDPTrainOptions options_;
   Log log_;
   dptrain::TrainingConfig config_;
+  std::optional<dptrain::InputFile> input_;  // the file that says how to train
   std::string frames_path_, composition_;
   std::vector<std::string> type_map_;  // of the frames
   int generation_;
@@ -93,10 +94,13 @@ class TrainingSession {
   std::int64_t overflow_ = 0;
 
   void say(const std::string &text) const;
-  void configure();
+  void read_settings();
+  void configure(const dptrain::InputFile &input);
   void choose_optimizer(const dptrain::InputFile &input);
+  void continue_settings(const std::string &path, const std::string &text);
   std::vector<std::array<int, 2>> excluded_pairs() const;
   std::string fingerprint() const;
+  std::string source() const;
   void read_statistics();
   void make_model();
   void keep(const dptrain::WholeFrame &frame);

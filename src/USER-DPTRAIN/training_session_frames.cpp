@@ -112,6 +112,7 @@ void TrainingSession::resume(const std::string &file)
   broadcast(*comm_, checkpoint);
   guarded(*comm_, [&] { check_same_model(path, checkpoint.model.config, *slot_); });
 
+  continue_settings(path, checkpoint.training);
   slot_->set_model(*comm_, checkpoint.model);
   slot_->model->set_parameters(checkpoint.parameters);
   slot_->trained = true;
@@ -138,6 +139,32 @@ void TrainingSession::resume(const std::string &file)
                     "are done in precision {}",
                     name_of(before), name_of(slot_->settings.precision)));
   train();  // what a checkpoint amid the training of a label has left
+}
+
+// What neither keywords nor an input file say goes on as it was: all settings where there is no file; else the optimizer,
+// whose state the checkpoint has, its learning rate, and the average of the weights.
+void TrainingSession::continue_settings(const std::string &path, const std::string &text)
+{
+  if (text.empty()) return;  // of version 0.1.0
+  const dptrain::InputFile before = dptrain::read_training_text(text, path);
+  dptrain::InputFile input = input_.value_or(before);
+  if (!input.optimizer_given) {
+    input.training.optimizer = before.training.optimizer;
+    input.optimizer_given = true;
+  }
+  if (!input.start_lr_given) {
+    input.training.schedule.start_lr = before.training.schedule.start_lr;
+    input.start_lr_given = true;
+  }
+  if (input.training.ema_decay == 0.0) input.training.ema_decay = before.training.ema_decay;
+  configure(input);
+  const dptrain::OptimizerType kept = before.training.optimizer.type;
+  if (config_.optimizer.type != kept)
+    throw dptrain::Error(
+        fmt::format("resume: the training of {} goes on with its optimizer {}, here {} is asked "
+                    "for: remove that from keyword or input, or train the model of the checkpoint "
+                    "anew, without resume",
+                    path, name_of(kept), name_of(config_.optimizer.type)));
 }
 
 // A run that ended before its first checkpoint has left frames.

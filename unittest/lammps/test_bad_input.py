@@ -39,7 +39,7 @@ def make_bad_files(folder):
 
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("file, texts", [
-    ("missing.dp", ["missing.dp"]),
+    ("missing.dp", ["missing.dp", "LAMMPS_POTENTIALS"]),
     ("text.dp", ["text.dp", "HDF5"]),
     ("truncated.dp", ["truncated.dp"]),
     ("other.h5", ["other.h5"]),
@@ -62,7 +62,10 @@ COEFF = f"pair_coeff * * {MODEL_FILE} "
     ("pair_style dptrain knot 5\n", ["Unknown pair style dptrain keyword knot", "precision, knots, chunk"]),
     ("pair_style dptrain chunk\n", ["keyword chunk needs a value"]),
     ("pair_style dptrain chunk 0\n", ["chunk 0 is not possible"]),
+    ("pair_style dptrain chunk x\n", ["Pair style dptrain: chunk x is not possible"]),
     ("pair_style dptrain knots 2\n", ["knots 2 is not possible", "auto"]),
+    ("pair_style dptrain knots many\n", ["Pair style dptrain: knots many is not possible", "auto"]),
+    ("pair_style dptrain knots 99999999999\n", ["knots 99999999999 is not possible", "to 262144"]),
     ("pair_style dptrain precision half\n", ["precision half", "double"]),
     ("pair_style dptrain/kk\n", ["dptrain/kk"])])
 def test_pair_commands(text, texts, lammps):
@@ -106,6 +109,7 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     (SW + " mode active", ["mode active is not available: mode passive"]),
     (SW + " optimizer sgd", ["optimizer sgd is not available: optimizer adam|adamw|soap"]),
     (SW + " ema 1.0", ["ema 1.0 is not possible: give a number from 0 to below 1"]),
+    (SW + " ema x", ["ema x is not possible"]),
     (SW + " ema", ["keyword ema needs more values: ema DECAY"]),
     (SW + " precision single", ["without 'model FILE", "pair_style dptrain precision"]),
     (SW + " knots 300", ["without 'model FILE", "pair_style dptrain knots"]),
@@ -124,6 +128,8 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     ("reference pair lj/cut/coul/long 4.0 coeff \"* * 0.1 2.0\" end", ["kspace"]),
     ("reference run", ["train the model on itself"]),
     (SW + " fmax 0", ["fmax 0 is not possible"]),
+    (SW + " fmax x", ["fmax x is not possible"]),
+    (SW + " model input.json every 5", ["one element for each of the 1 atom types", "the keyword every in place of element 1"]),
     (SW + " resume none.dp", ["there is no checkpoint none.dp"]),
     (SW + " resume text.dp", ["text.dp is not a checkpoint"]),
     (SW + " input missing.json", ["missing.json"]),

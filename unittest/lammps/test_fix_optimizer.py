@@ -53,13 +53,43 @@ def test_optimizer_of_the_input(silicon, tmp_path):
         assert found[2] == found[0] != found[1], name
 
 
-@pytest.mark.parametrize("before, after", [("", "adam"), ("adam", ""), ("soap", "adamw"), ("adamw", "soap")])
+@pytest.mark.parametrize("before, after", [("", "adam"), ("adam", "soap"), ("adam", "adamw"), ("soap", "adamw")])
 def test_resume_with_another_optimizer_is_refused(before, after, silicon):
-    """No keyword: soap."""
-    words = {name: f"optimizer {name}" if name else "" for name in (before, after)}
-    silicon(learn(f"every 5 warmup 1 train 5 {words[before]} save 1000 si.dp", run="run 0")).check()
-    result = silicon(learn(f"every 5 {words[after]} resume si.dp", run="run 0"), 2)
-    assert result.status != 0 and "belongs to another model or optimizer" in result.errors()[0]
+    """Whether or not the states have the same size. No keyword: soap."""
+    names = {"": "SOAP", "soap": "SOAP", "adam": "Adam", "adamw": "AdamW"}
+    first = f"optimizer {before}" if before else ""
+    silicon(learn(f"every 5 warmup 1 train 5 {first} save 1000 si.dp", run="run 0")).check()
+    result = silicon(learn(f"every 5 optimizer {after} resume si.dp", run="run 0"), 2)
+    assert result.status != 0
+    assert f"si.dp.ckpt goes on with its optimizer {names[before]}, here {names[after]}" in result.errors()[0]
+
+
+def learning_after_resume(silicon, options, first, second, **more):
+    """Loss and learning rate at the end of a training that was interrupted."""
+    silicon(learn(f"every 5 warmup 1 train 5 {options} {first} save 1000 si.dp", run="run 0")).check()
+    thermo = silicon(learn(f"every 5 warmup 1 train 5 follow reference {options} {second} resume si.dp", run="run 0", **more)).check().thermo()
+    return thermo["f_t"][-1], thermo["f_t[6]"][-1]
+
+
+def test_resume_goes_on_with_the_settings_of_the_checkpoint(silicon, tmp_path):
+    """Optimizer and average need not be named again; without an input file no setting must."""
+    cosine = {"type": "cosine", "start_lr": 0.004, "stop_lr": 1e-4}
+    write_input(tmp_path, learning_rate=cosine)
+    named = learning_after_resume(silicon, "", "optimizer adamw ema 0.9", "optimizer adamw ema 0.9")
+    with h5py.File(tmp_path / "si.dp.ckpt") as file:
+        assert "average" in file["dptrain"]
+    assert learning_after_resume(silicon, "", "optimizer adamw ema 0.9", "save 1000 si.dp") == named
+    with h5py.File(tmp_path / "si.dp.ckpt") as file:
+        assert "average" in file["dptrain"]
+    learning_after_resume(silicon, "", "optimizer adamw ema 0.9", "ema 0 save 1000 si.dp")
+    with h5py.File(tmp_path / "si.dp.ckpt") as file:
+        assert "average" not in file["dptrain"]
+    # the model of the checkpoint, no input file: rate, loss and length of the schedule are those of before
+    pair = "pair_style dptrain\npair_coeff * * si.dp.ckpt Si"
+    silicon(learn("every 5 warmup 1 train 5 optimizer adamw ema 0.9 save 1000 si.dp", run="run 0")).check()
+    thermo = silicon(learn("every 5 warmup 1 train 5 follow reference resume si.dp.ckpt", pair=pair, run="run 0")).check().thermo()
+    assert (thermo["f_t"][-1], thermo["f_t[6]"][-1]) == named
+    assert named[1] < 0.004
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -28,6 +28,7 @@ Checkpoint example()
                               5e-324, 9007199254740993.0, std::numeric_limits<double>::infinity()};
   checkpoint.counters = {12.0, 3.5};
   checkpoint.num_frames = 5000000000;
+  checkpoint.training = R"({"training": {"seed": 3}})";
   return checkpoint;
 }
 
@@ -43,6 +44,7 @@ TEST(Checkpoint, GivesBackEveryBit)
   EXPECT_TRUE(read.auxiliary_state.empty());
   EXPECT_EQ(read.counters, written.counters);
   EXPECT_EQ(read.num_frames, written.num_frames);
+  EXPECT_EQ(read.training, written.training);
   EXPECT_EQ(read.model.parameters[0], double(float(written.parameters[0])));
 }
 

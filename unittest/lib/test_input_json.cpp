@@ -215,7 +215,7 @@ TEST(InputJson, ReadsSoap)
   EXPECT_EQ(o.precision, "float32");
   // keys of SOAP beside another optimizer
   expect_in(
-      "precondition_frequency", message_of([] {
+      "precondition_frequency: belongs to optimizer \"SOAP\"", message_of([] {
         read(with("/optimizer", json::parse(R"({"type": "Adam", "precondition_frequency": 5})")));
       }));
 }

@@ -247,7 +247,8 @@ TEST(Statistics, FileGivesBackTheSameBits)
 {
   const std::vector<std::string> types{"A", "B"};
   const Settings s{types, 3.0, 1.0, 0.01, {}, false, {}};
-  const Statistics found = statistics_of({random_frame(5, 12, cubic_box(4.0), true, 0.8)}, s);
+  Statistics found = statistics_of({random_frame(5, 12, cubic_box(4.0), true, 0.8)}, s);
+  found.set_source("12 atoms");
   const Statistics again =
       Statistics::from_json(found.to_json(types, "f1"), "stat.json", types, 3.0, 1.0, "f1", 0.01);
   EXPECT_EQ(again.davg({40, 40}, false), found.davg({40, 40}, false));
@@ -255,6 +256,7 @@ TEST(Statistics, FileGivesBackTheSameBits)
   EXPECT_EQ(again.min_distance(), found.min_distance());
   EXPECT_EQ(again.max_neighbors(), found.max_neighbors());
   EXPECT_EQ(again.centers(1), found.centers(1));
+  EXPECT_EQ(again.source(), "12 atoms");
   const Statistics empty(2, 3.0, 1.0);
   EXPECT_TRUE(std::isinf(
       Statistics::from_json(empty.to_json(types, ""), "s", types, 3.0, 1.0, "").min_distance()));

@@ -236,10 +236,9 @@ def example_result():
     step = {"net": "small", "precision": "single", "seconds": seconds,
             "ratio": {"TensorFlow": one(7.0), "PyTorch": one(10.0)}, "ours_best": settings.THREADS, "peer_best": "TensorFlow"}
     ours, peers = {"s": curve((1, 0.3), (2, 0.06))}, {"p": curve((10, 0.3), (40, 0.099))}
-    long_run = {"config": "s", "elapsed": 179.0, "steps": 9, "rmse_f": 0.05, "rmse_e": 5e-4}
+    minutes = {"config": "s", "elapsed": 179.0, "steps": 9, "of_steps": 10, "rmse_f": 0.05, "rmse_e": 5e-4}
     found = {"valid_frames": 80, "rows": accuracy.table(ours, peers), "ours": ours, "peers": peers,
-             "pair": {"ours": "s", "peer": "p", "ratio": {"0.20": one(20.0)}, "runs_ours": [1, 2], "runs_peer": [1, 2]},
-             "three_minutes": [long_run]}
+             "pair": {"ours": "s", "peer": "p", "ratio": {"0.20": one(20.0)}, "runs_ours": [1, 2], "runs_peer": [1, 2]}}
     scaling = {"cores": [one_core, row], "neighbors": [{**row, "rcut": 4.0, "sel": [16, 28]}],
                "knots": [{"precision": "double", "knots": k, "us_per_atom": 30.0, "force_error": 1e-9} for k in (64, "auto")],
                "memory": [{"atoms": 192, "before_gib": 0.3, "peak_gib": 0.5, "seconds_per_step": 0.02}]}
@@ -250,8 +249,8 @@ def example_result():
                           "system": "S"},
              "sources": {"commit": "0123456789abcdef", "changed_files": 0, "hash": "abc"},
              "versions": {"dptrain": {"torch": "2.11.0"}}, "commands": [{"what": "MD", "command": "lmp -in in.lammps"}]}
-    parts = {"inference": [full, {**row, "atoms": 192}], "training": [step], "accuracy": found, "scaling": scaling,
-             "kernels": [kernel]}
+    parts = {"inference": [full, {**row, "atoms": 192}], "training": [step], "accuracy": found, "minutes": minutes,
+             "scaling": scaling, "kernels": [kernel]}
     facts = {name: {**entry, "date": f"2026-11-2{k} 15:00 UTC"} for k, name in enumerate(parts)}
     return {"facts": facts, "parts": parts}
 
@@ -265,9 +264,9 @@ def test_report_and_figures(tmp_path):
     assert "one core): double 4.0 %" in text
     line = next(x for x in text.splitlines() if x.startswith("| 0.07"))
     assert "not in 40" in line and "**> 20.0**" in line
-    assert "80 %" in text and text.count("`lmp -in in.lammps`") == 5
+    assert "80 %" in text and text.count("`lmp -in in.lammps`") == 6
     # every part has its own date, below its tables
-    dates = [text.index(f"2026-11-2{k} 15:00") for k in range(5)]
+    dates = [text.index(f"2026-11-2{k} 15:00") for k in range(6)]
     assert dates == sorted(dates) and dates[0] < text.index("## Training step") < dates[1]
     assert text.isascii()
     for table in (t for t in text.split("\n\n") if t.startswith("|")):  # all rows have the columns of the header
@@ -282,17 +281,18 @@ def test_parts_of_other_sources_are_not_kept(tmp_path, capsys):
     path = tmp_path / "bench.json"
     result = example_result()
     facts = result["facts"]["training"]
-    assert main.kept_parts(path, facts) == {"facts": {}, "parts": {}}
+    assert main.kept_parts(path, facts, False) == {"facts": {}, "parts": {}}
     result["facts"]["kernels"] = {**facts, "sources": {**facts["sources"], "hash": "old"}}
     result["facts"]["scaling"] = {**facts, "quick": True}
     path.write_text(json.dumps(result))
-    kept = main.kept_parts(path, {**facts, "date": "later", "sources": {**facts["sources"], "commit": "f"}})
-    assert set(kept["parts"]) == set(kept["facts"]) == {"inference", "training", "accuracy"}
+    kept = main.kept_parts(path, {**facts, "date": "later", "sources": {**facts["sources"], "commit": "f"}}, False)
+    assert set(kept["parts"]) == set(kept["facts"]) == {"inference", "training", "accuracy", "minutes"}
     assert kept["facts"]["inference"]["date"] == result["facts"]["inference"]["date"]
     assert "hence dropped: scaling, kernels" in capsys.readouterr().out
+    assert set(main.kept_parts(path, facts, True)["parts"]) == set(result["parts"]) - {"scaling"}
     # a file of another form
     path.write_text(json.dumps({"parts": result["parts"], "sources": {}}))
-    assert main.kept_parts(path, facts) == {"facts": {}, "parts": {}}
+    assert main.kept_parts(path, facts, True) == {"facts": {}, "parts": {}}
 
 
 def test_hash_of_the_sources(tmp_path):

@@ -85,6 +85,16 @@ def test_learning_curve(tmp_path):
     assert (tmp_path / "curve.png").read_bytes().startswith(PNG)
 
 
+def test_learning_curve_with_other_columns_after_a_resume(tmp_path):
+    path = tmp_path / "lcurve.out"
+    path.write_text(LCURVE + "# step   rmse_trn   rmse_f_trn   rmse_v_trn   lr\n     60      5.0      0.2      0.01   2.0e-03\n")
+    found = plot.read_lcurve(path)
+    assert list(found["step"]) == [1, 20, 40, 60]
+    assert list(found["rmse_f_trn"]) == [0.963, 0.544, 0.244, 0.2]
+    assert np.isnan(found["rmse_e_trn"][3]) and np.isnan(found["rmse_v_trn"][:3]).all() and found["rmse_v_trn"][3] == 0.01
+    assert plot.main([str(path), "-o", str(tmp_path / "x.png")]) in (None, 0)
+
+
 @pytest.mark.parametrize("content, message", [
     ("", "not a learning curve"),
     ("1 2 3\n", "not a learning curve"),

@@ -79,6 +79,9 @@ struct LossConfig {
 
 enum class OptimizerType { adam, adamw, soap };
 
+/// As in input files: Adam, AdamW, SOAP.
+std::string name_of(OptimizerType type);
+
 /// DeePMD-kit's `optimizer`, and SOAP (arXiv 2409.11321). What is not given has the default of its type, see complete().
 struct OptimizerConfig {
   OptimizerType type = OptimizerType::adam;
@@ -123,5 +126,11 @@ struct InputFile {
 
 /// Reads input.json on the calling rank. Throws Error that names the file, the key, what was found and what is allowed.
 InputFile read_input(const std::string &path);
+
+/// The settings of a training as the sections learning_rate, loss, optimizer and training of an input.json, all written
+/// out; buffer_frames and fit_energy_bias have no key there.
+std::string training_text(const TrainingConfig &training);
+/// Reads them again; the model stays empty. Throws Error that names `source`.
+InputFile read_training_text(const std::string &text, const std::string &source);
 
 }  // namespace dptrain

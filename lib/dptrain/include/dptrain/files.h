@@ -60,6 +60,7 @@ struct Checkpoint {
   std::vector<double> auxiliary_state;  ///< Model::auxiliary_state()
   std::int64_t num_frames = 0;          ///< index into FILE.frames
   std::vector<double> counters;         ///< numbers of the caller (labels, reference calls, ...)
+  std::string training;  ///< training_text() of the settings; empty in files of version 0.1.0
 };
 void write_checkpoint(const std::string &path, const Checkpoint &checkpoint);
 Checkpoint read_checkpoint(const std::string &path);

@@ -42,8 +42,12 @@ class Statistics {
   /// sel = factor * largest count, rounded up to a multiple of 4 (at least 4).
   std::vector<int> recommended_sel(double factor) const;
 
-  /// JSON text with a key (types, rcut, rcut_smth, env_protection, sel, fingerprint of the data) and all sums. The
-  /// fingerprint is the caller's: it should also change with the excluded types.
+  /// From which data the sums are, in words of the caller: goes through the file, and is not compared.
+  const std::string &source() const { return source_; }
+  void set_source(const std::string &source) { source_ = source; }
+
+  /// JSON text with a key (types, rcut, rcut_smth, env_protection, sel, fingerprint), the source, and all sums. The
+  /// fingerprint is the caller's: all else that changes the sums, such as excluded types.
   std::string to_json(const std::vector<std::string> &type_map,
                       const std::string &fingerprint) const;
   /// Reads what to_json wrote. Throws Error that says which part of the key differs.
@@ -61,6 +65,7 @@ class Statistics {
   std::vector<double>
       sums_;  // [ntypes][4]: radial sum, sum of squares; angular sum, sum of squares
   std::vector<std::int64_t> centers_;  // [ntypes]
+  std::string source_;
 };
 
 /// Least squares of frame energies on atom counts (minimum norm, as numpy.linalg.lstsq): counts[nframes][ntypes],

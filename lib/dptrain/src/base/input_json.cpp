@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
-#include <map>
+#include <iterator>
+#include <utility>
 
 #include "base/model_keys.h"
 #include "dptrain/config.h"
@@ -158,19 +160,20 @@ void read_soap(JsonReader &reader, OptimizerConfig &optimizer)
   integer("max_precondition_dim", optimizer.max_precondition_dim);
 }
 
+constexpr std::pair<const char *, OptimizerType> optimizers[] = {
+    {"Adam", OptimizerType::adam}, {"AdamW", OptimizerType::adamw}, {"SOAP", OptimizerType::soap}};
+
 /// Keys of an optimizer; the section `optimizer`, or `training` in the style of DeePMD-kit 3.1.
 void read_optimizer(JsonReader &reader, const std::string &type_key, InputFile &input)
 {
   OptimizerConfig &optimizer = input.training.optimizer;
   for (const char *key : {type_key.c_str(), "adam_beta1", "adam_beta2", "weight_decay"})
     input.optimizer_given = input.optimizer_given || reader.has(key);
-  const std::map<std::string, OptimizerType> types{{"Adam", OptimizerType::adam},
-                                                   {"AdamW", OptimizerType::adamw},
-                                                   {"SOAP", OptimizerType::soap}};
   if (reader.has(type_key)) {
     const std::string type = reader.text(type_key, "");
-    const auto found = types.find(type);
-    if (found == types.end())
+    const auto *found = std::find_if(std::begin(optimizers), std::end(optimizers),
+                                     [&](const auto &entry) { return type == entry.first; });
+    if (found == std::end(optimizers))
       reader.fail(type_key, "optimizer \"" + type +
                                 "\" is not in this version; it has \"Adam\", \"AdamW\" and "
                                 "\"SOAP\"");
@@ -191,7 +194,10 @@ void read_optimizer(JsonReader &reader, const std::string &type_key, InputFile &
     if (optimizer.precision != "float64" && optimizer.precision != "float32")
       reader.expected("precision", "\"float64\" or \"float32\"");
   }
-  if (optimizer.type == OptimizerType::soap) read_soap(reader, optimizer);
+  if (optimizer.type == OptimizerType::soap) return read_soap(reader, optimizer);
+  for (const char *key : {"epsilon", "precondition_frequency", "max_precondition_dim"})
+    if (reader.has(key))
+      reader.fail(key, "belongs to optimizer \"SOAP\"; remove it, or choose that one");
 }
 
 /// The average of the weights; DeePMD-kit's decay counts only with enable_ema.
@@ -271,6 +277,26 @@ void read_training(JsonReader &reader, InputFile &input)
   check_other_training_keys(reader);
 }
 
+/// All sections but the model.
+void read_training_sections(JsonReader &root, const std::string &source, InputFile &input)
+{
+  TrainingConfig &training = input.training;
+  JsonReader schedule_section = root.section("learning_rate");
+  input.start_lr_given = schedule_section.has("start_lr");
+  training.schedule = read_schedule(std::move(schedule_section));
+  training.loss = read_loss(root.section("loss"));
+  JsonReader optimizer = root.section("optimizer");
+  read_optimizer(optimizer, "type", input);
+  optimizer.finish();
+  JsonReader section = root.section("training");
+  read_training(section, input);
+  section.finish();
+  if (training.schedule.warmup_steps >= training.numb_steps)
+    throw Error(source +
+                ": learning_rate/warmup_steps: must be smaller than training/numb_steps (" +
+                std::to_string(training.numb_steps) + ")");
+}
+
 /// DeePMD-kit 3.1 had the warm-up of the learning rate in `training`: moves it.
 void move_warmup(json &document, const std::string &file)
 {
@@ -298,23 +324,26 @@ InputFile read_input(const std::string &path)
   InputFile input;
   input.model = read_model(root.section("model"));
   input.model_def_script = without_comments(document["model"]).dump();
-  TrainingConfig &training = input.training;
-  JsonReader schedule_section = root.section("learning_rate");
-  input.start_lr_given = schedule_section.has("start_lr");
-  training.schedule = read_schedule(std::move(schedule_section));
-  training.loss = read_loss(root.section("loss"));
-  JsonReader optimizer = root.section("optimizer");
-  read_optimizer(optimizer, "type", input);
-  optimizer.finish();
-  JsonReader section = root.section("training");
-  read_training(section, input);
-  section.finish();
-  const auto &schedule = training.schedule;
-  if (schedule.warmup_steps >= training.numb_steps)
-    throw Error(path + ": learning_rate/warmup_steps: must be smaller than training/numb_steps (" +
-                std::to_string(training.numb_steps) + ")");
+  read_training_sections(root, path, input);
   root.accept({"validating"});
   root.only("nvnmd", nullptr, "NVNMD");
+  root.finish();
+  return input;
+}
+
+std::string name_of(OptimizerType type)
+{
+  return std::find_if(std::begin(optimizers), std::end(optimizers),
+                      [=](const auto &entry) { return entry.second == type; })
+      ->first;
+}
+
+InputFile read_training_text(const std::string &text, const std::string &source)
+{
+  json document = parse_json(text, source);
+  JsonReader root(document, source);
+  InputFile input;
+  read_training_sections(root, source, input);
   root.finish();
   return input;
 }

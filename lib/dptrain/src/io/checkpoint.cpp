@@ -31,6 +31,7 @@ void write_checkpoint(const std::string &path, const Checkpoint &checkpoint)
   file.write_integer(group, "format_version", format_version);
   file.write_text(group, "kind", kind);
   file.write_integer(group, "num_frames", checkpoint.num_frames);
+  file.write_text(group, "training", checkpoint.training);
   write_vector(file, "parameters", checkpoint.parameters);
   if (!checkpoint.average.empty()) write_vector(file, "average", checkpoint.average);
   write_vector(file, "trainer_state", checkpoint.trainer_state);
@@ -58,6 +59,7 @@ Checkpoint read_checkpoint(const std::string &path)
   Checkpoint checkpoint;
   checkpoint.model = read_model_tree(file, path);
   checkpoint.num_frames = file.read_integer(group, "num_frames").value_or(-1);
+  checkpoint.training = file.read_text(group, "training").value_or("");
   checkpoint.parameters = read_vector(file, "parameters");
   if (file.has(group + "/average")) checkpoint.average = read_vector(file, "average");
   checkpoint.trainer_state = read_vector(file, "trainer_state");

@@ -45,6 +45,7 @@ std::string Statistics::to_json(const std::vector<std::string> &type_map,
   Json root;
   root["format"] = FORMAT;
   root["key"] = make_key(type_map, rcut_, rcut_smth_, env_protection_, sel_, fingerprint);
+  root["source"] = source_;
   root["min_distance"] = std::isfinite(min_distance_) ? Json(min_distance_) : Json();
   root["max_neighbors"] = max_neighbors_;
   root["centers"] = centers_;
@@ -66,9 +67,9 @@ Statistics Statistics::from_json(const std::string &text, const std::string &fil
                   advice);
     const std::string different = differences(
         root.at("key"), make_key(type_map, rcut, rcut_smth, env_protection, sel, fingerprint));
-    if (!different.empty())
-      throw Error(what + " belongs to other settings or data: " + different + advice);
+    if (!different.empty()) throw Error(what + " belongs to other settings: " + different + advice);
     Statistics s(static_cast<int>(type_map.size()), rcut, rcut_smth, env_protection, sel);
+    s.source_ = root.value("source", "unknown");
     if (!root.at("min_distance").is_null()) s.min_distance_ = root.at("min_distance").get<double>();
     s.max_neighbors_ = root.at("max_neighbors").get<std::vector<int>>();
     s.centers_ = root.at("centers").get<std::vector<std::int64_t>>();
