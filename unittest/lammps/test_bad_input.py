@@ -1,5 +1,7 @@
 """Wrong input: one clear message that names what was found and what is allowed, and all ranks stop."""
 
+import re
+
 import h5py
 import pytest
 
@@ -175,23 +177,27 @@ def test_label_that_is_not_finite(lammps, tmp_path):
     stops_with(lammps(text, 2), "not finite")
 
 
-def test_statistics_of_another_system(lammps, tmp_path):
-    write_input(tmp_path)
-    lammps(learn("every 1 warmup 2 train 1 stat stat.json", run="run 2")).check()
+def test_statistics_of_other_frames_are_used(lammps, tmp_path):
+    """The file gives every run the same numbers, on any ranks; the log says so where the frames are others."""
+    text = learn("every 1 warmup 2 train 1 stat stat.json", run="run 2")
     smaller = ATOMS.replace("create_atoms 1 box", "create_atoms 1 box\ngroup one id 1\ndelete_atoms group one")
-    text = learn("every 1 warmup 2 train 1 stat stat.json", run="run 2").replace(ATOMS, smaller)
-    stops_with(lammps(text, 2), "stat.json", "Si 64", "Si 63")
+    write_input(tmp_path)
+    first = lammps(text).check()
+    written = (tmp_path / "stat.json").stat().st_mtime_ns
+    same, other, fewer = (lammps(t, ranks).check() for t, ranks in
+                          ((text, 2), (text.replace("87287", "87288"), 1), (text.replace(ATOMS, smaller), 2)))
+    assert (tmp_path / "stat.json").stat().st_mtime_ns == written
+    line = re.search(r"new model from 2 frames: sel .*", first.output).group(0)
+    assert all(line in run.output for run in (same, other, fewer))
+    assert "other frames" not in first.output + same.output
+    assert "the statistics in stat.json are those of other frames (Si 64, 2 frames with hash" in other.output
+    assert "than the present ones (Si 63, 2 frames" in fewer.output
 
 
-def test_statistics_of_other_data_or_exclusions(lammps, tmp_path):
-    """The same input reads its file, on other ranks too; excluded types and other positions are other data."""
+def test_statistics_of_other_exclusions(lammps, tmp_path):
     text = learn("every 1 warmup 2 train 1 stat stat.json", run="run 2")
     write_input(tmp_path)
     lammps(text).check()
-    written = (tmp_path / "stat.json").stat().st_mtime_ns
-    lammps(text, 2).check()
-    assert (tmp_path / "stat.json").stat().st_mtime_ns == written
-    stops_with(lammps(text.replace("87287", "87288")), "stat.json", "2 frames with hash")
     write_input(tmp_path, model={"exclude_types": [[0, 0]]})
     stops_with(lammps(text), "stat.json", "excluded pairs of types: none", "excluded pairs of types: 0-0")
 
