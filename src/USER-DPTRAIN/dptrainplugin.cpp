@@ -10,6 +10,7 @@
 #include "lmptype.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -73,6 +74,14 @@ void report(void *lmp, const std::string &message)
     std::fprintf(stderr, "ERROR: %s\n", message.c_str());
 }
 
+/// OpenMP threads that wait for others spin for some microseconds and then sleep, unless the user has chosen. GNU's library
+/// reads this when it is loaded, with LibTorch. By default it spins for milliseconds: on a core that another program uses
+/// too, each of the hundred waits of a step then costs a time slice. To sleep at once is slow on a free core.
+void limit_spinning()
+{
+  if (!std::getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
+}
+
 /// Folder of this very file, with a slash at its end.
 std::string own_folder()
 {
@@ -91,6 +100,7 @@ extern "C" __attribute__((visibility("default"))) void lammpsplugin_init(void *l
   const std::string refusal = dptrain::plugin_refusal(compiled_facts(), running_facts(lmp));
   if (!refusal.empty()) return report(lmp, refusal);
 
+  limit_spinning();
   // DEEPBIND: LAMMPS exports reference versions of dgemm_ and other BLAS and LAPACK functions, and without it LibTorch
   // would call those in place of its own: matrix products several times slower.
   // NODELETE: LibTorch and Kokkos do not survive being unloaded and loaded again.

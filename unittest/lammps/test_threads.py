@@ -46,6 +46,18 @@ def test_the_environment_decides(threaded):
         assert threads(threaded(INPUT, OMP_NUM_THREADS=str(number))) == number
 
 
+def test_waiting_threads_fall_asleep(lammps):
+    """The plugin sets how long they spin, unless the user has chosen."""
+    def spins(**environment):
+        text = "variable spins getenv GOMP_SPINCOUNT\nprint \"RESULT spins $(v_spins)\"\n"
+        result = lammps(text, **environment)
+        return result.value("spins") if result.status == 0 else None
+
+    assert spins() == 1000
+    assert spins(GOMP_SPINCOUNT="5") == 5
+    assert spins(OMP_WAIT_POLICY="active") is None
+
+
 def test_forces_do_not_depend_on_threads(threaded):
     """Sums in another order: some units in the last place of the largest force. Equal numbers of threads: equal bits."""
     def forces(ranks, number):
