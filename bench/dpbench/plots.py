@@ -8,7 +8,7 @@ from matplotlib.ticker import NullFormatter  # noqa: E402
 
 from .inference import SWEPT  # noqa: E402
 
-OUR_COLOR, PEER_COLORS = "#c1272d", ["#1f5a94", "#5b9bd5", "#7f7f7f", "#b5b5b5", "#444444"]
+OUR_COLOR, PEER_COLORS = "#c1272d", ["#1f5a94", "#5b9bd5", "#7f7f7f", "#b5b5b5", "#444444", "#8a6fb0"]
 MINUS = {"axes.unicode_minus": False, "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
 
 
@@ -53,14 +53,14 @@ def plot_ratios(result, path):
 
 def plot_accuracy(result, path):
     found = result["parts"]["accuracy"]
-    figure, axis = plt.subplots(figsize=(6, 4))
+    figure, axis = plt.subplots(figsize=(6, 4.8))
     for k, (name, curve) in enumerate(found["ours"].items()):
         points = [p for p in curve if p["seconds"] > 0]
         axis.plot([p["seconds"] for p in points], [p["rmse_f"] for p in points], color=OUR_COLOR,
-                  linestyle=("-", "--", ":")[k % 3], label=f"this package: {name}")
+                  linestyle=("-", "--", ":", "-.")[k % 4], label=f"this package: {name}")
     for k, (name, curve) in enumerate(found["peers"].items()):
         points = [p for p in curve if p["seconds"] > 0]
-        axis.plot([p["seconds"] for p in points], [p["rmse_f"] for p in points], color=PEER_COLORS[k % 5],
+        axis.plot([p["seconds"] for p in points], [p["rmse_f"] for p in points], color=PEER_COLORS[k % len(PEER_COLORS)],
                   label=f"DeePMD-kit: {name}", linewidth=1)
     for row in found["rows"]:
         axis.axhline(row["target"], color="black", linewidth=0.3)
@@ -68,7 +68,7 @@ def plot_accuracy(result, path):
     ticks = [0.05, 0.07, 0.1, 0.12, 0.2, 0.5, 0.8]
     axis.set_yticks(ticks, [f"{t:g}" for t in ticks])
     axis.minorticks_off()
-    axis.legend(fontsize=6, frameon=False)
+    axis.legend(fontsize=6, frameon=False, loc="upper center", bbox_to_anchor=(0.45, -0.15), ncol=2)
     return save(figure, path)
 
 
