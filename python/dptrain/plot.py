@@ -193,18 +193,19 @@ def new_figure(rows, columns, size, **options):
 def plot_lcurve(path, output):
     """Draws the errors on the training batches and the learning rate against the training step."""
     curve = read_lcurve(path)
-    shown = [name for name in CURVES if name + "_trn" in curve]
+    shown = [name for name in CURVES if np.isfinite(curve.get(name + "_trn", np.nan)).any()]
     figure, axes = new_figure(len(shown) + 1, 1, (6.4, 1.2 + 1.9 * len(shown)), sharex=True,
                               height_ratios=[2] * len(shown) + [1])
     axes = axes[:, 0]
     step = curve["step"]
-    width = max(1, len(step) // 25)
     for axis, name in zip(axes, shown):
         label, factor = CURVES[name]
-        values = factor * curve[name + "_trn"]
-        axis.plot(step, values, color=COLORS[name], alpha=0.3, linewidth=0.8, label="batch")
+        known = np.isfinite(curve[name + "_trn"])
+        values, at = factor * curve[name + "_trn"][known], step[known]
+        width = max(1, len(at) // 25)
+        axis.plot(at, values, color=COLORS[name], alpha=0.3, linewidth=0.8, label="batch")
         mean = smooth(values, width)
-        axis.plot(step, mean, color=COLORS[name], linewidth=1.8, label=f"mean of {width} points")
+        axis.plot(at, mean, color=COLORS[name], linewidth=1.8, label=f"mean of {width} points")
         axis.set_yscale("log")
         # single batches without error, such as an ideal lattice, shall not set the scale
         axis.set_ylim(bottom=max(values.min(), 0.1 * mean.min()) * 0.7)
