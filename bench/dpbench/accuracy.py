@@ -32,7 +32,6 @@ class Config:
     start_lr: float
     optimizer: Optional[str] = None  # None: Adam
     schedule: str = "cosine"
-    ema: Optional[float] = None  # decay of the average of the weights, which is then validated
 
     @property
     def kind(self):
@@ -92,8 +91,6 @@ def curve_of_ours(config, settings, ours, valid, folder, seed, limit=None, every
     """The same of bench_train, and all that it reports; with `limit` it stops after so many seconds."""
     tree = our_input(config.kind, settings, config.steps, start_lr=config.start_lr, optimizer=config.section(),
                      schedule=config.schedule, seed=seed)
-    if config.ema:
-        tree["training"].update(enable_ema=True, ema_decay=config.ema)
     write_input(folder, tree)
     words = ["--train", *map(str, settings.train_systems), "--valid", str(valid), "--precision", config.precision,
              "--eval-every", str(10 if settings.quick else every)]
