@@ -112,15 +112,19 @@ class Archive {
   }
   void visit(ScheduleConfig &schedule)
   {
-    auto &[type, start_lr, stop_lr, stop_lr_ratio, decay_steps, decay_rate, smooth, warmup_steps,
-           warmup_ratio, warmup_start_factor] = schedule;
-    fields(type, start_lr, stop_lr, stop_lr_ratio, decay_steps, decay_rate, smooth, warmup_steps,
-           warmup_ratio, warmup_start_factor);
+    auto &[type, phase_ratio, decay_type, start_lr, stop_lr, stop_lr_ratio, decay_steps, decay_rate,
+           smooth, warmup_steps, warmup_ratio, warmup_start_factor] = schedule;
+    fields(type, phase_ratio, decay_type, start_lr, stop_lr, stop_lr_ratio, decay_steps, decay_rate,
+           smooth, warmup_steps, warmup_ratio, warmup_start_factor);
   }
   void visit(LossConfig &loss)
   {
-    auto &[start_e, limit_e, start_f, limit_f, start_v, limit_v] = loss;
-    fields(start_e, limit_e, start_f, limit_f, start_v, limit_v);
+    auto &[start_e, limit_e, start_f, limit_f, start_v, limit_v, start_ae, limit_ae, start_pf,
+           limit_pf, start_gf, limit_gf, coordinates, function, huber_delta, use_norm, intensive,
+           relative_f, coefficients, default_pf] = loss;
+    fields(start_e, limit_e, start_f, limit_f, start_v, limit_v, start_ae, limit_ae, start_pf,
+           limit_pf, start_gf, limit_gf, coordinates, function, huber_delta, use_norm, intensive,
+           relative_f, coefficients, default_pf);
   }
   void visit(OptimizerConfig &optimizer)
   {
@@ -130,13 +134,14 @@ class Archive {
   void visit(TrainingConfig &training)
   {
     auto &[schedule, loss, optimizer, numb_steps, batch_size, seed, buffer_frames, fit_energy_bias,
-           ema_decay, disp_file, disp_freq, save_freq] = training;
+           ema_decay, disp_file, disp_freq, save_freq, max_norm, acc_freq] = training;
     fields(schedule, loss, optimizer, numb_steps, batch_size, seed, buffer_frames, fit_energy_bias,
-           ema_decay, disp_file, disp_freq, save_freq);
+           ema_decay, disp_file, disp_freq, save_freq, max_norm, acc_freq);
   }
+  // without what is for trainings from data sets only, which read the file on each rank
   void visit(InputFile &input)
   {
-    auto &[model, script, training, optimizer_given, start_lr_given] = input;
+    auto &[model, script, training, offline, ignored, optimizer_given, start_lr_given] = input;
     fields(model, script, training, optimizer_given, start_lr_given);
   }
   void visit(Checkpoint &checkpoint)
@@ -148,8 +153,8 @@ class Archive {
   }
   void visit(Label &label)
   {
-    auto &[energy, force, virial] = label;
-    fields(energy, force, virial);
+    auto &[energy, force, virial, atom_energy, atom_pref, atom_ener_coeff, drdq] = label;
+    fields(energy, force, virial, atom_energy, atom_pref, atom_ener_coeff, drdq);
   }
   void visit(WholeFrame &frame)
   {

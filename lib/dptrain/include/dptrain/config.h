@@ -55,11 +55,13 @@ struct ModelData {
   int knots = 0;  ///< of the embedding table; 0: chosen by accuracy. Not part of a file
 };
 
-enum class ScheduleType { exponential, cosine };
+enum class ScheduleType { exponential, cosine, wsd };
 
 /// DeePMD-kit's `learning_rate`.
 struct ScheduleConfig {
   ScheduleType type = ScheduleType::exponential;
+  double decay_phase_ratio = 0.1;             ///< wsd: part of the steps in which the rate falls
+  std::string decay_type = "inverse_linear";  ///< wsd: inverse_linear, cosine or linear
   double start_lr = 1e-3;
   std::optional<double> stop_lr, stop_lr_ratio;  ///< default: stop_lr 5e-8
   std::int64_t decay_steps = 5000;
@@ -70,11 +72,25 @@ struct ScheduleConfig {
   double warmup_start_factor = 0.0;
 };
 
+enum class LossFunction { mse, mae, huber };
+
 /// DeePMD-kit's `loss` of type ener. A term is active only if its start and limit prefactors are both non-zero.
 struct LossConfig {
   double start_pref_e = 0.02, limit_pref_e = 1.0;
   double start_pref_f = 1000.0, limit_pref_f = 1.0;
   double start_pref_v = 0.0, limit_pref_v = 0.0;
+  double start_pref_ae = 0.0, limit_pref_ae = 0.0;  ///< atomic energies
+  double start_pref_pf = 0.0, limit_pref_pf = 0.0;  ///< forces weighted by atom_pref
+  double start_pref_gf = 0.0, limit_pref_gf = 0.0;  ///< generalized forces
+  int numb_generalized_coord = 0;
+  LossFunction function = LossFunction::mse;
+  std::array<double, 3> huber_delta{0.01, 0.01, 0.01};  ///< of energy, force and virial
+  bool f_use_norm =
+      false;  ///< mae, huber: of the length of an atom's force error, not of its components
+  bool intensive_ener_virial = false;   ///< mse: 1/N^2 instead of 1/N
+  std::optional<double> relative_f;     ///< eV/Angstrom; force errors divided by |label| + this
+  bool enable_atom_ener_coeff = false;  ///< energy = sum of atom_ener_coeff times atomic energy
+  bool use_default_pf = false;          ///< atom_pref is 1 where the data have none
 };
 
 enum class OptimizerType { adam, adamw, soap };
@@ -100,6 +116,53 @@ struct OptimizerConfig {
 /// The same settings with the defaults of their type filled in.
 OptimizerConfig complete(OptimizerConfig config);
 
+/// How many frames of a system a batch has: DeePMD-kit's `batch_size`.
+struct BatchSize {
+  enum class Rule {
+    fixed,       ///< `number` frames
+    per_system,  ///< `list`, one number for each system
+    at_least,    ///< auto:N, as many frames as give N atoms or more
+    at_most,     ///< max:N, as many frames as give N atoms or fewer, but one
+    filter,      ///< filter:N, like max:N; systems of more than N atoms are left out
+    mixed        ///< mixed:N, N frames drawn from all systems
+  };
+  Rule rule = Rule::at_least;
+  std::int64_t number = 32;
+  std::vector<int> list;
+};
+
+/// DeePMD-kit's `training_data` and `validation_data`.
+struct DataConfig {
+  std::vector<std::string>
+      systems;  ///< folders, HDF5 files or groups, extxyz files; patterns with * and ? too
+  std::vector<std::string> rglob_patterns;  ///< names of systems below the folders of `systems`
+  std::string set_prefix = "set";
+  BatchSize batch_size;
+  std::string auto_prob = "prob_sys_size";  ///< or prob_uniform, or prob_sys_size;0:2:0.5;2:5:0.5
+  std::vector<double> sys_probs;            ///< of each system; empty: by auto_prob
+  double min_pair_dist = 0.0;  ///< Angstrom; frames with a shorter distance are left out
+  int numb_btch = 1;           ///< validation: batches of one estimate
+};
+
+enum class StatFileMode { update, read };
+
+/// The keys of `training` that concern a training from data sets only.
+struct OfflineConfig {
+  DataConfig training_data;
+  std::optional<DataConfig> validation_data;
+  std::optional<double> num_epoch;  ///< length of the training instead of numb_steps
+  std::string save_ckpt = "model.ckpt";
+  std::string save_dir;   ///< folder of the checkpoints; empty: the present one
+  int max_ckpt_keep = 5;  ///< of the numbered checkpoints; 0: all
+  std::string stat_file;  ///< in DeePMD-kit's layout; empty: none
+  StatFileMode stat_file_mode = StatFileMode::update;
+  int data_stat_nbatch = 10;  ///< with --skip-neighbor-stat: batches per system of the statistics
+  double data_stat_protect = 1e-2;  ///< least standard deviation of the environment matrix
+  bool disp_training = true, time_training = true;
+  bool disp_avg = false;  ///< errors in lcurve.out are means since the row before
+  bool change_bias_after_training = false;
+};
+
 struct TrainingConfig {
   ScheduleConfig schedule;
   LossConfig loss;
@@ -112,6 +175,8 @@ struct TrainingConfig {
   double ema_decay = 0.0;          ///< of the average of the weights per step; 0: no average
   std::string disp_file = "lcurve.out";
   std::int64_t disp_freq = 1000, save_freq = 1000;
+  double gradient_max_norm = 0.0;  ///< longer gradients are shortened to this; 0: never
+  int acc_freq = 1;                ///< batches whose gradients are added up for one step
 };
 
 /// A DeePMD-kit v2/v3 input.json.
@@ -119,6 +184,8 @@ struct InputFile {
   ModelConfig model;
   std::string model_def_script;  ///< the `model` section as JSON text
   TrainingConfig training;
+  OfflineConfig offline;
+  std::vector<std::string> ignored;  ///< keys that are DeePMD-kit's but have no meaning here
   // whether the file says so, for programs whose defaults are not DeePMD-kit's
   bool optimizer_given = false;  ///< its type, or a setting, which without a type is one of Adam
   bool start_lr_given = false;

@@ -29,6 +29,11 @@ struct Label {
   std::optional<double> energy;                 ///< of the whole frame, same value on all ranks
   std::vector<double> force;                    ///< [nlocal][3] of the owned atoms, or empty
   std::optional<std::array<double, 9>> virial;  ///< of the whole frame, same value on all ranks
+  // what DeePMD-kit's further loss terms need; per owned atom, or empty
+  std::vector<double> atom_energy;      ///< [nlocal] eV, term `ae`
+  std::vector<double> atom_pref;        ///< [nlocal] weight of an atom's force error, term `pf`
+  std::vector<double> atom_ener_coeff;  ///< [nlocal] E = sum_i coeff_i E_i
+  std::vector<double> drdq;             ///< [nlocal][3][generalized coordinates] dr/dq, term `gf`
 };
 
 /// This rank's share of one labelled frame: owned atoms, the ghosts they need, neighbours within the cutoff, labels.

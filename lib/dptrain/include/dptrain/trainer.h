@@ -20,6 +20,9 @@ struct UpdateReport {
   double rmse_f = 0.0;  ///< eV/Angstrom
   double rmse_v = 0.0;  ///< eV per atom
   double learning_rate = 0.0;
+  double rmse_ae = 0.0, rmse_pf = 0.0, rmse_gf = 0.0;  ///< eV, eV/Angstrom; the further terms
+  double mae_e = 0.0, mae_f = 0.0, mae_v = 0.0;  ///< mean absolute errors; eV per atom, eV/Angstrom
+  double mae_ae = 0.0, mae_pf = 0.0, mae_gf = 0.0;
 };
 
 /// Trains a model on a growing set of labelled frames. All functions are collective over the communicator.
@@ -46,6 +49,11 @@ class Trainer {
   /// leaves the parameters as they are if there is no frame or the loss or its gradient is not finite. After an
   /// exception of the optimizer's step the trainer must not be used any more, see above.
   UpdateReport update();
+  /// The same step from frames that the caller holds (a data set), each with its neighbour rows; the replay buffer is not
+  /// used, and no energy bias is fitted. With `acc_freq` > 1 the parameters change at every acc_freq-th call only.
+  UpdateReport update(const std::vector<const Frame *> &frames);
+  /// Loss and errors over frames that the caller holds with the parameters that are in the model (validation).
+  UpdateReport errors(const std::vector<const Frame *> &frames);
   /// Loss and its gradient over given frames with the parameters that are in the model, no step taken:
   /// gradient[number of parameters] is reduced over the ranks.
   UpdateReport loss_gradient(const std::vector<std::int64_t> &frames,

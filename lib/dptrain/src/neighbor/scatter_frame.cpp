@@ -30,6 +30,15 @@ void check_whole(const WholeFrame &whole)
   if (!whole.label.force.empty() && whole.label.force.size() != 3 * n)
     throw Error(where + std::to_string(n) + " atoms but " +
                 std::to_string(whole.label.force.size()) + " force components (3 per atom)");
+  const std::pair<const char *, const std::vector<double> *> others[] = {
+      {"atom_energy", &whole.label.atom_energy},
+      {"atom_pref", &whole.label.atom_pref},
+      {"atom_ener_coeff", &whole.label.atom_ener_coeff},
+      {"drdq", &whole.label.drdq}};
+  for (const auto &[name, values] : others)
+    if (values->size() % n != 0)
+      throw Error(where + std::to_string(n) + " atoms but " + std::to_string(values->size()) +
+                  " numbers of " + name);
   for (std::size_t k = 0; k < 3 * n; ++k)
     if (!std::isfinite(whole.coord[k]))
       throw Error(where + "the position of atom " + std::to_string(k / 3 + 1) +
@@ -196,6 +205,17 @@ void add_neighbors(Frame &frame, Candidates &found, double rcut)
   frame.neighbor.shrink_to_fit();
 }
 
+/// The values of this rank's atoms, of [natoms][width] for any width; empty if there are none.
+std::vector<double> share(const std::vector<double> &whole, const Owners &owners)
+{
+  const std::size_t width = whole.size() / owners.rank.size();
+  std::vector<double> mine;
+  mine.reserve(owners.mine.size() * width);
+  for (int i : owners.mine)
+    mine.insert(mine.end(), whole.begin() + i * width, whole.begin() + (i + 1) * width);
+  return mine;
+}
+
 }  // namespace
 
 Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &whole, double rcut)
@@ -226,12 +246,12 @@ Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &
 
     frame.label.energy = whole.label.energy;
     frame.label.virial = whole.label.virial;
-    for (int i : owners.mine) {
-      frame.tag.push_back(i + 1);
-      if (whole.label.force.empty()) continue;
-      const double *f = &whole.label.force[std::size_t(i) * 3];
-      frame.label.force.insert(frame.label.force.end(), f, f + 3);
-    }
+    for (int i : owners.mine) frame.tag.push_back(i + 1);
+    frame.label.force = share(whole.label.force, owners);
+    frame.label.atom_energy = share(whole.label.atom_energy, owners);
+    frame.label.atom_pref = share(whole.label.atom_pref, owners);
+    frame.label.atom_ener_coeff = share(whole.label.atom_ener_coeff, owners);
+    frame.label.drdq = share(whole.label.drdq, owners);
   });
   frame.halo = std::make_shared<StoredHalo>(comm, frame.nlocal, owner_rank, owner_index);
   return frame;

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dptrain/communicator.h"
+#include "dptrain/model.h"
+
+// The work of the command `dptrain`: trainings, tests and statistics from data sets. All functions are collective; `log` is
+// called on rank 0 with one line of text.
+
+namespace dptrain {
+
+using Log = std::function<void(const std::string &)>;
+
+struct TrainOptions {
+  std::string input;       ///< input.json
+  std::string init_model;  ///< .dp or checkpoint: its parameters, everything else new
+  std::string restart;     ///< checkpoint: everything goes on
+  std::string finetune;    ///< .dp or checkpoint: like init_model, energy bias refitted to the data
+  bool skip_neighbor_stat = false;
+  bool dry_run = false;             ///< checks input and data, prints estimates, trains nothing
+  bool terminal = false;            ///< progress as a bar that is drawn over itself
+  std::string output = "out.json";  ///< the input with all defaults; empty: not written
+  double frame_memory = 1.0;        ///< GiB of frames that a rank keeps; others are read again
+  Precision precision = Precision::float64;
+};
+
+/// What a training has come to.
+struct TrainSummary {
+  std::int64_t steps = 0;
+  double seconds = 0.0;
+  bool interrupted = false;  ///< by a signal; a checkpoint was saved
+};
+
+TrainSummary run_training(std::shared_ptr<const Communicator> comm, const TrainOptions &options,
+                          const Log &log);
+
+struct TestOptions {
+  std::string model;                   ///< .dp or checkpoint
+  std::vector<std::string> systems;    ///< as in find_systems
+  std::string data_file;               ///< a list of systems, one in a line, instead
+  std::string train_data, valid_data;  ///< input.json whose systems are tested, instead
+  std::int64_t numb_test = 0;          ///< frames per system; 0: all
+  std::optional<std::uint64_t> seed;   ///< of the order of the frames
+  bool shuffle = false;
+  std::string detail_file;  ///< PREFIX of the detail files; empty: none
+  bool atomic = false;      ///< errors of atomic energies too
+  Precision precision = Precision::float64;
+};
+
+/// Errors of a model on data sets, printed and written as `dp test` does.
+void run_test(std::shared_ptr<const Communicator> comm, const TestOptions &options, const Log &log);
+
+struct StatOptions {
+  std::vector<std::string> systems;    ///< as in find_systems
+  double rcut = 0.0, rcut_smth = 0.5;  ///< Angstrom
+  std::vector<std::string> type_map;   ///< empty: from the data
+  std::vector<int> sel;                ///< for davg and dstd; empty: the recommended one
+  double sel_factor = 1.1;
+  std::string output;  ///< JSON file; empty: none
+};
+
+/// Neighbour and descriptor statistics and energy bias of data sets, split over the ranks, frames read once.
+void run_statistics(std::shared_ptr<const Communicator> comm, const StatOptions &options,
+                    const Log &log);
+
+}  // namespace dptrain
