@@ -1,6 +1,7 @@
 #include "dptrain_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -108,7 +109,12 @@ CommandOptions LAMMPS_NS::read_command_options(const std::vector<std::string> &w
   add_test(app, test);
   add_stat(app, stat);
   add_convert(app, convert);
-  if (!words.empty() && words[0][0] != '-' && !app.get_subcommand_no_throw(words[0]))
+  const auto known = [&](const std::string &word) {
+    const auto all = app.get_subcommands([](CLI::App *) { return true; });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const CLI::App *sub) { return sub->check_name(word); });
+  };
+  if (!words.empty() && words[0].rfind('-', 0) != 0 && !known(words[0]))
     throw dptrain::Error("found '" + words[0] +
                          "', allowed are train, test, stat and convert. Run: dptrain --help");
   try {
