@@ -18,6 +18,8 @@ using dptrain::guarded;
 
 namespace {
 
+constexpr double SEL_FACTOR =
+    1.5;  // the frames of a warm-up are few: others will have more neighbors
 constexpr double SOAP_START_LR = 1e-2;    // where the input gives none; measured, see the manual
 constexpr std::int64_t DISP_EVERY = 100;  // lines of lcurve.out, where neither fix nor input says
 
@@ -78,12 +80,16 @@ void TrainingSession::read_settings()
 {
   input_ = slot_->input;
   if (!options_.input.empty()) {
-    input_.emplace();
+    std::string text;
     guarded(*comm_, [&] {
-      if (comm_->rank() == 0) *input_ = dptrain::read_input(options_.input);
+      if (comm_->rank() == 0) text = dptrain::read_input_file(options_.input);
     });
-    broadcast(*comm_, *input_);
+    broadcast(*comm_, text);
+    guarded(*comm_, [&] { input_ = dptrain::read_input_text(text, options_.input); });
   }
+  if (input_ && !input_->ignored.empty())
+    say("Fix dptrain: keys of the input file that have no meaning here: " +
+        joined(input_->ignored));
   dptrain::InputFile defaults;
   defaults.training.disp_freq = DISP_EVERY;
   configure(input_.value_or(defaults));
@@ -223,6 +229,7 @@ void TrainingSession::make_model()
 {
   dptrain::ModelConfig model = slot_->input->model;
   if (options_.seed) model.seed = model.fitting_seed = options_.seed;
+  if (!slot_->input->sel_factor_given) model.sel_factor = SEL_FACTOR;
   if (!options_.stat.empty()) read_statistics();
   if (!statistics_) {
     statistics_.emplace(model.ntypes(), model.rcut, model.rcut_smth, model.env_protection,
