@@ -285,7 +285,8 @@ void TrainingSession::write_curve()
 {
   write([&] {
     if (!curve_)
-      curve_ = std::make_unique<dptrain::LearningCurve>(config_.disp_file, config_.loss, resumed_);
+      curve_ = std::make_unique<dptrain::LearningCurve>(config_.disp_file, config_.loss, false,
+                                                        resumed_);
     curve_->write(report_);
   });
 }
