@@ -16,6 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dptrain.logs import FileError, read_lcurve
+
 # what a column of lcurve.out means: axis label, factor to the unit of the label
 CURVES = {
     "rmse_f": ("force RMSE\n(eV/\u00c5)", 1.0),
@@ -24,10 +26,6 @@ CURVES = {
 }
 COLORS = {"rmse_f": "#1f6fb4", "rmse_e": "#c8551b", "rmse_v": "#2e8b57"}
 GRAY = "#555555"
-
-
-class FileError(Exception):
-    """A file that cannot be plotted; the text names the file and says why."""
 
 
 @dataclass
@@ -77,40 +75,6 @@ class Comparison:
 
 def rms(values):
     return float(np.sqrt(np.mean(np.square(values))))
-
-
-def read_lcurve(path):
-    """Columns of an lcurve.out by name (``step``, ``rmse_trn``, ``rmse_e_trn``, ..., ``lr``), arrays of equal length.
-
-    A training that was resumed with other terms in its loss has a second line of names; what a row has not is nan.
-    """
-    lines = Path(path).read_text().splitlines()
-    if not lines or not names_columns(lines[0]):
-        raise FileError(f"{path}: not a learning curve: the first line must name the columns (# step ... lr)")
-    rows = []
-    for number, line in enumerate(lines, 1):
-        if names_columns(line):
-            names = line.lstrip("#").split()
-        elif line.strip() and not line.startswith("#"):
-            rows.append(dict(zip(names, numbers_of(path, number, line, len(names)))))
-    if not rows:
-        raise FileError(f"{path}: no training step in it yet")
-    every = dict.fromkeys(name for row in rows for name in row)
-    return {name: np.array([row.get(name, np.nan) for row in rows]) for name in every}
-
-
-def names_columns(line):
-    return line.startswith("#") and "step" in line.split()
-
-
-def numbers_of(path, number, line, count):
-    try:
-        row = [float(word) for word in line.split()]
-    except ValueError:
-        raise FileError(f"{path}:{number}: not a number in: {line}") from None
-    if len(row) != count:
-        raise FileError(f"{path}:{number}: {len(row)} numbers where {count} columns are named")
-    return row
 
 
 def read_dump(path):
