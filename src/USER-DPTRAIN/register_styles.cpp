@@ -2,6 +2,7 @@
 
 #include "lammps_compat.h"
 
+#include "dptrain_command.h"
 #include "fix_dptrain.h"
 #include "layout_check.h"
 #include "pair_dptrain.h"
@@ -38,6 +39,8 @@ const StyleEntry kStyles[] = {
     {"pair", "dptrain", "deep potential", create<PairDPTrain>, nullptr},
     {"fix", "dptrain", "trains the deep potential on reference labels", nullptr,
      create_with_arguments<FixDPTrain>},
+    {"command", "dptrain", "trainings, tests and statistics from data sets", create<DPTrainCommand>,
+     nullptr},
 };
 
 }  // namespace

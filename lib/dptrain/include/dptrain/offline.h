@@ -22,9 +22,12 @@ struct TrainOptions {
   std::string init_model;  ///< .dp or checkpoint: its parameters, everything else new
   std::string restart;     ///< checkpoint: everything goes on
   std::string finetune;    ///< .dp or checkpoint: like init_model, energy bias refitted to the data
+  bool use_pretrain_script = false;  ///< model section of that file instead of the input's
   bool skip_neighbor_stat = false;
-  bool dry_run = false;             ///< checks input and data, prints estimates, trains nothing
-  bool terminal = false;            ///< progress as a bar that is drawn over itself
+  bool dry_run = false;   ///< checks input and data, prints estimates, trains nothing
+  bool terminal = false;  ///< progress as a bar that is drawn over itself
+  std::function<void(const std::string &)>
+      draw;                         ///< text without line end, for that bar, on rank 0
   std::string output = "out.json";  ///< the input with all defaults; empty: not written
   double frame_memory = 1.0;        ///< GiB of frames that a rank keeps; others are read again
   Precision precision = Precision::float64;
