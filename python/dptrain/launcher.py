@@ -23,10 +23,10 @@ CHATTER = re.compile(
     r"=+$|=   (BAD TERMINATION|PID|RANK|EXIT CODE|KILLED|CLEANING)|"
     r"YOUR APPLICATION TERMINATED WITH THE EXIT STRING|This typically refers to a problem with your application|"
     r"Please see the FAQ page for debugging suggestions|\[mpiexec@|\[proxy:|[ ]*\^+$")
-ERROR = re.compile(r"ERROR(?: on proc \d+)?: (?:Command dptrain: )?")
+ERROR = re.compile(r"ERROR(?: on proc \d+)?: (?:dptrain(?: \w+)?: )?")
 PLACE = re.compile(r" \([^() ]*\.(?:cpp|h):\d+\)$")
 UNKNOWN_COMMAND = re.compile(r"Unknown command: ")
-USAGE = "usage: "  # how the message of a wrong command line begins
+USAGE = re.compile(r"\bRun: dptrain(?: \w+)? --help$")  # how the message of a wrong command line ends
 
 
 class LaunchError(Exception):
@@ -201,8 +201,8 @@ class Run:
         elif not message:
             ended = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
             message = f"LAMMPS {ended} without an error message"
-        if message.startswith(USAGE):
-            print(f"dptrain: {message[len(USAGE):]}", file=sys.stderr)
+        if USAGE.search(message):
+            print(f"dptrain: {message}", file=sys.stderr)
             return 2
         print(f"dptrain: error: {message}", file=sys.stderr)
         return 1

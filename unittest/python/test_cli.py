@@ -107,9 +107,9 @@ def test_lammps_chatter_is_not_shown(script):
 
 
 @pytest.mark.parametrize("say, message", [
-    ("ERROR: Command dptrain: input.json: no such file (src/USER-DPTRAIN/dptrain_command.cpp:33)\n"
+    ("ERROR: dptrain train: input.json: no such file (src/USER-DPTRAIN/dptrain_command.cpp:33)\n"
      "Last input line: dptrain train\n", "input.json: no such file"),
-    ("ERROR on proc 1: Command dptrain: a.npy: (1.cpp) two\nlines (../src/x.cpp:7)\nAbort(1) on node 1 (rank 1 in comm 0): "
+    ("ERROR on proc 1: dptrain stat: a.npy: (1.cpp) two\nlines (../src/x.cpp:7)\nAbort(1) on node 1 (rank 1 in comm 0): "
      "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 1\n", "a.npy: (1.cpp) two\nlines"),
     ("ERROR: Substitution for illegal variable\nFor more information see https://docs.lammps.org/err0013 (src/input.cpp:6)\n",
      "Substitution for illegal variable"),
@@ -124,8 +124,8 @@ def test_a_crash_has_a_message(script):
 
 
 def test_a_wrong_command_line_of_the_command(script):
-    say = "ERROR: Command dptrain: usage: train: --bogus is not known (src/x.cpp:1)\n"
-    assert script("train", "--bogus", say=say, act="1") == (2, "", "dptrain: train: --bogus is not known\n")
+    say = "ERROR: dptrain: --bogus is not known. Run: dptrain train --help (src/x.cpp:1)\n"
+    assert script("train", "--bogus", say=say, act="1") == (2, "", "dptrain: --bogus is not known. Run: dptrain train --help\n")
 
 
 @pytest.mark.parametrize("words, hint", [
