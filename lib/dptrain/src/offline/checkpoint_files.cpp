@@ -10,8 +10,8 @@ namespace dptrain {
 
 namespace fs = std::filesystem;
 
-CheckpointFiles::CheckpointFiles(const OfflineConfig &config) :
-    prefix_((fs::path(config.save_dir) / config.save_ckpt).string()), keep_(config.max_ckpt_keep)
+CheckpointFiles::CheckpointFiles(const OfflineConfig &config, int keep) :
+    prefix_((fs::path(config.save_dir) / config.save_ckpt).string()), keep_(keep)
 {
   const std::string folder = fs::path(prefix_).parent_path().string();
   if (!folder.empty()) make_folder(folder);

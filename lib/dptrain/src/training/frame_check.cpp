@@ -69,6 +69,15 @@ void check_frame(const Communicator &comm, const Frame &frame, int ntypes)
     fail(frame, "it has no label: no energy, no forces and no virial");
 }
 
+std::vector<std::int64_t> count_types(const Communicator &comm, const Frame &frame, int ntypes)
+{
+  std::vector<std::int64_t> counts(ntypes, 0);
+  for (int i = 0; i < frame.nlocal; ++i)
+    if (frame.type[i] >= 0) ++counts[frame.type[i]];
+  comm.all_reduce_sum(counts.data(), counts.size());
+  return counts;
+}
+
 double shortest_distance(const Communicator &comm, const Frame &frame)
 {
   double shortest = std::numeric_limits<double>::infinity();

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+
+#include "dptrain/error.h"
 
 namespace dptrain {
 
@@ -31,18 +34,21 @@ void TwoPass::begin(const std::vector<const Frame *> &frames,
   sums_.assign(num_frames_ * NUM_SUMS, 0.0);
 }
 
-void TwoPass::forward()
+void TwoPass::forward(bool keep)
 {
   guarded(*comm_, [&] {
     domains_.clear();
     outputs_.assign(num_frames_, {});
     for (std::size_t k = 0; k < num_frames_; ++k) {
       Pass &pass = passes_[k];
+      if (!pass.frame->has_neighbors())
+        throw Error("The frame of step " + std::to_string(pass.frame->step) +
+                    " has no neighbour rows: call find_neighbors before it is used");
       pass.force.assign(std::size_t(pass.frame->nall()) * 3, 0.0);
       domains_.push_back(pass.frame->domain());
       outputs_[k].force = pass.force.data();
     }
-    model_->forward_batch(domains_.data(), static_cast<int>(num_frames_), outputs_.data(), true);
+    model_->forward_batch(domains_.data(), static_cast<int>(num_frames_), outputs_.data(), keep);
     for (std::size_t k = 0; k < num_frames_; ++k) {
       double *sums = &sums_[k * NUM_SUMS];
       sums[ENERGY] = outputs_[k].network_energy;
@@ -64,10 +70,10 @@ void TwoPass::force_residuals()
   }
 }
 
-BatchErrors TwoPass::sum_errors()
+UpdateReport TwoPass::sum_errors()
 {
   comm_->all_reduce_sum(sums_.data(), sums_.size());
-  BatchErrors errors;
+  UpdateReport errors;
   double energy_squares = 0.0, energies = 0.0, virial_squares = 0.0, virials = 0.0;
   double force_squares = 0.0, components = 0.0;
   for (std::size_t k = 0; k < num_frames_; ++k) {

@@ -8,15 +8,10 @@
 #include "dptrain/communicator.h"
 #include "dptrain/frame.h"
 #include "dptrain/model.h"
+#include "dptrain/trainer.h"
 #include "training/loss.h"
 
 namespace dptrain {
-
-/// Loss and root mean square errors of a batch. NaN where no frame has the label.
-struct BatchErrors {
-  double loss = 0.0;
-  double rmse_e = 0.0, rmse_f = 0.0, rmse_v = 0.0;  ///< eV per atom, eV/Angstrom, eV per atom
-};
 
 /// The loss of a batch of frames and its parameter gradient in two passes, without second derivatives of a graph:
 /// pass A gives E, F and W, hence c_E = dL/dE, r = dL/dF and C = dL/dW; pass B differentiates the one scalar
@@ -33,12 +28,13 @@ class TwoPass {
   /// on all ranks), and the weights of the terms.
   void begin(const std::vector<const Frame *> &frames, const std::vector<double> &bias_energies,
              const Prefactors &prefactors);
-  /// Pass A: energies, virials, forces on owned atoms and ghosts.
-  void forward();
+  /// Pass A: energies, virials, forces on owned atoms and ghosts. With `keep`, pass B will follow.
+  void forward(bool keep);
   /// Halo: forces of ghosts go to their owners; there they become residuals r = dL/dF.
   void force_residuals();
-  /// One all-reduce of energies, virials and error sums; c_E and C follow. Returns the errors of the batch.
-  BatchErrors sum_errors();
+  /// One all-reduce of energies, virials and error sums; c_E and C follow. Returns loss and errors of the batch, NaN where
+  /// no frame has the label.
+  UpdateReport sum_errors();
   /// Halo: residuals of the owners go to their ghosts.
   void share_residuals();
   /// Pass B: gradient[number of parameters] becomes this rank's part of dL/dparameters.
