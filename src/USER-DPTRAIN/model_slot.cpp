@@ -57,6 +57,7 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
 {
   dptrain::ModelData data;
   dptrain::InputFile new_input;
+  std::string input_text;
   bool is_input = false;
   dptrain::guarded(comm, [&] {
     if (comm.rank() != 0) return;
@@ -66,18 +67,20 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
                                        file));
     is_input = is_input_file(file);
     if (is_input)
-      new_input = dptrain::read_input(file);
+      input_text = dptrain::read_input_file(file);
     else
       data = dptrain::read_model_file(file);
   });
   comm.broadcast(&is_input, sizeof(is_input), 0);
 
+  if (is_input) {
+    broadcast(comm, input_text);
+    dptrain::guarded(comm, [&] { new_input = dptrain::read_input_text(input_text, file); });
+  } else {
+    broadcast(comm, data);
+  }
   const std::vector<std::string> &types =
       is_input ? new_input.model.type_map : data.config.type_map;
-  if (is_input)
-    broadcast(comm, new_input);
-  else
-    broadcast(comm, data);
   model_type = map_elements(file, type_elements, types);
   path = file;
   elements = type_elements;

@@ -60,11 +60,10 @@ class ToyModel : public Model {
     for (int k = 0; k < domain.num_centers; ++k) {
       const int i = domain.centers[k];
       if (domain.type[i] == without_energy) continue;
-      out.energy += bias_[domain.type[i]];
+      double energy = 0.0;
       for_each_pair(domain, i, [&](int j, const double *d, double r, const double *p) {
         const Pair f(p, r, rcut_);
-        out.energy += 0.5 * f.value;
-        out.network_energy += 0.5 * f.value;
+        energy += 0.5 * f.value;
         for (int a = 0; a < 3; ++a) {
           const double g = 0.5 * f.slope * d[a] / r;  // dE/dd
           out.force[3 * i + a] += g;
@@ -72,6 +71,9 @@ class ToyModel : public Model {
           for (int b = 0; b < 3; ++b) out.virial[3 * a + b] -= g * d[b];
         }
       });
+      out.energy += energy + bias_[domain.type[i]];
+      out.network_energy += energy;
+      if (out.atom_energy) out.atom_energy[i] = energy + bias_[domain.type[i]];
     }
   }
 

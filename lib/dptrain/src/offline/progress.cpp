@@ -21,12 +21,6 @@ template <class... Values> std::string format(const char *pattern, Values... val
   return text;
 }
 
-std::string clock_text(double seconds)
-{
-  const long long s = std::llround(std::max(seconds, 0.0));
-  return format("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
-}
-
 bool active(double start, double limit)
 {
   return start != 0.0 && limit != 0.0;
@@ -55,6 +49,12 @@ double seconds_between(std::chrono::steady_clock::time_point a,
 }
 
 }  // namespace
+
+std::string duration_text(double seconds)
+{
+  const long long s = std::llround(std::max(seconds, 0.0));
+  return format("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+}
 
 double peak_memory_mib(const Communicator &comm)
 {
@@ -89,7 +89,7 @@ double Progress::seconds() const
 std::string Progress::remaining(std::int64_t step) const
 {
   const double done = static_cast<double>(step - first_);
-  return done > 0.0 ? clock_text(seconds() / done * static_cast<double>(total_ - step)) : "?";
+  return done > 0.0 ? duration_text(seconds() / done * static_cast<double>(total_ - step)) : "?";
 }
 
 void Progress::step(std::int64_t step)

@@ -42,6 +42,9 @@ class Progress {
   bool drawn_ = false;
 };
 
+/// As hours:minutes:seconds.
+std::string duration_text(double seconds);
+
 /// Largest memory of a rank so far, in MiB. Collective.
 double peak_memory_mib(const Communicator &comm);
 
