@@ -11,8 +11,8 @@ import sys
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
+import deepmd.entrypoints.test as entry  # noqa: E402
 from deepmd.entrypoints.convert_backend import convert_backend  # noqa: E402
-from deepmd.entrypoints.test import test  # noqa: E402
 
 
 class Lines(logging.Handler):
@@ -27,6 +27,9 @@ class Lines(logging.Handler):
 
 
 def main():
+    # systems in a folder: there in the order of the file system, here by name
+    find = entry.process_systems
+    entry.process_systems = lambda systems, patterns=None: sorted(find(systems, patterns))
     output = []
     logger = logging.getLogger("deepmd")
     logger.setLevel(logging.INFO)
@@ -36,7 +39,7 @@ def main():
         lines = Lines()
         logger.addHandler(lines)
         defaults = dict(system=None, datafile=None, numb_test=0, rand_seed=None, shuffle_test=False, detail_file=None, atomic=False)
-        test(model=task["pth"], **{**defaults, **task["arguments"]})
+        entry.test(model=task["pth"], **{**defaults, **task["arguments"]})
         logger.removeHandler(lines)
         output.append(lines.text)
     with open(sys.argv[2], "w") as file:
