@@ -169,9 +169,9 @@ void TrainingSession::read_statistics()
   broadcast(*comm_, text);
   if (text.empty()) return;
   const dptrain::ModelConfig &model = slot_->input->model;
-  statistics_ = dptrain::Statistics::from_json(text, options_.stat, model.type_map, model.rcut,
-                                               model.rcut_smth, dptrain::fingerprint_of(excluded_pairs()), model.env_protection,
-                                               model.sel);
+  statistics_ = dptrain::Statistics::from_json(
+      text, options_.stat, model.type_map, model.rcut, model.rcut_smth,
+      dptrain::fingerprint_of(excluded_pairs()), model.env_protection, model.sel);
   if (statistics_->source() != source())
     say(fmt::format("Fix dptrain: the statistics in {} are those of other frames ({}) than the "
                     "present ones ({}), and are used; remove the file to have them computed",
@@ -235,7 +235,8 @@ void TrainingSession::make_model()
       if (comm_->rank() != 0 || options_.stat.empty()) return;
       dptrain::write_atomically(options_.stat, [&](const std::string &name) {
         std::ofstream file(name);
-        file << statistics_->to_json(model.type_map, dptrain::fingerprint_of(excluded_pairs())) << std::flush;
+        file << statistics_->to_json(model.type_map, dptrain::fingerprint_of(excluded_pairs()))
+             << std::flush;
         if (!file) throw dptrain::Error("Statistics file " + options_.stat + " cannot be written");
       });
     });

@@ -34,10 +34,11 @@ std::size_t bytes_of(const Frame &frame)
 }  // namespace
 
 FrameCache::FrameCache(std::shared_ptr<const Communicator> comm, Systems systems, double rcut,
-                       int ntypes, std::size_t budget) :
+                       int ntypes, std::size_t budget, double min_pair_dist) :
     comm_(std::move(comm)),
     systems_(std::move(systems)),
     rcut_(rcut),
+    min_pair_dist_(min_pair_dist),
     shortest_(std::numeric_limits<double>::infinity()),
     ntypes_(ntypes),
     budget_(budget)
@@ -48,28 +49,36 @@ std::vector<const Frame *> FrameCache::load(const std::vector<FrameId> &ids)
 {
   std::vector<const Frame *> frames;
   for (const FrameId &id : ids) {
-    const std::uint64_t key = key_of(id);
-    const auto place = places_.find(key);
-    if (place == places_.end()) {
-      frames.push_back(&read(id, key));
-    } else {
-      entries_.splice(entries_.begin(), entries_, place->second);
-      frames.push_back(&place->second->frame);
-    }
+    const Entry &found = entry(id);
+    if (found.shortest < min_pair_dist_) continue;
+    shortest_ = std::min(shortest_, found.shortest);
+    frames.push_back(&found.frame);
   }
   evict(ids.size());
   return frames;
 }
 
-const Frame &FrameCache::read(const FrameId &id, std::uint64_t key)
+const FrameCache::Entry &FrameCache::entry(const FrameId &id)
+{
+  const std::uint64_t key = key_of(id);
+  const auto place = places_.find(key);
+  if (place == places_.end())
+    read(id, key);
+  else
+    entries_.splice(entries_.begin(), entries_, place->second);
+  return entries_.front();
+}
+
+void FrameCache::read(const FrameId &id, std::uint64_t key)
 {
   WholeFrame whole;
   guarded(*comm_, [&] { whole = systems_.at(id.system)->read(id.frame); });
   Frame frame;
+  double shortest = 0.0;
   try {
     frame = scatter_frame(comm_, whole, rcut_);
     check_frame(*comm_, frame, ntypes_);
-    shortest_ = std::min(shortest_, dptrain::shortest_distance(*comm_, frame));
+    shortest = dptrain::shortest_distance(*comm_, frame);
   } catch (const Error &e) {  // thrown on all ranks
     throw Error(systems_[id.system]->name() + ", frame " + std::to_string(id.frame) + ": " +
                 e.what());
@@ -77,11 +86,10 @@ const Frame &FrameCache::read(const FrameId &id, std::uint64_t key)
   // the ranks forget the same frames: each is as large as the largest of its shares
   double size = static_cast<double>(bytes_of(frame));
   comm_->all_reduce_max(&size, 1);
-  entries_.push_front({key, std::move(frame), static_cast<std::size_t>(size)});
+  entries_.push_front({key, std::move(frame), shortest, static_cast<std::size_t>(size)});
   places_[key] = entries_.begin();
   bytes_ += entries_.front().bytes;
   ++reads_;
-  return entries_.front().frame;
 }
 
 void FrameCache::evict(std::size_t in_use)

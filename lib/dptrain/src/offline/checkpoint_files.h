@@ -8,11 +8,12 @@
 
 namespace dptrain {
 
-/// Names of the checkpoints of a training, as DeePMD-kit gives them: PREFIX-STEP.dp, of which the last max_ckpt_keep stay,
+/// Names of the checkpoints of a training, as DeePMD-kit gives them: PREFIX-STEP.dp, of which the last ones stay,
 /// a link PREFIX.dp to the newest, and a file `checkpoint` that names it. Used on rank 0.
 class CheckpointFiles {
  public:
-  explicit CheckpointFiles(const OfflineConfig &config);
+  /// keep: how many stay; 0: all.
+  CheckpointFiles(const OfflineConfig &config, int keep);
 
   std::string path(std::int64_t step) const;
   /// The link to the newest one.

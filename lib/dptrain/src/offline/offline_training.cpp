@@ -19,6 +19,14 @@ constexpr double GIB = 1024.0 * 1024.0 * 1024.0;
 // of the order of the validation frames, which does not follow that of the training frames
 constexpr std::uint64_t VALIDATION_STREAM = 0x5851f42d4c957f2dULL;
 
+void broadcast_text(const Communicator &comm, std::string &text)
+{
+  std::size_t size = text.size();
+  comm.broadcast(&size, sizeof(size), 0);
+  text.resize(size);
+  comm.broadcast(text.data(), size, 0);
+}
+
 }  // namespace
 
 OfflineTraining::OfflineTraining(std::shared_ptr<const Communicator> comm, TrainOptions options,
@@ -42,7 +50,12 @@ TrainSummary OfflineTraining::run()
 
 void OfflineTraining::read_settings()
 {
-  guarded(*comm_, [&] { input_ = read_input(options_.input); });
+  std::string text;
+  guarded(*comm_, [&] {
+    if (comm_->rank() == 0) text = read_input_file(options_.input);
+  });
+  broadcast_text(*comm_, text);
+  guarded(*comm_, [&] { input_ = read_input_text(text, options_.input); });
   TrainingConfig &training = input_.training;
   training.fit_energy_bias = false;  // comes from the statistics or from the model file
   if (!training.optimizer.precision && options_.precision != Precision::float64)
@@ -146,8 +159,14 @@ void OfflineTraining::train()
   const TrainingConfig &config = input_.training;
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
-    files_ = std::make_unique<CheckpointFiles>(input_.offline);
-    curve_ = std::make_unique<LearningCurve>(config.disp_file, config.loss, restart_.has_value());
+    if (!options_.output.empty())
+      write_atomically(options_.output, [&](const std::string &name) {
+        write_file(name, resolved_input_text(input_) + "\n");
+      });
+    files_ = std::make_unique<CheckpointFiles>(
+        input_.offline, kept_checkpoints(input_.offline, config.numb_steps, config.save_freq));
+    curve_ = std::make_unique<LearningCurve>(config.disp_file, config.loss, validation_ != nullptr,
+                                             restart_.has_value());
   });
   const Interrupt interrupt;
   progress_ = std::make_unique<Progress>(comm_, config.loss, trainer_->steps(), config.numb_steps,
@@ -182,7 +201,12 @@ void OfflineTraining::train()
 
 std::vector<const Frame *> OfflineTraining::load(BatchSource &source)
 {
-  std::vector<const Frame *> frames = source.cache.load(source.plan.next());
+  std::vector<const Frame *> frames;
+  for (std::int64_t tries = 2 * source.plan.steps_per_epoch(); frames.empty(); --tries) {
+    if (tries < 0)
+      throw Error("min_pair_dist: all frames have atoms that are closer to each other");
+    frames = source.cache.load(source.plan.next());
+  }
   const double shortest = source.cache.shortest_distance();
   if (std::isfinite(shortest) && (shortest_ == 0.0 || shortest < shortest_)) {
     shortest_ = shortest;
@@ -211,7 +235,7 @@ void OfflineTraining::report(const UpdateReport &last)
   mean_ = ReportMean();
   const std::optional<UpdateReport> validation = validate();
   guarded(*comm_, [&] {
-    if (comm_->rank() == 0) curve_->write(training);
+    if (comm_->rank() == 0) curve_->write(training, validation);
   });
   if (input_.offline.disp_training) progress_->line(training, validation);
 }

@@ -17,13 +17,15 @@
 
 namespace dptrain {
 
+struct DataStatistics;
+
 /// Frames of one data section in the order in which batches see them.
 struct BatchSource {
   BatchSource(const std::shared_ptr<const Communicator> &comm, const DataConfig &config,
               Systems open, std::uint64_t seed, double rcut, int ntypes, std::size_t budget) :
       systems(std::move(open)),
       plan(config, systems, seed),
-      cache(comm, systems, rcut, ntypes, budget)
+      cache(comm, systems, rcut, ntypes, budget, config.min_pair_dist)
   {
   }
   Systems systems;
@@ -48,6 +50,7 @@ class OfflineTraining {
   // offline_training_start.cpp: how the model comes about
   ModelData new_model();
   ModelData model_of(const std::string &option, const std::string &file);
+  void say_statistics(const DataStatistics &found, const ModelData &data, double seconds) const;
   void fit_energy_bias();
   void estimate();
 

@@ -6,7 +6,7 @@
 
 #include "dptrain/energy_bias_fit.h"
 #include "dptrain/error.h"
-#include "dptrain/statistics.h"
+#include "offline/data_statistics.h"
 #include "offline/offline_training.h"
 
 namespace dptrain {
@@ -39,26 +39,42 @@ std::vector<FrameId> spread_frames(const Systems &systems, std::int64_t most)
 ModelData OfflineTraining::new_model()
 {
   const ModelConfig &config = input_.model;
-  auto excluded = config.exclude_types;
-  excluded.insert(excluded.end(), config.pair_exclude_types.begin(),
-                  config.pair_exclude_types.end());
-  Statistics statistics(config.ntypes(), config.rcut, config.rcut_smth, config.env_protection,
-                        config.sel);
-  std::vector<double> counts, energies;
-  for (std::size_t s = 0; s < training_->systems.size(); ++s)
-    for (std::int64_t k = 0; k < training_->systems[s]->num_frames(); ++k) {
-      const Frame &frame = *training_->cache.load({{s, k}})[0];
-      guarded(*comm_, [&] { statistics.add(frame.domain(), excluded); });
-      const WholeFrame whole = training_->systems[s]->read(k);
-      std::vector<double> row(config.ntypes(), 0.0);
-      for (int t : whole.type) row[t] += 1.0;
-      counts.insert(counts.end(), row.begin(), row.end());
-      energies.push_back(whole.label.energy.value_or(0.0));
-    }
-  statistics.reduce(*comm_);
-  ModelData data = new_deep_pot(config, statistics, input_.model_def_script);
-  data.out_bias = dptrain::fit_energy_bias(counts, energies, config.ntypes());
+  const OfflineConfig &offline = input_.offline;
+  StatisticsOptions options;
+  options.min_pair_dist = offline.training_data.min_pair_dist;
+  if (options_.skip_neighbor_stat) {
+    if (config.sel.empty())
+      throw Error("--skip-neighbor-stat: " + options_.input +
+                  " leaves sel to the neighbor statistics; give numbers there");
+    for (const std::int64_t batch : training_->plan.batch_sizes())
+      options.max_frames.push_back(batch * offline.data_stat_nbatch);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const DataStatistics found = collect_statistics(*comm_, training_->systems, config, options);
+  ModelData data = new_deep_pot(config, found.statistics, input_.model_def_script);
+  data.dstd = found.statistics.dstd(data.config.sel, offline.data_stat_protect);
+  data.out_bias = found.energy.bias;
+  say_statistics(found, data, seconds_since(start));
   return data;
+}
+
+void OfflineTraining::say_statistics(const DataStatistics &found, const ModelData &data,
+                                     double seconds) const
+{
+  std::ostringstream text;
+  text << "statistics of the training data in " << seconds << " s: smallest distance "
+       << found.statistics.min_distance() << " Angstrom; most neighbors";
+  for (int n : found.statistics.max_neighbors()) text << " " << n;
+  text << ", sel";
+  for (int n : data.config.sel) text << " " << n;
+  text << "; energy bias (eV)";
+  for (double energy : data.out_bias) text << " " << energy;
+  say(text.str());
+  for (int type = 0; type < data.config.ntypes(); ++type)
+    if (found.statistics.max_neighbors()[type] > data.config.sel[type])
+      say("WARNING: atoms have up to " + std::to_string(found.statistics.max_neighbors()[type]) +
+          " neighbors of element " + data.config.type_map[type] + ", sel keeps the nearest " +
+          std::to_string(data.config.sel[type]));
 }
 
 ModelData OfflineTraining::model_of(const std::string &option, const std::string &file)

@@ -12,10 +12,11 @@ namespace dptrain {
 
 namespace {
 
-constexpr double CELLS_PER_CUTOFF = 2.0;  // smaller cells waste less space around the sphere, but are more
-constexpr double MAX_IMAGES = 100.0;      // a cutoff over more images is a wrong unit, not a crystal
-constexpr double FARTHEST = 1e9;          // in cells or Angstrom from the origin
-constexpr double SAME_PLACE = 1e-4;       // Angstrom: one atom twice, in some file rounded
+constexpr double CELLS_PER_CUTOFF =
+    2.0;  // smaller cells waste less space around the sphere, but are more
+constexpr double MAX_IMAGES = 100.0;  // a cutoff over more images is a wrong unit, not a crystal
+constexpr double FARTHEST = 1e9;      // in cells or Angstrom from the origin
+constexpr double SAME_PLACE = 1e-4;   // Angstrom: one atom twice, in some file rounded
 
 std::string name_of(int atom)
 {
@@ -29,8 +30,9 @@ void wrap(const Lattice &lattice, int atom, double *x, double *u)
   std::array<int, 3> back;
   for (int d = 0; d < 3; ++d) {
     if (!(std::abs(f[d]) < FARTHEST))
-      throw Error(name_of(atom) + " is more than 10^9 cells away from the origin: check the units of "
-                                  "positions and box");
+      throw Error(name_of(atom) +
+                  " is more than 10^9 cells away from the origin: check the units of "
+                  "positions and box");
     back[d] = -static_cast<int>(std::floor(f[d]));
     u[d] = f[d] + back[d];
   }
@@ -53,7 +55,8 @@ FrameSearch::FrameSearch(const WholeFrame &frame, int ntypes, double rcut) :
                 " coordinates (3 per atom are needed)");
   for (std::size_t k = 0; k < frame.coord.size(); ++k)
     if (!std::isfinite(frame.coord[k]))
-      throw Error("the position of " + name_of(static_cast<int>(k / 3)) + " is not a finite number");
+      throw Error("the position of " + name_of(static_cast<int>(k / 3)) +
+                  " is not a finite number");
   std::vector<double> x = frame.coord, u = frame.coord;
   if (frame.periodic) {
     lattice_.emplace(frame.box);
@@ -73,8 +76,9 @@ void FrameSearch::make_axes(const WholeFrame &frame, std::vector<double> &u)
       extent[d] = lattice_->height(d);
       unit[d] = 1.0;
       if (!(rcut_ / extent[d] < MAX_IMAGES))
-        throw Error("the cell is only " + std::to_string(extent[d]) + " Angstrom thick, the cutoff is " +
-                    std::to_string(rcut_) + " Angstrom: check the units of the box");
+        throw Error("the cell is only " + std::to_string(extent[d]) +
+                    " Angstrom thick, the cutoff is " + std::to_string(rcut_) +
+                    " Angstrom: check the units of the box");
       continue;
     }
     double low = 0.0, high = 0.0;
@@ -83,7 +87,8 @@ void FrameSearch::make_axes(const WholeFrame &frame, std::vector<double> &u)
       high = i ? std::max(high, u[3 * i + d]) : u[d];
     }
     if (!(high - low < FARTHEST))
-      throw Error("atoms are more than 10^9 Angstrom away from each other: check the units of positions");
+      throw Error(
+          "atoms are more than 10^9 Angstrom away from each other: check the units of positions");
     axes_[d].low = low;
     extent[d] = unit[d] = high - low;
   }
@@ -124,8 +129,8 @@ void FrameSearch::sort(const WholeFrame &frame, const std::vector<double> &x,
   for (int i = 0; i < natoms; ++i) {
     if (frame.type[i] < 0) continue;
     if (frame.type[i] >= ntypes_)
-      throw Error(name_of(i) + " has type index " + std::to_string(frame.type[i]) + ", but there are " +
-                  std::to_string(ntypes_) + " types");
+      throw Error(name_of(i) + " has type index " + std::to_string(frame.type[i]) +
+                  ", but there are " + std::to_string(ntypes_) + " types");
     const int a = axes_[0].cell_of(u[3 * i]), b = axes_[1].cell_of(u[3 * i + 1]);
     slot[i] = stride * frame.type[i] + (std::size_t(a) * axes_[1].count + b) * axes_[2].count +
               axes_[2].cell_of(u[3 * i + 2]);
@@ -196,7 +201,8 @@ void FrameSearch::gather_row(int type, const int *cell, const int *offset)
     if (!lattice_ && image[d] != 0) return;
   }
   const int count = axes_[2].count, last = cell[2] + axes_[2].reach;
-  const std::size_t row = stride * type + (std::size_t(wrapped[0]) * axes_[1].count + wrapped[1]) * count;
+  const std::size_t row =
+      stride * type + (std::size_t(wrapped[0]) * axes_[1].count + wrapped[1]) * count;
   for (int from = cell[2] - axes_[2].reach; from <= last;) {
     image[2] = from >= 0 ? from / count : -((count - 1 - from) / count);
     const int end = std::min(last + 1, (image[2] + 1) * count);
@@ -204,10 +210,12 @@ void FrameSearch::gather_row(int type, const int *cell, const int *offset)
     const bool home = !image[0] && !image[1] && !image[2];
     if (lattice_ || home) {
       if (home && !offset[0] && !offset[1])
-        near_.self[type] = static_cast<int>(near_.atom.size()) + start_[row + cell[2]] - start_[row + begin];
+        near_.self[type] =
+            static_cast<int>(near_.atom.size()) + start_[row + cell[2]] - start_[row + begin];
       double shift[3];
       for (int d = 0; d < 3; ++d)
-        shift[d] = lattice_ ? image[0] * box_[d] + image[1] * box_[3 + d] + image[2] * box_[6 + d] : 0.0;
+        shift[d] =
+            lattice_ ? image[0] * box_[d] + image[1] * box_[3 + d] + image[2] * box_[6 + d] : 0.0;
       copy(start_[row + begin], start_[row + end - image[2] * count], shift);
     }
     from = end;
@@ -272,7 +280,9 @@ void FrameSearch::note_closest(int index, double square)
   const std::size_t k = std::find(squares_.begin(), squares_.end(), square) - squares_.begin();
   const auto [i, j] = std::minmax(atom_[index], near_.atom[k]);
   // in a crystal many pairs are the closest: the first one is named
-  if (closest_ && closest_->distance == distance && std::tie(closest_->i, closest_->j) < std::tie(i, j)) return;
+  if (closest_ && closest_->distance == distance &&
+      std::tie(closest_->i, closest_->j) < std::tie(i, j))
+    return;
   if (distance < SAME_PLACE)
     throw Error(name_of(i) + " and " + (i == j ? "its image" : name_of(j)) +
                 " are at the same place (" + std::to_string(distance) +
