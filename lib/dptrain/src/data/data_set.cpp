@@ -1,10 +1,6 @@
 #include "dptrain/data_set.h"
 
-#include <algorithm>
-#include <sstream>
-
 #include "dptrain/error.h"
-#include "io/file.h"
 
 namespace dptrain {
 
@@ -46,19 +42,6 @@ std::vector<std::string> find_systems(const std::vector<std::string> &systems,
   for (const std::string &name : systems)
     found.push_back(name[0] == '/' || base.empty() ? name : base + "/" + name);
   return found;
-}
-
-std::vector<std::string> elements_of(const std::vector<std::string> &paths,
-                                     const std::string & /*set_prefix*/)
-{
-  std::vector<std::string> elements;
-  for (const std::string &path : paths) {
-    std::istringstream names(read_file(path + "/type_map.raw"));
-    for (std::string name; names >> name;)
-      if (std::find(elements.begin(), elements.end(), name) == elements.end())
-        elements.push_back(name);
-  }
-  return elements;
 }
 
 }  // namespace dptrain
