@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dptrain {
@@ -19,6 +20,12 @@ class Hdf5Handle {
     if (id_ >= 0) close_(id_);
   }
   Hdf5Handle(Hdf5Handle &&other) noexcept : id_(other.id_), close_(other.close_) { other.id_ = -1; }
+  Hdf5Handle &operator=(Hdf5Handle &&other) noexcept
+  {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
   Hdf5Handle(const Hdf5Handle &) = delete;
   Hdf5Handle &operator=(const Hdf5Handle &) = delete;
   hid_t get() const { return id_; }
@@ -27,6 +34,23 @@ class Hdf5Handle {
  private:
   hid_t id_;
   Close close_;
+};
+
+/// Keeps HDF5 from printing its error stack while it lives.
+class Hdf5Quiet {
+ public:
+  Hdf5Quiet()
+  {
+    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  ~Hdf5Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+  Hdf5Quiet(const Hdf5Quiet &) = delete;
+  Hdf5Quiet &operator=(const Hdf5Quiet &) = delete;
+
+ private:
+  H5E_auto2_t function_ = nullptr;
+  void *data_ = nullptr;
 };
 
 /// A numeric array, row-major; no extent at all for a scalar.
