@@ -112,7 +112,7 @@ bool Hdf5File::has(const std::string &path) const
 
 void Hdf5File::remove(const std::string &path)
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   if (H5Ldelete(file_.get(), path.c_str(), H5P_DEFAULT) < 0)
     fail("cannot remove '" + path + "' from the HDF5 file");
 }
@@ -136,7 +136,7 @@ void Hdf5File::write_array(const std::string &path, const double *values,
 
 void Hdf5File::write_texts(const std::string &path, const std::vector<std::string> &texts)
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   std::size_t length = 1;
   for (const auto &text : texts) length = std::max(length, text.size());
   std::string block;

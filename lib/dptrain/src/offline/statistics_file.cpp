@@ -14,8 +14,8 @@
 #include <memory>
 #include <numeric>
 
-#include "base/elements.h"
 #include "base/sha1.h"
+#include "data/elements.h"
 #include "data/npy.h"
 #include "dptrain/error.h"
 #include "io/file.h"
@@ -29,6 +29,19 @@ namespace {
 const char *const TRANSACTION = "__deepmd_output_stat_transaction__";
 
 using Shape = std::vector<std::int64_t>;
+
+/// Bytes of a .npy file of texts of one length, the shorter ones filled up with zeros.
+std::string npy_text_bytes(const std::vector<std::string> &texts)
+{
+  std::size_t length = 1;
+  for (const auto &text : texts) length = std::max(length, text.size());
+  std::string header = "{'descr': '|S" + std::to_string(length) + "', 'fortran_order': False, 'shape': (" +
+                       std::to_string(texts.size()) + ",), }";
+  header.resize(117, ' ');  // with magic, version, length and end of line 128 bytes
+  std::string bytes = std::string("\x93NUMPY\1\0\x76\0", 10) + header + "\n";
+  for (const auto &text : texts) bytes += text + std::string(length - text.size(), '\0');
+  return bytes;
+}
 
 /// A place for named arrays. Names have slashes between levels.
 class Store {
@@ -143,6 +156,14 @@ std::string root_of(const ModelConfig &config)
   std::string names;
   for (const auto &name : config.type_map) names += (names.empty() ? "" : " ") + name;
   return names;
+}
+
+/// Names that are no elements stand behind all others.
+int atomic_number(const std::string &name)
+{
+  int number = 1;
+  while (!element_symbol(number).empty() && element_symbol(number) != name) ++number;
+  return number;
 }
 
 /// The numbers of an object, if there are `size` of them and all are finite.
