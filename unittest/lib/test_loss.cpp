@@ -70,7 +70,7 @@ struct Forces {
     value(loss, residual, with_pref);
     expect_slopes(
         residual, force,
-        [&](std::vector<double> f) { return Forces().value(loss, f, with_pref); }, tolerance);
+        [&](std::vector<double> f) { return Forces(*this).value(loss, f, with_pref); }, tolerance);
   }
 };
 

@@ -93,8 +93,7 @@ class ToyModel : public Model {
           speed += v * d[a] / r;
         }
         double *g = gradient + (p - parameters_.data());
-        for (int n = 0; n < 2; ++n)
-          g[n] += 0.5 * (weight * f.value_by[n] - speed * f.slope_by[n]);
+        for (int n = 0; n < 2; ++n) g[n] += 0.5 * (weight * f.value_by[n] - speed * f.slope_by[n]);
       });
     }
   }

@@ -39,7 +39,7 @@ struct ForwardOutput {
 /// Weights of the scalar whose parameter gradient is asked:
 /// S = energy * E + sum_i atom_energy_i E_i + sum_k force_k . F_k + virial : W
 struct GradientSeed {
-  double energy = 0.0;  ///< dL/dE
+  double energy = 0.0;                  ///< dL/dE
   const double *atom_energy = nullptr;  ///< [nlocal] dL/dE_i beside that through E; or null
   const double *force =
       nullptr;  ///< [nall][3] dL/dF of the folded forces, on owned atoms and on ghosts; or null

@@ -40,8 +40,8 @@ void TwoPass::begin(const std::vector<const Frame *> &frames,
 {
   num_frames_ = frames.size();
   weights_ = prefactors;
-  for (double *weight : {&weights_.energy, &weights_.force, &weights_.virial,
-                         &weights_.atom_energy, &weights_.atom_pref, &weights_.generalized})
+  for (double *weight : {&weights_.energy, &weights_.force, &weights_.virial, &weights_.atom_energy,
+                         &weights_.atom_pref, &weights_.generalized})
     *weight /= static_cast<double>(num_frames_);
   if (passes_.size() < num_frames_) passes_.resize(num_frames_);
   for (std::size_t k = 0; k < num_frames_; ++k) {
@@ -87,10 +87,10 @@ void TwoPass::forward(bool keep)
     model_->forward_batch(domains_.data(), static_cast<int>(num_frames_), outputs_.data(), keep);
     for (std::size_t k = 0; k < num_frames_; ++k) {
       double *sums = &sums_[k * NUM_SUMS];
-      sums[ENERGY] = has_coefficients(passes_[k].frame->label)
-                         ? network_energy(*model_, *passes_[k].frame, true,
-                                          passes_[k].atom_energy.data())
-                         : outputs_[k].network_energy;
+      sums[ENERGY] =
+          has_coefficients(passes_[k].frame->label)
+              ? network_energy(*model_, *passes_[k].frame, true, passes_[k].atom_energy.data())
+              : outputs_[k].network_energy;
       std::copy(outputs_[k].virial.begin(), outputs_[k].virial.end(), sums + VIRIAL);
     }
   });
