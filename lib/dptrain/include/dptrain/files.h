@@ -69,6 +69,10 @@ Checkpoint read_checkpoint(const std::string &path);
 /// True if the file is a checkpoint of this library (an HDF5 file with its group), not a plain .dp.
 bool is_checkpoint(const std::string &path);
 
+/// A model file, or the model of a checkpoint with its weights in float64: those of the optimizer or, where one is kept,
+/// their average, which is the better model.
+ModelData read_model_file(const std::string &path);
+
 /// lcurve.out in DeePMD-kit's columns: the root of the loss and the errors of the active terms, of the training batch
 /// alone or with those of validation data in front of them.
 class LearningCurve {
