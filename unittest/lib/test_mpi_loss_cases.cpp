@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/npy.h"
-#include "dptrain/files.h"
+#include "dptrain/data_set.h"
 #include "io/file.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
@@ -74,27 +74,15 @@ struct Case {
     config.fit_energy_bias = false;
     config.schedule.start_lr = 1e-3;
     trainer = std::make_unique<Trainer>(model, comm, config);
-    std::vector<WholeFrame> whole = read_npy_system(folder + "/system", model->type_map());
-    for (std::size_t k = 0; k < whole.size(); ++k) {
-      Label &label = whole[k].label;
-      label.atom_energy = row(folder, "atom_ener", k);
-      label.atom_pref = row(folder, "atom_pref", k);
-      label.atom_ener_coeff = row(folder, "atom_ener_coeff", k);
-      label.drdq = row(folder, "drdq", k);
-      for (const std::string &name : left_out) leave_out(name, label);
-      frames.push_back(scatter_frame(comm, whole[k], model->cutoff()));
+    const auto system = open_system(
+        folder + "/system", {model->type_map(), "set", section.value("numb_generalized_coord", 0)});
+    for (std::int64_t k = 0; k < system->num_frames(); ++k) {
+      WholeFrame whole = system->read(k);
+      for (const std::string &name : left_out) leave_out(name, whole.label);
+      frames.push_back(scatter_frame(comm, whole, model->cutoff()));
       trainer->check(frames.back());
     }
     for (const Frame &frame : frames) all.push_back(&frame);
-  }
-  /// The labels of one frame; none where there is no file.
-  static std::vector<double> row(const std::string &folder, const std::string &name, std::size_t k)
-  {
-    const std::string path = folder + "/system/set.000/" + name + ".npy";
-    if (!fs::exists(path)) return {};
-    const NpyArray array = read_npy(path);
-    const std::size_t width = array.values.size() / array.shape[0];
-    return {array.values.begin() + k * width, array.values.begin() + (k + 1) * width};
   }
   static void leave_out(const std::string &name, Label &label)
   {

@@ -26,7 +26,7 @@ class Schedule {
   ScheduleConfig config_;
   std::int64_t warmup_ = 0, length_ = 0;  // steps of the two phases
   std::int64_t stair_ = 1;                // DeePMD's decay_steps, made to fit
-  std::int64_t decay_ = 1;                // wsd: steps at the end of length_ in which the rate falls
+  std::int64_t decay_ = 1;  // wsd: steps at the end of length_ in which the rate falls
   double stop_ = 0.0, factor_ = 1.0;
 };
 
