@@ -21,18 +21,6 @@ bool is_input_file(const std::string &path)
   return (file >> first) && first == '{';
 }
 
-// A checkpoint holds float64 weights beside those in the precision of the model file: those of the optimizer and, where
-// one is kept, their average, which is the better model.
-dptrain::ModelData read_model(const std::string &path)
-{
-  dptrain::ModelData data = dptrain::read_dp(path);
-  if (dptrain::is_checkpoint(path)) {
-    const dptrain::Checkpoint checkpoint = dptrain::read_checkpoint(path);
-    data.parameters = checkpoint.average.empty() ? checkpoint.parameters : checkpoint.average;
-  }
-  return data;
-}
-
 std::uint64_t fnv1a(std::uint64_t hash, const std::vector<double> &values)
 {
   const unsigned char *bytes = reinterpret_cast<const unsigned char *>(values.data());
@@ -81,7 +69,7 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
     if (is_input)
       input_text = dptrain::read_input_file(file);
     else
-      data = read_model(file);
+      data = dptrain::read_model_file(file);
   });
   comm.broadcast(&is_input, sizeof(is_input), 0);
 

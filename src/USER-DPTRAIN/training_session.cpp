@@ -148,14 +148,6 @@ std::vector<std::array<int, 2>> TrainingSession::excluded_pairs() const
   return excluded;
 }
 
-// Settings beside the model's own on which statistics depend.
-std::string TrainingSession::fingerprint() const
-{
-  std::string excluded;
-  for (const auto &[a, b] : excluded_pairs()) excluded += fmt::format(" {}-{}", a, b);
-  return "excluded pairs of types:" + (excluded.empty() ? " none" : excluded);
-}
-
 // The frames that statistics are made of.
 std::string TrainingSession::source() const
 {
@@ -177,9 +169,9 @@ void TrainingSession::read_statistics()
   broadcast(*comm_, text);
   if (text.empty()) return;
   const dptrain::ModelConfig &model = slot_->input->model;
-  statistics_ = dptrain::Statistics::from_json(text, options_.stat, model.type_map, model.rcut,
-                                               model.rcut_smth, fingerprint(), model.env_protection,
-                                               model.sel);
+  statistics_ = dptrain::Statistics::from_json(
+      text, options_.stat, model.type_map, model.rcut, model.rcut_smth,
+      dptrain::fingerprint_of(excluded_pairs()), model.env_protection, model.sel);
   if (statistics_->source() != source())
     say(fmt::format("Fix dptrain: the statistics in {} are those of other frames ({}) than the "
                     "present ones ({}), and are used; remove the file to have them computed",
@@ -243,7 +235,8 @@ void TrainingSession::make_model()
       if (comm_->rank() != 0 || options_.stat.empty()) return;
       dptrain::write_atomically(options_.stat, [&](const std::string &name) {
         std::ofstream file(name);
-        file << statistics_->to_json(model.type_map, fingerprint()) << std::flush;
+        file << statistics_->to_json(model.type_map, dptrain::fingerprint_of(excluded_pairs()))
+             << std::flush;
         if (!file) throw dptrain::Error("Statistics file " + options_.stat + " cannot be written");
       });
     });
@@ -285,7 +278,8 @@ void TrainingSession::write_curve()
 {
   write([&] {
     if (!curve_)
-      curve_ = std::make_unique<dptrain::LearningCurve>(config_.disp_file, config_.loss, resumed_);
+      curve_ = std::make_unique<dptrain::LearningCurve>(config_.disp_file, config_.loss, false,
+                                                        resumed_);
     curve_->write(report_);
   });
 }

@@ -1,47 +1,95 @@
 #include "dptrain/data_set.h"
 
+#include <fcntl.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "data/data_path.h"
+#include "data/deepmd_system.h"
+#include "data/extxyz_system.h"
 #include "dptrain/error.h"
+#include "dptrain/files.h"
+#include "io/file.h"
+#include "io/hdf5_file.h"
 
 namespace dptrain {
 
 namespace {
 
-/// A folder in npy format, all frames in memory.
-class NpySystem : public DataSystem {
- public:
-  NpySystem(const std::string &path, const DataOptions &options) :
-      name_(path), frames_(read_npy_system(path, options.type_map))
-  {
-  }
-  const std::string &name() const override { return name_; }
-  std::int64_t num_frames() const override { return static_cast<std::int64_t>(frames_.size()); }
-  std::int64_t natoms(std::int64_t frame) const override
-  {
-    return static_cast<std::int64_t>(frames_.at(frame).type.size());
-  }
-  bool same_atoms() const override { return true; }
-  WholeFrame read(std::int64_t frame) const override { return frames_.at(frame); }
+namespace fs = std::filesystem;
 
- private:
-  std::string name_;
-  std::vector<WholeFrame> frames_;
-};
+std::shared_ptr<const SystemTree> open_tree(const DataPath &path)
+{
+  return path.kind == DataPath::Kind::hdf5 ? open_hdf5_tree(path.file, path.group)
+                                           : open_npy_tree(path.file);
+}
+
+/// By the first bytes, or by the name if they are damaged.
+bool is_hdf5(const std::string &path)
+{
+  const std::string extension = fs::path(path).extension().string();
+  if (extension == ".hdf5" || extension == ".h5" || extension == ".hdf") return true;
+  std::string start(8, '\0');
+  start.resize(File(path, O_RDONLY).read(start.data(), start.size(), 0));
+  return Hdf5File::is_hdf5(start);
+}
 
 }  // namespace
 
-std::shared_ptr<const DataSystem> open_system(const std::string &path, const DataOptions &options)
+DataPath parse_data_path(const std::string &name)
 {
-  return std::make_shared<NpySystem>(path, options);
+  std::error_code code;
+  if (fs::is_directory(name, code)) return {DataPath::Kind::folder, name, ""};
+  const bool exists = fs::exists(name, code);
+  const auto mark = exists ? std::string::npos : name.rfind('#');
+  DataPath path{DataPath::Kind::extxyz, name.substr(0, mark), ""};
+  if (mark != std::string::npos) {
+    path.group = name.substr(mark + 1);
+    if (path.group.empty() || path.group[0] != '/') path.group = "/" + path.group;
+  }
+  if (!fs::exists(path.file, code))
+    throw Error("data set '" + path.file + "': no such file or folder; check the name");
+  if (fs::is_directory(path.file, code))
+    throw Error("data set '" + name + "': '" + path.file +
+                "' is a folder; FILE#/GROUP needs an HDF5 file");
+  expect_regular_file(path.file);
+  if (mark != std::string::npos || is_hdf5(path.file)) path.kind = DataPath::Kind::hdf5;
+  return path;
 }
 
-std::vector<std::string> find_systems(const std::vector<std::string> &systems,
-                                      const std::vector<std::string> & /*rglob_patterns*/,
-                                      const std::string &base)
+std::shared_ptr<const DataSystem> open_system(const std::string &path, const DataOptions &options)
 {
-  std::vector<std::string> found;
-  for (const std::string &name : systems)
-    found.push_back(name[0] == '/' || base.empty() ? name : base + "/" + name);
-  return found;
+  const DataPath place = parse_data_path(path);
+  if (place.kind == DataPath::Kind::extxyz) return open_extxyz_system(path, options);
+  return open_deepmd_system(path, *open_tree(place), options);
+}
+
+std::vector<WholeFrame> read_npy_system(const std::string &dir,
+                                        const std::vector<std::string> &type_map)
+{
+  DataOptions options;
+  options.type_map = type_map;
+  const auto system = open_system(dir, options);
+  std::vector<WholeFrame> frames;
+  for (std::int64_t k = 0; k < system->num_frames(); ++k) frames.push_back(system->read(k));
+  return frames;
+}
+
+std::vector<std::string> elements_of(const std::vector<std::string> &paths,
+                                     const std::string &set_prefix)
+{
+  std::vector<std::string> elements;
+  for (const auto &path : paths) {
+    const DataPath place = parse_data_path(path);
+    const auto names = place.kind == DataPath::Kind::extxyz
+                           ? elements_of_extxyz(path)
+                           : elements_of_deepmd(*open_tree(place), set_prefix);
+    for (const auto &name : names)
+      if (std::find(elements.begin(), elements.end(), name) == elements.end())
+        elements.push_back(name);
+  }
+  return elements;
 }
 
 }  // namespace dptrain

@@ -3,91 +3,101 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 
 #include "dptrain/error.h"
-#include "io/file.h"
 
 namespace dptrain {
 
 namespace {
 
 constexpr std::size_t header_size = 128;  // of files written here: room for any shape
+constexpr std::size_t max_header = 1 << 16;
 const std::string magic("\x93NUMPY", 6);
-
-/// What the header of a .npy file tells.
-struct Header {
-  std::string type;
-  bool fortran_order = false;
-  std::vector<std::int64_t> shape;
-  std::size_t data = 0;  // where the numbers begin
-};
 
 [[noreturn]] void fail(const std::string &path, const std::string &what)
 {
   throw Error(path + ": " + what);
 }
 
-/// Text of the value that follows 'key': in the Python dictionary of the header.
-std::string entry(const std::string &text, const std::string &key, const std::string &path)
+[[noreturn]] void damaged(const std::string &path, const std::string &what)
 {
-  const auto start = text.find("'" + key + "':");
-  if (start == std::string::npos) fail(path, "damaged .npy header: no '" + key + "'");
-  const auto value = text.find_first_not_of(' ', start + key.size() + 3);
-  if (value == std::string::npos) fail(path, "damaged .npy header: no value of '" + key + "'");
-  if (text[value] == '(') return text.substr(value + 1, text.find(')', value) - value - 1);
-  return text.substr(value, text.find_first_of(",}", value) - value);
+  fail(path, "damaged .npy header: " + what + "; write the file again with numpy.save");
 }
 
-Header parse_header(const std::string &bytes, const std::string &path)
+/// Where the text of the header begins and how long it is.
+struct Extent {
+  std::size_t start = 0, length = 0;
+};
+
+Extent header_extent(const std::string &bytes, const std::string &path)
 {
-  if (bytes.size() < 10 || bytes.compare(0, magic.size(), magic) != 0)
+  if (bytes.size() < 12 || bytes.compare(0, magic.size(), magic) != 0)
     fail(path, "not a NumPy .npy file; write it with numpy.save");
   const auto byte = [&](std::size_t i) {
     return std::size_t(static_cast<unsigned char>(bytes[i]));
   };
-  const bool long_form = byte(6) > 1;
-  const std::size_t start = long_form ? 12 : 10;
-  std::size_t length = byte(8) | byte(9) << 8;
-  if (long_form && bytes.size() >= 12) length |= byte(10) << 16 | byte(11) << 24;
-  if (bytes.size() < start + length) fail(path, "truncated .npy header");
-  const std::string text = bytes.substr(start, length);
-  Header header;
-  header.data = start + length;
-  header.type = entry(text, "descr", path);
-  header.fortran_order = entry(text, "fortran_order", path) == "True";
-  std::string shape = entry(text, "shape", path);
-  std::replace(shape.begin(), shape.end(), ',', ' ');
-  const char *next = shape.c_str();
-  for (char *end = nullptr;; next = end) {
-    const std::int64_t extent = std::strtoll(next, &end, 10);
-    if (end == next) break;
-    if (extent < 0) fail(path, "damaged .npy header: negative extent");
-    header.shape.push_back(extent);
-  }
-  return header;
+  if (byte(6) < 1 || byte(6) > 3)
+    fail(path, ".npy format " + std::to_string(byte(6)) + "." + std::to_string(byte(7)) +
+                   ", known are 1.0 to 3.0; write the file again with numpy.save");
+  if (byte(6) == 1) return {10, byte(8) | byte(9) << 8};
+  return {12, byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24};
 }
 
-template <typename T>
-std::vector<double> convert(const std::string &bytes, const Header &header, const std::string &path)
+/// Text of the value that follows 'key': in the Python dictionary of the header; of a tuple what stands inside.
+std::string entry(const std::string &text, const std::string &key, const std::string &path)
 {
-  const std::size_t available = (bytes.size() - header.data) / sizeof(T);
-  std::size_t count = 1;
-  for (const auto extent : header.shape) {
-    count *= std::size_t(extent);
-    if (count > available) fail(path, "truncated: fewer numbers than its header tells");
+  const auto start = text.find("'" + key + "':");
+  if (start == std::string::npos) damaged(path, "no '" + key + "'");
+  const auto value = text.find_first_not_of(' ', start + key.size() + 3);
+  const bool tuple = value != std::string::npos && text[value] == '(';
+  const auto end = value == std::string::npos ? value
+                   : tuple                    ? text.find(')', value)
+                                              : text.find_first_of(",}", value);
+  if (end == std::string::npos) damaged(path, "no value of '" + key + "'");
+  const auto first = tuple ? value + 1 : value;
+  return text.substr(first, end - first);
+}
+
+std::vector<std::int64_t> parse_shape(const std::string &text, const std::string &path)
+{
+  std::vector<std::int64_t> shape;
+  std::size_t position = 0;
+  while (position < text.size()) {
+    std::size_t end = std::min(text.find(',', position), text.size());
+    const std::string item = text.substr(position, end - position);
+    position = end + 1;
+    const auto first = item.find_first_not_of(' ');
+    if (first == std::string::npos) continue;
+    const auto last = item.find_first_not_of("0123456789", first);
+    if (last == first || item.find_first_not_of(" L", last) != std::string::npos ||
+        item.substr(first, last - first).size() > 18)
+      damaged(path, "shape (" + text + "), expected a tuple of integers");
+    shape.push_back(std::stoll(item.substr(first)));
   }
-  std::vector<T> stored(count);
-  if (count > 0) std::memcpy(stored.data(), bytes.data() + header.data, count * sizeof(T));
-  if (!header.fortran_order || header.shape.size() < 2)
-    return std::vector<double>(stored.begin(), stored.end());
-  if (header.shape.size() != 2) fail(path, "Fortran order with more than two dimensions");
-  const std::size_t rows = header.shape[0], columns = header.shape[1];
-  std::vector<double> values(count);
-  for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t j = 0; j < columns; ++j) values[i * columns + j] = stored[j * rows + i];
-  return values;
+  if (shape.size() > 32) damaged(path, std::to_string(shape.size()) + " dimensions");
+  return shape;
+}
+
+std::int64_t checked_count(const NpyHeader &header, std::int64_t file_size, const std::string &path)
+{
+  const std::int64_t available =
+      (file_size - header.data) / static_cast<std::int64_t>(header.type.size);
+  for (const auto extent : header.shape)
+    if (extent == 0) return 0;
+  std::int64_t count = 1;
+  for (const auto extent : header.shape) {
+    if (extent > available / count) {
+      std::string text;
+      for (const auto number : header.shape)
+        text += (text.empty() ? "" : ", ") + std::to_string(number);
+      fail(path, "truncated: the header tells the shape (" + text + "), but only " +
+                     std::to_string(available) + " numbers follow; copy or write the file again");
+    }
+    count *= extent;
+  }
+  if (count > available) fail(path, "truncated: no number follows the header");
+  return count;
 }
 
 std::string header_bytes(const std::vector<std::int64_t> &shape)
@@ -110,24 +120,73 @@ std::vector<std::int64_t> row_shape(std::int64_t rows, std::int64_t width)
 
 }  // namespace
 
+NpyHeader parse_npy_header(const std::string &start, std::int64_t file_size,
+                           const std::string &path)
+{
+  const Extent extent = header_extent(start, path);
+  if (extent.length > max_header)
+    damaged(path, "it has a length of " + std::to_string(extent.length) + " bytes");
+  if (start.size() < extent.start + extent.length)
+    fail(path, "truncated: the file ends within the .npy header; copy or write it again");
+  const std::string text = start.substr(extent.start, extent.length);
+  NpyHeader header;
+  header.data = static_cast<std::int64_t>(extent.start + extent.length);
+  header.type_name = entry(text, "descr", path);
+  const std::size_t length = header.type_name.size();
+  const auto type = number_type(length > 2 ? header.type_name.substr(1, length - 2) : "");
+  if (!type)
+    fail(path, "holds values of type " + header.type_name +
+                   ", expected float16, float32, float64, integers or bool");
+  header.type = *type;
+  const std::string order = entry(text, "fortran_order", path);
+  if (order != "True" && order != "False") damaged(path, "fortran_order is " + order);
+  header.fortran_order = order == "True";
+  header.shape = parse_shape(entry(text, "shape", path), path);
+  header.count = checked_count(header, file_size, path);
+  return header;
+}
+
+NpyHeader read_npy_header(const File &file)
+{
+  std::string start(header_size, '\0');
+  start.resize(file.read(start.data(), start.size(), 0));
+  const Extent extent = header_extent(start, file.path());
+  const std::size_t needed = extent.start + std::min(extent.length, max_header);
+  if (needed > start.size()) {
+    start.resize(needed);
+    start.resize(file.read(start.data(), start.size(), 0));
+  }
+  return parse_npy_header(start, file.size(), file.path());
+}
+
+std::int64_t fortran_position(const std::vector<std::int64_t> &shape, std::int64_t index)
+{
+  std::int64_t position = 0, stride = 1;
+  for (const auto extent : shape) stride *= extent;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    stride /= shape[d];
+    position += index % shape[d] * stride;
+    index /= shape[d];
+  }
+  return position;
+}
+
+NpyArray parse_npy(const std::string &bytes, const std::string &path)
+{
+  const NpyHeader header = parse_npy_header(bytes, static_cast<std::int64_t>(bytes.size()), path);
+  NpyArray array{header.shape, std::vector<double>(header.count)};
+  decode_numbers(header.type, bytes.data() + header.data, array.values.size(), array.values.data());
+  if (header.fortran_order && header.shape.size() > 1) {
+    const std::vector<double> stored = array.values;
+    for (std::int64_t i = 0; i < header.count; ++i)
+      array.values[i] = stored[fortran_position(header.shape, i)];
+  }
+  return array;
+}
+
 NpyArray read_npy(const std::string &path)
 {
-  const std::string bytes = read_file(path);
-  const Header header = parse_header(bytes, path);
-  NpyArray array;
-  array.shape = header.shape;
-  if (header.type == "'<f8'")
-    array.values = convert<double>(bytes, header, path);
-  else if (header.type == "'<f4'")
-    array.values = convert<float>(bytes, header, path);
-  else if (header.type == "'<i4'")
-    array.values = convert<std::int32_t>(bytes, header, path);
-  else if (header.type == "'<i8'")
-    array.values = convert<std::int64_t>(bytes, header, path);
-  else
-    fail(path, "holds numbers of type " + header.type +
-                   ", expected float32, float64, int32 or int64 in little-endian order");
-  return array;
+  return parse_npy(read_file(path), path);
 }
 
 std::string npy_bytes(const std::vector<std::int64_t> &shape, const std::vector<double> &values)
@@ -146,12 +205,15 @@ std::int64_t npy_rows(const std::string &path, std::int64_t width)
   // only a header that would be written here is trusted
   if (bytes.compare(0, magic.size(), magic) != 0 || bytes[6] != 1) return -1;
   if (static_cast<unsigned char>(bytes[8]) != header_size - 10 || bytes[9] != 0) return -1;
-  const Header header = parse_header(bytes, path);
-  const std::int64_t rows = header.shape.empty() ? -1 : header.shape[0];
-  if (header.type != "'<f8'" || header.fortran_order || header.shape != row_shape(rows, width))
+  try {
+    const NpyHeader header = parse_npy_header(bytes, file.size(), path);
+    const std::int64_t rows = header.shape.empty() ? -1 : header.shape[0];
+    const bool same = header.type_name == "'<f8'" && !header.fortran_order &&
+                      header.shape == row_shape(rows, width);
+    return same ? rows : -1;
+  } catch (const Error &) {
     return -1;
-  const std::int64_t needed = std::int64_t(header_size) + rows * width * 8;
-  return file.size() >= needed ? rows : -1;
+  }
 }
 
 void append_npy_row(const std::string &path, std::int64_t row, const std::vector<double> &values)

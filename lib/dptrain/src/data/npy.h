@@ -4,7 +4,26 @@
 #include <string>
 #include <vector>
 
+#include "data/number_type.h"
+#include "io/file.h"
+
 namespace dptrain {
+
+/// What the header of a .npy file tells.
+struct NpyHeader {
+  NumberType type;
+  std::string type_name;  ///< as in the file, '<f8'
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+  std::int64_t count = 1;  ///< product of the extents; so many numbers are in the file
+  std::int64_t data = 0;   ///< where the numbers begin
+};
+
+/// Reads the header of a file of `file_size` bytes (format 1.0 to 3.0; float16/32/64, all integers, bool; any byte order)
+/// from its first bytes. Throws Error that names `path` and what is wrong, also if numbers are missing at the end.
+NpyHeader parse_npy_header(const std::string &start, std::int64_t file_size,
+                           const std::string &path);
+NpyHeader read_npy_header(const File &file);
 
 /// An array of a NumPy .npy file, row-major.
 struct NpyArray {
@@ -12,9 +31,12 @@ struct NpyArray {
   std::vector<double> values;
 };
 
-/// Reads a .npy file (format 1.0 to 3.0; float32, float64, int32, int64; C or Fortran order) as
-/// numbers in double precision. Throws Error that names the file and what is wrong.
+/// Reads a .npy file, or the bytes of one, as numbers in double precision. Throws Error that names the file.
 NpyArray read_npy(const std::string &path);
+NpyArray parse_npy(const std::string &bytes, const std::string &path);
+
+/// Where number `index` in row-major order stands in an array that is stored column by column.
+std::int64_t fortran_position(const std::vector<std::int64_t> &shape, std::int64_t index);
 
 /// Bytes of a .npy file (format 1.0, float64, C order), whose header has a fixed length.
 std::string npy_bytes(const std::vector<std::int64_t> &shape, const std::vector<double> &values);

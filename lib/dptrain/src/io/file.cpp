@@ -102,12 +102,21 @@ void File::sync()
   if (::fsync(descriptor_) != 0) fail("write to disk");
 }
 
-std::string read_file(const std::string &path)
+void expect_regular_file(const std::string &path)
 {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 && (errno == ENOENT || errno == ENOTDIR))
-    throw Error("file '" + path + "' does not exist; check the name");
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR)
+      throw Error("file '" + path + "' does not exist; check the name");
+    throw Error("cannot open '" + path + "': " + std::strerror(errno) + hint(errno));
+  }
   if (S_ISDIR(info.st_mode)) throw Error("'" + path + "' is a directory, expected a file");
+  if (!S_ISREG(info.st_mode)) throw Error("'" + path + "' is not a regular file");
+}
+
+std::string read_file(const std::string &path)
+{
+  expect_regular_file(path);
   const File file(path, O_RDONLY);
   std::string bytes(file.size(), '\0');
   bytes.resize(file.read(bytes.data(), bytes.size(), 0));

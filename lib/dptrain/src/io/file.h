@@ -7,6 +7,9 @@
 
 namespace dptrain {
 
+/// Throws Error if `path` is missing, a directory or anything else that is not a regular file.
+void expect_regular_file(const std::string &path);
+
 /// The whole content of a regular file. Throws Error that says whether it is missing, a directory
 /// or unreadable (with the system's reason).
 std::string read_file(const std::string &path);

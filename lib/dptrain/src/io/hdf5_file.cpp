@@ -1,5 +1,6 @@
 #include "io/hdf5_file.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -8,23 +9,6 @@
 namespace dptrain {
 
 namespace {
-
-/// Keeps HDF5 from printing its error stack while it lives.
-class Quiet {
- public:
-  Quiet()
-  {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-  Quiet(const Quiet &) = delete;
-  Quiet &operator=(const Quiet &) = delete;
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void *data_ = nullptr;
-};
 
 constexpr std::size_t growth = 1 << 20;  // bytes by which a file in memory grows
 
@@ -72,7 +56,7 @@ void Hdf5File::fail(const std::string &what) const
 
 Hdf5File Hdf5File::create(const std::string &name)
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   const Hdf5Handle access = memory_access();
   Hdf5File file(
       {H5Fcreate(memory_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose}, name);
@@ -80,13 +64,14 @@ Hdf5File Hdf5File::create(const std::string &name)
   return file;
 }
 
-Hdf5File Hdf5File::open(const std::string &bytes, const std::string &name)
+Hdf5File Hdf5File::open(const std::string &bytes, const std::string &name, bool writable)
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   const Hdf5Handle access = memory_access();
   // HDF5 copies the image
   H5Pset_file_image(access.get(), const_cast<char *>(bytes.data()), bytes.size());
-  Hdf5File file({H5Fopen(memory_name().c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose}, name);
+  const unsigned mode = writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY;
+  Hdf5File file({H5Fopen(memory_name().c_str(), mode, access.get()), H5Fclose}, name);
   if (!file.file_.valid())
     file.fail("damaged or truncated HDF5 file (" + std::to_string(bytes.size()) +
               " bytes); copy or write it again");
@@ -101,7 +86,7 @@ bool Hdf5File::is_hdf5(const std::string &bytes)
 
 std::string Hdf5File::bytes() const
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   H5Fflush(file_.get(), H5F_SCOPE_GLOBAL);
   const ssize_t size = H5Fget_file_image(file_.get(), nullptr, 0);
   if (size <= 0) fail("cannot take the HDF5 file out of memory");
@@ -113,7 +98,7 @@ std::string Hdf5File::bytes() const
 
 void Hdf5File::make_group(const std::string &path)
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   const Hdf5Handle group(
       H5Gcreate2(file_.get(), path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
   if (!group.valid()) fail("cannot create the HDF5 group '" + path + "'");
@@ -121,14 +106,21 @@ void Hdf5File::make_group(const std::string &path)
 
 bool Hdf5File::has(const std::string &path) const
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   return H5Lexists(file_.get(), path.c_str(), H5P_DEFAULT) > 0;
+}
+
+void Hdf5File::remove(const std::string &path)
+{
+  const Hdf5Quiet quiet;
+  if (H5Ldelete(file_.get(), path.c_str(), H5P_DEFAULT) < 0)
+    fail("cannot remove '" + path + "' from the HDF5 file");
 }
 
 void Hdf5File::write_array(const std::string &path, const double *values,
                            const std::vector<std::int64_t> &shape, bool single)
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   const Hdf5Handle space = space_of(shape);
   const Hdf5Handle settings(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_obj_track_times(settings.get(), false);  // equal content gives equal bytes
@@ -142,9 +134,28 @@ void Hdf5File::write_array(const std::string &path, const double *values,
     fail("cannot write the HDF5 data set '" + path + "'");
 }
 
+void Hdf5File::write_texts(const std::string &path, const std::vector<std::string> &texts)
+{
+  const Hdf5Quiet quiet;
+  std::size_t length = 1;
+  for (const auto &text : texts) length = std::max(length, text.size());
+  std::string block;
+  for (const auto &text : texts) block += text + std::string(length - text.size(), '\0');
+  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), length);
+  H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
+  const Hdf5Handle space = space_of({static_cast<std::int64_t>(texts.size())});
+  const Hdf5Handle data(H5Dcreate2(file_.get(), path.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                                   H5P_DEFAULT, H5P_DEFAULT),
+                        H5Dclose);
+  if (!data.valid() || (!texts.empty() && H5Dwrite(data.get(), type.get(), H5S_ALL, H5S_ALL,
+                                                   H5P_DEFAULT, block.data()) < 0))
+    fail("cannot write the HDF5 data set '" + path + "'");
+}
+
 Hdf5Array Hdf5File::read_array(const std::string &path) const
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   const Hdf5Handle data(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!data.valid())
     fail("HDF5 data set '" + path + "' is missing or damaged; write the file again");
@@ -174,7 +185,7 @@ Hdf5Array Hdf5File::read_array(const std::string &path) const
 
 void Hdf5File::write_text(const std::string &object, const char *attribute, const std::string &text)
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   const Hdf5Handle owner = open_object(file_.get(), object);
   const Hdf5Handle type = text_type();
   const Hdf5Handle space = space_of({});
@@ -188,7 +199,7 @@ void Hdf5File::write_text(const std::string &object, const char *attribute, cons
 
 void Hdf5File::write_integer(const std::string &object, const char *attribute, std::int64_t value)
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   const Hdf5Handle owner = open_object(file_.get(), object);
   const Hdf5Handle space = space_of({});
   const Hdf5Handle data(
@@ -208,7 +219,7 @@ Hdf5Handle Hdf5File::open_attribute(const std::string &object, const char *attri
 std::optional<std::string> Hdf5File::read_text(const std::string &object,
                                                const char *attribute) const
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   const Hdf5Handle data = open_attribute(object, attribute);
   if (!data.valid()) return std::nullopt;
   const Hdf5Handle type(H5Aget_type(data.get()), H5Tclose);
@@ -233,7 +244,7 @@ std::optional<std::string> Hdf5File::read_text(const std::string &object,
 std::optional<std::int64_t> Hdf5File::read_integer(const std::string &object,
                                                    const char *attribute) const
 {
-  const Quiet quiet;
+  const Hdf5Quiet quiet;
   const Hdf5Handle data = open_attribute(object, attribute);
   if (!data.valid()) return std::nullopt;
   std::int64_t value = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dptrain {
@@ -19,6 +20,12 @@ class Hdf5Handle {
     if (id_ >= 0) close_(id_);
   }
   Hdf5Handle(Hdf5Handle &&other) noexcept : id_(other.id_), close_(other.close_) { other.id_ = -1; }
+  Hdf5Handle &operator=(Hdf5Handle &&other) noexcept
+  {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
   Hdf5Handle(const Hdf5Handle &) = delete;
   Hdf5Handle &operator=(const Hdf5Handle &) = delete;
   hid_t get() const { return id_; }
@@ -27,6 +34,23 @@ class Hdf5Handle {
  private:
   hid_t id_;
   Close close_;
+};
+
+/// Keeps HDF5 from printing its error stack while it lives.
+class Hdf5Quiet {
+ public:
+  Hdf5Quiet()
+  {
+    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  ~Hdf5Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+  Hdf5Quiet(const Hdf5Quiet &) = delete;
+  Hdf5Quiet &operator=(const Hdf5Quiet &) = delete;
+
+ private:
+  H5E_auto2_t function_ = nullptr;
+  void *data_ = nullptr;
 };
 
 /// A numeric array, row-major; no extent at all for a scalar.
@@ -42,8 +66,9 @@ class Hdf5File {
  public:
   /// A new, empty file; `name` is for messages.
   static Hdf5File create(const std::string &name);
-  /// Opens the bytes of a file. Throws if HDF5 cannot read them (damaged or truncated).
-  static Hdf5File open(const std::string &bytes, const std::string &name);
+  /// Opens the bytes of a file, also to change them with `writable`. Throws if HDF5 cannot read them (damaged or
+  /// truncated).
+  static Hdf5File open(const std::string &bytes, const std::string &name, bool writable = false);
   /// True if the bytes start as an HDF5 file does.
   static bool is_hdf5(const std::string &bytes);
 
@@ -52,10 +77,13 @@ class Hdf5File {
 
   void make_group(const std::string &path);
   bool has(const std::string &path) const;
+  void remove(const std::string &path);
 
   /// Writes a data set in float64, or float32 with `single`.
   void write_array(const std::string &path, const double *values,
                    const std::vector<std::int64_t> &shape, bool single = false);
+  /// Writes a one-dimensional data set of texts of one length, the shorter ones filled up with zeros.
+  void write_texts(const std::string &path, const std::vector<std::string> &texts);
   /// Reads a data set of any number type.
   Hdf5Array read_array(const std::string &path) const;
 

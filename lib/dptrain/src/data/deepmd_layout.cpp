@@ -1,0 +1,168 @@
+#include "data/deepmd_layout.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/text_words.h"
+#include "dptrain/error.h"
+
+namespace dptrain {
+
+namespace {
+
+/// Names are DeePMD-kit's; its reader takes both names of what belongs to atoms.
+struct ItemInfo {
+  const char *name, *other_name;
+  int width;
+  bool atomic;
+};
+
+constexpr ItemInfo items[] = {{"coord", nullptr, 3, true},
+                              {"box", nullptr, 9, false},
+                              {"energy", nullptr, 1, false},
+                              {"force", nullptr, 3, true},
+                              {"virial", nullptr, 9, false},
+                              {"atom_ener", "atomic_ener", 1, true},
+                              {"atom_pref", "atomic_pref", 1, true},
+                              {"atom_ener_coeff", "atomic_ener_coeff", 1, true},
+                              {"drdq", nullptr, 3, true},
+                              {"real_atom_types", nullptr, 1, true}};
+
+constexpr std::size_t num_items = static_cast<std::size_t>(Item::count);
+
+bool contains(const std::vector<std::string> &sorted, const std::string &name)
+{
+  return std::binary_search(sorted.begin(), sorted.end(), name);
+}
+
+/// Folders set.*, in order of their names.
+std::vector<std::string> find_sets(const SystemTree &tree, const std::string &prefix)
+{
+  const std::string pattern = prefix + ".*";
+  std::vector<std::string> sets;
+  for (const auto &name : tree.list(""))
+    if (::fnmatch(pattern.c_str(), name.c_str(), 0) == 0 && tree.is_folder(name))
+      sets.push_back(name);
+  if (sets.empty())
+    throw Error(tree.path_of("") + ": no folder " + pattern +
+                " (set.000, ...); not a data set in DeePMD-kit's format");
+  return sets;
+}
+
+/// Frames of a set: the rows of coord; a one-dimensional array is a single frame.
+std::int64_t frames_of(const StoredArray &coord)
+{
+  const auto &shape = coord.shape();
+  return shape.size() > 1 ? shape.front() : 1;
+}
+
+}  // namespace
+
+DeepmdLayout::DeepmdLayout(const SystemTree &tree, const std::string &set_prefix,
+                           int generalized_coordinates) :
+    type_path(tree.path_of("type.raw")),
+    names_path(tree.path_of("type_map.raw")),
+    root_path(tree.path_of("")),
+    numb_generalized_coord(generalized_coordinates)
+{
+  read_types(tree);
+  const std::vector<std::string> folders = find_sets(tree, set_prefix);
+  for (const auto &folder : folders) {
+    const bool has_types = contains(tree.list(folder), "real_atom_types.npy");
+    if (folder != folders.front() && has_types != mixed)
+      throw Error(tree.path_of(folder) +
+                  ": real_atom_types.npy is in some sets of the system only; "
+                  "all sets must have mixed types, or none");
+    mixed = has_types;
+    sets.push_back(read_set(tree, folder));
+  }
+  if (mixed && names.empty())
+    throw Error(names_path +
+                ": missing; a system with mixed types names its elements in this file");
+  const auto has_frames = [](const DataSet &set) { return set.frames > 0; };
+  if (std::none_of(sets.begin(), sets.end(), has_frames))
+    throw Error(root_path + ": the system has no frame; leave it out");
+}
+
+void DeepmdLayout::read_types(const SystemTree &tree)
+{
+  const std::vector<std::string> files = tree.list("");
+  if (!contains(files, "type.raw"))
+    throw Error(type_path + ": missing; a system in DeePMD-kit's format has the types of its atoms "
+                            "in this file");
+  for (const std::int64_t type : whole_numbers(tree.words("type.raw"), type_path))
+    types.push_back(static_cast<int>(type));
+  if (types.empty()) throw Error(type_path + ": names no atom");
+  periodic = !contains(files, "nopbc");
+  if (!contains(files, "type_map.raw")) return;
+  names = tree.words("type_map.raw");
+  if (names.empty()) throw Error(names_path + ": names no element");
+}
+
+DataSet DeepmdLayout::read_set(const SystemTree &tree, const std::string &folder) const
+{
+  const std::vector<std::string> files = tree.list(folder);
+  DataSet set;
+  for (std::size_t i = 0; i < num_items; ++i) {
+    const Item item = static_cast<Item>(i);
+    if (item == Item::box && !periodic) continue;
+    if (item == Item::drdq && numb_generalized_coord == 0) continue;
+    std::string file = items[i].name + std::string(".npy");
+    if (!contains(files, file) && items[i].other_name)
+      file = items[i].other_name + std::string(".npy");
+    const std::string path = folder + "/" + file;
+    if (contains(files, file))
+      set.arrays[i] = tree.array(path);
+    else if (item == Item::coord)
+      throw Error(tree.path_of(path) + ": missing; each set needs the coordinates");
+    else if (item == Item::box)
+      throw Error(tree.path_of(path) + ": missing; a system without a cell has a file 'nopbc' "
+                                       "beside type.raw");
+  }
+  set.frames = frames_of(*set.get(Item::coord));
+  for (std::size_t i = 0; i < num_items; ++i)
+    if (set.arrays[i]) check_shape(*set.arrays[i], static_cast<Item>(i), set.frames);
+  return set;
+}
+
+std::int64_t DeepmdLayout::width(Item item) const
+{
+  const ItemInfo &info = items[static_cast<std::size_t>(item)];
+  const std::int64_t numbers = item == Item::drdq ? 3 * numb_generalized_coord : info.width;
+  return info.atomic ? numbers * rows() : numbers;
+}
+
+void DeepmdLayout::check_shape(const StoredArray &array, Item item, std::int64_t frames) const
+{
+  const std::int64_t size = array.size(), expected = width(item);
+  if (frames == 0 ? size == 0 : size % frames == 0 && size / frames == expected) return;
+  const bool atomic = items[static_cast<std::size_t>(item)].atomic;
+  throw Error(array.path() + ": shape " + array.shape_text() + ", expected (" +
+              std::to_string(frames) + ", " + std::to_string(expected) +
+              "): " + std::to_string(frames) + " frames as in coord of this set, " +
+              (atomic ? std::to_string(rows()) + " atoms as in type.raw with " +
+                            std::to_string(expected / rows())
+                      : std::to_string(expected)) +
+              " numbers each");
+}
+
+std::vector<int> DeepmdLayout::real_types(const DataSet &set, std::int64_t row) const
+{
+  const StoredArray &array = *set.get(Item::real_types);
+  std::vector<double> values(static_cast<std::size_t>(rows()));
+  array.read_row(row, rows(), values.data());
+  std::vector<int> found(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double value = values[i];
+    if (!(value >= -1.0 && value < static_cast<double>(names.size()) && value == std::floor(value)))
+      throw Error(array.path() + ": frame " + std::to_string(row) + ", atom " + std::to_string(i) +
+                  ": found type " + std::to_string(value) + ", expected 0 to " +
+                  std::to_string(names.size() - 1) + " as in type_map.raw, or -1 for no atom");
+    found[i] = static_cast<int>(value);
+  }
+  return found;
+}
+
+}  // namespace dptrain

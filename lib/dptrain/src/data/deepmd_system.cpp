@@ -1,0 +1,200 @@
+#include "data/deepmd_system.h"
+
+#include <algorithm>
+
+#include "data/deepmd_layout.h"
+#include "data/frame_values.h"
+#include "data/text_words.h"
+#include "dptrain/error.h"
+
+namespace dptrain {
+
+namespace {
+
+class DeepmdSystem : public DataSystem {
+ public:
+  DeepmdSystem(std::string name, const SystemTree &tree, const DataOptions &options) :
+      name_(std::move(name)),
+      type_map_(options.type_map),
+      layout_(tree, options.set_prefix, options.numb_generalized_coord)
+  {
+    for (const DataSet &set : layout_.sets) {
+      first_frame_.push_back(num_frames_);
+      num_frames_ += set.frames;
+    }
+    for (const std::string &element : layout_.names) {
+      const auto found = std::find(type_map_.begin(), type_map_.end(), element);
+      model_type_.push_back(found == type_map_.end() ? -1 : int(found - type_map_.begin()));
+    }
+    if (layout_.names.empty())
+      for (std::size_t type = 0; type < type_map_.size(); ++type)
+        model_type_.push_back(static_cast<int>(type));
+    if (!layout_.mixed) types_ = to_model(layout_.types);
+  }
+
+  const std::string &name() const override { return name_; }
+  std::int64_t num_frames() const override { return num_frames_; }
+  bool same_atoms() const override { return !layout_.mixed; }
+  std::int64_t natoms(std::int64_t frame) const override;
+  WholeFrame read(std::int64_t frame) const override;
+
+ private:
+  /// A frame's set and its row there.
+  struct Place {
+    const DataSet &set;
+    std::int64_t row;
+  };
+
+  Place find(std::int64_t frame) const
+  {
+    if (frame < 0 || frame >= num_frames_)
+      throw Error(name_ + ": frame " + std::to_string(frame) + " of " +
+                  std::to_string(num_frames_) + " was asked for");
+    const auto next = std::upper_bound(first_frame_.begin(), first_frame_.end(), frame);
+    const auto index = next - first_frame_.begin() - 1;
+    return {layout_.sets[index], frame - first_frame_[index]};
+  }
+
+  std::vector<int> to_model(const std::vector<int> &types) const;
+  std::vector<double> row_of(const Place &place, Item item,
+                             const std::vector<std::size_t> &real) const;
+  void read_labels(const Place &place, const std::vector<std::size_t> &real, Label &label) const;
+
+  std::string name_;
+  std::vector<std::string> type_map_;
+  DeepmdLayout layout_;
+  std::vector<int> model_type_;  // of each type of the data; -1: the model lacks it
+  std::vector<int> types_;       // of the atoms, unless types are mixed
+  std::vector<std::int64_t> first_frame_;
+  std::int64_t num_frames_ = 0;
+};
+
+std::vector<int> DeepmdSystem::to_model(const std::vector<int> &types) const
+{
+  std::vector<int> mapped;
+  mapped.reserve(types.size());
+  for (const int type : types) {
+    if (type < 0 || type >= static_cast<int>(model_type_.size()))
+      throw Error(layout_.type_path + ": found type " + std::to_string(type) +
+                  ", but there are only the types 0 to " +
+                  std::to_string(static_cast<int>(model_type_.size()) - 1) +
+                  (layout_.names.empty() ? " of the model (there is no type_map.raw)"
+                                         : " of type_map.raw"));
+    if (model_type_[type] < 0)
+      throw Error(layout_.names_path + ": element " + layout_.names[type] +
+                  " is not in the model (it has " + join(type_map_) +
+                  "); train a model with this element or leave the system out");
+    mapped.push_back(model_type_[type]);
+  }
+  return mapped;
+}
+
+std::int64_t DeepmdSystem::natoms(std::int64_t frame) const
+{
+  if (!layout_.mixed) return static_cast<std::int64_t>(types_.size());
+  const Place place = find(frame);
+  const std::vector<int> types = layout_.real_types(place.set, place.row);
+  return std::count_if(types.begin(), types.end(), [](int type) { return type >= 0; });
+}
+
+/// Numbers of one frame; with mixed types only those of the real atoms. Empty without the array.
+std::vector<double> DeepmdSystem::row_of(const Place &place, Item item,
+                                         const std::vector<std::size_t> &real) const
+{
+  const StoredArray *array = place.set.get(item);
+  if (!array) return {};
+  const std::int64_t width = layout_.width(item), rows = layout_.rows();
+  std::vector<double> values(static_cast<std::size_t>(width));
+  array->read_row(place.row, width, values.data());
+  const bool atomic = item != Item::box && item != Item::energy && item != Item::virial;
+  const auto per_atom = static_cast<std::size_t>(atomic ? width / rows : 0);
+  if (atomic && layout_.mixed) {
+    for (std::size_t i = 0; i < real.size(); ++i)
+      std::copy_n(&values[real[i] * per_atom], per_atom, &values[i * per_atom]);
+    values.resize(real.size() * per_atom);
+  }
+  expect_finite(values.data(), values.size(), per_atom,
+                array->path() + ": frame " + std::to_string(place.row));
+  return values;
+}
+
+void DeepmdSystem::read_labels(const Place &place, const std::vector<std::size_t> &real,
+                               Label &label) const
+{
+  const auto energy = row_of(place, Item::energy, real), virial = row_of(place, Item::virial, real);
+  if (!energy.empty()) label.energy = energy.front();
+  if (!virial.empty()) std::copy_n(virial.begin(), 9, label.virial.emplace().begin());
+  label.force = row_of(place, Item::force, real);
+  label.atom_energy = row_of(place, Item::atom_energy, real);
+  label.atom_pref = row_of(place, Item::atom_pref, real);
+  label.atom_ener_coeff = row_of(place, Item::atom_ener_coeff, real);
+  label.drdq = row_of(place, Item::drdq, real);
+}
+
+WholeFrame DeepmdSystem::read(std::int64_t index) const
+{
+  const Place place = find(index);
+  WholeFrame frame;
+  frame.step = index;
+  frame.periodic = layout_.periodic;
+  std::vector<std::size_t> real;  // rows that are atoms
+  if (layout_.mixed) {
+    const std::vector<int> all = layout_.real_types(place.set, place.row);
+    std::vector<int> types;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i] >= 0) {
+        real.push_back(i);
+        types.push_back(all[i]);
+      }
+    if (real.empty())
+      throw Error(place.set.get(Item::real_types)->path() + ": frame " + std::to_string(place.row) +
+                  " has no atom (all types are -1)");
+    frame.type = to_model(types);
+  } else
+    frame.type = types_;
+  frame.coord = row_of(place, Item::coord, real);
+  if (frame.periodic) {
+    const auto box = row_of(place, Item::box, real);
+    std::copy_n(box.begin(), 9, frame.box.begin());
+    expect_volume(frame.box,
+                  place.set.get(Item::box)->path() + ": frame " + std::to_string(place.row));
+  }
+  read_labels(place, real, frame.label);
+  return frame;
+}
+
+}  // namespace
+
+std::shared_ptr<const DataSystem>
+open_deepmd_system(const std::string &name, const SystemTree &tree, const DataOptions &options)
+{
+  return std::make_shared<DeepmdSystem>(name, tree, options);
+}
+
+std::vector<std::string> elements_of_deepmd(const SystemTree &tree, const std::string &set_prefix)
+{
+  const DeepmdLayout layout(tree, set_prefix, 0);
+  if (layout.names.empty())
+    throw Error(layout.names_path + ": missing; without it the elements of the system are not "
+                                    "known");
+  std::vector<bool> occurs(layout.names.size(), false);
+  const auto mark = [&](const std::vector<int> &types) {
+    for (const int type : types) {
+      if (type >= static_cast<int>(occurs.size()) || (type < 0 && !layout.mixed))
+        throw Error(layout.type_path + ": found type " + std::to_string(type) +
+                    ", but there are only the types 0 to " + std::to_string(occurs.size() - 1) +
+                    " of type_map.raw");
+      if (type >= 0) occurs[type] = true;
+    }
+  };
+  if (!layout.mixed) mark(layout.types);
+  for (const DataSet &set : layout.sets)
+    for (std::int64_t row = 0; layout.mixed && row < set.frames; ++row)
+      mark(layout.real_types(set, row));
+  std::vector<std::string> elements;
+  for (std::size_t type = 0; type < occurs.size(); ++type)
+    if (occurs[type]) elements.push_back(layout.names[type]);
+  return elements;
+}
+
+}  // namespace dptrain

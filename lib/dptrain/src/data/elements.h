@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string>
+
+namespace dptrain {
+
+/// Symbol of a chemical element, 1 (H) to 118 (Og); empty for other numbers.
+std::string element_symbol(int number);
+
+}  // namespace dptrain

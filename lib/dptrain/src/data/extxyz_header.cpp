@@ -1,0 +1,242 @@
+#include "data/extxyz_header.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "data/frame_values.h"
+#include "data/text_words.h"
+#include "dptrain/error.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr int max_columns = 1000000;
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+std::string lower(std::string text)
+{
+  for (char &c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// Place of `name` in the order of preference `names`; a prefix REF_ or DFT_ in any case marks reference values, which
+/// come first. Lower is better, -1: not one of the names.
+int preference(const std::string &name, const std::vector<std::string> &names)
+{
+  std::string text = lower(name);
+  const bool marked = text.compare(0, 4, "ref_") == 0 || text.compare(0, 4, "dft_") == 0;
+  const auto found = std::find(names.begin(), names.end(), marked ? text.substr(4) : text);
+  if (found == names.end()) return -1;
+  return static_cast<int>(found - names.begin()) + (marked ? 0 : static_cast<int>(names.size()));
+}
+
+/// The preferred key of those that are there, or null.
+const std::pair<std::string, std::string> *best(const Pairs &pairs,
+                                                const std::vector<std::string> &names)
+{
+  const std::pair<std::string, std::string> *chosen = nullptr;
+  int rank = -1;
+  for (const auto &pair : pairs) {
+    const int here = preference(pair.first, names);
+    if (here < 0 || (chosen && here >= rank)) continue;
+    chosen = &pair;
+    rank = here;
+  }
+  return chosen;
+}
+
+const std::string *value_of(const Pairs &pairs, const std::string &key)
+{
+  for (const auto &pair : pairs)
+    if (pair.first == key) return &pair.second;
+  return nullptr;
+}
+
+/// Words of an array: blanks, commas and brackets separate.
+std::vector<std::string> items_of(std::string text)
+{
+  if (text.compare(0, 6, "_JSON ") == 0) text.erase(0, 6);
+  for (char &c : text)
+    if (c == ',' || c == '[' || c == ']' || c == '{' || c == '}') c = ' ';
+  return words_of(text);
+}
+
+std::vector<double> numbers_of(const std::pair<std::string, std::string> &pair,
+                               const std::string &where)
+{
+  std::vector<double> numbers;
+  for (const auto &item : items_of(pair.second)) {
+    double value = 0.0;
+    if (!parse_number(item, value))
+      throw Error(where + ": " + shown(pair.first) + ": found '" + shown(item) +
+                  "', expected a number");
+    if (!std::isfinite(value))
+      throw Error(where + ": " + shown(pair.first) + " is " + shown(item) +
+                  ", not a finite number; remove the frame or repair the file");
+    numbers.push_back(value);
+  }
+  return numbers;
+}
+
+/// 3x3 matrix from 9 numbers, which stand column by column as ASE writes them, or six in Voigt's order xx yy zz yz xz xy.
+std::array<double, 9> matrix_of(const std::pair<std::string, std::string> &pair,
+                                const std::string &where)
+{
+  const std::vector<double> v = numbers_of(pair, where);
+  if (v.size() == 6) return {v[0], v[5], v[4], v[5], v[1], v[3], v[4], v[3], v[2]};
+  if (v.size() != 9)
+    throw Error(where + ": " + shown(pair.first) + " has " + std::to_string(v.size()) +
+                " numbers, expected 9 or 6 (xx yy zz yz xz xy)");
+  const bool by_row = pair.second.find('[') != std::string::npos;  // an array of arrays
+  if (by_row) return {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]};
+  return {v[0], v[3], v[6], v[1], v[4], v[7], v[2], v[5], v[8]};
+}
+
+bool parse_flag(const std::string &text, const std::string &where)
+{
+  const std::string word = lower(text);
+  if (word == "t" || word == "true" || word == "1") return true;
+  if (word == "f" || word == "false" || word == "0") return false;
+  throw Error(where + ": pbc: found '" + shown(text) + "', expected three of T and F");
+}
+
+void read_cell(const Pairs &pairs, const std::string &where, ExtxyzHeader &header)
+{
+  if (const std::string *text = value_of(pairs, "Lattice")) {
+    const auto numbers = numbers_of({"Lattice", *text}, where);
+    if (numbers.size() != 9)
+      throw Error(where + ": Lattice has " + std::to_string(numbers.size()) +
+                  " numbers, expected 9: the vectors a, b and c");
+    std::copy_n(numbers.begin(), 9, header.lattice.emplace().begin());
+    header.periodic.fill(true);
+  }
+  const std::string *text = value_of(pairs, "pbc");
+  if (!text) return;
+  const auto flags = items_of(*text);
+  if (flags.size() != 3 && flags.size() != 1)
+    throw Error(where + ": pbc: found '" + shown(*text) + "', expected three of T and F");
+  for (std::size_t d = 0; d < 3; ++d)
+    header.periodic[d] = parse_flag(flags[flags.size() == 3 ? d : 0], where);
+  const auto yes = [](bool flag) { return flag; };
+  if (!header.lattice && std::any_of(header.periodic.begin(), header.periodic.end(), yes))
+    throw Error(where + ": pbc says that the frame is periodic, but there is no Lattice");
+}
+
+void read_virial(const Pairs &pairs, const std::string &where, ExtxyzHeader &header)
+{
+  const auto *virial = best(pairs, {"virial", "virials"});
+  const auto *stress = best(pairs, {"stress"});
+  // a stress that is marked as reference value is better than a virial that is not
+  const bool marked = stress && lower(stress->first) != "stress";
+  if (virial && (!marked || preference(virial->first, {"virial", "virials"}) < 2)) {
+    header.virial = matrix_of(*virial, where);
+    return;
+  }
+  if (!stress) return;
+  const double volume = header.lattice ? std::abs(volume_of(*header.lattice)) : 0.0;
+  if (!(volume > 0.0))
+    throw Error(where + ": " + stress->first +
+                " needs a cell with a volume; give a Lattice, or the virial instead");
+  auto &matrix = header.virial.emplace(matrix_of(*stress, where));
+  for (double &value : matrix) value *= -volume;
+}
+
+/// One entry NAME:TYPE:COUNT of Properties.
+void add_property(const std::string &name, char type, int width, std::array<int, 5> &ranks,
+                  ExtxyzColumns &columns, const std::string &where)
+{
+  const auto expect = [&](const char *types, int expected) {
+    if (std::string(types).find(type) == std::string::npos || width != expected)
+      throw Error(where + ": Properties: " + shown(name) + ":" + type + ":" +
+                  std::to_string(width) + ", expected " + name + ":" + types[0] + ":" +
+                  std::to_string(expected));
+  };
+  if (name == "species" || name == "symbols") {
+    expect("S", 1);
+    columns.species = columns.count;
+  } else if (name == "Z" || name == "numbers") {
+    expect("I", 1);
+    columns.number = columns.count;
+  } else if (name == "pos" || name == "positions") {
+    expect("RI", 3);
+    columns.position = columns.count;
+  }
+  const std::pair<std::vector<std::string>, int *> labels[] = {
+      {{"forces", "force"}, &columns.force},
+      {{"energies", "atom_ener", "atomic_ener"}, &columns.atom_energy},
+      {{"atom_pref"}, &columns.atom_pref},
+      {{"atom_ener_coeff"}, &columns.atom_ener_coeff}};
+  int index = 0;
+  for (const auto &[names, column] : labels) {
+    const int rank = preference(name, names);
+    int &present = ranks[index++];
+    if (rank < 0 || (present >= 0 && rank >= present)) continue;
+    expect("RI", column == &columns.force ? 3 : 1);
+    present = rank;
+    *column = columns.count;
+  }
+  columns.count += width;
+}
+
+ExtxyzColumns columns_of(const Pairs &pairs, const std::string &where)
+{
+  ExtxyzColumns columns;
+  const std::string *text = value_of(pairs, "Properties");
+  if (!text) return columns;
+  std::vector<std::string> fields(1);
+  for (const char c : *text)
+    if (c == ':')
+      fields.emplace_back();
+    else
+      fields.back() += c;
+  if (fields.size() % 3 != 0)
+    throw Error(where + ": Properties=" + shown(*text) + ", expected NAME:TYPE:COLUMNS:...");
+  columns = {-1, -1, -1, -1, -1, -1, -1, 0, true};
+  std::array<int, 5> ranks;
+  ranks.fill(-1);
+  for (std::size_t i = 0; i < fields.size(); i += 3) {
+    double width = 0.0;
+    const bool known =
+        fields[i + 1].size() == 1 && std::string("RISL").find(fields[i + 1]) != std::string::npos;
+    if (!known || !parse_number(fields[i + 2], width) || !(width >= 1.0 && width <= 1e4) ||
+        width != std::floor(width))
+      throw Error(where + ": Properties: " + shown(fields[i]) + ":" + shown(fields[i + 1]) + ":" +
+                  shown(fields[i + 2]) + ", expected a type of R, I, S, L and a number of columns");
+    add_property(fields[i], fields[i + 1][0], static_cast<int>(width), ranks, columns, where);
+    if (columns.count > max_columns)
+      throw Error(where + ": Properties has more than " + std::to_string(max_columns) + " columns");
+  }
+  if (columns.position < 0 || (columns.species < 0 && columns.number < 0))
+    throw Error(where + ": Properties=" + shown(*text) + " lacks species (or Z) or pos");
+  return columns;
+}
+
+}  // namespace
+
+ExtxyzColumns parse_extxyz_columns(std::string_view line, const std::string &where)
+{
+  return columns_of(split_comment(line), where);
+}
+
+ExtxyzHeader parse_extxyz_header(std::string_view line, const std::string &where)
+{
+  const Pairs pairs = split_comment(line);
+  ExtxyzHeader header;
+  read_cell(pairs, where, header);
+  // forces are the derivative of the free energy
+  if (const auto *energy = best(pairs, {"free_energy", "energy"})) {
+    const auto numbers = numbers_of(*energy, where);
+    if (numbers.size() != 1)
+      throw Error(where + ": " + shown(energy->first) + "=" + shown(energy->second) +
+                  ", expected one number");
+    header.energy = numbers.front();
+  }
+  read_virial(pairs, where, header);
+  header.columns = columns_of(pairs, where);
+  return header;
+}
+
+}  // namespace dptrain

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace dptrain {
+
+/// The columns of an atom's line that are read, as numbers of columns from 0; -1: there is none.
+struct ExtxyzColumns {
+  int species = 0, number = -1;  ///< symbol or atomic number
+  int position = 1;
+  int force = -1, atom_energy = -1, atom_pref = -1, atom_ener_coeff = -1;
+  int count = 4;
+  bool exact = false;  ///< from Properties: each line must have just `count` columns
+};
+
+/// What the comment line of a frame in extended XYZ format tells.
+struct ExtxyzHeader {
+  std::optional<std::array<double, 9>> lattice;  ///< rows a, b, c
+  std::array<bool, 3> periodic{};
+  std::optional<double> energy;
+  std::optional<std::array<double, 9>> virial;
+  ExtxyzColumns columns;
+};
+
+/// Keys and values of a comment line, split as ASE does: values may stand in "", '', {} or [], a backslash takes the next
+/// character as it is, a key without a value is T.
+std::vector<std::pair<std::string, std::string>> split_comment(std::string_view line);
+
+/// Reads a comment line. Throws Error that starts with `where`.
+ExtxyzHeader parse_extxyz_header(std::string_view line, const std::string &where);
+/// Only the columns.
+ExtxyzColumns parse_extxyz_columns(std::string_view line, const std::string &where);
+
+/// A number as Python and Fortran write it. False if `text` is none.
+bool parse_number(std::string_view text, double &value);
+
+}  // namespace dptrain

@@ -1,0 +1,168 @@
+// First pass over an extended XYZ file: offsets of the frames and names of the atoms.
+
+#include <algorithm>
+#include <cstring>
+
+#include "data/extxyz_file.h"
+#include "data/extxyz_header.h"
+#include "data/text_words.h"
+#include "dptrain/error.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr std::size_t block_size = 1 << 20;
+constexpr std::size_t max_line = 1 << 24;
+
+/// The lines of a file one by one; holds a block of it in memory.
+class Lines {
+ public:
+  Lines(const ReadAt &read, const std::string &path) : read_(read), path_(path) {}
+
+  /// False at the end. `line` is valid until the next call.
+  bool next(std::string_view &line)
+  {
+    for (std::size_t searched = 0;;) {
+      const char *start = buffer_.data() + position_;
+      const std::size_t length = buffer_.size() - position_;
+      const void *end =
+          length > searched ? std::memchr(start + searched, '\n', length - searched) : nullptr;
+      if (end || (at_end_ && length > 0)) {
+        const std::size_t size =
+            end ? static_cast<std::size_t>(static_cast<const char *>(end) - start) : length;
+        line = std::string_view(start, size);
+        offset_ = base_ + static_cast<std::int64_t>(position_);
+        position_ += size + (end ? 1 : 0);
+        ++number_;
+        return true;
+      }
+      if (at_end_) return false;
+      searched = length;
+      fill();
+    }
+  }
+  std::int64_t number() const { return number_; }  ///< of the last line, from 1
+  std::int64_t offset() const { return offset_; }  ///< where it begins
+  std::int64_t position() const { return base_ + static_cast<std::int64_t>(position_); }
+
+ private:
+  void fill()
+  {
+    buffer_.erase(0, position_);
+    base_ += static_cast<std::int64_t>(position_);
+    position_ = 0;
+    const std::size_t kept = buffer_.size();
+    if (kept > max_line)
+      throw Error(path_ + ": line " + std::to_string(number_ + 1) + " is longer than " +
+                  std::to_string(max_line) + " characters; not an extended XYZ file");
+    buffer_.resize(kept + block_size);
+    const std::size_t got =
+        read_(buffer_.data() + kept, block_size, base_ + static_cast<std::int64_t>(kept));
+    buffer_.resize(kept + got);
+    at_end_ = got < block_size;
+  }
+
+  const ReadAt &read_;
+  const std::string &path_;
+  std::string buffer_;
+  std::int64_t base_ = 0, offset_ = 0, number_ = 0;  // base_: offset of the buffer in the file
+  std::size_t position_ = 0;
+  bool at_end_ = false;
+};
+
+class Scanner {
+ public:
+  Scanner(const ReadAt &read, const std::string &path) : path_(path), lines_(read, path) {}
+
+  ExtxyzIndex scan()
+  {
+    std::string_view line;
+    while (lines_.next(line))
+      if (std::string_view rest = line; !take_word(rest).empty()) scan_frame(line);
+    if (index_.frames.empty()) throw Error(path_ + ": the file has no frame; leave it out");
+    return std::move(index_);
+  }
+
+ private:
+  std::string where(std::int64_t line) const { return path_ + ": line " + std::to_string(line); }
+
+  void scan_frame(std::string_view first)
+  {
+    const ExtxyzIndex::Entry entry{lines_.offset(), lines_.number(), parse_atom_count(first)};
+    if (entry.natoms < 0)
+      throw Error(where(entry.line) + ": found '" + shown(std::string(first)) +
+                  "', expected the number of atoms of a frame");
+    if (entry.natoms == 0)
+      throw Error(where(entry.line) + ": the frame has no atoms; leave it out");
+    std::string_view line;
+    if (!lines_.next(line)) cut(entry, "the line after the number of atoms");
+    const ExtxyzColumns columns = parse_extxyz_columns(line, where(lines_.number()));
+    const bool by_number = columns.species < 0;
+    const int column = by_number ? columns.number : columns.species;
+    const bool first_frame = index_.frames.empty();
+    index_.same_atoms =
+        index_.same_atoms &&
+        (first_frame || entry.natoms == static_cast<std::int64_t>(first_atoms_.size()));
+    for (std::int64_t i = 0; i < entry.natoms; ++i) {
+      if (!lines_.next(line)) cut(entry, "atom " + std::to_string(i + 1));
+      std::string_view rest = line, word;
+      for (int k = 0; k <= column; ++k) word = take_word(rest);
+      const int species = species_of(word, by_number);
+      if (first_frame)
+        first_atoms_.push_back(species);
+      else if (index_.same_atoms)
+        index_.same_atoms = first_atoms_[i] == species;
+    }
+    index_.frames.push_back(entry);
+    index_.end = lines_.position();
+  }
+
+  [[noreturn]] void cut(const ExtxyzIndex::Entry &entry, const std::string &missing) const
+  {
+    throw Error(where(entry.line) + ": the frame has " + std::to_string(entry.natoms) +
+                " atoms, but the file ends before " + missing +
+                "; the file is truncated or the number is wrong");
+  }
+
+  int species_of(std::string_view word, bool by_number)
+  {
+    // one and the same element often follows itself
+    if (!last_word_.empty() && word == last_word_ && by_number == last_by_number_) return last_;
+    const std::string name = element_name(word, by_number);
+    if (name.empty())
+      throw Error(where(lines_.number()) + ": found '" + shown(std::string(word)) + "', expected " +
+                  (by_number ? "an atomic number" : "the name of an element") +
+                  "; the number of atoms of the frame or the columns may be wrong");
+    auto &names = index_.species;
+    last_ = static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
+    if (last_ == static_cast<int>(names.size())) {
+      if (names.size() == max_species)
+        throw Error(where(lines_.number()) + ": more than " + std::to_string(max_species) +
+                    " different names of atoms; the columns may be wrong");
+      names.push_back(name);
+      index_.species_lines.push_back(lines_.number());
+    }
+    last_word_ = word;
+    last_by_number_ = by_number;
+    return last_;
+  }
+
+  static constexpr std::size_t max_species = 1000;
+  std::string path_;
+  Lines lines_;
+  ExtxyzIndex index_;
+  std::vector<int> first_atoms_;
+  std::string last_word_;
+  bool last_by_number_ = false;
+  int last_ = 0;
+};
+
+}  // namespace
+
+ExtxyzIndex scan_extxyz(const ReadAt &read, const std::string &path)
+{
+  return Scanner(read, path).scan();
+}
+
+}  // namespace dptrain

@@ -1,0 +1,93 @@
+#include "data/extxyz_system.h"
+
+#include <fcntl.h>
+
+#include "data/extxyz_file.h"
+#include "data/stored_array.h"
+#include "data/text_words.h"
+#include "dptrain/error.h"
+#include "io/file.h"
+
+namespace dptrain {
+
+namespace {
+
+ExtxyzIndex scan_file(const std::string &path)
+{
+  expect_regular_file(path);
+  const File file(path, O_RDONLY);
+  return scan_extxyz([&](char *data, std::size_t bytes,
+                         std::int64_t offset) { return file.read(data, bytes, offset); },
+                     path);
+}
+
+class ExtxyzSystem : public DataSystem {
+ public:
+  ExtxyzSystem(const std::string &path, const DataOptions &options) :
+      path_(path), index_(scan_file(path))
+  {
+    for (std::size_t type = 0; type < options.type_map.size(); ++type) {
+      const std::string &name = options.type_map[type];
+      types_.emplace(name, static_cast<int>(type));
+      types_.emplace(element_name(name, false), static_cast<int>(type));
+    }
+    for (std::size_t i = 0; i < index_.species.size(); ++i)
+      if (types_.find(index_.species[i]) == types_.end())
+        throw Error(path_ + ": line " + std::to_string(index_.species_lines[i]) + ": element " +
+                    index_.species[i] + " is not in the model (it has " + join(options.type_map) +
+                    "); train a model with this element or leave the file out");
+    if (place_.granted()) file_ = std::make_unique<File>(path_, O_RDONLY);
+  }
+
+  const std::string &name() const override { return path_; }
+  std::int64_t num_frames() const override
+  {
+    return static_cast<std::int64_t>(index_.frames.size());
+  }
+  std::int64_t natoms(std::int64_t frame) const override { return entry(frame).natoms; }
+  bool same_atoms() const override { return index_.same_atoms; }
+
+  WholeFrame read(std::int64_t frame) const override
+  {
+    const ExtxyzIndex::Entry &start = entry(frame);
+    const std::int64_t end = frame + 1 < num_frames() ? entry(frame + 1).offset : index_.end;
+    std::string text(static_cast<std::size_t>(end - start.offset), '\0');
+    const std::size_t got =
+        file_ ? file_->read(text.data(), text.size(), start.offset)
+              : File(path_, O_RDONLY).read(text.data(), text.size(), start.offset);
+    text.resize(got);
+    WholeFrame whole = parse_extxyz_frame(text, start.line, path_, types_);
+    whole.step = frame;
+    return whole;
+  }
+
+ private:
+  const ExtxyzIndex::Entry &entry(std::int64_t frame) const
+  {
+    if (frame < 0 || frame >= num_frames())
+      throw Error(path_ + ": frame " + std::to_string(frame) + " of " +
+                  std::to_string(num_frames()) + " was asked for");
+    return index_.frames[static_cast<std::size_t>(frame)];
+  }
+
+  std::string path_;
+  ExtxyzIndex index_;
+  std::map<std::string, int, std::less<>> types_;
+  OpenPlace place_;
+  std::unique_ptr<const File> file_;
+};
+
+}  // namespace
+
+std::shared_ptr<const DataSystem> open_extxyz_system(const std::string &path,
+                                                     const DataOptions &options)
+{
+  return std::make_shared<ExtxyzSystem>(path, options);
+}
+
+std::vector<std::string> elements_of_extxyz(const std::string &path)
+{
+  return scan_file(path).species;
+}
+
+}  // namespace dptrain

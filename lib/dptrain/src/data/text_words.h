@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dptrain {
+
+/// Words of a text between blanks and ends of lines; what follows a # in a line is a comment.
+std::vector<std::string> words_of(const std::string &text);
+
+/// Whole numbers from words ("3", also "3.0"). Throws Error that names `path` and the first word that is none.
+std::vector<std::int64_t> whole_numbers(const std::vector<std::string> &words,
+                                        const std::string &path);
+
+/// Words with blanks in between.
+std::string join(const std::vector<std::string> &words);
+
+/// Text for a message: without characters that a terminal cannot show, at most 40 of them.
+std::string shown(const std::string &text);
+
+}  // namespace dptrain

@@ -1,0 +1,215 @@
+#include "io/hdf5_data_file.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "dptrain/error.h"
+#include "io/file.h"
+
+namespace dptrain {
+
+namespace {
+
+// Types and names of elements, one string each: more is no data set of this kind.
+constexpr std::size_t max_words = 100000000;
+
+Hdf5Handle open_file(const std::string &path)
+{
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+#if H5_VERSION_GE(1, 10, 7)
+  // many ranks read, nobody writes; some file systems know no locks
+  H5Pset_file_locking(access.get(), false, true);
+#endif
+  return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose};
+}
+
+Hdf5Handle open_dataset(hid_t file, const std::string &name)
+{
+  return {H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose};
+}
+
+/// Extents of a data set; throws if they are damaged or more numbers than the file could hold.
+std::vector<std::int64_t> extents_of(const Hdf5DataFile &file, hid_t data, const std::string &name)
+{
+  const Hdf5Handle space(H5Dget_space(data), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  const hssize_t points = H5Sget_simple_extent_npoints(space.get());
+  const Hdf5Handle type(H5Dget_type(data), H5Tclose);
+  hsize_t file_size = 0;
+  // compression saves a factor of 1000 at most
+  if (rank < 0 || points < 0 || H5Fget_filesize(file.id(), &file_size) < 0 ||
+      static_cast<double>(points) * static_cast<double>(H5Tget_size(type.get())) >
+          1000.0 * static_cast<double>(file_size))
+    file.fail("HDF5 data set '" + name +
+              "' has an impossible size (damaged); write the file again");
+  std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
+  H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+  return {extents.begin(), extents.end()};
+}
+
+std::string joined(const std::string &group, const std::string &name)
+{
+  return group == "/" ? group + name : group + "/" + name;
+}
+
+/// What the visit of all objects below a group collects.
+struct Visit {
+  std::string suffix;
+  std::vector<std::string> found;  // names relative to the group, without the suffix
+};
+
+herr_t visit_object(hid_t, const char *name, const H5O_info_t *info, void *data)
+{
+  auto &visit = *static_cast<Visit *>(data);
+  const std::string full = std::string("/") + name;
+  if (info->type == H5O_TYPE_DATASET && full.size() >= visit.suffix.size() &&
+      full.compare(full.size() - visit.suffix.size(), std::string::npos, visit.suffix) == 0)
+    visit.found.push_back(full.substr(0, full.size() - visit.suffix.size()));
+  return 0;
+}
+
+herr_t collect_name(hid_t, const char *name, const H5L_info_t *, void *data)
+{
+  static_cast<std::vector<std::string> *>(data)->push_back(name);
+  return 0;
+}
+
+}  // namespace
+
+Hdf5DataFile::Hdf5DataFile(const std::string &path) : path_(path), file_(-1, H5Fclose)
+{
+  expect_regular_file(path);
+  const Hdf5Quiet quiet;
+  file_ = open_file(path);
+  if (!file_.valid()) fail("not an HDF5 file, damaged, truncated or not readable; copy it again");
+}
+
+void Hdf5DataFile::fail(const std::string &what) const
+{
+  throw Error(path_ + ": " + what);
+}
+
+bool Hdf5DataFile::is_group(const std::string &name) const
+{
+  const Hdf5Quiet quiet;
+  const Hdf5Handle object(H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT), H5Oclose);
+  return object.valid() && H5Iget_type(object.get()) == H5I_GROUP;
+}
+
+std::vector<std::string> Hdf5DataFile::list(const std::string &group) const
+{
+  const Hdf5Quiet quiet;
+  std::vector<std::string> names;
+  if (H5Literate_by_name(file_.get(), group.c_str(), H5_INDEX_NAME, H5_ITER_INC, nullptr,
+                         collect_name, &names, H5P_DEFAULT) < 0)
+    fail("cannot list the HDF5 group '" + group + "' (missing or damaged)");
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> Hdf5DataFile::groups_with(const std::string &group,
+                                                   const std::string &member) const
+{
+  const Hdf5Quiet quiet;
+  Visit visit{"/" + member, {}};
+  if (H5Ovisit_by_name2(file_.get(), group.c_str(), H5_INDEX_NAME, H5_ITER_NATIVE, visit_object,
+                        &visit, H5O_INFO_BASIC, H5P_DEFAULT) < 0)
+    fail("cannot read the HDF5 group '" + group + "' (missing or damaged)");
+  std::vector<std::string> groups;
+  for (const auto &name : visit.found)
+    groups.push_back(name.empty() ? group : joined(group, name.substr(1)));
+  std::sort(groups.begin(), groups.end());
+  return groups;
+}
+
+std::vector<std::string> Hdf5DataFile::words(const std::string &name) const
+{
+  const Hdf5Quiet quiet;
+  const Hdf5Handle data = open_dataset(file_.get(), name);
+  if (!data.valid()) fail("HDF5 data set '" + name + "' is missing or damaged");
+  std::int64_t count = 1;
+  for (const auto extent : extents_of(*this, data.get(), name)) count *= extent;
+  if (static_cast<std::size_t>(count) > max_words)
+    fail("HDF5 data set '" + name + "' has " + std::to_string(count) + " values");
+  const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
+  const H5T_class_t kind = H5Tget_class(type.get());
+  if (count == 0) return {};
+  if (kind == H5T_STRING)
+    return strings(data.get(), type.get(), static_cast<std::size_t>(count), name);
+  if (kind != H5T_INTEGER && kind != H5T_FLOAT)
+    fail("HDF5 data set '" + name + "' holds neither numbers nor strings");
+  std::vector<double> values(static_cast<std::size_t>(count));
+  if (H5Dread(data.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+    fail("HDF5 data set '" + name + "' cannot be read (damaged); write the file again");
+  std::vector<std::string> list;
+  for (const double value : values) {
+    std::string text = std::to_string(value);  // 3.000000
+    const auto zeros = text.find(".000000");
+    list.push_back(zeros == std::string::npos ? text : text.substr(0, zeros));
+  }
+  return list;
+}
+
+std::vector<std::string> Hdf5DataFile::strings(hid_t data, hid_t type, std::size_t count,
+                                               const std::string &name) const
+{
+  const std::string problem =
+      "strings of the HDF5 data set '" + name + "' cannot be read (damaged); write the file again";
+  std::vector<std::string> list;
+  if (H5Tis_variable_str(type) > 0) {
+    std::vector<char *> texts(count, nullptr);
+    if (H5Dread(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()) < 0) fail(problem);
+    for (char *text : texts) {
+      list.push_back(text ? text : "");
+      H5free_memory(text);
+    }
+    return list;
+  }
+  const std::size_t size = H5Tget_size(type);
+  if (size == 0 || size > 1024) fail(problem);
+  std::vector<char> bytes(count * size);
+  if (H5Dread(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0) fail(problem);
+  for (std::size_t i = 0; i < count; ++i) {
+    const char *text = &bytes[i * size];
+    std::string value(text, ::strnlen(text, size));
+    value.erase(value.find_last_not_of(' ') + 1);
+    list.push_back(value);
+  }
+  return list;
+}
+
+Hdf5Dataset::Hdf5Dataset(std::shared_ptr<const Hdf5DataFile> file, const std::string &name) :
+    file_(std::move(file)), name_(name), data_(-1, H5Dclose)
+{
+  const Hdf5Quiet quiet;
+  data_ = open_dataset(file_->id(), name);
+  if (!data_.valid())
+    file_->fail("HDF5 data set '" + name + "' is missing, damaged or not a data set");
+  const Hdf5Handle type(H5Dget_type(data_.get()), H5Tclose);
+  const H5T_class_t kind = H5Tget_class(type.get());
+  if (kind != H5T_FLOAT && kind != H5T_INTEGER && kind != H5T_ENUM)
+    file_->fail("HDF5 data set '" + name + "' does not hold numbers");
+  shape_ = extents_of(*file_, data_.get(), name);
+}
+
+void Hdf5Dataset::read(std::int64_t first, std::int64_t count, double *values) const
+{
+  const Hdf5Quiet quiet;
+  const Hdf5Handle space(H5Dget_space(data_.get()), H5Sclose);
+  const std::int64_t total = H5Sget_simple_extent_npoints(space.get());
+  if (!(first == 0 && count == total)) {
+    const std::int64_t row = shape_.empty() || shape_[0] <= 0 ? 0 : total / shape_[0];
+    if (row <= 0 || first % row != 0 || count % row != 0 || first + count > total)
+      file_->fail("HDF5 data set '" + name_ + "': its first extent is not the number of frames");
+    std::vector<hsize_t> start(shape_.size(), 0), extent(shape_.begin(), shape_.end());
+    start[0] = static_cast<hsize_t>(first / row);
+    extent[0] = static_cast<hsize_t>(count / row);
+    H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, extent.data(), nullptr);
+  }
+  const auto length = static_cast<hsize_t>(count);
+  const Hdf5Handle memory(H5Screate_simple(1, &length, nullptr), H5Sclose);
+  if (H5Dread(data_.get(), H5T_NATIVE_DOUBLE, memory.get(), space.get(), H5P_DEFAULT, values) < 0)
+    file_->fail("HDF5 data set '" + name_ + "' cannot be read (damaged); write the file again");
+}
+
+}  // namespace dptrain
