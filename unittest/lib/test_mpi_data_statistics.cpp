@@ -109,7 +109,8 @@ std::vector<Edge> truncated(std::vector<Edge> edges, const std::vector<int> &sel
   std::sort(edges.begin(), edges.end(), [](const Edge &a, const Edge &b) { return a.r < b.r; });
   std::vector<Edge> kept;
   std::vector<int> left = sel;
-  for (std::size_t k = 0; k < edges.size() && int(k) < std::accumulate(sel.begin(), sel.end(), 0); ++k)
+  for (std::size_t k = 0; k < edges.size() && int(k) < std::accumulate(sel.begin(), sel.end(), 0);
+       ++k)
     if (left[edges[k].type]-- > 0) kept.push_back(edges[k]);
   return kept;
 }
@@ -163,8 +164,8 @@ Expected brute_force(const std::vector<WholeFrame> &frames, const ModelConfig &c
     const double mean = any ? sums[t][0] / number : 0.0, angular = sums[t][2] / 3 / number;
     e.davg.push_back(mean);
     e.dstd.push_back(any ? std::max(1e-2, std::sqrt(sums[t][1] / number - mean * mean)) : 0.1);
-    e.dstd.push_back(
-        any ? std::max(1e-2, std::sqrt(sums[t][3] / 3 / number - angular * angular)) : 0.1);
+    e.dstd.push_back(any ? std::max(1e-2, std::sqrt(sums[t][3] / 3 / number - angular * angular))
+                         : 0.1);
   }
   return e;
 }
@@ -181,7 +182,8 @@ void expect_equal(const Statistics &found, const Expected &expected, const std::
     EXPECT_EQ(found.centers(static_cast<int>(t)), expected.centers[t]);
     EXPECT_NEAR(davg[4 * t], expected.davg[t], TOLERANCE) << t;
     EXPECT_NEAR(dstd[4 * t], expected.dstd[2 * t], TOLERANCE) << t;
-    for (int c = 1; c < 4; ++c) EXPECT_NEAR(dstd[4 * t + c], expected.dstd[2 * t + 1], TOLERANCE) << t;
+    for (int c = 1; c < 4; ++c)
+      EXPECT_NEAR(dstd[4 * t + c], expected.dstd[2 * t + 1], TOLERANCE) << t;
   }
 }
 
@@ -199,7 +201,8 @@ std::vector<WholeFrame> mixed_frames()
   return frames;
 }
 
-constexpr int IMAGES = 9;  // of the smallest cell within the cutoff, plus two that atoms may be outside
+constexpr int IMAGES =
+    9;  // of the smallest cell within the cutoff, plus two that atoms may be outside
 
 /// Frames of one kind whose smallest distance and energy depend on their number.
 std::vector<WholeFrame> numbered_frames(int n, int natoms)

@@ -14,7 +14,7 @@ struct ModelConfig;
 
 /// The neighbours within the cutoff of one atom, grouped by type: those of type t are entries first[t] to first[t + 1].
 struct Neighborhood {
-  int type = 0;                           ///< of the atom
+  int type = 0;                            ///< of the atom
   const double *length_squared = nullptr;  ///< Angstrom^2
   const double *component_sum = nullptr;   ///< dx + dy + dz of the vector to the neighbour
   const int *first = nullptr;              ///< [ntypes + 1]

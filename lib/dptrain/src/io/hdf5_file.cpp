@@ -148,9 +148,8 @@ void Hdf5File::write_texts(const std::string &path, const std::vector<std::strin
   const Hdf5Handle data(H5Dcreate2(file_.get(), path.c_str(), type.get(), space.get(), H5P_DEFAULT,
                                    H5P_DEFAULT, H5P_DEFAULT),
                         H5Dclose);
-  if (!data.valid() ||
-      (!texts.empty() &&
-       H5Dwrite(data.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, block.data()) < 0))
+  if (!data.valid() || (!texts.empty() && H5Dwrite(data.get(), type.get(), H5S_ALL, H5S_ALL,
+                                                   H5P_DEFAULT, block.data()) < 0))
     fail("cannot write the HDF5 data set '" + path + "'");
 }
 

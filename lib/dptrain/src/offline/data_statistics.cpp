@@ -41,8 +41,8 @@ class Collector {
       energies_(config.ntypes()),
       config_(config)
   {
-    found_.statistics = Statistics(ntypes_, config.rcut, config.rcut_smth, config.env_protection,
-                                   config.sel);
+    found_.statistics =
+        Statistics(ntypes_, config.rcut, config.rcut_smth, config.env_protection, config.sel);
     found_.statistics.exclude(excluded_pairs(config));
     found_.systems.resize(systems.size());
     for (auto &system : found_.systems) system.max_neighbors.assign(ntypes_, 0);

@@ -23,24 +23,27 @@ struct ClosestPair {
 
 /// What was seen of one system.
 struct SystemStatistics {
-  std::int64_t frames = 0;   ///< that were counted
-  std::int64_t skipped = 0;  ///< left out because atoms are too close (StatisticsOptions::min_pair_dist)
-  std::int64_t atoms = 0;    ///< centre atoms, sum over frames
-  double volume = 0.0;       ///< Angstrom^3, sum over frames with a cell
+  std::int64_t frames = 0;  ///< that were counted
+  std::int64_t skipped =
+      0;  ///< left out because atoms are too close (StatisticsOptions::min_pair_dist)
+  std::int64_t atoms = 0;           ///< centre atoms, sum over frames
+  double volume = 0.0;              ///< Angstrom^3, sum over frames with a cell
   std::int64_t atoms_in_cells = 0;  ///< sum over frames with a cell
   std::optional<ClosestPair> closest;
   std::vector<int> max_neighbors;  ///< [ntypes] by neighbour type
 };
 
 struct StatisticsOptions {
-  std::vector<std::int64_t> max_frames;  ///< of each system, spread evenly over it; empty: all frames
-  double min_pair_dist = 0.0;            ///< Angstrom; frames with closer atoms are left out
+  std::vector<std::int64_t>
+      max_frames;              ///< of each system, spread evenly over it; empty: all frames
+  double min_pair_dist = 0.0;  ///< Angstrom; frames with closer atoms are left out
 };
 
 /// All that a new model takes from its data.
 struct DataStatistics {
-  Statistics statistics;  ///< neighbours and moments; min_distance() is the min_nbor_dist of the model
-  EnergyBias energy;      ///< out_bias and out_std of the model
+  Statistics
+      statistics;     ///< neighbours and moments; min_distance() is the min_nbor_dist of the model
+  EnergyBias energy;  ///< out_bias and out_std of the model
   std::vector<SystemStatistics> systems;  ///< in the order of the systems
 };
 

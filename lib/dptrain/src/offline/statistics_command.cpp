@@ -39,8 +39,8 @@ ModelConfig config_of(const StatOptions &options, const std::vector<std::string>
   config.sel = options.sel;
   config.sel_factor = options.sel_factor;
   if (!config.sel.empty() && config.sel.size() != type_map.size())
-    throw Error("dptrain stat: sel has " + std::to_string(config.sel.size()) + " numbers, but there are " +
-                std::to_string(type_map.size()) + " elements");
+    throw Error("dptrain stat: sel has " + std::to_string(config.sel.size()) +
+                " numbers, but there are " + std::to_string(type_map.size()) + " elements");
   return config;
 }
 

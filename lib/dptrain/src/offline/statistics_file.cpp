@@ -35,8 +35,9 @@ std::string npy_text_bytes(const std::vector<std::string> &texts)
 {
   std::size_t length = 1;
   for (const auto &text : texts) length = std::max(length, text.size());
-  std::string header = "{'descr': '|S" + std::to_string(length) + "', 'fortran_order': False, 'shape': (" +
-                       std::to_string(texts.size()) + ",), }";
+  std::string header = "{'descr': '|S" + std::to_string(length) +
+                       "', 'fortran_order': False, 'shape': (" + std::to_string(texts.size()) +
+                       ",), }";
   header.resize(117, ' ');  // with magic, version, length and end of line 128 bytes
   std::string bytes = std::string("\x93NUMPY\1\0\x76\0", 10) + header + "\n";
   for (const auto &text : texts) bytes += text + std::string(length - text.size(), '\0');
@@ -80,7 +81,8 @@ class Hdf5Store : public Store {
   {
     if (!has(name)) file_.make_group(name);
   }
-  void write(const std::string &name, const Shape &shape, const std::vector<double> &values) override
+  void write(const std::string &name, const Shape &shape,
+             const std::vector<double> &values) override
   {
     if (has(name)) file_.remove(name);
     file_.write_array(name, values.data(), shape);
@@ -112,7 +114,8 @@ class FolderStore : public Store {
     return read_npy(path_ + "/" + name).values;
   }
   void make_group(const std::string &name) override { make_folder(path_ + "/" + name); }
-  void write(const std::string &name, const Shape &shape, const std::vector<double> &values) override
+  void write(const std::string &name, const Shape &shape,
+             const std::vector<double> &values) override
   {
     write_bytes(name, npy_bytes(shape, values));
   }
@@ -135,7 +138,8 @@ std::unique_ptr<Store> open_store(const std::string &path)
 {
   const std::filesystem::path file(path);
   std::string ending = file.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   const bool exists = std::filesystem::exists(file);
   if (std::filesystem::is_directory(file) || (!exists && ending != ".h5" && ending != ".hdf5"))
     return std::make_unique<FolderStore>(path);
@@ -167,11 +171,12 @@ int atomic_number(const std::string &name)
 }
 
 /// The numbers of an object, if there are `size` of them and all are finite.
-std::vector<double> read_checked(const Store &store, const std::string &path, const std::string &name,
-                                 std::size_t size)
+std::vector<double> read_checked(const Store &store, const std::string &path,
+                                 const std::string &name, std::size_t size)
 {
   const auto values = store.read(name);
-  const bool finite = std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+  const bool finite =
+      std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
   if (values.size() != size || !finite)
     throw Error("Statistics file " + path + ": " + name + " must hold " + std::to_string(size) +
                 " finite numbers, found " + std::to_string(values.size()) +
@@ -190,8 +195,8 @@ std::string deepmd_statistics_hash(const ModelConfig &config)
   const int nsel = std::accumulate(config.sel.begin(), config.sel.end(), 0);
   return sha1("{\"type\": \"se_a\", \"ntypes\": " + std::to_string(config.sel.size()) +
               ", \"rcut\": " + two_decimals(config.rcut) + ", \"rcut_smth\": " +
-              two_decimals(config.rcut_smth) + ", \"nsel\": " + std::to_string(nsel) + ", \"sel\": [" +
-              sel + "], \"mixed_types\": false}");
+              two_decimals(config.rcut_smth) + ", \"nsel\": " + std::to_string(nsel) +
+              ", \"sel\": [" + sel + "], \"mixed_types\": false}");
 }
 
 std::optional<StoredStatistics> read_deepmd_statistics(const std::string &path,
@@ -212,16 +217,18 @@ std::optional<StoredStatistics> read_deepmd_statistics(const std::string &path,
     const std::string radial = group + "/r_" + std::to_string(t),
                       angular = group + "/a_" + std::to_string(t);
     if (!store->has(radial) || !store->has(angular)) return std::nullopt;
-    const auto r = read_checked(*store, path, radial, 3), a = read_checked(*store, path, angular, 3);
+    const auto r = read_checked(*store, path, radial, 3),
+               a = read_checked(*store, path, angular, 3);
     centers[t] = std::llround(r[0] / slots);
     if (centers[t] * slots != r[0] || 3.0 * r[0] != a[0])
-      throw Error("Statistics file " + path + ": the numbers of entries in " + radial + " and " + angular +
-                  " do not belong to sel. Remove the file to have it computed again");
+      throw Error("Statistics file " + path + ": the numbers of entries in " + radial + " and " +
+                  angular + " do not belong to sel. Remove the file to have it computed again");
     std::copy_n(r.begin() + 1, 2, sums.begin() + 4 * t);
     std::copy_n(a.begin() + 1, 2, sums.begin() + 4 * t + 2);
   }
   StoredStatistics stored;
-  stored.statistics = Statistics(ntypes, config.rcut, config.rcut_smth, config.env_protection, config.sel);
+  stored.statistics =
+      Statistics(ntypes, config.rcut, config.rcut_smth, config.env_protection, config.sel);
   stored.statistics.set_sums(centers, sums);
   stored.statistics.set_source("DeePMD-kit's statistics file " + path);
   stored.out_bias = read_checked(*store, path, root + "/bias_atom_energy", ntypes);
@@ -246,9 +253,10 @@ void write_deepmd_statistics(const std::string &path, const ModelConfig &config,
     store->write(group + "/a_" + std::to_string(t), {3}, {3.0 * number, sums[2], sums[3]});
     if (found.statistics.centers(t) > 0) observed.push_back(config.type_map[t]);
   }
-  std::stable_sort(observed.begin(), observed.end(), [](const std::string &a, const std::string &b) {
-    return atomic_number(a) < atomic_number(b);
-  });
+  std::stable_sort(observed.begin(), observed.end(),
+                   [](const std::string &a, const std::string &b) {
+                     return atomic_number(a) < atomic_number(b);
+                   });
   store->write(root + "/observed_type", observed);
   store->write(root + "/bias_atom_energy", {ntypes, 1}, found.energy.bias);
   store->write(root + "/std_atom_energy", {ntypes, 1}, found.energy.deviation);

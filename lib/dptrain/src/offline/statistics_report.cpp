@@ -52,8 +52,9 @@ std::size_t name_width(const StatisticsReport &report)
 std::string row(const std::string &name, const SystemStatistics &system)
 {
   const double frames = std::max<double>(1.0, static_cast<double>(system.frames));
-  std::string line = format("%s %9lld %9.6g %10.5g", name.c_str(), static_cast<long long>(system.frames),
-                            static_cast<double>(system.atoms) / frames, density(system));
+  std::string line =
+      format("%s %9lld %9.6g %10.5g", name.c_str(), static_cast<long long>(system.frames),
+             static_cast<double>(system.atoms) / frames, density(system));
   if (system.closest) {
     const auto &[pair, frame] = *system.closest;
     line += format(" %9.6f %9lld %13s", pair.distance, static_cast<long long>(frame),
@@ -70,12 +71,13 @@ void add_types(const StatisticsReport &report, std::vector<std::string> &lines)
   const auto &[config, names, found, ranks, seconds] = report;
   const auto davg = found.statistics.davg(report.sel(), false);
   const auto dstd = found.statistics.dstd(report.sel());
-  lines.push_back("type        atoms  max_nbor   sel         davg  dstd radial dstd angular   energy bias (eV)");
+  lines.push_back("type        atoms  max_nbor   sel         davg  dstd radial dstd angular   "
+                  "energy bias (eV)");
   for (int t = 0; t < config.ntypes(); ++t)
-    lines.push_back(format("%-4s %12lld %9d %5d %12.8f %12.8f %12.8f %18.8f", config.type_map[t].c_str(),
-                           static_cast<long long>(found.statistics.centers(t)),
-                           found.statistics.max_neighbors()[t], report.sel()[t], davg[4 * t], dstd[4 * t],
-                           dstd[4 * t + 1], found.energy.bias[t]));
+    lines.push_back(format(
+        "%-4s %12lld %9d %5d %12.8f %12.8f %12.8f %18.8f", config.type_map[t].c_str(),
+        static_cast<long long>(found.statistics.centers(t)), found.statistics.max_neighbors()[t],
+        report.sel()[t], davg[4 * t], dstd[4 * t], dstd[4 * t + 1], found.energy.bias[t]));
 }
 
 nlohmann::ordered_json rows_of_four(const std::vector<double> &values)
@@ -122,26 +124,30 @@ std::vector<std::string> text_lines(const StatisticsReport &report)
   const auto &[config, names, found, ranks, seconds] = report;
   const std::size_t width = name_width(report);
   std::vector<std::string> lines;
-  lines.push_back(format("Statistics of %zu systems, %lld frames, %lld atoms; cutoff %g Angstrom; %d ranks, %.3f seconds",
-                         names.size(), static_cast<long long>(total(report, &SystemStatistics::frames)),
-                         static_cast<long long>(total(report, &SystemStatistics::atoms)), config.rcut,
-                         ranks, seconds));
+  lines.push_back(format("Statistics of %zu systems, %lld frames, %lld atoms; cutoff %g Angstrom; "
+                         "%d ranks, %.3f seconds",
+                         names.size(),
+                         static_cast<long long>(total(report, &SystemStatistics::frames)),
+                         static_cast<long long>(total(report, &SystemStatistics::atoms)),
+                         config.rcut, ranks, seconds));
   lines.push_back(padded("system", width) +
                   "    frames     atoms  atoms/A^3  min_dist     frame         atoms  max_nbor");
   for (std::size_t s = 0; s < names.size(); ++s)
     lines.push_back(row(padded(names[s], width), found.systems[s]));
   add_types(report, lines);
   if (found.energy.frames > 0)
-    lines.push_back(format("energy bias: from %lld frames, which deviate from it by %.6g eV (standard deviation), "
-                           "%.6g eV per atom (root mean square)",
-                           static_cast<long long>(found.energy.frames), found.energy.deviation[0],
-                           found.energy.rmse_per_atom));
-  lines.push_back(format("recommended sel (%g times the largest numbers, in steps of 4): %s", config.sel_factor,
-                         list(report.recommended_sel()).c_str()));
+    lines.push_back(format(
+        "energy bias: from %lld frames, which deviate from it by %.6g eV (standard deviation), "
+        "%.6g eV per atom (root mean square)",
+        static_cast<long long>(found.energy.frames), found.energy.deviation[0],
+        found.energy.rmse_per_atom));
+  lines.push_back(format("recommended sel (%g times the largest numbers, in steps of 4): %s",
+                         config.sel_factor, list(report.recommended_sel()).c_str()));
   for (int t = 0; t < config.ntypes() && !config.sel.empty(); ++t)
     if (found.statistics.max_neighbors()[t] > config.sel[t])
-      lines.push_back(format("WARNING: sel of %s is %d, but an atom has %d such neighbors: only the nearest count",
-                             config.type_map[t].c_str(), config.sel[t], found.statistics.max_neighbors()[t]));
+      lines.push_back(format(
+          "WARNING: sel of %s is %d, but an atom has %d such neighbors: only the nearest count",
+          config.type_map[t].c_str(), config.sel[t], found.statistics.max_neighbors()[t]));
   lines.push_back(format("min_nbor_dist: %f", found.statistics.min_distance()));
   lines.push_back("max_nbor_size: [" + list(found.statistics.max_neighbors()) + "]");
   return lines;
@@ -153,8 +159,8 @@ std::string json_text(const StatisticsReport &report)
   Statistics statistics = found.statistics;
   statistics.set_source(format("dptrain stat: %zu systems, %lld frames", names.size(),
                                static_cast<long long>(total(report, &SystemStatistics::frames))));
-  auto root = nlohmann::ordered_json::parse(
-      statistics.to_json(config.type_map, fingerprint_of({})));
+  auto root =
+      nlohmann::ordered_json::parse(statistics.to_json(config.type_map, fingerprint_of({})));
   root["recommended_sel"] = report.recommended_sel();
   root["sel"] = report.sel();
   root["davg"] = rows_of_four(statistics.davg(report.sel(), false));

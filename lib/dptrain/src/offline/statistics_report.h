@@ -9,7 +9,7 @@ namespace dptrain {
 
 /// What `dptrain stat` shows.
 struct StatisticsReport {
-  const ModelConfig &config;  ///< sel empty: the recommended one
+  const ModelConfig &config;              ///< sel empty: the recommended one
   const std::vector<std::string> &names;  ///< of the systems
   const DataStatistics &found;
   int ranks;

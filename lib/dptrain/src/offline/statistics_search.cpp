@@ -12,9 +12,9 @@ namespace dptrain {
 
 namespace {
 
-constexpr double MAX_IMAGES = 100.0;      // a cutoff over more images is a wrong unit, not a crystal
-constexpr double FARTHEST = 1e9;          // in cells or Angstrom from the origin
-constexpr double SAME_PLACE = 1e-4;       // Angstrom: one atom twice, in some file rounded
+constexpr double MAX_IMAGES = 100.0;  // a cutoff over more images is a wrong unit, not a crystal
+constexpr double FARTHEST = 1e9;      // in cells or Angstrom from the origin
+constexpr double SAME_PLACE = 1e-4;   // Angstrom: one atom twice, in some file rounded
 
 std::string name_of(int atom)
 {
@@ -28,8 +28,9 @@ void wrap(const Lattice &lattice, int atom, double *x, double *u)
   std::array<int, 3> back;
   for (int d = 0; d < 3; ++d) {
     if (!(std::abs(f[d]) < FARTHEST))
-      throw Error(name_of(atom) + " is more than 10^9 cells away from the origin: check the units of "
-                                  "positions and box");
+      throw Error(name_of(atom) +
+                  " is more than 10^9 cells away from the origin: check the units of "
+                  "positions and box");
     back[d] = -static_cast<int>(std::floor(f[d]));
     u[d] = f[d] + back[d];
   }
@@ -52,7 +53,8 @@ FrameSearch::FrameSearch(const WholeFrame &frame, int ntypes, double rcut) :
                 " coordinates (3 per atom are needed)");
   for (std::size_t k = 0; k < frame.coord.size(); ++k)
     if (!std::isfinite(frame.coord[k]))
-      throw Error("the position of " + name_of(static_cast<int>(k / 3)) + " is not a finite number");
+      throw Error("the position of " + name_of(static_cast<int>(k / 3)) +
+                  " is not a finite number");
   std::vector<double> x = frame.coord, u = frame.coord;
   if (frame.periodic) {
     lattice_.emplace(frame.box);
@@ -72,8 +74,9 @@ void FrameSearch::make_axes(const WholeFrame &frame, std::vector<double> &u)
       extent[d] = lattice_->height(d);
       unit[d] = 1.0;
       if (!(rcut_ / extent[d] < MAX_IMAGES))
-        throw Error("the cell is only " + std::to_string(extent[d]) + " Angstrom thick, the cutoff is " +
-                    std::to_string(rcut_) + " Angstrom: check the units of the box");
+        throw Error("the cell is only " + std::to_string(extent[d]) +
+                    " Angstrom thick, the cutoff is " + std::to_string(rcut_) +
+                    " Angstrom: check the units of the box");
       continue;
     }
     double low = 0.0, high = 0.0;
@@ -82,7 +85,8 @@ void FrameSearch::make_axes(const WholeFrame &frame, std::vector<double> &u)
       high = i ? std::max(high, u[3 * i + d]) : u[d];
     }
     if (!(high - low < FARTHEST))
-      throw Error("atoms are more than 10^9 Angstrom away from each other: check the units of positions");
+      throw Error(
+          "atoms are more than 10^9 Angstrom away from each other: check the units of positions");
     axes_[d].low = low;
     extent[d] = unit[d] = high - low;
   }
@@ -123,8 +127,8 @@ void FrameSearch::sort(const WholeFrame &frame, const std::vector<double> &x,
   for (int i = 0; i < natoms; ++i) {
     if (frame.type[i] < 0) continue;
     if (frame.type[i] >= ntypes_)
-      throw Error(name_of(i) + " has type index " + std::to_string(frame.type[i]) + ", but there are " +
-                  std::to_string(ntypes_) + " types");
+      throw Error(name_of(i) + " has type index " + std::to_string(frame.type[i]) +
+                  ", but there are " + std::to_string(ntypes_) + " types");
     const int a = axes_[0].cell_of(u[3 * i]), b = axes_[1].cell_of(u[3 * i + 1]);
     slot[i] = stride * frame.type[i] + (std::size_t(a) * axes_[1].count + b) * axes_[2].count +
               axes_[2].cell_of(u[3 * i + 2]);
@@ -195,7 +199,8 @@ void FrameSearch::gather_row(int type, const int *cell, const int *offset)
     if (!lattice_ && image[d] != 0) return;
   }
   const int count = axes_[2].count, last = cell[2] + axes_[2].reach;
-  const std::size_t row = stride * type + (std::size_t(wrapped[0]) * axes_[1].count + wrapped[1]) * count;
+  const std::size_t row =
+      stride * type + (std::size_t(wrapped[0]) * axes_[1].count + wrapped[1]) * count;
   for (int from = cell[2] - axes_[2].reach; from <= last;) {
     image[2] = from >= 0 ? from / count : -((count - 1 - from) / count);
     const int end = std::min(last + 1, (image[2] + 1) * count);
@@ -206,7 +211,8 @@ void FrameSearch::gather_row(int type, const int *cell, const int *offset)
         near_.self[type] = near_.size + start_[row + cell[2]] - start_[row + begin];
       double shift[3];
       for (int d = 0; d < 3; ++d)
-        shift[d] = lattice_ ? image[0] * box_[d] + image[1] * box_[3 + d] + image[2] * box_[6 + d] : 0.0;
+        shift[d] =
+            lattice_ ? image[0] * box_[d] + image[1] * box_[3 + d] + image[2] * box_[6 + d] : 0.0;
       copy(start_[row + begin], start_[row + end - image[2] * count], shift);
     }
     from = end;
@@ -217,10 +223,12 @@ void FrameSearch::copy(int begin, int end, const double *shift)
 {
   if (begin == end) return;
   if (near_.x.size() < std::size_t(near_.size + end - begin))
-    for (auto *array : {&near_.x, &near_.y, &near_.z}) array->resize(2 * (near_.size + end - begin));
+    for (auto *array : {&near_.x, &near_.y, &near_.z})
+      array->resize(2 * (near_.size + end - begin));
   double *x = near_.x.data() + near_.size, *y = near_.y.data() + near_.size,
          *z = near_.z.data() + near_.size;
-  const double *from_x = x_.data() + begin, *from_y = y_.data() + begin, *from_z = z_.data() + begin;
+  const double *from_x = x_.data() + begin, *from_y = y_.data() + begin,
+               *from_z = z_.data() + begin;
   const double dx = shift[0], dy = shift[1], dz = shift[2];
   for (int k = 0; k < end - begin; ++k) {
     x[k] = from_x[k] + dx;
@@ -273,12 +281,15 @@ void FrameSearch::note_closest(int index, double square)
 {
   const double distance = std::sqrt(square);
   if (closest_ && closest_->distance < distance) return;
-  const int place = static_cast<int>(std::find(squares_.begin(), squares_.end(), square) - squares_.begin());
+  const int place =
+      static_cast<int>(std::find(squares_.begin(), squares_.end(), square) - squares_.begin());
   const auto run = std::find_if(near_.runs.rbegin(), near_.runs.rend(),
                                 [&](const std::array<int, 2> &r) { return r[0] <= place; });
   const auto [i, j] = std::minmax(atom_[index], atom_[(*run)[1] + place - (*run)[0]]);
   // in a crystal many pairs are the closest: the first one is named
-  if (closest_ && closest_->distance == distance && std::tie(closest_->i, closest_->j) < std::tie(i, j)) return;
+  if (closest_ && closest_->distance == distance &&
+      std::tie(closest_->i, closest_->j) < std::tie(i, j))
+    return;
   if (distance < SAME_PLACE)
     throw Error(name_of(i) + " and " + (i == j ? "its image" : name_of(j)) +
                 " are at the same place (" + std::to_string(distance) +

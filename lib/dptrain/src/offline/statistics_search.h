@@ -39,8 +39,8 @@ class FrameSearch {
 
  private:
   struct Axis {
-    int count = 1;    // cells
-    int reach = 1;    // cells to each side that hold all neighbours
+    int count = 1;  // cells
+    int reach = 1;  // cells to each side that hold all neighbours
     double low = 0.0, inv_size = 1.0;
     int cell_of(double u) const;
   };
@@ -48,7 +48,8 @@ class FrameSearch {
   struct Candidates {
     int size = 0;
     std::vector<double> x, y, z;  // [size or more]
-    std::vector<std::array<int, 2>> runs;  // where copied atoms begin, here and among the sorted ones
+    std::vector<std::array<int, 2>>
+        runs;                // where copied atoms begin, here and among the sorted ones
     std::vector<int> first;  // [ntypes + 1]
     std::vector<int> self;   // [ntypes] where the atoms of the cell itself begin
   };
@@ -67,8 +68,8 @@ class FrameSearch {
   std::optional<Lattice> lattice_;
   std::array<double, 9> box_;
   Axis axes_[3];
-  std::vector<int> start_;  // [ntypes][cells + 1] into the sorted atoms, and their number
-  std::vector<double> x_, y_, z_;   // sorted by type, then cell
+  std::vector<int> start_;         // [ntypes][cells + 1] into the sorted atoms, and their number
+  std::vector<double> x_, y_, z_;  // sorted by type, then cell
   std::vector<int> atom_;
   Candidates near_;
   std::vector<double> squares_, components_;  // of candidates

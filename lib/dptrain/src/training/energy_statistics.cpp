@@ -54,8 +54,7 @@ void EnergyStatistics::gather(const Communicator &comm)
       p += 3;
     }
     for (; p < end; p += ntypes_ + 3)
-      frames_[std::vector<int>(p, p + ntypes_)].merge(
-          {p[ntypes_], p[ntypes_ + 1], p[ntypes_ + 2]});
+      frames_[std::vector<int>(p, p + ntypes_)].merge({p[ntypes_], p[ntypes_ + 1], p[ntypes_ + 2]});
   }
 }
 

@@ -20,10 +20,11 @@ struct Spread {
 
 /// The energy bias of a data set and how well it fits.
 struct EnergyBias {
-  std::vector<double> bias;       ///< [ntypes] eV
-  std::vector<double> deviation;  ///< [ntypes] eV, DeePMD-kit's out_std: that of the rest of the frame energies
-  double rmse_per_atom = 0.0;     ///< eV, of the rest of frame energy / number of atoms
-  std::int64_t frames = 0;        ///< with an energy
+  std::vector<double> bias;  ///< [ntypes] eV
+  std::vector<double>
+      deviation;  ///< [ntypes] eV, DeePMD-kit's out_std: that of the rest of the frame energies
+  double rmse_per_atom = 0.0;  ///< eV, of the rest of frame energy / number of atoms
+  std::int64_t frames = 0;     ///< with an energy
 };
 
 /// Energies of frames by composition, from which the energy bias follows as DeePMD-kit computes it. Memory grows with the

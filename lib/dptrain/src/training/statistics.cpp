@@ -24,8 +24,9 @@ Moments moments_of(int n, const double *length_squared, const double *component_
                    const kernels::Environment<double> &environment)
 {
   double radial = 0.0, radial_squares = 0.0, angular = 0.0, angular_squares = 0.0;
-  _Pragma("omp simd reduction(+ : radial, radial_squares, angular, angular_squares)") for (
-      int k = 0; k < n; ++k)
+  _Pragma(
+      "omp simd reduction(+ : radial, radial_squares, angular, angular_squares)") for (int k = 0;
+                                                                                       k < n; ++k)
   {
     const auto edge = kernels::edge_value(environment, length_squared[k]);
     radial += edge.arg;
@@ -137,9 +138,8 @@ void Statistics::add(const Neighborhood &around)
     for (end = t + 1; end < ntypes_ && excluded[end] == excluded[t];) ++end;
     if (excluded[t]) continue;
     const int from = around.first[t];
-    const Moments found =
-        moments_of(around.first[end] - from, around.length_squared + from,
-                   around.component_sum + from, environment);
+    const Moments found = moments_of(around.first[end] - from, around.length_squared + from,
+                                     around.component_sum + from, environment);
     for (int c = 0; c < 4; ++c) sums[c] += found[c];
   }
 }
@@ -170,9 +170,9 @@ void Statistics::add_nearest(const Neighborhood &around)
     squares.push_back(around.length_squared[k]);
     components.push_back(around.component_sum[k]);
   }
-  const Moments found = moments_of(
-      static_cast<int>(squares.size()), squares.data(), components.data(),
-      kernels::Environment<double>(rcut_, rcut_smth_, env_protection_, 0.0, 1.0, 1.0));
+  const Moments found =
+      moments_of(static_cast<int>(squares.size()), squares.data(), components.data(),
+                 kernels::Environment<double>(rcut_, rcut_smth_, env_protection_, 0.0, 1.0, 1.0));
   for (int c = 0; c < 4; ++c) sums_[std::size_t(around.type) * 4 + c] += found[c];
 }
 
@@ -208,7 +208,8 @@ std::int64_t Statistics::centers(int type) const
 void Statistics::set_sums(const std::vector<std::int64_t> &centers, const std::vector<double> &sums)
 {
   if (centers.size() != centers_.size() || sums.size() != sums_.size())
-    throw Error("Statistics: " + std::to_string(ntypes_) + " types need as many numbers of centres "
+    throw Error("Statistics: " + std::to_string(ntypes_) +
+                " types need as many numbers of centres "
                 "and four times as many sums");
   centers_ = centers;
   sums_ = sums;
