@@ -44,10 +44,11 @@ struct Values {
 /// Evaluates frame after frame on the calling process alone.
 class Potential {
  public:
-  Potential(const std::string &path, dptrain::Precision precision)
-      : comm_(dptrain::make_mpi_communicator(nullptr)),
-        evaluator_(std::make_shared<dptrain::Evaluator>(open(path, precision)))
-  {}
+  Potential(const std::string &path, dptrain::Precision precision) :
+      comm_(dptrain::make_mpi_communicator(nullptr)),
+      evaluator_(std::make_shared<dptrain::Evaluator>(open(path, precision)))
+  {
+  }
 
   dptrain::Model &model() const { return evaluator_->model(); }
 
@@ -164,8 +165,7 @@ NB_MODULE(_dptrain, m)
            })
       .def("evaluate", &evaluate, nb::arg("positions"), nb::arg("types"),
            nb::arg("cell") = nb::none())
-      .def("save",
-           [](const Potential &self, const std::string &path) { self.model().save(path); })
+      .def("save", [](const Potential &self, const std::string &path) { self.model().save(path); })
       .def("info", &describe)
       .def("parameter_blocks", &parameter_blocks)
       .def_prop_ro("type_map", [](const Potential &self) { return self.model().type_map(); })

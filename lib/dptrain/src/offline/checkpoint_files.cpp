@@ -26,10 +26,11 @@ void CheckpointFiles::wrote(std::int64_t step)
 {
   const std::string file = path(step);
   const std::string target = fs::path(file).filename().string();
-  write_atomically(newest(), [&](const std::string &name) {
-    fs::remove(name);
-    fs::create_symlink(target, name);
-  });
+  // the link itself is replaced, not the file behind it
+  const std::string link = newest() + ".new";
+  fs::remove(link);
+  fs::create_symlink(target, link);
+  fs::rename(link, newest());
   write_atomically("checkpoint", [&](const std::string &name) { write_file(name, file + "\n"); });
   if (written_.empty() || written_.back() != file) written_.push_back(file);
   while (keep_ > 0 && written_.size() > keep_) {

@@ -13,16 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A checkpoint stands for the average of its weights where it has one, otherwise for those in double precision.
-std::shared_ptr<Model> open_model(const std::string &path)
-{
-  if (!is_checkpoint(path)) return load_model(path);
-  Checkpoint checkpoint = read_checkpoint(path);
-  checkpoint.model.parameters =
-      checkpoint.average.empty() ? checkpoint.parameters : checkpoint.average;
-  return make_deep_pot(std::move(checkpoint.model));
-}
-
 std::vector<std::string> lines_of(const std::string &path)
 {
   std::istringstream text(read_file(path));
@@ -93,7 +83,7 @@ class ModelTest {
   {
     guarded(*comm_, [&] {
       sources_ = find_sources(options_);
-      model_ = open_model(options_.model);
+      model_ = make_deep_pot(read_model_file(options_.model));
       model_->set_precision(options_.precision);
       if (comm_->rank() == 0 && !options_.detail_file.empty())
         details_ = std::make_unique<TestDetails>(options_.detail_file);
