@@ -140,7 +140,7 @@ class Potential:
 def complete_cell(positions, cell, pbc, cutoff):
     """A cell that is periodic in all directions, or None: directions without periodicity become so long that no image comes
     within the cutoff of an atom."""
-    pbc = np.broadcast_to(cell is not None if pbc is None else pbc, 3)
+    pbc = np.broadcast_to(np.asarray(cell is not None if pbc is None else pbc, dtype=bool), 3)
     if not pbc.any():
         return None
     if cell is None:
