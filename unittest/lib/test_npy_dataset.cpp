@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "data/npy.h"
-#include "support/scratch.h"
+#include "support/data_files.h"
 #include "support/whole_frame.h"
 
 namespace dptrain {
@@ -17,23 +17,12 @@ namespace {
 namespace fs = std::filesystem;
 using test::expect_in;
 using test::message_of;
+using test::numpy_file;
 using test::random_whole_frame;
 using test::same_content;
 using test::Scratch;
 
 const std::vector<std::string> names{"O", "H", "Na"};
-
-/// A .npy file as numpy.save writes it, with numbers of type T.
-template <typename T>
-std::string numpy_file(const std::string &type, const std::string &shape,
-                       const std::vector<T> &data, bool fortran = false)
-{
-  std::string text = "{'descr': '" + type + "', 'fortran_order': " + (fortran ? "True" : "False") +
-                     ", 'shape': " + shape + ", }";
-  text.resize(64 * 2 - 11, ' ');
-  return std::string("\x93NUMPY\1\0\x76\0", 10) + text + "\n" +
-         std::string(reinterpret_cast<const char *>(data.data()), data.size() * sizeof(T));
-}
 
 TEST(Npy, ReadsTheTypesOfNumpy)
 {

@@ -19,7 +19,12 @@ TrainingConfig every_field_changed()
   config.schedule.smooth = true;
   config.schedule.warmup_steps = 5;
   config.schedule.warmup_start_factor = 0.1;
-  config.loss = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
+  config.loss.start_pref_e = 0.1;
+  config.loss.limit_pref_e = 0.2;
+  config.loss.start_pref_f = 0.3;
+  config.loss.limit_pref_f = 0.4;
+  config.loss.start_pref_v = 0.5;
+  config.loss.limit_pref_v = 0.6;
   config.optimizer.beta1 = 0.7;
   config.optimizer.beta2 = 0.8;
   config.optimizer.weight_decay = 0.01;

@@ -12,7 +12,8 @@
 
 namespace dptrain {
 
-/// What one optimizer step saw, before the step. Same on all ranks. An rmse is NaN where no frame of the batch has the label.
+/// What one optimizer step saw, before the step. Same on all ranks. An error is NaN where no frame of the batch has the
+/// label; those of the terms ae, pf and gf also where the term is off. Errors of a batch are means over all its numbers.
 struct UpdateReport {
   std::int64_t step = 0;  ///< steps done, this one included
   double loss = 0.0;

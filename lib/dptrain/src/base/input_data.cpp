@@ -101,7 +101,8 @@ bool is_block(std::string text)
 std::string read_auto_prob(JsonReader &reader)
 {
   const std::string key = reader.either("auto_prob", {"auto_prob_style"});
-  const std::string text = reader.text(key, DataConfig().auto_prob);
+  std::string text = reader.text(key, DataConfig().auto_prob);
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   if (text == "prob_uniform") return text;
   std::string blocks = text;
   bool good = next_part(blocks, ';') == "prob_sys_size" && text.back() != ';';

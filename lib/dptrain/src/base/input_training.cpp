@@ -110,7 +110,8 @@ void note_ignored(JsonReader &reader, InputFile &input)
           {"mixed_precision", nullptr},
           {"zero_stage", 0},
           {"ema_ckpt_keep", nullptr},
-          {"numb_test", nullptr}},
+          {"numb_test", nullptr},
+          {"load_ckpt", nullptr}},
          input);
 }
 

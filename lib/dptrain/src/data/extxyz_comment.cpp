@@ -36,6 +36,7 @@ class Splitter {
   std::vector<std::pair<std::string, std::string>> split(std::string_view line)
   {
     for (const char c : line) take(c);
+    in_value_ = in_value_ && !value_.empty();
     finish();
     return std::move(pairs_);
   }
@@ -53,12 +54,23 @@ class Splitter {
     else if (closing(c) != 0) {
       open_ = c;
       depth_ = 1;
-    } else if (blank(c))
-      finish();
-    else if (c == '=' && !in_value_)
-      in_value_ = true;
+      delimited_ = in_value_;
+    } else if (blank(c)) {
+      if (!in_value_ || !value_.empty() || delimited_) finish();  // key= value
+    } else if (c == '=' && !in_value_)
+      begin_value();
     else
       put(c);
+  }
+
+  /// Blanks may stand in front of the = too: then the key was taken for one without a value.
+  void begin_value()
+  {
+    if (key_.empty() && bare_key_) {
+      key_ = pairs_.back().first;
+      pairs_.pop_back();
+    }
+    in_value_ = true;
   }
 
   /// Brackets within brackets of the same kind belong to the value: arrays of arrays.
@@ -75,10 +87,13 @@ class Splitter {
 
   void finish()
   {
-    if (!key_.empty()) pairs_.emplace_back(key_, in_value_ ? value_ : "T");
+    if (!key_.empty()) {
+      pairs_.emplace_back(key_, in_value_ ? value_ : "T");
+      bare_key_ = !in_value_;
+    }
     key_.clear();
     value_.clear();
-    in_value_ = false;
+    in_value_ = delimited_ = false;
   }
 
   std::vector<std::pair<std::string, std::string>> pairs_;
@@ -86,6 +101,8 @@ class Splitter {
   char open_ = 0;
   int depth_ = 0;
   bool in_value_ = false, escaped_ = false;
+  bool delimited_ = false;  // the value has delimiters, so it may be empty
+  bool bare_key_ = false;   // the last pair is a key without a value
 };
 
 }  // namespace

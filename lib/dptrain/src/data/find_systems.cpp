@@ -66,14 +66,14 @@ bool matches(const Names &pattern, std::size_t i, const Names &path, std::size_t
          matches(pattern, i + 1, path, j + 1);
 }
 
-/// True for what open_system() takes without further names: a system's folder, an extxyz or an HDF5 file.
-bool is_system_file(const fs::path &path)
+/// Files that hold systems are found by patterns that end as they do (*.extxyz), not by all that fit.
+bool is_wanted_file(const fs::path &path, const std::string &pattern)
 {
   const std::string extension = path.extension().string();
   std::error_code ignored;
   return (extension == ".extxyz" || extension == ".xyz" || extension == ".hdf5" ||
           extension == ".h5") &&
-         fs::is_regular_file(path, ignored);
+         fs::path(pattern).extension() == extension && fs::is_regular_file(path, ignored);
 }
 
 /// HDF5: all groups that are systems; others as they are.
@@ -99,16 +99,15 @@ Names search(const std::string &root, const Names &patterns)
   Names found;
   walk(root, [&](const fs::path &path) {
     const Names parts = parts_of(path.lexically_relative(root));
-    const bool wanted = std::any_of(patterns.begin(), patterns.end(), [&](const auto &pattern) {
+    for (const auto &pattern : patterns) {
       Names anywhere = parts_of(pattern);
       anywhere.insert(anywhere.begin(), "**");
-      return matches(anywhere, 0, parts, 0);
-    });
-    if (!wanted) return;
-    if (is_system_folder(path))
-      found.push_back(path.string());
-    else if (is_system_file(path))
-      for (const auto &name : systems_of(path.string())) found.push_back(name);
+      if (!matches(anywhere, 0, parts, 0)) continue;
+      if (is_system_folder(path))
+        found.push_back(path.string());
+      else if (is_wanted_file(path, pattern))
+        for (const auto &name : systems_of(path.string())) found.push_back(name);
+    }
   });
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());

@@ -12,8 +12,6 @@ namespace dptrain {
 
 namespace {
 
-constexpr double CELLS_PER_CUTOFF =
-    2.0;  // smaller cells waste less space around the sphere, but are more
 constexpr double MAX_IMAGES = 100.0;  // a cutoff over more images is a wrong unit, not a crystal
 constexpr double FARTHEST = 1e9;      // in cells or Angstrom from the origin
 constexpr double SAME_PLACE = 1e-4;   // Angstrom: one atom twice, in some file rounded
@@ -47,7 +45,7 @@ int FrameSearch::Axis::cell_of(double u) const
 }
 
 FrameSearch::FrameSearch(const WholeFrame &frame, int ntypes, double rcut) :
-    ntypes_(ntypes), rcut_(rcut), box_(frame.box)
+    ntypes_(ntypes), rcut_(rcut), box_(frame.box), found_first_(ntypes + 1, 0)
 {
   const std::size_t natoms = frame.type.size();
   if (frame.coord.size() != 3 * natoms)
@@ -103,12 +101,12 @@ void FrameSearch::make_axes(const WholeFrame &frame, std::vector<double> &u)
   }
 }
 
-// Cells of a fraction of the cutoff, but wider ones for few atoms in a large space.
+// Cells as wide as the cutoff, which smaller ones do not beat, but wider ones for few atoms in a large space.
 void FrameSearch::limit_cells(std::size_t natoms, const double *extent)
 {
   const double most = 2.0 * natoms + 64.0;
-  // wider than the fraction by more than the rounding of a cell's index
-  double size = rcut_ / CELLS_PER_CUTOFF * (1.0 + 1e-6), total;
+  // wider than the cutoff by more than the rounding of a cell's index
+  double size = rcut_ * (1.0 + 1e-6), total;
   do {
     total = 1.0;
     for (int d = 0; d < 3; ++d) total *= std::max(1.0, std::floor(extent[d] / size));
@@ -173,8 +171,8 @@ void FrameSearch::for_each_atom(std::int64_t begin, std::int64_t end, std::int64
 // All atoms in the cells within reach.
 void FrameSearch::gather(const int *cell)
 {
-  for (auto *array : {&near_.x, &near_.y, &near_.z}) array->clear();
-  near_.atom.clear();
+  near_.size = 0;
+  near_.runs.clear();
   near_.first.assign(1, 0);
   near_.self.assign(ntypes_, 0);
   for (int t = 0; t < ntypes_; ++t) {
@@ -185,7 +183,7 @@ void FrameSearch::gather(const int *cell)
         for (offset[1] = -axes_[1].reach; offset[1] <= axes_[1].reach; ++offset[1])
           gather_row(t, cell, offset);
     }
-    near_.first.push_back(static_cast<int>(near_.atom.size()));
+    near_.first.push_back(near_.size);
   }
 }
 
@@ -210,8 +208,7 @@ void FrameSearch::gather_row(int type, const int *cell, const int *offset)
     const bool home = !image[0] && !image[1] && !image[2];
     if (lattice_ || home) {
       if (home && !offset[0] && !offset[1])
-        near_.self[type] =
-            static_cast<int>(near_.atom.size()) + start_[row + cell[2]] - start_[row + begin];
+        near_.self[type] = near_.size + start_[row + cell[2]] - start_[row + begin];
       double shift[3];
       for (int d = 0; d < 3; ++d)
         shift[d] =
@@ -224,16 +221,22 @@ void FrameSearch::gather_row(int type, const int *cell, const int *offset)
 
 void FrameSearch::copy(int begin, int end, const double *shift)
 {
-  const std::size_t old = near_.atom.size(), size = old + end - begin;
-  near_.x.resize(size);
-  near_.y.resize(size);
-  near_.z.resize(size);
-  near_.atom.insert(near_.atom.end(), atom_.begin() + begin, atom_.begin() + end);
-  for (int k = begin; k < end; ++k) {
-    near_.x[old + k - begin] = x_[k] + shift[0];
-    near_.y[old + k - begin] = y_[k] + shift[1];
-    near_.z[old + k - begin] = z_[k] + shift[2];
+  if (begin == end) return;
+  if (near_.x.size() < std::size_t(near_.size + end - begin))
+    for (auto *array : {&near_.x, &near_.y, &near_.z})
+      array->resize(2 * (near_.size + end - begin));
+  double *x = near_.x.data() + near_.size, *y = near_.y.data() + near_.size,
+         *z = near_.z.data() + near_.size;
+  const double *from_x = x_.data() + begin, *from_y = y_.data() + begin,
+               *from_z = z_.data() + begin;
+  const double dx = shift[0], dy = shift[1], dz = shift[2];
+  for (int k = 0; k < end - begin; ++k) {
+    x[k] = from_x[k] + dx;
+    y[k] = from_y[k] + dy;
+    z[k] = from_z[k] + dz;
   }
+  near_.runs.push_back({near_.size, begin});
+  near_.size += end - begin;
 }
 
 // The neighbours of sorted atom `index`, which is number `of_cell` of its type in its cell.
@@ -256,19 +259,20 @@ Neighborhood FrameSearch::around(int type, int index, int of_cell)
   squares[near_.self[type] + of_cell] = std::numeric_limits<double>::infinity();
 
   const double limit = rcut_ * rcut_;
-  double closest = limit;
+  double *near_squares = found_squares_.data(), *near_components = found_components_.data();
   int found = 0;
-  found_first_.assign(1, 0);
   for (int t = 0; t < ntypes_; ++t) {
     // writes all and keeps the near ones: no branch to be guessed
     for (int k = near_.first[t]; k < near_.first[t + 1]; ++k) {
-      found_squares_[found] = squares[k];
-      found_components_[found] = components[k];
+      near_squares[found] = squares[k];
+      near_components[found] = components[k];
       found += squares[k] <= limit;
-      closest = std::min(closest, squares[k]);
     }
-    found_first_.push_back(found);
+    found_first_[t + 1] = found;
   }
+  double closest = limit;
+  _Pragma("omp simd reduction(min : closest)") for (int k = 0; k < found; ++k) closest =
+      near_squares[k] < closest ? near_squares[k] : closest;
   if (found > 0) note_closest(index, closest);
   return {type, found_squares_.data(), found_components_.data(), found_first_.data()};
 }
@@ -277,8 +281,11 @@ void FrameSearch::note_closest(int index, double square)
 {
   const double distance = std::sqrt(square);
   if (closest_ && closest_->distance < distance) return;
-  const std::size_t k = std::find(squares_.begin(), squares_.end(), square) - squares_.begin();
-  const auto [i, j] = std::minmax(atom_[index], near_.atom[k]);
+  const int place =
+      static_cast<int>(std::find(squares_.begin(), squares_.end(), square) - squares_.begin());
+  const auto run = std::find_if(near_.runs.rbegin(), near_.runs.rend(),
+                                [&](const std::array<int, 2> &r) { return r[0] <= place; });
+  const auto [i, j] = std::minmax(atom_[index], atom_[(*run)[1] + place - (*run)[0]]);
   // in a crystal many pairs are the closest: the first one is named
   if (closest_ && closest_->distance == distance &&
       std::tie(closest_->i, closest_->j) < std::tie(i, j))

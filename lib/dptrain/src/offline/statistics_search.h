@@ -46,8 +46,10 @@ class FrameSearch {
   };
   // Atoms that may be neighbours of those in one cell, by type.
   struct Candidates {
-    std::vector<double> x, y, z;
-    std::vector<int> atom;
+    int size = 0;
+    std::vector<double> x, y, z;  // [size or more]
+    std::vector<std::array<int, 2>>
+        runs;                // where copied atoms begin, here and among the sorted ones
     std::vector<int> first;  // [ntypes + 1]
     std::vector<int> self;   // [ntypes] where the atoms of the cell itself begin
   };

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "dptrain/statistics.h"
+#include "training/atom_energies.h"
 
 namespace dptrain {
 
@@ -39,18 +40,12 @@ void EnergyBiasFit::add(const Frame &frame)
     out.atom_energy = atom_energy_.data();
     if (frame.nlocal > 0) model_->forward(frame.domain(), out);
 
-    const std::vector<double> bias = model_->energy_bias();
-    std::vector<double> counts(bias.size(), 0.0);
-    double energy = 0.0;
-    for (int i = 0; i < frame.nlocal; ++i) {
-      const int type = frame.type[i];
-      if (type < 0 || !model_->has_energy(type)) continue;
-      const double weight = weighted ? frame.label.atom_ener_coeff[i] : 1.0;
-      counts[type] += weight;
-      energy += weight * (atom_energy_[i] - bias[type]);
-    }
-    counts_.insert(counts_.end(), counts.begin(), counts.end());
-    network_energies_.push_back(weighted ? energy : out.network_energy);
+    counts_.resize(counts_.size() + model_->type_map().size(), 0.0);
+    double *counts = counts_.data() + counts_.size() - model_->type_map().size();
+    add_coefficients(*model_, frame, use_coefficients_, counts);
+    network_energies_.push_back(
+        weighted ? network_energy(*model_, frame, use_coefficients_, atom_energy_.data())
+                 : out.network_energy);
     labels_.push_back(*frame.label.energy);
   });
 }

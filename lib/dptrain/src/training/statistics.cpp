@@ -205,6 +205,16 @@ std::int64_t Statistics::centers(int type) const
   return centers_.at(type);
 }
 
+void Statistics::set_sums(const std::vector<std::int64_t> &centers, const std::vector<double> &sums)
+{
+  if (centers.size() != centers_.size() || sums.size() != sums_.size())
+    throw Error("Statistics: " + std::to_string(ntypes_) +
+                " types need as many numbers of centres "
+                "and four times as many sums");
+  centers_ = centers;
+  sums_ = sums;
+}
+
 std::vector<double> Statistics::davg(const std::vector<int> &sel, bool set_zero) const
 {
   std::vector<double> mean(4 * std::size_t(ntypes_), 0.0);

@@ -9,6 +9,7 @@
 #include "dptrain/energy_bias_fit.h"
 #include "dptrain/error.h"
 #include "optimizer/optimizer.h"
+#include "training/atom_energies.h"
 #include "training/frame_check.h"
 #include "training/schedule.h"
 #include "training/step_gradient.h"
@@ -55,6 +56,7 @@ struct Trainer::Impl {
   double rate() const { return schedule.rate(steps); }
   bool any_energy() const;
   void find_bias_energies(const Frames &frames);
+  void count_atoms(const Frames &frames);
   UpdateReport forward(const Frames &frames, double lr, bool keep);
   UpdateReport backpropagate(const Frames &frames, std::vector<double> &gradient);
   UpdateReport step(const Frames &frames);
@@ -73,7 +75,9 @@ struct Trainer::Impl {
   bool shows_average = false;  // the model holds the average, `aside` the raw parameters
   std::int64_t steps = 0;
   bool bias_is_fitted = false;
-  std::vector<double> bias_energies;  // of the present batch
+  // of the present batch
+  std::vector<double> counts;  // [frames][ntypes]
+  std::vector<double> bias_energies;
   std::vector<double> aside;
 };
 
@@ -84,7 +88,7 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
     config(config),
     schedule(config.schedule, config.numb_steps),
     buffer(config.seed, config.buffer_frames),
-    passes(model, comm),
+    passes(model, comm, config.loss),
     optimizer(make_optimizer(config.optimizer, model->parameter_index(), comm)),
     gradient(comm, optimizer->parts(), model->parameter_index(), config.gradient_max_norm),
     average(config.ema_decay, comm, optimizer->parts()),
@@ -107,16 +111,32 @@ bool Trainer::Impl::any_energy() const
 void Trainer::Impl::find_bias_energies(const Frames &frames)
 {
   const std::vector<double> bias = model->energy_bias();
-  const int ntypes = static_cast<int>(bias.size());
+  const std::size_t ntypes = bias.size();
+  count_atoms(frames);
   bias_energies.clear();
-  for (const Frame *frame : frames) {
-    std::vector<std::int64_t> counted;
-    if (frame->type_counts.empty()) counted = count_types(*comm, *frame, ntypes);
-    const std::vector<std::int64_t> &counts = counted.empty() ? frame->type_counts : counted;
-    double energy = 0.0;
-    for (std::size_t type = 0; type < std::min(bias.size(), counts.size()); ++type)
-      if (model->has_energy(static_cast<int>(type))) energy += counts[type] * bias[type];
-    bias_energies.push_back(energy);
+  for (std::size_t k = 0; k < frames.size(); ++k)
+    bias_energies.push_back(
+        std::inner_product(bias.begin(), bias.end(), counts.begin() + k * ntypes, 0.0));
+}
+
+// Atoms that have an energy, by type, or the sums of their coefficients; over all ranks.
+void Trainer::Impl::count_atoms(const Frames &frames)
+{
+  const std::size_t ntypes = model->type_map().size();
+  counts.assign(frames.size() * ntypes, 0.0);
+  const bool coefficients = config.loss.enable_atom_ener_coeff;
+  const auto is_counted = [](const Frame *frame) { return !frame->type_counts.empty(); };
+  if (coefficients || !std::all_of(frames.begin(), frames.end(), is_counted)) {
+    for (std::size_t k = 0; k < frames.size(); ++k)
+      add_coefficients(*model, *frames[k], coefficients, &counts[k * ntypes]);
+    comm->all_reduce_sum(counts.data(), counts.size());
+    return;
+  }
+  for (std::size_t k = 0; k < frames.size(); ++k) {
+    const std::vector<std::int64_t> &atoms = frames[k]->type_counts;
+    for (std::size_t type = 0; type < std::min(ntypes, atoms.size()); ++type)
+      if (model->has_energy(static_cast<int>(type)))
+        counts[k * ntypes + type] = static_cast<double>(atoms[type]);
   }
 }
 
@@ -216,7 +236,7 @@ UpdateReport Trainer::Impl::forward(const Frames &frames, double lr, bool keep)
   find_bias_energies(frames);
   passes.begin(frames, bias_energies, prefactors_at(config.loss, lr, schedule.start_rate()));
   passes.forward(keep);                       // pass A: E, F, W
-  passes.force_residuals();                   // ghosts -> owners, r = dL/dF
+  passes.residuals();                         // ghosts -> owners, r = dL/dF
   UpdateReport report = passes.sum_errors();  // all-reduce; c_E = dL/dE, C = dL/dW
   report.step = steps;
   report.learning_rate = lr;
