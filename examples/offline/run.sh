@@ -15,7 +15,7 @@ EOF
 export LAMMPS_POTENTIALS
 lammps() { mpiexec -n "$nprocs" lmp -log "log.${1#in.}" -screen none -in "$@"; }
 
-rm -rf train valid model.ckpt* checkpoint lcurve.out out.json detail.* cu.dp
+rm -rf train valid model.ckpt* checkpoint lcurve.out out.json detail.* cu.dp dptrain.data.frames*
 lammps in.data -var set train
 lammps in.data -var set valid -var seed 2 -var steps 1000
 
