@@ -12,7 +12,7 @@ namespace dptrain {
 
 namespace {
 
-constexpr std::size_t block_size = 1 << 20;
+constexpr std::size_t first_block = 1 << 12, largest_block = 1 << 20;
 constexpr std::size_t max_line = 1 << 24;
 
 /// The lines of a file one by one; holds a block of it in memory.
@@ -56,18 +56,19 @@ class Lines {
     if (kept > max_line)
       throw Error(path_ + ": line " + std::to_string(number_ + 1) + " is longer than " +
                   std::to_string(max_line) + " characters; not an extended XYZ file");
-    buffer_.resize(kept + block_size);
+    buffer_.resize(kept + block_);
     const std::size_t got =
-        read_(buffer_.data() + kept, block_size, base_ + static_cast<std::int64_t>(kept));
+        read_(buffer_.data() + kept, block_, base_ + static_cast<std::int64_t>(kept));
     buffer_.resize(kept + got);
-    at_end_ = got < block_size;
+    at_end_ = got < block_;
+    block_ = std::min(4 * block_, largest_block);
   }
 
   const ReadAt &read_;
   const std::string &path_;
   std::string buffer_;
   std::int64_t base_ = 0, offset_ = 0, number_ = 0;  // base_: offset of the buffer in the file
-  std::size_t position_ = 0;
+  std::size_t position_ = 0, block_ = first_block;
   bool at_end_ = false;
 };
 

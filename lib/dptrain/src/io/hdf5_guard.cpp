@@ -1,14 +1,13 @@
 #include "io/hdf5_guard.h"
 
-#include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace dptrain {
 
 namespace {
 
 constexpr std::uint64_t header_size = 16;  // of a collection, and of an object in it
-constexpr int any_object = -1;
 
 std::uint64_t integer_at(const char *bytes, int count)
 {
@@ -17,33 +16,50 @@ std::uint64_t integer_at(const char *bytes, int count)
   return value;
 }
 
-/// Walks through the objects of the collection at `address`. True if they fill it, and if object `index` is one of them
-/// and has `length` bytes (not asked for with any_object).
-bool is_sound_collection(const ReadAt &read, std::uint64_t file_size, std::uint64_t address,
-                         std::int64_t index, std::uint64_t length)
+/// A collection of objects, and one of them.
+struct Collection {
+  std::uint64_t size = 0;               ///< 0: HDF5 must not read it
+  std::optional<std::uint64_t> object;  ///< bytes of the object that was asked for
+};
+
+/// Walks through the objects of the collection at `address`, which must fill it.
+Collection walk(const ReadAt &read, std::uint64_t file_size, std::uint64_t address,
+                std::uint64_t index)
 {
   char header[header_size];
   if (address > file_size || file_size - address < header_size ||
       read(header, header_size, static_cast<std::int64_t>(address)) != header_size ||
       std::memcmp(header, "GCOL\1", 5) != 0)
-    return false;
+    return {};
+  Collection collection;
   const std::uint64_t size = integer_at(header + 8, 8);
-  if (size < header_size || size > file_size - address) return false;
-  bool found = index == any_object;
+  if (size < header_size || size > file_size - address) return {};
   // a rest that is too small for a header is free
   for (std::uint64_t position = header_size; size - position >= header_size;) {
     if (read(header, header_size, static_cast<std::int64_t>(address + position)) != header_size)
-      return false;
-    const auto here = static_cast<std::int64_t>(integer_at(header, 2));
-    const std::uint64_t bytes = integer_at(header + 8, 8), left = size - position;
+      return {};
+    const std::uint64_t here = integer_at(header, 2), bytes = integer_at(header + 8, 8);
+    const std::uint64_t left = size - position;
+    if (bytes > left) return {};
     // free space counts its header, an object does not and is filled up to a multiple of 8
-    if (bytes > left) return false;
     const std::uint64_t needed = here == 0 ? bytes : header_size + (bytes + 7) / 8 * 8;
-    if (needed < header_size || needed > left) return false;
-    if (here == index) found = bytes == length;
+    if (needed < header_size || needed > left) return {};
+    if (here == index) collection.object = bytes;
     position += needed;
   }
-  return found;
+  collection.size = size;
+  return collection;
+}
+
+/// True if HDF5 stays within its memory. The attribute may have been deleted since, so its object need not exist.
+bool is_possible(const ReadAt &read, std::uint64_t file_size, const HeapReference &reference)
+{
+  // HDF5's buffer for a string: a multiple of this
+  constexpr std::uint64_t buffer = 4096;
+  const Collection collection = walk(read, file_size, reference.address, reference.index);
+  if (collection.size == 0) return true;  // HDF5 sees this itself
+  return reference.index <= collection.size / header_size &&
+         collection.object.value_or(0) <= (reference.length / buffer + 1) * buffer;
 }
 
 }  // namespace
@@ -69,9 +85,9 @@ bool is_sound_hdf5_start(const ReadAt &read)
 bool is_sound_string(const ReadAt &read, std::int64_t file_size, const HeapReference &reference)
 {
   if (reference.address == 0) return reference.length == 0;
-  return reference.index > 0 &&
-         is_sound_collection(read, static_cast<std::uint64_t>(file_size), reference.address,
-                             reference.index, reference.length);
+  const Collection collection =
+      walk(read, static_cast<std::uint64_t>(file_size), reference.address, reference.index);
+  return reference.index > 0 && collection.size > 0 && collection.object == reference.length;
 }
 
 bool are_sound_strings(const std::string &bytes)
@@ -79,18 +95,23 @@ bool are_sound_strings(const std::string &bytes)
   const ReadAt read = [&](char *data, std::size_t count, std::int64_t offset) {
     return bytes.copy(data, count, static_cast<std::size_t>(offset));
   };
-  const std::string signature("GCOL\1", 5);
-  for (auto address = bytes.find(signature); address != std::string::npos;
-       address = bytes.find(signature, address + 1)) {
-    if (!is_sound_collection(read, bytes.size(), address, any_object, 0)) return false;
-    std::string stored(8, '\0');
-    for (int i = 0; i < 8; ++i) stored[i] = static_cast<char>(address >> 8 * i & 0xFF);
-    for (auto place = bytes.find(stored); place != std::string::npos;
-         place = bytes.find(stored, place + 1)) {
-      if (place < 4 || bytes.size() - place < 12) continue;
-      if (!is_sound_string(read, static_cast<std::int64_t>(bytes.size()),
-                           HeapReference(&bytes[place - 4])))
-        return false;
+  const std::string collection("GCOL\1", 5);
+  for (auto place = bytes.find(collection); place != std::string::npos;
+       place = bytes.find(collection, place + 1))
+    if (walk(read, bytes.size(), place, 0).size == 0) return false;
+  // an attribute's type, a string of variable length: 19, flags, 16 bytes, then characters: 13, flags, 1 byte;
+  // then its space, a scalar, in one of two versions; then the reference
+  const std::string middle("\x10\0\0\0\x13", 5);
+  const std::string spaces[] = {std::string("\1\0\0\0\0\0\0\0", 8), std::string("\2\0\0\0", 4)};
+  for (auto place = bytes.find(middle); place != std::string::npos;
+       place = bytes.find(middle, place + 1)) {
+    if (place < 4 || bytes[place - 4] != '\x19') continue;
+    for (const auto &space : spaces) {
+      const std::size_t start = place + 12 + space.size();
+      if (bytes.compare(place + 12, space.size(), space) != 0 ||
+          start + HeapReference::bytes > bytes.size())
+        continue;
+      if (!is_possible(read, bytes.size(), HeapReference(&bytes[start]))) return false;
     }
   }
   return true;

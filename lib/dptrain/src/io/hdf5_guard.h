@@ -26,7 +26,7 @@ bool is_sound_hdf5_start(const ReadAt &read);
 /// True if HDF5 can read the string without harm.
 bool is_sound_string(const ReadAt &read, std::int64_t file_size, const HeapReference &reference);
 
-/// The same for all collections and all references to them in a file that is in memory.
+/// The same for all collections and for the strings of attributes in a file that is in memory.
 bool are_sound_strings(const std::string &bytes);
 
 }  // namespace dptrain
