@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "dptrain/files.h"
 #include "support/scratch.h"
@@ -113,6 +115,36 @@ TEST(LearningCurve, ColumnsOfAllTermsAreInDeepmdsOrder)
   expect_in("\n      1      1.20e+01      1.30e+01      1.40e+01      1.60e+01      1.70e+01      "
             "1.00e+00      5.00e+00    1.0e-03\n",
             text);
+}
+
+// Files of DeePMD-kit, read and written again.
+TEST(LearningCurve, GivesDeepmdsFilesBack)
+{
+  const char *shared = std::getenv("DPTRAIN_SHARED");
+  const std::string cases = std::string(shared ? shared : "") + "/cases";
+  if (!shared || !std::filesystem::exists(cases)) GTEST_SKIP() << "there is no such folder";
+  const Scratch scratch;
+  int files = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(cases)) {
+    const std::string file = entry.path() / "lcurve.out";
+    if (!std::filesystem::exists(file)) continue;
+    const std::string text = read_file(file);
+    LossConfig loss;
+    const bool virial = text.find("rmse_v_trn") != std::string::npos;
+    if (virial) loss.start_pref_v = loss.limit_pref_v = 1.0;
+    LearningCurve curve(scratch / "lcurve.out", loss, false, false);
+    std::istringstream rows(text.substr(text.find('\n', text.find('\n') + 1) + 1));
+    UpdateReport r;
+    for (double rmse; rows >> r.step >> rmse >> r.rmse_e >> r.rmse_f;) {
+      if (virial) rows >> r.rmse_v;
+      rows >> r.learning_rate;
+      r.loss = rmse * rmse;
+      curve.write(r);
+    }
+    EXPECT_EQ(read_file(scratch / "lcurve.out"), text) << file;
+    ++files;
+  }
+  EXPECT_GT(files, 0);
 }
 
 TEST(LearningCurve, AppendsOrStartsAgain)
