@@ -215,11 +215,13 @@ std::vector<WholeFrame> numbered_frames(int n, int natoms)
   return frames;
 }
 
-std::vector<std::string> folders_of(const Json &systems, const std::string &root, const std::string &water)
+std::vector<std::string> folders_of(const Json &systems, const std::string &root,
+                                    const std::string &water)
 {
   std::vector<std::string> folders;
   for (const std::string system : systems)
-    folders.push_back(system.rfind("../water", 0) == 0 ? water + system.substr(8) : root + "/" + system);
+    folders.push_back(system.rfind("../water", 0) == 0 ? water + system.substr(8)
+                                                       : root + "/" + system);
   return folders;
 }
 
@@ -257,11 +259,14 @@ void expect_training_stat(const DataStatistics &found, const ModelConfig &config
   for (int t = 0; t < config.ntypes(); ++t) {
     for (int c = 0; c < 4; ++c) {
       EXPECT_NEAR(davg[4 * t + c], stat.at("davg")[t][c].get<double>(), TOLERANCE) << t;
-      EXPECT_NEAR(dstd[4 * t + c], stat.at("dstd")[t][c].get<double>(), c ? angular_tolerance : TOLERANCE) << t;
+      EXPECT_NEAR(dstd[4 * t + c], stat.at("dstd")[t][c].get<double>(),
+                  c ? angular_tolerance : TOLERANCE)
+          << t;
     }
     // energies of -3e4 eV in the water set
     EXPECT_NEAR(found.energy.bias[t], stat.at("out_bias")[t].get<double>(), 1e-10) << t;
-    EXPECT_NEAR(found.energy.deviation[t], stat.value("out_std", found.energy.deviation)[t], 1e-9) << t;
+    EXPECT_NEAR(found.energy.deviation[t], stat.value("out_std", found.energy.deviation)[t], 1e-9)
+        << t;
   }
 }
 
@@ -284,7 +289,8 @@ TEST(DataStatistics, TruncationBySel)
 {
   // more neighbours than sum(sel), more than one sel[t], and neither
   const auto frames = mixed_frames();
-  for (const std::vector<int> &sel : {std::vector<int>{6, 9}, {8, 300}, {300, 5}, {200, 300}, {0, 40}}) {
+  for (const std::vector<int> &sel :
+       {std::vector<int>{6, 9}, {8, 300}, {300, 5}, {200, 300}, {0, 40}}) {
     SCOPED_TRACE(std::to_string(sel[0]) + " " + std::to_string(sel[1]));
     const ModelConfig config = two_types(3.0, 1.0, sel);
     // a lattice gives equal distances on opposite sides: which one is cut is open, so only atoms at random places
@@ -314,13 +320,16 @@ TEST(DataStatistics, NumbersOfDeepmd)
   for (const auto &[name, variant] : expected.at("variants").items()) {
     SCOPED_TRACE(name);
     const ModelConfig config = config_of(variant.at("model"));
-    const DataStatistics found =
-        collect_statistics(*world(), open(folders_of(expected.at("systems"), root, ""), config), config);
+    const DataStatistics found = collect_statistics(
+        *world(), open(folders_of(expected.at("systems"), root, ""), config), config);
     // which of two images at the same distance sel cuts off is open; the mean of the angular columns feels it
-    expect_training_stat(found, config, variant.at("training_stat"), name == "overflow" ? 1e-5 : TOLERANCE);
+    expect_training_stat(found, config, variant.at("training_stat"),
+                         name == "overflow" ? 1e-5 : TOLERANCE);
     const Json &neighbors = expected.at("neighbor_stat");
-    EXPECT_NEAR(found.statistics.min_distance(), neighbors.at("min_nbor_dist").get<double>(), TOLERANCE);
-    EXPECT_EQ(found.statistics.max_neighbors(), neighbors.at("max_nbor_size").get<std::vector<int>>());
+    EXPECT_NEAR(found.statistics.min_distance(), neighbors.at("min_nbor_dist").get<double>(),
+                TOLERANCE);
+    EXPECT_EQ(found.statistics.max_neighbors(),
+              neighbors.at("max_nbor_size").get<std::vector<int>>());
   }
 }
 
@@ -333,12 +342,16 @@ TEST(DataStatistics, LargerDataSetsOfDeepmd)
   const Json all = Json::parse(read_file(root + "/11_neighbor_stat/expected.json"));
   for (const auto &[name, expected] : all.items()) {
     SCOPED_TRACE(name);
-    const ModelConfig config = config_of({{"descriptor", expected}, {"type_map", expected.at("type_map")}});
-    const auto folders = folders_of(expected.at("systems"), root, std::string(shared) + "/data/water");
+    const ModelConfig config =
+        config_of({{"descriptor", expected}, {"type_map", expected.at("type_map")}});
+    const auto folders =
+        folders_of(expected.at("systems"), root, std::string(shared) + "/data/water");
     const DataStatistics found = collect_statistics(*world(), open(folders, config), config);
     expect_training_stat(found, config, expected.at("training_stat"), TOLERANCE);
-    EXPECT_NEAR(found.statistics.min_distance(), expected.at("api").at("min_nbor_dist").get<double>(), TOLERANCE);
-    EXPECT_EQ(found.statistics.max_neighbors(), expected.at("api").at("max_nbor_size").get<std::vector<int>>());
+    EXPECT_NEAR(found.statistics.min_distance(),
+                expected.at("api").at("min_nbor_dist").get<double>(), TOLERANCE);
+    EXPECT_EQ(found.statistics.max_neighbors(),
+              expected.at("api").at("max_nbor_size").get<std::vector<int>>());
   }
 }
 
@@ -348,7 +361,8 @@ TEST(DataStatistics, TheSameOnAnyNumberOfRanks)
   auto frames = numbered_frames(23, 12);
   frames.insert(frames.begin() + 11, random_frame(55, 400, skewed_box(14.0), true, 0.55));
   frames.insert(frames.begin() + 15, random_frame(56, 5, cubic_box(20.0), false, 0.7));
-  const Systems systems{std::make_shared<MemorySystem>(frames), std::make_shared<MemorySystem>(mixed_frames())};
+  const Systems systems{std::make_shared<MemorySystem>(frames),
+                        std::make_shared<MemorySystem>(mixed_frames())};
   const ModelConfig config = two_types(3.0, 0.5);
   const DataStatistics all = collect_statistics(*world(), systems, config);
   const DataStatistics alone = collect_statistics(*make_mpi_communicator(), systems, config);
@@ -358,7 +372,8 @@ TEST(DataStatistics, TheSameOnAnyNumberOfRanks)
   for (int t = 0; t < 2; ++t) {
     EXPECT_EQ(all.statistics.centers(t), alone.statistics.centers(t));
     EXPECT_NEAR(all.energy.bias[t], alone.energy.bias[t], 1e-9);  // of -250 eV
-    EXPECT_NEAR(all.energy.deviation[t], alone.energy.deviation[t], 1e-10 * alone.energy.deviation[t]);
+    EXPECT_NEAR(all.energy.deviation[t], alone.energy.deviation[t],
+                1e-10 * alone.energy.deviation[t]);
     for (int c = 0; c < 4; ++c)
       EXPECT_NEAR(all.statistics.sums()[4 * t + c], alone.statistics.sums()[4 * t + c],
                   TOLERANCE * alone.statistics.sums()[4 * t + 3]);
@@ -412,7 +427,8 @@ TEST(DataStatistics, ClosestPairAndDensity)
   auto frames = numbered_frames(6, 10);
   WholeFrame &frame = frames[4];
   for (int c = 0; c < 3; ++c)  // atom 7 is an image of atom 2, nearly
-    frame.coord[21 + c] = frame.coord[6 + c] + (c == 1 ? 0.3 : 0.0) + frame.box[c] - frame.box[6 + c];
+    frame.coord[21 + c] =
+        frame.coord[6 + c] + (c == 1 ? 0.3 : 0.0) + frame.box[c] - frame.box[6 + c];
   const DataStatistics found = collect_statistics(*world(), in_memory(frames), two_types(3.0, 0.5));
   const SystemStatistics &system = found.systems[0];
   ASSERT_TRUE(system.closest);
@@ -432,7 +448,8 @@ TEST(DataStatistics, SomeFramesOnly)
   const ModelConfig config = two_types(3.0, 0.5);
   StatisticsOptions options;
   options.max_frames = {4};
-  const std::vector<WholeFrame> chosen{frames[0], frames[2], frames[5], frames[7]};  // spread evenly
+  const std::vector<WholeFrame> chosen{frames[0], frames[2], frames[5],
+                                       frames[7]};  // spread evenly
   const DataStatistics found = collect_statistics(*world(), in_memory(frames), config, options);
   expect_equal(found.statistics, brute_force(chosen, config, 500, 5), {200, 300});
   EXPECT_EQ(found.systems[0].frames, 4);
@@ -508,7 +525,8 @@ TEST(DataStatistics, EnergiesByCompositionAreTheLeastSquaresOfAllFrames)
     per_atom += rest * rest / ((a + b) * (a + b));
   }
   const double n = static_cast<double>(energies.size()), mean = sum / n;
-  const EnergyBias found = collect_statistics(*world(), in_memory(frames), two_types(3.0, 0.5)).energy;
+  const EnergyBias found =
+      collect_statistics(*world(), in_memory(frames), two_types(3.0, 0.5)).energy;
   EXPECT_EQ(found.frames, static_cast<std::int64_t>(energies.size()));
   for (int t = 0; t < 2; ++t) {
     EXPECT_NEAR(found.bias[t], expected[t], 1e-9);  // of -2e4 eV: rounding of the solver

@@ -57,7 +57,8 @@ void expect_same(const StoredStatistics &found, const StoredStatistics &expected
     EXPECT_EQ(found.statistics.centers(t), expected.statistics.centers(t));
     for (int c = 0; c < 4; ++c) {
       if (cut && c == ANGULAR_SUM) continue;
-      EXPECT_NEAR(found.statistics.sums()[4 * t + c], expected.statistics.sums()[4 * t + c], TOLERANCE)
+      EXPECT_NEAR(found.statistics.sums()[4 * t + c], expected.statistics.sums()[4 * t + c],
+                  TOLERANCE)
           << "type " << t << " sum " << c;
     }
     EXPECT_NEAR(found.out_bias[t], expected.out_bias[t], TOLERANCE);
@@ -89,7 +90,8 @@ TEST(StatisticsFile, NamesOfDescriptors)
     ModelConfig config = model(descriptor.at("sel"));
     config.rcut = descriptor.at("rcut");
     config.rcut_smth = descriptor.at("rcut_smth");
-    EXPECT_EQ(deepmd_statistics_hash(config), descriptor.at("hash").get<std::string>()) << descriptor;
+    EXPECT_EQ(deepmd_statistics_hash(config), descriptor.at("hash").get<std::string>())
+        << descriptor;
   }
   expect_in("sel must be known", message_of([] { deepmd_statistics_hash(model({})); }));
 }
@@ -129,14 +131,17 @@ TEST(StatisticsFile, WritesTheSameObjects)
     for (const ModelConfig *config : {&PLAIN, &OVERFLOW}) {
       const auto again = read_deepmd_statistics(scratch / name, *config);
       ASSERT_TRUE(again.has_value());
-      expect_same(*again, *read_deepmd_statistics(ROOT + "/stat.hdf5", *config), config == &OVERFLOW);
+      expect_same(*again, *read_deepmd_statistics(ROOT + "/stat.hdf5", *config),
+                  config == &OVERFLOW);
     }
   }
   const std::string base = "Al Cu Ni/";
   // strings and shapes: byte for byte in folders
-  EXPECT_EQ(read_file(scratch / "ours/Al Cu Ni/observed_type"), read_file(ROOT + "/folder/Al Cu Ni/observed_type"));
+  EXPECT_EQ(read_file(scratch / "ours/Al Cu Ni/observed_type"),
+            read_file(ROOT + "/folder/Al Cu Ni/observed_type"));
   for (const std::string name : {"bias_atom_energy", "std_atom_energy"})
-    EXPECT_EQ(read_npy(scratch / ("ours/Al Cu Ni/" + name)).shape, read_npy(ROOT + "/folder/Al Cu Ni/" + name).shape);
+    EXPECT_EQ(read_npy(scratch / ("ours/Al Cu Ni/" + name)).shape,
+              read_npy(ROOT + "/folder/Al Cu Ni/" + name).shape);
   const auto ours = Hdf5File::open(read_file(scratch / "ours.hdf5"), "ours");
   EXPECT_EQ(ours.read_array(base + "bias_atom_energy").shape, (std::vector<std::int64_t>{3, 1}));
   EXPECT_TRUE(ours.has(base + "observed_type"));
@@ -195,23 +200,28 @@ TEST(StatisticsFile, DeepmdTrainsFromOurs)
   if (!dp) GTEST_SKIP() << "set DPTRAIN_DEEPMD to the dp of DeePMD-kit";
   const Scratch scratch;
   Json systems = Json::array();
-  for (const auto &name : SYSTEMS) systems.push_back(std::string(DPTRAIN_TEST_DATA) + "/statistics/" + name);
+  for (const auto &name : SYSTEMS)
+    systems.push_back(std::string(DPTRAIN_TEST_DATA) + "/statistics/" + name);
   for (const std::string name : {"ours.hdf5", "ours"}) {
     write_deepmd_statistics(scratch / name, PLAIN, collect(PLAIN));
-    const Json input{
-        {"model",
-         {{"type_map", PLAIN.type_map},
-          {"descriptor",
-           {{"type", "se_e2_a"}, {"sel", PLAIN.sel}, {"rcut", 4}, {"rcut_smth", 0.5}, {"neuron", {4, 8}}}},
-          {"fitting_net", {{"neuron", {8}}}}}},
-        {"learning_rate", {{"type", "exp"}, {"start_lr", 1e-3}, {"stop_lr", 1e-4}, {"decay_steps", 1}}},
-        {"loss", {{"type", "ener"}}},
-        {"training",
-         {{"training_data", {{"systems", systems}, {"batch_size", 1}}},
-          {"numb_steps", 2},
-          {"save_freq", 2},
-          {"stat_file", scratch / name},
-          {"stat_file_mode", "read"}}}};
+    const Json input{{"model",
+                      {{"type_map", PLAIN.type_map},
+                       {"descriptor",
+                        {{"type", "se_e2_a"},
+                         {"sel", PLAIN.sel},
+                         {"rcut", 4},
+                         {"rcut_smth", 0.5},
+                         {"neuron", {4, 8}}}},
+                       {"fitting_net", {{"neuron", {8}}}}}},
+                     {"learning_rate",
+                      {{"type", "exp"}, {"start_lr", 1e-3}, {"stop_lr", 1e-4}, {"decay_steps", 1}}},
+                     {"loss", {{"type", "ener"}}},
+                     {"training",
+                      {{"training_data", {{"systems", systems}, {"batch_size", 1}}},
+                       {"numb_steps", 2},
+                       {"save_freq", 2},
+                       {"stat_file", scratch / name},
+                       {"stat_file_mode", "read"}}}};
     write_file(scratch / "input.json", input.dump());
     const std::string command = "cd '" + scratch.path() + "' && OMP_NUM_THREADS=1 '" + dp +
                                 "' --pt train input.json --skip-neighbor-stat > log 2>&1";
