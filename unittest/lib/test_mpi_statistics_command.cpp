@@ -58,11 +58,13 @@ TEST(StatisticsCommand, LinesOfDpNeighborStat)
   }
   const Json expected = Json::parse(read_file(ROOT + "/expected.json")).at("neighbor_stat");
   EXPECT_EQ(expected.at("max_nbor_size"), (std::vector<int>{10, 10, 11}));
-  expect_in("\nmin_nbor_dist: " + std::to_string(expected.at("min_nbor_dist").get<double>()) + "\n", text);
+  expect_in("\nmin_nbor_dist: " + std::to_string(expected.at("min_nbor_dist").get<double>()) + "\n",
+            text);
   expect_in("\nmax_nbor_size: [10 10 11]\n", text);
   expect_in("Statistics of 3 systems, 6 frames, 33 atoms", text);
   expect_in("in steps of 4): 12 12 12\n", text);
-  for (const std::string name : {"all_types", "no_type1", "cluster"}) expect_in(ROOT + "/" + name + " ", text);
+  for (const std::string name : {"all_types", "no_type1", "cluster"})
+    expect_in(ROOT + "/" + name + " ", text);
 }
 
 TEST(StatisticsCommand, FileHasEverythingAndServesAsStatisticsFile)
@@ -84,7 +86,8 @@ TEST(StatisticsCommand, FileHasEverythingAndServesAsStatisticsFile)
       EXPECT_NEAR(root.at("davg")[t][c].get<double>(), stat.at("davg")[t][c].get<double>(), 1e-12);
       EXPECT_NEAR(root.at("dstd")[t][c].get<double>(), stat.at("dstd")[t][c].get<double>(), 1e-12);
     }
-    EXPECT_NEAR(root.at("energy").at("bias")[t].get<double>(), stat.at("out_bias")[t].get<double>(), 1e-11);
+    EXPECT_NEAR(root.at("energy").at("bias")[t].get<double>(), stat.at("out_bias")[t].get<double>(),
+                1e-11);
   }
   EXPECT_EQ(root.at("sel"), Json(o.sel));
   EXPECT_EQ(root.at("recommended_sel"), Json({12, 12, 12}));
@@ -103,7 +106,8 @@ TEST(StatisticsCommand, FileHasEverythingAndServesAsStatisticsFile)
   EXPECT_EQ(atoms, root.at("atoms").get<std::int64_t>());
   // a new model can be made from it, with its sel and, since nobody is cut off, with any larger one
   for (const auto &sel : {o.sel, std::vector<int>{}, std::vector<int>{12, 12, 12}}) {
-    const Statistics again = Statistics::from_json(text, o.output, o.type_map, 4.0, 0.5, fingerprint_of({}), 0.0, sel);
+    const Statistics again =
+        Statistics::from_json(text, o.output, o.type_map, 4.0, 0.5, fingerprint_of({}), 0.0, sel);
     EXPECT_EQ(again.max_neighbors(), (std::vector<int>{10, 10, 11}));
     EXPECT_EQ(again.davg(o.sel, false)[0], root.at("davg")[0][0].get<double>());
   }
