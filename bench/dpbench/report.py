@@ -148,14 +148,23 @@ def statistics_tables(result):
 
     def cell(row, name):
         end = row["end"][name]
-        return f"{number(row['seconds'][name]['median'])}, {end}" if end else spread(row["seconds"][name])
+        return f"{end} ({number(row['seconds'][name]['median'])})" if end else spread(row["seconds"][name])
+
+    def times_ours(row, name):
+        return "-" if row["end"][name].startswith(("out", "failed")) else \
+            ("> " if row["end"][name] else "") + ratio(row["ratio"][name])
 
     yield markdown(["data", *names, *(f"{n} / ours" for n in peers)],
-                   [[r["data"], *(cell(r, n) for n in names),
-                     *(("> " if r["end"][n] else "") + ratio(r["ratio"][n]) for n in peers)] for r in result["rows"]])
+                   [[r["data"], *(cell(r, n) for n in names), *(times_ours(r, n) for n in peers)] for r in result["rows"]])
     if any(any(r["end"].values()) for r in result["rows"]):
-        yield (f"\nA run of the peer may take {result['limit']:.0f} s and {number(result['memory_gib'])} GiB. Where it does not "
-               "end, its time until then stands in.")
+        yield (f"\nA run of the peer may take {result['limit']:.0f} s and {number(result['memory_gib'])} GiB; it holds the vectors "
+               "between all atoms and all their images in the 27 cells around a frame.")
+    yield "\nEach further frame of 1536 atoms takes: " + \
+        ", ".join(f"{n} {number(1e3 * s)} ms" for n, s in result["per_frame"].items()) + "."
+    if result["estimates"]:
+        yield "\nWith memory enough, the largest frames would take by that cost, which goes with the square of the atoms: " + \
+            ", ".join(f"{n} about {number(e['seconds'])} s ({number(e['ratio'])} times ours)"
+                      for n, e in result["estimates"].items()) + "."
     yield "\nResident memory of the largest process, MiB:\n"
     yield markdown(["data", *names], [[r["data"], *(number(r["peak"][n] / 2**20, 4) for n in names)] for r in result["rows"]])
     yield "\nOurs with generated data sets of different size:\n"

@@ -19,8 +19,9 @@ from .settings import ROOT
 from .water import read_array, read_frame
 
 RCUT = 6.0
-COPIES, QUICK_COPIES = (3, 3, 6), (2, 2, 2)  # of a frame of 192 atoms: 10,368 atoms and 1536
-LARGE_FRAMES = 10
+# copies of a frame of 192 atoms: 1536 atoms, the most that the peer does in a few GiB, and 10,368
+MEDIUM, LARGE = (2, 2, 2), (3, 3, 6)
+MEDIUM_FRAMES, LARGE_FRAMES = 21, 10
 PEERS = {"TensorFlow": "tensorflow", "PyTorch": "pytorch"}
 GIGABYTES = (0.2, 2.0)  # sizes of the data sets that show the memory
 SET_FRAMES = 5000
@@ -173,8 +174,39 @@ def measure_sizes(settings, ours, folder, memory):
     return rows
 
 
+def per_frame(one, many, frames):
+    """{side: seconds of each further frame}, from runs with one frame and with `frames`; of sides that did both."""
+    return {side: max(many["seconds"][side]["median"] - one["seconds"][side]["median"], 0.0) / (frames - 1)
+            for side in one["seconds"] if not one["end"][side] and not many["end"][side]}
+
+
+def estimates(row, one, cost, scale):
+    """Of sides of the peer that do not get through `row`: {side: seconds that they would take, and how often that is ours}.
+
+    From their start (`one`) and cost of a frame, `scale` frames of that size; the cost goes with the square of the atoms.
+    """
+    base = min(entry["median"] for side, entry in row["seconds"].items() if side.startswith("dptrain"))
+    seconds = {side: one["seconds"][side]["median"] + cost[side] * scale for side in cost if row["end"][side]}
+    return {side: {"seconds": value, "ratio": value / base} for side, value in seconds.items()}
+
+
+def measure_frames(settings, sides, folder, memory):
+    """Frames of 1536 atoms, one and several, and frames of 10,368 atoms."""
+    many, large = (2, 1) if settings.quick else (MEDIUM_FRAMES, LARGE_FRAMES)
+    copies = MEDIUM if settings.quick else LARGE
+    rows = []
+    for frames, shape in ((1, MEDIUM), (many, MEDIUM), (large, copies)):
+        target = folder / f"frames_{len(rows)}"
+        atoms = write_large(target, settings.train_systems[0], frames, shape)
+        name = f"water, {frames} {'frame' if frames == 1 else 'frames'} of {atoms} atoms"
+        rows.append(compare(sides, name, folder / "run", target, memory, 1))
+    cost = per_frame(*rows[:2], many)
+    scale = large * (np.prod(copies) / np.prod(MEDIUM)) ** 2
+    return {"rows": rows, "per_frame": cost, "estimates": estimates(rows[2], rows[0], cost, float(scale))}
+
+
 def measure(settings, ours, peers):
-    """The water set, frames of 10,368 atoms, and generated data sets of up to 2 GB."""
+    """The water set, larger frames, and generated data sets of up to 2 GB."""
     folder = settings.work / "statistics"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -182,9 +214,7 @@ def measure(settings, ours, peers):
     memory = int(0.75 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     sides = sides_of(settings, ours, peers)
     print("bench: statistics", flush=True)
-    rows = [compare(sides, "water, 4 systems, 400 frames of 192 atoms", folder / "run", settings.data, memory, settings.repeats)]
-    frames, copies = (1, QUICK_COPIES) if settings.quick else (LARGE_FRAMES, COPIES)
-    atoms = write_large(folder / "large", settings.train_systems[0], frames, copies)
-    rows.append(compare(sides, f"water, {frames} frames of {atoms} atoms", folder / "run", folder / "large", memory, 1))
-    return {"limit": LIMIT, "memory_gib": memory / 2**30, "rows": rows,
+    water = compare(sides, "water, 4 systems, 400 frames of 192 atoms", folder / "run", settings.data, memory, settings.repeats)
+    found = measure_frames(settings, sides, folder, memory)
+    return {**found, "rows": [water, *found["rows"]], "limit": LIMIT, "memory_gib": memory / 2**30,
             "sizes": measure_sizes(settings, ours, folder, memory)}

@@ -229,7 +229,8 @@ def statistics_result():
     row = {"data": "water", "min_distance": 0.9, "max_neighbors": [38, 72], "end": dict.fromkeys(seconds, ""),
            "peak": dict.fromkeys(seconds, 2**27), "seconds": seconds, "ratio": {"TensorFlow": one(9.0), "PyTorch": one(24.0)}}
     full = {**row, "data": "large", "end": {**row["end"], "PyTorch": "out of memory"}}
-    return {"limit": 900.0, "memory_gib": 16.0, "rows": [row, full],
+    return {"per_frame": {"TensorFlow": 1.0, "PyTorch": 2.0}, "estimates": {"PyTorch": {"seconds": 910.0, "ratio": 700.0}},
+            "limit": 900.0, "memory_gib": 16.0, "rows": [row, full],
             "sizes": [{"gigabytes": 2.0, "frames": 1000, "seconds": {"1": 60.0, "2": 31.0}, "peak": {"1": 2**27, "2": 2**27}}]}
 
 
@@ -278,7 +279,7 @@ def test_report_and_figures(tmp_path):
     # every part has its own date, below its tables
     dates = [text.index(f"2026-11-2{k} 15:00") for k in range(7)]
     assert dates == sorted(dates) and dates[0] < text.index("## Training step") < dates[1]
-    assert "out of memory" in text and "> **36.00**" in text
+    assert "out of memory (43.5)" in text and "PyTorch about 910 s (700 times ours)" in text
     assert text.isascii()
     for table in (t for t in text.split("\n\n") if t.startswith("|")):  # all rows have the columns of the header
         assert len({row.count("|") for row in table.splitlines()}) == 1
@@ -340,6 +341,19 @@ def test_sides_of_statistics_must_agree(tmp_path):
         statistics.compare({**sides, "TensorFlow": side(other)}, "data", tmp_path, tmp_path, 1, 1)
     with pytest.raises(BenchError, match="dptrain, 1 rank: failed"):
         statistics.compare({**sides, "dptrain, 1 rank": side("", "failed")}, "data", tmp_path, tmp_path, 1, 1)
+
+
+def test_cost_of_frames_and_what_larger_ones_would_take():
+    def row(ours, peer, end=""):
+        seconds = {"dptrain, 1 rank": ours, "TensorFlow": peer}
+        return {"seconds": {k: pairing.summary([v]) for k, v in seconds.items()}, "end": {"dptrain, 1 rank": "", "TensorFlow": end}}
+
+    one, many, large = row(1.0, 10.0), row(1.04, 50.0), row(2.0, 3.0, "out of memory")
+    cost = statistics.per_frame(one, many, 21)
+    assert cost == pytest.approx({"dptrain, 1 rank": 0.002, "TensorFlow": 2.0})
+    assert statistics.estimates(large, one, cost, 100.0) == {"TensorFlow": {"seconds": 210.0, "ratio": 105.0}}
+    assert statistics.estimates(many, one, cost, 100.0) == {}
+    assert statistics.per_frame(one, large, 2) == {"dptrain, 1 rank": 1.0}
 
 
 def test_data_of_statistics(tmp_path):

@@ -125,11 +125,11 @@ std::vector<std::string> text_lines(const StatisticsReport &report)
   const std::size_t width = name_width(report);
   std::vector<std::string> lines;
   lines.push_back(format("Statistics of %zu systems, %lld frames, %lld atoms; cutoff %g Angstrom; "
-                         "%d ranks, %.3f seconds",
+                         "%d rank%s, %.3f seconds",
                          names.size(),
                          static_cast<long long>(total(report, &SystemStatistics::frames)),
                          static_cast<long long>(total(report, &SystemStatistics::atoms)),
-                         config.rcut, ranks, seconds));
+                         config.rcut, ranks, ranks == 1 ? "" : "s", seconds));
   lines.push_back(padded("system", width) +
                   "    frames     atoms  atoms/A^3  min_dist     frame         atoms  max_nbor");
   for (std::size_t s = 0; s < names.size(); ++s)
