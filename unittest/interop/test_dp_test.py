@@ -60,6 +60,20 @@ class Data:
             (root / "nopbc").touch()
         return root
 
+    def join(self, name, small, large):
+        """One system of the frames of two, the small ones padded with virtual atoms."""
+        atoms = [len((root / "type.raw").read_text().split()) for root in (small, large)]
+        root = self.folder / name
+        (root / "set.000").mkdir(parents=True)
+        for path in (small / "set.000").iterdir():
+            a, b = np.load(path), np.load(large / "set.000" / path.name)
+            if a.shape[1:] != b.shape[1:]:
+                width = (atoms[1] - atoms[0]) * a.shape[1] // atoms[0]
+                a = np.pad(a, ((0, 0), (0, width)), constant_values=-1 if path.stem == "real_atom_types" else 0)
+            np.save(root / "set.000" / path.name, np.concatenate((a, b)))
+        for file in ("type.raw", "type_map.raw"):
+            shutil.copy(large / file, root / file)
+
 
 EXTRA = ("atom_ener", "atom_pref")
 
@@ -74,6 +88,9 @@ def data(tmp_path_factory):
     made.write("b/no_energy", [0] * 4, count=5, names="Cu", without=(*EXTRA, "energy"))
     made.write("weighted", [0, 1, 2, 1, 0, 2], count=3)
     made.write("mixed", [0] * 6, count=5, without=EXTRA, mixed=made.random.integers(0, 3, (5, 6)))
+    four = made.write("parts/four", [0] * 4, count=3, without=EXTRA, mixed=made.random.integers(0, 3, (3, 4)))
+    six = made.write("parts/six", [0] * 6, count=2, without=EXTRA, mixed=made.random.integers(0, 3, (2, 6)))
+    made.join("padded", four, six)
     (folder / "list.txt").write_text(f"{folder}/b/energies\n{folder}/a/crystal\n")
     training = {"training_data": {"systems": ["a", "b/energies"]}, "validation_data": {"systems": "b"}, "numb_steps": 1}
     section = {"type_map": ["Al", "Cu", "Ni"], "descriptor": {"type": "se_e2_a", "sel": [10, 10, 10]}, "fitting_net": {}}
@@ -93,6 +110,7 @@ TASKS = {
     "missing": (METAL, dict(system="{data}/b")),
     "atomic": (METAL, dict(system="{data}/weighted", atomic=True)),
     "mixed": (METAL, dict(system="{data}/mixed")),
+    "parts": (METAL, dict(system="{data}/parts")),
     "train": (METAL, dict(train_json="{data}/input.json")),
     "valid": (METAL, dict(valid_json="{data}/input.json")),
 }
@@ -125,11 +143,17 @@ def theirs(dp, data, tmp_path_factory):
     return folder, dict(zip(TASKS, json.loads((folder / "output.json").read_text())))
 
 
-def run_ours(folder, name, data, ranks, detail):
-    """Lines of `dptrain test` in LAMMPS."""
-    words = ["-m", str(TASKS[name][0]), "-d", str(detail)]
+def run_task(folder, name, data, ranks, detail):
+    """Lines of `dptrain test` with the arguments of a task."""
+    words = []
     for key, value in arguments_of(name, data).items():
         words += [WORDS[key]] if value is True else [WORDS[key], str(value)]
+    return run_ours(folder, TASKS[name][0], words, ranks, detail)
+
+
+def run_ours(folder, model, words, ranks, detail):
+    """Lines of `dptrain test` in LAMMPS."""
+    words = ["-m", str(model), "-d", str(detail), *words]
     (folder / "in.test").write_text("dptrain test " + " ".join(words) + "\n")
     done = subprocess.run([str(BIN / "mpiexec"), "-n", str(ranks), str(BIN / "lmp"), "-in", "in.test", "-log", "none"], cwd=folder, capture_output=True, text=True, timeout=300,
                           env={"OMP_NUM_THREADS": "1", **PATIENT, **os.environ})
@@ -163,8 +187,13 @@ def words_and_numbers(line):
 @pytest.mark.parametrize("name", TASKS)
 def test_report_and_details_of_dp_test(name, ranks, theirs, data, tmp_path):
     folder, printed = theirs
-    ours = report_in(run_ours(tmp_path, name, data, ranks, tmp_path / "ours"))
+    ours = report_in(run_task(tmp_path, name, data, ranks, tmp_path / "ours"))
     expected = report_in(printed[name])
+    compare_lines(ours, expected)
+    compare_details(tmp_path / "ours", folder / name)
+
+
+def compare_lines(ours, expected):
     assert len(ours) == len(expected)
     for a, b in zip(ours, expected):
         words_a, numbers_a = words_and_numbers(a)
@@ -172,23 +201,37 @@ def test_report_and_details_of_dp_test(name, ranks, theirs, data, tmp_path):
         assert words_a == words_b
         # seven digits are printed: the last one may be rounded the other way
         assert np.allclose(numbers_a, numbers_b, rtol=1.1e-6, atol=0), (a, b)
-    files = sorted(path.name[len(name):] for path in folder.glob(f"{name}.*.out"))
-    assert files == sorted(path.name[len("ours"):] for path in tmp_path.glob("ours.*.out"))
+
+
+def compare_details(ours, expected):
+    """Files PREFIX.*.out of two prefixes."""
+    files = sorted(path.name[len(expected.name):] for path in expected.parent.glob(f"{expected.name}.*.out"))
+    assert files == sorted(path.name[len(ours.name):] for path in ours.parent.glob(f"{ours.name}.*.out"))
     assert {".e.out", ".f.out", ".v.out", ".e_peratom.out", ".v_peratom.out"} <= set(files)
     for suffix in files:
-        a, b = ((path / (stem + suffix)).read_text().splitlines() for path, stem in ((tmp_path, "ours"), (folder, name)))
+        a, b = (Path(str(prefix) + suffix).read_text().splitlines() for prefix in (ours, expected))
         assert [line for line in a if line[0] == "#"] == [line for line in b if line[0] == "#"], suffix
-        assert len(a) == len(b)
         a, b = (np.array([[float(word) for word in line.split()] for line in text if line[0] != "#"]) for text in (a, b))
-        labels = a.shape[1] // 2
+        assert a.shape == b.shape
         if suffix in (".e.out", ".f.out", ".v.out"):
-            assert np.array_equal(a[:, :labels], b[:, :labels]), suffix
+            assert np.array_equal(a[:, : a.shape[1] // 2], b[:, : b.shape[1] // 2]), suffix
         assert np.abs(a - b).max() <= TOLERANCE * max(1.0, np.abs(b).max()), suffix
+
+
+def test_virtual_atoms_do_not_count(theirs, data, tmp_path):
+    """Padded frames of two sizes have the errors of the two systems without padding together."""
+    ours = report_in(run_ours(tmp_path, METAL, ["-s", f"{data}/padded"], 2, tmp_path / "ours"))
+    errors = [[line for line in lines[-14:] if " : " in line or ": " in line] for lines in (ours, report_in(theirs[1]["parts"]))]
+    errors = [[line for line in lines if line[0] != "#"] for lines in errors]
+    assert len(errors[0]) == 12
+    compare_lines(*errors)
+    forces = np.loadtxt(tmp_path / "ours.f.out")
+    assert np.abs(forces - np.loadtxt(theirs[0] / "parts.f.out")).max() <= TOLERANCE * np.abs(forces).max()
 
 
 def test_details_do_not_depend_on_the_ranks(dp, data, tmp_path):
     texts = []
     for ranks in (1, 3):
-        run_ours(tmp_path, "first", data, ranks, tmp_path / f"ranks{ranks}")
+        run_task(tmp_path, "first", data, ranks, tmp_path / f"ranks{ranks}")
         texts.append({path.name.split(".", 1)[1]: path.read_text() for path in tmp_path.glob(f"ranks{ranks}.*.out")})
     assert texts[0] == texts[1] and len(texts[0]) == 6

@@ -334,6 +334,13 @@ TEST(InputJson, GivesLineAndColumnOfASyntaxError)
   expect_in("input.json:1:1: not valid JSON", message(""));
   expect_in("JSON has no comments", message("{ // model\n}"));
   expect_in("expected an object", message("[1, 2]"));
+  expect_in("input.yaml: an input file must be JSON, not YAML",
+            message_of([&] { read_input(scratch.with("input.yaml", "model: 1")); }));
+  expect_in("input.json:1:1: not valid JSON", message("model:\n  type_map: [O]\n"));
+  EXPECT_EQ(message_of([&] { read_input_text("{\n  \"training\": {}}", "text"); }),
+            "text: model: expected an object { ... }, but the key is missing");
+  EXPECT_EQ(message_of([&] { read_input_text("{\"model\": {},\n  \"model\": {}}", "text"); }),
+            "text:2:3: model: given twice, first in line 1; keep one");
   expect_in("does not exist", message_of([&] { read_input(scratch / "none.json"); }));
   expect_in("is a directory", message_of([&] { read_input(scratch.path()); }));
 }

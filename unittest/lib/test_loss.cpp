@@ -69,8 +69,8 @@ struct Forces {
     std::vector<double> residual = force;
     value(loss, residual, with_pref);
     expect_slopes(
-        residual, force, [&](std::vector<double> f) { return Forces().value(loss, f, with_pref); },
-        tolerance);
+        residual, force,
+        [&](std::vector<double> f) { return Forces(*this).value(loss, f, with_pref); }, tolerance);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "dptrain/energy_bias_fit.h"
@@ -101,6 +102,36 @@ struct Adam {
   std::vector<double> m, v;
   int steps = 0;
 };
+
+/// The loss of a whole frame with the prefactors of LabelsMayDifferWithinABatch, by its definition.
+double defined_loss(ToyModel &model, const WholeFrame &whole)
+{
+  const Frame frame = scatter_frame(make_mpi_communicator(), whole, RCUT);
+  const Label &label = whole.label;
+  std::vector<double> force(3 * frame.nall()), energy(frame.nlocal);
+  ForwardOutput out;
+  out.force = force.data();
+  out.atom_energy = energy.data();
+  model.forward(frame.domain(), out);
+  frame.halo->reduce(force.data(), 3);
+  const double n = frame.nlocal;
+  double sum = 0.0, total = 0.0, generalized[2] = {0.0, 0.0};
+  for (int i = 0; i < frame.nlocal; ++i) {
+    total += label.atom_ener_coeff.empty() ? energy[i] : label.atom_ener_coeff[i] * energy[i];
+    if (!label.atom_energy.empty()) sum += 3.0 * std::pow(energy[i] - label.atom_energy[i], 2) / n;
+    for (int k = 3 * i; k < 3 * i + 3 && !label.force.empty(); ++k) {
+      const double error = force[k] - label.force[k];
+      sum += 30.0 * error * error / (3 * n);
+      if (!label.atom_pref.empty()) sum += 4.0 * label.atom_pref[i] * error * error / (3 * n);
+      for (int q = 0; q < 2; ++q) generalized[q] += label.drdq[2 * k + q] * error;
+    }
+  }
+  sum += 0.5 * (std::pow(generalized[0], 2) + std::pow(generalized[1], 2)) / 2.0;
+  if (label.energy) sum += 0.7 * std::pow(total - *label.energy, 2) / n;
+  for (int k = 0; k < 9; ++k)
+    sum += 0.2 * std::pow(out.virial[k] - (*label.virial)[k], 2) / (9 * n);
+  return sum;
+}
 
 void expect_near(const std::vector<double> &a, const std::vector<double> &b, double tolerance)
 {
@@ -238,6 +269,54 @@ TEST(GivenFrames, AStepInTheMakingIsPartOfTheState)
   }
 }
 
+// Frames of a batch that have different labels, one of them with fewer atoms than there may be ranks: the loss is the mean
+// over the frames of the terms that each has, by the definition on one rank; the gradient is that of the loss.
+TEST(GivenFrames, LabelsMayDifferWithinABatch)
+{
+  std::vector<WholeFrame> whole = whole_frames();
+  whole.push_back(random_frame(4, 3, cubic_box(3.0), false, 1.0));
+  Numbers random(8);
+  const auto numbers = [&](std::size_t n) {
+    std::vector<double> values(n);
+    for (double &value : values) value = random(-1.0, 1.0);
+    return values;
+  };
+  for (int k : {0, 1, 3}) whole[k].label.atom_energy = numbers(whole[k].type.size());
+  for (int k : {0, 2, 3}) whole[k].label.atom_pref = numbers(whole[k].type.size());
+  for (int k : {0, 1, 3}) whole[k].label.atom_ener_coeff = numbers(whole[k].type.size());
+  for (int k : {0, 1, 2, 3}) whole[k].label.drdq = numbers(whole[k].type.size() * 3 * 2);
+  whole[1].label.energy.reset();
+  whole[2].label.force.clear();
+  TrainingConfig config = configuration();
+  config.loss.start_pref_ae = config.loss.limit_pref_ae = 3.0;
+  config.loss.start_pref_pf = config.loss.limit_pref_pf = 4.0;
+  config.loss.start_pref_gf = config.loss.limit_pref_gf = 0.5;
+  config.loss.numb_generalized_coord = 2;
+  config.loss.enable_atom_ener_coeff = true;
+  Training t(config, whole);
+  t.model->set_energy_bias({0.3, -0.2});
+
+  double expected = 0.0;
+  for (const WholeFrame &frame : whole) expected += defined_loss(*t.model, frame) / 4.0;
+  EXPECT_NEAR(t.trainer.errors(t.all).loss, expected, 1e-12 * expected);
+
+  Trainer other(t.model, t.comm, config);
+  for (const WholeFrame &frame : whole) other.add(scatter_frame(t.comm, frame, RCUT));
+  std::vector<double> gradient;
+  EXPECT_NEAR(other.loss_gradient({0, 1, 2, 3}, gradient).loss, expected, 1e-12 * expected);
+  const std::vector<double> x = t.model->parameters();
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const auto at = [&](double step) {
+      std::vector<double> moved = x;
+      moved[k] += step;
+      t.model->set_parameters(moved);
+      return t.trainer.errors(t.all).loss;
+    };
+    // h^2 truncation and rounding of the difference: about 1e-9 relative to the largest component
+    EXPECT_NEAR(gradient[k], (at(1e-5) - at(-1e-5)) / 2e-5, 1e-8 * length(gradient)) << k;
+  }
+}
+
 TEST(GivenFrames, TypesAreCountedWhereTheyAreNot)
 {
   Training counted, not_counted;
@@ -260,6 +339,46 @@ TEST(GivenFrames, MistakesAreNamed)
   expect_in("neighbour rows", message_of([&] { t.trainer.update(t.all); }));
   expect_in("neighbour rows", message_of([&] { t.trainer.errors(t.all); }));
   EXPECT_EQ(t.trainer.steps(), 0);
+}
+
+TEST(GivenFrames, BrokenLabelsOfAtomsAreRefusedOnAllRanks)
+{
+  Training t(configuration(), {});
+  WholeFrame good = whole_frames()[0];
+  good.label.atom_energy.assign(30, 0.1);
+  good.label.atom_pref.assign(30, 1.0);
+  good.label.atom_ener_coeff.assign(30, 1.0);
+  good.label.drdq.assign(180, 0.5);
+  const bool last = t.comm->rank() == t.comm->size() - 1;
+  const std::pair<const char *, std::vector<double> Label::*> labels[] = {
+      {"force", &Label::force},
+      {"atom_ener ", &Label::atom_energy},
+      {"atom_pref", &Label::atom_pref},
+      {"atom_ener_coeff", &Label::atom_ener_coeff},
+      {"drdq", &Label::drdq}};
+  for (const auto &[name, values] : labels) {
+    const auto refused = [&, member = values](const auto &change) {
+      Frame frame = scatter_frame(t.comm, good, RCUT);
+      if (last) change(frame.label.*member);
+      return message_of([&] { t.trainer.check(frame); });
+    };
+    expect_in(name, refused([](auto &v) { v[0] = std::numeric_limits<double>::infinity(); }));
+    expect_in(name, refused([](auto &v) { v.pop_back(); }));
+    if (t.comm->size() > 1) {
+      expect_in("others do not", refused([](auto &v) { v.clear(); }));
+    }
+  }
+  // the number of generalized coordinates is that of the loss
+  TrainingConfig config = configuration();
+  config.loss.start_pref_gf = config.loss.limit_pref_gf = 1.0;
+  config.loss.numb_generalized_coord = 3;
+  Training other(config, {good});
+  expect_in("numb_generalized_coord = 3", message_of([&] { other.trainer.update(other.all); }));
+  // atomic energies alone are a label
+  Frame frame = scatter_frame(t.comm, good, RCUT);
+  frame.label = {};
+  frame.label.atom_energy.assign(frame.nlocal, 0.1);
+  t.trainer.check(frame);
 }
 
 TEST(EnergyBiasFit, FindsTheBiasBehindCoefficients)

@@ -33,11 +33,14 @@ class KnownCase : public ::testing::TestWithParam<const char *> {};
 TEST_P(KnownCase, ErrorsAndDetailsOfFramesOfAllSizes)
 {
   const auto comm = world();
-  // one copy: with four ranks all of them test each frame of some cases together; five: whole frames
-  for (const int copies : {1, 5}) {
-    SCOPED_TRACE(copies);
-    const KnownSystem system(known_frames(GetParam(), copies));
-    const SystemTest test(comm, load_model(model_of(GetParam())), true, true);
+  struct Way {
+    int copies;  // one: with four ranks all of them test each frame of some cases together; five: whole frames
+    std::size_t block;  // 1: as few frames in a block as there are ranks
+  };
+  for (const Way way : {Way{1, 1 << 20}, Way{5, 1 << 20}, Way{1, 1}, Way{5, 1}, Way{5, 700}}) {
+    SCOPED_TRACE(std::to_string(way.copies) + " copies, block of " + std::to_string(way.block));
+    const KnownSystem system(known_frames(GetParam(), way.copies));
+    const SystemTest test(comm, load_model(model_of(GetParam())), true, true, way.block);
     std::size_t next = 0;
     const ErrorSums sums = test.run(system, all_frames(system), [&](const double *row, auto) {
       expect_row(row, system.frames().at(next++));

@@ -44,8 +44,8 @@ std::string read_input_file(const std::string &path)
 {
   for (const char *end : {".yaml", ".yml"})
     if (ends_with(path, end))
-      throw Error(path + ": an input file must be JSON, not YAML; convert it, for example with\n" +
-                  "  python3 -c 'import sys, json, yaml; json.dump(yaml.safe_load(sys.stdin), "
+      throw Error(path + ": an input file must be JSON, not YAML; convert it, for example with: " +
+                  "python3 -c 'import sys, json, yaml; json.dump(yaml.safe_load(sys.stdin), "
                   "sys.stdout, indent=2)' < " +
                   path + " > input.json");
   return read_file(path);

@@ -1,5 +1,6 @@
 // Settings as JSON with the keys of input.json, all of them written out.
 
+#include <algorithm>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
@@ -47,7 +48,11 @@ json fitting_section(const ModelConfig &model)
                {"precision", model.fitting_precision},
                {"trainable", true},
                {"atom_ener", json::array()}};
-  if (!model.fitting_trainable.empty()) section["trainable"] = model.fitting_trainable;
+  const auto &flags = model.fitting_trainable;
+  if (std::find(flags.begin(), flags.end(), true) != flags.end())
+    section["trainable"] = flags;
+  else if (!flags.empty())
+    section["trainable"] = false;
   for (const auto &energy : model.atom_ener)
     section["atom_ener"].push_back(energy ? json(*energy) : json(nullptr));
   put(section, "seed", model.fitting_seed);

@@ -1,18 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dptrain/files.h"
+#include "io/file.h"
 
 namespace dptrain {
-
-/// Reads up to so many bytes at an offset and returns how many there were: of a file, or of memory.
-using ReadAt = std::function<std::size_t(char *data, std::size_t bytes, std::int64_t offset)>;
 
 /// Where the frames of an extended XYZ file are, and their atoms' names: found in one pass over the file.
 struct ExtxyzIndex {

@@ -2,10 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace dptrain {
+
+/// Reads up to so many bytes at an offset and returns how many there were: of a file, or of memory.
+using ReadAt = std::function<std::size_t(char *data, std::size_t bytes, std::int64_t offset)>;
 
 /// Throws Error if `path` is missing, a directory or anything else that is not a regular file.
 void expect_regular_file(const std::string &path);

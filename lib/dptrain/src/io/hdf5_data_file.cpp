@@ -1,10 +1,13 @@
 #include "io/hdf5_data_file.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "dptrain/error.h"
 #include "io/file.h"
+#include "io/hdf5_guard.h"
 
 namespace dptrain {
 
@@ -79,8 +82,12 @@ herr_t collect_name(hid_t, const char *name, const H5L_info_t *, void *data)
 Hdf5DataFile::Hdf5DataFile(const std::string &path) : path_(path), file_(-1, H5Fclose)
 {
   expect_regular_file(path);
+  const File bytes(path, O_RDONLY);
+  const auto read = [&](char *data, std::size_t count, std::int64_t offset) {
+    return bytes.read(data, count, offset);
+  };
   const Hdf5Quiet quiet;
-  file_ = open_file(path);
+  if (is_sound_hdf5_start(read)) file_ = open_file(path);
   if (!file_.valid()) fail("not an HDF5 file, damaged, truncated or not readable; copy it again");
 }
 
@@ -150,6 +157,25 @@ std::vector<std::string> Hdf5DataFile::words(const std::string &name) const
   return list;
 }
 
+/// Looks at strings of variable length before HDF5 does, see hdf5_guard.h. Not at those in chunks: these stand in
+/// places that HDF5 does not tell.
+bool Hdf5DataFile::are_sound(hid_t data, std::size_t count) const
+{
+  const haddr_t start = H5Dget_offset(data);
+  if (start == HADDR_UNDEF) return true;
+  const File file(path_, O_RDONLY);
+  const auto read = [&](char *bytes, std::size_t size, std::int64_t offset) {
+    return file.read(bytes, size, offset);
+  };
+  std::vector<char> stored(count * HeapReference::bytes);
+  if (file.read(stored.data(), stored.size(), static_cast<std::int64_t>(start)) != stored.size())
+    return false;
+  for (std::size_t i = 0; i < count; ++i)
+    if (!is_sound_string(read, file.size(), HeapReference(&stored[i * HeapReference::bytes])))
+      return false;
+  return true;
+}
+
 std::vector<std::string> Hdf5DataFile::strings(hid_t data, hid_t type, std::size_t count,
                                                const std::string &name) const
 {
@@ -157,6 +183,7 @@ std::vector<std::string> Hdf5DataFile::strings(hid_t data, hid_t type, std::size
       "strings of the HDF5 data set '" + name + "' cannot be read (damaged); write the file again";
   std::vector<std::string> list;
   if (H5Tis_variable_str(type) > 0) {
+    if (!are_sound(data, count)) fail(problem);
     std::vector<char *> texts(count, nullptr);
     if (H5Dread(data, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts.data()) < 0) fail(problem);
     for (char *text : texts) {

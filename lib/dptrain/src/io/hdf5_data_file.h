@@ -32,6 +32,8 @@ class Hdf5DataFile {
   std::vector<std::string> strings(hid_t data, hid_t type, std::size_t count,
                                    const std::string &name) const;
 
+  bool are_sound(hid_t data, std::size_t count) const;
+
   std::string path_;
   Hdf5Handle file_;
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dptrain/error.h"
+#include "io/hdf5_guard.h"
 
 namespace dptrain {
 
@@ -66,15 +67,19 @@ Hdf5File Hdf5File::create(const std::string &name)
 
 Hdf5File Hdf5File::open(const std::string &bytes, const std::string &name, bool writable)
 {
+  const auto read = [&](char *data, std::size_t count, std::int64_t offset) {
+    return bytes.copy(data, count, std::min(bytes.size(), static_cast<std::size_t>(offset)));
+  };
+  const std::string damaged = name + ": damaged or truncated HDF5 file (" +
+                              std::to_string(bytes.size()) + " bytes); copy or write it again";
+  if (!is_sound_hdf5_start(read) || !are_sound_strings(bytes)) throw Error(damaged);
   const Hdf5Quiet quiet;
   const Hdf5Handle access = memory_access();
   // HDF5 copies the image
   H5Pset_file_image(access.get(), const_cast<char *>(bytes.data()), bytes.size());
   const unsigned mode = writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY;
   Hdf5File file({H5Fopen(memory_name().c_str(), mode, access.get()), H5Fclose}, name);
-  if (!file.file_.valid())
-    file.fail("damaged or truncated HDF5 file (" + std::to_string(bytes.size()) +
-              " bytes); copy or write it again");
+  if (!file.file_.valid()) throw Error(damaged);
   return file;
 }
 

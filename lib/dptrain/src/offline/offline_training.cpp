@@ -56,6 +56,10 @@ void OfflineTraining::read_settings()
   });
   broadcast_text(*comm_, text);
   guarded(*comm_, [&] { input_ = read_input_text(text, options_.input); });
+  if (!input_.length_given)
+    throw Error(options_.input + ": training: give its length, as numb_steps or num_epoch");
+  if (input_.offline.training_data.systems.empty())
+    throw Error(options_.input + ": training/training_data/systems: names no data set");
   TrainingConfig &training = input_.training;
   training.fit_energy_bias = false;  // comes from the statistics or from the model file
   if (!training.optimizer.precision && options_.precision != Precision::float64)

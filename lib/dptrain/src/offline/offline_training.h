@@ -50,7 +50,8 @@ class OfflineTraining {
   // offline_training_start.cpp: how the model comes about
   ModelData new_model();
   ModelData model_of(const std::string &option, const std::string &file);
-  void say_statistics(const DataStatistics &found, const ModelData &data, double seconds) const;
+  DataStatistics count_data();
+  void say_statistics(const DataStatistics &found, const ModelData &data) const;
   void fit_energy_bias();
   void estimate();
 

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <optional>
 #include <sstream>
 
 #include "dptrain/energy_bias_fit.h"
 #include "dptrain/error.h"
 #include "offline/data_statistics.h"
 #include "offline/offline_training.h"
+#include "offline/statistics_file.h"
 
 namespace dptrain {
 
@@ -38,32 +41,59 @@ std::vector<FrameId> spread_frames(const Systems &systems, std::int64_t most)
 
 ModelData OfflineTraining::new_model()
 {
-  const ModelConfig &config = input_.model;
   const OfflineConfig &offline = input_.offline;
-  StatisticsOptions options;
-  options.min_pair_dist = offline.training_data.min_pair_dist;
-  if (options_.skip_neighbor_stat) {
-    if (config.sel.empty())
-      throw Error("--skip-neighbor-stat: " + options_.input +
-                  " leaves sel to the neighbor statistics; give numbers there");
-    for (const std::int64_t batch : training_->plan.batch_sizes())
-      options.max_frames.push_back(batch * offline.data_stat_nbatch);
+  std::optional<StoredStatistics> stored;
+  const auto read = [&](const ModelConfig &config) {
+    if (offline.stat_file.empty() || config.sel.empty()) return;
+    guarded(*comm_, [&] { stored = read_deepmd_statistics(offline.stat_file, config); });
+  };
+  ModelConfig config = input_.model;
+  read(config);
+  std::optional<DataStatistics> found;
+  if (!stored || !options_.skip_neighbor_stat) found = count_data();
+  if (config.sel.empty()) {
+    config.sel = found->statistics.recommended_sel(config.sel_factor);
+    read(config);
   }
-  const auto start = std::chrono::steady_clock::now();
-  const DataStatistics found = collect_statistics(*comm_, training_->systems, config, options);
-  ModelData data = new_deep_pot(config, found.statistics, input_.model_def_script);
-  data.dstd = found.statistics.dstd(data.config.sel, offline.data_stat_protect);
-  data.out_bias = found.energy.bias;
-  say_statistics(found, data, seconds_since(start));
+  if (!stored && offline.stat_file_mode == StatFileMode::read && !offline.stat_file.empty())
+    throw Error("stat_file " + offline.stat_file + " has no statistics for this model, and " +
+                "stat_file_mode is read; change the mode to update to have them computed");
+
+  const Statistics &moments = stored ? stored->statistics : found->statistics;
+  ModelData data = new_deep_pot(config, moments, input_.model_def_script);
+  data.dstd = moments.dstd(config.sel, offline.data_stat_protect);
+  data.out_bias = stored ? stored->out_bias : found->energy.bias;
+  if (found && std::isfinite(found->statistics.min_distance()))
+    data.min_nbor_dist = found->statistics.min_distance();
+  if (found) say_statistics(*found, data);
+  if (stored)
+    say("moments of the descriptor and energy bias are those of stat_file " + offline.stat_file);
+  if (!stored && !offline.stat_file.empty())
+    guarded(*comm_, [&] {
+      if (comm_->rank() == 0) write_deepmd_statistics(offline.stat_file, config, *found);
+    });
   return data;
 }
 
-void OfflineTraining::say_statistics(const DataStatistics &found, const ModelData &data,
-                                     double seconds) const
+DataStatistics OfflineTraining::count_data()
+{
+  StatisticsOptions options;
+  options.min_pair_dist = input_.offline.training_data.min_pair_dist;
+  if (options_.skip_neighbor_stat) {
+    if (input_.model.sel.empty())
+      throw Error("--skip-neighbor-stat: " + options_.input +
+                  " leaves sel to the neighbor statistics; give numbers there");
+    for (const std::int64_t batch : training_->plan.batch_sizes())
+      options.max_frames.push_back(batch * input_.offline.data_stat_nbatch);
+  }
+  return collect_statistics(*comm_, training_->systems, input_.model, options);
+}
+
+void OfflineTraining::say_statistics(const DataStatistics &found, const ModelData &data) const
 {
   std::ostringstream text;
-  text << "statistics of the training data in " << seconds << " s: smallest distance "
-       << found.statistics.min_distance() << " Angstrom; most neighbors";
+  text << "statistics of the training data: smallest distance " << found.statistics.min_distance()
+       << " Angstrom; most neighbors";
   for (int n : found.statistics.max_neighbors()) text << " " << n;
   text << ", sel";
   for (int n : data.config.sel) text << " " << n;

@@ -9,9 +9,6 @@ namespace dptrain {
 
 namespace {
 
-/// Numbers that a block may hold on the first rank: 32 MiB.
-constexpr std::size_t block_numbers = std::size_t(1) << 22;
-
 constexpr std::size_t sums_size = sizeof(ErrorSums) / sizeof(double);
 static_assert(sizeof(ErrorSums) == num_test_quantities * 4 * sizeof(double));
 
@@ -32,12 +29,13 @@ struct SystemTest::Block {
 };
 
 SystemTest::SystemTest(std::shared_ptr<const Communicator> comm, std::shared_ptr<Model> model,
-                       bool atomic, bool details) :
+                       bool atomic, bool details, std::size_t block_numbers) :
     comm_(std::move(comm)),
     alone_(make_mpi_communicator()),
     model_(std::move(model)),
     atomic_(atomic),
-    details_(details)
+    details_(details),
+    block_numbers_(block_numbers)
 {
 }
 
@@ -51,7 +49,7 @@ SystemTest::Block SystemTest::next_block(const DataSystem &system,
   for (std::size_t k = first; k < frames.size(); ++k) {
     const std::int64_t natoms = system.natoms(frames[k]);
     const std::size_t size = sums_size + (details_ ? detail_row::size(natoms) : 0);
-    if (numbers + size > block_numbers && block.frame.size() >= ranks) break;
+    if (numbers + size > block_numbers_ && block.frame.size() >= ranks) break;
     numbers += size;
     block.frame.push_back(frames[k]);
     block.natoms.push_back(natoms);

@@ -28,7 +28,7 @@ StepGradient::StepGradient(std::shared_ptr<const Communicator> comm,
                            const std::vector<ParameterBlock> &index, double max_norm) :
     partition_(std::move(comm), parts), max_norm_(max_norm)
 {
-  if (max_norm_ == 0.0) return;
+  if (max_norm_ <= 0.0) return;
   const std::size_t first = partition_.begin, last = first + partition_.own();
   for (const ParameterBlock &block : index) {
     const std::size_t begin = std::max(block.offset, first);

@@ -75,10 +75,10 @@ struct Trainer::Impl {
   bool shows_average = false;  // the model holds the average, `aside` the raw parameters
   std::int64_t steps = 0;
   bool bias_is_fitted = false;
+  std::vector<double> aside;
   // of the present batch
   std::vector<double> counts;  // [frames][ntypes]
   std::vector<double> bias_energies;
-  std::vector<double> aside;
 };
 
 Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator> c,
@@ -94,6 +94,8 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
     average(config.ema_decay, comm, optimizer->parts()),
     bias_is_fitted(!config.fit_energy_bias)
 {
+  if (config.acc_freq < 1)
+    throw Error("acc_freq must be positive, found " + std::to_string(config.acc_freq));
   if (!model->is_local() && comm->size() > 1)
     throw Error(
         "This model is not a sum over local environments: its frames cannot be split over " +
