@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import h5py
 import numpy as np
 import pytest
 
-from lammps_runner import BIN, PATIENT, REFERENCE
+from lammps_runner import PATIENT, REFERENCE
+
+ROOT = Path(__file__).resolve().parents[2]
 
 TRAIN_A = REFERENCE / "train_a"
 
@@ -160,24 +163,30 @@ def test_a_dry_run_trains_and_writes_nothing(train, tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.test", "input.json"]
 
 
+def test_the_model_section_of_a_pretrained_model(train, tmp_path):
+    """--use-pretrain-script: what the input says about the model does not count."""
+    document = settings()
+    document["model"] = {"type_map": ["H"], "descriptor": {}, "fitting_net": {}}
+    train(document, f"--init-model {TRAIN_A}/model.dp --use-pretrain-script").check()
+    assert np.abs(parameters(tmp_path / "model.ckpt-20.dp") - np.load(TRAIN_A / "params_20.npy")).max() < 1e-9
+    train(document, "--use-pretrain-script", 2).errors()[0].index("--init-model")
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_an_interrupt_saves_a_checkpoint(ranks, tmp_path):
-    """Ctrl-C reaches all processes of the terminal's group: here SIGINT to mpiexec, which passes it on."""
+    """Ctrl-C, as the console script passes it on."""
     document = settings(numb_steps=10**6, save_freq=10**6, disp_freq=10)
     (tmp_path / "input.json").write_text(json.dumps(document))
-    (tmp_path / "in").write_text("dptrain train input.json\n")
-    command = [str(BIN / "lmp"), "-in", "in", "-log", "none"]
-    if ranks > 1:
-        command = [str(BIN / "mpiexec"), "-n", str(ranks), *command]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               env={"OMP_NUM_THREADS": "1", **PATIENT, **os.environ})
+    process = subprocess.Popen([sys.executable, "-m", "dptrain", "train", "input.json", "-np", str(ranks)], cwd=tmp_path, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               env={"OMP_NUM_THREADS": "1", **PATIENT, **os.environ, "PYTHONPATH": str(ROOT / "python")})
     for _ in range(600):
         if (tmp_path / "lcurve.out").exists() and len((tmp_path / "lcurve.out").read_text().splitlines()) > 3:
             break
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
-    assert process.returncode == 0, output
+    assert process.returncode == 130, output
     assert "interrupted by a signal after step" in output and "--restart model.ckpt.dp" in output
     assert Path(tmp_path / "model.ckpt.dp").exists()
 

@@ -55,7 +55,11 @@ void OfflineTraining::read_settings()
     if (comm_->rank() == 0) text = read_input_file(options_.input);
   });
   broadcast_text(*comm_, text);
-  guarded(*comm_, [&] { input_ = read_input_text(text, options_.input); });
+  guarded(*comm_, [&] {
+    read_start();
+    input_ = read_input_text(with_model_of_start(text), options_.input);
+    check_start();
+  });
   if (!input_.length_given)
     throw Error(options_.input + ": training: give its length, as numb_steps or num_epoch");
   if (input_.offline.training_data.systems.empty())
@@ -105,27 +109,8 @@ void OfflineTraining::open_data()
 
 void OfflineTraining::make_model()
 {
-  ModelData data;
-  guarded(*comm_, [&] {
-    if (!options_.restart.empty())
-      restart_ = read_checkpoint(find_model_file(options_.restart, "--restart"));
-  });
-  if (restart_) {
-    guarded(*comm_, [&] {
-      const std::string differences = model_differences(restart_->model.config, input_.model);
-      if (!differences.empty())
-        throw Error("--restart " + options_.restart +
-                    ": a checkpoint of another model than that of " + options_.input + ": " +
-                    differences);
-    });
-    data = restart_->model;
-  } else if (!options_.init_model.empty()) {
-    data = model_of("--init-model", options_.init_model);
-  } else if (!options_.finetune.empty()) {
-    data = model_of("--finetune", options_.finetune);
-  } else {
-    data = new_model();
-  }
+  ModelData data = start_ ? std::move(*start_) : new_model();
+  start_.reset();
   guarded(*comm_, [&] {
     model_ = make_deep_pot(std::move(data));
     model_->set_precision(options_.precision);

@@ -48,8 +48,10 @@ class OfflineTraining {
   void make_trainer();
   void train();
   // offline_training_start.cpp: how the model comes about
+  void read_start();
+  std::string with_model_of_start(const std::string &input) const;
+  void check_start();
   ModelData new_model();
-  ModelData model_of(const std::string &option, const std::string &file);
   DataStatistics count_data();
   void say_statistics(const DataStatistics &found, const ModelData &data) const;
   void fit_energy_bias();
@@ -68,6 +70,7 @@ class OfflineTraining {
   Log log_;
   InputFile input_;
   std::optional<Checkpoint> restart_;
+  std::optional<ModelData> start_;  // of the file that the training starts from
   std::unique_ptr<BatchSource> training_, validation_;
   std::shared_ptr<Model> model_;
   std::unique_ptr<Trainer> trainer_;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/json_document.h"
 #include "dptrain/energy_bias_fit.h"
 #include "dptrain/error.h"
 #include "offline/data_statistics.h"
@@ -38,6 +39,48 @@ std::vector<FrameId> spread_frames(const Systems &systems, std::int64_t most)
 }
 
 }  // namespace
+
+// On the calling rank.
+void OfflineTraining::read_start()
+{
+  if (!options_.restart.empty()) {
+    restart_ = read_checkpoint(find_model_file(options_.restart, "--restart"));
+    start_ = restart_->model;
+  } else if (!options_.init_model.empty()) {
+    start_ = read_model_file(find_model_file(options_.init_model, "--init-model"));
+  } else if (!options_.finetune.empty()) {
+    start_ = read_model_file(find_model_file(options_.finetune, "--finetune"));
+  }
+  if (options_.use_pretrain_script && (!start_ || restart_))
+    throw Error("--use-pretrain-script needs --init-model or --finetune");
+}
+
+/// The text of the input, where asked for with the model section of the file that the training starts from.
+std::string OfflineTraining::with_model_of_start(const std::string &input) const
+{
+  if (!options_.use_pretrain_script || start_->model_def_script.empty()) return input;
+  nlohmann::json document = parse_json(input, options_.input);
+  if (document.is_object())
+    document["model"] = parse_json(start_->model_def_script, "model_def_script");
+  return document.dump(2);
+}
+
+void OfflineTraining::check_start()
+{
+  if (!start_) return;
+  if (options_.use_pretrain_script) {
+    input_.model = start_->config;
+    return;
+  }
+  const std::string differences = model_differences(start_->config, input_.model);
+  if (differences.empty()) return;
+  const std::string file = !options_.restart.empty()      ? "--restart " + options_.restart
+                           : !options_.init_model.empty() ? "--init-model " + options_.init_model
+                                                          : "--finetune " + options_.finetune;
+  throw Error(
+      file + " holds another model than " + options_.input + " asks for: " + differences +
+      (restart_ ? "; change the input" : "; change the input, or give --use-pretrain-script"));
+}
 
 ModelData OfflineTraining::new_model()
 {
@@ -105,21 +148,6 @@ void OfflineTraining::say_statistics(const DataStatistics &found, const ModelDat
       say("WARNING: atoms have up to " + std::to_string(found.statistics.max_neighbors()[type]) +
           " neighbors of element " + data.config.type_map[type] + ", sel keeps the nearest " +
           std::to_string(data.config.sel[type]));
-}
-
-ModelData OfflineTraining::model_of(const std::string &option, const std::string &file)
-{
-  ModelData data;
-  guarded(*comm_, [&] {
-    const std::string path = find_model_file(file, option);
-    data = read_model_file(path);
-    if (options_.use_pretrain_script) return;
-    const std::string differences = model_differences(data.config, input_.model);
-    if (!differences.empty())
-      throw Error(option + " " + path + ": another model than that of " + options_.input + ": " +
-                  differences + "; change the input, or give --use-pretrain-script");
-  });
-  return data;
 }
 
 void OfflineTraining::fit_energy_bias()
