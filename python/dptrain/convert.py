@@ -7,6 +7,7 @@ DeePMD-kit's, and its command `dp convert-backend` does the work where it is ins
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shlex
 import shutil
@@ -49,8 +50,8 @@ def is_hdf5(path):
 
 
 def write_dp(source, target):
-    """The model of an HDF5 file (.dp, checkpoint) as a .dp file, by the LAMMPS command."""
-    if Run(["convert", str(source), str(target)]).run() != 0:
+    """The model of an HDF5 file (.dp, checkpoint) as a .dp file, by the LAMMPS command, which says nothing then."""
+    if Run(["convert", str(source), str(target)], out=io.StringIO()).run() != 0:
         raise ConvertError(f"{source} could not be converted, see above")
 
 
@@ -98,14 +99,13 @@ def convert(source, target, dp=None):
     native, to_dp = is_hdf5(source), Path(target).suffix == ".dp"
     if native and to_dp:
         write_dp(source, target)
-        return
-    words = find_dp(dp)
-    if not native:
-        convert_backend(words, source, target)
+    elif not native:
+        convert_backend(find_dp(dp), source, target)
         reason = why_unusable(target) if to_dp else None
         if reason:
             print(f"dptrain: warning: {target} is written, but pair_style dptrain cannot use it: {reason}", file=sys.stderr)
     else:
+        words = find_dp(dp)
         # DeePMD-kit tells formats by names, and a checkpoint may have any
         with tempfile.TemporaryDirectory() as folder:
             plain = Path(folder) / "model.dp"

@@ -103,7 +103,8 @@ def is_dump(path):
 
 
 def read_pairs(names):
-    """Pairs of all quantities in detail files, prefixes of them, or two dumps (reference, prediction)."""
+    """Pairs of all quantities in detail files, prefixes of them, or two dumps (reference, prediction). Quantities whose reference is
+    zero everywhere are left out if there are others."""
     paths = [path for name in names for path in expand_prefix(name)]
     if any(map(is_dump, paths)):
         if len(paths) != 2:
@@ -114,6 +115,9 @@ def read_pairs(names):
             found.append(Pairs("energy", "eV/atom", both.energy_reference, both.energy_predicted))
     else:
         found = [read_detail(path) for path in paths]
+        # a test of data without such labels writes zeros for them
+        labeled = [pairs for pairs in found if pairs.reference.any()]
+        found = labeled or found
     return sorted(found, key=lambda pairs: ORDER.index(pairs.quantity))
 
 

@@ -145,7 +145,8 @@ def parity_panel(axis, pairs):
     axis.set_xlim(limits)
     axis.set_ylim(limits)
     axis.set_aspect("equal")
-    axis.locator_params(nbins=6)
+    axis.ticklabel_format(useOffset=False)
+    axis.locator_params(nbins=5)
     axis.set_xlabel(f"reference {pairs.quantity} ({pairs.unit})")
     axis.set_ylabel(f"predicted {pairs.quantity} ({pairs.unit})")
     axis.set_title(f"RMSE {pairs.rmse:.3g}, MAE {pairs.mae:.3g} {pairs.unit}")
@@ -159,13 +160,16 @@ def plot_parity(all_pairs, output):
     save_figure(figure, output)
 
 
-def plot_errors(all_pairs, output, bins=81):
-    """Histograms of the errors beside the normal distribution of the same RMSE, one panel for each quantity."""
+def plot_errors(all_pairs, output, bins=None):
+    """Histograms of the errors beside the normal distribution of the same RMSE, one panel for each quantity.
+
+    bins: their number; by default it grows with that of the values, from 11 to 81."""
     figure, axes = new_figure(1, len(all_pairs), (4.4 * len(all_pairs), 3.6))
     for axis, pairs in zip(axes[0], all_pairs):
         errors = pairs.errors
         edge = np.abs(errors).max() or 1.0
-        edges = np.linspace(-edge, edge, bins + 1)
+        number = bins or int(np.clip(2 * round(len(errors) ** (1 / 3)) + 1, 11, 81))
+        edges = np.linspace(-edge, edge, number + 1)
         axis.hist(errors, edges, color=COLORS[pairs.quantity], alpha=0.7)
         if pairs.rmse > 0:
             x = np.linspace(-edge, edge, 400)

@@ -135,11 +135,15 @@ def last_children(pid):
 
 
 class Run:
-    """One LAMMPS run of the command. A first SIGINT, SIGTERM or SIGHUP asks the ranks to save and end, a second ends them."""
+    """One LAMMPS run of the command. A first SIGINT, SIGTERM or SIGHUP asks the ranks to save and end, a second ends them.
 
-    def __init__(self, words, ranks=1, threads=None):
+    out: where the command's output goes.
+    """
+
+    def __init__(self, words, ranks=1, threads=None, out=None):
         self.words, self.ranks, self.threads = words, ranks, threads
-        self.received = []
+        self.out = out or sys.stdout
+        self.process, self.received = None, []
 
     def environment(self):
         variables = dict(os.environ)
@@ -149,12 +153,16 @@ class Run:
         return variables
 
     def handle(self, number, frame):
-        """Passes a signal on. The ranks are in a session of their own, so the terminal's Ctrl-C comes only here."""
+        """Takes note of a signal and passes it on."""
         self.received.append(number)
-        if len(self.received) == 1:
-            targets, sent = last_children(self.process.pid), signal.SIGINT
-        else:
-            targets, sent = [*last_children(self.process.pid), self.process.pid], signal.SIGKILL
+        if self.process:
+            self.pass_on()
+
+    def pass_on(self):
+        """The ranks are in a session of their own, so the terminal's Ctrl-C comes to them only from here."""
+        targets, sent = last_children(self.process.pid), signal.SIGINT
+        if len(self.received) > 1:
+            targets, sent = [*targets, self.process.pid], signal.SIGKILL
         for pid in targets:
             try:
                 os.kill(pid, sent)
@@ -169,6 +177,8 @@ class Run:
                                             stderr=subprocess.PIPE, env=self.environment(), start_new_session=True)
         except OSError as error:
             raise LaunchError(f"cannot start {command[0]}: {error.strerror}") from None
+        if self.received:  # a signal came before there was a process
+            self.pass_on()
         try:
             self.process.stdin.write(text.encode())
             self.process.stdin.close()
@@ -177,7 +187,7 @@ class Run:
 
     def wait(self):
         """Exit status: of the command; 2 for a wrong command line; 128 + signal after a signal."""
-        screens = [Screen(sys.stdout), Screen(sys.stderr)]
+        screens = [Screen(self.out), Screen(sys.stderr)]
         pipes = [self.process.stdout, self.process.stderr]
         readers = [threading.Thread(target=read_into, args=pair, daemon=True) for pair in zip(pipes, screens)]
         for reader in readers:
@@ -187,18 +197,20 @@ class Run:
             reader.join(timeout=5)
         if self.received:
             return 128 + self.received[0]
-        message = screens[0].message() or screens[1].message()
-        return self.report(status, message)
+        return self.report(status, *(screen.message() for screen in screens))
 
-    def report(self, status, message):
-        """Prints the error of a run that failed. Returns the exit status of the script."""
+    def report(self, status, message, other):
+        """Prints LAMMPS' error messages: that of the run, and another one, which the plugin writes where it cannot be loaded.
+        Returns the exit status of the script."""
         if status == 0:
+            if other:
+                print(other, file=sys.stderr)
             return 0
         if UNKNOWN_COMMAND.match(message):
-            message = ("this LAMMPS does not know the command dptrain: its message above tells why the plugin could not be "
-                       "loaded; without one, install the package into the environment of this lmp: "
-                       + command_line(1)[0])
-        elif not message:
+            message = other or ("this LAMMPS does not know the command dptrain: install the package into the environment of "
+                                + command_line(1)[0])
+        message = message or other
+        if not message:
             ended = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
             message = f"LAMMPS {ended} without an error message"
         if USAGE.search(message):
@@ -210,9 +222,9 @@ class Run:
     def run(self):
         """Starts LAMMPS, waits for it. Returns the exit status of the script."""
         signals = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-        self.start()
         before = {number: signal.signal(number, self.handle) for number in signals}
         try:
+            self.start()
             return self.wait()
         finally:
             for number, handler in before.items():

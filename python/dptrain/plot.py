@@ -32,7 +32,7 @@ DeePMD-kit). Dashed: validation. One file: the rows faintly, their running mean 
 PARITY = """Predicted against reference values, one panel for each quantity, and their RMSE and MAE.
 
 FILE: the detail files of `dptrain test -d PREFIX` or `dp test -d PREFIX`, or just the PREFIX (energies and virials per
-atom are taken where there are both); or two LAMMPS dumps of the same frames, the reference's first: text files of
+atom are taken where there are both; a quantity whose reference is zero everywhere has no labels, and is left out); or two LAMMPS dumps of the same frames, the reference's first: text files of
 `dump custom` with the columns id fx fy fz and, for energies, c_pe (a compute pe/atom), in units metal."""
 
 ERRORS = """Histograms of the errors with the normal distribution of the same RMSE, and their quantiles. FILE: as for parity."""
@@ -105,8 +105,8 @@ def make_parser():
     uncertainty = add("uncertainty", draw_uncertainty, UNCERTAINTY, "uncertainties against errors")
     uncertainty.add_argument("--column", choices=("avg_devi_f", "max_devi_f"), default="avg_devi_f",
                              help="of model_devi.out (default: avg_devi_f)")
-    for kind, number in ((errors, 81), (uncertainty, 20)):
-        kind.add_argument("--bins", type=count, default=number, metavar="N", help=f"number of bins (default: {number})")
+    errors.add_argument("--bins", type=count, metavar="N", help="number of bins (default: 11 to 81, by the number of values)")
+    uncertainty.add_argument("--bins", type=count, default=20, metavar="N", help="number of bins (default: 20)")
     return parser
 
 

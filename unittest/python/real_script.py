@@ -1,4 +1,5 @@
-"""Runs the console script of this checkout with the environment's LAMMPS and the plugin of the build folder."""
+"""Lets tests import the Python package of this checkout with the compiled module of the build folder, and runs its console
+script with the environment's LAMMPS and the plugin of the build folder."""
 
 import importlib.util
 import os
@@ -11,6 +12,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("DPTRAIN_BUILD", ROOT / "build"))
 PLUGINS = BUILD / "src" / "USER-DPTRAIN"
+BINDINGS = BUILD / "python" / "bindings"
+
+sys.path.insert(0, str(ROOT / "python"))
+import dptrain  # noqa: E402
+
+dptrain.__path__.append(str(BINDINGS))
 
 
 class RealScript:

@@ -19,6 +19,7 @@ import os, signal, sys, time
 open("command", "a").write(sys.stdin.read())
 open("arguments", "a").write(" ".join(sys.argv[1:]) + " OMP=" + os.environ.get("OMP_NUM_THREADS", "") + "\\n")
 print(os.environ.get("SAY", ""), end="", flush=True)
+print(os.environ.get("COMPLAIN", ""), end="", flush=True, file=sys.stderr)
 act = os.environ.get("ACT", "")
 def stop(number, frame):
     print("checkpoint saved", flush=True)
@@ -49,15 +50,15 @@ class Script:
             (folder / name).write_text(text.format(python=sys.executable))
             (folder / name).chmod(0o755)
 
-    def start(self, *words, say="", act=""):
+    def start(self, *words, say="", act="", complain=""):
         variables = {**os.environ, "PYTHONPATH": str(PACKAGE), "DPTRAIN_LMP": str(self.folder / "lmp"),
-                     "DPTRAIN_MPIEXEC": str(self.folder / "mpiexec"), "SAY": say, "ACT": act}
+                     "DPTRAIN_MPIEXEC": str(self.folder / "mpiexec"), "SAY": say, "ACT": act, "COMPLAIN": complain}
         variables.pop("OMP_NUM_THREADS", None)
         return subprocess.Popen([sys.executable, "-m", "dptrain", *words], cwd=self.folder, env=variables, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    def __call__(self, *words, say="", act=""):
-        process = self.start(*words, say=say, act=act)
+    def __call__(self, *words, **acts):
+        process = self.start(*words, **acts)
         out, err = process.communicate(timeout=60)
         return process.returncode, out, err
 
@@ -121,6 +122,15 @@ def test_errors(say, message, script):
 def test_a_crash_has_a_message(script):
     status, _, err = script("train", "x", act="11")
     assert status == 1 and err == "dptrain: error: LAMMPS ended with status 11 without an error message\n"
+
+
+def test_why_the_command_is_not_known(script):
+    unknown = "ERROR: Unknown command: dptrain train x (src/input.cpp:313)\n"
+    status, out, err = script("train", "x", say=unknown, act="1")
+    assert (status, out) == (1, "") and "install the package into the environment of" in err and err.count("\n") == 1
+    plugin = "ERROR: dptrainplugin.so cannot be used with this LAMMPS: it was built for another one"
+    for act, expected in (("1", f"dptrain: error: {plugin[7:]}\n"), ("0", f"{plugin[7:]}\n")):
+        assert script("train", "x", say=unknown if act == "1" else "", complain=plugin, act=act) == (int(act), "", expected)
 
 
 def test_a_wrong_command_line_of_the_command(script):

