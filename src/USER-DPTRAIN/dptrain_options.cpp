@@ -55,11 +55,12 @@ void add_test(CLI::App &root, dptrain::TestOptions &options)
   CLI::App &app = *root.add_subcommand("test", "Errors of a potential on data sets");
   app.add_option("-m,--model", options.model, "model (.dp) or checkpoint")->required();
   CLI::Option_group &data = *app.add_option_group("data", "Which data");
-  data.add_option("-s,--system", options.systems, "systems, folders of systems or patterns");
+  data.add_option("-s,--system", options.systems,
+                  "systems, folders of systems or patterns (default: .)");
   data.add_option("-f,--datafile", options.data_file, "file with one system in each line");
   data.add_option("--train-data", options.train_data, "input.json: its training data");
   data.add_option("--valid-data", options.valid_data, "input.json: its validation data");
-  data.require_option(1);
+  data.require_option(0, 1);
   app.add_option("-n,--numb-test", options.numb_test, "frames of each system (default: 0, all)")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--shuffle-test", options.shuffle, "take the frames in random order");
@@ -75,9 +76,7 @@ void add_stat(CLI::App &root, dptrain::StatOptions &options)
   CLI::App &app = *root.add_subcommand("stat", "Neighbor and descriptor statistics of data sets");
   app.add_option("-s,--system", options.systems, "systems, folders of systems or patterns")
       ->required();
-  app.add_option("-r,--rcut", options.rcut, "cutoff, Angstrom")
-      ->required()
-      ->check(CLI::PositiveNumber);
+  app.add_option("-r,--rcut", options.rcut, "cutoff, Angstrom")->required();
   app.add_option("--rcut-smth", options.rcut_smth,
                  "where the switching function starts, Angstrom (default: 0.5)");
   app.add_option("-t,--type-map", options.type_map, "elements (default: those of the data)");

@@ -104,7 +104,6 @@ ModelData OfflineTraining::new_model()
 
   const Statistics &moments = stored ? stored->statistics : found->statistics;
   ModelData data = new_deep_pot(config, moments, input_.model_def_script);
-  data.dstd = moments.dstd(config.sel, offline.data_stat_protect);
   data.out_bias = stored ? stored->out_bias : found->energy.bias;
   for (int type = 0; type < config.ntypes(); ++type)
     data.out_bias[type] -= data.bias_atom_e[type];  // atom_ener is a part of it
