@@ -1,7 +1,7 @@
 # What the library stands on. Targets made here:
 #   dptrain_torch   LibTorch of the installed torch wheel      dptrain_kokkos  Kokkos, by one of three ways
 #   MPI::MPI_CXX    the MPI that LAMMPS runs with              dptrain_hdf5    the HDF5 C library
-#   nlohmann_json::nlohmann_json
+#   nlohmann_json::nlohmann_json                          CLI11::CLI11    command lines
 # Variables: DPTRAIN_RPATH_DIRS, folders where the loader finds the shared libraries at run time.
 
 include(PythonPackages)
@@ -23,5 +23,6 @@ target_compile_definitions(dptrain_hdf5 INTERFACE ${HDF5_C_DEFINITIONS})
 target_link_libraries(dptrain_hdf5 INTERFACE ${DPTRAIN_HDF5_LIBS})
 
 find_package(nlohmann_json 3.9 REQUIRED)
+find_package(CLI11 2.1 REQUIRED)
 
 list(REMOVE_DUPLICATES DPTRAIN_RPATH_DIRS)

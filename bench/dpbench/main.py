@@ -3,14 +3,15 @@
 import json
 import sys
 
-from . import accuracy, inference, kernels, machine, report, scaling, training
+from . import accuracy, inference, kernels, machine, report, scaling, statistics, training
 from .environments import Ours, Peer
 from .errors import BenchError
 from .process import Recorder
 from .settings import ROOT, read_settings
 
 MEASURES = {"inference": inference.measure, "training": training.measure, "accuracy": accuracy.measure,
-            "minutes": accuracy.measure_minutes, "scaling": scaling.measure, "kernels": kernels.measure}
+            "minutes": accuracy.measure_minutes, "scaling": scaling.measure, "kernels": kernels.measure,
+            "statistics": statistics.measure}
 
 
 def install(settings, recorder):

@@ -139,8 +139,43 @@ def kernel_tables(results):
             yield f"\nAdam's part of a training step (both passes, tables, Adam; one frame, one core): {', '.join(shares)}\n"
 
 
+def statistics_tables(result):
+    yield "## Neighbour statistics of data sets: seconds from the start of the program to its end\n"
+    yield ("Ours is `dptrain stat`, which computes davg, dstd and the energy bias too; the peer is `dp neighbor-stat`. Ratios "
+           "are those to the better of ours.\n")
+    names = list(result["rows"][0]["seconds"])
+    peers = list(result["rows"][0]["ratio"])
+
+    def cell(row, name):
+        end = row["end"][name]
+        return f"{end} ({number(row['seconds'][name]['median'])})" if end else spread(row["seconds"][name])
+
+    def times_ours(row, name):
+        return "-" if row["end"][name].startswith(("out", "failed")) else \
+            ("> " if row["end"][name] else "") + ratio(row["ratio"][name])
+
+    yield markdown(["data", *names, *(f"{n} / ours" for n in peers)],
+                   [[r["data"], *(cell(r, n) for n in names), *(times_ours(r, n) for n in peers)] for r in result["rows"]])
+    if any(any(r["end"].values()) for r in result["rows"]):
+        yield (f"\nA run of the peer may take {result['limit']:.0f} s and {number(result['memory_gib'])} GiB; it holds the vectors "
+               "between all atoms and all their images in the 27 cells around a frame.")
+    yield "\nEach further frame of 1536 atoms takes: " + \
+        ", ".join(f"{n} {number(1e3 * s)} ms" for n, s in result["per_frame"].items()) + "."
+    if result["estimates"]:
+        yield "\nWith memory enough, the largest frames would take by that cost, which goes with the square of the atoms: " + \
+            ", ".join(f"{n} about {number(e['seconds'])} s ({number(e['ratio'])} times ours)"
+                      for n, e in result["estimates"].items()) + "."
+    yield "\nResident memory of the largest process, MiB:\n"
+    yield markdown(["data", *names], [[r["data"], *(number(r["peak"][n] / 2**20, 4) for n in names)] for r in result["rows"]])
+    yield "\nOurs with generated data sets of different size:\n"
+    ranks = list(result["sizes"][0]["seconds"])
+    yield markdown(["size, GB", "frames of 192 atoms", *(f"{n} ranks, s" for n in ranks), "memory of a rank, MiB"],
+                   [[number(r["gigabytes"]), r["frames"], *(number(r["seconds"][n]) for n in ranks),
+                     number(max(r["peak"].values()) / 2**20, 4)] for r in result["sizes"]])
+
+
 TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
-          "scaling": scaling_tables, "kernels": kernel_tables}
+          "scaling": scaling_tables, "kernels": kernel_tables, "statistics": statistics_tables}
 
 
 def facts(entry):

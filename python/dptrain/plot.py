@@ -1,275 +1,135 @@
-"""Figures of a training run.
+"""Figures: learning curves, predicted against reference values, errors, uncertainties against errors.
 
-    python -m dptrain.plot lcurve.out [-o lcurve.png]                       learning curve
-    python -m dptrain.plot reference.dump predicted.dump [-o parity.png]    predicted against reference forces
+    dptrain plot lcurve.out                         learning curve
+    dptrain plot detail.f.out detail.e_peratom.out  parity plot of what `dptrain test -d detail` wrote
+    dptrain plot reference.dump predicted.dump      the same of two LAMMPS dumps
+    dptrain plot errors detail                      histograms of the errors
+    dptrain plot uncertainty sigma_error.txt        uncertainty against error
 
-A dump is a text file of LAMMPS' ``dump custom`` with the columns ``id fx fy fz`` and, for the energies, ``c_pe`` (a
-``compute pe/atom``), in ``units metal``. The second form also prints the errors. Both dumps hold the same frames.
+`python -m dptrain.plot` is the same program.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-# what a column of lcurve.out means: axis label, factor to the unit of the label
-CURVES = {
-    "rmse_f": ("force RMSE\n(eV/\u00c5)", 1.0),
-    "rmse_e": ("energy RMSE\n(meV/atom)", 1e3),
-    "rmse_v": ("virial RMSE\n(meV/atom)", 1e3),
-}
-COLORS = {"rmse_f": "#1f6fb4", "rmse_e": "#c8551b", "rmse_v": "#2e8b57"}
-GRAY = "#555555"
+from dptrain.details import rank_correlation, read_pairs, read_uncertainty
+from dptrain.dumps import compare, read_dump  # noqa: F401: for scripts
+from dptrain.figures import bin_rms, plot_errors, plot_lcurve, plot_parity, plot_uncertainty
+from dptrain.logs import FileError, names_columns, read_lcurve, read_text
+
+KINDS = ("lcurve", "parity", "errors", "uncertainty")
+
+EPILOG = """The kind may be left out: a file whose first line names the column `step` is a learning curve, all else a parity plot.
+`dptrain plot KIND --help` tells about one kind. The format of the figure (-o) is that of its name: .png, .pdf, .svg."""
+
+LCURVE = """Errors on the batches and the learning rate against the training step, from one or several lcurve.out (of this package or
+DeePMD-kit). Dashed: validation. One file: the rows faintly, their running mean as a line. Several: the running means."""
+
+PARITY = """Predicted against reference values, one panel for each quantity, and their RMSE and MAE.
+
+FILE: the detail files of `dptrain test -d PREFIX` or `dp test -d PREFIX`, or just the PREFIX (energies and virials per
+atom are taken where there are both; a quantity whose reference is zero everywhere has no labels, and is left out); or two LAMMPS dumps of the same frames, the reference's first: text files of
+`dump custom` with the columns id fx fy fz and, for energies, c_pe (a compute pe/atom), in units metal."""
+
+ERRORS = """Histograms of the errors with the normal distribution of the same RMSE, and their quantiles. FILE: as for parity."""
+
+UNCERTAINTY = """Errors against the uncertainties that were predicted for them: points, and root mean squares in bins of equal numbers.
+A calibrated uncertainty lies on the diagonal; one that is useful without calibration rises.
+
+One FILE: text with the columns `sigma` and `error` (a line `# ... sigma ... error ...` names them; without names the first
+two columns), blanks or commas between them, in one unit. Two FILEs: model_devi.out and a *.f.out of `dptrain test -d` for the
+same frames in the same order, all of the same number of atoms."""
 
 
-class FileError(Exception):
-    """A file that cannot be plotted; the text names the file and says why."""
+def draw_lcurve(options):
+    labels = options.labels or options.files
+    if len(labels) != len(options.files):
+        raise FileError(f"{len(labels)} labels for {len(options.files)} files")
+    plot_lcurve([read_lcurve(path) for path in options.files], options.output or "lcurve.png", labels, options.columns or (),
+                options.smooth)
 
 
-@dataclass
-class Frame:
-    """One snapshot of a dump, atoms in order of their ids: forces [natoms][3] in eV/A, energies [natoms] in eV or None."""
-
-    step: int
-    force: np.ndarray
-    energy: np.ndarray | None
+def draw_parity(options):
+    found = read_pairs(options.files)
+    print("\n".join(pairs.summary() for pairs in found))
+    plot_parity(found, options.output or "parity.png")
 
 
-@dataclass
-class Comparison:
-    """Predicted against reference values of all frames: forces [n][3] (eV/A), energies [frames] (eV/atom; may be None)."""
-
-    force_reference: np.ndarray
-    force_predicted: np.ndarray
-    energy_reference: np.ndarray | None
-    energy_predicted: np.ndarray | None
-    frames: int
-
-    @property
-    def force_rmse(self):
-        """Root mean square over all force components, eV/A."""
-        return rms(self.force_predicted - self.force_reference)
-
-    @property
-    def force_rms(self):
-        """Root mean square of the reference's force components, eV/A."""
-        return rms(self.force_reference)
-
-    @property
-    def energy_rmse(self):
-        """Root mean square of the energy error over the frames, eV/atom; None without energies."""
-        return None if self.energy_reference is None else rms(self.energy_predicted - self.energy_reference)
-
-    def summary(self):
-        """The lines that the command prints."""
-        percent = 100 * self.force_rmse / self.force_rms
-        lines = [f"frames                {self.frames}",
-                 f"force RMSE            {self.force_rmse:.4f} eV/A = {percent:.2f} % of the rms force "
-                 f"({self.force_rms:.3f} eV/A)"]
-        if self.energy_rmse is not None:
-            lines.append(f"energy RMSE           {1e3 * self.energy_rmse:.3f} meV/atom")
-        return "\n".join(lines)
+def draw_errors(options):
+    found = read_pairs(options.files)
+    for pairs in found:
+        values = np.quantile(np.abs(pairs.errors), [0.5, 0.9, 0.99, 1.0])
+        print(f"{pairs.quantity:14s} |error| median {values[0]:.3e}  90 % {values[1]:.3e}  99 % {values[2]:.3e}  max {values[3]:.3e} "
+              + pairs.unit.replace("\u00c5", "A"))
+    plot_errors(found, options.output or "errors.png", options.bins)
 
 
-def rms(values):
-    return float(np.sqrt(np.mean(np.square(values))))
+def draw_uncertainty(options):
+    sigma, error = read_uncertainty(options.files, options.column)
+    mean_sigma, mean_error = bin_rms(sigma, error, 1)
+    print(f"values                {len(sigma)}\n"
+          f"rank correlation      {rank_correlation(sigma, error):.3f} (Spearman)\n"
+          f"rms error / rms sigma {mean_error[0] / mean_sigma[0]:.3f}")
+    plot_uncertainty(sigma, error, options.output or "uncertainty.png", options.bins)
 
 
-def read_lcurve(path):
-    """Columns of an lcurve.out by name (``step``, ``rmse_trn``, ``rmse_e_trn``, ..., ``lr``), arrays of equal length.
-
-    A training that was resumed with other terms in its loss has a second line of names; what a row has not is nan.
-    """
-    lines = Path(path).read_text().splitlines()
-    if not lines or not names_columns(lines[0]):
-        raise FileError(f"{path}: not a learning curve: the first line must name the columns (# step ... lr)")
-    rows = []
-    for number, line in enumerate(lines, 1):
-        if names_columns(line):
-            names = line.lstrip("#").split()
-        elif line.strip() and not line.startswith("#"):
-            rows.append(dict(zip(names, numbers_of(path, number, line, len(names)))))
-    if not rows:
-        raise FileError(f"{path}: no training step in it yet")
-    every = dict.fromkeys(name for row in rows for name in row)
-    return {name: np.array([row.get(name, np.nan) for row in rows]) for name in every}
+def count(text):
+    """A whole number of at least 1, for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of at least 1")
+    return int(text)
 
 
-def names_columns(line):
-    return line.startswith("#") and "step" in line.split()
+def make_parser():
+    parser = argparse.ArgumentParser(prog="dptrain plot", formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     usage="dptrain plot [KIND] FILE ... [-o FIGURE]", description=__doc__, epilog=EPILOG)
+    kinds = parser.add_subparsers(dest="kind", required=True, metavar="KIND")
+
+    def add(name, draw, description, summary):
+        kind = kinds.add_parser(name, help=summary, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+        kind.add_argument("files", nargs="+", metavar="FILE")
+        kind.add_argument("-o", "--output", metavar="FIGURE", help=f"the figure (default: {name}.png)")
+        kind.set_defaults(draw=draw)
+        return kind
+
+    lcurve = add("lcurve", draw_lcurve, LCURVE, "learning curves")
+    lcurve.add_argument("--columns", nargs="+", metavar="NAME", help="quantities, such as rmse_e rmse_f (default: all of the files)")
+    lcurve.add_argument("--labels", nargs="+", metavar="TEXT", help="names in the legend (default: the files)")
+    lcurve.add_argument("--smooth", type=count, metavar="N", help="rows of the running mean (default: a 25th of all)")
+    add("parity", draw_parity, PARITY, "predicted against reference values")
+    errors = add("errors", draw_errors, ERRORS, "histograms of errors")
+    uncertainty = add("uncertainty", draw_uncertainty, UNCERTAINTY, "uncertainties against errors")
+    uncertainty.add_argument("--column", choices=("avg_devi_f", "max_devi_f"), default="avg_devi_f",
+                             help="of model_devi.out (default: avg_devi_f)")
+    errors.add_argument("--bins", type=count, metavar="N", help="number of bins (default: 11 to 81, by the number of values)")
+    uncertainty.add_argument("--bins", type=count, default=20, metavar="N", help="number of bins (default: 20)")
+    return parser
 
 
-def numbers_of(path, number, line, count):
+def kind_of(words):
+    """The kind of figure for files that are given without one."""
+    first = next((word for word in words if not word.startswith("-")), None)
     try:
-        row = [float(word) for word in line.split()]
-    except ValueError:
-        raise FileError(f"{path}:{number}: not a number in: {line}") from None
-    if len(row) != count:
-        raise FileError(f"{path}:{number}: {len(row)} numbers where {count} columns are named")
-    return row
-
-
-def read_dump(path):
-    """All frames of a dump."""
-    frames = []
-    with open(path) as file:
-        while line := file.readline():
-            if line.strip() != "ITEM: TIMESTEP":
-                raise FileError(f"{path}: not a LAMMPS text dump: found '{line.strip()}' instead of 'ITEM: TIMESTEP'")
-            frames.append(read_snapshot(path, file))
-    if not frames:
-        raise FileError(f"{path}: no frame in it")
-    return frames
-
-
-def read_snapshot(path, file):
-    step = int(file.readline())
-    natoms = columns = None
-    while columns is None:
-        line = file.readline()
-        if not line:
-            raise FileError(f"{path}: step {step}: the file ends inside a frame")
-        if line.startswith("ITEM: NUMBER OF ATOMS"):
-            natoms = int(file.readline())
-        elif line.startswith("ITEM: ATOMS"):
-            columns = line.split()[2:]
-    missing = {"id", "fx", "fy", "fz"} - set(columns)
-    if missing:
-        raise FileError(f"{path}: step {step}: missing columns: {' '.join(sorted(missing))}")
-    rows = [file.readline().split() for _ in range(natoms)]
-    if any(len(row) != len(columns) for row in rows):
-        raise FileError(f"{path}: step {step}: the file ends inside a frame")
-    table = {name: [row[k] for row in rows] for k, name in enumerate(columns)}
-    order = np.argsort(np.array(table["id"], dtype=np.int64))
-    force = np.array([table["fx"], table["fy"], table["fz"]], dtype=float).T[order]
-    energy = np.array(table["c_pe"], dtype=float)[order] if "c_pe" in table else None
-    return Frame(step, force, energy)
-
-
-def compare(reference_path, predicted_path):
-    """The Comparison of two dumps of the same frames."""
-    reference, predicted = read_dump(reference_path), read_dump(predicted_path)
-    steps = [[(frame.step, len(frame.force)) for frame in frames] for frames in (reference, predicted)]
-    if steps[0] != steps[1]:
-        raise FileError(f"{reference_path} and {predicted_path} hold different frames: {describe(reference)} and "
-                        f"{describe(predicted)}")
-
-    def energies(frames):
-        return np.array([frame.energy.mean() for frame in frames])
-
-    with_energy = all(frame.energy is not None for frame in reference + predicted)
-    return Comparison(np.concatenate([frame.force for frame in reference]),
-                      np.concatenate([frame.force for frame in predicted]),
-                      energies(reference) if with_energy else None,
-                      energies(predicted) if with_energy else None, len(reference))
-
-
-def describe(frames):
-    return f"{len(frames)} frames from step {frames[0].step} to {frames[-1].step}"
-
-
-def smooth(values, width):
-    """Running mean over `width` points; fewer at both ends."""
-    kernel = np.ones(width)
-    return np.convolve(values, kernel, "same") / np.convolve(np.ones(len(values)), kernel, "same")
-
-
-def new_figure(rows, columns, size, **options):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False,
-                         "axes.titlesize": 10, "axes.grid": True, "grid.color": "#e3e3e3", "grid.linewidth": 0.6,
-                         "axes.axisbelow": True})
-    return plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **options)
-
-
-def plot_lcurve(path, output):
-    """Draws the errors on the training batches and the learning rate against the training step."""
-    curve = read_lcurve(path)
-    shown = [name for name in CURVES if np.isfinite(curve.get(name + "_trn", np.nan)).any()]
-    figure, axes = new_figure(len(shown) + 1, 1, (6.4, 1.2 + 1.9 * len(shown)), sharex=True,
-                              height_ratios=[2] * len(shown) + [1])
-    axes = axes[:, 0]
-    step = curve["step"]
-    for axis, name in zip(axes, shown):
-        label, factor = CURVES[name]
-        known = np.isfinite(curve[name + "_trn"])
-        values, at = factor * curve[name + "_trn"][known], step[known]
-        width = max(1, len(at) // 25)
-        axis.plot(at, values, color=COLORS[name], alpha=0.3, linewidth=0.8, label="batch")
-        mean = smooth(values, width)
-        axis.plot(at, mean, color=COLORS[name], linewidth=1.8, label=f"mean of {width} points")
-        axis.set_yscale("log")
-        # single batches without error, such as an ideal lattice, shall not set the scale
-        axis.set_ylim(bottom=max(values.min(), 0.1 * mean.min()) * 0.7)
-        axis.set_ylabel(label)
-        axis.legend(frameon=False, fontsize=8, loc="upper right", ncols=2)
-    axes[-1].plot(step, curve["lr"], color=GRAY, linewidth=1.4)
-    axes[-1].set_yscale("log")
-    ends = sorted({float(curve["lr"].min()), float(curve["lr"].max())})
-    axes[-1].set_yticks(ends, [f"{value:.1e}" for value in ends])
-    axes[-1].set_yticks([], minor=True)
-    axes[-1].set_ylabel("learning\nrate")
-    axes[-1].set_xlabel("training step")
-    axes[-1].set_xlim(step[0], max(step[-1], step[0] + 1))
-    figure.align_ylabels(axes)
-    figure.savefig(output, dpi=150)
-
-
-def parity_panel(axis, reference, predicted, name, unit, color, size):
-    low, high = min(reference.min(), predicted.min()), max(reference.max(), predicted.max())
-    margin = 0.04 * (high - low) or 1.0
-    limits = (low - margin, high + margin)
-    axis.plot(limits, limits, color=GRAY, linewidth=0.8)
-    axis.scatter(reference, predicted, s=size, color=color, alpha=0.35, linewidths=0, rasterized=True)
-    axis.set_xlim(limits)
-    axis.set_ylim(limits)
-    axis.set_aspect("equal")
-    axis.locator_params(nbins=6)
-    axis.set_xlabel(f"reference {name} ({unit})")
-    axis.set_ylabel(f"predicted {name} ({unit})")
-
-
-def plot_parity(comparison, output):
-    """Draws predicted against reference force components and, where the dumps have them, energies."""
-    panels = 1 if comparison.energy_reference is None else 2
-    figure, axes = new_figure(1, panels, (4.2 * panels, 4.3))
-    parity_panel(axes[0, 0], comparison.force_reference.ravel(), comparison.force_predicted.ravel(),
-                 "force", "eV/\u00c5", COLORS["rmse_f"], 5)
-    percent = 100 * comparison.force_rmse / comparison.force_rms
-    axes[0, 0].set_title(f"force RMSE {comparison.force_rmse:.3f} eV/\u00c5 ({percent:.1f} % of the rms force)")
-    if panels == 2:
-        parity_panel(axes[0, 1], comparison.energy_reference, comparison.energy_predicted, "energy", "eV/atom",
-                     COLORS["rmse_e"], 24)
-        axes[0, 1].set_title(f"energy RMSE {1e3 * comparison.energy_rmse:.2f} meV/atom")
-    figure.savefig(output, dpi=150)
+        lines = read_text(first).splitlines() if first else []
+    except FileError:
+        return "lcurve" if first.endswith("lcurve.out") else "parity"
+    return "lcurve" if len(words) == 1 or not lines or names_columns(lines[0]) or "lcurve" in first else "parity"
 
 
 def main(arguments=None):
     """Command line. Returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m dptrain.plot", formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     description=__doc__)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="lcurve.out, or the reference's and the model's dump")
-    parser.add_argument("-o", "--output", metavar="PNG", help="the figure (default: lcurve.png or parity.png)")
-    options = parser.parse_args(arguments)
-    if len(options.files) > 2:
-        parser.error("give one file (learning curve) or two (reference and predicted dump)")
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words and words[0] not in (*KINDS, "-h", "--help"):
+        words.insert(0, kind_of(words))
+    options = make_parser().parse_args(words)
     try:
-        if len(options.files) == 1:
-            plot_lcurve(options.files[0], options.output or "lcurve.png")
-        else:
-            comparison = compare(*options.files)
-            print(comparison.summary())
-            plot_parity(comparison, options.output or "parity.png")
+        options.draw(options)
     except (FileError, OSError) as error:
-        print(f"dptrain.plot: {error}", file=sys.stderr)
+        print(f"dptrain: error: {error}", file=sys.stderr)
         return 1
     return 0
 

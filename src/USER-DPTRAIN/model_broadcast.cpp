@@ -110,40 +110,6 @@ class Archive {
         data;
     fields(config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters, script, knots);
   }
-  void visit(ScheduleConfig &schedule)
-  {
-    auto &[type, phase_ratio, decay_type, start_lr, stop_lr, stop_lr_ratio, decay_steps, decay_rate,
-           smooth, warmup_steps, warmup_ratio, warmup_start_factor] = schedule;
-    fields(type, phase_ratio, decay_type, start_lr, stop_lr, stop_lr_ratio, decay_steps, decay_rate,
-           smooth, warmup_steps, warmup_ratio, warmup_start_factor);
-  }
-  void visit(LossConfig &loss)
-  {
-    auto &[start_e, limit_e, start_f, limit_f, start_v, limit_v, start_ae, limit_ae, start_pf,
-           limit_pf, start_gf, limit_gf, coordinates, function, huber_delta, use_norm, intensive,
-           relative_f, coefficients, default_pf] = loss;
-    fields(start_e, limit_e, start_f, limit_f, start_v, limit_v, start_ae, limit_ae, start_pf,
-           limit_pf, start_gf, limit_gf, coordinates, function, huber_delta, use_norm, intensive,
-           relative_f, coefficients, default_pf);
-  }
-  void visit(OptimizerConfig &optimizer)
-  {
-    auto &[type, beta1, beta2, epsilon, weight_decay, precision, frequency, max_dim] = optimizer;
-    fields(type, beta1, beta2, epsilon, weight_decay, precision, frequency, max_dim);
-  }
-  void visit(TrainingConfig &training)
-  {
-    auto &[schedule, loss, optimizer, numb_steps, batch_size, seed, buffer_frames, fit_energy_bias,
-           ema_decay, disp_file, disp_freq, save_freq, max_norm, acc_freq] = training;
-    fields(schedule, loss, optimizer, numb_steps, batch_size, seed, buffer_frames, fit_energy_bias,
-           ema_decay, disp_file, disp_freq, save_freq, max_norm, acc_freq);
-  }
-  // without what is for trainings from data sets only, which read the file on each rank
-  void visit(InputFile &input)
-  {
-    auto &[model, script, training, offline, ignored, optimizer_given, start_lr_given] = input;
-    fields(model, script, training, optimizer_given, start_lr_given);
-  }
   void visit(Checkpoint &checkpoint)
   {
     auto &[model, parameters, average, trainer_state, auxiliary_state, num_frames, counters,
@@ -173,11 +139,6 @@ void LAMMPS_NS::broadcast(const Communicator &comm, std::string &text)
 void LAMMPS_NS::broadcast(const Communicator &comm, ModelData &data)
 {
   Archive(comm).send(data);
-}
-
-void LAMMPS_NS::broadcast(const Communicator &comm, InputFile &input)
-{
-  Archive(comm).send(input);
 }
 
 void LAMMPS_NS::broadcast(const Communicator &comm, Checkpoint &checkpoint)

@@ -21,18 +21,6 @@ bool is_input_file(const std::string &path)
   return (file >> first) && first == '{';
 }
 
-// A checkpoint holds float64 weights beside those in the precision of the model file: those of the optimizer and, where
-// one is kept, their average, which is the better model.
-dptrain::ModelData read_model(const std::string &path)
-{
-  dptrain::ModelData data = dptrain::read_dp(path);
-  if (dptrain::is_checkpoint(path)) {
-    const dptrain::Checkpoint checkpoint = dptrain::read_checkpoint(path);
-    data.parameters = checkpoint.average.empty() ? checkpoint.parameters : checkpoint.average;
-  }
-  return data;
-}
-
 std::uint64_t fnv1a(std::uint64_t hash, const std::vector<double> &values)
 {
   const unsigned char *bytes = reinterpret_cast<const unsigned char *>(values.data());
@@ -69,6 +57,7 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
 {
   dptrain::ModelData data;
   dptrain::InputFile new_input;
+  std::string input_text;
   bool is_input = false;
   dptrain::guarded(comm, [&] {
     if (comm.rank() != 0) return;
@@ -78,18 +67,20 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
                                        file));
     is_input = is_input_file(file);
     if (is_input)
-      new_input = dptrain::read_input(file);
+      input_text = dptrain::read_input_file(file);
     else
-      data = read_model(file);
+      data = dptrain::read_model_file(file);
   });
   comm.broadcast(&is_input, sizeof(is_input), 0);
 
+  if (is_input) {
+    broadcast(comm, input_text);
+    dptrain::guarded(comm, [&] { new_input = dptrain::read_input_text(input_text, file); });
+  } else {
+    broadcast(comm, data);
+  }
   const std::vector<std::string> &types =
       is_input ? new_input.model.type_map : data.config.type_map;
-  if (is_input)
-    broadcast(comm, new_input);
-  else
-    broadcast(comm, data);
   model_type = map_elements(file, type_elements, types);
   path = file;
   elements = type_elements;

@@ -2,10 +2,15 @@
 
 #include "lammps_compat.h"
 
+#include "dptrain_command.h"
 #include "fix_dptrain.h"
+#include "layout_check.h"
 #include "pair_dptrain.h"
 
+#include "comm.h"
 #include "lammps.h"
+
+#include <cstdio>
 
 using namespace LAMMPS_NS;
 
@@ -34,6 +39,8 @@ const StyleEntry kStyles[] = {
     {"pair", "dptrain", "deep potential", create<PairDPTrain>, nullptr},
     {"fix", "dptrain", "trains the deep potential on reference labels", nullptr,
      create_with_arguments<FixDPTrain>},
+    {"command", "dptrain", "trainings, tests and statistics from data sets", create<DPTrainCommand>,
+     nullptr},
 };
 
 }  // namespace
@@ -42,6 +49,16 @@ extern "C" __attribute__((visibility("default"))) void
 dptrain_register_styles(void *lmp, void *handle, void *regfunc)
 {
   auto register_style = reinterpret_cast<lammpsplugin_regfunc>(regfunc);
+  auto *lammps = static_cast<LAMMPS *>(lmp);
+  if (!dptrain::pair_layout_fits(lammps)) {
+    if (lammps->comm->me == 0)
+      std::fprintf(stderr,
+                   "ERROR: dptrainplugin.so cannot be used with this LAMMPS: it was built for "
+                   "another update of the release %s, whose class Pair has another layout. Rebuild "
+                   "dptrain with the headers of this LAMMPS (README.md, section Install)\n",
+                   lammps->version);
+    return;
+  }
   for (const StyleEntry &entry : kStyles) {
     lammpsplugin_t plugin;
     // LAMMPS warns about a text that differs from its own; the guard has compared the versions already

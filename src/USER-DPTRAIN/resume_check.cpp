@@ -1,10 +1,8 @@
 #include "resume_check.h"
 
-#include <algorithm>
-#include <array>
 #include <fstream>
-#include <set>
 
+#include "dptrain/deep_pot.h"
 #include "dptrain/error.h"
 #include "dptrain/files.h"
 #include "fmt/format.h"
@@ -22,80 +20,6 @@ bool exists(const std::string &path)
 {
   return std::ifstream(path).good();
 }
-
-std::string text(const std::string &value)
-{
-  return value;
-}
-
-std::string text(const std::vector<std::string> &values)
-{
-  return joined(values);
-}
-
-std::string text(const std::vector<int> &values)
-{
-  return text_of(values);
-}
-
-std::string text(const std::set<std::array<int, 2>> &pairs)
-{
-  std::string result;
-  for (const auto &[a, b] : pairs)
-    result += fmt::format("{}{}-{}", result.empty() ? "" : " ", a, b);
-  return result.empty() ? "none" : result;
-}
-
-std::string text(const std::set<int> &values)
-{
-  return values.empty() ? "none" : text_of({values.begin(), values.end()});
-}
-
-template <class T> std::string text(const T &value)
-{
-  return fmt::format("{}", value);
-}
-
-// Order and repetitions have no meaning.
-std::set<std::array<int, 2>> pairs_of(const std::vector<std::array<int, 2>> &pairs)
-{
-  std::set<std::array<int, 2>> result;
-  for (const auto &[a, b] : pairs) result.insert({std::min(a, b), std::max(a, b)});
-  return result;
-}
-
-std::set<int> set_of(const std::vector<int> &values)
-{
-  return {values.begin(), values.end()};
-}
-
-// Energies of isolated atoms.
-std::string energies_of(const dptrain::ModelConfig &config)
-{
-  std::string result;
-  for (int type = 0; type < config.ntypes(); ++type) {
-    const auto &energies = config.atom_ener;
-    const bool given = type < static_cast<int>(energies.size()) && energies[type];
-    result += fmt::format("{}{}", type == 0 ? "" : " ",
-                          given ? fmt::format("{:.17g}", *energies[type]) : "none");
-  }
-  return result;
-}
-
-// Collects what differs.
-class Comparison {
- public:
-  template <class T> void compare(const char *name, const T &there, const T &here)
-  {
-    if (there == here) return;
-    differences_ += fmt::format("{}{} is {} there and {} here", differences_.empty() ? "" : "; ",
-                                name, text(there), text(here));
-  }
-  const std::string &differences() const { return differences_; }
-
- private:
-  std::string differences_;
-};
 
 }  // namespace
 
@@ -132,34 +56,10 @@ void LAMMPS_NS::check_same_model(const std::string &path, const dptrain::ModelCo
 {
   const dptrain::ModelConfig wanted =
       slot.model ? dptrain::model_data(*slot.model).config : slot.input->model;
-  Comparison comparison;
-  comparison.compare("type_map", found.type_map, wanted.type_map);
-  comparison.compare("rcut", found.rcut, wanted.rcut);
-  comparison.compare("rcut_smth", found.rcut_smth, wanted.rcut_smth);
-  if (!wanted.sel.empty()) comparison.compare("sel", found.sel, wanted.sel);
-  comparison.compare("descriptor neuron", found.neuron, wanted.neuron);
-  comparison.compare("axis_neuron", found.axis_neuron, wanted.axis_neuron);
-  comparison.compare("descriptor activation_function", found.activation, wanted.activation);
-  comparison.compare("descriptor resnet_dt", found.resnet_dt, wanted.resnet_dt);
-  comparison.compare("type_one_side", found.type_one_side, wanted.type_one_side);
-  comparison.compare("fitting neuron", found.fitting_neuron, wanted.fitting_neuron);
-  comparison.compare("fitting activation_function", found.fitting_activation,
-                     wanted.fitting_activation);
-  comparison.compare("fitting resnet_dt", found.fitting_resnet_dt, wanted.fitting_resnet_dt);
-  comparison.compare("descriptor exclude_types", pairs_of(found.exclude_types),
-                     pairs_of(wanted.exclude_types));
-  comparison.compare("pair_exclude_types", pairs_of(found.pair_exclude_types),
-                     pairs_of(wanted.pair_exclude_types));
-  comparison.compare("atom_exclude_types", set_of(found.atom_exclude_types),
-                     set_of(wanted.atom_exclude_types));
-  comparison.compare("atom_ener", energies_of(found), energies_of(wanted));
-  comparison.compare("env_protection", found.env_protection, wanted.env_protection);
-  comparison.compare("set_davg_zero", found.set_davg_zero, wanted.set_davg_zero);
-  comparison.compare("descriptor precision", found.precision, wanted.precision);
-  comparison.compare("fitting precision", found.fitting_precision, wanted.fitting_precision);
-  if (!comparison.differences().empty())
+  const std::string differences = dptrain::model_differences(found, wanted);
+  if (!differences.empty())
     throw dptrain::Error(fmt::format("resume: {} is a checkpoint of another model than {}: {}",
-                                     path, slot.path, comparison.differences()));
+                                     path, slot.path, differences));
 }
 
 std::vector<double> LAMMPS_NS::pack(const SessionNumbers &session)

@@ -18,6 +18,8 @@ using dptrain::guarded;
 
 namespace {
 
+constexpr double SEL_FACTOR =
+    1.5;  // the frames of a warm-up are few: others will have more neighbors
 constexpr double SOAP_START_LR = 1e-2;    // where the input gives none; measured, see the manual
 constexpr std::int64_t DISP_EVERY = 100;  // lines of lcurve.out, where neither fix nor input says
 
@@ -78,12 +80,16 @@ void TrainingSession::read_settings()
 {
   input_ = slot_->input;
   if (!options_.input.empty()) {
-    input_.emplace();
+    std::string text;
     guarded(*comm_, [&] {
-      if (comm_->rank() == 0) *input_ = dptrain::read_input(options_.input);
+      if (comm_->rank() == 0) text = dptrain::read_input_file(options_.input);
     });
-    broadcast(*comm_, *input_);
+    broadcast(*comm_, text);
+    guarded(*comm_, [&] { input_ = dptrain::read_input_text(text, options_.input); });
   }
+  if (input_ && !input_->ignored.empty())
+    say("Fix dptrain: keys of the input file that have no meaning here: " +
+        joined(input_->ignored));
   dptrain::InputFile defaults;
   defaults.training.disp_freq = DISP_EVERY;
   configure(input_.value_or(defaults));
@@ -142,14 +148,6 @@ std::vector<std::array<int, 2>> TrainingSession::excluded_pairs() const
   return excluded;
 }
 
-// Settings beside the model's own on which statistics depend.
-std::string TrainingSession::fingerprint() const
-{
-  std::string excluded;
-  for (const auto &[a, b] : excluded_pairs()) excluded += fmt::format(" {}-{}", a, b);
-  return "excluded pairs of types:" + (excluded.empty() ? " none" : excluded);
-}
-
 // The frames that statistics are made of.
 std::string TrainingSession::source() const
 {
@@ -171,9 +169,9 @@ void TrainingSession::read_statistics()
   broadcast(*comm_, text);
   if (text.empty()) return;
   const dptrain::ModelConfig &model = slot_->input->model;
-  statistics_ = dptrain::Statistics::from_json(text, options_.stat, model.type_map, model.rcut,
-                                               model.rcut_smth, fingerprint(), model.env_protection,
-                                               model.sel);
+  statistics_ = dptrain::Statistics::from_json(
+      text, options_.stat, model.type_map, model.rcut, model.rcut_smth,
+      dptrain::fingerprint_of(excluded_pairs()), model.env_protection, model.sel);
   if (statistics_->source() != source())
     say(fmt::format("Fix dptrain: the statistics in {} are those of other frames ({}) than the "
                     "present ones ({}), and are used; remove the file to have them computed",
@@ -223,6 +221,7 @@ void TrainingSession::make_model()
 {
   dptrain::ModelConfig model = slot_->input->model;
   if (options_.seed) model.seed = model.fitting_seed = options_.seed;
+  if (!slot_->input->sel_factor_given) model.sel_factor = SEL_FACTOR;
   if (!options_.stat.empty()) read_statistics();
   if (!statistics_) {
     statistics_.emplace(model.ntypes(), model.rcut, model.rcut_smth, model.env_protection,
@@ -236,7 +235,8 @@ void TrainingSession::make_model()
       if (comm_->rank() != 0 || options_.stat.empty()) return;
       dptrain::write_atomically(options_.stat, [&](const std::string &name) {
         std::ofstream file(name);
-        file << statistics_->to_json(model.type_map, fingerprint()) << std::flush;
+        file << statistics_->to_json(model.type_map, dptrain::fingerprint_of(excluded_pairs()))
+             << std::flush;
         if (!file) throw dptrain::Error("Statistics file " + options_.stat + " cannot be written");
       });
     });
@@ -278,7 +278,8 @@ void TrainingSession::write_curve()
 {
   write([&] {
     if (!curve_)
-      curve_ = std::make_unique<dptrain::LearningCurve>(config_.disp_file, config_.loss, resumed_);
+      curve_ = std::make_unique<dptrain::LearningCurve>(config_.disp_file, config_.loss, false,
+                                                        resumed_);
     curve_->write(report_);
   });
 }

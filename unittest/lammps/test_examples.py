@@ -3,11 +3,14 @@ about 1.5 to what was measured; a potential that has learned nothing has a force
 
 import importlib
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from lammps_runner import run_lammps
 
@@ -18,6 +21,7 @@ plot = importlib.import_module("dptrain.plot")
 # relative force error, energy error (eV/atom) and energy drift (meV/atom/ps) allowed after the shortened training
 SILICON_FORCE, SILICON_ENERGY, SILICON_DRIFT = 0.13, 0.005, 0.2
 NIAL_FORCE, NIAL_ENERGY, NIAL_DRIFT = 0.2, 0.02, 0.2
+OFFLINE_FORCE, OFFLINE_DRIFT = 0.05, 0.2
 
 
 def copy_example(name, folder, numb_steps):
@@ -90,3 +94,27 @@ def test_nial(ranks, tmp_path):
     system = tmp_path / "labels" / "Ni27Al27"
     assert (system / "type_map.raw").read_text().split() == ["Ni", "Al"]
     assert (system / "set.000" / "force.npy").exists()
+
+
+def dptrain(folder, words):
+    """Runs the console script of this checkout."""
+    done = subprocess.run([sys.executable, "-m", "dptrain", *words.split()], cwd=folder, capture_output=True, text=True, timeout=300,
+                          env={"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": str(ROOT / "python")})
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_offline(ranks, tmp_path):
+    """Data sets, statistics, training, test, model file, dynamics."""
+    copy_example("offline", tmp_path, 400)
+    assert "data: 51 frames" in run_example(tmp_path, "in.data", ranks, set="train", steps=1000).output
+    run_example(tmp_path, "in.data", ranks, set="valid", steps=200, seed=2)
+    assert "min_nbor_dist" in dptrain(tmp_path, f"stat -s train -r 5.0 --rcut-smth 2.0 -o statistics.json -np {ranks}")
+    dptrain(tmp_path, f"train input.json -np {ranks}")
+    output = dptrain(tmp_path, f"test -m model.ckpt.dp -s valid -d detail -np {ranks}")
+    found = float(re.findall(r"Force  RMSE        : (\S+)", output)[-1])
+    forces = np.loadtxt(tmp_path / "detail.f.out")[:, :3]
+    assert found < OFFLINE_FORCE * np.sqrt(np.mean(forces**2))
+    dptrain(tmp_path, "convert model.ckpt.dp cu.dp")
+    assert abs(drift(run_example(tmp_path, "in.run", ranks, steps=100))) < OFFLINE_DRIFT

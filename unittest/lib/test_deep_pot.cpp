@@ -151,15 +151,18 @@ TEST_P(DeepPotTest, ChunksChangeNothing)
   EXPECT_NEAR(whole.energy, chunked.energy, 1e-12);
 }
 
-// dS/dtheta for S = c E + r.F + C:W by differences of E, F and W themselves.
+// dS/dtheta for S = c E + sum c_i E_i + r.F + C:W by differences of E, E_i, F and W themselves.
 TEST_P(DeepPotTest, ParameterGradient)
 {
   const int n = static_cast<int>(cluster_.type.size());
   RandomEngine engine(21);
   std::vector<double> r(3 * n);
   for (double &v : r) v = random_normal(engine);
+  std::vector<double> c(n);
+  for (double &v : c) v = random_normal(engine);
   GradientSeed seed;
   seed.energy = 0.7;
+  seed.atom_energy = c.data();
   seed.force = r.data();
   for (double &v : seed.virial) v = 0.1 * random_normal(engine);
   ModelData fixed = data_;
@@ -170,6 +173,7 @@ TEST_P(DeepPotTest, ParameterGradient)
     model.set_parameters(parameters);
     const Result out = evaluate(model, cluster_.domain());
     double s = seed.energy * out.energy;
+    for (int i = 0; i < n; ++i) s += c[i] * out.atom_energy[i];
     for (int k = 0; k < 3 * n; ++k) s += r[k] * out.force[k];
     for (int k = 0; k < 9; ++k) s += seed.virial[k] * out.virial[k];
     return s;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "dptrain/files.h"
 #include "support/scratch.h"
@@ -37,7 +39,7 @@ UpdateReport report(std::int64_t step, double rmse, double e, double f, double l
 TEST(LearningCurve, HasTheFormatOfDeepmd)
 {
   const Scratch scratch;
-  LearningCurve curve(scratch / "lcurve.out", LossConfig(), false);
+  LearningCurve curve(scratch / "lcurve.out", LossConfig(), false, false);
   curve.write(report(1, 26.0, 0.188, 0.821, 3e-3));
   curve.write(report(10, 21.2, 0.035, 0.795, 2.1e-3));
   EXPECT_EQ(read_file(scratch / "lcurve.out"), reference);  // each row is there at once
@@ -50,27 +52,116 @@ TEST(LearningCurve, ShowsTheActiveTermsOnly)
   loss.start_pref_e = 0.0;  // one zero prefactor switches a term off
   loss.start_pref_v = 1.0;
   loss.limit_pref_v = 2.0;
-  LearningCurve(scratch / "lcurve.out", loss, false).write(report(1234567890, 1, 2, 3, 1e-3));
+  LearningCurve(scratch / "lcurve.out", loss, false, false)
+      .write(report(1234567890, 1, 2, 3, 1e-3));
   const std::string text = read_file(scratch / "lcurve.out");
   expect_in("# step       rmse_trn    rmse_f_trn    rmse_v_trn   lr      \n", text);
   expect_in("\n1234567890      1.00e+00      3.00e+00           nan    1.0e-03\n", text);
+}
+
+// rows of DeePMD-kit 3.2.0, PyTorch backend, with validation data
+TEST(LearningCurve, HasTheFormatOfDeepmdWithValidation)
+{
+  const Scratch scratch;
+  LearningCurve curve(scratch / "lcurve.out", LossConfig(), true, false);
+  curve.write(report(1, 26.8, 0.533, 0.847, 1e-3), report(1, 26.0, 0.114, 0.823, 1e-3));
+  curve.write(report(300, 4.46, 4.49e-3, 0.236, 3.6e-4), report(300, 4.58, 2.39e-2, 0.241, 1.0));
+  EXPECT_EQ(read_file(scratch / "lcurve.out"),
+            "# step       rmse_val    rmse_trn    rmse_e_val  rmse_e_trn    rmse_f_val  rmse_f_trn"
+            "   lr      \n"
+            "# If there is no available reference data, rmse_*_{val,trn} will print nan\n"
+            "      1      2.60e+01    2.68e+01      1.14e-01    5.33e-01      8.23e-01    8.47e-01"
+            "    1.0e-03\n"
+            "    300      4.58e+00    4.46e+00      2.39e-02    4.49e-03      2.41e-01    2.36e-01"
+            "    3.6e-04\n");
+  curve.write(report(400, 1.0, 2.0, 3.0, 1e-3));
+  expect_in("    400           nan    1.00e+00           nan    2.00e+00           nan    3.00e+00",
+            read_file(scratch / "lcurve.out"));
+}
+
+// header and rows of DeePMD-kit 3.2.0 with all terms of the loss, see tools/make_reference_loss_terms.py
+TEST(LearningCurve, ColumnsOfAllTermsAreInDeepmdsOrder)
+{
+  const Scratch scratch;
+  LossConfig loss;
+  loss.start_pref_v = loss.limit_pref_v = 1.0;
+  loss.start_pref_ae = loss.limit_pref_ae = 1.0;
+  loss.start_pref_pf = loss.limit_pref_pf = 1.0;
+  loss.start_pref_gf = loss.limit_pref_gf = 1.0;
+  UpdateReport r = report(1, 1.0, 3.0, 4.0, 1e-3);
+  r.rmse_ae = 2.0;
+  r.rmse_gf = 5.0;
+  r.rmse_pf = 6.0;
+  r.rmse_v = 7.0;
+  r.mae_ae = 12.0;
+  r.mae_e = 13.0;
+  r.mae_f = 14.0;
+  r.mae_pf = 16.0;
+  r.mae_v = 17.0;
+  LearningCurve(scratch / "mse", loss, false, false).write(r);
+  std::string text = read_file(scratch / "mse");
+  expect_in("# step       rmse_trn   rmse_ae_trn    rmse_e_trn    rmse_f_trn   rmse_gf_trn   "
+            "rmse_pf_trn    rmse_v_trn   lr      \n",
+            text);
+  expect_in("\n      1      1.00e+00      2.00e+00      3.00e+00      4.00e+00      5.00e+00      "
+            "6.00e+00      7.00e+00    1.0e-03\n",
+            text);
+  loss.function = LossFunction::mae;
+  LearningCurve(scratch / "mae", loss, false, false).write(r);
+  text = read_file(scratch / "mae");
+  expect_in("# step     mae_ae_trn     mae_e_trn     mae_f_trn    mae_pf_trn     mae_v_trn      "
+            "rmse_trn   rmse_gf_trn   lr      \n",
+            text);
+  expect_in("\n      1      1.20e+01      1.30e+01      1.40e+01      1.60e+01      1.70e+01      "
+            "1.00e+00      5.00e+00    1.0e-03\n",
+            text);
+}
+
+// Files of DeePMD-kit, read and written again.
+TEST(LearningCurve, GivesDeepmdsFilesBack)
+{
+  const char *shared = std::getenv("DPTRAIN_SHARED");
+  const std::string cases = std::string(shared ? shared : "") + "/cases";
+  if (!shared || !std::filesystem::exists(cases)) GTEST_SKIP() << "there is no such folder";
+  const Scratch scratch;
+  int files = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(cases)) {
+    const std::string file = entry.path() / "lcurve.out";
+    if (!std::filesystem::exists(file)) continue;
+    const std::string text = read_file(file);
+    LossConfig loss;
+    const bool virial = text.find("rmse_v_trn") != std::string::npos;
+    if (virial) loss.start_pref_v = loss.limit_pref_v = 1.0;
+    LearningCurve curve(scratch / "lcurve.out", loss, false, false);
+    std::istringstream rows(text.substr(text.find('\n', text.find('\n') + 1) + 1));
+    UpdateReport r;
+    for (double rmse; rows >> r.step >> rmse >> r.rmse_e >> r.rmse_f;) {
+      if (virial) rows >> r.rmse_v;
+      rows >> r.learning_rate;
+      r.loss = rmse * rmse;
+      curve.write(r);
+    }
+    EXPECT_EQ(read_file(scratch / "lcurve.out"), text) << file;
+    ++files;
+  }
+  EXPECT_GT(files, 0);
 }
 
 TEST(LearningCurve, AppendsOrStartsAgain)
 {
   const Scratch scratch;
   const std::string path = scratch / "lcurve.out";
-  LearningCurve(path, LossConfig(), true).write(report(1, 26.0, 0.188, 0.821, 3e-3));
-  LearningCurve(path, LossConfig(), true).write(report(10, 21.2, 0.035, 0.795, 2.1e-3));
+  LearningCurve(path, LossConfig(), false, true).write(report(1, 26.0, 0.188, 0.821, 3e-3));
+  LearningCurve(path, LossConfig(), false, true).write(report(10, 21.2, 0.035, 0.795, 2.1e-3));
   EXPECT_EQ(read_file(path), reference);
   // other columns get their own header
   LossConfig loss;
   loss.start_pref_v = loss.limit_pref_v = 1.0;
-  LearningCurve(path, loss, true).write(report(20, 1, 1, 1, 1));
+  LearningCurve(path, loss, false, true).write(report(20, 1, 1, 1, 1));
   expect_in(reference +
                 std::string("# step       rmse_trn    rmse_e_trn    rmse_f_trn    rmse_v_trn"),
             read_file(path));
-  LearningCurve(path, LossConfig(), false);
+  LearningCurve(path, LossConfig(), false, false);
   const std::string text = read_file(path);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
 }
@@ -78,12 +169,13 @@ TEST(LearningCurve, AppendsOrStartsAgain)
 TEST(LearningCurve, NamesTheReason)
 {
   const Scratch scratch;
-  const std::string text =
-      message_of([&] { LearningCurve(scratch / "missing/lcurve.out", LossConfig(), false); });
+  const std::string text = message_of(
+      [&] { LearningCurve(scratch / "missing/lcurve.out", LossConfig(), false, false); });
   expect_in("missing/lcurve.out", text);
   expect_in("No such file", text);
   if (!std::filesystem::exists("/dev/full")) return;
-  expect_in("No space left", message_of([&] { LearningCurve("/dev/full", LossConfig(), false); }));
+  expect_in("No space left",
+            message_of([&] { LearningCurve("/dev/full", LossConfig(), false, false); }));
 }
 
 }  // namespace

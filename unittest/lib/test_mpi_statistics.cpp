@@ -238,7 +238,7 @@ TEST(Statistics, RecommendedSelIsAMultipleOfFour)
   const auto sel = found.recommended_sel(1.5);
   for (int t = 0; t < 2; ++t) {
     EXPECT_EQ(sel[t] % 4, 0);
-    EXPECT_GE(sel[t], 1.5 * found.max_neighbors()[t]);
+    EXPECT_GE(sel[t], std::floor(1.5 * found.max_neighbors()[t]));  // as DeePMD-kit
     EXPECT_LT(sel[t], 1.5 * found.max_neighbors()[t] + 4);
   }
 }
@@ -265,7 +265,9 @@ TEST(Statistics, FileGivesBackTheSameBits)
 TEST(Statistics, AFileOfOtherSettingsSaysWhatDiffers)
 {
   const std::vector<std::string> types{"A", "B"};
-  const std::string text = Statistics(2, 3.0, 1.0).to_json(types, "data 1");
+  const WholeFrame frame = random_frame(5, 60, cubic_box(6.0), true, 0.8);
+  const Statistics some = statistics_of({frame}, {types, 3.0, 1.0, 0.0, {}, false, {}});
+  const std::string text = some.to_json(types, "data 1");
   const auto read = [&](const std::vector<std::string> &t, double rcut, double rs,
                         const std::string &data, double p, const std::vector<int> &sel) {
     const std::string message =
@@ -281,6 +283,10 @@ TEST(Statistics, AFileOfOtherSettingsSaysWhatDiffers)
   expect_in("fingerprint", read(types, 3.0, 1.0, "data 2", 0, {}));
   expect_in("env_protection", read(types, 3.0, 1.0, "data 1", 0.1, {}));
   expect_in("sel is \"all\" there and [4,4] here", read(types, 3.0, 1.0, "data 1", 0, {4, 4}));
+  // a sel that keeps every neighbour makes no difference
+  EXPECT_EQ(Statistics::from_json(text, "stat.json", types, 3.0, 1.0, "data 1", 0.0, {90, 90})
+                .dstd({90, 90}),
+            some.dstd({90, 90}));
 }
 
 TEST(Statistics, ADamagedFileIsNamed)

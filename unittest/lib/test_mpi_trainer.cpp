@@ -285,7 +285,7 @@ TEST(Trainer, BrokenFramesAreRefusedOnAllRanks)
     return message_of([&] { t.trainer.add(std::move(frame)); });
   };
   const bool last = comm->rank() == comm->size() - 1;
-  expect_in("force label", refused([&](Frame &f) {
+  expect_in("label force", refused([&](Frame &f) {
               if (last) f.label.force[1] = nan;
             }));
   expect_in("position", refused([&](Frame &f) {

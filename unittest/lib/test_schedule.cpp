@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
 
+#include "io/file.h"
 #include "support/scratch.h"
 
 namespace dptrain::test {
@@ -67,6 +70,41 @@ TEST(Schedule, CosineWithWarmUp)
   EXPECT_DOUBLE_EQ(schedule.rate(5000), 1e-5);
 }
 
+// unittest/reference/schedule: DeePMD-kit's classes for a grid of settings
+TEST(Schedule, IsDeepmds)
+{
+  const auto expected =
+      nlohmann::json::parse(read_file(DPTRAIN_TEST_DATA "/schedule/expected.json"));
+  const std::map<std::string, ScheduleType> types{{"exp", ScheduleType::exponential},
+                                                  {"cosine", ScheduleType::cosine},
+                                                  {"wsd", ScheduleType::wsd}};
+  for (const auto &test : expected.at("cases")) {
+    const auto &section = test.at("learning_rate");
+    ScheduleConfig config;
+    config.type = types.at(section.at("type"));
+    config.start_lr = section.at("start_lr");
+    if (section.contains("stop_lr")) config.stop_lr = section.at("stop_lr").get<double>();
+    if (section.contains("stop_lr_ratio"))
+      config.stop_lr_ratio = section.at("stop_lr_ratio").get<double>();
+    if (section.contains("decay_rate")) config.decay_rate = section.at("decay_rate").get<double>();
+    if (section.contains("warmup_ratio"))
+      config.warmup_ratio = section.at("warmup_ratio").get<double>();
+    config.decay_steps = section.value("decay_steps", config.decay_steps);
+    config.smooth = section.value("smooth", config.smooth);
+    config.warmup_steps = section.value("warmup_steps", config.warmup_steps);
+    config.warmup_start_factor = section.value("warmup_start_factor", config.warmup_start_factor);
+    config.decay_phase_ratio = section.value("decay_phase_ratio", config.decay_phase_ratio);
+    config.decay_type = section.value("decay_type", config.decay_type);
+    const Schedule schedule(config, test.at("numb_steps"));
+    for (std::size_t k = 0; k < test.at("steps").size(); ++k) {
+      const double rate = test.at("rates")[k];
+      // powers up to r^200, whose logarithm is rounded in another order
+      EXPECT_NEAR(schedule.rate(test.at("steps")[k]), rate, 1e-13 * rate)
+          << section.dump() << " " << test.at("numb_steps") << " step " << test.at("steps")[k];
+    }
+  }
+}
+
 TEST(Schedule, ContradictionsAreNamed)
 {
   const auto message = [](auto change, std::int64_t steps = 100) {
@@ -81,6 +119,19 @@ TEST(Schedule, ContradictionsAreNamed)
               c.warmup_ratio = 0.1;
             }));
   expect_in("decay_steps", message([](ScheduleConfig &c) { c.decay_steps = 0; }));
+  const auto wsd = [](ScheduleConfig &c) { c.type = ScheduleType::wsd; };
+  expect_in("decay_phase_ratio", message([&](ScheduleConfig &c) {
+              wsd(c);
+              c.decay_phase_ratio = 1.5;
+            }));
+  expect_in("decay_type", message([&](ScheduleConfig &c) {
+              wsd(c);
+              c.decay_type = "steep";
+            }));
+  expect_in("stop_lr", message([&](ScheduleConfig &c) {
+              wsd(c);
+              c.stop_lr = 0.0;
+            }));
   expect_in("warm-up", message([](ScheduleConfig &c) { c.warmup_steps = 100; }));
 }
 

@@ -19,7 +19,12 @@ TrainingConfig every_field_changed()
   config.schedule.smooth = true;
   config.schedule.warmup_steps = 5;
   config.schedule.warmup_start_factor = 0.1;
-  config.loss = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
+  config.loss.start_pref_e = 0.1;
+  config.loss.limit_pref_e = 0.2;
+  config.loss.start_pref_f = 0.3;
+  config.loss.limit_pref_f = 0.4;
+  config.loss.start_pref_v = 0.5;
+  config.loss.limit_pref_v = 0.6;
   config.optimizer.beta1 = 0.7;
   config.optimizer.beta2 = 0.8;
   config.optimizer.weight_decay = 0.01;
@@ -31,11 +36,18 @@ TrainingConfig every_field_changed()
   config.disp_file = "curve with blanks.out";
   config.disp_freq = 7;
   config.save_freq = 8;
+  config.gradient_max_norm = 9.5;
+  config.acc_freq = 2;
   return config;
 }
 
-void expect_same(const TrainingConfig &a, const TrainingConfig &b)
+// `a` was read, `b` was given and may leave defaults to others
+void expect_same(const TrainingConfig &a, TrainingConfig b)
 {
+  if (!b.schedule.stop_lr && !b.schedule.stop_lr_ratio) b.schedule.stop_lr = 5e-8;
+  const auto precision = b.optimizer.precision;
+  b.optimizer = complete(b.optimizer);
+  b.optimizer.precision = precision;
   EXPECT_EQ(a.schedule.type, b.schedule.type);
   EXPECT_EQ(a.schedule.start_lr, b.schedule.start_lr);
   EXPECT_EQ(a.schedule.stop_lr, b.schedule.stop_lr);
@@ -67,6 +79,8 @@ void expect_same(const TrainingConfig &a, const TrainingConfig &b)
   EXPECT_EQ(a.disp_file, b.disp_file);
   EXPECT_EQ(a.disp_freq, b.disp_freq);
   EXPECT_EQ(a.save_freq, b.save_freq);
+  EXPECT_EQ(a.gradient_max_norm, b.gradient_max_norm);
+  EXPECT_EQ(a.acc_freq, b.acc_freq);
 }
 
 void expect_survives(const TrainingConfig &config)

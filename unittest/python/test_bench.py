@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import precision_table  # noqa: E402
 from dpbench import (accuracy, inference, kernels, logs, machine, main, models, pairing, plots, report,  # noqa: E402
-                     settings, training, water)
+                     settings, statistics, training, water)
 from dpbench.errors import BenchError  # noqa: E402
 from dpbench.process import Recorder, run  # noqa: E402
 
@@ -223,6 +223,17 @@ def one(value):
     return pairing.summary([value, 2 * value])
 
 
+def statistics_result():
+    """The part `statistics`, with a side of the peer that needs more memory than it may."""
+    seconds = {"dptrain, 2 ranks": one(1.2), "TensorFlow": one(11.0), "PyTorch": one(29.0)}
+    row = {"data": "water", "min_distance": 0.9, "max_neighbors": [38, 72], "end": dict.fromkeys(seconds, ""),
+           "peak": dict.fromkeys(seconds, 2**27), "seconds": seconds, "ratio": {"TensorFlow": one(9.0), "PyTorch": one(24.0)}}
+    full = {**row, "data": "large", "end": {**row["end"], "PyTorch": "out of memory"}}
+    return {"per_frame": {"TensorFlow": 1.0, "PyTorch": 2.0}, "estimates": {"PyTorch": {"seconds": 910.0, "ratio": 700.0}},
+            "limit": 900.0, "memory_gib": 16.0, "rows": [row, full],
+            "sizes": [{"gigabytes": 2.0, "frames": 1000, "seconds": {"1": 60.0, "2": 31.0}, "peak": {"1": 2**27, "2": 2**27}}]}
+
+
 def example_result():
     """A result with every part, as small as possible."""
     times = {settings.RANKS: one(30.0), settings.THREADS: one(31.0), "TensorFlow compressed": one(90.0)}
@@ -250,7 +261,7 @@ def example_result():
              "sources": {"commit": "0123456789abcdef", "changed_files": 0, "hash": "abc"},
              "versions": {"dptrain": {"torch": "2.11.0"}}, "commands": [{"what": "MD", "command": "lmp -in in.lammps"}]}
     parts = {"inference": [full, {**row, "atoms": 192}], "training": [step], "accuracy": found, "minutes": minutes,
-             "scaling": scaling, "kernels": [kernel]}
+             "scaling": scaling, "kernels": [kernel], "statistics": statistics_result()}
     facts = {name: {**entry, "date": f"2026-11-2{k} 15:00 UTC"} for k, name in enumerate(parts)}
     return {"facts": facts, "parts": parts}
 
@@ -264,10 +275,11 @@ def test_report_and_figures(tmp_path):
     assert "one core): double 4.0 %" in text
     line = next(x for x in text.splitlines() if x.startswith("| 0.07"))
     assert "not in 40" in line and "**> 20.0**" in line
-    assert "80 %" in text and text.count("`lmp -in in.lammps`") == 6
+    assert "80 %" in text and text.count("`lmp -in in.lammps`") == 7
     # every part has its own date, below its tables
-    dates = [text.index(f"2026-11-2{k} 15:00") for k in range(6)]
+    dates = [text.index(f"2026-11-2{k} 15:00") for k in range(7)]
     assert dates == sorted(dates) and dates[0] < text.index("## Training step") < dates[1]
+    assert "out of memory (43.5)" in text and "PyTorch about 910 s (700 times ours)" in text
     assert text.isascii()
     for table in (t for t in text.split("\n\n") if t.startswith("|")):  # all rows have the columns of the header
         assert len({row.count("|") for row in table.splitlines()}) == 1
@@ -286,13 +298,82 @@ def test_parts_of_other_sources_are_not_kept(tmp_path, capsys):
     result["facts"]["scaling"] = {**facts, "quick": True}
     path.write_text(json.dumps(result))
     kept = main.kept_parts(path, {**facts, "date": "later", "sources": {**facts["sources"], "commit": "f"}}, False)
-    assert set(kept["parts"]) == set(kept["facts"]) == {"inference", "training", "accuracy", "minutes"}
+    assert set(kept["parts"]) == set(kept["facts"]) == {"inference", "training", "accuracy", "minutes", "statistics"}
     assert kept["facts"]["inference"]["date"] == result["facts"]["inference"]["date"]
     assert "hence dropped: scaling, kernels" in capsys.readouterr().out
     assert set(main.kept_parts(path, facts, True)["parts"]) == set(result["parts"]) - {"scaling"}
     # a file of another form
     path.write_text(json.dumps({"parts": result["parts"], "sources": {}}))
     assert main.kept_parts(path, facts, True) == {"facts": {}, "parts": {}}
+
+
+def test_answers_of_statistics():
+    ours = "recommended sel: 44 80\nmin_nbor_dist: 0.876301\nmax_nbor_size: [38 72]\n"
+    theirs = "DEEPMD INFO    min_nbor_dist: 0.876301\n[12:00] DEEPMD INFO    max_nbor_size: [38, 72]\n"
+    assert statistics.answer(ours) == statistics.answer(theirs) == (0.876301, [38, 72])
+    with pytest.raises(BenchError, match="no min_nbor_dist"):
+        statistics.answer("Killed")
+
+
+def test_bounded_runs_say_why_they_end(tmp_path, monkeypatch):
+    def run_python(code, memory=2**33):
+        return statistics.run_bounded(Recorder({}), "x", [sys.executable, "-c", code], tmp_path, {}, memory)
+
+    fine = run_python("print('min_nbor_dist: 1.5 max_nbor_size: [3]'); x = b'1' * 10**8")
+    assert fine["end"] == "" and fine["peak"] > 10**8 and statistics.answer(fine["text"]) == (1.5, [3])
+    assert run_python("x = b'1' * (2 * 10**9)", 2**30)["end"] == "out of memory"
+    assert run_python("raise SystemExit(3)")["end"] == "failed"
+    monkeypatch.setattr(statistics, "LIMIT", 0.3)
+    late = run_python("import time; time.sleep(30)")
+    assert late["end"] == "stopped after 0 s" and late["seconds"] < 5
+
+
+def test_sides_of_statistics_must_agree(tmp_path):
+    def side(text, end=""):
+        return lambda *_: {"seconds": 2.0, "end": end, "peak": 1, "text": text}
+
+    good, other = ("min_nbor_dist: 0.5\nmax_nbor_size: [3 %d]" % k for k in (4, 5))
+    sides = {"dptrain, 1 rank": side(good), "TensorFlow": side(good), "PyTorch": side("", "out of memory")}
+    row = statistics.compare(sides, "data", tmp_path, tmp_path, 1, 2)
+    assert row["max_neighbors"] == [3, 4] and row["end"]["PyTorch"] == "out of memory"
+    assert row["ratio"]["TensorFlow"]["values"] == [1.0, 1.0]
+    with pytest.raises(BenchError, match="TensorFlow finds"):
+        statistics.compare({**sides, "TensorFlow": side(other)}, "data", tmp_path, tmp_path, 1, 1)
+    with pytest.raises(BenchError, match="dptrain, 1 rank: failed"):
+        statistics.compare({**sides, "dptrain, 1 rank": side("", "failed")}, "data", tmp_path, tmp_path, 1, 1)
+
+
+def test_cost_of_frames_and_what_larger_ones_would_take():
+    def row(ours, peer, end=""):
+        seconds = {"dptrain, 1 rank": ours, "TensorFlow": peer}
+        return {"seconds": {k: pairing.summary([v]) for k, v in seconds.items()}, "end": {"dptrain, 1 rank": "", "TensorFlow": end}}
+
+    one, many, large = row(1.0, 10.0), row(1.04, 50.0), row(2.0, 3.0, "out of memory")
+    cost = statistics.per_frame(one, many, 21)
+    assert cost == pytest.approx({"dptrain, 1 rank": 0.002, "TensorFlow": 2.0})
+    assert statistics.estimates(large, one, cost, 100.0) == {"TensorFlow": {"seconds": 210.0, "ratio": 105.0}}
+    assert statistics.estimates(many, one, cost, 100.0) == {}
+    assert statistics.per_frame(one, large, 2) == {"dptrain, 1 rank": 1.0}
+
+
+def test_data_of_statistics(tmp_path):
+    """Repeated frames keep their density; generated data have the size that was asked for."""
+    system = tmp_path / "system"
+    (system / "set.000").mkdir(parents=True)
+    (system / "type.raw").write_text("0\n1\n")
+    (system / "type_map.raw").write_text("O H\n")
+    random = np.random.default_rng(1)
+    for name, width in {"coord": 6, "box": 9, "force": 6}.items():
+        np.save(system / "set.000" / f"{name}.npy", random.random((3, width)))
+    np.save(system / "set.000" / "energy.npy", random.random(3))
+    assert statistics.write_large(tmp_path / "large", system, 2, (2, 1, 3)) == 12
+    box, coord, types, names = water.read_frame(tmp_path / "large", 1)
+    old_box, old = water.read_frame(system, 1)[:2]
+    assert np.allclose(box, old_box * np.array([[2], [1], [3]])) and len(types) == 12 and names == ["O", "H"]
+    assert np.allclose(coord[-2:], old + old_box[0] + 2 * old_box[2])
+    frames = statistics.write_many(tmp_path / "many", system, 1e6)
+    assert frames == int(1e6 / (8 * 22)) and len(water.read_array(tmp_path / "many", "coord")) == frames
+    assert len(list((tmp_path / "many").glob("set.*"))) == 2
 
 
 def test_hash_of_the_sources(tmp_path):

@@ -1,4 +1,4 @@
-"""`python -m dptrain.plot`: numbers against numpy, figures exist, wrong files give one clear line."""
+"""`dptrain plot`: numbers against numpy, figures exist, wrong files give one clear line."""
 
 import subprocess
 import sys
@@ -60,7 +60,9 @@ def test_parity_figure_and_printed_numbers(dumps, tmp_path, capsys):
     assert plot.main([*names, "-o", str(figure)]) == 0
     assert figure.read_bytes().startswith(PNG)
     rmse = np.sqrt(np.mean((force[1] - force[0]) ** 2))
-    assert f"{rmse:.4f} eV/A" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert f"RMSE {rmse:.4e}" in printed
+    assert f"{100 * rmse / np.sqrt(np.mean(force[0] ** 2)):.2f} % of the rms force" in printed
 
 
 def test_dumps_without_energies(tmp_path, capsys):
@@ -127,5 +129,133 @@ def test_wrong_dumps(dumps, tmp_path, capsys):
     write_dump(tmp_path / "other.dump", [(99, force[1, 0], energy[1, 0])])
     assert plot.main([reference, str(tmp_path / "other.dump")]) == 1
     assert "different frames" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        plot.main([reference, predicted, reference])
+    assert plot.main([reference, predicted, reference]) == 1
+    assert "come in twos" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------ detail files of `dptrain test -d`
+
+VIRIAL = " ".join(f"{side}_v{a}{b}" for side in ("data", "pred") for a in "xyz" for b in "xyz")
+COLUMNS = {"e": "data_e pred_e", "e_peratom": "data_e pred_e", "v": VIRIAL, "v_peratom": VIRIAL,
+           "f": " ".join(f"{side}_f{a}" for side in ("data", "pred") for a in "xyz")}
+
+
+@pytest.fixture
+def details(tmp_path):
+    """Detail files of two systems in the format of `dp test -d detail`: prefix, and {end: (reference, predicted)}."""
+    rng, values = np.random.default_rng(3), {}
+    for end, columns in COLUMNS.items():
+        half = len(columns.split()) // 2
+        rows = rng.normal(size=(2, 7, 2 * half))
+        with open(tmp_path / f"detail.{end}.out", "w") as file:
+            for k, name in enumerate(("data/a b: c", "data/d")):
+                np.savetxt(file, rows[k], header=f"{name}: {columns}")
+        values[end] = rows.reshape(-1, 2 * half)[:, :half].ravel(), rows.reshape(-1, 2 * half)[:, half:].ravel()
+    return str(tmp_path / "detail"), values
+
+
+def test_detail_files(details):
+    prefix, values = details
+    found = plot.read_pairs([prefix])
+    assert [(pairs.quantity, pairs.unit) for pairs in found] == [("energy", "eV/atom"), ("force", "eV/\u00c5"), ("virial", "eV/atom")]
+    for pairs, end in zip(found, ("e_peratom", "f", "v_peratom")):
+        reference, predicted = values[end]
+        # 19 digits in the file: rounding only
+        assert pairs.rmse == pytest.approx(np.sqrt(np.mean((predicted - reference) ** 2)), rel=1e-14)
+        assert pairs.mae == pytest.approx(np.mean(np.abs(predicted - reference)), rel=1e-14)
+    (total,) = plot.read_pairs([prefix + ".e.out"])
+    assert total.unit == "eV" and np.allclose(total.reference, values["e"][0], rtol=1e-15)
+
+
+def test_quantities_without_labels_are_left_out(details):
+    prefix, _ = details
+    np.savetxt(prefix + ".v_peratom.out", np.hstack([np.zeros((4, 9)), np.ones((4, 9))]), header=f"data: {VIRIAL}")
+    assert [pairs.quantity for pairs in plot.read_pairs([prefix])] == ["energy", "force"]
+    assert [pairs.quantity for pairs in plot.read_pairs([prefix + ".v_peratom.out"])] == ["virial"]
+
+
+@pytest.mark.parametrize("kind, end", [("parity", ".png"), ("errors", ".pdf"), ("parity", ".svg")])
+def test_figures_of_detail_files(kind, end, details, tmp_path, capsys):
+    prefix, values = details
+    figure = tmp_path / ("figure" + end)
+    assert plot.main([kind, prefix, "-o", str(figure)]) == 0
+    assert figure.read_bytes()[:5] in (PNG[:5], b"%PDF-", b"<?xml")
+    printed = capsys.readouterr().out
+    error = np.abs(values["f"][1] - values["f"][0])
+    assert (f"max {error.max():.3e}" if kind == "errors" else f"MAE {error.mean():.4e}") in printed
+
+
+def test_the_kind_is_told_by_the_file(details, tmp_path):
+    prefix, _ = details
+    (tmp_path / "curve").write_text(LCURVE)
+    assert plot.kind_of([str(tmp_path / "curve")]) == "lcurve"
+    assert plot.kind_of([prefix + ".f.out", prefix + ".e.out"]) == "parity"
+    assert plot.kind_of([prefix]) == "parity"
+
+
+@pytest.mark.parametrize("text, message", [
+    ("# a: data_e pred_e\n1 2\n1 2 3\n", "x.e.out:3: 3 columns"), ("# a: data_e pred_e\n1 two\n", "not a table of numbers"),
+    ("", "no numbers"), ("1 2\n", "must name the columns"), ("# a: data_e pred_e\nnan 1\n", "no row has both")])
+def test_wrong_detail_files(text, message, tmp_path, capsys):
+    (tmp_path / "x.e.out").write_text(text)
+    assert plot.main(["parity", str(tmp_path / "x.e.out"), "-o", str(tmp_path / "p.png")]) == 1
+    printed = capsys.readouterr().err
+    assert message in printed and printed.count("\n") == 1
+
+
+def test_wrong_command_lines_of_plot(details, tmp_path, capsys):
+    prefix, _ = details
+    for words, message in ((["parity", prefix, "-o", "figure.doc"], "unknown format"), (["parity", "nothing"], "nor the prefix"),
+                           (["errors", prefix, "--bins", "0"], "at least 1"), (["lcurve"], "FILE"), ([], "KIND")):
+        try:
+            assert plot.main(words) == 1
+        except SystemExit as stop:
+            assert stop.code == 2
+        assert message in capsys.readouterr().err, words
+
+
+def test_several_learning_curves(tmp_path, capsys):
+    names = [str(tmp_path / name) for name in ("a.out", "b.out")]
+    for name in names:
+        Path(name).write_text("# step rmse_val rmse_trn rmse_e_val rmse_e_trn lr\n1 3 2 0.3 0.2 1e-3\n9 2 1 0.2 nan 1e-4\n")
+    figure = tmp_path / "curves.pdf"
+    assert plot.main(["lcurve", *names, "-o", str(figure), "--labels", "first", "second", "--smooth", "1"]) == 0
+    assert figure.read_bytes().startswith(b"%PDF-")
+    assert plot.main(["lcurve", names[0], "-o", str(figure), "--columns", "rmse_f"]) == 1
+    assert "there are: step rmse_val" in capsys.readouterr().err
+    assert plot.main(["lcurve", *names, "--labels", "one"]) == 1
+
+
+# ------------------------------------------------------------------------------ uncertainty
+
+
+def test_uncertainty_of_a_calibrated_model(tmp_path, capsys):
+    rng = np.random.default_rng(5)
+    sigma = np.exp(rng.normal(size=4000))
+    error = sigma * rng.normal(size=4000)
+    np.savetxt(tmp_path / "a.txt", np.column_stack([np.arange(4000), error, sigma]), header="step error sigma", delimiter=",")
+    found = plot.read_uncertainty([str(tmp_path / "a.txt")])
+    assert np.allclose(found, [sigma, np.abs(error)], rtol=1e-15)
+    rms_sigma, rms_error = plot.bin_rms(*found, 10)
+    # 400 normal numbers in a bin: standard deviation of their rms 1 / sqrt(800) = 3.5 %
+    assert np.all(np.diff(rms_sigma) > 0) and np.allclose(rms_error / rms_sigma, 1, atol=0.14)
+    assert plot.main(["uncertainty", str(tmp_path / "a.txt"), "-o", str(tmp_path / "u.png")]) == 0
+    assert (tmp_path / "u.png").read_bytes().startswith(PNG) and "4000" in capsys.readouterr().out
+
+
+def test_model_deviations_beside_detail_files(details, tmp_path):
+    prefix, values = details
+    devi = np.abs(np.random.default_rng(1).normal(size=(7, 8)))
+    np.savetxt(tmp_path / "devi.out", devi, header="\nstep max_devi_v min_devi_v avg_devi_v max_devi_f min_devi_f avg_devi_f devi_e")
+    force = np.linalg.norm((values["f"][1] - values["f"][0]).reshape(7, 2, 3), axis=2)  # 14 atoms in 7 frames
+    names = [str(tmp_path / "devi.out"), prefix + ".f.out"]
+    assert np.allclose(plot.read_uncertainty(names), [devi[:, 6], force.mean(axis=1)], rtol=1e-14)
+    assert np.allclose(plot.read_uncertainty(names, "max_devi_f"), [devi[:, 4], force.max(axis=1)], rtol=1e-14)
+    with pytest.raises(plot.FileError, match="do not fit"):
+        np.savetxt(tmp_path / "devi.out", devi[:5], header="\nstep max_devi_v min_devi_v avg_devi_v max_devi_f min_devi_f avg_devi_f devi_e")
+        plot.read_uncertainty(names)
+
+
+def test_rank_correlation():
+    # by hand: ranks 0 1 2 3 and 0 2 1 3, 1 - 6 * 2 / (4 * 15)
+    assert plot.rank_correlation(np.array([1.0, 2, 5, 9]), np.array([0.0, 8, 3, 100])) == pytest.approx(0.8, abs=1e-14)

@@ -60,11 +60,10 @@ class ToyModel : public Model {
     for (int k = 0; k < domain.num_centers; ++k) {
       const int i = domain.centers[k];
       if (domain.type[i] == without_energy) continue;
-      out.energy += bias_[domain.type[i]];
+      double energy = 0.0;
       for_each_pair(domain, i, [&](int j, const double *d, double r, const double *p) {
         const Pair f(p, r, rcut_);
-        out.energy += 0.5 * f.value;
-        out.network_energy += 0.5 * f.value;
+        energy += 0.5 * f.value;
         for (int a = 0; a < 3; ++a) {
           const double g = 0.5 * f.slope * d[a] / r;  // dE/dd
           out.force[3 * i + a] += g;
@@ -72,15 +71,19 @@ class ToyModel : public Model {
           for (int b = 0; b < 3; ++b) out.virial[3 * a + b] -= g * d[b];
         }
       });
+      out.energy += energy + bias_[domain.type[i]];
+      out.network_energy += energy;
+      if (out.atom_energy) out.atom_energy[i] = energy + bias_[domain.type[i]];
     }
   }
 
-  // S = c E - E_dot(v) with edge velocities v = r_j - r_i + C d
+  // S = sum c_i E_i - E_dot(v) with edge velocities v = r_j - r_i + C d
   void gradient_one(const Domain &domain, const GradientSeed &seed, double *gradient)
   {
     for (int k = 0; k < domain.num_centers; ++k) {
       const int i = domain.centers[k];
       if (domain.type[i] == without_energy) continue;
+      const double weight = seed.energy + (seed.atom_energy ? seed.atom_energy[i] : 0.0);
       for_each_pair(domain, i, [&](int j, const double *d, double r, const double *p) {
         const Pair f(p, r, rcut_);
         double speed = 0.0;  // dr/dt
@@ -90,8 +93,7 @@ class ToyModel : public Model {
           speed += v * d[a] / r;
         }
         double *g = gradient + (p - parameters_.data());
-        for (int n = 0; n < 2; ++n)
-          g[n] += 0.5 * (seed.energy * f.value_by[n] - speed * f.slope_by[n]);
+        for (int n = 0; n < 2; ++n) g[n] += 0.5 * (weight * f.value_by[n] - speed * f.slope_by[n]);
       });
     }
   }

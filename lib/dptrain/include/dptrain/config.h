@@ -14,7 +14,7 @@ struct ModelConfig {
   // descriptor
   double rcut = 6.0, rcut_smth = 0.5;  ///< Angstrom
   std::vector<int> sel;                ///< empty: from statistics, largest count times sel_factor
-  double sel_factor = 1.5;
+  double sel_factor = 1.1;             ///< of sel "auto", as in DeePMD-kit
   std::vector<int> neuron{10, 20, 40};
   int axis_neuron = 4;
   std::string activation = "tanh";
@@ -154,6 +154,8 @@ struct OfflineConfig {
   std::string save_ckpt = "model.ckpt";
   std::string save_dir;   ///< folder of the checkpoints; empty: the present one
   int max_ckpt_keep = 5;  ///< of the numbered checkpoints; 0: all
+  std::optional<double>
+      ckpt_keep_ratio;    ///< part of the checkpoints that is kept, instead of max_ckpt_keep
   std::string stat_file;  ///< in DeePMD-kit's layout; empty: none
   StatFileMode stat_file_mode = StatFileMode::update;
   int data_stat_nbatch = 10;  ///< with --skip-neighbor-stat: batches per system of the statistics
@@ -185,14 +187,31 @@ struct InputFile {
   std::string model_def_script;  ///< the `model` section as JSON text
   TrainingConfig training;
   OfflineConfig offline;
-  std::vector<std::string> ignored;  ///< keys that are DeePMD-kit's but have no meaning here
+  std::vector<std::string>
+      ignored;  ///< paths of keys that are DeePMD-kit's, ask for something, and have no meaning here
   // whether the file says so, for programs whose defaults are not DeePMD-kit's
   bool optimizer_given = false;  ///< its type, or a setting, which without a type is one of Adam
   bool start_lr_given = false;
+  bool sel_factor_given = false;  ///< "auto:F"
+  bool length_given = false;      ///< numb_steps or num_epoch, of which DeePMD-kit needs one
 };
 
-/// Reads input.json on the calling rank. Throws Error that names the file, the key, what was found and what is allowed.
+/// The text of an input file. Throws Error if it cannot be read or is YAML.
+std::string read_input_file(const std::string &path);
+
+/// Reads the text of an input.json, of DeePMD-kit versions 1 to 3. Throws Error "SOURCE:LINE:COLUMN: KEY: ..." that says
+/// what was found, what is allowed and what to do.
+InputFile read_input_text(const std::string &text, const std::string &source);
+
+/// Both, on the calling rank.
 InputFile read_input(const std::string &path);
+
+/// The whole input with all defaults written out, as JSON that read_input_text reads back to the same settings (DeePMD-kit
+/// calls it out.json, and reads this one too, unless it has SOAP or another key of this program only).
+std::string resolved_input_text(const InputFile &input);
+
+/// Numbered checkpoints that a training keeps; 0: all.
+int kept_checkpoints(const OfflineConfig &offline, std::int64_t numb_steps, std::int64_t save_freq);
 
 /// The settings of a training as the sections learning_rate, loss, optimizer and training of an input.json, all written
 /// out; buffer_frames and fit_energy_bias have no key there.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "dptrain/config.h"
 #include "dptrain/model.h"
@@ -18,6 +19,10 @@ ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
 
 /// Layout of the flat parameter buffer: embedding nets in file order, then fitting nets; per layer w, b, idt.
 std::vector<ParameterBlock> parameter_index(const ModelConfig &config);
+
+/// What distinguishes two models such that the weights of one have no meaning in the other, as "NAME is A there and B
+/// here; ..."; empty if nothing does. An empty sel of `here` fits any.
+std::string model_differences(const ModelConfig &there, const ModelConfig &here);
 
 /// Content for a model file or checkpoint. Throws if the model is not a native one.
 ModelData model_data(const Model &model);

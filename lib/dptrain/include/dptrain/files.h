@@ -5,7 +5,9 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dptrain/config.h"
@@ -67,17 +69,26 @@ Checkpoint read_checkpoint(const std::string &path);
 /// True if the file is a checkpoint of this library (an HDF5 file with its group), not a plain .dp.
 bool is_checkpoint(const std::string &path);
 
-/// lcurve.out in DeePMD-kit's columns.
+/// A model file, or the model of a checkpoint with its weights in float64: those of the optimizer or, where one is kept,
+/// their average, which is the better model.
+ModelData read_model_file(const std::string &path);
+
+/// lcurve.out in DeePMD-kit's columns: the root of the loss and the errors of the active terms, of the training batch
+/// alone or with those of validation data in front of them.
 class LearningCurve {
  public:
   /// append = true continues an existing file (resume).
-  LearningCurve(const std::string &path, const LossConfig &loss, bool append);
-  void write(const UpdateReport &report);
+  LearningCurve(const std::string &path, const LossConfig &loss, bool validation, bool append);
+  /// Adds a row; without `validation`, its columns hold nan.
+  void write(const UpdateReport &training, const std::optional<UpdateReport> &validation = {});
 
  private:
+  void choose_columns(const LossConfig &loss);
+
   std::ofstream file_;
   std::string path_;
-  bool energy_, force_, virial_;
+  bool validation_;
+  std::vector<std::pair<std::string, double UpdateReport::*>> columns_;  // name, place in a report
 };
 
 /// Appends frames to a deepmd npy data set: one system folder per composition (DIR/<formula>), set.000, type.raw, type_map.raw.

@@ -42,6 +42,8 @@ struct Frame {
   std::int64_t natoms = 0;  ///< atoms of the whole frame, over all ranks
   std::int64_t step = 0;    ///< time step or index the frame came from
   int nlocal = 0;
+  std::vector<std::int64_t>
+      type_counts;  ///< [largest type + 1] atoms of each type in the whole frame; empty: not counted
   std::vector<double> x;          ///< [nall][3]
   std::vector<int> type;          ///< [nall]
   std::vector<std::int64_t> tag;  ///< [nlocal] global atom ids, for files

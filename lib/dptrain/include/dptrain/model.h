@@ -36,9 +36,11 @@ struct ForwardOutput {
       nullptr;  ///< optional [nall][9], the pair term of i and j is given to neighbour j
 };
 
-/// Weights of the scalar whose parameter gradient is asked: S = energy * E + sum_k force_k . F_k + virial : W
+/// Weights of the scalar whose parameter gradient is asked:
+/// S = energy * E + sum_i atom_energy_i E_i + sum_k force_k . F_k + virial : W
 struct GradientSeed {
-  double energy = 0.0;  ///< dL/dE
+  double energy = 0.0;                  ///< dL/dE
+  const double *atom_energy = nullptr;  ///< [nlocal] dL/dE_i beside that through E; or null
   const double *force =
       nullptr;  ///< [nall][3] dL/dF of the folded forces, on owned atoms and on ghosts; or null
   std::array<double, 9> virial{};  ///< dL/dW

@@ -12,6 +12,14 @@ namespace dptrain {
 
 struct ModelConfig;
 
+/// The neighbours within the cutoff of one atom, grouped by type: those of type t are entries first[t] to first[t + 1].
+struct Neighborhood {
+  int type = 0;                            ///< of the atom
+  const double *length_squared = nullptr;  ///< Angstrom^2
+  const double *component_sum = nullptr;   ///< dx + dy + dz of the vector to the neighbour
+  const int *first = nullptr;              ///< [ntypes + 1]
+};
+
 /// Sums over centre atoms from which neighbour statistics, davg, dstd and the energy bias follow. Each rank adds the atoms
 /// that it owns; one reduction makes the sums global.
 class Statistics {
@@ -25,6 +33,10 @@ class Statistics {
   /// un-normalised rows, see davg()). Exclusions are pairs of types whose rows are zero; they count as neighbours.
   /// Atoms of type -1 are left out. Throws Error on two atoms at the same position or a position that is not finite.
   void add(const Domain &domain, const std::vector<std::array<int, 2>> &exclude_types = {});
+  /// Pairs of types whose rows are zero in what is added from now on.
+  void exclude(const std::vector<std::array<int, 2>> &exclude_types);
+  /// Adds one centre.
+  void add(const Neighborhood &around);
   /// The single reduction over all ranks. Call once, after all frames.
   void reduce(const Communicator &comm);
 
@@ -34,12 +46,16 @@ class Statistics {
     return max_neighbors_;
   }                                      ///< [ntypes] by neighbour type, r <= rcut
   std::int64_t centers(int type) const;  ///< atoms of a type that were added
+  /// By centre type the sums of radial entries, their squares, angular entries (all three), their squares; [ntypes][4].
+  const std::vector<double> &sums() const { return sums_; }
+  /// Moments that were computed elsewhere: centers [ntypes], sums [ntypes][4].
+  void set_sums(const std::vector<std::int64_t> &centers, const std::vector<double> &sums);
   /// Mean of the radial column for each centre type over all sum(sel) slots, padding zeros counted; [ntypes][4], the three
   /// angular columns are 0. All zero with set_zero.
   std::vector<double> davg(const std::vector<int> &sel, bool set_zero) const;
-  /// Standard deviation, radial and (pooled) angular, floor 1e-2, 0.1 without sample; [ntypes][4].
-  std::vector<double> dstd(const std::vector<int> &sel) const;
-  /// sel = factor * largest count, rounded up to a multiple of 4 (at least 4).
+  /// Standard deviation, radial and (pooled) angular, at least `protect`, 0.1 without sample; [ntypes][4].
+  std::vector<double> dstd(const std::vector<int> &sel, double protect = 1e-2) const;
+  /// DeePMD-kit's `auto:factor`: the integer part of factor * largest count, rounded up to a multiple of 4; at least 4.
   std::vector<int> recommended_sel(double factor) const;
 
   /// From which data the sums are, in words of the caller: goes through the file, and is not compared.
@@ -65,8 +81,15 @@ class Statistics {
   std::vector<double>
       sums_;  // [ntypes][4]: radial sum, sum of squares; angular sum, sum of squares
   std::vector<std::int64_t> centers_;  // [ntypes]
+  std::vector<char> excluded_;         // [ntypes][ntypes]
   std::string source_;
+
+  bool overflows(const Neighborhood &around) const;
+  void add_nearest(const Neighborhood &around);
 };
+
+/// The fingerprint of statistics in which these pairs of types are excluded.
+std::string fingerprint_of(const std::vector<std::array<int, 2>> &exclude_types);
 
 /// Least squares of frame energies on atom counts (minimum norm, as numpy.linalg.lstsq): counts[nframes][ntypes],
 /// energies[nframes] in eV; result [ntypes]. Throws Error if the sizes do not fit or a number is not finite.

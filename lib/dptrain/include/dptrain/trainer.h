@@ -12,7 +12,8 @@
 
 namespace dptrain {
 
-/// What one optimizer step saw, before the step. Same on all ranks. An rmse is NaN where no frame of the batch has the label.
+/// What one optimizer step saw, before the step. Same on all ranks. An error is NaN where no frame of the batch has the
+/// label; those of the terms ae, pf and gf also where the term is off. Errors of a batch are means over all its numbers.
 struct UpdateReport {
   std::int64_t step = 0;  ///< steps done, this one included
   double loss = 0.0;
@@ -38,11 +39,13 @@ class Trainer {
   /// Adds this rank's share of a labelled frame to the replay buffer. Throws on all ranks if a label or position is not
   /// finite, atoms overlap, or the ranks do not hold the same labels.
   void add(Frame frame);
+  /// What add() does before it keeps a frame, for frames that the caller holds: the checks, Frame::type_counts where they
+  /// are missing, and the shortest distance is made known to the model.
+  void check(Frame &frame);
   std::int64_t num_frames() const;
   const Frame &frame(std::int64_t index) const;
 
-  /// Refits the energy bias by least squares to (label - energy of the network) of all frames; the change of the bias has
-  /// the smallest norm, so types without data keep theirs. Done once before the first step that has an energy label.
+  /// Refits the energy bias to all frames, see EnergyBiasFit. Done once before the first step that has an energy label.
   void fit_energy_bias();
   /// One optimizer step from the raw parameters: batch -> pass A -> residuals -> halo -> pass B -> each rank gets the sum
   /// of its part of the gradient and changes its part of the parameters -> all ranks get all. Throws on all ranks and
@@ -50,9 +53,14 @@ class Trainer {
   /// exception of the optimizer's step the trainer must not be used any more, see above.
   UpdateReport update();
   /// The same step from frames that the caller holds (a data set), each with its neighbour rows; the replay buffer is not
-  /// used, and no energy bias is fitted. With `acc_freq` > 1 the parameters change at every acc_freq-th call only.
+  /// used, and no energy bias is fitted.
+  ///
+  /// With `acc_freq` > 1 the parameters change at every acc_freq-th call of update() only, by the sum of the gradients
+  /// since the change before; every call counts as a step of the schedule. A gradient that is longer than
+  /// gradient_max_norm is then shortened to it.
   UpdateReport update(const std::vector<const Frame *> &frames);
-  /// Loss and errors over frames that the caller holds with the parameters that are in the model (validation).
+  /// Loss and errors over frames that the caller holds with the parameters that are in the model and the prefactors of the
+  /// last step (validation). What is not finite is reported as it is.
   UpdateReport errors(const std::vector<const Frame *> &frames);
   /// Loss and its gradient over given frames with the parameters that are in the model, no step taken:
   /// gradient[number of parameters] is reduced over the ranks.

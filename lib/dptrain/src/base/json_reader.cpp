@@ -66,39 +66,24 @@ bool small_integer(const json &value)
 
 }  // namespace
 
-json parse_json(const std::string &text, const std::string &file)
+JsonReader::JsonReader(const json &object, std::string file, std::string path,
+                       const JsonDocument *document) :
+    object_(&object), file_(std::move(file)), path_(std::move(path)), document_(document)
 {
-  try {
-    return json::parse(text);
-  } catch (const json::exception &error) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
-    std::string what = error.what();
-    const auto end = what.find("] ");
-    if (end != std::string::npos) what.erase(0, end + 2);
-    throw Error(file + ": not valid JSON: " + what);
-  }
-}
-
-json without_comments(const json &value)
-{
-  if (value.is_array()) {
-    json copy = json::array();
-    for (const auto &item : value) copy.push_back(without_comments(item));
-    return copy;
-  }
-  if (!value.is_object()) return value;
-  json copy = json::object();
-  for (const auto &[key, item] : value.items())
-    if (key.empty() || key[0] != '_') copy[key] = without_comments(item);
-  return copy;
+  if (!object.is_object())
+    throw Error((document_ ? document_->where(path_) : file_) + ": " +
+                (path_.empty() ? "top level" : path_) + ": expected an object { ... }, found " +
+                show(object));
 }
 
 JsonReader::JsonReader(const json &object, std::string file, std::string path) :
-    object_(&object), file_(std::move(file)), path_(std::move(path))
+    JsonReader(object, std::move(file), std::move(path), nullptr)
 {
-  if (!object.is_object())
-    throw Error(file_ + ": " + (path_.empty() ? "top level" : path_) +
-                ": expected an object { ... }, found " + show(object));
+}
+
+JsonReader::JsonReader(const JsonDocument &document) :
+    JsonReader(document.root(), document.source(), "", &document)
+{
 }
 
 const json *JsonReader::find(const std::string &key)
@@ -133,6 +118,20 @@ double JsonReader::number(const std::string &key, double fallback)
   return optional_number(key).value_or(fallback);
 }
 
+double JsonReader::positive(const std::string &key, double fallback)
+{
+  const double value = number(key, fallback);
+  if (!(value > 0.0)) expected(key, "a positive number");
+  return value;
+}
+
+double JsonReader::not_negative(const std::string &key, double fallback)
+{
+  const double value = number(key, fallback);
+  if (!(value >= 0.0)) expected(key, "a number not below 0");
+  return value;
+}
+
 std::int64_t JsonReader::integer(const std::string &key, std::int64_t fallback, std::int64_t least,
                                  std::int64_t most)
 {
@@ -164,6 +163,17 @@ std::string JsonReader::text(const std::string &key, const std::string &fallback
   return value->get<std::string>();
 }
 
+std::string JsonReader::choice(const std::string &key, const std::string &fallback,
+                               const std::vector<std::string> &allowed)
+{
+  const std::string found = text(key, fallback);
+  if (std::find(allowed.begin(), allowed.end(), found) != allowed.end()) return found;
+  std::string names;
+  for (const auto &name : allowed)
+    names += (names.empty() ? "\"" : name == allowed.back() ? " or \"" : ", \"") + name + "\"";
+  expected(key, names);
+}
+
 std::vector<int> JsonReader::integers(const std::string &key, const std::vector<int> &fallback)
 {
   const json *value = find(key);
@@ -173,6 +183,16 @@ std::vector<int> JsonReader::integers(const std::string &key, const std::vector<
   std::vector<int> numbers;
   for (const auto &item : *value) numbers.push_back(static_cast<int>(to_integer(item)));
   return numbers;
+}
+
+std::vector<double> JsonReader::numbers(const std::string &key)
+{
+  const json *value = find(key);
+  if (!value) return {};
+  const auto is_number = [](const json &item) { return item.is_number(); };
+  if (!value->is_array() || !std::all_of(value->begin(), value->end(), is_number))
+    expected(key, "a list of numbers");
+  return value->get<std::vector<double>>();
 }
 
 std::vector<std::string> JsonReader::texts(const std::string &key)
@@ -188,7 +208,7 @@ std::vector<std::string> JsonReader::texts(const std::string &key)
 JsonReader JsonReader::section(const std::string &key)
 {
   const json *value = find(key);
-  return JsonReader(value ? *value : empty_object, file_, path(key));
+  return JsonReader(value ? *value : empty_object, file_, path(key), document_);
 }
 
 void JsonReader::accept(const std::vector<std::string> &keys)
@@ -224,7 +244,8 @@ std::string JsonReader::path(const std::string &key) const
 
 void JsonReader::fail(const std::string &key, const std::string &message) const
 {
-  throw Error(file_ + ": " + path(key) + ": " + message);
+  throw Error((document_ ? document_->where(path(key)) : file_) + ": " + path(key) + ": " +
+              message);
 }
 
 void JsonReader::expected(const std::string &key, const std::string &what) const

@@ -8,17 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json_document.h"
 #include "dptrain/error.h"
 
 namespace dptrain {
-
-/// Parses JSON text. `file` names the source in the error, which gives line and column.
-nlohmann::json parse_json(const std::string &text, const std::string &file);
-
-/// Copy without the keys that start with `_` (comments in DeePMD-kit's input).
-nlohmann::json without_comments(const nlohmann::json &value);
 
 /// Typed access to one object of a JSON document. Every key asked for is remembered, so that
 /// finish() finds the unknown ones. Null counts as absent. Errors name file, path of the key, what
@@ -27,6 +20,8 @@ class JsonReader {
  public:
   /// `path` is the place of `object` in the document, without a leading slash.
   JsonReader(const nlohmann::json &object, std::string file, std::string path = "");
+  /// The top level of a document, whose errors have line and column.
+  explicit JsonReader(const JsonDocument &document);
 
   /// The value of a key, or null if absent or JSON null.
   const nlohmann::json *find(const std::string &key);
@@ -35,6 +30,10 @@ class JsonReader {
   std::string either(const std::string &key, const std::vector<std::string> &aliases);
 
   double number(const std::string &key, double fallback);
+  /// A number above 0.
+  double positive(const std::string &key, double fallback);
+  /// A number not below 0.
+  double not_negative(const std::string &key, double fallback);
   std::optional<double> optional_number(const std::string &key);
   /// Integers; a number such as 1e6 is accepted. Throws outside [least, most].
   std::int64_t integer(const std::string &key, std::int64_t fallback,
@@ -42,7 +41,11 @@ class JsonReader {
                        std::int64_t most = std::numeric_limits<std::int64_t>::max());
   bool boolean(const std::string &key, bool fallback);
   std::string text(const std::string &key, const std::string &fallback);
+  /// A text that is one of those allowed.
+  std::string choice(const std::string &key, const std::string &fallback,
+                     const std::vector<std::string> &allowed);
   std::vector<int> integers(const std::string &key, const std::vector<int> &fallback);
+  std::vector<double> numbers(const std::string &key);
   std::vector<std::string> texts(const std::string &key);
   /// An object; an empty one if absent.
   JsonReader section(const std::string &key);
@@ -58,14 +61,18 @@ class JsonReader {
   /// Path of a key for messages.
   std::string path(const std::string &key) const;
   const std::string &file() const { return file_; }
-  /// Throws Error "FILE: PATH: message".
+  /// Throws Error "FILE:LINE:COLUMN: PATH: message"; without line and column where the text is not known.
   [[noreturn]] void fail(const std::string &key, const std::string &message) const;
-  /// Throws Error "FILE: PATH: expected ..., found <value> (type)".
+  /// Throws Error "FILE:LINE:COLUMN: PATH: expected ..., found <value> (type)".
   [[noreturn]] void expected(const std::string &key, const std::string &what) const;
 
  private:
+  JsonReader(const nlohmann::json &object, std::string file, std::string path,
+             const JsonDocument *document);
+
   const nlohmann::json *object_;
   std::string file_, path_;
+  const JsonDocument *document_;  // of which the object is a part, or null
   std::set<std::string> known_;
 };
 

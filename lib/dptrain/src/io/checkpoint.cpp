@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "dptrain/error.h"
 #include "dptrain/files.h"
 #include "io/dp_format.h"
@@ -73,6 +75,16 @@ Checkpoint read_checkpoint(const std::string &path)
       throw Error(path + ": damaged checkpoint: " + std::to_string(weights->size()) +
                   " raw weights for a model of " + std::to_string(size));
   return checkpoint;
+}
+
+ModelData read_model_file(const std::string &path)
+{
+  if (!is_checkpoint(path)) return read_dp(path);
+  Checkpoint checkpoint = read_checkpoint(path);
+  ModelData data = std::move(checkpoint.model);
+  data.parameters =
+      std::move(checkpoint.average.empty() ? checkpoint.parameters : checkpoint.average);
+  return data;
 }
 
 bool is_checkpoint(const std::string &path)

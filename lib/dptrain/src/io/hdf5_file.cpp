@@ -65,7 +65,7 @@ Hdf5File Hdf5File::create(const std::string &name)
   return file;
 }
 
-Hdf5File Hdf5File::open(const std::string &bytes, const std::string &name)
+Hdf5File Hdf5File::open(const std::string &bytes, const std::string &name, bool writable)
 {
   const auto read = [&](char *data, std::size_t count, std::int64_t offset) {
     return bytes.copy(data, count, std::min(bytes.size(), static_cast<std::size_t>(offset)));
@@ -77,7 +77,8 @@ Hdf5File Hdf5File::open(const std::string &bytes, const std::string &name)
   const Hdf5Handle access = memory_access();
   // HDF5 copies the image
   H5Pset_file_image(access.get(), const_cast<char *>(bytes.data()), bytes.size());
-  Hdf5File file({H5Fopen(memory_name().c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose}, name);
+  const unsigned mode = writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY;
+  Hdf5File file({H5Fopen(memory_name().c_str(), mode, access.get()), H5Fclose}, name);
   if (!file.file_.valid()) throw Error(damaged);
   return file;
 }
@@ -114,6 +115,13 @@ bool Hdf5File::has(const std::string &path) const
   return H5Lexists(file_.get(), path.c_str(), H5P_DEFAULT) > 0;
 }
 
+void Hdf5File::remove(const std::string &path)
+{
+  const Hdf5Quiet quiet;
+  if (H5Ldelete(file_.get(), path.c_str(), H5P_DEFAULT) < 0)
+    fail("cannot remove '" + path + "' from the HDF5 file");
+}
+
 void Hdf5File::write_array(const std::string &path, const double *values,
                            const std::vector<std::int64_t> &shape, bool single)
 {
@@ -128,6 +136,25 @@ void Hdf5File::write_array(const std::string &path, const double *values,
   if (!data.valid() ||
       (H5Sget_simple_extent_npoints(space.get()) > 0 &&
        H5Dwrite(data.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0))
+    fail("cannot write the HDF5 data set '" + path + "'");
+}
+
+void Hdf5File::write_texts(const std::string &path, const std::vector<std::string> &texts)
+{
+  const Hdf5Quiet quiet;
+  std::size_t length = 1;
+  for (const auto &text : texts) length = std::max(length, text.size());
+  std::string block;
+  for (const auto &text : texts) block += text + std::string(length - text.size(), '\0');
+  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), length);
+  H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
+  const Hdf5Handle space = space_of({static_cast<std::int64_t>(texts.size())});
+  const Hdf5Handle data(H5Dcreate2(file_.get(), path.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                                   H5P_DEFAULT, H5P_DEFAULT),
+                        H5Dclose);
+  if (!data.valid() || (!texts.empty() && H5Dwrite(data.get(), type.get(), H5S_ALL, H5S_ALL,
+                                                   H5P_DEFAULT, block.data()) < 0))
     fail("cannot write the HDF5 data set '" + path + "'");
 }
 

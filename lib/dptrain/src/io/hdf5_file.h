@@ -66,8 +66,9 @@ class Hdf5File {
  public:
   /// A new, empty file; `name` is for messages.
   static Hdf5File create(const std::string &name);
-  /// Opens the bytes of a file. Throws if HDF5 cannot read them (damaged or truncated).
-  static Hdf5File open(const std::string &bytes, const std::string &name);
+  /// Opens the bytes of a file, also to change them with `writable`. Throws if HDF5 cannot read them (damaged or
+  /// truncated).
+  static Hdf5File open(const std::string &bytes, const std::string &name, bool writable = false);
   /// True if the bytes start as an HDF5 file does.
   static bool is_hdf5(const std::string &bytes);
 
@@ -76,10 +77,13 @@ class Hdf5File {
 
   void make_group(const std::string &path);
   bool has(const std::string &path) const;
+  void remove(const std::string &path);
 
   /// Writes a data set in float64, or float32 with `single`.
   void write_array(const std::string &path, const double *values,
                    const std::vector<std::int64_t> &shape, bool single = false);
+  /// Writes a one-dimensional data set of texts of one length, the shorter ones filled up with zeros.
+  void write_texts(const std::string &path, const std::vector<std::string> &texts);
   /// Reads a data set of any number type.
   Hdf5Array read_array(const std::string &path) const;
 

@@ -34,11 +34,12 @@ template <class Real> struct EdgeValue {
   Real arg, q, darg, dq, inv_r;
 };
 
+/// From the squared length of an edge.
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION EdgeValue<Real> edge_value(const Environment<Real> &p, Real x, Real y,
-                                                       Real z)
+KOKKOS_FORCEINLINE_FUNCTION EdgeValue<Real> edge_value(const Environment<Real> &p,
+                                                       Real length_squared)
 {
-  const Real r = std::sqrt(x * x + y * y + z * z);
+  const Real r = std::sqrt(length_squared);
   Real u = (r - p.rcut_smth) * p.inv_range;
   u = u < Real(0) ? Real(0) : (u > Real(1) ? Real(1) : u);
   const Real u2 = u * u, v = u - Real(1);
@@ -56,11 +57,18 @@ KOKKOS_FORCEINLINE_FUNCTION EdgeValue<Real> edge_value(const Environment<Real> &
   return e;
 }
 
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION EdgeValue<Real> edge_value(const Environment<Real> &p, Real x, Real y,
+                                                       Real z)
+{
+  return edge_value(p, x * x + y * y + z * z);
+}
+
 /// s(r) of the definition above in float64.
 inline double radial_switch(double r, double rcut, double rcut_smth, double protection)
 {
   const Environment<double> p(rcut, rcut_smth, protection, 0.0, 1.0, 1.0);
-  return edge_value(p, r, 0.0, 0.0).arg;
+  return edge_value(p, r * r).arg;
 }
 
 }  // namespace dptrain::kernels

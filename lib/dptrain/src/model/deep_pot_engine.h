@@ -100,11 +100,17 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void sum_energies(ForwardOutput *out);
   void add_forces(const Domain *domains, ForwardOutput *out);
   void set_seeds(const Domain *domains, const GradientSeed *seeds);
+  double energy_seed(const FrameSet::Centre &centre) const
+  {
+    const GradientSeed &seed = seed_of_frame_[centre.frame];
+    if (!seed.atom_energy) return seed.energy;
+    return seed.energy + seed.atom_energy[centre.atom - frames_.offset(centre.frame)];
+  }
   void begin_gradient(double *gradient);
   void flush_gradient();
   void end_gradient(double *gradient);
   const Real *fitting_gradient(int type, FittingState<Real> &state);
-  void add_vacuum_gradient(const GradientSeed *seeds);
+  void add_vacuum_gradient();
 
   ModelConfig config_;
   std::vector<double> out_bias_, bias_atom_e_;
@@ -147,7 +153,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   KnotGradient<Real> knot_gradient_;
   kernels::Array<double> residuals_, strains_, embedding_gradient_;
   kernels::Array<Real> seeds_, t_dot_, s_t_, gradient_copy_;
-  std::vector<double> seed_of_frame_;
+  std::vector<GradientSeed> seed_of_frame_;
   std::vector<Real> host_seeds_;
   bool has_residuals_ = false;
   Real *gradient_ = nullptr;  // fitting nets

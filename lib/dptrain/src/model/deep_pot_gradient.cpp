@@ -36,7 +36,7 @@ void DeepPotEngine<Real>::gradient(const Domain *domains, int n, const GradientS
     gradient_chunk(chunk);
     ++number;
   });
-  add_vacuum_gradient(seeds);
+  add_vacuum_gradient();
   end_gradient(gradient);
 }
 
@@ -46,11 +46,10 @@ void DeepPotEngine<Real>::set_seeds(const Domain *domains, const GradientSeed *s
 {
   const int n = frames_.size();
   host_.assign(9L * n, 0.0);
-  seed_of_frame_.assign(n, 0.0);
+  seed_of_frame_.assign(seeds, seeds + n);
   bool any_force = false;
   for (int f = 0; f < n; ++f) {
     std::copy(seeds[f].virial.begin(), seeds[f].virial.end(), host_.begin() + 9L * f);
-    seed_of_frame_[f] = seeds[f].energy;
     any_force = any_force || seeds[f].force;
   }
   strains_.copy_from(host_);
@@ -124,7 +123,7 @@ template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
   const auto shape = descriptor_shape(n);
   const auto *centres = frames_.centres(chunk.type).data() + chunk.begin;
   host_seeds_.resize(n);
-  for (int i = 0; i < n; ++i) host_seeds_[i] = static_cast<Real>(seed_of_frame_[centres[i].frame]);
+  for (int i = 0; i < n; ++i) host_seeds_[i] = static_cast<Real>(energy_seed(centres[i]));
   seeds_.copy_from(host_seeds_);
 
   const double *residuals = has_residuals_ ? residuals_.data() : nullptr;
@@ -151,12 +150,12 @@ template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
 }
 
 // The energy of an isolated atom is subtracted from each atom's.
-template <class Real> void DeepPotEngine<Real>::add_vacuum_gradient(const GradientSeed *seeds)
+template <class Real> void DeepPotEngine<Real>::add_vacuum_gradient()
 {
   for (int type = 0; type < config_.ntypes(); ++type) {
     if (!subtracts_vacuum(type)) continue;
     double weight = 0.0;
-    for (const auto &centre : frames_.centres(type)) weight -= seeds[centre.frame].energy;
+    for (const auto &centre : frames_.centres(type)) weight -= energy_seed(centre);
     const Real c = static_cast<Real>(weight);
     FittingNet<Real> &net = fitting_[type];
     FittingState<Real> &state = vacuum_state_;

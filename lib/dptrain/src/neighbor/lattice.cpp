@@ -26,6 +26,7 @@ Lattice::Lattice(const std::array<double, 9> &box) : box_(box)
     throw Error("The cell of a frame has no volume (" + std::to_string(volume) +
                 " Angstrom^3): its three vectors must not lie in a plane; a frame without a cell "
                 "needs the file `nopbc` beside type.raw");
+  volume_ = std::abs(volume);
   for (int d = 0; d < 3; ++d) {
     double norm = 0.0;
     for (int c = 0; c < 3; ++c) {

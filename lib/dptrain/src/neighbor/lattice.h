@@ -17,11 +17,14 @@ class Lattice {
   /// Distance between the two faces that are crossed along lattice vector d.
   double height(int d) const { return height_[d]; }
   double length(int d) const { return length_[d]; }
+  /// Angstrom^3.
+  double volume() const { return volume_; }
 
  private:
   std::array<double, 9> box_;
   std::array<double, 9> reciprocal_;  // rows: b x c / V, c x a / V, a x b / V
   std::array<double, 3> height_, length_;
+  double volume_;
 };
 
 }  // namespace dptrain

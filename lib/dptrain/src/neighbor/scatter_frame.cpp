@@ -205,6 +205,14 @@ void add_neighbors(Frame &frame, Candidates &found, double rcut)
   frame.neighbor.shrink_to_fit();
 }
 
+std::vector<std::int64_t> count_types(const std::vector<int> &types)
+{
+  std::vector<std::int64_t> counts(std::max(0, *std::max_element(types.begin(), types.end())) + 1);
+  for (int type : types)
+    if (type >= 0) ++counts[type];
+  return counts;
+}
+
 /// The values of this rank's atoms, of [natoms][width] for any width; empty if there are none.
 std::vector<double> share(const std::vector<double> &whole, const Owners &owners)
 {
@@ -230,6 +238,7 @@ Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &
 
     frame.natoms = static_cast<std::int64_t>(whole.type.size());
     frame.step = whole.step;
+    frame.type_counts = count_types(whole.type);
     frame.box = whole.box;
     frame.periodic = whole.periodic;
     frame.nlocal = static_cast<int>(owners.mine.size());

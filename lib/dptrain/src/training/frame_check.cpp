@@ -30,6 +30,33 @@ void check_finite(const Frame &frame, const double *values, std::size_t n, const
                ": the reference or the simulation went wrong there; the frame cannot be used");
 }
 
+/// Labels of single atoms: numbers per atom; 0: any number for each of the three components.
+struct AtomLabel {
+  const char *name;
+  std::vector<double> Label::*values;
+  std::size_t width;
+};
+
+constexpr int num_atom_labels = 5;
+const AtomLabel atom_labels[num_atom_labels] = {{"force", &Label::force, 3},
+                                                {"atom_ener", &Label::atom_energy, 1},
+                                                {"atom_pref", &Label::atom_pref, 1},
+                                                {"atom_ener_coeff", &Label::atom_ener_coeff, 1},
+                                                {"drdq", &Label::drdq, 0}};
+
+void check_atom_label(const Frame &frame, const AtomLabel &label)
+{
+  const std::vector<double> &values = frame.label.*label.values;
+  const std::size_t n = frame.nlocal;
+  check_finite(frame, values.data(), values.size(), std::string("the label ") + label.name);
+  if (values.empty()) return;
+  if (n == 0 || (label.width > 0 ? values.size() != label.width * n : values.size() % (3 * n) != 0))
+    fail(frame, std::to_string(values.size()) + " numbers of the label " + label.name + " for " +
+                    std::to_string(n) + " atoms (" +
+                    (label.width > 0 ? std::to_string(label.width) : "a multiple of 3") +
+                    " per atom are needed)");
+}
+
 void check_share(const Frame &frame, int ntypes)
 {
   const std::size_t n = frame.nlocal, nall = frame.type.size();
@@ -43,12 +70,26 @@ void check_share(const Frame &frame, int ntypes)
       fail(frame, "atom type " + std::to_string(type) + " does not exist in the model, which has " +
                       std::to_string(ntypes) + " types (counted from 0)");
   check_finite(frame, frame.x.data(), frame.x.size(), "a position");
-  check_finite(frame, frame.label.force.data(), frame.label.force.size(), "a force label");
   if (frame.label.energy) check_finite(frame, &*frame.label.energy, 1, "the energy label");
   if (frame.label.virial) check_finite(frame, frame.label.virial->data(), 9, "the virial label");
-  if (!frame.label.force.empty() && frame.label.force.size() != 3 * n)
-    fail(frame, std::to_string(frame.label.force.size()) + " force components for " +
-                    std::to_string(n) + " atoms (3 per atom are needed)");
+  for (const AtomLabel &label : atom_labels) check_atom_label(frame, label);
+}
+
+// All ranks have a label, or none; those without atoms have none of single atoms.
+void check_agreement(const Communicator &comm, const Frame &frame)
+{
+  std::int64_t ranks[2] = {frame.label.energy ? 1 : 0, frame.label.virial ? 1 : 0};
+  std::int64_t atoms[num_atom_labels];
+  for (int k = 0; k < num_atom_labels; ++k)
+    atoms[k] = (frame.label.*atom_labels[k].values).empty() ? 0 : frame.nlocal;
+  comm.all_reduce_sum(ranks, 2);
+  comm.all_reduce_sum(atoms, num_atom_labels);
+  bool agree = ranks[0] % comm.size() == 0 && ranks[1] % comm.size() == 0;
+  for (std::int64_t n : atoms) agree = agree && (n == 0 || n == frame.natoms);
+  if (!agree)
+    fail(frame, "some ranks have a label (energy, virial or one of the atoms) and others do not");
+  if (ranks[0] + ranks[1] + atoms[0] + atoms[1] == 0)
+    fail(frame, "it has no label: no energy, no forces, no virial and no atomic energies");
 }
 
 }  // namespace
@@ -56,17 +97,21 @@ void check_share(const Frame &frame, int ntypes)
 void check_frame(const Communicator &comm, const Frame &frame, int ntypes)
 {
   guarded(comm, [&] { check_share(frame, ntypes); });
-  std::int64_t sums[4] = {frame.nlocal, frame.label.energy ? 1 : 0, frame.label.virial ? 1 : 0,
-                          static_cast<std::int64_t>(frame.label.force.size())};
-  comm.all_reduce_sum(sums, 4);
-  if (sums[0] != frame.natoms || frame.natoms < 1)
-    fail(frame, "the ranks own " + std::to_string(sums[0]) + " atoms together, the frame has " +
+  std::int64_t owned = frame.nlocal;
+  comm.all_reduce_sum(&owned, 1);
+  if (owned != frame.natoms || frame.natoms < 1)
+    fail(frame, "the ranks own " + std::to_string(owned) + " atoms together, the frame has " +
                     std::to_string(frame.natoms));
-  if (sums[1] % comm.size() != 0 || sums[2] % comm.size() != 0 ||
-      (sums[3] != 0 && sums[3] != 3 * frame.natoms))
-    fail(frame, "some ranks have a label (energy, virial or forces) and others do not");
-  if (sums[1] + sums[2] + sums[3] == 0)
-    fail(frame, "it has no label: no energy, no forces and no virial");
+  check_agreement(comm, frame);
+}
+
+std::vector<std::int64_t> count_types(const Communicator &comm, const Frame &frame, int ntypes)
+{
+  std::vector<std::int64_t> counts(ntypes, 0);
+  for (int i = 0; i < frame.nlocal; ++i)
+    if (frame.type[i] >= 0) ++counts[frame.type[i]];
+  comm.all_reduce_sum(counts.data(), counts.size());
+  return counts;
 }
 
 double shortest_distance(const Communicator &comm, const Frame &frame)

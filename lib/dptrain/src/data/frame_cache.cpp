@@ -1,0 +1,104 @@
+#include "data/frame_cache.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "dptrain/error.h"
+#include "training/frame_check.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr int FRAME_BITS = 40;  // the rest of a key is the system
+
+std::uint64_t key_of(const FrameId &id)
+{
+  return (std::uint64_t(id.system) << FRAME_BITS) | static_cast<std::uint64_t>(id.frame);
+}
+
+template <class T> std::size_t bytes(const std::vector<T> &values)
+{
+  return values.capacity() * sizeof(T);
+}
+
+std::size_t bytes_of(const Frame &frame)
+{
+  const Label &label = frame.label;
+  return sizeof(Frame) + bytes(frame.x) + bytes(frame.type) + bytes(frame.tag) +
+         bytes(frame.first) + bytes(frame.neighbor) + bytes(label.force) +
+         bytes(label.atom_energy) + bytes(label.atom_pref) + bytes(label.atom_ener_coeff) +
+         bytes(label.drdq);
+}
+
+}  // namespace
+
+FrameCache::FrameCache(std::shared_ptr<const Communicator> comm, Systems systems, double rcut,
+                       int ntypes, std::size_t budget, double min_pair_dist) :
+    comm_(std::move(comm)),
+    systems_(std::move(systems)),
+    rcut_(rcut),
+    min_pair_dist_(min_pair_dist),
+    shortest_(std::numeric_limits<double>::infinity()),
+    ntypes_(ntypes),
+    budget_(budget)
+{
+}
+
+std::vector<const Frame *> FrameCache::load(const std::vector<FrameId> &ids)
+{
+  std::vector<const Frame *> frames;
+  for (const FrameId &id : ids) {
+    const Entry &found = entry(id);
+    if (found.shortest < min_pair_dist_) continue;
+    shortest_ = std::min(shortest_, found.shortest);
+    frames.push_back(&found.frame);
+  }
+  evict(ids.size());
+  return frames;
+}
+
+const FrameCache::Entry &FrameCache::entry(const FrameId &id)
+{
+  const std::uint64_t key = key_of(id);
+  const auto place = places_.find(key);
+  if (place == places_.end())
+    read(id, key);
+  else
+    entries_.splice(entries_.begin(), entries_, place->second);
+  return entries_.front();
+}
+
+void FrameCache::read(const FrameId &id, std::uint64_t key)
+{
+  WholeFrame whole;
+  guarded(*comm_, [&] { whole = systems_.at(id.system)->read(id.frame); });
+  Frame frame;
+  double shortest = 0.0;
+  try {
+    frame = scatter_frame(comm_, whole, rcut_);
+    check_frame(*comm_, frame, ntypes_);
+    shortest = dptrain::shortest_distance(*comm_, frame);
+  } catch (const Error &e) {  // thrown on all ranks
+    throw Error(systems_[id.system]->name() + ", frame " + std::to_string(id.frame) + ": " +
+                e.what());
+  }
+  // the ranks forget the same frames: each is as large as the largest of its shares
+  double size = static_cast<double>(bytes_of(frame));
+  comm_->all_reduce_max(&size, 1);
+  entries_.push_front({key, std::move(frame), shortest, static_cast<std::size_t>(size)});
+  places_[key] = entries_.begin();
+  bytes_ += entries_.front().bytes;
+  ++reads_;
+}
+
+void FrameCache::evict(std::size_t in_use)
+{
+  while (bytes_ > budget_ && entries_.size() > in_use) {
+    bytes_ -= entries_.back().bytes;
+    places_.erase(entries_.back().key);
+    entries_.pop_back();
+  }
+}
+
+}  // namespace dptrain

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "data/batch_plan.h"
+#include "dptrain/communicator.h"
+#include "dptrain/frame.h"
+
+namespace dptrain {
+
+/// This rank's shares of the frames of a data set, made as they are asked for and kept, the latest used ones, up to a
+/// number of bytes: a data set may be larger than the memory. Collective.
+class FrameCache {
+ public:
+  /// `ntypes` is that of the model, rcut in Angstrom; budget in bytes on each rank. Frames with atoms closer to each other
+  /// than min_pair_dist (Angstrom) are left out.
+  FrameCache(std::shared_ptr<const Communicator> comm, Systems systems, double rcut, int ntypes,
+             std::size_t budget, double min_pair_dist = 0.0);
+
+  /// The frames without those left out, valid until the next call. Throws Error on all ranks if one cannot be read or
+  /// trained on.
+  std::vector<const Frame *> load(const std::vector<FrameId> &ids);
+
+  /// The shortest distance in Angstrom in all frames that were given so far.
+  double shortest_distance() const { return shortest_; }
+  std::int64_t reads() const { return reads_; }  ///< from the files
+  std::size_t memory_bytes() const { return bytes_; }
+
+ private:
+  struct Entry {
+    std::uint64_t key;
+    Frame frame;
+    double shortest;  // Angstrom
+    std::size_t bytes;
+  };
+  const Entry &entry(const FrameId &id);
+  void read(const FrameId &id, std::uint64_t key);
+  void evict(std::size_t in_use);
+
+  std::shared_ptr<const Communicator> comm_;
+  Systems systems_;
+  double rcut_, min_pair_dist_, shortest_;
+  int ntypes_;
+  std::size_t budget_, bytes_ = 0;
+  std::int64_t reads_ = 0;
+  std::list<Entry> entries_;  // the latest used one in front
+  std::unordered_map<std::uint64_t, std::list<Entry>::iterator> places_;
+};
+
+}  // namespace dptrain

@@ -1,0 +1,50 @@
+#include "offline/checkpoint_files.h"
+
+#include <filesystem>
+
+#include "dptrain/error.h"
+#include "dptrain/files.h"
+#include "io/file.h"
+
+namespace dptrain {
+
+namespace fs = std::filesystem;
+
+CheckpointFiles::CheckpointFiles(const OfflineConfig &config, int keep) :
+    prefix_((fs::path(config.save_dir) / config.save_ckpt).string()), keep_(keep)
+{
+  const std::string folder = fs::path(prefix_).parent_path().string();
+  if (!folder.empty()) make_folder(folder);
+}
+
+std::string CheckpointFiles::path(std::int64_t step) const
+{
+  return prefix_ + "-" + std::to_string(step) + ".dp";
+}
+
+void CheckpointFiles::wrote(std::int64_t step)
+{
+  const std::string file = path(step);
+  const std::string target = fs::path(file).filename().string();
+  // the link itself is replaced, not the file behind it
+  const std::string link = newest() + ".new";
+  fs::remove(link);
+  fs::create_symlink(target, link);
+  fs::rename(link, newest());
+  write_atomically("checkpoint", [&](const std::string &name) { write_file(name, file + "\n"); });
+  if (written_.empty() || written_.back() != file) written_.push_back(file);
+  while (keep_ > 0 && written_.size() > keep_) {
+    std::error_code missing;
+    fs::remove(written_.front(), missing);
+    written_.pop_front();
+  }
+}
+
+std::string find_model_file(const std::string &name, const std::string &option)
+{
+  for (const std::string &path : {name, name + ".dp"})
+    if (fs::is_regular_file(path)) return path;
+  throw Error(option + ": there is no file " + name + " and no " + name + ".dp");
+}
+
+}  // namespace dptrain

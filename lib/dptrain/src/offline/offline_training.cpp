@@ -1,0 +1,295 @@
+// The course of a training from data sets.
+
+#include "offline/offline_training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <utility>
+
+#include "dptrain/error.h"
+#include "io/file.h"
+#include "offline/interrupt.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr double GIB = 1024.0 * 1024.0 * 1024.0;
+// of the order of the validation frames, which does not follow that of the training frames
+constexpr std::uint64_t VALIDATION_STREAM = 0x5851f42d4c957f2dULL;
+
+void broadcast_text(const Communicator &comm, std::string &text)
+{
+  std::size_t size = text.size();
+  comm.broadcast(&size, sizeof(size), 0);
+  text.resize(size);
+  comm.broadcast(text.data(), size, 0);
+}
+
+}  // namespace
+
+OfflineTraining::OfflineTraining(std::shared_ptr<const Communicator> comm, TrainOptions options,
+                                 Log log) :
+    comm_(std::move(comm)), options_(std::move(options)), log_(std::move(log))
+{
+}
+
+TrainSummary OfflineTraining::run()
+{
+  read_settings();
+  open_data();
+  make_model();
+  make_trainer();
+  if (options_.dry_run)
+    estimate();
+  else
+    train();
+  return summary_;
+}
+
+void OfflineTraining::read_settings()
+{
+  std::string text;
+  guarded(*comm_, [&] {
+    if (comm_->rank() == 0) text = read_input_file(options_.input);
+  });
+  broadcast_text(*comm_, text);
+  guarded(*comm_, [&] {
+    read_start();
+    input_ = read_input_text(with_model_of_start(text), options_.input);
+    check_start();
+  });
+  if (!input_.length_given)
+    throw Error(options_.input + ": training: give its length, as numb_steps or num_epoch");
+  if (input_.offline.training_data.systems.empty())
+    throw Error(options_.input + ": training/training_data/systems: names no data set");
+  TrainingConfig &training = input_.training;
+  training.fit_energy_bias = false;  // comes from the statistics or from the model file
+  if (!training.optimizer.precision && options_.precision != Precision::float64)
+    training.optimizer.precision = "float32";
+  std::string ignored;
+  for (const std::string &key : input_.ignored) ignored += (ignored.empty() ? "" : ", ") + key;
+  if (!ignored.empty())
+    say("WARNING: " + options_.input + ": these keys have no meaning here: " + ignored);
+}
+
+void OfflineTraining::open_data()
+{
+  const OfflineConfig &offline = input_.offline;
+  const DataOptions data{input_.model.type_map, offline.training_data.set_prefix,
+                         input_.training.loss.numb_generalized_coord};
+  const std::size_t budget = static_cast<std::size_t>(options_.frame_memory * GIB);
+  const std::uint64_t seed = input_.training.seed;
+  const int ntypes = input_.model.ntypes();
+  std::vector<std::string> left_out;
+  const auto open = [&](const DataConfig &config, std::uint64_t order) {
+    std::unique_ptr<BatchSource> source;
+    guarded(*comm_, [&] {
+      left_out.clear();
+      Systems systems =
+          open_systems(config, data, [&](const std::string &line) { left_out.push_back(line); });
+      source = std::make_unique<BatchSource>(comm_, config, std::move(systems), order,
+                                             input_.model.rcut, ntypes, budget);
+    });
+    for (const std::string &line : left_out) say("WARNING: " + line);
+    return source;
+  };
+  training_ = open(offline.training_data, seed);
+  say_systems("training", *training_);
+  if (offline.validation_data) {
+    validation_ = open(*offline.validation_data, seed ^ VALIDATION_STREAM);
+    say_systems("validation", *validation_);
+  }
+  if (offline.num_epoch)
+    input_.training.numb_steps = std::max<std::int64_t>(
+        1, std::llround(std::ceil(*offline.num_epoch *
+                                  static_cast<double>(training_->plan.steps_per_epoch()))));
+}
+
+void OfflineTraining::make_model()
+{
+  ModelData data = start_ ? std::move(*start_) : new_model();
+  start_.reset();
+  guarded(*comm_, [&] {
+    model_ = make_deep_pot(std::move(data));
+    model_->set_precision(options_.precision);
+    if (restart_) model_->set_parameters(restart_->parameters);
+  });
+  say("model: " + std::to_string(model_->parameters().size()) + " parameters");
+  if (!options_.finetune.empty()) fit_energy_bias();
+}
+
+void OfflineTraining::make_trainer()
+{
+  trainer_ = std::make_unique<Trainer>(model_, comm_, input_.training);
+  if (restart_) {
+    trainer_->set_state(restart_->trainer_state);
+    const std::vector<double> &numbers = restart_->counters;
+    const std::size_t of_training = numbers.empty() ? 0 : static_cast<std::size_t>(numbers[0]);
+    if (numbers.empty() || 1 + of_training > numbers.size())
+      throw Error("--restart " + options_.restart +
+                  ": not a checkpoint of dptrain train (one of fix dptrain goes on there, with "
+                  "resume; here, --init-model takes its parameters)");
+    const auto middle = numbers.begin() + 1 + static_cast<std::ptrdiff_t>(of_training);
+    bool same = training_->plan.set_state({numbers.begin() + 1, middle});
+    if (validation_) same = validation_->plan.set_state({middle, numbers.end()}) && same;
+    if (!same)
+      say("WARNING: the data are others than before " + options_.restart +
+          " was written: their order starts anew");
+    guarded(*comm_, [&] { model_->set_auxiliary_state(restart_->auxiliary_state); });
+    restart_->trainer_state = {};
+    say("restart: goes on after step " + std::to_string(trainer_->steps()));
+  }
+}
+
+void OfflineTraining::train()
+{
+  const TrainingConfig &config = input_.training;
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    if (!options_.output.empty())
+      write_atomically(options_.output, [&](const std::string &name) {
+        write_file(name, resolved_input_text(input_) + "\n");
+      });
+    files_ = std::make_unique<CheckpointFiles>(
+        input_.offline, kept_checkpoints(input_.offline, config.numb_steps, config.save_freq));
+    curve_ = std::make_unique<LearningCurve>(config.disp_file, config.loss, validation_ != nullptr,
+                                             restart_.has_value());
+  });
+  const Interrupt interrupt;
+  progress_ = std::make_unique<Progress>(comm_, config.loss, trainer_->steps(), config.numb_steps,
+                                         log_, options_.draw);
+  bool stop = false;
+  while (!stop && trainer_->steps() < config.numb_steps) {
+    const UpdateReport last = trainer_->update(load(*training_));
+    if (input_.offline.disp_avg) mean_.add(last, 1.0);
+    progress_->step(last.step);
+    if (last.step == 1 || last.step % config.disp_freq == 0) report(last);
+    stop = interrupted(interrupt.asked());
+    if (stop || last.step % config.save_freq == 0) save();
+  }
+  progress_->end();
+  summary_.interrupted = stop && trainer_->steps() < config.numb_steps;
+  if (input_.offline.change_bias_after_training && !summary_.interrupted) {
+    trainer_->show_average();
+    fit_energy_bias();
+    saved_ = -1;
+  }
+  save();
+  summary_.steps = trainer_->steps();
+  summary_.seconds = progress_->seconds();
+  std::ostringstream text;
+  text << (summary_.interrupted ? "interrupted by a signal after step " : "finished after step ")
+       << summary_.steps << " in " << summary_.seconds << " s";
+  if (comm_->rank() == 0) text << "; checkpoint " << files_->path(summary_.steps);
+  if (summary_.interrupted && comm_->rank() == 0)
+    text << "; it goes on with --restart " << files_->newest();
+  say(text.str());
+}
+
+std::vector<const Frame *> OfflineTraining::load(BatchSource &source)
+{
+  std::vector<const Frame *> frames;
+  for (std::int64_t tries = 2 * source.plan.steps_per_epoch(); frames.empty(); --tries) {
+    if (tries < 0)
+      throw Error("min_pair_dist: all frames have atoms that are closer to each other");
+    frames = source.cache.load(source.plan.next());
+  }
+  const double shortest = source.cache.shortest_distance();
+  if (std::isfinite(shortest) && (shortest_ == 0.0 || shortest < shortest_)) {
+    shortest_ = shortest;
+    guarded(*comm_, [&] { model_->expect_distance(shortest); });
+  }
+  return frames;
+}
+
+std::optional<UpdateReport> OfflineTraining::validate()
+{
+  if (!validation_) return std::nullopt;
+  trainer_->show_average();
+  ReportMean mean;
+  for (int k = 0; k < input_.offline.validation_data->numb_btch; ++k) {
+    const std::vector<const Frame *> frames = load(*validation_);
+    double natoms = 0.0;
+    for (const Frame *frame : frames) natoms += static_cast<double>(frame->natoms);
+    mean.add(trainer_->errors(frames), natoms);
+  }
+  return mean.mean();
+}
+
+void OfflineTraining::report(const UpdateReport &last)
+{
+  const UpdateReport training = mean_.empty() ? last : mean_.mean();
+  mean_ = ReportMean();
+  const std::optional<UpdateReport> validation = validate();
+  guarded(*comm_, [&] {
+    if (comm_->rank() == 0) curve_->write(training, validation);
+  });
+  if (input_.offline.disp_training) progress_->line(training, validation);
+}
+
+void OfflineTraining::save()
+{
+  if (saved_ == trainer_->steps()) return;
+  saved_ = trainer_->steps();
+  trainer_->show_average();
+  Checkpoint checkpoint;
+  checkpoint.trainer_state = trainer_->state();
+  checkpoint.average = trainer_->averaged_parameters();
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    checkpoint.model = model_data(*model_);
+    checkpoint.parameters = trainer_->raw_parameters();
+    if (!checkpoint.average.empty()) checkpoint.model.parameters = checkpoint.average;
+    checkpoint.auxiliary_state = model_->auxiliary_state();
+    checkpoint.training = training_text(input_.training);
+    const std::vector<double> order = training_->plan.state();
+    checkpoint.counters = {static_cast<double>(order.size())};
+    checkpoint.counters.insert(checkpoint.counters.end(), order.begin(), order.end());
+    if (validation_) {
+      const std::vector<double> other = validation_->plan.state();
+      checkpoint.counters.insert(checkpoint.counters.end(), other.begin(), other.end());
+    }
+    write_checkpoint(files_->path(saved_), checkpoint);
+    files_->wrote(saved_);
+  });
+}
+
+// A signal need not have reached every rank yet.
+bool OfflineTraining::interrupted(bool here) const
+{
+  std::int64_t anywhere = here ? 1 : 0;
+  comm_->all_reduce_max(&anywhere, 1);
+  return anywhere != 0;
+}
+
+void OfflineTraining::say(const std::string &line) const
+{
+  if (comm_->rank() == 0) log_(line);
+}
+
+void OfflineTraining::say_systems(const char *title, const BatchSource &source) const
+{
+  std::int64_t frames = 0;
+  for (const auto &system : source.systems) frames += system->num_frames();
+  say(std::string(title) + " data: " + std::to_string(source.systems.size()) + " systems, " +
+      std::to_string(frames) + " frames");
+  for (std::size_t k = 0; k < source.systems.size(); ++k) {
+    const DataSystem &system = *source.systems[k];
+    std::ostringstream text;
+    text.precision(4);
+    text << "  " << system.name() << ": " << system.num_frames() << " frames, " << system.natoms(0)
+         << " atoms, batch " << source.plan.batch_sizes()[k] << ", probability "
+         << source.plan.probabilities()[k];
+    say(text.str());
+  }
+}
+
+TrainSummary run_training(std::shared_ptr<const Communicator> comm, const TrainOptions &options,
+                          const Log &log)
+{
+  return OfflineTraining(std::move(comm), options, log).run();
+}
+
+}  // namespace dptrain

@@ -1,0 +1,134 @@
+#include "offline/progress.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace dptrain {
+
+namespace {
+
+constexpr int BAR_WIDTH = 30;
+constexpr double DRAW_SECONDS = 0.2;
+const char CLEAR_LINE[] = "\r\033[K";
+
+template <class... Values> std::string format(const char *pattern, Values... values)
+{
+  char text[160];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+bool active(double start, double limit)
+{
+  return start != 0.0 && limit != 0.0;
+}
+
+std::string errors(const LossConfig &loss, const UpdateReport &report)
+{
+  const bool mae = loss.function == LossFunction::mae;
+  std::string text = format("rmse %.2e", std::sqrt(report.loss));
+  const auto add = [&](const char *name, bool on, double rmse_value, double mae_value) {
+    if (on) text += format(" %s %.2e", name, mae ? mae_value : rmse_value);
+  };
+  add("e", active(loss.start_pref_e, loss.limit_pref_e), report.rmse_e, report.mae_e);
+  add("f", active(loss.start_pref_f, loss.limit_pref_f), report.rmse_f, report.mae_f);
+  add("v", active(loss.start_pref_v, loss.limit_pref_v), report.rmse_v, report.mae_v);
+  add("ae", active(loss.start_pref_ae, loss.limit_pref_ae), report.rmse_ae, report.mae_ae);
+  add("pf", active(loss.start_pref_pf, loss.limit_pref_pf), report.rmse_pf, report.mae_pf);
+  add("gf", active(loss.start_pref_gf, loss.limit_pref_gf), report.rmse_gf, report.mae_gf);
+  return text;
+}
+
+double seconds_between(std::chrono::steady_clock::time_point a,
+                       std::chrono::steady_clock::time_point b)
+{
+  return std::chrono::duration<double>(b - a).count();
+}
+
+}  // namespace
+
+std::string duration_text(double seconds)
+{
+  const long long s = std::llround(std::max(seconds, 0.0));
+  return format("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+}
+
+double peak_memory_mib(const Communicator &comm)
+{
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  double mib = static_cast<double>(usage.ru_maxrss) / 1024.0;  // Linux counts in KiB
+  comm.all_reduce_max(&mib, 1);
+  return mib;
+}
+
+Progress::Progress(std::shared_ptr<const Communicator> comm, const LossConfig &loss,
+                   std::int64_t first, std::int64_t total, Log log,
+                   std::function<void(const std::string &)> draw) :
+    comm_(std::move(comm)),
+    loss_(loss),
+    first_(first),
+    total_(total),
+    line_step_(first),
+    log_(std::move(log)),
+    draw_(std::move(draw)),
+    start_(Clock::now()),
+    line_time_(start_),
+    draw_time_(start_)
+{
+}
+
+double Progress::seconds() const
+{
+  return seconds_between(start_, Clock::now());
+}
+
+std::string Progress::remaining(std::int64_t step) const
+{
+  const double done = static_cast<double>(step - first_);
+  return done > 0.0 ? duration_text(seconds() / done * static_cast<double>(total_ - step)) : "?";
+}
+
+void Progress::step(std::int64_t step)
+{
+  if (!draw_ || comm_->rank() != 0) return;
+  const Clock::time_point now = Clock::now();
+  if (seconds_between(draw_time_, now) < DRAW_SECONDS) return;
+  draw_time_ = now;
+  const double part =
+      static_cast<double>(step) / static_cast<double>(std::max<std::int64_t>(total_, 1));
+  const int filled = static_cast<int>(part * BAR_WIDTH);
+  draw_(CLEAR_LINE + ("[" + std::string(filled, '#') + std::string(BAR_WIDTH - filled, '.')) +
+        format("] %3.0f %%  step %lld of %lld  %s left", 100.0 * part, static_cast<long long>(step),
+               static_cast<long long>(total_), remaining(step).c_str()));
+  drawn_ = true;
+}
+
+void Progress::line(const UpdateReport &training, const std::optional<UpdateReport> &validation)
+{
+  const double memory = peak_memory_mib(*comm_);
+  if (comm_->rank() != 0) return;
+  end();
+  const Clock::time_point now = Clock::now();
+  const double elapsed = seconds_between(line_time_, now);
+  std::string text =
+      format("step %7lld  trn: ", static_cast<long long>(training.step)) + errors(loss_, training);
+  if (validation) text += "  val: " + errors(loss_, *validation);
+  text += format("  lr %.1e  %.1f steps/s  %s left  %.0f MiB per rank", training.learning_rate,
+                 static_cast<double>(training.step - line_step_) / std::max(elapsed, 1e-9),
+                 remaining(training.step).c_str(), memory);
+  log_(text);
+  line_time_ = now;
+  line_step_ = training.step;
+}
+
+void Progress::end()
+{
+  if (drawn_) draw_(CLEAR_LINE);
+  drawn_ = false;
+}
+
+}  // namespace dptrain

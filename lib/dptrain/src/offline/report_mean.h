@@ -1,0 +1,21 @@
+#pragma once
+
+#include "dptrain/trainer.h"
+
+namespace dptrain {
+
+/// Weighted means of the errors of several batches, each over those batches that have it; of the loss, the mean of its
+/// root is taken, as DeePMD-kit does for what it prints.
+class ReportMean {
+ public:
+  void add(const UpdateReport &report, double weight);
+  /// Step and learning rate are those of the last report.
+  UpdateReport mean() const;
+  bool empty() const { return !any_; }
+
+ private:
+  bool any_ = false;
+  UpdateReport sums_, weights_;
+};
+
+}  // namespace dptrain

@@ -1,0 +1,82 @@
+#include "dptrain/energy_bias_fit.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "dptrain/statistics.h"
+#include "training/atom_energies.h"
+
+namespace dptrain {
+
+namespace {
+
+double standard_deviation(const std::vector<double> &values)
+{
+  if (values.empty()) return 0.0;
+  const double n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0.0;
+  for (double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / n);
+}
+
+}  // namespace
+
+EnergyBiasFit::EnergyBiasFit(std::shared_ptr<Model> model, std::shared_ptr<const Communicator> comm,
+                             bool use_coefficients) :
+    model_(std::move(model)), comm_(std::move(comm)), use_coefficients_(use_coefficients)
+{
+}
+
+void EnergyBiasFit::add(const Frame &frame)
+{
+  if (!frame.label.energy) return;
+  guarded(*comm_, [&] {
+    const bool weighted = use_coefficients_ && !frame.label.atom_ener_coeff.empty();
+    force_.assign(std::size_t(frame.nall()) * 3, 0.0);
+    atom_energy_.assign(frame.nlocal, 0.0);
+    ForwardOutput out;
+    out.force = force_.data();
+    out.atom_energy = atom_energy_.data();
+    if (frame.nlocal > 0) model_->forward(frame.domain(), out);
+
+    counts_.resize(counts_.size() + model_->type_map().size(), 0.0);
+    double *counts = counts_.data() + counts_.size() - model_->type_map().size();
+    add_coefficients(*model_, frame, use_coefficients_, counts);
+    network_energies_.push_back(
+        weighted ? network_energy(*model_, frame, use_coefficients_, atom_energy_.data())
+                 : out.network_energy);
+    labels_.push_back(*frame.label.energy);
+  });
+}
+
+double EnergyBiasFit::apply()
+{
+  comm_->all_reduce_sum(counts_.data(), counts_.size());
+  comm_->all_reduce_sum(network_energies_.data(), network_energies_.size());
+  double deviation = 0.0;
+  guarded(*comm_, [&] {
+    std::vector<double> bias = model_->energy_bias();
+    const std::size_t ntypes = bias.size();
+    std::vector<double> missing = labels_;
+    const auto subtract = [&](const std::vector<double> &energies) {
+      for (std::size_t k = 0; k < missing.size(); ++k)
+        for (std::size_t t = 0; t < ntypes; ++t)
+          missing[k] -= counts_[k * ntypes + t] * energies[t];
+    };
+    for (std::size_t k = 0; k < missing.size(); ++k) missing[k] -= network_energies_[k];
+    subtract(bias);
+    // the change is fitted: types of which the frames say nothing, or nothing alone, keep what they had
+    const std::vector<double> change = fit_energy_bias(counts_, missing, static_cast<int>(ntypes));
+    subtract(change);
+    deviation = standard_deviation(missing);
+    for (std::size_t t = 0; t < ntypes; ++t) bias[t] += change[t];
+    model_->set_energy_bias(bias);
+  });
+  labels_.clear();
+  counts_.clear();
+  network_energies_.clear();
+  return deviation;
+}
+
+}  // namespace dptrain

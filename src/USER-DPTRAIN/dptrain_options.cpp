@@ -1,0 +1,135 @@
+#include "dptrain_options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "dptrain/error.h"
+
+using namespace LAMMPS_NS;
+
+namespace {
+
+const std::map<std::string, dptrain::Precision> PRECISIONS{{"double", dptrain::Precision::float64},
+                                                           {"single", dptrain::Precision::single},
+                                                           {"mixed", dptrain::Precision::mixed}};
+
+void add_precision(CLI::App &app, dptrain::Precision &precision)
+{
+  app.add_option_function<std::string>(
+         "--precision", [&precision](const std::string &name) { precision = PRECISIONS.at(name); },
+         "double, single or mixed: of the arithmetic (default: double)")
+      ->check(CLI::IsMember(PRECISIONS))
+      ->type_name("NAME");
+}
+
+void add_train(CLI::App &root, dptrain::TrainOptions &options)
+{
+  CLI::App &app = *root.add_subcommand("train", "Train a potential on data sets");
+  app.add_option("INPUT", options.input, "input.json of DeePMD-kit, version 2 or 3")->required();
+  CLI::Option_group &start =
+      *app.add_option_group("start", "What the training starts from (default: a new model)");
+  start.add_option("-i,--init-model", options.init_model,
+                   "model or checkpoint whose parameters are taken");
+  start.add_option("-r,--restart", options.restart, "checkpoint of a training that goes on");
+  start.add_option("-t,--finetune", options.finetune,
+                   "model or checkpoint; its energy bias is fitted to the new data");
+  start.require_option(0, 1);
+  app.add_flag("--use-pretrain-script", options.use_pretrain_script,
+               "with -i or -t: take the model section from that file");
+  app.add_flag("--skip-neighbor-stat", options.skip_neighbor_stat,
+               "statistics from data_stat_nbatch batches of each system only");
+  app.add_flag("--dry-run", options.dry_run,
+               "check input and data, estimate time and memory, train nothing");
+  app.add_option("-o,--output", options.output, "the input with all defaults (default: out.json)");
+  app.add_option("--frame-memory", options.frame_memory,
+                 "GiB of frames that a rank keeps in memory (default: 1)")
+      ->check(CLI::NonNegativeNumber);
+  add_precision(app, options.precision);
+  app.add_flag("--terminal", options.terminal, "draw a progress bar");
+}
+
+void add_test(CLI::App &root, dptrain::TestOptions &options)
+{
+  CLI::App &app = *root.add_subcommand("test", "Errors of a potential on data sets");
+  app.add_option("-m,--model", options.model, "model (.dp) or checkpoint")->required();
+  CLI::Option_group &data = *app.add_option_group("data", "Which data");
+  data.add_option("-s,--system", options.systems, "systems, folders of systems or patterns");
+  data.add_option("-f,--datafile", options.data_file, "file with one system in each line");
+  data.add_option("--train-data", options.train_data, "input.json: its training data");
+  data.add_option("--valid-data", options.valid_data, "input.json: its validation data");
+  data.require_option(1);
+  app.add_option("-n,--numb-test", options.numb_test, "frames of each system (default: 0, all)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--shuffle-test", options.shuffle, "take the frames in random order");
+  app.add_option("-r,--rand-seed", options.seed, "of that order");
+  app.add_option("-d,--detail-file", options.detail_file,
+                 "write predictions beside labels to FILE.e.out, FILE.f.out, ...");
+  app.add_flag("-a,--atomic", options.atomic, "errors of atomic energies too");
+  add_precision(app, options.precision);
+}
+
+void add_stat(CLI::App &root, dptrain::StatOptions &options)
+{
+  CLI::App &app = *root.add_subcommand("stat", "Neighbor and descriptor statistics of data sets");
+  app.add_option("-s,--system", options.systems, "systems, folders of systems or patterns")
+      ->required();
+  app.add_option("-r,--rcut", options.rcut, "cutoff, Angstrom")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--rcut-smth", options.rcut_smth,
+                 "where the switching function starts, Angstrom (default: 0.5)");
+  app.add_option("-t,--type-map", options.type_map, "elements (default: those of the data)");
+  app.add_option("--sel", options.sel,
+                 "most neighbors of each type (default: the recommended ones)");
+  app.add_option("--sel-factor", options.sel_factor,
+                 "recommended sel = this times the largest number of neighbors (default: 1.1)");
+  app.add_option("-o,--output", options.output, "JSON file for the statistics");
+}
+
+void add_convert(CLI::App &root, ConvertOptions &options)
+{
+  CLI::App &app = *root.add_subcommand("convert", "Model file from a checkpoint or model");
+  app.add_option("FROM", options.from, "checkpoint or .dp file")->required();
+  app.add_option("TO", options.to, ".dp file")->required();
+}
+
+}  // namespace
+
+CommandOptions LAMMPS_NS::read_command_options(const std::vector<std::string> &words)
+{
+  CLI::App app("Training of deep potentials from data sets", "dptrain");
+  app.require_subcommand(1);
+  dptrain::TrainOptions train;
+  dptrain::TestOptions test;
+  dptrain::StatOptions stat;
+  ConvertOptions convert;
+  add_train(app, train);
+  add_test(app, test);
+  add_stat(app, stat);
+  add_convert(app, convert);
+  const auto known = [&](const std::string &word) {
+    const auto all = app.get_subcommands([](CLI::App *) { return true; });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const CLI::App *sub) { return sub->check_name(word); });
+  };
+  if (!words.empty() && words[0].rfind('-', 0) != 0 && !known(words[0]))
+    throw dptrain::Error("found '" + words[0] +
+                         "', allowed are train, test, stat and convert. Run: dptrain --help");
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser's order
+  } catch (const CLI::CallForHelp &) {
+    for (const CLI::App *sub : app.get_subcommands()) return HelpText{sub->help("dptrain")};
+    return HelpText{app.help()};
+  } catch (const CLI::ParseError &e) {
+    const auto subcommands = app.get_subcommands();
+    const std::string name = subcommands.empty() ? "" : " " + subcommands[0]->get_name();
+    throw dptrain::Error(std::string(e.what()) + ". Run: dptrain" + name + " --help");
+  }
+  const std::string name = app.get_subcommands()[0]->get_name();
+  if (name == "train") return train;
+  if (name == "test") return test;
+  if (name == "stat") return stat;
+  return convert;
+}

@@ -1,0 +1,246 @@
+"""The command `dptrain train`: trainings from data sets, what they write, how they start, stop and go on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from lammps_runner import PATIENT, REFERENCE
+
+ROOT = Path(__file__).resolve().parents[2]
+
+TRAIN_A = REFERENCE / "train_a"
+
+
+def model_section(path):
+    """The `model` section that a model was made with."""
+    with h5py.File(path) as file:
+        return json.loads(file.attrs["json"])["model_def_script"]
+
+
+def settings(case=TRAIN_A, **training):
+    """The model of a case and its training on the frames there, all of them in each batch."""
+    numbers = json.loads((case / "expected.json").read_text())
+    loss = {f"{when}_pref_{term}": numbers[f"pref_{term}"] for when in ("start", "limit") for term in "efv"}
+    return {
+        "model": model_section(case / "model.dp"),
+        "learning_rate": {"type": "exp", "start_lr": 1e-3, "stop_lr": 1e-3, "decay_rate": 1.0},
+        "loss": loss,
+        "training": {"training_data": {"systems": [str(case / "system")], "batch_size": numbers["nframes"]},
+                     "numb_steps": 20, "seed": 3, "disp_freq": 5, "save_freq": 10, **training},
+    }
+
+
+@pytest.fixture
+def train(lammps, tmp_path):
+    """Function: settings, options of the command, ranks -> Result."""
+
+    def run(document, options="", ranks=1, **environment):
+        (tmp_path / "input.json").write_text(json.dumps(document))
+        return lammps(f"dptrain train input.json {options}\n", ranks, **environment)
+
+    return run
+
+
+def parameters(path):
+    """All weights of a checkpoint in float64, in the order of the file."""
+    with h5py.File(path) as file:
+        return file["dptrain/parameters"][()]
+
+
+def rows(folder, name="lcurve.out"):
+    return np.loadtxt(folder / name, ndmin=2)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("case", sorted(p.name for p in REFERENCE.glob("train_*")))
+def test_parameters_after_20_steps_are_deepmds(case, ranks, train, tmp_path):
+    """Start from the same model, all frames in each batch, constant learning rate: DeePMD-kit's parameters after 1 and 20
+    steps (tolerances of the case: 1e-10 and 1e-9, both absolute; the noise of DeePMD-kit itself is 1e-14)."""
+    folder = REFERENCE / case
+    train(settings(folder, save_freq=1, max_ckpt_keep=0), f"--init-model {folder}/model.dp", ranks).check()
+    for step, tolerance in ((1, 1e-10), (20, 1e-9)):
+        found = parameters(tmp_path / f"model.ckpt-{step}.dp")
+        assert np.abs(found - np.load(folder / f"params_{step}.npy")).max() < tolerance
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("optimizer", [{"type": "Adam"}, {"type": "SOAP"}])
+def test_a_restarted_training_is_the_same_to_the_last_bit(ranks, optimizer, train, tmp_path):
+    document = settings(numb_steps=30, max_ckpt_keep=0, enable_ema=True, acc_freq=2)
+    document["optimizer"] = optimizer
+    document["learning_rate"] = {"type": "exp", "start_lr": 1e-3, "stop_lr": 1e-6, "decay_steps": 7}
+    document["training"]["training_data"]["batch_size"] = 1
+    train(document, ranks=ranks).check()
+    whole, curve = parameters(tmp_path / "model.ckpt-30.dp"), rows(tmp_path)
+    (tmp_path / "model.ckpt-30.dp").unlink()
+    train(document, "--restart model.ckpt-10", ranks).check()
+    assert np.array_equal(parameters(tmp_path / "model.ckpt-30.dp"), whole)
+    again = rows(tmp_path)
+    assert np.array_equal(again[len(curve):], curve[curve[:, 0] > 10])
+
+
+def test_what_a_training_writes(train, tmp_path):
+    document = settings(numb_steps=40, save_freq=10, max_ckpt_keep=2, save_dir="saved")
+    document["training"]["validation_data"] = {"systems": [str(TRAIN_A / "system")], "batch_size": 1, "numb_btch": 2}
+    output = train(document).check().output
+    assert "training data: 1 systems, 2 frames" in output and "validation data: 1 systems" in output
+    assert "steps/s" in output and "MiB per rank" in output
+    # the last two of four checkpoints, the link to the newest, and the file that names it
+    assert sorted(p.name for p in (tmp_path / "saved").iterdir()) == ["model.ckpt-30.dp", "model.ckpt-40.dp", "model.ckpt.dp"]
+    assert (tmp_path / "saved" / "model.ckpt.dp").resolve().name == "model.ckpt-40.dp"
+    assert (tmp_path / "checkpoint").read_text().split() == ["saved/model.ckpt-40.dp"]
+    assert rows(tmp_path)[:, 0].tolist() == [1, 5, 10, 15, 20, 25, 30, 35, 40]
+    header = (tmp_path / "lcurve.out").read_text().splitlines()[0].split()
+    assert header == "# step rmse_val rmse_trn rmse_e_val rmse_e_trn rmse_f_val rmse_f_trn rmse_v_val rmse_v_trn lr".split()
+    # the input with all defaults trains the same model
+    resolved = json.loads((tmp_path / "out.json").read_text())
+    assert resolved["training"]["numb_steps"] == 40 and resolved["learning_rate"]["warmup_steps"] == 0
+
+
+def test_the_resolved_input_gives_the_same_training(train, tmp_path):
+    train(settings(numb_steps=5)).check()
+    first = parameters(tmp_path / "model.ckpt-5.dp")
+    train(json.loads((tmp_path / "out.json").read_text())).check()
+    assert np.array_equal(parameters(tmp_path / "model.ckpt-5.dp"), first)
+
+
+def test_epochs_and_defaults(train, tmp_path):
+    document = settings(num_epoch=4)
+    del document["training"]["numb_steps"]
+    document["training"]["training_data"]["batch_size"] = 1
+    assert "finished after step 8 " in train(document).check().output
+
+
+def bias(path):
+    with h5py.File(path) as file:
+        tree = json.loads(file.attrs["json"])
+        return file[tree["model"]["@variables"]["out_bias"]][()].ravel()
+
+
+def test_finetune_shifts_the_energies_to_those_of_the_data(train, tmp_path):
+    """Labels shifted by 1 eV per O and 2 eV per H: with one composition only the shift of a frame (64 + 256 eV) is
+    known, and the change of the bias is the one of least norm, along the composition."""
+    system = tmp_path / "shifted"
+    subprocess.run(["cp", "-r", str(TRAIN_A / "system"), str(system)], check=True)
+    types = np.loadtxt(system / "type.raw", dtype=int)
+    counts = np.bincount(types, minlength=2)
+    energy = np.load(system / "set.000/energy.npy")
+    np.save(system / "set.000/energy.npy", energy + counts @ [1.0, 2.0])
+    document = settings(numb_steps=1)
+    document["learning_rate"] = {"type": "exp", "start_lr": 1e-30, "stop_lr": 1e-30}
+    train(document, f"--finetune {TRAIN_A}/model.dp").check()
+    unshifted = bias(tmp_path / "model.ckpt-1.dp") - bias(TRAIN_A / "model.dp")
+    document["training"]["training_data"]["systems"] = [str(system)]
+    output = train(document, f"--finetune {TRAIN_A}/model.dp").check().output
+    change = bias(tmp_path / "model.ckpt-1.dp") - bias(TRAIN_A / "model.dp") - unshifted
+    assert np.allclose(change, counts * (counts @ [1.0, 2.0]) / (counts @ counts), rtol=1e-9)
+    assert "energy bias fitted to 2 frames" in output
+
+
+def test_given_energies_of_isolated_atoms_stay(train, tmp_path):
+    """atom_ener: -100 eV for O, the rest of the frame energies is that of the H atoms."""
+    document = settings(numb_steps=1)
+    document["model"]["fitting_net"]["atom_ener"] = [-100.0, None]
+    document["learning_rate"] = {"type": "exp", "start_lr": 1e-30, "stop_lr": 1e-30}
+    train(document).check()
+    with h5py.File(tmp_path / "model.ckpt-1.dp") as file:
+        tree = json.loads(file.attrs["json"])
+        total = bias(tmp_path / "model.ckpt-1.dp") + file[tree["model"]["fitting"]["@variables"]["bias_atom_e"]][()].ravel()
+    energy = np.load(TRAIN_A / "system/set.000/energy.npy").mean()
+    assert np.allclose(total, [-100.0, (energy + 100.0 * 64) / 128], rtol=1e-12)
+
+
+def test_change_bias_after_training(train, tmp_path):
+    """The mean energy error over the data is 0 afterwards: one composition, so least squares takes it away."""
+    document = settings(change_bias_after_training=True, disp_freq=1)
+    train(document).check()
+    lammps_error = rows(tmp_path)[-1]
+    assert lammps_error[0] == 20
+    with_bias = bias(tmp_path / "model.ckpt-20.dp")
+    document["training"]["change_bias_after_training"] = False
+    train(document).check()
+    assert np.abs(with_bias - bias(tmp_path / "model.ckpt-20.dp")).max() > 1e-6
+
+
+def test_a_dry_run_trains_and_writes_nothing(train, tmp_path):
+    output = train(settings(numb_steps=1000), "--dry-run").check().output
+    assert "dry run: nothing was trained. 1000 steps of" in output and "MiB" in output
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in.test", "input.json"]
+
+
+def test_the_model_section_of_a_pretrained_model(train, tmp_path):
+    """--use-pretrain-script: what the input says about the model does not count."""
+    document = settings()
+    document["model"] = {"type_map": ["H"], "descriptor": {}, "fitting_net": {}}
+    train(document, f"--init-model {TRAIN_A}/model.dp --use-pretrain-script").check()
+    assert np.abs(parameters(tmp_path / "model.ckpt-20.dp") - np.load(TRAIN_A / "params_20.npy")).max() < 1e-9
+    train(document, "--use-pretrain-script", 2).errors()[0].index("--init-model")
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_an_interrupt_saves_a_checkpoint(ranks, tmp_path):
+    """Ctrl-C, as the console script passes it on."""
+    document = settings(numb_steps=10**6, save_freq=10**6, disp_freq=10)
+    (tmp_path / "input.json").write_text(json.dumps(document))
+    process = subprocess.Popen([sys.executable, "-m", "dptrain", "train", "input.json", "-np", str(ranks)], cwd=tmp_path, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               env={"OMP_NUM_THREADS": "1", **PATIENT, **os.environ, "PYTHONPATH": str(ROOT / "python")})
+    for _ in range(600):
+        if (tmp_path / "lcurve.out").exists() and len((tmp_path / "lcurve.out").read_text().splitlines()) > 3:
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130, output
+    assert "interrupted by a signal after step" in output and "--restart model.ckpt.dp" in output
+    assert Path(tmp_path / "model.ckpt.dp").exists()
+
+
+def test_a_large_data_set_does_not_stay_in_memory(train, tmp_path):
+    """Without any frame memory the frames are read again and again: the result is the same."""
+    document = settings(numb_steps=10)
+    document["training"]["training_data"]["batch_size"] = 1
+    train(document).check()
+    first = parameters(tmp_path / "model.ckpt-10.dp")
+    train(document, "--frame-memory 0").check()
+    assert np.array_equal(parameters(tmp_path / "model.ckpt-10.dp"), first)
+
+
+@pytest.mark.parametrize("options, change, words", [
+    ("--restart nowhere", {}, ["--restart", "there is no file nowhere"]),
+    (f"--restart {TRAIN_A}/model.dp", {}, ["not a checkpoint"]),
+    ("--init-model nowhere", {}, ["--init-model", "there is no file nowhere"]),
+    (f"--init-model {TRAIN_A}/model.dp", {"rcut": 5.0}, ["another model", "rcut is 6 there and 5 here", "--use-pretrain-script"]),
+    (f"--init-model {TRAIN_A}/model.dp --finetune x", {}, ["--help"]),
+    ("--precision half", {}, ["--precision", "half"]),
+    ("--frame-memory -1", {}, ["--frame-memory"]),
+    ("--no-such-option", {}, ["--no-such-option"]),
+    ("--skip-neighbor-stat", {"sel": "auto"}, ["sel"]),
+])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_bad_requests_end_in_one_clear_message(options, change, words, ranks, train):
+    document = settings()
+    document["model"]["descriptor"].update(change)
+    result = train(document, options, ranks)
+    assert result.status != 0 and len(result.errors()) == 1, result.output
+    for word in words:
+        assert word in result.errors()[0]
+
+
+def test_data_that_do_not_fit_the_model_are_named(train, tmp_path):
+    document = settings()
+    document["model"]["type_map"] = ["O", "C"]
+    (error,) = train(document).errors()
+    assert "H" in error and "O C" in error
+    document = settings()
+    document["training"]["training_data"]["systems"] = ["nowhere"]
+    (error,) = train(document).errors()
+    assert "nowhere" in error

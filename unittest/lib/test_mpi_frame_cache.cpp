@@ -1,0 +1,108 @@
+// Frames of a data set: kept up to a number of bytes, read again beyond it, the same on all ranks.
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cmath>
+#include <limits>
+
+#include "data/frame_cache.h"
+#include "dptrain/error.h"
+
+using namespace dptrain;
+
+namespace {
+
+constexpr int FRAMES = 6, NATOMS = 8;
+constexpr double EDGE = 6.0, RCUT = 3.0;
+
+std::shared_ptr<const Communicator> world()
+{
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  return make_mpi_communicator(&comm);
+}
+
+/// Atoms on a grid, frame k stretched a little; counts how often it is read.
+class Grid : public DataSystem {
+ public:
+  const std::string &name() const override { return name_; }
+  std::int64_t num_frames() const override { return FRAMES; }
+  std::int64_t natoms(std::int64_t) const override { return NATOMS; }
+  bool same_atoms() const override { return true; }
+  WholeFrame read(std::int64_t k) const override
+  {
+    ++reads;
+    WholeFrame frame;
+    frame.step = k;
+    const double edge = EDGE + 0.1 * static_cast<double>(k);
+    frame.box = {edge, 0, 0, 0, edge, 0, 0, 0, edge};
+    for (int atom = 0; atom < NATOMS; ++atom) {
+      for (int d = 0; d < 3; ++d) frame.coord.push_back(0.5 * edge * (atom >> d & 1));
+      frame.type.push_back(0);
+      frame.label.atom_energy.push_back(atom);
+    }
+    frame.label.energy = static_cast<double>(k);
+    if (k == broken) frame.coord[3] = std::numeric_limits<double>::quiet_NaN();
+    return frame;
+  }
+  mutable int reads = 0;
+  std::int64_t broken = -1;
+
+ private:
+  std::string name_ = "grid";
+};
+
+}  // namespace
+
+TEST(FrameCache, KeepsFramesWithinTheBudget)
+{
+  auto grid = std::make_shared<Grid>();
+  FrameCache cache(world(), {grid}, RCUT, 1, std::size_t(1) << 30);
+  for (int round = 0; round < 3; ++round)
+    for (std::int64_t k = 0; k < FRAMES; ++k)
+      EXPECT_EQ(*cache.load({{0, k}})[0]->label.energy, static_cast<double>(k));
+  EXPECT_EQ(grid->reads, FRAMES);
+  EXPECT_NEAR(cache.shortest_distance(), 0.5 * EDGE, 1e-12);  // of frame 0
+}
+
+TEST(FrameCache, ReadsAgainWhatTheBudgetDoesNotHold)
+{
+  auto grid = std::make_shared<Grid>();
+  FrameCache cache(world(), {grid}, RCUT, 1, 0);
+  for (int round = 0; round < 2; ++round) {
+    const auto frames = cache.load({{0, 1}, {0, 4}, {0, 1}});
+    EXPECT_EQ(frames[0], frames[2]);
+    EXPECT_EQ(*frames[0]->label.energy, 1.0);
+    EXPECT_EQ(*frames[1]->label.energy, 4.0);
+  }
+  EXPECT_EQ(cache.load({{0, 2}}).size(), 1u);
+  EXPECT_EQ(grid->reads, 3);  // frames 1 and 4 stay until others come
+  cache.load({{0, 1}});
+  EXPECT_EQ(grid->reads, 4);
+}
+
+TEST(FrameCache, RanksHoldEachAtomOnceWithItsLabels)
+{
+  const auto comm = world();
+  FrameCache cache(comm, {std::make_shared<Grid>()}, RCUT, 1, 0);
+  const Frame &frame = *cache.load({{0, 3}})[0];
+  ASSERT_EQ(frame.label.atom_energy.size(), std::size_t(frame.nlocal));
+  for (int i = 0; i < frame.nlocal; ++i)
+    EXPECT_EQ(frame.label.atom_energy[i], static_cast<double>(frame.tag[i] - 1));
+  std::int64_t owned = frame.nlocal;
+  comm->all_reduce_sum(&owned, 1);
+  EXPECT_EQ(owned, NATOMS);
+}
+
+TEST(FrameCache, AFrameThatCannotBeUsedIsNamed)
+{
+  auto grid = std::make_shared<Grid>();
+  grid->broken = 5;
+  FrameCache cache(world(), {grid}, RCUT, 1, 0);
+  try {
+    cache.load({{0, 5}});
+    FAIL() << "no error";
+  } catch (const Error &e) {
+    EXPECT_NE(std::string(e.what()).find("grid, frame 5"), std::string::npos) << e.what();
+  }
+}

