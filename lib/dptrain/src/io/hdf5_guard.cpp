@@ -105,7 +105,7 @@ bool are_sound_strings(const std::string &bytes)
   const std::string spaces[] = {std::string("\1\0\0\0\0\0\0\0", 8), std::string("\2\0\0\0", 4)};
   for (auto place = bytes.find(middle); place != std::string::npos;
        place = bytes.find(middle, place + 1)) {
-    if (place < 4 || bytes[place - 4] != '\x19') continue;
+    if (place < 4 || place + 12 > bytes.size() || bytes[place - 4] != '\x19') continue;
     for (const auto &space : spaces) {
       const std::size_t start = place + 12 + space.size();
       if (bytes.compare(place + 12, space.size(), space) != 0 ||
