@@ -145,6 +145,19 @@ def test_finetune_shifts_the_energies_to_those_of_the_data(train, tmp_path):
     assert "energy bias fitted to 2 frames" in output
 
 
+def test_given_energies_of_isolated_atoms_stay(train, tmp_path):
+    """atom_ener: -100 eV for O, the rest of the frame energies is that of the H atoms."""
+    document = settings(numb_steps=1)
+    document["model"]["fitting_net"]["atom_ener"] = [-100.0, None]
+    document["learning_rate"] = {"type": "exp", "start_lr": 1e-30, "stop_lr": 1e-30}
+    train(document).check()
+    with h5py.File(tmp_path / "model.ckpt-1.dp") as file:
+        tree = json.loads(file.attrs["json"])
+        total = bias(tmp_path / "model.ckpt-1.dp") + file[tree["model"]["fitting"]["@variables"]["bias_atom_e"]][()].ravel()
+    energy = np.load(TRAIN_A / "system/set.000/energy.npy").mean()
+    assert np.allclose(total, [-100.0, (energy + 100.0 * 64) / 128], rtol=1e-12)
+
+
 def test_change_bias_after_training(train, tmp_path):
     """The mean energy error over the data is 0 afterwards: one composition, so least squares takes it away."""
     document = settings(change_bias_after_training=True, disp_freq=1)

@@ -65,7 +65,7 @@ class Collector {
     found_.statistics.reduce(comm);
     energies_.gather(comm);
     gather_systems(comm);
-    found_.energy = energies_.fit(config_.atom_exclude_types);
+    found_.energy = energies_.fit(config_.atom_exclude_types, config_.atom_ener);
     return std::move(found_);
   }
 

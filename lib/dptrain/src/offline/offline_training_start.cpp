@@ -106,6 +106,8 @@ ModelData OfflineTraining::new_model()
   ModelData data = new_deep_pot(config, moments, input_.model_def_script);
   data.dstd = moments.dstd(config.sel, offline.data_stat_protect);
   data.out_bias = stored ? stored->out_bias : found->energy.bias;
+  for (int type = 0; type < config.ntypes(); ++type)
+    data.out_bias[type] -= data.bias_atom_e[type];  // atom_ener is a part of it
   if (found && std::isfinite(found->statistics.min_distance()))
     data.min_nbor_dist = found->statistics.min_distance();
   if (found) say_statistics(*found, data);

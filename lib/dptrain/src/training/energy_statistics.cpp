@@ -58,19 +58,32 @@ void EnergyStatistics::gather(const Communicator &comm)
   }
 }
 
-EnergyBias EnergyStatistics::fit(const std::vector<int> &atom_exclude_types) const
+EnergyBias EnergyStatistics::fit(const std::vector<int> &atom_exclude_types,
+                                 const std::vector<std::optional<double>> &atom_ener) const
 {
   // Frames of one composition are one row, weighted by the root of their number: the same least squares.
-  std::vector<double> rows, energies, counted(ntypes_, 1.0);
+  std::vector<double> rows, energies, counted(ntypes_, 1.0), known(ntypes_, 0.0), open;
   for (int t : atom_exclude_types) counted.at(t) = 0.0;
+  open = counted;
+  for (std::size_t t = 0; t < atom_ener.size(); ++t)
+    if (atom_ener[t]) {
+      known.at(t) = *atom_ener[t];
+      open.at(t) = 0.0;
+    }
   EnergyBias result;
   for (const auto &[counts, spread] : frames_) {
     const double weight = std::sqrt(spread.number);
-    for (int t = 0; t < ntypes_; ++t) rows.push_back(weight * counted[t] * counts[t]);
-    energies.push_back(weight * spread.mean);
+    double rest = spread.mean;
+    for (int t = 0; t < ntypes_; ++t) {
+      rows.push_back(weight * open[t] * counts[t]);
+      rest -= counted[t] * counts[t] * known[t];
+    }
+    energies.push_back(weight * rest);
     result.frames += static_cast<std::int64_t>(spread.number);
   }
   result.bias = least_squares(rows, energies, ntypes_, result.frames);
+  for (std::size_t t = 0; t < atom_ener.size(); ++t)
+    if (atom_ener[t]) result.bias[t] = known[t];
 
   Spread rest;
   double per_atom = 0.0;
@@ -89,7 +102,7 @@ EnergyBias EnergyStatistics::fit(const std::vector<int> &atom_exclude_types) con
   };
   result.deviation.assign(ntypes_, deviation(rest));
   for (int t = 0; t < ntypes_; ++t)
-    if (atoms_[t].number > 0.0) {
+    if (atoms_[t].number > 0.0 && open[t] > 0.0) {
       result.bias[t] = atoms_[t].mean;
       result.deviation[t] = deviation(atoms_[t]);
     }

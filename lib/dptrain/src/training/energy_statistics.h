@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "dptrain/communicator.h"
@@ -41,7 +42,9 @@ class EnergyStatistics {
 
   /// Least squares of minimum norm over all frames; types in `atom_exclude_types` have no energy. Types with atomic
   /// energies in the data get their mean and deviation instead.
-  EnergyBias fit(const std::vector<int> &atom_exclude_types = {}) const;
+  /// Types with a given energy, `atom_ener` [ntypes] or empty, keep it.
+  EnergyBias fit(const std::vector<int> &atom_exclude_types = {},
+                 const std::vector<std::optional<double>> &atom_ener = {}) const;
 
  private:
   int ntypes_;
