@@ -4,7 +4,7 @@ DeePMD-kit's own loss class (PyTorch backend, CPU, float64) on a small batch wit
 
 The frames have 16 atoms: the class computes 1/N in float32, which is exact for powers of two.
 
-Files: model.dp, params_index.json, system/ (deepmd npy with atom_ener, atom_pref, atom_ener_coeff and drdq), expected.json
+Files: model.dp, params_index.json, params_0.npy, system/ (deepmd npy with atom_ener, atom_pref, atom_ener_coeff and drdq), expected.json
 with `variants` (settings as in the section `loss`, labels that are left out, value of the loss, errors as DeePMD-kit shows
 them, lines of lcurve.out as its trainer writes them) and grad_VARIANT.npy.
 
@@ -134,6 +134,7 @@ def main():
     write_dp(folder / "model.dp", problem.model, section)
     write_index(folder, problem)
     write_system(folder, problem, ATOMS, section["type_map"])
+    np.save(folder / "params_0.npy", problem.flat())
     for name, values in extra.items():
         np.save(folder / "system" / "set.000" / f"{name}.npy", values)
     found = {}
