@@ -7,6 +7,7 @@
 set(DPTRAIN_ROOT "${CMAKE_CURRENT_LIST_DIR}/..")
 set(DPTRAIN_BUILD_PLUGIN OFF CACHE BOOL "The styles are part of LAMMPS: no plugin")
 set(DPTRAIN_BUILD_TESTS OFF CACHE BOOL "")
+set(DPTRAIN_BUILD_PYTHON OFF CACHE BOOL "")
 add_subdirectory("${DPTRAIN_ROOT}" "${CMAKE_CURRENT_BINARY_DIR}/dptrain" EXCLUDE_FROM_ALL)
 
 macro(dptrain_add_styles_to_lammps)

