@@ -128,6 +128,13 @@ class Ours(Environment):
             return self.build / "src" / "USER-DPTRAIN" / "dptrain_styles.so"
         return next(iter(sorted(self.folder.glob("lib/python*/site-packages/dptrain/dptrain_styles.so"))), None)
 
+    def script(self):
+        """(words that start the console script `dptrain`, variables that it needs)."""
+        variables = {k: v for k, v in self.lammps()[1].items() if k == "LAMMPS_PLUGIN_PATH"}
+        if self.from_build:
+            variables["PYTHONPATH"] = ROOT / "python"
+        return [self.bin / "python", "-m", "dptrain"], variables
+
     def train(self, what, cwd, words, ranks, threads=1):
         """bench_train with these arguments on so many ranks and threads per rank; returns the text of its report file."""
         command = [*self.mpi(ranks), self.program("bench_train"), "input.json", "report.jsonl", *words]

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from . import accuracy, inference, kernels, machine, report, scaling, statistics, training
+from . import accuracy, curves, inference, kernels, machine, report, scaling, statistics, training
 from .environments import Ours, Peer
 from .errors import BenchError
 from .process import Recorder
@@ -11,7 +11,7 @@ from .settings import ROOT, read_settings
 
 MEASURES = {"inference": inference.measure, "training": training.measure, "accuracy": accuracy.measure,
             "minutes": accuracy.measure_minutes, "scaling": scaling.measure, "kernels": kernels.measure,
-            "statistics": statistics.measure}
+            "statistics": statistics.measure, "curves": curves.measure}
 
 
 def install(settings, recorder):

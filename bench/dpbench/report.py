@@ -174,8 +174,18 @@ def statistics_tables(result):
                      number(max(r["peak"].values()) / 2**20, 4)] for r in result["sizes"]])
 
 
+def curve_tables(result):
+    yield "## Learning curves: `dptrain train` beside `dp train` (PyTorch), the same input, float64\n"
+    yield (f"{result['seeds']} seeds each, {result['steps']:.0f} steps of the standard net; geometric means over the rows of a fifth "
+           "of the steps and over the seeds. t: difference of the logarithms in units of what the scatter between the seeds "
+           "lets expect; curves of one distribution give values of about 1, rarely more than 3.\n")
+    yield markdown(["error", "part of the steps", "ours", "DeePMD-kit", "t"],
+                   [[r["column"], r["block"] + 1, number(r["ours"]), number(r["peer"]), f"{r['t']:.1f}"] for r in result["rows"]])
+
+
 TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
-          "scaling": scaling_tables, "kernels": kernel_tables, "statistics": statistics_tables}
+          "scaling": scaling_tables, "kernels": kernel_tables, "statistics": statistics_tables,
+          "curves": curve_tables}
 
 
 def facts(entry):

@@ -15,7 +15,6 @@ import numpy as np
 from .errors import BenchError
 from .pairing import ratios, summary
 from .process import OWN_VARIABLES
-from .settings import ROOT
 from .water import read_array, read_frame
 
 RCUT = 6.0
@@ -68,15 +67,11 @@ def run_bounded(recorder, what, command, cwd, variables, memory):
 
 def our_side(ours, ranks):
     """run(what, folder, words) for `dptrain stat` on so many ranks."""
-    needed = ours.lammps()[1]
-    variables = {"OMP_NUM_THREADS": 1, **{k: v for k, v in needed.items() if k == "LAMMPS_PLUGIN_PATH"}}
-    if ours.from_build:
-        variables["PYTHONPATH"] = ROOT / "python"
+    script, variables = ours.script()
 
     def start(what, cwd, system, memory):
-        command = [ours.bin / "python", "-m", "dptrain", "stat", "-s", system, "-r", RCUT]
-        command += ["-np", ranks] if ranks > 1 else []
-        return run_bounded(ours.recorder, what, command, cwd, variables, memory)
+        command = [*script, "stat", "-s", system, "-r", RCUT, *(["-np", ranks] if ranks > 1 else [])]
+        return run_bounded(ours.recorder, what, command, cwd, {"OMP_NUM_THREADS": 1, **variables}, memory)
     return start
 
 

@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import precision_table  # noqa: E402
-from dpbench import (accuracy, inference, kernels, logs, machine, main, models, pairing, plots, report,  # noqa: E402
+from dpbench import (accuracy, curves, inference, kernels, logs, machine, main, models, pairing, plots, report,  # noqa: E402
                      settings, statistics, training, water)
 from dpbench.errors import BenchError  # noqa: E402
 from dpbench.process import Recorder, run  # noqa: E402
@@ -261,7 +261,9 @@ def example_result():
              "sources": {"commit": "0123456789abcdef", "changed_files": 0, "hash": "abc"},
              "versions": {"dptrain": {"torch": "2.11.0"}}, "commands": [{"what": "MD", "command": "lmp -in in.lammps"}]}
     parts = {"inference": [full, {**row, "atoms": 192}], "training": [step], "accuracy": found, "minutes": minutes,
-             "scaling": scaling, "kernels": [kernel], "statistics": statistics_result()}
+             "scaling": scaling, "kernels": [kernel], "statistics": statistics_result(),
+             "curves": {"steps": 2000.0, "seeds": 3, "rows": [{"column": "rmse_f_val", "block": 0, "ours": 0.1, "peer": 0.11,
+                                                               "t": -1.2}]}}
     facts = {name: {**entry, "date": f"2026-11-2{k} 15:00 UTC"} for k, name in enumerate(parts)}
     return {"facts": facts, "parts": parts}
 
@@ -298,13 +300,25 @@ def test_parts_of_other_sources_are_not_kept(tmp_path, capsys):
     result["facts"]["scaling"] = {**facts, "quick": True}
     path.write_text(json.dumps(result))
     kept = main.kept_parts(path, {**facts, "date": "later", "sources": {**facts["sources"], "commit": "f"}}, False)
-    assert set(kept["parts"]) == set(kept["facts"]) == {"inference", "training", "accuracy", "minutes", "statistics"}
+    assert set(kept["parts"]) == set(kept["facts"]) == {"inference", "training", "accuracy", "minutes", "statistics", "curves"}
     assert kept["facts"]["inference"]["date"] == result["facts"]["inference"]["date"]
     assert "hence dropped: scaling, kernels" in capsys.readouterr().out
     assert set(main.kept_parts(path, facts, True)["parts"]) == set(result["parts"]) - {"scaling"}
     # a file of another form
     path.write_text(json.dumps({"parts": result["parts"], "sources": {}}))
     assert main.kept_parts(path, facts, True) == {"facts": {}, "parts": {}}
+
+
+def curve(level):
+    """A learning curve of 21 rows with constant errors."""
+    return {"step": list(range(21)), **{name: [level] * 21 for name in curves.COLUMNS}}
+
+
+def test_learning_curves_are_compared_by_the_scatter_of_seeds():
+    rows = curves.compare([curve(0.1), curve(0.1 * 10**0.2)], [curve(0.1 * 10**0.1), curve(0.1 * 10**0.3)])
+    assert len(rows) == 4 * curves.BLOCKS
+    # log10: 0.1 +- 0.1 against 0.2 +- 0.1, where a spread of 0.1 sqrt 2 of two values makes 0.1 of their mean
+    assert rows[0]["ours"] == pytest.approx(0.1 * 10**0.1) and rows[0]["t"] == pytest.approx(-0.1 / np.sqrt(0.02))
 
 
 def test_answers_of_statistics():
