@@ -309,13 +309,13 @@ def test_parts_of_other_sources_are_not_kept(tmp_path, capsys):
     assert main.kept_parts(path, facts, True) == {"facts": {}, "parts": {}}
 
 
-def curve(level):
+def flat_curve(level):
     """A learning curve of 21 rows with constant errors."""
     return {"step": list(range(21)), **{name: [level] * 21 for name in curves.COLUMNS}}
 
 
 def test_learning_curves_are_compared_by_the_scatter_of_seeds():
-    rows = curves.compare([curve(0.1), curve(0.1 * 10**0.2)], [curve(0.1 * 10**0.1), curve(0.1 * 10**0.3)])
+    rows = curves.compare([flat_curve(0.1), flat_curve(0.1 * 10**0.2)], [flat_curve(0.1 * 10**0.1), flat_curve(0.1 * 10**0.3)])
     assert len(rows) == 4 * curves.BLOCKS
     # log10: 0.1 +- 0.1 against 0.2 +- 0.1, where a spread of 0.1 sqrt 2 of two values makes 0.1 of their mean
     assert rows[0]["ours"] == pytest.approx(0.1 * 10**0.1) and rows[0]["t"] == pytest.approx(-0.1 / np.sqrt(0.02))
