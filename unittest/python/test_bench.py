@@ -277,7 +277,7 @@ def test_report_and_figures(tmp_path):
     assert "one core): double 4.0 %" in text
     line = next(x for x in text.splitlines() if x.startswith("| 0.07"))
     assert "not in 40" in line and "**> 20.0**" in line
-    assert "80 %" in text and text.count("`lmp -in in.lammps`") == 7
+    assert "80 %" in text and text.count("`lmp -in in.lammps`") == 8
     # every part has its own date, below its tables
     dates = [text.index(f"2026-11-2{k} 15:00") for k in range(7)]
     assert dates == sorted(dates) and dates[0] < text.index("## Training step") < dates[1]
