@@ -40,8 +40,14 @@ class Subcommand {
   {
     work("dptrain convert", [&](auto comm, auto log) {
       dptrain::guarded(*comm, [&] {
-        if (comm->rank() == 0)
-          dptrain::write_dp(options.to, dptrain::read_model_file(options.from));
+        if (comm->rank() != 0) return;
+        if (!utils::strmatch(options.to, "\\.dp$"))
+          throw dptrain::Error(
+              options.to +
+              ": inside LAMMPS only .dp files are written; other formats come from the "
+              "program dptrain in a shell: dptrain convert " +
+              options.from + " " + options.to);
+        dptrain::write_dp(options.to, dptrain::read_model_file(options.from));
       });
       log("wrote " + options.to);
     });

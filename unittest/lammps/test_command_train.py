@@ -112,6 +112,16 @@ def test_the_resolved_input_gives_the_same_training(train, tmp_path):
     assert np.array_equal(parameters(tmp_path / "model.ckpt-5.dp"), first)
 
 
+def test_convert_keeps_the_model_alone(train, tmp_path, lammps):
+    train(settings(numb_steps=3)).check()
+    lammps("dptrain convert model.ckpt model.dp\n").check()
+    assert np.array_equal(bias(tmp_path / "model.dp"), bias(tmp_path / "model.ckpt.dp"))
+    with h5py.File(tmp_path / "model.dp") as file:
+        assert "dptrain" not in file
+    (error,) = lammps("dptrain convert model.ckpt model.pth\n", 2).errors()
+    assert "only .dp files are written" in error
+
+
 def test_epochs_and_defaults(train, tmp_path):
     document = settings(num_epoch=4)
     del document["training"]["numb_steps"]
@@ -215,9 +225,9 @@ def test_a_large_data_set_does_not_stay_in_memory(train, tmp_path):
 
 
 @pytest.mark.parametrize("options, change, words", [
-    ("--restart nowhere", {}, ["--restart", "there is no file nowhere"]),
+    ("--restart nowhere", {}, ["there is no file nowhere and no nowhere.dp"]),
     (f"--restart {TRAIN_A}/model.dp", {}, ["not a checkpoint"]),
-    ("--init-model nowhere", {}, ["--init-model", "there is no file nowhere"]),
+    ("--init-model nowhere", {}, ["there is no file nowhere and no nowhere.dp"]),
     (f"--init-model {TRAIN_A}/model.dp", {"rcut": 5.0}, ["another model", "rcut is 6 there and 5 here", "--use-pretrain-script"]),
     (f"--init-model {TRAIN_A}/model.dp --finetune x", {}, ["--help"]),
     ("--precision half", {}, ["--precision", "half"]),

@@ -69,8 +69,11 @@ Checkpoint read_checkpoint(const std::string &path);
 /// True if the file is a checkpoint of this library (an HDF5 file with its group), not a plain .dp.
 bool is_checkpoint(const std::string &path);
 
+/// The file that is meant by the name of a model or checkpoint: NAME, or NAME.dp. Throws Error if there is neither.
+std::string find_model_file(const std::string &name);
+
 /// A model file, or the model of a checkpoint with its weights in float64: those of the optimizer or, where one is kept,
-/// their average, which is the better model.
+/// their average, which is the better model. `path` is a name as for find_model_file.
 ModelData read_model_file(const std::string &path);
 
 /// lcurve.out in DeePMD-kit's columns: the root of the loss and the errors of the active terms, of the training batch

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <utility>
 
 #include "dptrain/error.h"
@@ -77,8 +78,16 @@ Checkpoint read_checkpoint(const std::string &path)
   return checkpoint;
 }
 
-ModelData read_model_file(const std::string &path)
+std::string find_model_file(const std::string &name)
 {
+  for (const std::string &path : {name, name + ".dp"})
+    if (std::filesystem::exists(path)) return path;
+  throw Error("there is no file " + name + " and no " + name + ".dp");
+}
+
+ModelData read_model_file(const std::string &name)
+{
+  const std::string path = find_model_file(name);
   if (!is_checkpoint(path)) return read_dp(path);
   Checkpoint checkpoint = read_checkpoint(path);
   ModelData data = std::move(checkpoint.model);

@@ -40,11 +40,4 @@ void CheckpointFiles::wrote(std::int64_t step)
   }
 }
 
-std::string find_model_file(const std::string &name, const std::string &option)
-{
-  for (const std::string &path : {name, name + ".dp"})
-    if (fs::is_regular_file(path)) return path;
-  throw Error(option + ": there is no file " + name + " and no " + name + ".dp");
-}
-
 }  // namespace dptrain

@@ -27,7 +27,4 @@ class CheckpointFiles {
   std::deque<std::string> written_;
 };
 
-/// The file that is meant by the name of a checkpoint or model: NAME, or NAME.dp. Throws Error if there is neither.
-std::string find_model_file(const std::string &name, const std::string &option);
-
 }  // namespace dptrain

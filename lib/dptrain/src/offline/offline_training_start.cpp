@@ -44,12 +44,12 @@ std::vector<FrameId> spread_frames(const Systems &systems, std::int64_t most)
 void OfflineTraining::read_start()
 {
   if (!options_.restart.empty()) {
-    restart_ = read_checkpoint(find_model_file(options_.restart, "--restart"));
+    restart_ = read_checkpoint(find_model_file(options_.restart));
     start_ = restart_->model;
   } else if (!options_.init_model.empty()) {
-    start_ = read_model_file(find_model_file(options_.init_model, "--init-model"));
+    start_ = read_model_file(options_.init_model);
   } else if (!options_.finetune.empty()) {
-    start_ = read_model_file(find_model_file(options_.finetune, "--finetune"));
+    start_ = read_model_file(options_.finetune);
   }
   if (options_.use_pretrain_script && (!start_ || restart_))
     throw Error("--use-pretrain-script needs --init-model or --finetune");
