@@ -85,7 +85,9 @@ std::vector<double> LAMMPS_NS::pack(const SessionNumbers &session)
 
 void LAMMPS_NS::unpack(const std::vector<double> &numbers, const SessionNumbers &session)
 {
-  if (numbers.size() != NUMBERS && numbers.size() != NUMBERS_WITHOUT_PRECISION)
+  const bool fits = numbers.size() == NUMBERS || numbers.size() == NUMBERS_WITHOUT_PRECISION;
+  // dptrain train marks its numbers, of which there may be as many, with a negative one
+  if (!fits || numbers[0] < 0.0)
     throw dptrain::Error(
         fmt::format("resume: the checkpoint holds {} counters where fix dptrain writes {}: it was "
                     "written by another program",

@@ -65,7 +65,7 @@ def test_single_precision_is_near(lammps):
     (
         ("-m none.dp -s {system}", "none.dp"),
         ("-m {model} -s none", "none"),
-        ("-m {model}", "-s"),
+        ("-m {model}", "'.' holds no system"),
         ("-m {model} -s {system} -f list", "-f,--datafile"),
         ("-m {model} -s {system} -n -3", "-3"),
         ("-m {model} -s {system} -a", "atom_ener"),

@@ -181,9 +181,58 @@ def test_change_bias_after_training(train, tmp_path):
 
 
 def test_a_dry_run_trains_and_writes_nothing(train, tmp_path):
-    output = train(settings(numb_steps=1000), "--dry-run").check().output
+    output = train(settings(numb_steps=1000, stat_file="stat.hdf5"), "--dry-run").check().output
     assert "dry run: nothing was trained. 1000 steps of" in output and "MiB" in output
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.test", "input.json"]
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_finetune_leaves_out_frames_with_close_atoms(ranks, train, tmp_path):
+    """The smallest distances of the two frames are 0.910 and 0.892 Angstrom."""
+    document = settings(numb_steps=2)
+    document["training"]["training_data"].update(batch_size=1, min_pair_dist=0.9)
+    output = train(document, f"--finetune {TRAIN_A}/model.dp", ranks).check().output
+    assert "energy bias fitted to 1 frames" in output
+
+
+def test_prefix_of_the_sets_of_the_validation_data(train, tmp_path):
+    system = tmp_path / "parts"
+    subprocess.run(["cp", "-r", str(TRAIN_A / "system"), str(system)], check=True)
+    (system / "set.000").rename(system / "part.000")
+    document = settings(numb_steps=1)
+    document["training"]["validation_data"] = {"systems": [str(system)], "set_prefix": "part"}
+    train(document).check()
+
+
+def test_means_between_two_rows_go_on(train, tmp_path):
+    """disp_avg: a restart between two rows of the learning curve does not forget the steps before it."""
+    document = settings(numb_steps=10, disp_freq=10, save_freq=5, disp_avg=True)
+    train(document).check()
+    curve = rows(tmp_path)
+    train(document, "--restart model.ckpt-5").check()
+    assert np.array_equal(rows(tmp_path)[-1], curve[-1])
+
+
+def test_a_restart_in_another_precision(train, tmp_path):
+    """The table of single precision has a spacing that is too wide for double precision by a factor of 4."""
+
+    def spacing(step):
+        with h5py.File(tmp_path / f"model.ckpt-{step}.dp") as file:
+            return file["dptrain/auxiliary_state"][1]
+
+    train(settings(numb_steps=1), "--precision single").check()
+    assert "the precision is another one than before" in train(settings(numb_steps=2), "--restart model.ckpt-1").check().output
+    restarted = spacing(2)
+    train(settings(numb_steps=2)).check()
+    assert 0.5 < restarted / spacing(2) < 1.1
+
+
+def test_a_model_that_keeps_too_few_neighbors_is_named(train):
+    document = settings(numb_steps=1)
+    document["model"]["descriptor"]["sel"] = [8, 8]
+    assert train(document).check().output.count("WARNING: atoms have") == 2  # one for each element
+    again = train(document, "--init-model model.ckpt-1.dp", 2).check().output
+    assert again.count("WARNING: atoms have more neighbors") == 1
 
 
 def test_the_model_section_of_a_pretrained_model(train, tmp_path):

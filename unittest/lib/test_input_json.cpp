@@ -100,6 +100,7 @@ TEST(InputJson, ReadsEveryModelKey)
 TEST(InputJson, NotesKeysWithoutMeaning)
 {
   InputFile input = read(json::parse(R"({"model": {"type_map": ["O"], "data_bias_nsample": 20,
+      "data_stat_protect": 0.1,
       "srtab_add_bias": true, "info": {"by": "me"},
       "descriptor": {"type": "se_a"}, "fitting_net": {}},
     "learning_rate": {"scale_by_worker": "sqrt"},
@@ -110,10 +111,10 @@ TEST(InputJson, NotesKeysWithoutMeaning)
   std::sort(input.ignored.begin(), input.ignored.end());
   EXPECT_EQ(input.ignored,
             (std::vector<std::string>{"learning_rate/scale_by_worker", "model/data_bias_nsample",
-                                      "training/enable_compile", "training/mixed_precision",
-                                      "training/numb_test", "training/tensorboard",
-                                      "training/tensorboard_freq", "training/zero_stage",
-                                      "validating/tf32_infer"}));
+                                      "model/data_stat_protect", "training/enable_compile",
+                                      "training/mixed_precision", "training/numb_test",
+                                      "training/tensorboard", "training/tensorboard_freq",
+                                      "training/zero_stage", "validating/tf32_infer"}));
 }
 
 TEST(InputJson, ReadsOlderStyles)

@@ -144,8 +144,12 @@ TEST(InputTraining, ReadsEveryProbability)
         "prob_sys_size;0:1", "prob_sys_size;1:1:1", "prob_sys_size;0:1:-1", "prob_sys_size;0:1:x",
         "prob_sys_size;-1:1:1", "prob_sys_size;0:1:1:1", ""})
     expect_in("expected \"prob_sys_size\", \"prob_uniform\"", message_with(place, wrong));
-  expect_in("not below 0", message_with("/training/training_data/sys_probs", {1.0, -1.0}));
-  expect_in("at least one positive", message_with("/training/training_data/sys_probs", {0, 0}));
+  // a negative one takes what the others leave
+  EXPECT_EQ(
+      read(with("/training/training_data/sys_probs", {0.5, -1.0})).offline.training_data.sys_probs,
+      (std::vector<double>{0.5, -1.0}));
+  expect_in("at least one number that is not 0",
+            message_with("/training/training_data/sys_probs", {0, 0}));
   expect_in("sys_weights: given beside its other name", message_of([] {
               read(with("/training/training_data", {{"sys_probs", {1}}, {"sys_weights", {1}}}));
             }));

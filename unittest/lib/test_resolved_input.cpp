@@ -13,7 +13,6 @@ namespace {
 const std::vector<std::pair<const char *, json>> other_values{
     {"/model/type_map", {"H", "O"}},
     {"/model/data_stat_nbatch", 3},
-    {"/model/data_stat_protect", 0.5},
     {"/model/pair_exclude_types", {{0, 1}}},
     {"/model/atom_exclude_types", {1}},
     {"/model/descriptor/rcut", 5.1},

@@ -159,7 +159,6 @@ struct OfflineConfig {
   std::string stat_file;  ///< in DeePMD-kit's layout; empty: none
   StatFileMode stat_file_mode = StatFileMode::update;
   int data_stat_nbatch = 10;  ///< with --skip-neighbor-stat: batches per system of the statistics
-  double data_stat_protect = 1e-2;  ///< least standard deviation of the environment matrix
   bool disp_training = true, time_training = true;
   bool disp_avg = false;  ///< errors in lcurve.out are means since the row before
   bool change_bias_after_training = false;

@@ -118,12 +118,9 @@ std::vector<double> read_probabilities(JsonReader &reader)
 {
   const std::string key = reader.either("sys_probs", {"sys_weights", "sys_prob"});
   const std::vector<double> weights = reader.numbers(key);
-  double sum = 0.0;
-  for (const double weight : weights) {
-    if (weight < 0.0) reader.expected(key, "numbers not below 0");
-    sum += weight;
-  }
-  if (!weights.empty() && sum == 0.0) reader.expected(key, "at least one positive number");
+  const auto is_zero = [](double weight) { return weight == 0.0; };
+  if (!weights.empty() && std::all_of(weights.begin(), weights.end(), is_zero))
+    reader.expected(key, "at least one number that is not 0");
   return weights;
 }
 

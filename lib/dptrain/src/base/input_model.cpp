@@ -27,13 +27,6 @@ void refuse_other_models(JsonReader &model)
     model.only("bridging_method", "None", "bridging to a short-range potential");
 }
 
-void read_data_statistics(JsonReader &model, OfflineConfig &offline)
-{
-  offline.data_stat_nbatch =
-      static_cast<int>(model.integer("data_stat_nbatch", offline.data_stat_nbatch, 1, INT32_MAX));
-  offline.data_stat_protect = model.positive("data_stat_protect", offline.data_stat_protect);
-}
-
 }  // namespace
 
 void check_kind(JsonReader &reader, const std::string &found, const std::vector<std::string> &known,
@@ -59,10 +52,12 @@ void read_model_section(JsonReader model, InputFile &input)
   refuse_other_models(model);
   check_kind(model, model.text("type", "standard"), {"standard"}, "model type");
   read_type_keys(model, config);
-  read_data_statistics(model, input.offline);
+  int &batches = input.offline.data_stat_nbatch;
+  batches = static_cast<int>(model.integer("data_stat_nbatch", batches, 1, INT32_MAX));
   model.accept({"info"});  // kept in the model file
   ignore(model,
          {{"data_bias_nsample", 10},
+          {"data_stat_protect", 1e-2},  // of frame and atom parameters
           {"srtab_add_bias", true},
           {"model_branch_alias", json::array()},
           {"bridging_r_inner", 0.5},

@@ -64,7 +64,6 @@ json model_section(const InputFile &input)
   return {{"type", "standard"},
           {"type_map", input.model.type_map},
           {"data_stat_nbatch", input.offline.data_stat_nbatch},
-          {"data_stat_protect", input.offline.data_stat_protect},
           {"pair_exclude_types", input.model.pair_exclude_types},
           {"atom_exclude_types", input.model.atom_exclude_types},
           {"descriptor", descriptor_section(input.model)},

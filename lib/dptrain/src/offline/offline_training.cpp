@@ -3,6 +3,7 @@
 #include "offline/offline_training.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
 #include <utility>
@@ -16,8 +17,39 @@ namespace dptrain {
 namespace {
 
 constexpr double GIB = 1024.0 * 1024.0 * 1024.0;
+constexpr double MOST_STEPS = 9e15;  // a double counts them one by one
 // of the order of the validation frames, which does not follow that of the training frames
 constexpr std::uint64_t VALIDATION_STREAM = 0x5851f42d4c957f2dULL;
+
+// The counters of a checkpoint: this mark, which no other program writes there, the lengths of the parts, the parts.
+constexpr double MARK = -1.0;
+constexpr std::size_t PARTS =
+    4;  // precision, training plan, validation plan, means since the last row
+using Parts = std::array<std::vector<double>, PARTS>;
+
+std::vector<double> pack(const Parts &parts)
+{
+  std::vector<double> numbers{MARK};
+  for (const auto &part : parts) numbers.push_back(static_cast<double>(part.size()));
+  for (const auto &part : parts) numbers.insert(numbers.end(), part.begin(), part.end());
+  return numbers;
+}
+
+/// Nothing if the numbers are not those of pack().
+std::optional<Parts> unpack(const std::vector<double> &numbers)
+{
+  if (numbers.size() <= PARTS || numbers[0] != MARK) return std::nullopt;
+  Parts parts;
+  std::size_t begin = 1 + PARTS;
+  for (std::size_t k = 0; k < PARTS; ++k) {
+    const double size = numbers[1 + k];
+    if (!(size >= 0.0 && size <= static_cast<double>(numbers.size() - begin))) return std::nullopt;
+    const std::size_t end = begin + static_cast<std::size_t>(size);
+    parts[k].assign(numbers.begin() + begin, numbers.begin() + end);
+    begin = end;
+  }
+  return parts;
+}
 
 void broadcast_text(const Communicator &comm, std::string &text)
 {
@@ -77,8 +109,6 @@ void OfflineTraining::read_settings()
 void OfflineTraining::open_data()
 {
   const OfflineConfig &offline = input_.offline;
-  const DataOptions data{input_.model.type_map, offline.training_data.set_prefix,
-                         input_.training.loss.numb_generalized_coord};
   const std::size_t budget = static_cast<std::size_t>(options_.frame_memory * GIB);
   const std::uint64_t seed = input_.training.seed;
   const int ntypes = input_.model.ntypes();
@@ -87,6 +117,8 @@ void OfflineTraining::open_data()
     std::unique_ptr<BatchSource> source;
     guarded(*comm_, [&] {
       left_out.clear();
+      const DataOptions data{input_.model.type_map, config.set_prefix,
+                             input_.training.loss.numb_generalized_coord};
       Systems systems =
           open_systems(config, data, [&](const std::string &line) { left_out.push_back(line); });
       source = std::make_unique<BatchSource>(comm_, config, std::move(systems), order,
@@ -101,10 +133,13 @@ void OfflineTraining::open_data()
     validation_ = open(*offline.validation_data, seed ^ VALIDATION_STREAM);
     say_systems("validation", *validation_);
   }
-  if (offline.num_epoch)
-    input_.training.numb_steps = std::max<std::int64_t>(
-        1, std::llround(std::ceil(*offline.num_epoch *
-                                  static_cast<double>(training_->plan.steps_per_epoch()))));
+  if (!offline.num_epoch) return;
+  const double steps =
+      std::ceil(*offline.num_epoch * static_cast<double>(training_->plan.steps_per_epoch()));
+  if (!(steps < MOST_STEPS))
+    throw Error(options_.input + ": training/num_epoch: gives " + std::to_string(steps) +
+                " steps, more than can be counted");
+  input_.training.numb_steps = std::max<std::int64_t>(1, std::llround(steps));
 }
 
 void OfflineTraining::make_model()
@@ -123,24 +158,31 @@ void OfflineTraining::make_model()
 void OfflineTraining::make_trainer()
 {
   trainer_ = std::make_unique<Trainer>(model_, comm_, input_.training);
-  if (restart_) {
-    trainer_->set_state(restart_->trainer_state);
-    const std::vector<double> &numbers = restart_->counters;
-    const std::size_t of_training = numbers.empty() ? 0 : static_cast<std::size_t>(numbers[0]);
-    if (numbers.empty() || 1 + of_training > numbers.size())
-      throw Error("--restart " + options_.restart +
-                  ": not a checkpoint of dptrain train (one of fix dptrain goes on there, with "
-                  "resume; here, --init-model takes its parameters)");
-    const auto middle = numbers.begin() + 1 + static_cast<std::ptrdiff_t>(of_training);
-    bool same = training_->plan.set_state({numbers.begin() + 1, middle});
-    if (validation_) same = validation_->plan.set_state({middle, numbers.end()}) && same;
-    if (!same)
-      say("WARNING: the data are others than before " + options_.restart +
-          " was written: their order starts anew");
+  if (!restart_) return;
+  const std::optional<Parts> parts = unpack(restart_->counters);
+  if (!parts)
+    throw Error("--restart " + options_.restart +
+                ": not a checkpoint of dptrain train (one of fix dptrain goes on there, with "
+                "resume; here, --init-model takes its parameters)");
+  const auto &[precision, training, validation, means] = *parts;
+  trainer_->set_state(restart_->trainer_state);
+  bool same = training_->plan.set_state(training) && mean_.set_state(means);
+  if (validation_) same = validation_->plan.set_state(validation) && same;
+  if (!same)
+    say("WARNING: the data are others than before " + options_.restart +
+        " was written: their order starts anew");
+  // another precision needs other knots
+  if (precision == precision_numbers())
     guarded(*comm_, [&] { model_->set_auxiliary_state(restart_->auxiliary_state); });
-    restart_->trainer_state = {};
-    say("restart: goes on after step " + std::to_string(trainer_->steps()));
-  }
+  else
+    say("restart: the precision is another one than before");
+  restart_->trainer_state = {};
+  say("restart: goes on after step " + std::to_string(trainer_->steps()));
+}
+
+std::vector<double> OfflineTraining::precision_numbers() const
+{
+  return {static_cast<double>(options_.precision)};
 }
 
 void OfflineTraining::train()
@@ -150,7 +192,7 @@ void OfflineTraining::train()
     if (comm_->rank() != 0) return;
     if (!options_.output.empty())
       write_atomically(options_.output, [&](const std::string &name) {
-        write_file(name, resolved_input_text(input_) + "\n");
+        write_file(name, resolved_input_text(input_));
       });
     files_ = std::make_unique<CheckpointFiles>(
         input_.offline, kept_checkpoints(input_.offline, config.numb_steps, config.save_freq));
@@ -188,14 +230,24 @@ void OfflineTraining::train()
   say(text.str());
 }
 
+/// The next batch.
 std::vector<const Frame *> OfflineTraining::load(BatchSource &source)
 {
   std::vector<const Frame *> frames;
   for (std::int64_t tries = 2 * source.plan.steps_per_epoch(); frames.empty(); --tries) {
     if (tries < 0)
       throw Error("min_pair_dist: all frames have atoms that are closer to each other");
-    frames = source.cache.load(source.plan.next());
+    frames = load(source, source.plan.next());
   }
+  return frames;
+}
+
+/// Those of the frames that are not left out. The model's table reaches to their shortest distance on every rank: one that
+/// it finds by itself would be known to its rank only.
+std::vector<const Frame *> OfflineTraining::load(BatchSource &source,
+                                                 const std::vector<FrameId> &ids)
+{
+  std::vector<const Frame *> frames = source.cache.load(ids);
   const double shortest = source.cache.shortest_distance();
   if (std::isfinite(shortest) && (shortest_ == 0.0 || shortest < shortest_)) {
     shortest_ = shortest;
@@ -227,6 +279,18 @@ void OfflineTraining::report(const UpdateReport &last)
     if (comm_->rank() == 0) curve_->write(training, validation);
   });
   if (input_.offline.disp_training) progress_->line(training, validation);
+  warn_of_overflow();
+}
+
+// Nobody has counted the neighbours of all frames if the model came from a file.
+void OfflineTraining::warn_of_overflow()
+{
+  std::int64_t atoms = warned_of_overflow_ ? 0 : model_->overflow_count();
+  comm_->all_reduce_max(&atoms, 1);
+  if (atoms == 0) return;
+  warned_of_overflow_ = true;
+  say("WARNING: atoms have more neighbors of an element than sel of the model keeps: the nearest "
+      "ones count");
 }
 
 void OfflineTraining::save()
@@ -244,13 +308,9 @@ void OfflineTraining::save()
     if (!checkpoint.average.empty()) checkpoint.model.parameters = checkpoint.average;
     checkpoint.auxiliary_state = model_->auxiliary_state();
     checkpoint.training = training_text(input_.training);
-    const std::vector<double> order = training_->plan.state();
-    checkpoint.counters = {static_cast<double>(order.size())};
-    checkpoint.counters.insert(checkpoint.counters.end(), order.begin(), order.end());
-    if (validation_) {
-      const std::vector<double> other = validation_->plan.state();
-      checkpoint.counters.insert(checkpoint.counters.end(), other.begin(), other.end());
-    }
+    checkpoint.counters =
+        pack({precision_numbers(), training_->plan.state(),
+              validation_ ? validation_->plan.state() : std::vector<double>(), mean_.state()});
     write_checkpoint(files_->path(saved_), checkpoint);
     files_->wrote(saved_);
   });

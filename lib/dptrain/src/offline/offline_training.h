@@ -53,14 +53,17 @@ class OfflineTraining {
   void check_start();
   ModelData new_model();
   DataStatistics count_data();
-  void say_statistics(const DataStatistics &found, const ModelData &data) const;
+  void say_statistics(const DataStatistics &found, const ModelData &data);
   void fit_energy_bias();
   void estimate();
 
   std::vector<const Frame *> load(BatchSource &source);
+  std::vector<const Frame *> load(BatchSource &source, const std::vector<FrameId> &ids);
   std::optional<UpdateReport> validate();
   void report(const UpdateReport &last);
+  void warn_of_overflow();
   void save();
+  std::vector<double> precision_numbers() const;
   bool interrupted(bool here) const;
   void say(const std::string &line) const;
   void say_systems(const char *title, const BatchSource &source) const;
@@ -80,6 +83,7 @@ class OfflineTraining {
   ReportMean mean_;                         // since the last row, with disp_avg
   double shortest_ = 0.0;                   // the distance that the model was told
   std::int64_t saved_ = -1;                 // step of the last checkpoint
+  bool warned_of_overflow_ = false;
   TrainSummary summary_;
 };
 

@@ -112,7 +112,7 @@ ModelData OfflineTraining::new_model()
   if (found) say_statistics(*found, data);
   if (stored)
     say("moments of the descriptor and energy bias are those of stat_file " + offline.stat_file);
-  if (!stored && !offline.stat_file.empty())
+  if (!stored && !offline.stat_file.empty() && !options_.dry_run)
     guarded(*comm_, [&] {
       if (comm_->rank() == 0) write_deepmd_statistics(offline.stat_file, config, *found);
     });
@@ -133,7 +133,7 @@ DataStatistics OfflineTraining::count_data()
   return collect_statistics(*comm_, training_->systems, input_.model, options);
 }
 
-void OfflineTraining::say_statistics(const DataStatistics &found, const ModelData &data) const
+void OfflineTraining::say_statistics(const DataStatistics &found, const ModelData &data)
 {
   std::ostringstream text;
   text << "statistics of the training data: smallest distance " << found.statistics.min_distance()
@@ -144,11 +144,13 @@ void OfflineTraining::say_statistics(const DataStatistics &found, const ModelDat
   text << "; energy bias (eV)";
   for (double energy : data.out_bias) text << " " << energy;
   say(text.str());
-  for (int type = 0; type < data.config.ntypes(); ++type)
-    if (found.statistics.max_neighbors()[type] > data.config.sel[type])
-      say("WARNING: atoms have up to " + std::to_string(found.statistics.max_neighbors()[type]) +
-          " neighbors of element " + data.config.type_map[type] + ", sel keeps the nearest " +
-          std::to_string(data.config.sel[type]));
+  for (int type = 0; type < data.config.ntypes(); ++type) {
+    if (found.statistics.max_neighbors()[type] <= data.config.sel[type]) continue;
+    warned_of_overflow_ = true;
+    say("WARNING: atoms have up to " + std::to_string(found.statistics.max_neighbors()[type]) +
+        " neighbors of element " + data.config.type_map[type] + ", sel keeps the nearest " +
+        std::to_string(data.config.sel[type]));
+  }
 }
 
 void OfflineTraining::fit_energy_bias()
@@ -156,7 +158,7 @@ void OfflineTraining::fit_energy_bias()
   EnergyBiasFit fit(model_, comm_, input_.training.loss.enable_atom_ener_coeff);
   const std::vector<double> before = model_->energy_bias();
   for (const FrameId &id : spread_frames(training_->systems, BIAS_FRAMES))
-    fit.add(*training_->cache.load({id})[0]);
+    for (const Frame *frame : load(*training_, {id})) fit.add(*frame);
   const std::int64_t frames = fit.num_frames();
   if (frames == 0) return say("WARNING: the data have no energies: the energy bias stays");
   const double deviation = fit.apply();
@@ -171,7 +173,8 @@ void OfflineTraining::fit_energy_bias()
 
 void OfflineTraining::estimate()
 {
-  const std::int64_t steps = input_.training.numb_steps;
+  const std::int64_t steps =
+      std::max<std::int64_t>(input_.training.numb_steps - trainer_->steps(), 0);
   double seconds = 0.0;
   int tried = 0;
   while (tried < TRIED_STEPS && seconds < TRIED_SECONDS) {
@@ -193,7 +196,7 @@ void OfflineTraining::estimate()
   text << "dry run: nothing was trained. " << steps << " steps of " << 1e3 * step
        << " ms take about " << duration_text(step * static_cast<double>(steps)) << "; a rank needs "
        << memory << " MiB now and about " << read * static_cast<double>(frames) / MIB
-       << " MiB for all frames, of which it keeps " << options_.frame_memory * 1024.0 << " MiB";
+       << " MiB for all frames, of which it keeps " << options_.frame_memory << " GiB";
   say(text.str());
 }
 

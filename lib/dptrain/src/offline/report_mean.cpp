@@ -1,6 +1,7 @@
 #include "offline/report_mean.h"
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace dptrain {
@@ -37,6 +38,35 @@ UpdateReport ReportMean::mean() const
                                         : std::numeric_limits<double>::quiet_NaN();
   mean.loss *= mean.loss;
   return mean;
+}
+
+std::vector<double> ReportMean::state() const
+{
+  if (!any_) return {};
+  std::vector<double> state{static_cast<double>(sums_.step), sums_.learning_rate};
+  for (const auto error : ERRORS) {
+    state.push_back(sums_.*error);
+    state.push_back(weights_.*error);
+  }
+  return state;
+}
+
+bool ReportMean::set_state(const std::vector<double> &state)
+{
+  if (state.empty()) {
+    *this = ReportMean();
+    return true;
+  }
+  if (state.size() != 2 + 2 * std::size(ERRORS)) return false;
+  any_ = true;
+  sums_.step = static_cast<std::int64_t>(state[0]);
+  sums_.learning_rate = state[1];
+  auto number = state.begin() + 2;
+  for (const auto error : ERRORS) {
+    sums_.*error = *number++;
+    weights_.*error = *number++;
+  }
+  return true;
 }
 
 }  // namespace dptrain

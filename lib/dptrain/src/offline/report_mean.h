@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "dptrain/trainer.h"
 
 namespace dptrain {
@@ -12,6 +14,10 @@ class ReportMean {
   /// Step and learning rate are those of the last report.
   UpdateReport mean() const;
   bool empty() const { return !any_; }
+  /// For a checkpoint; empty if nothing was added.
+  std::vector<double> state() const;
+  /// False, and nothing changes, if the numbers are not those of state().
+  bool set_state(const std::vector<double> &state);
 
  private:
   bool any_ = false;

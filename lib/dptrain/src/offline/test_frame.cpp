@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/frame_values.h"
 #include "dptrain/error.h"
 #include "dptrain/evaluator.h"
 
@@ -13,13 +14,6 @@ namespace {
 bool has_stress(const WholeFrame &frame)
 {
   return frame.periodic && frame.label.virial;
-}
-
-/// |det| of the rows of the cell.
-double volume_of(const std::array<double, 9> &h)
-{
-  return std::abs(h[0] * (h[4] * h[8] - h[5] * h[7]) - h[1] * (h[3] * h[8] - h[5] * h[6]) +
-                  h[2] * (h[3] * h[7] - h[4] * h[6]));
 }
 
 }  // namespace
@@ -77,7 +71,7 @@ ErrorSums frame_errors(const WholeFrame &frame, const Prediction &prediction, bo
   sums[test_force].labels = label.force.empty() ? 0.0 : 1.0;
   sums[test_weighted_force].labels = label.force.empty() || label.atom_pref.empty() ? 0.0 : 1.0;
   if (has_stress(frame)) {
-    const double volume = volume_of(frame.box);
+    const double volume = std::abs(volume_of(frame.box));
     for (int c = 0; c < 9; ++c) {
       const double difference = prediction.virial[c] - (*label.virial)[c];
       sums[test_virial].add(difference);
@@ -108,7 +102,7 @@ std::vector<double> frame_details(const WholeFrame &frame, const Prediction &pre
   values[row::energy + 1] = prediction.energy;
   if (label.virial) std::copy_n(label.virial->begin(), 9, &values[row::virial]);
   std::copy_n(prediction.virial.begin(), 9, &values[row::virial + 9]);
-  if (has_stress(frame)) values[row::volume] = volume_of(frame.box);
+  if (has_stress(frame)) values[row::volume] = std::abs(volume_of(frame.box));
   for (std::size_t i = 0; i < frame.type.size(); ++i) {
     double *pair = &values[row::force + 6 * i];
     if (!label.force.empty()) std::copy_n(&label.force[3 * i], 3, pair);
