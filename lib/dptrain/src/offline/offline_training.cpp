@@ -141,6 +141,7 @@ void OfflineTraining::make_trainer()
     restart_->trainer_state = {};
     say("restart: goes on after step " + std::to_string(trainer_->steps()));
   }
+  trainer_->begin_average();
 }
 
 void OfflineTraining::train()
