@@ -71,6 +71,18 @@ def test_parameters_after_20_steps_are_deepmds(case, ranks, train, tmp_path):
         assert np.abs(found - np.load(folder / f"params_{step}.npy")).max() < tolerance
 
 
+@pytest.mark.parametrize("part", ["descriptor", "fitting_net"])
+def test_the_input_says_which_parts_are_trained(part, train, tmp_path):
+    """The file that the training starts from has trained both parts."""
+    document = settings(numb_steps=3, save_freq=3)
+    document["model"][part]["trainable"] = False
+    train(document, f"--init-model {TRAIN_A}/model.dp").check()
+    changed = parameters(tmp_path / "model.ckpt-3.dp") != np.load(TRAIN_A / "params_0.npy")
+    index = json.loads((TRAIN_A / "params_index.json").read_text())
+    of_part = np.concatenate([np.full(entry["size"], ("descriptor" in entry["path"]) == (part == "descriptor")) for entry in index])
+    assert not changed[of_part].any() and changed[~of_part].any()
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("optimizer", [{"type": "Adam"}, {"type": "SOAP"}])
 def test_a_restarted_training_is_the_same_to_the_last_bit(ranks, optimizer, train, tmp_path):

@@ -315,6 +315,27 @@ TEST(Trainer, TheAverageIsThatOfItsRecursion)
   }
 }
 
+TEST(Trainer, TheAverageBeginsWithTheFirstParametersWhereAsked)
+{
+  const auto comm = world();
+  TrainingConfig config = configuration();
+  config.ema_decay = 0.8;
+  Training t(comm, std::make_shared<ToyModel>(RCUT), config);
+  std::vector<double> expected = t.model->parameters();
+  t.trainer.begin_average();
+  EXPECT_EQ(t.trainer.averaged_parameters(), expected);
+  for (int step = 1; step <= 10; ++step) {
+    t.trainer.update();
+    t.trainer.begin_average();  // it has begun: nothing happens
+    const std::vector<double> &w = t.model->parameters();
+    const std::vector<double> average = t.trainer.averaged_parameters();
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      expected[k] = 0.8 * expected[k] + 0.2 * w[k];
+      EXPECT_NEAR(average[k], expected[k], 1e-14);  // rounding of the sums
+    }
+  }
+}
+
 TEST(Trainer, TheAverageIsShownWithoutATraceInTheTraining)
 {
   const auto comm = world();

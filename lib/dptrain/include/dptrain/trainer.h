@@ -67,6 +67,11 @@ class Trainer {
   UpdateReport loss_gradient(const std::vector<std::int64_t> &frames,
                              std::vector<double> &gradient);
 
+  /// The average (ema_decay) begins with the present parameters, as in DeePMD-kit, after t steps
+  /// d^t w_0 + sum_k d^(t-k) (1-d) w_k.  Without this call it begins with those after the first step, and has the bias
+  /// correction of its start.  Nothing happens where no average is kept, or where there is one already.
+  void begin_average();
+
   /// Puts the average of the parameters over the steps (ema_decay) into the model, such that MD runs with it. The raw ones
   /// are kept aside, and the next update() continues with them. Nothing happens where no average is kept, or before the
   /// first step.

@@ -158,7 +158,12 @@ void OfflineTraining::make_model()
 void OfflineTraining::make_trainer()
 {
   trainer_ = std::make_unique<Trainer>(model_, comm_, input_.training);
-  if (!restart_) return;
+  if (restart_) continue_trainer();
+  trainer_->begin_average();
+}
+
+void OfflineTraining::continue_trainer()
+{
   const std::optional<Parts> parts = unpack(restart_->counters);
   if (!parts)
     throw Error("--restart " + options_.restart +

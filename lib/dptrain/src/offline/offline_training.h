@@ -46,6 +46,7 @@ class OfflineTraining {
   void open_data();
   void make_model();
   void make_trainer();
+  void continue_trainer();
   void train();
   // offline_training_start.cpp: how the model comes about
   void read_start();

@@ -68,6 +68,9 @@ std::string OfflineTraining::with_model_of_start(const std::string &input) const
 void OfflineTraining::check_start()
 {
   if (!start_) return;
+  // Which parts are trained is a matter of this training, not of the file that it starts from.
+  start_->config.trainable = input_.model.trainable;
+  start_->config.fitting_trainable = input_.model.fitting_trainable;
   if (options_.use_pretrain_script) {
     input_.model = start_->config;
     return;

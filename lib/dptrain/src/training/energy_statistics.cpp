@@ -27,32 +27,18 @@ void EnergyStatistics::add(const std::vector<int> &type, const Label &label)
     if (!std::isfinite(*label.energy)) throw Error("the energy is not a finite number");
     frames_[counts].add(*label.energy);
   }
-  for (std::size_t i = 0; i < label.atom_energy.size(); ++i) {
-    if (!std::isfinite(label.atom_energy[i]))
-      throw Error("the energy of atom " + std::to_string(i + 1) + " is not a finite number");
-    if (type[i] >= 0) atoms_[type[i]].add(label.atom_energy[i]);
-  }
 }
 
 void EnergyStatistics::gather(const Communicator &comm)
 {
   std::vector<double> packed;
-  const auto pack = [&](const Spread &s) {
-    packed.insert(packed.end(), {s.number, s.mean, s.squares});
-  };
-  for (const Spread &atoms : atoms_) pack(atoms);
   for (const auto &[counts, energies] : frames_) {
     packed.insert(packed.end(), counts.begin(), counts.end());
-    pack(energies);
+    packed.insert(packed.end(), {energies.number, energies.mean, energies.squares});
   }
-  atoms_.assign(ntypes_, {});
   frames_.clear();
   for (const auto &values : gather_arrays(comm, packed)) {
     const double *p = values.data(), *end = p + values.size();
-    for (Spread &atoms : atoms_) {
-      atoms.merge({p[0], p[1], p[2]});
-      p += 3;
-    }
     for (; p < end; p += ntypes_ + 3)
       frames_[std::vector<int>(p, p + ntypes_)].merge({p[ntypes_], p[ntypes_ + 1], p[ntypes_ + 2]});
   }
@@ -97,15 +83,7 @@ EnergyBias EnergyStatistics::fit(const std::vector<int> &atom_exclude_types,
     per_atom += (spread.squares + spread.number * mean * mean) / (natoms * natoms);
   }
   if (result.frames > 0) result.rmse_per_atom = std::sqrt(per_atom / rest.number);
-  const auto deviation = [](const Spread &s) {
-    return s.number > 0.0 ? std::sqrt(s.squares / s.number) : 0.0;
-  };
-  result.deviation.assign(ntypes_, deviation(rest));
-  for (int t = 0; t < ntypes_; ++t)
-    if (atoms_[t].number > 0.0 && open[t] > 0.0) {
-      result.bias[t] = atoms_[t].mean;
-      result.deviation[t] = deviation(atoms_[t]);
-    }
+  result.deviation.assign(ntypes_, rest.number > 0.0 ? std::sqrt(rest.squares / rest.number) : 0.0);
   return result;
 }
 

@@ -32,7 +32,7 @@ struct EnergyBias {
 /// number of different compositions, not with that of frames.
 class EnergyStatistics {
  public:
-  explicit EnergyStatistics(int ntypes) : ntypes_(ntypes), atoms_(ntypes) {}
+  explicit EnergyStatistics(int ntypes) : ntypes_(ntypes) {}
 
   /// Adds a whole frame with atom types [natoms] (-1: not counted). Frames without energies are left out.
   /// Throws Error if an energy is not finite.
@@ -40,8 +40,8 @@ class EnergyStatistics {
   /// Sums over all ranks; collective, once, after all frames.
   void gather(const Communicator &comm);
 
-  /// Least squares of minimum norm over all frames; types in `atom_exclude_types` have no energy. Types with atomic
-  /// energies in the data get their mean and deviation instead.
+  /// Least squares of minimum norm over all frames; types in `atom_exclude_types` have no energy. Atomic energies in the
+  /// data have no part in it, as in DeePMD-kit.
   /// Types with a given energy, `atom_ener` [ntypes] or empty, keep it.
   EnergyBias fit(const std::vector<int> &atom_exclude_types = {},
                  const std::vector<std::optional<double>> &atom_ener = {}) const;
@@ -49,7 +49,6 @@ class EnergyStatistics {
  private:
   int ntypes_;
   std::map<std::vector<int>, Spread> frames_;  // by number of atoms of each type
-  std::vector<Spread> atoms_;                  // [ntypes] atomic energies
 };
 
 /// The arrays of all ranks, in rank order, on every rank. Collective.

@@ -262,6 +262,11 @@ void Trainer::Impl::show_raw()
   shows_average = false;
 }
 
+void Trainer::begin_average()
+{
+  impl_->average.begin(raw_parameters());
+}
+
 void Trainer::show_average()
 {
   Impl &t = *impl_;

@@ -16,6 +16,13 @@ WeightAverage::WeightAverage(double decay, std::shared_ptr<const Communicator> c
   if (decay_ > 0.0) mean_.assign(partition_.own(), 0.0);
 }
 
+void WeightAverage::begin(const std::vector<double> &parameters)
+{
+  if (decay_ == 0.0 || !empty()) return;
+  std::copy_n(parameters.begin() + partition_.begin, partition_.own(), mean_.begin());
+  weight_ = 1.0;
+}
+
 void WeightAverage::add(const std::vector<double> &parameters)
 {
   if (decay_ == 0.0) return;

@@ -15,6 +15,8 @@ class WeightAverage {
   /// decay = 0: no average. parts[ranks]: lengths of the contiguous ranges.
   WeightAverage(double decay, std::shared_ptr<const Communicator> comm,
                 const std::vector<std::size_t> &parts);
+  /// The average is these parameters, with the full weight: it needs no correction then.  Nothing if it has content.
+  void begin(const std::vector<double> &parameters);
   /// Takes up the parameters after a step.
   void add(const std::vector<double> &parameters);
   /// True if there is nothing to show: no average is kept, or no step was taken up.
