@@ -100,7 +100,7 @@ std::vector<std::vector<double>> gather_arrays(const Communicator &comm,
   }
   std::vector<double> all(total);
   std::copy(mine.begin(), mine.end(), all.begin() + begin);
-  comm.all_gather(all.data(), parts);
+  if (total > 0) comm.all_gather(all.data(), parts);
   std::vector<std::vector<double>> result;
   auto from = all.begin();
   for (std::size_t size : parts) {
