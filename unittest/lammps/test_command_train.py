@@ -117,6 +117,14 @@ def test_what_a_training_writes(train, tmp_path):
     assert resolved["training"]["numb_steps"] == 40 and resolved["learning_rate"]["warmup_steps"] == 0
 
 
+def test_checkpoints_before_a_restart_count_among_those_kept(train, tmp_path):
+    document = settings(numb_steps=20, save_freq=10, max_ckpt_keep=2, time_training=False)
+    assert "steps/s" not in train(document).check().output
+    document["training"]["numb_steps"] = 40
+    train(document, "--restart model.ckpt").check()
+    assert sorted(p.name for p in tmp_path.glob("model.ckpt-*")) == ["model.ckpt-30.dp", "model.ckpt-40.dp"]
+
+
 def test_the_resolved_input_gives_the_same_training(train, tmp_path):
     train(settings(numb_steps=5)).check()
     first = parameters(tmp_path / "model.ckpt-5.dp")

@@ -1,6 +1,7 @@
 #include "offline/checkpoint_files.h"
 
 #include <filesystem>
+#include <set>
 
 #include "dptrain/error.h"
 #include "dptrain/files.h"
@@ -15,6 +16,24 @@ CheckpointFiles::CheckpointFiles(const OfflineConfig &config, int keep) :
 {
   const std::string folder = fs::path(prefix_).parent_path().string();
   if (!folder.empty()) make_folder(folder);
+}
+
+void CheckpointFiles::take_over(std::int64_t last)
+{
+  const fs::path folder = fs::path(prefix_).parent_path();
+  const std::string start = fs::path(prefix_).filename().string() + "-", end = ".dp";
+  std::set<std::int64_t> steps;
+  for (const std::string &name : list_folder(folder.empty() ? "." : folder.string())) {
+    if (name.size() <= start.size() + end.size() || name.compare(0, start.size(), start) != 0)
+      continue;
+    const std::string digits = name.substr(start.size(), name.size() - start.size() - end.size());
+    constexpr std::size_t MOST_DIGITS = 18;
+    const bool is_number = digits.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_number || digits.size() > MOST_DIGITS) continue;
+    const std::int64_t step = std::stoll(digits);
+    if (step <= last && name == start + digits + end) steps.insert(step);
+  }
+  for (const std::int64_t step : steps) written_.push_back(path(step));
 }
 
 std::string CheckpointFiles::path(std::int64_t step) const

@@ -15,6 +15,9 @@ class CheckpointFiles {
   /// keep: how many stay; 0: all.
   CheckpointFiles(const OfflineConfig &config, int keep);
 
+  /// Counts the checkpoints that are there, up to that of step `last`, among those to be removed in time.
+  void take_over(std::int64_t last);
+
   std::string path(std::int64_t step) const;
   /// The link to the newest one.
   std::string newest() const { return prefix_ + ".dp"; }

@@ -201,6 +201,7 @@ void OfflineTraining::train()
       });
     files_ = std::make_unique<CheckpointFiles>(
         input_.offline, kept_checkpoints(input_.offline, config.numb_steps, config.save_freq));
+    if (restart_) files_->take_over(trainer_->steps());
     curve_ = std::make_unique<LearningCurve>(config.disp_file, config.loss, validation_ != nullptr,
                                              restart_.has_value());
   });
@@ -277,13 +278,14 @@ std::optional<UpdateReport> OfflineTraining::validate()
 
 void OfflineTraining::report(const UpdateReport &last)
 {
+  if (!input_.offline.disp_training) return;
   const UpdateReport training = mean_.empty() ? last : mean_.mean();
   mean_ = ReportMean();
   const std::optional<UpdateReport> validation = validate();
   guarded(*comm_, [&] {
     if (comm_->rank() == 0) curve_->write(training, validation);
   });
-  if (input_.offline.disp_training) progress_->line(training, validation);
+  progress_->line(training, validation, input_.offline.time_training);
   warn_of_overflow();
 }
 

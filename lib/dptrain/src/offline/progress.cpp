@@ -107,7 +107,8 @@ void Progress::step(std::int64_t step)
   drawn_ = true;
 }
 
-void Progress::line(const UpdateReport &training, const std::optional<UpdateReport> &validation)
+void Progress::line(const UpdateReport &training, const std::optional<UpdateReport> &validation,
+                    bool times)
 {
   const double memory = peak_memory_mib(*comm_);
   if (comm_->rank() != 0) return;
@@ -117,9 +118,12 @@ void Progress::line(const UpdateReport &training, const std::optional<UpdateRepo
   std::string text =
       format("step %7lld  trn: ", static_cast<long long>(training.step)) + errors(loss_, training);
   if (validation) text += "  val: " + errors(loss_, *validation);
-  text += format("  lr %.1e  %.1f steps/s  %s left  %.0f MiB per rank", training.learning_rate,
-                 static_cast<double>(training.step - line_step_) / std::max(elapsed, 1e-9),
-                 remaining(training.step).c_str(), memory);
+  text += format("  lr %.1e", training.learning_rate);
+  if (times)
+    text += format("  %.1f steps/s  %s left",
+                   static_cast<double>(training.step - line_step_) / std::max(elapsed, 1e-9),
+                   remaining(training.step).c_str());
+  text += format("  %.0f MiB per rank", memory);
   log_(text);
   line_time_ = now;
   line_step_ = training.step;

@@ -23,8 +23,10 @@ class Progress {
 
   /// After each step.
   void step(std::int64_t step);
-  /// A line with the errors, the speed since the last line, the remaining time and the memory. Collective.
-  void line(const UpdateReport &training, const std::optional<UpdateReport> &validation);
+  /// A line with the errors and the memory, with `times` also the speed since the last line and the remaining time.
+  /// Collective.
+  void line(const UpdateReport &training, const std::optional<UpdateReport> &validation,
+            bool times);
   /// Leaves the line of the bar.
   void end();
   double seconds() const;  ///< since the start
