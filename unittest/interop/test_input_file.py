@@ -25,7 +25,7 @@ COUNT = 400
 
 # keys of DeePMD-kit that have no meaning here, so that the resolved input has its defaults
 WITHOUT_MEANING = {
-    "model": {"data_bias_nsample", "srtab_add_bias", "model_branch_alias", "info", "bridging_r_inner", "bridging_r_outer"},
+    "model": {"data_stat_protect", "data_bias_nsample", "srtab_add_bias", "model_branch_alias", "info", "bridging_r_inner", "bridging_r_outer"},
     "learning_rate": {"scale_by_worker"},
     "training": {"tensorboard", "tensorboard_log_dir", "tensorboard_freq", "profiling", "profiling_file", "enable_profiler", "enable_compile", "enable_tf32",
                  "zero_stage", "neighbor_graph_method", "mixed_precision", "ema_ckpt_keep"},
