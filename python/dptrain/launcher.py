@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 from dptrain import plugin_folder
@@ -30,6 +31,7 @@ ERROR = re.compile(r"ERROR(?: on proc \d+)?: (?:dptrain(?: \w+)?: )?")
 PLACE = re.compile(r" \([^() ]*\.(?:cpp|h):\d+\)$")
 UNKNOWN_COMMAND = re.compile(r"Unknown command: ")
 USAGE = re.compile(r"\bRun: dptrain(?: \w+)? --help$")  # how the message of a wrong command line ends
+ONE_SIGNAL = 2.0  # seconds in which signals count as one: `timeout` and shells signal the script, and again with its group
 
 
 class LaunchError(Exception):
@@ -158,7 +160,8 @@ def last_children(pid):
 
 
 class Run:
-    """One LAMMPS run of the command. A first SIGINT, SIGTERM or SIGHUP asks the ranks to save and end, a second ends them.
+    """One LAMMPS run of the command. A first SIGINT, SIGTERM or SIGHUP asks the ranks to save and end, one that comes
+    more than ONE_SIGNAL seconds later ends them.
 
     out: where the command's output goes.
     """
@@ -166,7 +169,7 @@ class Run:
     def __init__(self, words, ranks=1, threads=None, out=None):
         self.words, self.ranks, self.threads = words, ranks, threads
         self.out = out or sys.stdout
-        self.process, self.received = None, []
+        self.process, self.received, self.since = None, [], None
 
     def environment(self, needed):
         variables = {**os.environ, **needed}
@@ -177,6 +180,9 @@ class Run:
 
     def handle(self, number, frame):
         """Takes note of a signal and passes it on."""
+        if self.received and time.monotonic() - self.since < ONE_SIGNAL:
+            return
+        self.since = self.since or time.monotonic()
         self.received.append(number)
         if self.process:
             self.pass_on()

@@ -23,13 +23,15 @@ print(os.environ.get("SAY", ""), end="", flush=True)
 print(os.environ.get("COMPLAIN", ""), end="", flush=True, file=sys.stderr)
 act = os.environ.get("ACT", "")
 def stop(number, frame):
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    time.sleep(1.5 if act == "slow" else 0)
     print("checkpoint saved", flush=True)
     sys.exit(0)
-if act == "wait":
+if act in ("wait", "slow"):
     signal.signal(signal.SIGINT, stop)
 if act == "deaf":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-if act in ("wait", "deaf"):
+if act in ("wait", "slow", "deaf"):
     print("training", flush=True)
     time.sleep(60)
 sys.exit(int(act or 0))
@@ -214,8 +216,20 @@ def test_a_second_signal_ends_them(script):
     wait_for_line(process)
     started = time.time()
     process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
+    time.sleep(launcher.ONE_SIGNAL + 0.5)
     assert process.poll() is None, "the first one waits for the ranks"
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130 and time.time() - started < 20
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_signals_at_nearly_the_same_time_are_one(ranks, script):
+    """`timeout` signals the script, and then its whole group."""
+    process = script.start("train", "x", "-np", str(ranks), act="slow")
+    wait_for_line(process)
+    for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGHUP):
+        process.send_signal(number)
+        time.sleep(0.3)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (143, "checkpoint saved\n", "")
