@@ -6,6 +6,7 @@ LAMMPS reads the command from its standard input, so no file is left behind and 
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
 import re
 import shlex
@@ -103,11 +104,27 @@ def command_line(lmp, ranks):
     return [*mpiexec, "-n", str(ranks), *lmp]
 
 
+def give_up(stream):
+    """Lets all that is still written to a file go nowhere, also what Python writes of its buffer at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
 class Screen:
     """Passes LAMMPS' output on, line by line, without what LAMMPS says about itself; keeps its error message."""
 
     def __init__(self, out):
         self.out, self.pending, self.error, self.in_error = out, "", [], False
+
+    def show(self, text):
+        """Writes to the output. One that is closed (`dptrain ... | head`) or full is given up: LAMMPS goes on, and its pipe must
+        be read."""
+        try:
+            self.out.write(text)
+            self.out.flush()
+        except OSError:
+            give_up(self.out)
 
     def feed(self, text):
         """Text as it arrives. A progress bar, which begins with a carriage return, is shown before its line ends."""
@@ -115,9 +132,8 @@ class Screen:
         for line in lines:
             self.line(line)
         if "\r" in self.pending:
-            self.out.write(self.pending)
+            self.show(self.pending)
             self.pending = "\r"  # the rest of a bar's line is shown as it is
-        self.out.flush()
 
     def line(self, line):
         """One whole line."""
@@ -130,13 +146,12 @@ class Screen:
                 self.error.append(PLACE.sub("", line))
             self.in_error = not PLACE.search(line)
         elif shown:
-            self.out.write(line.removeprefix("\r") + "\n")
+            self.show(line.removeprefix("\r") + "\n")
 
     def end(self):
         """What is left without an end of line."""
         if self.pending.strip("\r"):
             self.line(self.pending)
-        self.out.flush()
 
     def message(self):
         """LAMMPS' error message; empty if there is none."""
@@ -168,7 +183,7 @@ class Run:
 
     def __init__(self, words, ranks=1, threads=None, out=None):
         self.words, self.ranks, self.threads = words, ranks, threads
-        self.out = out or sys.stdout
+        self.out = out or sys.stdout or io.StringIO()  # Python has no stdout where the shell closed it
         self.process, self.received, self.since = None, [], None
 
     def environment(self, needed):
@@ -217,7 +232,7 @@ class Run:
 
     def wait(self):
         """Exit status: of the command; 2 for a wrong command line; 128 + signal after a signal."""
-        screens = [Screen(self.out), Screen(sys.stderr)]
+        screens = [Screen(self.out), Screen(sys.stderr or io.StringIO())]
         pipes = [self.process.stdout, self.process.stderr]
         readers = [threading.Thread(target=read_into, args=pair, daemon=True) for pair in zip(pipes, screens)]
         for reader in readers:
