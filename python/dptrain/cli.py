@@ -93,7 +93,7 @@ def run_in_lammps(words):
         print(f"dptrain: error: {error}", file=sys.stderr)
         return 1
     if asked and status == 0:
-        print(f"\nof the shell program\n{LAUNCH_HELP}")
+        print(f"of the shell program\n{LAUNCH_HELP}")
     return status
 
 

@@ -183,7 +183,7 @@ def test_help(script, capsys):
     assert cli.main(["--help"]) == 0
     out = capsys.readouterr().out
     assert all(f"  {name}" in out for name in cli.COMMANDS) and all(number in out for number in ("130", "143", "129"))
-    assert script("train", "--help", "-np", "4", say="usage\n") == (0, f"usage\n\nof the shell program\n{cli.LAUNCH_HELP}\n", "")
+    assert script("train", "--help", "-np", "4", say="usage\n") == (0, f"usage\nof the shell program\n{cli.LAUNCH_HELP}\n", "")
     assert script.read("command") == "dptrain train --help\n" and script.read("ranks") is None
 
 
