@@ -9,7 +9,10 @@ from __future__ import annotations
 import difflib
 import sys
 
-HELP = """usage: dptrain COMMAND [-np N] [--threads K] ARGUMENTS
+LAUNCH_HELP = """  -np N                 number of MPI ranks (default 1)
+  --threads K           threads of each rank (default: OMP_NUM_THREADS, else the rank's share of the cores)"""
+
+HELP = f"""usage: dptrain COMMAND [-np N] [--threads K] ARGUMENTS
 
 Training, tests and statistics of deep potentials from data sets.
 
@@ -22,8 +25,7 @@ commands
   COMMAND --help        all arguments of a command
 
 of train, test and stat
-  -np N                 number of MPI ranks (default 1)
-  --threads K           threads of each rank (default: OMP_NUM_THREADS, else the rank's share of the cores)
+{LAUNCH_HELP}
 
   --version             the version of this package
 
@@ -32,7 +34,8 @@ environment
   DPTRAIN_MPIEXEC       the mpiexec, with its arguments
 
 Ctrl-C during a training saves a checkpoint and ends it; a second one ends it at once.
-Exit status: 0 done, 1 error, 2 wrong command line, 130 ended by Ctrl-C."""
+Exit status: 0 done, 1 error, 2 wrong command line, 130 ended by Ctrl-C, 143 by the signal TERM,
+129 by HUP."""
 
 # commands of DeePMD-kit that have no place here, or another one
 ELSEWHERE = {
@@ -79,15 +82,19 @@ def run_in_lammps(words):
     from dptrain.launcher import LaunchError, Run
 
     ranks, threads = take_count(words, "-np"), take_count(words, "--threads")
-    if {"-h", "--help"} & set(words):
+    asked = {"-h", "--help"} & set(words)
+    if asked:
         ranks = 1
     elif words[0] == "train" and sys.stdout.isatty():
         words.append("--terminal")
     try:
-        return Run(words, ranks or 1, threads).run()
+        status = Run(words, ranks or 1, threads).run()
     except LaunchError as error:
         print(f"dptrain: error: {error}", file=sys.stderr)
         return 1
+    if asked and status == 0:
+        print(f"of the shell program\n{LAUNCH_HELP}")
+    return status
 
 
 def unknown(command):

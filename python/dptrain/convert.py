@@ -7,6 +7,7 @@ DeePMD-kit's, and its command `dp convert-backend` does the work where it is ins
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import shlex
@@ -34,6 +35,10 @@ EPILOG = """examples:
   dptrain convert frozen.pth model.dp     a model of DeePMD-kit for pair_style dptrain"""
 
 
+# ends of names of model files: this package's and DeePMD-kit's
+ENDINGS = (".dp", ".yaml", ".yml", ".pth", ".pt", ".pt2", ".pte", ".pb", ".savedmodeltf", ".hlo", ".jax", ".savedmodel", ".pd")
+
+
 class ConvertError(Exception):
     """The conversion failed; the text says why and what to do."""
 
@@ -51,8 +56,14 @@ def is_hdf5(path):
 
 def write_dp(source, target):
     """The model of an HDF5 file (.dp, checkpoint) as a .dp file, by the LAMMPS command, which says nothing then."""
-    if Run(["convert", str(source), str(target)], out=io.StringIO()).run() != 0:
-        raise ConvertError(f"{source} could not be converted, see above")
+    told = io.StringIO()
+    with contextlib.redirect_stderr(told):
+        status = Run(["convert", str(source), str(target)], out=io.StringIO()).run()
+    told = told.getvalue().strip()
+    if status != 0:
+        raise ConvertError(told.removeprefix("dptrain: error: ") or f"{source}: the conversion was ended")
+    if told:
+        print(told, file=sys.stderr)
 
 
 def find_dp(given):
@@ -90,10 +101,44 @@ def why_unusable(path):
     return None
 
 
+def complete_source(name):
+    """The file that is meant: `model.ckpt` stands for `model.ckpt.dp` where there is no file `model.ckpt`."""
+    return f"{name}.dp" if not os.path.exists(name) and os.path.exists(f"{name}.dp") else name
+
+
+def holds_training(path):
+    """True if the file is a checkpoint; where the Python module is not there to ask, if its name is that of one."""
+    if not os.path.isfile(path) or not is_hdf5(path):
+        return False
+    try:
+        from dptrain.potential import Error, is_checkpoint
+    except ImportError:
+        return ".ckpt" in Path(path).name
+    try:
+        return is_checkpoint(path)
+    except Error:
+        return False  # damaged
+
+
+def check_names(source, target):
+    """Raises ConvertError for a source that is no model by its name, and for a target that must not be written."""
+    known = f"known are {' '.join(ENDINGS)}"
+    if not Path(target).suffix:
+        raise ConvertError(f"{target}: the end of the name tells the format: {known}")
+    if Path(target).suffix not in ENDINGS:
+        raise ConvertError(f"{target}: there is no format {Path(target).suffix}: {known}")
+    if not is_hdf5(source) and Path(source).suffix not in ENDINGS:
+        raise ConvertError(f"{source} is not a model: neither a checkpoint or .dp file, nor of another known format by its end ({known})")
+    if os.path.exists(target) and os.path.samefile(source, target):
+        raise ConvertError(f"{source} and {target} are the same file: choose another name for the file to write")
+    if holds_training(target):
+        raise ConvertError(f"{target} is a checkpoint, which would be lost: choose another name for the file to write")
+
+
 def convert(source, target, dp=None):
     """Writes the model in `source` to `target`, in the format that the end of its name tells."""
-    if not Path(target).suffix:
-        raise ConvertError(f"{target}: the end of the name tells the format: .dp, .pth, .yaml, ...")
+    source = complete_source(source)
+    check_names(source, target)
     if Path(target).parent != Path() and not Path(target).parent.is_dir():
         raise ConvertError(f"{target}: there is no folder {Path(target).parent}")
     native, to_dp = is_hdf5(source), Path(target).suffix == ".dp"

@@ -124,7 +124,7 @@ def read_pairs(names):
 def read_uncertainty(names, column="avg_devi_f"):
     """Uncertainties and errors, both [n], not negative, of the same unit.
 
-    One file: its columns named ``sigma`` and ``error``, or its first two; blanks or commas between them.
+    One file: its columns named ``sigma`` and ``error``, or its first two if none are named; blanks or commas between them.
     Two files: model_devi.out and the detail file of forces (``*.f.out``) for the same frames in the same order, all with the same
     number of atoms; then the error of a frame is the mean (``avg_devi_f``) or the maximum (``max_devi_f``) of |dF| over its atoms.
     """
@@ -132,7 +132,9 @@ def read_uncertainty(names, column="avg_devi_f"):
         titles, values = read_table(names[0])
         if values.shape[1] < 2:
             raise FileError(f"{names[0]}: two columns are needed: sigma and error")
-        named = len(titles) == values.shape[1] and {"sigma", "error"} <= set(titles)
+        named = len(titles) == values.shape[1]
+        if named and not {"sigma", "error"} <= set(titles):
+            raise FileError(f"{names[0]}: its columns are {' '.join(titles)}: sigma and error are needed")
         sigma, error = (values[:, titles.index(t)] for t in ("sigma", "error")) if named else values[:, :2].T
     elif len(names) == 2:
         titles, devi = read_table(names[0])

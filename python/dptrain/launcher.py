@@ -6,6 +6,7 @@ LAMMPS reads the command from its standard input, so no file is left behind and 
 from __future__ import annotations
 
 import importlib.util
+import io
 import os
 import re
 import shlex
@@ -14,6 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 from dptrain import plugin_folder
@@ -30,6 +32,7 @@ ERROR = re.compile(r"ERROR(?: on proc \d+)?: (?:dptrain(?: \w+)?: )?")
 PLACE = re.compile(r" \([^() ]*\.(?:cpp|h):\d+\)$")
 UNKNOWN_COMMAND = re.compile(r"Unknown command: ")
 USAGE = re.compile(r"\bRun: dptrain(?: \w+)? --help$")  # how the message of a wrong command line ends
+ONE_SIGNAL = 2.0  # seconds in which signals count as one: `timeout` and shells signal the script, and again with its group
 
 
 class LaunchError(Exception):
@@ -101,11 +104,27 @@ def command_line(lmp, ranks):
     return [*mpiexec, "-n", str(ranks), *lmp]
 
 
+def give_up(stream):
+    """Lets all that is still written to a file go nowhere, also what Python writes of its buffer at its end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
 class Screen:
     """Passes LAMMPS' output on, line by line, without what LAMMPS says about itself; keeps its error message."""
 
     def __init__(self, out):
         self.out, self.pending, self.error, self.in_error = out, "", [], False
+
+    def show(self, text):
+        """Writes to the output. One that is closed (`dptrain ... | head`) or full is given up: LAMMPS goes on, and its pipe must
+        be read."""
+        try:
+            self.out.write(text)
+            self.out.flush()
+        except OSError:
+            give_up(self.out)
 
     def feed(self, text):
         """Text as it arrives. A progress bar, which begins with a carriage return, is shown before its line ends."""
@@ -113,9 +132,8 @@ class Screen:
         for line in lines:
             self.line(line)
         if "\r" in self.pending:
-            self.out.write(self.pending)
+            self.show(self.pending)
             self.pending = "\r"  # the rest of a bar's line is shown as it is
-        self.out.flush()
 
     def line(self, line):
         """One whole line."""
@@ -128,13 +146,12 @@ class Screen:
                 self.error.append(PLACE.sub("", line))
             self.in_error = not PLACE.search(line)
         elif shown:
-            self.out.write(line.removeprefix("\r") + "\n")
+            self.show(line.removeprefix("\r") + "\n")
 
     def end(self):
         """What is left without an end of line."""
         if self.pending.strip("\r"):
             self.line(self.pending)
-        self.out.flush()
 
     def message(self):
         """LAMMPS' error message; empty if there is none."""
@@ -158,15 +175,16 @@ def last_children(pid):
 
 
 class Run:
-    """One LAMMPS run of the command. A first SIGINT, SIGTERM or SIGHUP asks the ranks to save and end, a second ends them.
+    """One LAMMPS run of the command. A first SIGINT, SIGTERM or SIGHUP asks the ranks to save and end, one that comes
+    more than ONE_SIGNAL seconds later ends them.
 
     out: where the command's output goes.
     """
 
     def __init__(self, words, ranks=1, threads=None, out=None):
         self.words, self.ranks, self.threads = words, ranks, threads
-        self.out = out or sys.stdout
-        self.process, self.received = None, []
+        self.out = out or sys.stdout or io.StringIO()  # Python has no stdout where the shell closed it
+        self.process, self.received, self.since = None, [], None
 
     def environment(self, needed):
         variables = {**os.environ, **needed}
@@ -177,6 +195,9 @@ class Run:
 
     def handle(self, number, frame):
         """Takes note of a signal and passes it on."""
+        if self.received and time.monotonic() - self.since < ONE_SIGNAL:
+            return
+        self.since = self.since or time.monotonic()
         self.received.append(number)
         if self.process:
             self.pass_on()
@@ -211,7 +232,7 @@ class Run:
 
     def wait(self):
         """Exit status: of the command; 2 for a wrong command line; 128 + signal after a signal."""
-        screens = [Screen(self.out), Screen(sys.stderr)]
+        screens = [Screen(self.out), Screen(sys.stderr or io.StringIO())]
         pipes = [self.process.stdout, self.process.stderr]
         readers = [threading.Thread(target=read_into, args=pair, daemon=True) for pair in zip(pipes, screens)]
         for reader in readers:

@@ -49,14 +49,14 @@ def draw_lcurve(options):
     labels = options.labels or options.files
     if len(labels) != len(options.files):
         raise FileError(f"{len(labels)} labels for {len(options.files)} files")
-    plot_lcurve([read_lcurve(path) for path in options.files], options.output or "lcurve.png", labels, options.columns or (),
+    plot_lcurve([read_lcurve(path) for path in options.files], options.output, labels, options.columns or (),
                 options.smooth)
 
 
 def draw_parity(options):
     found = read_pairs(options.files)
     print("\n".join(pairs.summary() for pairs in found))
-    plot_parity(found, options.output or "parity.png")
+    plot_parity(found, options.output)
 
 
 def draw_errors(options):
@@ -65,7 +65,7 @@ def draw_errors(options):
         values = np.quantile(np.abs(pairs.errors), [0.5, 0.9, 0.99, 1.0])
         print(f"{pairs.quantity:14s} |error| median {values[0]:.3e}  90 % {values[1]:.3e}  99 % {values[2]:.3e}  max {values[3]:.3e} "
               + pairs.unit.replace("\u00c5", "A"))
-    plot_errors(found, options.output or "errors.png", options.bins)
+    plot_errors(found, options.output, options.bins)
 
 
 def draw_uncertainty(options):
@@ -74,7 +74,7 @@ def draw_uncertainty(options):
     print(f"values                {len(sigma)}\n"
           f"rank correlation      {rank_correlation(sigma, error):.3f} (Spearman)\n"
           f"rms error / rms sigma {mean_error[0] / mean_sigma[0]:.3f}")
-    plot_uncertainty(sigma, error, options.output or "uncertainty.png", options.bins)
+    plot_uncertainty(sigma, error, options.output, options.bins)
 
 
 def count(text):
@@ -125,9 +125,14 @@ def main(arguments=None):
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words and words[0] not in (*KINDS, "-h", "--help"):
         words.insert(0, kind_of(words))
-    options = make_parser().parse_args(words)
+    parser = make_parser()
+    if not words:
+        parser.error("FILE is missing: which files? See dptrain plot --help")
+    options = parser.parse_args(words)
     try:
+        options.output = options.output or f"{options.kind}.png"
         options.draw(options)
+        print(f"wrote {options.output}")
     except (FileError, OSError) as error:
         print(f"dptrain: error: {error}", file=sys.stderr)
         return 1

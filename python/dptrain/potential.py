@@ -40,6 +40,9 @@ class Evaluation(NamedTuple):
     virial: np.ndarray  #: [3][3] eV, sum of F (x) r: minus the derivative of the energy by the strain
     energies: np.ndarray  #: [natoms] eV, their sum is the energy
 
+    def __repr__(self):
+        return f"Evaluation(energy {self.energy:.10g} eV, {len(self.forces)} atoms; energy, forces, virial, energies)"
+
 
 class Potential:
     """A trained potential from a model file (.dp) or from a checkpoint.
@@ -152,6 +155,9 @@ def complete_cell(positions, cell, pbc, cutoff):
     if cell.shape != (3, 3):
         raise Error(f"the cell has the shape {cell.shape}: three vectors, or three edges of a box, are needed")
     if pbc.all():
+        # finite, as the library itself tells of other numbers; the same measure of a volume as there
+        if np.isfinite(cell).all() and abs(np.linalg.det(cell)) <= 1e-12 * np.prod(np.linalg.norm(cell, axis=1)):
+            raise Error("the cell has no volume: its three vectors are zero or lie in a plane. Atoms without a cell have cell=None")
         return cell
     # directions perpendicular to the periodic vectors, one for each that is missing
     if np.linalg.matrix_rank(cell[pbc]) < pbc.sum():

@@ -23,15 +23,21 @@ print(os.environ.get("SAY", ""), end="", flush=True)
 print(os.environ.get("COMPLAIN", ""), end="", flush=True, file=sys.stderr)
 act = os.environ.get("ACT", "")
 def stop(number, frame):
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    time.sleep(1.5 if act == "slow" else 0)
     print("checkpoint saved", flush=True)
     sys.exit(0)
-if act == "wait":
+if act in ("wait", "slow"):
     signal.signal(signal.SIGINT, stop)
 if act == "deaf":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-if act in ("wait", "deaf"):
+if act in ("wait", "slow", "deaf"):
     print("training", flush=True)
     time.sleep(60)
+if act == "long":
+    print("line\\n" * 100000, flush=True)  # more than a pipe holds
+    open("finished", "w").close()
+    act = 0
 sys.exit(int(act or 0))
 """
 # as mpiexec does it: the ranks are its children
@@ -176,8 +182,8 @@ def test_the_wheel_is_started_without_its_script(tmp_path, monkeypatch):
 def test_help(script, capsys):
     assert cli.main(["--help"]) == 0
     out = capsys.readouterr().out
-    assert all(f"  {name}" in out for name in cli.COMMANDS) and "130" in out
-    assert script("train", "--help", "-np", "4", say="usage\n") == (0, "usage\n", "")
+    assert all(f"  {name}" in out for name in cli.COMMANDS) and all(number in out for number in ("130", "143", "129"))
+    assert script("train", "--help", "-np", "4", say="usage\n") == (0, f"usage\nof the shell program\n{cli.LAUNCH_HELP}\n", "")
     assert script.read("command") == "dptrain train --help\n" and script.read("ranks") is None
 
 
@@ -214,8 +220,41 @@ def test_a_second_signal_ends_them(script):
     wait_for_line(process)
     started = time.time()
     process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
+    time.sleep(launcher.ONE_SIGNAL + 0.5)
     assert process.poll() is None, "the first one waits for the ranks"
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130 and time.time() - started < 20
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_signals_at_nearly_the_same_time_are_one(ranks, script):
+    """`timeout` signals the script, and then its whole group."""
+    process = script.start("train", "x", "-np", str(ranks), act="slow")
+    wait_for_line(process)
+    for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGHUP):
+        process.send_signal(number)
+        time.sleep(0.3)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (143, "checkpoint saved\n", "")
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_a_closed_output_does_not_stop_the_training(read, script):
+    """`dptrain train ... | head -1`: LAMMPS writes on, nobody reads."""
+    process = script.start("train", "x", act="long")
+    if read:
+        assert process.stdout.readline() == "line\n"
+    process.stdout.close()
+    process.stdout = None
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
+    assert script.read("finished") == ""
+
+
+def test_a_full_disk_does_not_stop_the_training(script):
+    variables = {**os.environ, "PYTHONPATH": str(PACKAGE), "DPTRAIN_LMP": str(script.folder / "lmp"), "ACT": "long"}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-m", "dptrain", "train", "x"], cwd=script.folder, env=variables, stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "") and script.read("finished") == ""

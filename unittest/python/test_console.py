@@ -63,6 +63,22 @@ def test_a_training(ranks, script, tmp_path):
     assert (status, err) == (0, "") and (tmp_path / "lcurve.png").stat().st_size > 1000
 
 
+def test_convert_keeps_checkpoints(script, tmp_path):
+    write_input(tmp_path, 2)
+    assert script("train", "input.json")[0] == 0
+    numbered = tmp_path / "model.ckpt-2.dp"
+    before = numbered.read_bytes()
+    for words, message in ((("model.ckpt.dp", "model.ckpt.dp"), "same file"), (("model.ckpt", "model.ckpt-2.dp"), "same file"),
+                           ((ROOT / "unittest" / "reference" / "triclinic_3type" / "model.dp", "model.ckpt.dp"), "is a checkpoint"),
+                           (("input.json", "m.dp"), "input.json is not a model"), (("model.ckpt", "m.txt"), "known are .dp"),
+                           (("model.ckpt", "/proc/m.dp"), "/proc/m.dp")):
+        status, out, err = script("convert", *words)
+        assert (status, out) == (1, "") and message in err and err.startswith("dptrain: error: ") and err.count("dptrain: error") == 1, err
+    assert numbered.read_bytes() == before
+    assert script("convert", "model.ckpt", "model.dp") == (0, "wrote model.dp\n", "")
+    assert script("convert", "model.ckpt", "model.dp") == (0, "wrote model.dp\n", ""), "a model file may be written again"
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_ctrl_c_saves_a_checkpoint_that_goes_on(ranks, script, tmp_path):
     write_input(tmp_path, 1000000)

@@ -61,7 +61,7 @@ def test_parity_figure_and_printed_numbers(dumps, tmp_path, capsys):
     assert figure.read_bytes().startswith(PNG)
     rmse = np.sqrt(np.mean((force[1] - force[0]) ** 2))
     printed = capsys.readouterr().out
-    assert f"RMSE {rmse:.4e}" in printed
+    assert f"RMSE {rmse:.4e}" in printed and f"wrote {figure}\n" in printed
     assert f"{100 * rmse / np.sqrt(np.mean(force[0] ** 2)):.2f} % of the rms force" in printed
 
 
@@ -206,7 +206,7 @@ def test_wrong_detail_files(text, message, tmp_path, capsys):
 def test_wrong_command_lines_of_plot(details, tmp_path, capsys):
     prefix, _ = details
     for words, message in ((["parity", prefix, "-o", "figure.doc"], "unknown format"), (["parity", "nothing"], "nor the prefix"),
-                           (["errors", prefix, "--bins", "0"], "at least 1"), (["lcurve"], "FILE"), ([], "KIND")):
+                           (["errors", prefix, "--bins", "0"], "at least 1"), (["lcurve"], "FILE"), ([], "FILE is missing")):
         try:
             assert plot.main(words) == 1
         except SystemExit as stop:
@@ -254,6 +254,15 @@ def test_model_deviations_beside_detail_files(details, tmp_path):
     with pytest.raises(plot.FileError, match="do not fit"):
         np.savetxt(tmp_path / "devi.out", devi[:5], header="\nstep max_devi_v min_devi_v avg_devi_v max_devi_f min_devi_f avg_devi_f devi_e")
         plot.read_uncertainty(names)
+
+
+def test_uncertainties_from_other_files_are_refused(details, tmp_path, capsys):
+    prefix, _ = details
+    assert plot.main(["uncertainty", prefix + ".f.out", "-o", str(tmp_path / "u.png")]) == 1
+    printed = capsys.readouterr().err
+    assert "data_fx" in printed and "sigma and error are needed" in printed and not (tmp_path / "u.png").exists()
+    np.savetxt(tmp_path / "plain.txt", [[1, 2.0], [2, 3], [3, 4]])
+    assert np.array_equal(plot.read_uncertainty([str(tmp_path / "plain.txt")]), [[1, 2, 3], [2, 3, 4]])
 
 
 def test_rank_correlation():

@@ -88,11 +88,17 @@ def test_partly_periodic(pbc):
     (dict(types=[0]), "2 positions but 1 types"), (dict(types=None), "types of the atoms are missing"), (dict(positions=[1.0, 2.0, 3.0]), "shape"),
     (dict(positions=np.zeros((0, 3)), types=np.zeros(0, int)), "no atoms"), (dict(positions=[[0, 0, 0], [np.nan, 0, 0]]), "not a finite number"),
     (dict(positions=np.zeros((2, 3))), "two atoms are at the same place"), (dict(cell=np.zeros((3, 3))), "no volume"), (dict(cell=np.ones((2, 3))), "shape"),
-    (dict(cell=[[1, 0, 0], [2, 0, 0], [0, 0, 1.0]], pbc=[1, 1, 0]), "in one line"), (dict(pbc=True), "need a cell")])
+    (dict(cell=[[1, 0, 0], [2, 0, 0], [0, 0, 1.0]], pbc=[1, 1, 0]), "in one line"), (dict(pbc=True), "need a cell"),
+    (dict(cell=[5.0, 0.0, 5.0]), "the cell has no volume.*cell=None"), (dict(cell=[5.0, np.nan, 5.0]), "not finite")])
 def test_wrong_arguments(arguments, message):
     given = dict(positions=[[0.0, 0, 0], [2.0, 0, 0]], types=[0, 1])
     with pytest.raises(dptrain.Error, match=message):
         dptrain.load(MODEL).evaluate(**{**given, **arguments})
+
+
+def test_a_result_is_shown_in_one_line():
+    found = dptrain.load(MODEL).evaluate([[0.0, 0, 0], [2.0, 0, 0]], [0, 1])
+    assert f"{found.energy:.10g} eV" in repr(found) and "2 atoms" in repr(found) and len(repr(found)) < 120
 
 
 def test_wrong_files(tmp_path):
