@@ -121,8 +121,9 @@ def test_checkpoints_before_a_restart_count_among_those_kept(train, tmp_path):
     document = settings(numb_steps=20, save_freq=10, max_ckpt_keep=2, time_training=False)
     assert "steps/s" not in train(document).check().output
     document["training"]["numb_steps"] = 40
-    train(document, "--restart model.ckpt").check()
+    assert "earlier training" not in train(document, "--restart model.ckpt").check().output
     assert sorted(p.name for p in tmp_path.glob("model.ckpt-*")) == ["model.ckpt-30.dp", "model.ckpt-40.dp"]
+    assert "WARNING: model.ckpt-40.dp is that of an earlier training" in train(document).check().output
 
 
 def test_the_resolved_input_gives_the_same_training(train, tmp_path):

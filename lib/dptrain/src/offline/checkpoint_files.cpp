@@ -1,7 +1,6 @@
 #include "offline/checkpoint_files.h"
 
 #include <filesystem>
-#include <set>
 
 #include "dptrain/error.h"
 #include "dptrain/files.h"
@@ -18,7 +17,7 @@ CheckpointFiles::CheckpointFiles(const OfflineConfig &config, int keep) :
   if (!folder.empty()) make_folder(folder);
 }
 
-void CheckpointFiles::take_over(std::int64_t last)
+std::set<std::int64_t> CheckpointFiles::left() const
 {
   const fs::path folder = fs::path(prefix_).parent_path();
   const std::string start = fs::path(prefix_).filename().string() + "-", end = ".dp";
@@ -31,9 +30,15 @@ void CheckpointFiles::take_over(std::int64_t last)
     const bool is_number = digits.find_first_not_of("0123456789") == std::string::npos;
     if (!is_number || digits.size() > MOST_DIGITS) continue;
     const std::int64_t step = std::stoll(digits);
-    if (step <= last && name == start + digits + end) steps.insert(step);
+    if (name == start + digits + end) steps.insert(step);
   }
-  for (const std::int64_t step : steps) written_.push_back(path(step));
+  return steps;
+}
+
+void CheckpointFiles::take_over(std::int64_t last)
+{
+  for (const std::int64_t step : left())
+    if (step <= last) written_.push_back(path(step));
 }
 
 std::string CheckpointFiles::path(std::int64_t step) const

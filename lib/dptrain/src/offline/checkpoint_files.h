@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 
 #include "dptrain/config.h"
@@ -15,7 +16,9 @@ class CheckpointFiles {
   /// keep: how many stay; 0: all.
   CheckpointFiles(const OfflineConfig &config, int keep);
 
-  /// Counts the checkpoints that are there, up to that of step `last`, among those to be removed in time.
+  /// Steps of the checkpoints that an earlier training has left under this name.
+  std::set<std::int64_t> left() const;
+  /// Counts those up to step `last` among the ones to be removed in time.
   void take_over(std::int64_t last);
 
   std::string path(std::int64_t step) const;

@@ -201,7 +201,13 @@ void OfflineTraining::train()
       });
     files_ = std::make_unique<CheckpointFiles>(
         input_.offline, kept_checkpoints(input_.offline, config.numb_steps, config.save_freq));
-    if (restart_) files_->take_over(trainer_->steps());
+    const auto left = files_->left();
+    if (restart_)
+      files_->take_over(trainer_->steps());
+    else if (!left.empty())
+      say("WARNING: " + files_->path(*left.rbegin()) +
+          " is that of an earlier training, which --restart would go on with; this one replaces "
+          "files of the same names");
     curve_ = std::make_unique<LearningCurve>(config.disp_file, config.loss, validation_ != nullptr,
                                              restart_.has_value());
   });
