@@ -27,4 +27,5 @@ dptrain plot lcurve.out -o lcurve.png
 dptrain plot parity detail -o parity.png
 dptrain convert model.ckpt.dp cu.dp
 lammps in.run
+rm -f dptrain.data.frames*
 grep -h '^NVE:' log.run

@@ -24,10 +24,18 @@ void add_precision(CLI::App &app, dptrain::Precision &precision)
       ->type_name("NAME");
 }
 
+/// The parser's own check names a range up to the largest double.
+std::string not_below_zero(const std::string &text)
+{
+  double number = 0.0;
+  const bool fine = CLI::detail::lexical_cast(text, number) && number >= 0.0;
+  return fine ? "" : "found " + text + ", use a number not below 0";
+}
+
 void add_train(CLI::App &root, dptrain::TrainOptions &options)
 {
   CLI::App &app = *root.add_subcommand("train", "Train a potential on data sets");
-  app.add_option("INPUT", options.input, "input.json of DeePMD-kit, version 2 or 3")->required();
+  app.add_option("INPUT", options.input, "input.json of DeePMD-kit, versions 1 to 3")->required();
   CLI::Option_group &start =
       *app.add_option_group("start", "What the training starts from (default: a new model)");
   start.add_option("-i,--init-model", options.init_model,
@@ -45,7 +53,7 @@ void add_train(CLI::App &root, dptrain::TrainOptions &options)
   app.add_option("-o,--output", options.output, "the input with all defaults (default: out.json)");
   app.add_option("--frame-memory", options.frame_memory,
                  "GiB of frames that a rank keeps in memory (default: 1)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_below_zero);
   add_precision(app, options.precision);
   app.add_flag("--terminal", options.terminal, "draw a progress bar");
 }

@@ -54,16 +54,16 @@ std::set<int> set_of(const std::vector<int> &values)
   return {values.begin(), values.end()};
 }
 
-// Energies of isolated atoms.
+// Energies of isolated atoms; one that is not given is no difference to a list that ends before it.
 std::string energies_of(const ModelConfig &config)
 {
   std::string result;
-  for (std::size_t type = 0; type < config.type_map.size(); ++type) {
-    const auto &energies = config.atom_ener;
-    const bool given = type < energies.size() && energies[type];
-    result += (type == 0 ? "" : " ") + (given ? text(*energies[type]) : "none");
+  const std::size_t types = std::min(config.atom_ener.size(), config.type_map.size());
+  for (std::size_t type = 0; type < types; ++type) {
+    const auto &energy = config.atom_ener[type];
+    if (energy) result += (result.empty() ? "" : " ") + config.type_map[type] + "=" + text(*energy);
   }
-  return result;
+  return result.empty() ? "none" : result;
 }
 
 }  // namespace

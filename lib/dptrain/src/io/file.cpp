@@ -22,7 +22,7 @@ std::string folder_of(const std::string &path)
   return parent.empty() ? "." : parent;
 }
 
-const char *hint(int code)
+const char *hint(int code, bool reading = false)
 {
   switch (code) {
   case ENOENT:
@@ -32,6 +32,7 @@ const char *hint(int code)
     return "; free some space or choose another disk";
   case EACCES:
   case EROFS:
+    if (reading) return "; check its permissions";
     return "; choose a place where you may write, or change the permissions";
   default:
     return "";
@@ -43,7 +44,10 @@ const char *hint(int code)
 File::File(const std::string &path, int flags) :
     path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, 0666))
 {
-  if (descriptor_ < 0) fail(flags & (O_WRONLY | O_RDWR) ? "open for writing" : "open");
+  if (descriptor_ >= 0) return;
+  if (flags & (O_WRONLY | O_RDWR)) fail("open for writing");
+  const int code = errno;
+  throw Error("cannot open '" + path + "': " + std::strerror(code) + hint(code, true));
 }
 
 File::~File()
@@ -108,7 +112,7 @@ void expect_regular_file(const std::string &path)
   if (::stat(path.c_str(), &info) != 0) {
     if (errno == ENOENT || errno == ENOTDIR)
       throw Error("file '" + path + "' does not exist; check the name");
-    throw Error("cannot open '" + path + "': " + std::strerror(errno) + hint(errno));
+    throw Error("cannot open '" + path + "': " + std::strerror(errno) + hint(errno, true));
   }
   if (S_ISDIR(info.st_mode)) throw Error("'" + path + "' is a directory, expected a file");
   if (!S_ISREG(info.st_mode)) throw Error("'" + path + "' is not a regular file");

@@ -140,6 +140,7 @@ void OfflineTraining::open_data()
     throw Error(options_.input + ": training/num_epoch: gives " + std::to_string(steps) +
                 " steps, more than can be counted");
   input_.training.numb_steps = std::max<std::int64_t>(1, std::llround(steps));
+  say("num_epoch gives " + std::to_string(input_.training.numb_steps) + " steps");
 }
 
 void OfflineTraining::make_model()
@@ -183,6 +184,9 @@ void OfflineTraining::continue_trainer()
     say("restart: the precision is another one than before");
   restart_->trainer_state = {};
   say("restart: goes on after step " + std::to_string(trainer_->steps()));
+  if (trainer_->steps() >= input_.training.numb_steps)
+    say("numb_steps is " + std::to_string(input_.training.numb_steps) +
+        ": nothing is left to train");
 }
 
 std::vector<double> OfflineTraining::precision_numbers() const

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iomanip>
 #include <optional>
 #include <sstream>
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::int64_t BIAS_FRAMES = 2000;  // enough for a handful of numbers
 constexpr int TRIED_STEPS = 6;
-constexpr double TRIED_SECONDS = 10.0, MIB = 1024.0 * 1024.0;
+constexpr double TRIED_SECONDS = 10.0, MIB = 1024.0 * 1024.0, MIB_PER_GIB = 1024.0;
 
 double seconds_since(std::chrono::steady_clock::time_point start)
 {
@@ -194,12 +195,14 @@ void OfflineTraining::estimate()
   const double read = static_cast<double>(training_->cache.memory_bytes()) /
                       static_cast<double>(std::max<std::int64_t>(training_->cache.reads(), 1));
   const double memory = peak_memory_mib(*comm_);
+  const double all = read * static_cast<double>(frames) / MIB;
   std::ostringstream text;
-  text.precision(3);
-  text << "dry run: nothing was trained. " << steps << " steps of " << 1e3 * step
-       << " ms take about " << duration_text(step * static_cast<double>(steps)) << "; a rank needs "
-       << memory << " MiB now and about " << read * static_cast<double>(frames) / MIB
-       << " MiB for all frames, of which it keeps " << options_.frame_memory << " GiB";
+  text << std::fixed << std::setprecision(2) << "dry run: nothing was trained. " << steps
+       << " steps of " << 1e3 * step << " ms take about "
+       << duration_text(step * static_cast<double>(steps)) << "; a rank needs "
+       << std::setprecision(0) << memory << " MiB now and about " << std::setprecision(1) << all
+       << " MiB for all frames, of which it keeps "
+       << std::min(all, MIB_PER_GIB * options_.frame_memory) << " MiB";
   say(text.str());
 }
 
