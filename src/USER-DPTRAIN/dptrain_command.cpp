@@ -11,6 +11,7 @@
 #include "dptrain_options.h"
 #include "error.h"
 #include "lammps.h"
+#include "platform.h"
 #include "utils.h"
 
 using namespace LAMMPS_NS;
@@ -47,6 +48,9 @@ class Subcommand {
               ": inside LAMMPS only .dp files are written; other formats come from the "
               "program dptrain in a shell: dptrain convert " +
               options.from + " " + options.to);
+        if (platform::file_is_readable(options.to) && dptrain::is_checkpoint(options.to))
+          throw dptrain::Error(options.to + ": a checkpoint is there, whose training could not go "
+                                            "on without it; give another name");
         dptrain::write_dp(options.to, dptrain::read_model_file(options.from));
       });
       log("wrote " + options.to);

@@ -141,6 +141,8 @@ def test_convert_keeps_the_model_alone(train, tmp_path, lammps):
         assert "dptrain" not in file
     (error,) = lammps("dptrain convert model.ckpt model.pth\n", 2).errors()
     assert "only .dp files are written" in error
+    (error,) = lammps("dptrain convert model.ckpt model.ckpt-3.dp\n", 2).errors()
+    assert "a checkpoint is there" in error
 
 
 def test_epochs_and_defaults(train, tmp_path):
