@@ -10,16 +10,11 @@
 
 #include "dptrain/communicator.h"
 #include "support/scratch.h"
+#include "support/world.h"
 
 namespace dptrain::test {
 
 namespace {
-
-std::shared_ptr<const Communicator> world()
-{
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  return make_mpi_communicator(&comm);
-}
 
 }  // namespace
 

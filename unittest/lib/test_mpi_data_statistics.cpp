@@ -2,7 +2,6 @@
 // (unittest/reference/statistics; with DPTRAIN_SHARED its case 11), and against one rank alone.
 
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +15,7 @@
 #include "offline/data_statistics.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
+#include "support/world.h"
 
 namespace dptrain::test {
 
@@ -26,12 +26,6 @@ using Systems = std::vector<std::shared_ptr<const DataSystem>>;
 
 // Sums of up to 10^7 rows in another order; std takes the root of a difference.
 constexpr double TOLERANCE = 1e-12;
-
-std::shared_ptr<const Communicator> world()
-{
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  return make_mpi_communicator(&comm);
-}
 
 /// Frames in memory that count how often they are read.
 class MemorySystem : public DataSystem {

@@ -1,7 +1,6 @@
 // scatter_frame and the stored halo against sums over all images.
 
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,18 +11,13 @@
 #include "parallel/stored_halo.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
+#include "support/world.h"
 
 namespace dptrain::test {
 
 namespace {
 
 constexpr double RCUT = 3.0;
-
-std::shared_ptr<const Communicator> world()
-{
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  return make_mpi_communicator(&comm);
-}
 
 using Vector = std::array<double, 3>;
 

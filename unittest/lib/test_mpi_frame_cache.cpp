@@ -1,26 +1,21 @@
 // Frames of a data set: kept up to a number of bytes, read again beyond it, the same on all ranks.
 
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <cmath>
 #include <limits>
 
 #include "data/frame_cache.h"
 #include "dptrain/error.h"
+#include "support/world.h"
 
 using namespace dptrain;
+using dptrain::test::world;
 
 namespace {
 
 constexpr int FRAMES = 6, NATOMS = 8;
 constexpr double EDGE = 6.0, RCUT = 3.0;
-
-std::shared_ptr<const Communicator> world()
-{
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  return make_mpi_communicator(&comm);
-}
 
 /// Atoms on a grid, frame k stretched a little; counts how often it is read.
 class Grid : public DataSystem {

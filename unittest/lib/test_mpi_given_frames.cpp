@@ -2,7 +2,6 @@
 // without a step, the fit of the energy bias.
 
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <cmath>
 #include <limits>
@@ -13,6 +12,7 @@
 #include "support/random_frame.h"
 #include "support/scratch.h"
 #include "support/toy_model.h"
+#include "support/world.h"
 #include "training/step_gradient.h"
 
 namespace dptrain::test {
@@ -20,12 +20,6 @@ namespace dptrain::test {
 namespace {
 
 constexpr double RCUT = 3.0;
-
-std::shared_ptr<const Communicator> world()
-{
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  return make_mpi_communicator(&comm);
-}
 
 std::vector<WholeFrame> whole_frames()
 {

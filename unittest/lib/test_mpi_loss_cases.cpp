@@ -2,7 +2,6 @@
 // unittest/reference/loss_terms, and the variants of cases/train_a where DPTRAIN_SHARED names a folder that has it.
 
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +15,7 @@
 #include "io/file.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
+#include "support/world.h"
 
 namespace dptrain::test {
 
@@ -26,12 +26,6 @@ using nlohmann::json;
 
 // Relative to the largest magnitude; DeePMD-kit's own noise is some 1e-13. Ranks add in another order.
 constexpr double DEEPMD_TOLERANCE = 1e-10, RANKS_TOLERANCE = 1e-12;
-
-std::shared_ptr<const Communicator> world()
-{
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  return make_mpi_communicator(&comm);
-}
 
 /// The settings of a section `loss`.
 LossConfig loss_config(const json &section)

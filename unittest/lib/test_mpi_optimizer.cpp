@@ -1,7 +1,6 @@
 // Optimizers, their states and the average of the weights divided over as many ranks as there are.
 
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <cmath>
 #include <cstring>
@@ -16,16 +15,11 @@
 #include "support/scratch.h"
 #include "support/tiny_model.h"
 #include "support/toy_model.h"
+#include "support/world.h"
 
 namespace dptrain::test {
 
 namespace {
-
-std::shared_ptr<const Communicator> world()
-{
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  return make_mpi_communicator(&comm);
-}
 
 /// Layers of two small nets, one of them partly frozen.
 std::vector<ParameterBlock> blocks()

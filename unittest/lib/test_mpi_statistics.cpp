@@ -2,7 +2,6 @@
 // sums over all images, on as many ranks as there are.
 
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include "io/file.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
+#include "support/world.h"
 
 namespace dptrain::test {
 
@@ -24,12 +24,6 @@ using Json = nlohmann::json;
 
 // Sums of up to 10^7 rows in another order; std takes the root of a difference.
 constexpr double TOLERANCE = 1e-12;
-
-std::shared_ptr<const Communicator> world()
-{
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  return make_mpi_communicator(&comm);
-}
 
 struct Settings {
   std::vector<std::string> type_map;

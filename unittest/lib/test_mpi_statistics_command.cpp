@@ -2,7 +2,6 @@
 // unittest/reference/statistics.
 
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include "dptrain/statistics.h"
 #include "io/file.h"
 #include "support/scratch.h"
+#include "support/world.h"
 
 namespace dptrain::test {
 
@@ -18,12 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 const std::string ROOT = std::string(DPTRAIN_TEST_DATA) + "/statistics";
-
-std::shared_ptr<const Communicator> world()
-{
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  return make_mpi_communicator(&comm);
-}
 
 StatOptions options()
 {

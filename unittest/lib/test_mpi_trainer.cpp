@@ -1,7 +1,6 @@
 // The training loop with a pair potential in closed form, on as many ranks as there are.
 
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <cmath>
 #include <limits>
@@ -11,18 +10,13 @@
 #include "support/random_frame.h"
 #include "support/scratch.h"
 #include "support/toy_model.h"
+#include "support/world.h"
 
 namespace dptrain::test {
 
 namespace {
 
 constexpr double RCUT = 3.0;
-
-std::shared_ptr<const Communicator> world()
-{
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  return make_mpi_communicator(&comm);
-}
 
 /// Frames of different sizes, cells and labels: all; none but forces; no forces; no periodicity and one atom per rank at most.
 std::vector<WholeFrame> mixed_frames()

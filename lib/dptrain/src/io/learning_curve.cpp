@@ -6,6 +6,7 @@
 
 #include "dptrain/error.h"
 #include "dptrain/files.h"
+#include "training/shown_errors.h"
 
 namespace dptrain {
 
@@ -33,35 +34,12 @@ std::string padded(const std::string &name)
   return text;
 }
 
-/// A term of the loss, and where a report has its error.
-struct Term {
-  double start, limit;
-  const char *name;
-  double UpdateReport::*rmse;
-  double UpdateReport::*mae;
-};
-
 }  // namespace
 
-// The columns of DeePMD-kit: mean absolute errors where the loss is made of them, but generalized forces always count
-// squared. In the order of their names.
+// In the order of their names, as DeePMD-kit sorts them.
 void LearningCurve::choose_columns(const LossConfig &loss)
 {
-  using R = UpdateReport;
-  const bool mae = loss.function == LossFunction::mae;
-  for (const Term &term :
-       {Term{loss.start_pref_e, loss.limit_pref_e, "e", &R::rmse_e, &R::mae_e},
-        Term{loss.start_pref_f, loss.limit_pref_f, "f", &R::rmse_f, &R::mae_f},
-        Term{loss.start_pref_v, loss.limit_pref_v, "v", &R::rmse_v, &R::mae_v},
-        Term{loss.start_pref_ae, loss.limit_pref_ae, "ae", &R::rmse_ae, &R::mae_ae},
-        Term{loss.start_pref_pf, loss.limit_pref_pf, "pf", &R::rmse_pf, &R::mae_pf},
-        Term{loss.start_pref_gf, loss.limit_pref_gf, "gf", &R::rmse_gf, nullptr}}) {
-    if (term.start == 0.0 || term.limit == 0.0) continue;
-    if (mae && term.mae)
-      columns_.emplace_back(std::string("mae_") + term.name, term.mae);
-    else
-      columns_.emplace_back(std::string("rmse_") + term.name, term.rmse);
-  }
+  for (const ShownError &error : shown_errors(loss)) columns_.emplace_back(error.name, error.value);
   columns_.emplace_back("rmse", nullptr);  // the root of the loss
   std::sort(columns_.begin(), columns_.end(),
             [](const auto &a, const auto &b) { return a.first < b.first; });

@@ -182,7 +182,7 @@ void OfflineTraining::continue_trainer()
     guarded(*comm_, [&] { model_->set_auxiliary_state(restart_->auxiliary_state); });
   else
     say("restart: the precision is another one than before");
-  restart_->trainer_state = {};
+  restart_.reset();
   say("restart: goes on after step " + std::to_string(trainer_->steps()));
   if (trainer_->steps() >= input_.training.numb_steps)
     say("numb_steps is " + std::to_string(input_.training.numb_steps) +
@@ -197,6 +197,7 @@ std::vector<double> OfflineTraining::precision_numbers() const
 void OfflineTraining::train()
 {
   const TrainingConfig &config = input_.training;
+  const bool restarted = !options_.restart.empty();
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
     if (!options_.output.empty())
@@ -206,14 +207,14 @@ void OfflineTraining::train()
     files_ = std::make_unique<CheckpointFiles>(
         input_.offline, kept_checkpoints(input_.offline, config.numb_steps, config.save_freq));
     const auto left = files_->left();
-    if (restart_)
+    if (restarted)
       files_->take_over(trainer_->steps());
     else if (!left.empty())
       say("WARNING: " + files_->path(*left.rbegin()) +
           " is that of an earlier training, which --restart would go on with; this one replaces "
           "files of the same names");
     curve_ = std::make_unique<LearningCurve>(config.disp_file, config.loss, validation_ != nullptr,
-                                             restart_.has_value());
+                                             restarted);
   });
   const Interrupt interrupt;
   progress_ = std::make_unique<Progress>(comm_, config.loss, trainer_->steps(), config.numb_steps,

@@ -73,8 +73,8 @@ class OfflineTraining {
   TrainOptions options_;
   Log log_;
   InputFile input_;
-  std::optional<Checkpoint> restart_;
-  std::optional<ModelData> start_;  // of the file that the training starts from
+  std::optional<Checkpoint> restart_;  // until the trainer has taken it up
+  std::optional<ModelData> start_;     // of the file that the training starts from
   std::unique_ptr<BatchSource> training_, validation_;
   std::shared_ptr<Model> model_;
   std::unique_ptr<Trainer> trainer_;

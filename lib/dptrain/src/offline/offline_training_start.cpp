@@ -22,11 +22,6 @@ constexpr std::int64_t BIAS_FRAMES = 2000;  // enough for a handful of numbers
 constexpr int TRIED_STEPS = 6;
 constexpr double TRIED_SECONDS = 10.0, MIB = 1024.0 * 1024.0, MIB_PER_GIB = 1024.0;
 
-double seconds_since(std::chrono::steady_clock::time_point start)
-{
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 /// All frames, or `most` of them at equal distances.
 std::vector<FrameId> spread_frames(const Systems &systems, std::int64_t most)
 {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "training/shown_errors.h"
+
 namespace dptrain {
 
 namespace {
@@ -21,31 +23,12 @@ template <class... Values> std::string format(const char *pattern, Values... val
   return text;
 }
 
-bool active(double start, double limit)
-{
-  return start != 0.0 && limit != 0.0;
-}
-
 std::string errors(const LossConfig &loss, const UpdateReport &report)
 {
-  const bool mae = loss.function == LossFunction::mae;
   std::string text = format("rmse %.2e", std::sqrt(report.loss));
-  const auto add = [&](const char *name, bool on, double rmse_value, double mae_value) {
-    if (on) text += format(" %s %.2e", name, mae ? mae_value : rmse_value);
-  };
-  add("e", active(loss.start_pref_e, loss.limit_pref_e), report.rmse_e, report.mae_e);
-  add("f", active(loss.start_pref_f, loss.limit_pref_f), report.rmse_f, report.mae_f);
-  add("v", active(loss.start_pref_v, loss.limit_pref_v), report.rmse_v, report.mae_v);
-  add("ae", active(loss.start_pref_ae, loss.limit_pref_ae), report.rmse_ae, report.mae_ae);
-  add("pf", active(loss.start_pref_pf, loss.limit_pref_pf), report.rmse_pf, report.mae_pf);
-  add("gf", active(loss.start_pref_gf, loss.limit_pref_gf), report.rmse_gf, report.mae_gf);
+  for (const ShownError &error : shown_errors(loss))
+    text += format(" %s %.2e", error.term.c_str(), report.*error.value);
   return text;
-}
-
-double seconds_between(std::chrono::steady_clock::time_point a,
-                       std::chrono::steady_clock::time_point b)
-{
-  return std::chrono::duration<double>(b - a).count();
 }
 
 }  // namespace
@@ -63,6 +46,11 @@ double peak_memory_mib(const Communicator &comm)
   double mib = static_cast<double>(usage.ru_maxrss) / 1024.0;  // Linux counts in KiB
   comm.all_reduce_max(&mib, 1);
   return mib;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start)
+{
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 Progress::Progress(std::shared_ptr<const Communicator> comm, const LossConfig &loss,
@@ -83,7 +71,7 @@ Progress::Progress(std::shared_ptr<const Communicator> comm, const LossConfig &l
 
 double Progress::seconds() const
 {
-  return seconds_between(start_, Clock::now());
+  return seconds_since(start_);
 }
 
 std::string Progress::remaining(std::int64_t step) const
@@ -95,9 +83,8 @@ std::string Progress::remaining(std::int64_t step) const
 void Progress::step(std::int64_t step)
 {
   if (!draw_ || comm_->rank() != 0) return;
-  const Clock::time_point now = Clock::now();
-  if (seconds_between(draw_time_, now) < DRAW_SECONDS) return;
-  draw_time_ = now;
+  if (seconds_since(draw_time_) < DRAW_SECONDS) return;
+  draw_time_ = Clock::now();
   const double part =
       static_cast<double>(step) / static_cast<double>(std::max<std::int64_t>(total_, 1));
   const int filled = static_cast<int>(part * BAR_WIDTH);
@@ -113,8 +100,7 @@ void Progress::line(const UpdateReport &training, const std::optional<UpdateRepo
   const double memory = peak_memory_mib(*comm_);
   if (comm_->rank() != 0) return;
   end();
-  const Clock::time_point now = Clock::now();
-  const double elapsed = seconds_between(line_time_, now);
+  const double elapsed = seconds_since(line_time_);
   std::string text =
       format("step %7lld  trn: ", static_cast<long long>(training.step)) + errors(loss_, training);
   if (validation) text += "  val: " + errors(loss_, *validation);
@@ -125,7 +111,7 @@ void Progress::line(const UpdateReport &training, const std::optional<UpdateRepo
                    remaining(training.step).c_str());
   text += format("  %.0f MiB per rank", memory);
   log_(text);
-  line_time_ = now;
+  line_time_ = Clock::now();
   line_step_ = training.step;
 }
 
