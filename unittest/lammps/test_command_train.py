@@ -1,7 +1,6 @@
 """The command `dptrain train`: trainings from data sets, what they write, how they start, stop and go on."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,9 +11,7 @@ import h5py
 import numpy as np
 import pytest
 
-from lammps_runner import PATIENT, REFERENCE
-
-ROOT = Path(__file__).resolve().parents[2]
+from lammps_runner import REFERENCE, console_variables
 
 TRAIN_A = REFERENCE / "train_a"
 
@@ -274,7 +271,7 @@ def test_an_interrupt_saves_a_checkpoint(ranks, tmp_path):
     (tmp_path / "input.json").write_text(json.dumps(document))
     process = subprocess.Popen([sys.executable, "-m", "dptrain", "train", "input.json", "-np", str(ranks)], cwd=tmp_path, text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               env={"OMP_NUM_THREADS": "1", **PATIENT, **os.environ, "PYTHONPATH": str(ROOT / "python")})
+                               env=console_variables())
     for _ in range(600):
         if (tmp_path / "lcurve.out").exists() and len((tmp_path / "lcurve.out").read_text().splitlines()) > 3:
             break

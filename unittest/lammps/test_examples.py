@@ -3,7 +3,6 @@ about 1.5 to what was measured; a potential that has learned nothing has a force
 
 import importlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lammps_runner import run_lammps
+from lammps_runner import console_variables, run_lammps
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -99,7 +98,7 @@ def test_nial(ranks, tmp_path):
 def dptrain(folder, words):
     """Runs the console script of this checkout."""
     done = subprocess.run([sys.executable, "-m", "dptrain", *words.split()], cwd=folder, capture_output=True, text=True, timeout=300,
-                          env={"OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": str(ROOT / "python")})
+                          env=console_variables())
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

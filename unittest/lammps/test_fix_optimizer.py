@@ -30,14 +30,15 @@ def test_training_keywords(silicon):
 
 def test_optimizer_of_the_input(silicon, tmp_path):
     """The input's optimizer counts, the keyword wins. Without a number there, soap starts with a learning rate of its own,
-    and all have the precision of the model."""
+    and all have the precision of the model. AdamW of a file without weight_decay has none, as in DeePMD-kit."""
     loss = {name: last_loss(silicon, f"optimizer {name}") for name in ("soap", "adam", "adamw")}
-    for sections, expected in (({"optimizer": {"type": "Adam"}}, "adam"), ({"optimizer": {"type": "AdamW"}}, "adamw"),
-                               ({"optimizer": {"adam_beta1": 0.9}}, "adam"), ({"optimizer": {}}, "soap"),
-                               ({"optimizer": {"type": "SOAP", "precision": "float64"}}, "soap")):
-        write_input(tmp_path, **sections)
-        assert last_loss(silicon, "") == loss[expected], sections
-        assert last_loss(silicon, "optimizer adamw") == loss["adamw"], sections
+    for section, expected, with_keyword in (({"type": "Adam"}, "adam", "adamw"), ({"type": "AdamW"}, "adam", "adam"),
+                                            ({"type": "AdamW", "weight_decay": 1e-3}, "adamw", "adamw"),
+                                            ({"adam_beta1": 0.9}, "adam", "adamw"), ({}, "soap", "adamw"),
+                                            ({"type": "SOAP", "precision": "float64"}, "soap", "adamw")):
+        write_input(tmp_path, optimizer=section)
+        assert last_loss(silicon, "") == loss[expected], section
+        assert last_loss(silicon, "optimizer adamw") == loss[with_keyword], section
     rates = {}
     schedule = {"type": "exp", "decay_rate": 1.0}  # constant
     for name in ("soap", "adam"):
