@@ -151,14 +151,14 @@ def compare(sides, name, cwd, system, memory, repeats):
 
 
 def measure_sizes(settings, ours, folder, memory):
-    """Memory of one rank, and seconds of one rank and of all cores, for generated data sets of different size."""
+    """Memory of a rank, and seconds of one rank, one per core and two per core, for generated data sets of different size."""
     rows = []
     for size in (0.01,) if settings.quick else GIGABYTES:
         target = folder / "many"
         shutil.rmtree(target, ignore_errors=True)
         frames = write_many(target, settings.train_systems[0], size * 1e9)
         row = {"gigabytes": size, "frames": frames, "seconds": {}, "peak": {}}
-        for ranks in sorted({1, settings.cores}):
+        for ranks in sorted({1, settings.cores, 2 * settings.cores}):
             found = our_side(ours, ranks)(f"statistics, memory, {ranks} ranks", folder, target, memory)
             if found["end"]:
                 raise BenchError(f"bench: statistics of {size} GB: {found['end']}\n{found['text'][-800:]}")

@@ -90,7 +90,8 @@ void LAMMPS_NS::unpack(const std::vector<double> &numbers, const SessionNumbers 
   if (!fits || numbers[0] < 0.0)
     throw dptrain::Error(
         fmt::format("resume: the checkpoint holds {} counters where fix dptrain writes {}: it was "
-                    "written by another program",
+                    "written by another program (those of dptrain train go on with its --restart; "
+                    "pair_coeff takes their model)",
                     numbers.size(), NUMBERS));
   SessionCounters &counters = session.counters;
   dptrain::UpdateReport &report = session.report;

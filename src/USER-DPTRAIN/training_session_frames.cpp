@@ -111,6 +111,8 @@ void TrainingSession::resume(const std::string &file)
   if (path == frames_path_of(file)) return resume_frames(path);
   broadcast(*comm_, checkpoint);
   guarded(*comm_, [&] { check_same_model(path, checkpoint.model.config, *slot_); });
+  dptrain::Precision before = dptrain::Precision::float64;
+  unpack(checkpoint.counters, {counters, report_, earned_steps_, before});
 
   continue_settings(path, checkpoint.training);
   slot_->set_model(*comm_, checkpoint.model);
@@ -121,8 +123,6 @@ void TrainingSession::resume(const std::string &file)
   const std::vector<dptrain::WholeFrame> frames =
       load_frames(source, checkpoint.num_frames, identity(type_map_.size()));
   trainer_->set_state(checkpoint.trainer_state);
-  dptrain::Precision before = dptrain::Precision::float64;
-  unpack(checkpoint.counters, {counters, report_, earned_steps_, before});
   // the table stood for the parameters of MD, where the steps of a label were complete
   if (earned_steps_ == 0) trainer_->show_average();
   // another precision needs other knots

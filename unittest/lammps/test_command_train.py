@@ -283,6 +283,23 @@ def test_an_interrupt_saves_a_checkpoint(ranks, tmp_path):
     assert Path(tmp_path / "model.ckpt.dp").exists()
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_checkpoints_of_the_command_and_of_the_fix_are_told_apart(ranks, train, lammps, tmp_path):
+    """Each goes on with its own; the parameters of the other's are taken by its --init-model or `pair_coeff`."""
+    train(settings(), ranks=ranks).check()
+    dynamics = ("units metal\natom_modify map yes\nlattice sc 3.0\nregion box block 0 6 0 6 0 6\ncreate_box 2 box\n"
+                "create_atoms 1 box\nset group all type/fraction 2 0.6 4711\nmass * 10.0\npair_style dptrain\n"
+                "pair_coeff * * model.ckpt.dp O H\nfix t all dptrain reference pair lj/cut 3.0 coeff '* * 0.001 2.5' end ")
+    refused = lammps(dynamics + "resume model.ckpt-20.dp\nrun 0\n", ranks)
+    assert refused.status != 0 and len(refused.errors()) == 1
+    assert "written by another program" in refused.errors()[0]
+    lammps(dynamics + "every 1 warmup 1 train 1 save 1 fix.dp\nrun 1\n", ranks).check()
+    refused = train(settings(), "--restart fix.dp.ckpt", ranks)
+    assert refused.status != 0 and len(refused.errors()) == 1
+    assert "not a checkpoint of dptrain train" in refused.errors()[0]
+    train(settings(numb_steps=1), "--init-model fix.dp", ranks).check()
+
+
 def test_a_large_data_set_does_not_stay_in_memory(train, tmp_path):
     """Without any frame memory the frames are read again and again: the result is the same."""
     document = settings(numb_steps=10)
@@ -322,4 +339,4 @@ def test_data_that_do_not_fit_the_model_are_named(train, tmp_path):
     document = settings()
     document["training"]["training_data"]["systems"] = ["nowhere"]
     (error,) = train(document).errors()
-    assert "nowhere" in error
+    assert "input.json: training/training_data: data set" in error and "nowhere" in error

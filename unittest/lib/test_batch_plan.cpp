@@ -126,8 +126,9 @@ TEST(BatchPlan, ProbabilitiesFollowDeepmdsStyles)
   expect({1.0 / 3, 1.0 / 3, 1.0 / 3});
   config.auto_prob = "prob_sys_size;0:1:0.5;1:3:1.5";
   expect({0.25, 0.25, 0.5});
-  for (const char *bad : {"prob_sys_size;0:4:1", "prob_sys_size;1:1:1", "prob_sys_size;0:1:-1",
-                          "prob_sys_size;0:1", "prob_sys_size;0:3:0", "prob"}) {
+  for (const char *bad :
+       {"prob_sys_size;0:4:1", "prob_sys_size;1:1:1", "prob_sys_size;0:1:-1", "prob_sys_size;0:1",
+        "prob_sys_size;0:3:0", "prob_sys_size;0:2:1;1:3:1", "prob"}) {
     config.auto_prob = bad;
     EXPECT_THROW(probabilities(), Error) << bad;
   }

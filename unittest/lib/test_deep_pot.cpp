@@ -275,6 +275,31 @@ TEST(EmbeddingTable, ErrorMeetsTheToleranceAndFallsWithTheKnots)
   EXPECT_FALSE(automatic.engine().is_direct());
 }
 
+// A rough net in the course of a training must not make all later steps slow.
+TEST(EmbeddingTable, FollowsTheNetInBothDirections)
+{
+  const auto data = tiny_model(tiny_config());
+  DeepPot model(data), fresh(data);
+  fresh.prepare();
+  auto rough = data.parameters;
+  for (const auto &block : parameter_index(data.config))
+    if (block.name.find("/embeddings/") != std::string::npos)
+      for (std::size_t k = 0; k < block.size; ++k) rough[block.offset + k] *= 4.0;
+  const auto train = [&](const std::vector<double> &parameters) {
+    for (int step = 0; step < 200; ++step) {  // from one trial of fewer knots to the next
+      model.set_parameters(parameters);
+      model.prepare();
+    }
+  };
+  train(rough);
+  const int grown = model.engine().knots();
+  ASSERT_GT(grown, 2 * fresh.engine().knots());
+  train(data.parameters);
+  EXPECT_LE(0.6 * model.engine().knots(), fresh.engine().knots());
+  const auto [value, derivative] = model.engine().table_error();
+  EXPECT_LE(std::max(value, derivative), 1e-11);
+}
+
 // The state makes the table the same again: bit-identical continuation.
 TEST(DeepPot, AuxiliaryStateRestoresTheTable)
 {

@@ -53,9 +53,13 @@ std::vector<double> by_blocks(const std::string &text, const std::vector<std::in
   if (!(weights > 0.0)) throw Error("auto_prob: the weights of '" + text + "' add up to nothing");
   std::vector<double> probability(batches.size(), 0.0);
   for (const Block &block : blocks)
-    for (std::size_t k = block.first; k < block.last; ++k)
+    for (std::size_t k = block.first; k < block.last; ++k) {
+      if (probability[k] > 0.0)
+        throw Error("auto_prob: two blocks of '" + text + "' have system " + std::to_string(k) +
+                    " (counted from 0); a system may be in one of them only");
       probability[k] = block.weight / weights * static_cast<double>(batches[k]) /
                        sum(batches, block.first, block.last);
+    }
   return probability;
 }
 

@@ -9,7 +9,8 @@ namespace dptrain {
 namespace {
 
 constexpr int most_knots = 16385;  // beyond: the net is not smooth enough for a table
-constexpr int builds_between_checks = 20;
+// Builds of the table from one check to the next, and to one that also tries fewer knots.
+constexpr int builds_to_check = 20, builds_to_trial = 200;
 constexpr double far_outside =
     4.0;  // in units of the first range: such arguments are not tabulated
 
@@ -85,9 +86,10 @@ template <class Real> void EmbeddingTable<Real>::build(const double *parameters)
 {
   if (direct_) return;
   fill(parameters);
-  if (grid_.fixed || builds_until_check_-- > 0) return;
-  choose_knots(parameters);
-  builds_until_check_ = builds_between_checks - 1;
+  if (grid_.fixed) return;
+  if (builds_until_trial_ % builds_to_check == 0)
+    choose_knots(parameters, builds_until_trial_ == 0);
+  builds_until_trial_ = (builds_until_trial_ + builds_to_trial - 1) % builds_to_trial;
 }
 
 template <class Real> void EmbeddingTable<Real>::refill(const double *parameters)
@@ -95,27 +97,51 @@ template <class Real> void EmbeddingTable<Real>::refill(const double *parameters
   if (!direct_) fill(parameters);
 }
 
-template <class Real> void EmbeddingTable<Real>::choose_knots(const double *parameters)
+template <class Real>
+void EmbeddingTable<Real>::choose_knots(const double *parameters, bool try_fewer)
 {
-  for (;;) {
-    const auto [value, derivative] = error(parameters);
-    const double worst = std::max(value, derivative);
-    if (worst <= Quality<Real>::tolerance) return;
+  const double tolerance = Quality<Real>::tolerance;
+  double worst = largest_error(parameters);
+  if (worst <= tolerance && try_fewer) remove_knots(parameters);
+  for (; !(worst <= tolerance); worst = largest_error(parameters)) {
     if (grid_.knots == most_knots || std::isnan(worst)) {
       // not for NaN parameters: they would switch to the slow way for good
       direct_ = worst > Quality<Real>::acceptable;
       return;
     }
     // the error of G' falls with the fifth power of the spacing; at least a tenth more, at most four times as many
-    const double factor =
-        std::clamp(1.1 * std::pow(worst / Quality<Real>::tolerance, 0.2), 1.1, 4.0);
-    const double end = grid_.end();
-    grid_.knots = std::min(most_knots, static_cast<int>(std::ceil(grid_.knots * factor)));
-    grid_.spacing = static_cast<Real>((end - grid_.origin) / (grid_.knots - 1));
-    if (grid_.end() < end) ++grid_.knots;  // rounding
-    grid_.knots = std::min(most_knots, grid_.knots);
+    resize(std::clamp(1.1 * std::pow(worst / tolerance, 0.2), 1.1, 4.0));
     fill(parameters);
   }
+}
+
+// By trial: the error of a table that is too fine is that of rounding, and tells nothing about a coarser one.
+template <class Real> void EmbeddingTable<Real>::remove_knots(const double *parameters)
+{
+  while (grid_.knots > Quality<Real>::first_knots) {
+    const TableGrid before = grid_;
+    resize(0.6);
+    fill(parameters);
+    if (largest_error(parameters) <= Quality<Real>::tolerance) continue;
+    grid_ = before;
+    fill(parameters);
+    return;
+  }
+}
+
+template <class Real> void EmbeddingTable<Real>::resize(double factor)
+{
+  const double end = grid_.end();
+  grid_.knots = std::min(most_knots, static_cast<int>(std::ceil(grid_.knots * factor)));
+  grid_.spacing = static_cast<Real>((end - grid_.origin) / (grid_.knots - 1));
+  if (grid_.end() < end) ++grid_.knots;  // rounding
+  grid_.knots = std::min(most_knots, grid_.knots);
+}
+
+template <class Real> double EmbeddingTable<Real>::largest_error(const double *parameters)
+{
+  const auto [value, derivative] = error(parameters);
+  return std::max(value, derivative);
 }
 
 template <class Real>
@@ -223,7 +249,7 @@ void EmbeddingTable<Real>::end_gradient(const double *parameters, double *gradie
 template <class Real> std::vector<double> EmbeddingTable<Real>::state() const
 {
   return {grid_.spacing, static_cast<double>(grid_.knots), direct_ ? 1.0 : 0.0,
-          static_cast<double>(builds_until_check_)};
+          static_cast<double>(builds_until_trial_)};
 }
 
 template <class Real> void EmbeddingTable<Real>::set_state(const std::vector<double> &state)
@@ -231,7 +257,7 @@ template <class Real> void EmbeddingTable<Real>::set_state(const std::vector<dou
   grid_.spacing = state.at(0);
   grid_.knots = static_cast<int>(state.at(1));
   direct_ = state.at(2) != 0.0;
-  builds_until_check_ = static_cast<int>(state.at(3));
+  builds_until_trial_ = static_cast<int>(state.at(3));
 }
 
 template <class Real> std::size_t EmbeddingTable<Real>::memory_bytes() const

@@ -32,7 +32,7 @@ template <class Real> class EmbeddingTable {
 
   /// Rebuilds the table for new parameters (memory of the kernels). At the first build and then every few, table and nets
   /// are compared where the interpolation error is largest (G at u = 1/2, G' at u = 1/2 +- 1/sqrt(20)), and knots added
-  /// until they agree.
+  /// until they agree; now and then, knots are removed as long as they do.
   void build(const double *parameters);
   /// Fills the present knots for these parameters, without a check.
   void refill(const double *parameters);
@@ -82,7 +82,10 @@ template <class Real> class EmbeddingTable {
   void fill(const double *parameters);
   void fill_direct(const double *parameters, kernels::Contraction<Real> &c);
   long direct_row(std::size_t net, std::size_t e, long padding_offset) const;
-  void choose_knots(const double *parameters);
+  void choose_knots(const double *parameters, bool try_fewer);
+  void remove_knots(const double *parameters);
+  void resize(double factor);
+  double largest_error(const double *parameters);
   const double *jets(const double *parameters, const Mlp &mlp, const std::vector<double> &arguments,
                      double step, int order, MlpWorkspace &workspace);
   std::pair<double, double> net_error(const double *parameters, const Net &net);
@@ -92,7 +95,7 @@ template <class Real> class EmbeddingTable {
   int channels_ = 0, width_ = 0;
   TableGrid grid_;
   bool direct_ = false;
-  int builds_until_check_ = 0;
+  int builds_until_trial_ = 0;
 
   kernels::Array<Real> table_, table_gradient_;
   kernels::Copies copies_;                           // of table_gradient_

@@ -113,24 +113,29 @@ void OfflineTraining::open_data()
   const std::uint64_t seed = input_.training.seed;
   const int ntypes = input_.model.ntypes();
   std::vector<std::string> left_out;
-  const auto open = [&](const DataConfig &config, std::uint64_t order) {
+  const auto open = [&](const char *section, const DataConfig &config, std::uint64_t order) {
     std::unique_ptr<BatchSource> source;
     guarded(*comm_, [&] {
       left_out.clear();
       const DataOptions data{input_.model.type_map, config.set_prefix,
                              input_.training.loss.numb_generalized_coord};
-      Systems systems =
-          open_systems(config, data, [&](const std::string &line) { left_out.push_back(line); });
+      Systems systems;
+      try {
+        systems =
+            open_systems(config, data, [&](const std::string &line) { left_out.push_back(line); });
+      } catch (const Error &error) {
+        throw Error(options_.input + ": training/" + section + ": " + error.what());
+      }
       source = std::make_unique<BatchSource>(comm_, config, std::move(systems), order,
                                              input_.model.rcut, ntypes, budget);
     });
     for (const std::string &line : left_out) say("WARNING: " + line);
     return source;
   };
-  training_ = open(offline.training_data, seed);
+  training_ = open("training_data", offline.training_data, seed);
   say_systems("training", *training_);
   if (offline.validation_data) {
-    validation_ = open(*offline.validation_data, seed ^ VALIDATION_STREAM);
+    validation_ = open("validation_data", *offline.validation_data, seed ^ VALIDATION_STREAM);
     say_systems("validation", *validation_);
   }
   if (!offline.num_epoch) return;

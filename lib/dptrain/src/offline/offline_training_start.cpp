@@ -128,6 +128,8 @@ DataStatistics OfflineTraining::count_data()
                   " leaves sel to the neighbor statistics; give numbers there");
     for (const std::int64_t batch : training_->plan.batch_sizes())
       options.max_frames.push_back(batch * input_.offline.data_stat_nbatch);
+  } else {
+    say("counting the neighbors in the training data (--skip-neighbor-stat leaves it out)");
   }
   return collect_statistics(*comm_, training_->systems, input_.model, options);
 }

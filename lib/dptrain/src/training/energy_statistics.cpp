@@ -80,7 +80,8 @@ EnergyBias EnergyStatistics::fit(const std::vector<int> &atom_exclude_types,
       natoms += counts[t];
     }
     rest.merge({spread.number, mean, spread.squares});
-    per_atom += (spread.squares + spread.number * mean * mean) / (natoms * natoms);
+    if (natoms > 0.0)
+      per_atom += (spread.squares + spread.number * mean * mean) / (natoms * natoms);
   }
   if (result.frames > 0) result.rmse_per_atom = std::sqrt(per_atom / rest.number);
   result.deviation.assign(ntypes_, rest.number > 0.0 ? std::sqrt(rest.squares / rest.number) : 0.0);

@@ -1,0 +1,73 @@
+// Means of the errors of several batches, as rows of the learning curve show them.
+
+#include "offline/report_mean.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace dptrain {
+namespace {
+
+const double NONE = std::numeric_limits<double>::quiet_NaN();
+
+UpdateReport report(std::int64_t step, double loss, double rmse_e, double rmse_v)
+{
+  UpdateReport report;
+  report.step = step;
+  report.loss = loss;
+  report.rmse_e = rmse_e;
+  report.rmse_v = rmse_v;
+  report.learning_rate = 0.1 / static_cast<double>(step);
+  return report;
+}
+
+TEST(ReportMean, IsWeightedByTheAtoms)
+{
+  ReportMean mean;
+  EXPECT_TRUE(mean.empty());
+  mean.add(report(1, 4.0, 1.0, 3.0), 2.0);
+  mean.add(report(2, 25.0, 4.0, 6.0), 1.0);
+  EXPECT_FALSE(mean.empty());
+  // exact: sums of small integers; the loss is the square of the mean of roots, (2*2 + 5)/3
+  EXPECT_DOUBLE_EQ(mean.mean().rmse_e, 2.0);
+  EXPECT_DOUBLE_EQ(mean.mean().rmse_v, 4.0);
+  EXPECT_DOUBLE_EQ(mean.mean().loss, 9.0);
+  EXPECT_EQ(mean.mean().step, 2);
+  EXPECT_DOUBLE_EQ(mean.mean().learning_rate, 0.05);
+}
+
+TEST(ReportMean, LeavesOutBatchesWithoutALabel)
+{
+  ReportMean mean;
+  mean.add(report(1, 1.0, 1.0, NONE), 1.0);
+  EXPECT_TRUE(std::isnan(mean.mean().rmse_v));
+  mean.add(report(2, 1.0, 3.0, 7.0), 5.0);
+  EXPECT_DOUBLE_EQ(mean.mean().rmse_v, 7.0);
+  EXPECT_DOUBLE_EQ(mean.mean().rmse_e, 16.0 / 6.0);
+}
+
+TEST(ReportMean, GoesOnFromItsState)
+{
+  ReportMean first, second;
+  EXPECT_TRUE(first.state().empty());
+  first.add(report(1, 2.0, 0.3, NONE), 1.0);
+  ASSERT_TRUE(second.set_state(first.state()));
+  for (ReportMean *mean : {&first, &second}) mean->add(report(2, 3.0, 0.7, 0.2), 3.0);
+  EXPECT_EQ(second.state(), first.state());
+  EXPECT_EQ(second.mean().rmse_e, first.mean().rmse_e);
+  ASSERT_TRUE(second.set_state({}));
+  EXPECT_TRUE(second.empty());
+}
+
+TEST(ReportMean, RefusesOtherNumbers)
+{
+  ReportMean mean;
+  mean.add(report(1, 1.0, 5.0, 2.0), 1.0);
+  EXPECT_FALSE(mean.set_state({1.0, 2.0, 3.0}));
+  EXPECT_DOUBLE_EQ(mean.mean().rmse_e, 5.0);
+}
+
+}  // namespace
+}  // namespace dptrain
