@@ -73,6 +73,13 @@ void read_all(const std::string &path)
   }
 }
 
+// GiB more than before; the address sanitizer keeps 256 MiB of what was freed
+#ifdef __SANITIZE_ADDRESS__
+constexpr double MOST_MEMORY = 0.75;
+#else
+constexpr double MOST_MEMORY = 0.25;
+#endif
+
 class DamagedFiles : public testing::Test {
  protected:
   /// Damages one of `files` at a time (all of the folder `root`) `count` times, and reads `target`.
@@ -100,7 +107,7 @@ class DamagedFiles : public testing::Test {
     // neither are all damages harmless, nor does the reader refuse everything
     EXPECT_GT(refused, count / 10);
     EXPECT_LT(refused, count);
-    EXPECT_LT(peak_memory(), memory_before_ + 0.25);
+    EXPECT_LT(peak_memory(), memory_before_ + MOST_MEMORY);
   }
 
   Mutator mutator_{20240117};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -68,6 +69,8 @@ struct Frame {
   bool has_neighbors() const { return !first.empty(); }
   /// View for the model; valid while the frame lives and is not changed. Needs the neighbours.
   Domain domain() const;
+  /// Bytes of the frame and its arrays, as they are now; without the halo.
+  std::size_t memory_bytes() const;
 
  private:
   mutable std::vector<const int *> rows_;

@@ -6,6 +6,15 @@
 
 namespace dptrain {
 
+namespace {
+
+template <class... T> std::size_t bytes(const std::vector<T> &...arrays)
+{
+  return (... + (arrays.capacity() * sizeof(T)));
+}
+
+}  // namespace
+
 void Frame::drop_neighbors()
 {
   first = {};
@@ -41,6 +50,13 @@ Domain Frame::domain() const
   view.neighbors = rows_.data();
   view.neighbor_mask = 0x7FFFFFFF;
   return view;
+}
+
+std::size_t Frame::memory_bytes() const
+{
+  return sizeof(Frame) + bytes(type_counts, x, type, tag, first, neighbor) +
+         bytes(label.force, label.atom_energy, label.atom_pref, label.atom_ener_coeff, label.drdq) +
+         bytes(rows_, counts_, centers_);
 }
 
 }  // namespace dptrain

@@ -17,20 +17,6 @@ std::uint64_t key_of(const FrameId &id)
   return (std::uint64_t(id.system) << FRAME_BITS) | static_cast<std::uint64_t>(id.frame);
 }
 
-template <class T> std::size_t bytes(const std::vector<T> &values)
-{
-  return values.capacity() * sizeof(T);
-}
-
-std::size_t bytes_of(const Frame &frame)
-{
-  const Label &label = frame.label;
-  return sizeof(Frame) + bytes(frame.x) + bytes(frame.type) + bytes(frame.tag) +
-         bytes(frame.first) + bytes(frame.neighbor) + bytes(label.force) +
-         bytes(label.atom_energy) + bytes(label.atom_pref) + bytes(label.atom_ener_coeff) +
-         bytes(label.drdq);
-}
-
 }  // namespace
 
 FrameCache::FrameCache(std::shared_ptr<const Communicator> comm, Systems systems, double rcut,
@@ -84,7 +70,7 @@ void FrameCache::read(const FrameId &id, std::uint64_t key)
                 e.what());
   }
   // the ranks forget the same frames: each is as large as the largest of its shares
-  double size = static_cast<double>(bytes_of(frame));
+  double size = static_cast<double>(frame.memory_bytes());
   comm_->all_reduce_max(&size, 1);
   entries_.push_front({key, std::move(frame), shortest, static_cast<std::size_t>(size)});
   places_[key] = entries_.begin();

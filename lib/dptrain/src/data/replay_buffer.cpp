@@ -11,11 +11,6 @@ namespace dptrain {
 
 namespace {
 
-template <class T> std::size_t bytes(const std::vector<T> &v)
-{
-  return v.capacity() * sizeof(T);
-}
-
 std::size_t row_bytes(const Frame &frame)
 {
   return frame.neighbor.size() * sizeof(int);
@@ -109,9 +104,7 @@ void ReplayBuffer::set_state(const std::vector<double> &state)
 std::size_t ReplayBuffer::memory_bytes() const
 {
   std::size_t total = 0;
-  for (const Frame &f : frames_)
-    total += sizeof(Frame) + bytes(f.x) + bytes(f.type) + bytes(f.tag) + bytes(f.first) +
-             bytes(f.neighbor) + bytes(f.label.force);
+  for (const Frame &frame : frames_) total += frame.memory_bytes();
   return total;
 }
 
