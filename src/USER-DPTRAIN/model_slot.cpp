@@ -61,10 +61,11 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
   bool is_input = false;
   dptrain::guarded(comm, [&] {
     if (comm.rank() != 0) return;
-    if (!std::ifstream(file).good())
+    if (!std::ifstream(file).good() && !std::ifstream(file + ".dp").good())
       throw dptrain::Error(fmt::format("cannot open file '{}', which is looked for in the current "
-                                       "folder and in those of LAMMPS_POTENTIALS",
-                                       file));
+                                       "folder and in those of LAMMPS_POTENTIALS; there is no "
+                                       "{}.dp either",
+                                       file, file));
     is_input = is_input_file(file);
     if (is_input)
       input_text = dptrain::read_input_file(file);

@@ -67,7 +67,7 @@ def test_single_precision_is_near(lammps):
         ("-m {model} -s none", "none"),
         ("-m {model}", "'.' holds no system"),
         ("-m {model} -s {system} -f list", "-f,--datafile"),
-        ("-m {model} -s {system} -n -3", "-3"),
+        ("-m {model} -s {system} -n -3", "found -3, use a number not below 0"),
         ("-m {model} -s {system} -a", "atom_ener"),
         ("-m {model} -s {system} -d none/detail", "none/detail.e.out"),
         ("-s {system}", "--model"),

@@ -1,6 +1,7 @@
 """The command `dptrain train`: trainings from data sets, what they write, how they start, stop and go on."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -329,6 +330,35 @@ def test_bad_requests_end_in_one_clear_message(options, change, words, ranks, tr
     assert result.status != 0 and len(result.errors()) == 1, result.output
     for word in words:
         assert word in result.errors()[0]
+
+
+@pytest.mark.parametrize("name, words", [("force", "no forces"), ("energy", "no energies")])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_missing_labels_are_named(name, words, ranks, train, tmp_path):
+    """Of all systems, and of one of two; nothing is said where the loss has no such term."""
+    shutil.copytree(TRAIN_A / "system", tmp_path / "part")
+    (tmp_path / "part" / "set.000" / f"{name}.npy").unlink()
+    document = settings(numb_steps=1)
+    training = document["training"]["training_data"]
+    training["batch_size"] = 1
+    training["systems"] = ["part"]
+    output = train(document, ranks=ranks).check().output
+    assert output.count(f"WARNING: training data: the data have {words}, which the loss asks for") == 1, output
+    training["systems"] = ["part", str(TRAIN_A / "system")]
+    output = train(document, ranks=ranks).check().output
+    assert output.count(f"WARNING: training data: 1 of 2 systems have {words} (the first of them is part)") == 1, output
+    for when in ("start", "limit"):
+        document["loss"][f"{when}_pref_{name[0]}"] = 0
+    assert words not in train(document, ranks=ranks).check().output
+
+
+def test_the_output_does_not_replace_the_input(train, tmp_path):
+    """Neither input.json nor the model that the training starts from, whatever they are called."""
+    shutil.copy(TRAIN_A / "model.dp", tmp_path / "start.dp")
+    for name in ("./input.json", "start.dp"):
+        (error,) = train(settings(), f"--init-model start -o {name}").errors()
+        assert f"--output {name} is a file that this training reads" in error
+    assert json.loads((tmp_path / "input.json").read_text()) == settings()
 
 
 def test_data_that_do_not_fit_the_model_are_named(train, tmp_path):

@@ -82,7 +82,7 @@ TEST(Checkpoint, IsToldFromOtherFiles)
   EXPECT_FALSE(is_checkpoint(scratch / "model.dp"));
   EXPECT_FALSE(is_checkpoint(scratch.with("text", "hello")));
   EXPECT_FALSE(is_checkpoint(scratch.with("input.json", "{}")));
-  expect_in("does not exist", message_of([&] { is_checkpoint(scratch / "nothing"); }));
+  expect_in("there is no file", message_of([&] { is_checkpoint(scratch / "nothing"); }));
   expect_in("not a checkpoint", message_of([&] { read_checkpoint(scratch / "model.dp"); }));
   expect_in("not a .dp", message_of([&] { read_checkpoint(scratch / "text"); }));
   const std::string bytes = read_file(scratch / "run.ckpt");

@@ -129,7 +129,7 @@ TEST(DeepmdData, TypesAreMappedByName)
   const WaterSystem files;
   EXPECT_EQ(files.open({"X", "H", "O"})->read(0).type, (std::vector<int>{2, 1}));
   const std::string message = message_of([&] { files.open({"O", "Na"}); });
-  expect_in("element H is not in the model (it has O Na)", message);
+  expect_in("element H is not in the type map (O Na)", message);
   expect_in("type_map.raw", message);
   // a name that no atom has does not matter
   files.with("type_map.raw", "O H Uuo");
@@ -178,7 +178,7 @@ TEST(MixedTypes, DropAtomsThatAreNone)
   // an element that the model lacks matters in the frame that has it
   const auto hydrogen = files.open({"H"});
   EXPECT_EQ(hydrogen->read(1).type.size(), 1u);
-  expect_in("element O is not in the model", message_of([&] { hydrogen->read(0); }));
+  expect_in("element O is not in the type map", message_of([&] { hydrogen->read(0); }));
 }
 
 TEST(MixedTypes, WhatIsWrongIsNamed)
@@ -234,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"type.raw", "0 1 1", "coord.npy: shape (2, 6), expected (2, 9)"},
         Damage{"type_map.raw", "", "names no element"},
         Damage{"type_map.raw", "O", "types 0 to 0 of type_map.raw"},
-        Damage{"type_map.raw", "O Pu", "element Pu is not in the model"},
+        Damage{"type_map.raw", "O Pu", "element Pu is not in the type map"},
         Damage{"set.000/coord.npy", "garbage", "not a NumPy"},
         Damage{"set.000/coord.npy", numpy_file<double>("<f8", "(99999999999, 6)", {1}),
                "truncated"},
@@ -321,7 +321,7 @@ TEST(DeepmdData, MoreSystemsThanOpenFiles)
 {
   // each keeps 5 files open until the places are used up; 300 systems would be 1500
   const WaterSystem files;
-  std::vector<std::shared_ptr<const DataSystem>> systems;
+  Systems systems;
   for (int k = 0; k < 300; ++k) systems.push_back(files.open());
   for (const auto &system : systems) EXPECT_EQ(system->read(1).label.energy, -2.0);
   std::size_t open = 0;

@@ -247,8 +247,7 @@ TEST(ExtxyzDamage, OfAtomsIsNamed)
             error("2\n\nO 0 0 0\n1\n\nO 0 0 0\n"));
   expect_in("line 1: the frame has no atoms", error("0\n\n"));
   expect_in("line 1: found '-2'", error("-2\n\nO 0 0 0\n"));
-  expect_in("line 4: element Pu is not in the model (it has O H)",
-            error("2\n\nO 0 0 0\nPu 0 0 0\n"));
+  expect_in("line 4: element Pu is not in the type map (O H)", error("2\n\nO 0 0 0\nPu 0 0 0\n"));
   expect_in("the file has no frame", error(""));
   expect_in("the file has no frame", error("\n\n"));
   expect_in("line 1: found '?\?\?binary", error("\x93\xFF\x01"

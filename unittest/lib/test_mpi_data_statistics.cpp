@@ -22,7 +22,6 @@ namespace dptrain::test {
 namespace {
 
 using Json = nlohmann::json;
-using Systems = std::vector<std::shared_ptr<const DataSystem>>;
 
 // Sums of up to 10^7 rows in another order; std takes the root of a difference.
 constexpr double TOLERANCE = 1e-12;

@@ -191,7 +191,7 @@ TEST(Dataset, MapsTypesByName)
   frame.type = {0, 1, 1};
   append_to_dataset(scratch.path(), {"H", "O"}, frame);
   EXPECT_EQ(read_npy_system(scratch / "H1O2", names).at(0).type, (std::vector<int>{1, 0, 0}));
-  expect_in("element H is not in the model (it has O Na)", message_of([&] {
+  expect_in("element H is not in the type map (O Na)", message_of([&] {
               read_npy_system(scratch / "H1O2", {"O", "Na"});
             }));
   fs::remove(scratch / "H1O2/type_map.raw");

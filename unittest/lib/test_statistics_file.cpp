@@ -37,7 +37,7 @@ const ModelConfig PLAIN = model({60, 50, 60}), OVERFLOW = model({6, 5, 7});
 
 DataStatistics collect(const ModelConfig &config)
 {
-  std::vector<std::shared_ptr<const DataSystem>> systems;
+  Systems systems;
   DataOptions options;
   options.type_map = config.type_map;
   for (const auto &name : SYSTEMS)

@@ -42,8 +42,9 @@ sys.exit(int(act or 0))
 """
 # as mpiexec does it: the ranks are its children
 MPIEXEC = """#!{python}
-import subprocess, sys
+import os, subprocess, sys
 open("ranks", "w").write(sys.argv[2])
+open("throttle", "w").write(os.environ.get("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "not set"))
 sys.exit(subprocess.call(sys.argv[3:]))
 """
 
@@ -60,7 +61,8 @@ class Script:
     def start(self, *words, say="", act="", complain=""):
         variables = {**os.environ, "PYTHONPATH": str(PACKAGE), "DPTRAIN_LMP": str(self.folder / "lmp"),
                      "DPTRAIN_MPIEXEC": str(self.folder / "mpiexec"), "SAY": say, "ACT": act, "COMPLAIN": complain}
-        variables.pop("OMP_NUM_THREADS", None)
+        for name in ("OMP_NUM_THREADS", "MPIR_CVAR_CH4_PROGRESS_THROTTLE"):
+            variables.pop(name, None)
         return subprocess.Popen([sys.executable, "-m", "dptrain", *words], cwd=self.folder, env=variables, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -91,6 +93,13 @@ def test_ranks_and_threads(script):
     assert script.read("ranks") == "3" and script.read("arguments").endswith("OMP=2\n")
 
 
+@pytest.mark.parametrize("more, throttle", [(0, "not set"), (1, "1")])
+def test_ranks_that_share_cores_wait_patiently(more, throttle, script):
+    ranks = len(os.sched_getaffinity(0)) + more
+    assert script("stat", "-np", str(max(ranks, 2)))[0] == 0
+    assert script.read("throttle") == throttle or ranks == 1
+
+
 @pytest.mark.parametrize("word, quoted", [
     ("model.ckpt.dp", "model.ckpt.dp"), ("a b", "'a b'"), ("$HOME", "'$HOME'"), ("a#b", "'a#b'"), ("a&", "'a&'"), ("", "''"),
     ("it's", '"it\'s"'), ("sets/*", "'sets/*'"), ("a'b\"c", "\"\"\"a'b\"c\"\"\""), ("[0,1]", "'[0,1]'")])
@@ -110,7 +119,8 @@ def test_words_that_lammps_cannot_read(word, script):
 def test_lammps_chatter_is_not_shown(script):
     say = ("LAMMPS (22 Jul 2025 - Update 4)\nOMP_NUM_THREADS environment is not set. Defaulting to 1 thread.\n"
            "  using 1 OpenMP thread(s) per MPI task\nLoaded 1 plugins from /x/dptrain\nstep 1\n\nWARNING: w\n"
-           "Total wall time: 0:00:01\n")
+           "Total wall time: 0:00:01\n"
+           "=   KILLED BY SIGNAL: 2 (Interrupt)\n=   YOU CAN IGNORE THE BELOW CLEANUP MESSAGES\n")
     assert script("test", say=say) == (0, "step 1\n\nWARNING: w\n", "")
 
 

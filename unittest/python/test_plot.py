@@ -97,6 +97,16 @@ def test_learning_curve_with_other_columns_after_a_resume(tmp_path):
     assert plot.main([str(path), "-o", str(tmp_path / "x.png")]) in (None, 0)
 
 
+def test_rows_that_a_restart_wrote_again(tmp_path):
+    """From a checkpoint between two rows, and from one at a row."""
+    path = tmp_path / "lcurve.out"
+    path.write_text(LCURVE + "     30      9.0      0.2      0.4   3.5e-03\n     40      8.0      0.2      0.3   3.0e-03\n"
+                    "     40      7.0      0.2      0.2   3.0e-03\n")
+    found = plot.read_lcurve(path)
+    assert list(found["step"]) == [1, 20, 30, 40]
+    assert list(found["rmse_trn"]) == [30.4, 17.2, 9.0, 7.0]
+
+
 @pytest.mark.parametrize("content, message", [
     ("", "not a learning curve"),
     ("1 2 3\n", "not a learning curve"),

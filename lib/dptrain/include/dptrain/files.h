@@ -67,7 +67,8 @@ struct Checkpoint {
 void write_checkpoint(const std::string &path, const Checkpoint &checkpoint);
 Checkpoint read_checkpoint(const std::string &path);
 /// True if the file is a checkpoint of this library (an HDF5 file with its group), not a plain .dp.
-bool is_checkpoint(const std::string &path);
+/// `name` as for find_model_file.
+bool is_checkpoint(const std::string &name);
 
 /// The file that is meant by the name of a model or checkpoint: NAME, or NAME.dp. Throws Error if there is neither.
 std::string find_model_file(const std::string &name);

@@ -11,8 +11,6 @@
 
 namespace dptrain {
 
-using Systems = std::vector<std::shared_ptr<const DataSystem>>;
-
 /// One frame of a data set: its system, and its place in there.
 struct FrameId {
   std::size_t system = 0;

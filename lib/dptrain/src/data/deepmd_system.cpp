@@ -82,8 +82,8 @@ std::vector<int> DeepmdSystem::to_model(const std::vector<int> &types) const
                                          : " of type_map.raw"));
     if (model_type_[type] < 0)
       throw Error(layout_.names_path + ": element " + layout_.names[type] +
-                  " is not in the model (it has " + join(type_map_) +
-                  "); train a model with this element or leave the system out");
+                  " is not in the type map (" + join(type_map_) +
+                  "); leave the system out, or use a type map, or a model, with this element");
     mapped.push_back(model_type_[type]);
   }
   return mapped;

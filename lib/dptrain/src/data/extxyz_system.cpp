@@ -34,8 +34,8 @@ class ExtxyzSystem : public DataSystem {
     for (std::size_t i = 0; i < index_.species.size(); ++i)
       if (types_.find(index_.species[i]) == types_.end())
         throw Error(path_ + ": line " + std::to_string(index_.species_lines[i]) + ": element " +
-                    index_.species[i] + " is not in the model (it has " + join(options.type_map) +
-                    "); train a model with this element or leave the file out");
+                    index_.species[i] + " is not in the type map (" + join(options.type_map) +
+                    "); leave the file out, or use a type map, or a model, with this element");
     if (place_.granted()) file_ = std::make_unique<File>(path_, O_RDONLY);
   }
 

@@ -96,8 +96,9 @@ ModelData read_model_file(const std::string &name)
   return data;
 }
 
-bool is_checkpoint(const std::string &path)
+bool is_checkpoint(const std::string &name)
 {
+  const std::string path = find_model_file(name);
   const std::string bytes = read_file(path);
   return Hdf5File::is_hdf5(bytes) && Hdf5File::open(bytes, path).has(group);
 }

@@ -11,8 +11,6 @@ namespace dptrain {
 
 namespace {
 
-using Systems = std::vector<std::shared_ptr<const DataSystem>>;
-
 /// Keeps the closer of two pairs; of equal ones the first in the data.
 void keep_closest(std::optional<ClosestPair> &kept, const ClosestPair &other)
 {

@@ -52,8 +52,7 @@ struct DataStatistics {
 /// is large compared with the share of a rank is read by several, and each counts a part of its atoms. The result is the
 /// same on all ranks; with other numbers of ranks integers and distances are equal, sums differ by rounding. Collective.
 /// Throws Error that names system and frame where a position is not finite or two atoms are at the same place.
-DataStatistics collect_statistics(const Communicator &comm,
-                                  const std::vector<std::shared_ptr<const DataSystem>> &systems,
+DataStatistics collect_statistics(const Communicator &comm, const Systems &systems,
                                   const ModelConfig &config, const StatisticsOptions &options = {});
 
 }  // namespace dptrain

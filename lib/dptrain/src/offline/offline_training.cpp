@@ -10,6 +10,7 @@
 
 #include "dptrain/error.h"
 #include "io/file.h"
+#include "offline/data_warnings.h"
 #include "offline/interrupt.h"
 
 namespace dptrain {
@@ -84,7 +85,9 @@ void OfflineTraining::read_settings()
 {
   std::string text;
   guarded(*comm_, [&] {
-    if (comm_->rank() == 0) text = read_input_file(options_.input);
+    if (comm_->rank() != 0) return;
+    check_output();
+    text = read_input_file(options_.input);
   });
   broadcast_text(*comm_, text);
   guarded(*comm_, [&] {
@@ -95,7 +98,8 @@ void OfflineTraining::read_settings()
   if (!input_.length_given)
     throw Error(options_.input + ": training: give its length, as numb_steps or num_epoch");
   if (input_.offline.training_data.systems.empty())
-    throw Error(options_.input + ": training/training_data/systems: names no data set");
+    throw Error(options_.input +
+                ": training/training_data/systems: is missing, or names no data set");
   TrainingConfig &training = input_.training;
   training.fit_energy_bias = false;  // comes from the statistics or from the model file
   if (!training.optimizer.precision && options_.precision != Precision::float64)
@@ -134,6 +138,11 @@ void OfflineTraining::open_data()
   };
   training_ = open("training_data", offline.training_data, seed);
   say_systems("training", *training_);
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    for (const auto &line : missing_labels(training_->systems, input_.training.loss))
+      say("WARNING: training data: " + line);
+  });
   if (offline.validation_data) {
     validation_ = open("validation_data", *offline.validation_data, seed ^ VALIDATION_STREAM);
     say_systems("validation", *validation_);

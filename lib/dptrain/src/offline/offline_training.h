@@ -49,6 +49,7 @@ class OfflineTraining {
   void continue_trainer();
   void train();
   // offline_training_start.cpp: how the model comes about
+  void check_output() const;
   void read_start();
   std::string with_model_of_start(const std::string &input) const;
   void check_start();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <iomanip>
 #include <optional>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include "dptrain/energy_bias_fit.h"
 #include "dptrain/error.h"
 #include "offline/data_statistics.h"
+#include "offline/data_warnings.h"
 #include "offline/offline_training.h"
 #include "offline/statistics_file.h"
 
@@ -35,6 +37,17 @@ std::vector<FrameId> spread_frames(const Systems &systems, std::int64_t most)
 }
 
 }  // namespace
+
+void OfflineTraining::check_output() const
+{
+  std::error_code missing;
+  for (const auto &file :
+       {options_.input, options_.restart, options_.init_model, options_.finetune})
+    for (const auto &name : {file, file + ".dp"})
+      if (!file.empty() && std::filesystem::equivalent(options_.output, name, missing))
+        throw Error("--output " + options_.output +
+                    " is a file that this training reads: choose another name");
+}
 
 // On the calling rank.
 void OfflineTraining::read_start()
@@ -145,6 +158,8 @@ void OfflineTraining::say_statistics(const DataStatistics &found, const ModelDat
   text << "; energy bias (eV)";
   for (double energy : data.out_bias) text << " " << energy;
   say(text.str());
+  const std::string unlikely = unlikely_distance(found.statistics.min_distance());
+  if (!unlikely.empty()) say("WARNING: " + unlikely);
   for (int type = 0; type < data.config.ntypes(); ++type) {
     if (found.statistics.max_neighbors()[type] <= data.config.sel[type]) continue;
     warned_of_overflow_ = true;

@@ -77,7 +77,8 @@ double Progress::seconds() const
 std::string Progress::remaining(std::int64_t step) const
 {
   const double done = static_cast<double>(step - first_);
-  return done > 0.0 ? duration_text(seconds() / done * static_cast<double>(total_ - step)) : "?";
+  // the first step makes tables and buffers
+  return done > 1.0 ? duration_text(seconds() / done * static_cast<double>(total_ - step)) : "?";
 }
 
 void Progress::step(std::int64_t step)

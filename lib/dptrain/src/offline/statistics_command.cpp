@@ -51,7 +51,7 @@ void run_statistics(std::shared_ptr<const Communicator> comm, const StatOptions 
 {
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::string> names;
-  std::vector<std::shared_ptr<const DataSystem>> systems;
+  Systems systems;
   ModelConfig config;
   guarded(*comm, [&] {
     check(options);

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "offline/data_warnings.h"
+
 namespace dptrain {
 
 namespace {
@@ -148,6 +150,8 @@ std::vector<std::string> text_lines(const StatisticsReport &report)
       lines.push_back(format(
           "WARNING: sel of %s is %d, but an atom has %d such neighbors: only the nearest count",
           config.type_map[t].c_str(), config.sel[t], found.statistics.max_neighbors()[t]));
+  const std::string unlikely = unlikely_distance(found.statistics.min_distance());
+  if (!unlikely.empty()) lines.push_back("WARNING: " + unlikely);
   lines.push_back(format("min_nbor_dist: %f", found.statistics.min_distance()));
   lines.push_back("max_nbor_size: [" + list(found.statistics.max_neighbors()) + "]");
   return lines;

@@ -11,8 +11,8 @@ constexpr std::int64_t SMALL_PART = 16;
 
 /// Calls visit(system, frame, atoms) for all frames that count.
 template <class Visit>
-void for_each_frame(const std::vector<std::shared_ptr<const DataSystem>> &systems,
-                    const std::vector<std::int64_t> &max_frames, const Visit &visit)
+void for_each_frame(const Systems &systems, const std::vector<std::int64_t> &max_frames,
+                    const Visit &visit)
 {
   for (std::size_t s = 0; s < systems.size(); ++s) {
     const std::int64_t all = systems[s]->num_frames();
@@ -28,9 +28,8 @@ void for_each_frame(const std::vector<std::shared_ptr<const DataSystem>> &system
 
 }  // namespace
 
-void for_each_share(const std::vector<std::shared_ptr<const DataSystem>> &systems,
-                    const std::vector<std::int64_t> &max_frames, bool cut, int rank, int size,
-                    const std::function<void(const FrameShare &)> &visit)
+void for_each_share(const Systems &systems, const std::vector<std::int64_t> &max_frames, bool cut,
+                    int rank, int size, const std::function<void(const FrameShare &)> &visit)
 {
   std::int64_t total = 0, before = 0;
   for_each_frame(systems, max_frames,

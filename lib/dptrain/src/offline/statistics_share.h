@@ -19,8 +19,7 @@ struct FrameShare {
 /// Visits what rank `rank` of `size` ranks does of the frames of all systems, each with its frames spread evenly where
 /// `max_frames` [systems] (or empty) is less than it has: about equal numbers of atoms, in the order of the data. Frames
 /// are whole, but large ones are cut with `cut`.
-void for_each_share(const std::vector<std::shared_ptr<const DataSystem>> &systems,
-                    const std::vector<std::int64_t> &max_frames, bool cut, int rank, int size,
-                    const std::function<void(const FrameShare &)> &visit);
+void for_each_share(const Systems &systems, const std::vector<std::int64_t> &max_frames, bool cut,
+                    int rank, int size, const std::function<void(const FrameShare &)> &visit);
 
 }  // namespace dptrain
