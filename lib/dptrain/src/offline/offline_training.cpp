@@ -110,33 +110,34 @@ void OfflineTraining::read_settings()
     say("WARNING: " + options_.input + ": these keys have no meaning here: " + ignored);
 }
 
+std::unique_ptr<BatchSource>
+OfflineTraining::open_section(const char *name, const DataConfig &config, std::uint64_t order)
+{
+  const std::size_t budget = static_cast<std::size_t>(options_.frame_memory * GIB);
+  const DataOptions data{input_.model.type_map, config.set_prefix,
+                         input_.training.loss.numb_generalized_coord};
+  std::unique_ptr<BatchSource> source;
+  std::vector<std::string> left_out;
+  guarded(*comm_, [&] {
+    Systems systems;
+    try {
+      systems =
+          open_systems(config, data, [&](const std::string &line) { left_out.push_back(line); });
+    } catch (const Error &error) {
+      throw Error(options_.input + ": training/" + name + ": " + error.what());
+    }
+    source = std::make_unique<BatchSource>(comm_, config, std::move(systems), order,
+                                           input_.model.rcut, input_.model.ntypes(), budget);
+  });
+  for (const std::string &line : left_out) say("WARNING: " + line);
+  return source;
+}
+
 void OfflineTraining::open_data()
 {
   const OfflineConfig &offline = input_.offline;
-  const std::size_t budget = static_cast<std::size_t>(options_.frame_memory * GIB);
   const std::uint64_t seed = input_.training.seed;
-  const int ntypes = input_.model.ntypes();
-  std::vector<std::string> left_out;
-  const auto open = [&](const char *section, const DataConfig &config, std::uint64_t order) {
-    std::unique_ptr<BatchSource> source;
-    guarded(*comm_, [&] {
-      left_out.clear();
-      const DataOptions data{input_.model.type_map, config.set_prefix,
-                             input_.training.loss.numb_generalized_coord};
-      Systems systems;
-      try {
-        systems =
-            open_systems(config, data, [&](const std::string &line) { left_out.push_back(line); });
-      } catch (const Error &error) {
-        throw Error(options_.input + ": training/" + section + ": " + error.what());
-      }
-      source = std::make_unique<BatchSource>(comm_, config, std::move(systems), order,
-                                             input_.model.rcut, ntypes, budget);
-    });
-    for (const std::string &line : left_out) say("WARNING: " + line);
-    return source;
-  };
-  training_ = open("training_data", offline.training_data, seed);
+  training_ = open_section("training_data", offline.training_data, seed);
   say_systems("training", *training_);
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
@@ -144,7 +145,8 @@ void OfflineTraining::open_data()
       say("WARNING: training data: " + line);
   });
   if (offline.validation_data) {
-    validation_ = open("validation_data", *offline.validation_data, seed ^ VALIDATION_STREAM);
+    validation_ =
+        open_section("validation_data", *offline.validation_data, seed ^ VALIDATION_STREAM);
     say_systems("validation", *validation_);
   }
   if (!offline.num_epoch) return;

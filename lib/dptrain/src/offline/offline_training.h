@@ -44,6 +44,8 @@ class OfflineTraining {
   // in this order
   void read_settings();
   void open_data();
+  std::unique_ptr<BatchSource> open_section(const char *name, const DataConfig &config,
+                                            std::uint64_t order);
   void make_model();
   void make_trainer();
   void continue_trainer();
