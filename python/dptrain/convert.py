@@ -141,8 +141,6 @@ def convert(source, target, dp=None):
     check_names(source, target)
     if Path(target).parent != Path() and not Path(target).parent.is_dir():
         raise ConvertError(f"{target}: there is no folder {Path(target).parent}")
-    if not Path(source).exists() and Path(f"{source}.dp").exists():
-        source = f"{source}.dp"
     native, to_dp = is_hdf5(source), Path(target).suffix == ".dp"
     if native and to_dp:
         write_dp(source, target)

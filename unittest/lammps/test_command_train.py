@@ -347,9 +347,9 @@ def test_missing_labels_are_named(name, words, ranks, train, tmp_path):
     training["systems"] = ["part", str(TRAIN_A / "system")]
     output = train(document, ranks=ranks).check().output
     assert output.count(f"WARNING: training data: 1 of 2 systems have {words} (the first of them is part)") == 1, output
-    for when in ("start", "limit"):
+    for when in ("limit", "start"):  # one of the two switches the term off, as in DeePMD-kit
         document["loss"][f"{when}_pref_{name[0]}"] = 0
-    assert words not in train(document, ranks=ranks).check().output
+        assert words not in train(document, ranks=ranks).check().output
 
 
 def test_the_output_does_not_replace_the_input(train, tmp_path):
