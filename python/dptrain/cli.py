@@ -1,7 +1,7 @@
 """The console script ``dptrain``.
 
 ``train``, ``test`` and ``stat`` are the work of the LAMMPS command ``dptrain``, which takes the same words: the script
-chooses the ranks, starts LAMMPS and shows what it says. ``convert`` and ``plot`` are done here.
+chooses the ranks, starts LAMMPS and shows what it says. ``convert``, ``plot`` and ``client`` are done here.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ commands
   stat -s DIR -r RCUT   statistics of data sets: neighbours, sel, environment matrix, energy bias
   convert FROM TO       a model file to another format; a checkpoint to a model file
   plot KIND FILES       figures: learning curve, parity, errors, uncertainty
+  client ID.init.xyz    labels for fix dptrain reference socket, by a calculator of ASE
   COMMAND --help        all arguments of a command
 
 of train, test and stat
@@ -47,7 +48,7 @@ ELSEWHERE = {
     "convert-backend": "its name here is convert: dptrain convert FROM TO",
 }
 IN_LAMMPS = ("train", "test", "stat")
-COMMANDS = (*IN_LAMMPS, "convert", "plot")
+COMMANDS = (*IN_LAMMPS, "convert", "plot", "client")
 
 
 class UsageError(Exception):
@@ -128,6 +129,10 @@ def run(words):
         from dptrain import plot
 
         return plot.main(words[1:])
+    if words[0] == "client":
+        from dptrain import client
+
+        return client.main(words[1:])
     raise UsageError(unknown(words[0]))
 
 

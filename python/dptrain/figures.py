@@ -208,3 +208,49 @@ def plot_uncertainty(sigma, error, output, bins=20):
     axis.set_ylabel("error")
     axis.legend(frameon=False, fontsize=8)
     save_figure(figure, output)
+
+
+REASONS = {"young": GRAY, "threshold": PALETTE[1], "limit": PALETTE[6], "audit": PALETTE[2]}
+
+
+def error_panel(axis, events, course):
+    """Expected and true largest force error of each event, and the threshold."""
+    if "expected" in course:
+        known = course["expected"] > 0
+        axis.plot(course["step"][known], course["expected"][known], color=PALETTE[0], alpha=0.5, linewidth=0.8,
+                  label="expected, thermo")
+    for why, color in REASONS.items():
+        chosen = (events["why"] == why) & np.isfinite(events["true"])
+        if chosen.any():
+            axis.scatter(events["step"][chosen], events["true"][chosen], s=14, color=color, linewidths=0, label=f"true, {why}")
+    axis.scatter(events["step"], events["expected"], s=12, facecolors="none", edgecolors=PALETTE[0], linewidths=0.6,
+                 label="expected, event")
+    if "threshold" in course:
+        axis.plot(course["step"], course["threshold"], color=GRAY, linewidth=1.0, linestyle="--", label="threshold")
+    axis.set_yscale("log")
+    axis.set_ylabel("largest force error\n(force units)")
+    axis.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def plot_active(events, course, output):
+    """The course of a learning run: errors and threshold, frames and reference calls, and the temperature, against the step.
+
+    events, course: as read_events and read_course give them.
+    """
+    rows = 3 if "temp" in course else 2
+    figure, axes = new_figure(rows, 1, (7.6, 2.2 + 1.7 * rows), sharex=True, height_ratios=[2.2] + [1] * (rows - 1))
+    axes = axes[:, 0]
+    error_panel(axes[0], events, course)
+    last = max([events["step"].max(), *course.get("step", [])])
+    for name, color in (("calls", PALETTE[1]), ("frames", PALETTE[0])):
+        axes[1].step([*events["step"], last], [*events[name], events[name][-1]], where="post", color=color, linewidth=1.4,
+                     label="reference calls" if name == "calls" else name)
+    axes[1].set_ylim(bottom=0)
+    axes[1].set_ylabel("number")
+    axes[1].legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    if rows == 3:
+        axes[2].plot(course["step"], course["temp"], color=PALETTE[6], linewidth=1.2)
+        axes[2].set_ylabel("temperature")
+    axes[-1].set_xlabel("MD step")
+    figure.align_ylabels(axes)
+    save_figure(figure, output)

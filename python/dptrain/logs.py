@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -79,3 +80,61 @@ def read_log(path):
     if not runs:
         raise FileError(f"{path}: not a LAMMPS log with thermo output: no line begins with Step")
     return [dict(zip(names, np.array(rows, dtype=float).reshape(-1, len(names)).T)) for names, rows in runs]
+
+
+EVENT_WORDS = ("why", "learned", "moved_by")  # columns of the events that hold words
+
+
+def names_events(line):
+    """Whether a line of a log names the columns of the events of `mode active`."""
+    words = line.split()
+    return words[:2] == ["dptrain", "step"] and "why" in words
+
+
+def read_events(path):
+    """The events of ``fix dptrain ... mode active`` in a LAMMPS log, {column: array} by the names in their header line.
+
+    Numbers are float, nan where the log has a dash; ``why``, ``learned`` and ``moved_by`` are text. The events of several
+    runs follow each other. A line that was cut off is left out.
+    """
+    names, rows = None, []
+    for line in read_text(path).splitlines():
+        words = line.split()
+        if names_events(line):
+            names = words[1:]
+        elif names and words[:1] == ["dptrain"] and len(words) == len(names) + 1:
+            rows.append(dict(zip(names, words[1:])))
+    if names is None:
+        raise FileError(f"{path}: no events of fix dptrain ... mode active: no line begins with 'dptrain step'")
+    if not rows:
+        raise FileError(f"{path}: no event of fix dptrain ... mode active in it yet")
+    every = dict.fromkeys(name for row in rows for name in row)
+    return {name: event_column(path, name, [row.get(name, "-") for row in rows]) for name in every}
+
+
+def event_column(path, name, words):
+    if name in EVENT_WORDS:
+        return np.array(words)
+    try:
+        return np.array([np.nan if word == "-" else float(word) for word in words])
+    except ValueError:
+        raise FileError(f"{path}: column {name} of the events: not a number among {' '.join(words[:5])} ...") from None
+
+
+def read_course(path):
+    """What the thermo tables of a log with `mode active` say at each step, {name: array}: ``step``, and those of ``temp``,
+    ``expected`` and ``threshold`` (f_ID[13] and f_ID[14] of the fix, under these names too) that all tables have."""
+    fix = re.search(r"^\s*fix\s+(\S+)\s+\S+\s+dptrain\s", read_text(path), re.MULTILINE)
+    of_fix = f"f_{fix.group(1)}" if fix else ""
+    columns = {"step": ["Step"], "temp": ["Temp", "T"], "expected": ["expected", f"{of_fix}[13]"],
+               "threshold": ["threshold", f"{of_fix}[14]"]}
+    try:
+        runs = read_log(path)
+    except FileError:
+        return {}
+    course = {}
+    for name, places in columns.items():
+        found = [next((run[place] for place in places if place in run), None) for run in runs]
+        if all(values is not None for values in found):
+            course[name] = np.concatenate(found)
+    return course

@@ -1,10 +1,11 @@
-"""Figures: learning curves, predicted against reference values, errors, uncertainties against errors.
+"""Figures: learning curves, predicted against reference values, errors, uncertainties against errors, active learning.
 
     dptrain plot lcurve.out                         learning curve
     dptrain plot detail.f.out detail.e_peratom.out  parity plot of what `dptrain test -d detail` wrote
     dptrain plot reference.dump predicted.dump      the same of two LAMMPS dumps
     dptrain plot errors detail                      histograms of the errors
     dptrain plot uncertainty sigma_error.txt        uncertainty against error
+    dptrain plot log.lammps                         course of a run of fix dptrain with mode active
 
 `python -m dptrain.plot` is the same program.
 """
@@ -18,13 +19,13 @@ import numpy as np
 
 from dptrain.details import rank_correlation, read_pairs, read_uncertainty
 from dptrain.dumps import compare, read_dump  # noqa: F401: for scripts
-from dptrain.figures import bin_rms, plot_errors, plot_lcurve, plot_parity, plot_uncertainty
-from dptrain.logs import FileError, names_columns, read_lcurve, read_text
+from dptrain.figures import bin_rms, plot_active, plot_errors, plot_lcurve, plot_parity, plot_uncertainty
+from dptrain.logs import FileError, names_columns, names_events, read_course, read_events, read_lcurve, read_text
 
-KINDS = ("lcurve", "parity", "errors", "uncertainty")
+KINDS = ("lcurve", "parity", "errors", "uncertainty", "active")
 
-EPILOG = """The kind may be left out: a file whose first line names the column `step` is a learning curve, all else a parity plot.
-`dptrain plot KIND --help` tells about one kind. The format of the figure (-o) is that of its name: .png, .pdf, .svg."""
+EPILOG = """The kind may be left out: a file whose first line names the column `step` is a learning curve, a log with
+events of mode active the course of that run, all else a parity plot. `dptrain plot KIND --help` tells about one kind. The format of the figure (-o) is that of its name: .png, .pdf, .svg."""
 
 LCURVE = """Errors on the batches and the learning rate against the training step, from one or several lcurve.out (of this package or
 DeePMD-kit). Dashed: validation. One file: the rows faintly, their running mean as a line. Several: the running means."""
@@ -43,6 +44,11 @@ A calibrated uncertainty lies on the diagonal; one that is useful without calibr
 One FILE: text with the columns `sigma` and `error` (a line `# ... sigma ... error ...` names them; without names the first
 two columns), blanks or commas between them, in one unit. Two FILEs: model_devi.out and a *.f.out of `dptrain test -d` for the
 same frames in the same order, all of the same number of atoms."""
+
+ACTIVE = """The course of a run of fix dptrain with mode active: true and expected largest force error of each event, the threshold,
+numbers of frames and reference calls, and the temperature, against the MD step. The first are read from the lines of the log that
+begin with `dptrain`. Threshold, expected error between the events and temperature come from its thermo output: Temp, and
+f_ID[13] and f_ID[14] of the fix (or columns that are named expected and threshold)."""
 
 
 def draw_lcurve(options):
@@ -77,6 +83,30 @@ def draw_uncertainty(options):
     plot_uncertainty(sigma, error, options.output, options.bins)
 
 
+def draw_active(options):
+    if len(options.files) != 1:
+        raise FileError(f"{len(options.files)} files: a figure shows one log")
+    events, course = read_events(options.files[0]), read_course(options.files[0])
+    print("\n".join(active_summary(events, course)))
+    plot_active(events, course, options.output)
+
+
+def active_summary(events, course):
+    """Lines on the events of each kind, and on what the audits found."""
+    steps = max([events["step"].max(), *course.get("step", [])]) - min([events["step"].min(), *course.get("step", [])])
+    calls = events["calls"][-1] - events["calls"][0] + 1  # a resumed run goes on counting
+    yield f"frames {events['frames'][-1]:.0f}, reference calls {calls:.0f}" + (f" in {steps:.0f} steps ({100 * calls / steps:.2f} %)"
+                                                                              if steps > 0 else "")
+    for why in dict.fromkeys(events["why"]):
+        chosen = events["why"] == why
+        true = events["true"][chosen & np.isfinite(events["true"])]
+        error = f", largest true error: median {np.median(true):.3g}, max {true.max():.3g}" if len(true) else ""
+        yield f"{why:10s} {chosen.sum():6d}{error}"
+    both = np.isfinite(events["true"]) & np.isfinite(events["expected"])
+    if both.sum() > 1:
+        yield f"expected against true: rank correlation {rank_correlation(events['expected'][both], events['true'][both]):.3f}"
+
+
 def count(text):
     """A whole number of at least 1, for argparse."""
     if not text.isdecimal() or int(text) < 1:
@@ -105,6 +135,7 @@ def make_parser():
     uncertainty = add("uncertainty", draw_uncertainty, UNCERTAINTY, "uncertainties against errors")
     uncertainty.add_argument("--column", choices=("avg_devi_f", "max_devi_f"), default="avg_devi_f",
                              help="of model_devi.out (default: avg_devi_f)")
+    add("active", draw_active, ACTIVE, "the course of an active-learning run")
     errors.add_argument("--bins", type=count, metavar="N", help="number of bins (default: 11 to 81, by the number of values)")
     uncertainty.add_argument("--bins", type=count, default=20, metavar="N", help="number of bins (default: 20)")
     return parser
@@ -117,6 +148,8 @@ def kind_of(words):
         lines = read_text(first).splitlines() if first else []
     except FileError:
         return "lcurve" if first.endswith("lcurve.out") else "parity"
+    if any(map(names_events, lines)):
+        return "active"
     return "lcurve" if len(words) == 1 or not lines or names_columns(lines[0]) or "lcurve" in first else "parity"
 
 

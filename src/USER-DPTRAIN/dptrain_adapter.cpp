@@ -139,7 +139,7 @@ void LAMMPS_NS::start_threads(LAMMPS *lmp, const std::string &who)
 
 dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> &model_type,
                                             const double *force, double cutoff,
-                                            const UnitFactors &units)
+                                            const UnitFactors &units, std::vector<tagint> *tags)
 {
   const std::vector<double> records = all_records(lmp, owned_records(lmp, force));
   const std::size_t natoms = records.size() / RECORD;
@@ -158,8 +158,10 @@ dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> 
   frame.step = lmp->update->ntimestep;
   frame.coord.reserve(natoms * 3);
   frame.label.force.reserve(natoms * 3);
+  if (tags) tags->clear();
   for (const std::size_t i : order) {
     const double *r = &records[i * RECORD];
+    if (tags) tags->push_back(static_cast<tagint>(r[0]));
     frame.type.push_back(model_type[static_cast<int>(r[1])]);
     for (int k = 0; k < 3; ++k) frame.coord.push_back(r[2 + k] / units.length);
     for (int k = 0; k < 3; ++k) frame.label.force.push_back(r[5 + k] / units.force());

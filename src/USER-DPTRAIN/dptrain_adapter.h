@@ -11,6 +11,7 @@
 #include "dptrain/files.h"
 #include "error.h"
 #include "exceptions.h"
+#include "lmptype.h"
 #include "pointers.h"
 
 namespace LAMMPS_NS {
@@ -72,7 +73,9 @@ template <class Work> auto local(LAMMPS *lmp, const std::string &who, Work &&wor
 /// relative to the box corner, in Angstrom. `model_type` maps atom types [ntypes + 1] to model types; `force` holds the
 /// owned atoms' label [nlocal][3] in LAMMPS units. Periodic in no dimension: a frame without cell. Periodic in some:
 /// the others get an edge so long that images are out of reach of `cutoff` (Angstrom). Energy and virial are left empty.
+/// `tags`, if given, gets the atoms' tags.
 dptrain::WholeFrame gather_atoms(LAMMPS *lmp, const std::vector<int> &model_type,
-                                 const double *force, double cutoff, const UnitFactors &units);
+                                 const double *force, double cutoff, const UnitFactors &units,
+                                 std::vector<tagint> *tags = nullptr);
 
 }  // namespace LAMMPS_NS

@@ -5,6 +5,10 @@
      8 seconds of training    9 seconds of reference  10 memory of model and frames, MB (largest rank)
     11 labels discarded      12 atoms seen with more neighbors of a type than sel keeps
    Errors 3-5 are those of the last batch, before its step.
+   and with mode active, errors as the largest length of an atom's force error, in force units:
+    13 expected at this step           14 threshold                 15 1: the model moves the atoms, 0: the reference
+    16 rmse of force, held-out frames  17 audits                    18 audits with an error above the threshold
+    19 sum of the jumps of the potential energy, energy units       20 found at the latest answer of the reference
    While the reference drives the run, the energy and virial of the pair style in thermo output are the reference's.
 ------------------------------------------------------------------------- */
 
@@ -27,7 +31,7 @@
 using namespace LAMMPS_NS;
 using namespace FixConst;
 
-static constexpr int VECTOR_SIZE = 12;
+static constexpr int VECTOR_SIZE = 21;
 
 FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg), data_(new Data)
 {
@@ -47,6 +51,7 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
   extscalar = extvector = 0;
   virial_global_flag = thermo_virial = 1;
   restart_global = 1;
+  std::fill(virial, virial + 6, 0.0);  // a compute may read it before the first step
 }
 
 FixDPTrain::~FixDPTrain()
@@ -57,7 +62,7 @@ FixDPTrain::~FixDPTrain()
 
 int FixDPTrain::setmask()
 {
-  return POST_FORCE | POST_RUN;
+  return POST_FORCE | MIN_POST_FORCE | POST_RUN;
 }
 
 void FixDPTrain::init()
@@ -71,8 +76,14 @@ void FixDPTrain::init()
     error->all(FLERR, "Fix dptrain does not work with run_style respa: use run_style verlet");
   attach();
   start_session();
+  if (data_->options.active) start_learning();
   check_order();
+  check_parts();
 
+  comm_reverse = 3;
+  if (!data_->reference) return;
+  make_guard();
+  if (data_->guard) data_->guard->init();
   data_->reference->init();
   comm_forward = data_->reference->comm_forward();
   comm_reverse = std::max(3, data_->reference->comm_reverse());
@@ -82,22 +93,35 @@ void FixDPTrain::init()
 
 void FixDPTrain::setup(int vflag)
 {
-  data_->reference->setup();
+  if (data_->reference) data_->reference->setup();
+  if (data_->guard) data_->guard->setup();
+  if (data_->options.active) begin_active_run();
   post_force(vflag);
 }
 
 void FixDPTrain::post_force(int vflag)
 {
   v_init(vflag);
+  if (data_->options.selects())
+    select_step();
+  else if (data_->options.active)
+    active_step();
+  else
+    passive_step();
+  if (data_->guard) add_guard();
+}
+
+// Labels every N steps; the reference moves the atoms until the first training has ended.
+void FixDPTrain::passive_step()
+{
   const bool due = update->ntimestep % data_->options.every == 0;
-  const bool drives =
-      data_->pair && !data_->session->counters.trained;  // until the first training has ended
+  const bool drives = data_->pair && !data_->session->counters.trained;
   if (!due && !drives) return;
 
   const ReferenceAnswer answer = ask_reference();
   if (!usable(answer)) return;
   if (due && within_limit(answer.label) && !stored_already(answer.label)) {
-    store(answer.label);
+    store(answer.label, false);
     collective(lmp, "Fix dptrain", [&] { data_->session->train(); });
   }
   if (drives || (data_->pair && data_->options.follow_reference)) follow(answer.label);
@@ -171,7 +195,7 @@ bool FixDPTrain::stored_already(const ReferenceLabel &label)
              1.0e-9 * std::max(1.0, std::fabs(counters.label_energy));
 }
 
-void FixDPTrain::store(const ReferenceLabel &label)
+void FixDPTrain::store(const ReferenceLabel &label, bool held_out)
 {
   const UnitFactors &units = data_->units;
   dptrain::WholeFrame frame =
@@ -180,35 +204,72 @@ void FixDPTrain::store(const ReferenceLabel &label)
   const auto &w = label.virial;
   std::array<double, 9> virial = {w[0], w[3], w[4], w[3], w[1], w[5], w[4], w[5], w[2]};
   for (double &component : virial) component /= units.energy;
-  frame.label.virial = virial;
+  if (label.has_virial) frame.label.virial = virial;
+  frame.held_out = held_out;
   collective(lmp, "Fix dptrain", [&] { data_->session->add(frame); });
 }
 
-// The reference takes the place of what the model added to forces, pressure and energy, whatever else acts on the
-// atoms. The pressure is a contribution of this fix; for the energy LAMMPS would take the fix's scalar, which is the
-// loss, so the sums of the pair style are corrected.
+// The reference takes the place of what the model has added to forces, pressure and energy.
 void FixDPTrain::follow(const ReferenceLabel &label)
 {
-  const std::size_t nlocal = atom->nlocal, size = (nlocal + atom->nghost) * 3;
+  keep_model_forces();
+  replace(label.force, nullptr, comm->me == 0 ? label.energy : 0.0, virial_part(label));
+}
+
+// What the model has added to the forces of this step, for replace().
+void FixDPTrain::keep_model_forces()
+{
   const double *model = data_->pair->last_forces();
-  data_->change.resize(size);
-  for (std::size_t k = 0; k < size; ++k) data_->change[k] = -data_->units.force() * model[k];
+  data_->before.assign(model, model + static_cast<std::size_t>(atom->nlocal + atom->nghost) * 3);
+}
+
+// Changes the energy of this rank in thermo output.
+void FixDPTrain::add_energy(double change)
+{
+  if (update->eflag_global != update->ntimestep) return;
+  data_->pair->eng_vdwl += change;
+  if (force->pair != data_->pair) force->pair->eng_vdwl += change;  // hybrid/overlay
+}
+
+// This rank's part of a label's virial; that of the model stays where the label has none.
+const double *FixDPTrain::virial_part(const ReferenceLabel &label) const
+{
+  static const double none[6] = {};
+  if (!label.has_virial) return data_->pair->virial;
+  return comm->me == 0 ? label.virial.data() : none;
+}
+
+// Puts other forces, energy and virial in the place of what the model has added (Data::before), whatever else acts on the
+// atoms: `owned` [nlocal][3] in LAMMPS units, or those of the model [nall][3] in eV/Angstrom. Energy and virial are this
+// rank's part; without virial the model's stays. The pressure is a contribution of this fix; for the energy LAMMPS would take
+// the fix's scalar, which is the loss, so the sums of the pair style are corrected.
+void FixDPTrain::replace(const double *owned, const double *model, double energy,
+                         const double *new_virial)
+{
+  const std::size_t nlocal = atom->nlocal;
+  const double unit = data_->units.force();
+  data_->change.resize(data_->before.size());
+  for (std::size_t k = 0; k < data_->change.size(); ++k)
+    data_->change[k] = unit * ((model ? model[k] : 0.0) - data_->before[k]);
   data_->fold = data_->change.data();
   comm->reverse_comm(this, 3);
   for (std::size_t i = 0; i < nlocal; ++i)
-    for (int k = 0; k < 3; ++k) atom->f[i][k] += label.force[3 * i + k] + data_->change[3 * i + k];
+    for (int k = 0; k < 3; ++k)
+      atom->f[i][k] += (owned ? owned[3 * i + k] : 0.0) + data_->change[3 * i + k];
   if (vflag_global)
-    for (int k = 0; k < 6; ++k)
-      virial[k] = (comm->me == 0 ? label.virial[k] : 0.0) - data_->pair->virial[k];
-  if (update->eflag_global == update->ntimestep) {
-    const double energy = (comm->me == 0 ? label.energy : 0.0) - data_->pair->eng_vdwl;
-    data_->pair->eng_vdwl += energy;
-    if (force->pair != data_->pair) force->pair->eng_vdwl += energy;  // hybrid/overlay
-  }
+    for (int k = 0; k < 6; ++k) virial[k] = new_virial[k] - data_->pair->virial[k];
+  add_energy(energy - data_->pair->eng_vdwl);
 }
 
 void FixDPTrain::post_run()
 {
+  data_->run_open = false;
+  if (data_->options.selects()) return print_selection();
+  if (data_->options.active) {
+    learn_from_labels();  // those of a minimization
+    print_summary();
+    open_books();
+  }
   collective(lmp, "Fix dptrain", [&] { data_->session->save(); });
   if (comm->me == 0 && !data_->slot->model)
     error->warning(
@@ -226,20 +287,31 @@ double FixDPTrain::compute_scalar()
 double FixDPTrain::compute_vector(int n)
 {
   if (!data_->session) return 0.0;
+  if (n == VECTOR_SIZE - 1) return distance();
   const SessionCounters &counters = data_->session->counters;
   const dptrain::UpdateReport &report = data_->session->report();
-  const double values[VECTOR_SIZE] = {static_cast<double>(counters.frames),
-                                      static_cast<double>(counters.reference_calls),
-                                      report.rmse_e * data_->units.energy,
-                                      report.rmse_f * data_->units.force(),
-                                      report.rmse_v * data_->units.energy,
-                                      report.learning_rate,
-                                      static_cast<double>(data_->session->steps()),
-                                      counters.train_seconds,
-                                      counters.reference_seconds,
-                                      data_->session->memory_bytes() / 1048576.0,
-                                      static_cast<double>(counters.discarded),
-                                      static_cast<double>(data_->session->overflow())};
+  const dptrain::ActiveLearning *learning = data_->learning.get();
+  const double values[VECTOR_SIZE - 1] = {
+      static_cast<double>(counters.frames),
+      static_cast<double>(counters.reference_calls),
+      report.rmse_e * data_->units.energy,
+      report.rmse_f * data_->units.force(),
+      report.rmse_v * data_->units.energy,
+      report.learning_rate,
+      static_cast<double>(data_->session->steps()),
+      counters.train_seconds,
+      counters.reference_seconds,
+      data_->session->memory_bytes() / 1048576.0,
+      static_cast<double>(counters.discarded),
+      static_cast<double>(data_->session->overflow()),
+      data_->expected_error * data_->units.force(),
+      learning ? learning->threshold() * data_->units.force() : 0.0,
+      data_->model_moves ? 1.0 : 0.0,
+      data_->held_out_error * data_->units.force(),
+      learning ? static_cast<double>(learning->audits()) : 0.0,
+      learning ? static_cast<double>(learning->audits_above()) : 0.0,
+      data_->jumps.sum() * data_->units.energy,
+      data_->found_error * data_->units.force()};
   return values[n];
 }
 
@@ -279,8 +351,9 @@ void FixDPTrain::unpack_reverse_comm(int n, int *list, double *buf)
 
 double FixDPTrain::memory_usage()
 {
-  double bytes = data_->reference->memory_usage() +
-                 static_cast<double>(data_->change.capacity() * sizeof(double));
+  double bytes =
+      static_cast<double>((data_->change.capacity() + data_->before.capacity()) * sizeof(double));
+  if (data_->reference) bytes += data_->reference->memory_usage();
   if (data_->session) bytes += data_->session->memory_bytes();
   return bytes;
 }

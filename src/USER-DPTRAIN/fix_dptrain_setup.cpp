@@ -8,8 +8,11 @@
 #include "fix_dptrain_data.h"
 #include "force.h"
 #include "modify.h"
+#include "reference_difference.h"
 #include "reference_pair.h"
 #include "reference_run.h"
+#include "reference_socket.h"
+#include "reference_values.h"
 #include "utils.h"
 
 using namespace LAMMPS_NS;
@@ -19,17 +22,49 @@ void FixDPTrain::make_reference()
 {
   const FixDPTrainOptions &options = data_->options;
   comm_reverse = 3;
-  if (options.reference == FixDPTrainOptions::Source::run) {
-    data_->reference = std::make_unique<ReferenceRun>(lmp, id);
-    return;
-  }
+  if (options.selects()) return;
   const auto fold = [this](double *values) {
     data_->fold = values;
     comm->reverse_comm(this, 3);
   };
-  data_->reference =
-      std::make_unique<ReferencePair>(lmp, options.reference_style, options.reference_args,
-                                      options.reference_coeffs, options.reference_modify, fold);
+  if (options.reference.source == ReferenceOptions::Source::run)
+    data_->reference = std::make_unique<ReferenceRun>(lmp, id);
+  else if (options.reference.source == ReferenceOptions::Source::values)
+    data_->reference =
+        std::make_unique<ReferenceValues>(lmp, id, options.reference.values, options.active);
+  else if (options.reference.source == ReferenceOptions::Source::socket)
+    data_->reference = std::make_unique<ReferenceSocket>(
+        lmp, options.reference.socket, id, [this]() -> const ModelSlot & { return *data_->slot; });
+  else
+    data_->reference = std::make_unique<ReferencePair>(lmp, options.reference.pair, fold);
+  if (!options.subtract) return;
+  auto difference = std::make_unique<ReferenceDifference>(lmp, std::move(data_->reference),
+                                                          *options.subtract, fold);
+  data_->baseline = &difference->baseline();
+  data_->reference = std::move(difference);
+}
+
+// What the labels do not have must come from somewhere else in a run with the model.
+void FixDPTrain::check_parts()
+{
+  const ReferenceOptions &reference = data_->options.reference;
+  if (reference.source == ReferenceOptions::Source::values && reference.values.virial.empty() &&
+      data_->pair && comm->me == 0)
+    error->warning(FLERR,
+                   "Fix dptrain: 'reference values' without virial: the pressure of steps at which "
+                   "the reference moves the atoms is that of the model");
+  if (!data_->baseline || !data_->pair || comm->me != 0) return;
+  const auto warn = [this](const std::string &what) {
+    error->warning(
+        FLERR,
+        "Fix dptrain: the labels are without the baseline of 'subtract', but the run has "
+        "no {}: use pair_style hybrid/overlay with dptrain and the baseline",
+        what);
+  };
+  for (const std::string &style : data_->baseline->style_names())
+    if (!utils::strmatch(force->pair_style, "^hybrid/overlay") || !force->pair_match(style, 1, 1))
+      warn("pair style " + style + " beside dptrain");
+  if (data_->baseline->has_kspace() && !force->kspace) warn("kspace style");
 }
 
 // Finds the model to train: that of the pair style, or one of its own with the keyword model.
@@ -76,7 +111,7 @@ void FixDPTrain::attach_to_pair()
                "model with 'model FILE El1 El2 ...'",
                force->pair_style);
   const std::shared_ptr<ModelSlot> &slot = data_->pair->slot();
-  if (data_->options.reference == FixDPTrainOptions::Source::run)
+  if (data_->options.reference.source == ReferenceOptions::Source::run && !data_->options.selects())
     error->all(
         FLERR,
         "Fix dptrain: with pair_style dptrain 'reference run' would train the model on itself: use "
@@ -107,8 +142,10 @@ void FixDPTrain::start_session()
 
   const auto log = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
   collective(lmp, "Fix dptrain", [&] {
+    FixDPTrainOptions options = d.options;
+    options.target /= d.units.force();
     auto session = std::make_unique<TrainingSession>(
-        d.comm, d.slot, d.options, fmt::format("dptrain.{}.frames", id), composition, log);
+        d.comm, d.slot, options, fmt::format("dptrain.{}.frames", id), composition, log);
     check_files(*session);
     if (d.session)
       session->take_frames(*d.session);
@@ -116,7 +153,7 @@ void FixDPTrain::start_session()
       session->resume(d.options.resume);
     d.session = std::move(session);
   });
-  if (comm->me == 0 && d.options.save.empty())
+  if (comm->me == 0 && d.options.save.empty() && !d.options.selects())
     error->warning(FLERR,
                    "Fix dptrain: without 'save N FILE' the trained model is lost at the end");
   if (comm->me == 0 && d.restarted[3] > d.session->steps())
@@ -145,7 +182,9 @@ void FixDPTrain::check_files(const TrainingSession &session) const
 // `reference run` takes the forces as it finds them.
 void FixDPTrain::check_order()
 {
-  if (data_->options.reference != FixDPTrainOptions::Source::run || comm->me != 0) return;
+  if (data_->options.reference.source != ReferenceOptions::Source::run || comm->me != 0 ||
+      data_->options.selects())
+    return;
   for (int k = 0; k < modify->nfix && modify->fix[k] != this; ++k)
     if (modify->fmask[k] & POST_FORCE)
       error->warning(

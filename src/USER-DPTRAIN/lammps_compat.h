@@ -48,3 +48,8 @@ class NeighRequest {
 };
 }  // namespace LAMMPS_NS
 #endif
+
+namespace LAMMPS_NS {
+/// Neighbor lists that a pair style may ask for, with numbers from 0.
+constexpr int MAX_LISTS = 4;
+}  // namespace LAMMPS_NS

@@ -106,9 +106,10 @@ class Archive {
   }
   void visit(ModelData &data)
   {
-    auto &[config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters, script, knots] =
-        data;
-    fields(config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters, script, knots);
+    auto &[config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters, script, whitening,
+           calibration, knots] = data;
+    fields(config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters, script, whitening,
+           calibration, knots);
   }
   void visit(Checkpoint &checkpoint)
   {
@@ -124,8 +125,8 @@ class Archive {
   }
   void visit(WholeFrame &frame)
   {
-    auto &[step, coord, type, box, periodic, label] = frame;
-    fields(step, coord, type, box, periodic, label);
+    auto &[step, coord, type, box, periodic, held_out, label] = frame;
+    fields(step, coord, type, box, periodic, held_out, label);
   }
 };
 

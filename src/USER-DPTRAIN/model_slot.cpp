@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "dptrain/active_learning.h"
 #include "dptrain/error.h"
 #include "dptrain/files.h"
 #include "fmt/format.h"
@@ -90,6 +91,9 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
   input.reset();
   model.reset();
   trained = !is_input;
+  uncertainty = false;
+  active_state.clear();
+  calibration = {};
   if (is_input)
     input = new_input;
   else
@@ -100,6 +104,11 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
 void ModelSlot::set_model(const dptrain::Communicator &comm, dptrain::ModelData data)
 {
   data.knots = settings.knots;
+  uncertainty = !data.whitening.empty();
+  active_state = data.calibration;
+  dptrain::ActiveLearning learning({});
+  if (!active_state.empty()) learning.set_state(active_state);
+  calibration = learning.calibration();
   dptrain::guarded(comm, [&] {
     std::shared_ptr<dptrain::Model> made = dptrain::make_deep_pot(std::move(data));
     if (settings.chunk > 0) made->set_chunk(settings.chunk);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/calibration.h"
 #include "dptrain/communicator.h"
 #include "dptrain/config.h"
 #include "dptrain/deep_pot.h"
@@ -35,8 +36,13 @@ struct ModelSlot {
   std::shared_ptr<dptrain::Model> model;    ///< empty: new, and not made yet
   std::optional<dptrain::InputFile> input;  ///< of a new model
   bool trained = false;  ///< the parameters are those of a file, or an optimizer step has been done
-  int generation = 0;    ///< grows with each pair_coeff
-  std::string owner;     ///< id of the fix that trains the model; empty: none
+  bool uncertainty =
+      false;  ///< the model gives uncertainties (asking the model would copy matrices)
+  bool uncertainty_wanted = false;   ///< something beside mode active reads them in this run
+  dptrain::Calibration calibration;  ///< what they mean as errors of the forces
+  std::vector<double> active_state;  ///< of the ActiveLearning behind the calibration; empty: none
+  int generation = 0;                ///< grows with each pair_coeff
+  std::string owner;                 ///< id of the fix that trains the model; empty: none
 
   /// Reads FILE (model, checkpoint or input.json) on rank 0, shares it, and maps the elements of the atom types. Replaces
   /// what was there. Collective; throws dptrain::Error on all ranks.
@@ -47,6 +53,8 @@ struct ModelSlot {
   /// Fingerprint of parameters and energy bias; 0 without a model.
   std::uint64_t hash() const;
   bool has_null() const;
+  /// Whether the model gives uncertainties.
+  bool has_uncertainty() const { return model && uncertainty; }
 };
 
 }  // namespace LAMMPS_NS

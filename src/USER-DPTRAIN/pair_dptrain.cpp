@@ -9,17 +9,15 @@
 #include "atom.h"
 #include "comm.h"
 #include "domain.h"
-#include "dptrain/evaluator.h"
 #include "dptrain/threads.h"
-#include "dptrain_adapter.h"
 #include "error.h"
-#include "evaluation_keywords.h"
 #include "force.h"
 #include "memory.h"
-#include "model_slot.h"
+#include "modify.h"
 #include "neigh_list.h"
 #include "neighbor.h"
-#include "restart_data.h"
+#include "pair_dptrain_data.h"
+#include "pair_dptrain_options.h"
 #include "update.h"
 #include "utils.h"
 
@@ -27,28 +25,7 @@ using namespace LAMMPS_NS;
 
 static const char WHO[] = "Pair style dptrain";
 
-struct PairDPTrain::Data {
-  std::shared_ptr<const dptrain::Communicator> comm;
-  std::shared_ptr<ModelSlot> slot;
-  std::unique_ptr<dptrain::Evaluator> evaluator;
-  UnitFactors units;
-  std::vector<int> type;       // [nall] model types
-  std::vector<double> x;       // [nall][3] Angstrom, only where LAMMPS has another length unit
-  std::vector<double> force;   // [nall][3] eV/Angstrom
-  std::vector<double> energy;  // [nlocal] eV
-  std::vector<double> virial;  // [nall][9] eV
-  RestartData stored;          // of a restart file, until pair_coeff
-
-  // The evaluator of the model that is in the slot now.
-  dptrain::Evaluator &current()
-  {
-    if (!evaluator || &evaluator->model() != slot->model.get())
-      evaluator = std::make_unique<dptrain::Evaluator>(slot->model);
-    return *evaluator;
-  }
-};
-
-PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data)
+PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data(lmp))
 {
   single_enable = 0;
   restartinfo = 1;
@@ -57,7 +34,7 @@ PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data)
   no_virial_fdotr_compute = 1;
   writedata = 0;
   centroidstressflag = CENTROID_AVAIL;
-  data_->comm = world_communicator(lmp);
+  comm_reverse = 3;
   data_->slot = std::make_shared<ModelSlot>();
   start_threads(lmp, WHO);
 }
@@ -82,6 +59,11 @@ const double *PairDPTrain::last_forces() const
   return data_->force.data();
 }
 
+const PairDPTrain::Sums &PairDPTrain::last_sums() const
+{
+  return data_->sums;
+}
+
 // What the library cannot know about a position that is not finite; empty where all are.
 static std::string id_of_bad_position(const Atom *atom, int nall)
 {
@@ -91,14 +73,21 @@ static std::string id_of_bad_position(const Atom *atom, int nall)
   return "";
 }
 
-static dptrain::Domain make_domain(int nlocal, int nall, const double *x, const int *type,
-                                   const NeighList &list)
+dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList &list)
 {
+  const int nall = atom.nlocal + atom.nghost;
   dptrain::Domain domain;
-  domain.nlocal = nlocal;
+  domain.nlocal = atom.nlocal;
   domain.nall = nall;
-  domain.x = x;
-  domain.type = type;
+  domain.x = nall ? atom.x[0] : nullptr;
+  if (units.length != 1.0) {
+    x.assign(domain.x, domain.x + static_cast<std::size_t>(nall) * 3);
+    for (double &component : x) component /= units.length;
+    domain.x = x.data();
+  }
+  type.resize(nall);
+  for (int i = 0; i < nall; ++i) type[i] = slot->model_type[atom.type[i]];
+  domain.type = type.data();
   domain.num_centers = list.inum;
   domain.centers = list.ilist;
   domain.num_neighbors = list.numneigh;
@@ -110,21 +99,42 @@ static dptrain::Domain make_domain(int nlocal, int nall, const double *x, const 
 void PairDPTrain::compute(int eflag, int vflag)
 {
   ev_init(eflag, vflag);
-  const int nlocal = atom->nlocal, nall = nlocal + atom->nghost;
+  const int nall = atom->nlocal + atom->nghost;
   data_->force.assign(static_cast<std::size_t>(nall) * 3, 0.0);
+  data_->committee.forget();
+  data_->has_scores = false;
+  data_->energy.clear();
+  data_->virial.clear();
   if (!data_->slot->model || !data_->slot->trained) return check_setup();
 
-  const UnitFactors &units = data_->units;
-  const double *x = nall ? atom->x[0] : nullptr;
-  if (units.length != 1.0) {
-    data_->x.resize(static_cast<std::size_t>(nall) * 3);
-    for (std::size_t k = 0; k < data_->x.size(); ++k) data_->x[k] = x[k] / units.length;
-    x = data_->x.data();
-  }
-  data_->type.resize(nall);
-  for (int i = 0; i < nall; ++i) data_->type[i] = data_->slot->model_type[atom->type[i]];
+  const Sums sums = evaluate();
+  double *f = nall ? atom->f[0] : nullptr;
+  for (std::size_t k = 0; k < data_->force.size(); ++k)
+    f[k] += data_->units.force() * data_->force[k];
+  if (eflag_global) eng_vdwl += sums.energy;
+  if (vflag_global)
+    for (int k = 0; k < 6; ++k) virial[k] += sums.virial[k];
+  add_atom_values(nall, 1.0);
+  const bigint every = data_->deviation_options.every;
+  if (every > 0 && update->ntimestep % every == 0) write_deviation();
+}
 
-  const dptrain::Domain domain = make_domain(nlocal, nall, x, data_->type.data(), *list);
+PairDPTrain::Sums PairDPTrain::evaluate_again()
+{
+  const int nall = atom->nlocal + atom->nghost;
+  add_atom_values(nall, -1.0);
+  data_->force.assign(static_cast<std::size_t>(nall) * 3, 0.0);
+  const Sums sums = evaluate();
+  add_atom_values(nall, 1.0);
+  return sums;
+}
+
+// The model on the present atoms: forces, scores and, where LAMMPS has asked for them, values of each atom.
+PairDPTrain::Sums PairDPTrain::evaluate()
+{
+  const int nlocal = atom->nlocal, nall = nlocal + atom->nghost;
+  const UnitFactors &units = data_->units;
+  const dptrain::Domain domain = data_->domain(*atom, *list);
   dptrain::ForwardOutput out;
   out.force = data_->force.data();
   if (eflag_atom) {
@@ -135,6 +145,14 @@ void PairDPTrain::compute(int eflag, int vflag)
     data_->virial.assign(static_cast<std::size_t>(nall) * 9, 0.0);
     out.atom_virial = data_->virial.data();
   }
+  data_->has_scores = data_->slot->has_uncertainty();
+  if (data_->has_scores) {
+    data_->score.assign(nlocal, 0.0);
+    const dptrain::Model &model = *data_->slot->model;
+    data_->features.assign(model.type_map().size() * model.num_features(), 0.0);
+    out.uncertainty = data_->score.data();
+    out.feature_sum = data_->features.data();
+  }
   local(lmp, WHO, [&] {
     try {
       data_->current().step(domain, out);
@@ -142,27 +160,23 @@ void PairDPTrain::compute(int eflag, int vflag)
       throw dptrain::Error(e.what() + id_of_bad_position(atom, nall));
     }
   });
-
-  double *f = nall ? atom->f[0] : nullptr;
-  for (std::size_t k = 0; k < data_->force.size(); ++k) f[k] += units.force() * data_->force[k];
-  if (eflag_global) eng_vdwl += units.energy * out.energy;
-  if (vflag_global) {
-    const auto &w = out.virial;
-    const double symmetric[6] = {
-        w[0], w[4], w[8], 0.5 * (w[1] + w[3]), 0.5 * (w[2] + w[6]), 0.5 * (w[5] + w[7])};
-    for (int k = 0; k < 6; ++k) virial[k] += units.energy * symmetric[k];
-  }
-  add_atom_values(nall);
+  if (!data_->committee.empty()) data_->committee.show(domain, data_->force.data(), out.virial);
+  const auto &w = out.virial;
+  Sums &sums = data_->sums;
+  sums = {units.energy * out.energy,
+          {w[0], w[4], w[8], 0.5 * (w[1] + w[3]), 0.5 * (w[2] + w[6]), 0.5 * (w[5] + w[7])}};
+  for (double &component : sums.virial) component *= units.energy;
+  return sums;
 }
 
-// Per-atom energy and virial into LAMMPS' arrays. The virial of a pair goes to its neighbour, ghosts included: LAMMPS
-// folds them back.
-void PairDPTrain::add_atom_values(int nall)
+// Per-atom energy and virial of the latest evaluation of this step, if there was one, into LAMMPS' arrays, or with the sign
+// -1 out of them again. The virial of a pair goes to its neighbour, ghosts included: LAMMPS folds them back.
+void PairDPTrain::add_atom_values(int nall, double sign)
 {
-  const double e = data_->units.energy;
-  if (eflag_atom)
+  const double e = sign * data_->units.energy;
+  if (eflag_atom && !data_->energy.empty())
     for (int i = 0; i < atom->nlocal; ++i) eatom[i] += e * data_->energy[i];
-  if (vflag_atom)
+  if (vflag_atom && !data_->virial.empty())
     for (int i = 0; i < nall; ++i) {
       const double *w = &data_->virial[9 * static_cast<std::size_t>(i)];
       vatom[i][0] += e * w[0];
@@ -172,7 +186,7 @@ void PairDPTrain::add_atom_values(int nall)
       vatom[i][4] += 0.5 * e * (w[2] + w[6]);
       vatom[i][5] += 0.5 * e * (w[5] + w[7]);
     }
-  if (cvflag_atom) {
+  if (cvflag_atom && !data_->virial.empty()) {
     // LAMMPS: xx yy zz xy xz yz yx zx zy with the coordinate first; w: force component first
     static constexpr int ORDER[9] = {0, 4, 8, 3, 6, 7, 1, 2, 5};
     for (int i = 0; i < nall; ++i)
@@ -209,25 +223,11 @@ void PairDPTrain::settings(int narg, char **arg)
         "'suffix off' before pair_style");
   // the same pair_style command again: by the new slot, a fix that trains the old model notices
   data_->slot = std::make_shared<ModelSlot>();
-  ModelSettings &settings = data_->slot->settings;
-
-  for (int iarg = 0; iarg < narg; iarg += 2) {
-    const std::string keyword = arg[iarg];
-    if (keyword != "precision" && keyword != "knots" && keyword != "chunk")
-      error->all(FLERR,
-                 "Unknown pair style dptrain keyword {}: allowed are precision, knots, chunk",
-                 keyword);
-    if (iarg + 1 == narg)
-      error->all(FLERR, "Pair style dptrain: keyword {} needs a value", keyword);
-    const std::string value = arg[iarg + 1];
-    if (keyword == "precision") {
-      settings.precision = read_precision(lmp, WHO, value);
-    } else if (keyword == "knots") {
-      settings.knots = read_knots(lmp, WHO, value);
-    } else {
-      settings.chunk = read_chunk(lmp, WHO, value);
-    }
-  }
+  const PairDPTrainOptions options = parse_pair_dptrain(lmp, narg, arg);
+  data_->slot->settings = options.settings;
+  data_->deviation_options = options.deviation;
+  data_->committee = Committee();
+  data_->output.close();
   if (allocated) memset(&setflag[0][0], 0, sizeof(int) * (atom->ntypes + 1) * (atom->ntypes + 1));
 }
 
@@ -256,6 +256,7 @@ void PairDPTrain::coeff(int narg, char **arg)
   std::string path = utils::get_potential_file_path(arg[2]);
   if (path.empty()) path = arg[2];
   collective(lmp, WHO, [&] { data_->slot->load(*data_->comm, path, elements); });
+  load_committee();
 
   int count = 0;
   const std::vector<int> &map = data_->slot->model_type;
@@ -292,13 +293,29 @@ void PairDPTrain::init_style()
     error->all(FLERR, "Pair style dptrain finds neighbors itself on a GPU and cannot leave pairs "
                       "out: remove 'neigh_modify exclude'");
   neighbor->add_request(this, NeighConst::REQ_FULL);
+  const ModelSlot &slot = *data_->slot;
+  if (data_->deviation_options.every > 0 && data_->committee.empty()) {
+    data_->slot->uncertainty_wanted = true;
+    if (!may_learn() && !slot.has_uncertainty())
+      error->all(FLERR,
+                 "Pair style dptrain: {} needs a committee (committee FILE2 [FILE3 ...] end), or a "
+                 "model that knows its uncertainty, such as fix dptrain trains it: {} does not",
+                 data_->deviation_options.path, slot.path);
+  }
+  if (data_->deviation_options.every > 0)
+    collective(lmp, WHO, [&] { data_->output.open(data_->deviation_options, data_->restarted); });
+}
+
+bool PairDPTrain::may_learn() const
+{
+  return !data_->slot->owner.empty() || !modify->get_fix_by_style("^dptrain$").empty();
 }
 
 double PairDPTrain::init_one(int i, int j)
 {
   if (setflag[std::min(i, j)][std::max(i, j)] == 0)
     error->all(FLERR, "All pair coeffs are not set");
-  return data_->slot->cutoff * data_->units.length;
+  return std::max(data_->slot->cutoff, data_->committee.cutoff()) * data_->units.length;
 }
 
 void PairDPTrain::write_restart(FILE *fp)
@@ -316,7 +333,8 @@ void PairDPTrain::read_restart(FILE *fp)
 void PairDPTrain::write_restart_settings(FILE *fp)
 {
   const ModelSlot &slot = *data_->slot;
-  write_restart_data(fp, {slot.settings, slot.hash(), slot.path, joined(slot.elements)});
+  write_restart_data(
+      fp, {slot.settings, slot.hash(), slot.path, joined(slot.elements), data_->deviation_options});
 }
 
 void PairDPTrain::read_restart_settings(FILE *fp)
@@ -324,6 +342,8 @@ void PairDPTrain::read_restart_settings(FILE *fp)
   RestartData &stored = data_->stored;
   stored = read_restart_data(lmp, WHO, fp);
   data_->slot->settings = stored.settings;
+  data_->deviation_options = stored.deviation;
+  data_->restarted = true;
   if (comm->me == 0)
     utils::logmesg(lmp,
                    "  pair style dptrain of the restart file: model {}, elements {}; give it again "
@@ -359,5 +379,5 @@ double PairDPTrain::memory_usage()
                                 data_->energy.capacity() + data_->virial.capacity()) *
                                sizeof(double));
   if (data_->slot->model) bytes += static_cast<double>(data_->slot->model->memory_bytes());
-  return bytes;
+  return bytes + data_->committee.memory_bytes();
 }

@@ -15,6 +15,7 @@ struct ReferenceLabel {
   const double *force = nullptr;  ///< [nlocal][3] of the owned atoms; valid until the next request
   std::array<double, 6>
       virial{};  ///< of the whole system: xx yy zz xy xz yz, sum of F (x) x, same value on all ranks
+  bool has_virial = true;  ///< the virial is known; otherwise it is zero
 };
 
 /// What came back from a reference.

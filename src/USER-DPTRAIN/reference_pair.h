@@ -1,46 +1,29 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <vector>
-
-#include "pointers.h"
+#include "nested_pair.h"
 #include "reference.h"
 
 namespace LAMMPS_NS {
 
-/// `reference pair STYLE [args] coeff "..." [modify "..."] end`: a second pair style, evaluated on the atoms, ghosts and neighbor
-/// cycle of this run without touching its forces.
+/// `reference pair ...`: the labels are the values of a second force field on the atoms of this run.
 class ReferencePair : public Reference, protected Pointers {
  public:
-  /// Creates the style, reads its coefficients and the arguments of pair_modify commands. Errors for styles that need what a second style cannot have.
-  ReferencePair(LAMMPS *lmp, const std::string &style, const std::vector<std::string> &args,
-                const std::vector<std::string> &coeffs, const std::vector<std::string> &modify,
-                FoldGhosts fold);
-  ~ReferencePair() override;
+  ReferencePair(LAMMPS *lmp, const PairOptions &options, FoldGhosts fold) :
+      Pointers(lmp), pair_(lmp, "reference", options, std::move(fold))
+  {
+  }
 
-  void init() override;
-  void setup() override;
+  void init() override { pair_.init(); }
+  void setup() override { pair_.setup(); }
   void request() override;
   ReferenceAnswer poll() override;
-  int comm_forward() const override;
-  int comm_reverse() const override;
-  double memory_usage() const override;
+  int comm_forward() const override { return pair_.comm_forward(); }
+  int comm_reverse() const override { return pair_.comm_reverse(); }
+  double memory_usage() const override { return pair_.memory_usage(); }
 
  private:
-  std::string style_;
-  class Pair *pair_ = nullptr;
-  FoldGhosts fold_;
-  double user_ghost_cutoff_ = 0.0;             // of comm_modify cutoff
-  std::optional<double> raised_ghost_cutoff_;  // what this style made of it
-  bool set_up_ = false;
-  std::vector<double> saved_, force_;  // [nall][3]
+  NestedPair pair_;
   ReferenceAnswer answer_;
-
-  void check_style() const;
-  void read_coefficients(const std::string &text);
-  bool looks_further() const;
-  void reach_cutoff();
 };
 
 }  // namespace LAMMPS_NS

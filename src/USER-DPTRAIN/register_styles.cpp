@@ -2,6 +2,7 @@
 
 #include "lammps_compat.h"
 
+#include "compute_dptrain_uncertainty_atom.h"
 #include "dptrain_command.h"
 #include "fix_dptrain.h"
 #include "layout_check.h"
@@ -39,6 +40,8 @@ const StyleEntry kStyles[] = {
     {"pair", "dptrain", "deep potential", create<PairDPTrain>, nullptr},
     {"fix", "dptrain", "trains the deep potential on reference labels", nullptr,
      create_with_arguments<FixDPTrain>},
+    {"compute", "dptrain/uncertainty/atom", "expected force error of each atom", nullptr,
+     create_with_arguments<ComputeDPTrainUncertaintyAtom>},
     {"command", "dptrain", "trainings, tests and statistics from data sets", create<DPTrainCommand>,
      nullptr},
 };

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "model_deviation.h"
 #include "model_slot.h"
 #include "pointers.h"
 
@@ -15,6 +16,7 @@ struct RestartData {
   ModelSettings settings;
   std::uint64_t hash = 0;  ///< ModelSlot::hash()
   std::string path, elements;
+  DeviationOptions deviation;
 };
 
 /// To be called on rank 0.

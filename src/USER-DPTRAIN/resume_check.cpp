@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "dptrain/active_learning.h"
 #include "dptrain/deep_pot.h"
 #include "dptrain/error.h"
 #include "dptrain/files.h"
@@ -14,7 +15,8 @@ namespace {
 
 const std::string SUFFIX = ".ckpt";
 constexpr std::size_t NUMBERS = 15,
-                      NUMBERS_WITHOUT_PRECISION = 14;  // of a session, in a checkpoint
+                      NUMBERS_WITHOUT_PRECISION = 14,  // of a session, in a checkpoint
+    ACTIVE_NUMBERS = 6;                                // more of mode active
 
 bool exists(const std::string &path)
 {
@@ -66,26 +68,36 @@ std::vector<double> LAMMPS_NS::pack(const SessionNumbers &session)
 {
   const SessionCounters &counters = session.counters;
   const dptrain::UpdateReport &report = session.report;
-  return {static_cast<double>(counters.reference_calls),
-          static_cast<double>(counters.discarded),
-          counters.trained ? 1.0 : 0.0,
-          static_cast<double>(counters.label_step),
-          counters.label_energy,
-          counters.train_seconds,
-          counters.reference_seconds,
-          static_cast<double>(report.step),
-          report.loss,
-          report.rmse_e,
-          report.rmse_f,
-          report.rmse_v,
-          report.learning_rate,
-          static_cast<double>(session.earned_steps),
-          static_cast<double>(session.precision)};
+  std::vector<double> numbers{static_cast<double>(counters.reference_calls),
+                              static_cast<double>(counters.discarded),
+                              counters.trained ? 1.0 : 0.0,
+                              static_cast<double>(counters.label_step),
+                              counters.label_energy,
+                              counters.train_seconds,
+                              counters.reference_seconds,
+                              static_cast<double>(report.step),
+                              report.loss,
+                              report.rmse_e,
+                              report.rmse_f,
+                              report.rmse_v,
+                              report.learning_rate,
+                              static_cast<double>(session.earned_steps),
+                              static_cast<double>(session.precision)};
+  if (session.active.empty()) return numbers;
+  for (const double number : {static_cast<double>(session.active.size()), session.buffer_error,
+                              static_cast<double>(counters.answer_step), counters.answer_energy,
+                              counters.reference_moved ? 1.0 : 0.0, counters.energy_jumps})
+    numbers.push_back(number);
+  for (const auto *part : {&session.active, &session.given_whitening})
+    numbers.insert(numbers.end(), part->begin(), part->end());
+  return numbers;
 }
 
 void LAMMPS_NS::unpack(const std::vector<double> &numbers, const SessionNumbers &session)
 {
-  const bool fits = numbers.size() == NUMBERS || numbers.size() == NUMBERS_WITHOUT_PRECISION;
+  const std::size_t active = NUMBERS + ACTIVE_NUMBERS + dptrain::ActiveLearning::state_size();
+  const bool fits = numbers.size() == NUMBERS || numbers.size() == NUMBERS_WITHOUT_PRECISION ||
+                    numbers.size() > NUMBERS;
   // dptrain train marks its numbers, of which there may be as many, with a negative one
   if (!fits || numbers[0] < 0.0)
     throw dptrain::Error(
@@ -109,6 +121,20 @@ void LAMMPS_NS::unpack(const std::vector<double> &numbers, const SessionNumbers 
   report.rmse_v = numbers[11];
   report.learning_rate = numbers[12];
   session.earned_steps = static_cast<std::int64_t>(numbers[13]);
-  session.precision = numbers.size() == NUMBERS ? static_cast<dptrain::Precision>(numbers[14])
+  session.precision = numbers.size() >= NUMBERS ? static_cast<dptrain::Precision>(numbers[14])
                                                 : dptrain::Precision::float64;
+  session.given_whitening.clear();
+  if (numbers.size() <= NUMBERS) return;
+  if (numbers.size() < active ||
+      numbers[NUMBERS] != static_cast<double>(dptrain::ActiveLearning::state_size()))
+    throw dptrain::Error("resume: the checkpoint is one of 'mode active' of another version of "
+                         "fix dptrain: start with its model in pair_coeff, without resume");
+  session.buffer_error = numbers[NUMBERS + 1];
+  counters.answer_step = static_cast<std::int64_t>(numbers[NUMBERS + 2]);
+  counters.answer_energy = numbers[NUMBERS + 3];
+  counters.reference_moved = numbers[NUMBERS + 4] != 0.0;
+  counters.energy_jumps = numbers[NUMBERS + 5];
+  const auto rest = numbers.begin() + static_cast<std::ptrdiff_t>(active);
+  session.active.assign(numbers.begin() + NUMBERS + ACTIVE_NUMBERS, rest);
+  session.given_whitening.assign(rest, numbers.end());
 }

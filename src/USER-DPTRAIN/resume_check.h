@@ -28,7 +28,10 @@ struct SessionNumbers {
   SessionCounters &counters;
   dptrain::UpdateReport &report;
   std::int64_t &earned_steps;
-  dptrain::Precision &precision;  ///< of the steps so far
+  dptrain::Precision &precision;         ///< of the steps so far
+  double &buffer_error;                  ///< see TrainingSession::watch_targets
+  std::vector<double> &active;           ///< state of the ActiveLearning; empty: none
+  std::vector<double> &given_whitening;  ///< see TrainingSession
 };
 
 std::vector<double> pack(const SessionNumbers &session);

@@ -1,7 +1,6 @@
 #include "training_session.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include "dptrain/error.h"
 #include "fmt/format.h"
 #include "model_broadcast.h"
+#include "platform.h"
 #include "resume_check.h"
 
 using namespace LAMMPS_NS;
@@ -22,11 +22,6 @@ constexpr double SEL_FACTOR =
     1.5;  // the frames of a warm-up are few: others will have more neighbors
 constexpr double SOAP_START_LR = 1e-2;    // where the input gives none; measured, see the manual
 constexpr std::int64_t DISP_EVERY = 100;  // lines of lcurve.out, where neither fix nor input says
-
-double seconds()
-{
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Changes with each position, cell and type, but not with rounding: runs on other numbers of ranks differ by that.
 std::uint64_t mix(std::uint64_t hash, const dptrain::WholeFrame &frame)
@@ -58,8 +53,13 @@ TrainingSession::TrainingSession(std::shared_ptr<const dptrain::Communicator> co
     generation_(slot_->generation)
 {
   read_settings();
+  if (comm_->rank() == 0 && options_.resume.empty() && !options_.dataset.empty() &&
+      std::filesystem::exists(options_.dataset))
+    log_(fmt::format("Fix dptrain: there is a data set {} already: frames are added to it",
+                     options_.dataset));
   if (!slot_->model) return;
   counters.trained = true;
+  given_whitening_ = slot_->model->whitening();
   trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
 }
 
@@ -107,6 +107,7 @@ void TrainingSession::configure(const dptrain::InputFile &input)
   choose_optimizer(input);
   if (options_.ema) config_.ema_decay = *options_.ema;
   config_.buffer_frames = options_.buffer;
+  config_.weighted_replay = options_.active;
 }
 
 // SOAP, unless keyword or input say otherwise; what the input does not give of it suits this program.
@@ -187,7 +188,7 @@ void TrainingSession::add(const dptrain::WholeFrame &frame)
   });
   keep(frame);
   ++counters.frames;
-  earned_steps_ += options_.train;
+  if (!frame.held_out) earned_steps_ += options_.train;
   if (!trainer_ && counters.frames >= options_.warmup) make_model();
   watch();
   if (!options_.dataset.empty())
@@ -212,7 +213,12 @@ void TrainingSession::keep(const dptrain::WholeFrame &frame)
   dptrain::Frame share = dptrain::scatter_frame(comm_, frame, slot_->cutoff);
   counters.label_step = frame.step;
   counters.label_energy = frame.label.energy.value_or(0.0);
-  if (trainer_) return trainer_->add(std::move(share));
+  if (frame.held_out) return hold_out(std::move(share));
+  if (trainer_) {
+    latest_place_ = trainer_->add(std::move(share));
+    moments_current_ = false;
+    return;
+  }
   waiting_.push_back(std::move(share));
   data_hash_ = mix(data_hash_, frame);
 }
@@ -249,7 +255,7 @@ void TrainingSession::make_model()
   broadcast(*comm_, data);
   slot_->set_model(*comm_, data);
   trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
-  for (auto &frame : waiting_) trainer_->add(std::move(frame));
+  for (auto &frame : waiting_) latest_place_ = trainer_->add(std::move(frame));
   waiting_.clear();
   say(fmt::format("Fix dptrain: new model from {} frames: sel {}, smallest distance {:.4g} "
                   "Angstrom, {} parameters",
@@ -260,17 +266,24 @@ void TrainingSession::make_model()
 void TrainingSession::train()
 {
   if (!trainer_) return;
-  const double start = seconds();
+  const double start = platform::walltime();
+  const std::int64_t before = steps();
   while (earned_steps_ > 0) {
     report_ = trainer_->update();
     --earned_steps_;
     slot_->trained = true;
     if (report_.step == 1 || report_.step % config_.disp_freq == 0) write_curve();
+    if (options_.active) watch_targets(platform::walltime() - start);
     if (options_.save_every > 0 && report_.step % options_.save_every == 0) save();
+  }
+  if (steps() > before) {
+    moments_current_ = false;
+    if (!options_.active) slot_->uncertainty = false;  // that of other parameters
   }
   trainer_->show_average();           // for the MD until the next label: raw again then
   counters.trained = slot_->trained;  // not with train 0
-  counters.train_seconds += seconds() - start;
+  counters.train_seconds += platform::walltime() - start;
+  if (!options_.active && slot_->uncertainty_wanted) refresh_uncertainty();
   watch();
 }
 
@@ -300,25 +313,46 @@ void TrainingSession::watch()
   memory_bytes_ = bytes;
 }
 
+// What has changed where there is something new to save; times do not count.
+std::vector<double> TrainingSession::progress() const
+{
+  std::vector<double> numbers = active_state;
+  for (const std::int64_t count : {steps(), counters.frames, counters.reference_calls,
+                                   counters.discarded, counters.answer_step})
+    numbers.push_back(static_cast<double>(count));
+  numbers.push_back(counters.energy_jumps);
+  return numbers;
+}
+
+// A model that was given and has learned nothing here must not take the place of a file, whose checkpoint knows more of it.
+bool TrainingSession::nothing_new() const
+{
+  bool exists = false;
+  if (counters.frames > 0 || steps() > 0) return false;
+  if (comm_->rank() == 0) exists = std::filesystem::exists(options_.save);
+  comm_->broadcast(&exists, sizeof(exists), 0);
+  return exists;
+}
+
 void TrainingSession::save()
 {
-  if (options_.save.empty() || !slot_->trained) return;
-  if (saved_steps_ == steps() && saved_frames_ == counters.frames) return;
+  if (options_.save.empty() || !slot_->trained || saved_ == progress() || nothing_new()) return;
+  refresh_uncertainty();
   dptrain::Checkpoint checkpoint;
   checkpoint.trainer_state = trainer_->state();
   checkpoint.average = trainer_->averaged_parameters();
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
     checkpoint.model = dptrain::model_data(*slot_->model);
+    checkpoint.model.calibration = active_state;
     checkpoint.parameters = trainer_->raw_parameters();
     if (!checkpoint.average.empty()) checkpoint.model.parameters = checkpoint.average;
     checkpoint.auxiliary_state = slot_->model->auxiliary_state();
     checkpoint.num_frames = counters.frames;
     checkpoint.training = dptrain::training_text(config_);
-    checkpoint.counters = pack({counters, report_, earned_steps_, slot_->settings.precision});
+    checkpoint.counters = pack(numbers(slot_->settings.precision));
     dptrain::write_checkpoint(options_.save + ".ckpt", checkpoint);
-    slot_->model->save(options_.save, &checkpoint.model.parameters);
+    dptrain::write_dp(options_.save, checkpoint.model);
   });
-  saved_steps_ = steps();
-  saved_frames_ = counters.frames;
+  saved_ = progress();
 }

@@ -87,15 +87,25 @@ std::vector<dptrain::WholeFrame> TrainingSession::load_frames(const std::string 
   count = static_cast<std::int64_t>(frames.size());
   comm_->broadcast(&count, sizeof(count), 0);
   frames.resize(count);
-  const std::int64_t buffer = options_.buffer;
-  const std::int64_t first = buffer > 0 && count > buffer ? (count - buffer) / buffer * buffer : 0;
-  for (std::int64_t k = first; k < count; ++k) {
-    dptrain::WholeFrame frame = frames[k];
+  const std::int64_t buffer = options_.buffer, learned = num_learned(frames);
+  std::int64_t dropped = buffer > 0 && learned > buffer ? (learned - buffer) / buffer * buffer : 0;
+  for (const dptrain::WholeFrame &stored : frames) {
+    dptrain::WholeFrame frame = stored;
     broadcast(*comm_, frame);
-    keep(frame);
+    if (frame.held_out || --dropped < 0) keep(frame);
   }
   counters.frames = count;
   return frames;
+}
+
+// Those that are not for validation, of frames that rank 0 holds.
+std::int64_t TrainingSession::num_learned(const std::vector<dptrain::WholeFrame> &frames) const
+{
+  std::int64_t number =
+      std::count_if(frames.begin(), frames.end(),
+                    [](const dptrain::WholeFrame &frame) { return !frame.held_out; });
+  comm_->broadcast(&number, sizeof(number), 0);
+  return number;
 }
 
 void TrainingSession::resume(const std::string &file)
@@ -112,7 +122,7 @@ void TrainingSession::resume(const std::string &file)
   broadcast(*comm_, checkpoint);
   guarded(*comm_, [&] { check_same_model(path, checkpoint.model.config, *slot_); });
   dptrain::Precision before = dptrain::Precision::float64;
-  unpack(checkpoint.counters, {counters, report_, earned_steps_, before});
+  unpack(checkpoint.counters, numbers(before));
 
   continue_settings(path, checkpoint.training);
   slot_->set_model(*comm_, checkpoint.model);
@@ -120,7 +130,7 @@ void TrainingSession::resume(const std::string &file)
   slot_->trained = true;
   trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
   const std::string source = frames_path_of(path);
-  const std::vector<dptrain::WholeFrame> frames =
+  std::vector<dptrain::WholeFrame> frames =
       load_frames(source, checkpoint.num_frames, identity(type_map_.size()));
   trainer_->set_state(checkpoint.trainer_state);
   // the table stood for the parameters of MD, where the steps of a label were complete
@@ -129,6 +139,7 @@ void TrainingSession::resume(const std::string &file)
   if (before == slot_->settings.precision)
     guarded(*comm_, [&] { slot_->model->set_auxiliary_state(checkpoint.auxiliary_state); });
   resumed_ = true;
+  load_later_frames(source, frames);
   guarded(*comm_, [&] {
     if (comm_->rank() == 0) open_frames_file(frames, source);
   });
@@ -139,6 +150,28 @@ void TrainingSession::resume(const std::string &file)
                     "are done in precision {}",
                     name_of(before), name_of(slot_->settings.precision)));
   train();  // what a checkpoint amid the training of a label has left
+}
+
+// Labels that came after the checkpoint, before the program ended: they are learned now.
+void TrainingSession::load_later_frames(const std::string &path,
+                                        std::vector<dptrain::WholeFrame> &frames)
+{
+  std::vector<dptrain::WholeFrame> all;
+  guarded(*comm_, [&] {
+    if (comm_->rank() == 0) all = dptrain::FramesFile::read(path, -1);
+  });
+  std::int64_t count = static_cast<std::int64_t>(all.size());
+  comm_->broadcast(&count, sizeof(count), 0);
+  all.resize(count);
+  for (std::size_t k = frames.size(); k < all.size(); ++k) {
+    dptrain::WholeFrame frame = std::move(all[k]);
+    broadcast(*comm_, frame);
+    keep(frame);
+    ++counters.frames;
+    ++counters.reference_calls;
+    if (!frame.held_out) earned_steps_ += options_.train;
+    frames.push_back(std::move(frame));
+  }
 }
 
 // What neither keywords nor an input file say goes on as it was: all settings where there is no file; else the optimizer,
@@ -176,7 +209,8 @@ void TrainingSession::resume_frames(const std::string &path)
   });
   say(fmt::format("Fix dptrain: resumed with the {} frames of {}, there is no checkpoint",
                   counters.frames, path));
-  earned_steps_ = options_.train * counters.frames;
+  earned_steps_ = options_.train * num_learned(frames);
+  counters.reference_calls = counters.frames;
   if (!trainer_ && counters.frames >= options_.warmup) make_model();
   train();
 }
@@ -184,6 +218,7 @@ void TrainingSession::resume_frames(const std::string &path)
 void TrainingSession::take_frames(const TrainingSession &before)
 {
   counters = before.counters;
+  counters.held_out = 0;  // those that are kept are counted again
   counters.trained = slot_->model != nullptr;
   resumed_ = true;
   if (before.counters.frames == 0) return;
@@ -198,7 +233,7 @@ void TrainingSession::take_frames(const TrainingSession &before)
   guarded(*comm_, [&] {
     if (comm_->rank() == 0) open_frames_file(frames, same ? frames_path_ : "");
   });
-  if (!trainer_) earned_steps_ = options_.train * counters.frames;
+  if (!trainer_) earned_steps_ = options_.train * num_learned(frames);
   if (!trainer_ && counters.frames >= options_.warmup) make_model();
   watch();
 }

@@ -2,14 +2,17 @@
 
 import importlib.metadata
 import os
+import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from lammps_runner import run_lammps  # noqa: E402
+from lammps_runner import console_variables, run_lammps  # noqa: E402
+from silicon import write_input  # noqa: E402
 
 
 def pytest_sessionstart():
@@ -22,3 +25,45 @@ def pytest_sessionstart():
 def lammps(tmp_path):
     """Function: input text, ranks -> Result; all runs of a test share one folder."""
     return lambda text, ranks=1, options=(), **environment: run_lammps(tmp_path, text, ranks, options, **environment)
+
+
+@pytest.fixture
+def silicon(lammps, tmp_path):
+    """The same, with the input.json of a small silicon model in the folder."""
+    write_input(tmp_path)
+    return lammps
+
+
+@pytest.fixture
+def processes():
+    """Processes that are ended with the test."""
+    started = []
+    yield started
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def address(tmp_path):
+    """Address of a socket file for this test alone."""
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    yield f"unix:{name}"
+    Path(f"/tmp/ipi_{name}").unlink(missing_ok=True)  # of runs that were killed
+
+
+@pytest.fixture
+def client(processes, tmp_path):
+    """Function that starts `dptrain client`: calculator, address, further words -> process; its output goes to client.log."""
+    def start(calculator, where, *words, log="client.log", structure="t.init.xyz"):
+        variables = console_variables()
+        here = str(Path(__file__).parent)
+        paths = [variables.get("PYTHONPATH"), os.environ.get("PYTHONPATH"), here]
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+        command = [sys.executable, "-m", "dptrain", "client", "--calculator", calculator, "--socket", where, "--wait", "60",
+                   *words, structure]
+        with open(tmp_path / log, "w") as out:
+            processes.append(subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=out, stderr=subprocess.STDOUT))
+        return processes[-1]
+    return start

@@ -3,6 +3,7 @@ about 1.5 to what was measured; a potential that has learned nothing has a force
 
 import importlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -21,6 +22,8 @@ plot = importlib.import_module("dptrain.plot")
 SILICON_FORCE, SILICON_ENERGY, SILICON_DRIFT = 0.13, 0.005, 0.2
 NIAL_FORCE, NIAL_ENERGY, NIAL_DRIFT = 0.2, 0.02, 0.2
 OFFLINE_FORCE, OFFLINE_DRIFT = 0.05, 0.2
+ACTIVE_SILICON_FORCE, ACTIVE_NIAL_FORCE = 0.6, 0.1
+SELECTED_FORCE, SELECTED_GAIN = 0.06, 0.3
 
 
 def copy_example(name, folder, numb_steps):
@@ -117,3 +120,65 @@ def test_offline(ranks, tmp_path):
     assert found < OFFLINE_FORCE * np.sqrt(np.mean(forces**2))
     dptrain(tmp_path, "convert model.ckpt.dp cu.dp")
     assert abs(drift(run_example(tmp_path, "in.run", ranks, steps=100))) < OFFLINE_DRIFT
+
+
+def errors_on(folder, model, system, ranks):
+    """Force RMSE of a model on a data set in units of the rms force."""
+    output = dptrain(folder, f"test -m {model} -s {system} -d detail -np {ranks}")
+    forces = np.loadtxt(folder / "detail.f.out")[:, :3]
+    return float(re.findall(r"Force  RMSE        : (\S+)", output)[-1]) / np.sqrt(np.mean(forces**2))
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("example, model, bound", [("active_silicon", "silicon.dp", ACTIVE_SILICON_FORCE),
+                                                   ("active_alloy", "nial.dp", ACTIVE_NIAL_FORCE)])
+def test_active(example, model, bound, ranks, tmp_path):
+    """From nothing: the model takes over, few calls, audits find it good, and it is good on another run of the reference."""
+    copy_example(example, tmp_path, 1000)
+    result = run_example(tmp_path, "in.active", ranks, steps=800, every=5, train=40, audit=50)
+    frames, calls, percent = re.search(r"^learned: (\d+) frames, (\d+) reference calls in 800 steps \((\S+) %\)", result.output,
+                                       re.MULTILINE).groups()
+    assert 11 <= int(frames) < 70 and int(calls) < 160 and float(percent) == pytest.approx(100 * int(calls) / 800, abs=0.01)
+    (tmp_path / "log.active").write_text(result.output)
+    events = plot.read_events(tmp_path / "log.active")
+    assert events["moved_by"][-1] == "model" and events["calls"][-1] == int(calls)
+    audits = re.findall(r"^  audits: (\d+), \d+ above the threshold, (\d+) above three thresholds", result.output, re.MULTILINE)
+    assert int(audits[-1][0]) > 5 and int(audits[-1][1]) == 0
+    run_example(tmp_path, "in.reference", ranks, steps=800, every=20, set="test")
+    assert errors_on(tmp_path, model, "test", ranks) < bound
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_active_select(ranks, tmp_path):
+    """A few frames of the trajectory are selected, and their labels make the model good on all of it."""
+    copy_example("active_select", tmp_path, 1000)
+    crystal = run_example(tmp_path, "in.crystal", ranks, steps=300).output
+    known = int(re.search(r"^Fix dptrain learn: 300 steps, .* (\d+) frames", crystal, re.MULTILINE).group(1))
+    run_example(tmp_path, "in.trajectory", ranks, steps=4000)
+    before = errors_on(tmp_path, "copper.dp", "trajectory", ranks)
+    output = run_example(tmp_path, "in.select", ranks).output
+    selected, frames = map(int, re.search(r"^Fix dptrain pick: (\d+) of (\d+) configurations selected", output, re.MULTILINE).groups())
+    assert 2 <= selected <= 20 and frames == 81
+    assert len(np.load(next((tmp_path / "picked").glob("*/set.000/coord.npy")))) == selected
+    learned = run_example(tmp_path, "in.learn", ranks, train=50).output
+    assert f"learned: {known + selected} frames" in learned
+    after = errors_on(tmp_path, "copper.dp", "trajectory", ranks)
+    assert after < SELECTED_FORCE and after < SELECTED_GAIN * before
+
+
+def test_active_water(tmp_path):
+    """The example with the quantum code, shortened: the client answers, and the model takes over."""
+    pytest.importorskip("tblite.ase", reason="pip install tblite")
+    copy_example("active_water", tmp_path, 1000)
+    shutil.copy(ROOT / "examples" / "active_water" / "water.data", tmp_path)
+    address = f"unix:test_active_water_{os.getpid()}"
+    client = subprocess.Popen([sys.executable, "-m", "dptrain", "client", "--calculator", "tblite:method=GFN1-xTB,verbosity=0",
+                               "--socket", address, "--wait", "60", "learn.init.xyz"], cwd=tmp_path, env=console_variables())
+    try:
+        result = run_example(tmp_path, "in.water", 1, steps=30, every=2, train=10, warmup=4, threshold=20, address=address)
+        assert client.wait(timeout=60) == 0
+    finally:
+        client.kill()
+    (tmp_path / "log.water").write_text(result.output)
+    events = plot.read_events(tmp_path / "log.water")
+    assert events["moved_by"][0] == "reference" and events["moved_by"][-1] == "model"

@@ -200,7 +200,8 @@ def test_restart_file(lammps, tmp_path):
 
 
 def test_restart_file_of_other_versions(lammps, tmp_path):
-    """Version 0.1.0 wrote knots and chunk, and no precision; what a later one may write is refused."""
+    """Version 0.1.0 wrote knots and chunk, and no precision; without a committee the format is that of version 0.2; what a
+    later one may write is refused."""
     coeff = f"pair_coeff * * {WATER}/model.dp O H\n"
     lammps(water(pair=f"pair_style dptrain knots 301 chunk 5\n{coeff}") + "run 0\nwrite_restart water.restart\n").check()
     data = (tmp_path / "water.restart").read_bytes()
@@ -215,7 +216,7 @@ def test_restart_file_of_other_versions(lammps, tmp_path):
     old = read(301, 5).check()
     assert old.value("pe") == energy and "WARNING: Pair style dptrain" not in old.output
     assert read(-2, 31, 5, 0).check().value("pe") != energy
-    for numbers, message in (((-3, 301, 5, 0), "settings of format 3, this version reads up to 2"),
+    for numbers, message in (((-4, 301, 5, 0), "settings of format 4, this version reads up to 3"),
                              ((-2, 301, 5, 3), "has precision 3, allowed are 0 (double), 1 (single) and 2 (mixed)"),
                              ((-2, 301, 5, -1), "has precision -1")):
         result = read(*numbers)

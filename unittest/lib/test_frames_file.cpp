@@ -132,6 +132,7 @@ TEST(FramesFile, StartsOverWhereItsCreationWasInterrupted)
   const Scratch scratch;
   for (const std::string start : {"", "DPFRA"}) {
     const std::string path = scratch.with("run.frames", start);
+    EXPECT_TRUE(FramesFile::read(path, -1).empty());
     FramesFile(path, 0).append(random_whole_frame(2));
     EXPECT_EQ(FramesFile::read(path, 1).size(), 1u);
   }

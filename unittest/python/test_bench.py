@@ -12,8 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import precision_table  # noqa: E402
-from dpbench import (accuracy, curves, inference, kernels, logs, machine, main, models, pairing, plots, report,  # noqa: E402
-                     settings, statistics, training, water)
+from dpbench import (accuracy, active, curves, inference, kernels, logs, machine, main, models, pairing, plots, report,  # noqa: E402
+                     scores, settings, statistics, training, uncertainty, water)
 from dpbench.errors import BenchError  # noqa: E402
 from dpbench.process import Recorder, run  # noqa: E402
 
@@ -135,6 +135,51 @@ def test_google_benchmark_and_roofline():
     parts = {f"{name}/single": {"seconds": t} for name, t in (("both_passes", 0.7), ("table_build", 0.2), ("adam_step", 0.1))}
     assert kernels.adam_share(parts, "single") == pytest.approx(0.1)
     assert kernels.adam_share(parts, "double") is None
+
+
+def write_frames(folder, frames):
+    """A system with two sets; each number of a frame is its place."""
+    place = 0
+    for k, count in enumerate(frames):
+        (folder / "Si2" / f"set.{k:03}").mkdir(parents=True)
+        for name in active.ARRAYS:
+            np.save(folder / "Si2" / f"set.{k:03}" / f"{name}.npy", np.repeat(np.arange(place, place + count)[:, None], 6, 1))
+        place += count
+    for name, text in (("type.raw", "0 0"), ("type_map.raw", "Si")):
+        (folder / "Si2" / name).write_text(text)
+
+
+def test_frames_are_drawn_at_random(tmp_path):
+    write_frames(tmp_path / "pool", [7, 5])
+    active.choose(tmp_path / "pool", tmp_path / "some", 6, 1)
+    arrays, system = active.read_system(tmp_path / "some")
+    assert system == tmp_path / "some" and (system / "type_map.raw").read_text() == "Si"
+    chosen = arrays["coord"][:, 0]
+    assert len(set(chosen)) == 6 and 0 <= chosen.min() and chosen.max() < 12
+    assert all((values == arrays["coord"]).all() for values in arrays.values())
+    active.choose(tmp_path / "pool", tmp_path / "others", 6, 2)
+    assert set(active.read_system(tmp_path / "others")[0]["coord"][:, 0]) != set(chosen)
+    with pytest.raises(BenchError, match="13 frames are to be drawn from 12"):
+        active.choose(tmp_path / "pool", tmp_path / "many", 13, 1)
+
+
+def test_log_of_a_learning_run():
+    text = ("  audits: 10, 0 above the threshold, 0 above three thresholds\n"
+            "  audits: 31, 6 above the threshold, 1 above three thresholds\n"
+            "learned: 53 frames, 143 reference calls in 20000 steps (0.71 %), 2700 optimizer steps\n")
+    assert active.learning_log(text) == {"frames": 53, "calls": 143, "steps": 20000, "audits": 31, "audits_above": 6,
+                                         "audits_far_above": 1}
+    with pytest.raises(BenchError, match="did not end"):
+        active.learning_log("ERROR: lost atoms")
+
+
+def test_table_of_active_learning():
+    row = {"system": "alloy", "seed": 1, "threshold": "auto", "rms": 1.0, **active.learning_log(
+        "  audits: 31, 6 above the threshold, 1 above three\nlearned: 53 frames, 143 reference calls in 20000 steps")}
+    row["errors"] = {name: {"rmse_f": f, "rmse_e": 0.001} for name, f in
+                     (("active, end of the run", 0.03), ("active, from scratch", 0.02), ("random x 1", 0.05))}
+    text = "\n".join(report.active_tables({"rows": [row], "train_steps": 10}))
+    assert "2.50 (1.00)" in text and "1.50 (1.00)" in text and "0.71" in text
 
 
 def test_inputs_of_both_sides_describe_the_same_training(tmp_path):
@@ -263,9 +308,20 @@ def example_result():
     parts = {"inference": [full, {**row, "atoms": 192}], "training": [step], "accuracy": found, "minutes": minutes,
              "scaling": scaling, "kernels": [kernel], "statistics": statistics_result(),
              "curves": {"steps": 2000.0, "seeds": 3, "rows": [{"column": "rmse_f_val", "block": 0, "ours": 0.1, "peer": 0.11,
-                                                               "t": -1.2}]}}
+                                                               "t": -1.2}]},
+             "uncertainty": uncertainty_result()}
     facts = {name: {**entry, "date": f"2026-11-2{k} 15:00 UTC"} for k, name in enumerate(parts)}
     return {"facts": facts, "parts": parts}
+
+
+def uncertainty_result():
+    found = {"committee of 4 models": {"thresholds": {"0.1": {"part": 0.4, "auc": 0.99, "caught": 0.8},
+                                                      "0.5": {"part": 0.0, "auc": None, "caught": None}}, "spearman": 0.9}}
+    curve = {"scale": 1.0, "roc": {name: ([0, 0.5, 1], [0, 0.9, 1]) for name in ("melting", "all")}, "reliability": [(0.1, 0.2), (1.0, 0.9)]}
+    return {"merits": {"melting": found, "all": found}, "curves": {"committee of 4 models": curve},
+            "errors": {"melting": {"rms": 0.3, "max": 3.0}}, "drawn": "0.1", "frames": 50, "false_alarms": 0.01,
+            "cost": {"us_per_atom": {n: pairing.summary([5.0]) for n in ("model alone", "committee of 4 models")},
+                     "added": {"committee of 4 models": pairing.summary([3.0, 3.1])}}}
 
 
 def test_report_and_figures(tmp_path):
@@ -277,16 +333,18 @@ def test_report_and_figures(tmp_path):
     assert "one core): double 4.0 %" in text
     line = next(x for x in text.splitlines() if x.startswith("| 0.07"))
     assert "not in 40" in line and "**> 20.0**" in line
-    assert "80 %" in text and text.count("`lmp -in in.lammps`") == 8
+    assert "80 %" in text and text.count("`lmp -in in.lammps`") == 9
     # every part has its own date, below its tables
     dates = [text.index(f"2026-11-2{k} 15:00") for k in range(7)]
     assert dates == sorted(dates) and dates[0] < text.index("## Training step") < dates[1]
     assert "out of memory (43.5)" in text and "PyTorch about 910 s (700 times ours)" in text
+    assert "| melting    | 0.3             | 0.1             | 40.0 %      | 0.990                      | 0.800" in text
     assert text.isascii()
     for table in (t for t in text.split("\n\n") if t.startswith("|")):  # all rows have the columns of the header
         assert len({row.count("|") for row in table.splitlines()}) == 1
     figures = plots.plot_all(result, tmp_path, "bench")
-    assert [f.name for f in figures] == ["bench_ratios.png", "bench_accuracy.png", "bench_atoms.png", "bench_knots.png"]
+    assert [f.name for f in figures] == ["bench_ratios.png", "bench_accuracy.png", "bench_atoms.png", "bench_knots.png",
+                                         "bench_uncertainty.png"]
     assert all(f.read_bytes().startswith(b"\x89PNG") for f in figures)
 
 
@@ -300,7 +358,8 @@ def test_parts_of_other_sources_are_not_kept(tmp_path, capsys):
     result["facts"]["scaling"] = {**facts, "quick": True}
     path.write_text(json.dumps(result))
     kept = main.kept_parts(path, {**facts, "date": "later", "sources": {**facts["sources"], "commit": "f"}}, False)
-    assert set(kept["parts"]) == set(kept["facts"]) == {"inference", "training", "accuracy", "minutes", "statistics", "curves"}
+    assert set(kept["parts"]) == set(kept["facts"]) == {"inference", "training", "accuracy", "minutes", "statistics", "curves",
+                                                            "uncertainty"}
     assert kept["facts"]["inference"]["date"] == result["facts"]["inference"]["date"]
     assert "hence dropped: scaling, kernels" in capsys.readouterr().out
     assert set(main.kept_parts(path, facts, True)["parts"]) == set(result["parts"]) - {"scaling"}
@@ -430,3 +489,40 @@ def test_wrong_input_is_one_line(words, message, capsys, monkeypatch):
     assert main.main(words) == 1
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
+
+
+def test_area_below_the_roc_curve():
+    """Against all pairs of a positive and a negative; the area below the points of the curve is the same."""
+    random = np.random.default_rng(3)
+    score, positive = random.integers(0, 20, 300) / 7, random.random(300) < 0.3
+    pairs = (score[positive][:, None] > score[~positive]) + 0.5 * (score[positive][:, None] == score[~positive])
+    assert scores.auc(score, positive) == pytest.approx(pairs.mean(), rel=1e-12)
+    x, y = (np.array(v) for v in scores.roc(score, positive))
+    assert (np.diff(x) * (y[1:] + y[:-1]) / 2).sum() == pytest.approx(pairs.mean(), abs=2e-5)  # rounded
+    assert scores.auc(score, score > 1) == 1 and scores.auc(-score, score > 1) == 0
+    assert scores.auc(score, score > 99) is None
+    x, y = scores.roc(random.random(100000), random.random(100000) < 0.5)
+    assert len(x) <= scores.CURVE_POINTS and x[0] == y[0] == 0 and x[-1] == y[-1] == 1
+
+
+def test_ranks_alarms_and_reliability():
+    assert scores.mean_ranks([5, 1, 5, 2]).tolist() == [3.5, 1, 3.5, 2]
+    error = np.arange(1.0, 101.0)
+    assert scores.spearman(error**3, error) == pytest.approx(1, rel=1e-12)
+    assert scores.spearman(-error, error) == pytest.approx(-1, rel=1e-12)
+    assert scores.spearman(0 * error, error) is None
+    assert scores.caught(error, error > 50, 0.1) == 1
+    assert scores.caught(-error, error > 50, 0.1) == 0
+    assert scores.scale_of(error / 4, error) == pytest.approx(4, rel=1e-12)
+    groups = scores.reliability(error, 2 * error, bins=5)
+    assert len(groups) == 5 and all(true == pytest.approx(2 * said, rel=1e-12) for said, true in groups)
+    assert groups[0][0] == pytest.approx(np.sqrt((np.arange(1, 21.0) ** 2).mean()), rel=1e-12)
+
+
+def test_frames_of_an_evaluation(tmp_path):
+    frame = "ITEM: TIMESTEP\n0\nITEM: ATOMS id fx c_u\n1 0.5 {0}\n2 1.5 3\n"
+    (tmp_path / "evaluated.dump").write_text(frame.format(7) + frame.format(8))
+    assert uncertainty.column("c_u")(tmp_path).tolist() == [[7, 3], [8, 3]]
+    (tmp_path / "evaluated.dump").write_text("")
+    with pytest.raises(BenchError, match="no frames"):
+        uncertainty.column("c_u")(tmp_path)

@@ -278,3 +278,70 @@ def test_uncertainties_from_other_files_are_refused(details, tmp_path, capsys):
 def test_rank_correlation():
     # by hand: ranks 0 1 2 3 and 0 2 1 3, 1 - 6 * 2 / (4 * 15)
     assert plot.rank_correlation(np.array([1.0, 2, 5, 9]), np.array([0.0, 8, 3, 100])) == pytest.approx(0.8, abs=1e-14)
+
+
+ACTIVE_LOG = """fix             learn all dptrain reference pair sw coeff "* * Si.sw Si" end mode active
+Fix dptrain: largest force errors of an atom, force units; seconds of reference, training and MD
+dptrain       step       why  expected      true       rms    learned  moved_by  frames   calls reference  training        MD
+dptrain          0     young         -         -         -          - reference       1       1      0.00      0.00      0.20
+Per MPI rank memory allocation (min/avg/max) = 3.549 | 3.549 | 3.549 Mbytes
+   Step          Temp          PotEng      f_learn[13]   f_learn[14]
+         0   600           -276.12353      0              2
+dptrain         20     young    0.0873     0.068   0.01869   held_out reference       2      21      0.01      1.05      0.45
+        50   610           -276.0          0.5            2
+dptrain         60     audit       0.1       0.3   0.04276  duplicate     model       2      22      0.01      1.05      0.50
+Loop time of 54.4574 on 1 procs for 100 steps with 64 atoms
+dptrain       step       why  expected      true       rms      jump    learned  moved_by  frames   calls reference  training        MD
+   Step          Temp          PotEng      f_learn[13]   f_learn[14]
+       100   620           -276.0          0.6            3
+dptrain        130 threshold      3.39     1.472    0.3346      0.01      1.163     model       3      23      0.00      3.78      0.69
+       200   630           -276.0          0.7            3
+Loop time of 54.4574 on 1 procs for 100 steps with 64 atoms
+dptrain        140 thresh
+"""
+
+
+def test_events_are_read_by_the_names_of_their_columns(tmp_path):
+    """Of two runs, the second one with a further column; the last line was cut off."""
+    path = tmp_path / "log.lammps"
+    path.write_text(ACTIVE_LOG)
+    events = plot.read_events(path)
+    assert list(events["step"]) == [0, 20, 60, 130]
+    assert list(events["why"]) == ["young", "young", "audit", "threshold"]
+    assert list(events["learned"]) == ["-", "held_out", "duplicate", "1.163"]
+    assert np.isnan(events["true"][0]) and list(events["true"][1:]) == [0.068, 0.3, 1.472]
+    assert np.isnan(events["jump"][:3]).all() and events["jump"][3] == 0.01
+    course = plot.read_course(path)
+    assert list(course["step"]) == [0, 50, 100, 200] and list(course["temp"]) == [600, 610, 620, 630]
+    assert list(course["expected"]) == [0, 0.5, 0.6, 0.7] and list(course["threshold"]) == [2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("kind", [[], ["active"]])
+def test_figure_of_an_active_run(kind, tmp_path, capsys):
+    path, figure = tmp_path / "log.lammps", tmp_path / "a.png"
+    path.write_text(ACTIVE_LOG)
+    assert plot.main([*kind, str(path), "-o", str(figure)]) == 0
+    printed = capsys.readouterr().out
+    assert "frames 3, reference calls 23 in 200 steps (11.50 %)" in printed
+    assert "audit           1, largest true error: median 0.3, max 0.3" in printed
+    # expected 0.0873 0.1 3.39 and true 0.068 0.3 1.472: the same order
+    assert "rank correlation 1.000" in printed
+    assert figure.read_bytes().startswith(PNG)
+
+
+def test_active_run_without_thermo_columns(tmp_path):
+    path = tmp_path / "log.lammps"
+    path.write_text("\n".join(line for line in ACTIVE_LOG.splitlines() if line.startswith("dptrain")) + "\n")
+    assert plot.read_course(path) == {}
+    assert plot.main(["active", str(path), "-o", str(tmp_path / "a.png")]) == 0
+
+
+@pytest.mark.parametrize("content, message", [
+    ("Step Temp\n", "no events of fix dptrain"),
+    ("dptrain step why true\n", "no event of fix dptrain ... mode active in it yet"),
+    ("dptrain step why true\ndptrain x young 1\n", "not a number")])
+def test_wrong_logs_of_active_runs(content, message, tmp_path, capsys):
+    (tmp_path / "log.x").write_text(content)
+    assert plot.main(["active", str(tmp_path / "log.x"), "-o", str(tmp_path / "a.png")]) == 1
+    printed = capsys.readouterr().err
+    assert message in printed and "log.x" in printed and len(printed.splitlines()) == 1

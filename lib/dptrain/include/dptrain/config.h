@@ -52,6 +52,8 @@ struct ModelData {
   std::optional<double> min_nbor_dist;  ///< Angstrom
   std::vector<double> parameters;       ///< flat, in the order of parameter_index()
   std::string model_def_script;         ///< JSON of the `model` section, as given by the user
+  std::vector<double> whitening;        ///< Model::set_whitening; empty: no uncertainty
+  std::vector<double> calibration;  ///< state of the ActiveLearning that it comes from; or empty
   int knots = 0;  ///< of the embedding table; 0: chosen by accuracy. Not part of a file
 };
 
@@ -172,6 +174,7 @@ struct TrainingConfig {
   int batch_size = 1;                ///< frames per step
   std::uint64_t seed = 1;            ///< order of the frames
   std::int64_t buffer_frames = 0;  ///< frames kept, a new one takes the place of the oldest; 0: all
+  bool weighted_replay = false;    ///< draw new frames and those with large errors more often
   bool fit_energy_bias = true;     ///< refit the energy bias once, before the first step
   double ema_decay = 0.0;          ///< of the average of the weights per step; 0: no average
   std::string disp_file = "lcurve.out";

@@ -34,6 +34,12 @@ struct ForwardOutput {
   double *atom_energy = nullptr;  ///< optional [nlocal], set for each centre
   double *atom_virial =
       nullptr;  ///< optional [nall][9], the pair term of i and j is given to neighbour j
+  // of the last hidden layer's outputs f_i, H = Model::num_features() numbers for each atom; see Model::set_whitening
+  double *uncertainty = nullptr;  ///< optional [nlocal], |f_i W|, set for each centre
+  double *feature_sum = nullptr;  ///< optional [ntypes][H], sum of f_i over the centres of a type
+  double *feature_covariance = nullptr;  ///< optional [ntypes][H][H], sum of f_i^T f_i
+  double *sampled_force =
+      nullptr;  ///< optional [samples][nall][3], what the sampled weights add to the forces
 };
 
 /// Weights of the scalar whose parameter gradient is asked:
@@ -98,6 +104,19 @@ class Model {
   virtual std::size_t memory_bytes() const = 0;
   /// Atoms seen so far (this rank) with more neighbours of a type than sel keeps.
   virtual std::int64_t overflow_count() const = 0;
+  /// The smallest distance (this rank, Angstrom) of atoms that were closer than those of all frames by more than a tenth,
+  /// where the model is not made for it; 0: there were none.
+  virtual double distance_below_known() const { return 0.0; }
+
+  /// Length H of the vector f_i of the last hidden layer, of which the energy of an atom is a linear function; 0: there is
+  /// none, and the outputs of ForwardOutput that need it cannot be asked for.
+  virtual int num_features() const { return 0; }
+  /// Matrices W [ntypes][H][H] for ForwardOutput::uncertainty and feature_sum. They stay until they are set again.
+  virtual void set_whitening(const std::vector<double> & /*matrices*/) {}
+  /// Those that were set; empty: none, and the model has no uncertainty.
+  virtual std::vector<double> whitening() const { return {}; }
+  /// Changes of the last layer's weights, [samples][ntypes][H], whose forces ForwardOutput::sampled_force gets.
+  virtual void set_weight_samples(const std::vector<double> & /*changes*/) {}
 
   /// Writes the model in the native file format, atomically. `parameters` replaces the own ones (weight averages); may be null.
   virtual void save(const std::string &path,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,14 +37,18 @@ class Trainer {
           const TrainingConfig &config);
   ~Trainer();
 
-  /// Adds this rank's share of a labelled frame to the replay buffer. Throws on all ranks if a label or position is not
+  /// Adds this rank's share of a labelled frame to the replay buffer, and returns its place there. Throws on all ranks if a label or position is not
   /// finite, atoms overlap, or the ranks do not hold the same labels.
-  void add(Frame frame);
+  std::int64_t add(Frame frame);
   /// What add() does before it keeps a frame, for frames that the caller holds: the checks, Frame::type_counts where they
   /// are missing, and the shortest distance is made known to the model.
   void check(Frame &frame);
   std::int64_t num_frames() const;
   const Frame &frame(std::int64_t index) const;
+
+  /// Calls `work` with each of these frames, which have their neighbour rows then; what it throws is an Error of all ranks.
+  void visit(const std::vector<std::int64_t> &frames,
+             const std::function<void(const Frame &)> &work);
 
   /// Refits the energy bias to all frames, see EnergyBiasFit. Done once before the first step that has an energy label.
   void fit_energy_bias();
@@ -62,6 +67,8 @@ class Trainer {
   /// Loss and errors over frames that the caller holds with the parameters that are in the model and the prefactors of the
   /// last step (validation). What is not finite is reported as it is.
   UpdateReport errors(const std::vector<const Frame *> &frames);
+  /// The same for frames of the replay buffer.
+  UpdateReport stored_errors(const std::vector<std::int64_t> &frames);
   /// Loss and its gradient over given frames with the parameters that are in the model, no step taken:
   /// gradient[number of parameters] is reduced over the ranks.
   UpdateReport loss_gradient(const std::vector<std::int64_t> &frames,

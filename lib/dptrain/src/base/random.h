@@ -10,6 +10,14 @@ namespace dptrain {
 /// distributions are ours (those of the standard are not).
 using RandomEngine = std::mt19937_64;
 
+/// The engine that belongs to the number of a draw: draws can be repeated without those before them.
+inline RandomEngine numbered_engine(std::uint64_t seed, std::uint64_t number)
+{
+  std::seed_seq sequence{std::uint32_t(seed), std::uint32_t(seed >> 32), std::uint32_t(number),
+                         std::uint32_t(number >> 32)};
+  return RandomEngine(sequence);
+}
+
 /// Uniform in (0, 1).
 inline double random_uniform(RandomEngine &engine)
 {

@@ -1,4 +1,4 @@
-#include "data/elements.h"
+#include "dptrain/elements.h"
 
 namespace dptrain {
 
@@ -15,6 +15,13 @@ std::string element_symbol(int number)
       "Sg", "Bh", "Hs", "Mt", "Ds", "Rg", "Cn", "Nh", "Fl", "Mc", "Lv", "Ts", "Og"};
   constexpr int most = static_cast<int>(sizeof symbols / sizeof symbols[0]);
   return number >= 1 && number <= most ? symbols[number - 1] : "";
+}
+
+int atomic_number(const std::string &symbol)
+{
+  int number = 1;
+  while (!element_symbol(number).empty() && element_symbol(number) != symbol) ++number;
+  return number;
 }
 
 }  // namespace dptrain

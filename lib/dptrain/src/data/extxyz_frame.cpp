@@ -4,12 +4,12 @@
 #include <charconv>
 #include <cmath>
 
-#include "data/elements.h"
 #include "data/extxyz_file.h"
 #include "data/extxyz_header.h"
 #include "data/frame_values.h"
 #include "data/open_directions.h"
 #include "data/text_words.h"
+#include "dptrain/elements.h"
 #include "dptrain/error.h"
 
 namespace dptrain {

@@ -61,10 +61,7 @@ const Frame &ReplayBuffer::frame(std::int64_t index) const
 void ReplayBuffer::start_epoch(std::int64_t epoch, std::int64_t frames)
 {
   // a generator of its own for each epoch: the state of the order is then three small numbers
-  const std::uint64_t number = epoch;
-  std::seed_seq seed{std::uint32_t(seed_), std::uint32_t(seed_ >> 32), std::uint32_t(number),
-                     std::uint32_t(number >> 32)};
-  RandomEngine random(seed);
+  RandomEngine random = numbered_engine(seed_, static_cast<std::uint64_t>(epoch));
   order_.resize(frames);
   std::iota(order_.begin(), order_.end(), std::int64_t(0));
   for (std::uint64_t k = order_.size(); k > 1; --k)

@@ -266,6 +266,16 @@ ModelData read_model_tree(const Hdf5File &file, const std::string &path)
   JsonReader extra = root.section("@variables");
   const auto distance = find_variable(file, extra, "min_nbor_dist");
   if (distance && distance->values.size() == 1) data.min_nbor_dist = distance->values[0];
+  if (const auto values = find_variable(file, extra, "dptrain_whitening"))
+    data.whitening = values->values;
+  const std::size_t features = config.fitting_neuron.empty()
+                                   ? config.neuron.back() * config.axis_neuron
+                                   : config.fitting_neuron.back();
+  if (!data.whitening.empty() && data.whitening.size() != ntypes * features * features)
+    throw Error(path + ": damaged: dptrain_whitening has " + std::to_string(data.whitening.size()) +
+                " numbers, the model needs " + std::to_string(ntypes * features * features));
+  if (const auto values = find_variable(file, extra, "dptrain_calibration"))
+    data.calibration = values->values;
   const json *script = root.find("model_def_script");
   data.model_def_script = script ? script->dump() : "{}";
   return data;

@@ -287,6 +287,13 @@ void write_model_tree(Hdf5File &file, const ModelData &data)
   model["fitting"] = fitting(writer, data);
   Tree extra = Tree::object();
   if (data.min_nbor_dist) extra["min_nbor_dist"] = variables.add(&*data.min_nbor_dist, {}, false);
+  // of this program only
+  const auto add = [&](const char *name, const std::vector<double> &values) {
+    const auto size = static_cast<std::int64_t>(values.size());
+    if (size > 0) extra[name] = variables.add(values.data(), {size}, false);
+  };
+  add("dptrain_whitening", data.whitening);
+  add("dptrain_calibration", data.calibration);
   const Tree tree{{"software", "dptrain"},
                   {"backend", "dptrain"},
                   {"model", model},

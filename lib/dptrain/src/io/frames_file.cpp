@@ -22,7 +22,8 @@ constexpr std::uint32_t version = 1;
 constexpr std::uint32_t order_mark = 0x01020304;
 constexpr std::int64_t header_size = 16;
 constexpr std::int64_t record_header_size = 16;
-constexpr std::uint64_t periodic = 1, with_energy = 2, with_force = 4, with_virial = 8;
+constexpr std::uint64_t periodic = 1, with_energy = 2, with_force = 4, with_virial = 8,
+                        held_out = 16;
 
 /// CRC-32 of ISO 3309 (polynomial 0xEDB88320, reflected).
 std::uint32_t crc32(const std::string &bytes)
@@ -80,7 +81,7 @@ std::string pack(const WholeFrame &frame)
   const Label &label = frame.label;
   const std::uint64_t flags = (frame.periodic ? periodic : 0) | (label.energy ? with_energy : 0) |
                               (label.force.empty() ? 0 : with_force) |
-                              (label.virial ? with_virial : 0);
+                              (label.virial ? with_virial : 0) | (frame.held_out ? held_out : 0);
   const std::size_t length = 3 * frame.type.size();
   if (frame.coord.size() != length || (!label.force.empty() && label.force.size() != length))
     throw Error("cannot store a frame of " + std::to_string(natoms) + " atoms with " +
@@ -112,6 +113,7 @@ WholeFrame unpack(const std::string &bytes, const std::string &path)
   in.get(frame.coord, std::size_t(natoms) * 3);
   in.get(frame.type, std::size_t(natoms));
   frame.periodic = flags & periodic;
+  frame.held_out = flags & held_out;
   if (flags & with_energy) in.get(&frame.label.energy.emplace(), 1);
   if (flags & with_force) in.get(frame.label.force, std::size_t(natoms) * 3);
   if (flags & with_virial) in.get(frame.label.virial.emplace().data(), 9);
@@ -227,8 +229,10 @@ void FramesFile::append(const WholeFrame &frame)
 std::vector<WholeFrame> FramesFile::read(const std::string &path, std::int64_t count)
 {
   const File file(path, O_RDONLY);
-  check_header(file);
   const std::int64_t size = file.size();
+  if (size < header_size && count <= 0 && is_header_start(file))
+    return {};  // its creation was interrupted
+  check_header(file);
   std::int64_t offset = header_size;
   std::vector<WholeFrame> frames;
   std::string payload;

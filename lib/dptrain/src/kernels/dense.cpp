@@ -94,7 +94,7 @@ void dense_reverse(const DenseShape &s, const double *z, const double *const f[4
       });
 }
 
-void add_column_sums(const double *values, int rows, int columns, double *sums)
+template <class Real> void add_column_sums(const Real *values, int rows, int columns, double *sums)
 {
   constexpr int block = 64;  // columns of one team: no two teams add to the same place
   launch(
@@ -103,10 +103,15 @@ void add_column_sums(const double *values, int rows, int columns, double *sums)
         const int begin = team.league_rank() * block;
         const int size = columns - begin < block ? columns - begin : block;
         for (int i = 0; i < rows; ++i) {
-          const double *row = values + static_cast<long>(i) * columns + begin;
-          team_for(team, size, [=](int m) DPTRAIN_ALWAYS_INLINE { sums[begin + m] += row[m]; });
+          const Real *row = values + static_cast<long>(i) * columns + begin;
+          team_for(team, size, [=](int m) DPTRAIN_ALWAYS_INLINE {
+            sums[begin + m] += static_cast<double>(row[m]);
+          });
         }
       });
 }
+
+template void add_column_sums(const double *, int, int, double *);
+template void add_column_sums(const float *, int, int, double *);
 
 }  // namespace dptrain::kernels

@@ -22,6 +22,6 @@ void dense_reverse(const DenseShape &shape, const double *z, const double *const
                    double *idt_terms);
 
 /// sums [columns] += column sums of values [rows][columns].
-void add_column_sums(const double *values, int rows, int columns, double *sums);
+template <class Real> void add_column_sums(const Real *values, int rows, int columns, double *sums);
 
 }  // namespace dptrain::kernels

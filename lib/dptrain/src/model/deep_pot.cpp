@@ -20,6 +20,7 @@ DeepPot::DeepPot(ModelData data) :
     index_(dptrain::parameter_index(data_.config)),
     engine_(make_potential_engine(data_, precision_))
 {
+  if (!data_.whitening.empty()) engine_->set_whitening(data_.whitening);
 }
 
 void DeepPot::set_parameters(const std::vector<double> &values)
@@ -49,7 +50,14 @@ void DeepPot::set_precision(Precision precision)
   precision_ = precision;
   engine_ = make_potential_engine(data_, precision);
   if (chunk_ > 0) engine_->set_chunk(chunk_);
+  if (!data_.whitening.empty()) engine_->set_whitening(data_.whitening);
   prepared_version_ = 0;
+}
+
+void DeepPot::set_whitening(const std::vector<double> &matrices)
+{
+  engine_->set_whitening(matrices);
+  data_.whitening = matrices;
 }
 
 void DeepPot::set_chunk(int centers)

@@ -43,6 +43,14 @@ class DeepPot final : public Model {
   void set_auxiliary_state(const std::vector<double> &state) override;
   std::size_t memory_bytes() const override;
   std::int64_t overflow_count() const override { return engine_->overflow_count(); }
+  double distance_below_known() const override { return engine_->distance_below_known(); }
+  int num_features() const override { return engine_->num_features(); }
+  void set_whitening(const std::vector<double> &matrices) override;
+  std::vector<double> whitening() const override { return data_.whitening; }
+  void set_weight_samples(const std::vector<double> &changes) override
+  {
+    engine_->set_weight_samples(changes);
+  }
   void save(const std::string &path, const std::vector<double> *parameters) const override;
 
   const ModelData &data() const { return data_; }

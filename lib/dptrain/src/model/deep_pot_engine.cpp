@@ -67,7 +67,9 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     double_environment_(environments<double>(data)),
     padding_args_(padding_arguments(data)),
     table_(embedding_networks(config_, parameter_index(config_)), padding_args_,
-           largest_argument(first_distance(data)), data.knots)
+           largest_argument(first_distance(data)), data.knots),
+    last_layer_(config_.ntypes(),
+                fitting_networks(config_, parameter_index(config_)).front().layers().back().in)
 {
   const auto &c = config_;
   const auto index = parameter_index(c);
@@ -197,12 +199,17 @@ template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
   if (report.smallest_r2 == 0.0)
     throw Error("two atoms are at the same place: the start configuration overlaps or the "
                 "simulation has blown up");
-  const double upper = largest_argument(std::sqrt(report.smallest_r2));
+  const double smallest = std::sqrt(report.smallest_r2), upper = largest_argument(smallest);
   if (direct || table_.reaches(upper)) {
     overflow_ += report.overflow;
     return false;
   }
-  if (!table_.extend(embedding_parameters(), upper)) direct = true;
+  below_known_ = smallest;
+  // with a margin: atoms that come closer from step to step would need a new table at each
+  const double further = largest_argument(distance_margin * smallest);
+  if (!table_.extend(embedding_parameters(), further) &&
+      !table_.extend(embedding_parameters(), upper))
+    direct = true;
   return true;
 }
 
@@ -299,6 +306,8 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, ForwardOutput *o
   do {
     clear_reports();
     energies_.resize(centres);
+    last_layer_.begin(out, n, centres);
+    begin_samples(out, n);
     const kernels::ForceSums sums = force_sums(atom_virial);
     table_.begin_sweep(direct, false);
     std::size_t done = 0;
@@ -309,6 +318,8 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, ForwardOutput *o
       Chunk &chunk = chunk_at(num_kept_, type, begin, size);
       forward_chunk(chunk, keep, &sums);
       kernels::convert(chunk.fitting.x.back().data(), size, energies_.data() + done);
+      last_layer_.add(type, size, done, fitting_[type].features(chunk.fitting));
+      if (samples_) sample_chunk(chunk);
       done += size;
       bytes += chunk.memory_bytes();
       if (keeps) ++num_kept_;
@@ -321,6 +332,9 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, ForwardOutput *o
   sum_force_copies(atom_virial);
   sum_energies(out);
   add_forces(domains, out);
+  add_uncertainties(out);
+  last_layer_.finish(out, n);
+  if (samples_) add_samples(out);
 }
 
 // The numbers of an array where the host can read them, until the next call.
@@ -372,11 +386,13 @@ template <class Real> std::size_t DeepPotEngine<Real>::memory_bytes() const
       table_.memory_bytes() + frames_.memory_bytes() + host_.capacity() * sizeof(double);
   for (const auto &chunk : chunks_) n += chunk.memory_bytes();
   for (const auto &net : fitting_) n += net.memory_bytes();
-  n += knot_gradient_.memory_bytes();
-  for (const auto *a : {&embedding_copy_, &forces_, &virials_, &atom_virials_, &energies_,
-                        &residuals_, &strains_, &embedding_gradient_})
+  n += knot_gradient_.memory_bytes() + last_layer_.memory_bytes();
+  for (const auto *a :
+       {&embedding_copy_, &forces_, &virials_, &atom_virials_, &energies_, &residuals_, &strains_,
+        &embedding_gradient_, &sample_forces_, &sample_virials_})
     n += a->memory_bytes();
-  for (const auto *a : {&parameter_copy_, &seeds_, &t_dot_, &s_t_, &gradient_copy_})
+  for (const auto *a : {&parameter_copy_, &seeds_, &t_dot_, &s_t_, &gradient_copy_,
+                        &weight_samples_, &sample_seed_})
     n += a->memory_bytes();
   return n + vacuum_state_.memory_bytes();
 }

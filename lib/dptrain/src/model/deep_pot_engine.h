@@ -9,6 +9,7 @@
 #include "model/fitting_net.h"
 #include "model/frame_set.h"
 #include "model/knot_gradient.h"
+#include "model/last_layer.h"
 #include "model/potential_engine.h"
 
 namespace dptrain {
@@ -37,12 +38,19 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   }
   void set_device_ways(bool on) override;
   std::int64_t overflow_count() const override { return overflow_; }
+  double distance_below_known() const override { return below_known_; }
   std::vector<double> table_state() const override { return table_.state(); }
   void set_table_state(const std::vector<double> &state,
                        const std::vector<double> *parameters) override;
   int knots() const override { return table_.knots(); }
   std::pair<double, double> table_error() override { return table_.error(embedding_parameters()); }
   bool is_direct() const override { return table_.direct(); }
+  int num_features() const override { return last_layer_.features(); }
+  void set_whitening(const std::vector<double> &matrices) override
+  {
+    last_layer_.set_whitening(matrices);
+  }
+  void set_weight_samples(const std::vector<double> &changes) override;
   std::size_t memory_bytes() const override;
 
  private:
@@ -98,6 +106,10 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void sum_force_copies(bool atom_virial);
   const double *on_host(const kernels::Array<double> &array);
   void sum_energies(ForwardOutput *out);
+  void add_uncertainties(ForwardOutput *out);
+  void begin_samples(const ForwardOutput *out, int n);
+  void sample_chunk(Chunk &chunk);
+  void add_samples(ForwardOutput *out);
   void add_forces(const Domain *domains, ForwardOutput *out);
   void set_seeds(const Domain *domains, const GradientSeed *seeds);
   double energy_seed(const FrameSet::Centre &centre) const
@@ -130,6 +142,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   bool device_ways_ = kernels::separate_memory();
   int row_capacity_ = 0;  // of a searched neighbour list
   std::int64_t overflow_ = 0;
+  double below_known_ = 0.0;  // Angstrom
 
   const double *parameters_ = nullptr;  // of the last prepare, host
   std::size_t num_parameters_ = 0;
@@ -147,6 +160,11 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   kernels::Array<GatherReport> reports_;     // by worker
   std::vector<GatherReport> host_reports_;
   kernels::Array<double> forces_, virials_, atom_virials_, energies_;
+  LastLayer<Real> last_layer_;
+  int num_samples_ = 0;   // of the last layer's weights
+  bool samples_ = false;  // the present sweep wants their forces
+  kernels::Array<Real> weight_samples_, sample_seed_;
+  kernels::Array<double> sample_forces_, sample_virials_;
   std::vector<double> host_;
 
   // pass B

@@ -31,6 +31,8 @@ template <class Real> class FittingNet {
   explicit FittingNet(std::vector<Layer> layers) : layers_(std::move(layers)) {}
 
   int inputs() const { return layers_.front().in; }
+  /// Inputs of the last layer.
+  int num_features() const { return layers_.back().in; }
 
   /// Where the caller puts the descriptors [n][inputs] before `forward`. With `train`, what `gradient` needs is kept.
   Real *descriptors(int n, bool train, FittingState<Real> &state) const;
@@ -38,6 +40,13 @@ template <class Real> class FittingNet {
   const Real *forward(const Real *parameters, FittingState<Real> &state) const;
   /// dE/dD [n][inputs].
   const Real *reverse(const Real *parameters, FittingState<Real> &state);
+  /// Outputs of the last hidden layer [n][num_features], after `forward`.
+  const Real *features(const FittingState<Real> &state) const
+  {
+    return state.x[layers_.size() - 1].data();
+  }
+  /// d(sum_k seed_k feature_k)/dD [n][inputs] for seed [n][num_features], after `forward`. Overwrites what `reverse` left.
+  const Real *reverse_features(const Real *parameters, const Real *seed, FittingState<Real> &state);
   /// Where the caller puts the tangents of the descriptors [n][inputs] before `gradient`, which overwrites them.
   Real *descriptor_tangents(FittingState<Real> &state) const
   {
@@ -55,6 +64,8 @@ template <class Real> class FittingNet {
   {
     return {n, layer.in, layer.out, layer.skip, layer.has_idt ? parameters + layer.idt : nullptr};
   }
+  const Real *reverse_from(std::size_t layer, const Real *g, const Real *parameters,
+                           FittingState<Real> &state);
   void tangents(const Real *parameters, FittingState<Real> &state);
 
   std::vector<Layer> layers_;

@@ -154,6 +154,20 @@ ReducedPrecision::~ReducedPrecision()
   at::globalContext().setFloat32MatmulPrecision(names[precision_before_]);
 }
 
+FullPrecision::FullPrecision() : reduced_before_(reduced)
+{
+  if (!reduced_before_) return;
+  reduced = false;
+  at::globalContext().setFloat32MatmulPrecision("highest");
+}
+
+FullPrecision::~FullPrecision()
+{
+  if (!reduced_before_) return;
+  reduced = true;
+  at::globalContext().setFloat32MatmulPrecision("medium");
+}
+
 bool ReducedPrecision::has_effect()
 {
   return kernels::separate_memory() || has_bfloat16_instructions();

@@ -27,4 +27,16 @@ class ReducedPrecision {
   int precision_before_ = 0;  // LibTorch's setting, which belongs to the host program
 };
 
+/// While it lives, products have all digits again, inside a ReducedPrecision too: for numbers that cancel each other.
+class FullPrecision {
+ public:
+  FullPrecision();
+  ~FullPrecision();
+  FullPrecision(const FullPrecision &) = delete;
+  FullPrecision &operator=(const FullPrecision &) = delete;
+
+ private:
+  bool reduced_before_;
+};
+
 }  // namespace dptrain

@@ -31,6 +31,7 @@ class PotentialEngine {
   /// is summed by matrix products. Elsewhere it is for tests. Throws Error where a device has no other way.
   virtual void set_device_ways(bool on) = 0;
   virtual std::int64_t overflow_count() const = 0;
+  virtual double distance_below_known() const = 0;
   virtual std::vector<double> table_state() const = 0;
   /// Restores the grid of the table and, when asked, fills it for these parameters without a check.
   virtual void set_table_state(const std::vector<double> &state,
@@ -40,6 +41,10 @@ class PotentialEngine {
   virtual std::pair<double, double> table_error() = 0;
   /// True where no table can follow the nets: they are evaluated at every edge.
   virtual bool is_direct() const = 0;
+  // as Model's functions of these names
+  virtual int num_features() const = 0;
+  virtual void set_whitening(const std::vector<double> &matrices) = 0;
+  virtual void set_weight_samples(const std::vector<double> &changes) = 0;
   virtual std::size_t memory_bytes() const = 0;
 };
 

@@ -60,6 +60,10 @@ void OfflineTraining::read_start()
   } else if (!options_.finetune.empty()) {
     start_ = read_model_file(options_.finetune);
   }
+  if (start_) {  // those of the parameters before
+    start_->whitening.clear();
+    start_->calibration.clear();
+  }
   if (options_.use_pretrain_script && (!start_ || restart_))
     throw Error("--use-pretrain-script needs --init-model or --finetune");
 }

@@ -15,8 +15,8 @@
 #include <numeric>
 
 #include "base/sha1.h"
-#include "data/elements.h"
 #include "data/npy.h"
+#include "dptrain/elements.h"
 #include "dptrain/error.h"
 #include "io/file.h"
 #include "io/hdf5_file.h"
@@ -162,14 +162,6 @@ std::string root_of(const ModelConfig &config)
   return names;
 }
 
-/// Names that are no elements stand behind all others.
-int atomic_number(const std::string &name)
-{
-  int number = 1;
-  while (!element_symbol(number).empty() && element_symbol(number) != name) ++number;
-  return number;
-}
-
 /// The numbers of an object, if there are `size` of them and all are finite.
 std::vector<double> read_checked(const Store &store, const std::string &path,
                                  const std::string &name, std::size_t size)
@@ -253,6 +245,7 @@ void write_deepmd_statistics(const std::string &path, const ModelConfig &config,
     store->write(group + "/a_" + std::to_string(t), {3}, {3.0 * number, sums[2], sums[3]});
     if (found.statistics.centers(t) > 0) observed.push_back(config.type_map[t]);
   }
+  // names that are no elements stand behind all others
   std::stable_sort(observed.begin(), observed.end(),
                    [](const std::string &a, const std::string &b) {
                      return atomic_number(a) < atomic_number(b);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "data/replay_buffer.h"
+#include "data/replay_weights.h"
 #include "dptrain/energy_bias_fit.h"
 #include "dptrain/error.h"
 #include "optimizer/optimizer.h"
@@ -68,6 +69,7 @@ struct Trainer::Impl {
   TrainingConfig config;
   Schedule schedule;
   ReplayBuffer buffer;
+  ReplayWeights weights;
   TwoPass passes;
   std::unique_ptr<Optimizer> optimizer;
   StepGradient gradient;
@@ -88,6 +90,7 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
     config(config),
     schedule(config.schedule, config.numb_steps),
     buffer(config.seed, config.buffer_frames),
+    weights(config.seed),
     passes(model, comm, config.loss),
     optimizer(make_optimizer(config.optimizer, model->parameter_index(), comm)),
     gradient(comm, optimizer->parts(), model->parameter_index(), config.gradient_max_norm),
@@ -174,10 +177,25 @@ void Trainer::check(Frame &frame)
   });
 }
 
-void Trainer::add(Frame frame)
+std::int64_t Trainer::add(Frame frame)
 {
   check(frame);
-  guarded(*impl_->comm, [&] { impl_->buffer.add(std::move(frame)); });
+  std::int64_t place = 0;
+  guarded(*impl_->comm, [&] {
+    place = impl_->buffer.add(std::move(frame));
+    impl_->weights.add(place);
+  });
+  return place;
+}
+
+void Trainer::visit(const std::vector<std::int64_t> &frames,
+                    const std::function<void(const Frame &)> &work)
+{
+  for (const std::int64_t frame : frames) {
+    const std::vector<std::int64_t> place{frame};
+    const FramesInUse used(impl_->buffer, *impl_->comm, place);
+    guarded(*impl_->comm, [&] { work(*used.frames().front()); });
+  }
 }
 
 UpdateReport Trainer::update()
@@ -185,8 +203,12 @@ UpdateReport Trainer::update()
   Impl &t = *impl_;
   t.show_raw();
   if (!t.bias_is_fitted && t.any_energy()) fit_energy_bias();
-  const std::vector<std::int64_t> batch = t.buffer.next_batch(t.config.batch_size);
-  return t.step(FramesInUse(t.buffer, *t.comm, batch).frames());
+  const std::vector<std::int64_t> batch = t.config.weighted_replay
+                                              ? t.weights.draw(t.config.batch_size)
+                                              : t.buffer.next_batch(t.config.batch_size);
+  const UpdateReport report = t.step(FramesInUse(t.buffer, *t.comm, batch).frames());
+  for (const std::int64_t place : batch) t.weights.set_error(place, report.rmse_f);
+  return report;
 }
 
 UpdateReport Trainer::update(const Frames &frames)
@@ -217,6 +239,11 @@ UpdateReport Trainer::errors(const Frames &frames)
 {
   Impl &t = *impl_;
   return t.forward(frames, t.schedule.rate(std::max<std::int64_t>(t.steps - 1, 0)), false);
+}
+
+UpdateReport Trainer::stored_errors(const std::vector<std::int64_t> &frames)
+{
+  return errors(FramesInUse(impl_->buffer, *impl_->comm, frames).frames());
 }
 
 UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &places,
@@ -316,14 +343,17 @@ const TrainingConfig &Trainer::config() const
   return impl_->config;
 }
 
-// The state: steps, bias flag, 3 numbers of the buffer, those of the optimizer, those of the average if there is one, and
-// the gradient that waits for further batches if there is one.
+// The state: steps, flags (1: the bias is fitted, 2: draws are weighted), 3 numbers of the buffer, those of the draws if
+// they are weighted, those of the optimizer, those of the average if there is one, and the gradient that waits for further
+// batches if there is one.
 std::vector<double> Trainer::state() const
 {
   const Impl &t = *impl_;
-  std::vector<double> state{static_cast<double>(t.steps), t.bias_is_fitted ? 1.0 : 0.0};
-  for (const auto &part :
-       {t.buffer.state(), t.optimizer->state(), t.average.state(), t.gradient.state()})
+  const bool weighted = t.config.weighted_replay;
+  std::vector<double> state{static_cast<double>(t.steps),
+                            (t.bias_is_fitted ? 1.0 : 0.0) + (weighted ? 2.0 : 0.0)};
+  for (const auto &part : {t.buffer.state(), weighted ? t.weights.state() : std::vector<double>(),
+                           t.optimizer->state(), t.average.state(), t.gradient.state()})
     state.insert(state.end(), part.begin(), part.end());
   return state;
 }
@@ -334,7 +364,13 @@ void Trainer::set_state(const std::vector<double> &state)
     throw Error("The training state of the checkpoint is damaged: it has " +
                 std::to_string(state.size()) + " numbers");
   Impl &t = *impl_;
-  const auto buffer = state.begin() + 2, optimizer = buffer + 3;
+  const auto buffer = state.begin() + 2, weights = buffer + 3;
+  const bool weighted = state[1] >= 2.0;  // by then; frames that nothing is known of count as hard
+  const double drawn = weighted && state.size() > 5 ? *weights : 0.0;
+  if (!(drawn >= 0.0 && drawn <= static_cast<double>(state.end() - weights)))
+    throw Error("The training state of the checkpoint is damaged: " + std::to_string(drawn) +
+                " numbers of weighted draws");
+  const auto optimizer = weights + static_cast<std::int64_t>(drawn);
   const std::size_t n = t.model->parameters().size(), numbers = t.optimizer->state_size();
   const std::size_t found = state.end() - optimizer;
   const bool has_average = found == numbers + n + 1 || found == numbers + 2 * n + 1;
@@ -344,10 +380,11 @@ void Trainer::set_state(const std::vector<double> &state)
   t.optimizer->set_state({optimizer, average});
   t.average.set_state({average, gradient});
   t.gradient.set_state({gradient, state.end()});
-  t.buffer.set_state({buffer, optimizer});
+  t.buffer.set_state({buffer, weights});
+  if (weighted) t.weights.set_state({weights, optimizer});
   t.shows_average = false;
   t.steps = static_cast<std::int64_t>(state[0]);
-  t.bias_is_fitted = state[1] != 0.0;
+  t.bias_is_fitted = static_cast<int>(state[1]) % 2 == 1;
 }
 
 std::size_t Trainer::memory_bytes() const

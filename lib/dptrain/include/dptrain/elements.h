@@ -6,5 +6,7 @@ namespace dptrain {
 
 /// Symbol of a chemical element, 1 (H) to 118 (Og); empty for other numbers.
 std::string element_symbol(int number);
+/// The number of a symbol; 119 where it is not one.
+int atomic_number(const std::string &symbol);
 
 }  // namespace dptrain

@@ -1,0 +1,100 @@
+#include "data/replay_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/random.h"
+#include "dptrain/error.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr std::size_t latest_frames = 4;
+constexpr double latest_share = 0.25;
+constexpr double largest_weight = 3.0;  // of a frame, in means
+
+}  // namespace
+
+void ReplayWeights::add(std::int64_t place)
+{
+  if (place >= static_cast<std::int64_t>(errors_.size())) errors_.resize(place + 1, -1.0);
+  errors_[place] = -1.0;
+  latest_.erase(std::remove(latest_.begin(), latest_.end(), place), latest_.end());
+  latest_.push_back(place);
+  if (latest_.size() > latest_frames) latest_.erase(latest_.begin());
+}
+
+void ReplayWeights::set_error(std::int64_t place, double error)
+{
+  errors_.at(place) = std::isfinite(error) ? error : -1.0;
+}
+
+std::vector<double> ReplayWeights::weights() const
+{
+  double sum = 0.0;
+  std::int64_t known = 0;
+  for (const double error : errors_)
+    if (error >= 0.0) {
+      sum += error;
+      ++known;
+    }
+  const double mean = sum > 0.0 ? sum / static_cast<double>(known) : 1.0;
+  std::vector<double> result;
+  for (const double error : errors_)
+    result.push_back(error < 0.0 ? largest_weight
+                                 : std::clamp(error / mean, 1.0 / largest_weight, largest_weight));
+  return result;
+}
+
+std::vector<std::int64_t> ReplayWeights::draw(int batch_size)
+{
+  if (errors_.empty()) throw Error("Training needs at least one labelled frame: there is none yet");
+  const std::vector<double> weight = weights();
+  const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
+  const std::size_t wanted = std::min<std::size_t>(std::max(batch_size, 1), errors_.size());
+  std::vector<std::int64_t> batch;
+  while (batch.size() < wanted) {
+    RandomEngine random = numbered_engine(seed_, draws_++);
+    std::int64_t place = 0;
+    if (random_uniform(random) < latest_share) {
+      place = latest_[random_index(random, latest_.size())];
+    } else {
+      double left = total * random_uniform(random);
+      while (place + 1 < static_cast<std::int64_t>(weight.size()) && left >= weight[place])
+        left -= weight[place++];
+    }
+    if (std::find(batch.begin(), batch.end(), place) == batch.end()) batch.push_back(place);
+  }
+  return batch;
+}
+
+std::vector<double> ReplayWeights::state() const
+{
+  std::vector<double> state{0.0, static_cast<double>(draws_), static_cast<double>(latest_.size())};
+  state.insert(state.end(), latest_.begin(), latest_.end());
+  state.insert(state.end(), errors_.begin(), errors_.end());
+  state[0] = static_cast<double>(state.size());
+  return state;
+}
+
+void ReplayWeights::set_state(const std::vector<double> &state)
+{
+  if (state.size() < 3 || state[0] != static_cast<double>(state.size()) || !(state[1] >= 0.0) ||
+      !(state[2] >= 0.0) || !(state[2] <= latest_frames) ||
+      state.size() < 3 + static_cast<std::size_t>(state[2]))
+    throw Error("The state of the weighted replay is damaged: it has " +
+                std::to_string(state.size()) + " numbers");
+  const auto errors = state.begin() + 3 + static_cast<std::int64_t>(state[2]);
+  std::vector<std::int64_t> latest(state.begin() + 3, errors);
+  const std::int64_t frames = state.end() - errors;
+  for (const std::int64_t place : latest)
+    if (place < 0 || place >= frames)
+      throw Error("The state of the weighted replay is damaged: it names a frame that it has not");
+  draws_ = static_cast<std::int64_t>(state[1]);
+  latest_ = std::move(latest);
+  errors_.assign(errors, state.end());
+}
+
+}  // namespace dptrain

@@ -1,0 +1,194 @@
+#include "dptrain/active_learning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/random.h"
+#include "dptrain/error.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr std::size_t memory = 10;    // answers behind the error that was reached
+constexpr std::size_t ranked = 50;    // answers behind the rank correlation
+constexpr double auto_factor = 1.5;   // of the expected error of what is known
+constexpr double auto_floor = 0.25;   // of the forces
+constexpr double limit_factor = 3.0;  // thresholds
+constexpr std::int64_t growing_answers =
+    50;  // until then the automatic threshold is bounded by the forces
+constexpr std::size_t counters = 12;
+constexpr double no_error = -1.0;  // in a state, where fewer were reached
+
+// The same draw for a step in every run and on every rank.
+bool is_audit(std::uint64_t seed, std::int64_t step, std::int64_t mean_interval)
+{
+  RandomEngine random = numbered_engine(seed, static_cast<std::uint64_t>(step));
+  return random_uniform(random) * static_cast<double>(mean_interval) < 1.0;
+}
+
+double median(std::vector<double> values)
+{
+  const std::size_t middle = values.size() / 2;
+  std::nth_element(values.begin(), values.begin() + middle, values.end());
+  return values[middle];
+}
+
+// Appends, and forgets what is older than the latest `most`.
+void remember(std::vector<double> &values, double value, std::size_t most)
+{
+  values.push_back(value);
+  if (values.size() > most) values.erase(values.begin());
+}
+
+}  // namespace
+
+std::string name_of(Ask ask)
+{
+  switch (ask) {
+  case Ask::no:
+    return "no";
+  case Ask::young:
+    return "young";
+  case Ask::threshold:
+    return "threshold";
+  case Ask::limit:
+    return "limit";
+  case Ask::audit:
+    return "audit";
+  }
+  return "";
+}
+
+Ask ActiveLearning::decide(std::int64_t step, bool due, double score) const
+{
+  if (is_young()) return due ? Ask::young : Ask::no;
+  const double expected = expected_error(score);
+  if (!(expected <= limit())) return Ask::limit;  // also where it is not a number
+  if (due && expected > threshold()) return Ask::threshold;
+  if (config_.audit > 0 && is_audit(config_.seed, step, config_.audit)) return Ask::audit;
+  return Ask::no;
+}
+
+bool ActiveLearning::is_growing() const
+{
+  return answers_ < growing_answers;
+}
+
+double ActiveLearning::threshold() const
+{
+  if (config_.threshold > 0.0) return config_.threshold;
+  const double known = auto_factor * expected_error(known_score_);
+  if (!(known > 0.0)) return force_;
+  const double automatic = std::max(known, auto_floor * force_);
+  return is_growing() && force_ > 0.0 ? std::min(automatic, force_) : automatic;
+}
+
+double ActiveLearning::reached_error() const
+{
+  return reached_.empty() ? 0.0 : median(reached_);
+}
+
+double ActiveLearning::limit() const
+{
+  return config_.limit > 0.0 ? config_.limit : limit_factor * threshold();
+}
+
+void ActiveLearning::compare(const Comparison &comparison, Ask ask, double force)
+{
+  const double expected = expected_error(comparison.score);
+  if (expected > 0.0) {
+    ++ratios_;
+    ratio_sum_ += comparison.max_error / expected;
+    above_ += comparison.max_error > expected;
+  }
+  if (expected > 0.0 && std::isfinite(expected)) {
+    remember(expected_, expected, ranked);
+    remember(found_, comparison.max_error, ranked);
+  }
+  if (ask == Ask::audit) {
+    ++audits_;
+    audits_above_ += comparison.max_error > threshold();
+    audits_far_above_ += comparison.max_error > limit_factor * threshold();
+    learned(comparison.max_error);
+  }
+  calibration_.add(comparison);
+  force_ = force;
+  ++answers_;
+}
+
+void ActiveLearning::learned(double max_error)
+{
+  remember(reached_, max_error, memory);
+}
+
+double ActiveLearning::rank_correlation() const
+{
+  return expected_.size() < 3 ? 0.0 : dptrain::rank_correlation(expected_, found_);
+}
+
+std::size_t ActiveLearning::state_size()
+{
+  return counters + memory + 2 * ranked;
+}
+
+std::vector<double> ActiveLearning::state() const
+{
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  std::vector<double> calibration = calibration_.state();
+  calibration.resize(3, 0.0);
+  std::vector<double> state{calibration[0],
+                            calibration[1],
+                            calibration[2],
+                            force_,
+                            number(answers_),
+                            number(audits_),
+                            number(audits_above_),
+                            number(audits_far_above_),
+                            number(ratios_),
+                            number(above_),
+                            ratio_sum_,
+                            known_score_};
+  const auto append = [&](const std::vector<double> &values, std::size_t most) {
+    state.insert(state.end(), values.begin(), values.end());
+    state.insert(state.end(), most - values.size(), no_error);
+  };
+  append(reached_, memory);
+  append(expected_, ranked);
+  append(found_, ranked);
+  return state;
+}
+
+void ActiveLearning::set_state(const std::vector<double> &state)
+{
+  if (state.size() != state_size())
+    throw Error("The state of the active learning is damaged: it has " +
+                std::to_string(state.size()) + " numbers, " + std::to_string(state_size()) +
+                " are needed");
+  for (std::size_t k = 0; k < state.size(); ++k)
+    if (!std::isfinite(state[k]) || (state[k] < 0.0 && !(k >= counters && state[k] == no_error)))
+      throw Error("The state of the active learning is damaged: its number " +
+                  std::to_string(k + 1) + " is " + std::to_string(state[k]) +
+                  ", and must not be negative");
+  calibration_ = state[2] > 0.0 ? Calibration({state.begin(), state.begin() + 3}) : Calibration();
+  force_ = state[3];
+  std::int64_t *const integers[] = {&answers_,          &audits_, &audits_above_,
+                                    &audits_far_above_, &ratios_, &above_};
+  for (std::size_t k = 0; k < 6; ++k) *integers[k] = static_cast<std::int64_t>(state[4 + k]);
+  ratio_sum_ = state[10];
+  known_score_ = state[11];
+  auto next = state.begin() + counters;
+  const auto take = [&](std::vector<double> &values, std::size_t most) {
+    values.assign(next, std::find(next, next + most, no_error));
+    next += most;
+  };
+  take(reached_, memory);
+  take(expected_, ranked);
+  take(found_, ranked);
+  if (expected_.size() != found_.size())
+    throw Error("The state of the active learning is damaged: " + std::to_string(expected_.size()) +
+                " expected errors and " + std::to_string(found_.size()) + " true ones");
+}
+
+}  // namespace dptrain

@@ -1,0 +1,271 @@
+"""``dptrain client``: a calculator of ASE (https://ase-lib.org) labels the configurations of ``fix dptrain reference socket``.
+
+The calculator computes energy, forces and stress; ASE's client of the i-PI protocol carries them to LAMMPS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import errno
+import importlib
+import json
+import os
+import select
+import socket
+import sys
+import time
+
+import numpy as np
+
+NAMED = {  # calculators that are not in ASE
+    "tblite": "tblite.ase.TBLite",
+    "xtb": "xtb.ase.calculator.XTB",
+    "dptrain": "dptrain.ase.Calculator",
+}
+NOT_THERE = (errno.ENOENT, errno.ECONNREFUSED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EAGAIN)
+PAUSE = 0.2  # seconds between two attempts
+HEADER = 12  # bytes of a message's name
+
+
+class ClientError(Exception):
+    """The client cannot go on; the text says why and what to do."""
+
+
+def split_options(text):
+    """[word, ...]: `text` at its commas, but not those inside brackets or quotes."""
+    words, depth, quote, start = [], 0, None, 0
+    for k, c in enumerate(text):
+        if quote:
+            quote = None if c == quote else quote
+        elif c in "'\"":
+            quote = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        elif c == "," and depth == 0:
+            words.append(text[start:k])
+            start = k + 1
+    return [*words, text[start:]]
+
+
+def read_value(text):
+    """A Python literal, or else the text itself; true and false as well."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def parse_calculator(text):
+    """NAME[:key=value,...] -> (NAME, {key: value})."""
+    name, _, rest = text.partition(":")
+    options = {}
+    for word in split_options(rest) if rest else []:
+        key, equals, value = word.partition("=")
+        if not equals or not key.strip().isidentifier():
+            raise ClientError(f"--calculator {text}: found '{word}' where key=value must stand, as in tblite:method=GFN1-xTB")
+        options[key.strip()] = read_value(value.strip())
+    return name, options
+
+
+def find_class(name):
+    """The calculator class (or function) of this name: of NAMED, with modules before it, or of ASE."""
+    path = NAMED.get(name, name)
+    try:
+        if "." in path:
+            module, _, attribute = path.rpartition(".")
+            return getattr(importlib.import_module(module), attribute)
+        from ase.calculators.calculator import get_calculator_class
+
+        return get_calculator_class(path)
+    except (ImportError, AttributeError, KeyError, ValueError) as error:
+        raise ClientError(f"there is no calculator '{name}' here ({error}): install the package, or use a name that ASE knows, one "
+                          f"of {', '.join(NAMED)}, or MODULE.CLASS") from error
+
+
+def make_calculator(text):
+    """The calculator that `text`, NAME[:key=value,...], describes."""
+    name, options = parse_calculator(text)
+    try:
+        return find_class(name)(**options)
+    except ClientError:
+        raise
+    except Exception as error:  # whatever a calculator does not like
+        raise ClientError(f"the calculator {text} cannot be made: {error}") from error
+
+
+def parse_address(text):
+    """unix:NAME or [HOST]:PORT -> arguments of ASE's SocketClient."""
+    kind, colon, rest = text.rpartition(":")
+    if colon and kind == "unix" and rest:
+        return {"unixsocket": rest}
+    if colon and rest.isdecimal():
+        return {"host": kind.strip("[]") or "localhost", "port": int(rest)}
+    raise ClientError(f"--socket {text}: use the address of the fix, unix:NAME or HOST:PORT")
+
+
+def label(atoms, use_stress):
+    """Energy (the one that the forces are derivatives of, where the calculator has several), forces and virial."""
+    free = "free_energy" in getattr(atoms.calc, "implemented_properties", [])
+    energy = atoms.get_potential_energy(force_consistent=free)
+    forces = atoms.get_forces()
+    virial = -atoms.get_volume() * atoms.get_stress(voigt=False) if use_stress else np.zeros((3, 3))
+    return energy, forces, virial
+
+
+def make_client_class():
+    """ASE is optional, so the class is made when it is needed."""
+    from ase.calculators.socketio import SocketClient
+
+    class Client(SocketClient):
+        """ASE's client, which also tells why there is no answer and how its work ended."""
+
+        def __init__(self, **address):
+            super().__init__(**address)
+            self.ended_by_server, self.calculations, self.failure = False, 0, ""
+            protocol, receive, send = self.protocol, self.protocol.recvmsg, self.protocol.sendforce
+
+            def recvmsg():
+                message = receive()
+                self.ended_by_server = message == "EXIT"
+                return message
+
+            def sendforce(energy, forces, virial):
+                extra = {"converged": False, "message": self.failure} if self.failure else {}
+                send(energy, forces, virial, np.frombuffer(json.dumps(extra).encode(), np.byte))
+
+            protocol.recvmsg, protocol.sendforce = recvmsg, sendforce
+
+        def first_message(self):
+            """Waits until the server has sent something, and leaves it there; empty if the server is gone."""
+            connection = self.protocol.socket
+            select.select([connection], [], [])
+            try:
+                return connection.recv(HEADER, socket.MSG_PEEK).strip().decode("ascii", "replace")
+            except OSError:
+                return ""
+
+        def calculate(self, atoms, use_stress):
+            """A calculation that fails must not end the client: the next configuration may be a better one."""
+            start, self.failure = time.monotonic(), ""
+            try:
+                result = label(atoms, use_stress)
+            except Exception as error:  # calculators raise what they like
+                self.failure = f"{type(error).__name__}: {error}"
+                result = np.nan, np.full((len(atoms), 3), np.nan), np.full((3, 3), np.nan)
+            self.calculations += 1
+            seconds = time.monotonic() - start
+            say(f"calculation {self.calculations}: " + (self.failure or f"{result[0]:.6f} eV") + f", {seconds:.2f} s")
+            return result
+
+    return Client
+
+
+def say(text):
+    print(f"dptrain client: {text}", flush=True)
+
+
+def read_structure(path, deadline):
+    """The atoms in the file, which the fix writes before its first request."""
+    from ase.io import read
+
+    while not os.path.exists(path):
+        if time.monotonic() > deadline:
+            raise ClientError(f"there is no file {path}: it is ID.init.xyz of the fix with name ID, in the folder of the run")
+        time.sleep(PAUSE)
+    try:
+        return read(path, format="extxyz")
+    except Exception as error:
+        raise ClientError(f"{path} cannot be read as extended XYZ: {error}") from error
+
+
+def connect(client_class, address, deadline):
+    """A client that is connected; waits until somebody listens. None when the time is over."""
+    while True:
+        try:
+            return client_class(**address)
+        except OSError as error:
+            if error.errno not in NOT_THERE:
+                raise ClientError(f"no connection: {error}") from error
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(PAUSE)
+
+
+def serve(client, atoms, stress):
+    """Answers until the connection ends. Returns True if the server has said that it is the end."""
+    try:
+        client.run(atoms, use_stress=stress)
+    except ValueError as error:  # numpy: other number of positions
+        raise ClientError(f"the configuration of LAMMPS does not fit the {len(atoms)} atoms of the file: {error}") from error
+    except OSError as error:
+        say(f"connection lost: {error}")
+    return client.ended_by_server
+
+
+def parser():
+    made = argparse.ArgumentParser(
+        prog="dptrain client", description="Computes the labels of fix dptrain reference socket with a calculator of ASE.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="examples\n  dptrain client --calculator tblite:method=GFN1-xTB --socket unix:water learn.init.xyz\n"
+               "  dptrain client --calculator ase.calculators.lj.LennardJones:sigma=3.4,epsilon=0.01,rc=8.5 \\\n"
+               "      --socket node7:31415 learn.init.xyz")
+    made.add_argument("structure", metavar="ID.init.xyz", help="file that the fix writes: elements, box, periodicity")
+    made.add_argument("--calculator", required=True, metavar="NAME[:key=value,...]",
+                      help="a name of ASE's, tblite, xtb, dptrain, or MODULE.CLASS; with its arguments")
+    made.add_argument("--socket", required=True, metavar="ADDRESS", help="address of the fix: unix:NAME or HOST:PORT")
+    made.add_argument("--no-stress", action="store_true", help="do not compute the stress (the fix then needs 'virial no')")
+    made.add_argument("--wait", type=float, metavar="SECONDS", default=float("inf"),
+                      help="wait for LAMMPS at most so long, at the start and after a connection was lost (default: for ever)")
+    return made
+
+
+def work(options):
+    """Until LAMMPS says that it is the end, or does not come (back) in time."""
+    calculator = make_calculator(options.calculator)
+    address = parse_address(options.socket)
+    try:
+        client_class = make_client_class()
+    except ImportError as error:
+        raise ClientError(f"ASE is missing: pip install ase ({error})") from error
+    stress_known = "stress" in getattr(calculator, "implemented_properties", ["stress"])
+    say(f"waiting for LAMMPS at {options.socket}")
+    while True:
+        deadline = time.monotonic() + options.wait
+        client = connect(client_class, address, deadline)
+        if client is None:
+            raise ClientError(f"nobody listens at {options.socket} since {options.wait:g} s")
+        say(f"connected to {options.socket}")
+        message = client.first_message()  # the file of this run is there by then, not that of one before
+        if message in ("", "EXIT"):
+            client.close()
+            if message:
+                return
+            time.sleep(PAUSE)
+            continue
+        atoms = read_structure(options.structure, deadline)
+        atoms.calc = calculator
+        stress = any(atoms.pbc) and stress_known and not options.no_stress
+        if any(atoms.pbc) and not stress:
+            say("no stress is computed: give the socket of the fix 'virial no'")
+        if serve(client, atoms, stress):
+            say(f"the end after {client.calculations} calculations")
+            return
+        say("LAMMPS is gone; waiting for it")
+        time.sleep(PAUSE)
+
+
+def main(words):
+    """Entry point of `dptrain client`. Returns the exit status."""
+    try:
+        work(parser().parse_args(words))
+    except ClientError as error:
+        print(f"dptrain client: error: {error}", file=sys.stderr)
+        return 1
+    except SystemExit as end:
+        return end.code
+    return 0

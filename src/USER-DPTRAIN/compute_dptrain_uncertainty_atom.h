@@ -1,0 +1,37 @@
+/* -*- c++ -*- ----------------------------------------------------------
+   compute dptrain/uncertainty/atom: expected force error of each atom
+------------------------------------------------------------------------- */
+
+#ifdef COMPUTE_CLASS
+// clang-format off
+ComputeStyle(dptrain/uncertainty/atom,ComputeDPTrainUncertaintyAtom);
+// clang-format on
+#else
+
+#ifndef LMP_COMPUTE_DPTRAIN_UNCERTAINTY_ATOM_H
+#define LMP_COMPUTE_DPTRAIN_UNCERTAINTY_ATOM_H
+
+#include "compute.h"
+
+namespace LAMMPS_NS {
+
+class ComputeDPTrainUncertaintyAtom : public Compute {
+ public:
+  ComputeDPTrainUncertaintyAtom(class LAMMPS *, int, char **);
+  ~ComputeDPTrainUncertaintyAtom() override;
+  void init() override;
+  void compute_peratom() override;
+  double memory_usage() override;
+
+ private:
+  class PairDPTrain *pair_;
+  int nmax_;
+  bool raw_;        // without calibration
+  bool committee_;  // deviation of the committee's forces
+  int samples_;     // of the last layer; 0: none
+};
+
+}  // namespace LAMMPS_NS
+
+#endif
+#endif

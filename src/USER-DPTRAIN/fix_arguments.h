@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "error.h"
+#include "lmptype.h"
+#include "pointers.h"
+#include "utils.h"
+
+namespace LAMMPS_NS {
+
+/// Hands out the arguments of `fix ID all dptrain ...` one after the other. Errors name the keyword, what was found and
+/// what is allowed.
+class FixArguments {
+ public:
+  FixArguments(LAMMPS *lmp, int narg, char **arg) : lmp_(lmp), words_(arg, arg + narg), next_(FIRST)
+  {
+  }
+
+  bool empty() const { return next_ >= static_cast<int>(words_.size()); }
+  const std::string &keyword()
+  {
+    keyword_ = words_[next_++];
+    return keyword_;
+  }
+  const std::string &current() const { return keyword_; }
+
+  /// The next word, which stays; empty where there is none.
+  std::string peek() const { return empty() ? "" : words_[next_]; }
+
+  /// `usage` shows what should follow the keyword.
+  const std::string &word(const std::string &usage)
+  {
+    if (empty())
+      lmp_->error->all(FLERR, "Fix dptrain: keyword {} needs more values: {} {}", keyword_,
+                       keyword_, usage);
+    return words_[next_++];
+  }
+
+  std::int64_t number(const std::string &usage, std::int64_t smallest)
+  {
+    const std::string &text = word(usage);
+    if (!utils::is_integer(text))
+      lmp_->error->all(FLERR, next_ - 1,
+                       fmt::format("Fix dptrain: {} needs a whole number, found {}: {} {}",
+                                   keyword_, text, keyword_, usage));
+    const std::int64_t value = utils::bnumeric(FLERR, text, false, lmp_);
+    if (value < smallest)
+      lmp_->error->all(FLERR, next_ - 1,
+                       fmt::format("Fix dptrain: {} {} is not possible: the smallest number is {}",
+                                   keyword_, text, smallest));
+    return value;
+  }
+
+  int small_number(const std::string &usage, std::int64_t smallest)
+  {
+    const std::int64_t value = number(usage, smallest);
+    if (value > MAXSMALLINT)
+      lmp_->error->all(FLERR, next_ - 1,
+                       fmt::format("Fix dptrain: {} {} is not possible: the largest number is {}",
+                                   keyword_, value, MAXSMALLINT));
+    return static_cast<int>(value);
+  }
+
+  /// A real number in [smallest, largest].
+  double real(const std::string &usage, double smallest, double largest = HUGE_VAL)
+  {
+    const std::string &text = word(usage);
+    const double value = utils::is_double(text) ? std::strtod(text.c_str(), nullptr) : NAN;
+    if (!(value >= smallest && value <= largest))
+      lmp_->error->all(FLERR, next_ - 1,
+                       fmt::format("Fix dptrain: {} {} is not possible: {} {}", keyword_, text,
+                                   keyword_, usage));
+    return value;
+  }
+
+  std::string one_of(const std::vector<std::string> &allowed)
+  {
+    std::string list;
+    for (const std::string &name : allowed) list += (list.empty() ? "" : "|") + name;
+    const std::string &text = word(list);
+    for (const std::string &name : allowed)
+      if (text == name) return text;
+    lmp_->error->all(
+        FLERR, next_ - 1,
+        fmt::format("Fix dptrain: {} {} is not available: {} {}", keyword_, text, keyword_, list));
+  }
+
+  LAMMPS *lammps() const { return lmp_; }
+  int position() const { return next_ - 1; }
+
+ private:
+  static constexpr int FIRST = 3;  // after ID, group, style
+  LAMMPS *lmp_;
+  std::vector<std::string> words_;
+  int next_;
+  std::string keyword_;
+};
+
+}  // namespace LAMMPS_NS

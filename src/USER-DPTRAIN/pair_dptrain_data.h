@@ -1,0 +1,53 @@
+// What pair style dptrain keeps between its functions, for the files that implement it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "committee.h"
+#include "dptrain/evaluator.h"
+#include "dptrain_adapter.h"
+#include "model_deviation.h"
+#include "model_slot.h"
+#include "pair_dptrain.h"
+#include "restart_data.h"
+
+namespace LAMMPS_NS {
+
+struct PairDPTrain::Data {
+  Data(LAMMPS *lmp) : comm(world_communicator(lmp)), output(lmp, comm) {}
+  std::shared_ptr<const dptrain::Communicator> comm;
+  std::shared_ptr<ModelSlot> slot;
+  std::unique_ptr<dptrain::Evaluator> evaluator;
+  UnitFactors units;
+  std::vector<int> type;         // [nall] model types
+  std::vector<double> x;         // [nall][3] Angstrom, only where LAMMPS has another length unit
+  std::vector<double> force;     // [nall][3] eV/Angstrom
+  std::vector<double> energy;    // [nlocal] eV
+  std::vector<double> virial;    // [nall][9] eV
+  bool has_scores = false;       // the latest evaluation gave uncertainties; the same on all ranks
+  std::vector<double> score;     // [nlocal]
+  std::vector<double> features;  // [ntypes][H] sums over the owned atoms
+  Sums sums;                     // of the last evaluation
+  RestartData stored;            // of a restart file, until pair_coeff
+  bool restarted = false;        // there was one: files are continued
+  DeviationOptions deviation_options;
+  Committee committee;
+  ModelDeviationOutput output;
+  std::vector<double> deviation;  // [nlocal] of the committee or of samples, LAMMPS units
+  std::vector<double> sampled;    // [samples][nall][3] changes of the forces, eV/Angstrom
+  double *folded = nullptr;       // [nall][3] what reverse communication is about
+
+  // The present atoms as the library takes them: pointers into LAMMPS and into this object.
+  dptrain::Domain domain(const class Atom &atom, const class NeighList &list);
+
+  // The evaluator of the model that is in the slot now.
+  dptrain::Evaluator &current()
+  {
+    if (!evaluator || &evaluator->model() != slot->model.get())
+      evaluator = std::make_unique<dptrain::Evaluator>(slot->model);
+    return *evaluator;
+  }
+};
+
+}  // namespace LAMMPS_NS

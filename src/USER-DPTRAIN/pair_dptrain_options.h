@@ -1,0 +1,18 @@
+#pragma once
+
+#include "model_deviation.h"
+#include "model_slot.h"
+#include "pointers.h"
+
+namespace LAMMPS_NS {
+
+/// What the keywords of `pair_style dptrain` say.
+struct PairDPTrainOptions {
+  ModelSettings settings;
+  DeviationOptions deviation;
+};
+
+/// Reads the arguments after `pair_style dptrain`. Errors name the keyword, what was found and what is allowed.
+PairDPTrainOptions parse_pair_dptrain(LAMMPS *lmp, int narg, char **arg);
+
+}  // namespace LAMMPS_NS

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+namespace LAMMPS_NS {
+
+class FixArguments;
+
+/// Other programs: what `socket ADDRESS [timeout S] [wait S] [retries N] [failed skip|stop] [virial yes|no] end` says.
+struct SocketOptions {
+  std::string address;
+  double timeout = 3600.0;  ///< seconds that a calculation may take; 0: no limit
+  double wait = 600.0;      ///< seconds to wait while no client is there
+  int retries = 2;          ///< after the loss of a client
+  bool stop = false;        ///< the run ends where no label can be had
+  bool virial = true;       ///< clients send it
+};
+
+/// Reads what follows `socket`, up to `end`.
+SocketOptions read_socket_options(FixArguments &arguments);
+
+}  // namespace LAMMPS_NS

@@ -1,0 +1,43 @@
+"""What the tests of mode active share: the lines of its log, and the frames it has stored."""
+
+import numpy as np
+
+COLUMNS = ("step", "why", "expected", "true", "rms", "learned", "moved_by", "frames", "calls", "jump")
+
+
+def events(output):
+    """[{column: word}] of the event lines in the order of the log, without the seconds at their end."""
+    rows = [line.split()[1:] for line in output.splitlines() if line.startswith("dptrain ")]
+    return [dict(zip(COLUMNS, row)) for row in rows if row[0].isdigit()]
+
+
+def decisions(output):
+    """What must not depend on rounding."""
+    def fate(event):
+        return event["learned"] if event["learned"] in ("-", "held_out", "duplicate") else "learned"
+    return [(e["step"], e["why"], fate(e), e["moved_by"], e["frames"], e["calls"]) for e in events(output)]
+
+
+def summary(output, words):
+    """First number behind these words of the last summary."""
+    text = output[output.rindex(words) + len(words):]
+    return float(text.split()[0].rstrip(","))
+
+
+def stored_frames(path):
+    """[{step, held_out, coord, energy, force}] of a frames file; a record that was cut off is left out."""
+    data, frames, offset = path.read_bytes(), [], 16
+    while offset + 16 <= len(data):
+        size = int(np.frombuffer(data, np.uint64, 1, offset)[0])
+        payload = data[offset + 16:offset + 16 + size]
+        offset += 16 + size
+        if len(payload) < size:
+            break
+        step, natoms = (int(n) for n in np.frombuffer(payload, np.int64, 2))
+        flags, place = int(np.frombuffer(payload, np.uint64, 1, 16)[0]), 24 + 72
+        coord = np.frombuffer(payload, np.float64, 3 * natoms, place).reshape(-1, 3)
+        place += 28 * natoms
+        energy = float(np.frombuffer(payload, np.float64, 1, place)[0])
+        force = np.frombuffer(payload, np.float64, 3 * natoms, place + 8).reshape(-1, 3)
+        frames.append({"step": step, "held_out": bool(flags & 16), "coord": coord, "energy": energy, "force": force})
+    return frames

@@ -1,0 +1,43 @@
+"""Labels of a fix dptrain (its data set) beside what LAMMPS computes itself with the same styles."""
+
+import numpy as np
+
+NKTV2P = 1.6021765e6  # units metal
+# of pair, kspace and so on: energy, virial as pressure, forces, with all digits
+NATIVE = """compute p all pressure NULL virial
+dump native all custom 1 native.dump id type fx fy fz
+dump_modify native sort id format float %.17g
+thermo_style custom step pe c_p[*] vol
+thermo_modify format float %.17g norm no
+run 0
+"""
+
+
+def system_of(folder):
+    """Arrays of the only system in a data set folder."""
+    (system,) = [p for p in folder.iterdir() if p.is_dir()]
+    sets = sorted(system.glob("set.*"))
+    names = {p.stem for s in sets for p in s.glob("*.npy")}
+    return {name: np.concatenate([np.load(s / f"{name}.npy") for s in sets]) for name in names}
+
+
+def native_values(result):
+    """Energy, forces [N][3] by type and atom id as in data sets, virial [6] of a run with NATIVE at its end."""
+    thermo = result.check().thermo()
+    virial = np.array([thermo[f"c_p[{k}]"][-1] for k in range(1, 7)]) * thermo["Volume"][-1] / NKTV2P
+    atoms = result.dump("native.dump")
+    return thermo["PotEng"][-1], atoms[np.argsort(atoms[:, 1], kind="stable"), 2:], virial
+
+
+def label_values(folder, frame=-1):
+    """The same of a frame in a data set; the virial is missing where no frame has one."""
+    data = system_of(folder)
+    virial = data["virial"][frame][[0, 4, 8, 1, 2, 5]] if "virial" in data else None
+    return data["energy"].ravel()[frame], data["force"][frame].reshape(-1, 3), virial
+
+
+def assert_same(values, expected, tolerance):
+    """Energy relative to itself; forces and virial relative to their largest component."""
+    for name, value, true in zip(("energy", "forces", "virial"), values, expected):
+        scale = np.abs(true).max()
+        assert scale > 0 and np.abs(value - true).max() < tolerance * scale, name

@@ -1,0 +1,358 @@
+"""`fix dptrain ... mode active`: decisions, energies, ensembles and what it says, on silicon that learns from nothing or goes on
+with a model. Numbers of the log are compared as words, exact ones come from thermo output."""
+
+import json
+import re
+
+import h5py
+import numpy as np
+import pytest
+
+from active import decisions, events, stored_frames, summary
+from silicon import ATOMS, PAIR, learn
+
+OPTIONS = "mode active every 5 warmup 3 train 20 optimizer adam threshold 0.8 "
+NEXT = "read_restart si.restart\ntimestep 0.001\n"
+TRAINED = "pair_style dptrain\npair_coeff * * si.dp Si"
+
+
+@pytest.fixture
+def trained(silicon):
+    """The same, with a model si.dp that has learned on the way of 60 steps."""
+    silicon(learn(OPTIONS + "save 1000 si.dp", run="run 60")).check()
+    return silicon
+
+
+def forces_of(silicon, name, pair, coord, ranks=1):
+    """Energy and forces of a pair style on positions [n][3]."""
+    atoms = "\n".join(f"create_atoms 1 single {x:.17g} {y:.17g} {z:.17g} units box" for x, y, z in coord)
+    text = ATOMS.replace("create_atoms 1 box", atoms).replace("velocity", "# velocity")
+    result = silicon(f"{text}{pair}\ndump d all custom 1 {name} id fx fy fz\ndump_modify d sort id format float %.17g\nrun 0\n"
+                     "print \"RESULT pe $(pe:%.17g)\"\n", ranks).check()
+    return result.value("pe"), result.dump(name)[:, 1:]
+
+
+SW = "pair_style sw\npair_coeff * * Si.sw Si"
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_ranks_decide_the_same(ranks, silicon):
+    """Adam in double precision: all numbers of the first ten lines agree to 1e-9, also the expected errors, which amplify
+    rounding most: they come from the inverse of the features' moments with a ridge of 1e-7. Later ones less, because the training
+    and the motion of the atoms amplify it further."""
+    text = learn(OPTIONS + "holdout 2", run="run 60", thermo="thermo 5\n")
+    one, many = silicon(text).check(), silicon(text, ranks).check()
+    assert len(events(one.output)) >= 13
+    assert decisions(many.output) == decisions(one.output)
+    assert "held_out" in [e["learned"] for e in events(one.output)]
+    a, b = one.thermo(), many.thermo()
+    for name in ("PotEng", "f_t", "f_t[4]", "f_t[13]", "f_t[14]", "f_t[16]", "f_t[19]", "f_t[20]"):
+        assert np.allclose(b[name][:10], a[name][:10], rtol=1e-9, atol=1e-12, equal_nan=True), name
+        assert np.allclose(b[name], a[name], rtol=1e-6, atol=1e-9, equal_nan=True), name
+    # a difference of sums, which is zero at what was just learned
+    assert np.allclose(b["f_t[21]"][:10], a["f_t[21]"][:10], rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_errors_are_those_of_model_and_reference(ranks, trained, tmp_path):
+    """A model that does not learn (train 0): the errors of an event are those of its forces on the stored positions."""
+    result = trained(learn("mode active every 10 train 0 threshold 0.05 limit 100 repeat audit 0 duplicate 0 save 1000 b.dp", pair=TRAINED, run="run 20",
+                           thermo="thermo 10\n"), ranks).check()
+    frames, thermo = stored_frames(tmp_path / "b.dp.frames"), result.thermo()
+    assert [f["step"] for f in frames] == [0, 10, 20] == [int(e["step"]) for e in events(result.output)]
+    for k, frame in enumerate(frames):
+        energy, true = forces_of(trained, "sw.dump", SW, frame["coord"])
+        _, model = forces_of(trained, "model.dump", TRAINED, frame["coord"], ranks)
+        assert frame["energy"] == pytest.approx(energy, rel=1e-12)
+        assert np.abs(frame["force"] - true).max() < 1e-10
+        errors = np.sqrt(((model - true)**2).sum(axis=1))
+        assert thermo["f_t[20]"][k] == pytest.approx(errors.max(), rel=1e-9)
+        event = events(result.output)[k]
+        assert float(event["true"]) == pytest.approx(errors.max(), rel=1e-3)
+        assert float(event["rms"]) == pytest.approx(np.sqrt((errors**2).mean() / 3), rel=1e-3)
+
+
+@pytest.mark.parametrize("ranks, optimizer", [(1, "adam"), (2, "adam"), (1, "soap ema 0.9 batch 2 buffer 6")])
+def test_resume_goes_on_the_same(ranks, optimizer, silicon, tmp_path):
+    """A new process with restart file and checkpoint: the same events, energies and parameters to the last bit."""
+    options = OPTIONS.replace("adam", optimizer).replace("0.8", "0.3") + "holdout 2 audit 10 save 50 {0}.dp"
+    whole = silicon(learn(options.format("whole"), run="run 53\nwrite_restart si.restart\nrun 50"), ranks).check()
+    silicon(learn(options.format("part"), run="run 53\nwrite_restart si.restart"), ranks).check()
+    fix = learn(options.format("part") + " resume part.dp", run="run 50").split("timestep 0.001\n")[1]
+    second = silicon(NEXT + fix, ranks).check()
+    expected = [e for e in events(whole.output) if int(e["step"]) > 53]
+    assert len(expected) >= 5 and events(second.output) == expected
+    a, b = whole.thermo(), second.thermo()
+    for name in ("PotEng", "Press", "f_t", "f_t[1]", "f_t[2]", "f_t[4]", "f_t[7]", "f_t[13]", "f_t[14]", "f_t[16]", "f_t[17]", "f_t[19]"):
+        assert repr(b[name][-1]) == repr(a[name][-1]), name
+    assert (tmp_path / "part.dp.frames").read_bytes() == (tmp_path / "whole.dp.frames").read_bytes()
+    energy = [silicon(f"{ATOMS}pair_style dptrain\npair_coeff * * {name}.dp.ckpt Si\nrun 0\nprint \"RESULT pe $(pe:%.17g)\"\n").check().value("pe")
+              for name in ("whole", "part")]
+    assert energy[0] == energy[1]
+
+
+@pytest.mark.parametrize("follow", ["model", "reference"])
+def test_two_runs_are_one(follow, silicon):
+    """Also where the reference has moved the atoms at the step between them; `calls` counts that it is asked for forces again."""
+    options = OPTIONS + f"follow {follow}"
+    one = silicon(learn(options, run="run 60")).check()
+    two = silicon(learn(options, run="run 30\nrun 30")).check()
+    assert [d[:5] for d in decisions(two.output)] == [d[:5] for d in decisions(one.output)]
+    for name in ("PotEng", "f_t[1]", "f_t[7]", "f_t[13]", "f_t[19]"):
+        assert two.thermo()[name][-1] == pytest.approx(one.thermo()[name][-1], rel=1e-6), name
+
+
+def test_thermo_at_asked_steps(trained):
+    """With follow model: energy and pressure of the model as it is after its training, else those of the reference."""
+    move = "displace_atoms all random 0.1 0.1 0.1 4711 units box\n"
+    out = "\nprint \"RESULT pe $(pe:%.17g)\"\nprint \"RESULT press $(press:%.17g)\""
+    dump = "dump d all custom 1 {} id fx fy fz\ndump_modify d sort id format float %.17g\n"
+    def values(text, name, ranks=1):
+        result = trained(text, ranks).check()
+        return result.value("pe"), result.value("press"), result.dump(name)[:, 1:]
+    for ranks in (1, 2):
+        new = values(learn("mode active threshold 0.1 limit 1e6 repeat train 5 save 1000 new.dp", pair=move + TRAINED + "\n" + dump.format("new.dump"),
+                           run="run 0" + out), "new.dump", ranks)
+        saved = values(ATOMS + move + TRAINED.replace("si.dp", "new.dp") + "\n" + dump.format("saved.dump") + "run 0" + out + "\n", "saved.dump")
+        old = values(ATOMS + move + TRAINED + "\n" + dump.format("old.dump") + "run 0" + out + "\n", "old.dump")
+        followed = values(learn("mode active threshold 0.1 train 5 follow reference", pair=move + TRAINED + "\n" + dump.format("f.dump"),
+                                run="run 0" + out), "f.dump", ranks)
+        native = values(ATOMS + move + SW + "\n" + dump.format("sw.dump") + "run 0" + out + "\n", "sw.dump")
+        for ours, theirs in ((new, saved), (followed, native)):
+            assert ours[0] == pytest.approx(theirs[0], rel=1e-10) and ours[1] == pytest.approx(theirs[1], rel=1e-8)
+            assert np.abs(ours[2] - theirs[2]).max() < 1e-8 * np.abs(theirs[2]).max()
+        assert abs(new[0] - old[0]) > 1e-6
+
+
+def test_energy_is_conserved_but_for_the_jumps(silicon):
+    """NVE: the total energy less f_t[19]. What remains is the error of the forces times the path of half a step."""
+    columns = "thermo_style custom step etotal f_t[19]"
+    text = learn(OPTIONS.replace("0.001", "0.0002"), run="run 100", thermo=columns + "\nthermo_modify format float %.17g\nthermo 1\n")
+    result = silicon(text.replace("timestep 0.001", "timestep 0.0002")).check()
+    thermo = result.thermo()
+    jumps, rest = thermo["f_t[19]"], thermo["TotEng"] - thermo["f_t[19]"]
+    assert np.ptp(jumps) > 1.0 and "model" in [e["moved_by"] for e in events(result.output)]
+    assert np.ptp(rest) < 0.05 * np.abs(np.diff(jumps)).sum()
+    total = sum(float(e["jump"]) for e in events(result.output))
+    assert total == pytest.approx(jumps[-1], abs=0.05)
+    assert summary(result.output, "sum of all runs:") == pytest.approx(jumps[-1], rel=1e-5)
+
+
+@pytest.mark.parametrize("name, integrate, atoms", [
+    ("nvt", "fix n all nvt temp 600 1800 0.1", ATOMS),  # a ramp
+    ("npt", "fix n all npt temp 1000 1000 0.1 aniso 0 5e4 0.2", ATOMS),
+    ("nph", "fix n all nph iso 0 0 0.2", ATOMS),
+    ("triclinic", "fix n all npt temp 1000 1000 0.1 tri 0 0 0.2", ATOMS.replace("block 0 2 0 2 0 2", "prism 0 2 0 2 0 2 0.9 0.3 -0.4"))])
+def test_ensembles(name, integrate, atoms, silicon):
+    """The same decisions on one and two ranks, and the reference is asked less and less."""
+    text = learn(OPTIONS.replace("0.8", "1.5"), integrate=integrate, run="run 60\nrun 20").replace(ATOMS, atoms)
+    one, two = silicon(text).check(), silicon(text, 2).check()
+    assert decisions(two.output) == decisions(one.output) and len(events(one.output)) >= 6
+    assert np.allclose(two.thermo()["PotEng"], one.thermo()["PotEng"], rtol=1e-6)
+    assert one.thermo()["f_t[15]"][-1] == 1
+
+
+def test_halt(silicon):
+    """The expected error is there at every step; a halted run can go on."""
+    halt = "variable e equal f_t[13]\nfix h all halt 1 v_e > 1.5 error continue\n"
+    result = silicon(learn(OPTIONS + "limit 5 repeat", run="run 20\n" + halt + "run 100\nunfix h\nrun 10")).check()
+    assert "halt" in result.output and result.output.count("reference calls") == 3
+
+
+def test_minimize(trained, tmp_path):
+    """Labels on the way are learned at the end: the energy falls from step to step, as that of the model of before does."""
+    move = "displace_atoms all random 0.2 0.2 0.2 4711 units box\n"
+    plain = trained(f"{ATOMS}{move}{TRAINED}\nthermo 1\nminimize 0 1e-6 15 50\n").check()
+    fix = learn("mode active every 3 threshold 0.1 train 10 save 1000 b.dp", pair=move + TRAINED, thermo="thermo 1\n",
+                run="minimize 0 1e-6 15 50\nrun 5")
+    active = trained(fix).check()
+    a, b = plain.thermo()["PotEng"] if "PotEng" in plain.thermo() else plain.thermo()["E_pair"], active.thermo()
+    n = len(a)
+    assert np.allclose(b["PotEng"][:n], a, rtol=1e-6) and np.all(np.diff(b["PotEng"][:n]) <= 1e-9)
+    frames = stored_frames(tmp_path / "b.dp.frames")
+    assert len(frames) >= 3 and all(b["f_t[7]"][:n] == 0) and b["f_t[7]"][-1] == 10 * len(frames)
+    assert "why" in active.output and active.output.count("reference calls") == 2
+
+
+def test_overlay(silicon, tmp_path):
+    """Beside another style the energy jumps and the model's errors are those of the model alone."""
+    pair = "pair_style hybrid/overlay dptrain zbl 1.0 2.0\npair_coeff * * dptrain input.json Si\npair_coeff * * zbl 14 14"
+    columns = "thermo_style custom step etotal f_t[19] f_t[15]\nthermo_modify format float %.17g\nthermo 1\n"
+    text = learn(OPTIONS, pair=pair, run="run 60", thermo=columns).replace("timestep 0.001", "timestep 0.0002")
+    thermo = silicon(text, 2).check().thermo()
+    rest = thermo["TotEng"] - thermo["f_t[19]"]
+    assert thermo["f_t[15]"].max() == 1 and np.ptp(thermo["f_t[19]"]) > 0.1
+    assert np.ptp(rest) < 0.1 * np.abs(np.diff(thermo["f_t[19]"])).sum()
+
+
+def test_units_real(silicon):
+    """The same events as in metal units; a threshold in kcal/mol/Angstrom."""
+    metal = silicon(learn(OPTIONS, run="run 30")).check()
+    real = silicon(learn(OPTIONS.replace("0.8", repr(0.8 * 23.06054)), run="run 30").replace("units metal", "units real")
+                   .replace("timestep 0.001", "timestep 1.0")).check()
+    a, b = events(metal.output), events(real.output)
+    assert [d[:5] for d in decisions(real.output)] == [d[:5] for d in decisions(metal.output)]
+    for name in ("expected", "true", "rms"):
+        for one, other in zip(a, b):
+            assert one[name] == other[name] == "-" or float(other[name]) == pytest.approx(23.06054 * float(one[name]), rel=1e-2)
+
+
+def test_two_fixes_are_refused(silicon):
+    text = learn(OPTIONS, run="run 5").replace("fix n all", f"fix u all dptrain reference pair sw coeff \"* * Si.sw Si\" end {OPTIONS}\nfix n all")
+    result = silicon(text)
+    assert result.status != 0 and "trained by fix" in result.errors()[0]
+
+
+def test_a_trained_model_asks_where_it_must(trained):
+    """With the uncertainty of its file the model moves the atoms at once, and the reference is asked only above the threshold."""
+    quiet = trained(learn("mode active every 5 train 5 threshold 100 audit 0", pair=TRAINED, run="run 30")).check()
+    assert events(quiet.output) == [] and np.all(quiet.thermo()["f_t[15]"] == 1)
+    result = trained(learn("mode active every 5 train 5 threshold 0.5 audit 0", pair=TRAINED, run="run 30")).check()
+    assert events(result.output) and all(e["why"] in ("threshold", "limit") for e in events(result.output))
+
+
+def test_a_model_without_uncertainty_is_young(trained, tmp_path):
+    """Such as those of DeePMD-kit: the reference drives until the first three errors are known, whatever the file has learned."""
+    with h5py.File(tmp_path / "si.dp", "a") as file:
+        tree = json.loads(file.attrs["json"])
+        del tree["@variables"]["dptrain_whitening"], tree["@variables"]["dptrain_calibration"]
+        file.attrs["json"] = json.dumps(tree)
+    result = trained(learn("mode active every 5 train 5 threshold 5 limit 20 repeat", pair=TRAINED, run="run 30")).check()
+    assert [e["why"] for e in events(result.output)][:4] == ["young"] * 4
+    assert [e["moved_by"] for e in events(result.output)][:4] == ["reference"] * 3 + ["model"]
+    assert result.thermo()["f_t[15]"][-1] == 1
+
+
+def test_limits(trained, tmp_path):
+    """Above the limit the step is repeated with the reference, at any step, or the run ends with its checkpoint written."""
+    result = trained(learn("mode active every 1000 train 5 threshold 0.05 limit 0.1 repeat save 1000 b.dp", pair=TRAINED, run="run 5")).check()
+    assert [e["why"] for e in events(result.output)] == ["limit"] * len(events(result.output)) and len(events(result.output)) >= 4
+    stopped = trained(learn("mode active every 1000 train 5 threshold 0.05 limit 0.1 stop save 1000 c.dp", pair=TRAINED, run="run 5"), 2)
+    assert stopped.status != 0 and "is expected, above the limit" in stopped.errors()[0]
+
+
+def test_automatic_threshold(silicon, tmp_path):
+    """One and a half times the expected error that nine in ten of the learned configurations do not exceed, within a quarter
+    and the whole of the forces: from the uncertainties of the stored frames with the saved model, to the digits of the log."""
+    options = OPTIONS.replace("threshold 0.8", "threshold auto audit 0 holdout 0 duplicate 0 save 1000 si.dp")
+    result = silicon(learn(options, run="run 60", thermo="thermo 1\n")).check()
+    scale = float(re.findall(r"scale of the uncertainty (\S+)", result.output)[-1])
+    frames, largest = stored_frames(tmp_path / "si.dp.frames"), []
+    assert 5 < len(frames) <= 32
+    for frame in frames:
+        atoms = "\n".join(f"create_atoms 1 single {x:.17g} {y:.17g} {z:.17g} units box" for x, y, z in frame["coord"])
+        text = ATOMS.replace("create_atoms 1 box", atoms).replace("velocity", "# velocity") + TRAINED
+        largest.append(silicon(text + "\ncompute u all dptrain/uncertainty/atom raw\ncompute most all reduce max c_u\n"
+                               "thermo_style custom step pe c_most\nrun 0\nprint \"RESULT u $(c_most:%.17g)\"\n").check().value("u"))
+    force = np.sqrt(np.mean(frames[-1]["force"]**2))
+    expected = np.clip(1.5 * scale * sorted(largest)[int(0.9 * (len(largest) - 1))], 0.25 * force, force)
+    assert result.thermo()["f_t[14]"][-1] == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_threshold_out_of_reach_is_told(silicon):
+    """Once, after twenty checks at which the reference was asked."""
+    result = silicon(learn(OPTIONS.replace("every 5", "every 1").replace("0.8", "0.001 limit 1000 repeat").replace("20", "1"), run="run 60")).check()
+    assert result.output.count("threshold 0.001 is below the error that the model reaches") == 1
+    assert "is below the error" not in silicon(learn(OPTIONS.replace("every 5", "every 1").replace("0.8", "5"), run="run 60")).check().output
+
+
+def test_close_atoms_are_told(trained):
+    """Once: two atoms are pushed to 1.5 Angstrom of each other."""
+    text = learn("mode active every 5 train 1 threshold 1e6 limit 1e9 repeat audit 0", pair=TRAINED, run="run 5")
+    assert "closer than in the frames from which" not in trained(text).check().output
+    push = "group one id 1\ndisplace_atoms one move 0.49 0.49 0.49 units box\n"
+    for ranks in (1, 2):
+        output = trained(text.replace("pair_style", push + "pair_style"), ranks).check().output
+        assert output.count("atoms are 1.5") == 1
+
+
+def test_targets_end_the_training(silicon):
+    """The steps of a label end where its errors are below the target, or where its time is over."""
+    steps = {}
+    for name, words in (("all", ""), ("target", "target 0.6"), ("seconds", "train_seconds 1e-9")):
+        result = silicon(learn(OPTIONS.replace("train 20", "train 200") + words, run="run 25")).check()
+        steps[name] = result.thermo()["f_t[7]"][-1]
+    assert steps["seconds"] < 0.2 * steps["all"] and steps["target"] < steps["all"]
+
+
+def test_labels_that_are_not_used(trained, tmp_path):
+    """Forces above fmax are compared but not learned from; a reference without numbers leaves the run to the model."""
+    result = trained(learn("mode active every 5 train 5 threshold 0.1 limit 100 repeat fmax 0.01 save 1000 b.dp", pair=TRAINED, run="run 10",
+                           thermo="thermo 5\n")).check()
+    assert "is above fmax 0.01" in result.output and result.thermo()["f_t[7]"][-1] <= 5
+    overlap = 'reference pair table linear 1000 coeff "* * bad.table BAD 4.5" end'
+    rows = "\n".join(f"{k + 1} {0.1 + 4.4 * k / 99} nan nan" for k in range(100))
+    (tmp_path / "bad.table").write_text(f"BAD\nN 100 R 0.1 4.5\n\n{rows}\n")
+    result = trained(learn("mode active every 5 train 5 threshold 0.1 limit 100 repeat", pair=TRAINED, run="run 10", thermo="thermo 5\n",
+                           reference=overlap), 2).check()
+    assert "not finite" in result.output and result.thermo()["f_t[11]"][-1] >= 2
+    assert np.all(result.thermo()["f_t[15]"] == 1) and np.all(result.thermo()["f_t[1]"] == 0)
+
+
+def test_duplicates_are_not_stored(silicon, tmp_path):
+    """The same way once more, from the same start: its configurations are known."""
+    text = learn(OPTIONS.replace("0.8", "0.1 limit 1000 repeat ") + "save 1000 si.dp", run="run 60\nwrite_restart si.restart")
+    silicon(text).check()
+    fix = learn(OPTIONS.replace("0.8", "0.1 limit 1000 repeat ") + "resume si.dp", run="run 0").split("timestep 0.001\n")[1]
+    result = silicon(NEXT + "reset_timestep 100\n" + fix).check()
+    assert [e["learned"] for e in events(result.output)] == ["duplicate"]
+    assert result.thermo()["f_t[21]"][-1] < 1e-4  # the square root of what rounded positions leave
+    assert result.thermo()["f_t[1]"][-1] == len(stored_frames(tmp_path / "si.dp.frames"))
+
+
+def test_distance_of_structures(trained):
+    """Zero where the run has learned, larger the longer the atoms have moved since; the crystal at 0 K is further away."""
+    words = "mode active every 1000 audit 0 threshold 1e3 limit 1e4 repeat"
+    values = trained(learn(words + " resume si.dp", pair=TRAINED, run="run 40", thermo="thermo 1\n")).check().thermo()["f_t[21]"]
+    assert values[0] < 1e-4 and np.all(values[1:] > 1e-3)
+    assert values[4] > 2 * values[1]
+
+
+def test_held_out_frames(silicon, tmp_path):
+    """They are stored and marked, and the training does not see them: its error on them is reported."""
+    result = silicon(learn(OPTIONS + "holdout 2 save 1000 si.dp", run="run 40")).check()
+    frames = stored_frames(tmp_path / "si.dp.frames")
+    held = [f for f in frames if f["held_out"]]
+    assert held and result.thermo()["f_t[7]"][-1] == 20 * (len(frames) - len(held))
+    errors = []
+    for frame in held:
+        _, model = forces_of(silicon, "model.dump", TRAINED, frame["coord"])
+        errors.append(((model - frame["force"])**2).mean())
+    assert result.thermo()["f_t[16]"][-1] == pytest.approx(np.sqrt(np.mean(errors)), rel=1e-9)
+
+
+def test_one_of_holdout_audits_is_held_out(trained, tmp_path):
+    """The others are learned, although they found nothing: one of four labels at any moment."""
+    words = "mode active every 1000 audit 2 holdout 4 duplicate 0 threshold 100 limit 1000 repeat train 5 save 1000 b.dp"
+    result = trained(learn(words, pair=TRAINED, run="run 60")).check()
+    fates = [e["learned"] == "held_out" for e in events(result.output)]
+    assert [e["why"] for e in events(result.output)] == ["audit"] * len(fates) and len(fates) > 15
+    assert fates == [k % 4 == 3 for k in range(len(fates))]
+    assert result.thermo()["f_t[7]"][-1] == 5 * fates.count(False)
+
+
+def test_rank_correlation_of_the_summary(silicon):
+    """Of the latest fifty answers in the log, whose four digits change no order but of nearly equal numbers."""
+    output = silicon(learn(OPTIONS.replace("0.8", "0.3"), run="run 100")).check().output
+    rows = [(float(e["expected"]), float(e["true"])) for e in events(output) if e["expected"] != "-"][-50:]
+    assert len(rows) == 50
+    ranks = np.argsort(np.argsort(np.array(rows), axis=0), axis=0)
+    assert summary(output, "rank correlation") == pytest.approx(np.corrcoef(ranks.T)[0, 1], abs=0.02)
+
+
+def test_a_poor_model_is_told(trained):
+    """At the end of a run, once there are enough answers: it learns nothing from labels of a quite other potential."""
+    words = "mode active every 1 holdout 3 duplicate 0 threshold 1000 audit 1 train 1"
+    text = learn(words, pair=TRAINED, run="run 60", reference='reference pair lj/cut 5.0 coeff "* * 0.5 2.4" end')
+    assert trained(text).check().output.count("is a poor potential") == 1
+    assert "poor potential" not in trained(learn(words, pair=TRAINED, run="run 60")).check().output
+
+
+def test_times_add_up(silicon):
+    """Reference, training and MD are the time of the run, which is LAMMPS' loop time and the first step before it."""
+    result = silicon(learn(OPTIONS, run="run 40")).check()
+    line = re.search(r"seconds: reference ([\d.]+) .* training ([\d.]+) .* MD ([\d.]+) .* all ([\d.]+)", result.output)
+    reference, training, md, total = map(float, line.groups())
+    loop = float(re.search(r"Loop time of (\S+)", result.output).group(1))
+    assert reference + training + md == pytest.approx(total, abs=0.02)
+    assert loop - 0.05 <= total <= loop + 0.5 + 0.5 * loop

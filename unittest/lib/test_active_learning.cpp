@@ -1,0 +1,201 @@
+// When the reference is asked, and what uncertainties mean.
+
+#include "dptrain/active_learning.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "dptrain/error.h"
+
+namespace dptrain::test {
+namespace {
+
+// A model whose error is `factor` times its uncertainty.
+void answer(ActiveLearning &learning, double score, double factor, Ask ask = Ask::threshold,
+            double force = 10.0)
+{
+  learning.compare({score, factor * score, factor * score / 3.0}, ask, force);
+}
+
+ActiveLearning grown(const ActiveConfig &config, double factor = 0.1)
+{
+  ActiveLearning learning(config);
+  for (int k = 0; k < 3; ++k) answer(learning, 1.0, factor, Ask::young);
+  return learning;
+}
+
+TEST(Calibration, FollowsTheErrors)
+{
+  Calibration c;
+  EXPECT_FALSE(c.is_known());
+  EXPECT_EQ(c.scale(), 0.0);
+  for (int k = 0; k < 50; ++k) c.add({1.0 + k % 3, 0.2 * (1.0 + k % 3), 0.1});
+  EXPECT_NEAR(c.scale(), 0.2, 1e-12);
+  for (int k = 0; k < 50; ++k) c.add({2.0, 0.1, 0.1});  // a better model: the old errors fade
+  EXPECT_NEAR(c.scale(), 0.05, 0.005);
+  EXPECT_EQ(Calibration(c.state()).scale(), c.scale());
+  EXPECT_THROW(Calibration({1.0, 2.0}), Error);
+  EXPECT_THROW(Calibration({1.0, -2.0, 3.0}), Error);
+}
+
+// Frames with large uncertainties, whose errors are as expected, beside many with small ones that are too small.
+TEST(Calibration, EachFrameHasOneVoice)
+{
+  Calibration c;
+  for (int k = 0; k < 10; ++k) c.add({10.0, 2.0, 0.1});
+  for (int k = 0; k < 10; ++k) c.add({1.0, 0.6, 0.1});
+  // weights 0.9^k: (0.36 (1 - 0.9^10) + 0.04 (0.9^10 - 0.9^20)) / (1 - 0.9^20)
+  const double old = std::pow(0.9, 10);
+  EXPECT_NEAR(c.scale(), std::sqrt((0.36 + 0.04 * old) / (1.0 + old)), 1e-12);
+  const double before = c.scale();
+  c.add({0.0, 1.0, 0.1});
+  EXPECT_EQ(c.scale(), before);
+  EXPECT_EQ(c.count(), 21);
+}
+
+TEST(Calibration, RankCorrelation)
+{
+  EXPECT_NEAR(rank_correlation({1, 2, 3, 4}, {10, 20, 30, 1000}), 1.0, 1e-15);
+  EXPECT_NEAR(rank_correlation({1, 2, 3, 4}, {4, 3, 2, 1}), -1.0, 1e-15);
+  // ranks 0, 1.5, 1.5, 3 and 0, 1, 3, 2: covariance 3, variances 4.5 and 5 (times 4)
+  EXPECT_NEAR(rank_correlation({1, 2, 2, 3}, {1, 2, 4, 3}), 3.0 / std::sqrt(4.5 * 5.0), 1e-15);
+  EXPECT_EQ(rank_correlation({1, 1, 1}, {1, 2, 3}), 0.0);
+}
+
+TEST(ActiveLearning, AYoungModelIsLabelledAtDueSteps)
+{
+  ActiveLearning learning({0.5, 0.0, 1, 1});
+  EXPECT_TRUE(learning.is_young());
+  EXPECT_EQ(learning.decide(10, true, 0.0), Ask::young);
+  EXPECT_EQ(learning.decide(11, false, 1e9), Ask::no);
+  EXPECT_FALSE(grown({0.5, 0.0, 1, 1}).is_young());
+}
+
+TEST(ActiveLearning, ThresholdAndLimitAreInForceUnits)
+{
+  const ActiveLearning learning = grown({0.5, 0.0, 0, 1});  // error 0.1 for a score of 1
+  EXPECT_NEAR(learning.expected_error(4.0), 0.4, 1e-12);
+  EXPECT_EQ(learning.decide(1, true, 4.9), Ask::no);
+  EXPECT_EQ(learning.decide(1, true, 5.1), Ask::threshold);
+  EXPECT_EQ(learning.decide(1, false, 5.1), Ask::no);
+  EXPECT_EQ(learning.decide(1, false, 15.1), Ask::limit);
+  EXPECT_EQ(learning.decide(1, false, std::nan("")), Ask::limit);
+  EXPECT_EQ(grown({0.5, 0.7, 0, 1}).decide(1, false, 7.1), Ask::limit);
+}
+
+// A mean of one in 50 steps: 2000 expected of 100,000, standard deviation 44.
+TEST(ActiveLearning, AuditsComeAtRandom)
+{
+  const ActiveLearning learning = grown({0.5, 0.0, 50, 7}), other = grown({0.5, 0.0, 50, 8});
+  int audits = 0, both = 0;
+  for (int step = 0; step < 100000; ++step) {
+    const bool one = learning.decide(step, true, 0.1) == Ask::audit;
+    audits += one;
+    both += one && other.decide(step, true, 0.1) == Ask::audit;
+  }
+  EXPECT_NEAR(audits, 2000, 220);
+  EXPECT_NEAR(both, 40, 35);
+  EXPECT_EQ(grown({0.5, 0.0, 0, 7}).decide(0, true, 0.1), Ask::no);
+}
+
+TEST(ActiveLearning, AutomaticThresholdFollowsWhatIsKnown)
+{
+  ActiveLearning learning({0.0, 0.0, 0, 1});
+  answer(learning, 1.0, 0.1, Ask::young, 0.8);
+  EXPECT_EQ(learning.threshold(), 0.8);  // nothing known yet: the size of the forces
+  learning.set_known_score(10.0);        // expected: 1
+  EXPECT_EQ(learning.threshold(), 0.8);  // a young and poor model is bounded by it
+  learning.set_known_score(4.0);
+  EXPECT_NEAR(learning.threshold(), 0.6, 1e-12);  // one and a half times 0.4
+  EXPECT_NEAR(learning.limit(), 1.8, 1e-12);
+  learning.set_known_score(1.0);
+  EXPECT_NEAR(learning.threshold(), 0.2, 1e-12);  // a quarter of the forces
+  for (int k = 0; k < 50; ++k) answer(learning, 1.0, 0.1, Ask::threshold, 0.8);
+  learning.set_known_score(10.0);
+  EXPECT_NEAR(learning.threshold(), 1.5, 1e-12);  // no longer young
+}
+
+TEST(ActiveLearning, CountsWhatAuditsFind)
+{
+  ActiveLearning learning = grown({0.5, 0.0, 100, 1});
+  answer(learning, 1.0, 0.1, Ask::audit);
+  answer(learning, 1.0, 0.6, Ask::audit);
+  answer(learning, 1.0, 1.6, Ask::audit);
+  EXPECT_EQ(learning.audits(), 3);
+  EXPECT_EQ(learning.audits_above(), 2);
+  EXPECT_EQ(learning.audits_far_above(), 1);
+  EXPECT_GT(learning.part_above(), 0.3);
+  EXPECT_GT(learning.mean_ratio(), 1.0);
+}
+
+TEST(ActiveLearning, AStateGoesOnTheSame)
+{
+  ActiveLearning learning = grown({0.0, 0.0, 100, 1}), copy({0.0, 0.0, 100, 1});
+  learning.learned(0.3);
+  learning.set_known_score(0.7);
+  answer(learning, 2.0, 0.2, Ask::audit);
+  copy.set_state(learning.state());
+  EXPECT_EQ(copy.state(), learning.state());
+  EXPECT_EQ(copy.state().size(), ActiveLearning::state_size());
+  EXPECT_EQ(copy.threshold(), learning.threshold());
+  EXPECT_EQ(copy.expected_error(1.0), learning.expected_error(1.0));
+  EXPECT_EQ(copy.rank_correlation(), learning.rank_correlation());
+  EXPECT_THROW(copy.set_state({1.0}), Error);
+  std::vector<double> damaged = learning.state();
+  const auto last =
+      std::find_if(damaged.rbegin(), damaged.rend(), [](double x) { return x >= 0.0; });
+  *(last - 1) = 1.0;  // one true error more than expected ones
+  EXPECT_THROW(copy.set_state(damaged), Error);
+}
+
+// Errors that are larger where larger ones are expected, or smaller there; an uncertainty without end is left out.
+TEST(ActiveLearning, RankCorrelationOfTheLatestAnswers)
+{
+  ActiveLearning learning = grown({0.5, 0.0, 0, 1});
+  EXPECT_EQ(ActiveLearning({0.5, 0.0, 0, 1}).rank_correlation(), 0.0);
+  for (int k = 1; k <= 50; ++k) answer(learning, k, 0.1);
+  EXPECT_GT(learning.rank_correlation(), 0.9);  // the scale moves a little
+  for (int k = 0; k < 50; ++k)                  // large where small is expected
+    learning.compare({k % 2 ? 1.0 : 9.0, k % 2 ? 3.0 : 1.0, 1.0}, Ask::threshold, 1.0);
+  EXPECT_LT(learning.rank_correlation(), -0.5);
+  const double before = learning.rank_correlation();
+  learning.compare({HUGE_VAL, 1.0, 1.0}, Ask::limit, 1.0);
+  EXPECT_EQ(learning.rank_correlation(), before);
+}
+
+TEST(ActiveLearning, ReachedErrorIsAMedianOfTheLatest)
+{
+  ActiveLearning learning = grown({0.5, 0.0, 0, 1});
+  EXPECT_EQ(learning.reached_error(), 0.0);
+  for (const double error :
+       {9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.2})
+    learning.learned(error);
+  EXPECT_EQ(learning.reached_error(), 0.2);
+}
+
+// What a damaged checkpoint may hold: each number that is no number or negative, and other counts of numbers.
+TEST(ActiveLearning, ADamagedStateIsRefused)
+{
+  ActiveLearning learning = grown({0.5, 0.0, 100, 1});
+  for (int k = 0; k < 12; ++k) learning.learned(0.1 * (k + 1));
+  answer(learning, 2.0, 0.2, Ask::audit);
+  const std::vector<double> good = learning.state();
+  ActiveLearning copy({0.5, 0.0, 100, 1});
+  for (std::size_t k = 0; k < good.size(); ++k)
+    for (const double bad : {std::nan(""), HUGE_VAL, -2.0}) {
+      std::vector<double> state = good;
+      state[k] = bad;
+      EXPECT_THROW(copy.set_state(state), Error) << k << " " << bad;
+    }
+  std::vector<double> state = good;
+  state.pop_back();
+  EXPECT_THROW(copy.set_state(state), Error);
+  EXPECT_THROW(copy.set_state({}), Error);
+  copy.set_state(good);
+  EXPECT_EQ(copy.state(), good);
+}
+
+}  // namespace
+}  // namespace dptrain::test
