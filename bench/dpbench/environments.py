@@ -91,6 +91,10 @@ class Environment:
     def md_variables(self):
         return {"OMP_NUM_THREADS": 1}
 
+    def potentials(self):
+        """Variables of a run with a potential that LAMMPS brings along."""
+        return {"LAMMPS_POTENTIALS": self.lammps()[0].parent / "share" / "lammps" / "potentials"}
+
 
 class Ours(Environment):
     """This package: as tools/install (called by bench/run) has installed it, or the plugin of a build folder."""

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from . import accuracy, curves, inference, kernels, machine, report, scaling, statistics, training
+from . import accuracy, active, curves, inference, kernels, machine, report, scaling, statistics, training, uncertainty
 from .environments import Ours, Peer
 from .errors import BenchError
 from .process import Recorder
@@ -11,12 +11,16 @@ from .settings import ROOT, read_settings
 
 MEASURES = {"inference": inference.measure, "training": training.measure, "accuracy": accuracy.measure,
             "minutes": accuracy.measure_minutes, "scaling": scaling.measure, "kernels": kernels.measure,
-            "statistics": statistics.measure, "curves": curves.measure}
+            "statistics": statistics.measure, "curves": curves.measure, "uncertainty": uncertainty.measure,
+            "active": active.measure}
+ALONE = {"active"}  # parts without the peer and without programs of the benchmark
 
 
 def install(settings, recorder):
-    """Both sides, ready to run."""
+    """Both sides, ready to run; ours alone where that is enough."""
     ours = Ours(settings, recorder)
+    if set(settings.parts) <= ALONE:
+        return ours, {}
     ours.build_programs()
     peers = {"tensorflow": Peer("tensorflow", settings.tensorflow, recorder),
              "pytorch": Peer("pytorch", settings.pytorch, recorder)}

@@ -101,11 +101,35 @@ def plot_knots(result, path):
     return save(figure, path)
 
 
+def plot_uncertainty(result, path):
+    """ROC curves of the trajectories that leave the training data, and predicted against true errors."""
+    found = result["parts"]["uncertainty"]
+    panels = [name for name in found["merits"] if name != "inside"]
+    threshold = found["drawn"]
+    figure, axes = plt.subplots(1, len(panels) + 1, figsize=(3 * len(panels) + 3, 3.2))
+    for k, (score, curve) in enumerate(found["curves"].items()):
+        color = (OUR_COLOR, *PEER_COLORS)[k]
+        for axis, name in zip(axes, panels):
+            area = found["merits"][name][score]["thresholds"][threshold]["auc"]
+            axis.plot(*curve["roc"][name], color=color, label=score + ("" if area is None else f": {area:.3f}"))
+        axes[-1].plot(*zip(*curve["reliability"]), "-o", color=color, markersize=3, label=score)
+    for axis, name in zip(axes, panels):
+        axis.plot([0, 1], [0, 1], color="black", linewidth=0.3)
+        axis.set(xlabel="part of the others with a higher score", title=f"{name}: errors above {threshold} eV/A")
+        axis.legend(fontsize=7, frameon=False, title="area below", title_fontsize=7, loc="lower right")
+    axes[0].set_ylabel("part of these atoms with a higher score")
+    axes[-1].axline((1, 1), slope=1, color="black", linewidth=0.3)
+    axes[-1].set(xscale="log", yscale="log", xlabel="predicted force error, eV/A", ylabel="true force error, eV/A",
+                 title="all, in groups of atoms")
+    axes[-1].legend(fontsize=7, frameon=False)
+    return save(figure, path)
+
+
 def plot_all(result, folder, name):
     """All figures that the parts in the result allow; returns their paths."""
     parts = result["parts"]
     wanted = [("ratios", plot_ratios, parts.get("inference") or parts.get("training")),
               ("accuracy", plot_accuracy, parts.get("accuracy")), ("atoms", plot_atoms, parts.get("inference")),
-              ("knots", plot_knots, parts.get("scaling"))]
+              ("knots", plot_knots, parts.get("scaling")), ("uncertainty", plot_uncertainty, parts.get("uncertainty"))]
     with plt.rc_context(MINUS):
         return [function(result, folder / f"{name}_{what}.png") for what, function, there in wanted if there]

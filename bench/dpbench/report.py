@@ -183,9 +183,49 @@ def curve_tables(result):
                    [[r["column"], r["block"] + 1, number(r["ours"]), number(r["peer"]), f"{r['t']:.1f}"] for r in result["rows"]])
 
 
+def uncertainty_tables(result):
+    yield "## Uncertainty of atoms: which forces are wrong?\n"
+    yield (f"Silicon, Stillinger-Weber as the reference; {result['frames']} frames of each trajectory. AUC: chance that an atom "
+           "with a force error above the threshold has a higher score than one below it. Caught: part of the atoms above it "
+           f"whose score is above that of all but {100 * result['false_alarms']:.0f} % of the others. Spearman: rank correlation "
+           "of score and error. Added: time of an MD step that the score costs, in steps of the model alone.\n")
+    names, cost = list(result["curves"]), result["cost"]
+    text = lambda value: "-" if value is None else f"{value:.3f}"  # noqa: E731
+    yield markdown(["trajectory", "rms error, eV/A", "threshold, eV/A", "atoms above", *(f"AUC, {n}" for n in names),
+                    *(f"caught, {n}" for n in names)],
+                   [[trajectory, number(result["errors"][trajectory]["rms"]) if trajectory in result["errors"] else "",
+                     threshold, f"{100 * next(iter(found.values()))['thresholds'][threshold]['part']:.1f} %",
+                     *(text(found[n]["thresholds"][threshold][key]) for key in ("auc", "caught") for n in names)]
+                    for trajectory, found in result["merits"].items() for threshold in next(iter(found.values()))["thresholds"]])
+    yield ""
+    yield markdown(["score", *(f"Spearman, {t}" for t in result["merits"]), "us/atom/step", "added"],
+                   [[n, *(text(found[n]["spearman"]) if n in found else "" for found in result["merits"].values()),
+                     spread(cost["us_per_atom"][n]), ratio(cost["added"][n])] for n in cost["added"]])
+
+
+def active_tables(result):
+    yield "## Active learning beside random choice: force errors on an independent run of the reference, eV/Angstrom\n"
+    names = list(result["rows"][0]["errors"])
+    base = "active, from scratch"
+    yield markdown(["system", "seed", "labels", "rms force", *names],
+                   [[r["system"], r["seed"], r["frames"], number(r["rms"]), *(number(r["errors"][n]["rmse_f"]) for n in names)]
+                    for r in result["rows"]])
+    yield (f"\n`end of the run`: the model that the run ends with. All others: `dptrain train`, {result['train_steps']} steps from "
+           "scratch on the labels of the run, or on as many frames, 3 and 10 times as many drawn at random from another run of "
+           f"the reference. Ratios to `{base}`, above 1 where active learning is better; energies in brackets:\n")
+    yield markdown(["system", "seed", *(n for n in names if n != base)],
+                   [[r["system"], r["seed"],
+                     *("{:.2f} ({:.2f})".format(*(r["errors"][n][q] / r["errors"][base][q] for q in ("rmse_f", "rmse_e")))
+                       for n in names if n != base)] for r in result["rows"]])
+    yield "\nThe learning runs:\n"
+    yield markdown(["system", "seed", "threshold", "steps", "reference calls", "%", "audits", "above the threshold", "above three"],
+                   [[r["system"], r["seed"], r["threshold"], r["steps"], r["calls"], f"{100 * r['calls'] / r['steps']:.2f}",
+                     r["audits"], r["audits_above"], r["audits_far_above"]] for r in result["rows"]])
+
+
 TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
           "scaling": scaling_tables, "kernels": kernel_tables, "statistics": statistics_tables,
-          "curves": curve_tables}
+          "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables}
 
 
 def facts(entry):

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # this package on all cores: as many ranks with one thread each, or one rank with as many threads
 RANKS, THREADS = "dptrain, ranks", "dptrain, threads"
 OURS = (RANKS, THREADS)
-PARTS = ["inference", "training", "accuracy", "minutes", "scaling", "kernels", "statistics", "curves"]
+PARTS = ["inference", "training", "accuracy", "minutes", "scaling", "kernels", "statistics", "curves", "uncertainty", "active"]
 
 DESCRIPTION = """Measures this package beside DeePMD-kit 3.2 on this machine, in pairs and repeats, and writes a table
 (Markdown, also printed), JSON and plots. The first call installs everything; see bench/README.md."""
@@ -93,8 +93,8 @@ def read_settings(words):
     if args.repeats < 1:
         raise BenchError(f"bench: --repeats {args.repeats} is not possible: give a number from 1")
     work = args.work.resolve()
-    # a report needs no data
-    data = args.data.resolve() if args.data else ROOT if args.report_only else default_data()
+    needs_data = not args.report_only and args.parts != ["active"]
+    data = args.data.resolve() if args.data else default_data() if needs_data else ROOT
     folder = lambda name, default: Path(os.environ.get(name) or default).absolute()  # noqa: E731
     build = os.environ.get("DPTRAIN_BENCH_BUILD")
     settings = Settings(
@@ -104,7 +104,7 @@ def read_settings(words):
         venv=folder("DPTRAIN_VENV", ROOT / ".venv"), build=Path(build).resolve() if build else None,
         tensorflow=folder("DPTRAIN_BENCH_TF", work / "env-tf"), pytorch=folder("DPTRAIN_BENCH_PT", work / "env-pt"),
         budget=0.2 if args.quick else args.seconds, keep=args.keep)
-    if not args.report_only and not (settings.valid_system / "type.raw").is_file():
+    if needs_data and not (settings.valid_system / "type.raw").is_file():
         raise BenchError(f"bench: no deepmd npy data in {settings.data}: expected data_0 .. data_3 with type.raw and set.* "
                          "(the examples/water/data of DeePMD-kit); give the folder with --data DIR, or set DPTRAIN_SHARED")
     return settings, args
