@@ -24,6 +24,21 @@ void add_precision(CLI::App &app, dptrain::Precision &precision)
       ->type_name("NAME");
 }
 
+const std::map<std::string, dptrain::Distribution> DISTRIBUTIONS{
+    {"auto", dptrain::Distribution::automatic},
+    {"frames", dptrain::Distribution::frames},
+    {"space", dptrain::Distribution::space}};
+
+void add_parallel(CLI::App &app, dptrain::ParallelConfig &parallel)
+{
+  app.add_option_function<std::string>(
+         "--distribute",
+         [&parallel](const std::string &name) { parallel.distribution = DISTRIBUTIONS.at(name); },
+         "auto, frames or space: how frames are divided over the ranks (default: auto)")
+      ->check(CLI::IsMember(DISTRIBUTIONS))
+      ->type_name("NAME");
+}
+
 /// The parser's own check names a range up to the largest double.
 std::string not_below_zero(const std::string &text)
 {
@@ -55,6 +70,7 @@ void add_train(CLI::App &root, dptrain::TrainOptions &options)
                  "GiB of frames that a rank keeps in memory (default: 1)")
       ->check(not_below_zero);
   add_precision(app, options.precision);
+  add_parallel(app, options.parallel);
   app.add_flag("--terminal", options.terminal, "draw a progress bar");
 }
 

@@ -49,6 +49,14 @@ void read_threshold(FixArguments &arguments, Options &options)
   }
 }
 
+void read_distribution(FixArguments &arguments, Options &options)
+{
+  const std::string name = arguments.one_of({"auto", "frames", "space"});
+  options.parallel.distribution = name == "frames"  ? dptrain::Distribution::frames
+                                  : name == "space" ? dptrain::Distribution::space
+                                                    : dptrain::Distribution::automatic;
+}
+
 using Handler = std::function<void(FixArguments &, Options &)>;
 
 // The keywords in the order of the manual.
@@ -79,6 +87,7 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
        }},
       {"train", [](FixArguments &a, Options &o) { o.train = a.small_number("STEPS", 0); }},
       {"batch", [](FixArguments &a, Options &o) { o.batch = a.small_number("FRAMES", 1); }},
+      {"distribute", read_distribution},
       {"buffer", [](FixArguments &a, Options &o) { o.buffer = a.number("FRAMES", 1); }},
       {"optimizer",
        [](FixArguments &a, Options &o) {

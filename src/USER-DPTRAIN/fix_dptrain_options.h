@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/config.h"
 #include "dptrain/model.h"
 #include "lmptype.h"
 #include "pointers.h"
@@ -46,6 +47,7 @@ struct FixDPTrainOptions {
   std::optional<std::int64_t> disp_every;
   std::string disp;
   double force_limit = 0.0;  ///< fmax, LAMMPS units; 0: none
+  dptrain::ParallelConfig parallel;
 
   /// mode active with reference run: configurations are selected, and nothing is asked.
   bool selects() const { return active && reference.source == ReferenceOptions::Source::run; }

@@ -1,3 +1,4 @@
+#include "dptrain/broadcast.h"
 #include "model_slot.h"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include "dptrain/error.h"
 #include "dptrain/files.h"
 #include "fmt/format.h"
-#include "model_broadcast.h"
 
 using namespace LAMMPS_NS;
 

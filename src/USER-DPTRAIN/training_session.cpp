@@ -1,3 +1,4 @@
+#include "dptrain/broadcast.h"
 #include "training_session.h"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 
 #include "dptrain/error.h"
 #include "fmt/format.h"
-#include "model_broadcast.h"
 #include "platform.h"
 #include "resume_check.h"
 
@@ -108,6 +108,11 @@ void TrainingSession::configure(const dptrain::InputFile &input)
   if (options_.ema) config_.ema_decay = *options_.ema;
   config_.buffer_frames = options_.buffer;
   config_.weighted_replay = options_.active;
+  config_.parallel = options_.parallel;
+  const dptrain::ModelConfig model =
+      slot_->model ? dptrain::model_data(*slot_->model).config : slot_->input->model;
+  distributor_.emplace(comm_, config_.parallel.distribution, config_.batch_size,
+                       dptrain::weights_of_an_atom(model));
 }
 
 // SOAP, unless keyword or input say otherwise; what the input does not give of it suits this program.
@@ -208,9 +213,18 @@ void TrainingSession::write(const std::function<void()> &work)
   }
 }
 
+// This rank's share; says how frames of this size are divided, where that was a choice.
+dptrain::Frame TrainingSession::divide(const dptrain::WholeFrame &frame)
+{
+  dptrain::Frame share = distributor_->share(frame, slot_->cutoff);
+  const std::string reason = distributor_->take_reason();
+  if (!reason.empty()) say("Fix dptrain: " + reason);
+  return share;
+}
+
 void TrainingSession::keep(const dptrain::WholeFrame &frame)
 {
-  dptrain::Frame share = dptrain::scatter_frame(comm_, frame, slot_->cutoff);
+  dptrain::Frame share = divide(frame);
   counters.label_step = frame.step;
   counters.label_energy = frame.label.energy.value_or(0.0);
   if (frame.held_out) return hold_out(std::move(share));
@@ -232,8 +246,12 @@ void TrainingSession::make_model()
   if (!statistics_) {
     statistics_.emplace(model.ntypes(), model.rcut, model.rcut_smth, model.env_protection,
                         model.sel);
+    std::vector<const dptrain::Frame *> frames;
+    for (const auto &frame : waiting_) frames.push_back(&frame);
+    const dptrain::BatchShares shares(frames, *comm_);
     guarded(*comm_, [&] {
-      for (const auto &frame : waiting_) statistics_->add(frame.domain(), excluded_pairs());
+      for (const auto *share : shares.frames())
+        statistics_->add(share->domain(), excluded_pairs());
     });
     statistics_->reduce(*comm_);
     statistics_->set_source(source());
@@ -308,7 +326,7 @@ void TrainingSession::watch()
         "model with a larger sel if the density grows further");
   overflow_ = overflow;
   double bytes = slot_->model ? static_cast<double>(slot_->model->memory_bytes()) : 0.0;
-  if (trainer_) bytes += static_cast<double>(trainer_->memory_bytes());
+  if (trainer_) bytes += static_cast<double>(dptrain::total_bytes(trainer_->memory()));
   comm_->all_reduce_max(&bytes, 1);
   memory_bytes_ = bytes;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dptrain/communicator.h"
+#include "dptrain/distribution.h"
 #include "dptrain/files.h"
 #include "dptrain/statistics.h"
 #include "dptrain/trainer.h"
@@ -107,6 +108,7 @@ class TrainingSession {
   std::string frames_path_, composition_;
   std::vector<std::string> type_map_;  // of the frames
   int generation_;
+  std::optional<dptrain::Distributor> distributor_;
   std::unique_ptr<dptrain::Trainer> trainer_;
   std::vector<dptrain::Frame> waiting_;               // frames of the warm-up
   std::uint64_t data_hash_ = 0xcbf29ce484222325ULL;   // of these frames (FNV-1a)
@@ -141,6 +143,7 @@ class TrainingSession {
   void read_statistics();
   void make_model();
   void keep(const dptrain::WholeFrame &frame);
+  dptrain::Frame divide(const dptrain::WholeFrame &frame);
   void open_frames_file(const std::vector<dptrain::WholeFrame> &frames, const std::string &source);
   std::vector<dptrain::WholeFrame> load_frames(const std::string &path, std::int64_t count,
                                                const std::vector<int> &types);

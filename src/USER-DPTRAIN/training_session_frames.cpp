@@ -6,10 +6,10 @@
 #include <fstream>
 #include <numeric>
 
+#include "dptrain/broadcast.h"
 #include "dptrain/error.h"
 #include "evaluation_keywords.h"
 #include "fmt/format.h"
-#include "model_broadcast.h"
 #include "resume_check.h"
 #include "training_session.h"
 

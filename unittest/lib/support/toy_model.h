@@ -100,7 +100,7 @@ class ToyModel : public Model {
   void set_chunk(int) override {}
   std::vector<double> auxiliary_state() const override { return {}; }
   void set_auxiliary_state(const std::vector<double> &) override {}
-  std::size_t memory_bytes() const override { return 0; }
+  MemoryLedger memory() const override { return {}; }
   std::int64_t overflow_count() const override { return 0; }
   void save(const std::string &, const std::vector<double> *) const override {}
 

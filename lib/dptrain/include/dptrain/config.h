@@ -166,6 +166,14 @@ struct OfflineConfig {
   bool change_bias_after_training = false;
 };
 
+/// How labelled frames are divided over the ranks, see Distributor.
+enum class Distribution { automatic, frames, space };
+
+/// How a training is spread over ranks. No key of DeePMD-kit's input: keywords of the fix, options of the command.
+struct ParallelConfig {
+  Distribution distribution = Distribution::automatic;
+};
+
 struct TrainingConfig {
   ScheduleConfig schedule;
   LossConfig loss;
@@ -181,6 +189,7 @@ struct TrainingConfig {
   std::int64_t disp_freq = 1000, save_freq = 1000;
   double gradient_max_norm = 0.0;  ///< longer gradients are shortened to this; 0: never
   int acc_freq = 1;                ///< batches whose gradients are added up for one step
+  ParallelConfig parallel;
 };
 
 /// A DeePMD-kit v2/v3 input.json.

@@ -10,4 +10,10 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// There is not enough memory; those who can do with less catch it.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace dptrain

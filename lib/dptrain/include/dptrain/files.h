@@ -35,8 +35,9 @@ struct WholeFrame {
   Label label;            ///< force [natoms][3]
 };
 
-/// Splits a whole frame (same on all ranks) over the ranks: owned atoms in slabs, ghosts by periodic images within rcut,
-/// cell list, halo plan. Cells smaller than the cutoff and single atoms work. Collective.
+/// Splits a whole frame (same on all ranks) over the ranks: owned atoms in bricks of equal numbers (recursive bisection),
+/// ghosts by periodic images within rcut, cell list, halo plan. Cells smaller than the cutoff and single atoms work.
+/// Collective.
 Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &whole, double rcut);
 
 /// Append-only log of labelled frames beside a checkpoint, fsynced per frame. Used on rank 0.

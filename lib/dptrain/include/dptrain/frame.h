@@ -38,7 +38,7 @@ struct Label {
 };
 
 /// This rank's share of one labelled frame: owned atoms, the ghosts they need, neighbours within the cutoff, labels.
-/// The ranks together hold the frame once. Cannot be copied (rows point into the object).
+/// The ranks together hold the frame once, unless it is a copy. Cannot be copied (rows point into the object).
 struct Frame {
   std::int64_t natoms = 0;  ///< atoms of the whole frame, over all ranks
   std::int64_t step = 0;    ///< time step or index the frame came from
@@ -53,6 +53,7 @@ struct Frame {
   std::vector<int> neighbor;    ///< indices < nall, ascending in each row
   std::array<double, 9> box{};  ///< rows a, b, c
   bool periodic = true;         ///< false: no cell (DeePMD's nopbc)
+  bool is_copy = false;         ///< every rank has the whole frame, and one of them works on it
   Label label;
   std::shared_ptr<const Halo> halo;
 
@@ -67,6 +68,8 @@ struct Frame {
   void drop_neighbors();
   void find_neighbors();
   bool has_neighbors() const { return !first.empty(); }
+  /// Share of a rank that has no atoms of this frame, with what all ranks know of it.
+  Frame without_atoms() const;
   /// View for the model; valid while the frame lives and is not changed. Needs the neighbours.
   Domain domain() const;
   /// Bytes of the frame and its arrays, as they are now; without the halo.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 namespace dptrain {
 
 /// Moves per-atom values between the owned atoms of a domain and its ghosts. Arrays are [nlocal + nghost][width], owned
@@ -11,6 +13,7 @@ class Halo {
   virtual void exchange(double *values, int width) const = 0;
   /// Each owner gets the values of its ghosts added; ghosts keep theirs.
   virtual void reduce(double *values, int width) const = 0;
+  virtual std::size_t memory_bytes() const { return 0; }
 };
 
 }  // namespace dptrain

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dptrain/frame.h"
+#include "dptrain/memory.h"
 
 namespace dptrain {
 
@@ -101,7 +102,13 @@ class Model {
   /// stand for them.
   virtual std::vector<double> auxiliary_state() const = 0;
   virtual void set_auxiliary_state(const std::vector<double> &state) = 0;
-  virtual std::size_t memory_bytes() const = 0;
+  /// By purpose: parameters, tables, workspace.
+  virtual MemoryLedger memory() const = 0;
+  std::size_t memory_bytes() const { return total_bytes(memory()); }
+  /// Gives back what both passes make again when they need it.
+  virtual void release_workspace() {}
+  /// Both passes go on with smaller chunks where memory runs out on this rank; this tells of it.
+  virtual MemoryShortages memory_shortages() const { return {}; }
   /// Atoms seen so far (this rank) with more neighbours of a type than sel keeps.
   virtual std::int64_t overflow_count() const = 0;
   /// The smallest distance (this rank, Angstrom) of atoms that were closer than those of all frames by more than a tenth,

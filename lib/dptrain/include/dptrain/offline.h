@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dptrain/communicator.h"
+#include "dptrain/config.h"
 #include "dptrain/model.h"
 
 // The work of the command `dptrain`: trainings, tests and statistics from data sets. All functions are collective; `log` is
@@ -31,6 +32,7 @@ struct TrainOptions {
   std::string output = "out.json";  ///< the input with all defaults; empty: not written
   double frame_memory = 1.0;        ///< GiB of frames that a rank keeps; others are read again
   Precision precision = Precision::float64;
+  ParallelConfig parallel;
 };
 
 /// What a training has come to.

@@ -96,7 +96,8 @@ class Trainer {
   /// model or optimizer.
   void set_state(const std::vector<double> &state);
   const TrainingConfig &config() const;
-  std::size_t memory_bytes() const;
+  /// Of this rank: frames, neighbor rows, halo, residuals, optimizer, average, gradient.
+  MemoryLedger memory() const;
 
  private:
   struct Impl;

@@ -2,7 +2,9 @@
 
 #include <numeric>
 
+#include "dptrain/communicator.h"
 #include "neighbor/cell_list.h"
+#include "parallel/stored_halo.h"
 
 namespace dptrain {
 
@@ -26,6 +28,23 @@ void Frame::find_neighbors()
   NeighborRows rows = build_neighbor_rows(x.data(), nlocal, nall(), cutoff);
   first = std::move(rows.first);
   neighbor = std::move(rows.neighbor);
+}
+
+Frame Frame::without_atoms() const
+{
+  Frame frame;
+  frame.natoms = natoms;
+  frame.step = step;
+  frame.type_counts = type_counts;
+  frame.cutoff = cutoff;
+  frame.first = {0};
+  frame.box = box;
+  frame.periodic = periodic;
+  frame.label.energy = label.energy;
+  frame.label.virial = label.virial;
+  frame.halo = std::make_shared<StoredHalo>(make_mpi_communicator(), 0, std::vector<int>(),
+                                            std::vector<int>());
+  return frame;
 }
 
 Domain Frame::domain() const

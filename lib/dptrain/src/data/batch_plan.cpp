@@ -118,6 +118,14 @@ std::int64_t BatchPlan::next_frame(std::size_t system)
   return order.frames[order.position++];
 }
 
+int BatchPlan::frames_of_a_batch() const
+{
+  double frames = mixed_ ? static_cast<double>(mixed_size_) : 0.0;
+  for (std::size_t k = 0; !mixed_ && k < sizes_.size(); ++k)
+    frames += probability_[k] * static_cast<double>(sizes_[k]);
+  return std::max(1, static_cast<int>(std::lround(frames)));
+}
+
 std::int64_t BatchPlan::steps_per_epoch() const
 {
   if (mixed_) {

@@ -34,6 +34,8 @@ class BatchPlan {
   const std::vector<std::int64_t> &batch_sizes() const { return sizes_; }    ///< [systems]
   const std::vector<std::int64_t> &batches() const { return batches_; }      ///< [systems]
   const std::vector<double> &probabilities() const { return probability_; }  ///< [systems]
+  /// Frames of a batch, in the mean over the batches.
+  int frames_of_a_batch() const;
   /// Steps after which the system that is seen least often has been seen as a whole once: DeePMD-kit's epoch.
   std::int64_t steps_per_epoch() const;
 

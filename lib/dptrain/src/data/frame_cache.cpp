@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "dptrain/broadcast.h"
 #include "dptrain/error.h"
 #include "training/frame_check.h"
 
@@ -19,9 +20,11 @@ std::uint64_t key_of(const FrameId &id)
 
 }  // namespace
 
-FrameCache::FrameCache(std::shared_ptr<const Communicator> comm, Systems systems, double rcut,
-                       int ntypes, std::size_t budget, double min_pair_dist) :
+FrameCache::FrameCache(std::shared_ptr<const Communicator> comm, Systems systems,
+                       Distributor distributor, double rcut, int ntypes, std::size_t budget,
+                       double min_pair_dist) :
     comm_(std::move(comm)),
+    distributor_(std::move(distributor)),
     systems_(std::move(systems)),
     rcut_(rcut),
     min_pair_dist_(min_pair_dist),
@@ -58,13 +61,15 @@ const FrameCache::Entry &FrameCache::entry(const FrameId &id)
 void FrameCache::read(const FrameId &id, std::uint64_t key)
 {
   WholeFrame whole;
-  guarded(*comm_, [&] { whole = systems_.at(id.system)->read(id.frame); });
+  guarded(*comm_, [&] {
+    if (comm_->rank() == 0) whole = systems_.at(id.system)->read(id.frame);
+  });
+  broadcast(*comm_, whole);
   Frame frame;
   double shortest = 0.0;
   try {
-    frame = scatter_frame(comm_, whole, rcut_);
-    check_frame(*comm_, frame, ntypes_);
-    shortest = dptrain::shortest_distance(*comm_, frame);
+    frame = distributor_.share(whole, rcut_);
+    shortest = check_frame(*comm_, frame, ntypes_);
   } catch (const Error &e) {  // thrown on all ranks
     throw Error(systems_[id.system]->name() + ", frame " + std::to_string(id.frame) + ": " +
                 e.what());

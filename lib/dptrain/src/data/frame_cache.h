@@ -8,6 +8,7 @@
 
 #include "data/batch_plan.h"
 #include "dptrain/communicator.h"
+#include "dptrain/distribution.h"
 #include "dptrain/frame.h"
 
 namespace dptrain {
@@ -18,8 +19,8 @@ class FrameCache {
  public:
   /// `ntypes` is that of the model, rcut in Angstrom; budget in bytes on each rank. Frames with atoms closer to each other
   /// than min_pair_dist (Angstrom) are left out.
-  FrameCache(std::shared_ptr<const Communicator> comm, Systems systems, double rcut, int ntypes,
-             std::size_t budget, double min_pair_dist = 0.0);
+  FrameCache(std::shared_ptr<const Communicator> comm, Systems systems, Distributor distributor,
+             double rcut, int ntypes, std::size_t budget, double min_pair_dist = 0.0);
 
   /// The frames without those left out, valid until the next call. Throws Error on all ranks if one cannot be read or
   /// trained on.
@@ -42,6 +43,7 @@ class FrameCache {
   void evict(std::size_t in_use);
 
   std::shared_ptr<const Communicator> comm_;
+  Distributor distributor_;
   Systems systems_;
   double rcut_, min_pair_dist_, shortest_;
   int ntypes_;

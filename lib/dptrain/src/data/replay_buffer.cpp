@@ -98,11 +98,16 @@ void ReplayBuffer::set_state(const std::vector<double> &state)
   position_ = static_cast<std::size_t>(state[1]);
 }
 
-std::size_t ReplayBuffer::memory_bytes() const
+MemoryLedger ReplayBuffer::memory() const
 {
-  std::size_t total = 0;
-  for (const Frame &frame : frames_) total += frame.memory_bytes();
-  return total;
+  std::size_t rows = 0, halo = 0, frames = 0;
+  for (const Frame &frame : frames_) {
+    const std::size_t of_frame = (frame.first.capacity() + frame.neighbor.capacity()) * sizeof(int);
+    rows += of_frame;
+    frames += frame.memory_bytes() - of_frame;
+    if (frame.halo) halo += frame.halo->memory_bytes();
+  }
+  return {{"frames", frames}, {"neighbor rows", rows}, {"halo", halo}};
 }
 
 }  // namespace dptrain

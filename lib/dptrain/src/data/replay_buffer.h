@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dptrain/frame.h"
+#include "dptrain/memory.h"
 
 namespace dptrain {
 
@@ -34,7 +35,8 @@ class ReplayBuffer {
   /// Position in the order, as numbers. The frames themselves are not part of it.
   std::vector<double> state() const;
   void set_state(const std::vector<double> &state);
-  std::size_t memory_bytes() const;
+  /// Frames, neighbor rows, halo.
+  MemoryLedger memory() const;
 
  private:
   void start_epoch(std::int64_t epoch, std::int64_t frames);

@@ -1,9 +1,11 @@
 #include "kernels/memory.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 
+#include "base/process_memory.h"
 #include "dptrain/error.h"
 #include "kernels/kokkos_types.h"
 
@@ -15,6 +17,9 @@ constexpr std::size_t alignment = 64;
 
 using Host = Kokkos::View<char *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 using Local = Kokkos::View<char *, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+MemoryInUse in_use;
+std::function<void(std::size_t)> hook;
 
 }  // namespace
 
@@ -28,6 +33,7 @@ void *allocate(std::size_t bytes)
 {
   if (bytes == 0) return nullptr;
   ++counters().allocations;
+  if (hook) hook(bytes);
   void *block = nullptr;
   if constexpr (on_device) {
     block = Kokkos::kokkos_malloc<MemorySpace>("dptrain", bytes);
@@ -35,19 +41,42 @@ void *allocate(std::size_t bytes)
     block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   }
   if (!block)
-    throw Error("Out of memory: " + std::to_string(bytes / 1048576) +
-                " MiB more were needed; a smaller chunk needs less");
+    throw OutOfMemory("Out of memory: " + std::to_string(bytes / 1048576) +
+                      " MiB more were needed beside " + std::to_string(in_use.now / 1048576) +
+                      " MiB that kernels hold");
+  in_use.now += bytes;
+  in_use.peak = std::max(in_use.peak, in_use.now);
   return block;
 }
 
-void release(void *block)
+void release(void *block, std::size_t bytes)
 {
   if (!block) return;
+  in_use.now -= bytes;
   if constexpr (on_device) {
     if (Kokkos::is_initialized()) Kokkos::kokkos_free<MemorySpace>(block);
   } else {
     std::free(block);
   }
+}
+
+MemoryInUse memory_in_use()
+{
+  return in_use;
+}
+
+void set_allocation_hook(std::function<void(std::size_t)> function)
+{
+  hook = std::move(function);
+}
+
+std::size_t free_memory()
+{
+#ifdef KOKKOS_ENABLE_CUDA
+  std::size_t free = 0, total = 0;
+  if (cudaMemGetInfo(&free, &total) == cudaSuccess) return free;
+#endif
+  return free_host_memory();
 }
 
 void copy_in(void *target, const void *host, std::size_t bytes)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -15,9 +16,19 @@ struct Counters {
 /// The counters of this process; whoever wants a difference takes it.
 Counters &counters();
 
-/// Memory of the space in which kernels run (the host's, or a GPU's), aligned for vectors. Throws Error when there is none.
+/// Memory of the space in which kernels run (the host's, or a GPU's), aligned for vectors. Throws OutOfMemory when there
+/// is none.
 void *allocate(std::size_t bytes);
-void release(void *block);
+void release(void *block, std::size_t bytes);
+/// Bytes that kernels hold now, and the most that they have held.
+struct MemoryInUse {
+  std::size_t now = 0, peak = 0;
+};
+MemoryInUse memory_in_use();
+/// Called before each allocation with its size; for tests, which throw what an allocator throws. Empty: nothing is called.
+void set_allocation_hook(std::function<void(std::size_t)> hook);
+/// Bytes that are free for kernels: of the GPU, or of the node as far as this process may use it.
+std::size_t free_memory();
 /// Copies between host memory and the memory of the kernels, and clears the latter.
 void copy_in(void *target, const void *host, std::size_t bytes);
 void copy_out(void *host, const void *source, std::size_t bytes);
@@ -33,7 +44,7 @@ void *device_stream();
 template <class T> class Array {
  public:
   Array() = default;
-  ~Array() { kernels::release(data_); }
+  ~Array() { clear(); }
   Array(const Array &) = delete;
   Array &operator=(const Array &) = delete;
   Array(Array &&other) noexcept { swap(other); }
@@ -59,13 +70,20 @@ template <class T> class Array {
   T *resize(std::size_t size)
   {
     if (size > capacity_) {
-      kernels::release(data_);
-      data_ = nullptr;
-      capacity_ = capacity_ == 0 ? size : std::max(size, size + size / 2);
-      data_ = static_cast<T *>(kernels::allocate(capacity_ * sizeof(T)));
+      const std::size_t capacity = capacity_ == 0 ? size : std::max(size, size + size / 2);
+      clear();
+      data_ = static_cast<T *>(kernels::allocate(capacity * sizeof(T)));
+      capacity_ = capacity;
     }
     size_ = size;
     return data_;
+  }
+  /// Gives the memory back.
+  void clear()
+  {
+    kernels::release(data_, capacity_ * sizeof(T));
+    data_ = nullptr;
+    size_ = capacity_ = 0;
   }
   T *resize_clear(std::size_t size)
   {

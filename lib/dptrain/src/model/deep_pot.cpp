@@ -1,5 +1,7 @@
 #include "model/deep_pot.h"
 
+#include "base/memory_shortage.h"
+#include "base/torch_memory.h"
 #include "dptrain/error.h"
 #include "dptrain/files.h"
 #include "kernels/runtime.h"
@@ -75,23 +77,45 @@ void DeepPot::prepare()
 
 void DeepPot::expect_distance(double r_min)
 {
-  prepare();
-  engine_->expect_distance(r_min);
+  sweep([&] { engine_->expect_distance(r_min); });
 }
 
 void DeepPot::forward_batch(const Domain *domains, int n, ForwardOutput *out, bool keep)
 {
-  prepare();
-  const ReducedPrecision products(precision_ == Precision::mixed);
-  engine_->forward(domains, n, out, keep);
+  sweep([&] { engine_->forward(domains, n, out, keep); });
 }
 
 void DeepPot::gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
                              double *gradient)
 {
-  prepare();
-  const ReducedPrecision products(precision_ == Precision::mixed);
-  engine_->gradient(domains, n, seeds, gradient);
+  sweep([&] { engine_->gradient(domains, n, seeds, gradient); });
+}
+
+void DeepPot::sweep(const std::function<void()> &work)
+{
+  with_relief(
+      [&] {
+        prepare();
+        const ReducedPrecision products(precision_ == Precision::mixed);
+        work();
+      },
+      [&, first = true](const std::string &cause) mutable {
+        const bool can_be_smaller = engine_->chunk() > 1;
+        use_less_memory(cause);
+        return std::exchange(first, false) || can_be_smaller;
+      });
+}
+
+// The chunk stays small afterwards: what did not fit once will not fit again.
+void DeepPot::use_less_memory(const std::string &cause)
+{
+  engine_->release_workspace();
+  release_torch_caches();
+  prepared_version_ = 0;  // a table may be half made
+  if (engine_->chunk() > 1) set_chunk(engine_->chunk() / 2);
+  ++shortages_.number;
+  shortages_.latest = cause;
+  shortages_.chunk = engine_->chunk();
 }
 
 // The first number says whether the table already stands for the present parameters.
@@ -113,9 +137,11 @@ void DeepPot::set_auxiliary_state(const std::vector<double> &state)
   prepared_version_ = filled ? version_ : 0;  // else the table is not that of the grid
 }
 
-std::size_t DeepPot::memory_bytes() const
+MemoryLedger DeepPot::memory() const
 {
-  return data_.parameters.capacity() * sizeof(double) + engine_->memory_bytes();
+  MemoryLedger ledger = engine_->memory();
+  ledger.insert(ledger.begin(), {"parameters", data_.parameters.capacity() * sizeof(double)});
+  return ledger;
 }
 
 void DeepPot::save(const std::string &path, const std::vector<double> *parameters) const

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,7 +42,9 @@ class DeepPot final : public Model {
   void set_chunk(int centers) override;
   std::vector<double> auxiliary_state() const override;
   void set_auxiliary_state(const std::vector<double> &state) override;
-  std::size_t memory_bytes() const override;
+  MemoryLedger memory() const override;
+  void release_workspace() override { engine_->release_workspace(); }
+  MemoryShortages memory_shortages() const override { return shortages_; }
   std::int64_t overflow_count() const override { return engine_->overflow_count(); }
   double distance_below_known() const override { return engine_->distance_below_known(); }
   int num_features() const override { return engine_->num_features(); }
@@ -57,11 +60,15 @@ class DeepPot final : public Model {
   PotentialEngine &engine() { return *engine_; }
 
  private:
+  void sweep(const std::function<void()> &work);
+  void use_less_memory(const std::string &cause);
+
   ModelData data_;
   std::vector<ParameterBlock> index_;
   std::uint64_t version_ = 1, prepared_version_ = 0;
   Precision precision_ = Precision::float64;
   int chunk_ = 0;
+  MemoryShortages shortages_;
   std::unique_ptr<PotentialEngine> engine_;
 };
 

@@ -18,6 +18,8 @@ constexpr double distance_margin = 0.9;
 // Centres per block of matrix products, on a host for each worker: enough for the vendor's library, few enough for the
 // second-level cache.
 constexpr int host_chunk = 256, device_chunk = centres_between_flushes;
+// The first attempt where little memory is free.
+constexpr int smallest_first_chunk = 16;
 // What pass A may keep for pass B.
 constexpr std::size_t keep_bytes = std::size_t(256) << 20;
 
@@ -80,8 +82,10 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
   fitting_begin_.push_back(data.parameters.size());
   without_energy_.assign(c.ntypes(), 0);
   for (int type : c.atom_exclude_types) without_energy_[type] = 1;
-  chunk_ = kernels::separate_memory() ? device_chunk : host_chunk * kernels::workers();
   make_rules(c);
+  const int wanted = kernels::separate_memory() ? device_chunk : host_chunk * kernels::workers();
+  const std::size_t fitting = kernels::free_memory() / 4 / bytes_per_centre();
+  chunk_ = static_cast<int>(std::clamp<std::size_t>(fitting, smallest_first_chunk, wanted));
 }
 
 template <class Real> void DeepPotEngine<Real>::make_rules(const ModelConfig &c)
@@ -175,11 +179,6 @@ template <class Real> void DeepPotEngine<Real>::prepare_vacuum_energies()
     fitting_[t].forward(real_parameters(), state);
     vacuum_energy_[t] = state.x.back().to_host().front();
   }
-}
-
-template <class Real> std::size_t DeepPotEngine<Real>::Chunk::memory_bytes() const
-{
-  return edges.memory_bytes() + t.memory_bytes() + g_t.memory_bytes() + fitting.memory_bytes();
 }
 
 // Whether the neighbours that were found need another table than the sweep had: then it counts for nothing.
@@ -378,23 +377,6 @@ void DeepPotEngine<Real>::add_forces(const Domain *domains, ForwardOutput *out)
   values = on_host(atom_virials_);
   for (int f = 0; f < frames; ++f)
     if (out[f].atom_virial) add(values + 9 * begin(f), 9L * domains[f].nall, out[f].atom_virial);
-}
-
-template <class Real> std::size_t DeepPotEngine<Real>::memory_bytes() const
-{
-  std::size_t n =
-      table_.memory_bytes() + frames_.memory_bytes() + host_.capacity() * sizeof(double);
-  for (const auto &chunk : chunks_) n += chunk.memory_bytes();
-  for (const auto &net : fitting_) n += net.memory_bytes();
-  n += knot_gradient_.memory_bytes() + last_layer_.memory_bytes();
-  for (const auto *a :
-       {&embedding_copy_, &forces_, &virials_, &atom_virials_, &energies_, &residuals_, &strains_,
-        &embedding_gradient_, &sample_forces_, &sample_virials_})
-    n += a->memory_bytes();
-  for (const auto *a : {&parameter_copy_, &seeds_, &t_dot_, &s_t_, &gradient_copy_,
-                        &weight_samples_, &sample_seed_})
-    n += a->memory_bytes();
-  return n + vacuum_state_.memory_bytes();
 }
 
 template class DeepPotEngine<double>;

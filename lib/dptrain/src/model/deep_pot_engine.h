@@ -36,6 +36,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     kept_ = kept_ && centers == chunk_;
     chunk_ = centers;
   }
+  int chunk() const override { return chunk_; }
   void set_device_ways(bool on) override;
   std::int64_t overflow_count() const override { return overflow_; }
   double distance_below_known() const override { return below_known_; }
@@ -51,7 +52,8 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     last_layer_.set_whitening(matrices);
   }
   void set_weight_samples(const std::vector<double> &changes) override;
-  std::size_t memory_bytes() const override;
+  MemoryLedger memory() const override;
+  void release_workspace() override;
 
  private:
   /// A chunk between the passes.
@@ -93,6 +95,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     }
   }
   int chunk_size(bool direct) const;
+  std::size_t bytes_per_centre() const;
   Chunk &chunk_at(std::size_t place, int type, int begin, int n);
   void clear_reports();
   bool sweep_again(bool &direct);

@@ -145,6 +145,13 @@ const Real *FittingNet<Real>::gradient(const Real *parameters, const Real *c,
   return g_dot_[0].data();
 }
 
+template <class Real> void FittingNet<Real>::release_workspace()
+{
+  ones_.clear();
+  std::vector<kernels::Array<Real>>().swap(z_dot_);
+  for (auto &array : g_dot_) array.clear();
+}
+
 template <class Real> std::size_t FittingNet<Real>::memory_bytes() const
 {
   return ones_.memory_bytes() + bytes(z_dot_) + g_dot_[0].memory_bytes() + g_dot_[1].memory_bytes();

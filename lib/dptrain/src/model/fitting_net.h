@@ -58,6 +58,7 @@ template <class Real> class FittingNet {
                        Real *gradient);
 
   std::size_t memory_bytes() const;
+  void release_workspace();
 
  private:
   kernels::LayerShape<Real> shape(const Layer &layer, int n, const Real *parameters) const

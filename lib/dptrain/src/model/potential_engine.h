@@ -27,6 +27,7 @@ class PotentialEngine {
 
   virtual void set_energy_bias(const std::vector<double> &bias) = 0;
   virtual void set_chunk(int centers) = 0;
+  virtual int chunk() const = 0;
   /// Whether the engine works as it does on a device: neighbours are found from positions, and the gradient of the table
   /// is summed by matrix products. Elsewhere it is for tests. Throws Error where a device has no other way.
   virtual void set_device_ways(bool on) = 0;
@@ -45,7 +46,8 @@ class PotentialEngine {
   virtual int num_features() const = 0;
   virtual void set_whitening(const std::vector<double> &matrices) = 0;
   virtual void set_weight_samples(const std::vector<double> &changes) = 0;
-  virtual std::size_t memory_bytes() const = 0;
+  virtual MemoryLedger memory() const = 0;
+  virtual void release_workspace() = 0;
 };
 
 /// The engine of a model in a precision.

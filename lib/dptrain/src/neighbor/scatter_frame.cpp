@@ -97,33 +97,78 @@ Space make_space(const WholeFrame &whole, double rcut)
   return space;
 }
 
-/// Who owns each atom, and where it stands there. Equal numbers of atoms in slabs along the longest direction;
-/// inside a rank the order of the whole frame is kept.
+/// Who owns each atom, and where it stands there. Inside a rank the order of the whole frame is kept.
 struct Owners {
   std::vector<int> rank, index;  // [natoms]
   std::vector<int> mine;         // atoms of this rank, ascending
 };
 
-Owners assign_owners(const Space &space, const Communicator &comm)
-{
-  const std::int64_t n = static_cast<std::int64_t>(space.x.size() / 3), size = comm.size();
-  const int axis = static_cast<int>(std::max_element(space.extent.begin(), space.extent.end()) -
-                                    space.extent.begin());
-  std::vector<int> order(n);
-  std::iota(order.begin(), order.end(), 0);
-  if (size > 1)
-    std::sort(order.begin(), order.end(), [&](int i, int j) {
-      const double ui = space.u[std::size_t(i) * 3 + axis], uj = space.u[std::size_t(j) * 3 + axis];
+/// Recursive bisection: the ranks get equal numbers of atoms in compact bricks, whose surfaces, and so the ghosts, are
+/// small.
+class Bisection {
+ public:
+  Bisection(const Space &space, int ranks) :
+      space_(space), order_(space.x.size() / 3), rank_(order_.size()), ranks_(ranks)
+  {
+    std::iota(order_.begin(), order_.end(), 0);
+    divide(0, ranks);
+  }
+  /// [natoms]
+  std::vector<int> &rank_of_atoms() { return rank_; }
+
+ private:
+  int *begin_of(int rank)
+  {
+    const std::int64_t n = static_cast<std::int64_t>(order_.size());
+    return order_.data() + rank * n / ranks_;
+  }
+
+  // The direction in which these atoms reach farthest, in Angstrom.
+  int longest_direction(const int *begin, const int *end) const
+  {
+    std::array<double, 3> length;
+    for (int d = 0; d < 3; ++d) {
+      double low = HUGE_VAL, high = -HUGE_VAL;
+      for (const int *i = begin; i != end; ++i) {
+        low = std::min(low, coordinate(*i, d));
+        high = std::max(high, coordinate(*i, d));
+      }
+      length[d] = (high - low) * (space_.lattice ? space_.extent[d] : 1.0);
+    }
+    return static_cast<int>(std::max_element(length.begin(), length.end()) - length.begin());
+  }
+
+  double coordinate(int atom, int d) const { return space_.u[std::size_t(atom) * 3 + d]; }
+
+  // Ranks [first, last) share the atoms that stand at their places of the order.
+  void divide(int first, int last)
+  {
+    int *begin = begin_of(first), *end = begin_of(last);
+    if (last - first == 1) {
+      for (const int *i = begin; i != end; ++i) rank_[*i] = first;
+      return;
+    }
+    const int middle = (first + last) / 2, axis = longest_direction(begin, end);
+    std::nth_element(begin, begin_of(middle), end, [&](int i, int j) {
+      const double ui = coordinate(i, axis), uj = coordinate(j, axis);
       return ui != uj ? ui < uj : i < j;
     });
+    divide(first, middle);
+    divide(middle, last);
+  }
+
+  const Space &space_;
+  std::vector<int> order_, rank_;
+  int ranks_;
+};
+
+Owners assign_owners(const Space &space, const Communicator &comm)
+{
   Owners owners;
-  owners.rank.resize(n);
-  owners.index.resize(n);
-  for (std::int64_t r = 0; r < size; ++r)
-    for (std::int64_t k = r * n / size; k < (r + 1) * n / size; ++k)
-      owners.rank[order[k]] = static_cast<int>(r);
-  std::vector<int> count(size, 0);
-  for (std::int64_t i = 0; i < n; ++i) {
+  owners.rank = std::move(Bisection(space, comm.size()).rank_of_atoms());
+  owners.index.resize(owners.rank.size());
+  std::vector<int> count(comm.size(), 0);
+  for (std::size_t i = 0; i < owners.rank.size(); ++i) {
     owners.index[i] = count[owners.rank[i]]++;
     if (owners.rank[i] == comm.rank()) owners.mine.push_back(static_cast<int>(i));
   }

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "dptrain/broadcast.h"
 #include "dptrain/error.h"
 #include "io/file.h"
 #include "offline/data_warnings.h"
@@ -52,14 +53,6 @@ std::optional<Parts> unpack(const std::vector<double> &numbers)
   return parts;
 }
 
-void broadcast_text(const Communicator &comm, std::string &text)
-{
-  std::size_t size = text.size();
-  comm.broadcast(&size, sizeof(size), 0);
-  text.resize(size);
-  comm.broadcast(text.data(), size, 0);
-}
-
 }  // namespace
 
 OfflineTraining::OfflineTraining(std::shared_ptr<const Communicator> comm, TrainOptions options,
@@ -89,9 +82,9 @@ void OfflineTraining::read_settings()
     check_output();
     text = read_input_file(options_.input);
   });
-  broadcast_text(*comm_, text);
+  broadcast(*comm_, text);
+  read_start();
   guarded(*comm_, [&] {
-    read_start();
     input_ = read_input_text(with_model_of_start(text), options_.input);
     check_start();
   });
@@ -101,6 +94,7 @@ void OfflineTraining::read_settings()
     throw Error(options_.input +
                 ": training/training_data/systems: is missing, or names no data set");
   TrainingConfig &training = input_.training;
+  training.parallel = options_.parallel;
   training.fit_energy_bias = false;  // comes from the statistics or from the model file
   if (!training.optimizer.precision && options_.precision != Precision::float64)
     training.optimizer.precision = "float32";
@@ -126,8 +120,7 @@ OfflineTraining::open_section(const char *name, const DataConfig &config, std::u
     } catch (const Error &error) {
       throw Error(options_.input + ": training/" + name + ": " + error.what());
     }
-    source = std::make_unique<BatchSource>(comm_, config, std::move(systems), order,
-                                           input_.model.rcut, input_.model.ntypes(), budget);
+    source = std::make_unique<BatchSource>(comm_, config, std::move(systems), input_, order, budget);
   });
   for (const std::string &line : left_out) say("WARNING: " + line);
   return source;

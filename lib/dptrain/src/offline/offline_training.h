@@ -22,10 +22,13 @@ struct DataStatistics;
 /// Frames of one data section in the order in which batches see them.
 struct BatchSource {
   BatchSource(const std::shared_ptr<const Communicator> &comm, const DataConfig &config,
-              Systems open, std::uint64_t seed, double rcut, int ntypes, std::size_t budget) :
+              Systems open, const InputFile &input, std::uint64_t seed, std::size_t budget) :
       systems(std::move(open)),
       plan(config, systems, seed),
-      cache(comm, systems, rcut, ntypes, budget, config.min_pair_dist)
+      cache(comm, systems,
+            Distributor(comm, input.training.parallel.distribution, plan.frames_of_a_batch(),
+                        weights_of_an_atom(input.model), budget),
+            input.model.rcut, input.model.ntypes(), budget, config.min_pair_dist)
   {
   }
   Systems systems;

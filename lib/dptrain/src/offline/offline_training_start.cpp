@@ -9,6 +9,8 @@
 #include <sstream>
 
 #include "base/json_document.h"
+#include "dptrain/broadcast.h"
+#include "dptrain/distribution.h"
 #include "dptrain/energy_bias_fit.h"
 #include "dptrain/error.h"
 #include "offline/data_statistics.h"
@@ -49,23 +51,30 @@ void OfflineTraining::check_output() const
                     " is a file that this training reads: choose another name");
 }
 
-// On the calling rank.
+// One rank reads, the others get what it read.
 void OfflineTraining::read_start()
 {
-  if (!options_.restart.empty()) {
-    restart_ = read_checkpoint(find_model_file(options_.restart));
-    start_ = restart_->model;
-  } else if (!options_.init_model.empty()) {
-    start_ = read_model_file(options_.init_model);
-  } else if (!options_.finetune.empty()) {
-    start_ = read_model_file(options_.finetune);
-  }
-  if (start_) {  // those of the parameters before
-    start_->whitening.clear();
-    start_->calibration.clear();
-  }
-  if (options_.use_pretrain_script && (!start_ || restart_))
+  const bool restarts = !options_.restart.empty();
+  const std::string &file = options_.init_model.empty() ? options_.finetune : options_.init_model;
+  if (options_.use_pretrain_script && (restarts || file.empty()))
     throw Error("--use-pretrain-script needs --init-model or --finetune");
+  if (!restarts && file.empty()) return;
+  if (restarts) restart_.emplace();
+  start_.emplace();
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    if (restarts)
+      restart_ = read_checkpoint(find_model_file(options_.restart));
+    else
+      start_ = read_model_file(file);
+  });
+  if (restarts)
+    broadcast(*comm_, *restart_);
+  else
+    broadcast(*comm_, *start_);
+  if (restarts) start_ = restart_->model;
+  start_->whitening.clear();  // those of the parameters before
+  start_->calibration.clear();
 }
 
 /// The text of the input, where asked for with the model section of the file that the training starts from.
@@ -177,8 +186,10 @@ void OfflineTraining::fit_energy_bias()
 {
   EnergyBiasFit fit(model_, comm_, input_.training.loss.enable_atom_ener_coeff);
   const std::vector<double> before = model_->energy_bias();
-  for (const FrameId &id : spread_frames(training_->systems, BIAS_FRAMES))
-    for (const Frame *frame : load(*training_, {id})) fit.add(*frame);
+  for (const FrameId &id : spread_frames(training_->systems, BIAS_FRAMES)) {
+    const BatchShares shares(load(*training_, {id}), *comm_, fit.num_frames());
+    for (const Frame *frame : shares.frames()) fit.add(*frame);
+  }
   const std::int64_t frames = fit.num_frames();
   if (frames == 0) return say("WARNING: the data have no energies: the energy bias stays");
   const double deviation = fit.apply();

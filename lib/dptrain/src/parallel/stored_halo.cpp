@@ -106,4 +106,15 @@ void StoredHalo::reduce(double *values, int width) const
       values[std::size_t(atoms_[k]) * width + c] += atom_buffer_[k * width + c];
 }
 
+std::size_t StoredHalo::memory_bytes() const
+{
+  std::size_t bytes = sizeof(StoredHalo);
+  for (const std::vector<int> *list :
+       std::initializer_list<const std::vector<int> *>{&own_ghost_, &own_atom_, &ghosts_, &atoms_,
+                                                       &ghost_counts_, &atom_counts_,
+                                                       &ghost_lengths_, &atom_lengths_})
+    bytes += list->capacity() * sizeof(int);
+  return bytes + (ghost_buffer_.capacity() + atom_buffer_.capacity()) * sizeof(double);
+}
+
 }  // namespace dptrain

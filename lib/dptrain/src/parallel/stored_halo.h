@@ -20,6 +20,7 @@ class StoredHalo : public Halo {
 
   void exchange(double *values, int width) const override;
   void reduce(double *values, int width) const override;
+  std::size_t memory_bytes() const override;
 
  private:
   void check_owners(const std::vector<int> &owner_rank, const std::vector<int> &owner_index,

@@ -92,19 +92,6 @@ void check_agreement(const Communicator &comm, const Frame &frame)
     fail(frame, "it has no label: no energy, no forces, no virial and no atomic energies");
 }
 
-}  // namespace
-
-void check_frame(const Communicator &comm, const Frame &frame, int ntypes)
-{
-  guarded(comm, [&] { check_share(frame, ntypes); });
-  std::int64_t owned = frame.nlocal;
-  comm.all_reduce_sum(&owned, 1);
-  if (owned != frame.natoms || frame.natoms < 1)
-    fail(frame, "the ranks own " + std::to_string(owned) + " atoms together, the frame has " +
-                    std::to_string(frame.natoms));
-  check_agreement(comm, frame);
-}
-
 std::vector<std::int64_t> count_types(const Communicator &comm, const Frame &frame, int ntypes)
 {
   std::vector<std::int64_t> counts(ntypes, 0);
@@ -128,6 +115,29 @@ double shortest_distance(const Communicator &comm, const Frame &frame)
   comm.all_reduce_max(&largest, 1);
   if (largest == 0.0) fail(frame, "two atoms are at the same position");
   return std::sqrt(-largest);
+}
+
+double check_over(const Communicator &comm, Frame &frame, int ntypes)
+{
+  guarded(comm, [&] { check_share(frame, ntypes); });
+  std::int64_t owned = frame.nlocal;
+  comm.all_reduce_sum(&owned, 1);
+  if (owned != frame.natoms || frame.natoms < 1)
+    fail(frame, "the ranks own " + std::to_string(owned) + " atoms together, the frame has " +
+                    std::to_string(frame.natoms));
+  check_agreement(comm, frame);
+  if (frame.type_counts.empty()) frame.type_counts = count_types(comm, frame, ntypes);
+  return shortest_distance(comm, frame);
+}
+
+}  // namespace
+
+double check_frame(const Communicator &comm, Frame &frame, int ntypes)
+{
+  if (!frame.is_copy) return check_over(comm, frame, ntypes);
+  double shortest = 0.0;
+  guarded(comm, [&] { shortest = check_over(*make_mpi_communicator(), frame, ntypes); });
+  return shortest;
 }
 
 }  // namespace dptrain

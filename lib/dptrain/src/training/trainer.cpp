@@ -7,6 +7,7 @@
 
 #include "data/replay_buffer.h"
 #include "data/replay_weights.h"
+#include "dptrain/distribution.h"
 #include "dptrain/energy_bias_fit.h"
 #include "dptrain/error.h"
 #include "optimizer/optimizer.h"
@@ -28,24 +29,39 @@ class FramesInUse {
  public:
   FramesInUse(ReplayBuffer &buffer, const Communicator &comm,
               const std::vector<std::int64_t> &places) :
-      buffer_(buffer), places_(places)
+      buffer_(buffer),
+      shares_(stored(buffer, comm, places), comm, places.empty() ? 0 : places.front())
   {
     guarded(comm, [&] {
-      for (std::int64_t place : places_) frames_.push_back(&buffer_.use(place));
+      for (std::size_t k = 0; k < places.size(); ++k) {
+        if (shares_.frames()[k] != &buffer_.frame(places[k])) continue;
+        buffer_.use(places[k]);
+        used_.push_back(places[k]);
+      }
     });
   }
   FramesInUse(const FramesInUse &) = delete;
   FramesInUse &operator=(const FramesInUse &) = delete;
   ~FramesInUse()
   {
-    for (std::size_t k = 0; k < frames_.size(); ++k) buffer_.release(places_[k]);
+    for (const std::int64_t place : used_) buffer_.release(place);
   }
-  const Frames &frames() const { return frames_; }
+  const Frames &frames() const { return shares_.frames(); }
 
  private:
+  static Frames stored(ReplayBuffer &buffer, const Communicator &comm,
+                       const std::vector<std::int64_t> &places)
+  {
+    Frames frames;
+    guarded(comm, [&] {
+      for (const std::int64_t place : places) frames.push_back(&buffer.frame(place));
+    });
+    return frames;
+  }
+
   ReplayBuffer &buffer_;
-  const std::vector<std::int64_t> &places_;
-  Frames frames_;
+  BatchShares shares_;
+  std::vector<std::int64_t> used_;
 };
 
 }  // namespace
@@ -61,6 +77,7 @@ struct Trainer::Impl {
   UpdateReport forward(const Frames &frames, double lr, bool keep);
   UpdateReport backpropagate(const Frames &frames, std::vector<double> &gradient);
   UpdateReport step(const Frames &frames);
+  UpdateReport errors(const Frames &frames);
   void show_raw();
   void require_finite(double value, const char *what, const Frames &frames) const;
 
@@ -168,10 +185,8 @@ Trainer::~Trainer() = default;
 void Trainer::check(Frame &frame)
 {
   Impl &t = *impl_;
-  const int ntypes = static_cast<int>(t.model->type_map().size());
-  check_frame(*t.comm, frame, ntypes);
-  const double shortest = shortest_distance(*t.comm, frame);
-  if (frame.type_counts.empty()) frame.type_counts = count_types(*t.comm, frame, ntypes);
+  const double shortest =
+      check_frame(*t.comm, frame, static_cast<int>(t.model->type_map().size()));
   guarded(*t.comm, [&] {
     if (std::isfinite(shortest)) t.model->expect_distance(shortest);
   });
@@ -191,10 +206,16 @@ std::int64_t Trainer::add(Frame frame)
 void Trainer::visit(const std::vector<std::int64_t> &frames,
                     const std::function<void(const Frame &)> &work)
 {
-  for (const std::int64_t frame : frames) {
-    const std::vector<std::int64_t> place{frame};
-    const FramesInUse used(impl_->buffer, *impl_->comm, place);
-    guarded(*impl_->comm, [&] { work(*used.frames().front()); });
+  // as many at once as there are ranks: each may have one to work on
+  const std::size_t ranks = impl_->comm->size();
+  for (std::size_t begin = 0; begin < frames.size(); begin += ranks) {
+    const auto first = frames.begin() + static_cast<std::ptrdiff_t>(begin);
+    const std::vector<std::int64_t> places(
+        first, first + static_cast<std::ptrdiff_t>(std::min(ranks, frames.size() - begin)));
+    const FramesInUse used(impl_->buffer, *impl_->comm, places);
+    guarded(*impl_->comm, [&] {
+      for (const Frame *frame : used.frames()) work(*frame);
+    });
   }
 }
 
@@ -214,7 +235,7 @@ UpdateReport Trainer::update()
 UpdateReport Trainer::update(const Frames &frames)
 {
   impl_->show_raw();
-  return impl_->step(frames);
+  return impl_->step(BatchShares(frames, *impl_->comm).frames());
 }
 
 UpdateReport Trainer::Impl::step(const Frames &frames)
@@ -235,15 +256,19 @@ UpdateReport Trainer::Impl::step(const Frames &frames)
   return report;
 }
 
+UpdateReport Trainer::Impl::errors(const Frames &frames)
+{
+  return forward(frames, schedule.rate(std::max<std::int64_t>(steps - 1, 0)), false);
+}
+
 UpdateReport Trainer::errors(const Frames &frames)
 {
-  Impl &t = *impl_;
-  return t.forward(frames, t.schedule.rate(std::max<std::int64_t>(t.steps - 1, 0)), false);
+  return impl_->errors(BatchShares(frames, *impl_->comm).frames());
 }
 
 UpdateReport Trainer::stored_errors(const std::vector<std::int64_t> &frames)
 {
-  return errors(FramesInUse(impl_->buffer, *impl_->comm, frames).frames());
+  return impl_->errors(FramesInUse(impl_->buffer, *impl_->comm, frames).frames());
 }
 
 UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &places,
@@ -387,11 +412,15 @@ void Trainer::set_state(const std::vector<double> &state)
   t.bias_is_fitted = static_cast<int>(state[1]) % 2 == 1;
 }
 
-std::size_t Trainer::memory_bytes() const
+MemoryLedger Trainer::memory() const
 {
   const Impl &t = *impl_;
-  return t.buffer.memory_bytes() + t.passes.memory_bytes() + t.optimizer->memory_bytes() +
-         t.average.memory_bytes() + t.gradient.memory_bytes() + t.aside.capacity() * sizeof(double);
+  MemoryLedger ledger = t.buffer.memory();
+  add_uses(ledger, {{"residuals", t.passes.memory_bytes()},
+               {"optimizer", t.optimizer->memory_bytes()},
+               {"average", t.average.memory_bytes() + t.aside.capacity() * sizeof(double)},
+               {"gradient", t.gradient.memory_bytes()}});
+  return ledger;
 }
 
 }  // namespace dptrain

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
+#include "base/memory_shortage.h"
 #include "dptrain/error.h"
 #include "training/atom_energies.h"
 
@@ -67,9 +69,19 @@ void TwoPass::check(const Frame &frame) const
                 std::to_string(coordinates) + " needs " + std::to_string(expected));
 }
 
+void TwoPass::guarded_work(const std::function<void()> &work)
+{
+  bool tried = false;
+  const auto relieve = [&](const std::string &) {
+    if (!tried) model_->release_workspace();
+    return !std::exchange(tried, true);
+  };
+  guarded(*comm_, [&] { with_relief(work, relieve); });
+}
+
 void TwoPass::forward(bool keep)
 {
-  guarded(*comm_, [&] {
+  guarded_work([&] {
     domains_.clear();
     outputs_.assign(num_frames_, {});
     for (std::size_t k = 0; k < num_frames_; ++k) {
@@ -236,7 +248,7 @@ void TwoPass::share_residuals()
 
 void TwoPass::backward(std::vector<double> &gradient)
 {
-  guarded(*comm_, [&] {
+  guarded_work([&] {
     gradient.resize(model_->parameters().size());
     seeds_.clear();
     for (std::size_t k = 0; k < num_frames_; ++k) seeds_.push_back(passes_[k].seed);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -44,6 +45,9 @@ class TwoPass {
   std::size_t memory_bytes() const;
 
  private:
+  /// guarded() for work that can begin again: where memory runs out, the model gives its workspace back once.
+  void guarded_work(const std::function<void()> &work);
+
   // What travels in the all-reduce for each frame; the last three are a Deviation each.
   enum Sum {
     ENERGY,

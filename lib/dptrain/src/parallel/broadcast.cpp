@@ -1,4 +1,4 @@
-#include "model_broadcast.h"
+#include "dptrain/broadcast.h"
 
 #include <array>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-using namespace dptrain;
+namespace dptrain {
 
 namespace {
 
@@ -132,22 +132,24 @@ class Archive {
 
 }  // namespace
 
-void LAMMPS_NS::broadcast(const Communicator &comm, std::string &text)
+void broadcast(const Communicator &comm, std::string &text)
 {
   Archive(comm).send(text);
 }
 
-void LAMMPS_NS::broadcast(const Communicator &comm, ModelData &data)
+void broadcast(const Communicator &comm, ModelData &data)
 {
   Archive(comm).send(data);
 }
 
-void LAMMPS_NS::broadcast(const Communicator &comm, Checkpoint &checkpoint)
+void broadcast(const Communicator &comm, Checkpoint &checkpoint)
 {
   Archive(comm).send(checkpoint);
 }
 
-void LAMMPS_NS::broadcast(const Communicator &comm, WholeFrame &frame)
+void broadcast(const Communicator &comm, WholeFrame &frame)
 {
   Archive(comm).send(frame);
 }
+
+}  // namespace dptrain

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace dptrain {
+
+/// Memory of this process in bytes: now, and the most that it has had. 0 where the system does not tell.
+struct ProcessMemory {
+  std::size_t resident = 0, peak = 0;
+};
+ProcessMemory process_memory();
+
+/// Bytes of the node's memory that are free, or what the control group of this process leaves of them.
+std::size_t free_host_memory();
+
+/// The number behind `key` in lines like "VmRSS:   1234 kB", in bytes; 0 if there is none.
+std::size_t bytes_of_line(const std::string &text, const std::string &key);
+
+}  // namespace dptrain

@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "base/process_memory.h"
+#include "base/torch_memory.h"
+#include "dptrain/memory.h"
+#include "kernels/memory.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr double mib = 1024.0 * 1024.0;
+constexpr double tight = 0.1;  // of the memory that this process has and could have
+
+// What to do where the largest entry is this one.
+const char *advice(const std::string &purpose)
+{
+  if (purpose == "frames" || purpose == "neighbor rows" || purpose == "halo")
+    return "most of it are frames: use less 'frame_memory', a smaller 'buffer', or more ranks";
+  if (purpose == "optimizer")
+    return "most of it is the optimizer: use more ranks, which share it, 'optimizer adam' in place "
+           "of soap, or precision single";
+  if (purpose == "workspace")
+    return "most of it is workspace: use a smaller 'chunk' or 'batch'";
+  if (purpose == "residuals")
+    return "most of it are forces of the batch: use a smaller 'batch' or 'micro_batch', or more "
+           "ranks";
+  return "use more ranks, a smaller 'buffer' or precision single";
+}
+
+}  // namespace
+
+std::size_t total_bytes(const MemoryLedger &ledger)
+{
+  std::size_t bytes = 0;
+  for (const MemoryUse &use : ledger) bytes += use.bytes;
+  return bytes;
+}
+
+void add_uses(MemoryLedger &ledger, const MemoryLedger &more)
+{
+  for (const MemoryUse &use : more) {
+    const auto place = std::find_if(ledger.begin(), ledger.end(), [&](const MemoryUse &known) {
+      return known.purpose == use.purpose;
+    });
+    if (place == ledger.end())
+      ledger.push_back(use);
+    else
+      place->bytes += use.bytes;
+  }
+}
+
+MemoryLedger process_ledger()
+{
+  const ProcessMemory process = process_memory();
+  const kernels::MemoryInUse kernels = kernels::memory_in_use();
+  MemoryLedger ledger{{"kernels now", kernels.now},
+                      {"kernels peak", kernels.peak},
+                      {"process now", process.resident},
+                      {"process peak", process.peak}};
+  add_uses(ledger, torch_ledger());
+  return ledger;
+}
+
+std::string memory_table(const Communicator &comm, const MemoryLedger &ledger)
+{
+  MemoryLedger rows = ledger;
+  rows.push_back({"total", total_bytes(ledger)});
+  add_uses(rows, process_ledger());
+  const std::size_t n = rows.size();
+  std::vector<double> sum(n + 1), most(2 * n);
+  for (std::size_t k = 0; k < n; ++k) {
+    sum[k] = most[k] = static_cast<double>(rows[k].bytes) / mib;
+    most[n + k] = -most[k];
+  }
+  const double free = static_cast<double>(kernels::free_memory()) / mib;
+  const double own = static_cast<double>(total_bytes(ledger)) / mib;
+  sum[n] = free < tight * (own + free) ? 1.0 : 0.0;
+  comm.all_reduce_sum(sum.data(), sum.size());
+  comm.all_reduce_max(most.data(), most.size());
+
+  const auto row = [](const char *name, double least, double mean, double largest) {
+    char text[128];
+    std::snprintf(text, sizeof(text), "%-16s %12.3f %12.3f %12.3f\n", name, least, mean, largest);
+    return std::string(text);
+  };
+  char head[128];
+  std::snprintf(head, sizeof(head), "%-16s %12s %12s %12s\n", "memory (MiB)", "min", "avg", "max");
+  std::string text = head;
+  for (std::size_t k = 0; k < n; ++k)
+    text += row(rows[k].purpose.c_str(), -most[n + k], sum[k] / comm.size(), most[k]);
+  if (sum[n] > 0.0) {
+    const auto largest = std::max_element(
+        ledger.begin(), ledger.end(),
+        [](const MemoryUse &a, const MemoryUse &b) { return a.bytes < b.bytes; });
+    text += "memory is tight on " + std::to_string(static_cast<int>(sum[n])) + " ranks";
+    if (largest != ledger.end()) text += std::string(": ") + advice(largest->purpose);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace dptrain
