@@ -206,7 +206,8 @@ TEST(GivenFrames, BlocksThatAreNotTrainedDoNotCountForTheLength)
   const auto comm = world();
   const std::vector<ParameterBlock> index{{"a", {2}, 0, 2, true}, {"b", {3}, 2, 3, false}};
   for (const double max_norm : {0.0, 1.0}) {
-    StepGradient gradient(comm, equal_parts(5, comm->size()), index, max_norm);
+    const auto parts = equal_parts(5, comm->size());
+    StepGradient gradient(make_gradient_sum(comm, {}, parts, index), comm, parts, index, max_norm);
     gradient.batch() = {3.0 / comm->size(), 4.0 / comm->size(), 5.0, 6.0, 7.0};
     const double squares = 25.0 + (25 + 36 + 49.0) * comm->size() * comm->size();
     EXPECT_NEAR(gradient.reduce(), max_norm > 0.0 ? 25.0 : squares, 1e-12 * squares);

@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace dptrain {
@@ -38,7 +39,20 @@ class Communicator {
                           std::int64_t *recv, const std::vector<int> &recv_counts) const = 0;
   /// One 64-bit number of each rank, in rank order, on every rank.
   virtual std::vector<std::int64_t> all_gather(std::int64_t value) const = 0;
+
+  /// Operations of one kind so far, and the bytes that this rank gave to them for other ranks.
+  struct Traffic {
+    std::string operation;
+    std::int64_t calls = 0, bytes = 0;
+  };
+  /// Of every kind; empty on one rank.
+  virtual std::vector<Traffic> traffic() const { return {}; }
 };
+
+/// A rank that waits longer than this many seconds in an operation of any Communicator ends the job, with a message that
+/// names the ranks that have not come. 0: never. Default: 1800.
+void set_communication_timeout(double seconds);
+double communication_timeout();
 
 /// Communicator over MPI. `mpi_comm` points to an MPI_Comm, which is duplicated; nullptr means the calling rank alone
 /// (this needs no MPI_Init). Ranks of one node exchange long arrays through memory that they share unless `node_memory`

@@ -169,9 +169,16 @@ struct OfflineConfig {
 /// How labelled frames are divided over the ranks, see Distributor.
 enum class Distribution { automatic, frames, space };
 
+/// What of a gradient travels between ranks: all, its numbers as bfloat16, or low-rank approximations (PowerSGD).
+enum class Compression { none, bfloat16, power_sgd };
+
 /// How a training is spread over ranks. No key of DeePMD-kit's input: keywords of the fix, options of the command.
 struct ParallelConfig {
   Distribution distribution = Distribution::automatic;
+  Compression compression = Compression::none;
+  int compression_rank = 4;  ///< power_sgd: columns of the approximation of a weight matrix
+  int micro_batch = 0;       ///< frames of a batch that are in work at once; 0: all
+  std::int64_t check_every = 100;  ///< steps between two checks that all ranks have the same parameters; 0: never
 };
 
 struct TrainingConfig {

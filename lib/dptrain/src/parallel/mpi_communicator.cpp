@@ -3,13 +3,16 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 
 #include "dptrain/communicator.h"
 #include "dptrain/error.h"
 #include "parallel/node_memory.h"
+#include "parallel/rank_board.h"
 #include "parallel/serial_communicator.h"
+#include "parallel/watchdog.h"
 
 namespace dptrain {
 
@@ -36,17 +39,26 @@ class MpiCommunicator : public Communicator {
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
     if (node_memory) node_ = std::make_unique<NodeMemory>(comm_);
+    if (size_ == 1) return;
+    board_ = std::make_unique<RankBoard>(comm_);
+    std::vector<RankStatus *> ranks;
+    for (int k = 0; k < board_->size(); ++k) ranks.push_back(&board_->of(k));
+    status_ = &board_->own();
+    Watchdog::instance().watch(ranks, status_);
   }
 
   ~MpiCommunicator() override
   {
+    if (board_) Watchdog::instance().forget(status_);
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (finalized) {
       static_cast<void>(node_.release());  // nothing can be freed any more
+      if (board_) board_->abandon();
       return;
     }
     node_.reset();
+    board_.reset();
     MPI_Comm_free(&comm_);
   }
 
@@ -71,8 +83,10 @@ class MpiCommunicator : public Communicator {
   void reduce_scatter_sum(double *data, const std::vector<std::size_t> &parts) const override
   {
     const std::vector<std::size_t> first = first_of_parts(parts, "reduce_scatter_sum");
+    const Call call(*this, Operation::reduce_scatter,
+                    (first[size_] - parts[rank_]) * sizeof(double));
     if (size_ == 1 || (node_ && node_->reduce_scatter_sum(data, first))) return;
-    if (first[size_] > MAX_PIECE) return all_reduce_sum(data, first[size_]);
+    if (first[size_] > MAX_PIECE) return reduce_in_pieces(data, first[size_], MPI_SUM);
     // not MPI_Reduce_scatter: here the sums are taken in the order of the ranks, as in NodeMemory
     const std::size_t own = parts[rank_];
     received_.resize(own * size_);
@@ -87,9 +101,11 @@ class MpiCommunicator : public Communicator {
   void all_gather(double *data, const std::vector<std::size_t> &parts) const override
   {
     const std::vector<std::size_t> first = first_of_parts(parts, "all_gather");
+    const Call call(*this, Operation::all_gather, parts[rank_] * (size_ - 1) * sizeof(double));
     if (size_ == 1 || (node_ && node_->all_gather(data, first))) return;
     if (first[size_] > MAX_PIECE) {
-      for (int r = 0; r < size_; ++r) broadcast(data + first[r], parts[r] * sizeof(double), r);
+      for (int r = 0; r < size_; ++r)
+        broadcast_in_pieces(data + first[r], parts[r] * sizeof(double), r);
       return;
     }
     const std::vector<int> counts(parts.begin(), parts.end());
@@ -100,31 +116,77 @@ class MpiCommunicator : public Communicator {
 
   void broadcast(void *data, std::size_t bytes, int root) const override
   {
-    char *begin = static_cast<char *>(data);
-    for (std::size_t done = 0; done < bytes; done += MAX_PIECE)
-      MPI_Bcast(begin + done, static_cast<int>(std::min(MAX_PIECE, bytes - done)), MPI_BYTE, root,
-                comm_);
+    const Call call(*this, Operation::broadcast, root == rank_ ? bytes * (size_ - 1) : 0);
+    broadcast_in_pieces(data, bytes, root);
   }
 
   void all_to_all(const double *send, const std::vector<int> &send_counts, double *recv,
                   const std::vector<int> &recv_counts) const override
   {
+    const Call call(*this, Operation::all_to_all, foreign(send_counts) * sizeof(double));
     exchange(send, send_counts, recv, recv_counts);
   }
   void all_to_all(const std::int64_t *send, const std::vector<int> &send_counts, std::int64_t *recv,
                   const std::vector<int> &recv_counts) const override
   {
+    const Call call(*this, Operation::all_to_all, foreign(send_counts) * sizeof(std::int64_t));
     exchange(send, send_counts, recv, recv_counts);
   }
 
   std::vector<std::int64_t> all_gather(std::int64_t value) const override
   {
+    const Call call(*this, Operation::all_gather, (size_ - 1) * sizeof(value));
     std::vector<std::int64_t> values(size_);
     MPI_Allgather(&value, 1, MPI_INT64_T, values.data(), 1, MPI_INT64_T, comm_);
     return values;
   }
 
+  std::vector<Traffic> traffic() const override
+  {
+    std::vector<Traffic> all;
+    for (std::size_t k = 0; k < traffic_.size() && size_ > 1; ++k)
+      if (traffic_[k].calls > 0) {
+        all.push_back(traffic_[k]);
+        all.back().operation = name_of(static_cast<Operation>(k));
+      }
+    return all;
+  }
+
  private:
+  /// While it lives, this rank is in an operation.
+  class Call {
+   public:
+    Call(const MpiCommunicator &comm, Operation operation, std::size_t bytes) : status_(*comm.status_)
+    {
+      Traffic &traffic = comm.traffic_[static_cast<std::size_t>(operation)];
+      ++traffic.calls;
+      traffic.bytes += static_cast<std::int64_t>(bytes);
+      status_.since = node_milliseconds();
+      status_.operation = static_cast<int>(operation);
+      ++status_.number;
+      status_.waits = 1;
+    }
+    ~Call()
+    {
+      status_.waits = 0;
+      status_.since = node_milliseconds();
+    }
+    Call(const Call &) = delete;
+    Call &operator=(const Call &) = delete;
+
+   private:
+    RankStatus &status_;
+  };
+
+  // what others get of these
+  std::size_t foreign(const std::vector<int> &counts) const
+  {
+    std::size_t sum = 0;
+    for (std::size_t r = 0; r < counts.size(); ++r)
+      if (r != static_cast<std::size_t>(rank_)) sum += counts[r];
+    return sum;
+  }
+
   // where the part of each rank begins; the last entry is the total
   std::vector<std::size_t> first_of_parts(const std::vector<std::size_t> &parts,
                                           const char *name) const
@@ -140,9 +202,23 @@ class MpiCommunicator : public Communicator {
   template <class T> void all_reduce(T *data, std::size_t n, MPI_Op op) const
   {
     if (size_ == 1) return;
+    const Call call(*this, Operation::all_reduce, n * sizeof(T));
+    reduce_in_pieces(data, n, op);
+  }
+
+  template <class T> void reduce_in_pieces(T *data, std::size_t n, MPI_Op op) const
+  {
     for (std::size_t done = 0; done < n; done += MAX_PIECE)
       MPI_Allreduce(MPI_IN_PLACE, data + done, static_cast<int>(std::min(MAX_PIECE, n - done)),
                     mpi_type(data), op, comm_);
+  }
+
+  void broadcast_in_pieces(void *data, std::size_t bytes, int root) const
+  {
+    char *begin = static_cast<char *>(data);
+    for (std::size_t done = 0; done < bytes; done += MAX_PIECE)
+      MPI_Bcast(begin + done, static_cast<int>(std::min(MAX_PIECE, bytes - done)), MPI_BYTE, root,
+                comm_);
   }
 
   // Messages between pairs instead of MPI_Alltoallv: its int displacements bound the total, and most pairs of ranks
@@ -179,6 +255,10 @@ class MpiCommunicator : public Communicator {
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
   std::unique_ptr<NodeMemory> node_;
+  std::unique_ptr<RankBoard> board_;
+  RankStatus alone_;
+  RankStatus *status_ = &alone_;
+  mutable std::array<Traffic, static_cast<std::size_t>(Operation::count)> traffic_;
   mutable std::vector<double> received_;
 };
 

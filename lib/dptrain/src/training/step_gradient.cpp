@@ -23,10 +23,11 @@ double sum_of_squares(const double *x, std::size_t n)
 
 }  // namespace
 
-StepGradient::StepGradient(std::shared_ptr<const Communicator> comm,
+StepGradient::StepGradient(std::unique_ptr<GradientSum> sum,
+                           std::shared_ptr<const Communicator> owners,
                            const std::vector<std::size_t> &parts,
                            const std::vector<ParameterBlock> &index, double max_norm) :
-    partition_(std::move(comm), parts), max_norm_(max_norm)
+    sum_(std::move(sum)), partition_(std::move(owners), parts), max_norm_(max_norm)
 {
   if (max_norm_ <= 0.0) return;
   const std::size_t first = partition_.begin, last = first + partition_.own();
@@ -39,7 +40,7 @@ StepGradient::StepGradient(std::shared_ptr<const Communicator> comm,
 
 double StepGradient::reduce()
 {
-  partition_.comm->reduce_scatter_sum(values_.data(), partition_.parts);
+  sum_->sum(values_.data());
   for (const auto &[begin, end] : untrained_)
     std::fill(values_.begin() + begin, values_.begin() + end, 0.0);
   return squared_norm_ = sum_squares();
@@ -100,7 +101,7 @@ void StepGradient::set_state(const std::vector<double> &state)
 
 std::size_t StepGradient::memory_bytes() const
 {
-  return (values_.capacity() + kept_.capacity()) * sizeof(double);
+  return (values_.capacity() + kept_.capacity()) * sizeof(double) + sum_->memory_bytes();
 }
 
 }  // namespace dptrain

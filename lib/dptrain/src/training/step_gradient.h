@@ -8,6 +8,7 @@
 #include "dptrain/communicator.h"
 #include "dptrain/model.h"
 #include "optimizer/partition.h"
+#include "parallel/gradient_sum.h"
 
 namespace dptrain {
 
@@ -15,9 +16,11 @@ namespace dptrain {
 /// part that it steps with.
 class StepGradient {
  public:
-  /// parts: as in Optimizer::parts. max_norm: the length beyond which a gradient is shortened; 0: never.
-  StepGradient(std::shared_ptr<const Communicator> comm, const std::vector<std::size_t> &parts,
-               const std::vector<ParameterBlock> &index, double max_norm);
+  /// owners, parts: the ranks that divide the optimizer's work, and their parts. max_norm: the length beyond which a
+  /// gradient is shortened; 0: never.
+  StepGradient(std::unique_ptr<GradientSum> sum, std::shared_ptr<const Communicator> owners,
+               const std::vector<std::size_t> &parts, const std::vector<ParameterBlock> &index,
+               double max_norm);
 
   /// [number of parameters] where pass B puts this rank's share of the gradient of a batch.
   std::vector<double> &batch() { return values_; }
@@ -40,6 +43,7 @@ class StepGradient {
  private:
   double sum_squares() const;
 
+  std::unique_ptr<GradientSum> sum_;
   Partition partition_;
   std::vector<std::pair<std::size_t, std::size_t>> untrained_;  // ranges within the own part
   double max_norm_, squared_norm_ = 0.0;

@@ -5,13 +5,14 @@
 #include <numeric>
 #include <sstream>
 
+#include "base/hash.h"
 #include "data/replay_buffer.h"
 #include "data/replay_weights.h"
-#include "dptrain/distribution.h"
 #include "dptrain/energy_bias_fit.h"
 #include "dptrain/error.h"
 #include "optimizer/optimizer.h"
 #include "training/atom_energies.h"
+#include "training/batch.h"
 #include "training/frame_check.h"
 #include "training/schedule.h"
 #include "training/step_gradient.h"
@@ -22,50 +23,6 @@ namespace dptrain {
 
 using Frames = std::vector<const Frame *>;
 
-namespace {
-
-/// Frames of the buffer while they are in use.
-class FramesInUse {
- public:
-  FramesInUse(ReplayBuffer &buffer, const Communicator &comm,
-              const std::vector<std::int64_t> &places) :
-      buffer_(buffer),
-      shares_(stored(buffer, comm, places), comm, places.empty() ? 0 : places.front())
-  {
-    guarded(comm, [&] {
-      for (std::size_t k = 0; k < places.size(); ++k) {
-        if (shares_.frames()[k] != &buffer_.frame(places[k])) continue;
-        buffer_.use(places[k]);
-        used_.push_back(places[k]);
-      }
-    });
-  }
-  FramesInUse(const FramesInUse &) = delete;
-  FramesInUse &operator=(const FramesInUse &) = delete;
-  ~FramesInUse()
-  {
-    for (const std::int64_t place : used_) buffer_.release(place);
-  }
-  const Frames &frames() const { return shares_.frames(); }
-
- private:
-  static Frames stored(ReplayBuffer &buffer, const Communicator &comm,
-                       const std::vector<std::int64_t> &places)
-  {
-    Frames frames;
-    guarded(comm, [&] {
-      for (const std::int64_t place : places) frames.push_back(&buffer.frame(place));
-    });
-    return frames;
-  }
-
-  ReplayBuffer &buffer_;
-  BatchShares shares_;
-  std::vector<std::int64_t> used_;
-};
-
-}  // namespace
-
 struct Trainer::Impl {
   Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator> c,
        const TrainingConfig &config);
@@ -74,12 +31,13 @@ struct Trainer::Impl {
   bool any_energy() const;
   void find_bias_energies(const Frames &frames);
   void count_atoms(const Frames &frames);
-  UpdateReport forward(const Frames &frames, double lr, bool keep);
-  UpdateReport backpropagate(const Frames &frames, std::vector<double> &gradient);
-  UpdateReport step(const Frames &frames);
-  UpdateReport errors(const Frames &frames);
+  void forward(const Frames &frames, bool keep);
+  UpdateReport sweep(const Batch &batch, double lr, std::vector<double> *gradient);
+  UpdateReport step(const Batch &batch);
+  UpdateReport errors(const Batch &batch);
   void show_raw();
-  void require_finite(double value, const char *what, const Frames &frames) const;
+  void require_finite(double value, const char *what, const Batch &batch) const;
+  void check_parameters() const;
 
   std::shared_ptr<Model> model;
   std::shared_ptr<const Communicator> comm;
@@ -88,6 +46,7 @@ struct Trainer::Impl {
   ReplayBuffer buffer;
   ReplayWeights weights;
   TwoPass passes;
+  std::shared_ptr<const Communicator> owners;  // those who divide the optimizer's work
   std::unique_ptr<Optimizer> optimizer;
   StepGradient gradient;
   WeightAverage average;
@@ -109,9 +68,11 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
     buffer(config.seed, config.buffer_frames),
     weights(config.seed),
     passes(model, comm, config.loss),
-    optimizer(make_optimizer(config.optimizer, model->parameter_index(), comm)),
-    gradient(comm, optimizer->parts(), model->parameter_index(), config.gradient_max_norm),
-    average(config.ema_decay, comm, optimizer->parts()),
+    owners(is_whole(config.parallel) ? make_mpi_communicator() : comm),
+    optimizer(make_optimizer(config.optimizer, model->parameter_index(), owners)),
+    gradient(make_gradient_sum(comm, config.parallel, optimizer->parts(), model->parameter_index()),
+             owners, optimizer->parts(), model->parameter_index(), config.gradient_max_norm),
+    average(config.ema_decay, owners, optimizer->parts()),
     bias_is_fitted(!config.fit_energy_bias)
 {
   if (config.acc_freq < 1)
@@ -162,14 +123,13 @@ void Trainer::Impl::count_atoms(const Frames &frames)
   }
 }
 
-void Trainer::Impl::require_finite(double value, const char *what, const Frames &frames) const
+void Trainer::Impl::require_finite(double value, const char *what, const Batch &batch) const
 {
   if (std::isfinite(value)) return;
   std::ostringstream text;
   text << "Training step " << steps + 1 << ": the " << what << " is not finite (learning rate "
-       << rate() << ", frames of steps";
-  for (const Frame *frame : frames) text << " " << frame->step;
-  text << "). The parameters were not changed. Look at these frames for broken labels or atoms too "
+       << rate() << ", frames of steps" << batch.steps()
+       << "). The parameters were not changed. Look at these frames for broken labels or atoms too "
           "close to each other; else continue from the last checkpoint with a lower start_lr";
   throw Error(text.str());
 }
@@ -212,9 +172,11 @@ void Trainer::visit(const std::vector<std::int64_t> &frames,
     const auto first = frames.begin() + static_cast<std::ptrdiff_t>(begin);
     const std::vector<std::int64_t> places(
         first, first + static_cast<std::ptrdiff_t>(std::min(ranks, frames.size() - begin)));
-    const FramesInUse used(impl_->buffer, *impl_->comm, places);
-    guarded(*impl_->comm, [&] {
-      for (const Frame *frame : used.frames()) work(*frame);
+    const StoredBatch batch(impl_->buffer, *impl_->comm, places);
+    batch.use(0, batch.size(), [&](const Frames &shares) {
+      guarded(*impl_->comm, [&] {
+        for (const Frame *frame : shares) work(*frame);
+      });
     });
   }
 }
@@ -227,7 +189,7 @@ UpdateReport Trainer::update()
   const std::vector<std::int64_t> batch = t.config.weighted_replay
                                               ? t.weights.draw(t.config.batch_size)
                                               : t.buffer.next_batch(t.config.batch_size);
-  const UpdateReport report = t.step(FramesInUse(t.buffer, *t.comm, batch).frames());
+  const UpdateReport report = t.step(StoredBatch(t.buffer, *t.comm, batch));
   for (const std::int64_t place : batch) t.weights.set_error(place, report.rmse_f);
   return report;
 }
@@ -235,14 +197,14 @@ UpdateReport Trainer::update()
 UpdateReport Trainer::update(const Frames &frames)
 {
   impl_->show_raw();
-  return impl_->step(BatchShares(frames, *impl_->comm).frames());
+  return impl_->step(GivenBatch(frames, *impl_->comm));
 }
 
-UpdateReport Trainer::Impl::step(const Frames &frames)
+UpdateReport Trainer::Impl::step(const Batch &batch)
 {
   // pass A -> residuals -> halo -> pass B: the functions below
-  UpdateReport report = backpropagate(frames, gradient.batch());
-  require_finite(gradient.reduce(), "gradient", frames);
+  UpdateReport report = sweep(batch, rate(), &gradient.batch());
+  require_finite(gradient.reduce(), "gradient", batch);
   if ((steps + 1) % config.acc_freq == 0) {
     const std::vector<double> &sum = gradient.take();
     model->change_parameters([&](std::vector<double> &parameters) {
@@ -253,58 +215,80 @@ UpdateReport Trainer::Impl::step(const Frames &frames)
     gradient.keep();
   }
   report.step = ++steps;
+  const std::int64_t every = config.parallel.check_every;
+  if (every > 0 && steps % every == 0) check_parameters();
   return report;
 }
 
-UpdateReport Trainer::Impl::errors(const Frames &frames)
+UpdateReport Trainer::Impl::errors(const Batch &batch)
 {
-  return forward(frames, schedule.rate(std::max<std::int64_t>(steps - 1, 0)), false);
+  return sweep(batch, schedule.rate(std::max<std::int64_t>(steps - 1, 0)), nullptr);
 }
 
 UpdateReport Trainer::errors(const Frames &frames)
 {
-  return impl_->errors(BatchShares(frames, *impl_->comm).frames());
+  return impl_->errors(GivenBatch(frames, *impl_->comm));
 }
 
 UpdateReport Trainer::stored_errors(const std::vector<std::int64_t> &frames)
 {
-  return impl_->errors(FramesInUse(impl_->buffer, *impl_->comm, frames).frames());
+  return impl_->errors(StoredBatch(impl_->buffer, *impl_->comm, frames));
 }
 
 UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &places,
                                     std::vector<double> &gradient)
 {
   Impl &t = *impl_;
-  const FramesInUse used(t.buffer, *t.comm, places);
-  const UpdateReport report = t.backpropagate(used.frames(), gradient);
+  const StoredBatch batch(t.buffer, *t.comm, places);
+  const UpdateReport report = t.sweep(batch, t.rate(), &gradient);
   t.comm->all_reduce_sum(gradient.data(), gradient.size());
   t.require_finite(std::inner_product(gradient.begin(), gradient.end(), gradient.begin(), 0.0),
-                   "gradient", used.frames());
+                   "gradient", batch);
   return report;
 }
 
-// Pass A over the frames of a batch, and what follows from it.
-UpdateReport Trainer::Impl::forward(const Frames &frames, double lr, bool keep)
+// Both passes over the frames of a batch, or pass A alone; the gradient is this rank's share of the sum.
+UpdateReport Trainer::Impl::sweep(const Batch &batch, double lr, std::vector<double> *gradient)
 {
-  if (frames.empty()) throw Error("The loss of no frames was asked for: give at least one");
-  find_bias_energies(frames);
-  passes.begin(frames, bias_energies, prefactors_at(config.loss, lr, schedule.start_rate()));
-  passes.forward(keep);                       // pass A: E, F, W
-  passes.residuals();                         // ghosts -> owners, r = dL/dF
-  UpdateReport report = passes.sum_errors();  // all-reduce; c_E = dL/dE, C = dL/dW
+  const std::size_t n = batch.size(), micro = config.parallel.micro_batch;
+  if (n == 0) throw Error("The loss of no frames was asked for: give at least one");
+  passes.begin_batch(n, prefactors_at(config.loss, lr, schedule.start_rate()));
+  const std::size_t most = micro > 0 ? micro : n;
+  for (std::size_t begin = 0; begin < n; begin += most)
+    batch.use(begin, std::min(begin + most, n), [&](const Frames &frames) {
+      forward(frames, gradient != nullptr);
+      if (!gradient) return;
+      require_finite(passes.report().loss, "loss", batch);
+      passes.share_residuals();    // owners -> ghosts
+      passes.backward(*gradient);  // pass B: d/dparameters of c_E E + r F + C W
+    });
+  UpdateReport report = passes.report();
   report.step = steps;
   report.learning_rate = lr;
   return report;
 }
 
-// Both passes over the frames of a batch; the gradient is this rank's share of the sum.
-UpdateReport Trainer::Impl::backpropagate(const Frames &frames, std::vector<double> &gradient)
+// Pass A over frames of a batch, and what follows from it.
+void Trainer::Impl::forward(const Frames &frames, bool keep)
 {
-  const UpdateReport report = forward(frames, rate(), true);
-  require_finite(report.loss, "loss", frames);
-  passes.share_residuals();   // owners -> ghosts
-  passes.backward(gradient);  // pass B: d/dparameters of c_E E + r F + C W
-  return report;
+  find_bias_energies(frames);
+  passes.begin(frames, bias_energies);
+  passes.forward(keep);  // pass A: E, F, W
+  passes.residuals();    // ghosts -> owners, r = dL/dF
+  passes.sum_errors();   // all-reduce; c_E = dL/dE, C = dL/dW
+}
+
+// They are the same to the last bit, as long as memory, network and all ranks' programs are sound.
+void Trainer::Impl::check_parameters() const
+{
+  const std::int64_t hash = static_cast<std::int64_t>(hash_of(model->parameters()) >> 1);
+  std::int64_t bounds[2] = {hash, -hash};
+  comm->all_reduce_max(bounds, 2);
+  if (bounds[0] == -bounds[1]) return;
+  throw Error("Training step " + std::to_string(steps) +
+              ": the ranks have different parameters. All of them compute the same from the same "
+              "numbers: look for a broken memory or network and for ranks with another program or "
+              "library, and resume from the last checkpoint");
 }
 
 void Trainer::Impl::show_raw()
@@ -346,7 +330,9 @@ void Trainer::fit_energy_bias()
   EnergyBiasFit fit(t.model, t.comm, t.config.loss.enable_atom_ener_coeff);
   for (std::int64_t k = 0; k < t.buffer.size(); ++k)
     if (t.buffer.frame(k).label.energy)
-      fit.add(*FramesInUse(t.buffer, *t.comm, {k}).frames().front());
+      StoredBatch(t.buffer, *t.comm, {k}).use(0, 1, [&](const Frames &shares) {
+        fit.add(*shares.front());
+      });
   fit.apply();
   t.bias_is_fitted = true;
 }

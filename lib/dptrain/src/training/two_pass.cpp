@@ -26,25 +26,27 @@ void add(const double *sums, Deviation &deviation)
 
 }  // namespace
 
-/// Of a batch, by term.
-struct TwoPass::Errors {
-  Deviation energy, force, virial, atom_energy, pref, generalized;
-};
-
 TwoPass::TwoPass(std::shared_ptr<Model> model, std::shared_ptr<const Communicator> comm,
                  const LossConfig &loss) :
     model_(std::move(model)), comm_(std::move(comm)), loss_(loss)
 {
 }
 
-void TwoPass::begin(const std::vector<const Frame *> &frames,
-                    const std::vector<double> &bias_energies, const Prefactors &prefactors)
+void TwoPass::begin_batch(std::size_t num_frames, const Prefactors &prefactors)
 {
-  num_frames_ = frames.size();
   weights_ = prefactors;
   for (double *weight : {&weights_.energy, &weights_.force, &weights_.virial, &weights_.atom_energy,
                          &weights_.atom_pref, &weights_.generalized})
-    *weight /= static_cast<double>(num_frames_);
+    *weight /= static_cast<double>(num_frames);
+  loss_sum_ = 0.0;
+  errors_ = Errors();
+  has_gradient_ = false;
+}
+
+void TwoPass::begin(const std::vector<const Frame *> &frames,
+                    const std::vector<double> &bias_energies)
+{
+  num_frames_ = frames.size();
   if (passes_.size() < num_frames_) passes_.resize(num_frames_);
   for (std::size_t k = 0; k < num_frames_; ++k) {
     passes_[k].frame = frames[k];
@@ -174,12 +176,17 @@ void TwoPass::atom_energy_residuals(Pass &pass, double *sums)
   put(deviation, sums + ATOM_ENERGY);
 }
 
-UpdateReport TwoPass::sum_errors()
+void TwoPass::sum_errors()
 {
   comm_->all_reduce_sum(sums_.data(), sums_.size());
+  for (std::size_t k = 0; k < num_frames_; ++k) add_frame(k);
+}
+
+UpdateReport TwoPass::report() const
+{
+  const Errors &errors = errors_;
   UpdateReport report;
-  Errors errors;
-  for (std::size_t k = 0; k < num_frames_; ++k) add_frame(k, errors, report.loss);
+  report.loss = loss_sum_;
   report.rmse_e = errors.energy.rmse();
   report.rmse_f = errors.force.rmse();
   report.rmse_v = errors.virial.rmse();
@@ -196,8 +203,10 @@ UpdateReport TwoPass::sum_errors()
 }
 
 // Adds a frame's loss and errors, and finds the seeds that are the same on all ranks.
-void TwoPass::add_frame(std::size_t k, Errors &errors, double &loss)
+void TwoPass::add_frame(std::size_t k)
 {
+  Errors &errors = errors_;
+  double &loss = loss_sum_;
   Pass &pass = passes_[k];
   const double *sums = &sums_[k * NUM_SUMS];
   const Label &label = pass.frame->label;
@@ -248,18 +257,23 @@ void TwoPass::share_residuals()
 
 void TwoPass::backward(std::vector<double> &gradient)
 {
+  std::vector<double> &target = has_gradient_ ? addend_ : gradient;
   guarded_work([&] {
-    gradient.resize(model_->parameters().size());
+    target.resize(model_->parameters().size());
     seeds_.clear();
     for (std::size_t k = 0; k < num_frames_; ++k) seeds_.push_back(passes_[k].seed);
     model_->gradient_batch(domains_.data(), static_cast<int>(num_frames_), seeds_.data(),
-                           gradient.data());
+                           target.data());
   });
+  if (has_gradient_)
+    for (std::size_t k = 0; k < gradient.size(); ++k) gradient[k] += addend_[k];
+  has_gradient_ = true;
 }
 
 std::size_t TwoPass::memory_bytes() const
 {
-  std::size_t doubles = sums_.capacity() + generalized_.capacity() + default_pref_.capacity();
+  std::size_t doubles = sums_.capacity() + generalized_.capacity() + default_pref_.capacity() +
+                        addend_.capacity();
   for (const Pass &pass : passes_) doubles += pass.force.capacity() + pass.atom_energy.capacity();
   return doubles * sizeof(double) + has_energy_.capacity();
 }

@@ -25,21 +25,25 @@ class TwoPass {
   TwoPass(std::shared_ptr<Model> model, std::shared_ptr<const Communicator> comm,
           const LossConfig &loss);
 
-  /// Sets the frames (which must live until the end), the part of each frame's energy that is energy bias (eV, the same
-  /// on all ranks), and the weights of the terms.
-  void begin(const std::vector<const Frame *> &frames, const std::vector<double> &bias_energies,
-             const Prefactors &prefactors);
+  /// A new batch of so many frames, with these weights of the terms.
+  void begin_batch(std::size_t num_frames, const Prefactors &prefactors);
+  /// Frames of the batch, all or some (which must live until the end), and the part of each frame's energy that is energy
+  /// bias (eV, the same on all ranks). The functions below are for these.
+  void begin(const std::vector<const Frame *> &frames, const std::vector<double> &bias_energies);
   /// Pass A: energies, virials, forces on owned atoms and ghosts. With `keep`, pass B will follow.
   void forward(bool keep);
   /// Halo: forces of ghosts go to their owners; there they become residuals r = dL/dF. Atomic energies become dL/dE_i. The
   /// errors of generalized forces, where that term is on, are summed over the ranks before.
   void residuals();
-  /// One all-reduce of energies, virials and error sums; c_E and C follow. Returns loss and errors of the batch, NaN where
-  /// no frame has the label or the term needs more than pass A gives and is off.
-  UpdateReport sum_errors();
+  /// One all-reduce of energies, virials and error sums; c_E and C follow.
+  void sum_errors();
+  /// Loss and errors of the frames of the batch so far, NaN where no frame has the label or the term needs more than pass A
+  /// gives and is off.
+  UpdateReport report() const;
   /// Halo: residuals of the owners go to their ghosts.
   void share_residuals();
-  /// Pass B: gradient[number of parameters] becomes this rank's part of dL/dparameters.
+  /// Pass B: gradient[number of parameters] becomes this rank's part of dL/dparameters. For further frames of the batch it
+  /// is added.
   void backward(std::vector<double> &gradient);
 
   std::size_t memory_bytes() const;
@@ -66,7 +70,10 @@ class TwoPass {
     GradientSeed seed;
     bool has_force_seed = false;  // the same on all ranks
   };
-  struct Errors;
+  /// Of a batch, by term.
+  struct Errors {
+    Deviation energy, force, virial, atom_energy, pref, generalized;
+  };
 
   bool has_atom_term(const Label &label) const
   {
@@ -88,12 +95,16 @@ class TwoPass {
   }
   void force_residuals(std::size_t frame);
   void atom_energy_residuals(Pass &pass, double *sums);
-  void add_frame(std::size_t frame, Errors &errors, double &loss);
+  void add_frame(std::size_t frame);
 
   std::shared_ptr<Model> model_;
   std::shared_ptr<const Communicator> comm_;
   Loss loss_;
   Prefactors weights_;  // divided by the number of frames
+  double loss_sum_ = 0.0;
+  Errors errors_;
+  bool has_gradient_ = false;  // of frames of the batch before
+  std::vector<double> addend_;
   std::size_t num_frames_ = 0;
   std::vector<Pass> passes_;  // the first num_frames_ are in use
   std::vector<double> sums_;  // [num_frames_][NUM_SUMS]

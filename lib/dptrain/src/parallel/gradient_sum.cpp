@@ -1,0 +1,138 @@
+#include "parallel/gradient_sum.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "optimizer/partition.h"
+
+namespace dptrain {
+
+namespace {
+
+/// Each rank gets the sum of its own part.
+class DividedSum : public GradientSum {
+ public:
+  DividedSum(std::shared_ptr<const Communicator> comm, std::vector<std::size_t> parts) :
+      comm_(std::move(comm)), parts_(std::move(parts))
+  {
+  }
+  void sum(double *gradient) override { comm_->reduce_scatter_sum(gradient, parts_); }
+  std::size_t memory_bytes() const override { return 0; }
+
+ private:
+  std::shared_ptr<const Communicator> comm_;
+  std::vector<std::size_t> parts_;
+};
+
+// The upper half of a float, rounded to nearest, ties to even.
+std::uint16_t to_bfloat16(double value)
+{
+  const float number = static_cast<float>(value);
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &number, sizeof(bits));
+  bits += 0x7FFFU + ((bits >> 16) & 1U);
+  return static_cast<std::uint16_t>(bits >> 16);
+}
+
+double from_bfloat16(std::uint16_t half)
+{
+  const std::uint32_t bits = static_cast<std::uint32_t>(half) << 16;
+  float number = 0.0F;
+  std::memcpy(&number, &bits, sizeof(number));
+  return number;
+}
+
+/// Numbers travel as bfloat16, four in a word: to the rank that sums them, and the sums back to all. What rounding takes
+/// away is added to the next gradient, on the way there and on the way back.
+class Bfloat16Sum : public GradientSum {
+ public:
+  Bfloat16Sum(std::shared_ptr<const Communicator> comm, std::size_t n) :
+      comm_(std::move(comm)), size_(comm_->size()), n_(n), left_(n, 0.0)
+  {
+    const std::vector<std::size_t> words = equal_parts((n + PER_WORD - 1) / PER_WORD, size_);
+    words_.assign(words.begin(), words.end());
+    own_ = words_[comm_->rank()];
+    for (int r = 0; r < comm_->rank(); ++r) own_begin_ += words_[r];
+    left_of_sum_.assign(own_ * PER_WORD, 0.0);
+  }
+
+  void sum(double *gradient) override
+  {
+    for (std::size_t k = 0; k < n_; ++k) gradient[k] += left_[k];
+    pack(gradient, n_, left_.data(), sent_);
+    received_.resize(own_ * size_);
+    const std::vector<int> same(size_, static_cast<int>(own_));
+    comm_->all_to_all(sent_.data(), words_, received_.data(), same);
+
+    std::vector<double> &sums = sums_;
+    sums = left_of_sum_;
+    for (int r = 0; r < size_; ++r)
+      for (std::size_t k = 0; k < own_ * PER_WORD; ++k)
+        sums[k] += number(&received_[r * own_], k);
+    pack(sums.data(), sums.size(), left_of_sum_.data(), sent_);
+
+    // the sums of each rank to all others
+    std::vector<std::int64_t> copies;
+    for (int r = 0; r < size_; ++r) copies.insert(copies.end(), sent_.begin(), sent_.end());
+    std::size_t total = 0;
+    for (const int words : words_) total += words;
+    received_.resize(total);
+    comm_->all_to_all(copies.data(), same, received_.data(), words_);
+    for (std::size_t k = 0; k < n_; ++k) gradient[k] = number(received_.data(), k);
+  }
+
+  std::size_t memory_bytes() const override
+  {
+    return (left_.capacity() + left_of_sum_.capacity() + sums_.capacity()) * sizeof(double) +
+           (sent_.capacity() + received_.capacity()) * sizeof(std::int64_t);
+  }
+
+ private:
+  static constexpr std::size_t PER_WORD = 4;
+
+  static double number(const std::int64_t *words, std::size_t k)
+  {
+    return from_bfloat16(
+        static_cast<std::uint16_t>(static_cast<std::uint64_t>(words[k / PER_WORD]) >>
+                                   (16 * (k % PER_WORD))));
+  }
+
+  // left[k] becomes what rounding takes away
+  static void pack(const double *values, std::size_t n, double *left,
+                   std::vector<std::int64_t> &words)
+  {
+    std::vector<std::uint64_t> bits((n + PER_WORD - 1) / PER_WORD, 0);
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::uint16_t half = to_bfloat16(values[k]);
+      bits[k / PER_WORD] |= static_cast<std::uint64_t>(half) << (16 * (k % PER_WORD));
+      left[k] = values[k] - from_bfloat16(half);
+    }
+    words.assign(bits.begin(), bits.end());
+  }
+
+  std::shared_ptr<const Communicator> comm_;
+  int size_;
+  std::size_t n_, own_ = 0, own_begin_ = 0;
+  std::vector<int> words_;                  // of each rank
+  std::vector<double> left_, left_of_sum_;  // of all numbers, of the own sums
+  std::vector<double> sums_;
+  std::vector<std::int64_t> sent_, received_;
+};
+
+}  // namespace
+
+std::unique_ptr<GradientSum> make_gradient_sum(std::shared_ptr<const Communicator> comm,
+                                               const ParallelConfig &config,
+                                               const std::vector<std::size_t> &parts,
+                                               const std::vector<ParameterBlock> &index)
+{
+  const std::size_t n = index.empty() ? 0 : index.back().offset + index.back().size;
+  if (config.compression == Compression::bfloat16)
+    return std::make_unique<Bfloat16Sum>(std::move(comm), n);
+  if (config.compression == Compression::power_sgd)
+    return make_power_sgd(std::move(comm), config.compression_rank, index);
+  return std::make_unique<DividedSum>(std::move(comm), parts);
+}
+
+}  // namespace dptrain

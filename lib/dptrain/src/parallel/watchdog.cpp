@@ -1,0 +1,124 @@
+#include "parallel/watchdog.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "dptrain/communicator.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr double default_timeout = 1800.0;  // seconds
+constexpr double looks_per_timeout = 10.0, longest_nap = 1.0;
+constexpr auto time_to_abort = std::chrono::seconds(10);
+
+std::atomic<double> timeout{default_timeout};
+
+double seconds_since(std::int64_t milliseconds)
+{
+  return 1e-3 * static_cast<double>(node_milliseconds() - milliseconds);
+}
+
+}  // namespace
+
+void set_communication_timeout(double seconds)
+{
+  timeout = seconds;
+}
+
+double communication_timeout()
+{
+  return timeout;
+}
+
+std::string timeout_text(const std::vector<RankStatus *> &ranks, const RankStatus &own,
+                         double waited, double limit)
+{
+  std::ostringstream text;
+  text.precision(3);
+  text << "ERROR: dptrain: rank " << own.rank << " has waited " << waited << " s for other ranks in "
+       << name_of(static_cast<Operation>(own.operation.load())) << ", its operation number "
+       << own.number << "; the timeout is " << limit << " s.";
+  bool missing = false;
+  for (const RankStatus *other : ranks) {
+    if (other->waits && other->number >= own.number) continue;
+    missing = true;
+    text << " Rank " << other->rank << " (process " << other->process << ") has not come: ";
+    if (other->number == 0)
+      text << "it has not begun any operation.";
+    else
+      text << "its latest operation, number " << other->number << ", "
+           << name_of(static_cast<Operation>(other->operation.load()))
+           << (other->waits ? ", began " : ", ended ") << seconds_since(other->since) << " s ago.";
+  }
+  if (!missing) text << " All ranks of this node are here: look at the other nodes.";
+  text << " The job ends now. Where ranks have good reason to wait this long, for a slow reference "
+          "or disk, allow it with a longer 'timeout'\n";
+  return text.str();
+}
+
+Watchdog &Watchdog::instance()
+{
+  // never destroyed: communicators may be among the last objects of a program; the thread ends with the last of them
+  static auto *const watchdog = new Watchdog;
+  return *watchdog;
+}
+
+void Watchdog::watch(std::vector<RankStatus *> ranks, RankStatus *own)
+{
+  const std::lock_guard lock(mutex_);
+  watched_.push_back({std::move(ranks), own});
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+}
+
+void Watchdog::forget(RankStatus *own)
+{
+  std::thread ended;
+  {
+    const std::lock_guard lock(mutex_);
+    watched_.erase(std::remove_if(watched_.begin(), watched_.end(),
+                                  [own](const Watched &watched) { return watched.own == own; }),
+                   watched_.end());
+    if (watched_.empty()) ended.swap(thread_);
+  }
+  wake_.notify_all();
+  if (ended.joinable()) ended.join();
+}
+
+void Watchdog::run()
+{
+  std::unique_lock lock(mutex_);
+  while (!watched_.empty()) {
+    const double limit = timeout;
+    const double nap = limit > 0.0 ? std::min(longest_nap, limit / looks_per_timeout) : longest_nap;
+    wake_.wait_for(lock, std::chrono::duration<double>(nap));
+    if (limit <= 0.0) continue;
+    for (const Watched &watched : watched_) {
+      // a new operation may begin between the two: its time is then the newer one, or not yet
+      const std::int64_t number = watched.own->number, since = watched.own->since;
+      if (!watched.own->waits || seconds_since(since) < limit) continue;
+      if (number == watched.own->number && since == watched.own->since)
+        end_job(watched, seconds_since(since));
+    }
+  }
+}
+
+void Watchdog::end_job(const Watched &watched, double waited)
+{
+  if (watched.ranks.front()->speaker.exchange(1) == 0) {
+    std::fputs(timeout_text(watched.ranks, *watched.own, waited, timeout).c_str(), stderr);
+    std::fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  // the speaker ends all; if it cannot, the launcher does when a rank is gone
+  std::this_thread::sleep_for(time_to_abort);
+  std::_Exit(1);
+}
+
+}  // namespace dptrain
