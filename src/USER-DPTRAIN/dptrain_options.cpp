@@ -66,7 +66,7 @@ void add_train(CLI::App &root, dptrain::TrainOptions &options)
   app.add_flag("--dry-run", options.dry_run,
                "check input and data, estimate time and memory, train nothing");
   app.add_option("-o,--output", options.output, "the input with all defaults (default: out.json)");
-  app.add_option("--frame-memory", options.frame_memory,
+  app.add_option("--frame-memory", options.parallel.frame_memory,
                  "GiB of frames that a rank keeps in memory (default: 1)")
       ->check(not_below_zero);
   add_precision(app, options.precision);

@@ -71,20 +71,27 @@ TEST(FrameCache, KeepsFramesWithinTheBudget)
   EXPECT_NEAR(cache.shortest_distance(), 0.5 * EDGE, 1e-12);  // of frame 0
 }
 
-TEST(FrameCache, ReadsAgainWhatTheBudgetDoesNotHold)
+TEST(FrameCache, WhatTheBudgetDoesNotHoldComesBackFromTheDisk)
 {
   auto grid = std::make_shared<Grid>();
+  FrameCache roomy(world(), {grid}, by_space(), RCUT, 1, std::size_t(1) << 30);
   FrameCache cache(world(), {grid}, by_space(), RCUT, 1, 0);
-  for (int round = 0; round < 2; ++round) {
-    const auto frames = cache.load({{0, 1}, {0, 4}, {0, 1}});
-    EXPECT_EQ(frames[0], frames[2]);
-    EXPECT_EQ(*frames[0]->label.energy, 1.0);
-    EXPECT_EQ(*frames[1]->label.energy, 4.0);
-  }
-  EXPECT_EQ(cache.load({{0, 2}}).size(), 1u);
-  EXPECT_EQ(grid->reads, reads_of_this_rank(3));  // frames 1 and 4 stay until others come
-  cache.load({{0, 1}});
-  EXPECT_EQ(grid->reads, reads_of_this_rank(4));
+  for (int round = 0; round < 2; ++round)
+    for (std::int64_t k = 0; k < FRAMES; ++k) {
+      cache.prefetch({{0, k}});
+      const auto frames = cache.load({{0, k}, {0, (k + 3) % FRAMES}, {0, k}});
+      EXPECT_EQ(frames[0], frames[2]);
+      const Frame &frame = *frames[0], &expected = *roomy.load({{0, k}})[0];
+      EXPECT_EQ(*frame.label.energy, static_cast<double>(k));
+      EXPECT_EQ(frame.x, expected.x);
+      EXPECT_EQ(frame.type, expected.type);
+      EXPECT_EQ(frame.tag, expected.tag);
+      EXPECT_EQ(frame.first, expected.first);
+      EXPECT_EQ(frame.neighbor, expected.neighbor);
+      EXPECT_EQ(frame.label.atom_energy, expected.label.atom_energy);
+    }
+  EXPECT_EQ(grid->reads, reads_of_this_rank(2 * FRAMES));  // once for each of the two caches
+  EXPECT_LT(cache.memory_bytes(), roomy.memory_bytes());
 }
 
 TEST(FrameCache, RanksHoldEachAtomOnceWithItsLabels)

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include <algorithm>
 #include <set>
 
@@ -89,22 +91,53 @@ TEST(ReplayBuffer, ARestoredOrderContinues)
   for (int k = 0; k < 6; ++k) EXPECT_EQ(one.next_batch(3), two.next_batch(3));
 }
 
-TEST(ReplayBuffer, RowsBeyondTheBudgetAreFoundAgainTheSame)
+TEST(ReplayBuffer, FramesBeyondTheBudgetAreOnTheDiskAndComeBackTheSame)
 {
-  const WholeFrame whole = random_frame(4, 40, {8, 0, 0, 1, 7, 0, 0, 2, 9}, true, 0.8);
-  const auto split = [&] { return scatter_frame(make_mpi_communicator(), whole, 4.0); };
-  const Frame kept = split();
-  ReplayBuffer buffer(1, 0, kept.neighbor.size() * sizeof(int));  // room for the rows of one frame
-  buffer.add(split());
-  buffer.add(split());
+  const auto split = [&](int k) {
+    return scatter_frame(make_mpi_communicator(),
+                         random_frame(k, 40, {8, 0, 0, 1, 7, 0, 0, 2, 9}, true, 0.8), 4.0);
+  };
+  const Frame expected = split(5);
+  ReplayBuffer buffer(1, 2, split(4).memory_bytes());  // room for one frame
+  buffer.add(split(4));
+  buffer.add(split(5));
   EXPECT_TRUE(buffer.frame(0).has_neighbors());
-  EXPECT_FALSE(buffer.frame(1).has_neighbors());
-  EXPECT_EQ(buffer.use(1).neighbor, kept.neighbor);
-  EXPECT_EQ(buffer.use(1).first, kept.first);
+  EXPECT_TRUE(buffer.frame(1).x.empty());
+  EXPECT_EQ(buffer.frame(1).natoms, 40);
+  EXPECT_GT(buffer.disk_bytes(), 0);
+  const Frame &found = buffer.use(1);
+  EXPECT_EQ(found.neighbor, expected.neighbor);
+  EXPECT_EQ(found.first, expected.first);
+  EXPECT_EQ(found.x, expected.x);
+  EXPECT_EQ(found.type, expected.type);
+  EXPECT_EQ(found.label.force, expected.label.force);
   buffer.release(0);
   buffer.release(1);
   EXPECT_TRUE(buffer.frame(0).has_neighbors());
-  EXPECT_FALSE(buffer.frame(1).has_neighbors());
+  EXPECT_TRUE(buffer.frame(1).x.empty());
+  // further frames take the places of the old ones, in memory and on the disk
+  const std::int64_t disk = buffer.disk_bytes();
+  for (int k = 0; k < 20; ++k) buffer.add(split(4 + k % 2));
+  EXPECT_LE(buffer.disk_bytes(), 3 * disk);
+  EXPECT_EQ(buffer.use(1).x, expected.x);
+}
+
+TEST(ReplayBuffer, AFullDiskCostsTimeOnly)
+{
+  const char *before = std::getenv("TMPDIR");
+  const std::string kept = before ? before : "";
+  setenv("TMPDIR", "/nowhere/at/all", 1);
+  const WholeFrame whole = random_frame(4, 40, {8, 0, 0, 1, 7, 0, 0, 2, 9}, true, 0.8);
+  const Frame expected = scatter_frame(make_mpi_communicator(), whole, 4.0);
+  ReplayBuffer buffer(1, 0, 0);
+  buffer.add(scatter_frame(make_mpi_communicator(), whole, 4.0));
+  EXPECT_FALSE(buffer.frame(0).has_neighbors());
+  EXPECT_FALSE(buffer.frame(0).x.empty());
+  EXPECT_EQ(buffer.use(0).neighbor, expected.neighbor);
+  if (before)
+    setenv("TMPDIR", kept.c_str(), 1);
+  else
+    unsetenv("TMPDIR");
 }
 
 TEST(ReplayBuffer, BadRequestsAreNamed)

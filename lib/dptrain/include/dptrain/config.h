@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -73,6 +74,12 @@ struct ScheduleConfig {
   std::optional<double> warmup_ratio;
   double warmup_start_factor = 0.0;
 };
+
+/// Bytes of so many GiB.
+inline std::size_t bytes_of_gib(double gib)
+{
+  return static_cast<std::size_t>(gib * 1073741824.0);
+}
 
 enum class LossFunction { mse, mae, huber };
 
@@ -177,6 +184,7 @@ struct ParallelConfig {
   Distribution distribution = Distribution::automatic;
   Compression compression = Compression::none;
   int compression_rank = 4;  ///< power_sgd: columns of the approximation of a weight matrix
+  double frame_memory = 1.0;  ///< GiB of frames that a rank keeps in memory; others wait on its scratch disk
   int micro_batch = 0;       ///< frames of a batch that are in work at once; 0: all
   std::int64_t check_every = 100;  ///< steps between two checks that all ranks have the same parameters; 0: never
 };

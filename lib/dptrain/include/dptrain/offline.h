@@ -30,7 +30,6 @@ struct TrainOptions {
   std::function<void(const std::string &)>
       draw;                         ///< text without line end, for that bar, on rank 0
   std::string output = "out.json";  ///< the input with all defaults; empty: not written
-  double frame_memory = 1.0;        ///< GiB of frames that a rank keeps; others are read again
   Precision precision = Precision::float64;
   ParallelConfig parallel;
 };

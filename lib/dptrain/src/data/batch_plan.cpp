@@ -67,6 +67,23 @@ BatchPlan::BatchPlan(const DataConfig &config, const Systems &systems, std::uint
 
 std::vector<FrameId> BatchPlan::next()
 {
+  if (state_before_peek_.empty()) return draw();
+  state_before_peek_.clear();
+  return std::move(peeked_);
+}
+
+const std::vector<FrameId> &BatchPlan::peek()
+{
+  if (state_before_peek_.empty()) {
+    const std::vector<double> before = state();
+    peeked_ = draw();
+    state_before_peek_ = before;
+  }
+  return peeked_;
+}
+
+std::vector<FrameId> BatchPlan::draw()
+{
   std::vector<FrameId> batch;
   if (mixed_) {
     for (std::int64_t k = 0; k < mixed_size_; ++k) {
@@ -142,6 +159,7 @@ std::int64_t BatchPlan::steps_per_epoch() const
 // draws, then number of frames, epoch and position of each system
 std::vector<double> BatchPlan::state() const
 {
+  if (!state_before_peek_.empty()) return state_before_peek_;
   std::vector<double> state{static_cast<double>(draws_)};
   for (const Order &order : orders_)
     for (std::int64_t value : {order.num_frames, order.epoch, order.position})
@@ -154,6 +172,7 @@ bool BatchPlan::set_state(const std::vector<double> &state)
   if (state.size() != 1 + 3 * orders_.size()) return false;
   for (std::size_t k = 0; k < orders_.size(); ++k)
     if (state[1 + 3 * k] != static_cast<double>(orders_[k].num_frames)) return false;
+  state_before_peek_.clear();
   draws_ = static_cast<std::uint64_t>(state[0]);
   for (std::size_t k = 0; k < orders_.size(); ++k) {
     orders_[k].epoch = static_cast<std::int64_t>(state[2 + 3 * k]);

@@ -30,6 +30,8 @@ class BatchPlan {
   BatchPlan(const DataConfig &config, const Systems &systems, std::uint64_t seed);
 
   std::vector<FrameId> next();
+  /// The batch that next() will give.
+  const std::vector<FrameId> &peek();
 
   const std::vector<std::int64_t> &batch_sizes() const { return sizes_; }    ///< [systems]
   const std::vector<std::int64_t> &batches() const { return batches_; }      ///< [systems]
@@ -53,6 +55,10 @@ class BatchPlan {
   void shuffle(std::size_t system);
   std::int64_t next_frame(std::size_t system);
 
+  std::vector<FrameId> draw();
+
+  std::vector<FrameId> peeked_;
+  std::vector<double> state_before_peek_;  // as long as nobody has taken it
   bool mixed_;
   std::int64_t mixed_size_;
   std::uint64_t seed_, draws_ = 0;

@@ -43,7 +43,7 @@ std::vector<const Frame *> FrameCache::load(const std::vector<FrameId> &ids)
     shortest_ = std::min(shortest_, found.shortest);
     frames.push_back(&found.frame);
   }
-  evict(ids.size());
+  put_aside(ids.size());
   return frames;
 }
 
@@ -55,7 +55,24 @@ const FrameCache::Entry &FrameCache::entry(const FrameId &id)
     read(id, key);
   else
     entries_.splice(entries_.begin(), entries_, place->second);
+  bring_back(entries_.front());
   return entries_.front();
+}
+
+void FrameCache::bring_back(Entry &entry)
+{
+  if (entry.in_memory) return;
+  guarded(*comm_, [&] { spill_.get(entry.spilled, entry.frame); });
+  entry.in_memory = true;
+  bytes_ += entry.bytes;
+}
+
+void FrameCache::prefetch(const std::vector<FrameId> &ids) const
+{
+  for (const FrameId &id : ids) {
+    const auto place = places_.find(key_of(id));
+    if (place != places_.end() && !place->second->in_memory) spill_.prefetch(place->second->spilled);
+  }
 }
 
 void FrameCache::read(const FrameId &id, std::uint64_t key)
@@ -77,19 +94,27 @@ void FrameCache::read(const FrameId &id, std::uint64_t key)
   // the ranks forget the same frames: each is as large as the largest of its shares
   double size = static_cast<double>(frame.memory_bytes());
   comm_->all_reduce_max(&size, 1);
-  entries_.push_front({key, std::move(frame), shortest, static_cast<std::size_t>(size)});
+  entries_.push_front({key, std::move(frame), shortest, static_cast<std::size_t>(size), {}, true});
   places_[key] = entries_.begin();
   bytes_ += entries_.front().bytes;
   ++reads_;
 }
 
-void FrameCache::evict(std::size_t in_use)
+// The oldest ones, but not those of the present batch.
+void FrameCache::put_aside(std::size_t in_use)
 {
-  while (bytes_ > budget_ && entries_.size() > in_use) {
-    bytes_ -= entries_.back().bytes;
-    places_.erase(entries_.back().key);
-    entries_.pop_back();
-  }
+  if (bytes_ <= budget_) return;
+  const auto first = std::next(entries_.begin(), static_cast<std::ptrdiff_t>(
+                                                     std::min(in_use, entries_.size())));
+  guarded(*comm_, [&] {
+    for (auto entry = entries_.end(); bytes_ > budget_ && entry-- != first;) {
+      if (!entry->in_memory) continue;
+      if (!entry->spilled.used()) spill_.put(entry->frame, entry->spilled);
+      FrameSpill::drop(entry->frame);
+      entry->in_memory = false;
+      bytes_ -= entry->bytes;
+    }
+  });
 }
 
 }  // namespace dptrain

@@ -7,14 +7,15 @@
 #include <vector>
 
 #include "data/batch_plan.h"
+#include "data/frame_spill.h"
 #include "dptrain/communicator.h"
 #include "dptrain/distribution.h"
 #include "dptrain/frame.h"
 
 namespace dptrain {
 
-/// This rank's shares of the frames of a data set, made as they are asked for and kept, the latest used ones, up to a
-/// number of bytes: a data set may be larger than the memory. Collective.
+/// This rank's shares of the frames of a data set, made as they are asked for. The latest used ones stay in memory, up to a
+/// number of bytes; the others wait on the scratch disk: a data set may be larger than the memory. Collective.
 class FrameCache {
  public:
   /// `ntypes` is that of the model, rcut in Angstrom; budget in bytes on each rank. Frames with atoms closer to each other
@@ -25,6 +26,9 @@ class FrameCache {
   /// The frames without those left out, valid until the next call. Throws Error on all ranks if one cannot be read or
   /// trained on.
   std::vector<const Frame *> load(const std::vector<FrameId> &ids);
+
+  /// Lets the system read what will be asked for next.
+  void prefetch(const std::vector<FrameId> &ids) const;
 
   /// The shortest distance in Angstrom in all frames that were given so far.
   double shortest_distance() const { return shortest_; }
@@ -37,10 +41,13 @@ class FrameCache {
     Frame frame;
     double shortest;  // Angstrom
     std::size_t bytes;
+    FrameSpill::Place spilled;
+    bool in_memory;
   };
   const Entry &entry(const FrameId &id);
   void read(const FrameId &id, std::uint64_t key);
-  void evict(std::size_t in_use);
+  void bring_back(Entry &entry);
+  void put_aside(std::size_t in_use);
 
   std::shared_ptr<const Communicator> comm_;
   Distributor distributor_;
@@ -49,7 +56,8 @@ class FrameCache {
   int ntypes_;
   std::size_t budget_, bytes_ = 0;
   std::int64_t reads_ = 0;
-  std::list<Entry> entries_;  // the latest used one in front
+  std::list<Entry> entries_;  // the latest used one in front; those in memory stand before the others
+  FrameSpill spill_;
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> places_;
 };
 

@@ -9,45 +9,66 @@
 
 namespace dptrain {
 
-namespace {
-
-std::size_t row_bytes(const Frame &frame)
-{
-  return frame.neighbor.size() * sizeof(int);
-}
-
-}  // namespace
-
 std::int64_t ReplayBuffer::add(Frame frame)
 {
   std::int64_t place = size();
   if (capacity_ <= 0 || place < capacity_) {
     frames_.emplace_back();
-    keeps_rows_.push_back(0);
+    stays_.push_back(Stays::all);
+    bytes_.push_back(0);
+    spilled_.emplace_back();
   } else {
     place = next_place_;
     next_place_ = (place + 1) % capacity_;
-    if (keeps_rows_[place]) kept_bytes_ -= row_bytes(frames_[place]);
+    kept_bytes_ -= bytes_[place];
   }
-  keeps_rows_[place] = kept_bytes_ + row_bytes(frame) <= list_bytes_;
-  if (keeps_rows_[place])
-    kept_bytes_ += row_bytes(frame);
-  else
-    frame.drop_neighbors();
+  stays_[place] = put_aside(frame, place);
   frames_[place] = std::move(frame);
+  release(place);
   return place;
+}
+
+ReplayBuffer::Stays ReplayBuffer::put_aside(const Frame &frame, std::int64_t place)
+{
+  bytes_[place] = frame.memory_bytes();
+  if (kept_bytes_ + bytes_[place] <= memory_) {
+    kept_bytes_ += bytes_[place];
+    return Stays::all;
+  }
+  bytes_[place] = 0;
+  try {
+    spill_.put(frame, spilled_[place]);
+    return Stays::without_arrays;
+  } catch (const Error &) {  // the disk is full: the training goes on, slower
+    return Stays::without_rows;
+  }
 }
 
 const Frame &ReplayBuffer::use(std::int64_t index)
 {
   frame(index);  // there is one
-  if (!frames_[index].has_neighbors()) frames_[index].find_neighbors();
-  return frames_[index];
+  Frame &used = frames_[index];
+  if (used.has_neighbors()) return used;
+  if (stays_[index] == Stays::without_arrays)
+    spill_.get(spilled_[index], used);
+  else
+    used.find_neighbors();
+  return used;
 }
 
 void ReplayBuffer::release(std::int64_t index)
 {
-  if (!keeps_rows_[index]) frames_[index].drop_neighbors();
+  if (stays_[index] == Stays::without_rows) frames_[index].drop_neighbors();
+  if (stays_[index] == Stays::without_arrays) FrameSpill::drop(frames_[index]);
+}
+
+// What the next step of the epoch will use.
+void ReplayBuffer::prefetch()
+{
+  const std::size_t end = std::min(order_.size(), position_ + ahead_);
+  for (std::size_t k = position_; k < end; ++k)
+    if (order_[k] < size() && stays_[order_[k]] == Stays::without_arrays)
+      spill_.prefetch(spilled_[order_[k]]);
 }
 
 const Frame &ReplayBuffer::frame(std::int64_t index) const
@@ -80,6 +101,8 @@ std::vector<std::int64_t> ReplayBuffer::next_batch(int batch_size)
   const std::size_t n = std::min<std::size_t>(std::max(batch_size, 1), order_.size() - position_);
   std::vector<std::int64_t> batch(order_.begin() + position_, order_.begin() + position_ + n);
   position_ += n;
+  ahead_ = n;
+  prefetch();
   return batch;
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "data/frame_spill.h"
 #include "dptrain/frame.h"
 #include "dptrain/memory.h"
 
@@ -13,19 +14,20 @@ namespace dptrain {
 class ReplayBuffer {
  public:
   /// With a capacity, the frame number k (counted from 0) takes place k % capacity; 0 keeps all frames.
-  /// Neighbour rows stay in memory up to list_bytes; those of further frames are found anew for each use.
+  /// Frames stay in memory up to so many bytes; the arrays of further ones are on the scratch disk between two uses, or,
+  /// where that is full, lose their neighbour rows, which are found anew for each use.
   explicit ReplayBuffer(std::uint64_t seed, std::int64_t capacity = 0,
-                        std::size_t list_bytes = std::size_t(1) << 30) :
-      seed_(seed), capacity_(capacity), list_bytes_(list_bytes)
+                        std::size_t memory = std::size_t(1) << 30) :
+      seed_(seed), capacity_(capacity), memory_(memory)
   {
   }
 
   /// A new frame joins the next epoch; one that takes the place of the oldest joins at once. Returns the place.
   std::int64_t add(Frame frame);
   std::int64_t size() const { return static_cast<std::int64_t>(frames_.size()); }
-  /// Throws Error if there is no such frame.
+  /// Throws Error if there is no such frame. Its arrays may be elsewhere.
   const Frame &frame(std::int64_t index) const;
-  /// The frame with its neighbour rows; until `release`, which forgets them again where there is no room.
+  /// The frame with its arrays and neighbour rows; until `release`, which forgets them again where there is no room.
   const Frame &use(std::int64_t index);
   void release(std::int64_t index);
 
@@ -37,18 +39,27 @@ class ReplayBuffer {
   void set_state(const std::vector<double> &state);
   /// Frames, neighbor rows, halo.
   MemoryLedger memory() const;
+  std::int64_t disk_bytes() const { return spill_.disk_bytes(); }
 
  private:
   void start_epoch(std::int64_t epoch, std::int64_t frames);
 
+  /// What remains in memory of a frame that is not in use.
+  enum class Stays { all, without_rows, without_arrays };
+  Stays put_aside(const Frame &frame, std::int64_t place);
+  void prefetch();
+
   std::vector<Frame> frames_;
-  std::vector<char> keeps_rows_;  // by place: the rows are within list_bytes_
+  std::vector<Stays> stays_;  // by place
+  std::vector<std::size_t> bytes_;  // by place, of those that stay as a whole
+  std::vector<FrameSpill::Place> spilled_;  // by place
+  FrameSpill spill_;
   std::uint64_t seed_;
   std::int64_t capacity_;
-  std::size_t list_bytes_, kept_bytes_ = 0;
+  std::size_t memory_, kept_bytes_ = 0;
   std::int64_t next_place_ = 0;
   std::int64_t epoch_ = 0;
-  std::size_t position_ = 0;
+  std::size_t position_ = 0, ahead_ = 0;
   std::vector<std::int64_t> order_;  // of the present epoch
 };
 

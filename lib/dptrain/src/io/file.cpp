@@ -101,6 +101,13 @@ void File::truncate(std::int64_t size)
   if (::ftruncate(descriptor_, size) != 0) fail("shorten");
 }
 
+void File::will_need(std::int64_t offset, std::size_t bytes) const
+{
+#ifdef POSIX_FADV_WILLNEED
+  posix_fadvise(descriptor_, offset, static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+#endif
+}
+
 void File::sync()
 {
   if (::fsync(descriptor_) != 0) fail("write to disk");

@@ -36,6 +36,8 @@ class File {
   /// Reads up to `bytes` bytes at `offset`; returns how many there were.
   std::size_t read(void *data, std::size_t bytes, std::int64_t offset) const;
   void truncate(std::int64_t size);
+  /// Lets the system read ahead.
+  void will_need(std::int64_t offset, std::size_t bytes) const;
   /// Waits until the data are on the disk.
   void sync();
   const std::string &path() const { return path_; }

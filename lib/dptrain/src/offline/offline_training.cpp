@@ -18,7 +18,6 @@ namespace dptrain {
 
 namespace {
 
-constexpr double GIB = 1024.0 * 1024.0 * 1024.0;
 constexpr double MOST_STEPS = 9e15;  // a double counts them one by one
 // of the order of the validation frames, which does not follow that of the training frames
 constexpr std::uint64_t VALIDATION_STREAM = 0x5851f42d4c957f2dULL;
@@ -107,7 +106,7 @@ void OfflineTraining::read_settings()
 std::unique_ptr<BatchSource>
 OfflineTraining::open_section(const char *name, const DataConfig &config, std::uint64_t order)
 {
-  const std::size_t budget = static_cast<std::size_t>(options_.frame_memory * GIB);
+  const std::size_t budget = bytes_of_gib(options_.parallel.frame_memory);
   const DataOptions data{input_.model.type_map, config.set_prefix,
                          input_.training.loss.numb_generalized_coord};
   std::unique_ptr<BatchSource> source;
@@ -265,6 +264,7 @@ std::vector<const Frame *> OfflineTraining::load(BatchSource &source)
       throw Error("min_pair_dist: all frames have atoms that are closer to each other");
     frames = load(source, source.plan.next());
   }
+  source.cache.prefetch(source.plan.peek());
   return frames;
 }
 

@@ -229,7 +229,7 @@ void OfflineTraining::estimate()
        << duration_text(step * static_cast<double>(steps)) << "; a rank needs "
        << std::setprecision(0) << memory << " MiB now and about " << std::setprecision(1) << all
        << " MiB for all frames, of which it keeps "
-       << std::min(all, MIB_PER_GIB * options_.frame_memory) << " MiB";
+       << std::min(all, MIB_PER_GIB * options_.parallel.frame_memory) << " MiB";
   say(text.str());
 }
 

@@ -65,7 +65,7 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
     comm(std::move(c)),
     config(config),
     schedule(config.schedule, config.numb_steps),
-    buffer(config.seed, config.buffer_frames),
+    buffer(config.seed, config.buffer_frames, bytes_of_gib(config.parallel.frame_memory)),
     weights(config.seed),
     passes(model, comm, config.loss),
     owners(is_whole(config.parallel) ? make_mpi_communicator() : comm),
