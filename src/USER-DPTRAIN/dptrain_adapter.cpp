@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <thread>
 
@@ -123,7 +125,12 @@ void LAMMPS_NS::stop_all_ranks(LAMMPS *lmp, const std::string &message)
 
 std::shared_ptr<const dptrain::Communicator> LAMMPS_NS::world_communicator(LAMMPS *lmp)
 {
-  return dptrain::make_mpi_communicator(&lmp->world);
+  // one for all who ask while it lives: each costs memory that ranks share, and takes all of them to make
+  static std::map<LAMMPS *, std::weak_ptr<const dptrain::Communicator>> known;
+  if (auto found = known[lmp].lock()) return found;
+  auto made = dptrain::make_mpi_communicator(&lmp->world);
+  known[lmp] = made;
+  return made;
 }
 
 void LAMMPS_NS::start_threads(LAMMPS *lmp, const std::string &who)

@@ -24,10 +24,23 @@ void add_precision(CLI::App &app, dptrain::Precision &precision)
       ->type_name("NAME");
 }
 
+/// The parser's own check names a range up to the largest double.
+std::string not_below_zero(const std::string &text)
+{
+  double number = 0.0;
+  const bool fine = CLI::detail::lexical_cast(text, number) && number >= 0.0;
+  return fine ? "" : "found " + text + ", use a number not below 0";
+}
+
 const std::map<std::string, dptrain::Distribution> DISTRIBUTIONS{
     {"auto", dptrain::Distribution::automatic},
     {"frames", dptrain::Distribution::frames},
     {"space", dptrain::Distribution::space}};
+
+const std::map<std::string, dptrain::Compression> COMPRESSIONS{
+    {"none", dptrain::Compression::none},
+    {"bf16", dptrain::Compression::bfloat16},
+    {"powersgd", dptrain::Compression::power_sgd}};
 
 void add_parallel(CLI::App &app, dptrain::ParallelConfig &parallel)
 {
@@ -37,14 +50,22 @@ void add_parallel(CLI::App &app, dptrain::ParallelConfig &parallel)
          "auto, frames or space: how frames are divided over the ranks (default: auto)")
       ->check(CLI::IsMember(DISTRIBUTIONS))
       ->type_name("NAME");
-}
-
-/// The parser's own check names a range up to the largest double.
-std::string not_below_zero(const std::string &text)
-{
-  double number = 0.0;
-  const bool fine = CLI::detail::lexical_cast(text, number) && number >= 0.0;
-  return fine ? "" : "found " + text + ", use a number not below 0";
+  app.add_option_function<std::string>(
+         "--compress",
+         [&parallel](const std::string &name) { parallel.compression = COMPRESSIONS.at(name); },
+         "none, bf16 or powersgd: what of a gradient travels between ranks (default: none)")
+      ->check(CLI::IsMember(COMPRESSIONS))
+      ->type_name("NAME");
+  app.add_option("--compress-rank", parallel.compression_rank,
+                 "powersgd: columns of the approximation of a weight matrix (default: 4)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--micro-batch", parallel.micro_batch,
+                 "frames of a batch that are in work at once (default: 0, all)")
+      ->check(not_below_zero);
+  app.add_option_function<double>(
+         "--timeout", [](const double &seconds) { dptrain::set_communication_timeout(seconds); },
+         "seconds that a rank waits for others before it ends the job; 0: any time (default: 1800)")
+      ->check(not_below_zero);
 }
 
 void add_train(CLI::App &root, dptrain::TrainOptions &options)
@@ -67,7 +88,8 @@ void add_train(CLI::App &root, dptrain::TrainOptions &options)
                "check input and data, estimate time and memory, train nothing");
   app.add_option("-o,--output", options.output, "the input with all defaults (default: out.json)");
   app.add_option("--frame-memory", options.parallel.frame_memory,
-                 "GiB of frames that a rank keeps in memory (default: 1)")
+                 "GiB of frames that a rank keeps in memory; others wait on its disk "
+                 "(default: 1)")
       ->check(not_below_zero);
   add_precision(app, options.precision);
   add_parallel(app, options.parallel);

@@ -9,6 +9,11 @@
     13 expected at this step           14 threshold                 15 1: the model moves the atoms, 0: the reference
     16 rmse of force, held-out frames  17 audits                    18 audits with an error above the threshold
     19 sum of the jumps of the potential energy, energy units       20 found at the latest answer of the reference
+    21 distance of the structure from what was learned
+   and the memory at the latest label, MB, of the rank that has most:
+    22 frames and their halo           23 optimizer and average     24 tables
+    25 workspace and gradient          26 process now               27 process at most
+    28 how often memory has run out, all ranks
    While the reference drives the run, the energy and virial of the pair style in thermo output are the reference's.
 ------------------------------------------------------------------------- */
 
@@ -31,7 +36,8 @@
 using namespace LAMMPS_NS;
 using namespace FixConst;
 
-static constexpr int VECTOR_SIZE = 21;
+static constexpr int VECTOR_SIZE = 28, DISTANCE = 20;
+static constexpr double MIB = 1048576.0;
 
 FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg), data_(new Data)
 {
@@ -43,6 +49,7 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
     error->all(FLERR, "Fix dptrain needs atom ids: remove 'atom_modify id no' from the input");
   data_->options = parse_fix_dptrain(lmp, narg, arg);
   data_->comm = world_communicator(lmp);
+  if (data_->options.timeout) dptrain::set_communication_timeout(*data_->options.timeout);
   make_reference();
 
   scalar_flag = vector_flag = 1;
@@ -271,12 +278,32 @@ void FixDPTrain::post_run()
     open_books();
   }
   collective(lmp, "Fix dptrain", [&] { data_->session->save(); });
+  if (data_->options.memory_report && data_->session->steps() > 0) print_memory();
   if (comm->me == 0 && !data_->slot->model)
     error->warning(
         FLERR,
         "Fix dptrain: no model yet: {} of {} warm-up frames; 'resume FILE' with the name "
         "of 'save N FILE' continues with those in FILE.frames",
         data_->session->counters.frames, data_->options.warmup);
+}
+
+void FixDPTrain::print_memory()
+{
+  std::string table;
+  collective(lmp, "Fix dptrain", [&] { table = data_->session->memory_table(); });
+  if (comm->me == 0) utils::logmesg(lmp, "Fix dptrain {}:\n{}", id, table);
+}
+
+// fix_modify ID memory: the table, now.
+int FixDPTrain::modify_param(int, char **arg)
+{
+  if (strcmp(arg[0], "memory") != 0) return 0;
+  if (!data_->session)
+    error->all(FLERR, "Fix dptrain: there is no training yet whose memory could be shown: use "
+                      "fix_modify {} memory after the first run",
+               id);
+  print_memory();
+  return 1;
 }
 
 double FixDPTrain::compute_scalar()
@@ -287,11 +314,12 @@ double FixDPTrain::compute_scalar()
 double FixDPTrain::compute_vector(int n)
 {
   if (!data_->session) return 0.0;
-  if (n == VECTOR_SIZE - 1) return distance();
+  if (n == DISTANCE) return distance();
   const SessionCounters &counters = data_->session->counters;
   const dptrain::UpdateReport &report = data_->session->report();
   const dptrain::ActiveLearning *learning = data_->learning.get();
-  const double values[VECTOR_SIZE - 1] = {
+  const auto memory = [this](const char *purpose) { return data_->session->largest(purpose) / MIB; };
+  const double values[VECTOR_SIZE] = {
       static_cast<double>(counters.frames),
       static_cast<double>(counters.reference_calls),
       report.rmse_e * data_->units.energy,
@@ -301,7 +329,7 @@ double FixDPTrain::compute_vector(int n)
       static_cast<double>(data_->session->steps()),
       counters.train_seconds,
       counters.reference_seconds,
-      data_->session->memory_bytes() / 1048576.0,
+      data_->session->largest(nullptr) / MIB,
       static_cast<double>(counters.discarded),
       static_cast<double>(data_->session->overflow()),
       data_->expected_error * data_->units.force(),
@@ -311,7 +339,15 @@ double FixDPTrain::compute_vector(int n)
       learning ? static_cast<double>(learning->audits()) : 0.0,
       learning ? static_cast<double>(learning->audits_above()) : 0.0,
       data_->jumps.sum() * data_->units.energy,
-      data_->found_error * data_->units.force()};
+      data_->found_error * data_->units.force(),
+      0.0,
+      memory("frames") + memory("neighbor rows") + memory("halo"),
+      memory("optimizer") + memory("average"),
+      memory("tables"),
+      memory("workspace") + memory("residuals") + memory("gradient"),
+      memory("process now"),
+      memory("process peak"),
+      static_cast<double>(data_->session->memory_shortages())};
   return values[n];
 }
 
@@ -354,6 +390,7 @@ double FixDPTrain::memory_usage()
   double bytes =
       static_cast<double>((data_->change.capacity() + data_->before.capacity()) * sizeof(double));
   if (data_->reference) bytes += data_->reference->memory_usage();
-  if (data_->session) bytes += data_->session->memory_bytes();
+  // the pair style counts the model
+  if (data_->session) bytes += static_cast<double>(data_->session->trainer_bytes());
   return bytes;
 }

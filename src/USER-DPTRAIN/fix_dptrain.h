@@ -33,6 +33,7 @@ class FixDPTrain : public Fix {
   int pack_reverse_comm(int, int, double *) override;
   void unpack_reverse_comm(int, int *, double *) override;
   double memory_usage() override;
+  int modify_param(int, char **) override;
 
  private:
   struct Data;
@@ -56,6 +57,7 @@ class FixDPTrain : public Fix {
   void keep_model_forces();
   void add_energy(double);
   void passive_step();
+  void print_memory();
 
   // mode active
   void start_learning();

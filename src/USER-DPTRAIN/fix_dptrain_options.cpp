@@ -57,6 +57,17 @@ void read_distribution(FixArguments &arguments, Options &options)
                                                     : dptrain::Distribution::automatic;
 }
 
+void read_compression(FixArguments &arguments, Options &options)
+{
+  dptrain::ParallelConfig &parallel = options.parallel;
+  const std::string name = arguments.one_of({"none", "bf16", "powersgd"});
+  parallel.compression = name == "bf16"       ? dptrain::Compression::bfloat16
+                         : name == "powersgd" ? dptrain::Compression::power_sgd
+                                              : dptrain::Compression::none;
+  if (name == "powersgd")
+    parallel.compression_rank = arguments.small_number("powersgd RANK, a number of columns", 1);
+}
+
 using Handler = std::function<void(FixArguments &, Options &)>;
 
 // The keywords in the order of the manual.
@@ -87,7 +98,6 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
        }},
       {"train", [](FixArguments &a, Options &o) { o.train = a.small_number("STEPS", 0); }},
       {"batch", [](FixArguments &a, Options &o) { o.batch = a.small_number("FRAMES", 1); }},
-      {"distribute", read_distribution},
       {"buffer", [](FixArguments &a, Options &o) { o.buffer = a.number("FRAMES", 1); }},
       {"optimizer",
        [](FixArguments &a, Options &o) {
@@ -134,6 +144,22 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
       {"train_seconds",
        [](FixArguments &a, Options &o) {
          o.train_seconds = a.real("S, a positive time", SMALLEST);
+       }},
+      {"distribute", read_distribution},
+      {"compress", read_compression},
+      {"micro_batch",
+       [](FixArguments &a, Options &o) { o.parallel.micro_batch = a.small_number("FRAMES", 0); }},
+      {"frame_memory",
+       [](FixArguments &a, Options &o) {
+         o.parallel.frame_memory = a.real("GIB, an amount of memory of 0 or more", 0.0);
+       }},
+      {"timeout",
+       [](FixArguments &a, Options &o) {
+         o.timeout = a.real("S, a time in seconds, 0 for none", 0.0);
+       }},
+      {"memory",
+       [](FixArguments &a, Options &o) {
+         o.memory_report = a.one_of({"yes", "no"}) == "yes";
        }},
       {"fmax",
        [](FixArguments &a, Options &o) {

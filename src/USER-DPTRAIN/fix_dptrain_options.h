@@ -48,6 +48,8 @@ struct FixDPTrainOptions {
   std::string disp;
   double force_limit = 0.0;  ///< fmax, LAMMPS units; 0: none
   dptrain::ParallelConfig parallel;
+  std::optional<double> timeout;  ///< seconds that a rank waits for others; 0: any time
+  bool memory_report = true;      ///< a table at the end of each run
 
   /// mode active with reference run: configurations are selected, and nothing is asked.
   bool selects() const { return active && reference.source == ReferenceOptions::Source::run; }

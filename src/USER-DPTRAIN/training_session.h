@@ -89,10 +89,18 @@ class TrainingSession {
   const dptrain::UpdateReport &report() const { return report_; }
   std::int64_t steps() const;
   int generation() const { return generation_; }
-  double memory_bytes() const
+  /// Memory of this rank by purpose: of the model and of its training.
+  dptrain::MemoryLedger memory() const;
+  /// The memory of all ranks as a table. Collective.
+  std::string memory_table() const { return dptrain::memory_table(*comm_, memory()); }
+  /// The largest of all ranks at the last label, in bytes, for a purpose; nullptr: of model and training together.
+  double largest(const char *purpose) const;
+  /// Of the training on this rank, without the model.
+  std::size_t trainer_bytes() const
   {
-    return memory_bytes_;
-  }  ///< largest of all ranks, at the last label
+    return trainer_ ? dptrain::total_bytes(trainer_->memory()) : 0;
+  }
+  std::int64_t memory_shortages() const { return shortages_; }  ///< so far, over all ranks
   std::int64_t overflow() const
   {
     return overflow_;
@@ -119,7 +127,9 @@ class TrainingSession {
   std::int64_t earned_steps_ = 0;
   std::vector<double> saved_;  // progress() of the latest checkpoint
   dptrain::UpdateReport report_;
-  double memory_bytes_ = 0.0;
+  dptrain::MemoryLedger largest_memory_;
+  double largest_total_ = 0.0;  // bytes, of model and training
+  std::int64_t shortages_ = 0;
   std::int64_t overflow_ = 0;
   std::int64_t latest_place_ = 0;  // of the latest label in the trainer's buffer
   double buffer_error_ = 0.0;      // mean square force error of the latest batches
@@ -160,6 +170,7 @@ class TrainingSession {
   struct SessionNumbers numbers(dptrain::Precision &precision);
   void write_curve();
   void watch();
+  void watch_memory();
 };
 
 }  // namespace LAMMPS_NS

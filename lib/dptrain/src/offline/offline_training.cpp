@@ -253,6 +253,17 @@ void OfflineTraining::train()
   if (summary_.interrupted && comm_->rank() == 0)
     text << "; it goes on with --restart " << files_->newest();
   say(text.str());
+  say_memory();
+}
+
+void OfflineTraining::say_memory() const
+{
+  MemoryLedger ledger = model_->memory();
+  add_uses(ledger, trainer_->memory());
+  for (const auto *source : {training_.get(), validation_.get()})
+    if (source) add_uses(ledger, {{"frames", source->cache.memory_bytes()}});
+  std::istringstream table(memory_table(*comm_, ledger));
+  for (std::string line; std::getline(table, line);) say(line);
 }
 
 /// The next batch.

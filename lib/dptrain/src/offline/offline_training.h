@@ -73,6 +73,7 @@ class OfflineTraining {
   std::vector<double> precision_numbers() const;
   bool interrupted(bool here) const;
   void say(const std::string &line) const;
+  void say_memory() const;
   void say_systems(const char *title, const BatchSource &source) const;
 
   std::shared_ptr<const Communicator> comm_;

@@ -63,17 +63,25 @@ void StoredHalo::check_owners(const std::vector<int> &owner_rank,
   }
 }
 
-void StoredHalo::set_width(int width) const
+// One set for all halos of a thread: a replay buffer has thousands of them.
+struct StoredHalo::Buffers {
+  std::vector<int> ghost_lengths, atom_lengths;
+  std::vector<double> ghosts, atoms;
+};
+
+StoredHalo::Buffers &StoredHalo::buffers(int width) const
 {
+  static thread_local Buffers shared;
   const int size = comm_->size();
-  ghost_lengths_.resize(size);
-  atom_lengths_.resize(size);
+  shared.ghost_lengths.resize(size);
+  shared.atom_lengths.resize(size);
   for (int r = 0; r < size; ++r) {
-    ghost_lengths_[r] = ghost_counts_[r] * width;
-    atom_lengths_[r] = atom_counts_[r] * width;
+    shared.ghost_lengths[r] = ghost_counts_[r] * width;
+    shared.atom_lengths[r] = atom_counts_[r] * width;
   }
-  ghost_buffer_.resize(ghosts_.size() * width);
-  atom_buffer_.resize(atoms_.size() * width);
+  shared.ghosts.resize(ghosts_.size() * width);
+  shared.atoms.resize(atoms_.size() * width);
+  return shared;
 }
 
 void StoredHalo::exchange(double *values, int width) const
@@ -82,12 +90,12 @@ void StoredHalo::exchange(double *values, int width) const
     std::copy_n(values + std::size_t(own_atom_[k]) * width, width,
                 values + std::size_t(own_ghost_[k]) * width);
   if (comm_->size() == 1) return;
-  set_width(width);
+  Buffers &b = buffers(width);
   for (std::size_t k = 0; k < atoms_.size(); ++k)
-    std::copy_n(values + std::size_t(atoms_[k]) * width, width, &atom_buffer_[k * width]);
-  comm_->all_to_all(atom_buffer_.data(), atom_lengths_, ghost_buffer_.data(), ghost_lengths_);
+    std::copy_n(values + std::size_t(atoms_[k]) * width, width, &b.atoms[k * width]);
+  comm_->all_to_all(b.atoms.data(), b.atom_lengths, b.ghosts.data(), b.ghost_lengths);
   for (std::size_t k = 0; k < ghosts_.size(); ++k)
-    std::copy_n(&ghost_buffer_[k * width], width, values + std::size_t(ghosts_[k]) * width);
+    std::copy_n(&b.ghosts[k * width], width, values + std::size_t(ghosts_[k]) * width);
 }
 
 void StoredHalo::reduce(double *values, int width) const
@@ -97,24 +105,21 @@ void StoredHalo::reduce(double *values, int width) const
       values[std::size_t(own_atom_[k]) * width + c] +=
           values[std::size_t(own_ghost_[k]) * width + c];
   if (comm_->size() == 1) return;
-  set_width(width);
+  Buffers &b = buffers(width);
   for (std::size_t k = 0; k < ghosts_.size(); ++k)
-    std::copy_n(values + std::size_t(ghosts_[k]) * width, width, &ghost_buffer_[k * width]);
-  comm_->all_to_all(ghost_buffer_.data(), ghost_lengths_, atom_buffer_.data(), atom_lengths_);
+    std::copy_n(values + std::size_t(ghosts_[k]) * width, width, &b.ghosts[k * width]);
+  comm_->all_to_all(b.ghosts.data(), b.ghost_lengths, b.atoms.data(), b.atom_lengths);
   for (std::size_t k = 0; k < atoms_.size(); ++k)
     for (int c = 0; c < width; ++c)
-      values[std::size_t(atoms_[k]) * width + c] += atom_buffer_[k * width + c];
+      values[std::size_t(atoms_[k]) * width + c] += b.atoms[k * width + c];
 }
 
 std::size_t StoredHalo::memory_bytes() const
 {
-  std::size_t bytes = sizeof(StoredHalo);
-  for (const std::vector<int> *list :
-       std::initializer_list<const std::vector<int> *>{&own_ghost_, &own_atom_, &ghosts_, &atoms_,
-                                                       &ghost_counts_, &atom_counts_,
-                                                       &ghost_lengths_, &atom_lengths_})
-    bytes += list->capacity() * sizeof(int);
-  return bytes + (ghost_buffer_.capacity() + atom_buffer_.capacity()) * sizeof(double);
+  std::size_t ints = 0;
+  for (const auto *list : {&own_ghost_, &own_atom_, &ghosts_, &atoms_, &ghost_counts_, &atom_counts_})
+    ints += list->capacity();
+  return sizeof(StoredHalo) + ints * sizeof(int);
 }
 
 }  // namespace dptrain

@@ -25,8 +25,9 @@ class StoredHalo : public Halo {
  private:
   void check_owners(const std::vector<int> &owner_rank, const std::vector<int> &owner_index,
                     const std::vector<std::int64_t> &atoms_of_rank) const;
-  /// Message lengths for values of this width; resizes the buffers.
-  void set_width(int width) const;
+  struct Buffers;
+  /// Message lengths for values of this width, and room for them.
+  Buffers &buffers(int width) const;
 
   std::shared_ptr<const Communicator> comm_;
   int nlocal_ = 0;
@@ -34,8 +35,6 @@ class StoredHalo : public Halo {
   std::vector<int> ghosts_;                // other ghosts by owner: index in the arrays
   std::vector<int> atoms_;                 // own atoms that other ranks have as ghosts, by rank
   std::vector<int> ghost_counts_, atom_counts_;  // [size] entries of ghosts_ and atoms_ per rank
-  mutable std::vector<int> ghost_lengths_, atom_lengths_;
-  mutable std::vector<double> ghost_buffer_, atom_buffer_;
 };
 
 }  // namespace dptrain
