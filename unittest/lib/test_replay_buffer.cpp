@@ -103,6 +103,7 @@ TEST(ReplayBuffer, FramesBeyondTheBudgetAreOnTheDiskAndComeBackTheSame)
   buffer.add(split(5));
   EXPECT_TRUE(buffer.frame(0).has_neighbors());
   EXPECT_TRUE(buffer.frame(1).x.empty());
+  EXPECT_LT(buffer.frame(1).memory_bytes(), buffer.frame(0).memory_bytes() / 10);
   EXPECT_EQ(buffer.frame(1).natoms, 40);
   EXPECT_GT(buffer.disk_bytes(), 0);
   const Frame &found = buffer.use(1);

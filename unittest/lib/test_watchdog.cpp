@@ -14,6 +14,7 @@ TEST(Watchdog, NamesTheRanksThatHaveNotCome)
     status[k].rank = k;
     status[k].process = 100 + k;
     status[k].since = node_milliseconds() - 5000;
+    status[k].alive = node_milliseconds();
     status[k].operation = static_cast<int>(Operation::all_reduce);
     status[k].number = 8;
     status[k].waits = 1;
@@ -32,6 +33,11 @@ TEST(Watchdog, NamesTheRanksThatHaveNotCome)
   status[1].number = 8;
   status[1].waits = 1;
   EXPECT_NE(timeout_text({&status[0], &status[1]}, status[0], 12.0, 10.0).find("other nodes"),
+            std::string::npos);
+  // one that came and then was stopped
+  status[1].alive = node_milliseconds() - 11000;
+  EXPECT_NE(timeout_text({&status[0], &status[1]}, status[0], 12.0, 10.0)
+                .find("Rank 1 (process 101) has given no sign of life for 11 s"),
             std::string::npos);
 }
 

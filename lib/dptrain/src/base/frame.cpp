@@ -19,8 +19,9 @@ template <class... T> std::size_t bytes(const std::vector<T> &...arrays)
 
 void Frame::drop_neighbors()
 {
-  first = {};
-  neighbor = {};
+  // an assignment of {} would keep the memory
+  std::vector<int>().swap(first);
+  std::vector<int>().swap(neighbor);
 }
 
 void Frame::find_neighbors()

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "dptrain/error.h"
@@ -106,7 +107,7 @@ void FrameSpill::prefetch(const Place &place) const
 
 void FrameSpill::drop(Frame &frame)
 {
-  for_arrays(frame, [](auto &array) { array = {}; });
+  for_arrays(frame, [](auto &array) { std::decay_t<decltype(array)>().swap(array); });
 }
 
 }  // namespace dptrain

@@ -38,7 +38,7 @@ RankBoard::RankBoard(MPI_Comm comm)
   auto *status = new (memory) RankStatus;
   status->rank = rank;
   status->process = static_cast<int>(getpid());
-  status->since = node_milliseconds();
+  status->since = status->alive = node_milliseconds();
   MPI_Barrier(node_);
 }
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double default_timeout = 1800.0;  // seconds
 constexpr double looks_per_timeout = 10.0, longest_nap = 1.0;
+constexpr double silence = 1.5 * longest_nap;  // of a process that does not run
 constexpr auto time_to_abort = std::chrono::seconds(10);
 
 std::atomic<double> timeout{default_timeout};
@@ -47,6 +48,13 @@ std::string timeout_text(const std::vector<RankStatus *> &ranks, const RankStatu
        << own.number << "; the timeout is " << limit << " s.";
   bool missing = false;
   for (const RankStatus *other : ranks) {
+    const double silent = seconds_since(other->alive);
+    if (silent > silence && silent > waited / 2.0) {
+      missing = true;
+      text << " Rank " << other->rank << " (process " << other->process
+           << ") has given no sign of life for " << silent << " s.";
+      continue;
+    }
     if (other->waits && other->number >= own.number) continue;
     missing = true;
     text << " Rank " << other->rank << " (process " << other->process << ") has not come: ";
@@ -57,7 +65,7 @@ std::string timeout_text(const std::vector<RankStatus *> &ranks, const RankStatu
            << name_of(static_cast<Operation>(other->operation.load()))
            << (other->waits ? ", began " : ", ended ") << seconds_since(other->since) << " s ago.";
   }
-  if (!missing) text << " All ranks of this node are here: look at the other nodes.";
+  if (!missing) text << " All ranks of this node have come: look at the other nodes.";
   text << " The job ends now. Where ranks have good reason to wait this long, for a slow reference "
           "or disk, allow it with a longer 'timeout'\n";
   return text.str();
@@ -98,6 +106,7 @@ void Watchdog::run()
     const double limit = timeout;
     const double nap = limit > 0.0 ? std::min(longest_nap, limit / looks_per_timeout) : longest_nap;
     wake_.wait_for(lock, std::chrono::duration<double>(nap));
+    for (const Watched &watched : watched_) watched.own->alive = node_milliseconds();
     if (limit <= 0.0) continue;
     for (const Watched &watched : watched_) {
       // a new operation may begin between the two: its time is then the newer one, or not yet
