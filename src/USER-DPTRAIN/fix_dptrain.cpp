@@ -299,8 +299,9 @@ int FixDPTrain::modify_param(int, char **arg)
 {
   if (strcmp(arg[0], "memory") != 0) return 0;
   if (!data_->session)
-    error->all(FLERR, "Fix dptrain: there is no training yet whose memory could be shown: use "
-                      "fix_modify {} memory after the first run",
+    error->all(FLERR,
+               "Fix dptrain: there is no training yet whose memory could be shown: use "
+               "fix_modify {} memory after the first run",
                id);
   print_memory();
   return 1;
@@ -318,7 +319,9 @@ double FixDPTrain::compute_vector(int n)
   const SessionCounters &counters = data_->session->counters;
   const dptrain::UpdateReport &report = data_->session->report();
   const dptrain::ActiveLearning *learning = data_->learning.get();
-  const auto memory = [this](const char *purpose) { return data_->session->largest(purpose) / MIB; };
+  const auto memory = [this](const char *purpose) {
+    return data_->session->largest(purpose) / MIB;
+  };
   const double values[VECTOR_SIZE] = {
       static_cast<double>(counters.frames),
       static_cast<double>(counters.reference_calls),

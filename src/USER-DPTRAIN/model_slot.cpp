@@ -1,5 +1,5 @@
-#include "dptrain/broadcast.h"
 #include "model_slot.h"
+#include "dptrain/broadcast.h"
 
 #include <algorithm>
 #include <fstream>

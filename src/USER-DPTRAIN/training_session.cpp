@@ -1,5 +1,5 @@
-#include "dptrain/broadcast.h"
 #include "training_session.h"
+#include "dptrain/broadcast.h"
 
 #include <algorithm>
 #include <cmath>
@@ -251,8 +251,7 @@ void TrainingSession::make_model()
     for (const auto &frame : waiting_) frames.push_back(&frame);
     const dptrain::BatchShares shares(frames, *comm_);
     guarded(*comm_, [&] {
-      for (const auto *share : shares.frames())
-        statistics_->add(share->domain(), excluded_pairs());
+      for (const auto *share : shares.frames()) statistics_->add(share->domain(), excluded_pairs());
     });
     statistics_->reduce(*comm_);
     statistics_->set_source(source());

@@ -35,13 +35,19 @@ const std::vector<std::function<void()>> &failures()
       [] { throw std::bad_alloc(); },
       [] { throw OutOfMemory("no memory left for kernels"); },
       // LibTorch's own type, and what TorchScript makes of it
-      [] { TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate 2 GiB"); },
       [] {
-        throw std::runtime_error("The following operation failed in the TorchScript interpreter.\n"
-                                 "Traceback of TorchScript (most recent call last):\nRuntimeError: CUDA "
-                                 "out of memory. Tried to allocate 20.00 MiB");
+        TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate 2 GiB");
       },
-      [] { throw std::runtime_error("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate`"); },
+      [] {
+        throw std::runtime_error(
+            "The following operation failed in the TorchScript interpreter.\n"
+            "Traceback of TorchScript (most recent call last):\nRuntimeError: CUDA "
+            "out of memory. Tried to allocate 20.00 MiB");
+      },
+      [] {
+        throw std::runtime_error(
+            "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate`");
+      },
       [] { throw std::runtime_error("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"); },
       [] { throw std::runtime_error("cusolver error: CUSOLVER_STATUS_ALLOC_FAILED"); },
       [] { throw std::runtime_error("NCCL WARN Cuda failure 2 'out of memory'"); },
@@ -50,11 +56,13 @@ const std::vector<std::function<void()>> &failures()
       [] { throw std::runtime_error("HIP error: hipErrorOutOfMemory"); },
       [] { throw std::runtime_error("HIPBLAS_STATUS_ALLOC_FAILED"); },
       [] {
-        throw std::runtime_error("[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate "
-                                 "memory: you tried to allocate 80000000000 bytes. Error code 12");
+        throw std::runtime_error(
+            "[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate "
+            "memory: you tried to allocate 80000000000 bytes. Error code 12");
       },
       [] {
-        throw std::runtime_error("Kokkos ERROR: Cuda memory space failed to allocate 8 GiB (label=\"t\")");
+        throw std::runtime_error(
+            "Kokkos ERROR: Cuda memory space failed to allocate 8 GiB (label=\"t\")");
       },
       [] { throw std::runtime_error("cudaErrorMemoryAllocation"); },
   };
@@ -97,7 +105,8 @@ TEST(MemoryShortage, WorkBeginsAgainUntilNobodyHelps)
   runs = -100;
   EXPECT_THROW(with_relief(work, [](const std::string &) { return false; }), OutOfMemory);
   EXPECT_EQ(runs, -99);
-  EXPECT_THROW(with_relief([] { throw Error("else"); }, [](const std::string &) { return true; }), Error);
+  EXPECT_THROW(with_relief([] { throw Error("else"); }, [](const std::string &) { return true; }),
+               Error);
 }
 
 // Each form at each of the first allocations of a model that has none yet.
@@ -153,7 +162,8 @@ TEST(MemoryShortage, TheGradientIsTheSameWhereverMemoryRanOut)
       const FailingAllocations failing(at, 1, failures()[at % failures().size()]);
       const std::vector<double> found = gradient_of(*other);
       EXPECT_EQ(other->memory_shortages().number, 1) << at;
-      for (std::size_t k = 0; k < found.size(); ++k) ASSERT_NEAR(found[k], expected[k], tolerance) << at;
+      for (std::size_t k = 0; k < found.size(); ++k)
+        ASSERT_NEAR(found[k], expected[k], tolerance) << at;
     }
   }
 }

@@ -23,10 +23,11 @@ constexpr double RCUT = 4.0;
 
 std::vector<WholeFrame> whole_frames()
 {
-  std::vector<WholeFrame> frames{
-      random_frame(1, 30, skewed_box(6.0), true, 1.2), random_frame(2, 3, cubic_box(5.0), true, 1.2),
-      random_frame(3, 17, skewed_box(5.0), true, 1.2), random_frame(4, 12, cubic_box(9.0), false, 1.2),
-      random_frame(5, 8, cubic_box(4.5), true, 1.2)};
+  std::vector<WholeFrame> frames{random_frame(1, 30, skewed_box(6.0), true, 1.2),
+                                 random_frame(2, 3, cubic_box(5.0), true, 1.2),
+                                 random_frame(3, 17, skewed_box(5.0), true, 1.2),
+                                 random_frame(4, 12, cubic_box(9.0), false, 1.2),
+                                 random_frame(5, 8, cubic_box(4.5), true, 1.2)};
   frames[1].label.force.clear();
   frames[2].label.virial.reset();
   frames[3].label.virial.reset();
@@ -54,7 +55,8 @@ struct Training {
       model(make_deep_pot(tiny_model(tiny_config()))),
       trainer(model, comm, config)
   {
-    Distributor space(comm, Distribution::space, 3, 100), frames(comm, Distribution::frames, 3, 100);
+    Distributor space(comm, Distribution::space, 3, 100),
+        frames(comm, Distribution::frames, 3, 100);
     int k = 0;
     for (const WholeFrame &whole : whole_frames()) {
       const bool copy = way == Way::frames || (way == Way::mixture && k++ % 2 == 0);

@@ -10,18 +10,17 @@
 #include "dptrain/error.h"
 #include "dptrain/trainer.h"
 #include "optimizer/partition.h"
-#include "parallel/gradient_sum.h"
 #include "support/random_frame.h"
 #include "support/tiny_model.h"
 #include "support/world.h"
+#include "training/gradient_sum.h"
 
 namespace dptrain::test {
 
 namespace {
 
-const std::vector<ParameterBlock> INDEX{{"w", {40, 30}, 0, 1200, true},
-                                        {"b", {30}, 1200, 30, true},
-                                        {"small", {3, 4}, 1230, 12, true}};
+const std::vector<ParameterBlock> INDEX{
+    {"w", {40, 30}, 0, 1200, true}, {"b", {30}, 1200, 30, true}, {"small", {3, 4}, 1230, 12, true}};
 constexpr std::size_t SIZE = 1242;
 
 ParallelConfig compressed(Compression compression, int rank = 2)
@@ -238,7 +237,8 @@ TEST(MicroBatches, GradientAndReportAreThoseOfTheBatch)
     config.loss.start_pref_v = config.loss.limit_pref_v = 0.1;
     Trainer trainer(make_deep_pot(tiny_model(tiny_config())), comm, config);
     for (int k = 0; k < 5; ++k)
-      trainer.add(scatter_frame(comm, random_frame(k + 1, 10 + k, skewed_box(6.0), true, 1.3), 4.0));
+      trainer.add(
+          scatter_frame(comm, random_frame(k + 1, 10 + k, skewed_box(6.0), true, 1.3), 4.0));
     std::vector<double> gradient;
     report = trainer.loss_gradient({0, 1, 2, 3, 4}, gradient);
     return gradient;

@@ -51,10 +51,14 @@ class Scarcity {
   {
     ++failures;
     switch (random_index(random_, 4)) {
-      case 0: throw std::bad_alloc();
-      case 1: throw OutOfMemory("no memory for kernels");
-      case 2: throw std::runtime_error("CUDA error: CUBLAS_STATUS_ALLOC_FAILED");
-      default: throw std::runtime_error("RuntimeError: CUDA out of memory.");
+    case 0:
+      throw std::bad_alloc();
+    case 1:
+      throw OutOfMemory("no memory for kernels");
+    case 2:
+      throw std::runtime_error("CUDA error: CUBLAS_STATUS_ALLOC_FAILED");
+    default:
+      throw std::runtime_error("RuntimeError: CUDA out of memory.");
     }
   }
   RandomEngine random_;
@@ -63,7 +67,8 @@ class Scarcity {
 };
 
 struct Training {
-  Training() : comm(world()), model(make_deep_pot(tiny_model(tiny_config()))), trainer(model, comm, config())
+  Training() :
+      comm(world()), model(make_deep_pot(tiny_model(tiny_config()))), trainer(model, comm, config())
   {
     for (int k = 0; k < FRAMES; ++k)
       trainer.add(scatter_frame(comm, random_frame(k + 1, 24, skewed_box(6.5), true, 1.3), 4.0));

@@ -23,8 +23,9 @@ TEST(Watchdog, NamesTheRanksThatHaveNotCome)
   status[1].waits = 0;
   const std::string text =
       timeout_text({&status[0], &status[1], &status[2]}, status[0], 12.0, 10.0);
-  EXPECT_NE(text.find("rank 0 has waited 12 s for other ranks in all_reduce, its operation number 8"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("rank 0 has waited 12 s for other ranks in all_reduce, its operation number 8"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("Rank 1 (process 101) has not come: its latest operation, number 7"),
             std::string::npos)

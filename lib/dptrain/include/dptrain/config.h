@@ -184,9 +184,11 @@ struct ParallelConfig {
   Distribution distribution = Distribution::automatic;
   Compression compression = Compression::none;
   int compression_rank = 4;  ///< power_sgd: columns of the approximation of a weight matrix
-  double frame_memory = 1.0;  ///< GiB of frames that a rank keeps in memory; others wait on its scratch disk
-  int micro_batch = 0;       ///< frames of a batch that are in work at once; 0: all
-  std::int64_t check_every = 100;  ///< steps between two checks that all ranks have the same parameters; 0: never
+  double frame_memory =
+      1.0;  ///< GiB of frames that a rank keeps in memory; others wait on its scratch disk
+  int micro_batch = 0;  ///< frames of a batch that are in work at once; 0: all
+  std::int64_t check_every =
+      100;  ///< steps between two checks that all ranks have the same parameters; 0: never
 };
 
 struct TrainingConfig {

@@ -12,20 +12,20 @@ namespace {
 
 // Lower case. Some libraries have a type of exception for it, but all say it in words, and TorchScript keeps the words only.
 const char *const shortages[] = {
-    "out of memory",               // CUDA, HIP, c10::OutOfMemoryError, CUDA_ERROR_OUT_OF_MEMORY's text
-    "out_of_memory",               // names of error codes
-    "outofmemory",                 // hipErrorOutOfMemory
-    "memoryallocation",            // cudaErrorMemoryAllocation
-    "status_alloc_failed",         // CUBLAS_, CUDNN_, CUSOLVER_, CUSPARSE_, HIPBLAS_
-    "device_allocation_failed",    // CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED
+    "out of memory",        // CUDA, HIP, c10::OutOfMemoryError, CUDA_ERROR_OUT_OF_MEMORY's text
+    "out_of_memory",        // names of error codes
+    "outofmemory",          // hipErrorOutOfMemory
+    "memoryallocation",     // cudaErrorMemoryAllocation
+    "status_alloc_failed",  // CUBLAS_, CUDNN_, CUSOLVER_, CUSPARSE_, HIPBLAS_
+    "device_allocation_failed",       // CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED
     "status_insufficient_resources",  // CUSPARSE_
     "rocblas_status_memory_error",
     "miopenstatusallocfailed",
-    "failed to cuda malloc",       // NCCL
+    "failed to cuda malloc",  // NCCL
     "failed to cuda calloc",
-    "can't allocate memory",       // LibTorch's allocator on CPUs
-    "cannot allocate memory",      // the system
-    "failed to allocate",          // Kokkos
+    "can't allocate memory",   // LibTorch's allocator on CPUs
+    "cannot allocate memory",  // the system
+    "failed to allocate",      // Kokkos
     "not enough memory",
     "bad_alloc",
 };

@@ -71,7 +71,8 @@ void FrameCache::prefetch(const std::vector<FrameId> &ids) const
 {
   for (const FrameId &id : ids) {
     const auto place = places_.find(key_of(id));
-    if (place != places_.end() && !place->second->in_memory) spill_.prefetch(place->second->spilled);
+    if (place != places_.end() && !place->second->in_memory)
+      spill_.prefetch(place->second->spilled);
   }
 }
 
@@ -104,8 +105,8 @@ void FrameCache::read(const FrameId &id, std::uint64_t key)
 void FrameCache::put_aside(std::size_t in_use)
 {
   if (bytes_ <= budget_) return;
-  const auto first = std::next(entries_.begin(), static_cast<std::ptrdiff_t>(
-                                                     std::min(in_use, entries_.size())));
+  const auto first =
+      std::next(entries_.begin(), static_cast<std::ptrdiff_t>(std::min(in_use, entries_.size())));
   guarded(*comm_, [&] {
     for (auto entry = entries_.end(); bytes_ > budget_ && entry-- != first;) {
       if (!entry->in_memory) continue;

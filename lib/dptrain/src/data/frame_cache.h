@@ -56,7 +56,8 @@ class FrameCache {
   int ntypes_;
   std::size_t budget_, bytes_ = 0;
   std::int64_t reads_ = 0;
-  std::list<Entry> entries_;  // the latest used one in front; those in memory stand before the others
+  std::list<Entry>
+      entries_;  // the latest used one in front; those in memory stand before the others
   FrameSpill spill_;
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> places_;
 };

@@ -50,8 +50,8 @@ class ReplayBuffer {
   void prefetch();
 
   std::vector<Frame> frames_;
-  std::vector<Stays> stays_;  // by place
-  std::vector<std::size_t> bytes_;  // by place, of those that stay as a whole
+  std::vector<Stays> stays_;                // by place
+  std::vector<std::size_t> bytes_;          // by place, of those that stay as a whole
   std::vector<FrameSpill::Place> spilled_;  // by place
   FrameSpill spill_;
   std::uint64_t seed_;

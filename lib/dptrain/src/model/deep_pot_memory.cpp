@@ -19,10 +19,10 @@ template <class Real> std::size_t DeepPotEngine<Real>::bytes_per_centre() const
       std::accumulate(config_.fitting_neuron.begin(), config_.fitting_neuron.end(), 1);
   constexpr std::size_t of_an_edge = 3 * sizeof(Real) + 2 * sizeof(int);
   constexpr std::size_t arrays_of_t = 4, arrays_of_inputs = 3, arrays_of_outputs = 8;
-  return slots * of_an_edge + (arrays_of_t * 4 * table_.width() +
-                               arrays_of_inputs * fitting_.front().inputs() +
-                               arrays_of_outputs * outputs) *
-                                  sizeof(Real);
+  return slots * of_an_edge +
+         (arrays_of_t * 4 * table_.width() + arrays_of_inputs * fitting_.front().inputs() +
+          arrays_of_outputs * outputs) *
+             sizeof(Real);
 }
 
 template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
@@ -31,8 +31,9 @@ template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
   for (const auto &chunk : chunks_) n += chunk.memory_bytes();
   for (const auto &net : fitting_) n += net.memory_bytes();
   n += knot_gradient_.memory_bytes() + last_layer_.memory_bytes() + vacuum_state_.memory_bytes();
-  for (const auto *a : {&embedding_copy_, &forces_, &virials_, &atom_virials_, &energies_, &residuals_,
-                        &strains_, &embedding_gradient_, &sample_forces_, &sample_virials_})
+  for (const auto *a :
+       {&embedding_copy_, &forces_, &virials_, &atom_virials_, &energies_, &residuals_, &strains_,
+        &embedding_gradient_, &sample_forces_, &sample_virials_})
     n += a->memory_bytes();
   for (const auto *a : {&parameter_copy_, &seeds_, &t_dot_, &s_t_, &gradient_copy_,
                         &weight_samples_, &sample_seed_})

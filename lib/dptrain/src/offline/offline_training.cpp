@@ -119,7 +119,8 @@ OfflineTraining::open_section(const char *name, const DataConfig &config, std::u
     } catch (const Error &error) {
       throw Error(options_.input + ": training/" + name + ": " + error.what());
     }
-    source = std::make_unique<BatchSource>(comm_, config, std::move(systems), input_, order, budget);
+    source =
+        std::make_unique<BatchSource>(comm_, config, std::move(systems), input_, order, budget);
   });
   for (const std::string &line : left_out) say("WARNING: " + line);
   return source;

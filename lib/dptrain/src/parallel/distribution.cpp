@@ -64,13 +64,13 @@ StepEstimate estimate_step(std::int64_t natoms, double volume, double rcut, std:
                       flops_of_a_weight * static_cast<double>(parameters) / rate;
   const double work = atom * static_cast<double>(natoms);
   const double side = std::cbrt(volume / ranks), outer = side + 2.0 * rcut;
-  const double ghosts =
-      (std::pow(outer / side, 3) - 1.0) * static_cast<double>(natoms) / ranks;
+  const double ghosts = (std::pow(outer / side, 3) - 1.0) * static_cast<double>(natoms) / ranks;
   const int neighbors = std::min(ranks - 1, 26);
   StepEstimate estimate;
   estimate.frames = work * ((batch + ranks - 1) / ranks);
-  estimate.space = batch * (work / ranks + exchanges * (neighbors * seconds_of_a_message +
-                                                        ghosts * seconds_of_a_ghost));
+  estimate.space =
+      batch *
+      (work / ranks + exchanges * (neighbors * seconds_of_a_message + ghosts * seconds_of_a_ghost));
   return estimate;
 }
 

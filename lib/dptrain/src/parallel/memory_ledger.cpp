@@ -22,8 +22,7 @@ const char *advice(const std::string &purpose)
   if (purpose == "optimizer")
     return "most of it is the optimizer: use more ranks, which share it, 'optimizer adam' in place "
            "of soap, or precision single";
-  if (purpose == "workspace")
-    return "most of it is workspace: use a smaller 'chunk' or 'batch'";
+  if (purpose == "workspace") return "most of it is workspace: use a smaller 'chunk' or 'batch'";
   if (purpose == "residuals")
     return "most of it are forces of the batch: use a smaller 'batch' or 'micro_batch', or more "
            "ranks";
@@ -92,9 +91,9 @@ std::string memory_table(const Communicator &comm, const MemoryLedger &ledger)
   for (std::size_t k = 0; k < n; ++k)
     text += row(rows[k].purpose.c_str(), -most[n + k], sum[k] / comm.size(), most[k]);
   if (sum[n] > 0.0) {
-    const auto largest = std::max_element(
-        ledger.begin(), ledger.end(),
-        [](const MemoryUse &a, const MemoryUse &b) { return a.bytes < b.bytes; });
+    const auto largest =
+        std::max_element(ledger.begin(), ledger.end(),
+                         [](const MemoryUse &a, const MemoryUse &b) { return a.bytes < b.bytes; });
     text += "memory is tight on " + std::to_string(static_cast<int>(sum[n])) + " ranks";
     if (largest != ledger.end()) text += std::string(": ") + advice(largest->purpose);
     text += "\n";

@@ -156,7 +156,8 @@ class MpiCommunicator : public Communicator {
   /// While it lives, this rank is in an operation.
   class Call {
    public:
-    Call(const MpiCommunicator &comm, Operation operation, std::size_t bytes) : status_(*comm.status_)
+    Call(const MpiCommunicator &comm, Operation operation, std::size_t bytes) :
+        status_(*comm.status_)
     {
       Traffic &traffic = comm.traffic_[static_cast<std::size_t>(operation)];
       ++traffic.calls;

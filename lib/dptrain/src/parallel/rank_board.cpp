@@ -10,12 +10,18 @@ namespace dptrain {
 const char *name_of(Operation operation)
 {
   switch (operation) {
-    case Operation::all_reduce: return "all_reduce";
-    case Operation::reduce_scatter: return "reduce_scatter";
-    case Operation::all_gather: return "all_gather";
-    case Operation::broadcast: return "broadcast";
-    case Operation::all_to_all: return "all_to_all";
-    case Operation::count: break;
+  case Operation::all_reduce:
+    return "all_reduce";
+  case Operation::reduce_scatter:
+    return "reduce_scatter";
+  case Operation::all_gather:
+    return "all_gather";
+  case Operation::broadcast:
+    return "broadcast";
+  case Operation::all_to_all:
+    return "all_to_all";
+  case Operation::count:
+    break;
   }
   return "?";
 }

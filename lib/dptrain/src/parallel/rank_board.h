@@ -13,12 +13,12 @@ const char *name_of(Operation operation);
 
 /// What a rank is doing, where the other ranks of its node can read it. Times in milliseconds of the node's steady clock.
 struct RankStatus {
-  std::atomic<std::int64_t> number{0};     ///< of operations that it has begun
-  std::atomic<std::int64_t> since{0};      ///< begin or end of the latest one
-  std::atomic<std::int64_t> alive{0};      ///< the process was running; written every second at least
-  std::atomic<int> operation{0};           ///< the latest one
-  std::atomic<int> waits{0};               ///< 1: it has not come back from it
-  std::atomic<int> speaker{0};             ///< of the first rank: 1: somebody tells of the failure already
+  std::atomic<std::int64_t> number{0};  ///< of operations that it has begun
+  std::atomic<std::int64_t> since{0};   ///< begin or end of the latest one
+  std::atomic<std::int64_t> alive{0};   ///< the process was running; written every second at least
+  std::atomic<int> operation{0};        ///< the latest one
+  std::atomic<int> waits{0};            ///< 1: it has not come back from it
+  std::atomic<int> speaker{0};  ///< of the first rank: 1: somebody tells of the failure already
   int rank = 0, process = 0;
 };
 

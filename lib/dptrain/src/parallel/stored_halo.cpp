@@ -117,7 +117,8 @@ void StoredHalo::reduce(double *values, int width) const
 std::size_t StoredHalo::memory_bytes() const
 {
   std::size_t ints = 0;
-  for (const auto *list : {&own_ghost_, &own_atom_, &ghosts_, &atoms_, &ghost_counts_, &atom_counts_})
+  for (const auto *list :
+       {&own_ghost_, &own_atom_, &ghosts_, &atoms_, &ghost_counts_, &atom_counts_})
     ints += list->capacity();
   return sizeof(StoredHalo) + ints * sizeof(int);
 }

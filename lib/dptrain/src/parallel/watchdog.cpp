@@ -43,9 +43,9 @@ std::string timeout_text(const std::vector<RankStatus *> &ranks, const RankStatu
 {
   std::ostringstream text;
   text.precision(3);
-  text << "ERROR: dptrain: rank " << own.rank << " has waited " << waited << " s for other ranks in "
-       << name_of(static_cast<Operation>(own.operation.load())) << ", its operation number "
-       << own.number << "; the timeout is " << limit << " s.";
+  text << "ERROR: dptrain: rank " << own.rank << " has waited " << waited
+       << " s for other ranks in " << name_of(static_cast<Operation>(own.operation.load()))
+       << ", its operation number " << own.number << "; the timeout is " << limit << " s.";
   bool missing = false;
   for (const RankStatus *other : ranks) {
     const double silent = seconds_since(other->alive);

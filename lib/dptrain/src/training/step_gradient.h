@@ -8,7 +8,7 @@
 #include "dptrain/communicator.h"
 #include "dptrain/model.h"
 #include "optimizer/partition.h"
-#include "parallel/gradient_sum.h"
+#include "training/gradient_sum.h"
 
 namespace dptrain {
 

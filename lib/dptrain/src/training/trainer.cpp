@@ -145,8 +145,7 @@ Trainer::~Trainer() = default;
 void Trainer::check(Frame &frame)
 {
   Impl &t = *impl_;
-  const double shortest =
-      check_frame(*t.comm, frame, static_cast<int>(t.model->type_map().size()));
+  const double shortest = check_frame(*t.comm, frame, static_cast<int>(t.model->type_map().size()));
   guarded(*t.comm, [&] {
     if (std::isfinite(shortest)) t.model->expect_distance(shortest);
   });
@@ -403,9 +402,9 @@ MemoryLedger Trainer::memory() const
   const Impl &t = *impl_;
   MemoryLedger ledger = t.buffer.memory();
   add_uses(ledger, {{"residuals", t.passes.memory_bytes()},
-               {"optimizer", t.optimizer->memory_bytes()},
-               {"average", t.average.memory_bytes() + t.aside.capacity() * sizeof(double)},
-               {"gradient", t.gradient.memory_bytes()}});
+                    {"optimizer", t.optimizer->memory_bytes()},
+                    {"average", t.average.memory_bytes() + t.aside.capacity() * sizeof(double)},
+                    {"gradient", t.gradient.memory_bytes()}});
   return ledger;
 }
 

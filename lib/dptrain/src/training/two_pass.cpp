@@ -272,8 +272,8 @@ void TwoPass::backward(std::vector<double> &gradient)
 
 std::size_t TwoPass::memory_bytes() const
 {
-  std::size_t doubles = sums_.capacity() + generalized_.capacity() + default_pref_.capacity() +
-                        addend_.capacity();
+  std::size_t doubles =
+      sums_.capacity() + generalized_.capacity() + default_pref_.capacity() + addend_.capacity();
   for (const Pass &pass : passes_) doubles += pass.force.capacity() + pass.atom_energy.capacity();
   return doubles * sizeof(double) + has_energy_.capacity();
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "parallel/gradient_sum.h"
+#include "training/gradient_sum.h"
 
 namespace dptrain {
 
@@ -28,9 +28,8 @@ class PowerSgd : public GradientSum {
       comm_(std::move(comm)), rank_(rank), random_(first_directions)
   {
     for (const ParameterBlock &block : index) {
-      const bool smaller = block.shape.size() == 2 &&
-                           2 * rank * (block.shape[0] + block.shape[1]) <
-                               static_cast<std::int64_t>(block.size);
+      const bool smaller = block.shape.size() == 2 && 2 * rank * (block.shape[0] + block.shape[1]) <
+                                                          static_cast<std::int64_t>(block.size);
       if (!smaller) {
         others_.emplace_back(block.offset, block.size);
         continue;
@@ -57,8 +56,7 @@ class PowerSgd : public GradientSum {
     comm_->all_reduce_sum(travel_.data(), travel_.size());
     const double *next = travel_.data();
     std::vector<at::Tensor> directions;
-    for (const Matrix &m : matrices_)
-      directions.push_back(orthonormal(take(next, m.rows)));
+    for (const Matrix &m : matrices_) directions.push_back(orthonormal(take(next, m.rows)));
     for (const auto &[offset, size] : others_) {
       std::copy_n(next, size, gradient + offset);
       next += size;

@@ -1,4 +1,4 @@
-#include "parallel/gradient_sum.h"
+#include "training/gradient_sum.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -68,8 +68,7 @@ class Bfloat16Sum : public GradientSum {
     std::vector<double> &sums = sums_;
     sums = left_of_sum_;
     for (int r = 0; r < size_; ++r)
-      for (std::size_t k = 0; k < own_ * PER_WORD; ++k)
-        sums[k] += number(&received_[r * own_], k);
+      for (std::size_t k = 0; k < own_ * PER_WORD; ++k) sums[k] += number(&received_[r * own_], k);
     pack(sums.data(), sums.size(), left_of_sum_.data(), sent_);
 
     // the sums of each rank to all others
@@ -93,9 +92,8 @@ class Bfloat16Sum : public GradientSum {
 
   static double number(const std::int64_t *words, std::size_t k)
   {
-    return from_bfloat16(
-        static_cast<std::uint16_t>(static_cast<std::uint64_t>(words[k / PER_WORD]) >>
-                                   (16 * (k % PER_WORD))));
+    return from_bfloat16(static_cast<std::uint16_t>(
+        static_cast<std::uint64_t>(words[k / PER_WORD]) >> (16 * (k % PER_WORD))));
   }
 
   // left[k] becomes what rounding takes away
