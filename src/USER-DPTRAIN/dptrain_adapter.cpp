@@ -133,8 +133,18 @@ std::shared_ptr<const dptrain::Communicator> LAMMPS_NS::world_communicator(LAMMP
   return made;
 }
 
-void LAMMPS_NS::start_threads(LAMMPS *lmp, const std::string &who)
+void LAMMPS_NS::start_kernels(LAMMPS *lmp, const std::string &who,
+                              const dptrain::DeviceRequest &device)
 {
+  const auto comm = world_communicator(lmp);
+  const dptrain::DeviceReport devices = collective(lmp, who, [&] {
+    return dptrain::bind_devices(*comm, device, dptrain::rank_on_node(&lmp->world));
+  });
+  if (dptrain::runs_on_gpu() && lmp->comm->me == 0) {
+    utils::logmesg(lmp, "{}: {}\n", who, devices.text);
+    for (const std::string &warning : devices.warnings)
+      lmp->error->warning(FLERR, "{}: {}", who, warning);
+  }
   const int partitions = (lmp->universe->nprocs + lmp->comm->nprocs - 1) / lmp->comm->nprocs;
   const int share = dptrain::thread_share(&lmp->world, partitions);
   const int threads = local(lmp, who, [&] { return dptrain::use_threads(share); });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dptrain/communicator.h"
+#include "dptrain/device.h"
 #include "dptrain/error.h"
 #include "dptrain/files.h"
 #include "error.h"
@@ -29,9 +30,9 @@ UnitFactors unit_factors(LAMMPS *lmp, const std::string &who);
 /// The communicator of this LAMMPS instance (its `world`) for the library.
 std::shared_ptr<const dptrain::Communicator> world_communicator(LAMMPS *lmp);
 
-/// Starts the kernels of this rank with its share of the node's cores and logs how many threads the ranks have where they
-/// have more than one. Collective.
-void start_threads(LAMMPS *lmp, const std::string &who);
+/// Starts the kernels of this rank on its device and with its share of the node's cores, once in a process; logs GPUs, and
+/// how many threads the ranks have where they have more than one. Collective.
+void start_kernels(LAMMPS *lmp, const std::string &who, const dptrain::DeviceRequest &device = {});
 
 /// error->one for a failure that several ranks may find at the same time: the lowest rank speaks first, and its text
 /// gets the time to arrive before the abort.

@@ -27,19 +27,20 @@ class Subcommand {
   void operator()(dptrain::TrainOptions &options)
   {
     if (options.terminal) options.draw = [this](const std::string &text) { draw(text); };
-    work("dptrain train", [&](auto comm, auto log) { run_training(comm, options, log); });
+    work("dptrain train", options.device,
+         [&](auto comm, auto log) { run_training(comm, options, log); });
   }
   void operator()(const dptrain::TestOptions &options)
   {
-    work("dptrain test", [&](auto comm, auto log) { run_test(comm, options, log); });
+    work("dptrain test", options.device, [&](auto comm, auto log) { run_test(comm, options, log); });
   }
   void operator()(const dptrain::StatOptions &options)
   {
-    work("dptrain stat", [&](auto comm, auto log) { run_statistics(comm, options, log); });
+    work("dptrain stat", {}, [&](auto comm, auto log) { run_statistics(comm, options, log); });
   }
   void operator()(const ConvertOptions &options)
   {
-    work("dptrain convert", [&](auto comm, auto log) {
+    work("dptrain convert", {}, [&](auto comm, auto log) {
       dptrain::guarded(*comm, [&] {
         if (comm->rank() != 0) return;
         if (!utils::strmatch(options.to, "\\.dp$"))
@@ -58,9 +59,10 @@ class Subcommand {
   }
 
  private:
-  template <class Work> void work(const std::string &who, Work &&todo)
+  template <class Work>
+  void work(const std::string &who, const dptrain::DeviceRequest &device, Work &&todo)
   {
-    start_threads(lmp_, who);
+    start_kernels(lmp_, who, device);
     collective(lmp_, who, [&] {
       todo(world_communicator(lmp_), [this](const std::string &line) { print(line); });
     });

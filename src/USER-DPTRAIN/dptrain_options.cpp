@@ -24,6 +24,15 @@ void add_precision(CLI::App &app, dptrain::Precision &precision)
       ->type_name("NAME");
 }
 
+void add_device(CLI::App &app, dptrain::DeviceRequest &device)
+{
+  app.add_option_function<std::string>(
+         "--device",
+         [&device](const std::string &name) { device = dptrain::read_device(name); },
+         "auto, cpu or cuda:K: what each rank runs on (default: auto)")
+      ->type_name("NAME");
+}
+
 /// The parser's own check names a range up to the largest double.
 std::string not_below_zero(const std::string &text)
 {
@@ -92,6 +101,7 @@ void add_train(CLI::App &root, dptrain::TrainOptions &options)
                  "(default: 1)")
       ->check(not_below_zero);
   add_precision(app, options.precision);
+  add_device(app, options.device);
   add_parallel(app, options.parallel);
   app.add_flag("--terminal", options.terminal, "draw a progress bar");
 }
@@ -115,6 +125,7 @@ void add_test(CLI::App &root, dptrain::TestOptions &options)
                  "write predictions beside labels to FILE.e.out, FILE.f.out, ...");
   app.add_flag("-a,--atomic", options.atomic, "errors of atomic energies too");
   add_precision(app, options.precision);
+  add_device(app, options.device);
 }
 
 void add_stat(CLI::App &root, dptrain::StatOptions &options)

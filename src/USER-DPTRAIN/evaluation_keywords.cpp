@@ -1,5 +1,7 @@
 #include "evaluation_keywords.h"
 
+#include "dptrain_adapter.h"
+
 #include <utility>
 
 #include "error.h"
@@ -54,11 +56,19 @@ int LAMMPS_NS::read_knots(LAMMPS *lmp, const std::string &who, const std::string
   return knots;
 }
 
+dptrain::DeviceRequest LAMMPS_NS::read_device(LAMMPS *lmp, const std::string &who,
+                                              const std::string &value)
+{
+  return collective(lmp, who, [&] { return dptrain::read_device(value); });
+}
+
 int LAMMPS_NS::read_chunk(LAMMPS *lmp, const std::string &who, const std::string &value)
 {
+  if (value == "auto") return 0;
   const int chunk = read_integer(value, 1, MAXSMALLINT);
   if (chunk == 0)
-    lmp->error->all(FLERR, "{}: chunk {} is not possible: give a number of atoms from 1", who,
+    lmp->error->all(FLERR,
+                    "{}: chunk {} is not possible: give auto or a number of atoms from 1", who,
                     value);
   return chunk;
 }

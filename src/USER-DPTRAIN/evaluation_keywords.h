@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "dptrain/device.h"
 #include "dptrain/model.h"
 #include "pointers.h"
 
@@ -16,7 +17,9 @@ dptrain::Precision read_precision(LAMMPS *lmp, const std::string &who, const std
 std::string name_of(dptrain::Precision precision);
 /// auto or a number from 8; auto gives 0.
 int read_knots(LAMMPS *lmp, const std::string &who, const std::string &value);
-/// A number of atoms from 1.
+/// auto, cpu or cuda:K.
+dptrain::DeviceRequest read_device(LAMMPS *lmp, const std::string &who, const std::string &value);
+/// auto or a number of atoms from 1; auto gives 0.
 int read_chunk(LAMMPS *lmp, const std::string &who, const std::string &value);
 
 }  // namespace LAMMPS_NS

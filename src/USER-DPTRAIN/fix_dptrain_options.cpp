@@ -82,6 +82,10 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
        }},
       {"knots",
        [](FixArguments &a, Options &o) { o.knots = read_knots(a.lammps(), WHO, a.word("auto|K")); }},
+      {"device",
+       [](FixArguments &a, Options &o) {
+         o.device = read_device(a.lammps(), WHO, a.word("auto|cpu|cuda:K"));
+       }},
       {"reference",
        [](FixArguments &a, Options &o) { o.reference = read_reference(a); }},
       {"subtract",
@@ -209,7 +213,11 @@ void check_together(LAMMPS *lmp, const Options &options)
                     "Fix dptrain: 'mode active' with 'reference run' selects configurations, and "
                     "needs 'dataset FOLDER' for them");
   if (!options.model.empty()) return;
-  const char *keyword = options.precision ? "precision" : options.knots ? "knots" : nullptr;
+  const bool device = options.device.kind != dptrain::DeviceRequest::Kind::automatic;
+  const char *keyword = options.precision ? "precision"
+                        : options.knots   ? "knots"
+                        : device          ? "device"
+                                          : nullptr;
   if (keyword)
     lmp->error->all(FLERR,
                     "Fix dptrain: without 'model FILE El1 El2 ...' the fix trains the model of the "

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dptrain/config.h"
+#include "dptrain/device.h"
 #include "dptrain/model.h"
 #include "lmptype.h"
 #include "pointers.h"
@@ -47,6 +48,7 @@ struct FixDPTrainOptions {
   std::optional<std::int64_t> disp_every;
   std::string disp;
   double force_limit = 0.0;  ///< fmax, LAMMPS units; 0: none
+  dptrain::DeviceRequest device;  ///< of this model: only with `model`
   dptrain::ParallelConfig parallel;
   std::optional<double> timeout;  ///< seconds that a rank waits for others; 0: any time
   bool memory_report = true;      ///< a table at the end of each run

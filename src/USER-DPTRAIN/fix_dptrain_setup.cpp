@@ -73,7 +73,7 @@ void FixDPTrain::attach()
   const FixDPTrainOptions &options = data_->options;
   if (options.model.empty()) return attach_to_pair();
   if (data_->slot) return;
-  start_threads(lmp, "Fix dptrain");
+  start_kernels(lmp, "Fix dptrain", options.device);
   std::string path = utils::get_potential_file_path(options.model);
   if (path.empty()) path = options.model;
   data_->slot = std::make_shared<ModelSlot>();

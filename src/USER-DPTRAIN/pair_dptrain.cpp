@@ -36,7 +36,6 @@ PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data(lmp))
   centroidstressflag = CENTROID_AVAIL;
   comm_reverse = 3;
   data_->slot = std::make_shared<ModelSlot>();
-  start_threads(lmp, WHO);
 }
 
 PairDPTrain::~PairDPTrain()
@@ -224,6 +223,7 @@ void PairDPTrain::settings(int narg, char **arg)
   // the same pair_style command again: by the new slot, a fix that trains the old model notices
   data_->slot = std::make_shared<ModelSlot>();
   const PairDPTrainOptions options = parse_pair_dptrain(lmp, narg, arg);
+  start_kernels(lmp, WHO, options.device);
   data_->slot->settings = options.settings;
   data_->deviation_options = options.deviation;
   data_->committee = Committee();
@@ -341,6 +341,7 @@ void PairDPTrain::read_restart_settings(FILE *fp)
 {
   RestartData &stored = data_->stored;
   stored = read_restart_data(lmp, WHO, fp);
+  start_kernels(lmp, WHO);
   data_->slot->settings = stored.settings;
   data_->deviation_options = stored.deviation;
   data_->restarted = true;

@@ -101,6 +101,8 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
        [](Words &w, Given &g) {
          g.options.settings.chunk = read_chunk(w.lammps(), WHO, w.value());
        }},
+      {"device",
+       [](Words &w, Given &g) { g.options.device = read_device(w.lammps(), WHO, w.value()); }},
       {"committee", read_committee},
       {"out_freq", [](Words &w, Given &g) { g.options.deviation.every = w.steps(); }},
       {"out_file",

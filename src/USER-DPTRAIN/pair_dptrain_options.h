@@ -1,5 +1,6 @@
 #pragma once
 
+#include "dptrain/device.h"
 #include "model_deviation.h"
 #include "model_slot.h"
 #include "pointers.h"
@@ -10,6 +11,7 @@ namespace LAMMPS_NS {
 struct PairDPTrainOptions {
   ModelSettings settings;
   DeviationOptions deviation;
+  dptrain::DeviceRequest device;
 };
 
 /// Reads the arguments after `pair_style dptrain`. Errors name the keyword, what was found and what is allowed.

@@ -4,6 +4,7 @@
 
 #include "dptrain/communicator.h"
 #include "dptrain/config.h"
+#include "dptrain/device.h"
 #include "dptrain/files.h"
 
 namespace dptrain {
@@ -13,5 +14,7 @@ void broadcast(const Communicator &comm, std::string &text);
 void broadcast(const Communicator &comm, ModelData &data);
 void broadcast(const Communicator &comm, Checkpoint &checkpoint);
 void broadcast(const Communicator &comm, WholeFrame &frame);
+/// From rank `root`.
+void broadcast(const Communicator &comm, RankDevice &device, int root);
 
 }  // namespace dptrain

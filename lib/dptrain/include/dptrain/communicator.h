@@ -66,6 +66,10 @@ std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm =
 /// node (partitions of one run), each with an MPI_Comm of its own.
 int thread_share(const void *mpi_comm = nullptr, int groups = 1);
 
+/// Number of the calling rank among those of its node: what the launcher says (MPICH, Open MPI, Slurm), else counted.
+/// Collective over the MPI_Comm where the launcher says nothing.
+int rank_on_node(const void *mpi_comm);
+
 /// Runs `work` on every rank, then lets all ranks agree: if it threw on any of them, all throw dptrain::Error with the
 /// message of the lowest failing rank. Work that may throw on one rank only stands in here, before the next collective.
 void guarded(const Communicator &comm, const std::function<void()> &work);

@@ -9,6 +9,7 @@
 
 #include "dptrain/communicator.h"
 #include "dptrain/config.h"
+#include "dptrain/device.h"
 #include "dptrain/model.h"
 
 // The work of the command `dptrain`: trainings, tests and statistics from data sets. All functions are collective; `log` is
@@ -32,6 +33,7 @@ struct TrainOptions {
   std::string output = "out.json";  ///< the input with all defaults; empty: not written
   Precision precision = Precision::float64;
   ParallelConfig parallel;
+  DeviceRequest device;
 };
 
 /// What a training has come to.
@@ -56,6 +58,7 @@ struct TestOptions {
   std::string detail_file;             ///< PREFIX of the detail files; empty: none
   bool atomic = false;                 ///< errors of atomic energies too
   Precision precision = Precision::float64;
+  DeviceRequest device;
 };
 
 /// Mean absolute and root mean square error of one quantity.

@@ -6,6 +6,7 @@
 #include "base/torch_threads.h"
 #include "dptrain/error.h"
 #include "dptrain/threads.h"
+#include "kernels/gpus.h"
 #include "kernels/kokkos_types.h"
 #include "kernels/workers.h"
 
@@ -27,6 +28,7 @@ void start_kokkos()
 #if KOKKOS_VERSION >= 30700
   Kokkos::InitializationSettings settings;
   settings.set_num_threads(threads_to_start());
+  if (kernels::bound_gpu() >= 0) settings.set_device_id(kernels::bound_gpu());
   settings.set_disable_warnings(
       true);  // of binding threads to cores, which is the launcher's business
 #else

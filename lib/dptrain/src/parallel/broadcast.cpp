@@ -11,24 +11,28 @@ namespace dptrain {
 
 namespace {
 
-// Turns values into bytes on rank 0 and back on the others. One function per type does both directions, so that they
+// Turns values into bytes on one rank and back on the others. One function per type does both directions, so that they
 // cannot differ; the structured bindings stop compiling when a struct gets a field that is not listed.
 class Archive {
  public:
-  Archive(const Communicator &comm) : comm_(comm), writing_(comm.rank() == 0) {}
+  explicit Archive(const Communicator &comm, int root = 0) :
+      comm_(comm), root_(root), writing_(comm.rank() == root)
+  {
+  }
 
   template <class T> void send(T &value)
   {
     if (writing_) visit(value);
     std::uint64_t size = bytes_.size();
-    comm_.broadcast(&size, sizeof(size), 0);
+    comm_.broadcast(&size, sizeof(size), root_);
     bytes_.resize(size);
-    if (size) comm_.broadcast(bytes_.data(), size, 0);
+    if (size) comm_.broadcast(bytes_.data(), size, root_);
     if (!writing_) visit(value);
   }
 
  private:
   const Communicator &comm_;
+  int root_;
   bool writing_;
   std::vector<char> bytes_;
   std::size_t position_ = 0;
@@ -128,6 +132,13 @@ class Archive {
     auto &[step, coord, type, box, periodic, held_out, label] = frame;
     fields(step, coord, type, box, periodic, held_out, label);
   }
+  void visit(RankDevice &device)
+  {
+    auto &[node, local_rank, visible, index, name, id, memory, major, minor, gpu_numa, cpu_numa,
+           peers] = device;
+    fields(node, local_rank, visible, index, name, id, memory, major, minor, gpu_numa, cpu_numa,
+           peers);
+  }
 };
 
 }  // namespace
@@ -150,6 +161,11 @@ void broadcast(const Communicator &comm, Checkpoint &checkpoint)
 void broadcast(const Communicator &comm, WholeFrame &frame)
 {
   Archive(comm).send(frame);
+}
+
+void broadcast(const Communicator &comm, RankDevice &device, int root)
+{
+  Archive(comm, root).send(device);
 }
 
 }  // namespace dptrain

@@ -1,4 +1,4 @@
-// How many threads a rank may use.
+// What part of its node a rank may use: its number there, and how many threads it may have.
 #include "parallel/thread_share.h"
 
 #include <mpi.h>
@@ -76,6 +76,24 @@ int thread_share(const void *mpi_comm, int groups)
   std::getline(std::ifstream("/sys/fs/cgroup/cpu.max"), quota);
   const double limit = std::max(1.0, cpu_quota(quota) / (ranks * groups));
   return static_cast<int>(std::min<double>(share_of_cores(own, users), limit));
+}
+
+int rank_on_node(const void *mpi_comm)
+{
+  for (const char *name : {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK",
+                           "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
+    const char *text = std::getenv(name);
+    int rank = -1;
+    if (text && (std::istringstream(text) >> rank) && rank >= 0) return rank;
+  }
+  int rank = 0;
+  if (!mpi_comm) return rank;
+  MPI_Comm node;
+  MPI_Comm_split_type(*static_cast<const MPI_Comm *>(mpi_comm), MPI_COMM_TYPE_SHARED, 0,
+                      MPI_INFO_NULL, &node);
+  MPI_Comm_rank(node, &rank);
+  MPI_Comm_free(&node);
+  return rank;
 }
 
 }  // namespace dptrain
