@@ -14,8 +14,10 @@
 #include <nlohmann/json.hpp>
 
 #include "dptrain/deep_pot.h"
+#include "dptrain/distribution.h"
 #include "dptrain/error.h"
 #include "dptrain/files.h"
+#include "dptrain/memory.h"
 #include "dptrain/statistics.h"
 #include "dptrain/trainer.h"
 
@@ -37,6 +39,8 @@ const char USAGE[] =
     "  --frames N             only the first N training frames\n"
     "  --replicate K          each frame repeated K times along each edge of its cell\n"
     "  --precision P          of the arithmetic: double (default), single or mixed\n"
+    "  --distribute WAY       auto (default), frames or space\n"
+    "  --compress WAY         none (default), bf16 or powersgd:RANK\n"
     "  --save FILE            writes the model\n";
 
 struct Options {
@@ -44,6 +48,7 @@ struct Options {
   std::vector<std::string> train, valid;
   std::int64_t eval_every = 0, report_every = 50, steps = 0, frames = 0;
   int replicate = 1;
+  dptrain::ParallelConfig parallel;
   dptrain::Precision precision = dptrain::Precision::float64;
   double seconds = std::numeric_limits<double>::infinity();
 };
@@ -55,6 +60,26 @@ dptrain::Precision read_precision(const std::string &name)
   if (name == "mixed") return dptrain::Precision::mixed;
   throw dptrain::Error("bench_train: --precision " + name +
                        ": allowed are double, single and mixed");
+}
+
+dptrain::Distribution read_distribution(const std::string &name)
+{
+  if (name == "auto") return dptrain::Distribution::automatic;
+  if (name == "frames") return dptrain::Distribution::frames;
+  if (name == "space") return dptrain::Distribution::space;
+  throw dptrain::Error("bench_train: --distribute " + name + ": allowed are auto, frames and space");
+}
+
+void read_compression(const std::string &name, dptrain::ParallelConfig &parallel)
+{
+  const std::string low_rank = "powersgd:";
+  if (name == "none") return;
+  parallel.compression = name == "bf16" ? dptrain::Compression::bfloat16 : dptrain::Compression::power_sgd;
+  if (name == "bf16") return;
+  if (name.rfind(low_rank, 0) != 0)
+    throw dptrain::Error("bench_train: --compress " + name +
+                         ": allowed are none, bf16 and powersgd:RANK");
+  parallel.compression_rank = std::stoi(name.substr(low_rank.size()));
 }
 
 /// The command line; throws Error on one that is not as in USAGE.
@@ -70,6 +95,9 @@ Options parse(int argc, char **argv)
       {"--frames", [&](const std::string &v) { options.frames = std::stoll(v); }},
       {"--replicate", [&](const std::string &v) { options.replicate = std::stoi(v); }},
       {"--seconds", [&](const std::string &v) { options.seconds = std::stod(v); }},
+      {"--distribute",
+       [&](const std::string &v) { options.parallel.distribution = read_distribution(v); }},
+      {"--compress", [&](const std::string &v) { read_compression(v, options.parallel); }},
       {"--precision", [&](const std::string &v) { options.precision = read_precision(v); }},
       {"--save", [&](const std::string &v) { options.save = v; }}};
   const std::vector<std::string> words(argv + 1, argv + argc);
@@ -144,8 +172,12 @@ WholeFrame replicated(const WholeFrame &frame, int k)
 /// This rank's shares of all frames of the systems; `limit` > 0 stops after so many.
 std::vector<Frame> read_frames(const std::shared_ptr<const Communicator> &comm,
                                const std::vector<std::string> &dirs,
-                               const dptrain::ModelConfig &model, int replicate, std::int64_t limit)
+                               const dptrain::InputFile &input, dptrain::Distribution distribution,
+                               int replicate, std::int64_t limit)
 {
+  const dptrain::ModelConfig &model = input.model;
+  dptrain::Distributor distributor(comm, distribution, input.training.batch_size,
+                                   dptrain::weights_of_an_atom(model));
   std::vector<Frame> shares;
   for (const std::string &dir : dirs) {
     std::vector<WholeFrame> frames;
@@ -153,7 +185,7 @@ std::vector<Frame> read_frames(const std::shared_ptr<const Communicator> &comm,
     for (const WholeFrame &frame : frames) {
       if (limit > 0 && static_cast<std::int64_t>(shares.size()) == limit) return shares;
       const WholeFrame large = replicate > 1 ? replicated(frame, replicate) : WholeFrame{};
-      shares.push_back(dptrain::scatter_frame(comm, replicate > 1 ? large : frame, model.rcut));
+      shares.push_back(distributor.share(replicate > 1 ? large : frame, model.rcut));
     }
   }
   return shares;
@@ -169,8 +201,11 @@ std::shared_ptr<Model> new_model(const Communicator &comm, const dptrain::InputF
                   config.pair_exclude_types.end());
   dptrain::Statistics statistics(config.ntypes(), config.rcut, config.rcut_smth,
                                  config.env_protection, config.sel);
+  std::vector<const Frame *> all;
+  for (const Frame &frame : frames) all.push_back(&frame);
+  const dptrain::BatchShares shares(all, comm);
   dptrain::guarded(comm, [&] {
-    for (const Frame &frame : frames) statistics.add(frame.domain(), excluded);
+    for (const Frame *frame : shares.frames()) statistics.add(frame->domain(), excluded);
   });
   statistics.reduce(comm);
   return dptrain::make_deep_pot(dptrain::new_deep_pot(config, statistics, input.model_def_script));
@@ -229,9 +264,11 @@ class Run {
     steps_ = options_.steps > 0 ? options_.steps : input_.training.numb_steps;
     if (!input_.training.optimizer.precision && options_.precision != dptrain::Precision::float64)
       input_.training.optimizer.precision = "float32";  // as in the fix
+    input_.training.parallel = options_.parallel;
     std::vector<Frame> frames =
-        read_frames(comm_, options_.train, input_.model, options_.replicate, options_.frames);
-    valid_ = read_frames(comm_, options_.valid, input_.model, 1, 0);
+        read_frames(comm_, options_.train, input_, options_.parallel.distribution,
+                    options_.replicate, options_.frames);
+    valid_ = read_frames(comm_, options_.valid, input_, dptrain::Distribution::space, 1, 0);
     model_ = new_model(*comm_, input_, frames);
     trainer_ = std::make_unique<dptrain::Trainer>(model_, comm_, input_.training);
     model_->set_precision(options_.precision);
@@ -248,6 +285,7 @@ class Run {
 
   void train()
   {
+    before_ = comm_->traffic();
     while (trainer_->steps() < steps_ && !late()) {
       const double begin = now();
       const dptrain::UpdateReport report = trainer_->update();
@@ -262,6 +300,7 @@ class Run {
 
   void finish()
   {
+    const json traffic = traffic_per_step(), ledger = memory_by_purpose(), network = time_network();
     if (evaluated_ != trainer_->steps()) evaluate();
     double bytes[2] = {memory_before_, memory_of("VmHWM")};
     comm_->all_reduce_sum(bytes, 2);
@@ -269,6 +308,9 @@ class Run {
            {"step", trainer_->steps()},
            {"train_seconds", train_seconds_},
            {"elapsed", now() - start_},
+           {"traffic", traffic},
+           {"memory", ledger},
+           {"network", network},
            {"memory_before_training", bytes[0]},
            {"memory_peak", bytes[1]}});
     dptrain::guarded(*comm_, [&] {
@@ -277,6 +319,60 @@ class Run {
   }
 
  private:
+  /// Calls and bytes of each operation in a step (with validations, those of blocks too), the most of all ranks.
+  json traffic_per_step() const
+  {
+    json result = json::array();
+    const double steps = static_cast<double>(trainer_->steps());
+    for (const auto &after : comm_->traffic()) {
+      double numbers[2] = {static_cast<double>(after.calls), static_cast<double>(after.bytes)};
+      for (const auto &before : before_)
+        if (before.operation == after.operation) {
+          numbers[0] -= static_cast<double>(before.calls);
+          numbers[1] -= static_cast<double>(before.bytes);
+        }
+      comm_->all_reduce_max(numbers, 2);
+      result.push_back({{"operation", after.operation},
+                        {"calls", numbers[0] / steps},
+                        {"bytes", numbers[1] / steps}});
+    }
+    return result;
+  }
+
+  /// Bytes of the rank that has most.
+  json memory_by_purpose() const
+  {
+    dptrain::MemoryLedger ledger = model_->memory();
+    dptrain::add_uses(ledger, trainer_->memory());
+    json result;
+    for (const auto &use : ledger) {
+      std::int64_t bytes = static_cast<std::int64_t>(use.bytes);
+      comm_->all_reduce_max(&bytes, 1);
+      result[use.purpose] = bytes;
+    }
+    return result;
+  }
+
+  /// Seconds of a short sum over the ranks, and of the exchange of gradient and parameters.
+  json time_network() const
+  {
+    constexpr int repeats = 200;
+    std::vector<double> values(model_->parameters().size(), 0.0);
+    std::vector<std::size_t> parts(comm_->size(), values.size() / comm_->size());
+    parts.back() += values.size() % comm_->size();
+    const auto time = [&](const std::function<void()> &work) {
+      work();
+      const double begin = now();
+      for (int k = 0; k < repeats; ++k) work();
+      return (now() - begin) / repeats;
+    };
+    return {{"short_sum", time([&] { comm_->all_reduce_sum(values.data(), 16); })},
+            {"gradient_and_parameters", time([&] {
+               comm_->reduce_scatter_sum(values.data(), parts);
+               comm_->all_gather(values.data(), parts);
+             })}};
+  }
+
   void write(const json &line)
   {
     if (comm_->rank() == 0) out_ << line.dump() << std::endl;
@@ -330,6 +426,7 @@ class Run {
   std::vector<Frame> valid_;
   std::shared_ptr<Model> model_;
   std::unique_ptr<dptrain::Trainer> trainer_;
+  std::vector<Communicator::Traffic> before_;
   std::int64_t steps_ = 0, evaluated_ = -1, block_steps_ = 0;
   double train_seconds_ = 0.0, block_seconds_ = 0.0, memory_before_ = 0.0;
 };

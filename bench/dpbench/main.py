@@ -3,7 +3,7 @@
 import json
 import sys
 
-from . import accuracy, active, curves, inference, kernels, machine, report, scaling, statistics, training, uncertainty
+from . import accuracy, active, curves, inference, kernels, machine, ranks, report, scaling, statistics, training, uncertainty
 from .environments import Ours, Peer
 from .errors import BenchError
 from .process import Recorder
@@ -12,8 +12,9 @@ from .settings import ROOT, read_settings
 MEASURES = {"inference": inference.measure, "training": training.measure, "accuracy": accuracy.measure,
             "minutes": accuracy.measure_minutes, "scaling": scaling.measure, "kernels": kernels.measure,
             "statistics": statistics.measure, "curves": curves.measure, "uncertainty": uncertainty.measure,
-            "active": active.measure}
+            "active": active.measure, "ranks": ranks.measure}
 ALONE = {"active"}  # parts without the peer and without programs of the benchmark
+WITHOUT_PEER = ALONE | {"ranks"}
 
 
 def install(settings, recorder):
@@ -22,6 +23,8 @@ def install(settings, recorder):
     if set(settings.parts) <= ALONE:
         return ours, {}
     ours.build_programs()
+    if set(settings.parts) <= WITHOUT_PEER:
+        return ours, {}
     peers = {"tensorflow": Peer("tensorflow", settings.tensorflow, recorder),
              "pytorch": Peer("pytorch", settings.pytorch, recorder)}
     for peer in peers.values():

@@ -223,7 +223,38 @@ def active_tables(result):
                      r["audits"], r["audits_above"], r["audits_far_above"]] for r in result["rows"]])
 
 
-TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
+def rank_tables(result):
+    yield "## Training on many ranks\n"
+    yield (f"Seconds only where there is a core for each rank ({result['cores']}); calls and bytes of the rank that sends most, for "
+           "each step.\n\nOne frame, divided by space:\n")
+    cells = [lambda r: r["ranks"], lambda r: number(r.get("seconds")), lambda r: number(r["calls"]),
+             lambda r: number(r["bytes"] / 1e6), lambda r: number(r["optimizer_bytes"] / 1e6),
+             lambda r: number(r["frames_bytes"] / 1e6)]
+    names = ["ranks", "s/step", "calls", "MB sent", "optimizer, MB", "frame, MB"]
+    yield markdown(["net", "atoms", *names], [[r["net"], r["atoms"], *(c(r) for c in cells)] for r in result["strong"]])
+    yield "\nBatches of frames of 192 atoms (small net), by space and by frames:\n"
+    yield markdown(["study", "frames in a batch", "distribute", *names],
+                   [[r["study"], r["batch"], r["distribute"], *(c(r) for c in cells)]
+                    for r in sorted(result["weak"], key=lambda r: (r["study"], r["distribute"], r["ranks"]))])
+    yield "\nWhat compression saves, and the force error on the validation frames after equal steps:\n"
+    plain = {r["net"]: r for r in result["compression"] if r["compress"] == "none"}
+    yield markdown(["net", "compress", "kB sent", "less by", "optimizer, MB", "steps", "eV/A", "worse by, %", "eV/A of each seed"],
+                   [[r["net"], r["compress"], number(r["bytes"] / 1e3), f"{plain[r['net']]['bytes'] / r['bytes']:.1f}x",
+                     number(r["optimizer_bytes"] / 1e6), r["steps"], f"{r['rmse_f']:.4f}",
+                     f"{100 * (r['rmse_f'] / plain[r['net']]['rmse_f'] - 1):.1f}",
+                     ", ".join(f"{e:.4f}" for e in r["rmse_f_by_seed"])] for r in result["compression"]])
+    yield ("\nA model of the time, t = fixed + atoms * work / ranks + calls * latency + bytes / bandwidth (assumptions: "
+           "`bench/dpbench/ranks.py`), and the largest number of ranks at which half of each rank's time is work:\n")
+    fits = result["model"]
+    atoms = list(fits[0]["ends"])
+    yield markdown(["net", "fixed, ms", "work, us/atom", "latency, us", "bandwidth, GB/s", "model / measured",
+                    *(f"{n} atoms" for n in atoms)],
+                   [[f["net"], number(1e3 * f["fixed"]), number(1e6 * f["work"]), number(1e6 * f["latency"]),
+                     number(1e-9 / f["inverse_bandwidth"] if f["inverse_bandwidth"] else None),
+                     number(f["check"]["model"] / f["check"]["measured"]), *(f["ends"][n] for n in atoms)] for f in fits])
+
+
+TABLES = {"ranks": rank_tables, "inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
           "scaling": scaling_tables, "kernels": kernel_tables, "statistics": statistics_tables,
           "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables}
 

@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import precision_table  # noqa: E402
-from dpbench import (accuracy, active, curves, inference, kernels, logs, machine, main, models, pairing, plots, report,  # noqa: E402
+from dpbench import (accuracy, active, curves, inference, kernels, logs, machine, main, models, pairing, plots, ranks, report,  # noqa: E402
                      scores, settings, statistics, training, uncertainty, water)
 from dpbench.errors import BenchError  # noqa: E402
 from dpbench.process import Recorder, run  # noqa: E402
@@ -309,9 +309,30 @@ def example_result():
              "scaling": scaling, "kernels": [kernel], "statistics": statistics_result(),
              "curves": {"steps": 2000.0, "seeds": 3, "rows": [{"column": "rmse_f_val", "block": 0, "ours": 0.1, "peer": 0.11,
                                                                "t": -1.2}]},
-             "uncertainty": uncertainty_result()}
+             "uncertainty": uncertainty_result(), "ranks": ranks_result()}
     facts = {name: {**entry, "date": f"2026-11-2{k} 15:00 UTC"} for k, name in enumerate(parts)}
     return {"facts": facts, "parts": parts}
+
+
+def ranks_result():
+    row = {"ranks": 2, "calls": 7.0, "bytes": 1e6, "by_operation": {}, "optimizer_bytes": 1000, "frames_bytes": 2000,
+           "network": {}}
+    strong = [{**row, "net": "small", "atoms": 1536, "seconds": 0.01}, {**row, "net": "small", "atoms": 1536, "ranks": 8}]
+    weak = [{**row, "study": "weak", "distribute": way, "batch": 2} for way in ("space", "frames")]
+    compression = [{"net": "small", "compress": way, "bytes": size, "optimizer_bytes": 10, "steps": 9, "rmse_f": error,
+                    "rmse_f_by_seed": [error]} for way, size, error in (("none", 1000, 0.1), ("bf16", 250, 0.101))]
+    fit = {"net": "small", "fixed": 1e-3, "work": 1e-5, "latency": 1e-5, "inverse_bandwidth": 0.0, "calls": 7.0,
+           "check": {"ranks": 2, "measured": 0.01, "model": 0.011}}
+    fit["ends"] = {atoms: ranks.end_of_scaling(fit, atoms, 1e6) for atoms in ranks.FRAMES}
+    return {"cores": 2, "strong": strong, "weak": weak, "compression": compression, "model": [fit]}
+
+
+def test_end_of_scaling():
+    """Eight ranks take 2.75 ms each, 22 ms together: twice the 11 ms of one rank; sixteen take 34."""
+    fit = {"fixed": 1e-3, "work": 1e-5, "latency": 1e-4, "inverse_bandwidth": 1e-9, "calls": 4.0}
+    assert ranks.predict(fit, 1000, 1, 1e5) == pytest.approx(11e-3)  # nothing travels on one rank
+    assert ranks.predict(fit, 1000, 10, 1e5) == pytest.approx(1e-3 + 1e-3 + 4e-4 + 1e-4)
+    assert ranks.end_of_scaling(fit, 1000, 1e5) == 8 and ranks.end_of_scaling(fit, 1, 1e5) == 1
 
 
 def uncertainty_result():
