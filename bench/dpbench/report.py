@@ -254,9 +254,9 @@ def rank_tables(result):
                      number(f["check"]["model"] / f["check"]["measured"]), *(f["ends"][n] for n in atoms)] for f in fits])
 
 
-TABLES = {"ranks": rank_tables, "inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
+TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
           "scaling": scaling_tables, "kernels": kernel_tables, "statistics": statistics_tables,
-          "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables}
+          "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables, "ranks": rank_tables}
 
 
 def facts(entry):

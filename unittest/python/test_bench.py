@@ -12,8 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import precision_table  # noqa: E402
-from dpbench import (accuracy, active, curves, inference, kernels, logs, machine, main, models, pairing, plots, ranks, report,  # noqa: E402
-                     scores, settings, statistics, training, uncertainty, water)
+from dpbench import (accuracy, active, curves, inference, kernels, logs, machine, main, models, pairing, plots, report,  # noqa: E402
+                     ranks, scores, settings, statistics, training, uncertainty, water)
 from dpbench.errors import BenchError  # noqa: E402
 from dpbench.process import Recorder, run  # noqa: E402
 
@@ -328,10 +328,10 @@ def ranks_result():
 
 
 def test_end_of_scaling():
-    """Eight ranks take 2.75 ms each, 22 ms together: twice the 11 ms of one rank; sixteen take 34."""
-    fit = {"fixed": 1e-3, "work": 1e-5, "latency": 1e-4, "inverse_bandwidth": 1e-9, "calls": 4.0}
+    """Eight ranks take 2.65 ms each, 21.2 ms together: not twice the 11 ms of one rank; sixteen take 32.4."""
+    fit = {"fixed": 1e-3, "work": 1e-5, "latency": 1e-4, "inverse_bandwidth": 1e-9, "calls": 3.0}
     assert ranks.predict(fit, 1000, 1, 1e5) == pytest.approx(11e-3)  # nothing travels on one rank
-    assert ranks.predict(fit, 1000, 10, 1e5) == pytest.approx(1e-3 + 1e-3 + 4e-4 + 1e-4)
+    assert ranks.predict(fit, 1000, 10, 1e5) == pytest.approx(1e-3 + 1e-3 + 3e-4 + 1e-4)
     assert ranks.end_of_scaling(fit, 1000, 1e5) == 8 and ranks.end_of_scaling(fit, 1, 1e5) == 1
 
 
@@ -354,7 +354,7 @@ def test_report_and_figures(tmp_path):
     assert "one core): double 4.0 %" in text
     line = next(x for x in text.splitlines() if x.startswith("| 0.07"))
     assert "not in 40" in line and "**> 20.0**" in line
-    assert "80 %" in text and text.count("`lmp -in in.lammps`") == 9
+    assert "80 %" in text and text.count("`lmp -in in.lammps`") == 10
     # every part has its own date, below its tables
     dates = [text.index(f"2026-11-2{k} 15:00") for k in range(7)]
     assert dates == sorted(dates) and dates[0] < text.index("## Training step") < dates[1]
@@ -380,7 +380,7 @@ def test_parts_of_other_sources_are_not_kept(tmp_path, capsys):
     path.write_text(json.dumps(result))
     kept = main.kept_parts(path, {**facts, "date": "later", "sources": {**facts["sources"], "commit": "f"}}, False)
     assert set(kept["parts"]) == set(kept["facts"]) == {"inference", "training", "accuracy", "minutes", "statistics", "curves",
-                                                            "uncertainty"}
+                                                            "uncertainty", "ranks"}
     assert kept["facts"]["inference"]["date"] == result["facts"]["inference"]["date"]
     assert "hence dropped: scaling, kernels" in capsys.readouterr().out
     assert set(main.kept_parts(path, facts, True)["parts"]) == set(result["parts"]) - {"scaling"}
