@@ -11,6 +11,7 @@
 #include "dptrain/energy_bias_fit.h"
 #include "dptrain/error.h"
 #include "optimizer/optimizer.h"
+#include "parallel/nccl_communicator.h"
 #include "training/atom_energies.h"
 #include "training/batch.h"
 #include "training/frame_check.h"
@@ -62,7 +63,7 @@ struct Trainer::Impl {
 Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator> c,
                     const TrainingConfig &config) :
     model(std::move(m)),
-    comm(std::move(c)),
+    comm(over_nccl(std::move(c))),
     config(config),
     schedule(config.schedule, config.numb_steps),
     buffer(config.seed, config.buffer_frames, bytes_of_gib(config.parallel.frame_memory)),

@@ -1,0 +1,273 @@
+#include "parallel/nccl_communicator.h"
+
+#ifdef DPTRAIN_NCCL
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "dptrain/device.h"
+#include "dptrain/error.h"
+#include "kernels/gpus.h"
+#endif
+
+namespace dptrain {
+
+#ifdef DPTRAIN_NCCL
+
+namespace {
+
+constexpr std::size_t long_array = 8192;  // doubles; shorter ones do not pay for the way to the GPU
+constexpr auto nap = std::chrono::microseconds(20);
+
+void check(cudaError_t status, const char *what)
+{
+  if (status != cudaSuccess)
+    throw Error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
+}
+
+/// Memory on the GPU that grows.
+class GpuArray {
+ public:
+  ~GpuArray() { cudaFree(data_); }
+  double *resize(std::size_t doubles)
+  {
+    if (doubles <= capacity_) return data_;
+    cudaFree(data_);
+    data_ = nullptr;
+    capacity_ = 0;
+    check(cudaMalloc(reinterpret_cast<void **>(&data_), doubles * sizeof(double)),
+          "memory for an exchange between ranks");
+    capacity_ = doubles;
+    return data_;
+  }
+
+ private:
+  double *data_ = nullptr;
+  std::size_t capacity_ = 0;
+};
+
+class NcclCommunicator : public Communicator {
+ public:
+  explicit NcclCommunicator(std::shared_ptr<const Communicator> mpi) : mpi_(std::move(mpi))
+  {
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream for NCCL");
+    ncclUniqueId id{};
+    guarded(*mpi_, [&] {
+      if (mpi_->rank() == 0) require(ncclGetUniqueId(&id), "start");
+    });
+    mpi_->broadcast(&id, sizeof(id), 0);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    guarded(*mpi_, [&] {
+      const ncclResult_t status =
+          ncclCommInitRankConfig(&nccl_, mpi_->size(), id, mpi_->rank(), &config);
+      if (status != ncclInProgress) require(status, "start");
+      wait("start", [] { return true; });
+    });
+  }
+
+  ~NcclCommunicator() override
+  {
+    if (nccl_) ncclCommAbort(nccl_);
+    cudaStreamDestroy(stream_);
+  }
+  NcclCommunicator(const NcclCommunicator &) = delete;
+  NcclCommunicator &operator=(const NcclCommunicator &) = delete;
+
+  int rank() const override { return mpi_->rank(); }
+  int size() const override { return mpi_->size(); }
+
+  void all_reduce_sum(double *data, std::size_t n) const override
+  {
+    if (n < long_array) return mpi_->all_reduce_sum(data, n);
+    on_gpu("all_reduce", data, n, 0, n, [&](double *gpu) {
+      return ncclAllReduce(gpu, gpu, n, ncclDouble, ncclSum, nccl_, stream_);
+    });
+  }
+
+  void reduce_scatter_sum(double *data, const std::vector<std::size_t> &parts) const override
+  {
+    const auto [first, total] = own_part(parts);
+    if (total < long_array) return mpi_->reduce_scatter_sum(data, parts);
+    // one after the other in one launch: the parts differ in length
+    on_gpu("reduce_scatter", data, total, first, parts[rank()], [&](double *gpu) {
+      return for_parts(parts, [&](std::size_t begin, std::size_t n, int owner) {
+        return ncclReduce(gpu + begin, gpu + begin, n, ncclDouble, ncclSum, owner, nccl_, stream_);
+      });
+    });
+  }
+
+  void all_gather(double *data, const std::vector<std::size_t> &parts) const override
+  {
+    const std::size_t total = own_part(parts).second;
+    if (total < long_array) return mpi_->all_gather(data, parts);
+    on_gpu("all_gather", data, total, 0, total, [&](double *gpu) {
+      return for_parts(parts, [&](std::size_t begin, std::size_t n, int owner) {
+        return ncclBroadcast(gpu + begin, gpu + begin, n, ncclDouble, owner, nccl_, stream_);
+      });
+    });
+  }
+
+  void all_reduce_sum(std::int64_t *data, std::size_t n) const override
+  {
+    mpi_->all_reduce_sum(data, n);
+  }
+  void all_reduce_max(double *data, std::size_t n) const override { mpi_->all_reduce_max(data, n); }
+  void all_reduce_max(std::int64_t *data, std::size_t n) const override
+  {
+    mpi_->all_reduce_max(data, n);
+  }
+  void broadcast(void *data, std::size_t bytes, int root) const override
+  {
+    mpi_->broadcast(data, bytes, root);
+  }
+  void all_to_all(const double *send, const std::vector<int> &send_counts, double *recv,
+                  const std::vector<int> &recv_counts) const override
+  {
+    mpi_->all_to_all(send, send_counts, recv, recv_counts);
+  }
+  void all_to_all(const std::int64_t *send, const std::vector<int> &send_counts, std::int64_t *recv,
+                  const std::vector<int> &recv_counts) const override
+  {
+    mpi_->all_to_all(send, send_counts, recv, recv_counts);
+  }
+  std::vector<std::int64_t> all_gather(std::int64_t value) const override
+  {
+    return mpi_->all_gather(value);
+  }
+
+  std::vector<Traffic> traffic() const override
+  {
+    std::vector<Traffic> all = mpi_->traffic();
+    for (const Traffic &own : traffic_)
+      if (own.calls > 0) all.push_back(own);
+    return all;
+  }
+
+ private:
+  // Begin of the own part, and the length of all.
+  std::pair<std::size_t, std::size_t> own_part(const std::vector<std::size_t> &parts) const
+  {
+    std::size_t first = 0, total = 0;
+    for (int r = 0; r < static_cast<int>(parts.size()); ++r) {
+      if (r == rank()) first = total;
+      total += parts[r];
+    }
+    return {first, total};
+  }
+
+  template <class Work>
+  static ncclResult_t for_parts(const std::vector<std::size_t> &parts, const Work &work)
+  {
+    ncclResult_t status = ncclGroupStart();
+    std::size_t begin = 0;
+    for (int owner = 0; owner < static_cast<int>(parts.size()); begin += parts[owner++])
+      if (status == ncclSuccess || status == ncclInProgress)
+        status = work(begin, parts[owner], owner);
+    const ncclResult_t end = ncclGroupEnd();
+    return status == ncclSuccess || status == ncclInProgress ? end : status;
+  }
+
+  // data[n] goes to the GPU, `launch` exchanges it, and result [begin, begin + count) comes back.
+  template <class Launch>
+  void on_gpu(const char *name, double *data, std::size_t n, std::size_t begin, std::size_t count,
+              const Launch &launch) const
+  {
+    double *gpu = staging_.resize(n);
+    check(cudaMemcpyAsync(gpu, data, n * sizeof(double), cudaMemcpyHostToDevice, stream_), name);
+    const ncclResult_t status = launch(gpu);
+    if (status != ncclInProgress) require(status, name);
+    check(cudaMemcpyAsync(data + begin, gpu + begin, count * sizeof(double), cudaMemcpyDeviceToHost,
+                          stream_),
+          name);
+    wait(name, [&] { return cudaStreamQuery(stream_) != cudaErrorNotReady; });
+    check(cudaStreamSynchronize(stream_), name);
+    note(name, n * sizeof(double));
+  }
+
+  void note(const char *name, std::size_t bytes) const
+  {
+    const std::string full = std::string("nccl ") + name;
+    for (Traffic &known : traffic_) {
+      if (known.calls > 0 && known.operation != full) continue;
+      known.operation = full;
+      ++known.calls;
+      known.bytes += static_cast<std::int64_t>(bytes);
+      return;
+    }
+  }
+
+  void require(ncclResult_t status, const char *name) const
+  {
+    if (status == ncclSuccess) return;
+    fail(name, ncclGetErrorString(status));
+  }
+
+  [[noreturn]] void fail(const char *name, const std::string &why) const
+  {
+    if (nccl_) ncclCommAbort(nccl_);  // the other ranks come back from their operations
+    nccl_ = nullptr;
+    throw Error("NCCL on rank " + std::to_string(rank()) + ", operation " + name + ": " + why);
+  }
+
+  // Until NCCL has done its part and `done` says so; NCCL may fail at any time without a word.
+  template <class Done> void wait(const char *name, const Done &done) const
+  {
+    const auto start = std::chrono::steady_clock::now();
+    while (true) {
+      ncclResult_t state = ncclSuccess;
+      ncclCommGetAsyncError(nccl_, &state);
+      if (state != ncclInProgress) require(state, name);
+      if (state == ncclSuccess && done()) return;
+      const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
+      if (communication_timeout() > 0.0 && waited.count() > communication_timeout())
+        fail(name, "no answer of the other ranks for " + std::to_string(waited.count()) + " s");
+      if (waited > std::chrono::milliseconds(1)) std::this_thread::sleep_for(nap);
+    }
+  }
+
+  std::shared_ptr<const Communicator> mpi_;
+  mutable ncclComm_t nccl_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  mutable GpuArray staging_;
+  mutable std::array<Traffic, 3> traffic_;
+};
+
+// Whether no two ranks have the same GPU, which NCCL refuses.
+bool have_own_gpus(const Communicator &comm)
+{
+  std::size_t hash = 0;
+  guarded(comm, [&] {
+    RankDevice own;
+    kernels::describe_gpu(kernels::bound_gpu(), own);
+    hash = std::hash<std::string>()(own.id);
+  });
+  std::vector<std::int64_t> ids = comm.all_gather(static_cast<std::int64_t>(hash));
+  std::sort(ids.begin(), ids.end());
+  return std::adjacent_find(ids.begin(), ids.end()) == ids.end();
+}
+
+}  // namespace
+
+std::shared_ptr<const Communicator> over_nccl(std::shared_ptr<const Communicator> mpi)
+{
+  if (mpi->size() == 1 || kernels::bound_gpu() < 0 || !have_own_gpus(*mpi)) return mpi;
+  return std::make_shared<NcclCommunicator>(std::move(mpi));
+}
+
+#else
+
+std::shared_ptr<const Communicator> over_nccl(std::shared_ptr<const Communicator> mpi)
+{
+  return mpi;
+}
+
+#endif
+
+}  // namespace dptrain

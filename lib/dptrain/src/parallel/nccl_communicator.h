@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+
+#include "dptrain/communicator.h"
+
+namespace dptrain {
+
+/// A Communicator whose sums and gathers of long arrays of doubles go over NCCL, from GPU to GPU, each rank with a GPU of
+/// its own; everything else goes the way of `mpi`, which also tells the ranks of each other at the start. The one given
+/// where the library was built without NCCL, kernels run on processors, or ranks share a GPU. Collective.
+///
+/// Operations have a stream of their own. A rank that waits longer than `communication_timeout` or sees that NCCL has
+/// failed gives up the connection, which ends the operations of all ranks, and throws Error that names rank and operation.
+std::shared_ptr<const Communicator> over_nccl(std::shared_ptr<const Communicator> mpi);
+
+}  // namespace dptrain
