@@ -67,14 +67,16 @@ dptrain::Distribution read_distribution(const std::string &name)
   if (name == "auto") return dptrain::Distribution::automatic;
   if (name == "frames") return dptrain::Distribution::frames;
   if (name == "space") return dptrain::Distribution::space;
-  throw dptrain::Error("bench_train: --distribute " + name + ": allowed are auto, frames and space");
+  throw dptrain::Error("bench_train: --distribute " + name +
+                       ": allowed are auto, frames and space");
 }
 
 void read_compression(const std::string &name, dptrain::ParallelConfig &parallel)
 {
   const std::string low_rank = "powersgd:";
   if (name == "none") return;
-  parallel.compression = name == "bf16" ? dptrain::Compression::bfloat16 : dptrain::Compression::power_sgd;
+  parallel.compression =
+      name == "bf16" ? dptrain::Compression::bfloat16 : dptrain::Compression::power_sgd;
   if (name == "bf16") return;
   if (name.rfind(low_rank, 0) != 0)
     throw dptrain::Error("bench_train: --compress " + name +
@@ -176,8 +178,10 @@ std::vector<Frame> read_frames(const std::shared_ptr<const Communicator> &comm,
                                int replicate, std::int64_t limit)
 {
   const dptrain::ModelConfig &model = input.model;
-  dptrain::Distributor distributor(comm, distribution, input.training.batch_size,
-                                   dptrain::weights_of_an_atom(model));
+  dptrain::Distributor distributor(
+      comm, distribution,
+      dptrain::frames_at_once(input.training.batch_size, input.training.parallel),
+      dptrain::weights_of_an_atom(model));
   std::vector<Frame> shares;
   for (const std::string &dir : dirs) {
     std::vector<WholeFrame> frames;

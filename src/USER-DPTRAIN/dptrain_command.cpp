@@ -32,7 +32,8 @@ class Subcommand {
   }
   void operator()(const dptrain::TestOptions &options)
   {
-    work("dptrain test", options.device, [&](auto comm, auto log) { run_test(comm, options, log); });
+    work("dptrain test", options.device,
+         [&](auto comm, auto log) { run_test(comm, options, log); });
   }
   void operator()(const dptrain::StatOptions &options)
   {

@@ -27,8 +27,7 @@ void add_precision(CLI::App &app, dptrain::Precision &precision)
 void add_device(CLI::App &app, dptrain::DeviceRequest &device)
 {
   app.add_option_function<std::string>(
-         "--device",
-         [&device](const std::string &name) { device = dptrain::read_device(name); },
+         "--device", [&device](const std::string &name) { device = dptrain::read_device(name); },
          "auto, cpu or cuda:K: what each rank runs on (default: auto)")
       ->type_name("NAME");
 }

@@ -67,8 +67,7 @@ int LAMMPS_NS::read_chunk(LAMMPS *lmp, const std::string &who, const std::string
   if (value == "auto") return 0;
   const int chunk = read_integer(value, 1, MAXSMALLINT);
   if (chunk == 0)
-    lmp->error->all(FLERR,
-                    "{}: chunk {} is not possible: give auto or a number of atoms from 1", who,
-                    value);
+    lmp->error->all(FLERR, "{}: chunk {} is not possible: give auto or a number of atoms from 1",
+                    who, value);
   return chunk;
 }

@@ -47,7 +47,7 @@ struct FixDPTrainOptions {
   std::optional<std::uint64_t> seed;
   std::optional<std::int64_t> disp_every;
   std::string disp;
-  double force_limit = 0.0;  ///< fmax, LAMMPS units; 0: none
+  double force_limit = 0.0;       ///< fmax, LAMMPS units; 0: none
   dptrain::DeviceRequest device;  ///< of this model: only with `model`
   dptrain::ParallelConfig parallel;
   std::optional<double> timeout;  ///< seconds that a rank waits for others; 0: any time

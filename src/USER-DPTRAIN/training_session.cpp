@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <map>
 
 #include "dptrain/error.h"
@@ -112,7 +111,8 @@ void TrainingSession::configure(const dptrain::InputFile &input)
   config_.parallel = options_.parallel;
   const dptrain::ModelConfig model =
       slot_->model ? dptrain::model_data(*slot_->model).config : slot_->input->model;
-  distributor_.emplace(comm_, config_.parallel.distribution, config_.batch_size,
+  distributor_.emplace(comm_, config_.parallel.distribution,
+                       dptrain::frames_at_once(config_.batch_size, config_.parallel),
                        dptrain::weights_of_an_atom(model));
 }
 
@@ -326,55 +326,6 @@ void TrainingSession::watch()
         "model with a larger sel if the density grows further");
   overflow_ = overflow;
   watch_memory();
-}
-
-dptrain::MemoryLedger TrainingSession::memory() const
-{
-  dptrain::MemoryLedger ledger;
-  if (slot_->model) dptrain::add_uses(ledger, slot_->model->memory());
-  if (trainer_) dptrain::add_uses(ledger, trainer_->memory());
-  return ledger;
-}
-
-double TrainingSession::largest(const char *purpose) const
-{
-  if (!purpose) return largest_total_;
-  for (const auto &use : largest_memory_)
-    if (use.purpose == purpose) return static_cast<double>(use.bytes);
-  return 0.0;
-}
-
-void TrainingSession::watch_memory()
-{
-  largest_memory_ = memory();
-  largest_total_ = static_cast<double>(dptrain::total_bytes(largest_memory_));
-  comm_->all_reduce_max(&largest_total_, 1);
-  dptrain::add_uses(largest_memory_, dptrain::process_ledger());
-  std::vector<std::int64_t> bytes;
-  for (const auto &use : largest_memory_) bytes.push_back(static_cast<std::int64_t>(use.bytes));
-  comm_->all_reduce_max(bytes.data(), bytes.size());
-  for (std::size_t k = 0; k < bytes.size(); ++k)
-    largest_memory_[k].bytes = static_cast<std::size_t>(bytes[k]);
-
-  dptrain::MemoryShortages own;
-  if (slot_->model) own = slot_->model->memory_shortages();
-  std::int64_t number = own.number;
-  comm_->all_reduce_sum(&number, 1);
-  if (number == shortages_) return;
-  shortages_ = number;
-  // the rank with the smallest chunk tells
-  std::int64_t rank = own.number > 0 ? -(own.chunk * std::int64_t(comm_->size()) + comm_->rank())
-                                     : std::numeric_limits<std::int64_t>::min();
-  comm_->all_reduce_max(&rank, 1);
-  rank = -rank % comm_->size();
-  std::string text = fmt::format("memory has run out {} times; on rank {} the model now takes {} "
-                                 "atoms at once (chunk): {}",
-                                 number, rank, own.chunk, own.latest);
-  std::int64_t length = static_cast<std::int64_t>(text.size());
-  comm_->broadcast(&length, sizeof(length), static_cast<int>(rank));
-  text.resize(length);
-  comm_->broadcast(text.data(), text.size(), static_cast<int>(rank));
-  say("WARNING: fix dptrain: " + text);
 }
 
 // What has changed where there is something new to save; times do not count.

@@ -113,15 +113,12 @@ def test_compressed_gradients(compress, frames, silicon, tmp_path):
     silicon(train_on(frames, "", name="one.dp").replace("train 5", "train 60"), 2).check()
     result = silicon(train_on(frames, f"compress {compress}").replace("train 5", "train 60"), 2).check().thermo()
     assert result["f_t[7]"][-1] == 300
-    expected, found = parameters(tmp_path / "one.dp.ckpt"), parameters(tmp_path / "si.dp.ckpt")
-    difference = np.abs(found - expected).max()
-    assert 0.0 < difference < np.abs(expected).max()
+    assert 0.0 < np.abs(parameters(tmp_path / "si.dp.ckpt") - parameters(tmp_path / "one.dp.ckpt")).max()
     errors = {}
-    for name in ("one.dp", "si.dp"):
-        text = (f"{ATOMS}pair_style dptrain\npair_coeff * * {name} Si\nfix t all dptrain {REFERENCE} every 2 train 0 batch 5 memory no\n"
-                f"run 0\nprint \"RESULT pe $(pe:%.17g)\"\n")
-        errors[name] = silicon(text).check().value("pe")
-    assert errors["si.dp"] == pytest.approx(errors["one.dp"], rel=2e-3)
+    for name in ("one.dp", "si.dp"):  # of the forces of all frames: their batch, without a step
+        text = train_on(frames, f"batch 5 resume {name}", name="next.dp").replace("train 5", "train 0")
+        errors[name] = silicon(text.replace("resume", "train 1 resume")).check().thermo()["f_t[4]"][-1]
+    assert errors["si.dp"] < 1.3 * errors["one.dp"]  # steps of 300 labels' noise; bench/run ranks measures the difference
 
 
 def test_memory_table_and_outputs(frames, silicon):
@@ -192,6 +189,15 @@ class Job:
                 return True
         return False
 
+    def end(self):
+        """Leaves no process behind, stopped ones neither."""
+        for pid in (*self.ranks(), self.process.pid):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait()
+
     def wait_for(self, condition, seconds=120):
         end = time.monotonic() + seconds
         while not condition():
@@ -206,19 +212,36 @@ def endless(options, velocity=87287):
 
 @pytest.mark.parametrize("victim", [0, 2])
 def test_a_rank_that_hangs_ends_the_job(victim, silicon, tmp_path):
-    """One of three ranks is stopped: within the timeout the others say which one has not come, and the job ends."""
-    job = Job(tmp_path, endless("timeout 4"), 3)
-    job.wait_for((tmp_path / "si.dp.ckpt").exists)
-    stopped = job.ranks()[victim]
-    os.kill(stopped, signal.SIGSTOP)
-    start = time.monotonic()
-    assert job.process.wait(60) != 0
-    assert time.monotonic() - start < 40
+    """One of three ranks is stopped while all train: within the timeout the others say which one gives no sign of life, and the
+    job ends."""
+    job = Job(tmp_path, endless("timeout 4").replace("train 6", "train 1000000"), 3)
+    try:
+        job.wait_for((tmp_path / "si.dp.ckpt").exists)
+        stopped = job.ranks()[victim]
+        os.kill(stopped, signal.SIGSTOP)
+        assert job.process.wait(40) != 0
+    finally:
+        job.end()
     text = job.output.read_text()
-    if "ERROR: dptrain: rank" in text:  # else the others wait in LAMMPS' own communication
-        assert text.count("The job ends now") == 1
-        assert f"(process {stopped}) has given no sign of life" in text
-    silicon(learn("every 2 warmup 2 train 6 optimizer adam save 3 si.dp resume si.dp", run="run 4")).check()
+    assert text.count("The job ends now") == 1
+    assert f"(process {stopped}) has given no sign of life" in text
+    silicon(learn("every 2 warmup 2 train 6 optimizer adam save 3 si.dp resume si.dp", run="run 4").replace("train 6", "train 1")).check()
+
+
+def test_a_job_that_was_suspended_goes_on(tmp_path):
+    """All ranks are stopped for longer than the timeout, as a batch system does it: nobody has waited meanwhile."""
+    write_input(tmp_path)
+    job = Job(tmp_path, endless("timeout 3").replace("train 6", "train 1000000"), 2)
+    try:
+        job.wait_for((tmp_path / "si.dp.ckpt").exists)
+        ranks = job.ranks()
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for rank in ranks:
+                os.kill(rank, number)
+            time.sleep(6.0)
+        assert job.process.poll() is None, job.output.read_text()[-2000:]
+    finally:
+        job.end()
 
 
 def test_killing_a_rank_fifty_times(silicon, tmp_path):

@@ -39,7 +39,8 @@ TEST(Device, WordsOfTheUser)
   EXPECT_EQ(read_device("cpu").kind, DeviceRequest::Kind::cpu);
   EXPECT_EQ(read_device("cuda:3").kind, DeviceRequest::Kind::gpu);
   EXPECT_EQ(read_device("cuda:3").index, 3);
-  for (const char *text : {"", "gpu", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:1 ", "cuda:99999999"})
+  for (const char *text :
+       {"", "gpu", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:1 ", "cuda:99999999"})
     EXPECT_THROW(read_device(text), Error) << text;
 }
 
@@ -57,7 +58,8 @@ TEST(Device, GoodOnesGiveOneLineAndNoWarning)
 {
   const DeviceReport report = describe_devices(
       {on_gpu("a", 0, "1"), on_gpu("a", 1, "2"), on_gpu("b", 0, "3"), on_gpu("b", 1, "4")});
-  EXPECT_EQ(report.text, "4 ranks on 4 GPUs of 2 nodes: NVIDIA H100 (80 GiB, compute capability 9.0)");
+  EXPECT_EQ(report.text,
+            "4 ranks on 4 GPUs of 2 nodes: NVIDIA H100 (80 GiB, compute capability 9.0)");
   EXPECT_TRUE(report.warnings.empty());
 }
 

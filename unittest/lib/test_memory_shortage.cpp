@@ -193,13 +193,16 @@ TEST(KernelMemory, IsCounted)
     EXPECT_EQ(kernels::memory_in_use().now, before + 8000);
   }
   EXPECT_EQ(kernels::memory_in_use().now, before);
-  EXPECT_GT(kernels::free_memory(), std::size_t(1) << 20);
+  const auto memory = kernels::memory_for_kernels();
+  EXPECT_GT(memory.free, std::size_t(1) << 20);
+  EXPECT_GE(memory.total, memory.free);
 }
 
 TEST(ProcessMemory, IsThatOfTheSystem)
 {
   EXPECT_EQ(bytes_of_line("VmPeak:\t  100 kB\nVmRSS:\t   12 kB\n", "VmRSS"), 12u * 1024);
   EXPECT_EQ(bytes_of_line("VmPeak:\t  100 kB\n", "VmRSS"), 0u);
+  EXPECT_EQ(bytes_of_line("anon 5\ninactive_file 4096\n", "inactive_file"), 4096u);
   const ProcessMemory memory = process_memory();
   EXPECT_GT(memory.resident, std::size_t(1) << 20);
   EXPECT_GE(memory.peak, memory.resident);

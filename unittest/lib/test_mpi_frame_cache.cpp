@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "data/frame_cache.h"
@@ -92,6 +93,23 @@ TEST(FrameCache, WhatTheBudgetDoesNotHoldComesBackFromTheDisk)
     }
   EXPECT_EQ(grid->reads, reads_of_this_rank(2 * FRAMES));  // once for each of the two caches
   EXPECT_LT(cache.memory_bytes(), roomy.memory_bytes());
+}
+
+TEST(FrameCache, WithoutADiskFramesAreReadAgain)
+{
+  const char *before = std::getenv("TMPDIR");
+  const std::string kept = before ? before : "";
+  setenv("TMPDIR", "/nowhere/at/all", 1);
+  auto grid = std::make_shared<Grid>();
+  FrameCache cache(world(), {grid}, by_space(), RCUT, 1, 0);
+  for (int round = 0; round < 2; ++round)
+    for (std::int64_t k = 0; k < FRAMES; ++k)
+      EXPECT_EQ(*cache.load({{0, k}})[0]->label.energy, static_cast<double>(k));
+  EXPECT_EQ(grid->reads, reads_of_this_rank(2 * FRAMES));
+  if (before)
+    setenv("TMPDIR", kept.c_str(), 1);
+  else
+    unsetenv("TMPDIR");
 }
 
 TEST(FrameCache, RanksHoldEachAtomOnceWithItsLabels)

@@ -95,6 +95,7 @@ TEST(GradientSum, WholeSumsAreExact)
 TEST(GradientSum, Bfloat16RoundsAndCatchesUp)
 {
   const auto comm = world();
+  if (comm->size() == 1) GTEST_SKIP() << "nothing travels";
   RandomEngine random(1 + comm->rank());
   const auto sum = make(comm, compressed(Compression::bfloat16));
   std::vector<double> total(SIZE, 0.0), exact(SIZE, 0.0);
@@ -120,6 +121,7 @@ TEST(GradientSum, Bfloat16RoundsAndCatchesUp)
 TEST(GradientSum, PowerSgdFindsWhatHasItsRank)
 {
   const auto comm = world();
+  if (comm->size() == 1) GTEST_SKIP() << "nothing travels";
   const auto sum = make(comm, compressed(Compression::power_sgd, 2));
   RandomEngine random(5);  // the same matrix of rank 2 on all ranks, in shares
   std::vector<double> a(80), b(60), matrix(SIZE, 0.0);
@@ -139,6 +141,7 @@ TEST(GradientSum, PowerSgdFindsWhatHasItsRank)
 TEST(GradientSum, PowerSgdCatchesUpWithWhatItLeftOut)
 {
   const auto comm = world();
+  if (comm->size() == 1) GTEST_SKIP() << "nothing travels";
   const auto sum = make(comm, compressed(Compression::power_sgd, 4));
   RandomEngine random(11 + comm->rank());
   const std::vector<double> g = random_gradient(random), expected = whole_sum(*comm, g);
@@ -158,14 +161,15 @@ TEST(GradientSum, PowerSgdCatchesUpWithWhatItLeftOut)
 TEST(GradientSum, LittleTravels)
 {
   const auto comm = world();
-  if (comm->size() == 1) return;
+  if (comm->size() == 1) GTEST_SKIP() << "nothing travels";
   RandomEngine random(3);
   const auto bytes_with = [&](const ParallelConfig &config) {
     const auto sum = make(comm, config);
     std::vector<double> g = random_gradient(random);
     const std::int64_t before = bytes_of(*comm);
     sum->sum(g.data());
-    if (!is_whole(config)) comm->all_gather(g.data(), equal_parts(SIZE, comm->size()));
+    if (!is_whole(config, comm->size()))
+      comm->all_gather(g.data(), equal_parts(SIZE, comm->size()));
     return bytes_of(*comm) - before;
   };
   const std::int64_t whole = bytes_with({});
@@ -196,16 +200,20 @@ TEST(GradientSum, CompressedTrainingsLearnAsWell)
     expect_same_on_all_ranks(*comm, model->parameters());
     return trainer.stored_errors({0, 1, 2, 3}).loss / before;
   };
+  // the loss falls by 6 % (labels are random numbers); compressed ones keep nine tenths of that
   const double whole = train({});
   EXPECT_LT(whole, 0.95);
-  EXPECT_LT(train(compressed(Compression::bfloat16)), whole + 0.03);
-  EXPECT_LT(train(compressed(Compression::power_sgd)), whole + 0.1);
+  EXPECT_LT(train(compressed(Compression::bfloat16)), 1.0 - 0.9 * (1.0 - whole));
+  EXPECT_LT(train(compressed(Compression::power_sgd)), 1.0 - 0.9 * (1.0 - whole));
+  if (comm->size() == 1) {
+    EXPECT_EQ(train(compressed(Compression::power_sgd)), whole);  // nothing travels
+  }
 }
 
 TEST(ParameterCheck, RanksThatDifferAreFound)
 {
   const auto comm = world();
-  if (comm->size() == 1) return;
+  if (comm->size() == 1) GTEST_SKIP() << "there is nobody to compare with";
   TrainingConfig config;
   config.parallel.check_every = 2;
   config.fit_energy_bias = false;

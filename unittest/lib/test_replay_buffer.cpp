@@ -112,8 +112,10 @@ TEST(ReplayBuffer, FramesBeyondTheBudgetAreOnTheDiskAndComeBackTheSame)
   EXPECT_EQ(found.x, expected.x);
   EXPECT_EQ(found.type, expected.type);
   EXPECT_EQ(found.label.force, expected.label.force);
+  EXPECT_GT(found.domain().nlocal, 0);  // makes a view, which must go as well
   buffer.release(0);
   buffer.release(1);
+  EXPECT_LT(buffer.frame(1).memory_bytes(), buffer.frame(0).memory_bytes() / 10);
   EXPECT_TRUE(buffer.frame(0).has_neighbors());
   EXPECT_TRUE(buffer.frame(1).x.empty());
   // further frames take the places of the old ones, in memory and on the disk

@@ -75,10 +75,11 @@ struct ScheduleConfig {
   double warmup_start_factor = 0.0;
 };
 
-/// Bytes of so many GiB.
+/// Bytes of so many GiB; more than there can be count as any number.
 inline std::size_t bytes_of_gib(double gib)
 {
-  return static_cast<std::size_t>(gib * 1073741824.0);
+  constexpr double most = 1e9;
+  return gib < most ? static_cast<std::size_t>(gib * 1073741824.0) : SIZE_MAX;
 }
 
 enum class LossFunction { mse, mae, huber };

@@ -19,15 +19,17 @@ DeviceRequest read_device(const std::string &text);
 
 /// What a rank runs on.
 struct RankDevice {
-  std::string node;      ///< name of the host
-  int local_rank = 0;    ///< among the ranks of the node
-  int visible = 0;       ///< GPUs that the process sees
-  int device = -1;       ///< the one that it uses, among these; -1: none
-  std::string name, id;  ///< of this GPU: its model, and what no other GPU has
-  std::int64_t memory = 0;      ///< of this GPU, bytes
-  int major = 0, minor = 0;     ///< compute capability
-  int gpu_numa = -1, cpu_numa = -1;  ///< memory domain of the GPU and of the core that the rank was on; -1: unknown
-  bool peers = true;            ///< it reaches the memory of the other GPUs that it sees directly
+  std::string node;          ///< name of the host
+  int local_rank = 0;        ///< among the ranks of the node
+  int visible = 0;           ///< GPUs that the process sees
+  int device = -1;           ///< the one that it uses, among these; -1: none
+  std::string name, id;      ///< of this GPU: its model, and what no other GPU has
+  std::int64_t memory = 0;   ///< of this GPU, bytes
+  int major = 0, minor = 0;  ///< compute capability
+  int gpu_numa = -1,
+      cpu_numa =
+          -1;  ///< memory domain of the GPU and of the core that the rank was on; -1: unknown
+  bool peers = true;  ///< it reaches the memory of the other GPUs that it sees directly
 };
 
 /// The GPU for a rank: the one asked for, else one for each rank of a node, in turn. A launcher that shows each rank its own

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstddef>
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,16 +27,23 @@ struct StepEstimate {
 StepEstimate estimate_step(std::int64_t natoms, double volume, double rcut, std::int64_t parameters,
                            int batch, int ranks);
 
+/// Frames of a batch that are in work at once.
+inline int frames_at_once(int batch, const ParallelConfig &parallel)
+{
+  return parallel.micro_batch > 0 ? std::min(batch, parallel.micro_batch) : batch;
+}
+
 /// Weights that the energy of one atom goes through.
 std::int64_t weights_of_an_atom(const ModelConfig &model);
 
 /// Divides labelled frames over the ranks, in one of two ways that give the same gradient: by space, each rank a part of
 /// each frame; or by frames, a copy of each frame on every rank, one of which works on it (see working_ranks). Left to
-/// choose, it takes for each frame what the estimate says is faster, and space when copies take more than `copy_bytes`.
+/// choose, it takes for each frame what the estimate says is faster.
 class Distributor {
  public:
+  /// `batch`: frames that are in work at once. `parameters`: as in estimate_step.
   Distributor(std::shared_ptr<const Communicator> comm, Distribution distribution, int batch,
-              std::int64_t parameters, std::size_t copy_bytes = std::size_t(1) << 30);
+              std::int64_t parameters);
 
   /// This rank's share of a frame that all ranks have. Collective.
   Frame share(const WholeFrame &whole, double rcut);
@@ -50,7 +57,6 @@ class Distributor {
   Distribution distribution_;
   int batch_;
   std::int64_t parameters_;
-  std::size_t copy_bytes_, copied_ = 0;
   std::optional<bool> chose_frames_;
   std::string reason_;
 };

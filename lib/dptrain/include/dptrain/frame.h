@@ -67,6 +67,23 @@ struct Frame {
   /// The rows are most of a frame's memory: they can be dropped, and found again the same.
   void drop_neighbors();
   void find_neighbors();
+  /// All arrays can wait elsewhere, and be put back.
+  void drop_arrays();
+  /// work(array) for each of them.
+  template <class AnyFrame, class Work> static void for_arrays(AnyFrame &frame, const Work &work)
+  {
+    auto &label = frame.label;
+    work(frame.x);
+    work(frame.type);
+    work(frame.tag);
+    work(frame.first);
+    work(frame.neighbor);
+    work(label.force);
+    work(label.atom_energy);
+    work(label.atom_pref);
+    work(label.atom_ener_coeff);
+    work(label.drdq);
+  }
   bool has_neighbors() const { return !first.empty(); }
   /// Share of a rank that has no atoms of this frame, with what all ranks know of it.
   Frame without_atoms() const;

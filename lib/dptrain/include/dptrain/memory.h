@@ -33,8 +33,13 @@ struct MemoryShortages {
   int chunk = 0;       ///< centres handled at once since then
 };
 
+/// A warning where memory has run out more often than `told` times, over all ranks; else empty. `told` becomes the number.
+/// Collective.
+std::string shortage_warning(const Communicator &comm, const MemoryShortages &own,
+                             std::int64_t &told);
+
 /// A table of the purposes with the smallest, the mean and the largest of all ranks, in MiB, and a line that says what
-/// to change where the memory that is left is less than a tenth. All ranks have the same purposes in the same order.
+/// to change where less than a tenth of the node's memory (or the GPU's) is left. All ranks have the same purposes in the same order.
 /// Collective; the text is complete on rank 0.
 std::string memory_table(const Communicator &comm, const MemoryLedger &ledger);
 

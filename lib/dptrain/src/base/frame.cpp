@@ -15,13 +15,35 @@ template <class... T> std::size_t bytes(const std::vector<T> &...arrays)
   return (... + (arrays.capacity() * sizeof(T)));
 }
 
+// An assignment of {} would keep it.
+template <class T> void free_memory(std::vector<T> &array)
+{
+  std::vector<T>().swap(array);
+}
+
+// Of frames that have no atoms here.
+std::shared_ptr<const Halo> empty_halo()
+{
+  static const auto halo = std::make_shared<const StoredHalo>(
+      make_mpi_communicator(), 0, std::vector<int>(), std::vector<int>());
+  return halo;
+}
+
 }  // namespace
 
 void Frame::drop_neighbors()
 {
-  // an assignment of {} would keep the memory
-  std::vector<int>().swap(first);
-  std::vector<int>().swap(neighbor);
+  free_memory(first);
+  free_memory(neighbor);
+  free_memory(rows_);
+}
+
+void Frame::drop_arrays()
+{
+  for_arrays(*this, [](auto &array) { free_memory(array); });
+  free_memory(rows_);
+  free_memory(counts_);
+  free_memory(centers_);
 }
 
 void Frame::find_neighbors()
@@ -43,8 +65,7 @@ Frame Frame::without_atoms() const
   frame.periodic = periodic;
   frame.label.energy = label.energy;
   frame.label.virial = label.virial;
-  frame.halo = std::make_shared<StoredHalo>(make_mpi_communicator(), 0, std::vector<int>(),
-                                            std::vector<int>());
+  frame.halo = empty_halo();
   return frame;
 }
 

@@ -11,10 +11,14 @@ struct ProcessMemory {
 };
 ProcessMemory process_memory();
 
-/// Bytes of the node's memory that are free, or what the control group of this process leaves of them.
-std::size_t free_host_memory();
+/// Bytes of the node's memory, or of what the control groups of this process allow, where that is less: all, and what is
+/// free or can be freed at once (copies of files).
+struct HostMemory {
+  std::size_t total = 0, free = 0;
+};
+HostMemory host_memory();
 
-/// The number behind `key` in lines like "VmRSS:   1234 kB", in bytes; 0 if there is none.
+/// The number behind `key` in lines like "VmRSS:   1234 kB", in bytes, or "inactive_file 1234"; 0 if there is none.
 std::size_t bytes_of_line(const std::string &text, const std::string &key);
 
 }  // namespace dptrain

@@ -51,28 +51,30 @@ const FrameCache::Entry &FrameCache::entry(const FrameId &id)
 {
   const std::uint64_t key = key_of(id);
   const auto place = places_.find(key);
-  if (place == places_.end())
-    read(id, key);
-  else
+  if (place != places_.end())
     entries_.splice(entries_.begin(), entries_, place->second);
-  bring_back(entries_.front());
+  else if (aside_.count(key) > 0)
+    bring_back(key);
+  else
+    read(id, key);
   return entries_.front();
 }
 
-void FrameCache::bring_back(Entry &entry)
+void FrameCache::bring_back(std::uint64_t key)
 {
-  if (entry.in_memory) return;
-  guarded(*comm_, [&] { spill_.get(entry.spilled, entry.frame); });
-  entry.in_memory = true;
-  bytes_ += entry.bytes;
+  Entry &entry = aside_.at(key);
+  guarded(*comm_, [&] { spill_.get(entry.place, entry.frame); });
+  entries_.push_front(std::move(entry));
+  aside_.erase(key);
+  places_[key] = entries_.begin();
+  bytes_ += entries_.front().bytes;
 }
 
 void FrameCache::prefetch(const std::vector<FrameId> &ids) const
 {
   for (const FrameId &id : ids) {
-    const auto place = places_.find(key_of(id));
-    if (place != places_.end() && !place->second->in_memory)
-      spill_.prefetch(place->second->spilled);
+    const auto place = aside_.find(key_of(id));
+    if (place != aside_.end()) spill_.prefetch(place->second.place);
   }
 }
 
@@ -95,7 +97,7 @@ void FrameCache::read(const FrameId &id, std::uint64_t key)
   // the ranks forget the same frames: each is as large as the largest of its shares
   double size = static_cast<double>(frame.memory_bytes());
   comm_->all_reduce_max(&size, 1);
-  entries_.push_front({key, std::move(frame), shortest, static_cast<std::size_t>(size), {}, true});
+  entries_.push_front({key, std::move(frame), shortest, static_cast<std::size_t>(size), {}});
   places_[key] = entries_.begin();
   bytes_ += entries_.front().bytes;
   ++reads_;
@@ -104,18 +106,28 @@ void FrameCache::read(const FrameId &id, std::uint64_t key)
 // The oldest ones, but not those of the present batch.
 void FrameCache::put_aside(std::size_t in_use)
 {
-  if (bytes_ <= budget_) return;
-  const auto first =
-      std::next(entries_.begin(), static_cast<std::ptrdiff_t>(std::min(in_use, entries_.size())));
-  guarded(*comm_, [&] {
-    for (auto entry = entries_.end(); bytes_ > budget_ && entry-- != first;) {
-      if (!entry->in_memory) continue;
-      if (!entry->spilled.used()) spill_.put(entry->frame, entry->spilled);
-      FrameSpill::drop(entry->frame);
-      entry->in_memory = false;
-      bytes_ -= entry->bytes;
+  std::int64_t failed = disk_is_full_ ? 1 : 0;
+  std::vector<Entry> leaving;
+  while (bytes_ > budget_ && entries_.size() > in_use) {
+    leaving.push_back(std::move(entries_.back()));
+    entries_.pop_back();
+    bytes_ -= leaving.back().bytes;
+    places_.erase(leaving.back().key);
+  }
+  if (leaving.empty()) return;
+  for (Entry &entry : leaving) try {
+      if (failed == 0 && !entry.place.used()) spill_.put(entry.frame, entry.place);
+    } catch (const Error &) {  // the disk is full
+      failed = 1;
     }
-  });
+  comm_->all_reduce_max(&failed, 1);
+  disk_is_full_ = failed != 0;
+  if (disk_is_full_) return;  // they will be read again
+  for (Entry &entry : leaving) {
+    entry.frame.drop_arrays();
+    const std::uint64_t key = entry.key;
+    aside_.emplace(key, std::move(entry));
+  }
 }
 
 }  // namespace dptrain

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -15,7 +16,8 @@
 namespace dptrain {
 
 /// This rank's shares of the frames of a data set, made as they are asked for. The latest used ones stay in memory, up to a
-/// number of bytes; the others wait on the scratch disk: a data set may be larger than the memory. Collective.
+/// number of bytes; the others wait on the scratch disk, or, where a rank's is full, are read again: a data set may be larger
+/// than the memory. Collective.
 class FrameCache {
  public:
   /// `ntypes` is that of the model, rcut in Angstrom; budget in bytes on each rank. Frames with atoms closer to each other
@@ -30,9 +32,13 @@ class FrameCache {
   /// Lets the system read what will be asked for next.
   void prefetch(const std::vector<FrameId> &ids) const;
 
+  /// How the frames are divided, where that was a choice, once (see Distributor).
+  std::string take_reason() { return distributor_.take_reason(); }
+
   /// The shortest distance in Angstrom in all frames that were given so far.
   double shortest_distance() const { return shortest_; }
   std::int64_t reads() const { return reads_; }  ///< from the files
+  /// Of the frames in memory, the most of all ranks.
   std::size_t memory_bytes() const { return bytes_; }
 
  private:
@@ -41,12 +47,11 @@ class FrameCache {
     Frame frame;
     double shortest;  // Angstrom
     std::size_t bytes;
-    FrameSpill::Place spilled;
-    bool in_memory;
+    FrameSpill::Place place = {};  // on the scratch disk, once it was there
   };
   const Entry &entry(const FrameId &id);
   void read(const FrameId &id, std::uint64_t key);
-  void bring_back(Entry &entry);
+  void bring_back(std::uint64_t key);
   void put_aside(std::size_t in_use);
 
   std::shared_ptr<const Communicator> comm_;
@@ -56,9 +61,10 @@ class FrameCache {
   int ntypes_;
   std::size_t budget_, bytes_ = 0;
   std::int64_t reads_ = 0;
-  std::list<Entry>
-      entries_;  // the latest used one in front; those in memory stand before the others
+  std::list<Entry> entries_;                        // in memory, the latest used one in front
+  std::unordered_map<std::uint64_t, Entry> aside_;  // their arrays are on the scratch disk
   FrameSpill spill_;
+  bool disk_is_full_ = false;  // of any rank
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> places_;
 };
 

@@ -1,11 +1,7 @@
 #include "data/frame_spill.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "dptrain/error.h"
@@ -15,27 +11,10 @@ namespace dptrain {
 
 namespace {
 
-// Every array that has a length of its own.
-template <class AnyFrame, class Work> void for_arrays(AnyFrame &frame, const Work &work)
-{
-  auto &label = frame.label;
-  work(frame.x);
-  work(frame.type);
-  work(frame.tag);
-  work(frame.first);
-  work(frame.neighbor);
-  work(label.force);
-  work(label.atom_energy);
-  work(label.atom_pref);
-  work(label.atom_ener_coeff);
-  work(label.drdq);
-}
-
-std::string scratch_name()
+std::string scratch_folder()
 {
   const char *folder = std::getenv("TMPDIR");
-  return std::string(folder && *folder ? folder : ".") + "/.dptrain-frames." +
-         std::to_string(getpid());
+  return folder && *folder ? folder : ".";
 }
 
 template <class T> std::size_t bytes_of(const std::vector<T> &array)
@@ -53,14 +32,10 @@ FrameSpill &FrameSpill::operator=(FrameSpill &&) noexcept = default;
 // A record: the lengths of all arrays, then the arrays.
 void FrameSpill::put(const Frame &frame, Place &place)
 {
-  if (!file_) {
-    const std::string name = scratch_name();
-    file_ = std::make_unique<File>(name, O_RDWR | O_CREAT | O_TRUNC);
-    unlink(name.c_str());
-  }
+  if (!file_) file_ = File::scratch(scratch_folder());
   std::vector<std::uint64_t> lengths;
   std::size_t bytes = 0;
-  for_arrays(frame, [&](const auto &array) {
+  Frame::for_arrays(frame, [&](const auto &array) {
     lengths.push_back(array.size());
     bytes += bytes_of(array);
   });
@@ -72,7 +47,7 @@ void FrameSpill::put(const Frame &frame, Place &place)
     position += static_cast<std::int64_t>(bytes_of(array));
   };
   write(lengths);
-  for_arrays(frame, write);
+  Frame::for_arrays(frame, write);
   if (offset == end_) {
     end_ = position;
     place.offset = offset;
@@ -92,22 +67,17 @@ void FrameSpill::get(const Place &place, Frame &frame) const
     position += static_cast<std::int64_t>(bytes);
   };
   std::size_t arrays = 0;
-  for_arrays(frame, [&](const auto &) { ++arrays; });
+  Frame::for_arrays(frame, [&](const auto &) { ++arrays; });
   std::vector<std::uint64_t> lengths(arrays);
   read(lengths);
   auto length = lengths.begin();
-  for_arrays(frame, [&](auto &array) { array.resize(*length++); });
-  for_arrays(frame, read);
+  Frame::for_arrays(frame, [&](auto &array) { array.resize(*length++); });
+  Frame::for_arrays(frame, read);
 }
 
 void FrameSpill::prefetch(const Place &place) const
 {
   if (place.used()) file_->will_need(place.offset, place.bytes);
-}
-
-void FrameSpill::drop(Frame &frame)
-{
-  for_arrays(frame, [](auto &array) { std::decay_t<decltype(array)>().swap(array); });
 }
 
 }  // namespace dptrain

@@ -32,9 +32,6 @@ class FrameSpill {
   void get(const Place &place, Frame &frame) const;
   /// Lets the system read them before they are asked for.
   void prefetch(const Place &place) const;
-  /// Forgets the arrays in memory.
-  static void drop(Frame &frame);
-
   std::int64_t disk_bytes() const { return end_; }
 
  private:

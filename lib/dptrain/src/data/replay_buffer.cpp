@@ -59,7 +59,7 @@ const Frame &ReplayBuffer::use(std::int64_t index)
 void ReplayBuffer::release(std::int64_t index)
 {
   if (stays_[index] == Stays::without_rows) frames_[index].drop_neighbors();
-  if (stays_[index] == Stays::without_arrays) FrameSpill::drop(frames_[index]);
+  if (stays_[index] == Stays::without_arrays) frames_[index].drop_arrays();
 }
 
 // What the next step of the epoch will use.

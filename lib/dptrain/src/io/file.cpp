@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -48,6 +49,16 @@ File::File(const std::string &path, int flags) :
   if (flags & (O_WRONLY | O_RDWR)) fail("open for writing");
   const int code = errno;
   throw Error("cannot open '" + path + "': " + std::strerror(code) + hint(code, true));
+}
+
+std::unique_ptr<File> File::scratch(const std::string &folder)
+{
+  std::string name = folder + "/.dptrain-XXXXXX";
+  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  std::unique_ptr<File> file(new File(name, descriptor, nullptr));
+  if (descriptor < 0) file->fail("make a scratch file");
+  ::unlink(name.c_str());
+  return file;
 }
 
 File::~File()

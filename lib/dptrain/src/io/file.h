@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ class File {
  public:
   /// `flags` and mode 0666 as for open(2).
   File(const std::string &path, int flags);
+  /// A new file without a name in a folder, for the calling process alone; it is gone when it is closed.
+  static std::unique_ptr<File> scratch(const std::string &folder);
   ~File();
   File(const File &) = delete;
   File &operator=(const File &) = delete;
@@ -43,6 +46,10 @@ class File {
   const std::string &path() const { return path_; }
 
  private:
+  File(const std::string &path, int descriptor, std::nullptr_t) :
+      path_(path), descriptor_(descriptor)
+  {
+  }
   [[noreturn]] void fail(const char *action) const;
   std::string path_;
   int descriptor_;

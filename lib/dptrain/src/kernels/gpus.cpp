@@ -27,8 +27,8 @@ void check(cudaError_t status, const char *what)
 int numa_of(const cudaDeviceProp &gpu)
 {
   char path[64];
-  std::snprintf(path, sizeof(path), "/sys/bus/pci/devices/%04x:%02x:%02x.0/numa_node", gpu.pciDomainID,
-                gpu.pciBusID, gpu.pciDeviceID);
+  std::snprintf(path, sizeof(path), "/sys/bus/pci/devices/%04x:%02x:%02x.0/numa_node",
+                gpu.pciDomainID, gpu.pciBusID, gpu.pciDeviceID);
   int node = -1;
   std::ifstream(path) >> node;
   return node;

@@ -70,13 +70,14 @@ void set_allocation_hook(std::function<void(std::size_t)> function)
   hook = std::move(function);
 }
 
-std::size_t free_memory()
+MemoryForKernels memory_for_kernels()
 {
 #ifdef KOKKOS_ENABLE_CUDA
-  std::size_t free = 0, total = 0;
-  if (cudaMemGetInfo(&free, &total) == cudaSuccess) return free;
+  MemoryForKernels gpu;
+  if (cudaMemGetInfo(&gpu.free, &gpu.total) == cudaSuccess) return gpu;
 #endif
-  return free_host_memory();
+  const HostMemory host = host_memory();
+  return {host.total, host.free};
 }
 
 void copy_in(void *target, const void *host, std::size_t bytes)

@@ -27,8 +27,11 @@ struct MemoryInUse {
 MemoryInUse memory_in_use();
 /// Called before each allocation with its size; for tests, which throw what an allocator throws. Empty: nothing is called.
 void set_allocation_hook(std::function<void(std::size_t)> hook);
-/// Bytes that are free for kernels: of the GPU, or of the node as far as this process may use it.
-std::size_t free_memory();
+/// Bytes for kernels: of the GPU, or of the node as far as this process may use it; all and free ones.
+struct MemoryForKernels {
+  std::size_t total = 0, free = 0;
+};
+MemoryForKernels memory_for_kernels();
 /// Copies between host memory and the memory of the kernels, and clears the latter.
 void copy_in(void *target, const void *host, std::size_t bytes);
 void copy_out(void *host, const void *source, std::size_t bytes);

@@ -83,6 +83,7 @@ void DeepPot::expect_distance(double r_min)
 void DeepPot::forward_batch(const Domain *domains, int n, ForwardOutput *out, bool keep)
 {
   sweep([&] { engine_->forward(domains, n, out, keep); });
+  engine_->add_results(domains, out);
 }
 
 void DeepPot::gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,

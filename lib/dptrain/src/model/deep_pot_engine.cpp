@@ -84,7 +84,7 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
   for (int type : c.atom_exclude_types) without_energy_[type] = 1;
   make_rules(c);
   const int wanted = kernels::separate_memory() ? device_chunk : host_chunk * kernels::workers();
-  const std::size_t fitting = kernels::free_memory() / 4 / bytes_per_centre();
+  const std::size_t fitting = kernels::memory_for_kernels().free / 4 / bytes_per_centre();
   chunk_ = static_cast<int>(std::clamp<std::size_t>(fitting, smallest_first_chunk, wanted));
 }
 
@@ -294,20 +294,20 @@ template <class Real> void DeepPotEngine<Real>::sum_force_copies(bool atom_viria
 }
 
 template <class Real>
-void DeepPotEngine<Real>::forward(const Domain *domains, int n, ForwardOutput *out, bool keep)
+void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOutput *out, bool keep)
 {
   kept_ = false;
   set_frames(domains, n);
   std::size_t centres = 0;
   for (int type = 0; type < config_.ntypes(); ++type) centres += frames_.centres(type).size();
-  const bool atom_virial = std::any_of(out, out + n, [](const auto &o) { return o.atom_virial; });
+  atom_virial_ = std::any_of(out, out + n, [](const auto &o) { return o.atom_virial; });
   bool direct = table_.direct();
   do {
     clear_reports();
     energies_.resize(centres);
     last_layer_.begin(out, n, centres);
     begin_samples(out, n);
-    const kernels::ForceSums sums = force_sums(atom_virial);
+    const kernels::ForceSums sums = force_sums(atom_virial_);
     table_.begin_sweep(direct, false);
     std::size_t done = 0;
     std::size_t bytes = 0;
@@ -328,11 +328,16 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, ForwardOutput *o
   kept_direct_ = direct;
   kept_x_.clear();
   for (int f = 0; f < n; ++f) kept_x_.push_back(domains[f].x);
-  sum_force_copies(atom_virial);
+}
+
+template <class Real>
+void DeepPotEngine<Real>::add_results(const Domain *domains, ForwardOutput *out)
+{
+  sum_force_copies(atom_virial_);
   sum_energies(out);
   add_forces(domains, out);
   add_uncertainties(out);
-  last_layer_.finish(out, n);
+  last_layer_.finish(out, frames_.size());
   if (samples_) add_samples(out);
 }
 

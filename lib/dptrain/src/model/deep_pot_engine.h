@@ -28,7 +28,8 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
 
   void prepare(const std::vector<double> &parameters) override;
   void expect_distance(double r_min) override;
-  void forward(const Domain *domains, int n, ForwardOutput *out, bool keep) override;
+  void forward(const Domain *domains, int n, const ForwardOutput *out, bool keep) override;
+  void add_results(const Domain *domains, ForwardOutput *out) override;
   void gradient(const Domain *domains, int n, const GradientSeed *seeds, double *gradient) override;
   void set_energy_bias(const std::vector<double> &bias) override { out_bias_ = bias; }
   void set_chunk(int centers) override
@@ -166,6 +167,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   LastLayer<Real> last_layer_;
   int num_samples_ = 0;   // of the last layer's weights
   bool samples_ = false;  // the present sweep wants their forces
+  bool atom_virial_ = false;
   kernels::Array<Real> weight_samples_, sample_seed_;
   kernels::Array<double> sample_forces_, sample_virials_;
   std::vector<double> host_;

@@ -18,9 +18,11 @@ class PotentialEngine {
   virtual void prepare(const std::vector<double> &parameters) = 0;
   /// Table that reaches this distance (Angstrom).
   virtual void expect_distance(double r_min) = 0;
-  /// Pass A over n domains; forces and virials are added to what is there. With `keep`, what pass B of the same domains
-  /// can use again stays, within the memory budget.
-  virtual void forward(const Domain *domains, int n, ForwardOutput *out, bool keep) = 0;
+  /// Pass A over n domains, for what `out` asks for, which nothing is added to yet. With `keep`, what pass B of the same
+  /// domains can use again stays, within the memory budget. May be repeated where it throws.
+  virtual void forward(const Domain *domains, int n, const ForwardOutput *out, bool keep) = 0;
+  /// Adds what the latest forward() has found for these domains. May not be repeated.
+  virtual void add_results(const Domain *domains, ForwardOutput *out) = 0;
   /// Pass B: dS/dparameters.
   virtual void gradient(const Domain *domains, int n, const GradientSeed *seeds,
                         double *gradient) = 0;

@@ -286,6 +286,8 @@ std::vector<const Frame *> OfflineTraining::load(BatchSource &source,
                                                  const std::vector<FrameId> &ids)
 {
   std::vector<const Frame *> frames = source.cache.load(ids);
+  const std::string reason = source.cache.take_reason();
+  if (!reason.empty()) say(reason);
   const double shortest = source.cache.shortest_distance();
   if (std::isfinite(shortest) && (shortest_ == 0.0 || shortest < shortest_)) {
     shortest_ = shortest;
@@ -319,6 +321,8 @@ void OfflineTraining::report(const UpdateReport &last)
   });
   progress_->line(training, validation, input_.offline.time_training);
   warn_of_overflow();
+  const std::string warning = shortage_warning(*comm_, model_->memory_shortages(), shortages_told_);
+  if (!warning.empty()) say("WARNING: " + warning);
 }
 
 // Nobody has counted the neighbours of all frames if the model came from a file.

@@ -26,8 +26,9 @@ struct BatchSource {
       systems(std::move(open)),
       plan(config, systems, seed),
       cache(comm, systems,
-            Distributor(comm, input.training.parallel.distribution, plan.frames_of_a_batch(),
-                        weights_of_an_atom(input.model), budget),
+            Distributor(comm, input.training.parallel.distribution,
+                        frames_at_once(plan.frames_of_a_batch(), input.training.parallel),
+                        weights_of_an_atom(input.model)),
             input.model.rcut, input.model.ntypes(), budget, config.min_pair_dist)
   {
   }
@@ -92,6 +93,7 @@ class OfflineTraining {
   double shortest_ = 0.0;                   // the distance that the model was told
   std::int64_t saved_ = -1;                 // step of the last checkpoint
   bool warned_of_overflow_ = false;
+  std::int64_t shortages_told_ = 0;
   TrainSummary summary_;
 };
 

@@ -35,15 +35,6 @@ double volume_of(const WholeFrame &whole)
   return volume;
 }
 
-std::size_t bytes_of(const WholeFrame &whole)
-{
-  const Label &l = whole.label;
-  return (whole.coord.size() + l.force.size() + l.atom_energy.size() + l.atom_pref.size() +
-          l.atom_ener_coeff.size() + l.drdq.size()) *
-             sizeof(double) +
-         whole.type.size() * sizeof(int);
-}
-
 }  // namespace
 
 std::int64_t weights_of_an_atom(const ModelConfig &model)
@@ -75,12 +66,11 @@ StepEstimate estimate_step(std::int64_t natoms, double volume, double rcut, std:
 }
 
 Distributor::Distributor(std::shared_ptr<const Communicator> comm, Distribution distribution,
-                         int batch, std::int64_t parameters, std::size_t copy_bytes) :
+                         int batch, std::int64_t parameters) :
     comm_(std::move(comm)),
     distribution_(distribution),
     batch_(std::max(batch, 1)),
-    parameters_(parameters),
-    copy_bytes_(copy_bytes)
+    parameters_(parameters)
 {
 }
 
@@ -91,8 +81,7 @@ bool Distributor::by_frames(const WholeFrame &whole, double rcut)
   const std::int64_t natoms = static_cast<std::int64_t>(whole.type.size());
   const StepEstimate t =
       estimate_step(natoms, volume_of(whole), rcut, parameters_, batch_, comm_->size());
-  const bool no_room = copied_ + bytes_of(whole) > copy_bytes_;
-  const bool frames = t.frames < t.space && !no_room;
+  const bool frames = t.frames < t.space;
   if (chose_frames_ == frames) return frames;
   chose_frames_ = frames;
   std::ostringstream text;
@@ -100,7 +89,6 @@ bool Distributor::by_frames(const WholeFrame &whole, double rcut)
   text << "distribute auto: " << (frames ? "frames" : "space") << " for frames of " << natoms
        << " atoms, " << batch_ << " in a step, on " << comm_->size() << " ranks: estimated "
        << 1e3 * t.frames << " ms per step by frames, " << 1e3 * t.space << " ms by space";
-  if (t.frames < t.space && no_room) text << "; there is no room for further copies";
   reason_ = text.str();
   return frames;
 }
@@ -111,7 +99,6 @@ Frame Distributor::share(const WholeFrame &whole, double rcut)
   Frame frame;
   guarded(*comm_, [&] { frame = scatter_frame(make_mpi_communicator(), whole, rcut); });
   frame.is_copy = true;
-  copied_ += bytes_of(whole);
   return frame;
 }
 

@@ -12,11 +12,15 @@ namespace dptrain {
 namespace {
 
 constexpr double mib = 1024.0 * 1024.0;
-constexpr double tight = 0.1;  // of the memory that this process has and could have
+constexpr double tight = 0.1;  // of all memory, that is left
 
-// What to do where the largest entry is this one.
-const char *advice(const std::string &purpose)
+// What to do about the largest entry.
+std::string advice(const MemoryLedger &ledger)
 {
+  const auto largest =
+      std::max_element(ledger.begin(), ledger.end(),
+                       [](const MemoryUse &a, const MemoryUse &b) { return a.bytes < b.bytes; });
+  const std::string purpose = largest == ledger.end() ? "" : largest->purpose;
   if (purpose == "frames" || purpose == "neighbor rows" || purpose == "halo")
     return "most of it are frames: use less 'frame_memory', a smaller 'buffer', or more ranks";
   if (purpose == "optimizer")
@@ -27,6 +31,20 @@ const char *advice(const std::string &purpose)
     return "most of it are forces of the batch: use a smaller 'batch' or 'micro_batch', or more "
            "ranks";
   return "use more ranks, a smaller 'buffer' or precision single";
+}
+
+// The text of the lowest rank that has something to say, on all ranks.
+std::string spoken_by(const Communicator &comm, bool speaks, std::string text)
+{
+  std::int64_t urgency = speaks ? comm.size() - comm.rank() : 0;
+  comm.all_reduce_max(&urgency, 1);
+  if (urgency == 0) return "";
+  const int speaker = comm.size() - static_cast<int>(urgency);
+  std::int64_t length = static_cast<std::int64_t>(text.size());
+  comm.broadcast(&length, sizeof(length), speaker);
+  text.resize(length);
+  comm.broadcast(text.data(), text.size(), speaker);
+  return text;
 }
 
 }  // namespace
@@ -74,9 +92,9 @@ std::string memory_table(const Communicator &comm, const MemoryLedger &ledger)
     sum[k] = most[k] = static_cast<double>(rows[k].bytes) / mib;
     most[n + k] = -most[k];
   }
-  const double free = static_cast<double>(kernels::free_memory()) / mib;
-  const double own = static_cast<double>(total_bytes(ledger)) / mib;
-  sum[n] = free < tight * (own + free) ? 1.0 : 0.0;
+  const kernels::MemoryForKernels there = kernels::memory_for_kernels();
+  const bool is_tight = static_cast<double>(there.free) < tight * static_cast<double>(there.total);
+  sum[n] = is_tight ? 1.0 : 0.0;
   comm.all_reduce_sum(sum.data(), sum.size());
   comm.all_reduce_max(most.data(), most.size());
 
@@ -90,15 +108,23 @@ std::string memory_table(const Communicator &comm, const MemoryLedger &ledger)
   std::string text = head;
   for (std::size_t k = 0; k < n; ++k)
     text += row(rows[k].purpose.c_str(), -most[n + k], sum[k] / comm.size(), most[k]);
-  if (sum[n] > 0.0) {
-    const auto largest =
-        std::max_element(ledger.begin(), ledger.end(),
-                         [](const MemoryUse &a, const MemoryUse &b) { return a.bytes < b.bytes; });
-    text += "memory is tight on " + std::to_string(static_cast<int>(sum[n])) + " ranks";
-    if (largest != ledger.end()) text += std::string(": ") + advice(largest->purpose);
-    text += "\n";
-  }
+  if (sum[n] > 0.0)
+    text += "memory is tight on " + std::to_string(static_cast<int>(sum[n])) +
+            " ranks: " + spoken_by(comm, is_tight, advice(ledger)) + "\n";
   return text;
+}
+
+std::string shortage_warning(const Communicator &comm, const MemoryShortages &own,
+                             std::int64_t &told)
+{
+  std::int64_t number = own.number;
+  comm.all_reduce_sum(&number, 1);
+  if (number <= told) return "";
+  told = number;
+  const std::string text = "memory has run out " + std::to_string(number) + " times; on rank " +
+                           std::to_string(comm.rank()) + " the model now takes " +
+                           std::to_string(own.chunk) + " atoms at once (chunk): " + own.latest;
+  return spoken_by(comm, own.number > 0, text);
 }
 
 }  // namespace dptrain

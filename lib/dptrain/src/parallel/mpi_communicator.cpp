@@ -43,6 +43,7 @@ class MpiCommunicator : public Communicator {
     board_ = std::make_unique<RankBoard>(comm_);
     std::vector<RankStatus *> ranks;
     for (int k = 0; k < board_->size(); ++k) ranks.push_back(&board_->of(k));
+    if (ranks.empty()) return;  // nobody will notice a rank that hangs
     status_ = &board_->own();
     Watchdog::instance().watch(ranks, status_);
   }
@@ -203,7 +204,8 @@ class MpiCommunicator : public Communicator {
   template <class T> void all_reduce(T *data, std::size_t n, MPI_Op op) const
   {
     if (size_ == 1) return;
-    const Call call(*this, Operation::all_reduce, n * sizeof(T));
+    // as a sum of parts that are gathered again: what the best algorithms send
+    const Call call(*this, Operation::all_reduce, 2 * n * sizeof(T) * (size_ - 1) / size_);
     reduce_in_pieces(data, n, op);
   }
 

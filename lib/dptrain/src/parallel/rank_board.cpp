@@ -40,7 +40,15 @@ RankBoard::RankBoard(MPI_Comm comm)
   MPI_Comm_size(node_, &size_);
   MPI_Comm_rank(node_, &own_);
   void *memory = nullptr;
-  MPI_Win_allocate_shared(sizeof(RankStatus), 1, MPI_INFO_NULL, node_, &memory, &window_);
+  MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN);
+  int good = MPI_Win_allocate_shared(sizeof(RankStatus), 1, MPI_INFO_NULL, node_, &memory,
+                                     &window_) == MPI_SUCCESS;
+  MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, node_);
+  if (good == 0) {
+    window_ = MPI_WIN_NULL;  // not freed: that takes all ranks, and some may have none
+    size_ = 0;
+    return;
+  }
   auto *status = new (memory) RankStatus;
   status->rank = rank;
   status->process = static_cast<int>(getpid());
@@ -50,8 +58,8 @@ RankBoard::RankBoard(MPI_Comm comm)
 
 RankBoard::~RankBoard()
 {
-  if (window_ == MPI_WIN_NULL) return;
-  MPI_Win_free(&window_);
+  if (abandoned_) return;
+  if (window_ != MPI_WIN_NULL) MPI_Win_free(&window_);
   MPI_Comm_free(&node_);
 }
 

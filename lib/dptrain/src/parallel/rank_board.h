@@ -12,7 +12,7 @@ enum class Operation { all_reduce, reduce_scatter, all_gather, broadcast, all_to
 const char *name_of(Operation operation);
 
 /// What a rank is doing, where the other ranks of its node can read it. Times in milliseconds of the node's steady clock.
-struct RankStatus {
+struct alignas(64) RankStatus {
   std::atomic<std::int64_t> number{0};  ///< of operations that it has begun
   std::atomic<std::int64_t> since{0};   ///< begin or end of the latest one
   std::atomic<std::int64_t> alive{0};   ///< the process was running; written every second at least
@@ -22,8 +22,8 @@ struct RankStatus {
   int rank = 0, process = 0;
 };
 
-/// The status of all ranks of a communicator that share this node, in memory that they share. Made and destroyed
-/// collectively.
+/// The status of all ranks of a communicator that share this node, in memory that they share; empty where the node has none
+/// left. Made and destroyed collectively.
 class RankBoard {
  public:
   explicit RankBoard(MPI_Comm comm);
@@ -36,12 +36,13 @@ class RankBoard {
   /// The rank number k of this node.
   RankStatus &of(int k);
   /// Forgets the memory without a word to MPI, which has ended.
-  void abandon() { window_ = MPI_WIN_NULL; }
+  void abandon() { abandoned_ = true; }
 
  private:
   MPI_Comm node_ = MPI_COMM_NULL;
   MPI_Win window_ = MPI_WIN_NULL;
   int size_ = 1, own_ = 0;
+  bool abandoned_ = false;
 };
 
 /// Milliseconds of a clock that all processes of a node share.

@@ -17,9 +17,18 @@ namespace {
 constexpr double default_timeout = 1800.0;  // seconds
 constexpr double looks_per_timeout = 10.0, longest_nap = 1.0;
 constexpr double silence = 1.5 * longest_nap;  // of a process that does not run
+constexpr double longest_gap = 3.0;            // naps from one look to the next
+constexpr int looks_after_gap = 3;
 constexpr auto time_to_abort = std::chrono::seconds(10);
+constexpr auto time_to_arrive = std::chrono::milliseconds(300);
 
 std::atomic<double> timeout{default_timeout};
+
+[[noreturn]] void end_process()
+{
+  std::this_thread::sleep_for(time_to_abort);
+  std::_Exit(1);
+}
 
 double seconds_since(std::int64_t milliseconds)
 {
@@ -81,7 +90,7 @@ Watchdog &Watchdog::instance()
 void Watchdog::watch(std::vector<RankStatus *> ranks, RankStatus *own)
 {
   const std::lock_guard lock(mutex_);
-  watched_.push_back({std::move(ranks), own});
+  watched_.push_back({std::move(ranks), own, -1, 0.0});
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
 
@@ -102,19 +111,31 @@ void Watchdog::forget(RankStatus *own)
 void Watchdog::run()
 {
   std::unique_lock lock(mutex_);
+  std::int64_t before = node_milliseconds();
   while (!watched_.empty()) {
     const double limit = timeout;
     const double nap = limit > 0.0 ? std::min(longest_nap, limit / looks_per_timeout) : longest_nap;
     wake_.wait_for(lock, std::chrono::duration<double>(nap));
-    for (const Watched &watched : watched_) watched.own->alive = node_milliseconds();
-    if (limit <= 0.0) continue;
-    for (const Watched &watched : watched_) {
-      // a new operation may begin between the two: its time is then the newer one, or not yet
-      const std::int64_t number = watched.own->number, since = watched.own->since;
-      if (!watched.own->waits || seconds_since(since) < limit) continue;
-      if (number == watched.own->number && since == watched.own->since)
-        end_job(watched, seconds_since(since));
-    }
+    const double passed = seconds_since(before);
+    before = node_milliseconds();
+    // the whole job may have been suspended: then nobody has been waiting, and the others need a moment too
+    if (passed > longest_gap * nap) patience_ = looks_after_gap;
+    look(limit, std::min(passed, nap));
+  }
+}
+
+// Counts only the time in which this process runs.
+void Watchdog::look(double limit, double passed)
+{
+  const bool patient = patience_ > 0;
+  if (patient) --patience_;
+  for (Watched &watched : watched_) {
+    watched.own->alive = node_milliseconds();
+    const std::int64_t number = watched.own->number;
+    const bool same = watched.own->waits && number == watched.number;
+    watched.waited = same ? watched.waited + (patient ? 0.0 : passed) : 0.0;
+    watched.number = number;
+    if (limit > 0.0 && !patient && watched.waited > limit) end_job(watched, watched.waited);
   }
 }
 
@@ -123,11 +144,12 @@ void Watchdog::end_job(const Watched &watched, double waited)
   if (watched.ranks.front()->speaker.exchange(1) == 0) {
     std::fputs(timeout_text(watched.ranks, *watched.own, waited, timeout).c_str(), stderr);
     std::fflush(stderr);
+    std::this_thread::sleep_for(time_to_arrive);  // the abort would overtake the text
+    // should MPI hang as well, the launcher ends all when a rank is gone
+    std::thread([] { end_process(); }).detach();
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  // the speaker ends all; if it cannot, the launcher does when a rank is gone
-  std::this_thread::sleep_for(time_to_abort);
-  std::_Exit(1);
+  end_process();
 }
 
 }  // namespace dptrain

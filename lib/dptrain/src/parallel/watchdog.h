@@ -23,13 +23,17 @@ class Watchdog {
   struct Watched {
     std::vector<RankStatus *> ranks;
     RankStatus *own;
+    std::int64_t number = -1;  // of the operation that it was in when it was looked at
+    double waited = 0.0;       // seconds in it
   };
+  void look(double limit, double since_last);
   void run();
   [[noreturn]] static void end_job(const Watched &watched, double waited);
 
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Watched> watched_;
+  int patience_ = 0;  // looks that do not count, after a time in which this process did not run
   std::thread thread_;
 };
 

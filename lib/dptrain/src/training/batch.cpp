@@ -13,7 +13,7 @@ class FramesInUse {
  public:
   FramesInUse(ReplayBuffer &buffer, const Communicator &comm,
               const std::vector<std::int64_t> &places) :
-      buffer_(buffer), shares_(stored(buffer, comm, places), comm, places.front())
+      buffer_(buffer), shares_(stored(buffer, places), comm, places.front())
   {
     guarded(comm, [&] {
       for (std::size_t k = 0; k < places.size(); ++k) {
@@ -32,13 +32,11 @@ class FramesInUse {
   const Frames &frames() const { return shares_.frames(); }
 
  private:
-  static Frames stored(ReplayBuffer &buffer, const Communicator &comm,
-                       const std::vector<std::int64_t> &places)
+  // places are the same on all ranks, and so is an error
+  static Frames stored(const ReplayBuffer &buffer, const std::vector<std::int64_t> &places)
   {
     Frames frames;
-    guarded(comm, [&] {
-      for (const std::int64_t place : places) frames.push_back(&buffer.frame(place));
-    });
+    for (const std::int64_t place : places) frames.push_back(&buffer.frame(place));
     return frames;
   }
 

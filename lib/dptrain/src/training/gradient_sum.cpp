@@ -1,8 +1,10 @@
 #include "training/gradient_sum.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "optimizer/partition.h"
 
@@ -28,6 +30,9 @@ class DividedSum : public GradientSum {
 // The upper half of a float, rounded to nearest, ties to even.
 std::uint16_t to_bfloat16(double value)
 {
+  constexpr std::uint16_t not_a_number = 0x7FC0;
+  if (!(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max())))
+    return not_a_number;
   const float number = static_cast<float>(value);
   std::uint32_t bits = 0;
   std::memcpy(&bits, &number, sizeof(bits));
@@ -53,31 +58,29 @@ class Bfloat16Sum : public GradientSum {
     const std::vector<std::size_t> words = equal_parts((n + PER_WORD - 1) / PER_WORD, size_);
     words_.assign(words.begin(), words.end());
     own_ = words_[comm_->rank()];
-    for (int r = 0; r < comm_->rank(); ++r) own_begin_ += words_[r];
     left_of_sum_.assign(own_ * PER_WORD, 0.0);
+    sums_ = left_of_sum_;
+    // as long as they ever are: nothing is allocated between two exchanges
+    std::size_t total = 0;
+    for (const int words_of_rank : words_) total += words_of_rank;
+    sent_.resize(std::max(total, own_ * size_));
+    received_.resize(sent_.size());
   }
 
   void sum(double *gradient) override
   {
+    const std::vector<int> same(size_, static_cast<int>(own_));
     for (std::size_t k = 0; k < n_; ++k) gradient[k] += left_[k];
     pack(gradient, n_, left_.data(), sent_);
-    received_.resize(own_ * size_);
-    const std::vector<int> same(size_, static_cast<int>(own_));
     comm_->all_to_all(sent_.data(), words_, received_.data(), same);
 
-    std::vector<double> &sums = sums_;
-    sums = left_of_sum_;
+    sums_ = left_of_sum_;
     for (int r = 0; r < size_; ++r)
-      for (std::size_t k = 0; k < own_ * PER_WORD; ++k) sums[k] += number(&received_[r * own_], k);
-    pack(sums.data(), sums.size(), left_of_sum_.data(), sent_);
-
+      for (std::size_t k = 0; k < own_ * PER_WORD; ++k) sums_[k] += number(&received_[r * own_], k);
+    pack(sums_.data(), sums_.size(), left_of_sum_.data(), sent_);
     // the sums of each rank to all others
-    std::vector<std::int64_t> copies;
-    for (int r = 0; r < size_; ++r) copies.insert(copies.end(), sent_.begin(), sent_.end());
-    std::size_t total = 0;
-    for (const int words : words_) total += words;
-    received_.resize(total);
-    comm_->all_to_all(copies.data(), same, received_.data(), words_);
+    for (int r = 1; r < size_; ++r) std::copy_n(sent_.begin(), own_, sent_.begin() + r * own_);
+    comm_->all_to_all(sent_.data(), same, received_.data(), words_);
     for (std::size_t k = 0; k < n_; ++k) gradient[k] = number(received_.data(), k);
   }
 
@@ -100,18 +103,20 @@ class Bfloat16Sum : public GradientSum {
   static void pack(const double *values, std::size_t n, double *left,
                    std::vector<std::int64_t> &words)
   {
-    std::vector<std::uint64_t> bits((n + PER_WORD - 1) / PER_WORD, 0);
-    for (std::size_t k = 0; k < n; ++k) {
-      const std::uint16_t half = to_bfloat16(values[k]);
-      bits[k / PER_WORD] |= static_cast<std::uint64_t>(half) << (16 * (k % PER_WORD));
-      left[k] = values[k] - from_bfloat16(half);
+    for (std::size_t begin = 0; begin < n; begin += PER_WORD) {
+      std::uint64_t bits = 0;
+      for (std::size_t k = begin; k < std::min(n, begin + PER_WORD); ++k) {
+        const std::uint16_t half = to_bfloat16(values[k]);
+        bits |= static_cast<std::uint64_t>(half) << (16 * (k % PER_WORD));
+        left[k] = values[k] - from_bfloat16(half);
+      }
+      words[begin / PER_WORD] = static_cast<std::int64_t>(bits);
     }
-    words.assign(bits.begin(), bits.end());
   }
 
   std::shared_ptr<const Communicator> comm_;
   int size_;
-  std::size_t n_, own_ = 0, own_begin_ = 0;
+  std::size_t n_, own_ = 0;
   std::vector<int> words_;                  // of each rank
   std::vector<double> left_, left_of_sum_;  // of all numbers, of the own sums
   std::vector<double> sums_;
@@ -126,11 +131,10 @@ std::unique_ptr<GradientSum> make_gradient_sum(std::shared_ptr<const Communicato
                                                const std::vector<ParameterBlock> &index)
 {
   const std::size_t n = index.empty() ? 0 : index.back().offset + index.back().size;
+  if (!is_whole(config, comm->size())) return std::make_unique<DividedSum>(std::move(comm), parts);
   if (config.compression == Compression::bfloat16)
     return std::make_unique<Bfloat16Sum>(std::move(comm), n);
-  if (config.compression == Compression::power_sgd)
-    return make_power_sgd(std::move(comm), config.compression_rank, index);
-  return std::make_unique<DividedSum>(std::move(comm), parts);
+  return make_power_sgd(std::move(comm), config.compression_rank, index);
 }
 
 }  // namespace dptrain

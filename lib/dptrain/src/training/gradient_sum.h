@@ -22,9 +22,9 @@ class GradientSum {
 
 /// Whether every rank has the whole sum and does the whole optimizer step: what is compressed is not divided, because the
 /// new parameters would have to travel uncompressed.
-inline bool is_whole(const ParallelConfig &config)
+inline bool is_whole(const ParallelConfig &config, int ranks)
 {
-  return config.compression != Compression::none;
+  return ranks > 1 && config.compression != Compression::none;
 }
 
 /// `parts`: the part of each rank where the work is divided.

@@ -46,35 +46,40 @@ class PowerSgd : public GradientSum {
   void sum(double *gradient) override
   {
     const double ranks = comm_->size();
-    travel_.clear();
-    for (Matrix &m : matrices_) {
-      m.left.add_(view(gradient, m));  // M: the gradient and what was left out before
-      put(at::matmul(m.left, m.q));
-    }
-    for (const auto &[offset, size] : others_)
-      travel_.insert(travel_.end(), gradient + offset, gradient + offset + size);
-    comm_->all_reduce_sum(travel_.data(), travel_.size());
-    const double *next = travel_.data();
     std::vector<at::Tensor> directions;
-    for (const Matrix &m : matrices_) directions.push_back(orthonormal(take(next, m.rows)));
-    for (const auto &[offset, size] : others_) {
-      std::copy_n(next, size, gradient + offset);
-      next += size;
-    }
-
-    travel_.clear();
-    for (std::size_t k = 0; k < matrices_.size(); ++k)
-      put(at::matmul(matrices_[k].left.t(), directions[k]));
+    guarded(*comm_, [&] {
+      travel_.clear();
+      for (Matrix &m : matrices_) {
+        m.left.add_(view(gradient, m));  // M: the gradient and what was left out before
+        put(at::matmul(m.left, m.q));
+      }
+      for (const auto &[offset, size] : others_)
+        travel_.insert(travel_.end(), gradient + offset, gradient + offset + size);
+    });
     comm_->all_reduce_sum(travel_.data(), travel_.size());
-    next = travel_.data();
-    for (std::size_t k = 0; k < matrices_.size(); ++k) {
-      Matrix &m = matrices_[k];
-      m.q = take(next, m.columns);
-      const at::Tensor sum = at::matmul(directions[k], m.q.t());
-      view(gradient, m).copy_(sum);
-      m.left.sub_(sum, 1.0 / ranks);  // each rank has its share of what the sum misses
-      revive(m.q);
-    }
+    guarded(*comm_, [&] {
+      const double *next = travel_.data();
+      for (const Matrix &m : matrices_) directions.push_back(orthonormal(take(next, m.rows)));
+      for (const auto &[offset, size] : others_) {
+        std::copy_n(next, size, gradient + offset);
+        next += size;
+      }
+      travel_.clear();
+      for (std::size_t k = 0; k < matrices_.size(); ++k)
+        put(at::matmul(matrices_[k].left.t(), directions[k]));
+    });
+    comm_->all_reduce_sum(travel_.data(), travel_.size());
+    guarded(*comm_, [&] {
+      const double *next = travel_.data();
+      for (std::size_t k = 0; k < matrices_.size(); ++k) {
+        Matrix &m = matrices_[k];
+        m.q = take(next, m.columns);
+        const at::Tensor sum = at::matmul(directions[k], m.q.t());
+        view(gradient, m).copy_(sum);
+        m.left.sub_(sum, 1.0 / ranks);  // each rank has its share of what the sum misses
+        revive(m.q);
+      }
+    });
   }
 
   std::size_t memory_bytes() const override
@@ -128,7 +133,9 @@ class PowerSgd : public GradientSum {
     for (std::int64_t k = 0; k < q.size(1); ++k) {
       at::Tensor column = q.select(1, k);
       if (column.norm().item<double>() > 0.0) continue;
-      for (std::int64_t i = 0; i < q.size(0); ++i) column[i] = random_normal(random_);
+      double *number = q.data_ptr<double>() + k;
+      for (std::int64_t i = 0; i < q.size(0); ++i, number += q.size(1))
+        *number = random_normal(random_);
     }
   }
 

@@ -69,7 +69,7 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
     buffer(config.seed, config.buffer_frames, bytes_of_gib(config.parallel.frame_memory)),
     weights(config.seed),
     passes(model, comm, config.loss),
-    owners(is_whole(config.parallel) ? make_mpi_communicator() : comm),
+    owners(is_whole(config.parallel, comm->size()) ? make_mpi_communicator() : comm),
     optimizer(make_optimizer(config.optimizer, model->parameter_index(), owners)),
     gradient(make_gradient_sum(comm, config.parallel, optimizer->parts(), model->parameter_index()),
              owners, optimizer->parts(), model->parameter_index(), config.gradient_max_norm),
@@ -287,8 +287,8 @@ void Trainer::Impl::check_parameters() const
   if (bounds[0] == -bounds[1]) return;
   throw Error("Training step " + std::to_string(steps) +
               ": the ranks have different parameters. All of them compute the same from the same "
-              "numbers: look for a broken memory or network and for ranks with another program or "
-              "library, and resume from the last checkpoint");
+              "numbers: look for a broken memory or network, and for ranks with another program, "
+              "library, processor or number of threads; resume from the last checkpoint");
 }
 
 void Trainer::Impl::show_raw()
