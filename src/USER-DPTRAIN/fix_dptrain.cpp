@@ -100,10 +100,15 @@ void FixDPTrain::init()
 
 void FixDPTrain::setup(int vflag)
 {
+  begin_run();
+  post_force(vflag);
+}
+
+void FixDPTrain::begin_run()
+{
   if (data_->reference) data_->reference->setup();
   if (data_->guard) data_->guard->setup();
   if (data_->options.active) begin_active_run();
-  post_force(vflag);
 }
 
 void FixDPTrain::post_force(int vflag)

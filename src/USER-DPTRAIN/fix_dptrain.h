@@ -11,6 +11,9 @@ FixStyle(dptrain,FixDPTrain);
 #ifndef LMP_FIX_DPTRAIN_H
 #define LMP_FIX_DPTRAIN_H
 
+#include <array>
+#include <vector>
+
 #include "fix.h"
 
 namespace LAMMPS_NS {
@@ -56,6 +59,7 @@ class FixDPTrain : public Fix {
   void replace(const double *, const double *, double, const double *);
   void keep_model_forces();
   void add_energy(double);
+  void begin_run();
   void passive_step();
   void print_memory();
 
@@ -87,6 +91,7 @@ class FixDPTrain : public Fix {
   void look_at_model();
   void ask_and_learn();
   bool is_duplicate() const;
+  std::array<double, 3> seconds_of_run() const;
   void print_event(const struct ActiveEvent &);
   void print_summary() const;
 };

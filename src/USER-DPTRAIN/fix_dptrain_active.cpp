@@ -319,9 +319,7 @@ void FixDPTrain::move_by_reference(const ReferenceLabel &label)
 
 void FixDPTrain::min_setup(int vflag)
 {
-  if (data_->reference) data_->reference->setup();
-  if (data_->guard) data_->guard->setup();
-  if (data_->options.active) begin_active_run();
+  begin_run();
   min_post_force(vflag);
 }
 

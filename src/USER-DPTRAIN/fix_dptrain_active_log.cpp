@@ -47,6 +47,16 @@ void FixDPTrain::warn_of_close_atoms(double distance)
         update->ntimestep, distance * data_->units.length);
 }
 
+// Since the books were opened: of the reference, of the training, and the rest.
+std::array<double, 3> FixDPTrain::seconds_of_run() const
+{
+  const Data &d = *data_;
+  const SessionCounters &counters = d.session->counters;
+  const double reference = counters.reference_seconds - d.reference_before;
+  const double training = counters.train_seconds - d.train_before;
+  return {reference, training, platform::walltime() - d.run_start - reference - training};
+}
+
 void FixDPTrain::print_event(const ActiveEvent &event)
 {
   Data &d = *data_;
@@ -55,9 +65,7 @@ void FixDPTrain::print_event(const ActiveEvent &event)
   if (comm->me != 0) return;
   const SessionCounters &counters = d.session->counters;
   const double unit = d.units.force();
-  const double reference = counters.reference_seconds - d.reference_before;
-  const double training = counters.train_seconds - d.train_before;
-  const double md = platform::walltime() - d.run_start - reference - training;
+  const auto [reference, training, md] = seconds_of_run();
   const auto number = [](bool known, double value) {
     return known ? fmt::format("{:.4g}", value) : std::string("-");
   };
@@ -81,9 +89,9 @@ void FixDPTrain::print_summary() const
   const Data &d = *data_;
   const SessionCounters &counters = d.session->counters;
   const ActiveLearning &learning = *d.learning;
-  const double unit = d.units.force(), total = platform::walltime() - d.run_start;
-  const double reference = counters.reference_seconds - d.reference_before;
-  const double training = counters.train_seconds - d.train_before;
+  const double unit = d.units.force();
+  const auto [reference, training, md] = seconds_of_run();
+  const double total = reference + training + md;
   const bigint steps = update->ntimestep - d.first_step,
                calls = counters.reference_calls - d.calls_before;
   if (comm->me != 0) return;
@@ -100,12 +108,12 @@ void FixDPTrain::print_summary() const
       "  force rmse: last batch {:.4g}, held-out frames {:.4g}, forces of the latest label {:.4g}\n"
       "  jumps of the potential energy, sum of all runs: {:.6g} energy units\n",
       id, steps, calls, steps > 0 ? 100.0 * calls / steps : 0.0, counters.frames, reference,
-      reference * percent, training, training * percent, total - reference - training,
-      (total - reference - training) * percent, total, learning.threshold() * unit,
-      learning.limit() * unit, learning.calibration().scale() * unit, learning.mean_ratio(),
-      100.0 * learning.part_above(), learning.rank_correlation(), learning.audits(),
-      learning.audits_above(), learning.audits_far_above(), d.session->report().rmse_f * unit,
-      d.held_out_error * unit, learning.force() * unit, d.jumps.sum() * d.units.energy);
+      reference * percent, training, training * percent, md, md * percent, total,
+      learning.threshold() * unit, learning.limit() * unit, learning.calibration().scale() * unit,
+      learning.mean_ratio(), 100.0 * learning.part_above(), learning.rank_correlation(),
+      learning.audits(), learning.audits_above(), learning.audits_far_above(),
+      d.session->report().rmse_f * unit, d.held_out_error * unit, learning.force() * unit,
+      d.jumps.sum() * d.units.energy);
   if (!learning.is_growing() && d.held_out_error > POOR_MODEL * learning.force())
     error->warning(FLERR,
                    "Fix dptrain: on held-out frames the model's force error is {:.0f} % of the "
