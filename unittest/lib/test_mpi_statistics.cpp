@@ -212,6 +212,29 @@ TEST(Statistics, SumsOverAllImages)
   }
 }
 
+std::int64_t operations(const Communicator &comm)
+{
+  std::int64_t calls = 0;
+  for (const auto &kind : comm.traffic()) calls += kind.calls;
+  return calls;
+}
+
+TEST(Statistics, ARankLooksAtItsShareAndTalksOnce)
+{
+  const auto comm = world();
+  const std::int64_t atoms = 600;
+  const Frame share = scatter_frame(
+      comm, random_frame(7, static_cast<int>(atoms), cubic_box(20.0), true, 0.5), 3.0);
+  Statistics statistics(2, 3.0, 0.5, 0.0, {50, 50});
+  const std::int64_t before = operations(*comm);
+  statistics.add(share.domain(), {});
+  EXPECT_LE(statistics.centers(0) + statistics.centers(1), atoms / comm->size() + 1);
+  EXPECT_EQ(operations(*comm), before);
+  statistics.reduce(*comm);
+  EXPECT_EQ(operations(*comm), before + (comm->size() > 1 ? 1 : 0));
+  EXPECT_EQ(statistics.centers(0) + statistics.centers(1), atoms);
+}
+
 TEST(Statistics, DefaultsWithoutSamples)
 {
   const Statistics empty = statistics_of({}, {{"A", "B"}, 3.0, 1.0, 0.0, {}, false, {}});

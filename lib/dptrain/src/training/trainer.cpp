@@ -30,8 +30,6 @@ struct Trainer::Impl {
   /// Learning rate of the next step.
   double rate() const { return schedule.rate(steps); }
   bool any_energy() const;
-  void find_bias_energies(const Frames &frames);
-  void count_atoms(const Frames &frames);
   void forward(const Frames &frames, bool keep);
   UpdateReport sweep(const Batch &batch, double lr, std::vector<double> *gradient);
   UpdateReport step(const Batch &batch);
@@ -55,9 +53,6 @@ struct Trainer::Impl {
   std::int64_t steps = 0;
   bool bias_is_fitted = false;
   std::vector<double> aside;
-  // of the present batch
-  std::vector<double> counts;  // [frames][ntypes]
-  std::vector<double> bias_energies;
 };
 
 Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator> c,
@@ -89,39 +84,6 @@ bool Trainer::Impl::any_energy() const
   for (std::int64_t k = 0; k < buffer.size(); ++k)
     if (buffer.frame(k).label.energy) return true;
   return false;
-}
-
-// The part of each frame's energy that is energy bias.
-void Trainer::Impl::find_bias_energies(const Frames &frames)
-{
-  const std::vector<double> bias = model->energy_bias();
-  const std::size_t ntypes = bias.size();
-  count_atoms(frames);
-  bias_energies.clear();
-  for (std::size_t k = 0; k < frames.size(); ++k)
-    bias_energies.push_back(
-        std::inner_product(bias.begin(), bias.end(), counts.begin() + k * ntypes, 0.0));
-}
-
-// Atoms that have an energy, by type, or the sums of their coefficients; over all ranks.
-void Trainer::Impl::count_atoms(const Frames &frames)
-{
-  const std::size_t ntypes = model->type_map().size();
-  counts.assign(frames.size() * ntypes, 0.0);
-  const bool coefficients = config.loss.enable_atom_ener_coeff;
-  const auto is_counted = [](const Frame *frame) { return !frame->type_counts.empty(); };
-  if (coefficients || !std::all_of(frames.begin(), frames.end(), is_counted)) {
-    for (std::size_t k = 0; k < frames.size(); ++k)
-      add_coefficients(*model, *frames[k], coefficients, &counts[k * ntypes]);
-    comm->all_reduce_sum(counts.data(), counts.size());
-    return;
-  }
-  for (std::size_t k = 0; k < frames.size(); ++k) {
-    const std::vector<std::int64_t> &atoms = frames[k]->type_counts;
-    for (std::size_t type = 0; type < std::min(ntypes, atoms.size()); ++type)
-      if (model->has_energy(static_cast<int>(type)))
-        counts[k * ntypes + type] = static_cast<double>(atoms[type]);
-  }
 }
 
 void Trainer::Impl::require_finite(double value, const char *what, const Batch &batch) const
@@ -271,8 +233,7 @@ UpdateReport Trainer::Impl::sweep(const Batch &batch, double lr, std::vector<dou
 // Pass A over frames of a batch, and what follows from it.
 void Trainer::Impl::forward(const Frames &frames, bool keep)
 {
-  find_bias_energies(frames);
-  passes.begin(frames, bias_energies);
+  passes.begin(frames, bias_energies(*model, *comm, frames, config.loss.enable_atom_ener_coeff));
   passes.forward(keep);  // pass A: E, F, W
   passes.residuals();    // ghosts -> owners, r = dL/dF
   passes.sum_errors();   // all-reduce; c_E = dL/dE, C = dL/dW
