@@ -1,6 +1,8 @@
 """Runs commands, keeps a record of them for the result file, and their output for reading."""
 
 import os
+import re
+import resource
 import subprocess
 import time
 
@@ -10,6 +12,7 @@ from .errors import BenchError
 OWN_VARIABLES = ("OMP_NUM_THREADS", "DP_INTRA_OP_PARALLELISM_THREADS", "DP_INTER_OP_PARALLELISM_THREADS",
                  "TF_INTRA_OP_PARALLELISM_THREADS", "TF_INTER_OP_PARALLELISM_THREADS", "LAMMPS_PLUGIN_PATH",
                  "LD_PRELOAD", "PYTHONPATH")
+LIMIT = 900.0  # seconds that a bounded run may take
 
 
 class Recorder:
@@ -35,17 +38,21 @@ class Recorder:
             self.commands.append({"what": what, "command": line})
 
 
+def environment_of(variables):
+    """The variables of a command: those of the caller without OWN_VARIABLES, and these."""
+    kept = {k: v for k, v in os.environ.items() if k not in OWN_VARIABLES}
+    return {**kept, **{k: str(v) for k, v in variables.items()}}
+
+
 def run(recorder, what, command, cwd, variables, log=None, timeout=3600):
     """Standard output and error of a command, and its wall time in seconds. Raises BenchError if it fails.
 
     `what` names the kind of command in the record; `log` is a file in `cwd` that gets the output.
     """
     recorder.note(what, command, variables)
-    environment = {k: v for k, v in os.environ.items() if k not in OWN_VARIABLES}
-    environment.update({k: str(v) for k, v in variables.items()})
     start = time.monotonic()
     try:
-        done = subprocess.run([str(w) for w in command], cwd=cwd, env=environment, timeout=timeout,
+        done = subprocess.run([str(w) for w in command], cwd=cwd, env=environment_of(variables), timeout=timeout,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     except subprocess.TimeoutExpired as late:
         raise BenchError(f"bench: {what} did not end within {timeout} s: {' '.join(map(str, command))} in {cwd}") from late
@@ -57,3 +64,36 @@ def run(recorder, what, command, cwd, variables, log=None, timeout=3600):
         raise BenchError(f"bench: {what} failed (exit status {done.returncode}) in {cwd}:\n"
                          f"  {' '.join(map(str, command))}\n{tail}")
     return done.stdout, seconds
+
+
+def memory_bound():
+    """Bytes that a bounded run may have: enough for anything that runs, and the rest of the machine stays alive."""
+    return int(0.75 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+
+
+def run_bounded(recorder, what, command, cwd, variables, memory, limit=LIMIT):
+    """Runs a command at most `limit` seconds with `memory` bytes of data: {seconds, end, peak (bytes), text}.
+
+    `end` is empty after success, otherwise it says why the run is not complete; its seconds and peak are then lower bounds.
+    The output lies in `cwd`, in bounded.log.
+    """
+    recorder.note(what, command, variables)
+    log = cwd / "bounded.log"
+    start = time.monotonic()
+    with open(log, "w") as out:
+        process = subprocess.Popen([str(w) for w in command], cwd=cwd, env=environment_of(variables), stdout=out,
+                                   stderr=subprocess.STDOUT, start_new_session=True,
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory)))
+        end = ""
+        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            if time.monotonic() - start > limit:
+                os.killpg(process.pid, 9)
+                end = f"stopped after {limit:.0f} s"
+                break
+            time.sleep(0.01)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    seconds, text = time.monotonic() - start, log.read_text(errors="replace")
+    if not end and process.returncode != 0:
+        end = "out of memory" if re.search("bad_alloc|allocate|OOM|[Mm]emory", text) or process.returncode == -9 else "failed"
+    return {"seconds": seconds, "end": end, "peak": usage.ru_maxrss * 1024, "text": text}

@@ -46,6 +46,7 @@ def row_of(settings, found, ranks, **facts):
            "frames_bytes": end["memory"]["frames"] + end["memory"]["neighbor rows"], "network": end["network"]}
     if ranks <= settings.cores:  # more ranks than cores wait for each other
         row["seconds"] = seconds(found)
+        row["reduction"] = end["network"]["gradient_and_parameters"] / row["seconds"]
     return row
 
 

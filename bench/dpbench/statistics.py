@@ -3,19 +3,15 @@
 Ours computes the moments of the environment matrix and the energy bias too.
 """
 
-import os
 import re
-import resource
 import shutil
-import subprocess
-import time
 
 import numpy as np
 
 from .errors import BenchError
 from .pairing import ratios, summary
-from .process import OWN_VARIABLES
-from .water import read_array, read_frame
+from .process import LIMIT, memory_bound, run_bounded
+from .water import read_array, write_replicated
 
 RCUT = 6.0
 # copies of a frame of 192 atoms: 1536 atoms, the most that the peer does in a few GiB, and 10,368
@@ -24,7 +20,6 @@ MEDIUM_FRAMES, LARGE_FRAMES = 21, 10
 PEERS = {"TensorFlow": "tensorflow", "PyTorch": "pytorch"}
 GIGABYTES = (0.2, 2.0)  # sizes of the data sets that show the memory
 SET_FRAMES = 5000
-LIMIT = 900.0  # seconds that a run of the peer may take
 ANSWER = re.compile(r"min_nbor_dist: ([0-9.]+).*?max_nbor_size: \[([0-9 ,]+)\]", re.DOTALL)
 
 
@@ -34,35 +29,6 @@ def answer(text):
     if not found:
         raise BenchError(f"bench: no min_nbor_dist and max_nbor_size in:\n{text[-800:]}")
     return float(found[1]), [int(word) for word in found[2].replace(",", " ").split()]
-
-
-def run_bounded(recorder, what, command, cwd, variables, memory):
-    """Runs a command at most LIMIT seconds with `memory` bytes of data: {seconds, end, peak (bytes), text}.
-
-    `end` is empty after success, otherwise it says why the run is not complete; its seconds are then a lower bound.
-    """
-    recorder.note(what, command, variables)
-    environment = {k: v for k, v in os.environ.items() if k not in OWN_VARIABLES}
-    environment.update({k: str(v) for k, v in variables.items()})
-    log = cwd / "statistics.log"
-    start = time.monotonic()
-    with open(log, "w") as out:
-        process = subprocess.Popen([str(w) for w in command], cwd=cwd, env=environment, stdout=out,
-                                   stderr=subprocess.STDOUT, start_new_session=True,
-                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory)))
-        end = ""
-        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            if time.monotonic() - start > LIMIT:
-                os.killpg(process.pid, 9)
-                end = f"stopped after {LIMIT:.0f} s"
-                break
-            time.sleep(0.01)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    seconds, text = time.monotonic() - start, log.read_text(errors="replace")
-    if not end and process.returncode != 0:
-        end = "out of memory" if re.search("bad_alloc|allocate|OOM|[Mm]emory", text) or process.returncode == -9 else "failed"
-    return {"seconds": seconds, "end": end, "peak": usage.ru_maxrss * 1024, "text": text}
 
 
 def our_side(ours, ranks):
@@ -86,24 +52,6 @@ def sides_of(settings, ours, peers):
     sides = {f"dptrain, {n} {'rank' if n == 1 else 'ranks'}": our_side(ours, n) for n in sorted({1, settings.cores})}
     sides.update({name: peer_side(peers[key], settings.cores) for name, key in PEERS.items()})
     return sides
-
-
-def write_large(target, system, frames, copies):
-    """A system whose frames are those of `system`, repeated in space; returns the atoms of one."""
-    (target / "set.000").mkdir(parents=True, exist_ok=True)
-    shifts = np.array([[i, j, k] for i in range(copies[0]) for j in range(copies[1]) for k in range(copies[2])])
-    arrays = {"coord": [], "box": []}
-    for index in range(frames):
-        box, coord, types, names = read_frame(system, index)
-        arrays["coord"].append((coord[None] + (shifts @ box)[:, None]).reshape(-1))
-        arrays["box"].append((box * np.array(copies)[:, None]).reshape(-1))
-    arrays["force"] = [np.zeros_like(x) for x in arrays["coord"]]
-    arrays["energy"] = np.zeros(frames)
-    for name, values in arrays.items():
-        np.save(target / "set.000" / f"{name}.npy", np.array(values))
-    (target / "type.raw").write_text("".join(f"{t}\n" for t in np.tile(types, len(shifts))))
-    (target / "type_map.raw").write_text("\n".join(names) + "\n")
-    return len(types) * len(shifts)
 
 
 def write_many(target, system, size):
@@ -192,7 +140,7 @@ def measure_frames(settings, sides, folder, memory):
     rows = []
     for frames, shape in ((1, MEDIUM), (many, MEDIUM), (large, copies)):
         target = folder / f"frames_{len(rows)}"
-        atoms = write_large(target, settings.train_systems[0], frames, shape)
+        atoms = write_replicated(target, settings.train_systems[0], frames, shape)
         name = f"water, {frames} {'frame' if frames == 1 else 'frames'} of {atoms} atoms"
         rows.append(compare(sides, name, folder / "run", target, memory, 1))
     cost = per_frame(*rows[:2], many)
@@ -205,8 +153,7 @@ def measure(settings, ours, peers):
     folder = settings.work / "statistics"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    # enough for anything that runs, and the rest of the machine stays alive
-    memory = int(0.75 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    memory = memory_bound()
     sides = sides_of(settings, ours, peers)
     print("bench: statistics", flush=True)
     water = compare(sides, "water, 4 systems, 400 frames of 192 atoms", folder / "run", settings.data, memory, settings.repeats)

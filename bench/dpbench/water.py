@@ -29,6 +29,11 @@ def read_frame(system, index=0):
     return box, coord, types, (system / "type_map.raw").read_text().split()
 
 
+def shifts_of(copies):
+    """Places of the copies of a cell repeated copies[k] times along edge k, in edges: integers [copies][3]."""
+    return np.array([[i, j, k] for i in range(copies[0]) for j in range(copies[1]) for k in range(copies[2])])
+
+
 def write_data(path, system, copies, index=0):
     """LAMMPS data file of a frame repeated copies[k] times along axis k; returns the number of atoms.
 
@@ -38,7 +43,7 @@ def write_data(path, system, copies, index=0):
     edges = np.diag(box)
     if not np.allclose(box, np.diag(edges)):
         raise BenchError(f"bench: the cell of {system} is not orthogonal")
-    shifts = np.array([[i, j, k] for i in range(copies[0]) for j in range(copies[1]) for k in range(copies[2])])
+    shifts = shifts_of(copies)
     x = ((coord % edges)[None] + (shifts * edges)[:, None]).reshape(-1, 3)
     t = np.tile(types, len(shifts))
     with open(path, "w") as file:
@@ -64,3 +69,24 @@ def write_subset(target, system, frames):
         np.save(target / "set.000" / f"{name}.npy", array)
         count = len(array)
     return count
+
+
+def write_replicated(target, system, frames, copies):
+    """A system of the first `frames` frames of another one, each repeated copies[k] times along edge k of its cell, with the
+    labels that follow from it; returns the atoms of a frame."""
+    system, target = Path(system), Path(target)
+    (target / "set.000").mkdir(parents=True, exist_ok=True)
+    shifts = shifts_of(copies)
+    energy, force = read_array(system, "energy").reshape(-1), read_array(system, "force")
+    arrays = {"coord": [], "box": [], "force": [], "energy": []}
+    for index in range(frames):
+        box, coord, types, names = read_frame(system, index)
+        arrays["coord"].append((coord[None] + (shifts @ box)[:, None]).reshape(-1))
+        arrays["box"].append((box * np.array(copies)[:, None]).reshape(-1))
+        arrays["force"].append(np.tile(force[index].astype(float), len(shifts)))
+        arrays["energy"].append(float(energy[index]) * len(shifts))
+    for name, values in arrays.items():
+        np.save(target / "set.000" / f"{name}.npy", np.array(values))
+    (target / "type.raw").write_text("".join(f"{t}\n" for t in np.tile(types, len(shifts))))
+    (target / "type_map.raw").write_text("\n".join(names) + "\n")
+    return len(types) * len(shifts)

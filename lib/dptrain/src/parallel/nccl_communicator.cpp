@@ -183,6 +183,7 @@ class NcclCommunicator : public Communicator {
     check(cudaMemcpyAsync(gpu, data, n * sizeof(double), cudaMemcpyHostToDevice, stream_), name);
     const ncclResult_t status = launch(gpu);
     if (status != ncclInProgress) require(status, name);
+    wait(name, [] { return true; });  // the operation is in the stream only then
     check(cudaMemcpyAsync(data + begin, gpu + begin, count * sizeof(double), cudaMemcpyDeviceToHost,
                           stream_),
           name);
