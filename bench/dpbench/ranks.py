@@ -16,15 +16,15 @@ TARGET = 0.5  # parallel efficiency at which scaling counts as ended
 FRAMES = (192, 1536, 12288, 98304)  # atoms for which the end of scaling is given
 
 
-def run(settings, ours, what, kind, ranks, steps, words, *, batch=1, seed=1, frames=4, block=None):
-    """Events of one training."""
-    folder = settings.work / "ranks" / what.replace(" ", "-").replace(":", "-")
+def run(settings, ours, study, name, kind, ranks, steps, words, *, batch=1, seed=1, frames=4, block=None):
+    """Events of one training, in a folder of its own."""
+    folder = settings.work / "ranks" / f"{study} {name}".replace(" ", "-").replace(":", "-")
     tree = our_input(kind, settings, steps, start_lr=learning_rate(kind.net), seed=seed)
     tree["training"]["training_data"]["batch_size"] = batch
     write_input(folder, tree)
     words = ["--train", *map(str, settings.train_systems), "--report-every", str(block or max(1, steps // 5)),
              "--precision", kind.precision, *(["--frames", str(frames)] if frames else []), *words]
-    return events(ours.train(f"ranks: {what}", folder, words, ranks))
+    return events(ours.train(f"ranks: {study}", folder, words, ranks))
 
 
 def seconds(found):
@@ -56,7 +56,7 @@ def measure_strong(settings, ours):
     for net in ("standard", "small"):
         for ranks in RANKS:
             steps = 5 if settings.quick else {"standard": 15, "small": 60}[net]
-            found = run(settings, ours, f"strong {net} {ranks}", Kind(net), ranks, steps,
+            found = run(settings, ours, "strong", f"{net} {ranks}", Kind(net), ranks, steps,
                         ["--replicate", "2", "--distribute", "space"], frames=1)
             rows.append(row_of(settings, found, ranks, net=net, atoms=found["start"][0]["atoms"]))
             print(f"  strong, {net}, {ranks} ranks: {rows[-1]['calls']:.0f} calls, {rows[-1]['bytes'] / 1e6:.2f} MB", flush=True)
@@ -70,7 +70,7 @@ def measure_weak(settings, ours):
     for ranks in RANKS:
         for way in ("space", "frames"):
             for name, batch in (("weak", ranks), ("batch of 8", BATCH)):
-                found = run(settings, ours, f"{name} {way} {ranks}", Kind("small"), ranks, steps, ["--distribute", way], batch=batch,
+                found = run(settings, ours, name, f"{way} {ranks}", Kind("small"), ranks, steps, ["--distribute", way], batch=batch,
                             frames=max(BATCH, ranks))
                 rows.append(row_of(settings, found, ranks, study=name, distribute=way, batch=batch))
     return rows
@@ -85,7 +85,7 @@ def measure_compression(settings, ours):
             errors, bytes_per_step, memory = [], 0, 0
             for seed in SEEDS[:1] if settings.quick else SEEDS:
                 steps = 10 if settings.quick else COMPARED_STEPS[net]
-                found = run(settings, ours, f"compress {net} {way} {seed}", Kind(net), settings.cores, steps,
+                found = run(settings, ours, "compress", f"{net} {way} {seed}", Kind(net), settings.cores, steps,
                             ["--compress", way, "--valid", str(settings.valid_system)], seed=seed, frames=0, block=steps)
                 errors.append(found["valid"][-1]["rmse_f"])
                 bytes_per_step, memory = traffic(found)["bytes"], found["end"][0]["memory"]["optimizer"]
@@ -107,7 +107,7 @@ def fit_model(settings, ours, strong):
         steps = 5 if settings.quick else 30
         times = {}
         for copies in (1, 2):
-            found = run(settings, ours, f"model {net} {copies}", Kind(net), 1, steps, ["--replicate", str(copies)], frames=1)
+            found = run(settings, ours, "model", f"{net} {copies}", Kind(net), 1, steps, ["--replicate", str(copies)], frames=1)
             times[found["start"][0]["atoms"]] = seconds(found)
         (few, short), (many, long) = sorted(times.items())
         work = (long - short) / (many - few)

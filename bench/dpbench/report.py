@@ -227,10 +227,11 @@ def rank_tables(result):
     yield "## Training on many ranks\n"
     yield (f"Seconds only where there is a core for each rank ({result['cores']}); calls and bytes of the rank that sends most, for "
            "each step.\n\nOne frame, divided by space:\n")
-    cells = [lambda r: r["ranks"], lambda r: number(r.get("seconds")), lambda r: number(r["calls"]),
+    cells = [lambda r: r["ranks"], lambda r: number(r.get("seconds")),
+             lambda r: f"{100 * r['reduction']:.1f}" if r.get("reduction") and r["ranks"] > 1 else "", lambda r: number(r["calls"]),
              lambda r: number(r["bytes"] / 1e6), lambda r: number(r["optimizer_bytes"] / 1e6),
              lambda r: number(r["frames_bytes"] / 1e6)]
-    names = ["ranks", "s/step", "calls", "MB sent", "optimizer, MB", "frame, MB"]
+    names = ["ranks", "s/step", "of it gradient and parameters, %", "calls", "MB sent", "optimizer, MB", "frame, MB"]
     yield markdown(["net", "atoms", *names], [[r["net"], r["atoms"], *(c(r) for c in cells)] for r in result["strong"]])
     yield "\nBatches of frames of 192 atoms (small net), by space and by frames:\n"
     yield markdown(["study", "frames in a batch", "distribute", *names],
