@@ -46,6 +46,15 @@ if(DPTRAIN_CUDA)
   # nothing calls torch_cuda by name: the operators in it register themselves. What it needs itself (cuBLAS, cuDNN and
   # more, wheels of their own) is found when a program starts.
   target_link_options(dptrain_torch INTERFACE LINKER:--no-as-needed LINKER:--allow-shlib-undefined)
+  # sums between GPUs: the NCCL that this LibTorch uses itself, header and library of one folder
+  set(DPTRAIN_NCCL_DIR "${DPTRAIN_TORCH_DIR}/../nvidia/nccl" CACHE PATH "NCCL: include/nccl.h and lib/libnccl.so.2")
+  get_filename_component(DPTRAIN_NCCL "${DPTRAIN_NCCL_DIR}" ABSOLUTE)
+  if(EXISTS "${DPTRAIN_NCCL}/include/nccl.h" AND EXISTS "${DPTRAIN_NCCL}/lib/libnccl.so.2")
+    list(APPEND DPTRAIN_RPATH_DIRS "${DPTRAIN_NCCL}/lib")
+  else()
+    message(STATUS "NCCL: not in ${DPTRAIN_NCCL} (DPTRAIN_NCCL_DIR): gradients go from GPU to GPU over MPI")
+    set(DPTRAIN_NCCL "")
+  endif()
 endif()
 foreach(lib IN LISTS DPTRAIN_TORCH_LIBS)
   if(NOT EXISTS "${DPTRAIN_TORCH_DIR}/lib/lib${lib}.so")

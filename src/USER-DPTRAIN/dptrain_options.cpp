@@ -40,6 +40,21 @@ std::string not_below_zero(const std::string &text)
   return fine ? "" : "found " + text + ", use a number not below 0";
 }
 
+std::string above_zero(const std::string &text)
+{
+  double number = 0.0;
+  const bool fine = CLI::detail::lexical_cast(text, number) && number > 0.0;
+  return fine ? "" : "found " + text + ", use a number above 0";
+}
+
+void add_timeout(CLI::App &app)
+{
+  app.add_option_function<double>(
+         "--timeout", [](const double &seconds) { dptrain::set_communication_timeout(seconds); },
+         "seconds that a rank waits for others before it ends the job; 0: any time (default: 1800)")
+      ->check(not_below_zero);
+}
+
 const std::map<std::string, dptrain::Distribution> DISTRIBUTIONS{
     {"auto", dptrain::Distribution::automatic},
     {"frames", dptrain::Distribution::frames},
@@ -66,14 +81,11 @@ void add_parallel(CLI::App &app, dptrain::ParallelConfig &parallel)
       ->type_name("NAME");
   app.add_option("--compress-rank", parallel.compression_rank,
                  "powersgd: columns of the approximation of a weight matrix (default: 4)")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero);
   app.add_option("--micro-batch", parallel.micro_batch,
                  "frames of a batch that are in work at once (default: 0, all)")
       ->check(not_below_zero);
-  app.add_option_function<double>(
-         "--timeout", [](const double &seconds) { dptrain::set_communication_timeout(seconds); },
-         "seconds that a rank waits for others before it ends the job; 0: any time (default: 1800)")
-      ->check(not_below_zero);
+  add_timeout(app);
 }
 
 void add_train(CLI::App &root, dptrain::TrainOptions &options)
@@ -125,6 +137,7 @@ void add_test(CLI::App &root, dptrain::TestOptions &options)
   app.add_flag("-a,--atomic", options.atomic, "errors of atomic energies too");
   add_precision(app, options.precision);
   add_device(app, options.device);
+  add_timeout(app);
 }
 
 void add_stat(CLI::App &root, dptrain::StatOptions &options)
@@ -141,6 +154,7 @@ void add_stat(CLI::App &root, dptrain::StatOptions &options)
   app.add_option("--sel-factor", options.sel_factor,
                  "recommended sel = this times the largest number of neighbors (default: 1.1)");
   app.add_option("-o,--output", options.output, "JSON file for the statistics");
+  add_timeout(app);
 }
 
 void add_convert(CLI::App &root, ConvertOptions &options)

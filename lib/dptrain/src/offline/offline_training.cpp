@@ -312,6 +312,8 @@ std::optional<UpdateReport> OfflineTraining::validate()
 
 void OfflineTraining::report(const UpdateReport &last)
 {
+  const std::string warning = shortage_warning(*comm_, model_->memory_shortages(), shortages_told_);
+  if (!warning.empty()) say("WARNING: " + warning);
   if (!input_.offline.disp_training) return;
   const UpdateReport training = mean_.empty() ? last : mean_.mean();
   mean_ = ReportMean();
@@ -321,8 +323,6 @@ void OfflineTraining::report(const UpdateReport &last)
   });
   progress_->line(training, validation, input_.offline.time_training);
   warn_of_overflow();
-  const std::string warning = shortage_warning(*comm_, model_->memory_shortages(), shortages_told_);
-  if (!warning.empty()) say("WARNING: " + warning);
 }
 
 // Nobody has counted the neighbours of all frames if the model came from a file.

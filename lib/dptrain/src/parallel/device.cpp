@@ -146,14 +146,20 @@ DeviceReport bind_devices(const Communicator &comm, const DeviceRequest &request
       throw Error("device cpu: the kernels of this build run on GPUs: use a build without "
                   "DPTRAIN_CUDA for processors");
     if (request.kind == DeviceRequest::Kind::gpu && !runs_on_gpu())
-      throw Error("device cuda: the kernels of this build run on processors: build with "
+      throw Error("device cuda:" + std::to_string(request.index) +
+                  ": the kernels of this build run on processors: build with "
                   "DPTRAIN_CUDA for GPUs");
     if (runs_on_gpu() && own.visible == 0)
       throw Error("the kernels of this build run on GPUs, and this rank sees none: look at "
                   "nvidia-smi and CUDA_VISIBLE_DEVICES, or use a build without DPTRAIN_CUDA");
     own.device = choose_device(request, own.visible, local_rank);
     if (own.device < 0) return;
-    if (kernels::bound_gpu() < 0) kernels::bind_gpu(own.device);
+    const int bound = kernels::bound_gpu();
+    if (bound < 0) kernels::bind_gpu(own.device);
+    if (bound >= 0 && bound != own.device && request.kind == DeviceRequest::Kind::gpu)
+      throw Error("device cuda:" + std::to_string(own.device) +
+                  ": this process uses cuda:" + std::to_string(bound) +
+                  " already, since its first model: give 'device' where that one is made");
     own.device = kernels::bound_gpu();
     kernels::describe_gpu(own.device, own);
   });

@@ -14,6 +14,7 @@
 #include "dptrain/device.h"
 #include "dptrain/error.h"
 #include "kernels/gpus.h"
+#include "parallel/watchdog.h"
 #endif
 
 namespace dptrain {
@@ -58,18 +59,14 @@ class NcclCommunicator : public Communicator {
   {
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream for NCCL");
     ncclUniqueId id{};
-    guarded(*mpi_, [&] {
-      if (mpi_->rank() == 0) require(ncclGetUniqueId(&id), "start");
-    });
+    if (mpi_->rank() == 0) require(ncclGetUniqueId(&id), "start");
     mpi_->broadcast(&id, sizeof(id), 0);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    guarded(*mpi_, [&] {
-      const ncclResult_t status =
-          ncclCommInitRankConfig(&nccl_, mpi_->size(), id, mpi_->rank(), &config);
-      if (status != ncclInProgress) require(status, "start");
-      wait("start", [] { return true; });
-    });
+    const ncclResult_t status =
+        ncclCommInitRankConfig(&nccl_, mpi_->size(), id, mpi_->rank(), &config);
+    if (status != ncclInProgress) require(status, "start");
+    wait("start", [] { return true; });
   }
 
   ~NcclCommunicator() override
@@ -86,7 +83,7 @@ class NcclCommunicator : public Communicator {
   void all_reduce_sum(double *data, std::size_t n) const override
   {
     if (n < long_array) return mpi_->all_reduce_sum(data, n);
-    on_gpu("all_reduce", data, n, 0, n, [&](double *gpu) {
+    on_gpu("all_reduce", data, n, 0, n, 2 * n * (size() - 1) / size(), [&](double *gpu) {
       return ncclAllReduce(gpu, gpu, n, ncclDouble, ncclSum, nccl_, stream_);
     });
   }
@@ -96,7 +93,8 @@ class NcclCommunicator : public Communicator {
     const auto [first, total] = own_part(parts);
     if (total < long_array) return mpi_->reduce_scatter_sum(data, parts);
     // one after the other in one launch: the parts differ in length
-    on_gpu("reduce_scatter", data, total, first, parts[rank()], [&](double *gpu) {
+    const std::size_t own = parts[rank()];
+    on_gpu("reduce_scatter", data, total, first, own, total - own, [&](double *gpu) {
       return for_parts(parts, [&](std::size_t begin, std::size_t n, int owner) {
         return ncclReduce(gpu + begin, gpu + begin, n, ncclDouble, ncclSum, owner, nccl_, stream_);
       });
@@ -107,7 +105,7 @@ class NcclCommunicator : public Communicator {
   {
     const std::size_t total = own_part(parts).second;
     if (total < long_array) return mpi_->all_gather(data, parts);
-    on_gpu("all_gather", data, total, 0, total, [&](double *gpu) {
+    on_gpu("all_gather", data, total, 0, total, parts[rank()] * (size() - 1), [&](double *gpu) {
       return for_parts(parts, [&](std::size_t begin, std::size_t n, int owner) {
         return ncclBroadcast(gpu + begin, gpu + begin, n, ncclDouble, owner, nccl_, stream_);
       });
@@ -174,22 +172,24 @@ class NcclCommunicator : public Communicator {
     return status == ncclSuccess || status == ncclInProgress ? end : status;
   }
 
-  // data[n] goes to the GPU, `launch` exchanges it, and result [begin, begin + count) comes back.
+  // data[n] goes to the GPU, `launch` exchanges it, and result [begin, begin + count) comes back; `sent` numbers travel.
   template <class Launch>
   void on_gpu(const char *name, double *data, std::size_t n, std::size_t begin, std::size_t count,
-              const Launch &launch) const
+              std::size_t sent, const Launch &launch) const
   {
-    double *gpu = staging_.resize(n);
-    check(cudaMemcpyAsync(gpu, data, n * sizeof(double), cudaMemcpyHostToDevice, stream_), name);
+    double *gpu = nullptr;
+    // all ranks have come when this returns, with memory: of one that does not come the MPI communicator tells
+    guarded(*mpi_, [&] { gpu = staging_.resize(n); });
+    require(cudaMemcpyAsync(gpu, data, n * sizeof(double), cudaMemcpyHostToDevice, stream_), name);
     const ncclResult_t status = launch(gpu);
     if (status != ncclInProgress) require(status, name);
     wait(name, [] { return true; });  // the operation is in the stream only then
-    check(cudaMemcpyAsync(data + begin, gpu + begin, count * sizeof(double), cudaMemcpyDeviceToHost,
-                          stream_),
-          name);
+    require(cudaMemcpyAsync(data + begin, gpu + begin, count * sizeof(double),
+                            cudaMemcpyDeviceToHost, stream_),
+            name);
     wait(name, [&] { return cudaStreamQuery(stream_) != cudaErrorNotReady; });
-    check(cudaStreamSynchronize(stream_), name);
-    note(name, n * sizeof(double));
+    require(cudaStreamSynchronize(stream_), name);
+    note(name, sent * sizeof(double));
   }
 
   void note(const char *name, std::size_t bytes) const
@@ -210,11 +210,17 @@ class NcclCommunicator : public Communicator {
     fail(name, ncclGetErrorString(status));
   }
 
+  void require(cudaError_t status, const char *name) const
+  {
+    if (status != cudaSuccess) fail(name, cudaGetErrorString(status));
+  }
+
+  // After this no rank knows what the others have: the job ends.
   [[noreturn]] void fail(const char *name, const std::string &why) const
   {
-    if (nccl_) ncclCommAbort(nccl_);  // the other ranks come back from their operations
-    nccl_ = nullptr;
-    throw Error("NCCL on rank " + std::to_string(rank()) + ", operation " + name + ": " + why);
+    end_job("ERROR: dptrain: NCCL on rank " + std::to_string(rank()) + ", operation " + name +
+            ": " + why +
+            ". The job ends now. Checkpoints are complete: resume goes on with the latest\n");
   }
 
   // Until NCCL has done its part and `done` says so; NCCL may fail at any time without a word.

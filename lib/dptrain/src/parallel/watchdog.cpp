@@ -135,20 +135,25 @@ void Watchdog::look(double limit, double passed)
     const bool same = watched.own->waits && number == watched.number;
     watched.waited = same ? watched.waited + (patient ? 0.0 : passed) : 0.0;
     watched.number = number;
-    if (limit > 0.0 && !patient && watched.waited > limit) end_job(watched, watched.waited);
+    if (limit > 0.0 && !patient && watched.waited > limit) end_job_of(watched, watched.waited);
   }
 }
 
-void Watchdog::end_job(const Watched &watched, double waited)
+void Watchdog::end_job_of(const Watched &watched, double waited)
 {
-  if (watched.ranks.front()->speaker.exchange(1) == 0) {
-    std::fputs(timeout_text(watched.ranks, *watched.own, waited, timeout).c_str(), stderr);
-    std::fflush(stderr);
-    std::this_thread::sleep_for(time_to_arrive);  // the abort would overtake the text
-    // should MPI hang as well, the launcher ends all when a rank is gone
-    std::thread([] { end_process(); }).detach();
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
+  if (watched.ranks.front()->speaker.exchange(1) == 0)
+    end_job(timeout_text(watched.ranks, *watched.own, waited, timeout));
+  end_process();
+}
+
+void end_job(const std::string &text)
+{
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
+  std::this_thread::sleep_for(time_to_arrive);  // the abort would overtake the text
+  // should MPI hang as well, the launcher ends all when a rank is gone
+  std::thread([] { end_process(); }).detach();
+  MPI_Abort(MPI_COMM_WORLD, 1);
   end_process();
 }
 

@@ -28,7 +28,7 @@ class Watchdog {
   };
   void look(double limit, double since_last);
   void run();
-  [[noreturn]] static void end_job(const Watched &watched, double waited);
+  [[noreturn]] static void end_job_of(const Watched &watched, double waited);
 
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -36,6 +36,9 @@ class Watchdog {
   int patience_ = 0;  // looks that do not count, after a time in which this process did not run
   std::thread thread_;
 };
+
+/// Writes the text and ends all ranks of the job, also where MPI does not answer any more.
+[[noreturn]] void end_job(const std::string &text);
 
 /// The text for ranks [ranks] of a node, of which `own` has waited so many seconds.
 std::string timeout_text(const std::vector<RankStatus *> &ranks, const RankStatus &own,
