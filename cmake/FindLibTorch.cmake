@@ -43,9 +43,12 @@ if(DPTRAIN_CUDA)
   find_package(CUDAToolkit REQUIRED)
   target_include_directories(dptrain_torch SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
   target_compile_definitions(dptrain_torch INTERFACE DPTRAIN_CUDA)
-  # nothing calls torch_cuda by name: the operators in it register themselves. What it needs itself (cuBLAS, cuDNN and
-  # more, wheels of their own) is found when a program starts.
-  target_link_options(dptrain_torch INTERFACE LINKER:--no-as-needed LINKER:--allow-shlib-undefined)
+  # nothing calls torch_cuda by name: the operators in it register themselves, and a linker that takes only what is needed
+  # (nvcc sorts options behind libraries) would leave it out. What it needs itself (cuBLAS, cuDNN and more, wheels of their
+  # own) is found when a program starts.
+  target_link_options(dptrain_torch INTERFACE LINKER:--allow-shlib-undefined)
+  target_link_libraries(dptrain_torch INTERFACE
+    "-Wl,--push-state,--no-as-needed,${DPTRAIN_TORCH_DIR}/lib/libtorch_cuda.so,--pop-state")
   # sums between GPUs: the NCCL that this LibTorch uses itself, header and library of one folder
   set(DPTRAIN_NCCL_DIR "${DPTRAIN_TORCH_DIR}/../nvidia/nccl" CACHE PATH "NCCL: include/nccl.h and lib/libnccl.so.2")
   get_filename_component(DPTRAIN_NCCL "${DPTRAIN_NCCL_DIR}" ABSOLUTE)
