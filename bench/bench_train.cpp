@@ -41,13 +41,15 @@ const char USAGE[] =
     "  --precision P          of the arithmetic: double (default), single or mixed\n"
     "  --distribute WAY       auto (default), frames or space\n"
     "  --compress WAY         none (default), bf16 or powersgd:RANK\n"
+    "  --micro-batch N        frames of a batch in work at once (default: all)\n"
+    "  --chunk N              atoms of a rank in work at once (default: auto)\n"
     "  --save FILE            writes the model\n";
 
 struct Options {
   std::string input, out, save;
   std::vector<std::string> train, valid;
   std::int64_t eval_every = 0, report_every = 50, steps = 0, frames = 0;
-  int replicate = 1;
+  int replicate = 1, chunk = 0;
   dptrain::ParallelConfig parallel;
   dptrain::Precision precision = dptrain::Precision::float64;
   double seconds = std::numeric_limits<double>::infinity();
@@ -100,6 +102,9 @@ Options parse(int argc, char **argv)
       {"--distribute",
        [&](const std::string &v) { options.parallel.distribution = read_distribution(v); }},
       {"--compress", [&](const std::string &v) { read_compression(v, options.parallel); }},
+      {"--micro-batch",
+       [&](const std::string &v) { options.parallel.micro_batch = std::stoi(v); }},
+      {"--chunk", [&](const std::string &v) { options.chunk = std::stoi(v); }},
       {"--precision", [&](const std::string &v) { options.precision = read_precision(v); }},
       {"--save", [&](const std::string &v) { options.save = v; }}};
   const std::vector<std::string> words(argv + 1, argv + argc);
@@ -276,6 +281,7 @@ class Run {
     model_ = new_model(*comm_, input_, frames);
     trainer_ = std::make_unique<dptrain::Trainer>(model_, comm_, input_.training);
     model_->set_precision(options_.precision);
+    if (options_.chunk > 0) model_->set_chunk(options_.chunk);
     const std::int64_t natoms = frames.empty() ? 0 : frames.front().natoms;
     for (Frame &frame : frames) trainer_->add(std::move(frame));
     memory_before_ = memory_of("VmRSS");

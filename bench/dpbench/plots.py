@@ -1,4 +1,4 @@
-"""Figures of the results: ratios, error against time, cost against atoms, knots."""
+"""Figures of the results: ratios, error against time, cost against atoms, knots, uncertainty, memory."""
 
 import matplotlib
 
@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import NullFormatter  # noqa: E402
 
 from .inference import SWEPT  # noqa: E402
+from .process import NO_MEMORY  # noqa: E402
 
 OUR_COLOR, PEER_COLORS = "#c1272d", ["#1f5a94", "#5b9bd5", "#7f7f7f", "#b5b5b5", "#444444", "#8a6fb0"]
 MINUS = {"axes.unicode_minus": False, "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
@@ -125,11 +126,37 @@ def plot_uncertainty(result, path):
     return save(figure, path)
 
 
+def plot_memory(result, path):
+    """Memory of training against the atoms of the frame; a cross where a side of the peer does not get through."""
+    found = result["parts"]["memory"]
+    figure, axis = plt.subplots(figsize=(5.5, 3.8))
+    for ranks, style in zip(sorted({r["ranks"] for r in found["ours"]}), ("-o", "--s")):
+        rows = [r for r in found["ours"] if r["ranks"] == ranks]
+        atoms, label = [r["atoms"] for r in rows], f"this package, {ranks} {'rank' if ranks == 1 else 'ranks'}"
+        axis.plot(atoms, [r["peak"] / 2**30 for r in rows], style, color=OUR_COLOR, label=label)
+        axis.plot(atoms, [r["frame"] / 2**30 for r in rows], style, color=OUR_COLOR, alpha=0.4, markersize=3,
+                  label=f"{label}: arrays of the frame")
+    for (name, rows), color in zip(found["peers"].items(), PEER_COLORS):
+        ended = [r for r in rows if not r["end"]]
+        axis.plot([r["atoms"] for r in ended], [r["peak"] / 2**30 for r in ended], "-^", color=color,
+                  label=f"DeePMD-kit, {name}")
+        for r in [r for r in rows if r["end"]][:1]:
+            # out of memory: more than the bound would be needed
+            height = found["bound"] if r["end"] == NO_MEMORY else r["peak"]
+            axis.plot([r["atoms"]], [height / 2**30], "x", color=color, markersize=9, label=f"{name}: {r['end']}")
+    axis.axhline(8, color="black", linewidth=0.5)
+    axis.annotate("8 GiB", (1, 8), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7)
+    axis.set(xscale="log", yscale="log", xlabel="atoms of the frame", ylabel="memory of training, GiB")
+    axis.legend(fontsize=6, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return save(figure, path)
+
+
 def plot_all(result, folder, name):
     """All figures that the parts in the result allow; returns their paths."""
     parts = result["parts"]
     wanted = [("ratios", plot_ratios, parts.get("inference") or parts.get("training")),
               ("accuracy", plot_accuracy, parts.get("accuracy")), ("atoms", plot_atoms, parts.get("inference")),
-              ("knots", plot_knots, parts.get("scaling")), ("uncertainty", plot_uncertainty, parts.get("uncertainty"))]
+              ("knots", plot_knots, parts.get("scaling")), ("uncertainty", plot_uncertainty, parts.get("uncertainty")),
+              ("memory", plot_memory, parts.get("memory"))]
     with plt.rc_context(MINUS):
         return [function(result, folder / f"{name}_{what}.png") for what, function, there in wanted if there]

@@ -2,9 +2,10 @@
 
 import os
 import re
-import resource
+import signal
 import subprocess
 import time
+from pathlib import Path
 
 from .errors import BenchError
 
@@ -13,6 +14,9 @@ OWN_VARIABLES = ("OMP_NUM_THREADS", "DP_INTRA_OP_PARALLELISM_THREADS", "DP_INTER
                  "TF_INTRA_OP_PARALLELISM_THREADS", "TF_INTER_OP_PARALLELISM_THREADS", "LAMMPS_PLUGIN_PATH",
                  "LD_PRELOAD", "PYTHONPATH")
 LIMIT = 900.0  # seconds that a bounded run may take
+NO_MEMORY = "out of memory"  # how a bounded run ended
+# what programs print that ask for more memory than there is
+REFUSED = re.compile("bad_alloc|[Cc]an(?:'t|not) allocate|[Uu]nable to allocate|OOM when|MemoryError|[Oo]ut of memory")
 
 
 class Recorder:
@@ -67,12 +71,35 @@ def run(recorder, what, command, cwd, variables, log=None, timeout=3600):
 
 
 def memory_bound():
-    """Bytes that a bounded run may have: enough for anything that runs, and the rest of the machine stays alive."""
+    """Bytes that a bounded run may hold: enough for anything that runs, and the rest of the machine stays alive."""
     return int(0.75 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
+def resident(pid):
+    """Bytes of memory that a process holds now; 0 where it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0
+
+
+def watch(pid, memory, limit):
+    """Waits for a process, and kills its group after `limit` seconds or when it holds more than `memory` bytes; returns why.
+
+    Its resident size counts: a limit of the address space or of data would also count what is reserved and never used.
+    """
+    start = time.monotonic()
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        late = time.monotonic() - start > limit
+        if late or resident(pid) > memory:
+            os.killpg(pid, signal.SIGKILL)
+            return f"stopped after {limit:.0f} s" if late else NO_MEMORY
+        time.sleep(0.01)
+    return ""
+
+
 def run_bounded(recorder, what, command, cwd, variables, memory, limit=LIMIT):
-    """Runs a command at most `limit` seconds with `memory` bytes of data: {seconds, end, peak (bytes), text}.
+    """Runs a command at most `limit` seconds with `memory` bytes: {seconds, end, peak (resident bytes), text}.
 
     `end` is empty after success, otherwise it says why the run is not complete; its seconds and peak are then lower bounds.
     The output lies in `cwd`, in bounded.log.
@@ -82,18 +109,11 @@ def run_bounded(recorder, what, command, cwd, variables, memory, limit=LIMIT):
     start = time.monotonic()
     with open(log, "w") as out:
         process = subprocess.Popen([str(w) for w in command], cwd=cwd, env=environment_of(variables), stdout=out,
-                                   stderr=subprocess.STDOUT, start_new_session=True,
-                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory)))
-        end = ""
-        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            if time.monotonic() - start > limit:
-                os.killpg(process.pid, 9)
-                end = f"stopped after {limit:.0f} s"
-                break
-            time.sleep(0.01)
+                                   stderr=subprocess.STDOUT, start_new_session=True)
+        end = watch(process.pid, memory, limit)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     seconds, text = time.monotonic() - start, log.read_text(errors="replace")
     if not end and process.returncode != 0:
-        end = "out of memory" if re.search("bad_alloc|allocate|OOM|[Mm]emory", text) or process.returncode == -9 else "failed"
+        end = NO_MEMORY if process.returncode == -signal.SIGKILL or REFUSED.search(text) else "failed"
     return {"seconds": seconds, "end": end, "peak": usage.ru_maxrss * 1024, "text": text}

@@ -109,7 +109,7 @@ def md_table(first, rows):
 
 
 def scaling_tables(result):
-    yield "## Cost against cores, neighbours, knots; memory (standard net)\n"
+    yield "## Cost against cores, neighbours, knots (standard net)\n"
     yield "us per atom and step, double, 1536 atoms:\n"
     yield md_table({"cores": lambda r: r["ranks"]}, result["cores"])
     yield ""
@@ -117,10 +117,6 @@ def scaling_tables(result):
     yield "\nKnots of the table (the default is auto), difference of forces from a table of 4096 knots in double:\n"
     yield markdown(["precision", "knots", "us/atom/step", "force, eV/A"],
                    [[r["precision"], r["knots"], number(r["us_per_atom"]), f"{r['force_error']:.1e}"] for r in result["knots"]])
-    yield "\nMemory of all ranks when one frame of so many atoms is trained on:\n"
-    yield markdown(["atoms", "before training, GiB", "largest, GiB", "difference, GiB", "s/step"],
-                   [[r["atoms"], number(r["before_gib"]), number(r["peak_gib"]),
-                     number(r["peak_gib"] - r["before_gib"]), number(r["seconds_per_step"])] for r in result["memory"]])
 
 
 def kernel_tables(results):
@@ -255,9 +251,52 @@ def rank_tables(result):
                      number(f["check"]["model"] / f["check"]["measured"]), *(f["ends"][n] for n in atoms)] for f in fits])
 
 
+def mebibytes(value):
+    return number(value / 2**20)
+
+
+def memory_limits(result):
+    """For each side of the peer the largest frame that it trained on, and why not on the next one."""
+    for name, rows in result["peers"].items():
+        ended = max(r["atoms"] for r in rows if not r["end"])
+        failed = min((r for r in rows if r["end"]), key=lambda r: r["atoms"], default=None)
+        yield f"{name} trains on {ended} atoms" + (f", not on {failed['atoms']} ({failed['end']})" if failed else "")
+
+
+def memory_tables(result):
+    yield "## Memory of training on one frame, MiB (standard net, double)\n"
+    ranks = sorted({r["ranks"] for r in result["ours"]})
+    ours = {(r["ranks"], r["atoms"]): r for r in result["ours"]}
+    peers = {name: {r["atoms"]: r for r in rows} for name, rows in result["peers"].items()}
+    cells = {"frame": lambda r: mebibytes(r["frame"]), "largest": lambda r: mebibytes(r["peak"]),
+             "beyond the frame": lambda r: mebibytes(r["peak"] - r["frame"]), "s/step": lambda r: number(r["seconds_per_step"])}
+    some = lambda cell, row: cell(row) if row else ""  # noqa: E731
+    peer_cell = lambda r: r["end"] or mebibytes(r["peak"])  # noqa: E731
+    atoms = sorted({n for _, n in ours} | {n for rows in peers.values() for n in rows})
+    yield markdown(["atoms", *(f"{c}, {n} {'rank' if n == 1 else 'ranks'}" for n in ranks for c in cells), *peers],
+                   [[n, *(some(cell, ours.get((k, n))) for k in ranks for cell in cells.values()),
+                     *(some(peer_cell, rows.get(n)) for rows in peers.values())] for n in atoms])
+    yield ("\nOurs: all ranks together, with the program and its libraries; `frame`: coordinates, labels, neighbour rows and halo, "
+           "those of the rank that has most times the ranks. s/step: the last of a few steps, of the largest frame the only one. "
+           "The peer: the largest process of `dp train`, which may hold "
+           f"{mebibytes(result['bound'])} MiB and take {result['limit']:.0f} s.")
+    yield "\n" + "; ".join(memory_limits(result)) + ".\n"
+    yield from option_tables(result["options"])
+
+
+def option_tables(rows):
+    yield ("What options save: a batch of 8 frames of 1536 atoms, MiB; of each purpose the rank that has most, of all processes "
+           "together the largest sum. `none`: distribute auto, double, Adam, chunk auto:\n")
+    purposes = ("frames", "neighbor rows", "residuals", "workspace", "tables", "optimizer", "gradient")
+    yield markdown(["option", "ranks", *purposes, "all processes", "s/step"],
+                   [[r["option"], r["ranks"], *(mebibytes(r[p]) for p in purposes), mebibytes(r["peak"]), number(r["seconds"])]
+                    for r in rows])
+
+
 TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
           "scaling": scaling_tables, "kernels": kernel_tables, "statistics": statistics_tables,
-          "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables, "ranks": rank_tables}
+          "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables, "ranks": rank_tables,
+          "memory": memory_tables}
 
 
 def facts(entry):

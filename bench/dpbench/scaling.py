@@ -1,14 +1,13 @@
-"""How our cost goes with cores, neighbours (cutoff), knots of the table, and the memory of training with the frame."""
+"""How our cost goes with cores, neighbours (cutoff) and knots of the table."""
 
 from . import inference
-from .logs import events, lammps_dump
-from .models import Kind, learning_rate, make_models, our_input, write_input
+from .logs import lammps_dump
+from .models import Kind, make_models
 from .water import write_data
 
 CUTOFFS = (4.0, 6.0, 8.0)  # Angstrom
 KNOTS = (64, 128, 256, 512, 1024)
 FINE_KNOTS = 4096  # stands for the exact net in the column of errors
-REPLICAS = (1, 2, 4, 8)  # 192, 1536, 12288, 98304 atoms per frame
 PEER = "TensorFlow compressed"
 
 
@@ -63,24 +62,6 @@ def measure_knots(settings, ours, peers, data, atoms):
     return rows
 
 
-def measure_memory(settings, ours):
-    """Standard net, double: bytes of all ranks before training (frame, LibTorch, program) and at most, for one frame."""
-    rows = []
-    kind = Kind()
-    for copies in REPLICAS[:2] if settings.quick else REPLICAS:
-        folder = settings.work / "scaling" / "memory"
-        write_input(folder, our_input(kind, settings, 3, start_lr=learning_rate(kind.net)))
-        words = ["--train", str(settings.train_systems[0]), "--frames", "1", "--replicate", str(copies),
-                 "--report-every", "1"]
-        found = events(ours.train("memory of training", folder, words, settings.cores))
-        end = found["end"][0]
-        rows.append({"atoms": found["start"][0]["atoms"], "before_gib": end["memory_before_training"] / 2**30,
-                     "peak_gib": end["memory_peak"] / 2**30, "seconds_per_step": found["block"][-1]["seconds"]})
-        print(f"  {rows[-1]['atoms']} atoms: {rows[-1]['before_gib']:.2f} GiB before, "
-              f"{rows[-1]['peak_gib']:.2f} GiB at most", flush=True)
-    return rows
-
-
 def measure(settings, ours, peers):
     """All of them, at 1536 atoms."""
     folder = settings.work / "scaling"
@@ -88,7 +69,6 @@ def measure(settings, ours, peers):
     data = folder / "water.data"
     atoms = write_data(data, settings.valid_system, inference.BASE)
     print("bench: scaling", flush=True)
-    return {"memory": measure_memory(settings, ours),
-            "cores": measure_cores(settings, ours, peers, data, atoms),
+    return {"cores": measure_cores(settings, ours, peers, data, atoms),
             "neighbors": measure_neighbors(settings, ours, peers, data, atoms),
             "knots": measure_knots(settings, ours, peers, data, atoms)}

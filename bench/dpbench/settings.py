@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # this package on all cores: as many ranks with one thread each, or one rank with as many threads
 RANKS, THREADS = "dptrain, ranks", "dptrain, threads"
 OURS = (RANKS, THREADS)
-PARTS = ["inference", "training", "accuracy", "minutes", "scaling", "kernels", "statistics", "curves", "uncertainty", "active", "ranks"]
+PARTS = ["inference", "training", "accuracy", "minutes", "scaling", "kernels", "statistics", "curves", "uncertainty", "active",
+         "ranks", "memory"]
 
 DESCRIPTION = """Measures this package beside DeePMD-kit 3.2 on this machine, in pairs and repeats, and writes a table
 (Markdown, also printed), JSON and plots. The first call installs everything; see bench/README.md."""

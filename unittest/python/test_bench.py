@@ -297,7 +297,7 @@ def example_result():
              "pair": {"ours": "s", "peer": "p", "ratio": {"0.20": one(20.0)}, "runs_ours": [1, 2], "runs_peer": [1, 2]}}
     scaling = {"cores": [one_core, row], "neighbors": [{**row, "rcut": 4.0, "sel": [16, 28]}],
                "knots": [{"precision": "double", "knots": k, "us_per_atom": 30.0, "force_error": 1e-9} for k in (64, "auto")],
-               "memory": [{"atoms": 192, "before_gib": 0.3, "peak_gib": 0.5, "seconds_per_step": 0.02}]}
+               "memory": [{"atoms": 192}]}  # of results that are older than the part `memory`: left out
     kernel = {"net": "small", "peak_gflops": {"double": 50.0, "single": None}, "adam_share": {"double": 0.04, "single": None},
               "rows": [{"name": "forward/double", "seconds": 1e-3, "us/atom": 5.0, "of_roofline": 0.8}]}
     entry = {"date": "2026-11-21 15:00 UTC", "quick": False, "repeats": 2, "cores": 2, "load_before": 0.1,
@@ -409,19 +409,6 @@ def test_answers_of_statistics():
         statistics.answer("Killed")
 
 
-def test_bounded_runs_say_why_they_end(tmp_path, monkeypatch):
-    def run_python(code, memory=2**33):
-        return statistics.run_bounded(Recorder({}), "x", [sys.executable, "-c", code], tmp_path, {}, memory)
-
-    fine = run_python("print('min_nbor_dist: 1.5 max_nbor_size: [3]'); x = b'1' * 10**8")
-    assert fine["end"] == "" and fine["peak"] > 10**8 and statistics.answer(fine["text"]) == (1.5, [3])
-    assert run_python("x = b'1' * (2 * 10**9)", 2**30)["end"] == "out of memory"
-    assert run_python("raise SystemExit(3)")["end"] == "failed"
-    monkeypatch.setattr(statistics, "LIMIT", 0.3)
-    late = run_python("import time; time.sleep(30)")
-    assert late["end"] == "stopped after 0 s" and late["seconds"] < 5
-
-
 def test_sides_of_statistics_must_agree(tmp_path):
     def side(text, end=""):
         return lambda *_: {"seconds": 2.0, "end": end, "peak": 1, "text": text}
@@ -460,11 +447,14 @@ def test_data_of_statistics(tmp_path):
     for name, width in {"coord": 6, "box": 9, "force": 6}.items():
         np.save(system / "set.000" / f"{name}.npy", random.random((3, width)))
     np.save(system / "set.000" / "energy.npy", random.random(3))
-    assert statistics.write_large(tmp_path / "large", system, 2, (2, 1, 3)) == 12
+    assert water.write_replicated(tmp_path / "large", system, 2, (2, 1, 3)) == 12
     box, coord, types, names = water.read_frame(tmp_path / "large", 1)
     old_box, old = water.read_frame(system, 1)[:2]
     assert np.allclose(box, old_box * np.array([[2], [1], [3]])) and len(types) == 12 and names == ["O", "H"]
     assert np.allclose(coord[-2:], old + old_box[0] + 2 * old_box[2])
+    energies, forces = (water.read_array(tmp_path / "large", name) for name in ("energy", "force"))
+    assert np.allclose(energies, 6 * water.read_array(system, "energy")[:2])
+    assert np.allclose(forces[1], np.tile(water.read_array(system, "force")[1], 6))
     frames = statistics.write_many(tmp_path / "many", system, 1e6)
     assert frames == int(1e6 / (8 * 22)) and len(water.read_array(tmp_path / "many", "coord")) == frames
     assert len(list((tmp_path / "many").glob("set.*"))) == 2
