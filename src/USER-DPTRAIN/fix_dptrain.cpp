@@ -1,22 +1,3 @@
-/* ----------------------------------------------------------------------
-   Outputs: scalar = loss of the last optimizer step; vector, all intensive, available at every step:
-     1 frames stored          2 reference calls        3 rmse of energy, energy/atom   4 rmse of force, force units
-     5 rmse of virial, energy/atom                     6 learning rate                 7 optimizer steps
-     8 seconds of training    9 seconds of reference  10 memory of model and frames, MB (largest rank)
-    11 labels discarded      12 atoms seen with more neighbors of a type than sel keeps
-   Errors 3-5 are those of the last batch, before its step.
-   and with mode active, errors as the largest length of an atom's force error, in force units:
-    13 expected at this step           14 threshold                 15 1: the model moves the atoms, 0: the reference
-    16 rmse of force, held-out frames  17 audits                    18 audits with an error above the threshold
-    19 sum of the jumps of the potential energy, energy units       20 found at the latest answer of the reference
-    21 distance of the structure from what was learned
-   and the memory at the latest label, MB, of the rank that has most:
-    22 frames and their halo           23 optimizer and average     24 tables
-    25 workspace and gradient          26 process now               27 process at most
-    28 how often memory has run out, all ranks
-   While the reference drives the run, the energy and virial of the pair style in thermo output are the reference's.
-------------------------------------------------------------------------- */
-
 #include "fix_dptrain.h"
 
 #include <algorithm>
@@ -36,9 +17,6 @@
 using namespace LAMMPS_NS;
 using namespace FixConst;
 
-static constexpr int VECTOR_SIZE = 28, DISTANCE = 20;
-static constexpr double MIB = 1048576.0;
-
 FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg), data_(new Data)
 {
   if (igroup != 0)
@@ -53,7 +31,7 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
   make_reference();
 
   scalar_flag = vector_flag = 1;
-  size_vector = VECTOR_SIZE;
+  size_vector = NUM_OUTPUTS;
   global_freq = 1;
   extscalar = extvector = 0;
   virial_global_flag = thermo_virial = 1;
@@ -292,73 +270,6 @@ void FixDPTrain::post_run()
         data_->session->counters.frames, data_->options.warmup);
 }
 
-void FixDPTrain::print_memory()
-{
-  std::string table;
-  collective(lmp, "Fix dptrain", [&] { table = data_->session->memory_table(); });
-  if (comm->me == 0) utils::logmesg(lmp, "Fix dptrain {}:\n{}", id, table);
-}
-
-// fix_modify ID memory: the table, now.
-int FixDPTrain::modify_param(int, char **arg)
-{
-  if (strcmp(arg[0], "memory") != 0) return 0;
-  if (!data_->session)
-    error->all(FLERR,
-               "Fix dptrain: there is no training yet whose memory could be shown: use "
-               "fix_modify {} memory after the first run",
-               id);
-  print_memory();
-  return 1;
-}
-
-double FixDPTrain::compute_scalar()
-{
-  return data_->session ? data_->session->report().loss : 0.0;
-}
-
-double FixDPTrain::compute_vector(int n)
-{
-  if (!data_->session) return 0.0;
-  if (n == DISTANCE) return distance();
-  const SessionCounters &counters = data_->session->counters;
-  const dptrain::UpdateReport &report = data_->session->report();
-  const dptrain::ActiveLearning *learning = data_->learning.get();
-  const auto memory = [this](const char *purpose) {
-    return data_->session->largest(purpose) / MIB;
-  };
-  const double values[VECTOR_SIZE] = {
-      static_cast<double>(counters.frames),
-      static_cast<double>(counters.reference_calls),
-      report.rmse_e * data_->units.energy,
-      report.rmse_f * data_->units.force(),
-      report.rmse_v * data_->units.energy,
-      report.learning_rate,
-      static_cast<double>(data_->session->steps()),
-      counters.train_seconds,
-      counters.reference_seconds,
-      data_->session->largest(nullptr) / MIB,
-      static_cast<double>(counters.discarded),
-      static_cast<double>(data_->session->overflow()),
-      data_->expected_error * data_->units.force(),
-      learning ? learning->threshold() * data_->units.force() : 0.0,
-      data_->model_moves ? 1.0 : 0.0,
-      data_->held_out_error * data_->units.force(),
-      learning ? static_cast<double>(learning->audits()) : 0.0,
-      learning ? static_cast<double>(learning->audits_above()) : 0.0,
-      data_->jumps.sum() * data_->units.energy,
-      data_->found_error * data_->units.force(),
-      0.0,
-      memory("frames") + memory("neighbor rows") + memory("halo"),
-      memory("optimizer") + memory("average"),
-      memory("tables"),
-      memory("workspace") + memory("residuals") + memory("gradient"),
-      memory("process now"),
-      memory("process peak"),
-      static_cast<double>(data_->session->memory_shortages())};
-  return values[n];
-}
-
 // A small record: the training itself is in the checkpoint of `save`.
 void FixDPTrain::write_restart(FILE *fp)
 {
@@ -391,14 +302,4 @@ void FixDPTrain::unpack_reverse_comm(int n, int *list, double *buf)
 {
   for (int i = 0; i < n; ++i)
     for (int k = 0; k < 3; ++k) data_->fold[3 * list[i] + k] += buf[3 * i + k];
-}
-
-double FixDPTrain::memory_usage()
-{
-  double bytes =
-      static_cast<double>((data_->change.capacity() + data_->before.capacity()) * sizeof(double));
-  if (data_->reference) bytes += data_->reference->memory_usage();
-  // the pair style counts the model
-  if (data_->session) bytes += static_cast<double>(data_->session->trainer_bytes());
-  return bytes;
 }

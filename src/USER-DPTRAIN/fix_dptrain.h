@@ -40,6 +40,7 @@ class FixDPTrain : public Fix {
 
  private:
   struct Data;
+  static constexpr int NUM_OUTPUTS = 28;  // see fix_dptrain_output.cpp
   Data *data_;
 
   void make_reference();

@@ -229,6 +229,23 @@ def test_a_rank_that_hangs_ends_the_job(victim, tmp_path):
     assert len(parameters(tmp_path / "si.dp.ckpt")) > 1000
 
 
+def test_a_rank_that_hangs_in_md_ends_the_job(tmp_path):
+    """The others wait for it in LAMMPS' own communication: the process that does not run is noticed all the same."""
+    write_input(tmp_path)
+    job = Job(tmp_path, endless("timeout 4").replace("every 2", "every 1000000"), 3)
+    try:
+        job.wait_for(lambda: "Per MPI rank memory" in job.output.read_text())
+        time.sleep(2.0)
+        stopped = job.ranks()[1]
+        os.kill(stopped, signal.SIGSTOP)
+        assert job.process.wait(40) != 0
+    finally:
+        job.end()
+    text = job.output.read_text()
+    assert text.count("The job ends now") == 1
+    assert f"(process {stopped}) has given no sign of life" in text
+
+
 def test_a_job_that_was_suspended_goes_on(tmp_path):
     """All ranks are stopped for longer than the timeout, as a batch system does it: nobody has waited meanwhile."""
     write_input(tmp_path)

@@ -162,6 +162,7 @@ TEST(MemoryShortage, TheGradientIsTheSameWhereverMemoryRanOut)
       const FailingAllocations failing(at, 1, failures()[at % failures().size()]);
       const std::vector<double> found = gradient_of(*other);
       EXPECT_EQ(other->memory_shortages().number, 1) << at;
+      EXPECT_EQ(other->auxiliary_state(), model->auxiliary_state()) << at;  // the table's grid
       for (std::size_t k = 0; k < found.size(); ++k)
         ASSERT_NEAR(found[k], expected[k], tolerance) << at;
     }

@@ -93,6 +93,14 @@ TEST(FrameCache, WhatTheBudgetDoesNotHoldComesBackFromTheDisk)
     }
   EXPECT_EQ(grid->reads, reads_of_this_rank(2 * FRAMES));  // once for each of the two caches
   EXPECT_LT(cache.memory_bytes(), roomy.memory_bytes());
+  // arrays are on the disk, plans of ghosts are not
+  const MemoryLedger all = roomy.memory(), some = cache.memory();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_LT(some[0].bytes, all[0].bytes);
+  EXPECT_LT(some[1].bytes, all[1].bytes);
+  EXPECT_EQ(some[2].purpose, "halo");
+  EXPECT_EQ(some[2].bytes, all[2].bytes);
+  EXPECT_GT(some[2].bytes, 0u);
 }
 
 TEST(FrameCache, WithoutADiskFramesAreReadAgain)

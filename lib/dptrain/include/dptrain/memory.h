@@ -9,6 +9,8 @@
 
 namespace dptrain {
 
+struct Frame;
+
 /// What some of the memory is for.
 struct MemoryUse {
   std::string purpose;
@@ -21,6 +23,8 @@ using MemoryLedger = std::vector<MemoryUse>;
 std::size_t total_bytes(const MemoryLedger &ledger);
 /// Adds the entries; those of one purpose become one.
 void add_uses(MemoryLedger &ledger, const MemoryLedger &more);
+/// Adds a stored frame: its own arrays, its neighbour rows, its plan of ghosts.
+void add_frame(MemoryLedger &ledger, const Frame &frame);
 
 /// What the system and LibTorch know: memory of the process now and at most, memory that kernels hold and held at most,
 /// and, on a GPU, what LibTorch has reserved and what of it is in use.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <new>
+#include <utility>
 
 #include "dptrain/error.h"
 
@@ -58,6 +59,15 @@ void with_relief(const std::function<void()> &work,
     // the exception is gone by now, and what it held
     if (!relieve(cause)) throw OutOfMemory(cause);
   }
+}
+
+void tried_twice(const std::function<void()> &work, const std::function<void()> &give_back)
+{
+  bool tried = false;
+  with_relief(work, [&](const std::string &) {
+    if (!tried) give_back();
+    return !std::exchange(tried, true);
+  });
 }
 
 }  // namespace dptrain

@@ -15,4 +15,7 @@ std::string memory_shortage(const std::exception &error);
 void with_relief(const std::function<void()> &work,
                  const std::function<bool(const std::string &)> &relieve);
 
+/// The same with one attempt more, after `give_back` has freed what it can.
+void tried_twice(const std::function<void()> &work, const std::function<void()> &give_back);
+
 }  // namespace dptrain

@@ -11,7 +11,8 @@ namespace dptrain {
 
 namespace {
 
-constexpr int FRAME_BITS = 40;  // the rest of a key is the system
+constexpr int FRAME_BITS = 40;                                   // the rest of a key is the system
+constexpr std::size_t least_room_aside = std::size_t(64) << 20;  // bytes
 
 std::uint64_t key_of(const FrameId &id)
 {
@@ -66,6 +67,7 @@ void FrameCache::bring_back(std::uint64_t key)
   guarded(*comm_, [&] { spill_.get(entry.place, entry.frame); });
   entries_.push_front(std::move(entry));
   aside_.erase(key);
+  aside_bytes_ -= entries_.front().rest;
   places_[key] = entries_.begin();
   bytes_ += entries_.front().bytes;
 }
@@ -95,9 +97,12 @@ void FrameCache::read(const FrameId &id, std::uint64_t key)
                 e.what());
   }
   // the ranks forget the same frames: each is as large as the largest of its shares
-  double size = static_cast<double>(frame.memory_bytes());
-  comm_->all_reduce_max(&size, 1);
-  entries_.push_front({key, std::move(frame), shortest, static_cast<std::size_t>(size), {}});
+  const std::size_t rest = sizeof(Entry) + (frame.halo ? frame.halo->memory_bytes() : 0);
+  std::int64_t sizes[2] = {static_cast<std::int64_t>(frame.memory_bytes() + rest),
+                           static_cast<std::int64_t>(rest)};
+  comm_->all_reduce_max(sizes, 2);
+  entries_.push_front({key, std::move(frame), shortest, static_cast<std::size_t>(sizes[0]),
+                       static_cast<std::size_t>(sizes[1])});
   places_[key] = entries_.begin();
   bytes_ += entries_.front().bytes;
   ++reads_;
@@ -108,16 +113,22 @@ void FrameCache::put_aside(std::size_t in_use)
 {
   std::int64_t failed = disk_is_full_ ? 1 : 0;
   std::vector<Entry> leaving;
+  std::size_t room = std::max(budget_ / 4, least_room_aside);
+  room -= std::min(room, aside_bytes_);
   while (bytes_ > budget_ && entries_.size() > in_use) {
-    leaving.push_back(std::move(entries_.back()));
+    Entry &oldest = entries_.back();
+    bytes_ -= oldest.bytes;
+    places_.erase(oldest.key);
+    if (oldest.rest <= room) {
+      room -= oldest.rest;
+      leaving.push_back(std::move(oldest));
+    }
     entries_.pop_back();
-    bytes_ -= leaving.back().bytes;
-    places_.erase(leaving.back().key);
   }
   if (leaving.empty()) return;
   for (Entry &entry : leaving) try {
       if (failed == 0 && !entry.place.used()) spill_.put(entry.frame, entry.place);
-    } catch (const Error &) {  // the disk is full
+    } catch (const std::exception &) {  // the disk is full, or memory
       failed = 1;
     }
   comm_->all_reduce_max(&failed, 1);
@@ -126,8 +137,17 @@ void FrameCache::put_aside(std::size_t in_use)
   for (Entry &entry : leaving) {
     entry.frame.drop_arrays();
     const std::uint64_t key = entry.key;
+    aside_bytes_ += entry.rest;
     aside_.emplace(key, std::move(entry));
   }
+}
+
+MemoryLedger FrameCache::memory() const
+{
+  MemoryLedger ledger;
+  for (const Entry &entry : entries_) add_frame(ledger, entry.frame);
+  for (const auto &[key, entry] : aside_) add_frame(ledger, entry.frame);
+  return ledger;
 }
 
 }  // namespace dptrain

@@ -12,12 +12,13 @@
 #include "dptrain/communicator.h"
 #include "dptrain/distribution.h"
 #include "dptrain/frame.h"
+#include "dptrain/memory.h"
 
 namespace dptrain {
 
 /// This rank's shares of the frames of a data set, made as they are asked for. The latest used ones stay in memory, up to a
-/// number of bytes; the others wait on the scratch disk, or, where a rank's is full, are read again: a data set may be larger
-/// than the memory. Collective.
+/// number of bytes; the others wait on the scratch disk, or, where a rank's is full or what stays of them in memory would be
+/// more than a quarter of that number, are read again: a data set may be larger than the memory. Collective.
 class FrameCache {
  public:
   /// `ntypes` is that of the model, rcut in Angstrom; budget in bytes on each rank. Frames with atoms closer to each other
@@ -40,13 +41,15 @@ class FrameCache {
   std::int64_t reads() const { return reads_; }  ///< from the files
   /// Of the frames in memory, the most of all ranks.
   std::size_t memory_bytes() const { return bytes_; }
+  /// What this rank holds, by purpose.
+  MemoryLedger memory() const;
 
  private:
   struct Entry {
     std::uint64_t key;
     Frame frame;
-    double shortest;  // Angstrom
-    std::size_t bytes;
+    double shortest;          // Angstrom
+    std::size_t bytes, rest;  // in memory; of it what stays when the arrays are on the scratch disk
     FrameSpill::Place place = {};  // on the scratch disk, once it was there
   };
   const Entry &entry(const FrameId &id);
@@ -59,7 +62,7 @@ class FrameCache {
   Systems systems_;
   double rcut_, min_pair_dist_, shortest_;
   int ntypes_;
-  std::size_t budget_, bytes_ = 0;
+  std::size_t budget_, bytes_ = 0, aside_bytes_ = 0;
   std::int64_t reads_ = 0;
   std::list<Entry> entries_;                        // in memory, the latest used one in front
   std::unordered_map<std::uint64_t, Entry> aside_;  // their arrays are on the scratch disk

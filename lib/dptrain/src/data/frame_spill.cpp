@@ -1,6 +1,7 @@
 #include "data/frame_spill.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,22 @@ namespace dptrain {
 
 namespace {
 
+// What is left for checkpoints, labels and others on the same disk.
+constexpr std::uintmax_t disk_reserve = std::uintmax_t(1) << 30;  // bytes
+
 std::string scratch_folder()
 {
   const char *folder = std::getenv("TMPDIR");
   return folder && *folder ? folder : ".";
+}
+
+void require_room(std::size_t bytes)
+{
+  std::error_code none;
+  const auto disk = std::filesystem::space(scratch_folder(), none);
+  if (!none && disk.available < bytes + disk_reserve)
+    throw Error("The disk of " + scratch_folder() + " is nearly full: it has " +
+                std::to_string(disk.available >> 20) + " MiB left, of which 1024 are not used");
 }
 
 template <class T> std::size_t bytes_of(const std::vector<T> &array)
@@ -41,13 +54,19 @@ void FrameSpill::put(const Frame &frame, Place &place)
   });
   bytes += bytes_of(lengths);
   const std::int64_t offset = place.room >= bytes ? place.offset : end_;
+  if (offset == end_) require_room(bytes);
   std::int64_t position = offset;
   const auto write = [&](const auto &array) {
     if (!array.empty()) file_->write(array.data(), bytes_of(array), position);
     position += static_cast<std::int64_t>(bytes_of(array));
   };
-  write(lengths);
-  Frame::for_arrays(frame, write);
+  try {
+    write(lengths);
+    Frame::for_arrays(frame, write);
+  } catch (...) {  // what was written is given back: others need the disk too
+    if (offset == end_) file_->truncate(end_);
+    throw;
+  }
   if (offset == end_) {
     end_ = position;
     place.offset = offset;
@@ -71,8 +90,13 @@ void FrameSpill::get(const Place &place, Frame &frame) const
   std::vector<std::uint64_t> lengths(arrays);
   read(lengths);
   auto length = lengths.begin();
-  Frame::for_arrays(frame, [&](auto &array) { array.resize(*length++); });
-  Frame::for_arrays(frame, read);
+  try {
+    Frame::for_arrays(frame, [&](auto &array) { array.resize(*length++); });
+    Frame::for_arrays(frame, read);
+  } catch (...) {  // a half is none
+    frame.drop_arrays();
+    throw;
+  }
 }
 
 void FrameSpill::prefetch(const Place &place) const

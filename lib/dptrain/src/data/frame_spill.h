@@ -26,7 +26,7 @@ class FrameSpill {
     bool used() const { return bytes > 0; }
   };
   /// Writes positions, types, tags, neighbour rows and labels of a frame; to the same place if it has room for them. Throws
-  /// Error if the disk is full.
+  /// Error if the disk is full, but for the last GiB, which is left to others.
   void put(const Frame &frame, Place &place);
   /// Brings them back.
   void get(const Place &place, Frame &frame) const;

@@ -123,14 +123,9 @@ void ReplayBuffer::set_state(const std::vector<double> &state)
 
 MemoryLedger ReplayBuffer::memory() const
 {
-  std::size_t rows = 0, halo = 0, frames = 0;
-  for (const Frame &frame : frames_) {
-    const std::size_t of_frame = (frame.first.capacity() + frame.neighbor.capacity()) * sizeof(int);
-    rows += of_frame;
-    frames += frame.memory_bytes() - of_frame;
-    if (frame.halo) halo += frame.halo->memory_bytes();
-  }
-  return {{"frames", frames}, {"neighbor rows", rows}, {"halo", halo}};
+  MemoryLedger ledger{{"frames", 0}, {"neighbor rows", 0}, {"halo", 0}};
+  for (const Frame &frame : frames_) add_frame(ledger, frame);
+  return ledger;
 }
 
 }  // namespace dptrain

@@ -70,9 +70,15 @@ void DeepPot::set_chunk(int centers)
 
 void DeepPot::prepare()
 {
-  if (prepared_version_ == version_) return;
-  engine_->prepare(data_.parameters);
+  const bool stood = prepared_version_ == version_;
+  if (stood && !table_is_broken_) return;
+  // a table that stood gets its rows again, not a new grid: the other ranks have the old one
+  if (stood)
+    engine_->set_table_state(engine_->table_state(), &data_.parameters);
+  else
+    engine_->prepare(data_.parameters);
   prepared_version_ = version_;
+  table_is_broken_ = false;
 }
 
 void DeepPot::expect_distance(double r_min)
@@ -112,7 +118,7 @@ void DeepPot::use_less_memory(const std::string &cause)
 {
   engine_->release_workspace();
   release_torch_caches();
-  prepared_version_ = 0;  // a table may be half made
+  table_is_broken_ = true;  // it may be half made
   if (engine_->chunk() > 1) set_chunk(engine_->chunk() / 2);
   ++shortages_.number;
   shortages_.latest = cause;

@@ -66,6 +66,7 @@ class DeepPot final : public Model {
   ModelData data_;
   std::vector<ParameterBlock> index_;
   std::uint64_t version_ = 1, prepared_version_ = 0;
+  bool table_is_broken_ = false;
   Precision precision_ = Precision::float64;
   int chunk_ = 0;
   MemoryShortages shortages_;

@@ -262,7 +262,7 @@ void OfflineTraining::say_memory() const
   MemoryLedger ledger = model_->memory();
   add_uses(ledger, trainer_->memory());
   for (const auto *source : {training_.get(), validation_.get()})
-    if (source) add_uses(ledger, {{"frames", source->cache.memory_bytes()}});
+    if (source) add_uses(ledger, source->cache.memory());
   std::istringstream table(memory_table(*comm_, ledger));
   for (std::string line; std::getline(table, line);) say(line);
 }

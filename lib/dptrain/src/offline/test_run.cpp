@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "dptrain/broadcast.h"
 #include "dptrain/deep_pot.h"
 #include "dptrain/error.h"
 #include "offline/test_details.h"
@@ -81,9 +82,14 @@ class ModelTest {
   ModelTest(std::shared_ptr<const Communicator> comm, const TestOptions &options, const Log &log) :
       comm_(std::move(comm)), options_(options), log_(log), order_(options)
   {
+    ModelData data;
     guarded(*comm_, [&] {
       sources_ = find_sources(options_);
-      model_ = make_deep_pot(read_model_file(options_.model));
+      if (comm_->rank() == 0) data = read_model_file(options_.model);
+    });
+    broadcast(*comm_, data);
+    guarded(*comm_, [&] {
+      model_ = make_deep_pot(data);
       model_->set_precision(options_.precision);
       if (comm_->rank() == 0 && !options_.detail_file.empty())
         details_ = std::make_unique<TestDetails>(options_.detail_file);

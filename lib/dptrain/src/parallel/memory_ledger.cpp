@@ -4,6 +4,7 @@
 
 #include "base/process_memory.h"
 #include "base/torch_memory.h"
+#include "dptrain/frame.h"
 #include "dptrain/memory.h"
 #include "kernels/memory.h"
 
@@ -67,6 +68,14 @@ void add_uses(MemoryLedger &ledger, const MemoryLedger &more)
     else
       place->bytes += use.bytes;
   }
+}
+
+void add_frame(MemoryLedger &ledger, const Frame &frame)
+{
+  const std::size_t rows = (frame.first.capacity() + frame.neighbor.capacity()) * sizeof(int);
+  add_uses(ledger, {{"frames", frame.memory_bytes() - rows},
+                    {"neighbor rows", rows},
+                    {"halo", frame.halo ? frame.halo->memory_bytes() : 0}});
 }
 
 MemoryLedger process_ledger()

@@ -57,7 +57,9 @@ class NcclCommunicator : public Communicator {
  public:
   explicit NcclCommunicator(std::shared_ptr<const Communicator> mpi) : mpi_(std::move(mpi))
   {
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream for NCCL");
+    guarded(*mpi_, [&] {
+      check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream for NCCL");
+    });
     ncclUniqueId id{};
     if (mpi_->rank() == 0) require(ncclGetUniqueId(&id), "start");
     mpi_->broadcast(&id, sizeof(id), 0);
@@ -183,11 +185,12 @@ class NcclCommunicator : public Communicator {
     require(cudaMemcpyAsync(gpu, data, n * sizeof(double), cudaMemcpyHostToDevice, stream_), name);
     const ncclResult_t status = launch(gpu);
     if (status != ncclInProgress) require(status, name);
-    wait(name, [] { return true; });  // the operation is in the stream only then
+    // NCCL has it in the stream, and it has ended: a copy to the host would wait for it and hear nothing of failures
+    wait(name, [] { return true; });
+    wait(name, [&] { return cudaStreamQuery(stream_) != cudaErrorNotReady; });
     require(cudaMemcpyAsync(data + begin, gpu + begin, count * sizeof(double),
                             cudaMemcpyDeviceToHost, stream_),
             name);
-    wait(name, [&] { return cudaStreamQuery(stream_) != cudaErrorNotReady; });
     require(cudaStreamSynchronize(stream_), name);
     note(name, sent * sizeof(double));
   }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 
 #include "dptrain/communicator.h"
@@ -19,6 +20,7 @@ constexpr double looks_per_timeout = 10.0, longest_nap = 1.0;
 constexpr double silence = 1.5 * longest_nap;  // of a process that does not run
 constexpr double longest_gap = 3.0;            // naps from one look to the next
 constexpr int looks_after_gap = 3;
+constexpr std::int64_t never_silent = std::numeric_limits<std::int64_t>::max() / 2;
 constexpr auto time_to_abort = std::chrono::seconds(10);
 constexpr auto time_to_arrive = std::chrono::milliseconds(300);
 
@@ -97,6 +99,7 @@ void Watchdog::watch(std::vector<RankStatus *> ranks, RankStatus *own)
 void Watchdog::forget(RankStatus *own)
 {
   std::thread ended;
+  own->alive = never_silent;  // others may look a little longer
   {
     const std::lock_guard lock(mutex_);
     watched_.erase(std::remove_if(watched_.begin(), watched_.end(),
@@ -135,14 +138,33 @@ void Watchdog::look(double limit, double passed)
     const bool same = watched.own->waits && number == watched.number;
     watched.waited = same ? watched.waited + (patient ? 0.0 : passed) : 0.0;
     watched.number = number;
-    if (limit > 0.0 && !patient && watched.waited > limit) end_job_of(watched, watched.waited);
+    if (limit <= 0.0 || patient) continue;
+    if (watched.waited > limit)
+      end_job_of(watched, timeout_text(watched.ranks, *watched.own, watched.waited, limit));
+    look_for_silence(watched, limit);
   }
 }
 
-void Watchdog::end_job_of(const Watched &watched, double waited)
+// Processes that do not run, while the others may wait for them where this library does not see it.
+void Watchdog::look_for_silence(const Watched &watched, double limit)
 {
-  if (watched.ranks.front()->speaker.exchange(1) == 0)
-    end_job(timeout_text(watched.ranks, *watched.own, waited, timeout));
+  for (const RankStatus *other : watched.ranks) {
+    const double silent = seconds_since(other->alive);
+    if (silent <= limit) continue;
+    std::ostringstream text;
+    text.precision(3);
+    text
+        << "ERROR: dptrain: rank " << other->rank << " (process " << other->process
+        << ") has given no sign of life for " << silent << " s; the timeout is " << limit
+        << " s. The job ends now. Where processes have good reason to stand still this long, allow "
+           "it with a longer 'timeout'\n";
+    end_job_of(watched, text.str());
+  }
+}
+
+void Watchdog::end_job_of(const Watched &watched, const std::string &text)
+{
+  if (watched.ranks.front()->speaker.exchange(1) == 0) end_job(text);
   end_process();
 }
 

@@ -10,8 +10,9 @@
 
 namespace dptrain {
 
-/// Ends the job where a rank waits for others longer than the time that `set_communication_timeout` allows: one rank of
-/// the node says who has not come, then MPI ends all ranks. A thread of its own, which sleeps nearly always.
+/// Ends the job where a rank waits for others longer than the time that `set_communication_timeout` allows, or where the
+/// process of a rank has not run for that time, whatever the others wait for: one rank of the node says who has not come, then
+/// MPI ends all ranks. A thread of its own, which sleeps nearly always.
 class Watchdog {
  public:
   static Watchdog &instance();
@@ -28,7 +29,8 @@ class Watchdog {
   };
   void look(double limit, double since_last);
   void run();
-  [[noreturn]] static void end_job_of(const Watched &watched, double waited);
+  static void look_for_silence(const Watched &watched, double limit);
+  [[noreturn]] static void end_job_of(const Watched &watched, const std::string &text);
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -1,5 +1,6 @@
 #include "training/batch.h"
 
+#include "base/memory_shortage.h"
 #include "dptrain/distribution.h"
 
 namespace dptrain {
@@ -12,16 +13,10 @@ using Frames = Batch::Frames;
 class FramesInUse {
  public:
   FramesInUse(ReplayBuffer &buffer, const Communicator &comm,
-              const std::vector<std::int64_t> &places) :
+              const std::vector<std::int64_t> &places, const std::function<void()> &give_back) :
       buffer_(buffer), shares_(stored(buffer, places), comm, places.front())
   {
-    guarded(comm, [&] {
-      for (std::size_t k = 0; k < places.size(); ++k) {
-        if (shares_.frames()[k] != &buffer_.frame(places[k])) continue;  // another rank's
-        buffer_.use(places[k]);
-        used_.push_back(places[k]);
-      }
-    });
+    guarded(comm, [&] { tried_twice([&] { bring_back(places); }, give_back); });
   }
   FramesInUse(const FramesInUse &) = delete;
   FramesInUse &operator=(const FramesInUse &) = delete;
@@ -32,6 +27,16 @@ class FramesInUse {
   const Frames &frames() const { return shares_.frames(); }
 
  private:
+  void bring_back(const std::vector<std::int64_t> &places)
+  {
+    used_.clear();
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      if (shares_.frames()[k] != &buffer_.frame(places[k])) continue;  // another rank's
+      used_.push_back(places[k]);
+      buffer_.use(places[k]);
+    }
+  }
+
   // places are the same on all ranks, and so is an error
   static Frames stored(const ReplayBuffer &buffer, const std::vector<std::int64_t> &places)
   {
@@ -58,7 +63,7 @@ void GivenBatch::use(std::size_t begin, std::size_t end,
   const auto first = frames_.begin();
   const Frames some(first + static_cast<std::ptrdiff_t>(begin),
                     first + static_cast<std::ptrdiff_t>(end));
-  work(BatchShares(some, comm_).frames());
+  work(BatchShares(some, comm_, static_cast<std::int64_t>(begin)).frames());
 }
 
 std::string GivenBatch::steps() const
@@ -74,7 +79,7 @@ void StoredBatch::use(std::size_t begin, std::size_t end,
   const auto first = places_.begin();
   const std::vector<std::int64_t> some(first + static_cast<std::ptrdiff_t>(begin),
                                        first + static_cast<std::ptrdiff_t>(end));
-  work(FramesInUse(buffer_, comm_, some).frames());
+  work(FramesInUse(buffer_, comm_, some, give_back_).frames());
 }
 
 std::string StoredBatch::steps() const

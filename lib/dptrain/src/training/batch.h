@@ -39,11 +39,12 @@ class GivenBatch : public Batch {
   const Communicator &comm_;
 };
 
-/// Frames of the replay buffer.
+/// Frames of the replay buffer. Where there is no memory to bring them back `give_back` is called and it is tried again.
 class StoredBatch : public Batch {
  public:
-  StoredBatch(ReplayBuffer &buffer, const Communicator &comm, std::vector<std::int64_t> places) :
-      buffer_(buffer), comm_(comm), places_(std::move(places))
+  StoredBatch(ReplayBuffer &buffer, const Communicator &comm, std::vector<std::int64_t> places,
+              std::function<void()> give_back) :
+      buffer_(buffer), comm_(comm), places_(std::move(places)), give_back_(std::move(give_back))
   {
   }
   std::size_t size() const override { return places_.size(); }
@@ -55,6 +56,7 @@ class StoredBatch : public Batch {
   ReplayBuffer &buffer_;
   const Communicator &comm_;
   std::vector<std::int64_t> places_;
+  std::function<void()> give_back_;
 };
 
 }  // namespace dptrain

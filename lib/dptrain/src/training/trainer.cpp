@@ -30,6 +30,7 @@ struct Trainer::Impl {
   /// Learning rate of the next step.
   double rate() const { return schedule.rate(steps); }
   bool any_energy() const;
+  StoredBatch stored(std::vector<std::int64_t> places);
   void forward(const Frames &frames, bool keep);
   UpdateReport sweep(const Batch &batch, double lr, std::vector<double> *gradient);
   UpdateReport step(const Batch &batch);
@@ -77,6 +78,11 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
     throw Error(
         "This model is not a sum over local environments: its frames cannot be split over " +
         std::to_string(comm->size()) + " ranks. Train it on one rank");
+}
+
+StoredBatch Trainer::Impl::stored(std::vector<std::int64_t> places)
+{
+  return {buffer, *comm, std::move(places), [this] { model->release_workspace(); }};
 }
 
 bool Trainer::Impl::any_energy() const
@@ -134,7 +140,7 @@ void Trainer::visit(const std::vector<std::int64_t> &frames,
     const auto first = frames.begin() + static_cast<std::ptrdiff_t>(begin);
     const std::vector<std::int64_t> places(
         first, first + static_cast<std::ptrdiff_t>(std::min(ranks, frames.size() - begin)));
-    const StoredBatch batch(impl_->buffer, *impl_->comm, places);
+    const StoredBatch batch = impl_->stored(places);
     batch.use(0, batch.size(), [&](const Frames &shares) {
       guarded(*impl_->comm, [&] {
         for (const Frame *frame : shares) work(*frame);
@@ -151,7 +157,7 @@ UpdateReport Trainer::update()
   const std::vector<std::int64_t> batch = t.config.weighted_replay
                                               ? t.weights.draw(t.config.batch_size)
                                               : t.buffer.next_batch(t.config.batch_size);
-  const UpdateReport report = t.step(StoredBatch(t.buffer, *t.comm, batch));
+  const UpdateReport report = t.step(t.stored(batch));
   for (const std::int64_t place : batch) t.weights.set_error(place, report.rmse_f);
   return report;
 }
@@ -194,14 +200,14 @@ UpdateReport Trainer::errors(const Frames &frames)
 
 UpdateReport Trainer::stored_errors(const std::vector<std::int64_t> &frames)
 {
-  return impl_->errors(StoredBatch(impl_->buffer, *impl_->comm, frames));
+  return impl_->errors(impl_->stored(frames));
 }
 
 UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &places,
                                     std::vector<double> &gradient)
 {
   Impl &t = *impl_;
-  const StoredBatch batch(t.buffer, *t.comm, places);
+  const StoredBatch batch = t.stored(places);
   const UpdateReport report = t.sweep(batch, t.rate(), &gradient);
   t.comm->all_reduce_sum(gradient.data(), gradient.size());
   t.require_finite(std::inner_product(gradient.begin(), gradient.end(), gradient.begin(), 0.0),
@@ -291,9 +297,7 @@ void Trainer::fit_energy_bias()
   EnergyBiasFit fit(t.model, t.comm, t.config.loss.enable_atom_ener_coeff);
   for (std::int64_t k = 0; k < t.buffer.size(); ++k)
     if (t.buffer.frame(k).label.energy)
-      StoredBatch(t.buffer, *t.comm, {k}).use(0, 1, [&](const Frames &shares) {
-        fit.add(*shares.front());
-      });
+      t.stored({k}).use(0, 1, [&](const Frames &shares) { fit.add(*shares.front()); });
   fit.apply();
   t.bias_is_fitted = true;
 }

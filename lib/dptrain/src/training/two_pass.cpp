@@ -73,12 +73,7 @@ void TwoPass::check(const Frame &frame) const
 
 void TwoPass::guarded_work(const std::function<void()> &work)
 {
-  bool tried = false;
-  const auto relieve = [&](const std::string &) {
-    if (!tried) model_->release_workspace();
-    return !std::exchange(tried, true);
-  };
-  guarded(*comm_, [&] { with_relief(work, relieve); });
+  guarded(*comm_, [&] { tried_twice(work, [&] { model_->release_workspace(); }); });
 }
 
 void TwoPass::forward(bool keep)
