@@ -58,6 +58,7 @@ class MpiCommunicator : public Communicator {
       if (board_) board_->abandon();
       return;
     }
+    if (board_) board_->leave();
     node_.reset();
     board_.reset();
     MPI_Comm_free(&comm_);

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <sstream>
 
 #include "dptrain/communicator.h"
@@ -20,7 +19,6 @@ constexpr double looks_per_timeout = 10.0, longest_nap = 1.0;
 constexpr double silence = 1.5 * longest_nap;  // of a process that does not run
 constexpr double longest_gap = 3.0;            // naps from one look to the next
 constexpr int looks_after_gap = 3;
-constexpr std::int64_t never_silent = std::numeric_limits<std::int64_t>::max() / 2;
 constexpr auto time_to_abort = std::chrono::seconds(10);
 constexpr auto time_to_arrive = std::chrono::milliseconds(300);
 
@@ -99,7 +97,6 @@ void Watchdog::watch(std::vector<RankStatus *> ranks, RankStatus *own)
 void Watchdog::forget(RankStatus *own)
 {
   std::thread ended;
-  own->alive = never_silent;  // others may look a little longer
   {
     const std::lock_guard lock(mutex_);
     watched_.erase(std::remove_if(watched_.begin(), watched_.end(),
