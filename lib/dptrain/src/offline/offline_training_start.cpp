@@ -113,7 +113,7 @@ ModelData OfflineTraining::new_model()
   std::optional<StoredStatistics> stored;
   const auto read = [&](const ModelConfig &config) {
     if (offline.stat_file.empty() || config.sel.empty()) return;
-    guarded(*comm_, [&] { stored = read_deepmd_statistics(offline.stat_file, config); });
+    stored = read_deepmd_statistics(*comm_, offline.stat_file, config);
   };
   ModelConfig config = input_.model;
   read(config);

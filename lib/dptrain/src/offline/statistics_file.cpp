@@ -176,6 +176,11 @@ std::vector<double> read_checked(const Store &store, const std::string &path,
   return values;
 }
 
+std::string source_of(const std::string &path)
+{
+  return "DeePMD-kit's statistics file " + path;
+}
+
 }  // namespace
 
 std::string deepmd_statistics_hash(const ModelConfig &config)
@@ -222,9 +227,40 @@ std::optional<StoredStatistics> read_deepmd_statistics(const std::string &path,
   stored.statistics =
       Statistics(ntypes, config.rcut, config.rcut_smth, config.env_protection, config.sel);
   stored.statistics.set_sums(centers, sums);
-  stored.statistics.set_source("DeePMD-kit's statistics file " + path);
+  stored.statistics.set_source(source_of(path));
   stored.out_bias = read_checked(*store, path, root + "/bias_atom_energy", ntypes);
   stored.out_std = read_checked(*store, path, root + "/std_atom_energy", ntypes);
+  return stored;
+}
+
+std::optional<StoredStatistics>
+read_deepmd_statistics(const Communicator &comm, const std::string &path, const ModelConfig &config)
+{
+  std::optional<StoredStatistics> stored;
+  guarded(comm, [&] {
+    if (comm.rank() == 0) stored = read_deepmd_statistics(path, config);
+  });
+  std::int64_t found = stored ? 1 : 0;
+  comm.broadcast(&found, sizeof(found), 0);
+  if (found == 0) return std::nullopt;
+
+  const std::size_t n = config.ntypes();
+  std::vector<std::int64_t> centers(n);
+  std::vector<double> sums(4 * n);
+  if (stored) {
+    for (std::size_t t = 0; t < n; ++t)
+      centers[t] = stored->statistics.centers(static_cast<int>(t));
+    sums = stored->statistics.sums();
+  } else {
+    stored = StoredStatistics{Statistics(static_cast<int>(n), config.rcut, config.rcut_smth,
+                                         config.env_protection, config.sel),
+                              std::vector<double>(n), std::vector<double>(n)};
+  }
+  comm.broadcast(centers.data(), n * sizeof(centers[0]), 0);
+  for (std::vector<double> *numbers : {&sums, &stored->out_bias, &stored->out_std})
+    comm.broadcast(numbers->data(), numbers->size() * sizeof(double), 0);
+  stored->statistics.set_sums(centers, sums);
+  stored->statistics.set_source(source_of(path));
   return stored;
 }
 

@@ -21,6 +21,11 @@ struct StoredStatistics {
 std::optional<StoredStatistics> read_deepmd_statistics(const std::string &path,
                                                        const ModelConfig &config);
 
+/// The same, read by rank 0 for all. Collective.
+std::optional<StoredStatistics> read_deepmd_statistics(const Communicator &comm,
+                                                       const std::string &path,
+                                                       const ModelConfig &config);
+
 /// Writes or updates such a file: an HDF5 file if there is one, or if the name ends with .h5 or .hdf5, otherwise a folder.
 /// Entries of other models in it stay. `config.sel` must be given.
 void write_deepmd_statistics(const std::string &path, const ModelConfig &config,
