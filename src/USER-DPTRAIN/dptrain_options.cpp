@@ -40,11 +40,21 @@ std::string not_below_zero(const std::string &text)
   return fine ? "" : "found " + text + ", use a number not below 0";
 }
 
-std::string above_zero(const std::string &text)
+/// A whole number of at least `smallest`, that an int holds.
+std::function<std::string(const std::string &)> whole_number(int smallest)
+{
+  return [smallest](const std::string &text) {
+    int number = 0;
+    const bool fine = CLI::detail::lexical_cast(text, number) && number >= smallest;
+    return fine ? "" : "found " + text + ", use a whole number from " + std::to_string(smallest);
+  };
+}
+
+std::string zero_or_a_second(const std::string &text)
 {
   double number = 0.0;
-  const bool fine = CLI::detail::lexical_cast(text, number) && number > 0.0;
-  return fine ? "" : "found " + text + ", use a number above 0";
+  const bool fine = CLI::detail::lexical_cast(text, number) && (number == 0.0 || number >= 1.0);
+  return fine ? "" : "found " + text + ", use 0 for none, or 1 second or more";
 }
 
 void add_timeout(CLI::App &app)
@@ -52,7 +62,7 @@ void add_timeout(CLI::App &app)
   app.add_option_function<double>(
          "--timeout", [](const double &seconds) { dptrain::set_communication_timeout(seconds); },
          "seconds that a rank waits for others before it ends the job; 0: any time (default: 1800)")
-      ->check(not_below_zero);
+      ->check(zero_or_a_second);
 }
 
 const std::map<std::string, dptrain::Distribution> DISTRIBUTIONS{
@@ -81,10 +91,10 @@ void add_parallel(CLI::App &app, dptrain::ParallelConfig &parallel)
       ->type_name("NAME");
   app.add_option("--compress-rank", parallel.compression_rank,
                  "powersgd: columns of the approximation of a weight matrix (default: 4)")
-      ->check(above_zero);
+      ->check(whole_number(1));
   app.add_option("--micro-batch", parallel.micro_batch,
                  "frames of a batch that are in work at once (default: 0, all)")
-      ->check(not_below_zero);
+      ->check(whole_number(0));
   add_timeout(app);
 }
 

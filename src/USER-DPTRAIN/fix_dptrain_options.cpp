@@ -159,7 +159,12 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
        }},
       {"timeout",
        [](FixArguments &a, Options &o) {
-         o.timeout = a.real("S, a time in seconds, 0 for none", 0.0);
+         o.timeout = a.real("S, a time in seconds of 1 or more, 0 for none", 0.0);
+         if (*o.timeout > 0.0 && *o.timeout < 1.0)
+           a.lammps()->error->all(FLERR,
+                                  "Fix dptrain: timeout {} is not possible: use a time of 1 second "
+                                  "or more, or 0 for none",
+                                  *o.timeout);
        }},
       {"memory",
        [](FixArguments &a, Options &o) {

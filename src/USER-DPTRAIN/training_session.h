@@ -130,6 +130,7 @@ class TrainingSession {
   dptrain::MemoryLedger largest_memory_;
   double largest_total_ = 0.0;  // bytes, of model and training
   std::int64_t shortages_ = 0;
+  bool scratch_told_ = false;  // why frames cannot wait on the disk
   std::int64_t overflow_ = 0;
   std::int64_t latest_place_ = 0;  // of the latest label in the trainer's buffer
   double buffer_error_ = 0.0;      // mean square force error of the latest batches

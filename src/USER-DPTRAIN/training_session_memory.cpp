@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "dptrain/broadcast.h"
 #include "training_session.h"
 
 using namespace LAMMPS_NS;
@@ -11,10 +12,8 @@ dptrain::MemoryLedger TrainingSession::memory() const
   dptrain::MemoryLedger ledger;
   if (slot_->model) dptrain::add_uses(ledger, slot_->model->memory());
   if (trainer_) dptrain::add_uses(ledger, trainer_->memory());
-  std::size_t others = 0;  // frames that the trainer does not have
-  for (const auto *frames : {&waiting_, &held_out_})
-    for (const dptrain::Frame &frame : *frames) others += frame.memory_bytes();
-  dptrain::add_uses(ledger, {{"frames", others}});
+  for (const auto *frames : {&waiting_, &held_out_})  // those that the trainer does not have
+    for (const dptrain::Frame &frame : *frames) dptrain::add_frame(ledger, frame);
   return ledger;
 }
 
@@ -42,4 +41,8 @@ void TrainingSession::watch_memory()
   if (slot_->model) own = slot_->model->memory_shortages();
   const std::string warning = dptrain::shortage_warning(*comm_, own, shortages_);
   if (!warning.empty()) say("WARNING: fix dptrain: " + warning);
+  if (scratch_told_ || !trainer_) return;
+  const std::string trouble = dptrain::said_by_one(*comm_, trainer_->scratch_trouble());
+  scratch_told_ = !trouble.empty();
+  if (scratch_told_) say("WARNING: fix dptrain: frames stay in memory: " + trouble);
 }

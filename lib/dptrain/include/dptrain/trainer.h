@@ -96,6 +96,8 @@ class Trainer {
   /// model or optimizer.
   void set_state(const std::vector<double> &state);
   const TrainingConfig &config() const;
+  /// Why stored frames could not wait on this rank's scratch disk; empty if they could.
+  const std::string &scratch_trouble() const;
   /// Of this rank: frames, neighbor rows, halo, residuals, optimizer, average, gradient.
   MemoryLedger memory() const;
 

@@ -45,6 +45,17 @@ std::string memory_shortage(const std::exception &error)
   return "";
 }
 
+namespace {
+
+std::string with_advice(const std::string &cause)
+{
+  const std::string advice =
+      "; use more ranks, a smaller 'batch' or 'micro_batch', or less 'frame_memory'";
+  return cause.find(advice) == std::string::npos ? cause + advice : cause;
+}
+
+}  // namespace
+
 void with_relief(const std::function<void()> &work,
                  const std::function<bool(const std::string &)> &relieve)
 {
@@ -57,7 +68,7 @@ void with_relief(const std::function<void()> &work,
       if (cause.empty()) throw;
     }
     // the exception is gone by now, and what it held
-    if (!relieve(cause)) throw OutOfMemory(cause);
+    if (!relieve(cause)) throw OutOfMemory(with_advice(cause));
   }
 }
 

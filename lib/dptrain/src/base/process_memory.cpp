@@ -1,5 +1,9 @@
 #include "base/process_memory.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
@@ -74,6 +78,13 @@ HostMemory host_memory()
     memory.free = std::min(memory.free, allowed.free);
     if (group.empty()) return memory;
   }
+}
+
+void return_free_memory()
+{
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 }  // namespace dptrain

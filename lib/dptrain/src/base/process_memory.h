@@ -18,6 +18,9 @@ struct HostMemory {
 };
 HostMemory host_memory();
 
+/// Gives memory that the process has freed back to the system, as far as the C library can.
+void return_free_memory();
+
 /// The number behind `key` in lines like "VmRSS:   1234 kB", in bytes, or "inactive_file 1234"; 0 if there is none.
 std::size_t bytes_of_line(const std::string &text, const std::string &key);
 

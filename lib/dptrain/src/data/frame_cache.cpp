@@ -128,7 +128,8 @@ void FrameCache::put_aside(std::size_t in_use)
   if (leaving.empty()) return;
   for (Entry &entry : leaving) try {
       if (failed == 0 && !entry.place.used()) spill_.put(entry.frame, entry.place);
-    } catch (const std::exception &) {  // the disk is full, or memory
+    } catch (const std::exception &error) {  // the disk is full, or memory
+      if (scratch_trouble_.empty()) scratch_trouble_ = error.what();
       failed = 1;
     }
   comm_->all_reduce_max(&failed, 1);

@@ -39,6 +39,8 @@ class FrameCache {
   /// The shortest distance in Angstrom in all frames that were given so far.
   double shortest_distance() const { return shortest_; }
   std::int64_t reads() const { return reads_; }  ///< from the files
+  /// Why frames could not wait on this rank's scratch disk; empty if they could.
+  const std::string &scratch_trouble() const { return scratch_trouble_; }
   /// Of the frames in memory, the most of all ranks.
   std::size_t memory_bytes() const { return bytes_; }
   /// What this rank holds, by purpose.
@@ -68,6 +70,7 @@ class FrameCache {
   std::unordered_map<std::uint64_t, Entry> aside_;  // their arrays are on the scratch disk
   FrameSpill spill_;
   bool disk_is_full_ = false;  // of any rank
+  std::string scratch_trouble_;
   std::unordered_map<std::uint64_t, std::list<Entry>::iterator> places_;
 };
 

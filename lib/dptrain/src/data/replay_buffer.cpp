@@ -39,7 +39,8 @@ ReplayBuffer::Stays ReplayBuffer::put_aside(const Frame &frame, std::int64_t pla
   try {
     spill_.put(frame, spilled_[place]);
     return Stays::without_arrays;
-  } catch (const Error &) {  // the disk is full: the training goes on, slower
+  } catch (const Error &error) {  // the disk is full: the training goes on, slower
+    if (scratch_trouble_.empty()) scratch_trouble_ = error.what();
     return Stays::without_rows;
   }
 }

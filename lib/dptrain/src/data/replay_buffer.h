@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "data/frame_spill.h"
@@ -39,6 +40,8 @@ class ReplayBuffer {
   void set_state(const std::vector<double> &state);
   /// Frames, neighbor rows, halo.
   MemoryLedger memory() const;
+  /// Why a frame could not wait on this rank's scratch disk; empty if all could.
+  const std::string &scratch_trouble() const { return scratch_trouble_; }
   std::int64_t disk_bytes() const { return spill_.disk_bytes(); }
 
  private:
@@ -54,6 +57,7 @@ class ReplayBuffer {
   std::vector<std::size_t> bytes_;          // by place, of those that stay as a whole
   std::vector<FrameSpill::Place> spilled_;  // by place
   FrameSpill spill_;
+  std::string scratch_trouble_;
   std::uint64_t seed_;
   std::int64_t capacity_;
   std::size_t memory_, kept_bytes_ = 0;

@@ -1,9 +1,11 @@
 #include "kernels/memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <string>
+#include <sstream>
 
 #include "base/process_memory.h"
 #include "dptrain/error.h"
@@ -14,6 +16,28 @@ namespace dptrain::kernels {
 namespace {
 
 constexpr std::size_t alignment = 64;
+// For others (OpenMP, HDF5, MPI, LibTorch) that need a little memory too, and not all survive without: what an allocation
+// must leave.
+constexpr std::size_t headroom = std::size_t(32) << 20;
+
+bool leaves_headroom()
+{
+  // address space alone, which is never touched: scarce where the job has a limit, or the system promises no more than it has
+  void *trial = mmap(nullptr, headroom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (trial == MAP_FAILED) return false;
+  munmap(trial, headroom);
+  return true;
+}
+
+[[noreturn]] void fail(std::size_t bytes, std::size_t held)
+{
+  constexpr double mib = 1048576.0;
+  std::ostringstream text;
+  text.precision(3);
+  text << "Out of memory: " << static_cast<double>(bytes) / mib << " MiB more were needed beside "
+       << static_cast<double>(held) / mib << " MiB that kernels hold";
+  throw OutOfMemory(text.str());
+}
 
 using Host = Kokkos::View<char *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 using Local = Kokkos::View<char *, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -39,11 +63,12 @@ void *allocate(std::size_t bytes)
     block = Kokkos::kokkos_malloc<MemorySpace>("dptrain", bytes);
   } else {
     block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (block && !leaves_headroom()) {
+      std::free(block);
+      block = nullptr;
+    }
   }
-  if (!block)
-    throw OutOfMemory("Out of memory: " + std::to_string(bytes / 1048576) +
-                      " MiB more were needed beside " + std::to_string(in_use.now / 1048576) +
-                      " MiB that kernels hold");
+  if (!block) fail(bytes, in_use.now);
   in_use.now += bytes;
   in_use.peak = std::max(in_use.peak, in_use.now);
   return block;

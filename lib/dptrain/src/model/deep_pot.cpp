@@ -1,6 +1,7 @@
 #include "model/deep_pot.h"
 
 #include "base/memory_shortage.h"
+#include "base/process_memory.h"
 #include "base/torch_memory.h"
 #include "dptrain/error.h"
 #include "dptrain/files.h"
@@ -107,22 +108,26 @@ void DeepPot::sweep(const std::function<void()> &work)
         work();
       },
       [&, first = true](const std::string &cause) mutable {
-        const bool can_be_smaller = engine_->chunk() > 1;
-        use_less_memory(cause);
-        return std::exchange(first, false) || can_be_smaller;
+        const bool helps = use_less_memory(cause);
+        return std::exchange(first, false) || helps;
       });
 }
 
-// The chunk stays small afterwards: what did not fit once will not fit again.
-void DeepPot::use_less_memory(const std::string &cause)
+// First pass A leaves less for pass B, which computes it again; then chunks get smaller. Both stay so: what did not fit once
+// will not fit again. Returns whether less is needed now.
+bool DeepPot::use_less_memory(const std::string &cause)
 {
+  const bool keeps_less = engine_->keep_less();
+  const bool can_be_smaller = engine_->chunk() > 1;
   engine_->release_workspace();
   release_torch_caches();
+  return_free_memory();
   table_is_broken_ = true;  // it may be half made
-  if (engine_->chunk() > 1) set_chunk(engine_->chunk() / 2);
+  if (!keeps_less && can_be_smaller) set_chunk(engine_->chunk() / 2);
   ++shortages_.number;
   shortages_.latest = cause;
   shortages_.chunk = engine_->chunk();
+  return keeps_less || can_be_smaller;
 }
 
 // The first number says whether the table already stands for the present parameters.

@@ -61,7 +61,7 @@ class DeepPot final : public Model {
 
  private:
   void sweep(const std::function<void()> &work);
-  void use_less_memory(const std::string &cause);
+  bool use_less_memory(const std::string &cause);
 
   ModelData data_;
   std::vector<ParameterBlock> index_;

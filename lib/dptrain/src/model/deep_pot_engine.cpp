@@ -20,8 +20,6 @@ constexpr double distance_margin = 0.9;
 constexpr int host_chunk = 256, device_chunk = centres_between_flushes;
 // The first attempt where little memory is free.
 constexpr int smallest_first_chunk = 16;
-// What pass A may keep for pass B.
-constexpr std::size_t keep_bytes = std::size_t(256) << 20;
 
 // Places for a neighbour list of this size.
 int row_capacity(int size)
@@ -313,7 +311,7 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
     std::size_t bytes = 0;
     num_kept_ = 0;
     for_chunks(direct, [&](int type, int begin, int size) {
-      const bool keeps = keep && !direct && bytes < keep_bytes;
+      const bool keeps = keep && !direct && bytes < keep_limit_;
       Chunk &chunk = chunk_at(num_kept_, type, begin, size);
       forward_chunk(chunk, keep, &sums);
       kernels::convert(chunk.fitting.x.back().data(), size, energies_.data() + done);

@@ -54,6 +54,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   }
   void set_weight_samples(const std::vector<double> &changes) override;
   MemoryLedger memory() const override;
+  bool keep_less() override;
   void release_workspace() override;
 
  private:
@@ -159,9 +160,10 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::vector<Chunk>
       chunks_;  // the first num_kept_ keep what pass A left; one more is used again and again
   std::size_t num_kept_ = 0;
-  bool kept_ = false, kept_direct_ = false;  // there was a pass A that pass B may build on
-  std::vector<const double *> kept_x_;       // of its domains
-  kernels::Array<GatherReport> reports_;     // by worker
+  std::size_t keep_limit_ = std::size_t(256) << 20;  // bytes that pass A may keep for pass B
+  bool kept_ = false, kept_direct_ = false;          // there was a pass A that pass B may build on
+  std::vector<const double *> kept_x_;               // of its domains
+  kernels::Array<GatherReport> reports_;             // by worker
   std::vector<GatherReport> host_reports_;
   kernels::Array<double> forces_, virials_, atom_virials_, energies_;
   LastLayer<Real> last_layer_;

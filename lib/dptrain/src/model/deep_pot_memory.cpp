@@ -1,10 +1,17 @@
 // Memory of DeepPotEngine: what it is for, what a centre needs, and giving it back.
 
+#include <algorithm>
 #include <numeric>
 
 #include "model/deep_pot_engine.h"
 
 namespace dptrain {
+
+namespace {
+
+constexpr std::size_t worth_keeping_less = std::size_t(1) << 20;  // bytes
+
+}  // namespace
 
 template <class Real> std::size_t DeepPotEngine<Real>::Chunk::memory_bytes() const
 {
@@ -42,6 +49,16 @@ template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
 }
 
 // What a sweep fills before it reads it.
+template <class Real> bool DeepPotEngine<Real>::keep_less()
+{
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < std::min(num_kept_, chunks_.size()); ++k)
+    kept += chunks_[k].memory_bytes();
+  if (kept < worth_keeping_less) return false;
+  keep_limit_ = kept / 2;
+  return true;
+}
+
 template <class Real> void DeepPotEngine<Real>::release_workspace()
 {
   kept_ = false;
@@ -64,6 +81,8 @@ template std::size_t DeepPotEngine<double>::bytes_per_centre() const;
 template std::size_t DeepPotEngine<float>::bytes_per_centre() const;
 template MemoryLedger DeepPotEngine<double>::memory() const;
 template MemoryLedger DeepPotEngine<float>::memory() const;
+template bool DeepPotEngine<double>::keep_less();
+template bool DeepPotEngine<float>::keep_less();
 template void DeepPotEngine<double>::release_workspace();
 template void DeepPotEngine<float>::release_workspace();
 

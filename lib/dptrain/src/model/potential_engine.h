@@ -50,6 +50,8 @@ class PotentialEngine {
   virtual void set_weight_samples(const std::vector<double> &changes) = 0;
   virtual MemoryLedger memory() const = 0;
   virtual void release_workspace() = 0;
+  /// Pass A will leave half of what it has left now for pass B, from now on; false: it has left next to nothing.
+  virtual bool keep_less() = 0;
 };
 
 /// The engine of a model in a precision.

@@ -314,6 +314,11 @@ void OfflineTraining::report(const UpdateReport &last)
 {
   const std::string warning = shortage_warning(*comm_, model_->memory_shortages(), shortages_told_);
   if (!warning.empty()) say("WARNING: " + warning);
+  if (!scratch_told_) {
+    const std::string trouble = said_by_one(*comm_, training_->cache.scratch_trouble());
+    scratch_told_ = !trouble.empty();
+    if (scratch_told_) say("WARNING: frames are read again instead of kept: " + trouble);
+  }
   if (!input_.offline.disp_training) return;
   const UpdateReport training = mean_.empty() ? last : mean_.mean();
   mean_ = ReportMean();

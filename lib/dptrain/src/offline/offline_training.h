@@ -94,6 +94,7 @@ class OfflineTraining {
   std::int64_t saved_ = -1;                 // step of the last checkpoint
   bool warned_of_overflow_ = false;
   std::int64_t shortages_told_ = 0;
+  bool scratch_told_ = false;  // why frames cannot wait on the disk
   TrainSummary summary_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/process_memory.h"
 #include "base/torch_memory.h"
+#include "dptrain/broadcast.h"
 #include "dptrain/frame.h"
 #include "dptrain/memory.h"
 #include "kernels/memory.h"
@@ -32,20 +33,6 @@ std::string advice(const MemoryLedger &ledger)
     return "most of it are forces of the batch: use a smaller 'batch' or 'micro_batch', or more "
            "ranks";
   return "use more ranks, a smaller 'buffer' or precision single";
-}
-
-// The text of the lowest rank that has something to say, on all ranks.
-std::string spoken_by(const Communicator &comm, bool speaks, std::string text)
-{
-  std::int64_t urgency = speaks ? comm.size() - comm.rank() : 0;
-  comm.all_reduce_max(&urgency, 1);
-  if (urgency == 0) return "";
-  const int speaker = comm.size() - static_cast<int>(urgency);
-  std::int64_t length = static_cast<std::int64_t>(text.size());
-  comm.broadcast(&length, sizeof(length), speaker);
-  text.resize(length);
-  comm.broadcast(text.data(), text.size(), speaker);
-  return text;
 }
 
 }  // namespace
@@ -119,7 +106,7 @@ std::string memory_table(const Communicator &comm, const MemoryLedger &ledger)
     text += row(rows[k].purpose.c_str(), -most[n + k], sum[k] / comm.size(), most[k]);
   if (sum[n] > 0.0)
     text += "memory is tight on " + std::to_string(static_cast<int>(sum[n])) +
-            " ranks: " + spoken_by(comm, is_tight, advice(ledger)) + "\n";
+            " ranks: " + said_by_one(comm, is_tight ? advice(ledger) : "") + "\n";
   return text;
 }
 
@@ -130,10 +117,12 @@ std::string shortage_warning(const Communicator &comm, const MemoryShortages &ow
   comm.all_reduce_sum(&number, 1);
   if (number <= told) return "";
   told = number;
-  const std::string text = "memory has run out " + std::to_string(number) + " times; on rank " +
-                           std::to_string(comm.rank()) + " the model now takes " +
-                           std::to_string(own.chunk) + " atoms at once (chunk): " + own.latest;
-  return spoken_by(comm, own.number > 0, text);
+  const std::string text =
+      "memory has run out " + (number == 1 ? "once" : std::to_string(number) + " times") +
+      "; on rank " + std::to_string(comm.rank()) +
+      " the model now works with less memory (chunk: " + std::to_string(own.chunk) +
+      " atoms): " + own.latest + ". A smaller 'batch' or 'micro_batch', or more ranks, leave more";
+  return said_by_one(comm, own.number > 0 ? text : "");
 }
 
 }  // namespace dptrain

@@ -75,7 +75,8 @@ std::string timeout_text(const std::vector<RankStatus *> &ranks, const RankStatu
            << (other->waits ? ", began " : ", ended ") << seconds_since(other->since) << " s ago.";
   }
   if (!missing) text << " All ranks of this node have come: look at the other nodes.";
-  text << " The job ends now. Where ranks have good reason to wait this long, for a slow reference "
+  text << " The job ends now; 'resume' goes on from the checkpoint. Where ranks have good reason "
+          "to wait this long, for a slow reference "
           "or disk, allow it with a longer 'timeout'\n";
   return text.str();
 }
@@ -150,11 +151,11 @@ void Watchdog::look_for_silence(const Watched &watched, double limit)
     if (silent <= limit) continue;
     std::ostringstream text;
     text.precision(3);
-    text
-        << "ERROR: dptrain: rank " << other->rank << " (process " << other->process
-        << ") has given no sign of life for " << silent << " s; the timeout is " << limit
-        << " s. The job ends now. Where processes have good reason to stand still this long, allow "
-           "it with a longer 'timeout'\n";
+    text << "ERROR: dptrain: rank " << other->rank << " (process " << other->process
+         << ") has given no sign of life for " << silent << " s; the timeout is " << limit
+         << " s. The job ends now; 'resume' goes on from the checkpoint. Where processes have good "
+            "reason to stand still this long, allow "
+            "it with a longer 'timeout'\n";
     end_job_of(watched, text.str());
   }
 }

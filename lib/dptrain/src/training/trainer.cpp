@@ -310,6 +310,10 @@ const Frame &Trainer::frame(std::int64_t index) const
 {
   return impl_->buffer.frame(index);
 }
+const std::string &Trainer::scratch_trouble() const
+{
+  return impl_->buffer.scratch_trouble();
+}
 std::int64_t Trainer::steps() const
 {
   return impl_->steps;
