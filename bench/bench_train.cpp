@@ -102,8 +102,7 @@ Options parse(int argc, char **argv)
       {"--distribute",
        [&](const std::string &v) { options.parallel.distribution = read_distribution(v); }},
       {"--compress", [&](const std::string &v) { read_compression(v, options.parallel); }},
-      {"--micro-batch",
-       [&](const std::string &v) { options.parallel.micro_batch = std::stoi(v); }},
+      {"--micro-batch", [&](const std::string &v) { options.parallel.micro_batch = std::stoi(v); }},
       {"--chunk", [&](const std::string &v) { options.chunk = std::stoi(v); }},
       {"--precision", [&](const std::string &v) { options.precision = read_precision(v); }},
       {"--save", [&](const std::string &v) { options.save = v; }}};
