@@ -68,6 +68,18 @@ void read_compression(FixArguments &arguments, Options &options)
     parallel.compression_rank = arguments.small_number("powersgd RANK, a number of columns", 1);
 }
 
+void read_timeout(FixArguments &arguments, Options &options)
+{
+  const double seconds = arguments.real("S, a time in seconds of 1 or more, 0 for none", 0.0);
+  if (seconds > 0.0 && seconds < 1.0)
+    arguments.lammps()->error->all(
+        FLERR,
+        "Fix dptrain: timeout {} is not possible: use a time of 1 second "
+        "or more, or 0 for none",
+        seconds);
+  options.timeout = seconds;
+}
+
 using Handler = std::function<void(FixArguments &, Options &)>;
 
 // The keywords in the order of the manual.
@@ -157,15 +169,7 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
        [](FixArguments &a, Options &o) {
          o.parallel.frame_memory = a.real("GIB, an amount of memory of 0 or more", 0.0);
        }},
-      {"timeout",
-       [](FixArguments &a, Options &o) {
-         o.timeout = a.real("S, a time in seconds of 1 or more, 0 for none", 0.0);
-         if (*o.timeout > 0.0 && *o.timeout < 1.0)
-           a.lammps()->error->all(FLERR,
-                                  "Fix dptrain: timeout {} is not possible: use a time of 1 second "
-                                  "or more, or 0 for none",
-                                  *o.timeout);
-       }},
+      {"timeout", read_timeout},
       {"memory",
        [](FixArguments &a, Options &o) {
          o.memory_report = a.one_of({"yes", "no"}) == "yes";
