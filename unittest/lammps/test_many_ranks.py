@@ -210,14 +210,10 @@ def endless(options, velocity=87287):
                  run="run 1000000", thermo="thermo 1000000\n").replace("87287", str(velocity))
 
 
-@pytest.mark.parametrize("victim", [0, 2])
-def test_a_rank_that_hangs_ends_the_job(victim, tmp_path):
-    """One of three ranks is stopped while all train: within the timeout the others say which one gives no sign of life, and the
-    job ends."""
-    write_input(tmp_path)
-    job = Job(tmp_path, endless("timeout 4").replace("train 6", "train 1000000"), 3)
+def end_with_a_stopped_rank(job, ready, victim):
+    """Stops a rank of a job with a timeout of 4 s, once `ready`: the job ends with one message that names the process."""
     try:
-        job.wait_for((tmp_path / "si.dp.ckpt").exists)
+        job.wait_for(ready)
         stopped = job.ranks()[victim]
         os.kill(stopped, signal.SIGSTOP)
         assert job.process.wait(40) != 0
@@ -226,6 +222,15 @@ def test_a_rank_that_hangs_ends_the_job(victim, tmp_path):
     text = job.output.read_text()
     assert text.count("The job ends now") == 1
     assert f"(process {stopped}) has given no sign of life" in text
+
+
+@pytest.mark.parametrize("victim", [0, 2])
+def test_a_rank_that_hangs_ends_the_job(victim, tmp_path):
+    """One of three ranks is stopped while all train: within the timeout the others say which one gives no sign of life, and the
+    job ends."""
+    write_input(tmp_path)
+    job = Job(tmp_path, endless("timeout 4").replace("train 6", "train 1000000"), 3)
+    end_with_a_stopped_rank(job, (tmp_path / "si.dp.ckpt").exists, victim)
     assert len(parameters(tmp_path / "si.dp.ckpt")) > 1000
 
 
@@ -233,17 +238,7 @@ def test_a_rank_that_hangs_in_md_ends_the_job(tmp_path):
     """The others wait for it in LAMMPS' own communication: the process that does not run is noticed all the same."""
     write_input(tmp_path)
     job = Job(tmp_path, endless("timeout 4").replace("every 2", "every 1000000"), 3)
-    try:
-        job.wait_for(lambda: "Per MPI rank memory" in job.output.read_text())
-        time.sleep(2.0)
-        stopped = job.ranks()[1]
-        os.kill(stopped, signal.SIGSTOP)
-        assert job.process.wait(40) != 0
-    finally:
-        job.end()
-    text = job.output.read_text()
-    assert text.count("The job ends now") == 1
-    assert f"(process {stopped}) has given no sign of life" in text
+    end_with_a_stopped_rank(job, lambda: "Per MPI rank memory" in job.output.read_text(), 1)
 
 
 def test_a_job_that_was_suspended_goes_on(tmp_path):

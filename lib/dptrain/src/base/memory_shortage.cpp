@@ -31,6 +31,13 @@ const char *const shortages[] = {
     "bad_alloc",
 };
 
+std::string with_advice(const std::string &cause)
+{
+  const std::string advice =
+      "; use more ranks, a smaller 'batch' or 'micro_batch', or less 'frame_memory'";
+  return cause.find(advice) == std::string::npos ? cause + advice : cause;
+}
+
 }  // namespace
 
 std::string memory_shortage(const std::exception &error)
@@ -44,17 +51,6 @@ std::string memory_shortage(const std::exception &error)
     if (text.find(words) != std::string::npos) return error.what();
   return "";
 }
-
-namespace {
-
-std::string with_advice(const std::string &cause)
-{
-  const std::string advice =
-      "; use more ranks, a smaller 'batch' or 'micro_batch', or less 'frame_memory'";
-  return cause.find(advice) == std::string::npos ? cause + advice : cause;
-}
-
-}  // namespace
 
 void with_relief(const std::function<void()> &work,
                  const std::function<bool(const std::string &)> &relieve)
