@@ -126,10 +126,18 @@ nb::tuple evaluate(Potential &potential, Positions positions, Types types,
 /// What the model is made of, for `Potential.info`.
 nb::dict describe(const Potential &potential)
 {
-  const dptrain::ModelData data = dptrain::model_data(potential.model());
+  const dptrain::ModelData data = potential.model().data();
   const dptrain::ModelConfig &config = data.config;
+  const bool is_native = data.kind == dptrain::ModelKind::native;
   nb::dict info;
+  info["kind"] = is_native ? "native" : "torchscript";
   info["rcut"] = config.rcut;
+  if (!is_native) {
+    info["model_def_script"] = data.model_def_script;
+    info["energy_bias"] = potential.model().energy_bias();
+    info["min_distance"] = data.min_nbor_dist;
+    return info;
+  }
   info["rcut_smth"] = config.rcut_smth;
   info["sel"] = config.sel;
   info["neuron"] = config.neuron;

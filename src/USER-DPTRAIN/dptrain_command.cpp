@@ -44,16 +44,17 @@ class Subcommand {
     work("dptrain convert", {}, [&](auto comm, auto log) {
       dptrain::guarded(*comm, [&] {
         if (comm->rank() != 0) return;
-        if (!utils::strmatch(options.to, "\\.dp$"))
+        if (!utils::strmatch(options.to, "\\.dp$") && !dptrain::is_pth(options.to))
           throw dptrain::Error(
               options.to +
-              ": inside LAMMPS only .dp files are written; other formats come from the "
+              ": inside LAMMPS .dp and .pth files are written; other formats come from the "
               "program dptrain in a shell: dptrain convert " +
               options.from + " " + options.to);
         if (platform::file_is_readable(options.to) && dptrain::is_checkpoint(options.to))
           throw dptrain::Error(options.to + ": a checkpoint is there, whose training could not go "
                                             "on without it; give another name");
-        dptrain::write_dp(options.to, dptrain::read_model_file(options.from));
+        dptrain::write_model_file(
+            options.to, dptrain::read_model_file(options.from, !dptrain::is_pth(options.to)));
       });
       log("wrote " + options.to);
     });

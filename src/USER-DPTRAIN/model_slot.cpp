@@ -71,7 +71,7 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
     if (is_input)
       input_text = dptrain::read_input_file(file);
     else
-      data = dptrain::read_model_file(file);
+      data = dptrain::read_model_file(file, settings.native);
   });
   comm.broadcast(&is_input, sizeof(is_input), 0);
 
@@ -104,13 +104,14 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
 void ModelSlot::set_model(const dptrain::Communicator &comm, dptrain::ModelData data)
 {
   data.knots = settings.knots;
+  data.fparam = settings.fparam;
   uncertainty = !data.whitening.empty();
   active_state = data.calibration;
   dptrain::ActiveLearning learning({});
   if (!active_state.empty()) learning.set_state(active_state);
   calibration = learning.calibration();
   dptrain::guarded(comm, [&] {
-    std::shared_ptr<dptrain::Model> made = dptrain::make_deep_pot(std::move(data));
+    std::shared_ptr<dptrain::Model> made = dptrain::make_model(std::move(data), path);
     if (settings.chunk > 0) made->set_chunk(settings.chunk);
     made->set_precision(settings.precision);
     model = made;

@@ -22,6 +22,8 @@ struct ModelSettings {
   int knots = 0;  ///< knots of the embedding tables; 0: chosen by the model's own check
   int chunk = 0;  ///< centres handled at once; 0: the model's default
   dptrain::Precision precision = dptrain::Precision::float64;  ///< of MD and of training
+  bool native = true;  ///< archives that the native kernels can run become native models
+  std::vector<double> fparam;  ///< frame parameters of a TorchScript model
 };
 
 /// The one model that a pair style runs and a fix trains. The pair style creates the slot and shares it with the fix; a

@@ -50,6 +50,24 @@ class Words {
       fail(fmt::format("{} {} is not possible: give a positive number", keyword_, text));
     return number;
   }
+  bool yes_or_no()
+  {
+    const std::string &text = value();
+    if (text == "yes") return true;
+    if (text != "no") fail(fmt::format("{} {} is not possible: give yes or no", keyword_, text));
+    return false;
+  }
+  /// All numbers that follow, one at least.
+  std::vector<double> numbers()
+  {
+    std::vector<double> found;
+    while (!empty() && utils::is_double(words_[next_]))
+      found.push_back(std::strtod(words_[next_++].c_str(), nullptr));
+    if (found.empty())
+      fail(fmt::format("keyword {} needs a number or several{}", keyword_,
+                       empty() ? "" : ", found " + words_[next_]));
+    return found;
+  }
   LAMMPS *lammps() const { return lmp_; }
 
  private:
@@ -103,6 +121,8 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
        }},
       {"device",
        [](Words &w, Given &g) { g.options.device = read_device(w.lammps(), WHO, w.value()); }},
+      {"native", [](Words &w, Given &g) { g.options.settings.native = w.yes_or_no(); }},
+      {"fparam", [](Words &w, Given &g) { g.options.settings.fparam = w.numbers(); }},
       {"committee", read_committee},
       {"out_freq", [](Words &w, Given &g) { g.options.deviation.every = w.steps(); }},
       {"out_file",

@@ -12,7 +12,8 @@ namespace {
 
 // The first number. Version 0.1.0 began with the number of knots, and had no precision. The third format, with what is
 // said about model deviations at its end, is written where something is said, so that older versions read the others.
-constexpr int FORMAT = -2, FORMAT_WITH_DEVIATIONS = -3;
+// The fourth has what is said about TorchScript models after that.
+constexpr int FORMAT = -2, FORMAT_WITH_DEVIATIONS = -3, FORMAT_WITH_SCRIPT = -4;
 
 void write_text(FILE *file, const std::string &text)
 {
@@ -92,14 +93,22 @@ DeviationOptions read_deviation(Reader &reader)
 void LAMMPS_NS::write_restart_data(FILE *file, const RestartData &data)
 {
   const ModelSettings &settings = data.settings;
-  const int format = data.deviation.any() ? FORMAT_WITH_DEVIATIONS : FORMAT;
+  const bool script = !settings.native || !settings.fparam.empty();
+  const bool deviation = data.deviation.any() || script;
+  const int format = script      ? FORMAT_WITH_SCRIPT
+                     : deviation ? FORMAT_WITH_DEVIATIONS
+                                 : FORMAT;
   for (const int number :
        {format, settings.knots, settings.chunk, static_cast<int>(settings.precision)})
     write_value(file, number);
   write_value(file, data.hash);
   write_text(file, data.path);
   write_text(file, data.elements);
-  if (data.deviation.any()) write_deviation(file, data.deviation);
+  if (deviation) write_deviation(file, data.deviation);
+  if (!script) return;
+  write_value(file, static_cast<int>(settings.native));
+  write_value(file, static_cast<int>(settings.fparam.size()));
+  for (const double value : settings.fparam) write_value(file, value);
 }
 
 RestartData LAMMPS_NS::read_restart_data(LAMMPS *lmp, const std::string &who, FILE *file)
@@ -107,11 +116,11 @@ RestartData LAMMPS_NS::read_restart_data(LAMMPS *lmp, const std::string &who, FI
   Reader reader(lmp, file);
   RestartData data;
   const int format = reader.value<int>();
-  if (format < FORMAT_WITH_DEVIATIONS || format == -1)
+  if (format < FORMAT_WITH_SCRIPT || format == -1)
     lmp->error->all(FLERR,
                     "{}: the restart file has settings of format {}, this version reads up to {}: "
                     "use the version of the package that wrote it",
-                    who, -format, -FORMAT_WITH_DEVIATIONS);
+                    who, -format, -FORMAT_WITH_SCRIPT);
   data.settings.knots = format < 0 ? reader.value<int>() : format;
   data.settings.chunk = reader.value<int>();
   const int precision = format < 0 ? reader.value<int>() : 0;
@@ -124,6 +133,11 @@ RestartData LAMMPS_NS::read_restart_data(LAMMPS *lmp, const std::string &who, FI
   data.hash = reader.value<std::uint64_t>();
   data.path = reader.text();
   data.elements = reader.text();
-  if (format == FORMAT_WITH_DEVIATIONS) data.deviation = read_deviation(reader);
+  if (format == FORMAT_WITH_DEVIATIONS || format == FORMAT_WITH_SCRIPT)
+    data.deviation = read_deviation(reader);
+  if (format != FORMAT_WITH_SCRIPT) return data;
+  data.settings.native = reader.value<int>() != 0;
+  const int values = reader.value<int>();
+  for (int k = 0; k < values; ++k) data.settings.fparam.push_back(reader.value<double>());
   return data;
 }

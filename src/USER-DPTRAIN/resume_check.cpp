@@ -53,11 +53,14 @@ std::string LAMMPS_NS::frames_path_of(const std::string &checkpoint)
   return (ends ? checkpoint.substr(0, size - suffix) : checkpoint) + ".frames";
 }
 
-void LAMMPS_NS::check_same_model(const std::string &path, const dptrain::ModelConfig &found,
+void LAMMPS_NS::check_same_model(const std::string &path, const dptrain::ModelData &found,
                                  const ModelSlot &slot)
 {
-  const dptrain::ModelConfig wanted =
-      slot.model ? dptrain::model_data(*slot.model).config : slot.input->model;
+  dptrain::ModelData wanted;
+  if (slot.model)
+    wanted = slot.model->data();
+  else
+    wanted.config = slot.input->model;
   const std::string differences = dptrain::model_differences(found, wanted);
   if (!differences.empty())
     throw dptrain::Error(fmt::format("resume: {} is a checkpoint of another model than {}: {}",

@@ -20,7 +20,7 @@ std::string resume_path(const std::string &file);
 /// The frames file that belongs to a checkpoint: FILE.frames for FILE.ckpt.
 std::string frames_path_of(const std::string &checkpoint);
 /// Throws dptrain::Error that lists what differs between the model of a checkpoint and that of the slot.
-void check_same_model(const std::string &path, const dptrain::ModelConfig &found,
+void check_same_model(const std::string &path, const dptrain::ModelData &found,
                       const ModelSlot &slot);
 
 /// What a checkpoint keeps of a session beside the state of the training.

@@ -57,6 +57,7 @@ TrainingSession::TrainingSession(std::shared_ptr<const dptrain::Communicator> co
       std::filesystem::exists(options_.dataset))
     log_(fmt::format("Fix dptrain: there is a data set {} already: frames are added to it",
                      options_.dataset));
+  check_save_name();
   if (!slot_->model) return;
   counters.trained = true;
   given_whitening_ = slot_->model->whitening();
@@ -68,6 +69,22 @@ TrainingSession::~TrainingSession() = default;
 void TrainingSession::say(const std::string &text) const
 {
   if (comm_->rank() == 0) log_(text);
+}
+
+// A model is written in the format of the file's name, or not at all: before the run is the time to say so.
+void TrainingSession::check_save_name() const
+{
+  if (options_.save.empty()) return;
+  const dptrain::ModelData data = slot_->model ? slot_->model->data() : dptrain::ModelData();
+  if (dptrain::is_pth(options_.save) && data.archive.empty())
+    throw dptrain::Error(
+        fmt::format("save {0}: a model that does not come from a TorchScript archive is written as "
+                    ".dp: choose such a name, and convert the file with 'dptrain convert' later",
+                    options_.save));
+  if (!dptrain::is_pth(options_.save) && data.kind == dptrain::ModelKind::torchscript)
+    throw dptrain::Error(fmt::format("save {}: {} is a TorchScript model, which is written as .pth: "
+                                     "choose a name that ends so",
+                                     options_.save, slot_->path));
 }
 
 std::int64_t TrainingSession::steps() const
@@ -109,11 +126,23 @@ void TrainingSession::configure(const dptrain::InputFile &input)
   config_.buffer_frames = options_.buffer;
   config_.weighted_replay = options_.active;
   config_.parallel = options_.parallel;
-  const dptrain::ModelConfig model =
-      slot_->model ? dptrain::model_data(*slot_->model).config : slot_->input->model;
-  distributor_.emplace(comm_, config_.parallel.distribution,
+  divide_frames();
+}
+
+void TrainingSession::divide_frames()
+{
+  dptrain::Distribution distribution = config_.parallel.distribution;
+  if (slot_->model && !slot_->model->is_local()) {
+    if (distribution == dptrain::Distribution::space)
+      throw dptrain::Error(fmt::format("distribute space: the atoms of {} pass messages, so a frame "
+                                       "cannot be divided: use distribute frames",
+                                       slot_->path));
+    distribution = dptrain::Distribution::frames;
+  }
+  distributor_.emplace(comm_, distribution,
                        dptrain::frames_at_once(config_.batch_size, config_.parallel),
-                       dptrain::weights_of_an_atom(model));
+                       slot_->model ? slot_->model->work_of_an_atom()
+                                    : dptrain::weights_of_an_atom(slot_->input->model));
 }
 
 // SOAP, unless keyword or input say otherwise; what the input does not give of it suits this program.
@@ -358,7 +387,7 @@ void TrainingSession::save()
   checkpoint.average = trainer_->averaged_parameters();
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
-    checkpoint.model = dptrain::model_data(*slot_->model);
+    checkpoint.model = slot_->model->data();
     checkpoint.model.calibration = active_state;
     checkpoint.parameters = trainer_->raw_parameters();
     if (!checkpoint.average.empty()) checkpoint.model.parameters = checkpoint.average;
@@ -367,7 +396,7 @@ void TrainingSession::save()
     checkpoint.training = dptrain::training_text(config_);
     checkpoint.counters = pack(numbers(slot_->settings.precision));
     dptrain::write_checkpoint(options_.save + ".ckpt", checkpoint);
-    dptrain::write_dp(options_.save, checkpoint.model);
+    dptrain::write_model_file(options_.save, checkpoint.model);
   });
   saved_ = progress();
 }

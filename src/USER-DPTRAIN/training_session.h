@@ -147,6 +147,8 @@ class TrainingSession {
   void say(const std::string &text) const;
   void read_settings();
   void configure(const dptrain::InputFile &input);
+  void divide_frames();
+  void check_save_name() const;
   void choose_optimizer(const dptrain::InputFile &input);
   void continue_settings(const std::string &path, const std::string &text);
   std::vector<std::array<int, 2>> excluded_pairs() const;

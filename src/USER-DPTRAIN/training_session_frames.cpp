@@ -120,7 +120,7 @@ void TrainingSession::resume(const std::string &file)
   broadcast(*comm_, path);
   if (path == frames_path_of(file)) return resume_frames(path);
   broadcast(*comm_, checkpoint);
-  guarded(*comm_, [&] { check_same_model(path, checkpoint.model.config, *slot_); });
+  guarded(*comm_, [&] { check_same_model(path, checkpoint.model, *slot_); });
   dptrain::Precision before = dptrain::Precision::float64;
   unpack(checkpoint.counters, numbers(before));
 

@@ -238,7 +238,7 @@ TEST(ModelTest, ACheckpointStandsForItsBestWeights)
   scratch.once([&] {
     write_systems(scratch.path(), "one_side", only(true, known_frames("one_side", 5)));
     Checkpoint checkpoint;
-    checkpoint.model = model_data(*model);
+    checkpoint.model = model->data();
     checkpoint.parameters = checkpoint.average = checkpoint.model.parameters;
     for (double &value : checkpoint.average) value *= 1.01;
     write_checkpoint(scratch / "both.ckpt", checkpoint);

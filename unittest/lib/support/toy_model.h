@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "dptrain/error.h"
+#include "dptrain/config.h"
 #include "dptrain/model.h"
 
 namespace dptrain::test {
@@ -38,6 +39,9 @@ class ToyModel : public Model {
   std::uint64_t version() const override { return version_; }
   std::vector<double> energy_bias() const override { return bias_; }
   void set_energy_bias(const std::vector<double> &bias) override { bias_ = bias; }
+  void set_trainable(const std::vector<char> &) override {}
+  std::int64_t work_of_an_atom() const override { return 1; }
+  ModelData data() const override { return {}; }
   bool has_energy(int type) const override { return type != without_energy; }
   void prepare() override {}
   void expect_distance(double r_min) override { expected = std::min(expected, r_min); }

@@ -44,18 +44,29 @@ struct ModelConfig {
   int ntypes() const { return static_cast<int>(type_map.size()); }
 };
 
+/// What runs a model.
+enum class ModelKind {
+  native,       ///< the kernels of this library: se_e2_a with fitting ener
+  torchscript,  ///< LibTorch, from the archive
+};
+
 /// Everything that a model file holds.
 struct ModelData {
+  ModelKind kind = ModelKind::native;
+  /// Bytes of the TorchScript archive (.pth) that the model runs or was converted from; empty: there is none. What the
+  /// fields below hold is newer than what the archive holds.
+  std::string archive;
   ModelConfig config;
   std::vector<double> davg, dstd;       ///< [ntypes][4] by centre type, the same for all slots
   std::vector<double> out_bias;         ///< [ntypes] eV
   std::vector<double> bias_atom_e;      ///< [ntypes] eV
   std::optional<double> min_nbor_dist;  ///< Angstrom
-  std::vector<double> parameters;       ///< flat, in the order of parameter_index()
+  std::vector<double> parameters;  ///< flat, in the order of Model::parameter_index()
   std::string model_def_script;         ///< JSON of the `model` section, as given by the user
   std::vector<double> whitening;        ///< Model::set_whitening; empty: no uncertainty
   std::vector<double> calibration;  ///< state of the ActiveLearning that it comes from; or empty
   int knots = 0;  ///< of the embedding table; 0: chosen by accuracy. Not part of a file
+  std::vector<double> fparam;  ///< of all frames, where a TorchScript model needs it. Not part of a file
 };
 
 enum class ScheduleType { exponential, cosine, wsd };

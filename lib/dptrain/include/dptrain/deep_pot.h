@@ -23,8 +23,7 @@ std::vector<ParameterBlock> parameter_index(const ModelConfig &config);
 /// What distinguishes two models such that the weights of one have no meaning in the other, as "NAME is A there and B
 /// here; ..."; empty if nothing does. An empty sel of `here` fits any.
 std::string model_differences(const ModelConfig &there, const ModelConfig &here);
-
-/// Content for a model file or checkpoint. Throws if the model is not a native one.
-ModelData model_data(const Model &model);
+/// The same for models of either kind.
+std::string model_differences(const ModelData &there, const ModelData &here);
 
 }  // namespace dptrain

@@ -20,6 +20,11 @@ namespace dptrain {
 ModelData read_dp(const std::string &path);
 void write_dp(const std::string &path, const ModelData &data);
 
+/// Whether the name of a file asks for a TorchScript archive.
+bool is_pth(const std::string &path);
+/// Writes a .pth or a .dp, as the name says. Throws Error where the model has no such form.
+void write_model_file(const std::string &path, const ModelData &data);
+
 /// Calls `write(temporary name)` beside `path`, fsyncs the result and renames it: the previous file stays intact on any failure.
 void write_atomically(const std::string &path,
                       const std::function<void(const std::string &)> &write);
@@ -75,9 +80,10 @@ bool is_checkpoint(const std::string &name);
 /// The file that is meant by the name of a model or checkpoint: NAME, or NAME.dp. Throws Error if there is neither.
 std::string find_model_file(const std::string &name);
 
-/// A model file, or the model of a checkpoint with its weights in float64: those of the optimizer or, where one is kept,
-/// their average, which is the better model. `path` is a name as for find_model_file.
-ModelData read_model_file(const std::string &path);
+/// A model file (.dp or TorchScript .pth), or the model of a checkpoint with its weights in float64: those of the optimizer
+/// or, where one is kept, their average, which is the better model. `path` is a name as for find_model_file. With `native`,
+/// archives that can be run by the native kernels become native models.
+ModelData read_model_file(const std::string &path, bool native = true);
 
 /// lcurve.out in DeePMD-kit's columns: the root of the loss and the errors of the active terms, of the training batch
 /// alone or with those of validation data in front of them.

@@ -23,6 +23,8 @@ struct Domain {
   const int *num_neighbors = nullptr;     ///< [nlocal] by atom
   const int *const *neighbors = nullptr;  ///< [nlocal] rows of indices < nall after masking
   int neighbor_mask = 0x1FFFFFFF;         ///< bits of a list entry that hold the index
+  /// [nall] the owned atom that each atom is, or is an image of; null where this rank has not the whole frame.
+  const int *owner = nullptr;
 };
 
 /// Reference values of one frame. eV, eV/Angstrom; virial = sum_i F_i (x) x_i, row-major, sign as in LAMMPS.
@@ -48,6 +50,7 @@ struct Frame {
   std::vector<double> x;          ///< [nall][3]
   std::vector<int> type;          ///< [nall]
   std::vector<std::int64_t> tag;  ///< [nlocal] global atom ids, for files
+  std::vector<int> owner;  ///< [nall] see Domain::owner; empty where this rank has not the whole frame
   double cutoff = 0.0;            ///< Angstrom, of the neighbours
   std::vector<int> first;       ///< [nlocal + 1] offsets into neighbor; empty after drop_neighbors
   std::vector<int> neighbor;    ///< indices < nall, ascending in each row
@@ -76,6 +79,7 @@ struct Frame {
     work(frame.x);
     work(frame.type);
     work(frame.tag);
+    work(frame.owner);
     work(frame.first);
     work(frame.neighbor);
     work(label.force);

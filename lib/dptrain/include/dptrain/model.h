@@ -12,6 +12,8 @@
 
 namespace dptrain {
 
+struct ModelData;
+
 /// In what the kernels and matrix products compute. `single` is float32 with tables made in float64 and float64 sums;
 /// `mixed` is single with matrix products in bfloat16 (CPU) or TF32 (CUDA) where the device has them.
 enum class Precision { float64, single, mixed };
@@ -71,6 +73,11 @@ class Model {
   virtual void change_parameters(const std::function<void(std::vector<double> &)> &change) = 0;
   virtual std::uint64_t version() const = 0;
 
+  /// Says of each block of parameter_index() whether it is trained: before a Trainer is made, which asks once.
+  virtual void set_trainable(const std::vector<char> &blocks) = 0;
+  /// Multiplications for the energy of one atom, about: for what depends on how much work an atom is.
+  virtual std::int64_t work_of_an_atom() const = 0;
+
   /// Constant energy per type in eV, added to the energy of each atom; not a parameter of the optimizer.
   virtual std::vector<double> energy_bias() const = 0;
   virtual void set_energy_bias(const std::vector<double> &bias) = 0;
@@ -125,12 +132,16 @@ class Model {
   /// Changes of the last layer's weights, [samples][ntypes][H], whose forces ForwardOutput::sampled_force gets.
   virtual void set_weight_samples(const std::vector<double> & /*changes*/) {}
 
-  /// Writes the model in the native file format, atomically. `parameters` replaces the own ones (weight averages); may be null.
+  /// Writes the model in the format that the name says (.pth: TorchScript, else .dp), atomically. `parameters` replaces the own ones (weight averages); may be null.
   virtual void save(const std::string &path,
                     const std::vector<double> *parameters = nullptr) const = 0;
+  /// Content for a model file or checkpoint.
+  virtual ModelData data() const = 0;
 };
 
-/// Reads a model file on the calling rank. Throws Error: missing, not HDF5, HDF5 but no model, unsupported descriptor.
+/// The model of a file's content, native or TorchScript; `path` is for messages.
+std::shared_ptr<Model> make_model(ModelData data, const std::string &path);
+/// Reads a model file on the calling rank. Throws Error: missing, of no known format, unsupported descriptor.
 std::shared_ptr<Model> load_model(const std::string &path);
 
 }  // namespace dptrain

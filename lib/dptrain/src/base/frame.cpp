@@ -90,12 +90,13 @@ Domain Frame::domain() const
   view.num_neighbors = counts_.data();
   view.neighbors = rows_.data();
   view.neighbor_mask = 0x7FFFFFFF;
+  view.owner = owner.empty() ? nullptr : owner.data();
   return view;
 }
 
 std::size_t Frame::memory_bytes() const
 {
-  return sizeof(Frame) + bytes(type_counts, x, type, tag, first, neighbor) +
+  return sizeof(Frame) + bytes(type_counts, x, type, tag, owner, first, neighbor) +
          bytes(label.force, label.atom_energy, label.atom_pref, label.atom_ener_coeff, label.drdq) +
          bytes(rows_, counts_, centers_);
 }

@@ -100,4 +100,20 @@ std::string model_differences(const ModelConfig &there, const ModelConfig &here)
   return differences;
 }
 
+std::string model_differences(const ModelData &there, const ModelData &here)
+{
+  const auto name = [](const ModelData &data) {
+    return data.kind == ModelKind::native ? "native" : "TorchScript";
+  };
+  if (there.kind != here.kind)
+    return std::string("the model is ") + name(there) + " there and " + name(here) + " here";
+  if (there.kind == ModelKind::native) return model_differences(there.config, here.config);
+  if (there.config.type_map != here.config.type_map) return "type_map differs";
+  if (there.parameters.size() != here.parameters.size())
+    return "the model has " + std::to_string(there.parameters.size()) + " parameters there and " +
+           std::to_string(here.parameters.size()) + " here";
+  if (there.model_def_script != here.model_def_script) return "model_def_script differs";
+  return "";
+}
+
 }  // namespace dptrain

@@ -3,6 +3,7 @@
 
 #include "dptrain/error.h"
 #include "dptrain/files.h"
+#include "dptrain/torchscript.h"
 #include "io/dp_format.h"
 #include "io/file.h"
 
@@ -12,7 +13,9 @@ namespace {
 
 const std::string group = "/dptrain";
 constexpr std::int64_t format_version = 1;
-const std::string kind = "deep_pot";
+
+// what the model is, as the file says it
+const std::string native_kind = "deep_pot", script_kind = "torchscript";
 
 void write_vector(Hdf5File &file, const char *name, const std::vector<double> &values)
 {
@@ -24,15 +27,46 @@ std::vector<double> read_vector(const Hdf5File &file, const char *name)
   return file.read_array(group + "/" + name).values;
 }
 
+// Beside what is as in a .dp file: where the model comes from an archive, that; a TorchScript model has no tree.
+void write_model(Hdf5File &file, const ModelData &model)
+{
+  const bool is_script = model.kind == ModelKind::torchscript;
+  if (!is_script) write_model_tree(file, model);
+  file.make_group(group);
+  file.write_text(group, "kind", is_script ? script_kind : native_kind);
+  if (!model.archive.empty()) file.write_bytes(group + "/archive", model.archive);
+  if (!is_script) return;
+  write_vector(file, "model_parameters", model.parameters);
+  write_vector(file, "out_bias", model.out_bias);
+  write_vector(file, "whitening", model.whitening);
+  write_vector(file, "calibration", model.calibration);
+}
+
+ModelData read_model(const Hdf5File &file, const std::string &path)
+{
+  const auto kind = file.read_text(group, "kind");
+  if (kind != native_kind && kind != script_kind)
+    throw Error(path + ": checkpoint of a model of kind \"" + kind.value_or("unknown") +
+                "\", this version resumes \"" + native_kind + "\" and \"" + script_kind + "\"");
+  ModelData model;
+  if (kind == native_kind) model = read_model_tree(file, path);
+  if (file.has(group + "/archive")) model.archive = file.read_bytes(group + "/archive");
+  if (kind == native_kind) return model;
+  model.parameters = read_vector(file, "model_parameters");
+  model.out_bias = read_vector(file, "out_bias");
+  model.whitening = read_vector(file, "whitening");
+  model.calibration = read_vector(file, "calibration");
+  complete_from_archive(model, path);
+  return model;
+}
+
 }  // namespace
 
 void write_checkpoint(const std::string &path, const Checkpoint &checkpoint)
 {
   Hdf5File file = Hdf5File::create(path);
-  write_model_tree(file, checkpoint.model);
-  file.make_group(group);
+  write_model(file, checkpoint.model);
   file.write_integer(group, "format_version", format_version);
-  file.write_text(group, "kind", kind);
   file.write_integer(group, "num_frames", checkpoint.num_frames);
   file.write_text(group, "training", checkpoint.training);
   write_vector(file, "parameters", checkpoint.parameters);
@@ -55,12 +89,8 @@ Checkpoint read_checkpoint(const std::string &path)
     throw Error(path + ": checkpoint format " + (version ? std::to_string(*version) : "unknown") +
                 ", this version reads format " + std::to_string(format_version) +
                 "; resume with the version that wrote it");
-  const auto found = file.read_text(group, "kind");
-  if (found != kind)
-    throw Error(path + ": checkpoint of a model of kind \"" + found.value_or("unknown") +
-                "\", this version resumes \"" + kind + "\"");
   Checkpoint checkpoint;
-  checkpoint.model = read_model_tree(file, path);
+  checkpoint.model = read_model(file, path);
   checkpoint.num_frames = file.read_integer(group, "num_frames").value_or(-1);
   checkpoint.training = file.read_text(group, "training").value_or("");
   checkpoint.parameters = read_vector(file, "parameters");
@@ -85,9 +115,23 @@ std::string find_model_file(const std::string &name)
   throw Error("there is no file " + name + " and no " + name + ".dp");
 }
 
-ModelData read_model_file(const std::string &name)
+bool is_pth(const std::string &path)
+{
+  return std::filesystem::path(path).extension() == ".pth";
+}
+
+void write_model_file(const std::string &path, const ModelData &data)
+{
+  if (is_pth(path)) return write_pth(path, data);
+  if (data.kind == ModelKind::torchscript)
+    throw Error(path + ": a TorchScript model is written as .pth: choose a name that ends so");
+  write_dp(path, data);
+}
+
+ModelData read_model_file(const std::string &name, bool native)
 {
   const std::string path = find_model_file(name);
+  if (is_archive(read_file(path))) return read_pth(path, native);
   if (!is_checkpoint(path)) return read_dp(path);
   Checkpoint checkpoint = read_checkpoint(path);
   ModelData data = std::move(checkpoint.model);

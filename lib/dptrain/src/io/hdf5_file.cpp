@@ -158,6 +158,35 @@ void Hdf5File::write_texts(const std::string &path, const std::vector<std::strin
     fail("cannot write the HDF5 data set '" + path + "'");
 }
 
+void Hdf5File::write_bytes(const std::string &path, const std::string &bytes)
+{
+  const Hdf5Quiet quiet;
+  const Hdf5Handle space = space_of({static_cast<std::int64_t>(bytes.size())});
+  const Hdf5Handle settings(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_obj_track_times(settings.get(), false);
+  const Hdf5Handle data(H5Dcreate2(file_.get(), path.c_str(), H5T_STD_U8LE, space.get(),
+                                   H5P_DEFAULT, settings.get(), H5P_DEFAULT),
+                        H5Dclose);
+  if (!data.valid() || H5Dwrite(data.get(), H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                                bytes.data()) < 0)
+    fail("cannot write the HDF5 data set '" + path + "'");
+}
+
+std::string Hdf5File::read_bytes(const std::string &path) const
+{
+  const Hdf5Quiet quiet;
+  const Hdf5Handle data(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
+  const hsize_t size = data.valid() ? H5Dget_storage_size(data.get()) : 0;
+  const Hdf5Handle space(data.valid() ? H5Dget_space(data.get()) : H5I_INVALID_HID, H5Sclose);
+  const hssize_t points = space.valid() ? H5Sget_simple_extent_npoints(space.get()) : -1;
+  std::string bytes;
+  if (points > 0 && static_cast<hsize_t>(points) == size) bytes.resize(size);
+  if (bytes.empty() || H5Dread(data.get(), H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                               bytes.data()) < 0)
+    fail("HDF5 data set '" + path + "' is missing or damaged; write the file again");
+  return bytes;
+}
+
 Hdf5Array Hdf5File::read_array(const std::string &path) const
 {
   const Hdf5Quiet quiet;

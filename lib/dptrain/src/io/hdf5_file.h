@@ -84,6 +84,9 @@ class Hdf5File {
                    const std::vector<std::int64_t> &shape, bool single = false);
   /// Writes a one-dimensional data set of texts of one length, the shorter ones filled up with zeros.
   void write_texts(const std::string &path, const std::vector<std::string> &texts);
+  /// A one-dimensional data set of bytes.
+  void write_bytes(const std::string &path, const std::string &bytes);
+  std::string read_bytes(const std::string &path) const;
   /// Reads a data set of any number type.
   Hdf5Array read_array(const std::string &path) const;
 

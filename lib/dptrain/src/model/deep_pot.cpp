@@ -4,7 +4,9 @@
 #include "base/process_memory.h"
 #include "base/torch_memory.h"
 #include "dptrain/error.h"
+#include "dptrain/distribution.h"
 #include "dptrain/files.h"
+#include "dptrain/torchscript.h"
 #include "kernels/runtime.h"
 #include "model/deep_pot_engine.h"
 #include "model/gemm.h"
@@ -39,6 +41,11 @@ void DeepPot::change_parameters(const std::function<void(std::vector<double> &)>
 {
   ++version_;  // first: also where `change` throws halfway
   change(data_.parameters);
+}
+
+std::int64_t DeepPot::work_of_an_atom() const
+{
+  return weights_of_an_atom(data_.config);
 }
 
 void DeepPot::set_energy_bias(const std::vector<double> &bias)
@@ -160,7 +167,7 @@ void DeepPot::save(const std::string &path, const std::vector<double> *parameter
 {
   ModelData data = data_;
   if (parameters) data.parameters = *parameters;
-  write_dp(path, data);
+  write_model_file(path, data);
 }
 
 std::shared_ptr<Model> make_deep_pot(ModelData data)
@@ -168,15 +175,15 @@ std::shared_ptr<Model> make_deep_pot(ModelData data)
   return std::make_shared<DeepPot>(std::move(data));
 }
 
-ModelData model_data(const Model &model)
+std::shared_ptr<Model> make_model(ModelData data, const std::string &path)
 {
-  if (const auto *native = dynamic_cast<const DeepPot *>(&model)) return native->data();
-  throw Error("this model is not a native one: it cannot be written as .dp");
+  if (data.kind == ModelKind::torchscript) return make_script_model(std::move(data), path);
+  return make_deep_pot(std::move(data));
 }
 
 std::shared_ptr<Model> load_model(const std::string &path)
 {
-  return make_deep_pot(read_dp(path));
+  return make_model(read_model_file(path), path);
 }
 
 }  // namespace dptrain

@@ -56,7 +56,12 @@ class DeepPot final : public Model {
   }
   void save(const std::string &path, const std::vector<double> *parameters) const override;
 
-  const ModelData &data() const { return data_; }
+  ModelData data() const override { return data_; }
+  void set_trainable(const std::vector<char> &blocks) override
+  {
+    for (std::size_t k = 0; k < index_.size(); ++k) index_[k].trainable = blocks.at(k) != 0;
+  }
+  std::int64_t work_of_an_atom() const override;
   PotentialEngine &engine() { return *engine_; }
 
  private:

@@ -297,6 +297,11 @@ Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &
       owner_index.push_back(owners.index[i]);
     }
     frame.x.assign(found.x.begin(), found.x.end());
+    if (comm->size() == 1) {
+      frame.owner.resize(frame.nlocal);
+      std::iota(frame.owner.begin(), frame.owner.end(), 0);
+      frame.owner.insert(frame.owner.end(), owner_index.begin(), owner_index.end());
+    }
 
     frame.label.energy = whole.label.energy;
     frame.label.virial = whole.label.virial;

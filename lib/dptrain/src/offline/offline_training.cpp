@@ -157,7 +157,7 @@ void OfflineTraining::make_model()
   ModelData data = start_ ? std::move(*start_) : new_model();
   start_.reset();
   guarded(*comm_, [&] {
-    model_ = make_deep_pot(std::move(data));
+    model_ = dptrain::make_model(std::move(data), start_option());
     model_->set_precision(options_.precision);
     if (restart_) model_->set_parameters(restart_->parameters);
   });
@@ -351,7 +351,7 @@ void OfflineTraining::save()
   checkpoint.average = trainer_->averaged_parameters();
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
-    checkpoint.model = model_data(*model_);
+    checkpoint.model = model_->data();
     checkpoint.parameters = trainer_->raw_parameters();
     if (!checkpoint.average.empty()) checkpoint.model.parameters = checkpoint.average;
     checkpoint.auxiliary_state = model_->auxiliary_state();

@@ -59,6 +59,8 @@ class OfflineTraining {
   void read_start();
   std::string with_model_of_start(const std::string &input) const;
   void check_start();
+  /// As it was given: option and file that the training starts from, or empty.
+  std::string start_option() const;
   ModelData new_model();
   DataStatistics count_data();
   void say_statistics(const DataStatistics &found, const ModelData &data);

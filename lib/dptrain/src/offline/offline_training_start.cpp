@@ -87,6 +87,13 @@ std::string OfflineTraining::with_model_of_start(const std::string &input) const
   return document.dump(2);
 }
 
+std::string OfflineTraining::start_option() const
+{
+  if (!options_.restart.empty()) return "--restart " + options_.restart;
+  if (!options_.init_model.empty()) return "--init-model " + options_.init_model;
+  return options_.finetune.empty() ? "" : "--finetune " + options_.finetune;
+}
+
 void OfflineTraining::check_start()
 {
   if (!start_) return;
@@ -99,11 +106,8 @@ void OfflineTraining::check_start()
   }
   const std::string differences = model_differences(start_->config, input_.model);
   if (differences.empty()) return;
-  const std::string file = !options_.restart.empty()      ? "--restart " + options_.restart
-                           : !options_.init_model.empty() ? "--init-model " + options_.init_model
-                                                          : "--finetune " + options_.finetune;
   throw Error(
-      file + " holds another model than " + options_.input + " asks for: " + differences +
+      start_option() + " holds another model than " + options_.input + " asks for: " + differences +
       (restart_ ? "; change the input" : "; change the input, or give --use-pretrain-script"));
 }
 

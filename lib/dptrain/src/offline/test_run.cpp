@@ -89,7 +89,7 @@ class ModelTest {
     });
     broadcast(*comm_, data);
     guarded(*comm_, [&] {
-      model_ = make_deep_pot(data);
+      model_ = make_model(data, options_.model);
       model_->set_precision(options_.precision);
       if (comm_->rank() == 0 && !options_.detail_file.empty())
         details_ = std::make_unique<TestDetails>(options_.detail_file);

@@ -110,10 +110,10 @@ class Archive {
   }
   void visit(ModelData &data)
   {
-    auto &[config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters, script, whitening,
-           calibration, knots] = data;
-    fields(config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters, script, whitening,
-           calibration, knots);
+    auto &[kind, archive, config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters,
+           script, whitening, calibration, knots, fparam] = data;
+    fields(kind, archive, config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters,
+           script, whitening, calibration, knots, fparam);
   }
   void visit(Checkpoint &checkpoint)
   {

@@ -74,10 +74,6 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
 {
   if (config.acc_freq < 1)
     throw Error("acc_freq must be positive, found " + std::to_string(config.acc_freq));
-  if (!model->is_local() && comm->size() > 1)
-    throw Error(
-        "This model is not a sum over local environments: its frames cannot be split over " +
-        std::to_string(comm->size()) + " ranks. Train it on one rank");
 }
 
 StoredBatch Trainer::Impl::stored(std::vector<std::int64_t> places)
@@ -116,6 +112,10 @@ void Trainer::check(Frame &frame)
   Impl &t = *impl_;
   const double shortest = check_frame(*t.comm, frame, static_cast<int>(t.model->type_map().size()));
   guarded(*t.comm, [&] {
+    if (!t.model->is_local() && t.comm->size() > 1 && !frame.is_copy)
+      throw Error("The atoms of this model pass messages: a frame cannot be divided over " +
+                  std::to_string(t.comm->size()) + " ranks, each rank works on whole frames "
+                  "(distribute frames)");
     if (std::isfinite(shortest)) t.model->expect_distance(shortest);
   });
 }

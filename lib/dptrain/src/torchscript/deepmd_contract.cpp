@@ -1,0 +1,237 @@
+// The contract of potentials that DeePMD-kit 3.0 to 3.2 freezes: all that is special to them.
+
+#include <c10/core/ScalarType.h>
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "base/json_document.h"
+#include "dptrain/error.h"
+#include "torchscript/contract.h"
+
+namespace dptrain {
+
+namespace {
+
+using torch::jit::IValue;
+using torch::jit::Module;
+
+bool contains(const std::string &text, const char *part)
+{
+  return text.find(part) != std::string::npos;
+}
+
+/// Calls a method by the names of its arguments; those that are not given have their defaults. Versions of DeePMD-kit differ
+/// in the arguments at the end.
+IValue call(const Module &module, const char *name,
+            const std::unordered_map<std::string, IValue> &arguments = {})
+{
+  const auto method = module.get_method(name);
+  std::unordered_map<std::string, IValue> known;
+  for (const auto &argument : method.function().getSchema().arguments()) {
+    const auto found = arguments.find(argument.name());
+    if (found != arguments.end()) known.insert(*found);
+  }
+  return method({}, known);
+}
+
+/// The value of a method without arguments, or `fallback` where the archive's version does not have it.
+template <class T> T value_of(const Module &module, const char *name, T fallback)
+{
+  if (!module.find_method(name)) return fallback;
+  const IValue value = call(module, name);
+  return value.isNone() ? fallback : value.to<T>();
+}
+
+/// The list that a method gives.
+template <class T> std::vector<T> list_of(const Module &module, const char *name)
+{
+  const IValue list = call(module, name);
+  std::vector<T> values;
+  for (const IValue &value : list.toListRef()) values.push_back(value.to<T>());
+  return values;
+}
+
+bool has_argument(const Module &module, const char *method, const std::string &name)
+{
+  const auto found = module.find_method(method);
+  if (!found) return false;
+  const auto &arguments = found->function().getSchema().arguments();
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [&](const auto &argument) { return argument.name() == name; });
+}
+
+/// Evaluates any of the potentials as LAMMPS' pair style of DeePMD-kit does, through forward_lower.
+class DeepmdContract final : public ScriptContract {
+ public:
+  DeepmdContract(Module module, const std::string &path) : module_(std::move(module))
+  {
+    refuse_others(path);
+    facts_.program = "DeePMD-kit";
+    facts_.cutoff = call(module_, "get_rcut").toDouble();
+    facts_.type_map = list_of<std::string>(module_, "get_type_map");
+    facts_.is_local = !value_of(module_, "has_message_passing", false);
+    facts_.max_neighbors = static_cast<int>(call(module_, "get_nnei").toInt());
+    facts_.model_def_script = value_of<std::string>(module_, "get_model_def_script", "");
+    facts_.fparam = static_cast<int>(value_of<std::int64_t>(module_, "get_dim_fparam", 0));
+    facts_.has_default_fparam = value_of(module_, "has_default_fparam", false);
+    if (module_.find_method("get_min_nbor_dist")) {
+      const IValue distance = call(module_, "get_min_nbor_dist");
+      if (!distance.isNone()) facts_.min_nbor_dist = distance.toDouble();
+    }
+    find_sel();
+    for (const auto &parameter : module_.named_parameters()) {
+      const bool exists = parameter.value.numel() > 0;
+      if (!is_parameter(parameter.name))
+        facts_.needs_operators |= exists;
+      else if (exists && parameter.value.scalar_type() != torch::kFloat64)
+        facts_.is_double = false;
+    }
+    facts_.num_features = count_features();
+  }
+
+  const ScriptFacts &facts() const override { return facts_; }
+
+  ScriptResults evaluate(const ScriptAtoms &atoms, bool differentiable, bool atom_virial) override
+  {
+    // forces are made with create_graph where the module trains
+    if (module_.is_training() != differentiable) module_.train(differentiable);
+    auto arguments = arguments_of(atoms);
+    arguments["do_atomic_virial"] = atom_virial;
+    const auto found = call(module_, "forward_lower", arguments).toGenericDict();
+    const auto tensor = [&found](const char *key) { return found.at(key).toTensor(); };
+    ScriptResults results;
+    results.atom_energy = tensor("atom_energy").view({-1});
+    results.force = tensor("extended_force").view({-1, 3});
+    results.virial = tensor("virial").view({9});
+    if (atom_virial) results.atom_virial = tensor("extended_virial").view({-1, 9});
+    return results;
+  }
+
+  torch::Tensor features(const ScriptAtoms &atoms) override
+  {
+    module_.eval();
+    auto arguments = arguments_of(atoms);
+    arguments["nlist"] = call(module_, "format_nlist", arguments);
+    const auto found = call(atomic_model(), "forward_embedding", arguments).toGenericDict();
+    return found.at("atomic_feature").toTensor().view({-1, facts_.num_features});
+  }
+
+  // A linear combination of potentials (ZBL beside a network) has no constants of its own: those of its parts count.
+  std::vector<torch::Tensor> energy_constants() override
+  {
+    std::vector<torch::Tensor> constants;
+    std::vector<Module> parts{atomic_model()};
+    if (atomic_model().hasattr("models")) {
+      parts.clear();
+      for (const Module &part : atomic_model().attr("models").toModule().children())
+        parts.push_back(part);
+    }
+    for (const Module &part : parts)
+      if (part.hasattr("out_bias"))
+        constants.push_back(part.attr("out_bias").toTensor().view({-1}));
+    return constants;
+  }
+
+  bool is_parameter(const std::string &name) const override
+  {
+    return !contains(name, "compress_data") && !contains(name, "compress_info");
+  }
+
+ private:
+  Module atomic_model() const { return module_.attr("atomic_model").toModule(); }
+
+  static std::unordered_map<std::string, IValue> arguments_of(const ScriptAtoms &atoms)
+  {
+    std::unordered_map<std::string, IValue> arguments{{"extended_coord", atoms.coord},
+                                                      {"extended_atype", atoms.type},
+                                                      {"nlist", atoms.neighbors}};
+    if (atoms.owner.defined()) arguments["mapping"] = atoms.owner;
+    if (atoms.fparam.defined()) arguments["fparam"] = atoms.fparam;
+    return arguments;
+  }
+
+  void refuse_others(const std::string &path) const
+  {
+    if (has_argument(module_, "forward_lower", "extended_spin"))
+      throw Error(path + ": a spin model of DeePMD-kit (pair style deepspin): magnetic moments are "
+                         "not supported; use pair_style deepspin, or a model without spin");
+    if (module_.find_method("model_output_type")) {
+      std::string outputs;
+      bool energy = false;
+      for (const std::string &output : list_of<std::string>(module_, "model_output_type")) {
+        energy |= output == "energy";
+        if (output != "mask") outputs += (outputs.empty() ? "" : ", ") + output;
+      }
+      if (!energy)
+        throw Error(path + ": a model of DeePMD-kit that predicts " + outputs +
+                    ", not energies: it is no potential");
+    }
+    if (value_of<std::int64_t>(module_, "get_dim_aparam", 0) > 0)
+      throw Error(path + ": a model with " +
+                  std::to_string(value_of<std::int64_t>(module_, "get_dim_aparam", 0)) +
+                  " parameters of each atom (numb_aparam): these are not supported; train a model "
+                  "without aparam, or use pair_style deepmd");
+    if (value_of<std::int64_t>(module_, "get_dim_chg_spin", 0) > 0 &&
+        !value_of(module_, "has_default_chg_spin", false))
+      throw Error(path + ": a model that needs total charge and spin of each frame (charge_spin) and "
+                         "has no default for them: these are not supported; freeze it with "
+                         "default values, or use pair_style deepmd");
+  }
+
+  void find_sel()
+  {
+    if (value_of(module_, "mixed_types", true)) {
+      facts_.sel = {facts_.max_neighbors};
+    } else if (module_.find_method("get_sel")) {
+      for (const std::int64_t n : list_of<std::int64_t>(module_, "get_sel"))
+        facts_.sel.push_back(static_cast<int>(n));
+    }
+    if (std::accumulate(facts_.sel.begin(), facts_.sel.end(), 0) != facts_.max_neighbors)
+      facts_.sel = {facts_.max_neighbors};
+  }
+
+  // DeePMD-kit 3.2 has a function for the last layer's inputs; a model may still not have any (a table).
+  int count_features() const
+  {
+    if (!module_.find_method("format_nlist") || !atomic_model().find_method("forward_embedding"))
+      return 0;
+    const auto integers = torch::TensorOptions().dtype(torch::kInt64);
+    ScriptAtoms atom;
+    atom.coord = torch::zeros({1, 1, 3}, torch::kFloat64);
+    atom.type = torch::zeros({1, 1}, integers);
+    atom.neighbors = torch::full({1, 1, 1}, -1, integers);
+    atom.owner = torch::zeros({1, 1}, integers);
+    if (facts_.fparam > 0) atom.fparam = torch::zeros({1, facts_.fparam}, torch::kFloat64);
+    auto arguments = arguments_of(atom);
+    try {
+      const torch::NoGradGuard no_graph;
+      arguments["nlist"] = call(module_, "format_nlist", arguments);
+      const auto found = call(atomic_model(), "forward_embedding", arguments).toGenericDict();
+      return static_cast<int>(found.at("atomic_feature").toTensor().size(-1));
+    } catch (const std::exception &) {
+      return 0;
+    }
+  }
+
+  Module module_;
+  ScriptFacts facts_;
+};
+
+}  // namespace
+
+bool is_deepmd_model(const Module &module)
+{
+  for (const char *method : {"forward_lower", "get_rcut", "get_type_map", "get_nnei"})
+    if (!module.find_method(method)) return false;
+  return module.hasattr("atomic_model");
+}
+
+std::unique_ptr<ScriptContract> make_deepmd_contract(Module module, const std::string &path)
+{
+  return std::make_unique<DeepmdContract>(std::move(module), path);
+}
+
+}  // namespace dptrain

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "dptrain/config.h"
+#include "torchscript/script_file.h"
+
+namespace dptrain {
+
+/// The native model of an archive with descriptor se_e2_a and fitting ener, with `archive` as it is in `data`. Nothing where
+/// the native kernels do not have all that the archive has: `reason` says what.
+std::optional<ModelData> to_native(const Script &script, const ModelData &data,
+                                   std::string &reason);
+
+/// Name in the archive of a parameter of a native model that comes from one.
+std::string name_in_archive(const std::string &native_name);
+
+}  // namespace dptrain

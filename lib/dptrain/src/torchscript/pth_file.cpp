@@ -1,0 +1,169 @@
+#include "torchscript/pth_file.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "dptrain/deep_pot.h"
+#include "dptrain/error.h"
+#include "dptrain/files.h"
+#include "dptrain/torchscript.h"
+#include "io/file.h"
+#include "torchscript/archive.h"
+#include "torchscript/native_conversion.h"
+#include "torchscript/operators.h"
+#include "torchscript/script_model.h"
+
+namespace dptrain {
+
+namespace {
+
+using nlohmann::json;
+
+/// What only this library keeps in an archive, as CBOR in a file of its own, which others pass over.
+const std::string own_record = "dptrain.cbor";
+
+void read_own(const std::string &bytes, const std::string &path, ModelData &data)
+{
+  for (const ArchiveRecord &record : read_records(bytes, path, "extra/" + own_record)) {
+    try {
+      const json own = json::from_cbor(record.bytes);
+      own.at("whitening").get_to(data.whitening);
+      own.at("calibration").get_to(data.calibration);
+    } catch (const json::exception &e) {
+      throw Error(path + ": damaged: the uncertainty in " + record.name +
+                  " cannot be read: " + e.what());
+    }
+  }
+}
+
+torch::jit::ExtraFilesMap extra_files(const ModelData &data, const std::string &path)
+{
+  const std::string folder = "extra/";
+  torch::jit::ExtraFilesMap files;
+  for (const ArchiveRecord &record : read_records(data.archive, path, folder))
+    files[record.name.substr(folder.size())] = record.bytes;
+  files.erase(own_record);
+  if (data.whitening.empty()) return files;
+  const std::vector<std::uint8_t> own =
+      json::to_cbor(json{{"whitening", data.whitening}, {"calibration", data.calibration}});
+  files[own_record] = std::string(own.begin(), own.end());
+  return files;
+}
+
+/// Puts parameters and energies of `data` into a module as it comes from the archive.
+void fill(const Script &script, const ModelData &data, const std::string &path)
+{
+  const torch::NoGradGuard no_graph;
+  std::map<std::string, torch::Tensor> tensors;
+  std::vector<ParameterBlock> index;
+  for (const ScriptParameter &parameter : script_parameters(script)) {
+    tensors[parameter.block.name] = parameter.tensors.front();
+    index.push_back(parameter.block);
+  }
+  const bool native = data.kind == ModelKind::native;
+  if (native) index = parameter_index(data.config);
+  for (const ParameterBlock &block : index) {
+    const auto found = tensors.find(native ? name_in_archive(block.name) : block.name);
+    if (found == tensors.end() ||
+        static_cast<std::size_t>(found->second.numel()) != block.size)
+      throw Error(path + ": the archive that the model comes from has no place for " + block.name);
+    const torch::Tensor values =
+        torch::tensor(at::ArrayRef<double>(data.parameters.data() + block.offset, block.size),
+                      torch::kFloat64);
+    found->second.copy_(values.view(found->second.sizes()));
+  }
+  const EnergyConstants constants = energy_constants(
+      script, fparam_tensor(script.contract->facts(), data.fparam, path, torch::kCPU));
+  std::vector<double> change = data.out_bias;
+  for (std::size_t t = 0; t < change.size(); ++t) change[t] -= constants.energy[t];
+  if (!constants.tensors.empty()) constants.add(change);
+}
+
+}  // namespace
+
+bool is_archive(const std::string &bytes)
+{
+  return bytes.compare(0, 4, "PK\x03\x04") == 0;
+}
+
+void complete(ModelData &data, const Script &script,
+              const std::vector<ScriptParameter> &parameters, const EnergyConstants &constants,
+              const std::string &path)
+{
+  const ScriptFacts &facts = script.contract->facts();
+  data.kind = ModelKind::torchscript;
+  data.config.type_map = facts.type_map;
+  data.config.rcut = facts.cutoff;
+  data.config.sel = facts.sel;
+  data.model_def_script = facts.model_def_script;
+  data.min_nbor_dist = facts.min_nbor_dist;
+  std::vector<double> values;
+  for (const ScriptParameter &parameter : parameters) {
+    const torch::Tensor tensor =
+        parameter.tensors.front().detach().to(torch::kCPU, torch::kFloat64).contiguous();
+    values.insert(values.end(), tensor.data_ptr<double>(),
+                  tensor.data_ptr<double>() + tensor.numel());
+  }
+  if (data.parameters.empty()) data.parameters = values;
+  if (data.parameters.size() != values.size())
+    throw Error(path + ": damaged: " + std::to_string(data.parameters.size()) +
+                " parameters for an archive of " + std::to_string(values.size()));
+  if (data.out_bias.empty()) data.out_bias = constants.energy;
+  const std::size_t features = static_cast<std::size_t>(facts.num_features);
+  if (data.whitening.size() != facts.type_map.size() * features * features) {
+    data.whitening.clear();
+    data.calibration.clear();
+  }
+}
+
+// The energies of atoms do not matter for what their constants add: any fparam will do.
+static void complete_from(const Script &script, ModelData &data, const std::string &path)
+{
+  const ScriptFacts &facts = script.contract->facts();
+  const std::vector<double> any(facts.has_default_fparam ? 0 : facts.fparam, 0.0);
+  complete(data, script, script_parameters(script),
+           energy_constants(script, fparam_tensor(facts, any, path, torch::kCPU)), path);
+}
+
+void complete_from_archive(ModelData &data, const std::string &path)
+{
+  complete_from(open_script(data.archive, path, torch::kCPU), data, path);
+}
+
+ModelData read_pth(const std::string &path, bool native)
+{
+  ModelData data;
+  data.archive = read_file(path);
+  const Script script = open_script(data.archive, path, torch::kCPU);
+  read_own(data.archive, path, data);
+  complete_from(script, data, path);
+  std::string reason;
+  if (native)
+    if (auto converted = to_native(script, data, reason)) return *converted;
+  return data;
+}
+
+void write_pth(const std::string &path, const ModelData &data)
+{
+  if (data.archive.empty())
+    throw Error(path + ": a model that does not come from a TorchScript archive is written as .dp, "
+                       "and converted with DeePMD-kit: dptrain convert model.dp model.pth");
+  Script script = open_script(data.archive, path, torch::kCPU);
+  fill(script, data, path);
+  script.module.eval();
+  std::ostringstream stream;
+  script.module.save(stream, extra_files(data, path));
+  std::string bytes = stream.str();
+  if (script.has_stand_ins) bytes = with_real_names(bytes, path);
+  write_atomically(path, [&](const std::string &name) { write_file(name, bytes); });
+}
+
+std::shared_ptr<Model> make_script_model(ModelData data, const std::string &path)
+{
+  return std::make_shared<ScriptModel>(std::move(data), path);
+}
+
+}  // namespace dptrain

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <torch/types.h>
+
+#include "kernels/gpus.h"
+
+namespace dptrain {
+
+/// Where LibTorch works on this rank: its GPU, or the processor.
+inline torch::Device script_device()
+{
+  const int gpu = kernels::bound_gpu();
+  if (gpu < 0) return torch::kCPU;
+  return {torch::kCUDA, static_cast<torch::DeviceIndex>(gpu)};
+}
+
+}  // namespace dptrain
