@@ -80,6 +80,23 @@ void read_timeout(FixArguments &arguments, Options &options)
   options.timeout = seconds;
 }
 
+// STEPS, or which parameters are trained.
+void read_train(FixArguments &arguments, Options &options)
+{
+  const std::string what = arguments.peek();
+  if (what != "only" && what != "freeze" && what != "rate") {
+    options.train = arguments.small_number("STEPS, or only|freeze PATTERN, or rate PATTERN FACTOR", 0);
+    return;
+  }
+  arguments.word("");
+  const std::string pattern = arguments.word(what + " PATTERN, a part of names of parameters");
+  if (what == "only") options.rules.only.push_back(pattern);
+  if (what == "freeze") options.rules.freeze.push_back(pattern);
+  if (what == "rate")
+    options.rules.rates.emplace_back(
+        pattern, arguments.real("rate PATTERN FACTOR, a number of 0 or more", 0.0));
+}
+
 using Handler = std::function<void(FixArguments &, Options &)>;
 
 // The keywords in the order of the manual.
@@ -94,6 +111,13 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
        }},
       {"knots",
        [](FixArguments &a, Options &o) { o.knots = read_knots(a.lammps(), WHO, a.word("auto|K")); }},
+      {"native",
+       [](FixArguments &a, Options &o) { o.native = a.one_of({"yes", "no"}) == "yes"; }},
+      {"fparam",
+       [](FixArguments &a, Options &o) {
+         o.fparam = {a.real("V1 [V2 ...], numbers", -HUGE_VAL)};
+         while (utils::is_double(a.peek())) o.fparam.push_back(a.real("V1 [V2 ...]", -HUGE_VAL));
+       }},
       {"device",
        [](FixArguments &a, Options &o) {
          o.device = read_device(a.lammps(), WHO, a.word("auto|cpu|cuda:K"));
@@ -112,7 +136,7 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
        [](FixArguments &a, Options &o) {
          o.follow_reference = a.one_of({"model", "reference"}) == "reference";
        }},
-      {"train", [](FixArguments &a, Options &o) { o.train = a.small_number("STEPS", 0); }},
+      {"train", read_train},
       {"batch", [](FixArguments &a, Options &o) { o.batch = a.small_number("FRAMES", 1); }},
       {"buffer", [](FixArguments &a, Options &o) { o.buffer = a.number("FRAMES", 1); }},
       {"optimizer",
@@ -223,10 +247,12 @@ void check_together(LAMMPS *lmp, const Options &options)
                     "needs 'dataset FOLDER' for them");
   if (!options.model.empty()) return;
   const bool device = options.device.kind != dptrain::DeviceRequest::Kind::automatic;
-  const char *keyword = options.precision ? "precision"
-                        : options.knots   ? "knots"
-                        : device          ? "device"
-                                          : nullptr;
+  const char *keyword = options.precision         ? "precision"
+                        : options.knots           ? "knots"
+                        : options.native          ? "native"
+                        : !options.fparam.empty() ? "fparam"
+                        : device                  ? "device"
+                                                  : nullptr;
   if (keyword)
     lmp->error->all(FLERR,
                     "Fix dptrain: without 'model FILE El1 El2 ...' the fix trains the model of the "

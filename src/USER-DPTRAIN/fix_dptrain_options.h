@@ -21,6 +21,8 @@ struct FixDPTrainOptions {
   std::vector<std::string> elements;            ///< one per atom type
   std::optional<dptrain::Precision> precision;  ///< of this model: only with `model`
   std::optional<int> knots;                     ///< ditto; 0: auto
+  std::optional<bool> native;                   ///< ditto
+  std::vector<double> fparam;                   ///< ditto
   ReferenceOptions reference;
   std::optional<PairOptions> subtract;  ///< baseline that the labels are without
   bool active = false;                  ///< mode active: labels where the uncertainty asks
@@ -36,6 +38,7 @@ struct FixDPTrainOptions {
   double train_seconds = 0.0;  ///< largest time of the training of a label; 0: any
   bool follow_reference = false;
   int train = 100;  ///< optimizer steps per label
+  dptrain::ParameterRules rules;  ///< train only|freeze|rate
   std::optional<int> batch;
   std::int64_t buffer = 0;    ///< frames; 0: all
   std::string optimizer;      ///< empty: as the input says

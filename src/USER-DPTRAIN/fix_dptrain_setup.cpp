@@ -81,7 +81,11 @@ void FixDPTrain::attach()
   ModelSettings &settings = data_->slot->settings;
   settings.precision = options.precision.value_or(settings.precision);
   settings.knots = options.knots.value_or(settings.knots);
+  settings.native = options.native.value_or(settings.native);
+  settings.fparam = options.fparam;
   collective(lmp, "Fix dptrain", [&] { data_->slot->load(*data_->comm, path, options.elements); });
+  if (comm->me == 0 && !data_->slot->note.empty())
+    utils::logmesg(lmp, "Fix dptrain: {}\n", data_->slot->note);
   if (data_->slot->has_null())
     error->all(
         FLERR,

@@ -6,6 +6,7 @@
 
 #include "dptrain/active_learning.h"
 #include "dptrain/error.h"
+#include "dptrain/torchscript.h"
 #include "dptrain/files.h"
 #include "fmt/format.h"
 
@@ -42,6 +43,20 @@ std::vector<int> map_elements(const std::string &file, const std::vector<std::st
     model_type.push_back(element == "NULL" ? -1 : static_cast<int>(found - type_map.begin()));
   }
   return model_type;
+}
+
+// Of an archive: what runs it, and why.
+std::string note_of(const dptrain::ModelData &data, const std::string &file)
+{
+  if (data.archive.empty()) return "";
+  if (data.kind == dptrain::ModelKind::native)
+    return fmt::format("{}: descriptor se_e2_a, runs as a native model (native no: through LibTorch)",
+                       file);
+  const std::string reason = dptrain::not_native_because(data.model_def_script);
+  return fmt::format("{}: TorchScript model with {} parameters, {}, runs through LibTorch{}", file,
+                     data.parameters.size(),
+                     data.passes_messages ? "whose atoms pass messages" : "local",
+                     reason.empty() ? "" : " (" + reason + ")");
 }
 
 }  // namespace
@@ -91,6 +106,7 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
   input.reset();
   model.reset();
   trained = !is_input;
+  kind = dptrain::ModelKind::native;
   uncertainty = false;
   active_state.clear();
   calibration = {};
@@ -98,11 +114,13 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
     input = new_input;
   else
     set_model(comm, data);
+  note = is_input ? "" : note_of(data, file);
   ++generation;
 }
 
 void ModelSlot::set_model(const dptrain::Communicator &comm, dptrain::ModelData data)
 {
+  kind = data.kind;
   data.knots = settings.knots;
   data.fparam = settings.fparam;
   uncertainty = !data.whitening.empty();

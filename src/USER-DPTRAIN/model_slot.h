@@ -34,7 +34,9 @@ struct ModelSlot {
   std::vector<std::string> elements;  ///< one per atom type; "NULL": not in the model
   std::vector<int> model_type;  ///< [ntypes + 1] by atom type: index into type_map, -1 for NULL
   std::vector<std::string> type_map;
+  std::string note;    ///< what a TorchScript archive was found to be; empty for other files
   double cutoff = 0.0;                      ///< Angstrom
+  dptrain::ModelKind kind = dptrain::ModelKind::native;
   std::shared_ptr<dptrain::Model> model;    ///< empty: new, and not made yet
   std::optional<dptrain::InputFile> input;  ///< of a new model
   bool trained = false;  ///< the parameters are those of a file, or an optimizer step has been done

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "atom.h"
@@ -20,6 +21,7 @@
 #include "pair_dptrain_options.h"
 #include "update.h"
 #include "utils.h"
+#include "whole_frame_step.h"
 
 using namespace LAMMPS_NS;
 
@@ -76,6 +78,7 @@ dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList &lis
 {
   const int nall = atom.nlocal + atom.nghost;
   dptrain::Domain domain;
+  domain.first_type = -1;
   domain.nlocal = atom.nlocal;
   domain.nall = nall;
   domain.x = nall ? atom.x[0] : nullptr;
@@ -92,7 +95,23 @@ dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList &lis
   domain.num_neighbors = list.numneigh;
   domain.neighbors = list.firstneigh;
   domain.neighbor_mask = NEIGHMASK;
+  for (const int mapped : slot->model_type)
+    if (mapped >= 0 && (domain.first_type < 0 || mapped < domain.first_type))
+      domain.first_type = mapped;
+  if (slot->model && !slot->model->is_local() && comm->size() == 1) {
+    set_owners(atom);
+    domain.owner = owner.data();
+  }
   return domain;
+}
+
+// On one rank every ghost is an image of an owned atom.
+void PairDPTrain::Data::set_owners(const Atom &atom)
+{
+  std::unordered_map<tagint, int> owned;
+  for (int i = 0; i < atom.nlocal; ++i) owned[atom.tag[i]] = i;
+  owner.resize(atom.nlocal + atom.nghost);
+  for (std::size_t k = 0; k < owner.size(); ++k) owner[k] = owned.at(atom.tag[k]);
 }
 
 void PairDPTrain::compute(int eflag, int vflag)
@@ -152,13 +171,7 @@ PairDPTrain::Sums PairDPTrain::evaluate()
     out.uncertainty = data_->score.data();
     out.feature_sum = data_->features.data();
   }
-  local(lmp, WHO, [&] {
-    try {
-      data_->current().step(domain, out);
-    } catch (const dptrain::Error &e) {
-      throw dptrain::Error(e.what() + id_of_bad_position(atom, nall));
-    }
-  });
+  data_->step(lmp, domain, out);
   if (!data_->committee.empty()) data_->committee.show(domain, data_->force.data(), out.virial);
   const auto &w = out.virial;
   Sums &sums = data_->sums;
@@ -166,6 +179,22 @@ PairDPTrain::Sums PairDPTrain::evaluate()
           {w[0], w[4], w[8], 0.5 * (w[1] + w[3]), 0.5 * (w[2] + w[6]), 0.5 * (w[5] + w[7])}};
   for (double &component : sums.virial) component *= units.energy;
   return sums;
+}
+
+void PairDPTrain::Data::step(LAMMPS *lmp, const dptrain::Domain &domain,
+                             dptrain::ForwardOutput &out)
+{
+  if (!slot->model->is_local() && comm->size() > 1) {
+    collective(lmp, WHO, [&] { whole_frame_step(lmp, *comm, *slot, units, current(), out); });
+    return;
+  }
+  local(lmp, WHO, [&] {
+    try {
+      current().step(domain, out);
+    } catch (const dptrain::Error &e) {
+      throw dptrain::Error(e.what() + id_of_bad_position(lmp->atom, domain.nall));
+    }
+  });
 }
 
 // Per-atom energy and virial of the latest evaluation of this step, if there was one, into LAMMPS' arrays, or with the sign
@@ -256,6 +285,8 @@ void PairDPTrain::coeff(int narg, char **arg)
   std::string path = utils::get_potential_file_path(arg[2]);
   if (path.empty()) path = arg[2];
   collective(lmp, WHO, [&] { data_->slot->load(*data_->comm, path, elements); });
+  if (comm->me == 0 && !data_->slot->note.empty())
+    utils::logmesg(lmp, "Pair style dptrain: {}\n", data_->slot->note);
   load_committee();
 
   int count = 0;

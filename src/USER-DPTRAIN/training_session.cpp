@@ -102,7 +102,8 @@ void TrainingSession::read_settings()
       if (comm_->rank() == 0) text = dptrain::read_input_file(options_.input);
     });
     broadcast(*comm_, text);
-    guarded(*comm_, [&] { input_ = dptrain::read_input_text(text, options_.input); });
+    const bool is_script = slot_->kind == dptrain::ModelKind::torchscript;
+    guarded(*comm_, [&] { input_ = dptrain::read_input_text(text, options_.input, is_script); });
   }
   if (input_ && !input_->ignored.empty())
     say("Fix dptrain: keys of the input file that have no meaning here: " +
@@ -123,6 +124,7 @@ void TrainingSession::configure(const dptrain::InputFile &input)
   }
   choose_optimizer(input);
   if (options_.ema) config_.ema_decay = *options_.ema;
+  if (!options_.rules.empty()) config_.rules = options_.rules;
   config_.buffer_frames = options_.buffer;
   config_.weighted_replay = options_.active;
   config_.parallel = options_.parallel;
@@ -131,17 +133,11 @@ void TrainingSession::configure(const dptrain::InputFile &input)
 
 void TrainingSession::divide_frames()
 {
-  dptrain::Distribution distribution = config_.parallel.distribution;
-  if (slot_->model && !slot_->model->is_local()) {
-    if (distribution == dptrain::Distribution::space)
-      throw dptrain::Error(fmt::format("distribute space: the atoms of {} pass messages, so a frame "
-                                       "cannot be divided: use distribute frames",
-                                       slot_->path));
-    distribution = dptrain::Distribution::frames;
-  }
-  distributor_.emplace(comm_, distribution,
+  const bool passes_messages = slot_->model && !slot_->model->is_local();
+  distributor_.emplace(comm_,
+                       dptrain::possible_distribution(config_.parallel.distribution, passes_messages),
                        dptrain::frames_at_once(config_.batch_size, config_.parallel),
-                       slot_->model ? slot_->model->work_of_an_atom()
+                       slot_->model ? dptrain::weights_of_an_atom(slot_->model->data())
                                     : dptrain::weights_of_an_atom(slot_->input->model));
 }
 

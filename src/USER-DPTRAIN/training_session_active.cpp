@@ -102,10 +102,11 @@ void TrainingSession::remember(std::vector<double> feature_sum, std::int64_t nat
 
 void TrainingSession::select(const dptrain::WholeFrame &frame, const std::string &note)
 {
-  const dptrain::Frame share = dptrain::scatter_frame(comm_, frame, slot_->cutoff);
+  const dptrain::Frame part = divide(frame);
+  const dptrain::BatchShares shares({&part}, *comm_);
   dptrain::FeatureMoments moments(slot_->model, comm_);
   guarded(*comm_, [&] {
-    moments.add(share);
+    moments.add(*shares.frames().front());
     if (comm_->rank() != 0) return;
     dptrain::append_to_dataset(options_.dataset, slot_->type_map, frame);
     dptrain::append_to_extxyz(options_.dataset + "/selected.extxyz", slot_->type_map, frame, note);

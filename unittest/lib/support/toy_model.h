@@ -40,7 +40,6 @@ class ToyModel : public Model {
   std::vector<double> energy_bias() const override { return bias_; }
   void set_energy_bias(const std::vector<double> &bias) override { bias_ = bias; }
   void set_trainable(const std::vector<char> &) override {}
-  std::int64_t work_of_an_atom() const override { return 1; }
   ModelData data() const override { return {}; }
   bool has_energy(int type) const override { return type != without_energy; }
   void prepare() override {}

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dptrain {
@@ -66,6 +67,7 @@ struct ModelData {
   std::vector<double> whitening;        ///< Model::set_whitening; empty: no uncertainty
   std::vector<double> calibration;  ///< state of the ActiveLearning that it comes from; or empty
   int knots = 0;  ///< of the embedding table; 0: chosen by accuracy. Not part of a file
+  bool passes_messages = false;  ///< of a TorchScript model: see Model::is_local. Found in the archive
   std::vector<double> fparam;  ///< of all frames, where a TorchScript model needs it. Not part of a file
 };
 
@@ -203,7 +205,18 @@ struct ParallelConfig {
       100;  ///< steps between two checks that all ranks have the same parameters; 0: never
 };
 
+/// Which parameters are trained, and how fast. Patterns are parts of names, such as fitting_net, or with * and ? whole names;
+/// names have dots: descriptor.embeddings.networks.0.layers.1.w. Empty: as the model file says.
+struct ParameterRules {
+  std::vector<std::string> only;    ///< parameters that match none of these stay as they are
+  std::vector<std::string> freeze;  ///< those that match one of these too
+  std::vector<std::pair<std::string, double>>
+      rates;  ///< factors of the learning rate; of several that match, the last
+  bool empty() const { return only.empty() && freeze.empty() && rates.empty(); }
+};
+
 struct TrainingConfig {
+  ParameterRules rules;
   ScheduleConfig schedule;
   LossConfig loss;
   OptimizerConfig optimizer;
@@ -241,7 +254,9 @@ std::string read_input_file(const std::string &path);
 
 /// Reads the text of an input.json, of DeePMD-kit versions 1 to 3. Throws Error "SOURCE:LINE:COLUMN: KEY: ..." that says
 /// what was found, what is allowed and what to do.
-InputFile read_input_text(const std::string &text, const std::string &source);
+/// With `model_is_given`, as by a TorchScript archive, the section `model` is not read, and may be missing.
+InputFile read_input_text(const std::string &text, const std::string &source,
+                          bool model_is_given = false);
 
 /// Both, on the calling rank.
 InputFile read_input(const std::string &path);

@@ -33,8 +33,14 @@ inline int frames_at_once(int batch, const ParallelConfig &parallel)
   return parallel.micro_batch > 0 ? std::min(batch, parallel.micro_batch) : batch;
 }
 
-/// Weights that the energy of one atom goes through.
+/// Weights that the energy of one atom goes through: those of the fitting net, or, of a TorchScript model, all, each as
+/// often as there are neighbours.
 std::int64_t weights_of_an_atom(const ModelConfig &model);
+std::int64_t weights_of_an_atom(const ModelData &model);
+
+/// How frames of a model are divided where `asked` is what was asked for: those of a model whose atoms pass messages only as
+/// a whole. Throws Error where that is not possible.
+Distribution possible_distribution(Distribution asked, bool passes_messages);
 
 /// Divides labelled frames over the ranks, in one of two ways that give the same gradient: by space, each rank a part of
 /// each frame; or by frames, a copy of each frame on every rank, one of which works on it (see working_ranks). Left to

@@ -25,6 +25,7 @@ struct Domain {
   int neighbor_mask = 0x1FFFFFFF;         ///< bits of a list entry that hold the index
   /// [nall] the owned atom that each atom is, or is an image of; null where this rank has not the whole frame.
   const int *owner = nullptr;
+  int first_type = 0;  ///< the lowest type of the whole frame, the same on all ranks
 };
 
 /// Reference values of one frame. eV, eV/Angstrom; virial = sum_i F_i (x) x_i, row-major, sign as in LAMMPS.

@@ -73,10 +73,9 @@ class Model {
   virtual void change_parameters(const std::function<void(std::vector<double> &)> &change) = 0;
   virtual std::uint64_t version() const = 0;
 
-  /// Says of each block of parameter_index() whether it is trained: before a Trainer is made, which asks once.
+  /// Says of each block of parameter_index() whether it is trained, or with nothing that it is as in the model file: before
+  /// a Trainer is made, which asks once.
   virtual void set_trainable(const std::vector<char> &blocks) = 0;
-  /// Multiplications for the energy of one atom, about: for what depends on how much work an atom is.
-  virtual std::int64_t work_of_an_atom() const = 0;
 
   /// Constant energy per type in eV, added to the energy of each atom; not a parameter of the optimizer.
   virtual std::vector<double> energy_bias() const = 0;

@@ -1,5 +1,6 @@
 #include "dptrain/frame.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "dptrain/communicator.h"
@@ -90,6 +91,10 @@ Domain Frame::domain() const
   view.num_neighbors = counts_.data();
   view.neighbors = rows_.data();
   view.neighbor_mask = 0x7FFFFFFF;
+  const auto first_of = std::find_if(type_counts.begin(), type_counts.end(),
+                                     [](std::int64_t count) { return count > 0; });
+  if (first_of != type_counts.end())
+    view.first_type = static_cast<int>(first_of - type_counts.begin());
   view.owner = owner.empty() ? nullptr : owner.data();
   return view;
 }

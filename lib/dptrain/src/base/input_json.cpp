@@ -51,15 +51,19 @@ std::string read_input_file(const std::string &path)
   return read_file(path);
 }
 
-InputFile read_input_text(const std::string &text, const std::string &source)
+InputFile read_input_text(const std::string &text, const std::string &source, bool model_is_given)
 {
   const JsonDocument document(text, source);
   JsonReader root(document);
   refuse_other_layouts(root);
-  if (!root.has("model")) root.expected("model", "an object { ... }");
   InputFile input;
-  read_model_section(root.section("model"), input);
-  input.model_def_script = without_comments(document.root()["model"]).dump();
+  if (model_is_given) {
+    root.accept({"model"});
+  } else {
+    if (!root.has("model")) root.expected("model", "an object { ... }");
+    read_model_section(root.section("model"), input);
+    input.model_def_script = without_comments(document.root()["model"]).dump();
+  }
   read_training_sections(root, input);
   read_validating_section(root.section("validating"), input);
   root.finish();

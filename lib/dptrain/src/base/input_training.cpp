@@ -65,6 +65,22 @@ void read_step(JsonReader &reader, TrainingConfig &training)
   training.acc_freq = static_cast<int>(reader.integer("acc_freq", training.acc_freq, 1, INT32_MAX));
 }
 
+/// Keys of this program: which parameters are trained.
+void read_rules(JsonReader &reader, ParameterRules &rules)
+{
+  rules.only = reader.texts("train_only");
+  rules.freeze = reader.texts("train_freeze");
+  const json *rates = reader.find("train_rates");
+  if (!rates) return;
+  const char *expected = "an object of patterns and factors, such as {\"descriptor\": 0.1}";
+  if (!rates->is_object()) reader.expected("train_rates", expected);
+  for (const auto &[pattern, factor] : rates->items()) {
+    if (!factor.is_number() || !(factor.get<double>() >= 0.0))
+      reader.expected("train_rates", expected);
+    rules.rates.emplace_back(pattern, factor.get<double>());
+  }
+}
+
 /// training_data and validation_data, or, as in DeePMD-kit 1, the former's keys in `training` itself.
 void read_data(JsonReader &reader, InputFile &input)
 {
@@ -123,6 +139,7 @@ void read_training_section(JsonReader &training, InputFile &input)
   read_output(training, input.training, input.offline);
   read_statistics_file(training, input.offline);
   read_step(training, input.training);
+  read_rules(training, input.training.rules);
   read_data(training, input);
   input.offline.change_bias_after_training =
       training.boolean("change_bias_after_training", input.offline.change_bias_after_training);

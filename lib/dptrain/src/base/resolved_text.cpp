@@ -149,6 +149,10 @@ json training_section(const TrainingConfig &training)
       {"save_freq", training.save_freq},   {"gradient_max_norm", training.gradient_max_norm},
       {"acc_freq", training.acc_freq},     {"enable_ema", training.ema_decay > 0.0}};
   if (training.ema_decay > 0.0) section["ema_decay"] = training.ema_decay;
+  if (!training.rules.only.empty()) section["train_only"] = training.rules.only;
+  if (!training.rules.freeze.empty()) section["train_freeze"] = training.rules.freeze;
+  for (const auto &[pattern, factor] : training.rules.rates)
+    section["train_rates"][pattern] = factor;
   return section;
 }
 

@@ -4,7 +4,6 @@
 #include "base/process_memory.h"
 #include "base/torch_memory.h"
 #include "dptrain/error.h"
-#include "dptrain/distribution.h"
 #include "dptrain/files.h"
 #include "dptrain/torchscript.h"
 #include "kernels/runtime.h"
@@ -41,11 +40,6 @@ void DeepPot::change_parameters(const std::function<void(std::vector<double> &)>
 {
   ++version_;  // first: also where `change` throws halfway
   change(data_.parameters);
-}
-
-std::int64_t DeepPot::work_of_an_atom() const
-{
-  return weights_of_an_atom(data_.config);
 }
 
 void DeepPot::set_energy_bias(const std::vector<double> &bias)

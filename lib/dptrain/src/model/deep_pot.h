@@ -59,9 +59,9 @@ class DeepPot final : public Model {
   ModelData data() const override { return data_; }
   void set_trainable(const std::vector<char> &blocks) override
   {
-    for (std::size_t k = 0; k < index_.size(); ++k) index_[k].trainable = blocks.at(k) != 0;
+    index_ = dptrain::parameter_index(data_.config);
+    for (std::size_t k = 0; k < blocks.size(); ++k) index_[k].trainable = blocks[k] != 0;
   }
-  std::int64_t work_of_an_atom() const override;
   PotentialEngine &engine() { return *engine_; }
 
  private:

@@ -84,7 +84,8 @@ void OfflineTraining::read_settings()
   broadcast(*comm_, text);
   read_start();
   guarded(*comm_, [&] {
-    input_ = read_input_text(with_model_of_start(text), options_.input);
+    const bool is_script = start_ && start_->kind == ModelKind::torchscript;
+    input_ = read_input_text(is_script ? text : with_model_of_start(text), options_.input, is_script);
     check_start();
   });
   if (!input_.length_given)
@@ -94,6 +95,8 @@ void OfflineTraining::read_settings()
                 ": training/training_data/systems: is missing, or names no data set");
   TrainingConfig &training = input_.training;
   training.parallel = options_.parallel;
+  training.parallel.distribution = possible_distribution(
+      training.parallel.distribution, start_ && start_->passes_messages);
   training.fit_energy_bias = false;  // comes from the statistics or from the model file
   if (!training.optimizer.precision && options_.precision != Precision::float64)
     training.optimizer.precision = "float32";
@@ -119,8 +122,10 @@ OfflineTraining::open_section(const char *name, const DataConfig &config, std::u
     } catch (const Error &error) {
       throw Error(options_.input + ": training/" + name + ": " + error.what());
     }
-    source =
-        std::make_unique<BatchSource>(comm_, config, std::move(systems), input_, order, budget);
+    const std::int64_t work =
+        start_ ? weights_of_an_atom(*start_) : weights_of_an_atom(input_.model);
+    source = std::make_unique<BatchSource>(comm_, config, std::move(systems), input_, work, order,
+                                           budget);
   });
   for (const std::string &line : left_out) say("WARNING: " + line);
   return source;

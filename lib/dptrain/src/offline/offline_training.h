@@ -22,13 +22,14 @@ struct DataStatistics;
 /// Frames of one data section in the order in which batches see them.
 struct BatchSource {
   BatchSource(const std::shared_ptr<const Communicator> &comm, const DataConfig &config,
-              Systems open, const InputFile &input, std::uint64_t seed, std::size_t budget) :
+              Systems open, const InputFile &input, std::int64_t work_of_an_atom,
+              std::uint64_t seed, std::size_t budget) :
       systems(std::move(open)),
       plan(config, systems, seed),
       cache(comm, systems,
             Distributor(comm, input.training.parallel.distribution,
                         frames_at_once(plan.frames_of_a_batch(), input.training.parallel),
-                        weights_of_an_atom(input.model)),
+                        work_of_an_atom),
             input.model.rcut, input.model.ntypes(), budget, config.min_pair_dist)
   {
   }

@@ -97,6 +97,11 @@ std::string OfflineTraining::start_option() const
 void OfflineTraining::check_start()
 {
   if (!start_) return;
+  if (start_->kind == ModelKind::torchscript) {
+    input_.model = start_->config;
+    input_.model_def_script = start_->model_def_script;
+    return;
+  }
   // Which parts are trained is a matter of this training, not of the file that it starts from.
   start_->config.trainable = input_.model.trainable;
   start_->config.fitting_trainable = input_.model.fitting_trainable;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <sstream>
 
+#include "dptrain/error.h"
 #include "dptrain/threads.h"
 
 namespace dptrain {
@@ -47,6 +49,13 @@ std::int64_t weights_of_an_atom(const ModelConfig &model)
   return weights + width;
 }
 
+std::int64_t weights_of_an_atom(const ModelData &model)
+{
+  if (model.kind == ModelKind::native) return weights_of_an_atom(model.config);
+  const auto weights = static_cast<std::int64_t>(model.parameters.size());
+  return weights * std::accumulate(model.config.sel.begin(), model.config.sel.end(), 0);
+}
+
 StepEstimate estimate_step(std::int64_t natoms, double volume, double rcut, std::int64_t parameters,
                            int batch, int ranks)
 {
@@ -63,6 +72,15 @@ StepEstimate estimate_step(std::int64_t natoms, double volume, double rcut, std:
       batch *
       (work / ranks + exchanges * (neighbors * seconds_of_a_message + ghosts * seconds_of_a_ghost));
   return estimate;
+}
+
+Distribution possible_distribution(Distribution asked, bool passes_messages)
+{
+  if (!passes_messages) return asked;
+  if (asked == Distribution::space)
+    throw Error("distribute space: the atoms of this model pass messages, so that a frame cannot be "
+                "divided: use distribute frames, or auto");
+  return Distribution::frames;
 }
 
 Distributor::Distributor(std::shared_ptr<const Communicator> comm, Distribution distribution,

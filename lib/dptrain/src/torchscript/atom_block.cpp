@@ -63,24 +63,58 @@ int BlockMaker::place_of(int atom, AtomBlock &block)
 AtomBlock BlockMaker::make(const Domain &domain, const int *centers, int n)
 {
   AtomBlock block;
-  block.centers = n;
   block.atoms.assign(centers, centers + n);
+  if (facts_.padding_has_type) choose_first(domain, block);
+  block.centers = static_cast<int>(block.atoms.size());
   if (place_.size() < static_cast<std::size_t>(domain.nall)) place_.resize(domain.nall, -1);
-  for (int i = 0; i < n; ++i) place_[centers[i]] = i;
-  std::size_t longest = 1;
-  rows_.resize(std::max<std::size_t>(rows_.size(), n));
+  for (int i = 0; i < block.centers; ++i)
+    if (block.atoms[i] >= 0) place_[block.atoms[i]] = i;
   try {
-    for (int i = 0; i < n; ++i) {
-      add_row(domain, centers[i]);
-      rows_[i].clear();
-      for (const Neighbor &neighbor : row_) rows_[i].push_back(place_of(neighbor.atom, block));
-      longest = std::max(longest, rows_[i].size());
-    }
+    fill_rows(domain, block);
+    fill_tensors(domain, block);
   } catch (...) {
-    for (int atom : block.atoms) place_[atom] = -1;
+    forget(block);
     throw;
   }
+  forget(block);
+  return block;
+}
 
+void BlockMaker::choose_first(const Domain &domain, AtomBlock &block) const
+{
+  const auto first = std::find_if(block.atoms.begin(), block.atoms.end(), [&](int atom) {
+    return domain.type[atom] == domain.first_type;
+  });
+  if (first == block.atoms.end())
+    block.atoms.insert(block.atoms.begin(), -1);
+  else
+    std::iter_swap(block.atoms.begin(), first);
+}
+
+void BlockMaker::forget(const AtomBlock &block)
+{
+  for (const int atom : block.atoms)
+    if (atom >= 0) place_[atom] = -1;
+}
+
+void BlockMaker::fill_rows(const Domain &domain, AtomBlock &block)
+{
+  rows_.resize(std::max<std::size_t>(rows_.size(), block.centers));
+  for (int i = 0; i < block.centers; ++i) {
+    rows_[i].clear();
+    if (block.atoms[i] < 0) continue;
+    add_row(domain, block.atoms[i]);
+    for (const Neighbor &neighbor : row_) rows_[i].push_back(place_of(neighbor.atom, block));
+  }
+}
+
+void BlockMaker::fill_tensors(const Domain &domain, AtomBlock &block) const
+{
+  if (!facts_.is_local && !domain.owner)
+    throw Error("A model whose atoms pass messages needs whole frames: run this on one rank");
+  const int n = block.centers;
+  std::size_t longest = 1;
+  for (int i = 0; i < n; ++i) longest = std::max(longest, rows_[i].size());
   const auto integers = torch::TensorOptions().dtype(torch::kInt64);
   const std::int64_t size = static_cast<std::int64_t>(block.atoms.size());
   ScriptAtoms &tensors = block.tensors;
@@ -91,20 +125,16 @@ AtomBlock BlockMaker::make(const Domain &domain, const int *centers, int n)
   std::int64_t *type = tensors.type.data_ptr<std::int64_t>();
   std::int64_t *neighbors = tensors.neighbors.data_ptr<std::int64_t>();
   for (std::int64_t k = 0; k < size; ++k) {
-    std::copy_n(domain.x + 3L * block.atoms[k], 3, coord + 3 * k);
-    type[k] = domain.type[block.atoms[k]];
+    const int atom = block.atoms[k];
+    if (atom >= 0) std::copy_n(domain.x + 3L * atom, 3, coord + 3 * k);
+    if (atom < 0) std::fill_n(coord + 3 * k, 3, 0.0);
+    type[k] = atom < 0 ? domain.first_type : domain.type[atom];
   }
   for (int i = 0; i < n; ++i)
     std::copy(rows_[i].begin(), rows_[i].end(), neighbors + i * static_cast<long>(longest));
-  const bool has_owners = facts_.is_local || domain.owner;
-  if (!facts_.is_local && has_owners) set_owners(domain, block);
-  for (int atom : block.atoms) place_[atom] = -1;
-  if (!has_owners)
-    throw Error("A model with message passing needs whole frames: each rank must know of its ghost "
-                "atoms whose images they are");
+  if (!facts_.is_local) set_owners(domain, block);
   for (torch::Tensor *tensor : {&tensors.coord, &tensors.type, &tensors.neighbors, &tensors.owner})
     if (tensor->defined() && !device_.is_cpu()) *tensor = tensor->to(device_);
-  return block;
 }
 
 void BlockMaker::set_owners(const Domain &domain, AtomBlock &block) const
@@ -112,7 +142,8 @@ void BlockMaker::set_owners(const Domain &domain, AtomBlock &block) const
   block.tensors.owner =
       torch::empty({1, static_cast<std::int64_t>(block.atoms.size())}, torch::kInt64);
   std::int64_t *owner = block.tensors.owner.data_ptr<std::int64_t>();
-  for (const int atom : block.atoms) *owner++ = std::max<std::int64_t>(place_[domain.owner[atom]], 0);
+  for (const int atom : block.atoms)
+    *owner++ = atom < 0 ? 0 : std::max<std::int64_t>(place_[domain.owner[atom]], 0);
 }
 
 }  // namespace dptrain

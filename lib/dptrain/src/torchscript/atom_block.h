@@ -10,12 +10,17 @@ namespace dptrain {
 
 /// Some centres of a domain with all atoms that their energies depend on, as tensors for a contract.
 struct AtomBlock {
-  std::vector<int> atoms;  ///< index in the domain: first the centres, then others; each atom once
+  /// Index in the domain: first the centres, then others; each atom once. A first one of -1 stands for no atom.
+  std::vector<int> atoms;
   int centers = 0;
   ScriptAtoms tensors;
 };
 
 /// Makes blocks. Keeps its scratch memory between them.
+///
+/// DeePMD-kit's descriptors without types of their own fill rows of neighbours up with copies of the first atom's type. Where
+/// a model's energies depend on that (davg is not zero), the first atom is one of the frame's lowest type, as in frames
+/// whose atoms are sorted by type; blocks that have none begin with a single atom of this type, far from all others.
 class BlockMaker {
  public:
   BlockMaker(const ScriptFacts &facts, torch::Device device) : facts_(facts), device_(device) {}
@@ -30,6 +35,10 @@ class BlockMaker {
   std::int64_t overflow_count() const { return overflow_; }
 
  private:
+  void forget(const AtomBlock &block);
+  void fill_rows(const Domain &domain, AtomBlock &block);
+  void fill_tensors(const Domain &domain, AtomBlock &block) const;
+  void choose_first(const Domain &domain, AtomBlock &block) const;
   void add_row(const Domain &domain, int centre);
   int place_of(int atom, AtomBlock &block);
   void set_owners(const Domain &domain, AtomBlock &block) const;

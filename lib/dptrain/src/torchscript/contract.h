@@ -26,6 +26,7 @@ struct ScriptFacts {
   int num_features = 0;               ///< see Model::num_features
   int fparam = 0;                     ///< parameters of a frame (DeePMD's fparam) that the energy depends on
   bool has_default_fparam = false;
+  bool padding_has_type = false;      ///< energies depend on the type of the first atom, see BlockMaker
   bool needs_operators = false;       ///< calls operators that are not LibTorch's, as compressed models do
 };
 

@@ -1,8 +1,9 @@
 // The contract of potentials that DeePMD-kit 3.0 to 3.2 freezes: all that is special to them.
 
-#include <c10/core/ScalarType.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <unordered_map>
 #include <utility>
@@ -90,13 +91,15 @@ class DeepmdContract final : public ScriptContract {
         facts_.is_double = false;
     }
     facts_.num_features = count_features();
+    facts_.padding_has_type = depends_on_order();
   }
 
   const ScriptFacts &facts() const override { return facts_; }
 
   ScriptResults evaluate(const ScriptAtoms &atoms, bool differentiable, bool atom_virial) override
   {
-    // forces are made with create_graph where the module trains
+    const torch::AutoGradMode graph(true);  // forces are derivatives, whatever the caller needs
+    // and made with create_graph where the module trains
     if (module_.is_training() != differentiable) module_.train(differentiable);
     auto arguments = arguments_of(atoms);
     arguments["do_atomic_virial"] = atom_virial;
@@ -193,19 +196,50 @@ class DeepmdContract final : public ScriptContract {
       facts_.sel = {facts_.max_neighbors};
   }
 
+  /// Atoms of these types in a row, each the neighbour of the one beside it.
+  ScriptAtoms atoms_in_a_row(const std::vector<std::int64_t> &types) const
+  {
+    const auto integers = torch::TensorOptions().dtype(torch::kInt64).device(device());
+    const auto n = static_cast<std::int64_t>(types.size());
+    ScriptAtoms atoms;
+    atoms.coord = torch::zeros({1, n, 3}, integers.dtype(torch::kFloat64));
+    atoms.neighbors = torch::full({1, n, 2}, -1, integers);
+    for (std::int64_t i = 0; i < n; ++i) atoms.coord[0][i][0] = 0.3 * facts_.cutoff * i;
+    for (std::int64_t i = 1; i < n; ++i) {
+      atoms.neighbors[0][i][0] = i - 1;
+      atoms.neighbors[0][i - 1][1] = i;
+    }
+    atoms.type = torch::tensor(types, torch::kInt64).view({1, n}).to(device());
+    atoms.owner = torch::arange(n, integers).view({1, n});
+    if (facts_.fparam > 0)
+      atoms.fparam = torch::zeros({1, facts_.fparam}, integers.dtype(torch::kFloat64));
+    return atoms;
+  }
+
+  torch::Device device() const
+  {
+    for (const auto &parameter : module_.named_parameters()) return parameter.value.device();
+    return torch::kCPU;
+  }
+
+  // The same atoms, counted from the other end.
+  bool depends_on_order()
+  {
+    if (facts_.type_map.size() < 2 || facts_.needs_operators) return false;
+    const auto energy = [this](const std::vector<std::int64_t> &types) {
+      return evaluate(atoms_in_a_row(types), false, false).atom_energy.sum().item<double>();
+    };
+    const double there = energy({0, 0, 1}), back = energy({1, 0, 0});
+    const double rounding = facts_.is_double ? 1e-12 : 1e-5;
+    return std::abs(there - back) > rounding * std::max(1.0, std::abs(there));
+  }
+
   // DeePMD-kit 3.2 has a function for the last layer's inputs; a model may still not have any (a table).
   int count_features() const
   {
     if (!module_.find_method("format_nlist") || !atomic_model().find_method("forward_embedding"))
       return 0;
-    const auto integers = torch::TensorOptions().dtype(torch::kInt64);
-    ScriptAtoms atom;
-    atom.coord = torch::zeros({1, 1, 3}, torch::kFloat64);
-    atom.type = torch::zeros({1, 1}, integers);
-    atom.neighbors = torch::full({1, 1, 1}, -1, integers);
-    atom.owner = torch::zeros({1, 1}, integers);
-    if (facts_.fparam > 0) atom.fparam = torch::zeros({1, facts_.fparam}, torch::kFloat64);
-    auto arguments = arguments_of(atom);
+    auto arguments = arguments_of(atoms_in_a_row({0}));
     try {
       const torch::NoGradGuard no_graph;
       arguments["nlist"] = call(module_, "format_nlist", arguments);

@@ -177,7 +177,8 @@ std::string not_native_because(const std::string &model_def_script)
     config_of(model_def_script);
     return "";
   } catch (const Error &e) {
-    return e.what();
+    const std::string text = e.what(), source = "model_def_script: ";
+    return text.compare(0, source.size(), source) == 0 ? text.substr(source.size()) : text;
   }
 }
 

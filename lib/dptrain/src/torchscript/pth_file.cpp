@@ -97,6 +97,7 @@ void complete(ModelData &data, const Script &script,
   data.kind = ModelKind::torchscript;
   data.config.type_map = facts.type_map;
   data.config.rcut = facts.cutoff;
+  data.passes_messages = !facts.is_local;
   data.config.sel = facts.sel;
   data.model_def_script = facts.model_def_script;
   data.min_nbor_dist = facts.min_nbor_dist;

@@ -119,7 +119,10 @@ std::vector<ScriptParameter> script_parameters(const Script &script)
       offset += parameter.block.size;
       parameters.push_back(std::move(parameter));
     }
-    parameters[place->second].tensors.push_back(tensor);
+    std::vector<torch::Tensor> &tensors = parameters[place->second].tensors;
+    if (std::none_of(tensors.begin(), tensors.end(),
+                     [&](const torch::Tensor &other) { return other.is_same(tensor); }))
+      tensors.push_back(tensor);
   }
   return parameters;
 }

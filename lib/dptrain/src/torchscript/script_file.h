@@ -26,7 +26,7 @@ Script open_script(const std::string &archive, const std::string &path, torch::D
 /// The last line of what LibTorch says, which has the reason; the others tell where in the archive's code.
 std::string script_failure(const std::exception &error);
 
-/// A parameter of a module: one tensor, or several that share their memory.
+/// A parameter of a module, which may have it in several places: one tensor, or several that share their memory.
 struct ScriptParameter {
   ParameterBlock block;
   std::vector<torch::Tensor> tensors;

@@ -75,7 +75,8 @@ void ScriptModel::change_parameters(const std::function<void(std::vector<double>
 
 void ScriptModel::set_trainable(const std::vector<char> &blocks)
 {
-  for (std::size_t k = 0; k < index_.size(); ++k) index_[k].trainable = blocks.at(k) != 0;
+  for (std::size_t k = 0; k < index_.size(); ++k)
+    index_[k].trainable = blocks.empty() ? parameters_[k].block.trainable : blocks.at(k) != 0;
   kept_.clear();
 }
 
@@ -86,12 +87,6 @@ void ScriptModel::set_differentiable(bool on)
     for (torch::Tensor &tensor : parameters_[k].tensors)
       tensor.requires_grad_(on && index_[k].trainable);
   differentiable_ = on;
-}
-
-// Every weight meets every neighbour.
-std::int64_t ScriptModel::work_of_an_atom() const
-{
-  return static_cast<std::int64_t>(data_.parameters.size()) * std::max(facts().max_neighbors, 1);
 }
 
 void ScriptModel::prepare()
@@ -248,18 +243,18 @@ torch::Tensor ScriptModel::scalar_of(const AtomBlock &block, const ScriptResults
     return torch::tensor(values, torch::kFloat64).to(device_);
   };
   std::vector<double> weights(block.centers, seed.energy);
-  if (seed.atom_energy)
-    for (int i = 0; i < block.centers; ++i) weights[i] += seed.atom_energy[block.atoms[i]];
+  if (block.atoms.front() < 0) weights.front() = 0.0;
+  for (int i = 0; i < block.centers && seed.atom_energy; ++i)
+    if (block.atoms[i] >= 0) weights[i] += seed.atom_energy[block.atoms[i]];
   torch::Tensor scalar =
       (results.atom_energy.to(torch::kFloat64) * on_device(weights)).sum() +
       (results.virial.to(torch::kFloat64) *
        on_device(std::vector<double>(seed.virial.begin(), seed.virial.end())))
           .sum();
   if (!seed.force) return scalar;
-  std::vector<double> residuals;
-  residuals.reserve(3 * block.atoms.size());
-  for (const int atom : block.atoms)
-    residuals.insert(residuals.end(), seed.force + 3L * atom, seed.force + 3L * atom + 3);
+  std::vector<double> residuals(3 * block.atoms.size(), 0.0);
+  for (std::size_t k = 0; k < block.atoms.size(); ++k)
+    if (block.atoms[k] >= 0) std::copy_n(seed.force + 3L * block.atoms[k], 3, &residuals[3 * k]);
   return scalar +
          (results.force.to(torch::kFloat64) * on_device(residuals).view({-1, 3})).sum();
 }

@@ -34,7 +34,6 @@ class ScriptModel final : public Model {
   std::vector<double> energy_bias() const override { return data_.out_bias; }
   void set_energy_bias(const std::vector<double> &bias) override { data_.out_bias = bias; }
   bool has_energy(int type) const override { return constants_.acts[type] != 0; }
-  std::int64_t work_of_an_atom() const override;
 
   void prepare() override;
   void expect_distance(double /*r_min*/) override {}

@@ -18,6 +18,10 @@ void scatter(const AtomBlock &block, const torch::Tensor &rows, int width, doubl
   const torch::Tensor values = on_host(rows);
   const double *value = values.data_ptr<double>();
   for (const int atom : block.atoms) {
+    if (atom < 0) {
+      value += width;
+      continue;
+    }
     double *place = target + static_cast<long>(width) * atom;
     for (int c = 0; c < width; ++c) place[c] += *value++;
   }
@@ -59,6 +63,7 @@ void ScriptSums::add(const AtomBlock &block, const ScriptResults &results)
 {
   const torch::Tensor energies = on_host(results.atom_energy);
   for (int i = 0; i < block.centers; ++i) {
+    if (block.atoms[i] < 0) continue;
     const double energy = energies.data_ptr<double>()[i];
     energies_.push_back({block.atoms[i], energy});
     energy_ += energy;
@@ -72,8 +77,10 @@ void ScriptSums::add_features(const AtomBlock &block, const torch::Tensor &f,
                               const torch::Tensor &type, const torch::Tensor &whitening)
 {
   torch::Tensor norms = torch::zeros({block.centers}, f.options());
+  torch::Tensor of_atoms = type.clone();
+  if (block.atoms.front() < 0) of_atoms[0] = -1;
   for (int t = 0; t < ntypes_; ++t) {
-    const torch::Tensor rows = (type == t).nonzero().view({-1});
+    const torch::Tensor rows = (of_atoms == t).nonzero().view({-1});
     if (rows.numel() == 0) continue;
     const torch::Tensor own = f.index_select(0, rows);
     if (feature_sum_.defined()) feature_sum_[t] += own.sum(0).to(torch::kCPU);
@@ -83,7 +90,7 @@ void ScriptSums::add_features(const AtomBlock &block, const torch::Tensor &f,
   if (!whitening.defined()) return;
   const torch::Tensor values = on_host(norms);
   for (int i = 0; i < block.centers; ++i)
-    uncertainties_.push_back({block.atoms[i], values.data_ptr<double>()[i]});
+    if (block.atoms[i] >= 0) uncertainties_.push_back({block.atoms[i], values.data_ptr<double>()[i]});
 }
 
 void ScriptSums::add_sample(const AtomBlock &block, std::int64_t k, const torch::Tensor &force)

@@ -15,6 +15,7 @@
 #include "training/atom_energies.h"
 #include "training/batch.h"
 #include "training/frame_check.h"
+#include "training/parameter_rules.h"
 #include "training/schedule.h"
 #include "training/step_gradient.h"
 #include "training/two_pass.h"
@@ -49,6 +50,7 @@ struct Trainer::Impl {
   std::shared_ptr<const Communicator> owners;  // those who divide the optimizer's work
   std::unique_ptr<Optimizer> optimizer;
   StepGradient gradient;
+  RateFactors rate_factors;
   WeightAverage average;
   bool shows_average = false;  // the model holds the average, `aside` the raw parameters
   std::int64_t steps = 0;
@@ -58,7 +60,7 @@ struct Trainer::Impl {
 
 Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator> c,
                     const TrainingConfig &config) :
-    model(std::move(m)),
+    model(with_rules(std::move(m), config.rules)),
     comm(over_nccl(std::move(c))),
     config(config),
     schedule(config.schedule, config.numb_steps),
@@ -69,6 +71,7 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
     optimizer(make_optimizer(config.optimizer, model->parameter_index(), owners)),
     gradient(make_gradient_sum(comm, config.parallel, optimizer->parts(), model->parameter_index()),
              owners, optimizer->parts(), model->parameter_index(), config.gradient_max_norm),
+    rate_factors(model->parameter_index(), config.rules),
     average(config.ema_decay, owners, optimizer->parts()),
     bias_is_fitted(!config.fit_energy_bias)
 {
@@ -176,7 +179,9 @@ UpdateReport Trainer::Impl::step(const Batch &batch)
   if ((steps + 1) % config.acc_freq == 0) {
     const std::vector<double> &sum = gradient.take();
     model->change_parameters([&](std::vector<double> &parameters) {
+      rate_factors.begin(parameters);
       optimizer->step(parameters, sum, report.learning_rate);
+      rate_factors.apply(parameters);
     });
     average.add(model->parameters());
   } else {
@@ -374,7 +379,7 @@ MemoryLedger Trainer::memory() const
   add_uses(ledger, {{"residuals", t.passes.memory_bytes()},
                     {"optimizer", t.optimizer->memory_bytes()},
                     {"average", t.average.memory_bytes() + t.aside.capacity() * sizeof(double)},
-                    {"gradient", t.gradient.memory_bytes()}});
+                    {"gradient", t.gradient.memory_bytes() + t.rate_factors.memory_bytes()}});
   return ledger;
 }
 

@@ -1,0 +1,96 @@
+#include "training/parameter_rules.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <string>
+
+#include "dptrain/error.h"
+
+namespace dptrain {
+
+namespace {
+
+void replace(std::string &text, const std::string &from, const std::string &to)
+{
+  const std::size_t at = text.find(from);
+  if (at != std::string::npos) text.replace(at, from.size(), to);
+}
+
+/// Name of a parameter as patterns see it, for native models as for archives.
+std::string shown_name(const ParameterBlock &block)
+{
+  std::string name = block.name;
+  replace(name, "/model/fitting/", "/model/fitting_net/");
+  replace(name, "/model/", "");
+  replace(name, "@variables/", "");
+  std::replace(name.begin(), name.end(), '/', '.');
+  return name;
+}
+
+bool matches(const ParameterBlock &block, const std::string &pattern)
+{
+  const std::string name = shown_name(block);
+  if (pattern.find_first_of("*?[") != std::string::npos)
+    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  return name.find(pattern) != std::string::npos;
+}
+
+bool matches_any(const ParameterBlock &block, const std::vector<std::string> &patterns)
+{
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string &pattern) { return matches(block, pattern); });
+}
+
+void check_pattern(const std::vector<ParameterBlock> &index, const std::string &pattern)
+{
+  for (const ParameterBlock &block : index)
+    if (matches(block, pattern)) return;
+  throw Error("no parameter of the model has a name like " + pattern + ": names are such as " +
+              shown_name(index.front()) + " and " + shown_name(index.back()));
+}
+
+}  // namespace
+
+std::shared_ptr<Model> with_rules(std::shared_ptr<Model> model, const ParameterRules &rules)
+{
+  model->set_trainable({});
+  const std::vector<ParameterBlock> &index = model->parameter_index();
+  for (const auto *patterns : {&rules.only, &rules.freeze})
+    for (const std::string &pattern : *patterns) check_pattern(index, pattern);
+  for (const auto &rate : rules.rates) check_pattern(index, rate.first);
+  if (rules.only.empty() && rules.freeze.empty()) return model;
+  std::vector<char> trained;
+  for (const ParameterBlock &block : index) {
+    const bool wanted = rules.only.empty() ? block.trainable : matches_any(block, rules.only);
+    trained.push_back(wanted && !matches_any(block, rules.freeze));
+  }
+  if (std::none_of(trained.begin(), trained.end(), [](char on) { return on; }))
+    throw Error("no parameter is left to train: what is trained only and what is frozen leave none");
+  model->set_trainable(trained);
+  return model;
+}
+
+RateFactors::RateFactors(const std::vector<ParameterBlock> &index, const ParameterRules &rules)
+{
+  for (const ParameterBlock &block : index) {
+    double factor = 1.0;
+    for (const auto &[pattern, value] : rules.rates)
+      if (matches(block, pattern)) factor = value;
+    if (factor != 1.0) ranges_.push_back({block.offset, block.offset + block.size, factor});
+  }
+}
+
+void RateFactors::begin(const std::vector<double> &parameters)
+{
+  if (!ranges_.empty()) before_ = parameters;
+}
+
+void RateFactors::apply(std::vector<double> &parameters) const
+{
+  for (const Range &range : ranges_)
+    for (std::size_t k = range.begin; k < range.end; ++k)
+      parameters[k] = before_[k] + range.factor * (parameters[k] - before_[k]);
+}
+
+}  // namespace dptrain
