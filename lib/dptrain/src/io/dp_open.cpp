@@ -28,26 +28,27 @@ bool looks_like_text(const std::string &bytes)
 std::string describe_foreign(const std::string &bytes, const std::string &path)
 {
   const std::string convert = "convert it with DeePMD-kit: dp convert-backend ";
+  const std::string targets = " model.pth (or model.dp, of descriptor se_e2_a)";
   if (bytes.empty()) return "the file is empty; write the model again";
   if (starts_with(bytes, "PK\x03\x04"))
-    return "it looks like a PyTorch archive (a frozen .pth or a .pt checkpoint); " + convert +
-           path + " model.dp (freeze a .pt checkpoint first: dp freeze)";
+    return "it is a PyTorch archive (.pth), where a .dp file is expected";
   if (starts_with(bytes, "\x80\x02"))
-    return "it looks like a pickled PyTorch checkpoint; freeze it with dp freeze, then " + convert +
-           "model.pth model.dp";
+    return "it looks like a pickled PyTorch checkpoint; freeze it with DeePMD-kit: dp --pt freeze -o "
+           "model.pth";
   const auto first = bytes.find_first_not_of(" \t\r\n");
   if (looks_like_text(bytes) && first != std::string::npos) {
     if (bytes[first] == '{')
       return "it looks like JSON text; a model file is a .dp file (an input file stands for a new, "
              "untrained model only)";
     if (bytes.find("@class") != std::string::npos || bytes.find("backend:") != std::string::npos)
-      return "it looks like a YAML model of DeePMD-kit; " + convert + path + " model.dp";
-    return "it looks like text; a model file is a .dp file";
+      return "it looks like a YAML model of DeePMD-kit; " + convert + path + targets;
+    return "it looks like text; a model file is a .dp or a .pth file";
   }
   // a serialized TensorFlow GraphDef begins with a node: tag 0x0a and its length
   if (bytes[0] == '\x0a')
-    return "it looks like a TensorFlow graph (.pb); " + convert + path + " model.dp";
-  return "its format is unknown; a model file is a .dp file (" + convert + "FILE model.dp)";
+    return "it looks like a TensorFlow graph (.pb); " + convert + path + targets;
+  return "its format is unknown; a model file is a .dp or a .pth file (" + convert + "FILE" + targets +
+         ")";
 }
 
 }  // namespace

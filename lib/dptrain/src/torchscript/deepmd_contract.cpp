@@ -161,6 +161,10 @@ class DeepmdContract final : public ScriptContract {
     if (has_argument(module_, "forward_lower", "extended_spin"))
       throw Error(path + ": a spin model of DeePMD-kit (pair style deepspin): magnetic moments are "
                          "not supported; use pair_style deepspin, or a model without spin");
+    if (!module_.hasattr("atomic_model") || !module_.find_method("get_nnei"))
+      throw Error(path + ": a model of DeePMD-kit of another kind than the potentials of versions 3.0 "
+                         "to 3.2: it lacks atomic_model or get_nnei; freeze a potential: dp --pt "
+                         "freeze -o model.pth");
     if (module_.find_method("model_output_type")) {
       std::string outputs;
       bool energy = false;
@@ -258,9 +262,9 @@ class DeepmdContract final : public ScriptContract {
 
 bool is_deepmd_model(const Module &module)
 {
-  for (const char *method : {"forward_lower", "get_rcut", "get_type_map", "get_nnei"})
+  for (const char *method : {"forward_lower", "get_rcut", "get_type_map"})
     if (!module.find_method(method)) return false;
-  return module.hasattr("atomic_model");
+  return true;
 }
 
 std::unique_ptr<ScriptContract> make_deepmd_contract(Module module, const std::string &path)

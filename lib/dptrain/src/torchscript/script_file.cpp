@@ -178,7 +178,8 @@ torch::Tensor fparam_tensor(const ScriptFacts &facts, const std::vector<double> 
     throw Error(path + ": the model has " + std::to_string(expected) +
                 " frame parameters (numb_fparam), " + std::to_string(values.size()) +
                 " are given; " +
-                (expected > 0 ? "give them as pair_style dptrain ... fparam V1 V2 ..."
+                (expected > 0 ? "give them with the keyword fparam V1 V2 ... of pair_style dptrain (or of fix dptrain "
+                              "with its own model)"
                               : "remove the keyword fparam"));
   return torch::tensor(values, torch::kFloat64).view({1, facts.fparam}).to(device);
 }
@@ -193,7 +194,7 @@ std::unique_ptr<ScriptContract> make_contract(torch::jit::Module module, const s
                 script_failure(e));
   }
   throw Error(path + ": a TorchScript module, but no potential of DeePMD-kit 3.0 to 3.2: it lacks the "
-                     "methods forward_lower, get_rcut, get_type_map and get_nnei. Models of other "
+                     "methods forward_lower, get_rcut and get_type_map. Models of other "
                      "programs and of DeePMD-kit before 3.0 cannot be used; freeze the model with "
                      "DeePMD-kit 3: dp --pt freeze -o model.pth");
 }
