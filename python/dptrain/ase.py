@@ -16,7 +16,7 @@ from dptrain.potential import Potential
 class Calculator(BaseCalculator):
     """Energy, free_energy, forces, energies and, for atoms with a cell, stress.
 
-    model: a Potential, or the name of a model file (.dp) or checkpoint. precision: as of Potential.
+    model: a Potential, or the name of a model file (.dp, .pth) or checkpoint. precision: as of Potential.
     """
 
     implemented_properties = ["energy", "free_energy", "forces", "stress", "energies"]

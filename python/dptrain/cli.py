@@ -42,7 +42,7 @@ Exit status: 0 done, 1 error, 2 wrong command line, 130 ended by Ctrl-C, 143 by 
 ELSEWHERE = {
     "compress": "there is nothing to compress: the embedding net is read from a table in every run, in training and in MD, "
                 "so each model is as fast as a compressed one. Use the model file as it is",
-    "freeze": "a training writes model files (.dp) that can be used as they are. A checkpoint becomes one by: "
+    "freeze": "a training writes model files (.dp, .pth) that can be used as they are. A checkpoint becomes one by: "
               "dptrain convert model.ckpt model.dp",
     "neighbor-stat": "its name here is stat: dptrain stat -s DIR -r RCUT",
     "convert-backend": "its name here is convert: dptrain convert FROM TO",

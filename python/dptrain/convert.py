@@ -1,7 +1,8 @@
 """Model files from one format to another.
 
-A .dp file is written from a checkpoint (or from another .dp file) by this package alone. All other formats are
-DeePMD-kit's, and its command `dp convert-backend` does the work where it is installed.
+This package alone writes a .dp file from a checkpoint, from another .dp file or from a .pth of descriptor se_e2_a, and a
+.pth where the model comes from one. All other formats are DeePMD-kit's, and its command `dp convert-backend` does the work
+where it is installed.
 """
 
 from __future__ import annotations
@@ -21,18 +22,20 @@ from dptrain.launcher import LaunchError, Run, find_program
 
 DESCRIPTION = """Writes a model file in another format.
 
-From a checkpoint or .dp file to .dp: done by this package, in one process.
-All other formats (.pth of PyTorch, .pb of TensorFlow, .hlo and .savedmodel of JAX, .yaml, ...), from and to: done by
-DeePMD-kit's `dp convert-backend`, which must be installed with the backend of that format: in the environment of this
-script, on the PATH, or where --dp tells. A file of such a format becomes usable in pair_style dptrain as .dp, if its
-model is of DeePMD-kit's type se_e2_a with energies.
+Done by this package, in one process: from a checkpoint or .dp file to .dp; from a .pth whose model is of DeePMD-kit's type
+se_e2_a with energies to .dp; from a checkpoint whose model comes from a .pth, or from a .pth, to .pth.
+All else (.pth of models that come from no .pth, .pb of TensorFlow, .hlo and .savedmodel of JAX, .yaml, ...), from and to:
+done by DeePMD-kit's `dp convert-backend`, which must be installed with the backend of that format: in the environment of
+this script, on the PATH, or where --dp tells. A file of such a format becomes usable in pair_style dptrain as .pth, or as
+.dp if its model is of type se_e2_a with energies.
 
 There is no step that compresses a model: the embedding net is read from a table always."""
 
 EPILOG = """examples:
   dptrain convert model.ckpt model.dp     the model of a checkpoint
-  dptrain convert model.dp model.pth      for pair_style deepmd and DeePMD-kit's Python
-  dptrain convert frozen.pth model.dp     a model of DeePMD-kit for pair_style dptrain"""
+  dptrain convert model.ckpt tuned.pth    of a training that began with a .pth
+  dptrain convert se_e2_a.pth model.dp    the native model in a .pth
+  dptrain convert model.dp model.pth      for pair_style deepmd and DeePMD-kit's Python"""
 
 
 # ends of names of model files: this package's and DeePMD-kit's
@@ -73,7 +76,7 @@ def find_dp(given):
         where = f"{given} is not a program" if given else "dp is neither in the environment of this script nor on the PATH"
         raise ConvertError(f"this conversion is DeePMD-kit's, and {where}. Install it (pip install 'deepmd-kit[torch]' for .pth, "
                            "'deepmd-kit[cpu]' for .pb, 'deepmd-kit[jax]' for .hlo and .savedmodel), or name its program with "
-                           "--dp PATH. pair_style dptrain needs no conversion: it reads .dp files")
+                           "--dp PATH. pair_style dptrain needs no conversion: it reads .dp and .pth files")
     return words
 
 

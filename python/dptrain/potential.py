@@ -45,7 +45,7 @@ class Evaluation(NamedTuple):
 
 
 class Potential:
-    """A trained potential from a model file (.dp) or from a checkpoint.
+    """A trained potential from a model file (.dp, or .pth of DeePMD-kit) or from a checkpoint.
 
     precision: ``double``, ``single`` (float32) or ``mixed``, as in LAMMPS' ``pair_style dptrain``; results are float64.
 
@@ -88,8 +88,9 @@ class Potential:
 
     @property
     def info(self):
-        """Settings of the model by DeePMD-kit's names (rcut, sel, neuron, ...), energy_bias per type in eV, and min_distance,
-        the shortest distance in its training data in Angstrom (None where the file does not tell)."""
+        """kind (native or torchscript), settings of the model by DeePMD-kit's names (rcut, sel, neuron, ...; of a
+        TorchScript model rcut and model_def_script), energy_bias per type in eV, and min_distance, the shortest distance in
+        its training data in Angstrom (None where the file does not tell)."""
         return self._model.info()
 
     @property
@@ -98,7 +99,9 @@ class Potential:
         return self._model.overflow_count
 
     def save(self, path):
-        """Writes the model as a .dp file: of a checkpoint, the model without the state of its training."""
+        """Writes the model as a .pth or .dp file, as the name says: of a checkpoint, without the state of its training.
+
+        TorchScript models are written as .pth, models that do not come from a .pth as .dp."""
         self._model.save(os.fspath(path))
 
     def types_of(self, types):
@@ -169,12 +172,12 @@ def complete_cell(positions, cell, pbc, cutoff):
 
 
 def load(path, precision="double"):
-    """The Potential in a model file (.dp) or checkpoint; see Potential."""
+    """The Potential in a model file (.dp, .pth) or checkpoint; see Potential."""
     return Potential(path, precision)
 
 
 def save(checkpoint, path):
-    """Writes the model of a checkpoint (or of another model file) as a .dp file."""
+    """Writes the model of a checkpoint (or of another model file) as a .dp or .pth file."""
     Potential(checkpoint).save(path)
 
 
