@@ -57,8 +57,8 @@ def is_hdf5(path):
         raise ConvertError(f"{path}: {error.strerror}") from None
 
 
-def write_dp(source, target):
-    """The model of an HDF5 file (.dp, checkpoint) as a .dp file, by the LAMMPS command, which says nothing then."""
+def write_own(source, target):
+    """The model of a .dp, a checkpoint or a .pth as a .dp or .pth, by the LAMMPS command, which says nothing then."""
     told = io.StringIO()
     with contextlib.redirect_stderr(told):
         status = Run(["convert", str(source), str(target)], out=io.StringIO()).run()
@@ -145,24 +145,38 @@ def convert(source, target, dp=None):
     if Path(target).parent != Path() and not Path(target).parent.is_dir():
         raise ConvertError(f"{target}: there is no folder {Path(target).parent}")
     native, to_dp = is_hdf5(source), Path(target).suffix == ".dp"
-    if native and to_dp:
-        write_dp(source, target)
-    elif not native:
-        convert_backend(find_dp(dp), source, target)
-        reason = why_unusable(target) if to_dp else None
-        if reason:
-            print(f"dptrain: warning: {target} is written, but pair_style dptrain cannot use it: {reason}", file=sys.stderr)
-    else:
-        words = find_dp(dp)
-        # DeePMD-kit tells formats by names, and a checkpoint may have any
-        with tempfile.TemporaryDirectory() as folder:
-            plain = Path(folder) / "model.dp"
-            if Path(source).suffix == ".dp":
-                shutil.copyfile(source, plain)
-            else:
-                write_dp(source, plain)
-            convert_backend(words, plain, target)
+    known = (native or Path(source).suffix == ".pth") and Path(target).suffix in (".dp", ".pth")
+    try:
+        if not known:
+            raise ConvertError("")
+        write_own(source, target)
+    except ConvertError as error:
+        if known and native and to_dp:
+            raise
+        with_deepmd(source, target, native, dp, str(error))
     print(f"wrote {target}")
+
+
+def with_deepmd(source, target, native, dp, reason):
+    """The same by DeePMD-kit; `reason` says why this package cannot, or is empty."""
+    try:
+        words = find_dp(dp)
+    except ConvertError as missing:
+        raise ConvertError(f"{reason}\n{missing}" if reason else str(missing)) from None
+    if not native:
+        convert_backend(words, source, target)
+        unusable = why_unusable(target) if Path(target).suffix == ".dp" else None
+        if unusable:
+            print(f"dptrain: warning: {target} is written, but pair_style dptrain cannot use it: {unusable}", file=sys.stderr)
+        return
+    # DeePMD-kit tells formats by names, and a checkpoint may have any
+    with tempfile.TemporaryDirectory() as folder:
+        plain = Path(folder) / "model.dp"
+        if Path(source).suffix == ".dp":
+            shutil.copyfile(source, plain)
+        else:
+            write_own(source, plain)
+        convert_backend(words, plain, target)
 
 
 def main(arguments=None):

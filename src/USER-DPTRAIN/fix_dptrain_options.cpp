@@ -80,6 +80,14 @@ void read_timeout(FixArguments &arguments, Options &options)
   options.timeout = seconds;
 }
 
+void read_fparam(FixArguments &arguments, Options &options)
+{
+  const char *usage = "V1 [V2 ...], numbers";
+  options.fparam = {arguments.real(usage, -HUGE_VAL)};
+  while (utils::is_double(arguments.peek()))
+    options.fparam.push_back(arguments.real(usage, -HUGE_VAL));
+}
+
 // STEPS, or which parameters are trained.
 void read_train(FixArguments &arguments, Options &options)
 {
@@ -113,11 +121,7 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
        [](FixArguments &a, Options &o) { o.knots = read_knots(a.lammps(), WHO, a.word("auto|K")); }},
       {"native",
        [](FixArguments &a, Options &o) { o.native = a.one_of({"yes", "no"}) == "yes"; }},
-      {"fparam",
-       [](FixArguments &a, Options &o) {
-         o.fparam = {a.real("V1 [V2 ...], numbers", -HUGE_VAL)};
-         while (utils::is_double(a.peek())) o.fparam.push_back(a.real("V1 [V2 ...]", -HUGE_VAL));
-       }},
+      {"fparam", read_fparam},
       {"device",
        [](FixArguments &a, Options &o) {
          o.device = read_device(a.lammps(), WHO, a.word("auto|cpu|cuda:K"));

@@ -46,17 +46,20 @@ std::vector<int> map_elements(const std::string &file, const std::vector<std::st
 }
 
 // Of an archive: what runs it, and why.
-std::string note_of(const dptrain::ModelData &data, const std::string &file)
+std::string note_of(const dptrain::ModelData &data, const std::string &file, int ranks)
 {
-  if (data.archive.empty()) return "";
   if (data.kind == dptrain::ModelKind::native)
     return fmt::format("{}: descriptor se_e2_a, runs as a native model (native no: through LibTorch)",
                        file);
   const std::string reason = dptrain::not_native_because(data.model_def_script);
-  return fmt::format("{}: TorchScript model with {} parameters, {}, runs through LibTorch{}", file,
-                     data.parameters.size(),
-                     data.passes_messages ? "whose atoms pass messages" : "local",
-                     reason.empty() ? "" : " (" + reason + ")");
+  const std::string kind = data.passes_messages ? "whose atoms pass messages" : "local";
+  std::string note =
+      fmt::format("{}: TorchScript model with {} parameters, {}, runs through LibTorch", file,
+                  data.parameters.size(), kind);
+  if (!reason.empty()) note += " (" + reason + ")";
+  if (data.passes_messages && ranks > 1)
+    note += fmt::format("; in MD, one of {} ranks evaluates whole frames", ranks);
+  return note;
 }
 
 }  // namespace
@@ -106,7 +109,7 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
   input.reset();
   model.reset();
   trained = !is_input;
-  kind = dptrain::ModelKind::native;
+  from_archive = false;
   uncertainty = false;
   active_state.clear();
   calibration = {};
@@ -114,13 +117,13 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
     input = new_input;
   else
     set_model(comm, data);
-  note = is_input ? "" : note_of(data, file);
+  note = from_archive ? note_of(data, file, comm.size()) : "";
   ++generation;
 }
 
 void ModelSlot::set_model(const dptrain::Communicator &comm, dptrain::ModelData data)
 {
-  kind = data.kind;
+  from_archive = !data.archive.empty();
   data.knots = settings.knots;
   data.fparam = settings.fparam;
   uncertainty = !data.whitening.empty();

@@ -36,7 +36,7 @@ struct ModelSlot {
   std::vector<std::string> type_map;
   std::string note;    ///< what a TorchScript archive was found to be; empty for other files
   double cutoff = 0.0;                      ///< Angstrom
-  dptrain::ModelKind kind = dptrain::ModelKind::native;
+  bool from_archive = false;  ///< the file was a TorchScript archive
   std::shared_ptr<dptrain::Model> model;    ///< empty: new, and not made yet
   std::optional<dptrain::InputFile> input;  ///< of a new model
   bool trained = false;  ///< the parameters are those of a file, or an optimizer step has been done

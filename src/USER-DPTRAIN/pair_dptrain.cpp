@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -78,7 +79,6 @@ dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList &lis
 {
   const int nall = atom.nlocal + atom.nghost;
   dptrain::Domain domain;
-  domain.first_type = -1;
   domain.nlocal = atom.nlocal;
   domain.nall = nall;
   domain.x = nall ? atom.x[0] : nullptr;
@@ -95,14 +95,23 @@ dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList &lis
   domain.num_neighbors = list.numneigh;
   domain.neighbors = list.firstneigh;
   domain.neighbor_mask = NEIGHMASK;
-  for (const int mapped : slot->model_type)
-    if (mapped >= 0 && (domain.first_type < 0 || mapped < domain.first_type))
-      domain.first_type = mapped;
+  domain.first_type = first_type;
   if (slot->model && !slot->model->is_local() && comm->size() == 1) {
     set_owners(atom);
     domain.owner = owner.data();
   }
   return domain;
+}
+
+void PairDPTrain::Data::find_first_type(const Atom &atom)
+{
+  std::int64_t lowest = std::numeric_limits<int>::max();
+  for (int i = 0; i < atom.nlocal; ++i)
+    if (const int mapped = slot->model_type[atom.type[i]]; mapped >= 0)
+      lowest = std::min<std::int64_t>(lowest, mapped);
+  lowest = -lowest;
+  comm->all_reduce_max(&lowest, 1);
+  first_type = lowest == -std::numeric_limits<int>::max() ? 0 : static_cast<int>(-lowest);
 }
 
 // On one rank every ghost is an image of an owned atom.
@@ -324,6 +333,7 @@ void PairDPTrain::init_style()
     error->all(FLERR, "Pair style dptrain finds neighbors itself on a GPU and cannot leave pairs "
                       "out: remove 'neigh_modify exclude'");
   neighbor->add_request(this, NeighConst::REQ_FULL);
+  data_->find_first_type(*atom);
   const ModelSlot &slot = *data_->slot;
   if (data_->deviation_options.every > 0 && data_->committee.empty()) {
     data_->slot->uncertainty_wanted = true;

@@ -21,6 +21,7 @@ struct PairDPTrain::Data {
   std::unique_ptr<dptrain::Evaluator> evaluator;
   UnitFactors units;
   std::vector<int> type;         // [nall] model types
+  int first_type = 0;            // the lowest model type of all atoms
   std::vector<int> owner;        // [nall] owned atom of each, where the model needs to know
   std::vector<double> x;         // [nall][3] Angstrom, only where LAMMPS has another length unit
   std::vector<double> force;     // [nall][3] eV/Angstrom
@@ -41,6 +42,8 @@ struct PairDPTrain::Data {
 
   // The present atoms as the library takes them: pointers into LAMMPS and into this object.
   dptrain::Domain domain(const class Atom &atom, const class NeighList &list);
+  // Which it is when a run begins. Collective.
+  void find_first_type(const class Atom &atom);
   void set_owners(const class Atom &atom);
   // An MD step of the model, on this rank's atoms or, where they pass messages, on all ranks' together.
   void step(LAMMPS *lmp, const dptrain::Domain &domain, dptrain::ForwardOutput &out);

@@ -59,6 +59,11 @@ TrainingSession::TrainingSession(std::shared_ptr<const dptrain::Communicator> co
                      options_.dataset));
   check_save_name();
   if (!slot_->model) return;
+  if (options_.active && slot_->model->num_features() == 0)
+    throw dptrain::Error(fmt::format(
+        "mode active: {} does not tell the outputs of its last hidden layer, which uncertainties "
+        "rest on: freeze the model with DeePMD-kit 3.2, or label with mode passive",
+        slot_->path));
   counters.trained = true;
   given_whitening_ = slot_->model->whitening();
   trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
@@ -102,8 +107,9 @@ void TrainingSession::read_settings()
       if (comm_->rank() == 0) text = dptrain::read_input_file(options_.input);
     });
     broadcast(*comm_, text);
-    const bool is_script = slot_->kind == dptrain::ModelKind::torchscript;
-    guarded(*comm_, [&] { input_ = dptrain::read_input_text(text, options_.input, is_script); });
+    guarded(*comm_, [&] {
+      input_ = dptrain::read_input_text(text, options_.input, slot_->from_archive);
+    });
   }
   if (input_ && !input_->ignored.empty())
     say("Fix dptrain: keys of the input file that have no meaning here: " +

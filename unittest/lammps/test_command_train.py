@@ -137,8 +137,10 @@ def test_convert_keeps_the_model_alone(train, tmp_path, lammps):
     assert np.array_equal(bias(tmp_path / "model.dp"), bias(tmp_path / "model.ckpt.dp"))
     with h5py.File(tmp_path / "model.dp") as file:
         assert "dptrain" not in file
+    (error,) = lammps("dptrain convert model.ckpt model.yaml\n", 2).errors()
+    assert ".dp and .pth files are written" in error
     (error,) = lammps("dptrain convert model.ckpt model.pth\n", 2).errors()
-    assert "only .dp files are written" in error
+    assert "does not come from a TorchScript archive" in error
     (error,) = lammps("dptrain convert model.ckpt model.ckpt-3.dp\n", 2).errors()
     assert "a checkpoint is there" in error
 

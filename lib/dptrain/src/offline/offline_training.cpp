@@ -84,8 +84,9 @@ void OfflineTraining::read_settings()
   broadcast(*comm_, text);
   read_start();
   guarded(*comm_, [&] {
-    const bool is_script = start_ && start_->kind == ModelKind::torchscript;
-    input_ = read_input_text(is_script ? text : with_model_of_start(text), options_.input, is_script);
+    const bool from_archive = start_ && !start_->archive.empty();
+    input_ = read_input_text(from_archive ? text : with_model_of_start(text), options_.input,
+                             from_archive);
     check_start();
   });
   if (!input_.length_given)

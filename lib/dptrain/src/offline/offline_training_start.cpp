@@ -97,7 +97,7 @@ std::string OfflineTraining::start_option() const
 void OfflineTraining::check_start()
 {
   if (!start_) return;
-  if (start_->kind == ModelKind::torchscript) {
+  if (!start_->archive.empty()) {
     input_.model = start_->config;
     input_.model_def_script = start_->model_def_script;
     return;
