@@ -83,7 +83,7 @@ void TrainingSession::check_save_name() const
   const dptrain::ModelData data = slot_->model ? slot_->model->data() : dptrain::ModelData();
   if (dptrain::is_pth(options_.save) && data.archive.empty())
     throw dptrain::Error(
-        fmt::format("save {0}: a model that does not come from a TorchScript archive is written as "
+        fmt::format("save {0}: a model that does not come from an (uncompressed) TorchScript archive is written as "
                     ".dp: choose such a name, and convert the file with 'dptrain convert' later",
                     options_.save));
   if (!dptrain::is_pth(options_.save) && data.kind == dptrain::ModelKind::torchscript)

@@ -1,4 +1,4 @@
-"""Small potentials of many kinds as DeePMD-kit 3.2 freezes them, with random parameters, for test_torchscript.py.
+"""Small potentials of many kinds as DeePMD-kit 3.2 freezes them, with random parameters, for test_archives.py.
 
     python make_script_models.py FOLDER
 
