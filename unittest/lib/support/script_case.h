@@ -10,8 +10,8 @@
 
 #include "dptrain/model.h"
 #include "dptrain/torchscript.h"
-#include "support/random_frame.h"
-#include "support/script_toy.h"
+#include "random_frame.h"
+#include "script_toy.h"
 #include "torchscript/script_model.h"
 
 namespace dptrain::test {
