@@ -252,7 +252,7 @@ TEST(ScriptModel, OnlyTheArchivesOwnPrecision)
   script_model({})->set_precision(Precision::float64);
 }
 
-// A program that fails amid a run, here for want of a frame that fits: an Error with the reason, not of LibTorch's kind.
+// Code that LibTorch does not understand: an Error that names the file, not an exception of LibTorch's kind.
 TEST(ScriptModel, FailuresInsideTheArchiveAreErrors)
 {
   ModelData data = script_data({});
