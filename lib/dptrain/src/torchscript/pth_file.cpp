@@ -76,7 +76,7 @@ void fill(const Script &script, const ModelData &data, const std::string &path)
     found->second.copy_(values.view(found->second.sizes()));
   }
   const EnergyConstants constants = energy_constants(
-      script, fparam_tensor(script.contract->facts(), data.fparam, path, torch::kCPU));
+      script, fparam_tensor(script.contract->facts(), data.fparam, path, torch::kCPU), path);
   std::vector<double> change = data.out_bias;
   for (std::size_t t = 0; t < change.size(); ++t) change[t] -= constants.energy[t];
   if (!constants.tensors.empty()) constants.add(change);
@@ -126,7 +126,7 @@ static void complete_from(const Script &script, ModelData &data, const std::stri
   const ScriptFacts &facts = script.contract->facts();
   const std::vector<double> any(facts.has_default_fparam ? 0 : facts.fparam, 0.0);
   complete(data, script, script_parameters(script),
-           energy_constants(script, fparam_tensor(facts, any, path, torch::kCPU)), path);
+           energy_constants(script, fparam_tensor(facts, any, path, torch::kCPU), path), path);
 }
 
 void complete_from_archive(ModelData &data, const std::string &path)

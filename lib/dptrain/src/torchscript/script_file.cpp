@@ -51,7 +51,8 @@ torch::jit::Module load_module(const std::string &bytes, const std::string &path
   }
 }
 
-double energy_of_atom(ScriptContract &contract, int type, const torch::Tensor &fparam)
+double energy_of_atom(ScriptContract &contract, int type, const torch::Tensor &fparam,
+                      const std::string &path)
 {
   const auto integers = torch::TensorOptions().dtype(torch::kInt64).device(fparam.device());
   ScriptAtoms atom;
@@ -60,7 +61,11 @@ double energy_of_atom(ScriptContract &contract, int type, const torch::Tensor &f
   atom.neighbors = torch::full({1, 1, 1}, -1, integers);
   if (!contract.facts().is_local) atom.owner = torch::zeros({1, 1}, integers);
   if (fparam.numel() > 0) atom.fparam = fparam;
-  return contract.evaluate(atom, false, false).atom_energy.item<double>();
+  try {
+    return contract.evaluate(atom, false, false).atom_energy.item<double>();
+  } catch (const std::exception &e) {
+    throw Error(path + ": the program in the archive failed for a single atom: " + script_failure(e));
+  }
 }
 
 }  // namespace
@@ -136,7 +141,8 @@ void EnergyConstants::add(const std::vector<double> &change) const
   for (const torch::Tensor &tensor : tensors) tensor.add_(shift.to(tensor.options()));
 }
 
-EnergyConstants energy_constants(const Script &script, const torch::Tensor &fparam)
+EnergyConstants energy_constants(const Script &script, const torch::Tensor &fparam,
+                                 const std::string &path)
 {
   EnergyConstants constants;
   constants.tensors = script.contract->energy_constants();
@@ -153,11 +159,11 @@ EnergyConstants energy_constants(const Script &script, const torch::Tensor &fpar
     return constants;
   }
   std::vector<double> before(ntypes);
-  for (int t = 0; t < ntypes; ++t) before[t] = energy_of_atom(*script.contract, t, fparam);
+  for (int t = 0; t < ntypes; ++t) before[t] = energy_of_atom(*script.contract, t, fparam, path);
   constants.add(std::vector<double>(ntypes, 1.0));
   double largest = 0.0;
   for (int t = 0; t < ntypes; ++t) {
-    const double change = energy_of_atom(*script.contract, t, fparam) - before[t];
+    const double change = energy_of_atom(*script.contract, t, fparam, path) - before[t];
     constants.acts[t] = std::abs(change) > 1e-3;
     largest = std::max(largest, change);
   }
@@ -188,7 +194,9 @@ std::unique_ptr<ScriptContract> make_contract(torch::jit::Module module, const s
 {
   try {
     if (is_deepmd_model(module)) return make_deepmd_contract(std::move(module), path);
-  } catch (const c10::Error &e) {
+  } catch (const Error &) {
+    throw;
+  } catch (const std::exception &e) {  // what fails inside the program is no c10::Error
     throw Error(path + ": a potential of DeePMD-kit that does not answer as those of versions 3.0 to "
                        "3.2 do: " +
                 script_failure(e));

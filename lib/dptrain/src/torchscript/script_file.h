@@ -44,8 +44,9 @@ struct EnergyConstants {
   /// Changes what is added to an atom of each type.
   void add(const std::vector<double> &change) const;
 };
-/// Finds out by evaluating single atoms.
-EnergyConstants energy_constants(const Script &script, const torch::Tensor &fparam);
+/// Finds out by evaluating single atoms. `path` is for messages.
+EnergyConstants energy_constants(const Script &script, const torch::Tensor &fparam,
+                                 const std::string &path);
 
 /// Frame parameters as a contract takes them; empty where the model has none or has defaults. Throws Error where there are
 /// too many or too few of them.

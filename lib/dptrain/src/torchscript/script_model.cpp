@@ -45,7 +45,7 @@ ScriptModel::ScriptModel(ModelData data, const std::string &path) :
     blocks_(facts(), device_),
     parameters_(script_parameters(script_)),
     fparam_(fparam_tensor(facts(), data_.fparam, path, device_)),
-    constants_(energy_constants(script_, fparam_))
+    constants_(energy_constants(script_, fparam_, path))
 {
   ensure_runtime();
   complete(data_, script_, parameters_, constants_, path);
@@ -261,7 +261,7 @@ torch::Tensor ScriptModel::scalar_of(const AtomBlock &block, const ScriptResults
 
 void ScriptModel::add_gradient(const torch::Tensor &scalar)
 {
-  if (!scalar.requires_grad()) return;  // nothing is trained
+  if (!scalar.requires_grad()) return;
   std::vector<torch::Tensor> inputs;
   std::vector<std::size_t> parameter;
   for (std::size_t k = 0; k < parameters_.size(); ++k)
@@ -270,6 +270,7 @@ void ScriptModel::add_gradient(const torch::Tensor &scalar)
         inputs.push_back(tensor);
         parameter.push_back(k);
       }
+  if (inputs.empty()) return;  // nothing is trained, but forces are derivatives too
   const auto slopes = torch::autograd::grad({scalar}, inputs, {}, false, false, true);
   for (std::size_t k = 0; k < slopes.size(); ++k) {
     if (!slopes[k].defined()) continue;
