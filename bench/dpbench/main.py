@@ -3,8 +3,8 @@
 import json
 import sys
 
-from . import (accuracy, active, curves, inference, kernels, machine, memory, ranks, report, scaling, statistics, training,
-               uncertainty)
+from . import (accuracy, active, curves, inference, kernels, machine, memory, ranks, report, scaling, statistics, torchscript,
+               training, uncertainty)
 from .environments import Ours, Peer
 from .errors import BenchError
 from .process import Recorder
@@ -13,7 +13,8 @@ from .settings import ROOT, read_settings
 MEASURES = {"inference": inference.measure, "training": training.measure, "accuracy": accuracy.measure,
             "minutes": accuracy.measure_minutes, "scaling": scaling.measure, "kernels": kernels.measure,
             "statistics": statistics.measure, "curves": curves.measure, "uncertainty": uncertainty.measure,
-            "active": active.measure, "ranks": ranks.measure, "memory": memory.measure}
+            "active": active.measure, "ranks": ranks.measure, "memory": memory.measure,
+            "torchscript": torchscript.measure}
 ALONE = {"active"}  # parts without the peer and without programs of the benchmark
 WITHOUT_PEER = ALONE | {"ranks"}
 

@@ -293,10 +293,25 @@ def option_tables(rows):
                     for r in rows])
 
 
+def script_tables(result):
+    yield "## TorchScript potentials (.pth of DeePMD-kit) in LAMMPS\n"
+    sides = sorted({name for row in result["times"] for name in row["us_per_atom"]}, key=len)
+    time = lambda row, side: number(row["us_per_atom"][side]["median"]) if side in row["us_per_atom"] else ""  # noqa: E731
+    yield markdown(["descriptor", "atoms", *(f"{s}, us/atom/step" for s in sides), "deepmd / dptrain"],
+                   [[row["descriptor"], row["atoms"], *(time(row, s) for s in sides), number(row["ratio"]["deepmd"]["median"])]
+                    for row in result["times"]])
+    yield "\nLargest memory of one evaluation on one rank, MiB:\n"
+    peak = lambda row, side: (row[side]["end"] or mebibytes(row[side]["peak"])) if side in row else ""  # noqa: E731
+    yield markdown(["descriptor", "atoms", *sides], [[row["descriptor"], row["atoms"], *(peak(row, s) for s in sides)]
+                                                     for row in result["memory"]])
+    yield (f"\n`native no`: a se_e2_a archive through LibTorch instead of the native kernels. Every process may hold "
+           f"{mebibytes(result['bound'])} MiB; a side that has failed is not tried with more atoms.\n")
+
+
 TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
           "scaling": scaling_tables, "kernels": kernel_tables, "statistics": statistics_tables,
           "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables, "ranks": rank_tables,
-          "memory": memory_tables}
+          "memory": memory_tables, "torchscript": script_tables}
 
 
 def facts(entry):

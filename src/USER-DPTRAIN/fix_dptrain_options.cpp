@@ -93,7 +93,8 @@ void read_train(FixArguments &arguments, Options &options)
 {
   const std::string what = arguments.peek();
   if (what != "only" && what != "freeze" && what != "rate") {
-    options.train = arguments.small_number("STEPS, or only|freeze PATTERN, or rate PATTERN FACTOR", 0);
+    options.train =
+        arguments.small_number("STEPS, or only|freeze PATTERN, or rate PATTERN FACTOR", 0);
     return;
   }
   arguments.word("");

@@ -37,7 +37,7 @@ struct FixDPTrainOptions {
   double target = 0.0;  ///< force error at which the training of a label ends, force units; 0: none
   double train_seconds = 0.0;  ///< largest time of the training of a label; 0: any
   bool follow_reference = false;
-  int train = 100;  ///< optimizer steps per label
+  int train = 100;                ///< optimizer steps per label
   dptrain::ParameterRules rules;  ///< train only|freeze|rate
   std::optional<int> batch;
   std::int64_t buffer = 0;    ///< frames; 0: all

@@ -6,8 +6,8 @@
 
 #include "dptrain/active_learning.h"
 #include "dptrain/error.h"
-#include "dptrain/torchscript.h"
 #include "dptrain/files.h"
+#include "dptrain/torchscript.h"
 #include "fmt/format.h"
 
 using namespace LAMMPS_NS;
@@ -49,8 +49,8 @@ std::vector<int> map_elements(const std::string &file, const std::vector<std::st
 std::string note_of(const dptrain::ModelData &data, const std::string &file, int ranks)
 {
   if (data.kind == dptrain::ModelKind::native)
-    return fmt::format("{}: descriptor se_e2_a, runs as a native model (native no: through LibTorch)",
-                       file);
+    return fmt::format(
+        "{}: descriptor se_e2_a, runs as a native model (native no: through LibTorch)", file);
   const std::string reason = dptrain::not_native_because(data.model_def_script);
   const std::string kind = data.passes_messages ? "whose atoms pass messages" : "local";
   std::string note =

@@ -22,7 +22,7 @@ struct ModelSettings {
   int knots = 0;  ///< knots of the embedding tables; 0: chosen by the model's own check
   int chunk = 0;  ///< centres handled at once; 0: the model's default
   dptrain::Precision precision = dptrain::Precision::float64;  ///< of MD and of training
-  bool native = true;  ///< archives that the native kernels can run become native models
+  bool native = true;          ///< archives that the native kernels can run become native models
   std::vector<double> fparam;  ///< frame parameters of a TorchScript model
 };
 
@@ -34,8 +34,8 @@ struct ModelSlot {
   std::vector<std::string> elements;  ///< one per atom type; "NULL": not in the model
   std::vector<int> model_type;  ///< [ntypes + 1] by atom type: index into type_map, -1 for NULL
   std::vector<std::string> type_map;
-  std::string note;    ///< what a TorchScript archive was found to be; empty for other files
-  double cutoff = 0.0;                      ///< Angstrom
+  std::string note;           ///< what a TorchScript archive was found to be; empty for other files
+  double cutoff = 0.0;        ///< Angstrom
   bool from_archive = false;  ///< the file was a TorchScript archive
   std::shared_ptr<dptrain::Model> model;    ///< empty: new, and not made yet
   std::optional<dptrain::InputFile> input;  ///< of a new model

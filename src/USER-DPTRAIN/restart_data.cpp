@@ -95,9 +95,7 @@ void LAMMPS_NS::write_restart_data(FILE *file, const RestartData &data)
   const ModelSettings &settings = data.settings;
   const bool script = !settings.native || !settings.fparam.empty();
   const bool deviation = data.deviation.any() || script;
-  const int format = script      ? FORMAT_WITH_SCRIPT
-                     : deviation ? FORMAT_WITH_DEVIATIONS
-                                 : FORMAT;
+  const int format = script ? FORMAT_WITH_SCRIPT : deviation ? FORMAT_WITH_DEVIATIONS : FORMAT;
   for (const int number :
        {format, settings.knots, settings.chunk, static_cast<int>(settings.precision)})
     write_value(file, number);

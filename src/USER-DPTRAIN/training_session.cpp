@@ -83,13 +83,15 @@ void TrainingSession::check_save_name() const
   const dptrain::ModelData data = slot_->model ? slot_->model->data() : dptrain::ModelData();
   if (dptrain::is_pth(options_.save) && data.archive.empty())
     throw dptrain::Error(
-        fmt::format("save {0}: a model that does not come from an (uncompressed) TorchScript archive is written as "
+        fmt::format("save {0}: a model that does not come from an (uncompressed) TorchScript "
+                    "archive is written as "
                     ".dp: choose such a name, and convert the file with 'dptrain convert' later",
                     options_.save));
   if (!dptrain::is_pth(options_.save) && data.kind == dptrain::ModelKind::torchscript)
-    throw dptrain::Error(fmt::format("save {}: {} is a TorchScript model, which is written as .pth: "
-                                     "choose a name that ends so",
-                                     options_.save, slot_->path));
+    throw dptrain::Error(
+        fmt::format("save {}: {} is a TorchScript model, which is written as .pth: "
+                    "choose a name that ends so",
+                    options_.save, slot_->path));
 }
 
 std::int64_t TrainingSession::steps() const
@@ -107,9 +109,8 @@ void TrainingSession::read_settings()
       if (comm_->rank() == 0) text = dptrain::read_input_file(options_.input);
     });
     broadcast(*comm_, text);
-    guarded(*comm_, [&] {
-      input_ = dptrain::read_input_text(text, options_.input, slot_->from_archive);
-    });
+    guarded(*comm_,
+            [&] { input_ = dptrain::read_input_text(text, options_.input, slot_->from_archive); });
   }
   if (input_ && !input_->ignored.empty())
     say("Fix dptrain: keys of the input file that have no meaning here: " +
@@ -140,11 +141,11 @@ void TrainingSession::configure(const dptrain::InputFile &input)
 void TrainingSession::divide_frames()
 {
   const bool passes_messages = slot_->model && !slot_->model->is_local();
-  distributor_.emplace(comm_,
-                       dptrain::possible_distribution(config_.parallel.distribution, passes_messages),
-                       dptrain::frames_at_once(config_.batch_size, config_.parallel),
-                       slot_->model ? dptrain::weights_of_an_atom(slot_->model->data())
-                                    : dptrain::weights_of_an_atom(slot_->input->model));
+  distributor_.emplace(
+      comm_, dptrain::possible_distribution(config_.parallel.distribution, passes_messages),
+      dptrain::frames_at_once(config_.batch_size, config_.parallel),
+      slot_->model ? dptrain::weights_of_an_atom(slot_->model->data())
+                   : dptrain::weights_of_an_atom(slot_->input->model));
 }
 
 // SOAP, unless keyword or input say otherwise; what the input does not give of it suits this program.

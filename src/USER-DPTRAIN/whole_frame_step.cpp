@@ -13,8 +13,10 @@ namespace {
 // What each atom gets, one after the other in a row of numbers: force, and what else is asked for.
 struct Columns {
   explicit Columns(const dptrain::ForwardOutput &out) :
-      energy(3), score(energy + (out.atom_energy ? 1 : 0)),
-      virial(score + (out.uncertainty ? 1 : 0)), width(virial + (out.atom_virial ? 9 : 0))
+      energy(3),
+      score(energy + (out.atom_energy ? 1 : 0)),
+      virial(score + (out.uncertainty ? 1 : 0)),
+      width(virial + (out.atom_virial ? 9 : 0))
   {
   }
   int energy, score, virial, width;

@@ -34,7 +34,9 @@ void run(const std::vector<std::string> &arguments)
   const MPI_Comm all = MPI_COMM_WORLD;
   const auto world = dptrain::make_mpi_communicator(&all);
   const auto model = dptrain::load_model(arguments.at(0));
-  dptrain::TrainingConfig config = dptrain::read_input(arguments.at(2)).training;
+  dptrain::TrainingConfig config =
+      dptrain::read_input_text(dptrain::read_input_file(arguments.at(2)), arguments.at(2), true)
+          .training;
   const std::vector<dptrain::WholeFrame> frames =
       dptrain::read_npy_system(arguments.at(1), model->type_map());
   config.batch_size = static_cast<int>(frames.size());

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "dptrain/error.h"
 #include "dptrain/config.h"
+#include "dptrain/error.h"
 #include "dptrain/model.h"
 
 namespace dptrain::test {

@@ -51,8 +51,9 @@ struct Frame {
   std::vector<double> x;          ///< [nall][3]
   std::vector<int> type;          ///< [nall]
   std::vector<std::int64_t> tag;  ///< [nlocal] global atom ids, for files
-  std::vector<int> owner;  ///< [nall] see Domain::owner; empty where this rank has not the whole frame
-  double cutoff = 0.0;            ///< Angstrom, of the neighbours
+  std::vector<int>
+      owner;            ///< [nall] see Domain::owner; empty where this rank has not the whole frame
+  double cutoff = 0.0;  ///< Angstrom, of the neighbours
   std::vector<int> first;       ///< [nlocal + 1] offsets into neighbor; empty after drop_neighbors
   std::vector<int> neighbor;    ///< indices < nall, ascending in each row
   std::array<double, 9> box{};  ///< rows a, b, c

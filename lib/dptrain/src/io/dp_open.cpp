@@ -33,7 +33,8 @@ std::string describe_foreign(const std::string &bytes, const std::string &path)
   if (starts_with(bytes, "PK\x03\x04"))
     return "it is a PyTorch archive (.pth), where a .dp file is expected";
   if (starts_with(bytes, "\x80\x02"))
-    return "it looks like a pickled PyTorch checkpoint; freeze it with DeePMD-kit: dp --pt freeze -o "
+    return "it looks like a pickled PyTorch checkpoint; freeze it with DeePMD-kit: dp --pt freeze "
+           "-o "
            "model.pth";
   const auto first = bytes.find_first_not_of(" \t\r\n");
   if (looks_like_text(bytes) && first != std::string::npos) {
@@ -47,8 +48,8 @@ std::string describe_foreign(const std::string &bytes, const std::string &path)
   // a serialized TensorFlow GraphDef begins with a node: tag 0x0a and its length
   if (bytes[0] == '\x0a')
     return "it looks like a TensorFlow graph (.pb); " + convert + path + targets;
-  return "its format is unknown; a model file is a .dp or a .pth file (" + convert + "FILE" + targets +
-         ")";
+  return "its format is unknown; a model file is a .dp or a .pth file (" + convert + "FILE" +
+         targets + ")";
 }
 
 }  // namespace

@@ -167,8 +167,8 @@ void Hdf5File::write_bytes(const std::string &path, const std::string &bytes)
   const Hdf5Handle data(H5Dcreate2(file_.get(), path.c_str(), H5T_STD_U8LE, space.get(),
                                    H5P_DEFAULT, settings.get(), H5P_DEFAULT),
                         H5Dclose);
-  if (!data.valid() || H5Dwrite(data.get(), H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                                bytes.data()) < 0)
+  if (!data.valid() ||
+      H5Dwrite(data.get(), H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0)
     fail("cannot write the HDF5 data set '" + path + "'");
 }
 
@@ -181,8 +181,8 @@ std::string Hdf5File::read_bytes(const std::string &path) const
   const hssize_t points = space.valid() ? H5Sget_simple_extent_npoints(space.get()) : -1;
   std::string bytes;
   if (points > 0 && static_cast<hsize_t>(points) == size) bytes.resize(size);
-  if (bytes.empty() || H5Dread(data.get(), H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                               bytes.data()) < 0)
+  if (bytes.empty() ||
+      H5Dread(data.get(), H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0)
     fail("HDF5 data set '" + path + "' is missing or damaged; write the file again");
   return bytes;
 }

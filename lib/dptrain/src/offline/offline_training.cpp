@@ -96,8 +96,8 @@ void OfflineTraining::read_settings()
                 ": training/training_data/systems: is missing, or names no data set");
   TrainingConfig &training = input_.training;
   training.parallel = options_.parallel;
-  training.parallel.distribution = possible_distribution(
-      training.parallel.distribution, start_ && start_->passes_messages);
+  training.parallel.distribution =
+      possible_distribution(training.parallel.distribution, start_ && start_->passes_messages);
   training.fit_energy_bias = false;  // comes from the statistics or from the model file
   if (!training.optimizer.precision && options_.precision != Precision::float64)
     training.optimizer.precision = "float32";

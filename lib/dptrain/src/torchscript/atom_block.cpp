@@ -82,9 +82,8 @@ AtomBlock BlockMaker::make(const Domain &domain, const int *centers, int n)
 
 void BlockMaker::choose_first(const Domain &domain, AtomBlock &block) const
 {
-  const auto first = std::find_if(block.atoms.begin(), block.atoms.end(), [&](int atom) {
-    return domain.type[atom] == domain.first_type;
-  });
+  const auto first = std::find_if(block.atoms.begin(), block.atoms.end(),
+                                  [&](int atom) { return domain.type[atom] == domain.first_type; });
   if (first == block.atoms.end())
     block.atoms.insert(block.atoms.begin(), -1);
   else

@@ -50,9 +50,9 @@ class BlockMaker {
 
   const ScriptFacts &facts_;
   torch::Device device_;
-  std::vector<Neighbor> row_;               // of one centre
-  std::vector<std::vector<int>> rows_;      // of all, atoms of the domain
-  std::vector<std::int64_t> place_;         // of an atom in the block, -1: not in it
+  std::vector<Neighbor> row_;           // of one centre
+  std::vector<std::vector<int>> rows_;  // of all, atoms of the domain
+  std::vector<std::int64_t> place_;     // of an atom in the block, -1: not in it
   std::int64_t overflow_ = 0;
 };
 

@@ -14,20 +14,21 @@ namespace dptrain {
 
 /// What does not change with the parameters.
 struct ScriptFacts {
-  std::string program;                ///< that the archive comes from, for messages
+  std::string program;  ///< that the archive comes from, for messages
   std::vector<std::string> type_map;
-  double cutoff = 0.0;                ///< Angstrom
-  bool is_local = true;               ///< see Model::is_local
-  int max_neighbors = 0;              ///< the nearest ones of an atom that the model takes
-  std::vector<int> sel;               ///< of each type; one number where types are not distinguished
-  std::string model_def_script;       ///< JSON, as in the archive
+  double cutoff = 0.0;           ///< Angstrom
+  bool is_local = true;          ///< see Model::is_local
+  int max_neighbors = 0;         ///< the nearest ones of an atom that the model takes
+  std::vector<int> sel;          ///< of each type; one number where types are not distinguished
+  std::string model_def_script;  ///< JSON, as in the archive
   std::optional<double> min_nbor_dist;  ///< Angstrom
-  bool is_double = true;              ///< else it computes in float32
-  int num_features = 0;               ///< see Model::num_features
-  int fparam = 0;                     ///< parameters of a frame (DeePMD's fparam) that the energy depends on
+  bool is_double = true;                ///< else it computes in float32
+  int num_features = 0;                 ///< see Model::num_features
+  int fparam = 0;  ///< parameters of a frame (DeePMD's fparam) that the energy depends on
   bool has_default_fparam = false;
-  bool padding_has_type = false;      ///< energies depend on the type of the first atom, see BlockMaker
-  bool needs_operators = false;       ///< calls operators that are not LibTorch's, as compressed models do
+  bool padding_has_type = false;  ///< energies depend on the type of the first atom, see BlockMaker
+  bool needs_operators =
+      false;  ///< calls operators that are not LibTorch's, as compressed models do
 };
 
 /// Atoms of one evaluation as tensors on the model's device: the centres first, then other atoms within the cutoff.
@@ -35,8 +36,9 @@ struct ScriptAtoms {
   torch::Tensor coord;      ///< [1][n][3] float64, Angstrom
   torch::Tensor type;       ///< [1][n] int64
   torch::Tensor neighbors;  ///< [1][centres][k] int64, by distance; -1 where there are fewer
-  torch::Tensor owner;      ///< [1][n] int64, of a ghost the centre that it is an image of; empty for local models
-  torch::Tensor fparam;     ///< [1][...] float64, or empty
+  torch::Tensor
+      owner;  ///< [1][n] int64, of a ghost the centre that it is an image of; empty for local models
+  torch::Tensor fparam;  ///< [1][...] float64, or empty
 };
 
 struct ScriptResults {
@@ -52,7 +54,8 @@ class ScriptContract {
   virtual ~ScriptContract() = default;
   virtual const ScriptFacts &facts() const = 0;
   /// With `differentiable`, the results can be differentiated with respect to the parameters.
-  virtual ScriptResults evaluate(const ScriptAtoms &atoms, bool differentiable, bool atom_virial) = 0;
+  virtual ScriptResults evaluate(const ScriptAtoms &atoms, bool differentiable,
+                                 bool atom_virial) = 0;
   /// Outputs of the last hidden layer, [centres][num_features].
   virtual torch::Tensor features(const ScriptAtoms &atoms) = 0;
   /// Constants [ntypes] that are added to the energies of atoms: one such tensor, or several of which the energy takes a

@@ -162,9 +162,10 @@ class DeepmdContract final : public ScriptContract {
       throw Error(path + ": a spin model of DeePMD-kit (pair style deepspin): magnetic moments are "
                          "not supported; use pair_style deepspin, or a model without spin");
     if (!module_.hasattr("atomic_model") || !module_.find_method("get_nnei"))
-      throw Error(path + ": a model of DeePMD-kit of another kind than the potentials of versions 3.0 "
-                         "to 3.2: it lacks atomic_model or get_nnei; freeze a potential: dp --pt "
-                         "freeze -o model.pth");
+      throw Error(path +
+                  ": a model of DeePMD-kit of another kind than the potentials of versions 3.0 "
+                  "to 3.2: it lacks atomic_model or get_nnei; freeze a potential: dp --pt "
+                  "freeze -o model.pth");
     if (module_.find_method("model_output_type")) {
       std::string outputs;
       bool energy = false;
@@ -183,9 +184,10 @@ class DeepmdContract final : public ScriptContract {
                   "without aparam, or use pair_style deepmd");
     if (value_of<std::int64_t>(module_, "get_dim_chg_spin", 0) > 0 &&
         !value_of(module_, "has_default_chg_spin", false))
-      throw Error(path + ": a model that needs total charge and spin of each frame (charge_spin) and "
-                         "has no default for them: these are not supported; freeze it with "
-                         "default values, or use pair_style deepmd");
+      throw Error(path +
+                  ": a model that needs total charge and spin of each frame (charge_spin) and "
+                  "has no default for them: these are not supported; freeze it with "
+                  "default values, or use pair_style deepmd");
   }
 
   void find_sel()

@@ -89,8 +89,8 @@ ModelData convert(const Script &script, const ModelData &archive)
   data.whitening = archive.whitening;
   data.calibration = archive.calibration;
   for (const auto &block : parameter_index(config)) {
-    const auto found = values(tensors, name_in_archive(block.name),
-                              static_cast<std::int64_t>(block.size));
+    const auto found =
+        values(tensors, name_in_archive(block.name), static_cast<std::int64_t>(block.size));
     data.parameters.insert(data.parameters.end(), found.begin(), found.end());
   }
   return data;
@@ -136,8 +136,8 @@ double largest_difference(const std::vector<double> &a, const std::vector<double
 
 std::string name_in_archive(const std::string &native_name)
 {
-  static const std::regex place(
-      "/model/(descriptor/embeddings|fitting/nets)/networks/(\\d+)/layers/(\\d+)/@variables/(\\w+)");
+  static const std::regex place("/model/(descriptor/embeddings|fitting/nets)/networks/(\\d+)/"
+                                "layers/(\\d+)/@variables/(\\w+)");
   static const std::map<std::string, std::string> names{{"w", "matrix"}, {"b", "bias"}};
   std::smatch part;
   if (!std::regex_match(native_name, part, place))

@@ -23,16 +23,17 @@ const std::string stand_in_prefix = "ops.dptrain_stand_in.";
 /// Signatures of DeePMD-kit's operators (versions 3.0 to 3.2), by name.
 const std::vector<std::pair<std::string, std::string>> &deepmd_operators()
 {
-  static const std::string table = "(Tensor table, Tensor info, Tensor em_x, Tensor em, int last) -> "
-                                   "Tensor[]";
+  static const std::string table =
+      "(Tensor table, Tensor info, Tensor em_x, Tensor em, int last) -> "
+      "Tensor[]";
   static const std::vector<std::pair<std::string, std::string>> operators{
       {"tabulate_fusion_se_a", table},
       {"tabulate_fusion_se_t", table},
       {"tabulate_fusion_se_t_tebd", table},
       {"tabulate_fusion_se_r", "(Tensor table, Tensor info, Tensor em, int last) -> Tensor[]"},
-      {"tabulate_fusion_se_atten",
-       "(Tensor table, Tensor info, Tensor em_x, Tensor em, Tensor two_embed, int last, bool sorted) "
-       "-> Tensor[]"},
+      {"tabulate_fusion_se_atten", "(Tensor table, Tensor info, Tensor em_x, Tensor em, Tensor "
+                                   "two_embed, int last, bool sorted) "
+                                   "-> Tensor[]"},
       {"border_op",
        "(Tensor send_list, Tensor send_proc, Tensor recv_proc, Tensor send_num, Tensor recv_num, "
        "Tensor values, Tensor communicator, Tensor nlocal, Tensor nghost) -> Tensor[]"}};
@@ -51,7 +52,8 @@ void register_stand_ins()
   static const torch::Library library = [] {
     torch::Library made(torch::Library::DEF, "dptrain_stand_in", std::nullopt, __FILE__, __LINE__);
     for (const auto &[name, signature] : deepmd_operators())
-      made.def((name + signature).c_str(), torch::CppFunction::makeFromBoxedFunction<&refuse_call>());
+      made.def((name + signature).c_str(),
+               torch::CppFunction::makeFromBoxedFunction<&refuse_call>());
     return made;
   }();
 }
@@ -89,7 +91,10 @@ std::filesystem::path packages_folder()
   const auto *address = reinterpret_cast<const void *>(&torch::jit::getAllOperatorsFor);
   if (dladdr(address, &info) == 0 || !info.dli_fname) return {};
   std::error_code ignored;
-  return std::filesystem::canonical(info.dli_fname, ignored).parent_path().parent_path().parent_path();
+  return std::filesystem::canonical(info.dli_fname, ignored)
+      .parent_path()
+      .parent_path()
+      .parent_path();
 }
 
 }  // namespace
@@ -105,16 +110,17 @@ LoadableArchive loadable(const std::string &bytes, const std::string &path)
                      [&](const auto &op) { return "deepmd." + op.first == name; }))
       foreign += (foreign.empty() ? "" : ", ") + name;
   if (!foreign.empty())
-    throw Error(path + ": a TorchScript archive that calls operators which are neither LibTorch's nor "
-                       "among those of DeePMD-kit 3.0 to 3.2: " +
+    throw Error(path +
+                ": a TorchScript archive that calls operators which are neither LibTorch's nor "
+                "among those of DeePMD-kit 3.0 to 3.2: " +
                 foreign +
                 ". Load the library that has them before (plugin load), or freeze the model with "
                 "DeePMD-kit 3.0 to 3.2");
   register_stand_ins();
-  return {with_edited_code(
-              bytes, path,
-              [](std::string &text) { replace_all(text, real_prefix, stand_in_prefix); }),
-          true};
+  return {
+      with_edited_code(bytes, path,
+                       [](std::string &text) { replace_all(text, real_prefix, stand_in_prefix); }),
+      true};
 }
 
 std::string with_real_names(const std::string &bytes, const std::string &path)

@@ -67,12 +67,10 @@ void fill(const Script &script, const ModelData &data, const std::string &path)
   if (native) index = parameter_index(data.config);
   for (const ParameterBlock &block : index) {
     const auto found = tensors.find(native ? name_in_archive(block.name) : block.name);
-    if (found == tensors.end() ||
-        static_cast<std::size_t>(found->second.numel()) != block.size)
+    if (found == tensors.end() || static_cast<std::size_t>(found->second.numel()) != block.size)
       throw Error(path + ": the archive that the model comes from has no place for " + block.name);
-    const torch::Tensor values =
-        torch::tensor(at::ArrayRef<double>(data.parameters.data() + block.offset, block.size),
-                      torch::kFloat64);
+    const torch::Tensor values = torch::tensor(
+        at::ArrayRef<double>(data.parameters.data() + block.offset, block.size), torch::kFloat64);
     found->second.copy_(values.view(found->second.sizes()));
   }
   const EnergyConstants constants = energy_constants(
@@ -89,9 +87,8 @@ bool is_archive(const std::string &bytes)
   return bytes.compare(0, 4, "PK\x03\x04") == 0;
 }
 
-void complete(ModelData &data, const Script &script,
-              const std::vector<ScriptParameter> &parameters, const EnergyConstants &constants,
-              const std::string &path)
+void complete(ModelData &data, const Script &script, const std::vector<ScriptParameter> &parameters,
+              const EnergyConstants &constants, const std::string &path)
 {
   const ScriptFacts &facts = script.contract->facts();
   data.kind = ModelKind::torchscript;

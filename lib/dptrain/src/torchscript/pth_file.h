@@ -10,8 +10,7 @@ namespace dptrain {
 
 /// Fills in what `data` has not yet of the archive: settings, parameters, energy constants. Throws Error where numbers that
 /// it has are not as many as the archive's.
-void complete(ModelData &data, const Script &script,
-              const std::vector<ScriptParameter> &parameters, const EnergyConstants &constants,
-              const std::string &path);
+void complete(ModelData &data, const Script &script, const std::vector<ScriptParameter> &parameters,
+              const EnergyConstants &constants, const std::string &path);
 
 }  // namespace dptrain

@@ -18,9 +18,8 @@ namespace {
 
 bool has_record(const std::vector<std::string> &names, const std::string &part)
 {
-  return std::any_of(names.begin(), names.end(), [&](const std::string &name) {
-    return name.find(part) != std::string::npos;
-  });
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string &name) { return name.find(part) != std::string::npos; });
 }
 
 /// What PyTorch writes zip files for, other than TorchScript.
@@ -28,13 +27,15 @@ void refuse_other_archives(const std::vector<std::string> &names, const std::str
 {
   if (has_record(names, "aotinductor") || has_record(names, "extra/metadata.json") ||
       has_record(names, "archive_format"))
-    throw Error(path + ": a compiled model (.pt2, AOTInductor; DPA4 of DeePMD-kit is frozen so): its "
-                       "weights are constants of machine code and cannot be trained. Run it with "
-                       "pair_style deepmd, or freeze a model that has a TorchScript form: dp "
-                       "freeze -o model.pth");
+    throw Error(path +
+                ": a compiled model (.pt2, AOTInductor; DPA4 of DeePMD-kit is frozen so): its "
+                "weights are constants of machine code and cannot be trained. Run it with "
+                "pair_style deepmd, or freeze a model that has a TorchScript form: dp "
+                "freeze -o model.pth");
   if (!has_record(names, "code/") || !has_record(names, "constants.pkl"))
-    throw Error(path + ": weights without a program (a checkpoint .pt of PyTorch): freeze it with "
-                       "DeePMD-kit: dp --pt freeze -c " +
+    throw Error(path +
+                ": weights without a program (a checkpoint .pt of PyTorch): freeze it with "
+                "DeePMD-kit: dp --pt freeze -c " +
                 path + " -o model.pth");
 }
 
@@ -45,9 +46,10 @@ torch::jit::Module load_module(const std::string &bytes, const std::string &path
   try {
     return torch::jit::load(stream, device);
   } catch (const std::exception &e) {
-    throw Error(path + ": LibTorch cannot load this archive: " + script_failure(e) +
-                ". Freeze the model with DeePMD-kit 3.0 to 3.2 and a PyTorch that is not newer than "
-                "the one that this program uses");
+    throw Error(
+        path + ": LibTorch cannot load this archive: " + script_failure(e) +
+        ". Freeze the model with DeePMD-kit 3.0 to 3.2 and a PyTorch that is not newer than "
+        "the one that this program uses");
   }
 }
 
@@ -64,7 +66,8 @@ double energy_of_atom(ScriptContract &contract, int type, const torch::Tensor &f
   try {
     return contract.evaluate(atom, false, false).atom_energy.item<double>();
   } catch (const std::exception &e) {
-    throw Error(path + ": the program in the archive failed for a single atom: " + script_failure(e));
+    throw Error(path +
+                ": the program in the archive failed for a single atom: " + script_failure(e));
   }
 }
 
@@ -170,7 +173,8 @@ EnergyConstants energy_constants(const Script &script, const torch::Tensor &fpar
   constants.add(std::vector<double>(ntypes, -1.0));
   if (largest > 0.0) constants.response = std::round(largest * 1e6) / 1e6;
   const torch::Tensor first = constants.tensors.front().to(torch::kCPU, torch::kFloat64);
-  for (int t = 0; t < ntypes; ++t) constants.energy[t] = constants.response * first[t].item<double>();
+  for (int t = 0; t < ntypes; ++t)
+    constants.energy[t] = constants.response * first[t].item<double>();
   return constants;
 }
 
@@ -184,8 +188,9 @@ torch::Tensor fparam_tensor(const ScriptFacts &facts, const std::vector<double> 
     throw Error(path + ": the model has " + std::to_string(expected) +
                 " frame parameters (numb_fparam), " + std::to_string(values.size()) +
                 " are given; " +
-                (expected > 0 ? "give them with the keyword fparam V1 V2 ... of pair_style dptrain (or of fix dptrain "
-                              "with its own model)"
+                (expected > 0 ? "give them with the keyword fparam V1 V2 ... of pair_style dptrain "
+                                "(or of fix dptrain "
+                                "with its own model)"
                               : "remove the keyword fparam"));
   return torch::tensor(values, torch::kFloat64).view({1, facts.fparam}).to(device);
 }
@@ -197,14 +202,16 @@ std::unique_ptr<ScriptContract> make_contract(torch::jit::Module module, const s
   } catch (const Error &) {
     throw;
   } catch (const std::exception &e) {  // what fails inside the program is no c10::Error
-    throw Error(path + ": a potential of DeePMD-kit that does not answer as those of versions 3.0 to "
-                       "3.2 do: " +
+    throw Error(path +
+                ": a potential of DeePMD-kit that does not answer as those of versions 3.0 to "
+                "3.2 do: " +
                 script_failure(e));
   }
-  throw Error(path + ": a TorchScript module, but no potential of DeePMD-kit 3.0 to 3.2: it lacks the "
-                     "methods forward_lower, get_rcut and get_type_map. Models of other "
-                     "programs and of DeePMD-kit before 3.0 cannot be used; freeze the model with "
-                     "DeePMD-kit 3: dp --pt freeze -o model.pth");
+  throw Error(path +
+              ": a TorchScript module, but no potential of DeePMD-kit 3.0 to 3.2: it lacks the "
+              "methods forward_lower, get_rcut and get_type_map. Models of other "
+              "programs and of DeePMD-kit before 3.0 cannot be used; freeze the model with "
+              "DeePMD-kit 3: dp --pt freeze -o model.pth");
 }
 
 }  // namespace dptrain

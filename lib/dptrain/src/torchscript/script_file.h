@@ -37,9 +37,9 @@ std::vector<ScriptParameter> script_parameters(const Script &script);
 /// Energies of the types that are constants in the module.
 struct EnergyConstants {
   std::vector<torch::Tensor> tensors;  ///< see ScriptContract::energy_constants
-  std::vector<double> energy;          ///< [ntypes] eV, what the first of them adds to an atom of each type
-  std::vector<char> acts;              ///< [ntypes] whether it adds anything
-  double response = 1.0;               ///< change of the energy by a change of all of them
+  std::vector<double> energy;  ///< [ntypes] eV, what the first of them adds to an atom of each type
+  std::vector<char> acts;      ///< [ntypes] whether it adds anything
+  double response = 1.0;       ///< change of the energy by a change of all of them
 
   /// Changes what is added to an atom of each type.
   void add(const std::vector<double> &change) const;

@@ -93,9 +93,8 @@ void ScriptModel::prepare()
 {
   if (prepared_version_ == version_) return;
   const torch::NoGradGuard no_graph;
-  const torch::Tensor all = torch::from_blob(data_.parameters.data(),
-                                             static_cast<std::int64_t>(data_.parameters.size()),
-                                             torch::kFloat64);
+  const torch::Tensor all = torch::from_blob(
+      data_.parameters.data(), static_cast<std::int64_t>(data_.parameters.size()), torch::kFloat64);
   for (std::size_t k = 0; k < parameters_.size(); ++k) {
     const ParameterBlock &block = index_[k];
     const auto begin = static_cast<std::int64_t>(block.offset);
@@ -147,8 +146,7 @@ void ScriptModel::forward_batch(const Domain *domains, int n, ForwardOutput *out
       forward_domain(domains[k], k, out[k], keep, found.back());
     }
   });
-  for (int k = 0; k < n; ++k)
-    found[k].add_to(out[k], domains[k], data_.out_bias, constants_.acts);
+  for (int k = 0; k < n; ++k) found[k].add_to(out[k], domains[k], data_.out_bias, constants_.acts);
 }
 
 void ScriptModel::forward_domain(const Domain &domain, int index, const ForwardOutput &out,
@@ -169,7 +167,8 @@ void ScriptModel::forward_domain(const Domain &domain, int index, const ForwardO
     if (keeps) {
       const std::size_t now = graph_memory(device_);
       // memory that was free before does not show; that of the first graph does
-      bytes_of_centre_ = std::max(bytes_of_centre_, (std::max(now, before) - before) / block.centers);
+      bytes_of_centre_ =
+          std::max(bytes_of_centre_, (std::max(now, before) - before) / block.centers);
       kept_bytes_ += bytes_of_centre_ * block.centers;
       kept_.push_back({index, begin, end, std::move(block), std::move(results)});
     }
@@ -246,17 +245,15 @@ torch::Tensor ScriptModel::scalar_of(const AtomBlock &block, const ScriptResults
   if (block.atoms.front() < 0) weights.front() = 0.0;
   for (int i = 0; i < block.centers && seed.atom_energy; ++i)
     if (block.atoms[i] >= 0) weights[i] += seed.atom_energy[block.atoms[i]];
-  torch::Tensor scalar =
-      (results.atom_energy.to(torch::kFloat64) * on_device(weights)).sum() +
-      (results.virial.to(torch::kFloat64) *
-       on_device(std::vector<double>(seed.virial.begin(), seed.virial.end())))
-          .sum();
+  torch::Tensor scalar = (results.atom_energy.to(torch::kFloat64) * on_device(weights)).sum() +
+                         (results.virial.to(torch::kFloat64) *
+                          on_device(std::vector<double>(seed.virial.begin(), seed.virial.end())))
+                             .sum();
   if (!seed.force) return scalar;
   std::vector<double> residuals(3 * block.atoms.size(), 0.0);
   for (std::size_t k = 0; k < block.atoms.size(); ++k)
     if (block.atoms[k] >= 0) std::copy_n(seed.force + 3L * block.atoms[k], 3, &residuals[3 * k]);
-  return scalar +
-         (results.force.to(torch::kFloat64) * on_device(residuals).view({-1, 3})).sum();
+  return scalar + (results.force.to(torch::kFloat64) * on_device(residuals).view({-1, 3})).sum();
 }
 
 void ScriptModel::add_gradient(const torch::Tensor &scalar)
@@ -285,7 +282,8 @@ void ScriptModel::sweep(const std::function<void()> &work)
   if (keep_limit_ == 0) keep_limit_ = kernels::memory_for_kernels().free / 4;
   const auto run = [&] {
     prepare();
-    const torch::jit::GraphOptimizerEnabledGuard plain(false);  // blocks differ in shape: see manual
+    const torch::jit::GraphOptimizerEnabledGuard plain(
+        false);  // blocks differ in shape: see manual
     const ReducedPrecision products(precision_ == Precision::mixed);
     try {
       work();
@@ -328,12 +326,14 @@ void ScriptModel::release_workspace()
 MemoryLedger ScriptModel::memory() const
 {
   const std::size_t numbers = data_.parameters.size() * sizeof(double);
-  return {{"parameters", 2 * numbers}, {"archive", data_.archive.size()}, {"workspace", kept_bytes_}};
+  return {
+      {"parameters", 2 * numbers}, {"archive", data_.archive.size()}, {"workspace", kept_bytes_}};
 }
 
 void ScriptModel::set_whitening(const std::vector<double> &matrices)
 {
-  const std::int64_t h = facts().num_features, ntypes = static_cast<std::int64_t>(type_map().size());
+  const std::int64_t h = facts().num_features,
+                     ntypes = static_cast<std::int64_t>(type_map().size());
   if (static_cast<std::int64_t>(matrices.size()) != ntypes * h * h || h == 0)
     throw Error("the uncertainty of this model needs " + std::to_string(ntypes * h * h) +
                 " numbers, found " + std::to_string(matrices.size()));
@@ -343,7 +343,8 @@ void ScriptModel::set_whitening(const std::vector<double> &matrices)
 
 void ScriptModel::set_weight_samples(const std::vector<double> &changes)
 {
-  const std::int64_t h = facts().num_features, ntypes = static_cast<std::int64_t>(type_map().size());
+  const std::int64_t h = facts().num_features,
+                     ntypes = static_cast<std::int64_t>(type_map().size());
   if (h == 0 || changes.size() % static_cast<std::size_t>(ntypes * h) != 0)
     throw Error("Samples of the last layer need " + std::to_string(ntypes * h) +
                 " numbers each, found " + std::to_string(changes.size()) + " numbers");

@@ -48,8 +48,9 @@ ScriptSums::ScriptSums(const Domain &domain, const ForwardOutput &out, const Scr
 {
   const bool asked = out.uncertainty || out.feature_sum || out.feature_covariance || samples_;
   if (asked && facts.num_features == 0)
-    throw Error("This model does not tell the outputs of its last hidden layer, which uncertainties "
-                "rest on: freeze it with DeePMD-kit 3.2, or use a committee");
+    throw Error(
+        "This model does not tell the outputs of its last hidden layer, which uncertainties "
+        "rest on: freeze it with DeePMD-kit 3.2, or use a committee");
   if (out.force) force_.assign(3 * nall_, 0.0);
   if (atom_virial_) atom_virials_.assign(9 * nall_, 0.0);
   if (!asked) return;
@@ -90,7 +91,8 @@ void ScriptSums::add_features(const AtomBlock &block, const torch::Tensor &f,
   if (!whitening.defined()) return;
   const torch::Tensor values = on_host(norms);
   for (int i = 0; i < block.centers; ++i)
-    if (block.atoms[i] >= 0) uncertainties_.push_back({block.atoms[i], values.data_ptr<double>()[i]});
+    if (block.atoms[i] >= 0)
+      uncertainties_.push_back({block.atoms[i], values.data_ptr<double>()[i]});
 }
 
 void ScriptSums::add_sample(const AtomBlock &block, std::int64_t k, const torch::Tensor &force)

@@ -66,7 +66,8 @@ std::shared_ptr<Model> with_rules(std::shared_ptr<Model> model, const ParameterR
     trained.push_back(wanted && !matches_any(block, rules.freeze));
   }
   if (std::none_of(trained.begin(), trained.end(), [](char on) { return on; }))
-    throw Error("no parameter is left to train: what is trained only and what is frozen leave none");
+    throw Error(
+        "no parameter is left to train: what is trained only and what is frozen leave none");
   model->set_trainable(trained);
   return model;
 }

@@ -117,7 +117,8 @@ void Trainer::check(Frame &frame)
   guarded(*t.comm, [&] {
     if (!t.model->is_local() && t.comm->size() > 1 && !frame.is_copy)
       throw Error("The atoms of this model pass messages: a frame cannot be divided over " +
-                  std::to_string(t.comm->size()) + " ranks, each rank works on whole frames "
+                  std::to_string(t.comm->size()) +
+                  " ranks, each rank works on whole frames "
                   "(distribute frames)");
     if (std::isfinite(shortest)) t.model->expect_distance(shortest);
   });
