@@ -104,7 +104,7 @@ def memory_of_sides(settings, environments, descriptor, file, folder, bound):
             (folder / "in.memory").write_text(text)
             program, variables = environments[name].lammps()
             found = run_bounded(environments[name].recorder, f"memory, {name}", [program, "-in", "in.memory", "-log", "none"], folder,
-                                {**variables, **environments[name].threads(1, 1)}, bound)
+                                {**variables, "OMP_NUM_THREADS": 1}, bound)
             row[name] = {"peak": found["peak"], "end": found["end"], "seconds": found["seconds"]}
             if found["end"]:
                 ended.add(name)

@@ -1,6 +1,7 @@
 #include "committee.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "dptrain/error.h"
 #include "fmt/format.h"
@@ -27,6 +28,7 @@ void Committee::load(const dptrain::Communicator &comm, const std::vector<std::s
   forget();
   for (const std::string &file : files) {
     Member member;
+    member.first_type = std::numeric_limits<int>::max();
     member.slot = std::make_shared<ModelSlot>();
     member.slot->settings = main.settings;
     member.slot->load(comm, file, main.elements);
@@ -36,9 +38,21 @@ void Committee::load(const dptrain::Communicator &comm, const std::vector<std::s
                       "of a committee are trained models or checkpoints",
                       file));
     member.evaluator = std::make_unique<dptrain::Evaluator>(member.slot->model);
+    if (!member.slot->model->is_local() && comm.size() > 1)
+      throw dptrain::Error(fmt::format("{} of the committee: its atoms pass messages, and members "
+                                       "are evaluated on divided atoms: run on one rank",
+                                       file));
     member.type = types_of_member(main, *member.slot);
+    for (const int type : member.type)
+      if (type >= 0) member.first_type = std::min(member.first_type, type);
     members_.push_back(std::move(member));
   }
+}
+
+bool Committee::passes_messages() const
+{
+  return std::any_of(members_.begin(), members_.end(),
+                     [](const Member &member) { return !member.slot->model->is_local(); });
 }
 
 double Committee::cutoff() const
@@ -82,6 +96,7 @@ void Committee::evaluate(Member &member, std::size_t model)
   for (int i = 0; i < domain.nall; ++i)
     type_[i] = domain_.type[i] < 0 ? -1 : member.type[domain_.type[i]];
   domain.type = type_.data();
+  domain.first_type = member.first_type;
 
   forces_[model].assign(static_cast<std::size_t>(domain.nall) * 3, 0.0);
   dptrain::ForwardOutput out;

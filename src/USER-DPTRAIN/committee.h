@@ -23,6 +23,8 @@ class Committee {
   void load(const dptrain::Communicator &comm, const std::vector<std::string> &files,
             const ModelSlot &main);
   bool empty() const { return members_.empty(); }
+  /// Whether the atoms of a member pass messages.
+  bool passes_messages() const;
   double cutoff() const;  ///< the largest, Angstrom; 0 without members
   /// Files of members with the parameters of an earlier one or of `main`: they add nothing.
   std::vector<std::string> repeated(const ModelSlot &main) const;
@@ -47,6 +49,7 @@ class Committee {
   struct Member {
     std::shared_ptr<ModelSlot> slot;
     std::unique_ptr<dptrain::Evaluator> evaluator;
+    int first_type = 0;     ///< the lowest of the member's types that are in use
     std::vector<int> type;  ///< by type of the main model: that of the member, -1: not in use
   };
   std::vector<Member> members_;

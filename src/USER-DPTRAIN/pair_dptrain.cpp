@@ -96,7 +96,8 @@ dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList &lis
   domain.neighbors = list.firstneigh;
   domain.neighbor_mask = NEIGHMASK;
   domain.first_type = first_type;
-  if (slot->model && !slot->model->is_local() && comm->size() == 1) {
+  const bool passes_messages = slot->model && !slot->model->is_local();
+  if ((passes_messages || committee.passes_messages()) && comm->size() == 1) {
     set_owners(atom);
     domain.owner = owner.data();
   }

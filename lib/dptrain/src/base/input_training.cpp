@@ -72,12 +72,13 @@ void read_rules(JsonReader &reader, ParameterRules &rules)
   rules.freeze = reader.texts("train_freeze");
   const json *rates = reader.find("train_rates");
   if (!rates) return;
-  const char *expected = "an object of patterns and factors, such as {\"descriptor\": 0.1}";
-  if (!rates->is_object()) reader.expected("train_rates", expected);
-  for (const auto &[pattern, factor] : rates->items()) {
-    if (!factor.is_number() || !(factor.get<double>() >= 0.0))
+  const char *expected = "a list of patterns with factors, such as [[\"descriptor\", 0.1]]";
+  if (!rates->is_array()) reader.expected("train_rates", expected);
+  for (const json &rate : *rates) {
+    if (!rate.is_array() || rate.size() != 2 || !rate[0].is_string() || !rate[1].is_number() ||
+        !(rate[1].get<double>() >= 0.0))
       reader.expected("train_rates", expected);
-    rules.rates.emplace_back(pattern, factor.get<double>());
+    rules.rates.emplace_back(rate[0].get<std::string>(), rate[1].get<double>());
   }
 }
 

@@ -152,7 +152,7 @@ json training_section(const TrainingConfig &training)
   if (!training.rules.only.empty()) section["train_only"] = training.rules.only;
   if (!training.rules.freeze.empty()) section["train_freeze"] = training.rules.freeze;
   for (const auto &[pattern, factor] : training.rules.rates)
-    section["train_rates"][pattern] = factor;
+    section["train_rates"].push_back(json::array({pattern, factor}));
   return section;
 }
 

@@ -172,6 +172,8 @@ std::shared_ptr<Model> make_deep_pot(ModelData data)
 std::shared_ptr<Model> make_model(ModelData data, const std::string &path)
 {
   if (data.kind == ModelKind::torchscript) return make_script_model(std::move(data), path);
+  if (!data.fparam.empty())
+    throw Error(path + ": the model has no frame parameters: remove the keyword fparam");
   return make_deep_pot(std::move(data));
 }
 

@@ -91,6 +91,9 @@ class ModelTest {
     guarded(*comm_, [&] {
       model_ = make_model(data, options_.model);
       model_->set_precision(options_.precision);
+      if (!model_->is_local() && comm_->size() > 1)
+        throw Error(options_.model + ": the atoms of this model pass messages, and frames are not "
+                                     "divided over ranks: run this test on one rank (-np 1)");
       if (comm_->rank() == 0 && !options_.detail_file.empty())
         details_ = std::make_unique<TestDetails>(options_.detail_file);
     });

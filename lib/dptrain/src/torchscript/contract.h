@@ -58,9 +58,9 @@ class ScriptContract {
                                  bool atom_virial) = 0;
   /// Outputs of the last hidden layer, [centres][num_features].
   virtual torch::Tensor features(const ScriptAtoms &atoms) = 0;
-  /// Constants [ntypes] that are added to the energies of atoms: one such tensor, or several of which the energy takes a
-  /// mean. Changing all of them by the same changes the energy of each atom by that.
-  virtual std::vector<torch::Tensor> energy_constants() = 0;
+  /// Where constants [ntypes] that are added to the energies of atoms may be: one tensor, or several to be changed together.
+  /// Of several places the first one whose change changes the energies counts.
+  virtual std::vector<std::vector<torch::Tensor>> energy_constants() = 0;
   /// False for names of parameters that are none: tables, counters.
   virtual bool is_parameter(const std::string &name) const = 0;
 };
@@ -68,9 +68,10 @@ class ScriptContract {
 // The contracts that there are: whether a module fulfils one, and the contract.
 bool is_deepmd_model(const torch::jit::Module &module);
 std::unique_ptr<ScriptContract> make_deepmd_contract(torch::jit::Module module,
-                                                     const std::string &path);
+                                                     const std::string &path, bool has_operators);
 
-/// The contract that this module fulfils. Throws Error that says what it is, where it is none that this library knows.
-std::unique_ptr<ScriptContract> make_contract(torch::jit::Module module, const std::string &path);
+/// The contract that this module fulfils. Without `has_operators` some of its operators are stand-ins. Throws Error that says what it is, where it is none that this library knows.
+std::unique_ptr<ScriptContract> make_contract(torch::jit::Module module, const std::string &path,
+                                              bool has_operators);
 
 }  // namespace dptrain

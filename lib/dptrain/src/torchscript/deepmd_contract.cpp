@@ -67,7 +67,8 @@ bool has_argument(const Module &module, const char *method, const std::string &n
 /// Evaluates any of the potentials as LAMMPS' pair style of DeePMD-kit does, through forward_lower.
 class DeepmdContract final : public ScriptContract {
  public:
-  DeepmdContract(Module module, const std::string &path) : module_(std::move(module))
+  DeepmdContract(Module module, const std::string &path, bool has_operators) :
+      module_(std::move(module))
   {
     refuse_others(path);
     facts_.program = "DeePMD-kit";
@@ -90,6 +91,7 @@ class DeepmdContract final : public ScriptContract {
       else if (exists && parameter.value.scalar_type() != torch::kFloat64)
         facts_.is_double = false;
     }
+    if (facts_.needs_operators && !has_operators) return;  // it cannot be evaluated
     facts_.num_features = count_features();
     facts_.padding_has_type = depends_on_order();
   }
@@ -122,20 +124,19 @@ class DeepmdContract final : public ScriptContract {
     return found.at("atomic_feature").toTensor().view({-1, facts_.num_features});
   }
 
-  // A linear combination of potentials (ZBL beside a network) has no constants of its own: those of its parts count.
-  std::vector<torch::Tensor> energy_constants() override
+  // A linear combination of potentials (ZBL beside a network) has constants of its own from DeePMD-kit 3.2 on; before, those
+  // of its parts count.
+  std::vector<std::vector<torch::Tensor>> energy_constants() override
   {
-    std::vector<torch::Tensor> constants;
-    std::vector<Module> parts{atomic_model()};
-    if (atomic_model().hasattr("models")) {
-      parts.clear();
+    const auto bias_of = [](const Module &part, std::vector<torch::Tensor> &to) {
+      if (part.hasattr("out_bias")) to.push_back(part.attr("out_bias").toTensor().view({-1}));
+    };
+    std::vector<std::vector<torch::Tensor>> places(2);
+    bias_of(atomic_model(), places[0]);
+    if (atomic_model().hasattr("models"))
       for (const Module &part : atomic_model().attr("models").toModule().children())
-        parts.push_back(part);
-    }
-    for (const Module &part : parts)
-      if (part.hasattr("out_bias"))
-        constants.push_back(part.attr("out_bias").toTensor().view({-1}));
-    return constants;
+        bias_of(part, places[1]);
+    return places;
   }
 
   bool is_parameter(const std::string &name) const override
@@ -231,7 +232,7 @@ class DeepmdContract final : public ScriptContract {
   // The same atoms, counted from the other end.
   bool depends_on_order()
   {
-    if (facts_.type_map.size() < 2 || facts_.needs_operators) return false;
+    if (facts_.type_map.size() < 2) return false;
     const auto energy = [this](const std::vector<std::int64_t> &types) {
       return evaluate(atoms_in_a_row(types), false, false).atom_energy.sum().item<double>();
     };
@@ -269,9 +270,10 @@ bool is_deepmd_model(const Module &module)
   return true;
 }
 
-std::unique_ptr<ScriptContract> make_deepmd_contract(Module module, const std::string &path)
+std::unique_ptr<ScriptContract> make_deepmd_contract(Module module, const std::string &path,
+                                                     bool has_operators)
 {
-  return std::make_unique<DeepmdContract>(std::move(module), path);
+  return std::make_unique<DeepmdContract>(std::move(module), path, has_operators);
 }
 
 }  // namespace dptrain

@@ -166,7 +166,7 @@ std::optional<ModelData> to_native(const Script &script, const ModelData &data, 
       return {};
     }
     return native;
-  } catch (const Error &e) {
+  } catch (const std::exception &e) {
     reason = e.what();
     return {};
   }

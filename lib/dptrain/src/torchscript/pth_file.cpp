@@ -53,6 +53,14 @@ torch::jit::ExtraFilesMap extra_files(const ModelData &data, const std::string &
   return files;
 }
 
+/// The energies of atoms do not matter for what their constants add: any fparam will do.
+EnergyConstants constants_of(const Script &script, const std::string &path)
+{
+  const ScriptFacts &facts = script.contract->facts();
+  const std::vector<double> any(facts.has_default_fparam ? 0 : facts.fparam, 0.0);
+  return energy_constants(script, fparam_tensor(facts, any, path, torch::kCPU), path);
+}
+
 /// Puts parameters and energies of `data` into a module as it comes from the archive.
 void fill(const Script &script, const ModelData &data, const std::string &path)
 {
@@ -73,8 +81,7 @@ void fill(const Script &script, const ModelData &data, const std::string &path)
         at::ArrayRef<double>(data.parameters.data() + block.offset, block.size), torch::kFloat64);
     found->second.copy_(values.view(found->second.sizes()));
   }
-  const EnergyConstants constants = energy_constants(
-      script, fparam_tensor(script.contract->facts(), data.fparam, path, torch::kCPU), path);
+  const EnergyConstants constants = constants_of(script, path);
   std::vector<double> change = data.out_bias;
   for (std::size_t t = 0; t < change.size(); ++t) change[t] -= constants.energy[t];
   if (!constants.tensors.empty()) constants.add(change);
@@ -117,13 +124,9 @@ void complete(ModelData &data, const Script &script, const std::vector<ScriptPar
   }
 }
 
-// The energies of atoms do not matter for what their constants add: any fparam will do.
 static void complete_from(const Script &script, ModelData &data, const std::string &path)
 {
-  const ScriptFacts &facts = script.contract->facts();
-  const std::vector<double> any(facts.has_default_fparam ? 0 : facts.fparam, 0.0);
-  complete(data, script, script_parameters(script),
-           energy_constants(script, fparam_tensor(facts, any, path, torch::kCPU), path), path);
+  complete(data, script, script_parameters(script), constants_of(script, path), path);
 }
 
 void complete_from_archive(ModelData &data, const std::string &path)

@@ -89,7 +89,7 @@ Script open_script(const std::string &archive, const std::string &path, torch::D
   const LoadableArchive ready = loadable(archive, path);
   Script script;
   script.module = load_module(ready.bytes, path, device);
-  script.contract = make_contract(script.module, path);
+  script.contract = make_contract(script.module, path, !ready.has_stand_ins);
   script.has_stand_ins = ready.has_stand_ins;
   if (!script.contract->facts().needs_operators || !ready.has_stand_ins) return script;
   const std::string trouble = load_deepmd_operators();
@@ -102,7 +102,7 @@ Script open_script(const std::string &archive, const std::string &path, torch::D
                 "model without dp compress");
   script.has_stand_ins = false;
   script.module = load_module(archive, path, device);
-  script.contract = make_contract(script.module, path);
+  script.contract = make_contract(script.module, path, true);
   return script;
 }
 
@@ -144,38 +144,71 @@ void EnergyConstants::add(const std::vector<double> &change) const
   for (const torch::Tensor &tensor : tensors) tensor.add_(shift.to(tensor.options()));
 }
 
+namespace {
+
+std::vector<double> single_atoms(const Script &script, const torch::Tensor &fparam,
+                                 const std::string &path)
+{
+  std::vector<double> energies;
+  const int ntypes = static_cast<int>(script.contract->facts().type_map.size());
+  for (int t = 0; t < ntypes; ++t)
+    energies.push_back(energy_of_atom(*script.contract, t, fparam, path));
+  return energies;
+}
+
+/// What of `constants.tensors` can be known by changing them; false where each type has not a constant of its own.
+bool probe(const Script &script, const torch::Tensor &fparam, const std::string &path,
+           EnergyConstants &constants)
+{
+  const std::size_t ntypes = constants.energy.size();
+  for (const torch::Tensor &tensor : constants.tensors)
+    if (tensor.numel() != static_cast<std::int64_t>(ntypes)) return false;
+  const torch::NoGradGuard no_graph;
+  std::vector<torch::Tensor> stored;
+  for (const torch::Tensor &tensor : constants.tensors) stored.push_back(tensor.clone());
+  std::vector<double> shift(ntypes);  // another one for each type: types must not be exchanged
+  for (std::size_t t = 0; t < ntypes; ++t) shift[t] = 1.0 + 0.125 * static_cast<double>(t);
+  for (const torch::Tensor &tensor : constants.tensors) tensor.zero_();
+  const std::vector<double> before = single_atoms(script, fparam, path);
+  constants.add(shift);
+  const std::vector<double> after = single_atoms(script, fparam, path);
+  for (std::size_t k = 0; k < stored.size(); ++k) constants.tensors[k].copy_(stored[k]);
+
+  constexpr double rounding = 1e-4;  // of float32 archives
+  double response = 0.0;
+  bool same = true;
+  for (std::size_t t = 0; t < ntypes; ++t) {
+    const double factor = (after[t] - before[t]) / shift[t];
+    constants.acts[t] = std::abs(factor) > rounding ? 1 : 0;
+    if (constants.acts[t] && response != 0.0) same &= std::abs(factor - response) < rounding;
+    if (constants.acts[t] && response == 0.0) response = factor;
+  }
+  if (response == 0.0 || !same) return false;
+  constants.response = std::abs(response - 1.0) < rounding ? 1.0 : response;
+  return true;
+}
+
+}  // namespace
+
 EnergyConstants energy_constants(const Script &script, const torch::Tensor &fparam,
                                  const std::string &path)
 {
-  EnergyConstants constants;
-  constants.tensors = script.contract->energy_constants();
-  const int ntypes = static_cast<int>(script.contract->facts().type_map.size());
-  const auto of_all_types = [ntypes](const torch::Tensor &tensor) {
-    return tensor.numel() == ntypes;
-  };
-  constants.energy.assign(ntypes, 0.0);
-  constants.acts.assign(ntypes, 0);
-  if (constants.tensors.empty() ||
-      !std::all_of(constants.tensors.begin(), constants.tensors.end(), of_all_types)) {
-    constants.tensors.clear();
-    constants.acts.assign(ntypes, 1);
+  const std::size_t ntypes = script.contract->facts().type_map.size();
+  for (auto &place : script.contract->energy_constants()) {
+    EnergyConstants constants;
+    constants.tensors = std::move(place);
+    constants.energy.assign(ntypes, 0.0);
+    constants.acts.assign(ntypes, 0);
+    if (constants.tensors.empty() || !probe(script, fparam, path, constants)) continue;
+    const torch::Tensor first = constants.tensors.front().to(torch::kCPU, torch::kFloat64);
+    for (std::size_t t = 0; t < ntypes; ++t)
+      constants.energy[t] = constants.response * first[static_cast<std::int64_t>(t)].item<double>();
     return constants;
   }
-  std::vector<double> before(ntypes);
-  for (int t = 0; t < ntypes; ++t) before[t] = energy_of_atom(*script.contract, t, fparam, path);
-  constants.add(std::vector<double>(ntypes, 1.0));
-  double largest = 0.0;
-  for (int t = 0; t < ntypes; ++t) {
-    const double change = energy_of_atom(*script.contract, t, fparam, path) - before[t];
-    constants.acts[t] = std::abs(change) > 1e-3;
-    largest = std::max(largest, change);
-  }
-  constants.add(std::vector<double>(ntypes, -1.0));
-  if (largest > 0.0) constants.response = std::round(largest * 1e6) / 1e6;
-  const torch::Tensor first = constants.tensors.front().to(torch::kCPU, torch::kFloat64);
-  for (int t = 0; t < ntypes; ++t)
-    constants.energy[t] = constants.response * first[t].item<double>();
-  return constants;
+  EnergyConstants none;  // that could be changed
+  none.energy.assign(ntypes, 0.0);
+  none.acts.assign(ntypes, 0);
+  return none;
 }
 
 torch::Tensor fparam_tensor(const ScriptFacts &facts, const std::vector<double> &values,
@@ -195,10 +228,12 @@ torch::Tensor fparam_tensor(const ScriptFacts &facts, const std::vector<double> 
   return torch::tensor(values, torch::kFloat64).view({1, facts.fparam}).to(device);
 }
 
-std::unique_ptr<ScriptContract> make_contract(torch::jit::Module module, const std::string &path)
+std::unique_ptr<ScriptContract> make_contract(torch::jit::Module module, const std::string &path,
+                                              bool has_operators)
 {
   try {
-    if (is_deepmd_model(module)) return make_deepmd_contract(std::move(module), path);
+    if (is_deepmd_model(module))
+      return make_deepmd_contract(std::move(module), path, has_operators);
   } catch (const Error &) {
     throw;
   } catch (const std::exception &e) {  // what fails inside the program is no c10::Error

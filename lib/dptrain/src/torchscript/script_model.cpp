@@ -26,6 +26,11 @@ namespace {
 
 constexpr int usual_chunk = 128;  // centres; larger blocks are no faster on a core
 
+// graphs that wait for pass B: other ranks of the node keep theirs
+constexpr std::size_t most_kept = std::size_t(1) << 30;
+constexpr int fewest_measured = 16;  // centres of a block whose graph tells the memory of others
+constexpr std::size_t usual_bytes_of_centre = std::size_t(1) << 20;
+
 /// Memory that graphs are part of, as far as it can be told.
 std::size_t graph_memory(const torch::Device &device)
 {
@@ -156,7 +161,8 @@ void ScriptModel::forward_domain(const Domain &domain, int index, const ForwardO
   for (std::size_t begin = 0; begin < centers.size();) {
     const std::size_t end = block_end(begin, centers.size());
     AtomBlock block = make_block(domain, centers, begin, end);
-    const std::size_t expected = bytes_of_centre_ * block.centers;
+    const std::size_t expected =
+        (bytes_of_centre_ > 0 ? bytes_of_centre_ : usual_bytes_of_centre) * block.centers;
     const bool keeps = keep && kept_bytes_ + expected <= keep_limit_;
     const std::size_t before = keeps ? graph_memory(device_) : 0;
     set_differentiable(keeps);
@@ -165,11 +171,11 @@ void ScriptModel::forward_domain(const Domain &domain, int index, const ForwardO
     sums.add(block, results);
     if (sums.wants_features()) add_features(block, sums);
     if (keeps) {
-      const std::size_t now = graph_memory(device_);
-      // memory that was free before does not show; that of the first graph does
-      bytes_of_centre_ =
-          std::max(bytes_of_centre_, (std::max(now, before) - before) / block.centers);
-      kept_bytes_ += bytes_of_centre_ * block.centers;
+      // memory that was free before does not show; that of the first graphs does
+      const std::size_t grown = graph_memory(device_) - std::min(before, graph_memory(device_));
+      if (block.centers >= fewest_measured)
+        bytes_of_centre_ = std::max(bytes_of_centre_, grown / block.centers);
+      kept_bytes_ += expected;
       kept_.push_back({index, begin, end, std::move(block), std::move(results)});
     }
     begin = end;
@@ -201,7 +207,8 @@ void ScriptModel::gradient_batch(const Domain *domains, int n, const GradientSee
 {
   sweep([&] {
     gradient_.assign(parameters_.size(), {});
-    std::size_t next = 0;  // of what pass A has kept
+    set_differentiable(true);  // after pass A, whose last blocks may not have been kept
+    std::size_t next = 0;      // of what pass A has kept
     for (int k = 0; k < n; ++k) {
       const std::vector<int> centers = blocks_.centers_of(domains[k]);
       for (std::size_t begin = 0; begin < centers.size();) {
@@ -279,7 +286,7 @@ void ScriptModel::add_gradient(const torch::Tensor &scalar)
 
 void ScriptModel::sweep(const std::function<void()> &work)
 {
-  if (keep_limit_ == 0) keep_limit_ = kernels::memory_for_kernels().free / 4;
+  if (keep_limit_ == 0) keep_limit_ = std::min(kernels::memory_for_kernels().free / 4, most_kept);
   const auto run = [&] {
     prepare();
     const torch::jit::GraphOptimizerEnabledGuard plain(

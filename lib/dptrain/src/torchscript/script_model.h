@@ -44,6 +44,8 @@ class ScriptModel final : public Model {
   /// Archives compute in the precision that they were frozen with. Throws Error for another one.
   void set_precision(Precision precision) override;
   void set_chunk(int centers) override { chunk_ = centers; }
+  /// Graphs of pass A that pass B may find: so many bytes, by estimate. Otherwise a quarter of the free memory, 1 GiB at most.
+  void set_keep_limit(std::size_t bytes) { keep_limit_ = bytes; }
   std::vector<double> auxiliary_state() const override { return {}; }
   void set_auxiliary_state(const std::vector<double> &state) override;
   MemoryLedger memory() const override;

@@ -46,6 +46,7 @@ void check_pattern(const std::vector<ParameterBlock> &index, const std::string &
 {
   for (const ParameterBlock &block : index)
     if (matches(block, pattern)) return;
+  if (index.empty()) throw Error("the model has no parameters that " + pattern + " could be about");
   throw Error("no parameter of the model has a name like " + pattern + ": names are such as " +
               shown_name(index.front()) + " and " + shown_name(index.back()));
 }
