@@ -216,7 +216,7 @@ def test_restart_file_of_other_versions(lammps, tmp_path):
     old = read(301, 5).check()
     assert old.value("pe") == energy and "WARNING: Pair style dptrain" not in old.output
     assert read(-2, 31, 5, 0).check().value("pe") != energy
-    for numbers, message in (((-4, 301, 5, 0), "settings of format 4, this version reads up to 3"),
+    for numbers, message in (((-5, 301, 5, 0), "settings of format 5, this version reads up to 4"),
                              ((-2, 301, 5, 3), "has precision 3, allowed are 0 (double), 1 (single) and 2 (mixed)"),
                              ((-2, 301, 5, -1), "has precision -1")):
         result = read(*numbers)
