@@ -106,7 +106,7 @@ std::string message_with(std::int64_t version, const std::string &kind)
 TEST(Checkpoint, RefusesOtherFormats)
 {
   expect_in("checkpoint format 2", message_with(2, "deep_pot"));
-  expect_in("\"torchscript\"", message_with(1, "torchscript"));
+  expect_in("\"graph_net\"", message_with(1, "graph_net"));
 }
 
 TEST(Checkpoint, RefusesWeightsOfAnotherModel)

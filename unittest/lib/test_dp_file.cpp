@@ -303,7 +303,7 @@ TEST(DpFile, NamesEachKindOfWrongFile)
   expect_in("empty", message(""));
   const std::string archive = message("PK\x03\x04 and so on");
   expect_in("PyTorch archive", archive);
-  expect_in("dp convert-backend", archive);
+  expect_in("a .dp file is expected", archive);
   expect_in("pickled", message("\x80\x02}q"));
   expect_in("YAML", message("backend: PyTorch\nmodel:\n  '@class': Model\n"));
   expect_in("JSON", message(" {\"model\": {}}"));
