@@ -126,7 +126,7 @@ nb::tuple evaluate(Potential &potential, Positions positions, Types types,
 /// What the model is made of, for `Potential.info`.
 nb::dict describe(const Potential &potential)
 {
-  const dptrain::ModelData data = potential.model().data();
+  const dptrain::ModelData &data = potential.model().data();
   const dptrain::ModelConfig &config = data.config;
   const bool is_native = data.kind == dptrain::ModelKind::native;
   nb::dict info;

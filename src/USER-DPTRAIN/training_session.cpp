@@ -80,7 +80,8 @@ void TrainingSession::say(const std::string &text) const
 void TrainingSession::check_save_name() const
 {
   if (options_.save.empty()) return;
-  const dptrain::ModelData data = slot_->model ? slot_->model->data() : dptrain::ModelData();
+  const dptrain::ModelData none;
+  const dptrain::ModelData &data = slot_->model ? slot_->model->data() : none;
   if (dptrain::is_pth(options_.save) && data.archive.empty())
     throw dptrain::Error(
         fmt::format("save {0}: a model that does not come from an (uncompressed) TorchScript "

@@ -90,7 +90,7 @@ def test_without_deepmd(script, tmp_path):
     if shutil.which("dp", path=f"{sys.prefix}/bin:/usr/bin:/bin"):
         pytest.skip("DeePMD-kit is in this very environment")
     status, out, err = script("convert", CASE / "model.dp", "model.pth")
-    assert status == 1 and "pip install 'deepmd-kit[torch]'" in err and "reads .dp files" in err
+    assert status == 1 and "pip install 'deepmd-kit[torch]'" in err and "reads .dp and .pth files" in err
     status, out, err = script("convert", CASE / "model.dp", "model.pth", "--dp", "/nowhere/dp")
     assert status == 1 and "/nowhere/dp is not a program" in err
 

@@ -12,6 +12,7 @@
 #include "dptrain/trainer.h"
 #include "dptrain/uncertainty.h"
 #include "support/random_frame.h"
+#include "support/small_training.h"
 #include "support/tiny_model.h"
 #include "support/world.h"
 
@@ -36,11 +37,7 @@ std::vector<WholeFrame> whole_frames()
 
 TrainingConfig configuration()
 {
-  TrainingConfig config;
-  config.loss.start_pref_e = config.loss.limit_pref_e = 0.7;
-  config.loss.start_pref_f = config.loss.limit_pref_f = 30.0;
-  config.loss.start_pref_v = config.loss.limit_pref_v = 0.2;
-  config.batch_size = 3;
+  TrainingConfig config = small_training(3);
   config.ema_decay = 0.9;
   return config;
 }

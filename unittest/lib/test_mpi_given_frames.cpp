@@ -11,6 +11,7 @@
 #include "dptrain/trainer.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
+#include "support/small_training.h"
 #include "support/toy_model.h"
 #include "support/world.h"
 #include "training/step_gradient.h"
@@ -30,11 +31,7 @@ std::vector<WholeFrame> whole_frames()
 
 TrainingConfig configuration()
 {
-  TrainingConfig config;
-  config.loss.start_pref_e = config.loss.limit_pref_e = 0.7;
-  config.loss.start_pref_f = config.loss.limit_pref_f = 30.0;
-  config.loss.start_pref_v = config.loss.limit_pref_v = 0.2;
-  config.batch_size = 1000;
+  TrainingConfig config = small_training(1000);
   config.fit_energy_bias = false;
   return config;
 }

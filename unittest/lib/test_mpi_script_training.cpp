@@ -7,6 +7,7 @@
 #include "dptrain/trainer.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
+#include "support/small_training.h"
 #include "support/world.h"
 
 namespace dptrain::test {
@@ -30,11 +31,7 @@ std::vector<WholeFrame> whole_frames()
 
 TrainingConfig configuration()
 {
-  TrainingConfig config;
-  config.loss.start_pref_e = config.loss.limit_pref_e = 0.7;
-  config.loss.start_pref_f = config.loss.limit_pref_f = 30.0;
-  config.loss.start_pref_v = config.loss.limit_pref_v = 0.2;
-  config.batch_size = 3;
+  TrainingConfig config = small_training(3);
   config.parallel.check_every = 5;
   return config;
 }

@@ -59,6 +59,8 @@ def test_a_training(ranks, script, tmp_path):
     types = np.loadtxt(CASE / "system" / "type.raw", dtype=int)
     a, b = (dptrain.load(path).evaluate(coord, types, box) for path in (newest, tmp_path / "model.dp"))
     assert a.energy == b.energy and np.array_equal(a.forces, b.forces)
+    dptrain.save(newest, tmp_path / "saved.dp")
+    assert (tmp_path / "saved.dp").read_bytes() == (tmp_path / "model.dp").read_bytes()
     status, out, err = script("plot", "lcurve.out")
     assert (status, err) == (0, "") and (tmp_path / "lcurve.png").stat().st_size > 1000
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -103,7 +102,7 @@ def test_a_result_is_shown_in_one_line():
 
 def test_wrong_files(tmp_path):
     (tmp_path / "text.dp").write_text("hello")
-    for path, message in ((tmp_path / "none.dp", "does not exist"), (tmp_path / "text.dp", "looks like text")):
+    for path, message in ((tmp_path / "none.dp", "there is no file .*none.dp$"), (tmp_path / "text.dp", "looks like text")):
         with pytest.raises(dptrain.Error, match=message):
             dptrain.load(path)
     with pytest.raises(dptrain.Error, match="precision 'half'"):
@@ -120,20 +119,6 @@ def test_description_of_a_model():
     assert potential.num_parameters == sum(potential.parameter_sizes.values()) == embedding + fitting
     assert potential.num_trainable == potential.num_parameters
     assert "Al/Cu/Ni" in repr(potential) and len(potential.info["energy_bias"]) == 3
-
-
-def test_the_model_of_a_checkpoint(tmp_path):
-    h5py = pytest.importorskip("h5py")
-    checkpoint, model = tmp_path / "model.ckpt", tmp_path / "model.dp"
-    shutil.copy(MODEL, checkpoint)
-    with h5py.File(checkpoint, "a") as file:
-        file.create_group("dptrain")["trainer_state"] = np.zeros(100)
-    assert dptrain.is_checkpoint(checkpoint) and not dptrain.is_checkpoint(MODEL)
-    dptrain.save(checkpoint, model)
-    assert not dptrain.is_checkpoint(model)
-    frame = frame_of("triclinic_3type", "all3")
-    a, b = (dptrain.load(path).evaluate(frame["coord"], frame["types"], frame["box"]) for path in (MODEL, model))
-    assert np.array_equal(a.forces, b.forces) and a.energy == b.energy
 
 
 # ------------------------------------------------------------------------------ ASE

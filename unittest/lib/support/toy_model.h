@@ -40,7 +40,7 @@ class ToyModel : public Model {
   std::vector<double> energy_bias() const override { return bias_; }
   void set_energy_bias(const std::vector<double> &bias) override { bias_ = bias; }
   void set_trainable(const std::vector<char> &) override {}
-  ModelData data() const override { return {}; }
+  const ModelData &data() const override { return data_; }
   bool has_energy(int type) const override { return type != without_energy; }
   void prepare() override {}
   void expect_distance(double r_min) override { expected = std::min(expected, r_min); }
@@ -112,6 +112,7 @@ class ToyModel : public Model {
   double expected = HUGE_VAL;  ///< smallest distance announced
 
  private:
+  ModelData data_;
   /// phi = A exp(-b r^2) w(r), its slope in r, and both differentiated by A and b.
   struct Pair {
     Pair(const double *p, double r, double rc)

@@ -135,7 +135,7 @@ class Model {
   virtual void save(const std::string &path,
                     const std::vector<double> *parameters = nullptr) const = 0;
   /// Content for a model file or checkpoint.
-  virtual ModelData data() const = 0;
+  virtual const ModelData &data() const = 0;
 };
 
 /// The model of a file's content, native or TorchScript; `path` is for messages.

@@ -1,6 +1,7 @@
 // DeePMD-kit's input file: its layout at the top level. The sections are in input_model.cpp, input_training.cpp, ...
 
 #include "base/input_sections.h"
+#include "base/text.h"
 #include "io/file.h"
 
 namespace dptrain {
@@ -8,11 +9,6 @@ namespace dptrain {
 using nlohmann::json;
 
 namespace {
-
-bool ends_with(const std::string &text, const std::string &end)
-{
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 /// All sections but the model.
 void read_training_sections(JsonReader &root, InputFile &input)

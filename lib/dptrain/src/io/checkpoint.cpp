@@ -1,3 +1,5 @@
+#include <fcntl.h>
+
 #include <filesystem>
 #include <utility>
 
@@ -25,6 +27,15 @@ void write_vector(Hdf5File &file, const char *name, const std::vector<double> &v
 std::vector<double> read_vector(const Hdf5File &file, const char *name)
 {
   return file.read_array(group + "/" + name).values;
+}
+
+// Enough of a file to tell its kind.
+std::string first_bytes(const std::string &path)
+{
+  expect_regular_file(path);
+  std::string bytes(4, '\0');
+  bytes.resize(File(path, O_RDONLY).read(bytes.data(), bytes.size(), 0));
+  return bytes;
 }
 
 // Beside what is as in a .dp file: where the model comes from an archive, that; a TorchScript model has no tree.
@@ -108,16 +119,17 @@ Checkpoint read_checkpoint(const std::string &path)
   return checkpoint;
 }
 
+bool is_pth(const std::string &path)
+{
+  return std::filesystem::path(path).extension() == ".pth";
+}
+
 std::string find_model_file(const std::string &name)
 {
   for (const std::string &path : {name, name + ".dp"})
     if (std::filesystem::exists(path)) return path;
-  throw Error("there is no file " + name + " and no " + name + ".dp");
-}
-
-bool is_pth(const std::string &path)
-{
-  return std::filesystem::path(path).extension() == ".pth";
+  const bool is_whole = is_pth(name) || std::filesystem::path(name).extension() == ".dp";
+  throw Error("there is no file " + name + (is_whole ? "" : " and no " + name + ".dp"));
 }
 
 void write_model_file(const std::string &path, const ModelData &data)
@@ -131,7 +143,7 @@ void write_model_file(const std::string &path, const ModelData &data)
 ModelData read_model_file(const std::string &name, bool native)
 {
   const std::string path = find_model_file(name);
-  if (is_archive(read_file(path))) return read_pth(path, native);
+  if (is_archive(first_bytes(path))) return read_pth(path, native);
   if (!is_checkpoint(path)) return read_dp(path);
   Checkpoint checkpoint = read_checkpoint(path);
   ModelData data = std::move(checkpoint.model);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/text.h"
 #include "dptrain/error.h"
 #include "dptrain/files.h"
 #include "io/dp_format.h"
@@ -9,11 +10,6 @@
 namespace dptrain {
 
 namespace {
-
-bool starts_with(const std::string &bytes, const std::string &start)
-{
-  return bytes.compare(0, start.size(), start) == 0;
-}
 
 /// Text of printable characters, at the beginning at least.
 bool looks_like_text(const std::string &bytes)

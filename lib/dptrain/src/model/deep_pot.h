@@ -56,7 +56,7 @@ class DeepPot final : public Model {
   }
   void save(const std::string &path, const std::vector<double> *parameters) const override;
 
-  ModelData data() const override { return data_; }
+  const ModelData &data() const override { return data_; }
   void set_trainable(const std::vector<char> &blocks) override
   {
     index_ = dptrain::parameter_index(data_.config);

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "base/random.h"
+#include "base/text.h"
 #include "dptrain/deep_pot.h"
 
 namespace dptrain {
@@ -10,11 +11,6 @@ namespace {
 constexpr std::uint64_t default_seed = 1;
 // The two halves of a model draw from different streams also where the input gives both the same seed.
 constexpr std::uint64_t fitting_stream = 0x9e3779b97f4a7c15ULL;
-
-bool ends_with(const std::string &text, const std::string &end)
-{
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 // DeePMD-kit's distributions: W ~ N(0, 1/sqrt(in + out)), b ~ N(0, 1), idt ~ N(0.1, 0.001).
 void draw(const ParameterBlock &block, RandomEngine &engine, double *values)

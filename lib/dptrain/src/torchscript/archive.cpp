@@ -1,14 +1,12 @@
 #include "torchscript/archive.h"
 
 #include <caffe2/serialize/inline_container.h>
-#include <caffe2/serialize/istream_adapter.h>
 
-#include <algorithm>
 #include <sstream>
 #include <tuple>
 
+#include "base/text.h"
 #include "dptrain/error.h"
-#include "io/file.h"
 
 namespace dptrain {
 
@@ -21,11 +19,6 @@ using caffe2::serialize::PyTorchStreamWriter;
 bool is_of_writer(const std::string &name)
 {
   return name == "version" || name == ".data/version" || name == ".data/serialization_id";
-}
-
-bool ends_with(const std::string &name, const std::string &end)
-{
-  return name.size() >= end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
 }
 
 std::string first_line(const std::string &text)
@@ -67,8 +60,7 @@ std::vector<ArchiveRecord> read_records(const std::string &bytes, const std::str
   return with_reader(bytes, path, [&](PyTorchStreamReader &reader) {
     std::vector<ArchiveRecord> records;
     for (const std::string &name : reader.getAllRecords())
-      if (name.compare(0, beginning.size(), beginning) == 0)
-        records.push_back({name, record(reader, name)});
+      if (starts_with(name, beginning)) records.push_back({name, record(reader, name)});
     return records;
   });
 }
@@ -86,7 +78,7 @@ std::string with_edited_code(const std::string &bytes, const std::string &path,
     for (const std::string &name : reader.getAllRecords()) {
       if (is_of_writer(name) || ends_with(name, ".debug_pkl")) continue;
       std::string content = record(reader, name);
-      if (name.compare(0, 5, "code/") == 0 && ends_with(name, ".py")) edit(content);
+      if (starts_with(name, "code/") && ends_with(name, ".py")) edit(content);
       writer.writeRecord(name, content.data(), content.size(), ends_with(name, ".py"));
     }
     writer.writeEndOfFile();

@@ -14,7 +14,6 @@ namespace dptrain {
 
 /// What does not change with the parameters.
 struct ScriptFacts {
-  std::string program;  ///< that the archive comes from, for messages
   std::vector<std::string> type_map;
   double cutoff = 0.0;           ///< Angstrom
   bool is_local = true;          ///< see Model::is_local

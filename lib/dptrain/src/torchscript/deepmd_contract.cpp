@@ -8,7 +8,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/json_document.h"
 #include "dptrain/error.h"
 #include "torchscript/contract.h"
 
@@ -71,7 +70,6 @@ class DeepmdContract final : public ScriptContract {
       module_(std::move(module))
   {
     refuse_others(path);
-    facts_.program = "DeePMD-kit";
     facts_.cutoff = call(module_, "get_rcut").toDouble();
     facts_.type_map = list_of<std::string>(module_, "get_type_map");
     facts_.is_local = !value_of(module_, "has_message_passing", false);

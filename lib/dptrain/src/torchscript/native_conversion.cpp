@@ -48,8 +48,7 @@ std::vector<double> values(const Tensors &tensors, const std::string &name, std:
   const auto found = tensors.find(name);
   if (found == tensors.end() || found->second.numel() != size)
     throw Error("the archive has no tensor " + name + " with " + std::to_string(size) + " numbers");
-  const torch::Tensor tensor = found->second.detach().to(torch::kCPU, torch::kFloat64).contiguous();
-  return {tensor.data_ptr<double>(), tensor.data_ptr<double>() + size};
+  return numbers_of(found->second);
 }
 
 /// davg or dstd, [ntypes][slots][4] in the archive with the same rows for all slots.
@@ -70,11 +69,11 @@ std::vector<double> moments(const Tensors &tensors, const std::string &name, int
 /// All that a native model needs. Throws Error that says what is missing or different.
 ModelData convert(const Script &script, const ModelData &archive)
 {
-  const Tensors tensors = tensors_of(script);
   ModelData data;
   data.config = config_of(archive.model_def_script);
   data.config.type_map = archive.config.type_map;
   const ModelConfig &config = data.config;
+  const Tensors tensors = tensors_of(script);
   if (config.sel != script.contract->facts().sel) throw Error("sel is not that of its script");
   const int ntypes = config.ntypes();
   const int slots = std::accumulate(config.sel.begin(), config.sel.end(), 0);
@@ -148,11 +147,9 @@ std::string name_in_archive(const std::string &native_name)
          (renamed == names.end() ? part[4].str() : renamed->second);
 }
 
-std::optional<ModelData> to_native(const Script &script, const ModelData &data, std::string &reason)
+std::optional<ModelData> to_native(const Script &script, const ModelData &data)
 {
   try {
-    reason = not_native_because(data.model_def_script);
-    if (!reason.empty()) return {};
     ModelData native = convert(script, data);
     // a script may say less than what the archive computes: both must agree
     const WholeFrame frame = trial_frame(native.config);
@@ -161,14 +158,10 @@ std::optional<ModelData> to_native(const Script &script, const ModelData &data, 
     const auto theirs = make_script_model(data, "the archive");
     const double difference = largest_difference(trial(*own, frame), trial(*theirs, frame));
     const bool is_double = script.contract->facts().is_double;
-    if (difference > (is_double ? tolerance_double : tolerance_single)) {
-      reason = "the native kernels give other energies or forces for it";
-      return {};
-    }
+    if (difference > (is_double ? tolerance_double : tolerance_single)) return {};
     return native;
-  } catch (const std::exception &e) {
-    reason = e.what();
-    return {};
+  } catch (const std::exception &) {
+    return {};  // whatever is missing or different: it runs as it is
   }
 }
 

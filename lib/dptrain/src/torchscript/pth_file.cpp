@@ -107,10 +107,8 @@ void complete(ModelData &data, const Script &script, const std::vector<ScriptPar
   data.min_nbor_dist = facts.min_nbor_dist;
   std::vector<double> values;
   for (const ScriptParameter &parameter : parameters) {
-    const torch::Tensor tensor =
-        parameter.tensors.front().detach().to(torch::kCPU, torch::kFloat64).contiguous();
-    values.insert(values.end(), tensor.data_ptr<double>(),
-                  tensor.data_ptr<double>() + tensor.numel());
+    const std::vector<double> own = numbers_of(parameter.tensors.front());
+    values.insert(values.end(), own.begin(), own.end());
   }
   if (data.parameters.empty()) data.parameters = values;
   if (data.parameters.size() != values.size())
@@ -141,9 +139,8 @@ ModelData read_pth(const std::string &path, bool native)
   const Script script = open_script(data.archive, path, torch::kCPU);
   read_own(data.archive, path, data);
   complete_from(script, data, path);
-  std::string reason;
   if (native)
-    if (auto converted = to_native(script, data, reason)) return *converted;
+    if (auto converted = to_native(script, data)) return *converted;
   return data;
 }
 

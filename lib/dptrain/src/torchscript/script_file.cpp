@@ -73,6 +73,12 @@ double energy_of_atom(ScriptContract &contract, int type, const torch::Tensor &f
 
 }  // namespace
 
+std::vector<double> numbers_of(const torch::Tensor &tensor)
+{
+  const torch::Tensor values = tensor.detach().to(torch::kCPU, torch::kFloat64).contiguous();
+  return {values.data_ptr<double>(), values.data_ptr<double>() + values.numel()};
+}
+
 std::string script_failure(const std::exception &error)
 {
   const auto *with_trace = dynamic_cast<const c10::Error *>(&error);
@@ -200,9 +206,8 @@ EnergyConstants energy_constants(const Script &script, const torch::Tensor &fpar
     constants.energy.assign(ntypes, 0.0);
     constants.acts.assign(ntypes, 0);
     if (constants.tensors.empty() || !probe(script, fparam, path, constants)) continue;
-    const torch::Tensor first = constants.tensors.front().to(torch::kCPU, torch::kFloat64);
-    for (std::size_t t = 0; t < ntypes; ++t)
-      constants.energy[t] = constants.response * first[static_cast<std::int64_t>(t)].item<double>();
+    constants.energy = numbers_of(constants.tensors.front());
+    for (double &energy : constants.energy) energy *= constants.response;
     return constants;
   }
   EnergyConstants none;  // that could be changed

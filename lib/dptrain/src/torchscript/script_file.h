@@ -23,6 +23,9 @@ struct Script {
 /// Loads an archive. Throws Error that says what the file is and what to do, where it cannot be run here.
 Script open_script(const std::string &archive, const std::string &path, torch::Device device);
 
+/// The numbers of a tensor, row-major, in the memory of the host.
+std::vector<double> numbers_of(const torch::Tensor &tensor);
+
 /// The last line of what LibTorch says, which has the reason; the others tell where in the archive's code.
 std::string script_failure(const std::exception &error);
 

@@ -59,7 +59,7 @@ class ScriptModel final : public Model {
   void set_weight_samples(const std::vector<double> &changes) override;
 
   void save(const std::string &path, const std::vector<double> *parameters) const override;
-  ModelData data() const override { return data_; }
+  const ModelData &data() const override { return data_; }
 
  private:
   /// A block of pass A whose graph waits for pass B.
