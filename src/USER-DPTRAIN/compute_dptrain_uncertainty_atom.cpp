@@ -56,6 +56,11 @@ void ComputeDPTrainUncertaintyAtom::init()
   if (committee_) return;
   ModelSlot &slot = *pair_->slot();
   slot.uncertainty_wanted = true;
+  if (samples_ > 0 && slot.model && !slot.model->is_local() && comm->nprocs > 1)
+    error->all(FLERR,
+               "{}: sampled needs one rank for {}, whose atoms pass messages; without sampled the "
+               "uncertainty is there on any number of ranks",
+               WHO, slot.path);
   if (!pair_->may_learn() && !slot.has_uncertainty())
     error->all(FLERR,
                "{}: the model {} has no uncertainty: only models that fix dptrain has trained have "

@@ -50,13 +50,15 @@ std::string note_of(const dptrain::ModelData &data, const std::string &file, int
 {
   if (data.kind == dptrain::ModelKind::native)
     return fmt::format(
-        "{}: descriptor se_e2_a, runs as a native model (native no: through LibTorch)", file);
+        "{}: descriptor se_e2_a, runs as a native model (native no: through LibTorch){}", file,
+        data.is_compressed ? "; the archive is compressed: what is trained is saved as .dp" : "");
   const std::string reason = dptrain::not_native_because(data.model_def_script);
   const std::string kind = data.passes_messages ? "whose atoms pass messages" : "local";
   std::string note =
       fmt::format("{}: TorchScript model with {} parameters, {}, runs through LibTorch", file,
                   data.parameters.size(), kind);
   if (!reason.empty()) note += " (" + reason + ")";
+  if (data.is_compressed) note += "; compressed: the nets behind its tables are not trained";
   if (data.passes_messages && ranks > 1)
     note += fmt::format("; in MD, one of {} ranks evaluates whole frames", ranks);
   return note;
@@ -117,7 +119,7 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
     input = new_input;
   else
     set_model(comm, data);
-  note = from_archive ? note_of(data, file, comm.size()) : "";
+  note = from_archive || data.is_compressed ? note_of(data, file, comm.size()) : "";
   ++generation;
 }
 

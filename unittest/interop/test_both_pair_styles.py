@@ -71,6 +71,62 @@ def test_both_pair_styles_in_one_input(ranks, folder):
         assert np.abs(pressure).max() <= 1e-10 * np.abs(lines["deepmd"][1:]).max()
 
 
+@pytest.fixture(scope="module")
+def archives(folder):
+    """The folder with potentials of other kinds too, and some compressed: NAME-c.pth."""
+    done = run([BIN / "python", Path(__file__).parent / "make_script_models.py", folder], folder)
+    assert done.returncode == 0, done.stderr[-2000:]
+    for name in COMPRESSED:
+        done = run([BIN / "dp", "--pt", "compress", "-i", f"{name}.pth", "-o", f"{name}-c.pth", "-s", "0.0002"], folder)
+        assert done.returncode == 0, done.stderr[-2000:]
+    return folder
+
+
+# not sorted: DeePMD-kit's pair style pads rows of neighbours with the type of its first atom, Python and this package with the lowest
+ARCHIVE = """plugin load {plugin}
+units metal
+atom_modify sort 0 0
+region box block 0 12 0 12 0 12
+create_box 2 box
+create_atoms 1 random 40 29 box overlap 1.2 maxtry 2000
+create_atoms 2 random 60 31 box overlap 1.2 maxtry 2000
+mass * 10
+pair_style {style}
+pair_coeff * * {coeff}
+dump 1 all custom 1 {name}.dump id fx fy fz
+dump_modify 1 sort id format float %.17g
+run 0
+"""
+COMPRESSED = ["se_e2_a", "dpa1_strip"]
+
+
+@pytest.mark.parametrize("first", ["deepmd", "dptrain"])
+@pytest.mark.parametrize("model", ["se_e3", "dpa1_strip", "dpa2", *(f"{name}-c" for name in COMPRESSED)])
+def test_archives_of_both_plugins(model, first, archives):
+    """Both plugins in one process, in both orders: the operators of DeePMD-kit are registered once, by its own library."""
+    there = next((BIN.parent / "lib").glob("python*/site-packages"))
+    plugins = {"dptrain": f"{there}/dptrain/dptrainplugin.so", "deepmd": f"{there}/deepmd/lib/libdeepmd_lmpplugin.so"}
+    (second,) = set(plugins) - {first}
+    forces = {}
+    for name, style, coeff in (("deepmd", f"deepmd {model}.pth", "O H"), ("dptrain", "dptrain native no", f"{model}.pth O H")):
+        (archives / "in.archive").write_text(ARCHIVE.format(plugin=f"{plugins[first]}\nplugin load {plugins[second]}", name=name, style=style,
+                                                            coeff=coeff))
+        done = run([BIN / "lmp", "-in", "in.archive", "-log", "none"], archives, LAMMPS_PLUGIN_PATH="")
+        assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+        forces[name] = np.loadtxt(archives / f"{name}.dump", skiprows=9)[:, 1:]
+    # 1e-10: what two ways through the same archive must agree to
+    assert np.abs(forces["dptrain"] - forces["deepmd"]).max() <= 1e-10 * np.abs(forces["deepmd"]).max()
+
+
+@pytest.mark.parametrize("words, expected", [
+    ("native no", "compressed: the nets behind its tables are not trained"), ("", "the archive is compressed: what is trained is saved as .dp")])
+def test_what_is_said_of_a_compressed_archive(words, expected, archives):
+    (archives / "in.said").write_text(f"units metal\nregion box block 0 9 0 9 0 9\ncreate_box 2 box\npair_style dptrain {words}\n"
+                                      "pair_coeff * * se_e2_a-c.pth O H\n")
+    done = run([BIN / "lmp", "-in", "in.said", "-log", "none"], archives)
+    assert done.returncode == 0 and expected in done.stdout, (done.stdout + done.stderr)[-2000:]
+
+
 @pytest.mark.parametrize("order", ["deepmd dptrain", "dptrain deepmd"])
 def test_both_packages_in_one_process(order, folder):
     code = f"""

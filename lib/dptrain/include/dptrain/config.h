@@ -69,6 +69,8 @@ struct ModelData {
   int knots = 0;  ///< of the embedding table; 0: chosen by accuracy. Not part of a file
   bool passes_messages =
       false;  ///< of a TorchScript model: see Model::is_local. Found in the archive
+  bool is_compressed =
+      false;  ///< comes from an archive with tables in place of nets. Found in the archive
   std::vector<double>
       fparam;  ///< of all frames, where a TorchScript model needs it. Not part of a file
 };

@@ -111,9 +111,9 @@ class Archive {
   void visit(ModelData &data)
   {
     auto &[kind, archive, config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters,
-           script, whitening, calibration, knots, passes_messages, fparam] = data;
+           script, whitening, calibration, knots, passes_messages, is_compressed, fparam] = data;
     fields(kind, archive, config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters,
-           script, whitening, calibration, knots, passes_messages, fparam);
+           script, whitening, calibration, knots, passes_messages, is_compressed, fparam);
   }
   void visit(Checkpoint &checkpoint)
   {

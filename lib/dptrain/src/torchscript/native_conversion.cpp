@@ -78,7 +78,8 @@ ModelData convert(const Script &script, const ModelData &archive)
   const int ntypes = config.ntypes();
   const int slots = std::accumulate(config.sel.begin(), config.sel.end(), 0);
   // the table of a compressed archive stays that of the nets before: other weights cannot be put into it
-  if (!script.contract->facts().needs_operators) data.archive = archive.archive;
+  data.is_compressed = archive.is_compressed;
+  if (!data.is_compressed) data.archive = archive.archive;
   data.davg = moments(tensors, "atomic_model.descriptor.sea.mean", ntypes, slots);
   data.dstd = moments(tensors, "atomic_model.descriptor.sea.stddev", ntypes, slots);
   data.bias_atom_e = values(tensors, "atomic_model.fitting_net.bias_atom_e", ntypes);

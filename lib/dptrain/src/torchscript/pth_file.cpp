@@ -102,6 +102,7 @@ void complete(ModelData &data, const Script &script, const std::vector<ScriptPar
   data.config.type_map = facts.type_map;
   data.config.rcut = facts.cutoff;
   data.passes_messages = !facts.is_local;
+  data.is_compressed = facts.needs_operators;
   data.config.sel = facts.sel;
   data.model_def_script = facts.model_def_script;
   data.min_nbor_dist = facts.min_nbor_dist;
