@@ -36,6 +36,14 @@ def dp_average_step(text):
     return float(found[-1])
 
 
+def progress_step(text):
+    """Seconds per training step as `dptrain train` prints them, without the first step and the first block."""
+    found = [float(rate) for rate in re.findall(r"^step .* (\S+) steps/s", text, re.M)]
+    if len(found) < 3:
+        raise BenchError("bench: fewer than three lines with steps/s in the output of dptrain train:\n" + text[-800:])
+    return sum(1.0 / rate for rate in found[2:]) / len(found[2:])
+
+
 def dp_blocks(text):
     """[(step, wall seconds of the block that ends there)] of `dp train`."""
     return [(int(a), float(b)) for a, b in re.findall(r"Batch\s+(\d+): total wall time = (\S+) s", text)]

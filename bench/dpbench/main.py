@@ -3,7 +3,7 @@
 import json
 import sys
 
-from . import (accuracy, active, curves, inference, kernels, machine, memory, ranks, report, scaling, statistics, torchscript,
+from . import (accuracy, active, curves, inference, kernels, machine, memory, ranks, report, scaling, script_training, statistics, torchscript,
                training, uncertainty)
 from .environments import Ours, Peer
 from .errors import BenchError
@@ -14,7 +14,7 @@ MEASURES = {"inference": inference.measure, "training": training.measure, "accur
             "minutes": accuracy.measure_minutes, "scaling": scaling.measure, "kernels": kernels.measure,
             "statistics": statistics.measure, "curves": curves.measure, "uncertainty": uncertainty.measure,
             "active": active.measure, "ranks": ranks.measure, "memory": memory.measure,
-            "torchscript": torchscript.measure}
+            "torchscript": torchscript.measure, "torchscript_training": script_training.measure}
 ALONE = {"active"}  # parts without the peer and without programs of the benchmark
 WITHOUT_PEER = ALONE | {"ranks"}
 

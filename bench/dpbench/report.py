@@ -308,10 +308,18 @@ def script_tables(result):
            f"{mebibytes(result['bound'])} MiB; a side that has failed is not tried with more atoms.\n")
 
 
+def script_training_tables(rows):
+    yield "## Training TorchScript potentials (.pth of DeePMD-kit), beside dp --pt train\n"
+    sides = list(rows[0]["seconds"])
+    yield markdown(["descriptor", "atoms", *(f"{s}, s/step" for s in sides), "PyTorch / dptrain"],
+                   [[row["descriptor"], row["atoms"], *(number(row["seconds"][s]["median"]) for s in sides), number(row["ratio"]["PyTorch"]["median"])]
+                    for row in rows])
+
+
 TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
           "scaling": scaling_tables, "kernels": kernel_tables, "statistics": statistics_tables,
           "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables, "ranks": rank_tables,
-          "memory": memory_tables, "torchscript": script_tables}
+          "memory": memory_tables, "torchscript": script_tables, "torchscript_training": script_training_tables}
 
 
 def facts(entry):

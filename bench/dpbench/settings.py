@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RANKS, THREADS = "dptrain, ranks", "dptrain, threads"
 OURS = (RANKS, THREADS)
 PARTS = ["inference", "training", "accuracy", "minutes", "scaling", "kernels", "statistics", "curves", "uncertainty", "active",
-         "ranks", "memory", "torchscript"]
+         "ranks", "memory", "torchscript", "torchscript_training"]
 
 DESCRIPTION = """Measures this package beside DeePMD-kit 3.2 on this machine, in pairs and repeats, and writes a table
 (Markdown, also printed), JSON and plots. The first call installs everything; see bench/README.md."""

@@ -107,7 +107,7 @@ void Progress::line(const UpdateReport &training, const std::optional<UpdateRepo
   if (validation) text += "  val: " + errors(loss_, *validation);
   text += format("  lr %.1e", training.learning_rate);
   if (times)
-    text += format("  %.1f steps/s  %s left",
+    text += format("  %.3g steps/s  %s left",
                    static_cast<double>(training.step - line_step_) / std::max(elapsed, 1e-9),
                    remaining(training.step).c_str());
   text += format("  %.0f MiB per rank", memory);
