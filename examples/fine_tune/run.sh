@@ -15,7 +15,7 @@ lammps in.fine_tune
 lammps in.check
 for model in pretrained.pth tuned.pth; do
   echo "== $model, against frames of Tersoff's potential"
-  dptrain test -m $model -s check | grep RMSE
+  dptrain test -m $model -s check | grep "average of errors" -A 20 | grep RMSE
 done
 lammps in.run -var style dptrain -var coeff "* * tuned.pth Si" -var dump dptrain.dump
 "$DEEPMD/lmp" -in in.run -var style "deepmd tuned.pth" -var coeff "* * Si" -var dump deepmd.dump -log log.deepmd -screen none

@@ -64,7 +64,7 @@ void ComputeDPTrainUncertaintyAtom::init()
   if (!pair_->may_learn() && !slot.has_uncertainty())
     error->all(FLERR,
                "{}: the model {} has no uncertainty: only models that fix dptrain has trained have "
-               "one",
+               "one, best in 'mode active'",
                WHO, slot.path);
   if (comm->me == 0 && !raw_ && !pair_->may_learn() && !slot.calibration.is_known())
     error->warning(FLERR,

@@ -41,6 +41,12 @@ class FixArguments {
     return words_[next_++];
   }
 
+  /// Ends the run with the message `text` about the next word.
+  void fail(const std::string &text)
+  {
+    lmp_->error->all(FLERR, next_, fmt::format("Fix dptrain: {}", text));
+  }
+
   std::int64_t number(const std::string &usage, std::int64_t smallest)
   {
     const std::string &text = word(usage);

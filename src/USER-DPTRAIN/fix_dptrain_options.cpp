@@ -89,6 +89,8 @@ void read_fparam(FixArguments &arguments, Options &options)
 }
 
 // STEPS, or which parameters are trained.
+bool is_keyword(const std::string &word);
+
 void read_train(FixArguments &arguments, Options &options)
 {
   const std::string what = arguments.peek();
@@ -98,7 +100,10 @@ void read_train(FixArguments &arguments, Options &options)
     return;
   }
   arguments.word("");
-  const std::string pattern = arguments.word(what + " PATTERN, a part of names of parameters");
+  const std::string usage = what + " PATTERN, a part of names of parameters";
+  if (is_keyword(arguments.peek()))
+    arguments.fail(fmt::format("train {}: found the keyword {}", usage, arguments.peek()));
+  const std::string pattern = arguments.word(usage);
   if (what == "only") options.rules.only.push_back(pattern);
   if (what == "freeze") options.rules.freeze.push_back(pattern);
   if (what == "rate")

@@ -46,18 +46,24 @@ std::vector<int> map_elements(const std::string &file, const std::vector<std::st
 }
 
 // Of an archive: what runs it, and why.
-std::string note_of(const dptrain::ModelData &data, const std::string &file, int ranks)
+std::string note_of(const dptrain::ModelData &data, const std::vector<double> &fparam,
+                    const std::string &file, int ranks)
 {
   if (data.kind == dptrain::ModelKind::native)
     return fmt::format(
         "{}: descriptor se_e2_a, runs as a native model (native no: through LibTorch){}", file,
         data.is_compressed ? "; the archive is compressed: what is trained is saved as .dp" : "");
-  const std::string reason = dptrain::not_native_because(data.model_def_script);
   const std::string kind = data.passes_messages ? "whose atoms pass messages" : "local";
   std::string note =
       fmt::format("{}: TorchScript model with {} parameters, {}, runs through LibTorch", file,
                   data.parameters.size(), kind);
-  if (!reason.empty()) note += " (" + reason + ")";
+  const std::string reason = dptrain::not_native_because(data.model_def_script);
+  std::string values;
+  for (const double value : fparam) values += fmt::format(" {}", value);
+  if (data.num_fparam > 0)
+    note += "; frame parameters:" + (values.empty() ? " the model's default values" : values);
+  else if (!reason.empty())
+    note += "; has no native form: " + reason;
   if (data.is_compressed) note += "; compressed: the nets behind its tables are not trained";
   if (data.passes_messages && ranks > 1)
     note += fmt::format("; in MD, one of {} ranks evaluates whole frames", ranks);
@@ -84,9 +90,8 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
     if (comm.rank() != 0) return;
     if (!std::ifstream(file).good() && !std::ifstream(file + ".dp").good())
       throw dptrain::Error(fmt::format("cannot open file '{}', which is looked for in the current "
-                                       "folder and in those of LAMMPS_POTENTIALS; there is no "
-                                       "{}.dp either",
-                                       file, file));
+                                       "folder and in those of LAMMPS_POTENTIALS",
+                                       file));
     is_input = is_input_file(file);
     if (is_input)
       input_text = dptrain::read_input_file(file);
@@ -119,7 +124,8 @@ void ModelSlot::load(const dptrain::Communicator &comm, const std::string &file,
     input = new_input;
   else
     set_model(comm, data);
-  note = from_archive || data.is_compressed ? note_of(data, file, comm.size()) : "";
+  note =
+      from_archive || data.is_compressed ? note_of(data, settings.fparam, file, comm.size()) : "";
   ++generation;
 }
 

@@ -67,6 +67,10 @@ TrainingSession::TrainingSession(std::shared_ptr<const dptrain::Communicator> co
   counters.trained = true;
   given_whitening_ = slot_->model->whitening();
   trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
+  if (!config_.rules.only.empty() || !config_.rules.freeze.empty())
+    say(fmt::format("Fix dptrain: trains {} of {} parameters",
+                    dptrain::num_trainable(slot_->model->parameter_index()),
+                    slot_->model->parameters().size()));
 }
 
 TrainingSession::~TrainingSession() = default;
@@ -317,7 +321,7 @@ void TrainingSession::make_model()
 void TrainingSession::train()
 {
   if (!trainer_) return;
-  const double start = platform::walltime();
+  const double start = platform::walltime(), seconds_before = counters.train_seconds;
   const std::int64_t before = steps();
   while (earned_steps_ > 0) {
     report_ = trainer_->update();
@@ -333,7 +337,7 @@ void TrainingSession::train()
   }
   trainer_->show_average();           // for the MD until the next label: raw again then
   counters.trained = slot_->trained;  // not with train 0
-  counters.train_seconds += platform::walltime() - start;
+  counters.train_seconds = seconds_before + platform::walltime() - start;  // has what save() adds
   if (!options_.active && slot_->uncertainty_wanted) refresh_uncertainty();
   watch();
 }
@@ -399,6 +403,7 @@ void TrainingSession::save()
     checkpoint.num_frames = counters.frames;
     checkpoint.training = dptrain::training_text(config_);
     checkpoint.counters = pack(numbers(slot_->settings.precision));
+    if (!resumed_ && saved_.empty()) keep_start_model();
     dptrain::write_checkpoint(options_.save + ".ckpt", checkpoint);
     dptrain::write_model_file(options_.save, checkpoint.model);
   });

@@ -158,6 +158,7 @@ class TrainingSession {
   void keep(const dptrain::WholeFrame &frame);
   dptrain::Frame divide(const dptrain::WholeFrame &frame);
   void open_frames_file(const std::vector<dptrain::WholeFrame> &frames, const std::string &source);
+  void keep_start_model();
   std::vector<dptrain::WholeFrame> load_frames(const std::string &path, std::int64_t count,
                                                const std::vector<int> &types);
   void load_later_frames(const std::string &path, std::vector<dptrain::WholeFrame> &frames);

@@ -62,6 +62,18 @@ void TrainingSession::open_frames_file(const std::vector<dptrain::WholeFrame> &f
     for (const auto &frame : frames) frames_file_->append(frame);
 }
 
+// Rank 0. The model that the training began with stays, also where its file is the one to save to.
+void TrainingSession::keep_start_model()
+{
+  std::error_code none;
+  if (!std::filesystem::equivalent(slot_->path, options_.save, none)) return;
+  std::string old = ".old";
+  for (int k = 2; exists(options_.save + old); ++k) old = fmt::format(".old{}", k);
+  put_aside(options_.save, options_.save + old);
+  log_(fmt::format("Fix dptrain: the model {} that the training began with is kept as {}{}",
+                   options_.save, options_.save, old));
+}
+
 // Frames are read where rank 0 sees them and shared; old ones that the buffer has dropped are left out, such that each
 // of the others comes to the place that it had. `types` gives the index that each type of the file has here, or -1.
 std::vector<dptrain::WholeFrame> TrainingSession::load_frames(const std::string &path,

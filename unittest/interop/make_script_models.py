@@ -1,8 +1,9 @@
 """Small potentials of many kinds as DeePMD-kit 3.2 freezes them, with random parameters, for test_archives.py.
 
-    python make_script_models.py FOLDER
+    python make_script_models.py FOLDER [NAME ...]
 
-Writes FOLDER/NAME.pth, and FOLDER/zbl.txt, the pair table of the ZBL-bridged model. Needs DeePMD-kit with PyTorch.
+Writes FOLDER/NAME.pth for all or some of the models below, and FOLDER/zbl.txt, the pair table of the ZBL-bridged model. Needs
+DeePMD-kit with PyTorch.
 """
 
 import json
@@ -95,11 +96,12 @@ def freeze(section, path):
     torch.jit.save(torch.jit.script(made), str(path), {})
 
 
-def main(folder):
+def main(folder, *names):
     folder = Path(folder)
     write_table(folder / "zbl.txt")
-    for name, section in models(folder).items():
-        freeze(section, folder / f"{name}.pth")
+    known = models(folder)
+    for name in names or known:
+        freeze(known[name], folder / f"{name}.pth")
 
 
 if __name__ == "__main__":

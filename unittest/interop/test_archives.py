@@ -49,9 +49,9 @@ def run(command, folder, **variables):
     return done.stdout
 
 
-def deepmd(folder, *words):
-    """A script or program of the environment of DeePMD-kit."""
-    return run([Path(DP).parent / words[0], *words[1:]], folder, PYTHONPATH="", LAMMPS_PLUGIN_PATH="")
+def deepmd(folder, *words, version=""):
+    """A script or program of the environment of DeePMD-kit; `version` is a folder with another version of its package."""
+    return run([Path(DP).parent / words[0], *words[1:]], folder, PYTHONPATH=str(version), LAMMPS_PLUGIN_PATH="")
 
 
 def frame():

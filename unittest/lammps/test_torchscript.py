@@ -292,10 +292,31 @@ def test_refused_before_the_run(ranks, lammps, toy):
             (local, "save 10 tuned.dp", "choose a name that ends so"),
             (messages, "distribute space", "distribute frames"),
             (local, "train only fiting", "no parameter of the model has a name like fiting"),
+            (local, "train only save 5 tuned.pth", "train only PATTERN, a part of names of parameters: found the keyword save"),
             (local, "native no", "without 'model FILE")):
         result = lammps(learn(path, f"every 5 train 5 {options}", run="run 5"), ranks)
         assert result.status != 0 and expected in result.errors()[0], options
         assert "Step" not in result.output.split("ERROR")[0], options  # no step has been done
+
+
+def test_the_model_of_the_beginning_is_kept(lammps, toy, tmp_path):
+    """Also where its file is the one to save to; a continued training goes on with its own file."""
+    path = toy()
+    before = path.read_bytes()
+    text = learn(path, f"every 5 train 5 train only fitting_net save 10 {path}", run="run 10")
+    result = lammps(text).check()
+    assert f"is kept as {path}.old" in result.output and Path(f"{path}.old").read_bytes() == before != path.read_bytes()
+    assert re.search(r"trains \d+ of \d+ parameters", result.output)
+    lammps(text.replace("train 5", f"resume {path}.ckpt train 5", 1)).check()
+    assert not Path(f"{path}.old2").exists()
+
+
+def test_times_of_the_active_mode_add_up(lammps, toy):
+    """Time of saving, with the uncertainty that it renews, counts once: none is left over or missing for the MD."""
+    output = lammps(learn(toy("features"), "mode active every 2 threshold 1e-6 train 20 save 5 tuned.pth", run="run 8")).check().output
+    (line,) = [line for line in output.splitlines() if line.lstrip().startswith("seconds: reference")]
+    reference, training, md, total = (float(x) for x in re.findall(r"(-?[\d.]+)(?: \(|$)", line))
+    assert min(reference, training, md) >= 0 and reference + training + md == pytest.approx(total, abs=0.03)
 
 
 @pytest.mark.parametrize("variant, expected", [

@@ -94,6 +94,20 @@ TEST(DeepmdData, FurtherLabels)
   EXPECT_EQ(label.drdq, Numbers(drdq.begin() + 12, drdq.end()));
 }
 
+TEST(DeepmdData, FrameParametersOfAModelThatTakesThem)
+{
+  const WaterSystem files;
+  files.with("set.000/fparam.npy", npy_rows_of(2, 1, {1, 2}));
+  EXPECT_EQ(files.open()->num_frames(), 2);  // other models pass them over, as in DeePMD-kit
+  DataOptions options;
+  options.type_map = {"O", "H"};
+  options.num_fparam = 1;
+  const std::string text = message_of([&] { open_system(files.path(), options); });
+  EXPECT_NE(text.find("set.000/fparam.npy: frame parameters of a data set are not read"),
+            std::string::npos)
+      << text;
+}
+
 TEST(DeepmdData, SetsInOrderAndLabelsThatSomeLack)
 {
   const WaterSystem files;

@@ -133,6 +133,23 @@ TEST(ScriptFile, WhatIsWrittenIsRead)
   }
 }
 
+TEST(ScriptFile, WrittenAgainItDependsOnTheLatestDataOnly)
+{
+  const Scratch scratch;
+  const ModelData data = read_pth(scratch.with("a.pth", script_toy()));
+  ModelData other = data;
+  change(other);
+  write_pth(scratch / "first.pth", data);
+  write_pth(scratch / "other.pth", other);
+  write_pth(scratch / "second.pth", data);
+  EXPECT_EQ(read_file(scratch / "first.pth"), read_file(scratch / "second.pth"));
+  // and of another archive
+  ModelData messages = read_pth(scratch.with("b.pth", script_toy(script_toy_named("messages"))));
+  change(messages);
+  write_pth(scratch / "third.pth", messages);
+  EXPECT_EQ(read_pth(scratch / "third.pth").parameters, messages.parameters);
+}
+
 TEST(ScriptFile, OtherProgramsSeeTheNewParameters)
 {
   const Scratch scratch;
@@ -220,7 +237,7 @@ TEST(ScriptFile, ModelsOfNoArchiveAreNotWritten)
   const Scratch scratch;
   const std::string text = message_of([&] { write_pth(scratch / "a.pth", {}); });
   expect_in(".dp", text);
-  expect_in("dptrain convert", text);
+  expect_in("dp convert-backend", text);
 }
 
 // Each says what the file is and what to do.

@@ -68,7 +68,8 @@ struct ModelData {
   std::vector<double> calibration;  ///< state of the ActiveLearning that it comes from; or empty
   int knots = 0;  ///< of the embedding table; 0: chosen by accuracy. Not part of a file
   bool passes_messages =
-      false;  ///< of a TorchScript model: see Model::is_local. Found in the archive
+      false;           ///< of a TorchScript model: see Model::is_local. Found in the archive
+  int num_fparam = 0;  ///< frame parameters of a TorchScript model. Found in the archive
   bool is_compressed =
       false;  ///< comes from an archive with tables in place of nets. Found in the archive
   std::vector<double>

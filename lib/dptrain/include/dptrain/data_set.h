@@ -16,6 +16,7 @@ struct DataOptions {
   std::string set_prefix =
       "set";  ///< npy and HDF5: folders set.*, or another name in front of the dot
   int numb_generalized_coord = 0;  ///< columns of drdq; 0: not read
+  int num_fparam = 0;  ///< of the model: if any, systems with frame parameters are refused
 };
 
 /// One system of a data set: labelled frames that are read one by one, so that a data set may be larger than the memory.

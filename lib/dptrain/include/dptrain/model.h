@@ -26,6 +26,14 @@ struct ParameterBlock {
   bool trainable = true;
 };
 
+/// How many parameters are trained.
+inline std::size_t num_trainable(const std::vector<ParameterBlock> &index)
+{
+  std::size_t count = 0;
+  for (const ParameterBlock &block : index) count += block.trainable ? block.size : 0;
+  return count;
+}
+
 /// Where `Model::forward` puts its results. Forces and virials are added to what is there.
 struct ForwardOutput {
   double energy = 0.0;  ///< sum over the centres, eV

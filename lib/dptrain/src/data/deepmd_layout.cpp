@@ -60,15 +60,15 @@ std::int64_t frames_of(const StoredArray &coord)
 
 }  // namespace
 
-DeepmdLayout::DeepmdLayout(const SystemTree &tree, const std::string &set_prefix,
-                           int generalized_coordinates) :
+DeepmdLayout::DeepmdLayout(const SystemTree &tree, const DataOptions &options) :
     type_path(tree.path_of("type.raw")),
     names_path(tree.path_of("type_map.raw")),
     root_path(tree.path_of("")),
-    numb_generalized_coord(generalized_coordinates)
+    numb_generalized_coord(options.numb_generalized_coord),
+    num_fparam(options.num_fparam)
 {
   read_types(tree);
-  const std::vector<std::string> folders = find_sets(tree, set_prefix);
+  const std::vector<std::string> folders = find_sets(tree, options.set_prefix);
   for (const auto &folder : folders) {
     const bool has_types = contains(tree.list(folder), "real_atom_types.npy");
     if (folder != folders.front() && has_types != mixed)
@@ -105,6 +105,11 @@ DataSet DeepmdLayout::read_set(const SystemTree &tree, const std::string &folder
 {
   const std::vector<std::string> files = tree.list(folder);
   DataSet set;
+  const std::string frame_parameters = "fparam.npy";
+  if (num_fparam > 0 && contains(files, frame_parameters))
+    throw Error(tree.path_of(folder + "/" + frame_parameters) +
+                ": frame parameters of a data set are not read, and this model depends on them: "
+                "remove the file to use the model's default values, or use DeePMD-kit here");
   for (std::size_t i = 0; i < num_items; ++i) {
     const Item item = static_cast<Item>(i);
     if (item == Item::box && !periodic) continue;

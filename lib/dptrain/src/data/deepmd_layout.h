@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/stored_array.h"
+#include "dptrain/data_set.h"
 
 namespace dptrain {
 
@@ -35,7 +36,7 @@ struct DataSet {
 /// What a system in DeePMD-kit's layout consists of. Types are those of the data.
 struct DeepmdLayout {
   /// Reads type.raw, type_map.raw and the shapes of all arrays. Throws Error if they do not fit together.
-  DeepmdLayout(const SystemTree &tree, const std::string &set_prefix, int numb_generalized_coord);
+  DeepmdLayout(const SystemTree &tree, const DataOptions &options);
 
   std::int64_t width(Item item) const;  ///< numbers of one frame
   std::int64_t rows() const { return static_cast<std::int64_t>(types.size()); }
@@ -47,7 +48,7 @@ struct DeepmdLayout {
   std::vector<std::string> names;                ///< type_map.raw; empty without the file
   bool periodic = true;
   bool mixed = false;
-  int numb_generalized_coord = 0;
+  int numb_generalized_coord = 0, num_fparam = 0;
   std::vector<DataSet> sets;
 
  private:

@@ -14,9 +14,7 @@ namespace {
 class DeepmdSystem : public DataSystem {
  public:
   DeepmdSystem(std::string name, const SystemTree &tree, const DataOptions &options) :
-      name_(std::move(name)),
-      type_map_(options.type_map),
-      layout_(tree, options.set_prefix, options.numb_generalized_coord)
+      name_(std::move(name)), type_map_(options.type_map), layout_(tree, options)
   {
     for (const DataSet &set : layout_.sets) {
       first_frame_.push_back(num_frames_);
@@ -173,7 +171,7 @@ open_deepmd_system(const std::string &name, const SystemTree &tree, const DataOp
 
 std::vector<std::string> elements_of_deepmd(const SystemTree &tree, const std::string &set_prefix)
 {
-  const DeepmdLayout layout(tree, set_prefix, 0);
+  const DeepmdLayout layout(tree, {{}, set_prefix});
   if (layout.names.empty())
     throw Error(layout.names_path + ": missing; without it the elements of the system are not "
                                     "known");

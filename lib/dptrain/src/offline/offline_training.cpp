@@ -112,7 +112,8 @@ OfflineTraining::open_section(const char *name, const DataConfig &config, std::u
 {
   const std::size_t budget = bytes_of_gib(options_.parallel.frame_memory);
   const DataOptions data{input_.model.type_map, config.set_prefix,
-                         input_.training.loss.numb_generalized_coord};
+                         input_.training.loss.numb_generalized_coord,
+                         start_ ? start_->num_fparam : 0};
   std::unique_ptr<BatchSource> source;
   std::vector<std::string> left_out;
   guarded(*comm_, [&] {
@@ -167,13 +168,16 @@ void OfflineTraining::make_model()
     model_->set_precision(options_.precision);
     if (restart_) model_->set_parameters(restart_->parameters);
   });
-  say("model: " + std::to_string(model_->parameters().size()) + " parameters");
   if (!options_.finetune.empty()) fit_energy_bias();
 }
 
 void OfflineTraining::make_trainer()
 {
   trainer_ = std::make_unique<Trainer>(model_, comm_, input_.training);
+  const std::size_t all = model_->parameters().size(),
+                    trained = num_trainable(model_->parameter_index());
+  say("model: " + std::to_string(all) + " parameters" +
+      (trained < all ? ", " + std::to_string(trained) + " of them are trained" : ""));
   if (restart_) continue_trainer();
   trainer_->begin_average();
 }

@@ -88,6 +88,7 @@ class ModelTest {
       if (comm_->rank() == 0) data = read_model_file(options_.model);
     });
     broadcast(*comm_, data);
+    num_fparam_ = data.num_fparam;
     guarded(*comm_, [&] {
       model_ = make_model(data, options_.model);
       model_->set_precision(options_.precision);
@@ -124,7 +125,7 @@ class ModelTest {
   {
     std::shared_ptr<const DataSystem> system;
     guarded(*comm_, [&] {
-      system = open_system(name, {model_->type_map(), sources_.set_prefix, 0});
+      system = open_system(name, {model_->type_map(), sources_.set_prefix, 0, num_fparam_});
       if (system->num_frames() == 0)
         throw Error(name + ": no frames to test; leave the system out, or add frames to it");
     });
@@ -163,6 +164,7 @@ class ModelTest {
   const Log &log_;
   FrameOrder order_;
   Sources sources_;
+  int num_fparam_ = 0;
   std::shared_ptr<Model> model_;
   std::unique_ptr<TestDetails> details_;  ///< on rank 0, if asked for
 };

@@ -111,9 +111,11 @@ class Archive {
   void visit(ModelData &data)
   {
     auto &[kind, archive, config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters,
-           script, whitening, calibration, knots, passes_messages, is_compressed, fparam] = data;
+           script, whitening, calibration, knots, passes_messages, num_fparam, is_compressed,
+           fparam] = data;
     fields(kind, archive, config, davg, dstd, out_bias, bias_atom_e, min_nbor_dist, parameters,
-           script, whitening, calibration, knots, passes_messages, is_compressed, fparam);
+           script, whitening, calibration, knots, passes_messages, num_fparam, is_compressed,
+           fparam);
   }
   void visit(Checkpoint &checkpoint)
   {

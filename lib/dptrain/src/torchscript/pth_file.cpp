@@ -61,10 +61,37 @@ EnergyConstants constants_of(const Script &script, const std::string &path)
   return energy_constants(script, fparam_tensor(facts, any, path, torch::kCPU), path);
 }
 
-/// Puts parameters and energies of `data` into a module as it comes from the archive.
-void fill(const Script &script, const ModelData &data, const std::string &path)
+/// An archive that new parameters can be put into any number of times.
+struct OpenArchive {
+  OpenArchive(const std::string &archive, const std::string &path) :
+      bytes(archive),
+      script(open_script(archive, path, torch::kCPU)),
+      constants(constants_of(script, path))
+  {
+    script.module.eval();
+    for (const torch::Tensor &tensor : constants.tensors) original.push_back(tensor.clone());
+  }
+
+  std::string bytes;
+  Script script;
+  EnergyConstants constants;
+  std::vector<torch::Tensor> original;  ///< of constants.tensors
+};
+
+/// The archive that was written last stays open: to compile it again takes longer than all the rest of writing. Never
+/// closed, for LibTorch may be gone when static objects are.
+OpenArchive &open_for_writing(const std::string &archive, const std::string &path)
+{
+  thread_local auto *last = new std::unique_ptr<OpenArchive>;
+  if (!*last || (*last)->bytes != archive) *last = std::make_unique<OpenArchive>(archive, path);
+  return **last;
+}
+
+/// Puts parameters and energies of `data` into the archive's module.
+void fill(OpenArchive &archive, const ModelData &data, const std::string &path)
 {
   const torch::NoGradGuard no_graph;
+  const Script &script = archive.script;
   std::map<std::string, torch::Tensor> tensors;
   std::vector<ParameterBlock> index;
   for (const ScriptParameter &parameter : script_parameters(script)) {
@@ -81,9 +108,11 @@ void fill(const Script &script, const ModelData &data, const std::string &path)
         at::ArrayRef<double>(data.parameters.data() + block.offset, block.size), torch::kFloat64);
     found->second.copy_(values.view(found->second.sizes()));
   }
-  const EnergyConstants constants = constants_of(script, path);
+  const EnergyConstants &constants = archive.constants;
   std::vector<double> change = data.out_bias;
   for (std::size_t t = 0; t < change.size(); ++t) change[t] -= constants.energy[t];
+  for (std::size_t k = 0; k < archive.original.size(); ++k)
+    constants.tensors[k].copy_(archive.original[k]);
   if (!constants.tensors.empty()) constants.add(change);
 }
 
@@ -102,6 +131,7 @@ void complete(ModelData &data, const Script &script, const std::vector<ScriptPar
   data.config.type_map = facts.type_map;
   data.config.rcut = facts.cutoff;
   data.passes_messages = !facts.is_local;
+  data.num_fparam = facts.fparam;
   data.is_compressed = facts.needs_operators;
   data.config.sel = facts.sel;
   data.model_def_script = facts.model_def_script;
@@ -149,14 +179,13 @@ void write_pth(const std::string &path, const ModelData &data)
 {
   if (data.archive.empty())
     throw Error(path + ": a model that does not come from a TorchScript archive is written as .dp, "
-                       "and converted with DeePMD-kit: dptrain convert model.dp model.pth");
-  Script script = open_script(data.archive, path, torch::kCPU);
-  fill(script, data, path);
-  script.module.eval();
+                       "of which DeePMD-kit makes a .pth (dp convert-backend model.dp model.pth)");
+  OpenArchive &archive = open_for_writing(data.archive, path);
+  fill(archive, data, path);
   std::ostringstream stream;
-  script.module.save(stream, extra_files(data, path));
+  archive.script.module.save(stream, extra_files(data, path));
   std::string bytes = stream.str();
-  if (script.has_stand_ins) bytes = with_real_names(bytes, path);
+  if (archive.script.has_stand_ins) bytes = with_real_names(bytes, path);
   write_atomically(path, [&](const std::string &name) { write_file(name, bytes); });
 }
 

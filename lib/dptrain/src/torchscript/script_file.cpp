@@ -227,8 +227,8 @@ torch::Tensor fparam_tensor(const ScriptFacts &facts, const std::vector<double> 
                 " frame parameters (numb_fparam), " + std::to_string(values.size()) +
                 " are given; " +
                 (expected > 0 ? "give them with the keyword fparam V1 V2 ... of pair_style dptrain "
-                                "(or of fix dptrain "
-                                "with its own model)"
+                                "(or of fix dptrain with its own model); elsewhere freeze the "
+                                "model with default_fparam"
                               : "remove the keyword fparam"));
   return torch::tensor(values, torch::kFloat64).view({1, facts.fparam}).to(device);
 }
