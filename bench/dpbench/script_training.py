@@ -9,12 +9,13 @@ from .models import Kind, training_input, write_input
 from .pairing import best, ratios, summary, take_turns
 from .process import run
 from .settings import OURS, RANKS
+from .torchscript import DESCRIPTORS as MD_DESCRIPTORS
+from .torchscript import FITTING
 
 PEER = "PyTorch"
-FITTING = {"neuron": [240, 240, 240], "resnet_dt": True, "seed": 1}
 EMBEDDING = {"neuron": [25, 50, 100], "axis_neuron": 16, "tebd_dim": 8}
 DESCRIPTORS = {
-    "se_atten_v2": {"type": "se_atten_v2", "sel": 120, "rcut": 6.0, "rcut_smth": 0.5, "attn_layer": 0, "seed": 1, **EMBEDDING},
+    "se_atten_v2": MD_DESCRIPTORS["se_atten_v2"],
     "dpa1": {"type": "dpa1", "sel": 60, "rcut": 4.5, "rcut_smth": 0.5, "attn": 64, "attn_layer": 2, "attn_dotr": True, "attn_mask": False,
              "tebd_input_mode": "concat", "seed": 1, **EMBEDDING},
     "dpa2": {"type": "dpa2", "seed": 1, "repinit": {"rcut": 6.0, "rcut_smth": 0.5, "nsel": 120, **EMBEDDING},

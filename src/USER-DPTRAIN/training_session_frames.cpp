@@ -31,6 +31,16 @@ void put_aside(const std::string &path, const std::string &name)
                                      path, name));
 }
 
+// ".old", ".old2", ...: the first one that no file of these names has.
+std::string free_ending(const std::vector<std::string> &paths)
+{
+  std::string ending = ".old";
+  const auto taken = [&](const std::string &path) { return exists(path + ending); };
+  for (int k = 2; std::any_of(paths.begin(), paths.end(), taken); ++k)
+    ending = fmt::format(".old{}", k);
+  return ending;
+}
+
 std::vector<int> identity(std::size_t size)
 {
   std::vector<int> types(size);
@@ -48,9 +58,7 @@ void TrainingSession::open_frames_file(const std::vector<dptrain::WholeFrame> &f
   const bool same = source == frames_path_;
   if (!same && exists(frames_path_)) {
     const std::string checkpoint = options_.save + ".ckpt";
-    std::string old = ".old";
-    for (int k = 2; exists(frames_path_ + old) || exists(checkpoint + old); ++k)
-      old = fmt::format(".old{}", k);
+    const std::string old = free_ending({frames_path_, checkpoint});
     put_aside(frames_path_, frames_path_ + old);
     if (!options_.save.empty() && std::filesystem::is_regular_file(checkpoint))
       put_aside(checkpoint, checkpoint + old);
@@ -67,8 +75,7 @@ void TrainingSession::keep_start_model()
 {
   std::error_code none;
   if (!std::filesystem::equivalent(slot_->path, options_.save, none)) return;
-  std::string old = ".old";
-  for (int k = 2; exists(options_.save + old); ++k) old = fmt::format(".old{}", k);
+  const std::string old = free_ending({options_.save});
   put_aside(options_.save, options_.save + old);
   log_(fmt::format("Fix dptrain: the model {} that the training began with is kept as {}{}",
                    options_.save, options_.save, old));

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_archives import (BIN, BUILD, DP, FPARAM, HERE, INPUT_JSON, TUNE, check, deepmd, evaluate, frame, norm, run, write_data,
-                           write_system)
+from test_archives import BIN, BUILD, DP, HERE, INPUT_JSON, TUNE, check, deepmd, evaluate, norm, run, write_frame
 
 VERSIONS = Path(os.environ.get("DPTRAIN_DEEPMD_VERSIONS", "/nonexistent"))
 FOLDERS = sorted(path for path in VERSIONS.glob("*") if (path / "deepmd").is_dir())
@@ -33,11 +32,7 @@ def made(request, tmp_path_factory):
     """(folder with models, frame.data, a system and what DeePMD-kit says of the frame; folder of the version)."""
     folder, names = tmp_path_factory.mktemp("versions"), models_of(request.param.name)
     deepmd(folder, "python", HERE / "make_script_models.py", folder, *names, version=request.param)
-    coord, types, cell = frame()
-    write_data(folder / "frame.data", coord, types, cell)
-    write_system(folder / "system", coord, types, cell)
-    (folder / "frame.json").write_text(json.dumps({"coord": coord.tolist(), "box": cell.reshape(-1).tolist(), "types": types.tolist(),
-                                                   "fparam": FPARAM}))
+    write_frame(folder)
     deepmd(folder, "python", HERE / "evaluate_archives.py", "frame.json", "expected.json", *(f"{name}.pth" for name in names),
            version=request.param)
     return folder, request.param

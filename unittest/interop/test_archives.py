@@ -79,14 +79,19 @@ def made(tmp_path_factory):
     """Folder with models, frame.data, a system and what DeePMD-kit says of the frame."""
     folder = tmp_path_factory.mktemp("archives")
     deepmd(folder, "python", HERE / "make_script_models.py", folder)
+    write_frame(folder)
+    names = LOCAL + MESSAGES + ["float32"]
+    deepmd(folder, "python", HERE / "evaluate_archives.py", "frame.json", "expected.json", *(f"{name}.pth" for name in names))
+    return folder
+
+
+def write_frame(folder):
+    """frame.data, frame.json and the system of the frame."""
     coord, types, cell = frame()
     write_data(folder / "frame.data", coord, types, cell)
     (folder / "frame.json").write_text(json.dumps({"coord": coord.tolist(), "box": cell.reshape(-1).tolist(), "types": types.tolist(),
                                                    "fparam": FPARAM}))
-    names = LOCAL + MESSAGES + ["float32"]
-    deepmd(folder, "python", HERE / "evaluate_archives.py", "frame.json", "expected.json", *(f"{name}.pth" for name in names))
     write_system(folder / "system", coord, types, cell)
-    return folder
 
 
 def write_system(folder, coord, types, cell):

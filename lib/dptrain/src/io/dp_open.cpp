@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "dptrain/error.h"
 #include "dptrain/files.h"
+#include "dptrain/torchscript.h"
 #include "io/dp_format.h"
 #include "io/file.h"
 
@@ -26,8 +27,7 @@ std::string describe_foreign(const std::string &bytes, const std::string &path)
   const std::string convert = "convert it with DeePMD-kit: dp convert-backend ";
   const std::string targets = " model.pth (or model.dp, of descriptor se_e2_a)";
   if (bytes.empty()) return "the file is empty; write the model again";
-  if (starts_with(bytes, "PK\x03\x04"))
-    return "it is a PyTorch archive (.pth), where a .dp file is expected";
+  if (is_archive(bytes)) return "it is a PyTorch archive (.pth), where a .dp file is expected";
   if (starts_with(bytes, "\x80\x02"))
     return "it looks like a pickled PyTorch checkpoint; freeze it with DeePMD-kit: dp --pt freeze "
            "-o "

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/text.h"
 #include "dptrain/deep_pot.h"
 #include "dptrain/error.h"
 #include "dptrain/files.h"
@@ -120,7 +121,7 @@ void fill(OpenArchive &archive, const ModelData &data, const std::string &path)
 
 bool is_archive(const std::string &bytes)
 {
-  return bytes.compare(0, 4, "PK\x03\x04") == 0;
+  return starts_with(bytes, "PK\x03\x04");
 }
 
 void complete(ModelData &data, const Script &script, const std::vector<ScriptParameter> &parameters,

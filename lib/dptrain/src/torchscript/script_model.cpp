@@ -172,9 +172,10 @@ void ScriptModel::forward_domain(const Domain &domain, int index, const ForwardO
     if (sums.wants_features()) add_features(block, sums);
     if (keeps) {
       // memory that was free before does not show; that of the first graphs does
-      const std::size_t grown = graph_memory(device_) - std::min(before, graph_memory(device_));
+      const std::size_t now = graph_memory(device_);
       if (block.centers >= fewest_measured)
-        bytes_of_centre_ = std::max(bytes_of_centre_, grown / block.centers);
+        bytes_of_centre_ =
+            std::max(bytes_of_centre_, (now - std::min(before, now)) / block.centers);
       kept_bytes_ += expected;
       kept_.push_back({index, begin, end, std::move(block), std::move(results)});
     }
