@@ -14,12 +14,14 @@
 #include <nlohmann/json.hpp>
 
 #include "dptrain/deep_pot.h"
+#include "dptrain/device.h"
 #include "dptrain/distribution.h"
 #include "dptrain/error.h"
 #include "dptrain/files.h"
 #include "dptrain/memory.h"
 #include "dptrain/statistics.h"
 #include "dptrain/trainer.h"
+#include "replicated.h"
 
 using dptrain::Communicator;
 using dptrain::Frame;
@@ -145,34 +147,6 @@ double memory_of(const std::string &field)
       return 1024.0 * kib;
     }
   return 0.0;
-}
-
-/// The frame repeated k times along each of its cell's edges, with the labels that follow from it.
-WholeFrame replicated(const WholeFrame &frame, int k)
-{
-  WholeFrame large = frame;
-  const std::size_t natoms = frame.type.size();
-  large.coord.clear();
-  large.type.clear();
-  large.label.force.clear();
-  for (int cell = 0; cell < k * k * k; ++cell) {
-    const int index[3] = {cell % k, cell / k % k, cell / (k * k)};
-    large.type.insert(large.type.end(), frame.type.begin(), frame.type.end());
-    large.label.force.insert(large.label.force.end(), frame.label.force.begin(),
-                             frame.label.force.end());
-    for (std::size_t i = 0; i < natoms; ++i)
-      for (int c = 0; c < 3; ++c) {
-        double x = frame.coord[3 * i + c];
-        for (int edge = 0; edge < 3; ++edge) x += index[edge] * frame.box[3 * edge + c];
-        large.coord.push_back(x);
-      }
-  }
-  for (double &component : large.box) component *= k;
-  const double copies = static_cast<double>(k) * k * k;
-  if (large.label.energy) *large.label.energy *= copies;
-  if (large.label.virial)
-    for (double &component : *large.label.virial) component *= copies;
-  return large;
 }
 
 /// This rank's shares of all frames of the systems; `limit` > 0 stops after so many.
@@ -449,7 +423,9 @@ int main(int argc, char **argv)
   try {
     const Options options = parse(argc, argv);
     MPI_Comm world = MPI_COMM_WORLD;
-    Run run(options, dptrain::make_mpi_communicator(&world));
+    const auto comm = dptrain::make_mpi_communicator(&world);
+    dptrain::bind_devices(*comm, dptrain::DeviceRequest(), dptrain::rank_on_node(&world));
+    Run run(options, comm);
     run.set_up();
     run.train();
     run.finish();

@@ -20,7 +20,8 @@ TEXT = CPP | {".py", ".md", ".cmake", ".txt", ".toml", ".json", ".sh", ".in"}
 INCLUDE_RULES = [
     # what is included            where it may be                                      message
     (r"mpi\.h", r"^lib/dptrain/(src/parallel|include/dptrain)/|^src/|^unittest/|^bench/", "MPI outside src/parallel"),
-    (r"Kokkos_\w+\.hpp", r"^lib/dptrain/src/(kernels|neighbor)/|^unittest/|^bench/", "Kokkos outside src/kernels and src/neighbor"),
+    (r"Kokkos_\w+\.hpp", r"^lib/dptrain/src/(kernels|neighbor|rehearsal)/|^unittest/|^bench/",
+     "Kokkos outside src/kernels, src/neighbor and src/rehearsal"),
     (r"(torch|ATen|c10)/.*", r"^lib/dptrain/src/(?!kernels/|neighbor/|parallel/)|^unittest/|^bench/",
      "LibTorch outside the library's sources, or in kernels, neighbor or parallel"),
     (r"(pair|fix|compute|atom|comm|error|force|lammps|lmptype|memory|modify|neigh_list|neighbor|pointers|update|utils"

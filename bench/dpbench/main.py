@@ -3,7 +3,7 @@
 import json
 import sys
 
-from . import (accuracy, active, curves, inference, kernels, machine, memory, ranks, report, scaling, script_training, statistics, torchscript,
+from . import (accuracy, active, curves, gpu, inference, kernels, machine, memory, ranks, report, scaling, script_training, statistics, torchscript,
                training, uncertainty)
 from .environments import Ours, Peer
 from .errors import BenchError
@@ -50,12 +50,14 @@ def old_facts(path):
 
 def kept_parts(path, facts, other_sources):
     """Result of an earlier run into the same file: parts of the same sources (or of any, where that is asked for), machine
-    and kind of run, each with the facts that it was measured under. A commit of the same sources may have another name."""
+    and kind of run, each with the facts that it was measured under. A commit of the same sources may have another name. What
+    gpu-check has measured stays: it is of another machine by nature, and names its commit."""
     def key(entry):
         return other_sources or entry["sources"]["hash"], entry["hardware"], entry["quick"]
 
     found, parts = old_facts(path)
-    kept = [name for name in parts if name in found and key(found[name]) == key(facts)]
+    kept = [name for name in parts
+            if name in found and (found[name].get("gpu_report") or key(found[name]) == key(facts))]
     dropped = [name for name in parts if name not in kept]
     if dropped:
         print(f"bench: {path}: of other sources or another machine, hence dropped: {', '.join(dropped)}", flush=True)
@@ -94,6 +96,14 @@ def measure_all(settings):
     return result
 
 
+def with_gpu_report(settings, path):
+    """The result file that is there, or an empty one, with the part gpu of a report."""
+    found, parts = old_facts(settings.out / f"{settings.name}.json")
+    part, facts = gpu.read_report(path)
+    gpu.add_forecast(part, facts)
+    return {"facts": {**found, "gpu": facts}, "parts": {**parts, "gpu": part}}
+
+
 def main(words=None):
     try:
         settings, args = read_settings(sys.argv[1:] if words is None else words)
@@ -102,6 +112,8 @@ def main(words=None):
             if not path.exists():
                 raise BenchError(f"bench: {path} does not exist: run without --report-only first")
             result = json.loads(path.read_text())
+        elif args.gpu_report:
+            result = with_gpu_report(settings, args.gpu_report)
         else:
             result = measure_all(settings)
         write(settings, result)

@@ -1,26 +1,11 @@
 """Markdown tables of the results. Times are medians; ratios are peer / ours, so larger than 1 means that we are faster."""
 
+from . import gpu
 from .inference import PEERS as MD_PEERS
 from .inference import SWEPT
 from .settings import OURS
+from .tables import markdown, number
 from .training import PEERS as STEP_PEERS
-
-
-def markdown(header, rows):
-    """A Markdown table; columns are padded so that it also reads well as plain text."""
-    cells = [[str(c) for c in row] for row in [header, *rows]]
-    widths = [max(len(row[k]) for row in cells) for k in range(len(header))]
-    lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(row, widths)) + " |" for row in cells]
-    return "\n".join([lines[0], "|" + "|".join("-" * (w + 2) for w in widths) + "|", *lines[1:]])
-
-
-def number(value, digits=3):
-    """Three significant digits without an exponent where that is readable."""
-    if value is None:
-        return "-"
-    if value == 0 or 1e-3 <= abs(value) < 1e5:
-        return f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}"
-    return f"{value:.{digits - 1}e}"
 
 
 def spread(entry):
@@ -319,11 +304,14 @@ def script_training_tables(rows):
 TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
           "scaling": scaling_tables, "kernels": kernel_tables, "statistics": statistics_tables,
           "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables, "ranks": rank_tables,
-          "memory": memory_tables, "torchscript": script_tables, "torchscript_training": script_training_tables}
+          "memory": memory_tables, "torchscript": script_tables, "torchscript_training": script_training_tables, "gpu": gpu.tables}
 
 
 def facts(entry):
     """What was measured where, for one part."""
+    if entry.get("gpu_report"):
+        yield from gpu.facts(entry)
+        return
     hardware, sources = entry["hardware"], entry["sources"]
     yield f"* {entry['date']}, commit {sources['commit'][:12]}" + \
           (f" and {sources['changed_files']} changed files" if sources["changed_files"] else "")
@@ -337,7 +325,8 @@ def facts(entry):
 
 
 def commands(entry):
-    yield "\nCommands, one of each kind; $WORK is the work folder:\n"
+    if entry["commands"]:
+        yield "\nCommands, one of each kind; $WORK is the work folder:\n"
     yield from (f"* {c['what']}: `{c['command']}`" for c in entry["commands"])
 
 

@@ -82,6 +82,8 @@ def parser():
                    help="keep the parts of the result file that were measured with other sources; each names its commit")
     p.add_argument("--seconds", type=float, default=4.0, help="aimed length of one timed run (default 4)")
     p.add_argument("--report-only", action="store_true", help="tables and plots again from the NAME.json that is there")
+    p.add_argument("--gpu-report", type=Path, metavar="FILE",
+                   help="adds what gpu-check has measured on a GPU (its gpu-report.json) as part gpu; nothing is run")
     return p
 
 
@@ -94,7 +96,7 @@ def read_settings(words):
     if args.repeats < 1:
         raise BenchError(f"bench: --repeats {args.repeats} is not possible: give a number from 1")
     work = args.work.resolve()
-    needs_data = not args.report_only and args.parts != ["active"]
+    needs_data = not args.report_only and not args.gpu_report and args.parts != ["active"]
     data = args.data.resolve() if args.data else default_data() if needs_data else ROOT
     folder = lambda name, default: Path(os.environ.get(name) or default).absolute()  # noqa: E731
     build = os.environ.get("DPTRAIN_BENCH_BUILD")

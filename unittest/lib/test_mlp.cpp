@@ -1,23 +1,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
-#include "base/random.h"
-#include "kernels/runtime.h"
 #include "model/mlp.h"
+#include "support/kernel_data.h"
 
-namespace dptrain {
+namespace dptrain::test {
 namespace {
-
-using Vec = std::vector<double>;
-
-Vec random_vector(std::size_t n, RandomEngine &engine)
-{
-  Vec v(n);
-  for (double &x : v) x = random_normal(engine);
-  return v;
-}
 
 // 2 -> 4 (doubled skip, idt) -> 4 (skip, idt) -> 1 (linear)
 struct Net {
@@ -35,6 +24,12 @@ struct Net {
     RandomEngine engine(3);
     parameters = random_vector(45, engine);
     mlp = Mlp(layers);
+  }
+  // Outputs of one pass for these parameters.
+  Vec forward(const Vec &values, int n, int order, const Vec &x, MlpWorkspace &ws) const
+  {
+    mlp.forward(in_kernels<double>(values).data(), n, order, in_kernels<double>(x).data(), ws);
+    return to_host(ws.y);
   }
   double layer_by_hand(const Vec &p, const double *in) const
   {
@@ -58,7 +53,7 @@ TEST(Mlp, ValueByHand)
   Net net;
   MlpWorkspace ws;
   const Vec x{0.3, -0.8, 1.2, 0.4};
-  const double *y = net.mlp.forward(net.parameters.data(), 2, 0, x.data(), ws);
+  const Vec y = net.forward(net.parameters, 2, 0, x, ws);
   for (int i = 0; i < 2; ++i)
     EXPECT_NEAR(y[i], net.layer_by_hand(net.parameters, &x[2 * i]), 1e-14);
 }
@@ -70,7 +65,7 @@ TEST(Mlp, JetsAreDirectionalDerivatives)
   MlpWorkspace ws;
   const Vec x{0.3, -0.8}, v{0.7, -0.2};
   const Vec input{x[0], x[1], v[0], v[1], 0.0, 0.0};
-  const double *y = net.mlp.forward(net.parameters.data(), 1, 2, input.data(), ws);
+  const Vec y = net.forward(net.parameters, 1, 2, input, ws);
   const auto at = [&](double h) {
     const double p[2] = {x[0] + h * v[0], x[1] + h * v[1]};
     return net.layer_by_hand(net.parameters, p);
@@ -92,14 +87,16 @@ TEST(Mlp, ReverseAgreesWithDifferencesForEveryOrder)
     MlpWorkspace ws;
     const Vec x = random_vector((order + 1) * n * 2, engine);
     const Vec g_y = random_vector((order + 1) * n, engine);
-    Vec parameters = net.parameters, gradient(45, 0.0);
+    Vec parameters = net.parameters;
     const auto scalar = [&] {
       MlpWorkspace w;
-      const double *y = net.mlp.forward(parameters.data(), n, order, x.data(), w);
-      return std::inner_product(g_y.begin(), g_y.end(), y, 0.0);
+      return dot(g_y, net.forward(parameters, n, order, x, w));
     };
-    net.mlp.forward(parameters.data(), n, order, x.data(), ws);
-    net.mlp.reverse(parameters.data(), n, order, g_y.data(), ws, gradient.data());
+    net.forward(parameters, n, order, x, ws);
+    auto sums = zeros<double>(45);
+    net.mlp.reverse(in_kernels<double>(parameters).data(), n, order, in_kernels<double>(g_y).data(),
+                    ws, sums.data());
+    const Vec gradient = to_host(sums);
     const double h = 1e-5;
     const auto difference = [&](std::size_t k) {
       const double keep = parameters[k];
@@ -118,4 +115,4 @@ TEST(Mlp, ReverseAgreesWithDifferencesForEveryOrder)
 }
 
 }  // namespace
-}  // namespace dptrain
+}  // namespace dptrain::test

@@ -9,6 +9,7 @@
 #include "dptrain/distribution.h"
 #include "dptrain/energy_bias_fit.h"
 #include "dptrain/error.h"
+#include "dptrain/threads.h"
 #include "dptrain/trainer.h"
 #include "dptrain/uncertainty.h"
 #include "support/random_frame.h"
@@ -188,13 +189,15 @@ TEST(Distributor, EveryCopyIsWorkedOnOnce)
 
 TEST(Distributor, LargeFramesGoBySpaceAndManySmallOnesByFrames)
 {
-  const StepEstimate large = estimate_step(10000, 1e5, 6.0, 20000, 1, 4);
+  const int atoms = runs_on_gpu() ? 1000000 : 10000;
+  const StepEstimate large = estimate_step(atoms, 10.0 * atoms, 6.0, 20000, 1, 4);
   EXPECT_LT(large.space, large.frames);
   const StepEstimate small = estimate_step(12, 120.0, 6.0, 20000, 8, 4);
   EXPECT_LT(small.frames, small.space);
   const auto comm = world();
   Distributor one(comm, Distribution::automatic, 1, 20000);
-  EXPECT_FALSE(one.share(random_frame(1, 200, cubic_box(14.0), true, 1.0), RCUT).is_copy);
+  EXPECT_EQ(one.share(random_frame(1, 200, cubic_box(14.0), true, 1.0), RCUT).is_copy,
+            runs_on_gpu() && comm->size() > 1);
   Distributor many(comm, Distribution::automatic, 16, 20000);
   const WholeFrame tiny = random_frame(1, 12, cubic_box(5.0), true, 1.0);
   EXPECT_EQ(many.share(tiny, RCUT).is_copy, comm->size() > 1);

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "dptrain/distribution.h"
 #include "dptrain/error.h"
+#include "dptrain/threads.h"
 #include "dptrain/trainer.h"
 #include "optimizer/partition.h"
 #include "support/random_frame.h"
@@ -205,8 +206,9 @@ TEST(GradientSum, CompressedTrainingsLearnAsWell)
   EXPECT_LT(whole, 0.95);
   EXPECT_LT(train(compressed(Compression::bfloat16)), 1.0 - 0.9 * (1.0 - whole));
   EXPECT_LT(train(compressed(Compression::power_sgd)), 1.0 - 0.9 * (1.0 - whole));
+  // nothing travels; but on a device forces are sums in any order
   if (comm->size() == 1) {
-    EXPECT_EQ(train(compressed(Compression::power_sgd)), whole);  // nothing travels
+    EXPECT_NEAR(train(compressed(Compression::power_sgd)), whole, runs_on_gpu() ? 1e-9 : 0.0);
   }
 }
 

@@ -145,6 +145,23 @@ TEST_P(PerformanceGuard, TrainingStep)
   }
 }
 
+// The ways of a device, on the host: four kernels search the neighbours of all frames and one makes the lists of a chunk; the
+// gradient of the table is two matrix products for each chunk and type of neighbour. The forecast for GPUs counts the same
+// (bench/dpbench/gpu_forecast.py; there the sum over the cells is two kernels).
+TEST_P(PerformanceGuard, TrainingStepInTheWaysOfADevice)
+{
+  SKIP_ON_A_DEVICE;
+  model_->engine().set_device_ways(true);
+  const auto t = trainer(1, 3);
+  for (int k = 0; k < 12; ++k) t->update();
+  for (int k = 0; k < 6; ++k) {
+    const Cost c = cost_of([&] { t->update(); });
+    EXPECT_EQ(c.allocations, 0) << "step " << k;
+    EXPECT_LE(c.launches, GetParam().launches + 4 + 2);
+    EXPECT_LE(c.products, GetParam().products + 2 * 2 * 2);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, PerformanceGuard,
                          testing::Values(GuardCase{"float64", Precision::float64, false, 84, 40},
                                          GuardCase{"float32", Precision::single, false, 89, 40},
@@ -179,14 +196,19 @@ TEST_P(StepGuard, StepOfDynamics)
     out.force = force.data();
     evaluator.step(frame.domain(), out);
   };
-  for (int k = 0; k < 5; ++k) step();
-  for (int k = 0; k < 10; ++k) {
-    const Cost c = cost_of(step);
-    EXPECT_EQ(c.allocations, 0);
-    EXPECT_EQ(c.large_blocks, 0);
-    EXPECT_EQ(c.table_builds, 0);
-    EXPECT_EQ(c.launches, 15 * chunks);
-    EXPECT_EQ(c.products, 6 * chunks);  // three layers, forward and reverse
+  // with the engine's lists, then with searched ones: four kernels for all atoms, and one more for each chunk
+  for (const bool search : {false, true}) {
+    SCOPED_TRACE(search ? "searched neighbours" : "lists of the engine");
+    model->engine().set_device_ways(search);
+    for (int k = 0; k < 5; ++k) step();
+    for (int k = 0; k < 10; ++k) {
+      const Cost c = cost_of(step);
+      EXPECT_EQ(c.allocations, 0);
+      EXPECT_EQ(c.large_blocks, 0);
+      EXPECT_EQ(c.table_builds, 0);
+      EXPECT_EQ(c.launches, search ? 4 + 16 * chunks : 15 * chunks);
+      EXPECT_EQ(c.products, 6 * chunks);  // three layers, forward and reverse
+    }
   }
 }
 

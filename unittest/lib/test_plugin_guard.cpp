@@ -42,7 +42,7 @@ TEST(PluginGuard, OtherVersion)
 
 TEST(PluginGuard, EachIntegerSize)
 {
-  for (int LammpsFacts::*size :
+  for (const auto size :
        {&LammpsFacts::tagint_bytes, &LammpsFacts::bigint_bytes, &LammpsFacts::imageint_bytes}) {
     LammpsFacts running = lammps();
     running.*size = 16;

@@ -76,6 +76,16 @@ inline void expect_close(const Vec &found, const Vec &expected, double tolerance
     EXPECT_NEAR(found[k], expected[k], limit) << what << " at " << k;
 }
 
+/// The same bits, on a host. On a device kernels add to shared sums in any order, which differs from launch to launch: there the
+/// numbers agree to the rounding of such sums, `rounding` of the largest.
+inline void expect_same_sums(const Vec &found, const Vec &expected, double rounding = 1e-13)
+{
+  if (kernels::separate_memory())
+    expect_close(found, expected, rounding);
+  else
+    EXPECT_EQ(found, expected);
+}
+
 using Precisions = testing::Types<double, float>;
 
 struct PrecisionName {

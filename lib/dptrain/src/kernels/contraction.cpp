@@ -32,14 +32,26 @@ KOKKOS_FORCEINLINE_FUNCTION void scatter(const Team &team, const Contraction<Rea
   double *virial =
       sums.virial + 9L * (static_cast<long>(sums.frames) * copy + edges.frame[centre.i]);
   // twelve sums over the edges of the centre: three for the force, nine for the virial
+#if DPTRAIN_DEVICE_PASS
+  Sums<double, 12> total;
+  Kokkos::parallel_reduce(
+      Kokkos::TeamVectorRange(team, centre.count),
+      [&](int e, Sums<double, 12> &part) {
+        for (int a = 0; a < 3; ++a) {
+          const Real g = b.row[1 + a][e];
+          part.s[9 + a] += g;
+          for (int k = 0; k < 3; ++k) part.s[3 * a + k] += g * edges.d[k][centre.first + e];
+        }
+      },
+      total);
+  Kokkos::single(Kokkos::PerTeam(team), [&]() {
+    for (int a = 0; a < 3; ++a) add_shared(own + a, total.s[9 + a]);
+    for (int k = 0; k < 9; ++k) add_shared(virial + k, -total.s[k]);
+  });
+#else
+  (void) team;
   const auto total = [&](int a, int k) {
     const Real *g = b.row[1 + a], *d = k < 3 ? edges.d[k] + centre.first : nullptr;
-    double sum = 0.0;
-#if DPTRAIN_DEVICE_PASS
-    Kokkos::parallel_reduce(
-        Kokkos::TeamVectorRange(team, centre.count),
-        [&](int e, double &part) { part += d ? g[e] * d[e] : g[e]; }, sum);
-#else
     Real part = 0;
     if (d) {
       _Pragma("omp simd reduction(+ : part)") for (int e = 0; e < centre.count; ++e) part +=
@@ -47,19 +59,16 @@ KOKKOS_FORCEINLINE_FUNCTION void scatter(const Team &team, const Contraction<Rea
     } else {
       _Pragma("omp simd reduction(+ : part)") for (int e = 0; e < centre.count; ++e) part += g[e];
     }
-    sum = part;
-#endif
-    return sum;
+    return static_cast<double>(part);
   };
   for (int a = 0; a < 3; ++a) {
     const double on_centre = total(a, 3);
     double w[3];
     for (int k = 0; k < 3; ++k) w[k] = total(a, k);
-    Kokkos::single(Kokkos::PerTeam(team), [&]() {
-      add_shared(own + a, on_centre);
-      for (int k = 0; k < 3; ++k) add_shared(virial + 3 * a + k, -w[k]);
-    });
+    add_shared(own + a, on_centre);
+    for (int k = 0; k < 3; ++k) add_shared(virial + 3 * a + k, -w[k]);
   }
+#endif
   const auto to_neighbor = [=](int e) {
     const int slot = centre.first + e;
     const long j = edges.neighbor[slot];

@@ -96,18 +96,19 @@ void dense_reverse(const DenseShape &s, const double *z, const double *const f[4
 
 template <class Real> void add_column_sums(const Real *values, int rows, int columns, double *sums)
 {
-  constexpr int block = 64;  // columns of one team: no two teams add to the same place
+  constexpr int block =
+      on_device ? 32 : 64;  // columns of one team: no two teams add to the same place
   launch(
       "dptrain::add_column_sums", one_team_each((columns + block - 1) / block),
       KOKKOS_LAMBDA(const Team &team) {
         const int begin = team.league_rank() * block;
         const int size = columns - begin < block ? columns - begin : block;
-        for (int i = 0; i < rows; ++i) {
-          const Real *row = values + static_cast<long>(i) * columns + begin;
-          team_for(team, size, [=](int m) DPTRAIN_ALWAYS_INLINE {
-            sums[begin + m] += static_cast<double>(row[m]);
-          });
-        }
+        add_rows(
+            team, rows, size, sums + begin,
+            [=](int i)
+                DPTRAIN_ALWAYS_INLINE { return values + static_cast<long>(i) * columns + begin; },
+            [](const Real *row, int m)
+                DPTRAIN_ALWAYS_INLINE { return static_cast<double>(row[m]); });
       });
 }
 

@@ -70,18 +70,24 @@ KOKKOS_FORCEINLINE_FUNCTION void transpose_block(const DescriptorShape &s, const
 }
 
 // Transpose of D = T^T T_<: g_cm = (or -=) sum_a gd_ma y_ca over all channels, and g_ca += sum_m gd_ma y_cm over the axis ones.
+// `copy`: scratch memory of a device's team for gd with rows of axis + 1 numbers, so that lanes which read different rows do
+// not wait for each other.
 template <class Real, bool subtract>
 KOKKOS_FORCEINLINE_FUNCTION void transpose(const Team &team, const DescriptorShape &s,
-                                           const Real *gd, const Real *y, Real *g)
+                                           const Real *gd, const Real *y, Real *g,
+                                           [[maybe_unused]] Real *copy)
 {
 #if DPTRAIN_DEVICE_PASS
+  const int stride = s.axis + 1;
+  team_for(team, s.channels * s.axis,
+           [=](int k) { copy[k / s.axis * stride + k % s.axis] = gd[k]; });
   team_for(team, 4 * s.width, [=](int k) {
     const int c = k / s.width, m = k % s.width;
     Real sum = 0;
     if (m < s.channels)
-      for (int a = 0; a < s.axis; ++a) sum += gd[m * s.axis + a] * y[c * s.width + a];
+      for (int a = 0; a < s.axis; ++a) sum += copy[m * stride + a] * y[c * s.width + a];
     if (m < s.axis)
-      for (int n = 0; n < s.channels; ++n) sum += gd[n * s.axis + m] * y[c * s.width + n];
+      for (int n = 0; n < s.channels; ++n) sum += copy[n * stride + m] * y[c * s.width + n];
     g[k] = subtract ? g[k] - sum : sum;
   });
 #else
@@ -106,6 +112,18 @@ KOKKOS_FORCEINLINE_FUNCTION void transpose(const Team &team, const DescriptorSha
 struct Sizes {
   long t, d;
 };
+
+// Scratch memory of `transpose`.
+template <class Real> std::size_t copy_bytes(const DescriptorShape &s)
+{
+  return on_device ? static_cast<std::size_t>(s.channels) * (s.axis + 1) * sizeof(Real) + 64 : 0;
+}
+
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION Real *copy_memory(const Team &team, std::size_t bytes)
+{
+  return bytes > 0 ? reinterpret_cast<Real *>(team_scratch(team, bytes)) : nullptr;
+}
 
 Sizes sizes(const DescriptorShape &s)
 {
@@ -140,10 +158,13 @@ template <class Real>
 void descriptor_reverse(const DescriptorShape &s, const Real *t, const Real *g_d, Real *g_t)
 {
   const Sizes n = sizes(s);
+  const std::size_t bytes = copy_bytes<Real>(s);
   launch(
-      "dptrain::descriptor_reverse", one_team_each(s.centers), KOKKOS_LAMBDA(const Team &team) {
+      "dptrain::descriptor_reverse", one_team_each(s.centers, bytes),
+      KOKKOS_LAMBDA(const Team &team) {
         const long i = team.league_rank();
-        transpose<Real, false>(team, s, g_d + i * n.d, t + i * n.t, g_t + i * n.t);
+        Real *copy = copy_memory<Real>(team, bytes);
+        transpose<Real, false>(team, s, g_d + i * n.d, t + i * n.t, g_t + i * n.t, copy);
       });
 }
 
@@ -152,11 +173,14 @@ void descriptor_jvp_reverse(const DescriptorShape &s, const Real *t, const Real 
                             const Real *g_d, const Real *e_d, Real *g_t)
 {
   const Sizes n = sizes(s);
+  const std::size_t bytes = copy_bytes<Real>(s);
   launch(
-      "dptrain::descriptor_jvp_reverse", one_team_each(s.centers), KOKKOS_LAMBDA(const Team &team) {
+      "dptrain::descriptor_jvp_reverse", one_team_each(s.centers, bytes),
+      KOKKOS_LAMBDA(const Team &team) {
         const long i = team.league_rank();
-        transpose<Real, false>(team, s, g_d + i * n.d, t + i * n.t, g_t + i * n.t);
-        transpose<Real, true>(team, s, e_d + i * n.d, t_dot + i * n.t, g_t + i * n.t);
+        Real *copy = copy_memory<Real>(team, bytes);
+        transpose<Real, false>(team, s, g_d + i * n.d, t + i * n.t, g_t + i * n.t, copy);
+        transpose<Real, true>(team, s, e_d + i * n.d, t_dot + i * n.t, g_t + i * n.t, copy);
       });
 }
 

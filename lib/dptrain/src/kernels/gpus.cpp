@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "base/process_memory.h"
 #include "dptrain/error.h"
 #include "kernels/kokkos_types.h"
 
@@ -81,6 +82,28 @@ std::vector<int> gpus_with_context()
       found.push_back(device);
   }
   return found;
+}
+
+#elif defined(DPTRAIN_REHEARSAL)
+
+// One GPU, which is the host.
+int visible_gpus()
+{
+  return 1;
+}
+void describe_gpu(int device, RankDevice &rank)
+{
+  rank.name = "rehearsal on the host";
+  rank.id = "rehearsal" + std::to_string(device);
+  rank.memory = static_cast<std::int64_t>(host_memory().total);
+}
+void bind_gpu(int device)
+{
+  bound = device;
+}
+std::vector<int> gpus_with_context()
+{
+  return bound < 0 ? std::vector<int>() : std::vector<int>{bound};
 }
 
 #else

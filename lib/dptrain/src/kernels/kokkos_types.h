@@ -3,8 +3,13 @@
 #include <Kokkos_Core.hpp>
 
 #include "kernels/memory.h"
+#ifdef DPTRAIN_REHEARSAL
+#include "rehearsal/launch.h"
+#endif
 
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+// The branches for a device: with many lanes in a team, and memory of its own. A rehearsal runs them on the host
+// (doc/developer/gpu.md).
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(DPTRAIN_REHEARSAL)
 #define DPTRAIN_DEVICE_PASS 1
 #else
 #define DPTRAIN_DEVICE_PASS 0
@@ -18,17 +23,35 @@ namespace dptrain::kernels {
 
 using ExecutionSpace = Kokkos::DefaultExecutionSpace;
 using MemorySpace = ExecutionSpace::memory_space;
+#ifdef DPTRAIN_REHEARSAL
+using TeamPolicy = rehearsal::TeamPolicy;
+using RangePolicy = rehearsal::RangePolicy;
+constexpr bool on_device = true;
+using rehearsal::atomic_add;
+using rehearsal::atomic_fetch_add;
+using rehearsal::atomic_max;
+using rehearsal::atomic_min;
+#else
 using TeamPolicy = Kokkos::TeamPolicy<ExecutionSpace>;
-using Team = TeamPolicy::member_type;
 using RangePolicy = Kokkos::RangePolicy<ExecutionSpace>;
-
 constexpr bool on_device = !std::is_same_v<MemorySpace, Kokkos::HostSpace>;
+using Kokkos::atomic_add;
+using Kokkos::atomic_fetch_add;
+#if DPTRAIN_DEVICE_PASS
+using Kokkos::atomic_max;  // for devices alone: Kokkos 3 does not have these two
+using Kokkos::atomic_min;
+#endif
+#endif
+using Team = TeamPolicy::member_type;
+
+/// Threads of a team on a device, and vector lanes of each thread.
+constexpr int device_threads = 4, device_lanes = 32;
 
 /// One team per centre atom or row; on the host a team is one thread, on a device 4 x 32 lanes. Every team gets
 /// `scratch` bytes of fast memory.
 inline TeamPolicy one_team_each(int n, std::size_t scratch = 0)
 {
-  TeamPolicy policy(n, on_device ? 4 : 1, on_device ? 32 : 1);
+  TeamPolicy policy(n, on_device ? device_threads : 1, on_device ? device_lanes : 1);
   // what does not fit into the shared memory of a multiprocessor goes to the second level
   if (scratch > 0)
     policy.set_scratch_size(scratch > 32768 && on_device ? 1 : 0, Kokkos::PerTeam(scratch));
@@ -51,6 +74,70 @@ template <class F> KOKKOS_FORCEINLINE_FUNCTION void team_for(const Team &team, i
 #else
   (void) team;
   _Pragma("omp simd") for (int j = 0; j < n; ++j) f(j);
+#endif
+}
+
+/// Several sums as one value of a reduction.
+template <class Real, int n> struct Sums {
+  Real s[n];
+  KOKKOS_FORCEINLINE_FUNCTION Sums()
+  {
+    for (int k = 0; k < n; ++k) s[k] = 0;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION Sums &operator+=(const Sums &other)
+  {
+    for (int k = 0; k < n; ++k) s[k] += other.s[k];
+    return *this;
+  }
+};
+
+/// target[m] += sum over i of term(load(i), m), for all m in [0, columns). `load` returns by value what does not depend on m. On
+/// the host row by row, on a device each lane has columns of its own.
+template <class T, class Load, class Term>
+KOKKOS_FORCEINLINE_FUNCTION void add_rows(const Team &team, int rows, int columns, T *target,
+                                          const Load &load, const Term &term)
+{
+#if DPTRAIN_DEVICE_PASS
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, columns), [&](int m) {
+    T sum = 0;
+    for (int i = 0; i < rows; ++i) sum += term(load(i), m);
+    target[m] += sum;
+  });
+  team.team_barrier();
+#else
+  (void) team;
+  for (int i = 0; i < rows; ++i) {
+    const auto row = load(i);
+    _Pragma("omp simd") for (int m = 0; m < columns; ++m) target[m] += term(row, m);
+  }
+#endif
+}
+
+/// put(k, place) for those k of [0, n) for which keep(k), in order, by the lanes of one thread, which all get their number.
+/// On the host places up to n may be written.
+template <class Keep, class Put>
+KOKKOS_FORCEINLINE_FUNCTION int compress(const Team &team, int n, const Keep &keep, const Put &put)
+{
+#if DPTRAIN_DEVICE_PASS
+  int number = 0;
+  Kokkos::parallel_scan(
+      Kokkos::ThreadVectorRange(team, n),
+      [&](int k, int &place, bool final) {
+        const bool kept = keep(k);
+        if (final && kept) put(k, place);
+        place += kept ? 1 : 0;
+      },
+      number);
+  return number;
+#else
+  (void) team;
+  // without a branch, which no processor could predict: what is not kept is written over by the next one
+  int place = 0;
+  for (int k = 0; k < n; ++k) {
+    put(k, place);
+    place += keep(k) ? 1 : 0;
+  }
+  return place;
 #endif
 }
 
@@ -98,18 +185,15 @@ KOKKOS_FORCEINLINE_FUNCTION void sum_over_channels(const Team &team, int num_edg
 #if DPTRAIN_DEVICE_PASS
   Kokkos::parallel_for(Kokkos::TeamThreadRange(team, num_edges), [&](int e) {
     const auto edge = load(e);
-    Real s[4];
-    // one reduction each: arrays as reduction values differ between the versions of Kokkos
-    for (int k = 0; k < 4; ++k)
-      Kokkos::parallel_reduce(
-          Kokkos::ThreadVectorRange(team, int(width)),
-          [&](int m, Real &sum) {
-            Real part[4] = {0, 0, 0, 0};
-            add(edge, m, part[0], part[1], part[2], part[3]);
-            sum += part[k];
-          },
-          s[k]);
-    Kokkos::single(Kokkos::PerThread(team), [&]() { store(e, s[0], s[1], s[2], s[3]); });
+    Sums<Real, 4> sums;
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, int(width)),
+        [&](int m, Sums<Real, 4> &part) {
+          add(edge, m, part.s[0], part.s[1], part.s[2], part.s[3]);
+        },
+        sums);
+    Kokkos::single(Kokkos::PerThread(team),
+                   [&]() { store(e, sums.s[0], sums.s[1], sums.s[2], sums.s[3]); });
   });
   team.team_barrier();
 #else
@@ -129,7 +213,7 @@ template <class Target, class Value>
 KOKKOS_FORCEINLINE_FUNCTION void add_shared(Target *target, Value value)
 {
 #if DPTRAIN_DEVICE_PASS
-  Kokkos::atomic_add(target, static_cast<Target>(value));
+  atomic_add(target, static_cast<Target>(value));
 #else
   *target += static_cast<Target>(value);
 #endif
@@ -139,7 +223,22 @@ KOKKOS_FORCEINLINE_FUNCTION void add_shared(Target *target, Value value)
 template <class Policy, class F> void launch(const char *name, const Policy &policy, const F &f)
 {
   ++counters().launches;
+#ifdef DPTRAIN_REHEARSAL
+  rehearsal::launch(name, policy, f);
+#else
   Kokkos::parallel_for(name, policy, f);
+#endif
+}
+
+/// The same for prefix sums of integers: f(i, sum of all before i, final).
+template <class F> void launch_scan(const char *name, const RangePolicy &policy, const F &f)
+{
+  ++counters().launches;
+#ifdef DPTRAIN_REHEARSAL
+  rehearsal::launch_scan(name, policy, f);
+#else
+  Kokkos::parallel_scan(name, policy, f);
+#endif
 }
 
 /// The functor of launch_shared: on the host one team is one worker.

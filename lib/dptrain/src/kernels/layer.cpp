@@ -5,8 +5,8 @@
 namespace dptrain::kernels {
 namespace {
 
-// Rows that one team sums in layer_gradient.
-constexpr int columns_per_team = 64;
+// Columns whose rows one team sums in layer_gradient.
+constexpr int columns_per_team = on_device ? 32 : 64;
 
 // target += source through a skip connection, forward (x to y) or backward (g_y to g_x).
 template <class Real>
@@ -109,6 +109,16 @@ void layer_reverse_tangent(const LayerShape<Real> &s, const Real *f1, const Real
       });
 }
 
+namespace {
+
+// A row of the block of columns of a team: its weight in the loss, and where it begins.
+template <class Real> struct RowPlace {
+  Real c;
+  long begin;
+};
+
+}  // namespace
+
 template <class Real>
 void layer_gradient(const LayerShape<Real> &s, const Real *f0, const Real *f1, const Real *z_dot,
                     const Real *g_y, const Real *g_y_dot, const Real *g_z,
@@ -120,19 +130,20 @@ void layer_gradient(const LayerShape<Real> &s, const Real *f0, const Real *f1, c
       "dptrain::layer_gradient", one_team_each(blocks), KOKKOS_LAMBDA(const Team &team) {
         const int begin = team.league_rank() * columns_per_team;
         const int size = s.out - begin < columns_per_team ? s.out - begin : columns_per_team;
-        for (int i = 0; i < s.n; ++i) {
-          const long row = static_cast<long>(i) * s.out + begin;
-          const Real ci = c[i];
-          const Real *gz = g_z + row, *dz = minus_g_z_dot + row, *gy = g_y + row;
-          team_for(team, size,
-                   [=](int m) DPTRAIN_ALWAYS_INLINE { g_bias[begin + m] += ci * gz[m] + dz[m]; });
-          if (!s.idt) continue;
-          const Real *a = f0 + row, *b = f1 + row, *z = z_dot + row;
-          const Real *dy = g_y_dot ? g_y_dot + row : nullptr;
-          team_for(team, size, [=](int m) DPTRAIN_ALWAYS_INLINE {
-            g_idt[begin + m] += (ci * gy[m] - (dy ? dy[m] : Real(0))) * a[m] - gy[m] * b[m] * z[m];
-          });
-        }
+        const auto place = [=](int i) DPTRAIN_ALWAYS_INLINE {
+          return RowPlace<Real>{c[i], static_cast<long>(i) * s.out + begin};
+        };
+        add_rows(team, s.n, size, g_bias + begin, place,
+                 [=](const RowPlace<Real> &row, int m) DPTRAIN_ALWAYS_INLINE {
+                   return row.c * (g_z + row.begin)[m] + (minus_g_z_dot + row.begin)[m];
+                 });
+        if (!s.idt) return;
+        add_rows(team, s.n, size, g_idt + begin, place,
+                 [=](const RowPlace<Real> &row, int m) DPTRAIN_ALWAYS_INLINE {
+                   const long k = row.begin + m;
+                   return (row.c * g_y[k] - (g_y_dot ? g_y_dot[k] : Real(0))) * f0[k] -
+                          g_y[k] * f1[k] * z_dot[k];
+                 });
       });
 }
 

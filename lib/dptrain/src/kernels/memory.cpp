@@ -1,33 +1,16 @@
 #include "kernels/memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <sstream>
 
 #include "base/process_memory.h"
 #include "dptrain/error.h"
 #include "kernels/kokkos_types.h"
+#include "kernels/memory_space.h"
 
 namespace dptrain::kernels {
 
 namespace {
-
-constexpr std::size_t alignment = 64;
-// For others (OpenMP, HDF5, MPI, LibTorch) that need a little memory too, and not all survive without: what an allocation
-// must leave.
-constexpr std::size_t headroom = std::size_t(32) << 20;
-
-bool leaves_headroom()
-{
-  // address space alone, which is never touched: scarce where the job has a limit, or the system promises no more than it has
-  void *trial = mmap(nullptr, headroom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (trial == MAP_FAILED) return false;
-  munmap(trial, headroom);
-  return true;
-}
 
 [[noreturn]] void fail(std::size_t bytes, std::size_t held)
 {
@@ -38,9 +21,6 @@ bool leaves_headroom()
        << static_cast<double>(held) / mib << " MiB that kernels hold";
   throw OutOfMemory(text.str());
 }
-
-using Host = Kokkos::View<char *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-using Local = Kokkos::View<char *, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 MemoryInUse in_use;
 std::function<void(std::size_t)> hook;
@@ -58,16 +38,7 @@ void *allocate(std::size_t bytes)
   if (bytes == 0) return nullptr;
   ++counters().allocations;
   if (hook) hook(bytes);
-  void *block = nullptr;
-  if constexpr (on_device) {
-    block = Kokkos::kokkos_malloc<MemorySpace>("dptrain", bytes);
-  } else {
-    block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (block && !leaves_headroom()) {
-      std::free(block);
-      block = nullptr;
-    }
-  }
+  void *block = memory_space::allocate(bytes);
   if (!block) fail(bytes, in_use.now);
   in_use.now += bytes;
   in_use.peak = std::max(in_use.peak, in_use.now);
@@ -78,11 +49,7 @@ void release(void *block, std::size_t bytes)
 {
   if (!block) return;
   in_use.now -= bytes;
-  if constexpr (on_device) {
-    if (Kokkos::is_initialized()) Kokkos::kokkos_free<MemorySpace>(block);
-  } else {
-    std::free(block);
-  }
+  memory_space::release(block, bytes);
 }
 
 MemoryInUse memory_in_use()
@@ -107,39 +74,22 @@ MemoryForKernels memory_for_kernels()
 
 void copy_in(void *target, const void *host, std::size_t bytes)
 {
-  if (bytes == 0) return;
-  if constexpr (on_device) {
-    // In the stream of the kernels, without waiting for them: CUDA has taken pageable host memory when this returns.
-    // The view of the source is not written to.
-    auto *source = static_cast<char *>(const_cast<void *>(host));
-    Kokkos::deep_copy(ExecutionSpace(), Local(static_cast<char *>(target), bytes),
-                      Host(source, bytes));
-  } else {
-    std::memcpy(target, host, bytes);
-  }
+  if (bytes > 0) memory_space::copy_in(target, host, bytes);
 }
 
 void copy_out(void *host, const void *source, std::size_t bytes)
 {
-  if (bytes == 0) return;
-  if constexpr (on_device) {
-    // behind the kernels in their stream, and the only wait
-    const ExecutionSpace space;
-    auto *local = static_cast<char *>(const_cast<void *>(source));
-    Kokkos::deep_copy(space, Host(static_cast<char *>(host), bytes), Local(local, bytes));
-    space.fence();
-  } else {
-    std::memcpy(host, source, bytes);
-  }
+  if (bytes > 0) memory_space::copy_out(host, source, bytes);
 }
 
 void clear(void *target, std::size_t bytes)
 {
-  if (bytes == 0) return;
-  if constexpr (on_device)
-    Kokkos::deep_copy(ExecutionSpace(), Local(static_cast<char *>(target), bytes), char(0));
-  else
-    std::memset(target, 0, bytes);
+  if (bytes > 0) memory_space::clear(target, bytes);
+}
+
+void check_pointers(const void *pointers, std::size_t bytes)
+{
+  memory_space::check_pointers(pointers, bytes);
 }
 
 bool separate_memory()

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,8 @@ MemoryForKernels memory_for_kernels();
 void copy_in(void *target, const void *host, std::size_t bytes);
 void copy_out(void *host, const void *source, std::size_t bytes);
 void clear(void *target, std::size_t bytes);
+/// In a rehearsal (doc/developer/gpu.md): throws Error where kernels could not follow one of these pointers.
+void check_pointers(const void *pointers, std::size_t bytes);
 /// True where kernels cannot read host memory.
 bool separate_memory();
 /// The device that kernels run on, and the stream (cudaStream_t) in which they and all copies above are ordered; a host
@@ -96,6 +99,7 @@ template <class T> class Array {
   }
   void copy_from(const T *host, std::size_t size)
   {
+    if constexpr (std::is_pointer_v<T>) kernels::check_pointers(host, size * sizeof(T));
     resize(size);
     kernels::copy_in(data_, host, size * sizeof(T));
   }

@@ -81,19 +81,20 @@ template <class Real> void DeepPotEngine<Real>::begin_gradient(double *gradient)
 template <class Real> void DeepPotEngine<Real>::flush_gradient()
 {
   since_flush_ = 0;
-  if constexpr (sizeof(Real) == 8) return;
-  for (std::size_t type = 0; type < fitting_.size(); ++type) {
-    const std::size_t begin = fitting_begin_[type], size = fitting_begin_[type + 1] - begin;
-    double *target = embedding_out_ + begin;
-    if (fresh_[type] == 0 && flushed_)
-      kernels::add_converted(gradient_ + begin, static_cast<long>(size), target);
-    else if (fresh_[type] == 0)
-      kernels::convert(gradient_ + begin, static_cast<long>(size), target);
-    else if (!flushed_)
-      kernels::clear(target, size * sizeof(double));
-    fresh_[type] = 1;
+  if constexpr (sizeof(Real) == 4) {
+    for (std::size_t type = 0; type < fitting_.size(); ++type) {
+      const std::size_t begin = fitting_begin_[type], size = fitting_begin_[type + 1] - begin;
+      double *target = embedding_out_ + begin;
+      if (fresh_[type] == 0 && flushed_)
+        kernels::add_converted(gradient_ + begin, static_cast<long>(size), target);
+      else if (fresh_[type] == 0)
+        kernels::convert(gradient_ + begin, static_cast<long>(size), target);
+      else if (!flushed_)
+        kernels::clear(target, size * sizeof(double));
+      fresh_[type] = 1;
+    }
+    flushed_ = true;
   }
-  flushed_ = true;
 }
 
 template <class Real> void DeepPotEngine<Real>::end_gradient(double *gradient)

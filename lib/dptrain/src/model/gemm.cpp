@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/memory.h"
+#include "kernels/stream.h"
 
 namespace dptrain {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 template <class Real> at::Tensor matrix(const Real *data, long rows, long columns)
 {
   auto options = at::TensorOptions().dtype(sizeof(Real) == 8 ? at::kDouble : at::kFloat);
-  if (!kernels::separate_memory())
+  if (kernels::device_index() < 0)
     return at::from_blob(const_cast<Real *>(data), {rows, columns}, options);
   // named, so that LibTorch need not ask the driver for each matrix
   const at::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(kernels::device_index()));
@@ -113,13 +114,14 @@ void bfloat16_gemm(bool transpose_a, bool transpose_b, long m, long n, long k, f
 
 }  // namespace
 
+namespace {
+
 template <class Real>
-void gemm(bool transpose_a, bool transpose_b, long m, long n, long k, Real alpha, const Real *a,
-          const Real *b, Real beta, Real *c)
+void product(bool transpose_a, bool transpose_b, long m, long n, long k, Real alpha, const Real *a,
+             const Real *b, Real beta, Real *c)
 {
   const c10::InferenceMode no_autograd;
   [[maybe_unused]] const InStreamOfKernels stream;
-  ++kernels::counters().products;
   if constexpr (sizeof(Real) == 4)
     if (takes_bfloat16(m, n, k))
       return bfloat16_gemm(transpose_a, transpose_b, m, n, k, alpha, a, b, beta, c);
@@ -130,6 +132,17 @@ void gemm(bool transpose_a, bool transpose_b, long m, long n, long k, Real alpha
   else
     at::addmm_out(target, target, left, right, static_cast<double>(beta),
                   static_cast<double>(alpha));
+}
+
+}  // namespace
+
+template <class Real>
+void gemm(bool transpose_a, bool transpose_b, long m, long n, long k, Real alpha, const Real *a,
+          const Real *b, Real beta, Real *c)
+{
+  ++kernels::counters().products;
+  kernels::in_stream("gemm",
+                     [=] { product(transpose_a, transpose_b, m, n, k, alpha, a, b, beta, c); });
 }
 
 template void gemm(bool, bool, long, long, long, double, const double *, const double *, double,
@@ -170,7 +183,11 @@ FullPrecision::~FullPrecision()
 
 bool ReducedPrecision::has_effect()
 {
-  return kernels::separate_memory() || has_bfloat16_instructions();
+#ifdef DPTRAIN_CUDA
+  return true;
+#else
+  return !kernels::separate_memory() && has_bfloat16_instructions();
+#endif
 }
 
 }  // namespace dptrain

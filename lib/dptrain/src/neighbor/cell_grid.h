@@ -4,6 +4,11 @@
 
 namespace dptrain {
 
+/// Cells begin[c] <= index < end[c] along the three axes.
+struct CellBlock {
+  int begin[3], end[3];
+};
+
 /// A grid of cubic cells over the atoms of one frame, each wider than the cutoff. Cells along the last axis are
 /// contiguous.
 struct CellGrid {
@@ -26,18 +31,25 @@ struct CellGrid {
   {
     return row(along(p[0], 0), along(p[1], 1)) + along(p[2], 2);
   }
-  /// visit(begin, end) for the runs of consecutive cells that hold all atoms within the cutoff of point p.
+  /// The cells that hold all atoms within the cutoff of point p.
+  KOKKOS_FORCEINLINE_FUNCTION CellBlock cells_near(const double *p) const
+  {
+    CellBlock block;
+    for (int c = 0; c < 3; ++c) {
+      const int cell = along(p[c], c);
+      block.begin[c] = cell > 0 ? cell - 1 : 0;
+      block.end[c] = cell + 2 < count[c] ? cell + 2 : count[c];
+    }
+    return block;
+  }
+  /// visit(begin, end) for the runs of consecutive cells among those. Called in kernels alone: `visit` runs on the device.
   template <class Visit>
   KOKKOS_FORCEINLINE_FUNCTION void for_runs_near(const double *p, const Visit &visit) const
   {
-    int begin[3], end[3];
-    for (int c = 0; c < 3; ++c) {
-      const int cell = along(p[c], c);
-      begin[c] = cell > 0 ? cell - 1 : 0;
-      end[c] = cell + 2 < count[c] ? cell + 2 : count[c];
-    }
-    for (int a = begin[0]; a < end[0]; ++a)
-      for (int b = begin[1]; b < end[1]; ++b) visit(row(a, b) + begin[2], row(a, b) + end[2]);
+    const CellBlock near = cells_near(p);
+    for (int a = near.begin[0]; a < near.end[0]; ++a)
+      for (int b = near.begin[1]; b < near.end[1]; ++b)
+        visit(row(a, b) + near.begin[2], row(a, b) + near.end[2]);
   }
 };
 

@@ -33,9 +33,13 @@ class Cells {
   /// Calls visit(j) for each atom in the 27 cells around point p.
   template <class Visit> void for_each_near(const double *p, Visit visit) const
   {
-    grid_.for_runs_near(p, [&](int begin, int end) {
-      for (int k = start_[begin]; k < start_[end]; ++k) visit(order_[k]);
-    });
+    const CellBlock near = grid_.cells_near(p);
+    for (int a = near.begin[0]; a < near.end[0]; ++a)
+      for (int b = near.begin[1]; b < near.end[1]; ++b) {
+        const int row = grid_.row(a, b);
+        for (int k = start_[row + near.begin[2]]; k < start_[row + near.end[2]]; ++k)
+          visit(order_[k]);
+      }
   }
 
  private:

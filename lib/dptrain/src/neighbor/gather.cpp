@@ -1,5 +1,7 @@
 #include "neighbor/gather.h"
 
+#include <cfloat>
+
 #include "kernels/kokkos_types.h"
 
 namespace dptrain {
@@ -38,27 +40,17 @@ template <class F> KOKKOS_FORCEINLINE_FUNCTION int team_count(const Team &team, 
   return sum;
 }
 
-// put(k, place) for those k for which keep(k), in order; returns their number. Places up to n may be written.
+// compress() by the first thread of the team; all lanes get the number.
 template <class Keep, class Put>
-KOKKOS_FORCEINLINE_FUNCTION int compress(const Team &team, int n, const Keep &keep, const Put &put)
+KOKKOS_FORCEINLINE_FUNCTION int team_compress(const Team &team, int n, const Keep &keep,
+                                              const Put &put)
 {
 #if DPTRAIN_DEVICE_PASS
-  Kokkos::parallel_scan(Kokkos::TeamThreadRange(team, n), [&](int k, int &place, bool final) {
-    const bool kept = keep(k);
-    if (final && kept) put(k, place);
-    place += kept ? 1 : 0;
-  });
+  if (team.team_rank() == 0) kernels::compress(team, n, keep, put);
   team.team_barrier();
   return team_count(team, n, [&](int k) { return keep(k) ? 1 : 0; });
 #else
-  (void) team;
-  // without a branch, which no processor could predict: what is not kept is written over by the next one
-  int place = 0;
-  for (int k = 0; k < n; ++k) {
-    put(k, place);
-    place += keep(k) ? 1 : 0;
-  }
-  return place;
+  return kernels::compress(team, n, keep, put);
 #endif
 }
 
@@ -114,7 +106,7 @@ KOKKOS_FORCEINLINE_FUNCTION void take_smaller(const Team &team, double *target, 
 {
   Kokkos::single(Kokkos::PerTeam(team), [&]() {
 #if DPTRAIN_DEVICE_PASS
-    Kokkos::atomic_min(target, value);
+    kernels::atomic_min(target, value);
 #else
     if (value < *target) *target = value;
 #endif
@@ -125,7 +117,7 @@ KOKKOS_FORCEINLINE_FUNCTION void take_larger(const Team &team, int *target, int 
 {
   Kokkos::single(Kokkos::PerTeam(team), [&]() {
 #if DPTRAIN_DEVICE_PASS
-    Kokkos::atomic_max(target, value);
+    kernels::atomic_max(target, value);
 #else
     if (value > *target) *target = value;
 #endif
@@ -140,6 +132,7 @@ KOKKOS_FORCEINLINE_FUNCTION double smallest(const Team &team, const double *valu
       Kokkos::TeamVectorRange(team, n),
       [&](int k, double &part) { part = values[k] < part ? values[k] : part; },
       Kokkos::Min<double>(least));
+  if (least == DBL_MAX) least = HUGE_VAL;  // where there is none, Kokkos says the largest number
 #else
   (void) team;
   _Pragma("omp simd reduction(min : least)") for (int k = 0; k < n; ++k) least =
@@ -211,7 +204,7 @@ void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels:
         const Candidates c = Candidates::make(memory, rows.max_size);
         measure(team, rows, c, i, edges.centers[i], size);
         const int *row = rows.row[i];
-        int n = compress(
+        int n = team_compress(
             team, size, [=](int k) { return c.r2[k] < rc2; },
             [=](int k, int place) {
               const int j = (row[k] & rows.mask) + rows.offset[i], slot = first + place;

@@ -21,15 +21,14 @@ void count_atoms(const CellGrid *grids, const int *offsets, int num_frames, cons
             last = middle - 1;
         }
         cell[i] = type[i] < 0 ? -1 : grids[frame].cell_of(x + 3L * i);
-        if (cell[i] >= 0) Kokkos::atomic_add(count + cell[i], 1);
+        if (cell[i] >= 0) kernels::atomic_add(count + cell[i], 1);
       });
 }
 
 // start[c] becomes the sum of all counts up to c, start[cells] their total.
 void sum_counts(int cells, int *start)
 {
-  ++kernels::counters().launches;
-  Kokkos::parallel_scan(
+  kernels::launch_scan(
       "dptrain::sum_counts", RangePolicy(0, cells + 1), KOKKOS_LAMBDA(int c, int &sum, bool final) {
         sum += start[c];
         if (final) start[c] = sum;
@@ -41,7 +40,7 @@ void place_atoms(int atoms, const int *cell, int *start, int *order)
 {
   launch(
       "dptrain::place_atoms", RangePolicy(0, atoms), KOKKOS_LAMBDA(int i) {
-        if (cell[i] >= 0) order[Kokkos::atomic_fetch_add(start + cell[i], -1) - 1] = i;
+        if (cell[i] >= 0) order[kernels::atomic_fetch_add(start + cell[i], -1) - 1] = i;
       });
 }
 
@@ -67,27 +66,43 @@ struct Cells {
   double rcut2;
 };
 
+constexpr int centers_per_team = kernels::on_device ? kernels::device_threads : 1;
+
+// A thread of a team for each center: its lanes look at the atoms of a run of cells together.
 void find_rows(const Cells &cells, const int *centers, const int *frames, int n, int capacity,
                int *lists, const int **rows, int *row_size)
 {
   launch(
-      "dptrain::find_rows", RangePolicy(0, n), KOKKOS_LAMBDA(int k) {
-        const int i = centers[k];
-        const double *x = cells.x, *p = x + 3L * i;
-        int *row = lists + static_cast<long>(k) * capacity;
-        int found = 0;
-        cells.grids[frames[k]].for_runs_near(p, [&](int begin, int end) {
-          for (int l = cells.start[begin]; l < cells.start[end]; ++l) {
-            const int j = cells.order[l];
-            const double *q = x + 3L * j;
-            const double dx = q[0] - p[0], dy = q[1] - p[1], dz = q[2] - p[2];
-            if (j == i || dx * dx + dy * dy + dz * dz > cells.rcut2) continue;
-            if (found < capacity) row[found] = j;
-            ++found;
-          }
-        });
-        rows[k] = row;
-        row_size[k] = found;
+      "dptrain::find_rows", kernels::one_team_each((n + centers_per_team - 1) / centers_per_team),
+      KOKKOS_LAMBDA(const kernels::Team &team) {
+        const auto find = [&](int k) {
+          const int i = centers[k];
+          const double *x = cells.x, x0 = x[3L * i], x1 = x[3L * i + 1], x2 = x[3L * i + 2];
+          int *row = lists + static_cast<long>(k) * capacity;
+          int found = 0;
+          cells.grids[frames[k]].for_runs_near(x + 3L * i, [&](int begin, int end) {
+            const int *atoms = cells.order + cells.start[begin];
+            const int before = found;
+            found += kernels::compress(
+                team, cells.start[end] - cells.start[begin],
+                [&](int l) {
+                  const int j = atoms[l];
+                  const double *q = x + 3L * j;
+                  const double dx = q[0] - x0, dy = q[1] - x1, dz = q[2] - x2;
+                  return j != i && dx * dx + dy * dy + dz * dz <= cells.rcut2;
+                },
+                [&](int l, int place) {
+                  if (before + place < capacity) row[before + place] = atoms[l];
+                });
+          });
+          Kokkos::single(Kokkos::PerThread(team), [&]() {
+            rows[k] = row;
+            row_size[k] = found;
+          });
+        };
+        const int first = team.league_rank() * centers_per_team;
+        const int size = n - first < centers_per_team ? n - first : centers_per_team;
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, size), [&](int k) { find(first + k); });
       });
 }
 

@@ -1,0 +1,48 @@
+#include "rehearsal/stream.h"
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include "dptrain/error.h"
+#include "rehearsal/device_memory.h"
+
+namespace dptrain::rehearsal {
+namespace {
+
+std::deque<std::function<void()>> waiting;
+
+}  // namespace
+
+void check_pointers(const char *name, const void *bytes, std::size_t size)
+{
+  const char *begin = static_cast<const char *>(bytes);
+  for (std::size_t k = 0; k + sizeof(std::uintptr_t) <= size; k += sizeof(std::uintptr_t)) {
+    std::uintptr_t word = 0;
+    std::memcpy(&word, begin + k, sizeof(word));
+    const Place place = place_of(word);
+    if (place != Place::host && place != Place::freed) continue;
+    throw Error("rehearsal: " + std::string(name) + ": byte " + std::to_string(k) + " of the " +
+                std::to_string(size) + " bytes that it takes along is a pointer into " +
+                (place == Place::freed ? "freed device memory"
+                                       : "memory of the host (" + host_memory_name(word) + ")"));
+  }
+}
+
+void enqueue(std::function<void()> work)
+{
+  waiting.push_back(std::move(work));
+}
+
+void wait()
+{
+  if (waiting.empty()) return;
+  // a task may not wait itself, so that the queue is ours
+  std::deque<std::function<void()>> tasks;
+  tasks.swap(waiting);
+  const Access access;
+  for (const auto &work : tasks) work();
+}
+
+}  // namespace dptrain::rehearsal

@@ -1,0 +1,1 @@
+"""What tools/gpu-kit does: builds, models with the numbers of a processor, the archive."""

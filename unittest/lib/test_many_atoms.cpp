@@ -1,0 +1,92 @@
+// Ten million atoms in one frame: no index of what there is for each atom overflows an int, on a host and on a device, which
+// searches the neighbors itself. (What there is for each neighbor is divided into chunks.) Takes 2 GB.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "model/deep_pot.h"
+#include "support/kernel_data.h"
+#include "support/tiny_model.h"
+
+namespace dptrain::test {
+namespace {
+
+constexpr int many = 10'000'000;
+
+// The cluster, behind atoms on a lattice so wide and so far away that nobody has a neighbor among them.
+struct FarFrame {
+  std::vector<double> x;
+  std::vector<int> type, centers, counts;
+  std::vector<std::vector<int>> lists;
+  std::vector<const int *> rows;
+
+  explicit FarFrame(const Cluster &cluster)
+  {
+    const int atoms = static_cast<int>(cluster.type.size()), before = many - atoms;
+    constexpr double spacing = 5.0;
+    constexpr int side = 216;
+    x.reserve(3L * many);
+    for (int i = 0; i < before; ++i)
+      x.insert(x.end(), {100.0 + spacing * (i % side), spacing * (i / side % side),
+                         spacing * (i / (side * side))});
+    x.insert(x.end(), cluster.x.begin(), cluster.x.end());
+    type.assign(before, 0);
+    type.insert(type.end(), cluster.type.begin(), cluster.type.end());
+    lists = cluster.lists;
+    counts.assign(before, 0);
+    counts.insert(counts.end(), cluster.counts.begin(), cluster.counts.end());
+    rows.assign(before, nullptr);
+    for (auto &list : lists) {
+      for (int &j : list) j += before;
+      rows.push_back(list.data());
+    }
+    for (int i = before; i < many; ++i) centers.push_back(i);
+  }
+  Domain domain() const
+  {
+    Domain d;
+    d.nlocal = d.nall = many;
+    d.num_centers = static_cast<int>(centers.size());
+    d.x = x.data();
+    d.type = type.data();
+    d.centers = centers.data();
+    d.num_neighbors = counts.data();
+    d.neighbors = rows.data();
+    return d;
+  }
+};
+
+// Energy, forces on the last atoms, parameter gradient.
+Vec results(DeepPot &model, const Domain &domain, int atoms)
+{
+  Vec force(3L * domain.nall, 0.0), gradient(model.parameters().size(), 0.0);
+  ForwardOutput out;
+  out.force = force.data();
+  model.forward_batch(&domain, 1, &out, true);
+  Vec all{out.energy};
+  all.insert(all.end(), force.end() - 3L * atoms, force.end());
+  Vec weights(3L * domain.nall, 0.0);
+  for (int k = 0; k < 3 * atoms; ++k) weights[weights.size() - 3L * atoms + k] = std::cos(1.0 + k);
+  GradientSeed seed;
+  seed.energy = 0.3;
+  seed.force = weights.data();
+  model.gradient_batch(&domain, 1, &seed, gradient.data());
+  all.insert(all.end(), gradient.begin(), gradient.end());
+  return all;
+}
+
+TEST(ManyAtoms, TheLastOnesAmongTenMillionFeelTheSame)
+{
+  constexpr int atoms = 40;
+  const Cluster cluster(atoms, 2, 8.0);
+  const FarFrame frame(cluster);
+  DeepPot model(tiny_model(tiny_config()));
+  const Vec expected = results(model, cluster.domain(), atoms);
+  const Vec found = results(model, frame.domain(), atoms);
+  // sums in another order
+  expect_close(found, expected, 1e-13);
+}
+
+}  // namespace
+}  // namespace dptrain::test

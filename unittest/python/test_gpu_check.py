@@ -1,0 +1,515 @@
+"""gpu-check's own logic, without a GPU: time limits, stages that fail, the size of the report, numbers from logs.
+
+The snippets of logs are what GoogleTest, pytest, LAMMPS, compute-sanitizer and ncu print, shortened.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+from gpucheck import agreement, benchmark, lammps, logs, main, plan, process, profile, report, tests  # noqa: E402
+from gpucheck import target as machine  # noqa: E402
+
+HEAD = {"date": "now"}
+GTEST = """[ RUN      ] Layer.Values
+[       OK ] Layer.Values (3 ms)
+[ RUN      ] Kinds/Layer.Types/1
+layer.cpp:12: Failure
+[  FAILED  ] Kinds/Layer.Types/1, where GetParam() = 3 (0 ms)
+[ RUN      ] Layer.OnTwo
+[  SKIPPED ] Layer.OnTwo (0 ms)
+[==========] 3 tests from 1 test suite ran.
+[  FAILED  ] 1 test, listed below:
+[  FAILED  ] Kinds/Layer.Types/1, where GetParam() = 3
+"""
+PYTEST = """lammps/test_pair.py::test_units[metal] PASSED              [ 10%]
+lammps/test_pair.py::test_units[real] FAILED                      [ 20%]
+lammps/test_fix.py::test_one[1-lj/cut 7.0-* * 0.05 2.1] PASSED    [ 30%]
+lammps/test_fix.py::test_two SKIPPED (no GPU)                     [ 40%]
+lammps/test_fix.py::test_three ERROR                              [ 50%]
+=========== FAILURES ==========
+FAILED lammps/test_pair.py::test_units[real] - assert 1 == 2
+"""
+MEMCHECK = """========= COMPUTE-SANITIZER
+========= Invalid __global__ read of size 8 bytes
+=========     at dptrain::kernels::gather(double const*)+0x90
+=========     by thread (0,0,0) in block (1,0,0)
+=========
+========= Invalid __global__ read of size 8 bytes
+=========     at dptrain::kernels::gather(double const*)+0x90
+=========
+========= ERROR SUMMARY: 2 errors
+"""
+BREAKDOWN = """
+MPI task timing breakdown:
+Section |  min time  |  avg time  |  max time  |%varavg| %total
+---------------------------------------------------------------
+Pair    | 0.5        | 0.72       | 0.9        |   0.0 | 75.00
+Neigh   | 0.00048    | 4.8e-04    | 0.00048    |   0.0 |  0.05
+Other   |            | 0.2395     |            |       | 24.95
+
+"""
+NCU = '''==PROF== Connected to process 7
+"ID","Process ID","Kernel Name","Metric Name","Metric Unit","Metric Value"
+"0","7","void Kokkos::Impl::launch<dptrain::kernels::Contraction<float>>(T1)","gpu__time_duration.sum","ns","3,000"
+"0","7","void Kokkos::Impl::launch<dptrain::kernels::Contraction<float>>(T1)","launch__registers_per_thread","register/thread","96"
+"1","7","sgemm","gpu__time_duration.sum","ns","1,000"
+"2","7","void Kokkos::Impl::launch<dptrain::kernels::Contraction<float>>(T1)","gpu__time_duration.sum","ns","5,000"
+"2","7","void Kokkos::Impl::launch<dptrain::kernels::Contraction<float>>(T1)","launch__registers_per_thread","register/thread","96"
+'''
+
+
+def new_report(tmp_path, **options):
+    return report.Report(tmp_path / "report", HEAD, **options)
+
+
+def read(tmp_path):
+    return json.loads((tmp_path / "report" / "gpu-report.json").read_text())
+
+
+def alive(pid):
+    """Whether a process still runs; one that has ended and waits for its parent does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+# --- programs and their limits ---------------------------------------------------------------------------------------
+
+def test_a_program_that_takes_too_long_is_ended_with_its_children(tmp_path):
+    script = "sleep 60 & echo $! > child; echo started; wait"
+    outcome = process.run(process.Job("slow", ["sh", "-c", script], 0.5), tmp_path, dict(os.environ))
+    assert outcome.timed_out and outcome.status is None and not outcome.ok
+    assert 0.4 < outcome.seconds < 5.0 and outcome.output == "started\n"
+    assert not alive(int((tmp_path / "child").read_text()))
+    assert not process.RUNNING
+
+
+def test_children_in_process_groups_of_their_own_are_ended_too(tmp_path):
+    """As the ranks of mpiexec."""
+    script = ("import os, sys, time\npid = os.fork()\n"
+              "if pid == 0:\n    os.setpgid(0, 0)\n    time.sleep(60)\nopen('child', 'w').write(str(pid))\n")
+    outcome = process.run(process.Job("group", [sys.executable, "-c", script], 10.0), tmp_path, dict(os.environ))
+    assert outcome.ok and not alive(int((tmp_path / "child").read_text()))
+
+
+def test_a_program_that_is_not_there_fails(tmp_path):
+    outcome = process.run(process.Job("none", ["/no/such/program"]), tmp_path, {})
+    assert not outcome.ok and outcome.status == 127 and "No such file" in outcome.output
+    assert tests.state_of(outcome) == report.FAILED
+
+
+def test_jobs_stop_when_the_time_of_the_stage_is_over(tmp_path):
+    """Those in work are ended and count as not run, as do those that have not begun; none of them has failed."""
+    states = {}
+    jobs = [process.Job(str(k), ["sleep", "30" if k else "0"]) for k in range(5)]
+    begin = time.monotonic()
+    process.run_all(jobs, 2, tmp_path, dict(os.environ), process.Clock(1.5),
+                    lambda job, outcome: states.update({job.name: tests.state_of(outcome)}))
+    assert time.monotonic() - begin < 8.0
+    assert states == {"0": report.PASSED, **{str(k): report.NOT_RUN for k in range(1, 5)}}
+
+
+def test_a_job_has_a_limit_of_its_own(tmp_path):
+    states = []
+    process.run_all([process.Job("slow", ["sleep", "30"], 0.3)], 1, tmp_path, dict(os.environ), process.Clock(60.0),
+                    lambda job, outcome: states.append(tests.state_of(outcome)))
+    assert states == [report.TIMED_OUT]
+
+
+def test_parts_of_a_clock_do_not_exceed_it():
+    time_now = [0.0]
+    clock = process.Clock(100.0, lambda: time_now[0])
+    assert clock.part(30.0).left() == 30.0
+    time_now[0] = 90.0
+    assert clock.left() == 10.0 and clock.part(30.0).left() == 10.0
+    time_now[0] = 200.0
+    assert clock.part(30.0).left() == 0.0
+
+
+# --- stages ----------------------------------------------------------------------------------------------------------
+
+def target(runs=True):
+    return SimpleNamespace(can_run_kernels=lambda: runs, needs_gpu=lambda: True)
+
+
+def passing(stage, _target, _clock):
+    stage.add("one", report.PASSED)
+    stage.end()
+
+
+def raising(_stage, _target, _clock):
+    raise ValueError("a fault in a stage")
+
+
+def failing(stage, _target, _clock):
+    stage.add("one", report.FAILED, 1.0, "why it failed", failed=["A.b"])
+    stage.end()
+
+
+def run_stages(tmp_path, clock, runs=True):
+    stages = [("first", 10, raising, True), ("second", 10, failing, True), ("third", 10, passing, False)]
+    result = new_report(tmp_path)
+    main.run_stages(result, target(runs), clock, ["first", "second", "third"], stages)
+    return result, [stage["state"] for stage in read(tmp_path)["stages"]]
+
+
+def test_a_stage_that_fails_does_not_stop_the_next(tmp_path):
+    result, states = run_stages(tmp_path, process.Clock(60.0))
+    assert states == [report.FAILED, report.FAILED, report.PASSED] and result.failed()
+    first, second, _ = read(tmp_path)["stages"]
+    assert "a fault in a stage" in first["items"][0]["log"]
+    assert second["items"][0]["log"] == "why it failed"
+    text = (tmp_path / "report" / "gpu-report.txt").read_text()
+    assert "why it failed" in text and "failed: A.b" in text
+
+
+def test_without_a_gpu_stages_say_so_and_nothing_has_failed(tmp_path):
+    result, states = run_stages(tmp_path, process.Clock(60.0), runs=False)
+    assert states == [report.NO_GPU, report.NO_GPU, report.PASSED] and not result.failed() and not result.without_time()
+
+
+def test_no_stage_begins_when_the_time_is_over(tmp_path):
+    result, states = run_stages(tmp_path, process.Clock(1.0))
+    assert states == ["not run"] * 3 and not result.failed() and result.without_time()
+
+
+def test_later_stages_get_what_is_left(tmp_path):
+    now, given = [0.0], []
+
+    def greedy(stage, _target, clock):
+        given.append(clock.left())
+        now[0] += clock.left()
+        stage.end()
+
+    stages = [(name, 60, greedy, False) for name in "abc"]
+    main.run_stages(new_report(tmp_path), target(), process.Clock(100.0, lambda: now[0]), "abc", stages)
+    assert given == [60.0, 40.0] and now[0] == 100.0
+
+
+def test_few_stages_share_the_whole_time(tmp_path):
+    given = []
+
+    def note(stage, _target, clock):
+        given.append(clock.left())
+        stage.end()
+
+    stages = [("a", 10, note, False), ("b", 30, note, False), ("c", 60, note, False)]
+    main.run_stages(new_report(tmp_path), target(), process.Clock(80.0, lambda: 0.0), ["a", "b"], stages)
+    assert given == [20.0, 60.0]
+    given.clear()
+    stages[1] = ("b", 30, note, True)
+    main.run_stages(new_report(tmp_path), target(runs=False), process.Clock(80.0, lambda: 0.0), ["a", "b"], stages)
+    assert given == [80.0]  # without a GPU
+
+
+def test_a_stage_is_in_the_file_while_it_runs(tmp_path):
+    """A machine that goes away loses only what has not ended."""
+    def look(stage, _target, _clock):
+        stage.add("one", report.PASSED)
+        assert read(tmp_path)["stages"][-1]["items"][0]["name"] == "one"
+        stage.number(what="md", us_per_atom_step=0.5)
+        assert read(tmp_path)["stages"][-1]["numbers"] == [{"what": "md", "us_per_atom_step": 0.5}]
+        stage.end()
+
+    result = new_report(tmp_path)
+    main.run_stages(result, target(), process.Clock(60.0), ["only"], [("only", 10, look, True)])
+    assert not result.failed()
+
+
+def test_every_stage_has_a_name_of_its_own_and_time_to_work():
+    assert len(set(main.NAMES)) == len(main.STAGES)
+    assert all(seconds >= 10 for _, seconds, *_ in main.STAGES)
+    assert main.TOTAL <= 480
+
+
+@pytest.mark.parametrize("end, state", [("1 failed", report.FAILED), ("", report.NOT_RUN)])
+def test_a_part_without_time_to_end_has_failed_where_a_case_has(end, state, tmp_path):
+    stage = new_report(tmp_path).begin("lammps")
+    output = "a.py::one PASSED\n" + ("a.py::two FAILED\n" if end else "")
+    tests.note_test(stage, process.Job("part 1", []), process.Outcome("part 1", None, 5.0, output), logs.pytest)
+    assert stage.content["items"][0]["state"] == state and stage.content["items"][0]["passed"] == ["a.py::one"]
+
+
+# --- the machine -----------------------------------------------------------------------------------------------------
+
+def test_gpus_without_nvidia_smi(tmp_path):
+    """Those that have a device file: a container may see some of the driver's only."""
+    assert machine.gpus_of_driver(tmp_path) == []
+    (tmp_path / "dev").mkdir()
+    for name in ("nvidia1", "nvidia2", "nvidiactl", "nvidia-uvm"):
+        (tmp_path / "dev" / name).touch()
+    for minor, model in enumerate(["NVIDIA A100", "NVIDIA H200"]):
+        folder = tmp_path / "proc" / "driver" / "nvidia" / "gpus" / f"0000:0{minor}:00.0"
+        folder.mkdir(parents=True)
+        (folder / "information").write_text(f"Model: \t\t {model}\nIRQ:   \t\t 7\nDevice Minor: \t {minor}\n")
+    assert machine.gpus_of_driver(tmp_path) == ["NVIDIA H200", machine.UNKNOWN_GPU]
+
+
+def test_folders_of_the_caller_come_last(kit, tmp_path, monkeypatch):
+    """In a container the driver is found through them alone."""
+    folder, python = kit("cpu")
+    for name in ("driver", "tools"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{tmp_path / 'tools'}")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path / "driver"))
+    monkeypatch.setenv("PYTHONPATH", "/modules")
+    monkeypatch.setattr(machine, "DRIVER", tmp_path / "none")
+    monkeypatch.setattr(machine, "gpus", lambda: ["NVIDIA H200"])
+    here = machine.Target(folder, {"device": "cpu"}, tmp_path, str(python))
+    variables, of_python = here.environment(), here.python_environment(MORE=1)
+    assert variables["PATH"].startswith(str(folder / "bin")) and variables["PATH"].endswith(f":{tmp_path / 'tools'}")
+    libraries = variables["LD_LIBRARY_PATH"].split(":")
+    assert libraries[0] == str(tmp_path / "torch" / "lib") and libraries[-1] == str(tmp_path / "driver")
+    assert of_python["LD_LIBRARY_PATH"] == str(tmp_path / "driver") and of_python["MORE"] == "1"
+    assert variables["PYTHONPATH"] == of_python["PYTHONPATH"] == "/modules"
+    (tmp_path / "none" / "lib64").mkdir(parents=True)
+    assert machine.caller_libraries() == [str(tmp_path / "driver"), str(tmp_path / "none" / "lib64")]
+
+
+# --- the report ------------------------------------------------------------------------------------------------------
+
+def test_a_full_report_stays_below_its_limit(tmp_path):
+    result = new_report(tmp_path)
+    for name in ("kernels", "library"):
+        stage = result.begin(name)
+        stage.content["items"] = [{"name": f"test {k}", "state": report.FAILED, "seconds": 1.0, "log": "x" * 3000,
+                                   "failed": [f"Suite.Case{n}" for n in range(20)]} for k in range(1000)]
+        stage.end()
+    for suffix in ("json", "txt"):
+        assert (tmp_path / "report" / f"gpu-report.{suffix}").stat().st_size < 1 << 20
+    assert read(tmp_path)["stages"][0]["state"] == report.FAILED
+    assert len(result.content["stages"][0]["items"][0]["log"]) == 3000  # what is in memory stays whole
+
+
+def test_logs_are_shortened_before_names_are_left_out(tmp_path):
+    result = new_report(tmp_path, largest=10_000)
+    stage = result.begin("kernels")
+    stage.content["items"] = [{"name": f"test {k}", "state": report.FAILED, "seconds": 1.0, "log": "x" * 2000, "failed": ["A.b"]}
+                              for k in range(20)]
+    stage.end()
+    items = read(tmp_path)["stages"][0]["items"]
+    assert len(items) == 20 and all(item["failed"] == ["A.b"] and len(item["log"]) < 600 for item in items)
+
+
+# --- logs ------------------------------------------------------------------------------------------------------------
+
+def test_names_of_googletest():
+    assert logs.gtest(GTEST) == {"passed": ["Layer.Values"], "failed": ["Kinds/Layer.Types/1"], "skipped": ["Layer.OnTwo"]}
+
+
+def test_a_case_that_ends_the_process_has_failed():
+    found = logs.gtest("[ RUN      ] A.b\n[       OK ] A.b (1 ms)\n[ RUN      ] A.c\nSegmentation fault\n")
+    assert found == {"passed": ["A.b"], "failed": ["A.c"], "skipped": []}
+    assert logs.gtest("[ RUN      ] A.c\n", ended=False)["failed"] == []  # there was no time left for it
+
+
+def test_a_case_that_failed_on_one_rank_has_failed():
+    text = "[ RUN      ] A.b\n[ RUN      ] A.b\n[       OK ] A.b (1 ms)\n[  FAILED  ] A.b (1 ms)\n"
+    assert logs.gtest(text) == {"passed": [], "failed": ["A.b"], "skipped": []}
+
+
+def test_names_of_pytest():
+    found = logs.pytest(PYTEST)
+    assert found["passed"] == ["test_pair.py::test_units[metal]", "test_fix.py::test_one[1-lj/cut 7.0-* * 0.05 2.1]"]
+    assert found["failed"] == ["test_pair.py::test_units[real]", "test_fix.py::test_three"]
+    assert found["skipped"] == ["test_fix.py::test_two"]
+
+
+def test_cases_of_more_than_two_ranks_are_left_out():
+    cases = ["a::t[1]", "a::t[2]", "a::t[4]", "a::t[2-lj/cut 4.0]", "a::t[x-4]", "a::u"]
+    assert [c for c in cases if not lammps.MANY_RANKS.search(c)] == ["a::t[1]", "a::t[2]", "a::t[2-lj/cut 4.0]", "a::u"]
+    assert lammps.shares(["a", "b", "c"], 2) == [["a", "c"], ["b"]] and len(lammps.shares(["a"], 4)) == 1
+
+
+def test_times_of_lammps():
+    text = ("Loop time of 0.5 on 1 procs for 5 steps with 192 atoms\nLoop time of 0.96 on 1 procs for 50 steps with 192 atoms\n"
+            f"{BREAKDOWN}Loop time of 0.1 on 1 procs for 0 steps with 192 atoms\n{BREAKDOWN}")
+    first, second = logs.lammps_loops(text)
+    assert first == {"atoms": 192, "steps": 5, "us_per_atom_step": pytest.approx(0.1 / 192e-6)}
+    assert second == {"atoms": 192, "steps": 50, "us_per_atom_step": pytest.approx(100.0), "pair_us": pytest.approx(75.0),
+                      "neigh_us": pytest.approx(0.05)}
+
+
+def test_errors_of_the_sanitizer():
+    errors, kinds = logs.sanitizer(MEMCHECK)
+    assert errors == 2 and list(kinds.values()) == [2]
+    assert "Invalid __global__ read" in list(kinds)[0] and "gather" in list(kinds)[0]
+    assert logs.sanitizer("========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n") == (0, {})
+    assert logs.sanitizer("Segmentation fault")[0] is None
+
+
+def test_heaviest_kernels():
+    rows = list(profile.heaviest(logs.ncu_kernels(NCU)))
+    assert [row["kernel"] for row in rows] == ["kernels::Contraction<float>", "sgemm"]
+    assert rows[0]["share"] == pytest.approx(8 / 9) and rows[0]["launches"] == 2
+    assert rows[0]["time_us"] == pytest.approx(4.0) and rows[0]["registers"] == 96 and "registers" not in rows[1]
+    assert logs.ncu_kernels("==ERROR== no permission\n") == {}
+
+
+def test_ncu_that_may_not_read_counters_is_not_there(tmp_path, monkeypatch):
+    ncu = tmp_path / "ncu"
+    ncu.write_text("#!/bin/sh\necho '==ERROR== ERR_NVGPUCTRPERM - The user does not have permission'\nexit 1\n")
+    ncu.chmod(0o755)
+    monkeypatch.setattr(profile, "find_tool", lambda name: str(ncu))
+    here = SimpleNamespace(work=tmp_path, kit=tmp_path, program=lambda name: tmp_path / name, environment=lambda: dict(os.environ))
+    result = new_report(tmp_path)
+    profile.stage(result.begin("profile"), here, process.Clock(60.0))
+    stage = read(tmp_path)["stages"][0]
+    assert stage["state"] == "not there" and "may not read the counters" in stage["note"] and not result.failed()
+
+
+def test_names_of_kernels():
+    """As nvcc names the lambdas of a template, shortened."""
+    text = ("Kokkos::Impl::ParallelFor<dptrain::kernels::SharedLoop<__nv_hdl_wrapper_t<false, __nv_dl_tag<void (*)(dptrain::kernels::"
+            "Contraction<double> const&), &(void dptrain::kernels::(anonymous namespace)::reverse_kernel<double, 0>(dptrain::kernels::"
+            "Contraction<double> const&)), 2u>, void (Kokkos::Impl::CudaTeamMember const&)>>, Kokkos::TeamPolicy<Kokkos::Cuda>>")
+    assert logs.kernel_name(text) == "kernels::reverse_kernel<double, 0> #2"
+    assert logs.kernel_name(text.replace("2u>", "1u>")) == "kernels::reverse_kernel<double, 0>"
+    assert logs.kernel_name("ampere_sgemm_128x64_tn") == "ampere_sgemm_128x64_tn"
+
+
+def test_the_end_of_a_long_log_has_the_first_failure():
+    text = "start\n" + "layer.cpp:12: Failure\nExpected: 1\n" + "noise\n" * 2000 + "the end"
+    end = logs.end_of(text)
+    assert "Expected: 1" in end and end.endswith("the end") and len(end) < logs.TAIL + 100
+
+
+# --- agreement and benchmark -----------------------------------------------------------------------------------------
+
+def numbers(scale=1.0):
+    return {"size": 3, "rms": 2.0, "sample": [scale, -2.0, 3.0]}
+
+
+def test_agreement_is_measured_by_the_root_of_the_mean_square():
+    assert agreement.difference(numbers(1.0 + 1e-6), numbers()) == pytest.approx(5e-7)
+    assert agreement.difference({**numbers(), "size": 4}, numbers()) == float("inf")
+    assert agreement.difference({**numbers(), "sample": [float("nan"), -2.0, 3.0]}, numbers()) == float("inf")
+    assert agreement.difference({**numbers(), "sample": [None, -2.0, 3.0]}, numbers()) == float("inf")
+
+
+@pytest.mark.parametrize("precision", plan.PRECISIONS)
+def test_a_case_within_its_tolerances_passes_and_one_beyond_fails(precision, tmp_path):
+    names = plan.TOLERANCES[precision]
+    expected = {p: {name: numbers() for name in names} for p in plan.PRECISIONS}
+    for factor, state in ((0.5, report.PASSED), (2.0, report.FAILED)):
+        stage = new_report(tmp_path).begin("agreement")
+        found = {name: numbers(1.0 + factor * 2.0 * tolerance) for name, tolerance in names.items()}
+        agreement.note_case(stage, "small", precision, found, expected)
+        assert stage.content["items"][0]["state"] == state
+        assert [n["difference"] / n["allowed"] for n in stage.content["numbers"]] == pytest.approx([factor] * len(names), rel=1e-3)
+
+
+def test_md_of_all_sizes_is_one_input():
+    kit = SimpleNamespace(kit=Path("/kit"))
+    text = benchmark.md_input(kit, "small", "mixed", [(1, 500), (2, 10)])
+    assert text.count("\nclear\n") + text.startswith("clear\n") == 2 and "replicate 2 2 2" in text
+    assert "pair_style dptrain precision mixed" in text and "run 20\nrun 500" in text and "run 10\nrun 10" in text
+
+
+# --- the whole program -----------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def kit(tmp_path):
+    """A kit of scripts, and a Python that knows a torch."""
+    folder, torch = tmp_path / "kit", tmp_path / "torch"
+    (folder / "bin").mkdir(parents=True)
+    for name in ("gpu-check", "gpucheck"):
+        (folder / name).symlink_to(ROOT / "tools" / name)
+    (torch / "lib").mkdir(parents=True)
+    (torch / "lib" / "libtorch_cpu.so").touch()
+    (torch / "version.py").write_text("__version__ = '2.11.0+cu130'\n")
+    scripts = {"lmp": "echo pair styles: dptrain", "test_json_document": "echo '[       OK ] Json.Reads (0 ms)'",
+               "test_contraction": "exit 1"}
+    for name, script in scripts.items():
+        (folder / "bin" / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / "bin" / name).chmod(0o755)
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho {torch}\necho\n")
+    python.chmod(0o755)
+
+    def write(device):
+        facts = {"device": device, "arch": "sm_90", "commit": "0" * 40, "torch": "2.11.0", "date": "today"}
+        (folder / "kit.json").write_text(json.dumps(facts))
+        return folder, python
+    return write
+
+
+def command_of(folder, python, tmp_path, *words):
+    # a copy, because gpu-check looks for kit.json where it lies itself
+    for name in ("gpu-check", "gpucheck"):
+        if (folder / name).is_symlink():
+            source = (folder / name).resolve()
+            (folder / name).unlink()
+            subprocess.run(["cp", "-r", str(source), str(folder / name)], check=True)
+    return [sys.executable, str(folder / "gpu-check"), *words, "--python", str(python), "--out", str(tmp_path / "report")]
+
+
+def gpu_check(folder, python, tmp_path, *words):
+    return subprocess.run(command_of(folder, python, tmp_path, *words), cwd=tmp_path, env={"PATH": "/nowhere"}, capture_output=True, text=True, timeout=60)
+
+
+def test_a_kit_for_gpus_on_a_machine_without_one(kit, tmp_path):
+    done = gpu_check(*kit("cuda"), tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no GPU: what needs one was not run" in done.stdout
+    states = {stage["name"]: stage["state"] for stage in read(tmp_path)["stages"]}
+    assert list(states) == main.NAMES
+    assert states.pop("host") == report.PASSED and set(states.values()) == {report.NO_GPU}
+    items = {item["name"]: item for item in read(tmp_path)["stages"][0]["items"]}
+    assert items["json_document"]["passed"] == ["Json.Reads"]
+
+
+def test_a_stage_that_fails_gives_the_exit_status(kit, tmp_path):
+    done = gpu_check(*kit("cpu"), tmp_path, "kernels", "host")
+    assert done.returncode == 1 and "something has FAILED" in done.stdout
+    assert [stage["name"] for stage in read(tmp_path)["stages"]] == ["host", "kernels"]
+
+
+def test_no_time_at_all_gives_its_exit_status(kit, tmp_path):
+    done = gpu_check(*kit("cuda"), tmp_path, "--limit", "1")
+    assert done.returncode == 2 and "nothing was run: 1 s are too short" in done.stderr
+
+
+@pytest.mark.parametrize("number", main.SIGNALS)
+def test_a_signal_ends_everything(number, kit, tmp_path):
+    """No program is left, no folder of work, and what was ended has not failed."""
+    folder, python = kit("cuda")
+    (tmp_path / "temporary").mkdir()
+    child = tmp_path / "child"
+    for name in ("lmp", "test_json_document"):
+        (folder / "bin" / name).write_text(f"#!/bin/sh\necho pair styles: dptrain\n[ {name} = lmp ] && exit 0\n"
+                                           f"sleep 60 & echo $! > {child}.new; mv {child}.new {child}; wait\n")
+    running = subprocess.Popen(command_of(folder, python, tmp_path, "host"), cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+                               env={"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path / "temporary")})
+    end = time.monotonic() + 30.0
+    while not child.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    running.send_signal(number)
+    _, text = running.communicate(timeout=30)
+    assert running.returncode == 128 + number and f"ended by {signal.Signals(number).name}" in text
+    assert not alive(int(child.read_text())) and not list((tmp_path / "temporary").iterdir())
+    assert {item["state"] for item in read(tmp_path)["stages"][0]["items"]} == {report.PASSED}
+
+
+def test_bad_input_has_one_message(kit, tmp_path):
+    folder, python = kit("cuda")
+    done = gpu_check(folder, python, tmp_path, "speed")
+    assert done.returncode == 2 and "unknown stage 'speed': allowed are host, device" in done.stderr
+    (folder / "kit.json").unlink()
+    done = gpu_check(folder, python, tmp_path)
+    assert done.returncode == 2 and "kit.json is missing" in done.stderr
+    kit("cuda")
+    python.write_text("#!/bin/sh\nexit 1\n")
+    done = gpu_check(folder, python, tmp_path)
+    assert done.returncode == 2 and "no Python with torch" in done.stderr and "--python" in done.stderr
