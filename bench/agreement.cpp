@@ -5,10 +5,8 @@
 // over all frames, and how the parameters have changed after STEPS optimizer steps with all frames in each batch. Of long
 // arrays an evenly spaced sample, and the root of the mean square of the whole.
 
-#include <mpi.h>
-
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -16,6 +14,7 @@
 #include "dptrain/error.h"
 #include "dptrain/files.h"
 #include "dptrain/trainer.h"
+#include "mpi_program.h"
 
 namespace {
 
@@ -114,14 +113,5 @@ void run(const std::vector<std::string> &words)
 
 int main(int argc, char **argv)
 {
-  MPI_Init(&argc, &argv);
-  int status = 0;
-  try {
-    run({argv + 1, argv + argc});
-  } catch (const std::exception &e) {
-    std::fprintf(stderr, "agreement: %s\n", e.what());
-    status = 1;
-  }
-  MPI_Finalize();
-  return status;
+  return mpi_program(argc, argv, "agreement", run);
 }

@@ -2,16 +2,14 @@
 //   bench_statistics INPUT.json SYSTEM K REPEATS
 // One line of JSON: atoms, seconds of each repetition (all on the host), largest numbers of neighbors.
 
-#include <mpi.h>
-
 #include <chrono>
-#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "dptrain/config.h"
 #include "dptrain/error.h"
 #include "dptrain/statistics.h"
+#include "mpi_program.h"
 #include "replicated.h"
 
 namespace {
@@ -51,14 +49,5 @@ void run(const std::vector<std::string> &words)
 
 int main(int argc, char **argv)
 {
-  MPI_Init(&argc, &argv);
-  int status = 0;
-  try {
-    run({argv + 1, argv + argc});
-  } catch (const std::exception &e) {
-    std::fprintf(stderr, "bench_statistics: %s\n", e.what());
-    status = 1;
-  }
-  MPI_Finalize();
-  return status;
+  return mpi_program(argc, argv, "bench_statistics", run);
 }

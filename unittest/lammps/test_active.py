@@ -37,9 +37,9 @@ SW = "pair_style sw\npair_coeff * * Si.sw Si"
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_ranks_decide_the_same(ranks, silicon):
-    """Adam in double precision: all numbers of the first ten lines agree to 1e-9, also the expected errors, which amplify
-    rounding most: they come from the inverse of the features' moments with a ridge of 1e-7. Later ones less, because the training
-    and the motion of the atoms amplify it further."""
+    """Adam in double precision: all numbers of the first ten lines agree to 1e-9, but for the expected errors. These come from the
+    inverse of the features' moments with a ridge of 1e-7, which makes 1e-7 of a rounding of 1e-14 at most (1e-9 as measured). Later
+    lines agree less, because the training and the motion of the atoms amplify it further."""
     text = learn(OPTIONS + "holdout 2", run="run 60", thermo="thermo 5\n")
     one, many = silicon(text).check(), silicon(text, ranks).check()
     assert len(events(one.output)) >= 13
@@ -47,7 +47,8 @@ def test_ranks_decide_the_same(ranks, silicon):
     assert "held_out" in [e["learned"] for e in events(one.output)]
     a, b = one.thermo(), many.thermo()
     for name in ("PotEng", "f_t", "f_t[4]", "f_t[13]", "f_t[14]", "f_t[16]", "f_t[19]", "f_t[20]"):
-        assert np.allclose(b[name][:10], a[name][:10], rtol=1e-9, atol=1e-12, equal_nan=True), name
+        first_lines = 1e-7 if name == "f_t[13]" else 1e-9
+        assert np.allclose(b[name][:10], a[name][:10], rtol=first_lines, atol=1e-12, equal_nan=True), name
         assert np.allclose(b[name], a[name], rtol=1e-6, atol=1e-9, equal_nan=True), name
     # a difference of sums, which is zero at what was just learned
     assert np.allclose(b["f_t[21]"][:10], a["f_t[21]"][:10], rtol=1e-9, atol=1e-10)

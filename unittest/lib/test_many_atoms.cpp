@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "model/deep_pot.h"
@@ -15,45 +16,26 @@ namespace {
 constexpr int many = 10'000'000;
 
 // The cluster, behind atoms on a lattice so wide and so far away that nobody has a neighbor among them.
-struct FarFrame {
-  std::vector<double> x;
-  std::vector<int> type, centers, counts;
-  std::vector<std::vector<int>> lists;
-  std::vector<const int *> rows;
-
-  explicit FarFrame(const Cluster &cluster)
+struct FarFrame : Cluster {
+  explicit FarFrame(const Cluster &cluster) : Cluster(cluster)
   {
     const int atoms = static_cast<int>(cluster.type.size()), before = many - atoms;
     constexpr double spacing = 5.0;
     constexpr int side = 216;
+    x.clear();
     x.reserve(3L * many);
     for (int i = 0; i < before; ++i)
       x.insert(x.end(), {100.0 + spacing * (i % side), spacing * (i / side % side),
                          spacing * (i / (side * side))});
     x.insert(x.end(), cluster.x.begin(), cluster.x.end());
-    type.assign(before, 0);
-    type.insert(type.end(), cluster.type.begin(), cluster.type.end());
-    lists = cluster.lists;
-    counts.assign(before, 0);
-    counts.insert(counts.end(), cluster.counts.begin(), cluster.counts.end());
+    type.insert(type.begin(), before, 0);
+    counts.insert(counts.begin(), before, 0);
     rows.assign(before, nullptr);
     for (auto &list : lists) {
       for (int &j : list) j += before;
       rows.push_back(list.data());
     }
-    for (int i = before; i < many; ++i) centers.push_back(i);
-  }
-  Domain domain() const
-  {
-    Domain d;
-    d.nlocal = d.nall = many;
-    d.num_centers = static_cast<int>(centers.size());
-    d.x = x.data();
-    d.type = type.data();
-    d.centers = centers.data();
-    d.num_neighbors = counts.data();
-    d.neighbors = rows.data();
-    return d;
+    std::iota(centers.begin(), centers.end(), before);
   }
 };
 

@@ -94,7 +94,8 @@ struct Cluster {
   Domain domain() const
   {
     Domain d;
-    d.nlocal = d.nall = d.num_centers = static_cast<int>(type.size());
+    d.nlocal = d.nall = static_cast<int>(type.size());
+    d.num_centers = static_cast<int>(centers.size());
     d.x = x.data();
     d.type = type.data();
     d.centers = centers.data();
