@@ -161,7 +161,9 @@ def test_two_clients(address, client, start_lammps, tmp_path):
     """They take turns, and the run drives, trains and ends with the clients told to exit."""
     write_input(tmp_path)
     clients = [client(LENNARD_JONES, address, log=f"client{k}.log") for k in range(2)]
-    run = start_lammps("shell sleep 2\n" + learn(address, fix="warmup 3 every 2 train 5", pair=LJ), 2)
+    both_connected = "shell for k in `seq 600`; do [ `grep -l connected client?.log | wc -l` = 2 ] && break; sleep 0.1; done"
+    text = learn(address, fix="warmup 3 every 2 train 5", pair=LJ, run=f"{both_connected}\nrun 10")
+    run = start_lammps(text, 2)
     result = finish(run, tmp_path).check()
     assert result.thermo()["f_t[2]"][-1] == 6  # reference calls
     assert result.thermo()["f_t[7]"][-1] == 30  # optimizer steps
