@@ -7,15 +7,16 @@ TAIL = 3000  # characters of a log that are kept
 
 
 def gtest(text, ended=True):
-    """Names of GoogleTest's cases that passed, failed and were skipped; of several ranks, the first report counts. With `ended`,
-    a case that has begun and not ended has taken the process with it, or hangs: it has failed."""
+    """Names of GoogleTest's cases that passed, failed and were skipped; of several ranks, the first report counts, anywhere in
+    a line, because their lines may mix. With `ended`, a case that has begun and not ended has taken the process with it, or
+    hangs: it has failed."""
     found = {"passed": [], "failed": [], "skipped": []}
     keys = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
-    for mark, name in re.findall(r"^\[ +(OK|FAILED|SKIPPED) +\] ([\w/.]+)", text, re.M):
+    for mark, name in re.findall(r"\[ +(OK|FAILED|SKIPPED) +\] ([\w/.]+)", text):
         if "." in name and name not in found[keys[mark]]:
             found[keys[mark]].append(name)
     found["passed"] = [n for n in found["passed"] if n not in found["failed"]]  # passed on another rank
-    begun = re.findall(r"^\[ RUN +\] ([\w/.]+)", text, re.M)
+    begun = re.findall(r"\[ RUN +\] ([\w/.]+)", text)
     if ended and begun and not any(begun[-1] in names for names in found.values()):
         found["failed"].append(begun[-1])
     return found

@@ -46,7 +46,7 @@ def note_test(stage, job, outcome, parse=logs.gtest):
     if outcome is None:
         return stage.add(job.name, NOT_RUN)
     state = state_of(outcome)
-    names = parse(outcome.output, ended=state != NOT_RUN)
+    names = parse(outcome.output, ended=state in (FAILED, TIMED_OUT))  # a test that passed has ended all of its cases
     if state == NOT_RUN and names["failed"]:
         state = FAILED
     return stage.add(job.name, state, outcome.seconds, logs.end_of(outcome.output), **names)

@@ -319,6 +319,11 @@ def test_a_case_that_failed_on_one_rank_has_failed():
     assert logs.gtest(text) == {"passed": [], "failed": ["A.b"], "skipped": []}
 
 
+def test_lines_of_two_ranks_may_mix():
+    text = "[ RUN      ] A.b\n[ RUN      ] A.b\n[       OK ] A.b (1 ms)\n[ RUN      ] A.c\n[       [       OK ] A.c (1 ms)\nOK ] A.b (1 ms)\n"
+    assert logs.gtest(text) == {"passed": ["A.b", "A.c"], "failed": [], "skipped": []}
+
+
 def test_names_of_pytest():
     found = logs.pytest(PYTEST)
     assert found["passed"] == ["test_pair.py::test_units[metal]", "test_fix.py::test_one[1-lj/cut 7.0-* * 0.05 2.1]"]
