@@ -36,6 +36,23 @@ def read_report(path):
     return part, facts
 
 
+def read_reports(paths):
+    """(part, facts) of several reports of one kit on one machine: of a stage that several have, the last one that was run."""
+    part, facts = read_report(paths[0])
+    for path in paths[1:]:
+        more, others = read_report(path)
+        if (others["kit"], others["hardware"]) != (facts["kit"], facts["hardware"]):
+            raise BenchError(f"bench: {path} is of another kit or machine than {paths[0]}: give reports of one alone")
+        for kind in KINDS:
+            part[kind] += more[kind]
+        part["stages"].update({name: state for name, state in more["stages"].items()
+                               if name not in part["stages"] or state not in ("not run", "no GPU")})
+    if not any(part[kind] for kind in KINDS):
+        states = ", ".join(f"{name} {state}" for name, state in part["stages"].items())
+        raise BenchError(f"bench: {paths[0]} has no numbers (stages: {states or 'none'}): nothing is added")
+    return part, facts
+
+
 def gpu_of(names):
     """The GPU of the forecast that the first of these is; None for others."""
     first = names[0] if isinstance(names, list) and names else ""

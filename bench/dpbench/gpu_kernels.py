@@ -27,7 +27,8 @@ class Multiprocessor:
 
 
 # by --arch; what is not here is not known to this table
-MULTIPROCESSORS = {"sm_80": Multiprocessor(shared=164 * 1024), "sm_86": Multiprocessor(threads=1536, blocks=16, shared=100 * 1024),
+MULTIPROCESSORS = {"sm_75": Multiprocessor(threads=1024, blocks=16, shared=64 * 1024, reserved=0),
+                   "sm_80": Multiprocessor(shared=164 * 1024), "sm_86": Multiprocessor(threads=1536, blocks=16, shared=100 * 1024),
                    "sm_89": Multiprocessor(threads=1536, blocks=24, shared=100 * 1024), "sm_90": Multiprocessor(),
                    "sm_100": Multiprocessor(), "sm_120": Multiprocessor(threads=1536, blocks=24, shared=100 * 1024)}
 TEAM_THREADS = 128  # one_team_each in kernels/kokkos_types.h: 4 threads of 32 lanes

@@ -96,10 +96,10 @@ def measure_all(settings):
     return result
 
 
-def with_gpu_report(settings, path):
-    """The result file that is there, or an empty one, with the part gpu of a report."""
+def with_gpu_reports(settings, paths):
+    """The result file that is there, or an empty one, with the part gpu of these reports."""
     found, parts = old_facts(settings.out / f"{settings.name}.json")
-    part, facts = gpu.read_report(path)
+    part, facts = gpu.read_reports(paths)
     gpu.add_forecast(part, facts)
     return {"facts": {**found, "gpu": facts}, "parts": {**parts, "gpu": part}}
 
@@ -113,7 +113,7 @@ def main(words=None):
                 raise BenchError(f"bench: {path} does not exist: run without --report-only first")
             result = json.loads(path.read_text())
         elif args.gpu_report:
-            result = with_gpu_report(settings, args.gpu_report)
+            result = with_gpu_reports(settings, args.gpu_report)
         else:
             result = measure_all(settings)
         write(settings, result)

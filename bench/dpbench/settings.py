@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
@@ -82,8 +83,9 @@ def parser():
                    help="keep the parts of the result file that were measured with other sources; each names its commit")
     p.add_argument("--seconds", type=float, default=4.0, help="aimed length of one timed run (default 4)")
     p.add_argument("--report-only", action="store_true", help="tables and plots again from the NAME.json that is there")
-    p.add_argument("--gpu-report", type=Path, metavar="FILE",
-                   help="adds what gpu-check has measured on a GPU (its gpu-report.json) as part gpu; nothing is run")
+    p.add_argument("--gpu-report", type=Path, action="append", metavar="FILE",
+                   help="adds what gpu-check has measured on a GPU (its gpu-report.json) as part gpu; nothing is run. May be given "
+                        "several times: reports of one kit on one machine are put together")
     return p
 
 
@@ -95,6 +97,8 @@ def read_settings(words):
             raise BenchError(f"bench: unknown part {part!r}: allowed are {', '.join(PARTS)}")
     if args.repeats < 1:
         raise BenchError(f"bench: --repeats {args.repeats} is not possible: give a number from 1")
+    if args.parts and args.gpu_report:
+        raise BenchError(f"bench: with --gpu-report nothing is measured: leave out {' '.join(args.parts)}, or --gpu-report")
     work = args.work.resolve()
     needs_data = not args.report_only and not args.gpu_report and args.parts != ["active"]
     data = args.data.resolve() if args.data else default_data() if needs_data else ROOT
@@ -111,3 +115,10 @@ def read_settings(words):
         raise BenchError(f"bench: no deepmd npy data in {settings.data}: expected data_0 .. data_3 with type.raw and set.* "
                          "(the examples/water/data of DeePMD-kit); give the folder with --data DIR, or set DPTRAIN_SHARED")
     return settings, args
+
+
+if __name__ == "__main__":  # checks the words, before bench/run installs anything
+    try:
+        read_settings(sys.argv[1:])
+    except BenchError as error:
+        sys.exit(str(error))

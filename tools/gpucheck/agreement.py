@@ -68,5 +68,4 @@ def stage(stage, target, clock):
                 note_case(stage, net, precision, found[precision], expected)
         if not outcome.ok:
             stage.add(net, state_of(outcome), outcome.seconds, logs.end_of(outcome.output))
-    stage.end(note="differences from the processor's numbers in double, as parts of their root mean square; `processor`: "
-                   "those of the processor itself in that precision")
+    stage.end()

@@ -4,7 +4,7 @@ import json
 
 from . import logs, plan
 from .process import Job, run_within
-from .report import FAILED, NOT_RUN, PASSED
+from .report import CUT_OFF, FAILED, NOT_RUN, PASSED
 from .tests import note_test, state_of
 
 # positions hardly change: what a step costs does not depend on what the model has learned
@@ -84,7 +84,7 @@ def training(stage, target, clock, net, precision, ranks=1):
 def statistics(stage, target, clock):
     """Neighbor statistics are the host's: one size says what they take."""
     def read(output):
-        found = json.loads(next(line for line in output.splitlines() if line.startswith("{")))
+        found = json.loads([line for line in output.splitlines() if line.startswith("{")][0])
         stage.number(what=STATISTICS, atoms=found["atoms"], ms_per_frame=1e3 * min(found["seconds"]))
 
     command = [target.program("bench_statistics"), target.kit / "data" / "nets" / "standard" / "input.json",
@@ -118,4 +118,4 @@ def stage(stage, target, clock):
     for net, precision in kinds[1:]:
         md(stage, target, clock, net, precision, largest)
     done = {item["state"] for item in stage.content["items"]}
-    stage.end(note="no time for the largest systems" if done == {PASSED, NOT_RUN} else "")
+    stage.end(note="no time for the largest systems" if PASSED in done and {PASSED} < done <= {PASSED, NOT_RUN, CUT_OFF} else "")

@@ -21,6 +21,8 @@ def shares(cases, number):
 
 
 def stage(stage, target, clock):
+    if target.missing:
+        return stage.end("not there", f"{target.python} has no {' and no '.join(target.missing)}")
     folder = target.kit / "unittest" / "lammps"
     # the libraries of the kit are for LAMMPS, not for Python: the script bin/lmp sets them
     environment = target.python_environment(PYTHONDONTWRITEBYTECODE=1)

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import os
 import shutil
 import signal
@@ -14,12 +15,12 @@ from pathlib import Path
 
 from . import agreement, benchmark, lammps, profile, tests
 from .process import Clock, end_all
-from .report import FAILED, NO_GPU, NOT_RUN, Report
+from .report import FAILED, NO_GPU, NOT_RUN, Report, failures, number_tables
 from .target import NoTorch, Target
 
 TOTAL = 480.0  # seconds of everything
-# in the order in which they run, what says most first: (name, most seconds, what it does, whether it launches kernels)
-STAGES = [("host", 40, tests.host, False), ("device", 60, tests.device, True), ("kernels", 90, tests.kernels, True),
+# in the order in which they run, what says most first: (name, most seconds, what it does, whether it cannot be without a GPU)
+STAGES = [("host", 40, tests.host, False), ("device", 60, tests.device, False), ("kernels", 90, tests.kernels, True),
           ("agreement", 90, agreement.stage, True), ("benchmark", 150, benchmark.stage, True),
           ("lammps", 110, lammps.stage, True), ("memcheck", 60, tests.memcheck, True), ("profile", 60, profile.stage, True),
           ("racecheck", 50, tests.racecheck, True), ("library", 150, tests.library, True)]
@@ -27,8 +28,16 @@ NAMES = [name for name, *_ in STAGES]
 EPILOG = """Stages run in the order above, each within its seconds, all together within those of --limit: the later ones get what is
 left, and where only some are named, each gets more. One that fails does not stop the next. Exit status 0 when nothing has failed,
 1 when something has, 2 when nothing could be run, 128 + N after signal N. Without a GPU the stages that need one say so, and
-nothing has failed."""
+nothing has failed. A report that lies in FOLDER already stays: the next one is gpu-report-2."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def seconds(text):
+    """A time that a limit can be."""
+    value = float(text)
+    if not (math.isfinite(value) and value > 0.0):
+        raise ValueError(text)
+    return value
 
 
 def parser():
@@ -39,7 +48,7 @@ def parser():
     p.add_argument("--out", type=Path, default=Path("gpu-report"), metavar="FOLDER",
                    help="gpu-report.txt and gpu-report.json (default gpu-report)")
     p.add_argument("--python", metavar="PYTHON", help="the interpreter that has torch and pytest (default: the first one found)")
-    p.add_argument("--limit", type=float, default=TOTAL, metavar="SECONDS", help=f"for everything (default {TOTAL:.0f})")
+    p.add_argument("--limit", type=seconds, default=TOTAL, metavar="SECONDS", help=f"for everything (default {TOTAL:.0f})")
     return p
 
 
@@ -52,21 +61,24 @@ def read_kit(folder):
     return json.loads(path.read_text())
 
 
-def leave(number, work):
-    """Ends everything at once; the report is there already."""
+def leave(number, work, reports):
+    """Ends everything at once; the report is there already, and says of the stage that ran why it has not ended."""
     try:
         end_all()
+        for report in reports:
+            report.interrupt(f"ended by {signal.Signals(number).name}")
         shutil.rmtree(work, ignore_errors=True)
         print(f"gpu-check: ended by {signal.Signals(number).name}", file=sys.stderr, flush=True)
     finally:  # the terminal may be gone
         os._exit(128 + number)
 
 
-def leave_on_signals(work):
-    """In a thread of its own: a signal may come while a program begins. Those that the caller ignores (nohup) stay ignored."""
+def leave_on_signals(work, reports):
+    """In a thread of its own: a signal may come while a program begins. Those that the caller ignores (nohup) stay ignored.
+    `reports`: the report, as soon as there is one."""
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, lambda caught, _: threading.Thread(target=leave, args=(caught, work)).start())
+            signal.signal(number, lambda caught, _: threading.Thread(target=leave, args=(caught, work, reports)).start())
 
 
 def run_stage(report, target, clock, name, seconds, work, on_gpu):
@@ -75,6 +87,8 @@ def run_stage(report, target, clock, name, seconds, work, on_gpu):
     report.write()
     if on_gpu and not target.can_run_kernels():
         stage.end(NO_GPU)
+    elif on_gpu and not target.cuda_works:
+        stage.end(NOT_RUN, "nothing of the stage device works")
     elif clock.left() < 5.0:
         stage.end(NOT_RUN, "no time left")
     else:
@@ -84,7 +98,12 @@ def run_stage(report, target, clock, name, seconds, work, on_gpu):
             stage.add("gpu-check itself", FAILED, log=traceback.format_exc())
             stage.end(FAILED)
     content = stage.content
-    print(f"{name:12s} {content['state']:12s} {content['seconds']:6.1f} s  {content['note']}", flush=True)
+    print(f"{name:12s} {content['state']:12s} {content['seconds']:6.1f} s  {content['note']}")
+    for line in failures(content, 5):
+        print(f"    {line}")
+    for line in number_tables([n for n in content["numbers"] if n["what"] != "agreement"]):
+        print(line)
+    sys.stdout.flush()
 
 
 def run_stages(report, target, clock, names, stages=None):
@@ -104,23 +123,38 @@ def main(words):
         return 2
     clock, kit = Clock(args.limit), Path(__file__).resolve().parent.parent
     facts = read_kit(kit)
-    work = Path(tempfile.mkdtemp(prefix="gpu-check-"))
-    leave_on_signals(work)
+    work, reports = Path(tempfile.mkdtemp(prefix="gpu-check-")), []
+    leave_on_signals(work, reports)
+    names = args.stages or NAMES
     try:
         target = Target(kit, facts, work, args.python)
-        report = Report(args.out.resolve(), {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), **target.describe()})
-        run_stages(report, target, clock, args.stages or NAMES)
+        head = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), **target.describe(), "limit": args.limit, "asked for": names}
+        report = Report(args.out.resolve(), head)
+        reports.append(report)
+        for warning in head["warnings"]:
+            print(f"gpu-check: WARNING: {warning}", flush=True)
+        run_stages(report, target, clock, names)
         report.content["seconds"] = round(args.limit - clock.left(), 1)
         report.write()
     except NoTorch as error:
         print(error, file=sys.stderr)
         return 2
+    except OSError as error:
+        print(f"gpu-check: no report can be written into {args.out} ({error}): give another folder with --out", file=sys.stderr)
+        return 2
     finally:
         shutil.rmtree(work, ignore_errors=True)
+    return tell_end(report, target, args.limit)
+
+
+def tell_end(report, target, limit):
+    """Prints what has come of it; the exit status."""
     if report.without_time():
-        print(f"gpu-check: nothing was run: {args.limit:g} s are too short, give --limit more", file=sys.stderr)
+        print(f"gpu-check: nothing was run: {limit:g} s are too short, give --limit more", file=sys.stderr)
         return 2
+    left = report.incomplete() if target.cuda_works else []
     print(f"gpu-check: {'something has FAILED' if report.failed() else 'nothing has failed'}"
-          f"{'' if target.can_run_kernels() else ' (no GPU: what needs one was not run)'}; "
-          f"report: {report.folder / 'gpu-report.txt'}")
+          f"{'' if target.can_run_kernels() else ' (no GPU: what needs one was not run)'}; report: {report.text_file}")
+    if left:
+        print(f"gpu-check: not everything has been run; to go on: gpu-check {' '.join(left)}")
     return 1 if report.failed() else 0

@@ -7,16 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-# prints the folders of torch, and those of the CUDA wheels beside it, without importing them
+from .process import Job, run
+
+# prints the folders of torch, of the CUDA wheels beside it, and of what the stage lammps needs, without importing them
 FIND_PACKAGES = """
 import importlib.util as u
-for name in ("torch", "nvidia"):
+for name in ("torch", "nvidia", "numpy", "pytest"):
     spec = u.find_spec(name)
     print(";".join(spec.submodule_search_locations) if spec else "")
 """
 TOOLKIT = [Path("/usr/local/cuda"), Path("/opt/cuda")]
 DRIVER = Path("/usr/local/nvidia")  # in containers: tools and libraries of the driver, found through variables alone
 UNKNOWN_GPU = "GPU of an unknown model"
+SMI_LIMIT = 15.0  # seconds for nvidia-smi to answer
 
 
 class NoTorch(Exception):
@@ -24,14 +27,13 @@ class NoTorch(Exception):
 
 
 def packages(python):
-    """(folders of torch, folders of nvidia) that an interpreter knows; empty lists where it cannot be run."""
+    """Folders of torch, nvidia, numpy and pytest that an interpreter knows, as lists; empty ones where it cannot be run."""
     try:
         done = subprocess.run([python, "-c", FIND_PACKAGES], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
-        return [], []
-    lines = done.stdout.splitlines() + ["", ""]
-    torch, nvidia = (list(map(Path, filter(None, line.split(";")))) for line in lines[:2])
-    return torch, nvidia
+        return [], [], [], []
+    lines = done.stdout.splitlines() + [""] * 4
+    return tuple(list(map(Path, filter(None, line.split(";")))) for line in lines[:4])
 
 
 def candidates(given):
@@ -45,14 +47,19 @@ def candidates(given):
     return list(dict.fromkeys(filter(None, found)))
 
 
-def find_python(given=None):
-    """(interpreter, folder of torch, folders of nvidia) of the first one that has torch."""
-    tried = candidates(given)
+def find_python(version, given=None):
+    """(interpreter, folder of torch, folders of nvidia, names of missing packages) of the first one that has torch in this
+    version, else of the first one that has torch."""
+    tried, found = candidates(given), []
     for python in tried:
-        torch, nvidia = packages(python)
+        torch, nvidia, numpy, pytest = packages(python)
         if torch and (torch[0] / "lib" / "libtorch_cpu.so").exists():
-            return python, torch[0], nvidia
-    raise NoTorch(f"gpu-check: no Python with torch: tried {', '.join(tried)}. Give one that has it with --python PYTHON")
+            found.append((python, torch[0], nvidia, [n for n, folders in (("numpy", numpy), ("pytest", pytest)) if not folders]))
+            if same_version(torch_version(torch[0]), version):
+                return found[-1]
+    if found:
+        return found[0]
+    raise NoTorch(f"gpu-check: no Python with torch {version}: tried {', '.join(tried)}. Give one that has it with --python PYTHON")
 
 
 def toolkit_folders():
@@ -87,18 +94,20 @@ def find_smi():
 
 
 def gpus():
-    """Names of the GPUs, as nvidia-smi lists them, else as the driver does; empty where there is none or no driver."""
+    """The GPUs as nvidia-smi lists them (name, memory, driver, compute capability), else as the driver does; empty where there
+    is none or no driver. And why nvidia-smi does not tell, where it is there and has not just found none."""
     program = find_smi()
-    if program:
-        try:
-            done = subprocess.run([program, "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"], timeout=60,
-                                  capture_output=True, text=True, env={**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(caller_libraries())})
-            found = [line.strip() for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []
-            if found:
-                return found
-        except (OSError, subprocess.TimeoutExpired):
-            pass
-    return gpus_of_driver()
+    if program is None:
+        return gpus_of_driver(), ""
+    query = [program, "--query-gpu=name,memory.total,driver_version,compute_cap", "--format=csv,noheader"]
+    outcome = run(Job("nvidia-smi", query, SMI_LIMIT), "/", {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(caller_libraries())})
+    lines = [line.strip() for line in outcome.output.splitlines() if line.strip()]
+    if outcome.ok and lines:
+        return lines, ""
+    if outcome.timed_out:
+        lines.append(f"no answer within {SMI_LIMIT:g} s")
+    trouble = "" if "No devices were found" in outcome.output else "nvidia-smi: " + " ".join(lines or [f"exit status {outcome.status}"])
+    return gpus_of_driver(), trouble
 
 
 def gpus_of_driver(root=Path("/")):
@@ -120,13 +129,19 @@ def torch_version(folder):
     return "unknown"
 
 
+def same_version(one, other):
+    """Whether two versions of torch are the same, but for what they were compiled for (+cu130)."""
+    return one.split("+")[0] == other.split("+")[0]
+
+
 class Target:
     """Kit and machine together: how programs of the kit are started here."""
 
     def __init__(self, kit, facts, work, python=None):
         self.kit, self.facts, self.work = kit, facts, work
-        self.python, self.torch, nvidia = find_python(python)
-        self.gpus = gpus()
+        self.python, self.torch, nvidia, self.missing = find_python(facts["torch"], python)
+        self.gpus, self.gpu_trouble = gpus()
+        self.cuda_works = True  # until the stage device knows better
         libraries = [kit / "lib", self.torch / "lib"]
         libraries += [lib for folder in nvidia for lib in sorted(folder.glob("*/lib"))]
         libraries += [folder / "lib64" for folder in toolkit_folders()] + list(map(Path, caller_libraries()))
@@ -184,11 +199,22 @@ class Target:
 
     def describe(self):
         """What the numbers of the report belong to."""
-        version = torch_version(self.torch)
         return {"gpus": self.gpus or "none", "processor": processor(), "cores": self.cores, "system": platform.platform(),
-                "python": self.python, "torch": version, "kit": self.facts,
-                **({"warning": f"the kit was made with torch {self.facts['torch']}"}
-                   if version.split("+")[0] != self.facts["torch"].split("+")[0] else {})}
+                "python": self.python, "torch": torch_version(self.torch), "kit": self.facts, "warnings": list(self.warnings())}
+
+    def warnings(self):
+        """What does not fit together here."""
+        version = torch_version(self.torch)
+        if not same_version(version, self.facts["torch"]):
+            yield f"the kit was made with torch {self.facts['torch']}, {self.python} has {version}: programs may not start"
+        if self.missing:
+            yield f"{self.python} has no {' and no '.join(self.missing)}: the stage lammps cannot run"
+        if self.gpu_trouble:
+            yield self.gpu_trouble
+        for gpu in self.gpus if self.needs_gpu() else []:
+            capability = gpu.rpartition(",")[2].strip()
+            if capability.replace(".", "").isdigit() and "." in capability and "sm_" + capability.replace(".", "") != self.facts["arch"]:
+                yield f"the kit was compiled for {self.facts['arch']}, {gpu} is another: make one with --arch sm_{capability.replace('.', '')}"
 
 
 def processor():

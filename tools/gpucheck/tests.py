@@ -2,7 +2,7 @@
 
 from . import logs, plan
 from .process import Job, run_all, run_within
-from .report import FAILED, NOT_RUN, PASSED, TIMED_OUT
+from .report import CUT_OFF, FAILED, NO_GPU, NOT_RUN, PASSED, TIMED_OUT
 from .target import find_smi, find_tool
 
 GPU_AT_ONCE = 4  # tests that share the GPU
@@ -38,7 +38,7 @@ def test_jobs(target, names, ranks=(1,), limit=60.0):
 def state_of(outcome):
     if outcome is None:
         return NOT_RUN
-    return PASSED if outcome.ok else TIMED_OUT if outcome.timed_out else NOT_RUN if outcome.status is None else FAILED
+    return PASSED if outcome.ok else TIMED_OUT if outcome.timed_out else CUT_OFF if outcome.status is None else FAILED
 
 
 def note_test(stage, job, outcome, parse=logs.gtest):
@@ -47,7 +47,7 @@ def note_test(stage, job, outcome, parse=logs.gtest):
         return stage.add(job.name, NOT_RUN)
     state = state_of(outcome)
     names = parse(outcome.output, ended=state in (FAILED, TIMED_OUT))  # a test that passed has ended all of its cases
-    if state == NOT_RUN and names["failed"]:
+    if state == CUT_OFF and names["failed"]:
         state = FAILED
     return stage.add(job.name, state, outcome.seconds, logs.end_of(outcome.output), **names)
 
@@ -59,7 +59,12 @@ def run_tests(stage, target, clock, jobs, workers, **environment):
 
 
 def device(stage, target, clock):
-    """The driver, torch, and which GPUs get a context."""
+    """The driver, torch, and which GPUs get a context. Where nothing of it works, the stages after it need not be tried."""
+    if not target.can_run_kernels():
+        if not target.gpu_trouble:
+            return stage.end(NO_GPU)
+        stage.add("nvidia-smi", FAILED, log=target.gpu_trouble)
+        return stage.end()
     if target.needs_gpu():
         for name, program, *words in [("nvidia-smi", find_smi()), ("torch", target.python, "-c", TORCH_SCRIPT)]:
             if program is None:
@@ -73,6 +78,9 @@ def device(stage, target, clock):
             stage.add(name, state_of(outcome), outcome.seconds, logs.end_of(outcome.output),
                       **({"note": last} if name == "torch" and outcome.ok else {}))
     run_tests(stage, target, clock, test_jobs(target, plan.DEVICE, ranks=sorted({1, 2, max(1, len(target.gpus))})), 1)
+    tried = [item["state"] for item in stage.content["items"] if item["name"] != "nvidia-smi"]
+    target.cuda_works = not tried or not set(tried) <= {FAILED, TIMED_OUT}
+    return None
 
 
 def host(stage, target, clock):

@@ -8,8 +8,6 @@ from types import SimpleNamespace
 
 from gpucheck import agreement
 
-from . import water
-
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 from dpbench.models import Kind, training_input  # noqa: E402
@@ -46,6 +44,8 @@ def make_cases(data, programs, environment):
 
     `programs` is the folder with bench_train and agreement of a build for processors.
     """
+    from . import water  # here, because --help needs no NumPy
+
     coord, types = water.write_system(data / "water")
     water.write_lammps_data(data / "water.data", coord, types)
     for name in NETS:

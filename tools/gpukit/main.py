@@ -1,8 +1,10 @@
 """tools/gpu-kit: builds, makes cases, packs."""
 
 import argparse
+import fcntl
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from pathlib import Path
 
 from .pack import archive, copy_data, copy_lammps, copy_libraries, copy_mpi, copy_programs, sizes
 from .cases import ROOT, KitError, call, make_cases
+from dpbench.gpu_kernels import MULTIPROCESSORS  # its folder is known since .cases
 
 LARGEST = 60 << 20  # bytes of the archive
 DESCRIPTION = """Makes an archive that tests and measures this project on a machine with a GPU: tests, benchmarks and plugin compiled for
@@ -25,12 +28,35 @@ def parser():
     p = argparse.ArgumentParser(prog="tools/gpu-kit", description=DESCRIPTION, epilog=EPILOG,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--kokkos", type=Path, required=True, metavar="SOURCE", help="source tree of Kokkos (tools/cuda-build --help)")
-    p.add_argument("--arch", default="sm_90", help="of the GPU (default sm_90; tools/cuda-build --help)")
+    p.add_argument("--arch", default="sm_90", choices=sorted(MULTIPROCESSORS, key=lambda name: int(name[3:])),
+                   help="of the GPU (default sm_90)")
     p.add_argument("--output", type=Path, metavar="FILE", help="the archive (default gpu-kit.tar.xz in the folder of --build)")
     p.add_argument("--build", type=Path, default=ROOT / "build-kit", metavar="DIR",
                    help="build folders host/ and cuda/, and the kit as a folder (default build-kit of this checkout, ignored by git)")
     p.add_argument("--cpu", action="store_true", help="a kit whose kernels run on processors: tries gpu-check where there is no GPU")
     return p
+
+
+def check_kokkos(folder):
+    """Its version; raises KitError where the folder is no source tree of Kokkos."""
+    if not (folder / "core" / "src" / "Kokkos_Core.hpp").is_file():
+        raise KitError(f"gpu-kit: --kokkos {folder} is no source tree of Kokkos: core/src/Kokkos_Core.hpp is missing. Give the unpacked "
+                       "folder of a release (https://github.com/kokkos/kokkos/releases; doc/developer/gpu.md says which)")
+    found = re.findall(r"^set\(Kokkos_VERSION_(?:MAJOR|MINOR|PATCH) +(\d+)\)", (folder / "CMakeLists.txt").read_text(), re.M)
+    return ".".join(found) or "unknown"
+
+
+def lock(folder):
+    """Keeps another gpu-kit out of the folder as long as the returned file is open."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = open(folder / "lock", "w")
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise KitError(f"gpu-kit: another gpu-kit works in {folder}: wait for it, or give another folder with --build") from error
+    except OSError as error:
+        raise KitError(f"gpu-kit: {folder} cannot be written ({error}): give another folder with --build") from error
+    return file
 
 
 def package_folder(name):
@@ -89,12 +115,12 @@ def commit_of(folder):
 
 
 def facts(args, machine):
-    """kit.json: what this kit is."""
+    """kit.json: what this kit is. The Kokkos is that of --kokkos."""
     commit = commit_of(ROOT)
     version = next(line.split("'")[1] for line in (machine.torch / "version.py").read_text().splitlines()
                    if line.startswith("__version__"))
     return {"device": "cpu" if args.cpu else "cuda", "arch": "none" if args.cpu else args.arch, "commit": commit, "torch": version,
-            "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())}
+            "kokkos": check_kokkos(args.kokkos), "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())}
 
 
 def fill(kit, build, cases, args, machine):
@@ -118,9 +144,13 @@ def timed(what, work):
 
 
 def make(args):
-    machine = Machine()
-    args.build.mkdir(parents=True, exist_ok=True)
-    base = args.build.resolve()
+    check_kokkos(args.kokkos)
+    machine, base = Machine(), args.build.resolve()
+    with lock(base):
+        make_in(base, args, machine)
+
+
+def make_in(base, args, machine):
     host, cuda, cases, kit = base / "host", base / "cuda", base / "cases", base / "gpu-kit"
     timed("build for processors", lambda: build_host(host, args.kokkos, machine, args.cpu))
     if not args.cpu:

@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tools")]
 from dpbench import gpu, gpu_forecast, main, report, tables  # noqa: E402
 from dpbench.errors import BenchError  # noqa: E402
+from dpbench.settings import read_settings  # noqa: E402
 from gpucheck import benchmark  # noqa: E402
 
 NUMBERS = [
@@ -84,6 +85,23 @@ def test_the_command_adds_the_part_and_keeps_the_others(tmp_path):
     assert list(first["parts"]) == ["gpu"] and "On a GPU" in (tmp_path / "bench.md").read_text()
     assert main.main(["--gpu-report", str(write_report(path, NUMBERS[:1])), "--out", str(tmp_path)]) == 0
     assert json.loads((tmp_path / "bench.json").read_text())["parts"]["gpu"]["training"] == []
+
+
+def test_reports_of_two_runs_are_put_together(tmp_path):
+    first, second = write_report(tmp_path / "1.json", NUMBERS[:1]), write_report(tmp_path / "2.json", NUMBERS[1:2])
+    second.write_text(second.read_text().replace('"kernels", "state": "failed"', '"kernels", "state": "not run"'))
+    part, _ = gpu.read_reports([first, second])
+    assert len(part["md"]) == len(part["training"]) == 1 and part["stages"]["kernels"] == "failed"
+    second.write_text(second.read_text().replace("0123456789abcdef", "f" * 16))
+    with pytest.raises(BenchError, match="2.json is of another kit or machine"):
+        gpu.read_reports([first, second])
+
+
+def test_a_report_without_numbers_adds_nothing(tmp_path):
+    with pytest.raises(BenchError, match="has no numbers .stages: kernels failed"):
+        gpu.read_reports([write_report(tmp_path / "r.json", [])])
+    with pytest.raises(BenchError, match="leave out training, or --gpu-report"):
+        read_settings(["training", "--gpu-report", "r.json"])
 
 
 def test_other_parts_do_not_drop_it(tmp_path):

@@ -110,14 +110,14 @@ def test_a_program_that_is_not_there_fails(tmp_path):
 
 
 def test_jobs_stop_when_the_time_of_the_stage_is_over(tmp_path):
-    """Those in work are ended and count as not run, as do those that have not begun; none of them has failed."""
+    """Those in work are cut off, the others have not been run; none of them has failed."""
     states = {}
     jobs = [process.Job(str(k), ["sleep", "30" if k else "0"]) for k in range(5)]
     begin = time.monotonic()
     process.run_all(jobs, 2, tmp_path, dict(os.environ), process.Clock(1.5),
                     lambda job, outcome: states.update({job.name: tests.state_of(outcome)}))
     assert time.monotonic() - begin < 8.0
-    assert states == {"0": report.PASSED, **{str(k): report.NOT_RUN for k in range(1, 5)}}
+    assert states == {"0": report.PASSED, "1": report.CUT_OFF, "2": report.CUT_OFF, "3": report.NOT_RUN, "4": report.NOT_RUN}
 
 
 def test_a_job_has_a_limit_of_its_own(tmp_path):
@@ -140,7 +140,7 @@ def test_parts_of_a_clock_do_not_exceed_it():
 # --- stages ----------------------------------------------------------------------------------------------------------
 
 def target(runs=True):
-    return SimpleNamespace(can_run_kernels=lambda: runs, needs_gpu=lambda: True)
+    return SimpleNamespace(can_run_kernels=lambda: runs, needs_gpu=lambda: True, cuda_works=True)
 
 
 def passing(stage, _target, _clock):
@@ -172,6 +172,7 @@ def test_a_stage_that_fails_does_not_stop_the_next(tmp_path):
     assert second["items"][0]["log"] == "why it failed"
     text = (tmp_path / "report" / "gpu-report.txt").read_text()
     assert "why it failed" in text and "failed: A.b" in text
+    assert "what failed:\nfirst: failed: gpu-check itself\nsecond: failed: one: A.b\n" in text
 
 
 def test_without_a_gpu_stages_say_so_and_nothing_has_failed(tmp_path):
@@ -195,6 +196,31 @@ def test_later_stages_get_what_is_left(tmp_path):
     stages = [(name, 60, greedy, False) for name in "abc"]
     main.run_stages(new_report(tmp_path), target(), process.Clock(100.0, lambda: now[0]), "abc", stages)
     assert given == [60.0, 40.0] and now[0] == 100.0
+
+
+def test_where_nothing_of_the_device_works_nothing_else_is_tried(tmp_path):
+    def broken(stage, where, _clock):
+        stage.add("torch", report.FAILED)
+        where.cuda_works = False
+        stage.end()
+
+    result = new_report(tmp_path)
+    stages = [("device", 10, broken, False), ("kernels", 10, failing, True), ("host", 10, passing, False)]
+    main.run_stages(result, target(), process.Clock(60.0), ["device", "kernels", "host"], stages)
+    assert [stage["state"] for stage in read(tmp_path)["stages"]] == [report.FAILED, report.NOT_RUN, report.PASSED]
+
+
+@pytest.mark.parametrize("torch, works", [("exit 0", True), ("exit 1", False)])
+def test_the_device_works_if_anything_but_nvidia_smi_does(torch, works, tmp_path, monkeypatch):
+    script = tmp_path / "python"
+    script.write_text(f"#!/bin/sh\n{torch}\n")
+    script.chmod(0o755)
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setattr(tests, "find_smi", lambda: "/bin/true")
+    here = SimpleNamespace(can_run_kernels=lambda: True, needs_gpu=lambda: True, cuda_works=True, python=script, kit=tmp_path, gpus=["a"],
+                           python_environment=lambda: {}, environment=lambda: {}, program=lambda name: tmp_path / name)
+    tests.device(new_report(tmp_path).begin("device"), here, process.Clock(60.0))
+    assert here.cuda_works == works
 
 
 def test_few_stages_share_the_whole_time(tmp_path):
@@ -233,7 +259,7 @@ def test_every_stage_has_a_name_of_its_own_and_time_to_work():
     assert main.TOTAL <= 480
 
 
-@pytest.mark.parametrize("end, state", [("1 failed", report.FAILED), ("", report.NOT_RUN)])
+@pytest.mark.parametrize("end, state", [("1 failed", report.FAILED), ("", report.CUT_OFF)])
 def test_a_part_without_time_to_end_has_failed_where_a_case_has(end, state, tmp_path):
     stage = new_report(tmp_path).begin("lammps")
     output = "a.py::one PASSED\n" + ("a.py::two FAILED\n" if end else "")
@@ -242,6 +268,54 @@ def test_a_part_without_time_to_end_has_failed_where_a_case_has(end, state, tmp_
 
 
 # --- the machine -----------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("script, found, trouble", [
+    ("echo 'NVIDIA H200, 143771 MiB, 580.159.03, 9.0'", ["NVIDIA H200, 143771 MiB, 580.159.03, 9.0"], ""),
+    ("echo No devices were found; exit 6", [], ""),
+    ("echo NVIDIA-SMI has failed because of the driver; exit 9", [], "nvidia-smi: NVIDIA-SMI has failed because of the driver"),
+    ("sleep 60", [], "nvidia-smi: no answer within 0.5 s")])
+def test_what_nvidia_smi_says(script, found, trouble, tmp_path, monkeypatch):
+    (tmp_path / "smi").write_text(f"#!/bin/sh\n{script}\n")
+    (tmp_path / "smi").chmod(0o755)
+    monkeypatch.setattr(machine, "find_smi", lambda: str(tmp_path / "smi"))
+    monkeypatch.setattr(machine, "gpus_of_driver", lambda: [])
+    monkeypatch.setattr(machine, "SMI_LIMIT", 0.5 if "sleep" in script else 10.0)
+    assert machine.gpus() == (found, trouble)
+    assert not process.RUNNING
+
+
+def test_a_driver_that_does_not_answer_is_a_failure(tmp_path):
+    here = SimpleNamespace(can_run_kernels=lambda: False, gpu_trouble="nvidia-smi: no driver")
+    result = new_report(tmp_path)
+    tests.device(result.begin("device"), here, process.Clock(60.0))
+    assert result.failed() and read(tmp_path)["stages"][0]["items"][0]["log"] == "nvidia-smi: no driver"
+
+
+def test_what_does_not_fit_together_is_said(kit, tmp_path, monkeypatch):
+    folder, python = kit("cuda")
+    smi = ["NVIDIA A100, 81920 MiB, 580.1, 8.0"]
+    monkeypatch.setattr(machine, "gpus", lambda: (smi, ""))
+    here = machine.Target(folder, {"device": "cuda", "arch": "sm_90", "torch": "2.12.0+cu130"}, tmp_path, str(python))
+    version, packages, arch = here.warnings()
+    assert "made with torch 2.12.0+cu130" in version and "has no numpy and no pytest" in packages and "--arch sm_80" in arch
+    smi[:] = ["NVIDIA H200, 143771 MiB, 580.1, 9.0"]
+    here = machine.Target(folder, {"device": "cuda", "arch": "sm_90", "torch": "2.11.0+cu126"}, tmp_path, str(python))
+    assert len(list(here.warnings())) == 1
+
+
+def test_the_python_whose_torch_fits_is_taken(kit, tmp_path, monkeypatch):
+    _, python = kit("cuda")
+    other = tmp_path / "other"
+    (other / "lib").mkdir(parents=True)
+    (other / "lib" / "libtorch_cpu.so").touch()
+    (other / "version.py").write_text("__version__ = '2.6.0'\n")
+    first = tmp_path / "first"
+    first.write_text(f"#!/bin/sh\necho {other}\n")
+    first.chmod(0o755)
+    monkeypatch.setattr(machine, "candidates", lambda _: [str(first), str(python)])
+    assert machine.find_python("2.11.0+cu130")[0] == str(python)
+    assert machine.find_python("2.12.0")[0] == str(first)
+
 
 def test_gpus_without_nvidia_smi(tmp_path):
     """Those that have a device file: a container may see some of the driver's only."""
@@ -265,8 +339,8 @@ def test_folders_of_the_caller_come_last(kit, tmp_path, monkeypatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path / "driver"))
     monkeypatch.setenv("PYTHONPATH", "/modules")
     monkeypatch.setattr(machine, "DRIVER", tmp_path / "none")
-    monkeypatch.setattr(machine, "gpus", lambda: ["NVIDIA H200"])
-    here = machine.Target(folder, {"device": "cpu"}, tmp_path, str(python))
+    monkeypatch.setattr(machine, "gpus", lambda: (["NVIDIA H200"], ""))
+    here = machine.Target(folder, {"device": "cpu", "torch": "2.11.0"}, tmp_path, str(python))
     variables, of_python = here.environment(), here.python_environment(MORE=1)
     assert variables["PATH"].startswith(str(folder / "bin")) and variables["PATH"].endswith(f":{tmp_path / 'tools'}")
     libraries = variables["LD_LIBRARY_PATH"].split(":")
@@ -290,6 +364,14 @@ def test_a_full_report_stays_below_its_limit(tmp_path):
         assert (tmp_path / "report" / f"gpu-report.{suffix}").stat().st_size < 1 << 20
     assert read(tmp_path)["stages"][0]["state"] == report.FAILED
     assert len(result.content["stages"][0]["items"][0]["log"]) == 3000  # what is in memory stays whole
+
+
+def test_a_report_does_not_replace_another_one(tmp_path):
+    for k, name in enumerate(["gpu-report.json", "gpu-report-2.json", "gpu-report-3.json"]):
+        result = new_report(tmp_path)
+        result.begin("kernels").end(note=str(k))
+        assert json.loads((tmp_path / "report" / name).read_text())["stages"][0]["note"] == str(k)
+    assert json.loads((tmp_path / "report" / "gpu-report.json").read_text())["stages"][0]["note"] == "0"
 
 
 def test_logs_are_shortened_before_names_are_left_out(tmp_path):
@@ -504,13 +586,21 @@ def test_a_signal_ends_everything(number, kit, tmp_path):
     _, text = running.communicate(timeout=30)
     assert running.returncode == 128 + number and f"ended by {signal.Signals(number).name}" in text
     assert not alive(int(child.read_text())) and not list((tmp_path / "temporary").iterdir())
-    assert {item["state"] for item in read(tmp_path)["stages"][0]["items"]} == {report.PASSED}
+    (stage,) = read(tmp_path)["stages"]
+    assert {item["state"] for item in stage["items"]} == {report.PASSED}
+    assert stage["state"] == f"ended by {signal.Signals(number).name}"
 
 
 def test_bad_input_has_one_message(kit, tmp_path):
     folder, python = kit("cuda")
     done = gpu_check(folder, python, tmp_path, "speed")
     assert done.returncode == 2 and "unknown stage 'speed': allowed are host, device" in done.stderr
+    for limit in ("nan", "inf", "0", "-5"):
+        done = gpu_check(folder, python, tmp_path, f"--limit={limit}")
+        assert done.returncode == 2 and f"invalid seconds value: '{limit}'" in done.stderr
+    (tmp_path / "report").touch()  # a file, no folder
+    done = gpu_check(folder, python, tmp_path)
+    assert done.returncode == 2 and "no report can be written into" in done.stderr and "Traceback" not in done.stderr
     (folder / "kit.json").unlink()
     done = gpu_check(folder, python, tmp_path)
     assert done.returncode == 2 and "kit.json is missing" in done.stderr

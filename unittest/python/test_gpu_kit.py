@@ -15,6 +15,31 @@ from gpucheck import plan  # noqa: E402
 from gpukit import cases, main, pack, water  # noqa: E402
 
 
+def test_bad_input_has_one_message_before_anything_is_built(tmp_path, capsys):
+    assert main.main(["--kokkos", "/nonexistent", "--build", str(tmp_path / "build")]) == 1
+    assert "--kokkos /nonexistent is no source tree of Kokkos" in capsys.readouterr().err
+    assert not (tmp_path / "build").exists()
+    with pytest.raises(SystemExit):
+        main.main(["--kokkos", str(tmp_path), "--arch", "sm_60"])
+    assert "sm_75" in capsys.readouterr().err
+
+
+def test_one_kit_at_a_time_in_a_folder(tmp_path):
+    with main.lock(tmp_path):
+        with pytest.raises(cases.KitError, match="another gpu-kit works in"):
+            main.lock(tmp_path)
+    main.lock(tmp_path).close()
+    with pytest.raises(cases.KitError, match="cannot be written"):
+        main.lock(Path("/dev/null/build"))
+
+
+def test_the_version_of_kokkos_is_read(tmp_path):
+    (tmp_path / "core" / "src").mkdir(parents=True)
+    (tmp_path / "core" / "src" / "Kokkos_Core.hpp").touch()
+    (tmp_path / "CMakeLists.txt").write_text("set(Kokkos_VERSION_MAJOR 4)\nset(Kokkos_VERSION_MINOR 7)\nset(Kokkos_VERSION_PATCH 1)\n")
+    assert main.check_kokkos(tmp_path) == "4.7.1"
+
+
 @pytest.fixture(scope="module")
 def frame(tmp_path_factory):
     return water.write_system(tmp_path_factory.mktemp("water"))
@@ -117,6 +142,7 @@ def test_the_commit_says_whether_files_have_changed(tmp_path):
 def test_a_large_archive_has_one_message(tmp_path, monkeypatch):
     monkeypatch.setattr(main, "Machine", lambda: SimpleNamespace(environment=lambda **_: {}, library_path=lambda *_: ""))
     monkeypatch.setattr(main, "timed", lambda what, work: 61 << 20)
+    monkeypatch.setattr(main, "check_kokkos", lambda _: "4.7.1")
     args = main.parser().parse_args(["--kokkos", ".", "--build", str(tmp_path)])
     with pytest.raises(cases.KitError, match=r"the archive has 61.0 MiB, more than 60: leave out the larger cases \(unset DPTRAIN_SHARED\)"):
         (tmp_path / "gpu-kit").mkdir()

@@ -63,7 +63,12 @@ void happens_after(void *address)
 std::uint32_t seed()
 {
   const char *text = std::getenv("DPTRAIN_REHEARSAL_SEED");
-  return text ? static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10)) : 0;
+  if (!text) return 0;
+  const std::size_t digits = std::strspn(text, "0123456789");
+  if (digits == 0 || digits > 9 || text[digits] != 0)
+    throw Error(std::string("DPTRAIN_REHEARSAL_SEED is '") + text +
+                "': use a number of up to nine digits");
+  return static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
 }
 
 // What all lanes do in one launch.
@@ -337,9 +342,12 @@ TeamShape team_shape()
     if (!text) return wanted;
     char times = 0, end = 0;
     if (std::sscanf(text, "%d%c%d%c", &wanted.threads, &times, &wanted.lanes, &end) != 3 ||
-        times != 'x' || wanted.threads < 1 || wanted.lanes < 1 || wanted.size() > 1024)
+        times != 'x' || wanted.threads < 1 || wanted.threads > 1024 || wanted.lanes < 1 ||
+        wanted.lanes > 32 || (wanted.lanes & (wanted.lanes - 1)) != 0 || wanted.size() < 2 ||
+        wanted.size() > 1024)
       throw Error(std::string("DPTRAIN_REHEARSAL_TEAM is '") + text +
-                  "': use threads x lanes, for example 4x32");
+                  "': use threads x lanes as a GPU may have them, for example 4x32: lanes 1, 2, 4, 8, "
+                  "16 or 32, and 2 to 1024 of both together");
     return wanted;
   }();
   return shape;
