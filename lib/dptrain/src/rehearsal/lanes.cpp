@@ -345,9 +345,10 @@ TeamShape team_shape()
         times != 'x' || wanted.threads < 1 || wanted.threads > 1024 || wanted.lanes < 1 ||
         wanted.lanes > 32 || (wanted.lanes & (wanted.lanes - 1)) != 0 || wanted.size() < 2 ||
         wanted.size() > 1024)
-      throw Error(std::string("DPTRAIN_REHEARSAL_TEAM is '") + text +
-                  "': use threads x lanes as a GPU may have them, for example 4x32: lanes 1, 2, 4, 8, "
-                  "16 or 32, and 2 to 1024 of both together");
+      throw Error(
+          std::string("DPTRAIN_REHEARSAL_TEAM is '") + text +
+          "': use threads x lanes as a GPU may have them, for example 4x32: lanes 1, 2, 4, 8, "
+          "16 or 32, and 2 to 1024 of both together");
     return wanted;
   }();
   return shape;
