@@ -10,9 +10,10 @@ import argparse
 import math
 from dataclasses import dataclass, field
 
-from .models import NETS, RCUT, SEL
+from .models import NETS, RCUT
 
 DENSITY = 0.1003  # atoms per cubic Angstrom of water at 1 g/cm^3
+MOST_ATOMS = 10**8  # more than a GPU holds
 RCUT_SMTH = 0.5  # models.model_section
 CLOSEST = 0.88  # Angstrom, O-H: the table ends at 0.9 of it (deep_pot_engine.cpp, distance_margin)
 DEVICE_CHUNK = 4096  # centres (deep_pot_engine.cpp, centres_between_flushes)
@@ -437,8 +438,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--atoms", type=int, default=98304, help="of the MD step, default 98304")
     arguments = parser.parse_args()
-    if arguments.atoms < 3:
-        parser.error(f"--atoms {arguments.atoms}: a molecule of water has 3")
+    if not 3 <= arguments.atoms <= MOST_ATOMS:
+        parser.error(f"--atoms {arguments.atoms}: give a number from 3, a molecule of water, to {MOST_ATOMS}")
     print(summary(arguments.atoms))
     for net in NETS:
         print(f"\n{net} net, float64:\n\n" + largest_terms(Model(net), arguments.atoms, False) + "\n\n" +
