@@ -1,8 +1,10 @@
 #include "parallel/watchdog.h"
 
 #include <mpi.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +19,7 @@ namespace {
 constexpr double default_timeout = 1800.0;  // seconds
 constexpr double looks_per_timeout = 10.0, longest_nap = 1.0;
 constexpr double silence = 1.5 * longest_nap;  // of a process that does not run
+constexpr double time_to_die = 10.0;           // seconds in which a launcher ends the other ranks
 constexpr double longest_gap = 3.0;            // naps from one look to the next
 constexpr int looks_after_gap = 3;
 constexpr auto time_to_abort = std::chrono::seconds(10);
@@ -136,11 +139,26 @@ void Watchdog::look(double limit, double passed)
     const bool same = watched.own->waits && number == watched.number;
     watched.waited = same ? watched.waited + (patient ? 0.0 : passed) : 0.0;
     watched.number = number;
-    if (limit <= 0.0 || patient) continue;
+    if (patient) continue;
+    look_for_death(watched);
+    if (limit <= 0.0) continue;
     if (watched.waited > limit)
       end_job_of(watched, timeout_text(watched.ranks, *watched.own, watched.waited, limit));
     look_for_silence(watched, limit);
   }
+}
+
+// Launchers end all ranks when one has died, but not always, and not where they are told otherwise.
+void Watchdog::look_for_death(const Watched &watched)
+{
+  for (const RankStatus *other : watched.ranks)
+    // signs of life: the process of a rank in another container may not be seen from here
+    if (seconds_since(other->alive) > time_to_die && ::kill(other->process, 0) != 0 &&
+        errno == ESRCH)
+      end_job_of(watched, "ERROR: dptrain: rank " + std::to_string(other->rank) + " (process " +
+                              std::to_string(other->process) +
+                              ") has died; the log of the system may say why, such as a lack of "
+                              "memory. The job ends now; 'resume' goes on from the checkpoint\n");
 }
 
 // Processes that do not run, while the others may wait for them where this library does not see it.

@@ -11,7 +11,7 @@
 namespace dptrain {
 
 /// Ends the job where a rank waits for others longer than the time that `set_communication_timeout` allows, or where the
-/// process of a rank has not run for that time, whatever the others wait for: one rank of the node says who has not come, then
+/// process of a rank has not run for that time or has died, whatever the others wait for: one rank of the node says who has not come, then
 /// MPI ends all ranks. A thread of its own, which sleeps nearly always.
 class Watchdog {
  public:
@@ -29,6 +29,7 @@ class Watchdog {
   };
   void look(double limit, double since_last);
   void run();
+  static void look_for_death(const Watched &watched);
   static void look_for_silence(const Watched &watched, double limit);
   [[noreturn]] static void end_job_of(const Watched &watched, const std::string &text);
 
