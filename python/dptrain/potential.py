@@ -6,6 +6,7 @@ on all cores that the process may use).
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from typing import NamedTuple
@@ -15,7 +16,11 @@ import numpy as np
 
 def load_module():
     """The compiled module. LibTorch in it keeps its own matrix products: a LAMMPS in this process has slow ones of the same
-    names."""
+    names. PyPI's MPICH is loaded first, in the plain way: loaded like the module, UCX in it would not find `environ` of a Python
+    that is no position-independent program, such as Debian's."""
+    mpi = os.path.join(sys.prefix, "lib", "libmpi.so.12")
+    if os.path.exists(mpi):
+        ctypes.CDLL(mpi)
     flags = sys.getdlopenflags()
     sys.setdlopenflags(os.RTLD_NOW | os.RTLD_LOCAL | getattr(os, "RTLD_DEEPBIND", 0))
     try:
