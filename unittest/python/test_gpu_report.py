@@ -197,8 +197,9 @@ def test_forecast_is_printed():
     done = subprocess.run([sys.executable, "-m", "dpbench.gpu_forecast", "--atoms", "3000"], cwd=ROOT / "bench", capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "| MD, 3000 atoms: pair style | whole loop |" in done.stdout and "| contraction_reverse |" in done.stdout
-    done = subprocess.run([sys.executable, "-m", "dpbench.gpu_forecast", "--atoms", "2"], cwd=ROOT / "bench", capture_output=True, text=True)
-    assert done.returncode == 2 and "a molecule of water has 3" in done.stderr
+    for atoms in ("2", "1000000000000"):
+        done = subprocess.run([sys.executable, "-m", "dpbench.gpu_forecast", "--atoms", atoms], cwd=ROOT / "bench", capture_output=True, text=True)
+        assert done.returncode == 2 and "give a number from 3, a molecule of water, to 100000000" in done.stderr
 
 
 def test_manual_and_report_compare_with_the_same_publication():
