@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -212,9 +213,10 @@ class Target:
         if self.gpu_trouble:
             yield self.gpu_trouble
         for gpu in self.gpus if self.needs_gpu() else []:
-            capability = gpu.rpartition(",")[2].strip()
-            if capability.replace(".", "").isdigit() and "." in capability and "sm_" + capability.replace(".", "") != self.facts["arch"]:
-                yield f"the kit was compiled for {self.facts['arch']}, {gpu} is another: make one with --arch sm_{capability.replace('.', '')}"
+            capability = re.search(r", (\d+)\.(\d+)$", gpu)  # unknown where nvidia-smi does not tell
+            arch = "sm_" + "".join(capability.groups()) if capability else self.facts["arch"]
+            if arch != self.facts["arch"]:
+                yield f"the kit was compiled for {self.facts['arch']}, {gpu} is another: make one with --arch {arch}"
 
 
 def processor():

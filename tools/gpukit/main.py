@@ -37,8 +37,8 @@ def parser():
     return p
 
 
-def check_kokkos(folder):
-    """Its version; raises KitError where the folder is no source tree of Kokkos."""
+def kokkos_version(folder):
+    """Version of a source tree of Kokkos; raises KitError where the folder is none."""
     if not (folder / "core" / "src" / "Kokkos_Core.hpp").is_file():
         raise KitError(f"gpu-kit: --kokkos {folder} is no source tree of Kokkos: core/src/Kokkos_Core.hpp is missing. Give the unpacked "
                        "folder of a release (https://github.com/kokkos/kokkos/releases; doc/developer/gpu.md says which)")
@@ -115,12 +115,12 @@ def commit_of(folder):
 
 
 def facts(args, machine):
-    """kit.json: what this kit is. The Kokkos is that of --kokkos."""
+    """kit.json: what this kit is."""
     commit = commit_of(ROOT)
     version = next(line.split("'")[1] for line in (machine.torch / "version.py").read_text().splitlines()
                    if line.startswith("__version__"))
     return {"device": "cpu" if args.cpu else "cuda", "arch": "none" if args.cpu else args.arch, "commit": commit, "torch": version,
-            "kokkos": check_kokkos(args.kokkos), "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())}
+            "kokkos": kokkos_version(args.kokkos), "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())}
 
 
 def fill(kit, build, cases, args, machine):
@@ -144,7 +144,7 @@ def timed(what, work):
 
 
 def make(args):
-    check_kokkos(args.kokkos)
+    kokkos_version(args.kokkos)  # before anything is built
     machine, base = Machine(), args.build.resolve()
     with lock(base):
         make_in(base, args, machine)

@@ -37,7 +37,7 @@ def test_the_version_of_kokkos_is_read(tmp_path):
     (tmp_path / "core" / "src").mkdir(parents=True)
     (tmp_path / "core" / "src" / "Kokkos_Core.hpp").touch()
     (tmp_path / "CMakeLists.txt").write_text("set(Kokkos_VERSION_MAJOR 4)\nset(Kokkos_VERSION_MINOR 7)\nset(Kokkos_VERSION_PATCH 1)\n")
-    assert main.check_kokkos(tmp_path) == "4.7.1"
+    assert main.kokkos_version(tmp_path) == "4.7.1"
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_the_commit_says_whether_files_have_changed(tmp_path):
 def test_a_large_archive_has_one_message(tmp_path, monkeypatch):
     monkeypatch.setattr(main, "Machine", lambda: SimpleNamespace(environment=lambda **_: {}, library_path=lambda *_: ""))
     monkeypatch.setattr(main, "timed", lambda what, work: 61 << 20)
-    monkeypatch.setattr(main, "check_kokkos", lambda _: "4.7.1")
+    monkeypatch.setattr(main, "kokkos_version", lambda _: "4.7.1")
     args = main.parser().parse_args(["--kokkos", ".", "--build", str(tmp_path)])
     with pytest.raises(cases.KitError, match=r"the archive has 61.0 MiB, more than 60: leave out the larger cases \(unset DPTRAIN_SHARED\)"):
         (tmp_path / "gpu-kit").mkdir()

@@ -214,6 +214,11 @@ def test_manual_has_the_forecast_of_these_sources():
         assert gpu_forecast.largest_terms(Model(), atoms, train) in manual
 
 
+def test_architectures_are_those_of_cuda_build():
+    known = re.findall(r"\[(sm_\d+)\]=", (ROOT / "tools" / "cuda-build").read_text())
+    assert known and set(known) == set(gpu_kernels.MULTIPROCESSORS)
+
+
 @pytest.mark.parametrize("arguments, message", [
     ([], "no --kokkos SOURCE: give the source tree of Kokkos 4.7 or newer"),
     (["--kokkos"], "--kokkos needs a value"),

@@ -151,14 +151,17 @@ void Watchdog::look(double limit, double passed)
 // Launchers end all ranks when one has died, but not always, and not where they are told otherwise.
 void Watchdog::look_for_death(const Watched &watched)
 {
+  std::string dead;
   for (const RankStatus *other : watched.ranks)
     // signs of life: the process of a rank in another container may not be seen from here
     if (seconds_since(other->alive) > time_to_die && ::kill(other->process, 0) != 0 &&
         errno == ESRCH)
-      end_job_of(watched, "ERROR: dptrain: rank " + std::to_string(other->rank) + " (process " +
-                              std::to_string(other->process) +
-                              ") has died; the log of the system may say why, such as a lack of "
-                              "memory. The job ends now; 'resume' goes on from the checkpoint\n");
+      dead += (dead.empty() ? "rank " : ", rank ") + std::to_string(other->rank) + " (process " +
+              std::to_string(other->process) + ") has died";
+  if (!dead.empty())
+    end_job_of(watched, "ERROR: dptrain: " + dead +
+                            "; the log of the system may say why, such as a lack of memory. The "
+                            "job ends now; 'resume' goes on from the checkpoint\n");
 }
 
 // Processes that do not run, while the others may wait for them where this library does not see it.

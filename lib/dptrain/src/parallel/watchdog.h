@@ -11,8 +11,8 @@
 namespace dptrain {
 
 /// Ends the job where a rank waits for others longer than the time that `set_communication_timeout` allows, or where the
-/// process of a rank has not run for that time or has died, whatever the others wait for: one rank of the node says who has not come, then
-/// MPI ends all ranks. A thread of its own, which sleeps nearly always.
+/// process of a rank has died or has not run for that time, whatever the others wait for: one rank of the node says who it
+/// is, then MPI ends all ranks. A thread of its own, which sleeps nearly always.
 class Watchdog {
  public:
   static Watchdog &instance();
