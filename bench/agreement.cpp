@@ -1,4 +1,4 @@
-// What a build computes from a model and labelled frames, for comparison with another build, such as that of another device.
+// What a build computes from a model and labeled frames, for comparison with another build, such as that of another device.
 //   agreement INPUT.json MODEL SYSTEM STEPS
 // INPUT.json as in `dptrain train` (its training counts), MODEL as in pair_coeff, SYSTEM a folder in DeePMD-kit's npy layout.
 // One line of JSON for each precision: energies of the frames, forces and virial of the first one, gradient of the loss
@@ -10,10 +10,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "dptrain/distribution.h"
-#include "dptrain/error.h"
-#include "dptrain/files.h"
-#include "dptrain/trainer.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/distribution.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/training/trainer.h"
 #include "mpi_program.h"
 
 namespace {

@@ -9,9 +9,12 @@
 #include <cstdio>
 
 #include "base/torch_threads.h"
-#include "dptrain/deep_pot.h"
-#include "dptrain/error.h"
-#include "dptrain/files.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "optimizer/optimizer.h"
 
 using benchmark::Counter;

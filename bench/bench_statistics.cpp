@@ -6,9 +6,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "dptrain/config.h"
-#include "dptrain/error.h"
-#include "dptrain/statistics.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/input/config.h"
+#include "dptrain/statistics/statistics.h"
 #include "mpi_program.h"
 #include "replicated.h"
 

@@ -13,14 +13,16 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "dptrain/deep_pot.h"
-#include "dptrain/device.h"
-#include "dptrain/distribution.h"
-#include "dptrain/error.h"
-#include "dptrain/files.h"
-#include "dptrain/memory.h"
-#include "dptrain/statistics.h"
-#include "dptrain/trainer.h"
+#include "dptrain/base/error.h"
+#include "dptrain/base/memory_ledger.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/distribution.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/device.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
+#include "dptrain/statistics/statistics.h"
+#include "dptrain/training/trainer.h"
 #include "replicated.h"
 
 using dptrain::Communicator;
@@ -297,7 +299,8 @@ class Run {
            {"memory_before_training", bytes[0]},
            {"memory_peak", bytes[1]}});
     dptrain::guarded(*comm_, [&] {
-      if (comm_->rank() == 0 && !options_.save.empty()) model_->save(options_.save);
+      if (comm_->rank() == 0 && !options_.save.empty())
+        dptrain::write_model_file(options_.save, model_->data());
     });
   }
 

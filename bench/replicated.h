@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dptrain/files.h"
+#include "dptrain/frames/whole_frame.h"
 
 /// The frame repeated k times along each of its cell's edges, with the labels that follow from it.
 inline dptrain::WholeFrame replicated(const dptrain::WholeFrame &frame, int k)

@@ -19,14 +19,20 @@ TEXT = CPP | {".py", ".md", ".cmake", ".txt", ".toml", ".json", ".sh", ".in"}
 # the library does not know LAMMPS, and each dependency has its own folder
 INCLUDE_RULES = [
     # what is included            where it may be                                      message
-    (r"mpi\.h", r"^lib/dptrain/(src/parallel|include/dptrain)/|^src/|^unittest/|^bench/", "MPI outside src/parallel"),
+    (r"mpi\.h", r"^lib/dptrain/(src|include/dptrain)/parallel/|^src/|^unittest/|^bench/", "MPI outside parallel"),
     (r"Kokkos_\w+\.hpp", r"^lib/dptrain/src/(kernels|neighbor|rehearsal)/|^unittest/|^bench/",
-     "Kokkos outside src/kernels, src/neighbor and src/rehearsal"),
-    (r"(torch|ATen|c10)/.*", r"^lib/dptrain/src/(?!kernels/|neighbor/|parallel/)|^unittest/|^bench/",
-     "LibTorch outside the library's sources, or in kernels, neighbor or parallel"),
+     "Kokkos outside kernels, neighbor and rehearsal"),
+    (r"(torch|ATen|c10)/.*", r"^lib/dptrain/src/(base|statistics|potential|optimizer|training|uncertainty)/|^unittest/|^bench/",
+     "LibTorch where there is no dense algebra"),
     (r"(pair|fix|compute|atom|comm|error|force|lammps|lmptype|memory|modify|neigh_list|neighbor|pointers|update|utils"
      r"|domain|library)\.h", r"^src/USER-DPTRAIN/", "LAMMPS header outside src/USER-DPTRAIN"),
 ]
+
+# The folders of the library from the ground up, the same in src and in include/dptrain: each uses only what stands before it.
+LAYERS = ["base", "io", "rehearsal", "kernels", "parallel", "input", "neighbor", "frames", "statistics", "potential/model",
+          "potential/native", "potential/torchscript", "potential/files", "data", "optimizer", "training", "uncertainty",
+          "labels", "session", "commands"]
+LIBRARY = ["lib/dptrain/src/", "lib/dptrain/include/dptrain/"]
 
 
 def tracked_files():
@@ -45,6 +51,31 @@ def check_includes(path, lines):
         for what, where, message in INCLUDE_RULES:
             if re.fullmatch(what, match.group(1)) and not re.search(where, path.as_posix()):
                 yield f"{path}:{number}: {message}: {match.group(1)}"
+
+
+def layer_of(name):
+    """The place in LAYERS of a file, by its path below src or include/dptrain; None: it is in no folder of these."""
+    folder = name.rsplit("/", 1)[0]
+    return LAYERS.index(folder) if folder in LAYERS else None
+
+
+def check_layers(path, lines):
+    """Files of the library include only files of their own folder and of those below."""
+    name = path.as_posix()
+    root = next((root for root in LIBRARY if name.startswith(root)), None)
+    if not root:
+        return
+    own = layer_of(name[len(root):])
+    if own is None:
+        yield f"{path}: in none of the folders of the library: LAYERS in tools/check_style.py lists them"
+        return
+    for number, line in enumerate(lines, 1):
+        match = re.match(r'\s*#\s*include\s+"(?:dptrain/)?([^"]+)"', line)
+        other = layer_of(match.group(1)) if match else None
+        if match and other is None:
+            yield f"{path}:{number}: {match.group(1)} is in none of the folders of the library"
+        elif match and other > own:
+            yield f"{path}:{number}: {LAYERS[own]} must not include {match.group(1)}, which stands above it"
 
 
 def check_functions(path, lines):
@@ -77,6 +108,7 @@ def check_file(path):
         yield f"{path}: {len(lines)} lines, at most {MAX_FILE_LINES} allowed"
     if path.suffix in CPP:
         yield from check_includes(path, lines)
+        yield from check_layers(path, lines)
         yield from check_functions(path, lines)
 
 

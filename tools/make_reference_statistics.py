@@ -85,7 +85,7 @@ def dp_train(section, tmp):
     return dict(davg=davg[:, 0].tolist(), dstd=dstd[:, 0].tolist(), out_bias=pick("atomic_model.out_bias").ravel().tolist())
 
 
-def neighbours(x, box, i):
+def neighbors(x, box, i):
     """(distances, vectors, atoms) within the cutoff, sorted by distance"""
     k = range(-4, 5) if box is not None else [0]
     shift = np.array([[a, b, c] for a in k for b in k for c in k]) @ (box if box is not None else np.eye(3))
@@ -107,7 +107,7 @@ def brute_force(data, section):
         types = np.array(types)
         for x, box in zip(frames, boxes):
             for i, ti in enumerate(types):
-                r, v, a = (y[:nnei] for y in neighbours(x, box, i))
+                r, v, a = (y[:nnei] for y in neighbors(x, box, i))
                 count[ti] += nnei
                 for tj in range(nt):
                     m = np.nonzero(types[a] == tj)[0][:sel[tj]]
@@ -133,12 +133,12 @@ def bias(data, section):
     return np.linalg.lstsq(counts, e, rcond=None)[0]
 
 
-def neighbour_check(data):
+def neighbor_check(data):
     dmin, most = np.inf, np.zeros(3, int)
     for types, frames, boxes, _ in data:
         for x, box in zip(frames, boxes):
             for i in range(len(types)):
-                r, _, a = neighbours(x, box, i)
+                r, _, a = neighbors(x, box, i)
                 dmin = min([dmin, *r[:1]])
                 most = np.maximum(most, np.bincount(np.array(types)[a], minlength=3))
     return float(dmin), most.tolist()
@@ -149,7 +149,7 @@ def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     data = write_systems()
     dmin, most = neighbor_stat(system=str(FOLDER), rcut=RCUT, type_map=ACN, backend="pytorch")
-    check_dmin, check_most = neighbour_check(data)
+    check_dmin, check_most = neighbor_check(data)
     stat = dict(min_nbor_dist=float(dmin), max_nbor_size=[int(x) for x in most], numpy_min_nbor_dist=check_dmin, numpy_max_nbor_size=check_most)
     print(stat)
     out = {}

@@ -1,6 +1,6 @@
 """Training time until the force error on the validation frames falls below given values, each side at its best.
 
-Time is that of training steps alone: start-up, neighbour statistics and validations do not count, on either side. Both
+Time is that of training steps alone: start-up, neighbor statistics and validations do not count, on either side. Both
 sides train in one process with as many threads as there are cores.
 """
 

@@ -1,7 +1,7 @@
 """Active learning beside random choice: how good is a model of the frames that `mode active` of fix dptrain asked for?
 
 For each system and seed: a learning run of the example; a run of the same protocol on the reference with other random
-numbers, from which frames are drawn at random, as many as the learning run labelled, 3 and 10 times as many; a third run
+numbers, from which frames are drawn at random, as many as the learning run labeled, 3 and 10 times as many; a third run
 on the reference to test on. All models but the one that the learning run ends with are trained from scratch by
 `dptrain train` with the same schedule. Nothing is timed: as many jobs as cores run at once.
 """
@@ -19,7 +19,7 @@ from .settings import ROOT
 
 SYSTEMS = {"silicon": "active_silicon", "alloy": "active_alloy"}
 SEEDS, QUICK_SEEDS = (1, 2), (1,)
-TIMES = (1, 3, 10)  # as many random frames as labelled ones
+TIMES = (1, 3, 10)  # as many random frames as labeled ones
 POOL_SEED, TEST_SEED = 100, 200  # added to the seed of the learning run
 MD_STEPS, QUICK_MD_STEPS = 20000, 400
 TRAIN_STEPS, QUICK_TRAIN_STEPS = 8000, 40

@@ -16,9 +16,9 @@ DENSITY = 0.1003  # atoms per cubic Angstrom of water at 1 g/cm^3
 MOST_ATOMS = 10**8  # more than a GPU holds
 RCUT_SMTH = 0.5  # models.model_section
 CLOSEST = 0.88  # Angstrom, O-H: the table ends at 0.9 of it (deep_pot_engine.cpp, distance_margin)
-DEVICE_CHUNK = 4096  # centres (deep_pot_engine.cpp, centres_between_flushes)
+DEVICE_CHUNK = 4096  # centers (deep_pot_engine.cpp, centers_between_flushes)
 TYPES = 2
-SEARCHED = 27 * RCUT**3 * DENSITY  # atoms in the cells around a centre (cell_grid.h: cells as wide as the cutoff)
+SEARCHED = 27 * RCUT**3 * DENSITY  # atoms in the cells around a center (cell_grid.h: cells as wide as the cutoff)
 BINS_BYTES = 128 << 20  # knot_gradient.cpp, most_bytes
 TEAM_THREADS, LANES = 4, 32  # kokkos_types.h, device_threads and device_lanes
 TEAM_SUMS = 12  # numbers in the reduction of a team in contraction.cpp, scatter
@@ -66,7 +66,7 @@ MOST_TEAMS = 16
 
 @dataclass
 class Work:
-    """One launch for n centres (or rows): totals, not per centre. `chain`: reads that a team makes one after the other."""
+    """One launch for n centers (or rows): totals, not per center. `chain`: reads that a team makes one after the other."""
 
     name: str
     teams: int = 0
@@ -126,7 +126,7 @@ class Model:
 
     @property
     def edges(self):
-        """Neighbours of an atom within the cutoff."""
+        """Neighbors of an atom within the cutoff."""
         return DENSITY * 4 / 3 * math.pi * RCUT**3
 
     @property
@@ -149,7 +149,7 @@ class Model:
 def table_hits(model, cache=H100.cache):
     """Share of the table's reads that an L1 of this size serves, if it holds the rows that are read most.
 
-    Neighbours are uniform between CLOSEST and the cutoff; the row is that of s(r) (environment.h, edge_value).
+    Neighbors are uniform between CLOSEST and the cutoff; the row is that of s(r) (environment.h, edge_value).
     """
     def switch(r):
         u = min(max((r - RCUT_SMTH) / (RCUT - RCUT_SMTH), 0.0), 1.0)
@@ -161,16 +161,16 @@ def table_hits(model, cache=H100.cache):
         r = CLOSEST + (k + 0.5) * (RCUT - CLOSEST) / steps
         interval = int(switch(r) / spacing)
         reads[interval] = reads.get(interval, 0.0) + r * r
-    interval_bytes = model.rows_per_interval * model.width * model.real * TYPES  # a table for each neighbour type
+    interval_bytes = model.rows_per_interval * model.width * model.real * TYPES  # a table for each neighbor type
     kept = sorted(reads.values(), reverse=True)[:cache // interval_bytes]
     return sum(kept) / sum(reads.values())
 
 
-# --- kernels: each function gives one launch for n centres ------------------------------------------------------------------
+# --- kernels: each function gives one launch for n centers ------------------------------------------------------------------
 
 
 def find_rows(m, n):
-    """neighbor_search.cpp: the lanes of a thread for each centre, run of cells by run (9 of them); each atom of the cells is looked at
+    """neighbor_search.cpp: the lanes of a thread for each center, run of cells by run (9 of them); each atom of the cells is looked at
     twice by the scan (kokkos_types.h, compress), from the L2 and then from the L1 (24 + 4 bytes); five exchanges and a broadcast."""
     rounds = 9 * math.ceil(SEARCHED / 9 / LANES)
     return Work("find_rows", math.ceil(n / TEAM_THREADS), bytes=n * 4 * m.edges, cached=n * SEARCHED * 2 * 2 * 32,
@@ -196,7 +196,7 @@ def contraction_value(m, n):
 def contraction_reverse(m, n):
     """contraction.cpp, reverse_kernel: value and slope (12 + 12 operations), products with g_t (8 + 6 + 8); for each edge one reduction
     of four sums, five exchanges and a broadcast of each; then one of the team with twelve sums in float64, and atomic
-    additions: 3 for each edge, 3 for the centre, 9 for its frame, whose virial is in one line of the L2."""
+    additions: 3 for each edge, 3 for the center, 9 for its frame, whose virial is in one line of the L2."""
     per_channel = n * m.edges * m.width
     edges = math.ceil(m.edges / TEAM_THREADS)  # of a thread
     return Work("contraction_reverse", n, bytes=n * (m.edges * (6 * m.real + 8) + 4 * m.width * m.real),
@@ -207,7 +207,7 @@ def contraction_reverse(m, n):
 
 
 def contraction_jvp(m, n):
-    """contraction.cpp, jvp_kernel: value and slope, 8 multiply-adds; residuals of the neighbours."""
+    """contraction.cpp, jvp_kernel: value and slope, 8 multiply-adds; residuals of the neighbors."""
     per_channel = n * m.edges * m.width
     return Work("contraction_jvp", n, bytes=n * (m.edges * (3 * m.real + 8 + 24) + 4 * m.width * m.real),
                 table=per_channel * 6 * m.real, flops=per_channel * 40 + n * m.edges * 140, short_chain=m.edges, table_chain=m.edges,
@@ -303,7 +303,7 @@ def pass_b(m, n):
 
 
 def tables(m):
-    """embedding_table.cpp, fill and end_gradient for the nets (one for each neighbour type), in float64; mlp.cpp."""
+    """embedding_table.cpp, fill and end_gradient for the nets (one for each neighbor type), in float64; mlp.cpp."""
     double = Model(m.net, 8)
     knots = m.table_knots + TYPES
     net = [elements(double, 3 * knots, "convert", 2, 1, 1)]
@@ -320,14 +320,14 @@ def tables(m):
     return net * TYPES
 
 
-def centres(atoms):
-    """Centres of each type of water."""
+def centers(atoms):
+    """Centers of each type of water."""
     return [atoms // 3, atoms - atoms // 3]
 
 
 def chunks(atoms):
-    """Sizes of the chunks: one type each, at most DEVICE_CHUNK centres."""
-    return [min(DEVICE_CHUNK, n - begin) for n in centres(atoms) for begin in range(0, n, DEVICE_CHUNK)]
+    """Sizes of the chunks: one type each, at most DEVICE_CHUNK centers."""
+    return [min(DEVICE_CHUNK, n - begin) for n in centers(atoms) for begin in range(0, n, DEVICE_CHUNK)]
 
 
 def md_step(m, atoms):
@@ -350,7 +350,7 @@ def transfers(m, atoms, train):
 
 
 def parameters(m):
-    """Weights, biases and time steps: a fitting net for each type, an embedding net for each type of neighbour."""
+    """Weights, biases and time steps: a fitting net for each type, an embedding net for each type of neighbor."""
     fitting = sum(a * b + b + (b if timestep else 0) for a, b, _, timestep in m.layers)
     return TYPES * (fitting + sum(a * b + b for a, b in m.embedding))
 

@@ -19,7 +19,7 @@ SWEPT = ("TensorFlow compressed",)  # the sides of the peer at other sizes
 BASE = (2, 2, 2)  # 1536 atoms
 SWEEP = [(1, 1, 1), (3, 3, 3), (4, 5, 5)]  # 192, 5184, 19200 atoms
 WARM_UP = 5
-REBUILD = 10  # steps between two neighbour builds, as in DeePMD-kit's water example
+REBUILD = 10  # steps between two neighbor builds, as in DeePMD-kit's water example
 
 INPUT = """units metal
 atom_style atomic

@@ -8,7 +8,7 @@ from .errors import BenchError
 
 
 def lammps_loop(text):
-    """us per atom and step of the last run in a LAMMPS output, and how often it built its neighbour lists."""
+    """us per atom and step of the last run in a LAMMPS output, and how often it built its neighbor lists."""
     loops = re.findall(r"^Loop time of (\S+) on \d+ procs? for (\d+) steps with (\d+) atoms", text, re.M)
     if not loops:
         raise BenchError("bench: no 'Loop time' in the output of LAMMPS:\n" + text[-800:])

@@ -31,7 +31,7 @@ class Kind:
 
     @property
     def sel(self):
-        """Slots for neighbours, scaled with the volume and rounded up to a multiple of 4 as DeePMD-kit does."""
+        """Slots for neighbors, scaled with the volume and rounded up to a multiple of 4 as DeePMD-kit does."""
         factor = (self.rcut / RCUT) ** 3
         return [4 * math.ceil(n * factor / 4 - 1e-9) if factor != 1.0 else n for n in SEL]
 

@@ -94,7 +94,7 @@ def md_table(first, rows):
 
 
 def scaling_tables(result):
-    yield "## Cost against cores, neighbours, knots (standard net)\n"
+    yield "## Cost against cores, neighbors, knots (standard net)\n"
     yield "us per atom and step, double, 1536 atoms:\n"
     yield md_table({"cores": lambda r: r["ranks"]}, result["cores"])
     yield ""
@@ -121,7 +121,7 @@ def kernel_tables(results):
 
 
 def statistics_tables(result):
-    yield "## Neighbour statistics of data sets: seconds from the start of the program to its end\n"
+    yield "## Neighbor statistics of data sets: seconds from the start of the program to its end\n"
     yield ("Ours is `dptrain stat`, which computes davg, dstd and the energy bias too; the peer is `dp neighbor-stat`. Ratios "
            "are those to the better of ours.\n")
     names = list(result["rows"][0]["seconds"])
@@ -261,7 +261,7 @@ def memory_tables(result):
     yield markdown(["atoms", *(f"{c}, {n} {'rank' if n == 1 else 'ranks'}" for n in ranks for c in cells), *peers],
                    [[n, *(some(cell, ours.get((k, n))) for k in ranks for cell in cells.values()),
                      *(some(peer_cell, rows.get(n)) for rows in peers.values())] for n in atoms])
-    yield ("\nOurs: all ranks together, with the program and its libraries; `frame`: coordinates, labels, neighbour rows and halo, "
+    yield ("\nOurs: all ranks together, with the program and its libraries; `frame`: coordinates, labels, neighbor rows and halo, "
            "those of the rank that has most times the ranks. s/step: the last of a few steps, of the largest frame the only one. "
            "The peer: the largest process of `dp train`, which may hold "
            f"{mebibytes(result['bound'])} MiB and take {result['limit']:.0f} s.")

@@ -1,4 +1,4 @@
-"""How our cost goes with cores, neighbours (cutoff) and knots of the table."""
+"""How our cost goes with cores, neighbors (cutoff) and knots of the table."""
 
 from . import inference
 from .logs import lammps_dump

@@ -1,4 +1,4 @@
-"""Neighbour statistics of data sets, from the start of the program to its end, beside `dp neighbor-stat`; memory and ranks.
+"""Neighbor statistics of data sets, from the start of the program to its end, beside `dp neighbor-stat`; memory and ranks.
 
 Ours computes the moments of the environment matrix and the energy bias too.
 """
@@ -24,7 +24,7 @@ ANSWER = re.compile(r"min_nbor_dist: ([0-9.]+).*?max_nbor_size: \[([0-9 ,]+)\]",
 
 
 def answer(text):
-    """(smallest distance, largest numbers of neighbours) from the output of either side."""
+    """(smallest distance, largest numbers of neighbors) from the output of either side."""
     found = ANSWER.search(text)
     if not found:
         raise BenchError(f"bench: no min_nbor_dist and max_nbor_size in:\n{text[-800:]}")

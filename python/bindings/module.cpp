@@ -18,13 +18,15 @@
 #include <utility>
 #include <vector>
 
-#include "dptrain/communicator.h"
-#include "dptrain/deep_pot.h"
-#include "dptrain/error.h"
-#include "dptrain/evaluator.h"
-#include "dptrain/files.h"
-#include "dptrain/model.h"
-#include "dptrain/threads.h"
+#include "dptrain/base/error.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/kernels/threads.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/model/evaluator.h"
+#include "dptrain/potential/model/model.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
 
 namespace nb = nanobind;
 
@@ -173,7 +175,10 @@ NB_MODULE(_dptrain, m)
            })
       .def("evaluate", &evaluate, nb::arg("positions"), nb::arg("types"),
            nb::arg("cell") = nb::none())
-      .def("save", [](const Potential &self, const std::string &path) { self.model().save(path); })
+      .def("save",
+           [](const Potential &self, const std::string &path) {
+             dptrain::write_model_file(path, self.model().data());
+           })
       .def("info", &describe)
       .def("parameter_blocks", &parameter_blocks)
       .def_prop_ro("type_map", [](const Potential &self) { return self.model().type_map(); })

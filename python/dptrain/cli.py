@@ -19,7 +19,7 @@ Training, tests and statistics of deep potentials from data sets.
 commands
   train INPUT.json      train a model from DeePMD-kit's input file
   test -m MODEL -s DIR  errors of a model on data sets
-  stat -s DIR -r RCUT   statistics of data sets: neighbours, sel, environment matrix, energy bias
+  stat -s DIR -r RCUT   statistics of data sets: neighbors, sel, environment matrix, energy bias
   convert FROM TO       a model file to another format; a checkpoint to a model file
   plot KIND FILES       figures: learning curve, parity, errors, uncertainty
   client ID.init.xyz    labels for fix dptrain reference socket, by a calculator of ASE

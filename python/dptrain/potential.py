@@ -100,7 +100,7 @@ class Potential:
 
     @property
     def overflow_count(self):
-        """How many atoms so far had more neighbours of a type than ``sel`` keeps; the farthest were left out."""
+        """How many atoms so far had more neighbors of a type than ``sel`` keeps; the farthest were left out."""
         return self._model.overflow_count
 
     def save(self, path):

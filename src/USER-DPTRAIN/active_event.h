@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dptrain/active_learning.h"
+#include "dptrain/uncertainty/active_learning.h"
 
 namespace LAMMPS_NS {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "fmt/format.h"
 
 using namespace LAMMPS_NS;

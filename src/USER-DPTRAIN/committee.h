@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/evaluator.h"
+#include "dptrain/potential/model/evaluator.h"
 #include "model_slot.h"
 
 namespace LAMMPS_NS {

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "dptrain/communicator.h"
-#include "dptrain/device.h"
-#include "dptrain/error.h"
-#include "dptrain/files.h"
+#include "dptrain/base/error.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/parallel/device.h"
 #include "error.h"
 #include "exceptions.h"
 #include "lmptype.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm.h"
+#include "dptrain/potential/files/model_file.h"
 #include "dptrain_adapter.h"
 #include "dptrain_options.h"
 #include "error.h"

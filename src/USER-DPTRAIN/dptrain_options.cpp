@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 using namespace LAMMPS_NS;
 

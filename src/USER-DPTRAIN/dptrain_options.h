@@ -4,7 +4,7 @@
 #include <variant>
 #include <vector>
 
-#include "dptrain/offline.h"
+#include "dptrain/commands/commands.h"
 
 namespace LAMMPS_NS {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "dptrain/device.h"
-#include "dptrain/model.h"
+#include "dptrain/parallel/device.h"
+#include "dptrain/potential/model/model.h"
 #include "pointers.h"
 
 namespace LAMMPS_NS {

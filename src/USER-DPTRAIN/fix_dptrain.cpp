@@ -7,6 +7,7 @@
 #include "atom.h"
 #include "comm.h"
 #include "domain.h"
+#include "dptrain/frames/whole_frame.h"
 #include "error.h"
 #include "fix_dptrain_data.h"
 #include "force.h"

@@ -188,7 +188,7 @@ double FixDPTrain::largest_score()
   return values[0];
 }
 
-// Largest and mean errors of forces [nall][3] eV/Angstrom of the model on the labelled atoms, and the size of the label.
+// Largest and mean errors of forces [nall][3] eV/Angstrom of the model on the labeled atoms, and the size of the label.
 void FixDPTrain::measure(const ReferenceLabel &label, const double *model, ActiveEvent &event)
 {
   Data &d = *data_;

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "dptrain/active_learning.h"
+#include "dptrain/uncertainty/active_learning.h"
 #include "dptrain_adapter.h"
 #include "energy_jumps.h"
 #include "fix_dptrain.h"

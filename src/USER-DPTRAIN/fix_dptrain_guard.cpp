@@ -2,7 +2,7 @@
 
 #include "atom.h"
 #include "comm.h"
-#include "dptrain/elements.h"
+#include "dptrain/base/elements.h"
 #include "error.h"
 #include "fix_dptrain_data.h"
 

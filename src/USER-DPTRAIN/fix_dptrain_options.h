@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/config.h"
-#include "dptrain/device.h"
-#include "dptrain/model.h"
+#include "dptrain/input/config.h"
+#include "dptrain/parallel/device.h"
+#include "dptrain/potential/model/model.h"
 #include "lmptype.h"
 #include "pointers.h"
 #include "reference_options.h"

@@ -22,6 +22,7 @@
 #include <cstring>
 
 #include "comm.h"
+#include "dptrain/parallel/memory_table.h"
 #include "error.h"
 #include "fix_dptrain_data.h"
 #include "utils.h"

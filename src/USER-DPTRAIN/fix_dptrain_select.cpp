@@ -4,6 +4,7 @@
 
 #include "atom.h"
 #include "comm.h"
+#include "dptrain/frames/whole_frame.h"
 #include "error.h"
 #include "fix_dptrain_data.h"
 #include "update.h"

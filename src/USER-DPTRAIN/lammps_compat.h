@@ -32,7 +32,7 @@ typedef void (*dptrain_register_function)(void *, void *, void *);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// neighbour list requests: neigh_request.h is not installed. The setters are public and not virtual, so declaring
+// neighbor list requests: neigh_request.h is not installed. The setters are public and not virtual, so declaring
 // them is enough and does not depend on the layout of the class.
 
 #if __has_include("neigh_request.h")

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/model_deviation.h"
+#include "dptrain/uncertainty/model_deviation.h"
 #include "dptrain_adapter.h"
 #include "lmptype.h"
 #include "pointers.h"

@@ -1,13 +1,14 @@
 #include "model_slot.h"
-#include "dptrain/broadcast.h"
+#include "dptrain/parallel/broadcast.h"
 
 #include <algorithm>
 #include <fstream>
 
-#include "dptrain/active_learning.h"
-#include "dptrain/error.h"
-#include "dptrain/files.h"
-#include "dptrain/torchscript.h"
+#include "dptrain/base/error.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/files/pth_file.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/uncertainty/active_learning.h"
 #include "fmt/format.h"
 
 using namespace LAMMPS_NS;

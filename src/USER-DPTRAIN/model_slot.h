@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/calibration.h"
-#include "dptrain/communicator.h"
-#include "dptrain/config.h"
-#include "dptrain/deep_pot.h"
-#include "dptrain/model.h"
+#include "dptrain/input/config.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/model/model.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
+#include "dptrain/uncertainty/calibration.h"
 
 namespace LAMMPS_NS {
 
@@ -20,7 +21,7 @@ std::string joined(const std::vector<std::string> &words);
 /// How the pair style was asked to evaluate.
 struct ModelSettings {
   int knots = 0;  ///< knots of the embedding tables; 0: chosen by the model's own check
-  int chunk = 0;  ///< centres handled at once; 0: the model's default
+  int chunk = 0;  ///< centers handled at once; 0: the model's default
   dptrain::Precision precision = dptrain::Precision::float64;  ///< of MD and of training
   bool native = true;          ///< archives that the native kernels can run become native models
   std::vector<double> fparam;  ///< frame parameters of a TorchScript model

@@ -11,7 +11,7 @@
 #include "atom.h"
 #include "comm.h"
 #include "domain.h"
-#include "dptrain/threads.h"
+#include "dptrain/kernels/threads.h"
 #include "error.h"
 #include "force.h"
 #include "memory.h"
@@ -208,7 +208,7 @@ void PairDPTrain::Data::step(LAMMPS *lmp, const dptrain::Domain &domain,
 }
 
 // Per-atom energy and virial of the latest evaluation of this step, if there was one, into LAMMPS' arrays, or with the sign
-// -1 out of them again. The virial of a pair goes to its neighbour, ghosts included: LAMMPS folds them back.
+// -1 out of them again. The virial of a pair goes to its neighbor, ghosts included: LAMMPS folds them back.
 void PairDPTrain::add_atom_values(int nall, double sign)
 {
   const double e = sign * data_->units.energy;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "committee.h"
-#include "dptrain/evaluator.h"
+#include "dptrain/potential/model/evaluator.h"
 #include "dptrain_adapter.h"
 #include "model_deviation.h"
 #include "model_slot.h"

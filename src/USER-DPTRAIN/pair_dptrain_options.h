@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dptrain/device.h"
+#include "dptrain/parallel/device.h"
 #include "model_deviation.h"
 #include "model_slot.h"
 #include "pointers.h"

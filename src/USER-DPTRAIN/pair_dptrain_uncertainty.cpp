@@ -4,7 +4,7 @@
 
 #include "atom.h"
 #include "comm.h"
-#include "dptrain/uncertainty.h"
+#include "dptrain/uncertainty/feature_moments.h"
 #include "pair_dptrain_data.h"
 
 using namespace LAMMPS_NS;

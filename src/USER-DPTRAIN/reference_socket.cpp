@@ -9,6 +9,7 @@
 #include "atom.h"
 #include "comm.h"
 #include "domain.h"
+#include "dptrain/frames/whole_frame.h"
 #include "error.h"
 #include "update.h"
 #include "utils.h"

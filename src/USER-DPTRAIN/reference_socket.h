@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/label_server.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/labels/label_server.h"
 #include "dptrain_adapter.h"
 #include "model_slot.h"
 #include "pointers.h"

@@ -2,10 +2,11 @@
 
 #include <fstream>
 
-#include "dptrain/active_learning.h"
-#include "dptrain/deep_pot.h"
-#include "dptrain/error.h"
-#include "dptrain/files.h"
+#include "dptrain/base/error.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
+#include "dptrain/uncertainty/active_learning.h"
 #include "fmt/format.h"
 #include "training_session.h"
 

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/config.h"
-#include "dptrain/trainer.h"
+#include "dptrain/input/config.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/training/trainer.h"
 #include "model_slot.h"
 
 namespace LAMMPS_NS {

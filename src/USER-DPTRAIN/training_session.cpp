@@ -1,5 +1,5 @@
 #include "training_session.h"
-#include "dptrain/broadcast.h"
+#include "dptrain/parallel/broadcast.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,14 @@
 #include <iterator>
 #include <map>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/io/atomic_file.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/session/checkpoint.h"
+#include "dptrain/training/learning_curve.h"
 #include "fmt/format.h"
 #include "platform.h"
 #include "resume_check.h"

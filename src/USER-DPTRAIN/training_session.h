@@ -9,11 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include "dptrain/communicator.h"
-#include "dptrain/distribution.h"
-#include "dptrain/files.h"
-#include "dptrain/statistics.h"
-#include "dptrain/trainer.h"
+#include "dptrain/base/memory_ledger.h"
+#include "dptrain/data/frames_file.h"
+#include "dptrain/frames/distribution.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/parallel/memory_table.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/statistics/statistics.h"
+#include "dptrain/training/learning_curve.h"
+#include "dptrain/training/trainer.h"
 #include "fix_dptrain_options.h"
 #include "model_slot.h"
 
@@ -35,7 +40,7 @@ struct SessionCounters {
   double energy_jumps = 0.0;      ///< sum, eV
 };
 
-/// The library's side of fix dptrain: from labelled frames to a model in the slot. Collects the warm-up frames, makes
+/// The library's side of fix dptrain: from labeled frames to a model in the slot. Collects the warm-up frames, makes
 /// the statistics and the model, holds the Trainer and the files of the run. Everything is collective; failures are
 /// dptrain::Error, thrown on all ranks.
 class TrainingSession {
@@ -56,7 +61,7 @@ class TrainingSession {
   /// mapped by name. Throws if the model has not all elements of the frames.
   void take_frames(const TrainingSession &before);
 
-  /// Stores a labelled frame, the same on all ranks; the last one of the warm-up makes the model.
+  /// Stores a labeled frame, the same on all ranks; the last one of the warm-up makes the model.
   void add(const dptrain::WholeFrame &frame);
   /// The optimizer steps that the labels since the last call have earned; none during the warm-up. They end where the force
   /// errors of the latest frame and of the batches are below `target` of the options, or its time is over.
@@ -104,7 +109,7 @@ class TrainingSession {
   std::int64_t overflow() const
   {
     return overflow_;
-  }  ///< atoms with more neighbours than sel keeps, all ranks
+  }  ///< atoms with more neighbors than sel keeps, all ranks
 
  private:
   std::shared_ptr<const dptrain::Communicator> comm_;

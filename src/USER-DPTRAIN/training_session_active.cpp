@@ -4,8 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "dptrain/error.h"
-#include "dptrain/uncertainty.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/uncertainty/feature_moments.h"
 #include "platform.h"
 #include "resume_check.h"
 #include "training_session.h"

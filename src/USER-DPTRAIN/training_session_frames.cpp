@@ -6,8 +6,12 @@
 #include <fstream>
 #include <numeric>
 
-#include "dptrain/broadcast.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/frames_file.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/broadcast.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/session/checkpoint.h"
 #include "evaluation_keywords.h"
 #include "fmt/format.h"
 #include "resume_check.h"

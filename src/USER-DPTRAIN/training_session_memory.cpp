@@ -2,7 +2,9 @@
 
 #include <vector>
 
-#include "dptrain/broadcast.h"
+#include "dptrain/base/memory_ledger.h"
+#include "dptrain/parallel/broadcast.h"
+#include "dptrain/parallel/memory_table.h"
 #include "training_session.h"
 
 using namespace LAMMPS_NS;

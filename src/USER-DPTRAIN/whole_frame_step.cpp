@@ -5,6 +5,7 @@
 
 #include "atom.h"
 #include "comm.h"
+#include "dptrain/frames/whole_frame.h"
 
 using namespace LAMMPS_NS;
 

@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "dptrain/communicator.h"
-#include "dptrain/evaluator.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/model/evaluator.h"
 #include "dptrain_adapter.h"
 #include "model_slot.h"
 

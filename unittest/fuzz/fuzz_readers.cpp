@@ -11,8 +11,9 @@
 #include "data/extxyz_file.h"
 #include "data/npy.h"
 #include "data/text_words.h"
-#include "dptrain/error.h"
-#include "dptrain/files.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/frames_file.h"
+#include "dptrain/frames/whole_frame.h"
 #include "io/hdf5_guard.h"
 
 namespace {

@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "data/text_words.h"
-#include "dptrain/data_set.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/data_set.h"
+#include "dptrain/frames/whole_frame.h"
 
 namespace {
 

@@ -9,10 +9,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "dptrain/distribution.h"
-#include "dptrain/error.h"
-#include "dptrain/files.h"
-#include "dptrain/trainer.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/distribution.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/training/trainer.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 """se_e2_a with energy fitting in plain numpy, read from a .dp file: energies only.
 
 Written from the definition of the model (see doc of the library) as an independent oracle for tests: no table, no
-chunks, no neighbour lists of anybody else. Units: Angstrom, eV.
+chunks, no neighbor lists of anybody else. Units: Angstrom, eV.
 """
 import json
 
@@ -85,15 +85,15 @@ class NumpyModel:
         self.silent = set(model["atom_exclude_types"])
         bias = np.asarray(model["@variables"]["out_bias"]).ravel() + np.asarray(self.fitting["@variables"]["bias_atom_e"]).ravel()
         entries = self.fitting["atom_ener"] or []
-        if any(e is not None for e in entries):  # the net's value without neighbours is subtracted (types beyond the list too)
+        if any(e is not None for e in entries):  # the net's value without neighbors is subtracted (types beyond the list too)
             zero = np.zeros((1, self.fitting["dim_descrpt"]))
             for t, net in enumerate(self.fitting["nets"]["networks"]):
                 if t >= len(entries) or entries[t] is not None:
                     bias[t] -= evaluate_net(net, zero)[0, 0]
         self.bias = bias
 
-    def neighbours(self, coord, box, types, i):
-        """Per type the vectors to the kept neighbours: nearest sum(sel) of all types, then nearest sel[t] of type t."""
+    def neighbors(self, coord, box, types, i):
+        """Per type the vectors to the kept neighbors: nearest sum(sel) of all types, then nearest sel[t] of type t."""
         rcut = self.descriptor["rcut"]
         images = np.zeros((1, 3))
         if box is not None:
@@ -107,7 +107,7 @@ class NumpyModel:
         return [vector[near[kind[near] == t]][: self.sel[t]] for t in range(len(self.sel))]
 
     def environment(self, vector):
-        """Rows of the environment matrix before normalisation."""
+        """Rows of the environment matrix before normalization."""
         d = self.descriptor
         r = np.sqrt((vector**2).sum(1))
         x = np.clip((r - d["rcut_smth"]) / (d["rcut"] - d["rcut_smth"]), 0, 1)
@@ -119,7 +119,7 @@ class NumpyModel:
         d, ti = self.descriptor, types[i]
         mean, std = (np.asarray(d["@variables"][k], float)[ti, 0] for k in ("davg", "dstd"))
         total = 0.0
-        for tj, vector in enumerate(self.neighbours(coord, box, types, i)):
+        for tj, vector in enumerate(self.neighbors(coord, box, types, i)):
             rows = np.zeros((self.sel[tj], 4))
             if (ti, tj) not in self.removed:
                 rows[: len(vector)] = self.environment(vector)

@@ -77,6 +77,6 @@ def test_saved_archives(name, made, tmp_path):
     deepmd(tmp_path, "python", HERE / "evaluate_archives.py", folder / "frame.json", "expected.json", "tuned.pth", version=version)
     check(ours, json.loads((tmp_path / "expected.json").read_text())["tuned"], 1e-10)
     if name == "se_e2_a":
-        return  # pair_style deepmd takes other neighbours where a type has more within cutoff and skin than its sel, for versions before 3.2
+        return  # pair_style deepmd takes other neighbors where a type has more within cutoff and skin than its sel, for versions before 3.2
     theirs = evaluate(tmp_path, folder, f"deepmd {tmp_path}/tuned.pth", "O H", (Path(DP).parent / "lmp",))
     assert np.abs(theirs[1] - ours[1]).max() <= 1e-9

@@ -82,7 +82,7 @@ def archives(folder):
     return folder
 
 
-# not sorted: DeePMD-kit's pair style pads rows of neighbours with the type of its first atom, Python and this package with the lowest
+# not sorted: DeePMD-kit's pair style pads rows of neighbors with the type of its first atom, Python and this package with the lowest
 ARCHIVE = """plugin load {plugin}
 units metal
 atom_modify sort 0 0

@@ -26,7 +26,7 @@ TOLERANCE = 1e-10
 
 
 class Data:
-    """Labelled frames of three metals with random labels, as systems below one folder."""
+    """Labeled frames of three metals with random labels, as systems below one folder."""
 
     def __init__(self, folder):
         self.folder, self.random = folder, np.random.default_rng(5)

@@ -116,7 +116,7 @@ def test_numpy_reads_the_written_model(name, written):
     # energies depend on the table of the embedding net, which follows it to 1e-12 of the net's range
     assert np.abs(made.atom_energy - energies).max() <= 1e-12 * max(1.0, np.abs(energies).max())
     if name.startswith("relu") or "overflow" in name:
-        return  # kinks, and neighbours that change places: no finite differences
+        return  # kinks, and neighbors that change places: no finite differences
     for i, k in ((0, 0), (len(made.types) - 1, 2)):
         force = model.force(made.coord, made.types, made.box, i, k)
         assert made.force[i, k] == pytest.approx(force, abs=1e-7 * max(1.0, np.abs(made.force).max()))

@@ -134,7 +134,7 @@ def test_steps_outputs_and_files(silicon, tmp_path):
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_runs_are_one_training(ranks, silicon):
-    """The first step of a run is the last of the run before: it is labelled once, and the state lives on."""
+    """The first step of a run is the last of the run before: it is labeled once, and the state lives on."""
     options = "every 5 warmup 2 train 5 follow reference"  # else the second run starts with the model as trained in step 10
     one = silicon(learn(options, run="run 20"), ranks).check().thermo()
     two = silicon(learn(options, run="run 10\nrun 10"), ranks).check().thermo()

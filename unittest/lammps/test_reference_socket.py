@@ -65,7 +65,7 @@ def free_port():
 
 
 def learn(where, options="", fix="warmup 100 dataset socket every 5", run="run 10", atoms=ATOMS, pair=LJ, elements="Si"):
-    """Input whose run is driven by `pair`, and labelled by clients at `where`."""
+    """Input whose run is driven by `pair`, and labeled by clients at `where`."""
     reference = f"reference socket {where} wait 60 {options} end"
     return (f"{atoms}{pair}\nfix t all dptrain model input.json {elements} {reference} {fix}\nfix n all nve\n{COLUMNS}"
             f"thermo 5\n{run}\n")
@@ -279,7 +279,7 @@ client.run(Atoms("Si64"), use_stress=True)
 @pytest.mark.parametrize("kind", ["unix", "host"])
 def test_kill_lammps_amid_a_call_and_resume(kind, address, client, start_lammps, tmp_path):
     """Kill -9 while a client computes: the next run takes over the socket file or the port, the client comes back by itself,
-    and no labelled frame is lost."""
+    and no labeled frame is lost."""
     write_input(tmp_path)
     if kind == "host":
         address = f"localhost:{free_port()}"

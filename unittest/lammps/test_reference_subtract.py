@@ -42,7 +42,7 @@ def test_driven_steps_are_those_of_the_reference(ranks, silicon):
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_followed_steps_are_those_of_the_reference(ranks, silicon):
-    """With a trained model the reference takes the place of the model alone: forces, energy, pressure of the labelled step."""
+    """With a trained model the reference takes the place of the model alone: forces, energy, pressure of the labeled step."""
     text = learn(f"{SUBTRACT} every 5 warmup 1 train 5 follow reference", pair=OVERLAY, run="run 10",
                  integrate="fix n all nve\ncompute p all pressure NULL virial",
                  thermo="thermo 5\ndump d all custom 5 followed.dump id x y z fx fy fz\n"

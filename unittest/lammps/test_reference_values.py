@@ -48,7 +48,7 @@ def silicon(lammps, tmp_path):
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("case", CASES)
 def test_same_as_reference_run(case, ranks, silicon, tmp_path):
-    """The same numbers by another way, at each labelled step, also in a second run."""
+    """The same numbers by another way, at each labeled step, also in a second run."""
     pair = SW.replace("Si.sw Si", "Si.sw Si Si")
     text = f"{TWO_TYPES}{pair}{SOURCES}fix t all dptrain model input.json Si Ge reference values {CASES[case]} end every 3 warmup 100 " \
            f"dataset values\nfix u all dptrain model input.json Si Ge reference run every 3 warmup 100 dataset run disp 100 u.out\n" \

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "dptrain/communicator.h"
+#include "dptrain/parallel/communicator.h"
 
 int main(int argc, char **argv)
 {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "kernels/activation.h"
 #include "support/kernel_data.h"
 

@@ -1,13 +1,13 @@
 // When the reference is asked, and what uncertainties mean.
 
-#include "dptrain/active_learning.h"
+#include "dptrain/uncertainty/active_learning.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain::test {
 namespace {
@@ -64,7 +64,7 @@ TEST(Calibration, RankCorrelation)
   EXPECT_EQ(rank_correlation({1, 1, 1}, {1, 2, 3}), 0.0);
 }
 
-TEST(ActiveLearning, AYoungModelIsLabelledAtDueSteps)
+TEST(ActiveLearning, AYoungModelIsLabeledAtDueSteps)
 {
   ActiveLearning learning({0.5, 0.0, 1, 1});
   EXPECT_TRUE(learning.is_young());

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "dptrain/files.h"
+#include "dptrain/io/atomic_file.h"
 #include "support/scratch.h"
 
 namespace dptrain {

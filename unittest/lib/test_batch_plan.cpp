@@ -7,7 +7,8 @@
 #include <set>
 
 #include "data/batch_plan.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/frames/whole_frame.h"
 
 using namespace dptrain;
 

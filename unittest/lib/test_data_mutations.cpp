@@ -7,7 +7,10 @@
 #include <functional>
 #include <new>
 
-#include "dptrain/files.h"
+#include "dptrain/data/frames_file.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/session/checkpoint.h"
 #include "support/hdf5_system.h"
 #include "support/mutation.h"
 #include "support/tiny_model.h"
@@ -171,7 +174,7 @@ TEST_F(DamagedFiles, Hdf5)
   });
 }
 
-TEST_F(DamagedFiles, LabelledFrames)
+TEST_F(DamagedFiles, LabeledFrames)
 {
   const Scratch scratch;
   {

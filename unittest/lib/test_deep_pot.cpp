@@ -6,8 +6,9 @@
 #include <functional>
 #include <limits>
 
-#include "dptrain/error.h"
-#include "model/deep_pot.h"
+#include "dptrain/base/error.h"
+#include "dptrain/potential/model/model_data.h"
+#include "potential/native/deep_pot.h"
 #include "support/kernel_data.h"
 #include "support/tiny_model.h"
 
@@ -316,7 +317,7 @@ TEST(DeepPot, AuxiliaryStateRestoresTheTable)
   expect_same_sums(b.force, a.force);
 }
 
-// Without a table each slot has rows of its own: 200 atoms of a type with 399 neighbours listed had 200 MB of them.
+// Without a table each slot has rows of its own: 200 atoms of a type with 399 neighbors listed had 200 MB of them.
 TEST(DeepPot, ChunksWithoutATableHaveBoundedMemory)
 {
   ModelConfig config = tiny_config();

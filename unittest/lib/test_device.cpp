@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dptrain/device.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/parallel/device.h"
 
 namespace dptrain::test {
 

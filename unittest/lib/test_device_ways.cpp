@@ -1,17 +1,17 @@
-// The ways of a device, run on the host: searched neighbours and the binned gradient give what lists and plain sums give.
+// The ways of a device, run on the host: searched neighbors and the binned gradient give what lists and plain sums give.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "model/deep_pot.h"
-#include "model/knot_gradient.h"
+#include "potential/native/deep_pot.h"
+#include "potential/native/knot_gradient.h"
 #include "support/edge_data.h"
 #include "support/tiny_model.h"
 
 namespace dptrain::test {
 namespace {
 
-// Pass A and B over two frames, the second of which has another type outside the model and few centres.
+// Pass A and B over two frames, the second of which has another type outside the model and few centers.
 struct Both {
   Vec force, atom_energy, gradient, energies, virials;
 };
@@ -79,7 +79,7 @@ void check(ModelConfig config, Precision precision, double tolerance)
   expect_same_sums(run(model, domains).force, found.force);
 }
 
-// Edges come in another order, and sums over centres too: rounding only.
+// Edges come in another order, and sums over centers too: rounding only.
 TEST(DeviceWays, GiveWhatListsGive)
 {
   check(tiny_config(), Precision::float64, 1e-12);
@@ -103,7 +103,7 @@ TEST(DeviceWays, WithExcludedPairsAndWithoutATable)
 }
 
 // sel smaller than the lists: memory for them grows in a second sweep.
-TEST(DeviceWays, MoreNeighboursThanExpected)
+TEST(DeviceWays, MoreNeighborsThanExpected)
 {
   ModelConfig config = tiny_config();
   config.sel = {3, 4};

@@ -10,8 +10,9 @@
 #include <fstream>
 
 #include "data/npy.h"
-#include "dptrain/deep_pot.h"
-#include "dptrain/files.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "support/edited_model.h"
 #include "support/scratch.h"
 #include "support/tiny_model.h"
@@ -275,7 +276,7 @@ TEST(DpFile, RefusesStatisticsThatBreakTheSymmetry)
 {
   const std::string davg = "/model/descriptor/@variables/davg";
   const std::string dstd = "/model/descriptor/@variables/dstd";
-  expect_in("differs between the neighbour slots of type B",
+  expect_in("differs between the neighbor slots of type B",
             message_after([&](OpenModel &m) { m.at(davg).values[48 * 4 + 20] += 0.1; }));
   expect_in("angular", message_after([&](OpenModel &m) {
               for (std::size_t k = 2; k < m.at(davg).values.size(); k += 4)

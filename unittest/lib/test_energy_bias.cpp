@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "dptrain/statistics.h"
+#include "dptrain/statistics/statistics.h"
 #include "support/scratch.h"
 
 namespace dptrain::test {

@@ -1,10 +1,12 @@
-// The log of labelled frames: exact content, continuation after any interruption.
+// The log of labeled frames: exact content, continuation after any interruption.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <csignal>
 #include <filesystem>
 
+#include "dptrain/data/frames_file.h"
+#include "dptrain/frames/whole_frame.h"
 #include "support/scratch.h"
 #include "support/whole_frame.h"
 
@@ -72,7 +74,7 @@ TEST(FramesFile, ContinuesAfterTheKeptFrames)
   expect_in("holds 0 complete", message_of([&] { FramesFile::read(path, 1); }));
 }
 
-TEST(FramesFile, RecognisesACutRecordAtEveryLength)
+TEST(FramesFile, RecognizesACutRecordAtEveryLength)
 {
   const Scratch scratch;
   const std::string path = scratch / "run.frames";
@@ -89,7 +91,7 @@ TEST(FramesFile, RecognisesACutRecordAtEveryLength)
   }
 }
 
-TEST(FramesFile, RecognisesAChangedByte)
+TEST(FramesFile, RecognizesAChangedByte)
 {
   const Scratch scratch;
   const std::string path = scratch / "run.frames";
@@ -104,9 +106,9 @@ TEST(FramesFile, LeavesOtherFilesAlone)
 {
   const Scratch scratch;
   const std::string path = scratch.with("notes.txt", "these are my notes, do not lose them");
-  expect_in("not a file of labelled frames", message_of([&] { FramesFile(path, 0); }));
+  expect_in("not a file of labeled frames", message_of([&] { FramesFile(path, 0); }));
   EXPECT_EQ(read_file(path), "these are my notes, do not lose them");
-  expect_in("not a file of labelled frames", message_of([&] { FramesFile::read(path, 1); }));
+  expect_in("not a file of labeled frames", message_of([&] { FramesFile::read(path, 1); }));
   write_frames(scratch / "run.frames", 1);
   std::string bytes = read_file(scratch / "run.frames");
   bytes[8] = 9;

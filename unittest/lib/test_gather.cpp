@@ -13,7 +13,7 @@ struct Edge {
   double d[3];
 };
 
-/// Atoms of several frames one after the other, lists of some centres, and the rules of one centre type.
+/// Atoms of several frames one after the other, lists of some centers, and the rules of one center type.
 struct Scene {
   static constexpr int ntypes = 3;
   Vec x;
@@ -24,7 +24,7 @@ struct Scene {
   std::vector<char> dropped{0, 0, 0}, hidden{0, 0, 0};
   int first_net = 0, net_step = 1, mask = 0x1FFFFFFF;
 
-  /// Frames with random atoms of types -1 .. 2 in a box of 6 Angstrom; all their atoms but every fifth are centres, in
+  /// Frames with random atoms of types -1 .. 2 in a box of 6 Angstrom; all their atoms but every fifth are centers, in
   /// whose lists the others of the frame stand in random order.
   explicit Scene(const std::vector<int> &sizes, std::uint64_t seed = 5)
   {
@@ -60,7 +60,7 @@ struct Scene {
 };
 
 struct Found {
-  std::vector<std::vector<Edge>> edges;  // by centre
+  std::vector<std::vector<Edge>> edges;  // by center
   std::vector<std::vector<double>> empty;
   std::int64_t overflow = 0;
   double smallest_r2 = HUGE_VAL;
@@ -181,11 +181,11 @@ template <class Real> class GatherTest : public testing::Test {
     EXPECT_EQ(found.smallest_r2, expected.smallest_r2);
     ASSERT_EQ(found.edges.size(), expected.edges.size());
     for (std::size_t i = 0; i < found.edges.size(); ++i) {
-      EXPECT_EQ(found.empty[i], expected.empty[i]) << "centre " << i;
-      ASSERT_EQ(found.edges[i].size(), expected.edges[i].size()) << "centre " << i;
+      EXPECT_EQ(found.empty[i], expected.empty[i]) << "center " << i;
+      ASSERT_EQ(found.edges[i].size(), expected.edges[i].size()) << "center " << i;
       for (std::size_t k = 0; k < found.edges[i].size(); ++k) {
         const Edge &a = found.edges[i][k], &b = expected.edges[i][k];
-        EXPECT_EQ(a.neighbor, b.neighbor) << "centre " << i << " edge " << k;
+        EXPECT_EQ(a.neighbor, b.neighbor) << "center " << i << " edge " << k;
         EXPECT_EQ(a.net, b.net);
         // differences of positions in float64, then rounded
         for (int c = 0; c < 3; ++c) EXPECT_EQ(a.d[c], static_cast<Real>(b.d[c]));
@@ -206,7 +206,7 @@ TYPED_TEST(GatherTest, ListsBeyondTheCutoffAndTypesOutsideTheModel)
   this->check(s);
 }
 
-TYPED_TEST(GatherTest, NetsOfCentreAndNeighbour)
+TYPED_TEST(GatherTest, NetsOfCenterAndNeighbor)
 {
   Scene s({20});
   s.first_net = 2;
@@ -279,7 +279,7 @@ TYPED_TEST(GatherTest, DroppedPairsFillTheirSlotsHiddenOnesDoNot)
   this->check(s, true);
 }
 
-TYPED_TEST(GatherTest, NoNeighboursAtAll)
+TYPED_TEST(GatherTest, NoNeighborsAtAll)
 {
   Scene s({1});
   this->check(s);

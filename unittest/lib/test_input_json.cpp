@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "dptrain/config.h"
+#include "dptrain/input/config.h"
 #include "support/input.h"
 
 namespace dptrain::test {

@@ -4,8 +4,8 @@
 #include <random>
 #include <string>
 
-#include "base/json_document.h"
-#include "dptrain/config.h"
+#include "dptrain/input/config.h"
+#include "input/json_document.h"
 #include "support/input.h"
 #include "support/scratch.h"
 

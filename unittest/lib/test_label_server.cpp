@@ -8,7 +8,8 @@
 #include <memory>
 #include <set>
 
-#include "dptrain/label_server.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/labels/label_server.h"
 #include "support/fake_client.h"
 #include "support/scratch.h"
 

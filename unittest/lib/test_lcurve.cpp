@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "dptrain/files.h"
+#include "dptrain/training/learning_curve.h"
 #include "support/scratch.h"
 
 namespace dptrain {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "model/deep_pot.h"
+#include "potential/native/deep_pot.h"
 #include "support/kernel_data.h"
 #include "support/tiny_model.h"
 

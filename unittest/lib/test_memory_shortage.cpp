@@ -1,4 +1,4 @@
-// Memory that runs out: recognised whoever says so, and survived by the model with smaller chunks.
+// Memory that runs out: recognized whoever says so, and survived by the model with smaller chunks.
 
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 #include "base/memory_shortage.h"
 #include "base/process_memory.h"
-#include "dptrain/deep_pot.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "kernels/memory.h"
 #include "support/tiny_model.h"
 
@@ -77,7 +77,7 @@ void expect_same(const Result &a, const Result &b)
 
 }  // namespace
 
-TEST(MemoryShortage, EveryFormIsRecognised)
+TEST(MemoryShortage, EveryFormIsRecognized)
 {
   for (std::size_t k = 0; k < failures().size(); ++k) try {
       failures()[k]();

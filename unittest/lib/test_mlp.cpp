@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "model/mlp.h"
+#include "potential/native/mlp.h"
 #include "support/kernel_data.h"
 
 namespace dptrain::test {

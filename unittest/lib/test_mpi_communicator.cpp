@@ -8,7 +8,7 @@
 #include <new>
 #include <numeric>
 
-#include "dptrain/communicator.h"
+#include "dptrain/parallel/communicator.h"
 #include "support/scratch.h"
 #include "support/world.h"
 

@@ -11,8 +11,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "dptrain/frames/whole_frame.h"
 #include "io/file.h"
-#include "offline/data_statistics.h"
+#include "session/data_statistics.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
 #include "support/world.h"
@@ -280,7 +281,7 @@ TEST(DataStatistics, SumsOverAllImages)
 
 TEST(DataStatistics, TruncationBySel)
 {
-  // more neighbours than sum(sel), more than one sel[t], and neither
+  // more neighbors than sum(sel), more than one sel[t], and neither
   const auto frames = mixed_frames();
   for (const std::vector<int> &sel :
        {std::vector<int>{6, 9}, {8, 300}, {300, 5}, {200, 300}, {0, 40}}) {

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "dptrain/device.h"
-#include "dptrain/error.h"
-#include "dptrain/threads.h"
+#include "dptrain/base/error.h"
+#include "dptrain/kernels/threads.h"
+#include "dptrain/parallel/device.h"
 #include "kernels/gpus.h"
 #include "parallel/nccl_communicator.h"
 #include "support/tiny_model.h"

@@ -6,12 +6,13 @@
 #include <cmath>
 #include <set>
 
-#include "dptrain/distribution.h"
-#include "dptrain/energy_bias_fit.h"
-#include "dptrain/error.h"
-#include "dptrain/threads.h"
-#include "dptrain/trainer.h"
-#include "dptrain/uncertainty.h"
+#include "dptrain/base/error.h"
+#include "dptrain/frames/distribution.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/kernels/threads.h"
+#include "dptrain/training/energy_bias_fit.h"
+#include "dptrain/training/trainer.h"
+#include "dptrain/uncertainty/feature_moments.h"
 #include "support/random_frame.h"
 #include "support/small_training.h"
 #include "support/tiny_model.h"

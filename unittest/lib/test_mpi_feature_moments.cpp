@@ -6,10 +6,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "dptrain/error.h"
-#include "dptrain/files.h"
-#include "dptrain/uncertainty.h"
-#include "model/deep_pot.h"
+#include "dptrain/base/error.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/uncertainty/feature_moments.h"
+#include "potential/native/deep_pot.h"
 #include "support/kernel_data.h"
 #include "support/random_frame.h"
 #include "support/tiny_model.h"

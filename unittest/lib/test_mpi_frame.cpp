@@ -7,8 +7,9 @@
 #include <limits>
 #include <map>
 
+#include "dptrain/frames/whole_frame.h"
+#include "frames/stored_halo.h"
 #include "neighbor/lattice.h"
-#include "parallel/stored_halo.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
 #include "support/world.h"
@@ -21,7 +22,7 @@ constexpr double RCUT = 3.0;
 
 using Vector = std::array<double, 3>;
 
-/// Vectors to all neighbours of an atom by their types, sorted: from all atoms and all shifts that can matter.
+/// Vectors to all neighbors of an atom by their types, sorted: from all atoms and all shifts that can matter.
 std::vector<std::pair<int, Vector>> all_neighbors(const WholeFrame &whole, std::size_t i,
                                                   double rcut)
 {

@@ -7,7 +7,9 @@
 #include <limits>
 
 #include "data/frame_cache.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/base/memory_ledger.h"
+#include "dptrain/frames/whole_frame.h"
 #include "support/world.h"
 
 using namespace dptrain;

@@ -7,8 +7,9 @@
 #include <limits>
 #include <numeric>
 
-#include "dptrain/energy_bias_fit.h"
-#include "dptrain/trainer.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/training/energy_bias_fit.h"
+#include "dptrain/training/trainer.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
 #include "support/small_training.h"
@@ -328,8 +329,8 @@ TEST(GivenFrames, MistakesAreNamed)
   expect_in("no frames", message_of([&] { t.trainer.update({}); }));
   expect_in("no frames", message_of([&] { t.trainer.errors({}); }));
   t.frames[1].drop_neighbors();
-  expect_in("neighbour rows", message_of([&] { t.trainer.update(t.all); }));
-  expect_in("neighbour rows", message_of([&] { t.trainer.errors(t.all); }));
+  expect_in("neighbor rows", message_of([&] { t.trainer.update(t.all); }));
+  expect_in("neighbor rows", message_of([&] { t.trainer.errors(t.all); }));
   EXPECT_EQ(t.trainer.steps(), 0);
 }
 

@@ -6,10 +6,11 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "dptrain/distribution.h"
-#include "dptrain/error.h"
-#include "dptrain/threads.h"
-#include "dptrain/trainer.h"
+#include "dptrain/base/error.h"
+#include "dptrain/frames/distribution.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/kernels/threads.h"
+#include "dptrain/training/trainer.h"
 #include "optimizer/partition.h"
 #include "support/random_frame.h"
 #include "support/tiny_model.h"

@@ -11,7 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "data/npy.h"
-#include "dptrain/data_set.h"
+#include "dptrain/data/data_set.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/training/learning_curve.h"
 #include "io/file.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"

@@ -9,9 +9,11 @@
 #include <stdexcept>
 
 #include "base/random.h"
-#include "dptrain/error.h"
-#include "dptrain/memory.h"
-#include "dptrain/trainer.h"
+#include "dptrain/base/error.h"
+#include "dptrain/base/memory_ledger.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/memory_table.h"
+#include "dptrain/training/trainer.h"
 #include "kernels/memory.h"
 #include "support/random_frame.h"
 #include "support/tiny_model.h"
@@ -94,7 +96,7 @@ TEST(MemorySoak, AllFailuresAreSurvived)
   Training calm, disturbed;
   const int steps = calm.comm->size() > 2 ? 200 : 1000;  // test machines have two cores
   for (int step = 0; step < steps; ++step) calm.trainer.update();
-  // what a step takes with chunks of one centre and with usual ones
+  // what a step takes with chunks of one center and with usual ones
   const auto needed = [&](int chunk) {
     disturbed.model->set_chunk(chunk);
     disturbed.model->release_workspace();

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <random>
 
-#include "dptrain/error.h"
-#include "dptrain/model_deviation.h"
+#include "dptrain/base/error.h"
+#include "dptrain/uncertainty/model_deviation.h"
 #include "io/file.h"
 #include "support/scratch.h"
 #include "support/world.h"

@@ -1,6 +1,7 @@
 // Errors of a model: DeePMD-kit's numbers (unittest/reference) with known shifts as labels, on as many ranks as there are.
 
-#include "offline/test_order.h"
+#include "commands/test_order.h"
+#include "dptrain/potential/files/model_file.h"
 #include "support/known_frames.h"
 
 namespace dptrain::test {

@@ -3,7 +3,10 @@
 #include <filesystem>
 #include <sstream>
 
-#include "dptrain/deep_pot.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/native/deep_pot.h"
+#include "dptrain/session/checkpoint.h"
 #include "io/file.h"
 #include "support/known_frames.h"
 

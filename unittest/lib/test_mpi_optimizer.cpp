@@ -8,8 +8,9 @@
 #include <string>
 
 #include "base/random.h"
-#include "dptrain/deep_pot.h"
-#include "dptrain/trainer.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/native/deep_pot.h"
+#include "dptrain/training/trainer.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/partition.h"
 #include "support/kernel_data.h"
@@ -237,7 +238,7 @@ TEST(Trainer, SoapAndAverageSurviveARestart)
   EXPECT_EQ(resumed.trainer.state(), plain);
 }
 
-// MD with the average builds a table between the steps of two labels, which counts towards the next check of the knots.
+// MD with the average builds a table between the steps of two labels, which counts toward the next check of the knots.
 // A state taken amid MD must not cost one more: the checks, and the knots with them, would come at other steps.
 TEST(Trainer, TheTableGoesOnWhereTheAverageIsShown)
 {

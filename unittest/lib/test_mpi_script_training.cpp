@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "dptrain/distribution.h"
-#include "dptrain/error.h"
-#include "dptrain/trainer.h"
+#include "dptrain/base/error.h"
+#include "dptrain/frames/distribution.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/training/trainer.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
 #include "support/small_training.h"

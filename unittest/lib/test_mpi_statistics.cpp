@@ -9,8 +9,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "dptrain/files.h"
-#include "dptrain/statistics.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/statistics/statistics.h"
 #include "io/file.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
@@ -300,7 +301,7 @@ TEST(Statistics, AFileOfOtherSettingsSaysWhatDiffers)
   expect_in("fingerprint", read(types, 3.0, 1.0, "data 2", 0, {}));
   expect_in("env_protection", read(types, 3.0, 1.0, "data 1", 0.1, {}));
   expect_in("sel is \"all\" there and [4,4] here", read(types, 3.0, 1.0, "data 1", 0, {4, 4}));
-  // a sel that keeps every neighbour makes no difference
+  // a sel that keeps every neighbor makes no difference
   EXPECT_EQ(Statistics::from_json(text, "stat.json", types, 3.0, 1.0, "data 1", 0.0, {90, 90})
                 .dstd({90, 90}),
             some.dstd({90, 90}));

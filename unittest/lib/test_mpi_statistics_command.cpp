@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "dptrain/offline.h"
-#include "dptrain/statistics.h"
+#include "dptrain/commands/commands.h"
+#include "dptrain/statistics/statistics.h"
 #include "io/file.h"
 #include "support/scratch.h"
 #include "support/world.h"

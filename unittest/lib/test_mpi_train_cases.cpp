@@ -11,7 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "data/npy.h"
-#include "dptrain/files.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/files/model_file.h"
 #include "io/file.h"
 
 namespace dptrain::test {

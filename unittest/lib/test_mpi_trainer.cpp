@@ -5,8 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "dptrain/evaluator.h"
-#include "dptrain/trainer.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/model/evaluator.h"
+#include "dptrain/training/trainer.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
 #include "support/small_training.h"

@@ -1,9 +1,9 @@
-// Neighbour lists made by kernels, against all pairs.
+// Neighbor lists made by kernels, against all pairs.
 #include "neighbor/neighbor_search.h"
 
 #include <algorithm>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "support/kernel_data.h"
 
 namespace dptrain::test {

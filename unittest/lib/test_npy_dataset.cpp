@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "data/npy.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/whole_frame.h"
 #include "support/data_files.h"
 #include "support/whole_frame.h"
 

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <new>
 
-#include "dptrain/evaluator.h"
-#include "dptrain/files.h"
-#include "dptrain/trainer.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/model/evaluator.h"
+#include "dptrain/training/trainer.h"
 #include "kernels/memory.h"
-#include "model/deep_pot.h"
+#include "potential/native/deep_pot.h"
 #include "support/random_frame.h"
 #include "support/tiny_model.h"
 
@@ -145,8 +145,8 @@ TEST_P(PerformanceGuard, TrainingStep)
   }
 }
 
-// The ways of a device, on the host: four kernels search the neighbours of all frames and one makes the lists of a chunk; the
-// gradient of the table is two matrix products for each chunk and type of neighbour. The forecast for GPUs counts the same
+// The ways of a device, on the host: four kernels search the neighbors of all frames and one makes the lists of a chunk; the
+// gradient of the table is two matrix products for each chunk and type of neighbor. The forecast for GPUs counts the same
 // (bench/dpbench/gpu_forecast.py; there the sum over the cells is two kernels).
 TEST_P(PerformanceGuard, TrainingStepInTheWaysOfADevice)
 {
@@ -198,7 +198,7 @@ TEST_P(StepGuard, StepOfDynamics)
   };
   // with the engine's lists, then with searched ones: four kernels for all atoms, and one more for each chunk
   for (const bool search : {false, true}) {
-    SCOPED_TRACE(search ? "searched neighbours" : "lists of the engine");
+    SCOPED_TRACE(search ? "searched neighbors" : "lists of the engine");
     model->engine().set_device_ways(search);
     for (int k = 0; k < 5; ++k) step();
     for (int k = 0; k < 10; ++k) {

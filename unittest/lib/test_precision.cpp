@@ -2,9 +2,10 @@
 #include <cmath>
 #include <functional>
 
-#include "dptrain/error.h"
-#include "model/deep_pot.h"
-#include "model/gemm.h"
+#include "dptrain/base/error.h"
+#include "dptrain/potential/model/model_data.h"
+#include "potential/native/deep_pot.h"
+#include "potential/native/gemm.h"
 #include "support/kernel_data.h"
 #include "support/tiny_model.h"
 

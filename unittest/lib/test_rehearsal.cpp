@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "kernels/kokkos_types.h"
 #include "kernels/memory.h"
 #include "rehearsal/device_memory.h"

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <set>
 
+#include "dptrain/frames/whole_frame.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain::test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
 

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/serialization/import.h>
 
-#include "dptrain/error.h"
-#include "dptrain/files.h"
+#include "dptrain/base/error.h"
+#include "dptrain/potential/model/model_data.h"
+#include "potential/torchscript/archive.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
-#include "torchscript/archive.h"
 
 namespace dptrain::test {
 
@@ -221,15 +221,15 @@ TEST(ScriptFile, DamagedUncertaintyIsAnError)
   expect_in("damaged", text);
 }
 
-TEST(ScriptFile, TheModelsOwnSaveGoesByTheName)
+TEST(ScriptFile, AnArchiveIsWrittenUnderTheNameOfOne)
 {
   const Scratch scratch;
   const auto model = script_model({});
-  std::vector<double> average = model->parameters();
-  for (double &p : average) p *= 0.5;
-  model->save(scratch / "a.pth", &average);
-  EXPECT_EQ(read_pth(scratch / "a.pth").parameters, average);
-  EXPECT_THROW(model->save(scratch / "a.dp", nullptr), Error);
+  ModelData data = model->data();
+  for (double &p : data.parameters) p *= 0.5;
+  write_model_file(scratch / "a.pth", data);
+  EXPECT_EQ(read_pth(scratch / "a.pth").parameters, data.parameters);
+  EXPECT_THROW(write_model_file(scratch / "a.dp", data), Error);
 }
 
 TEST(ScriptFile, ModelsOfNoArchiveAreNotWritten)

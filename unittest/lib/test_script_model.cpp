@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/model/model_data.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
 
@@ -141,7 +143,7 @@ TEST_P(ScriptModelTest, BlocksChangeNothing)
   }
 }
 
-TEST_P(ScriptModelTest, OtherOrdersOfCentresChangeNothing)
+TEST_P(ScriptModelTest, OtherOrdersOfCentersChangeNothing)
 {
   if (toy().messages) return;  // whole frames only
   const ScriptResult whole = script_results(*model_, frame_.domain());

@@ -12,7 +12,7 @@
 #include "data/npy.h"
 #include "io/file.h"
 #include "io/hdf5_file.h"
-#include "offline/statistics_file.h"
+#include "session/statistics_file.h"
 #include "support/scratch.h"
 
 namespace dptrain::test {

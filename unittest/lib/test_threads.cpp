@@ -1,5 +1,5 @@
 // Workers and threads: sums in several copies, equal bits, and how many threads a rank takes.
-#include "dptrain/threads.h"
+#include "dptrain/kernels/threads.h"
 
 #include <ATen/Parallel.h>
 #include <Kokkos_Core.hpp>
@@ -16,12 +16,12 @@
 
 #include "base/asked_threads.h"
 #include "base/torch_threads.h"
-#include "dptrain/communicator.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/parallel/communicator.h"
 #include "kernels/memory.h"
 #include "kernels/workers.h"
-#include "model/deep_pot.h"
 #include "parallel/thread_share.h"
+#include "potential/native/deep_pot.h"
 #include "support/tiny_model.h"
 
 namespace dptrain::test {
@@ -120,7 +120,7 @@ TEST_F(Threads, TheSameWithoutATable)
 {
   ModelConfig config = tiny_config();
   config.activation = "relu";
-  config.sel = {4, 6};  // more neighbours than that: they are counted by each worker
+  config.sel = {4, 6};  // more neighbors than that: they are counted by each worker
   check(config, Precision::float64, 1e-12);
 }
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dptrain/config.h"
+#include "dptrain/input/config.h"
 #include "support/scratch.h"
 
 namespace dptrain::test {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dptrain/communicator.h"
+#include "dptrain/parallel/communicator.h"
 #include "parallel/watchdog.h"
 
 namespace dptrain::test {

@@ -153,7 +153,7 @@ def test_products_of_the_forecast_are_those_of_the_fitting_net(net):
 
 def test_launches_of_the_forecast_are_those_of_the_performance_guard():
     # unittest/lib/test_performance_guard.cpp for three layers of the fitting net and two of an embedding net: 15 kernels
-    # in pass A and 16 in pass B of a chunk, 6 and 5 for a table; one more of each layer here; neighbours are searched
+    # in pass A and 16 in pass B of a chunk, 6 and 5 for a table; one more of each layer here; neighbors are searched
     md, train = forecast(H100, Model(), 192, False), forecast(H100, Model(), 192, True)
     assert md.kernels == 5 + 2 * (15 + 3 + 1)
     assert md.products == 2 * 8

@@ -64,7 +64,7 @@ def test_precision():
 
 @pytest.mark.parametrize("pbc", [(1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1)])
 def test_partly_periodic(pbc):
-    """The images that are left are written out, in a frame without a cell; the centre copy's forces are compared."""
+    """The images that are left are written out, in a frame without a cell; the center copy's forces are compared."""
     potential, frame = dptrain.load(MODEL), frame_of("triclinic_3type", "all3")
     cell, coord = np.reshape(frame["box"], (3, 3)), np.array(frame["coord"])
     assert np.linalg.norm(cell, axis=1).min() < potential.rcut + 2, "cells near the cutoff: several images count"
@@ -77,7 +77,7 @@ def test_partly_periodic(pbc):
     near = np.abs(cluster[:, None] - coord).max(axis=2).min(axis=1) <= 2 * potential.rcut  # atoms that matter, whole surroundings
     near[:n] = True
     free = potential.evaluate(cluster[near], np.tile(frame["types"], len(shifts))[near])
-    # same sums in another order; forces of the centre copy need neighbours of neighbours, which are all there
+    # same sums in another order; forces of the center copy need neighbors of neighbors, which are all there
     assert np.abs(found.energies - free.energies[:n]).max() <= 1e-11 * np.abs(found.energies).max()
     assert np.abs(found.forces - free.forces[:n]).max() <= 1e-10 * np.abs(found.forces).max()
 
@@ -113,7 +113,7 @@ def test_description_of_a_model():
     potential, section = dptrain.load(MODEL), CASES["triclinic_3type"]["model"]
     assert {key: potential.info[key] for key in ("sel", "neuron", "axis_neuron", "type_one_side")} == {
         key: section["descriptor"][key] for key in ("sel", "neuron", "axis_neuron", "type_one_side")}
-    # one_side: a net of widths 1-4-8 per neighbour type; fitting nets 8 x 4 -> 10 -> 10 -> 1 per type; biases everywhere, and a time
+    # one_side: a net of widths 1-4-8 per neighbor type; fitting nets 8 x 4 -> 10 -> 10 -> 1 per type; biases everywhere, and a time
     # step per neuron where the layer is as wide as the one before
     embedding, fitting = 3 * (1 * 4 + 4 + 4 * 8 + 8), 3 * (32 * 10 + 10 + 10 * 10 + 10 + 10 + 10 * 1 + 1)
     assert potential.num_parameters == sum(potential.parameter_sizes.values()) == embedding + fitting

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "dptrain/config.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/input/config.h"
 
 int main(int argc, char **argv)
 {

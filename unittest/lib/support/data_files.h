@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/data_set.h"
+#include "dptrain/data/data_set.h"
 #include "scratch.h"
 
 namespace dptrain::test {

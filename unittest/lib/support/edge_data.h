@@ -44,7 +44,7 @@ struct Polynomials {
   }
 };
 
-/// Two frames of four atoms; three centres with three, no and four edges, and unused slots between them.
+/// Two frames of four atoms; three centers with three, no and four edges, and unused slots between them.
 struct EdgePlan {
   static constexpr int centers = 3, slots = 10, atoms = 8, frames = 2, ntypes = 2;
   std::vector<int> center{1, 0, 5}, frame{0, 0, 1}, first{0, 4, 5}, count{3, 0, 4};
@@ -61,7 +61,7 @@ struct EdgePlan {
         d[a].push_back(static_cast<float>(v[a] * r[k] / std::sqrt(dot(v, v))));
     }
   }
-  /// f(i, e) for all used slots e of all centres i.
+  /// f(i, e) for all used slots e of all centers i.
   template <class F> void for_edges(const F &f) const
   {
     for (int i = 0; i < centers; ++i)

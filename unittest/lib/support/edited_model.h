@@ -6,9 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "dptrain/config.h"
-#include "io/dp_format.h"
+#include "dptrain/input/config.h"
+#include "dptrain/potential/model/model_data.h"
 #include "io/file.h"
+#include "potential/files/dp_format.h"
 
 namespace dptrain::test {
 

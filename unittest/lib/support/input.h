@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "dptrain/config.h"
+#include "dptrain/input/config.h"
 #include "scratch.h"
 
 namespace dptrain::test {

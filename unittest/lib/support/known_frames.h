@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "offline/test_system.h"
+#include "commands/test_system.h"
+#include "dptrain/frames/whole_frame.h"
 #include "scratch.h"
 
 namespace dptrain::test {

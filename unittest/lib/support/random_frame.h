@@ -3,7 +3,7 @@
 #include <random>
 #include <vector>
 
-#include "dptrain/files.h"
+#include "dptrain/frames/whole_frame.h"
 
 namespace dptrain::test {
 

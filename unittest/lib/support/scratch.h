@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "io/file.h"
 
 namespace dptrain::test {

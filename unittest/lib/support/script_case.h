@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/model.h"
-#include "dptrain/torchscript.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/files/pth_file.h"
+#include "dptrain/potential/model/model.h"
+#include "dptrain/potential/model/model_data.h"
+#include "potential/torchscript/script_model.h"
 #include "random_frame.h"
 #include "script_toy.h"
-#include "torchscript/script_model.h"
 
 namespace dptrain::test {
 
@@ -101,7 +103,7 @@ class PlainToy {
     return energies;
   }
 
-  /// Centres with more neighbours than the model takes.
+  /// Centers with more neighbors than the model takes.
   int overflows(const Domain &domain) const
   {
     int count = 0;

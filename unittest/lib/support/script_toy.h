@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "io/file.h"
-#include "torchscript/archive.h"
+#include "potential/torchscript/archive.h"
 
 namespace dptrain::test {
 
@@ -27,8 +27,8 @@ struct ScriptToy {
   bool spin = false;      ///< forward_lower asks for spins
   bool energy = true;     ///< else the model says that it predicts dipoles
   bool features = false;  ///< tells f_i, for uncertainties
-  bool padding = false;  ///< free places in a row of neighbours count as the first atom's type does
-  bool mixed = false;    ///< one sel for all types
+  bool padding = false;   ///< free places in a row of neighbors count as the first atom's type does
+  bool mixed = false;     ///< one sel for all types
   bool frozen_layer = false;  ///< b1 is not trainable in the archive
   int aparam = 0;
   double cutoff = 4.0;
@@ -100,10 +100,10 @@ def forward_lower(self, extended_coord: Tensor, extended_atype: Tensor, SPINnlis
     found["atom_energy"] = torch.unsqueeze(torch.unsqueeze(e, -1), 0)
     found["virial"] = torch.flatten(torch.sum(per_atom, 1), 1)
     if do_atomic_virial:
-        centre = extended_coord.detach()[0][:nlist.size(1)]
+        center = extended_coord.detach()[0][:nlist.size(1)]
         columns: List[Tensor] = []
         for b in range(3):
-            moment = torch.sum(e * centre[:, b])
+            moment = torch.sum(e * center[:, b])
             column = torch.autograd.grad([moment], [coord], None, True, self.training)[0]
             assert column is not None
             columns.append(column)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dptrain/config.h"
+#include "dptrain/input/config.h"
 
 namespace dptrain::test {
 

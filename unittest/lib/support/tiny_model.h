@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "dptrain/deep_pot.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
 
 namespace dptrain::test {
 
@@ -50,7 +51,7 @@ inline ModelData tiny_model(const ModelConfig &config, std::uint64_t seed = 7)
   return data;
 }
 
-/// An open cluster with full neighbour lists: random positions, no pair closer than `closest` Angstrom.
+/// An open cluster with full neighbor lists: random positions, no pair closer than `closest` Angstrom.
 struct Cluster {
   std::vector<double> x;
   std::vector<int> type, centers, counts;

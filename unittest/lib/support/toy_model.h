@@ -2,15 +2,17 @@
 
 #include <cmath>
 
-#include "dptrain/config.h"
-#include "dptrain/error.h"
-#include "dptrain/model.h"
+#include "dptrain/base/error.h"
+#include "dptrain/base/memory_ledger.h"
+#include "dptrain/input/config.h"
+#include "dptrain/potential/model/model.h"
+#include "dptrain/potential/model/model_data.h"
 
 namespace dptrain::test {
 
-/// A pair potential with parameters, for tests of what surrounds a model. For the two types of centre and neighbour
+/// A pair potential with parameters, for tests of what surrounds a model. For the two types of center and neighbor
 /// E_i = bias + 1/2 sum_j A exp(-b r^2) w(r), w = (1 - r^2/rc^2)^3, parameters A and b of each ordered pair of types,
-/// so that E_i depends on the type of the centre as a network does. Everything in closed form.
+/// so that E_i depends on the type of the center as a network does. Everything in closed form.
 class ToyModel : public Model {
  public:
   explicit ToyModel(double rcut = 3.0) : rcut_(rcut)

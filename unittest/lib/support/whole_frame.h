@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/random.h"
-#include "dptrain/files.h"
+#include "dptrain/frames/whole_frame.h"
 
 namespace dptrain::test {
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "dptrain/communicator.h"
+#include "dptrain/parallel/communicator.h"
 
 namespace dptrain::test {
 

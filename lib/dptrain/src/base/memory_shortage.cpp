@@ -5,7 +5,7 @@
 #include <new>
 #include <utility>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -2,8 +2,7 @@
 
 #ifdef DPTRAIN_CUDA
 #include <c10/cuda/CUDACachingAllocator.h>
-
-#include "kernels/memory.h"
+#include <c10/cuda/CUDAFunctions.h>
 #endif
 
 namespace dptrain {
@@ -21,7 +20,7 @@ MemoryLedger torch_ledger()
 {
   c10::CachingDeviceAllocator::DeviceStats stats;
   if (allocator::get()->initialized())
-    stats = allocator::getDeviceStats(static_cast<c10::DeviceIndex>(kernels::device_index()));
+    stats = allocator::getDeviceStats(c10::cuda::current_device());
   constexpr auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
   const auto bytes = [](std::int64_t n) { return static_cast<std::size_t>(n); };
   return {{"torch reserved", bytes(stats.reserved_bytes[all].current)},

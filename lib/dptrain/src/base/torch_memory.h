@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dptrain/memory.h"
+#include "dptrain/base/memory_ledger.h"
 
 namespace dptrain {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

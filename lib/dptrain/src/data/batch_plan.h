@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/config.h"
-#include "dptrain/data_set.h"
+#include "dptrain/data/data_set.h"
+#include "dptrain/input/config.h"
 
 namespace dptrain {
 

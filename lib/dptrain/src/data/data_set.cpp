@@ -1,4 +1,4 @@
-#include "dptrain/data_set.h"
+#include "dptrain/data/data_set.h"
 
 #include <fcntl.h>
 
@@ -8,8 +8,9 @@
 #include "data/data_path.h"
 #include "data/deepmd_system.h"
 #include "data/extxyz_system.h"
-#include "dptrain/error.h"
-#include "dptrain/files.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/whole_frame.h"
 #include "io/file.h"
 #include "io/hdf5_file.h"
 

@@ -5,8 +5,10 @@
 #include <numeric>
 
 #include "data/npy.h"
-#include "dptrain/error.h"
-#include "dptrain/files.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/io/atomic_file.h"
 #include "io/file.h"
 
 namespace dptrain {

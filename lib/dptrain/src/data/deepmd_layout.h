@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/stored_array.h"
-#include "dptrain/data_set.h"
+#include "dptrain/data/data_set.h"
 
 namespace dptrain {
 

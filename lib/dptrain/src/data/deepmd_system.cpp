@@ -5,7 +5,7 @@
 #include "data/deepmd_layout.h"
 #include "data/frame_values.h"
 #include "data/text_words.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dptrain/files.h"
+#include "dptrain/frames/whole_frame.h"
 #include "io/file.h"
 
 namespace dptrain {

@@ -9,8 +9,8 @@
 #include "data/frame_values.h"
 #include "data/open_directions.h"
 #include "data/text_words.h"
-#include "dptrain/elements.h"
-#include "dptrain/error.h"
+#include "dptrain/base/elements.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -6,7 +6,7 @@
 
 #include "data/frame_values.h"
 #include "data/text_words.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

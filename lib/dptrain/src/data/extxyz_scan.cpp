@@ -6,7 +6,7 @@
 #include "data/extxyz_file.h"
 #include "data/extxyz_header.h"
 #include "data/text_words.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -5,7 +5,7 @@
 #include "data/extxyz_file.h"
 #include "data/stored_array.h"
 #include "data/text_words.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "io/file.h"
 
 namespace dptrain {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/data_set.h"
+#include "dptrain/data/data_set.h"
 
 namespace dptrain {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/files.h"
+#include "dptrain/frames/whole_frame.h"
 
 namespace dptrain {
 

@@ -1,8 +1,9 @@
 #include <fstream>
 
 #include "data/extxyz_text.h"
-#include "dptrain/error.h"
-#include "dptrain/files.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/dataset_writer.h"
+#include "dptrain/frames/whole_frame.h"
 
 namespace dptrain {
 

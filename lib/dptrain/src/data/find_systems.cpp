@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "data/data_path.h"
-#include "dptrain/data_set.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/data/data_set.h"
 #include "io/hdf5_data_file.h"
 
 namespace dptrain {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "dptrain/broadcast.h"
-#include "dptrain/error.h"
-#include "training/frame_check.h"
+#include "dptrain/base/error.h"
+#include "dptrain/base/memory_ledger.h"
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/broadcast.h"
+#include "frames/frame_check.h"
 
 namespace dptrain {
 

@@ -9,10 +9,10 @@
 
 #include "data/batch_plan.h"
 #include "data/frame_spill.h"
-#include "dptrain/communicator.h"
-#include "dptrain/distribution.h"
-#include "dptrain/frame.h"
-#include "dptrain/memory.h"
+#include "dptrain/base/memory_ledger.h"
+#include "dptrain/frames/distribution.h"
+#include "dptrain/frames/frame.h"
+#include "dptrain/parallel/communicator.h"
 
 namespace dptrain {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "io/file.h"
 
 namespace dptrain {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "dptrain/frame.h"
+#include "dptrain/frames/frame.h"
 
 namespace dptrain {
 
@@ -25,7 +25,7 @@ class FrameSpill {
     std::size_t bytes = 0, room = 0;
     bool used() const { return bytes > 0; }
   };
-  /// Writes positions, types, tags, neighbour rows and labels of a frame; to the same place if it has room for them. Throws
+  /// Writes positions, types, tags, neighbor rows and labels of a frame; to the same place if it has room for them. Throws
   /// Error if the disk is full, but for the last GiB, which is left to others.
   void put(const Frame &frame, Place &place);
   /// Brings them back.

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 
@@ -33,7 +33,7 @@ void expect_volume(const std::array<double, 9> &box, const std::string &where)
   double product = 1.0;
   for (int edge = 0; edge < 3; ++edge)
     product *= std::hypot(box[3 * edge], box[3 * edge + 1], box[3 * edge + 2]);
-  // the bound of the neighbour search
+  // the bound of the neighbor search
   if (std::abs(volume_of(box)) > 1e-12 * product) return;
   std::string text;
   for (const double value : box) {

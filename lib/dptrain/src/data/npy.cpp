@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/random.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 
@@ -94,7 +94,7 @@ void ReplayBuffer::start_epoch(std::int64_t epoch, std::int64_t frames)
 
 std::vector<std::int64_t> ReplayBuffer::next_batch(int batch_size)
 {
-  if (frames_.empty()) throw Error("Training needs at least one labelled frame: there is none yet");
+  if (frames_.empty()) throw Error("Training needs at least one labeled frame: there is none yet");
   if (position_ >= order_.size()) start_epoch(epoch_ + 1, size());
   if (static_cast<std::int64_t>(order_.size()) > size())
     throw Error("The checkpoint was written with " + std::to_string(order_.size()) +

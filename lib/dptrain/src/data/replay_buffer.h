@@ -5,18 +5,18 @@
 #include <vector>
 
 #include "data/frame_spill.h"
-#include "dptrain/frame.h"
-#include "dptrain/memory.h"
+#include "dptrain/base/memory_ledger.h"
+#include "dptrain/frames/frame.h"
 
 namespace dptrain {
 
-/// The labelled frames of a training and the order in which batches see them: epochs, each a random permutation of all
+/// The labeled frames of a training and the order in which batches see them: epochs, each a random permutation of all
 /// frames that were there when it began. The order depends on the seed alone, on every rank and machine the same.
 class ReplayBuffer {
  public:
   /// With a capacity, the frame number k (counted from 0) takes place k % capacity; 0 keeps all frames.
   /// Frames stay in memory up to so many bytes; the arrays of further ones are on the scratch disk between two uses, or,
-  /// where that is full, lose their neighbour rows, which are found anew for each use.
+  /// where that is full, lose their neighbor rows, which are found anew for each use.
   explicit ReplayBuffer(std::uint64_t seed, std::int64_t capacity = 0,
                         std::size_t memory = std::size_t(1) << 30) :
       seed_(seed), capacity_(capacity), memory_(memory)
@@ -28,7 +28,7 @@ class ReplayBuffer {
   std::int64_t size() const { return static_cast<std::int64_t>(frames_.size()); }
   /// Throws Error if there is no such frame. Its arrays may be elsewhere.
   const Frame &frame(std::int64_t index) const;
-  /// The frame with its arrays and neighbour rows; until `release`, which forgets them again where there is no room.
+  /// The frame with its arrays and neighbor rows; until `release`, which forgets them again where there is no room.
   const Frame &use(std::int64_t index);
   void release(std::int64_t index);
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 
@@ -50,7 +50,7 @@ std::vector<double> ReplayWeights::weights() const
 
 std::vector<std::int64_t> ReplayWeights::draw(int batch_size)
 {
-  if (errors_.empty()) throw Error("Training needs at least one labelled frame: there is none yet");
+  if (errors_.empty()) throw Error("Training needs at least one labeled frame: there is none yet");
   const std::vector<double> weight = weights();
   const double total = std::accumulate(weight.begin(), weight.end(), 0.0);
   const std::size_t wanted = std::min<std::size_t>(std::max(batch_size, 1), errors_.size());

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "data/batch_plan.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "dptrain/error.h"
-#include "dptrain/files.h"
+#include "dptrain/base/error.h"
+#include "dptrain/io/atomic_file.h"
 
 namespace dptrain {
 

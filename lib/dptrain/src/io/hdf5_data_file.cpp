@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "io/file.h"
 #include "io/hdf5_guard.h"
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "io/hdf5_guard.h"
 
 namespace dptrain {

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <cmath>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "kernels/fast_tanh.h"
 
 namespace dptrain::kernels {

@@ -1,6 +1,6 @@
 #include "kernels/contraction.h"
 
-#include "kernels/centre.h"
+#include "kernels/center.h"
 
 namespace dptrain::kernels {
 namespace {
@@ -19,28 +19,28 @@ KOKKOS_FORCEINLINE_FUNCTION void edge_gradient(const Contraction<Real> &c, const
   b.row[3][e] = radial * z + q * b3;
 }
 
-// Adds the edge gradients (row[1..3] of the block) of one centre to forces and virials.
+// Adds the edge gradients (row[1..3] of the block) of one center to forces and virials.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION void scatter(const Team &team, const Contraction<Real> &c,
-                                         const Centre &centre, const EdgeBlock<Real> &b,
+                                         const Center &center, const EdgeBlock<Real> &b,
                                          const ForceSums &sums, int copy)
 {
   const Edges<Real> &edges = c.edges;
   double *force = sums.force + 3L * sums.atoms * copy;
   double *atom_virial = sums.atom_virial ? sums.atom_virial + 9L * sums.atoms * copy : nullptr;
-  double *own = force + 3L * edges.centers[centre.i];
+  double *own = force + 3L * edges.centers[center.i];
   double *virial =
-      sums.virial + 9L * (static_cast<long>(sums.frames) * copy + edges.frame[centre.i]);
-  // twelve sums over the edges of the centre: three for the force, nine for the virial
+      sums.virial + 9L * (static_cast<long>(sums.frames) * copy + edges.frame[center.i]);
+  // twelve sums over the edges of the center: three for the force, nine for the virial
 #if DPTRAIN_DEVICE_PASS
   Sums<double, 12> total;
   Kokkos::parallel_reduce(
-      Kokkos::TeamVectorRange(team, centre.count),
+      Kokkos::TeamVectorRange(team, center.count),
       [&](int e, Sums<double, 12> &part) {
         for (int a = 0; a < 3; ++a) {
           const Real g = b.row[1 + a][e];
           part.s[9 + a] += g;
-          for (int k = 0; k < 3; ++k) part.s[3 * a + k] += g * edges.d[k][centre.first + e];
+          for (int k = 0; k < 3; ++k) part.s[3 * a + k] += g * edges.d[k][center.first + e];
         }
       },
       total);
@@ -51,26 +51,26 @@ KOKKOS_FORCEINLINE_FUNCTION void scatter(const Team &team, const Contraction<Rea
 #else
   (void) team;
   const auto total = [&](int a, int k) {
-    const Real *g = b.row[1 + a], *d = k < 3 ? edges.d[k] + centre.first : nullptr;
+    const Real *g = b.row[1 + a], *d = k < 3 ? edges.d[k] + center.first : nullptr;
     Real part = 0;
     if (d) {
-      _Pragma("omp simd reduction(+ : part)") for (int e = 0; e < centre.count; ++e) part +=
+      _Pragma("omp simd reduction(+ : part)") for (int e = 0; e < center.count; ++e) part +=
           g[e] * d[e];
     } else {
-      _Pragma("omp simd reduction(+ : part)") for (int e = 0; e < centre.count; ++e) part += g[e];
+      _Pragma("omp simd reduction(+ : part)") for (int e = 0; e < center.count; ++e) part += g[e];
     }
     return static_cast<double>(part);
   };
   for (int a = 0; a < 3; ++a) {
-    const double on_centre = total(a, 3);
+    const double on_center = total(a, 3);
     double w[3];
     for (int k = 0; k < 3; ++k) w[k] = total(a, k);
-    add_shared(own + a, on_centre);
+    add_shared(own + a, on_center);
     for (int k = 0; k < 3; ++k) add_shared(virial + 3 * a + k, -w[k]);
   }
 #endif
   const auto to_neighbor = [=](int e) {
-    const int slot = centre.first + e;
+    const int slot = center.first + e;
     const long j = edges.neighbor[slot];
     for (int a = 0; a < 3; ++a) {
       add_shared(force + 3 * j + a, -b.row[1 + a][e]);
@@ -80,9 +80,9 @@ KOKKOS_FORCEINLINE_FUNCTION void scatter(const Team &team, const Contraction<Rea
     }
   };
 #if DPTRAIN_DEVICE_PASS
-  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, centre.count), to_neighbor);
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, center.count), to_neighbor);
 #else
-  for (int e = 0; e < centre.count; ++e) to_neighbor(e);
+  for (int e = 0; e < center.count; ++e) to_neighbor(e);
 #endif
 }
 
@@ -94,13 +94,13 @@ template <class Real, int W> void value_kernel(const Contraction<Real> &c, Real 
   launch(
       "dptrain::contraction_value", one_team_each(c.edges.num_centers, bytes),
       KOKKOS_LAMBDA(const Team &team) {
-        const Centre centre = centre_of(c, team.league_rank());
+        const Center center = center_of(c, team.league_rank());
         const Block b = make_block<Real>(team_scratch(team, bytes), column, Block::VALUE);
-        for_edges<Real, false>(team, c, b, centre.first, centre.count,
+        for_edges<Real, false>(team, c, b, center.first, center.count,
                                [=](int, int, const EdgeValue<Real> &) DPTRAIN_ALWAYS_INLINE {});
-        Real *ti = t + centre.t;
+        Real *ti = t + center.t;
         sum_over_edges(
-            team, centre.count, Width<W>{c.table.width}, ti,
+            team, center.count, Width<W>{c.table.width}, ti,
             [=](int e) DPTRAIN_ALWAYS_INLINE {
               LoadedEdge<Real, W> l;
               load_rows(l, c.table, b, e);
@@ -115,7 +115,7 @@ template <class Real, int W> void value_kernel(const Contraction<Real> &c, Real 
                   t3 += l.r3 * g;
                 });
         for (int type = 0; type < c.edges.ntypes; ++type) {
-          const Real factor = padding_factor(c, centre.i, type);
+          const Real factor = padding_factor(c, center.i, type);
           const Real *row = c.table.rows + padding_offset(c, type);
           if (factor != Real(0))
             team_for(team, c.table.width,
@@ -133,9 +133,9 @@ void reverse_kernel(const Contraction<Real> &c, const Real *g_t, const ForceSums
   launch_shared(
       "dptrain::contraction_reverse", c.edges.num_centers, sums.copies, bytes,
       KOKKOS_LAMBDA(const Team &team, int i, int copy, char *memory) {
-        const Centre centre = centre_of(c, i);
+        const Center center = center_of(c, i);
         const Block b = make_block<Real>(memory, column, Block::REVERSE);
-        for_edges<Real, true>(team, c, b, centre.first, centre.count,
+        for_edges<Real, true>(team, c, b, center.first, center.count,
                               [=](int, int e, const EdgeValue<Real> &v) DPTRAIN_ALWAYS_INLINE {
                                 b.q[e] = v.q;
                                 b.dq[e] = v.dq;
@@ -143,11 +143,11 @@ void reverse_kernel(const Contraction<Real> &c, const Real *g_t, const ForceSums
                                 b.inv_r[e] = v.inv_r;
                               });
         const Width<W> width{c.table.width};
-        const Real *g0 = g_t + centre.t, *g1 = g0 + width, *g2 = g1 + width, *g3 = g2 + width;
+        const Real *g0 = g_t + center.t, *g1 = g0 + width, *g2 = g1 + width, *g3 = g2 + width;
         // the argument of the net is the first element of the row: one sum for both ways
         const Real scale = c.scale;
         sum_over_channels<Real>(
-            team, centre.count, width,
+            team, center.count, width,
             [=](int e) DPTRAIN_ALWAYS_INLINE {
               LoadedEdge<Real, W> l;
               load_rows(l, c.table, b, e);
@@ -169,9 +169,9 @@ void reverse_kernel(const Contraction<Real> &c, const Real *g_t, const ForceSums
               b.sum[2][e] = s2;
               b.sum[3][e] = s3;
             });
-        team_for(team, centre.count,
-                 [=](int e) DPTRAIN_ALWAYS_INLINE { edge_gradient(c, b, centre.first + e, e); });
-        scatter(team, c, centre, b, sums, copy);
+        team_for(team, center.count,
+                 [=](int e) DPTRAIN_ALWAYS_INLINE { edge_gradient(c, b, center.first + e, e); });
+        scatter(team, c, center, b, sums, copy);
       });
 }
 
@@ -184,11 +184,11 @@ void jvp_kernel(const Contraction<Real> &c, const double *r, const double *strai
   launch(
       "dptrain::contraction_jvp", one_team_each(c.edges.num_centers, bytes),
       KOKKOS_LAMBDA(const Team &team) {
-        const Centre centre = centre_of(c, team.league_rank());
+        const Center center = center_of(c, team.league_rank());
         const Block b = make_block<Real>(team_scratch(team, bytes), column, Block::TANGENT);
-        fill_tangents(team, c, centre, b, r, strain);
+        fill_tangents(team, c, center, b, r, strain);
         sum_over_edges(
-            team, centre.count, Width<W>{c.table.width}, t_dot + centre.t,
+            team, center.count, Width<W>{c.table.width}, t_dot + center.t,
             [=](int e) DPTRAIN_ALWAYS_INLINE {
               LoadedEdge<Real, W> l;
               load_rows(l, c.table, b, e);

@@ -14,21 +14,21 @@ template <class Real> struct Contraction {
   Environment<Real> environment;
   Table<Real> table;
   Real scale = 1;                   ///< 1 / sum(sel)
-  Real padding_arg = 0;             ///< p of this centre type
+  Real padding_arg = 0;             ///< p of this center type
   int padding_row = 0;              ///< which of the table's padding rows
-  int first_net = 0, net_step = 1;  ///< embedding net of neighbour type t: first_net + t * net_step
+  int first_net = 0, net_step = 1;  ///< embedding net of neighbor type t: first_net + t * net_step
 };
 
-/// Where kernels add what several centres share. Forces and virials in float64. Each array is there once per copy.
+/// Where kernels add what several centers share. Forces and virials in float64. Each array is there once per copy.
 struct ForceSums {
   double *force = nullptr;        ///< [atoms][3], -dE/dx
   double *virial = nullptr;       ///< [frames][9], sum F (x) x
-  double *atom_virial = nullptr;  ///< optional [atoms][9], the pair term given to the neighbour
+  double *atom_virial = nullptr;  ///< optional [atoms][9], the pair term given to the neighbor
   int copies = 1;                 ///< see workers.h
   int atoms = 0, frames = 0;      ///< the sizes above: a copy follows the other
 };
 
-// Arrays over centres are [num_centers][4][width].
+// Arrays over centers are [num_centers][4][width].
 
 /// Value: T.
 template <class Real> void contraction_value(const Contraction<Real> &c, Real *t);
@@ -45,7 +45,7 @@ void contraction_jvp(const Contraction<Real> &c, const double *r, const double *
 
 /// Parameter side of the reverse of S = c E - E_dot with the same tangents: adds dS/dtable to table_gradient (laid out like
 /// the table) from g_t = dS/dT and e_t = dE/dT = -dS/dT_dot. This is the transpose of the interpolation. A direct chunk
-/// takes one copy: there centres touch each other's rows, and rows are too many to be there more than once.
+/// takes one copy: there centers touch each other's rows, and rows are too many to be there more than once.
 template <class Real>
 void contraction_gradient(const Contraction<Real> &c, const double *r, const double *strain,
                           const Real *g_t, const Real *e_t, Real *table_gradient,

@@ -1,4 +1,4 @@
-#include "kernels/centre.h"
+#include "kernels/center.h"
 #include "kernels/contraction.h"
 
 namespace dptrain::kernels {
@@ -34,12 +34,12 @@ void gradient_kernel(const Contraction<Real> &c, const double *r, const double *
       "dptrain::contraction_gradient", c.edges.num_centers, copies.number, bytes,
       KOKKOS_LAMBDA(const Team &team, int i, int copy, char *memory) {
         Real *own_gradient = table_gradient + copy * stride;
-        const Centre centre = centre_of(c, i);
+        const Center center = center_of(c, i);
         const Block b = make_block<Real>(memory, column, Block::TANGENT);
-        fill_tangents(team, c, centre, b, r, strain);
+        fill_tangents(team, c, center, b, r, strain);
         const Width<W> width{c.table.width};
-        const Real *g = g_t + centre.t, *e_adjoint = e_t + centre.t;
-        for (int e = 0; e < centre.count; ++e) {
+        const Real *g = g_t + center.t, *e_adjoint = e_t + center.t;
+        for (int e = 0; e < center.count; ++e) {
           LoadedEdge<Real, W> l;
           load_rows(l, c.table, b, e);
           load_slopes(l, b, e, b.arg_dot[e]);
@@ -50,7 +50,7 @@ void gradient_kernel(const Contraction<Real> &c, const double *r, const double *
           });
         }
         for (int type = 0; type < c.edges.ntypes; ++type) {
-          const Real factor = padding_factor(c, centre.i, type);
+          const Real factor = padding_factor(c, center.i, type);
           Real *row = own_gradient + padding_offset(c, type);
           if (factor != Real(0))
             team_for(team, width,

@@ -5,7 +5,7 @@
 
 namespace dptrain::kernels {
 
-/// What is derived from the edges of one centre, in the scratch memory of its team: one column per quantity, [max_count].
+/// What is derived from the edges of one center, in the scratch memory of its team: one column per quantity, [max_count].
 template <class Real> struct EdgeBlock {
   Real *row[4];                 ///< scaled environment row
   Real *w[6];                   ///< weights of G
@@ -97,7 +97,7 @@ put_value(const Contraction<Real> &c, const EdgeBlock<Real> &b, int slot, int e,
   return v;
 }
 
-/// The loop of a kernel over the edges of a centre, for tables and for direct reading: body(slot, e, value) after the
+/// The loop of a kernel over the edges of a center, for tables and for direct reading: body(slot, e, value) after the
 /// block has row, w and (asked) dw of the edge.
 template <class Real, bool derivatives, class Body>
 KOKKOS_FORCEINLINE_FUNCTION void for_edges(const Team &team, const Contraction<Real> &c,

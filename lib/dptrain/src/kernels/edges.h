@@ -2,15 +2,15 @@
 
 namespace dptrain::kernels {
 
-/// Edges of one chunk of centre atoms of one type: those with r < rcut. Each centre has its own range of slots, of which
-/// the first count[i] are in use. Only the neighbour and the distance vector are stored; all that follows from them is
+/// Edges of one chunk of center atoms of one type: those with r < rcut. Each center has its own range of slots, of which
+/// the first count[i] are in use. Only the neighbor and the distance vector are stored; all that follows from them is
 /// computed again where it is needed.
 template <class Real> struct Edges {
   int num_centers = 0;
   int max_count = 0;  ///< upper bound of count
   int ntypes = 0;
   const int *centers = nullptr;  ///< [num_centers] atom index
-  const int *frame = nullptr;    ///< [num_centers] index of the frame that the centre belongs to
+  const int *frame = nullptr;    ///< [num_centers] index of the frame that the center belongs to
   const int *first = nullptr;    ///< [num_centers] first slot
   int *count = nullptr;          ///< [num_centers]
   int *neighbor = nullptr;       ///< [slots] atom index

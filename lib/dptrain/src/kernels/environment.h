@@ -9,7 +9,7 @@
 
 namespace dptrain::kernels {
 
-/// Constants of one centre type. With s = w/(r + p), q = w/(r + p)^2, w the switch function
+/// Constants of one center type. With s = w/(r + p), q = w/(r + p)^2, w the switch function
 /// 1 + u^3 (-6 u^2 + 15 u - 10), u = clip((r - rcut_smth) / (rcut - rcut_smth), 0, 1), the row of an edge is
 /// ((s - davg) / dstd_radial, q d / dstd_angular), and its first element is the argument of the embedding net.
 template <class Real> struct Environment {

@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "base/process_memory.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "kernels/kokkos_types.h"
 
 #ifdef KOKKOS_ENABLE_CUDA
@@ -49,21 +49,23 @@ int visible_gpus()
   return number;
 }
 
-void describe_gpu(int device, RankDevice &rank)
+Gpu describe_gpu(int device)
 {
+  Gpu found;
   cudaDeviceProp gpu;
   check(cudaGetDeviceProperties(&gpu, device), "a GPU cannot be described");
-  rank.name = gpu.name;
-  rank.id.assign(gpu.uuid.bytes, sizeof(gpu.uuid.bytes));
-  rank.memory = static_cast<std::int64_t>(gpu.totalGlobalMem);
-  rank.major = gpu.major;
-  rank.minor = gpu.minor;
-  rank.gpu_numa = numa_of(gpu);
+  found.name = gpu.name;
+  found.id.assign(gpu.uuid.bytes, sizeof(gpu.uuid.bytes));
+  found.memory = static_cast<std::int64_t>(gpu.totalGlobalMem);
+  found.major = gpu.major;
+  found.minor = gpu.minor;
+  found.numa = numa_of(gpu);
   for (int other = 0; other < visible_gpus(); ++other) {
     int reaches = 1;
     if (other != device) cudaDeviceCanAccessPeer(&reaches, device, other);
-    rank.peers = rank.peers && reaches != 0;
+    found.peers = found.peers && reaches != 0;
   }
+  return found;
 }
 
 void bind_gpu(int device)
@@ -91,11 +93,13 @@ int visible_gpus()
 {
   return 1;
 }
-void describe_gpu(int device, RankDevice &rank)
+Gpu describe_gpu(int device)
 {
-  rank.name = "rehearsal on the host";
-  rank.id = "rehearsal" + std::to_string(device);
-  rank.memory = static_cast<std::int64_t>(host_memory().total);
+  Gpu found;
+  found.name = "rehearsal on the host";
+  found.id = "rehearsal" + std::to_string(device);
+  found.memory = static_cast<std::int64_t>(host_memory().total);
+  return found;
 }
 void bind_gpu(int device)
 {
@@ -112,7 +116,10 @@ int visible_gpus()
 {
   return 0;
 }
-void describe_gpu(int, RankDevice &) {}
+Gpu describe_gpu(int /*device*/)
+{
+  return {};
+}
 void bind_gpu(int)
 {
   throw Error("the kernels of this build run on the host: build with DPTRAIN_CUDA for GPUs");

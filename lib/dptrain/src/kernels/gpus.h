@@ -1,14 +1,23 @@
 #pragma once
 
-#include "dptrain/device.h"
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace dptrain::kernels {
 
 /// GPUs that this process sees; 0 where kernels were built for the host. Makes no context.
 int visible_gpus();
 
-/// Fills in what is known of GPU `device`: name, id, memory, compute capability, memory domain, access to the others.
-void describe_gpu(int device, RankDevice &rank);
+/// What is known of a GPU.
+struct Gpu {
+  std::string name, id;      ///< its model, and what no other GPU has
+  std::int64_t memory = 0;   ///< bytes
+  int major = 0, minor = 0;  ///< compute capability
+  int numa = -1;             ///< memory domain; -1: unknown
+  bool peers = true;  ///< it reaches the memory of the other GPUs that the process sees directly
+};
+Gpu describe_gpu(int device);
 
 /// Kernels and LibTorch use this GPU from now on. Before the runtime starts.
 void bind_gpu(int device);

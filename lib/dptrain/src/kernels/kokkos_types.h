@@ -47,7 +47,7 @@ using Team = TeamPolicy::member_type;
 /// Threads of a team on a device, and vector lanes of each thread.
 constexpr int device_threads = 4, device_lanes = 32;
 
-/// One team per centre atom or row; on the host a team is one thread, on a device 4 x 32 lanes. Every team gets
+/// One team per center atom or row; on the host a team is one thread, on a device 4 x 32 lanes. Every team gets
 /// `scratch` bytes of fast memory.
 inline TeamPolicy one_team_each(int n, std::size_t scratch = 0)
 {

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "base/process_memory.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "kernels/kokkos_types.h"
 #include "kernels/memory_space.h"
 

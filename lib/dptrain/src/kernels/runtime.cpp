@@ -4,8 +4,8 @@
 
 #include "base/asked_threads.h"
 #include "base/torch_threads.h"
-#include "dptrain/error.h"
-#include "dptrain/threads.h"
+#include "dptrain/base/error.h"
+#include "dptrain/kernels/threads.h"
 #include "kernels/gpus.h"
 #include "kernels/kokkos_types.h"
 #include "kernels/workers.h"

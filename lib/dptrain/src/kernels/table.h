@@ -21,7 +21,7 @@ template <class Real> struct Table {
       false;  ///< every slot of the chunk is an interval of its own, read at its first knot
 };
 
-/// Rows between the starts of two intervals: neighbouring intervals share a knot in the Hermite form.
+/// Rows between the starts of two intervals: neighboring intervals share a knot in the Hermite form.
 template <class Real> constexpr int rows_per_interval = sizeof(Real) == 8 ? 3 : 6;
 
 /// The size of one net's table.

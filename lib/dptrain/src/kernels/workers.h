@@ -5,7 +5,7 @@
 
 namespace dptrain::kernels {
 
-/// Sums that several centres share exist once per worker: each worker adds to a copy of its own, and `sum_copies` adds
+/// Sums that several centers share exist once per worker: each worker adds to a copy of its own, and `sum_copies` adds
 /// the copies in order. So there are no atomics on a host, and the same number of workers gives the same bits. On a
 /// device there is one copy, and kernels add to it atomically.
 struct Copies {

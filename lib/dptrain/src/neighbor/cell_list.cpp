@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "neighbor/cell_grid.h"
 
 namespace dptrain {
@@ -52,7 +52,7 @@ class Cells {
 NeighborRows build_neighbor_rows(const double *x, int nlocal, int nall, double rcut)
 {
   if (!(rcut > 0.0) || !std::isfinite(rcut))
-    throw Error("Neighbour list: the cutoff must be a positive number, found " +
+    throw Error("Neighbor list: the cutoff must be a positive number, found " +
                 std::to_string(rcut));
   NeighborRows rows;
   rows.first.assign(1, 0);
@@ -70,7 +70,7 @@ NeighborRows build_neighbor_rows(const double *x, int nlocal, int nall, double r
     // the same rows whatever the cells are
     std::sort(rows.neighbor.begin() + rows.first.back(), rows.neighbor.end());
     if (rows.neighbor.size() > std::size_t(std::numeric_limits<int>::max()))
-      throw Error("Neighbour list: more than 2^31 pairs on one rank; use more ranks");
+      throw Error("Neighbor list: more than 2^31 pairs on one rank; use more ranks");
     rows.first.push_back(static_cast<int>(rows.neighbor.size()));
   }
   return rows;

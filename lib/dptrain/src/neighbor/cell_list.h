@@ -4,7 +4,7 @@
 
 namespace dptrain {
 
-/// Neighbour rows in compressed form: those of atom i are neighbor[first[i]] ... neighbor[first[i + 1] - 1].
+/// Neighbor rows in compressed form: those of atom i are neighbor[first[i]] ... neighbor[first[i + 1] - 1].
 struct NeighborRows {
   std::vector<int> first;  ///< [nlocal + 1]
   std::vector<int> neighbor;

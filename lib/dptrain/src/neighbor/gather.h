@@ -6,34 +6,34 @@
 
 namespace dptrain {
 
-/// Neighbour lists of the centres of one chunk, in the memory of the kernels. Lists are full and may reach beyond rcut.
+/// Neighbor lists of the centers of one chunk, in the memory of the kernels. Lists are full and may reach beyond rcut.
 struct ChunkRows {
   const double *x = nullptr;        ///< [atoms][3] Angstrom, all frames one after the other
   const int *type = nullptr;        ///< [atoms] -1: not in the model
-  const int *const *row = nullptr;  ///< [num_centers] list of each centre
+  const int *const *row = nullptr;  ///< [num_centers] list of each center
   const int *row_size =
       nullptr;  ///< [num_centers] more than max_size: the list was cut, see GatherReport
-  const int *offset = nullptr;  ///< [num_centers] first atom of the centre's frame
+  const int *offset = nullptr;  ///< [num_centers] first atom of the center's frame
   int max_size = 0;             ///< largest row
   int mask = 0x1FFFFFFF;        ///< bits of a list entry that hold the index
 };
 
-/// Which neighbours of centres of one type become edges.
+/// Which neighbors of centers of one type become edges.
 struct ChunkRules {
   double rcut;              ///< Angstrom
   int slots;                ///< sum of sel
-  const int *sel;           ///< [ntypes] largest number of neighbours kept per type
+  const int *sel;           ///< [ntypes] largest number of neighbors kept per type
   const char *dropped;      ///< [ntypes] without edge; the slots count as filled
   const char *hidden;       ///< [ntypes] without edge; the slots count as empty
   bool any_excluded;        ///< some type is dropped or hidden
-  int first_net, net_step;  ///< embedding net of neighbour type t: first_net + t * net_step
+  int first_net, net_step;  ///< embedding net of neighbor type t: first_net + t * net_step
 };
 
-/// What a sweep learns about the neighbours, in the memory of the kernels; added to by every gather.
+/// What a sweep learns about the neighbors, in the memory of the kernels; added to by every gather.
 /// One for each worker (kernels/workers.h), a cache line of its own.
 struct alignas(64) GatherReport {
   double smallest_r2;     ///< Angstrom^2
-  std::int64_t overflow;  ///< centres with more neighbours of a type than sel
+  std::int64_t overflow;  ///< centers with more neighbors of a type than sel
   int largest_row;        ///< of the lists that were cut at max_size; 0: there were none
 };
 

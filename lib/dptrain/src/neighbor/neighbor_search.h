@@ -8,17 +8,17 @@
 
 namespace dptrain {
 
-/// Neighbour lists made by kernels from positions alone, so that an engine's lists need not go to a device. Atoms are
+/// Neighbor lists made by kernels from positions alone, so that an engine's lists need not go to a device. Atoms are
 /// sorted by cell; lists are in the order of cells, then of atoms, the same in every run.
 class NeighborSearch {
  public:
   /// Sorts the atoms of several frames, whose positions and types stand one after the other. host_x [atoms][3] and
   /// offsets [frames + 1] are read on the host, x and type (of equal content) by kernels until the last use; atoms of
-  /// type -1 are nobody's neighbours. Throws Error if a coordinate is not finite.
+  /// type -1 are nobody's neighbors. Throws Error if a coordinate is not finite.
   void set(const double *host_x, const std::vector<int> &offsets, const double *x, const int *type,
            double rcut);
 
-  /// Lists of the atoms within rcut of `n` centres (atoms and their frames, memory of the kernels), at most `capacity` of
+  /// Lists of the atoms within rcut of `n` centers (atoms and their frames, memory of the kernels), at most `capacity` of
   /// each are kept. Sets row, max_size and mask of `rows`, and the numbers found, kept or not, in row_size [n].
   void find(const int *centers, const int *frames, int n, int capacity, ChunkRows &rows,
             int *row_size);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "dptrain/config.h"
+#include "dptrain/input/config.h"
 
 namespace dptrain {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "optimizer/sharded_optimizer.h"
 
 namespace dptrain {
@@ -28,16 +28,6 @@ void check_config(const OptimizerConfig &config)
 }
 
 }  // namespace
-
-OptimizerConfig complete(OptimizerConfig config)
-{
-  const bool soap = config.type == OptimizerType::soap;
-  if (!config.beta1) config.beta1 = soap ? 0.95 : 0.9;
-  if (!config.beta2) config.beta2 = soap ? 0.95 : 0.999;
-  if (!config.weight_decay) config.weight_decay = config.type == OptimizerType::adamw ? 1e-3 : 0.0;
-  if (!config.precision) config.precision = "float64";
-  return config;
-}
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig &config,
                                           const std::vector<ParameterBlock> &index,

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "dptrain/communicator.h"
+#include "dptrain/parallel/communicator.h"
 
 namespace dptrain {
 

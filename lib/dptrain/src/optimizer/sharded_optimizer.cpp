@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "kernels/workers.h"
 
 namespace dptrain {

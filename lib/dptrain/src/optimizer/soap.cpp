@@ -4,7 +4,7 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "kernels/runtime.h"
 #include "kernels/workers.h"
 #include "optimizer/sharded_optimizer.h"

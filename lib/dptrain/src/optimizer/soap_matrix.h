@@ -5,7 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "dptrain/config.h"
+#include "dptrain/input/config.h"
 #include "optimizer/moments.h"
 
 namespace dptrain {

@@ -1,4 +1,4 @@
-#include "dptrain/device.h"
+#include "dptrain/parallel/device.h"
 
 #include <unistd.h>
 #ifdef __linux__
@@ -11,12 +11,20 @@
 #include <set>
 #include <sstream>
 
-#include "dptrain/broadcast.h"
-#include "dptrain/error.h"
-#include "dptrain/threads.h"
+#include "dptrain/base/error.h"
+#include "dptrain/kernels/threads.h"
 #include "kernels/gpus.h"
+#include "parallel/byte_archive.h"
 
 namespace dptrain {
+
+void visit_fields(ByteArchive &archive, RankDevice &device)
+{
+  auto &[node, local_rank, visible, index, name, id, memory, major, minor, gpu_numa, cpu_numa,
+         peers] = device;
+  archive.fields(node, local_rank, visible, index, name, id, memory, major, minor, gpu_numa,
+                 cpu_numa, peers);
+}
 
 namespace {
 
@@ -161,12 +169,19 @@ DeviceReport bind_devices(const Communicator &comm, const DeviceRequest &request
                   ": this process uses cuda:" + std::to_string(bound) +
                   " already, since its first model: give 'device' where that one is made");
     own.device = kernels::bound_gpu();
-    kernels::describe_gpu(own.device, own);
+    const kernels::Gpu gpu = kernels::describe_gpu(own.device);
+    own.name = gpu.name;
+    own.id = gpu.id;
+    own.memory = gpu.memory;
+    own.major = gpu.major;
+    own.minor = gpu.minor;
+    own.gpu_numa = gpu.numa;
+    own.peers = gpu.peers;
   });
   std::vector<RankDevice> all(comm.size());
   for (int rank = 0; rank < comm.size(); ++rank) {
     if (rank == comm.rank()) all[rank] = own;
-    broadcast(comm, all[rank], rank);
+    ByteArchive(comm, rank).send(all[rank]);
   }
   return describe_devices(all);
 }

@@ -1,8 +1,8 @@
 #include <new>
 #include <string>
 
-#include "dptrain/communicator.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/parallel/communicator.h"
 
 namespace dptrain {
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "dptrain/communicator.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/parallel/communicator.h"
 #include "parallel/node_memory.h"
 #include "parallel/rank_board.h"
 #include "parallel/serial_communicator.h"

@@ -11,8 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "dptrain/device.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "kernels/gpus.h"
 #include "parallel/watchdog.h"
 #endif
@@ -253,11 +252,8 @@ class NcclCommunicator : public Communicator {
 bool have_own_gpus(const Communicator &comm)
 {
   std::size_t hash = 0;
-  guarded(comm, [&] {
-    RankDevice own;
-    kernels::describe_gpu(kernels::bound_gpu(), own);
-    hash = std::hash<std::string>()(own.id);
-  });
+  guarded(comm,
+          [&] { hash = std::hash<std::string>()(kernels::describe_gpu(kernels::bound_gpu()).id); });
   std::vector<std::int64_t> ids = comm.all_gather(static_cast<std::int64_t>(hash));
   std::sort(ids.begin(), ids.end());
   return std::adjacent_find(ids.begin(), ids.end()) == ids.end();

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "dptrain/communicator.h"
+#include "dptrain/parallel/communicator.h"
 
 namespace dptrain {
 

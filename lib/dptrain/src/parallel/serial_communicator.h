@@ -1,6 +1,6 @@
 #pragma once
 
-#include "dptrain/communicator.h"
+#include "dptrain/parallel/communicator.h"
 
 namespace dptrain {
 

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "base/asked_threads.h"
-#include "dptrain/communicator.h"
+#include "dptrain/parallel/communicator.h"
 
 namespace dptrain {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "dptrain/communicator.h"
+#include "dptrain/parallel/communicator.h"
 
 namespace dptrain {
 

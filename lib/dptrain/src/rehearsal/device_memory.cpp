@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 // Of the sanitizers' libraries, where the program is linked with one.
 extern "C" {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain::rehearsal {
 namespace {

@@ -5,7 +5,7 @@
 #include <deque>
 #include <utility>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "rehearsal/device_memory.h"
 
 namespace dptrain::rehearsal {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "dptrain/communicator.h"
-#include "dptrain/frame.h"
-#include "dptrain/model.h"
+#include "dptrain/frames/frame.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/model/model.h"
 
 namespace dptrain {
 

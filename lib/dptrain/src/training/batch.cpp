@@ -1,7 +1,7 @@
 #include "training/batch.h"
 
 #include "base/memory_shortage.h"
-#include "dptrain/distribution.h"
+#include "dptrain/frames/distribution.h"
 
 namespace dptrain {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "data/replay_buffer.h"
-#include "dptrain/communicator.h"
-#include "dptrain/frame.h"
+#include "dptrain/frames/frame.h"
+#include "dptrain/parallel/communicator.h"
 
 namespace dptrain {
 
@@ -18,7 +18,7 @@ class Batch {
 
   virtual ~Batch() = default;
   virtual std::size_t size() const = 0;
-  /// Calls `work` with this rank's shares of the frames [begin, end), which have their neighbour rows meanwhile.
+  /// Calls `work` with this rank's shares of the frames [begin, end), which have their neighbor rows meanwhile.
   virtual void use(std::size_t begin, std::size_t end,
                    const std::function<void(const Frames &)> &work) const = 0;
   /// Their time steps, for messages: " 100 200".

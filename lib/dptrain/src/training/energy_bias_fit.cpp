@@ -1,9 +1,9 @@
-#include "dptrain/energy_bias_fit.h"
+#include "dptrain/training/energy_bias_fit.h"
 
 #include <cmath>
 #include <numeric>
 
-#include "dptrain/statistics.h"
+#include "dptrain/statistics/statistics.h"
 #include "training/atom_energies.h"
 
 namespace dptrain {

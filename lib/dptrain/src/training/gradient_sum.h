@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "dptrain/communicator.h"
-#include "dptrain/config.h"
-#include "dptrain/model.h"
+#include "dptrain/input/config.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/model/model.h"
 
 namespace dptrain {
 

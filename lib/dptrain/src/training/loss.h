@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dptrain/config.h"
-#include "dptrain/frame.h"
+#include "dptrain/frames/frame.h"
+#include "dptrain/input/config.h"
 
 namespace dptrain {
 

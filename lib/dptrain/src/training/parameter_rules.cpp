@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "dptrain/config.h"
-#include "dptrain/model.h"
+#include "dptrain/input/config.h"
+#include "dptrain/potential/model/model.h"
 
 namespace dptrain {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "dptrain/config.h"
+#include "dptrain/input/config.h"
 
 namespace dptrain {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/trainer.h"
+#include "dptrain/training/trainer.h"
 
 namespace dptrain {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "kernels/workers.h"
 
 namespace dptrain {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "dptrain/communicator.h"
-#include "dptrain/model.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/model/model.h"
 #include "optimizer/partition.h"
 #include "training/gradient_sum.h"
 

@@ -1,4 +1,4 @@
-#include "dptrain/trainer.h"
+#include "dptrain/training/trainer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,13 +8,13 @@
 #include "base/hash.h"
 #include "data/replay_buffer.h"
 #include "data/replay_weights.h"
-#include "dptrain/energy_bias_fit.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
+#include "dptrain/training/energy_bias_fit.h"
+#include "frames/frame_check.h"
 #include "optimizer/optimizer.h"
 #include "parallel/nccl_communicator.h"
 #include "training/atom_energies.h"
 #include "training/batch.h"
-#include "training/frame_check.h"
 #include "training/parameter_rules.h"
 #include "training/schedule.h"
 #include "training/step_gradient.h"

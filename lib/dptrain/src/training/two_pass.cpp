@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/memory_shortage.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 #include "training/atom_energies.h"
 
 namespace dptrain {
@@ -62,7 +62,7 @@ void TwoPass::check(const Frame &frame) const
 {
   const std::string name = "The frame of step " + std::to_string(frame.step);
   if (!frame.has_neighbors())
-    throw Error(name + " has no neighbour rows: call find_neighbors before it is used");
+    throw Error(name + " has no neighbor rows: call find_neighbors before it is used");
   const std::size_t coordinates = loss_.config().numb_generalized_coord;
   const std::size_t expected = std::size_t(frame.nlocal) * 3 * coordinates;
   if (has_generalized(frame.label) && frame.label.drdq.size() != expected)

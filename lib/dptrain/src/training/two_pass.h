@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "dptrain/communicator.h"
-#include "dptrain/frame.h"
-#include "dptrain/model.h"
-#include "dptrain/trainer.h"
+#include "dptrain/frames/frame.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/model/model.h"
+#include "dptrain/training/trainer.h"
 #include "training/loss.h"
 
 namespace dptrain {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

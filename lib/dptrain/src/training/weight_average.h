@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "dptrain/communicator.h"
+#include "dptrain/parallel/communicator.h"
 #include "optimizer/partition.h"
 
 namespace dptrain {

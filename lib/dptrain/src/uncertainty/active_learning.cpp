@@ -1,11 +1,11 @@
-#include "dptrain/active_learning.h"
+#include "dptrain/uncertainty/active_learning.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/random.h"
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

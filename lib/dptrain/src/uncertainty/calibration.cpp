@@ -1,10 +1,10 @@
-#include "dptrain/calibration.h"
+#include "dptrain/uncertainty/calibration.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "dptrain/error.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 

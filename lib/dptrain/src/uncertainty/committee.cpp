@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dptrain/model_deviation.h"
+#include "dptrain/uncertainty/model_deviation.h"
 
 namespace dptrain {
 

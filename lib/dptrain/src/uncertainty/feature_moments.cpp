@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "dptrain/error.h"
-#include "dptrain/uncertainty.h"
+#include "dptrain/base/error.h"
+#include "dptrain/uncertainty/feature_moments.h"
 
 namespace dptrain {
 

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dptrain/frames/frame.h"
+#include "dptrain/parallel/communicator.h"
+
+namespace dptrain {
+
+/// A frame as a whole, on one rank: what data sets and the frames file hold. Atoms in order of their ids.
+struct WholeFrame {
+  std::int64_t step = 0;
+  std::vector<double> coord;  ///< [natoms][3] Angstrom
+  std::vector<int> type;      ///< [natoms] model types
+  std::array<double, 9> box{};
+  bool periodic = true;
+  bool held_out = false;  ///< for validation, not for training
+  Label label;            ///< force [natoms][3]
+};
+
+/// Splits a whole frame (same on all ranks) over the ranks: owned atoms in bricks of equal numbers (recursive bisection),
+/// ghosts by periodic images within rcut, cell list, halo plan. Cells smaller than the cutoff and single atoms work.
+/// Collective.
+Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &whole, double rcut);
+
+/// Copies the frame of rank 0 to all ranks. Collective.
+void broadcast(const Communicator &comm, WholeFrame &frame);
+
+}  // namespace dptrain

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dptrain/input/config.h"
+#include "dptrain/parallel/communicator.h"
+
+namespace dptrain {
+
+/// What runs a model.
+enum class ModelKind {
+  native,       ///< the kernels of this library: se_e2_a with fitting ener
+  torchscript,  ///< LibTorch, from the archive
+};
+
+/// Everything that a model file holds.
+struct ModelData {
+  ModelKind kind = ModelKind::native;
+  /// Bytes of the TorchScript archive (.pth) that the model runs or was converted from; empty: there is none. What the
+  /// fields below hold is newer than what the archive holds.
+  std::string archive;
+  ModelConfig config;
+  std::vector<double> davg, dstd;       ///< [ntypes][4] by center type, the same for all slots
+  std::vector<double> out_bias;         ///< [ntypes] eV
+  std::vector<double> bias_atom_e;      ///< [ntypes] eV
+  std::optional<double> min_nbor_dist;  ///< Angstrom
+  std::vector<double> parameters;       ///< flat, in the order of Model::parameter_index()
+  std::string model_def_script;         ///< JSON of the `model` section, as given by the user
+  std::vector<double> whitening;        ///< Model::set_whitening; empty: no uncertainty
+  std::vector<double> calibration;  ///< state of the ActiveLearning that it comes from; or empty
+  int knots = 0;  ///< of the embedding table; 0: chosen by accuracy. Not part of a file
+  bool passes_messages =
+      false;           ///< of a TorchScript model: see Model::is_local. Found in the archive
+  int num_fparam = 0;  ///< frame parameters of a TorchScript model. Found in the archive
+  bool is_compressed =
+      false;  ///< comes from an archive with tables in place of nets. Found in the archive
+  std::vector<double>
+      fparam;  ///< of all frames, where a TorchScript model needs it. Not part of a file
+};
+
+/// Weights that the energy of one atom goes through: those of the fitting net, or, of a TorchScript model, all, each as
+/// often as there are neighbors.
+std::int64_t weights_of_an_atom(const ModelConfig &model);
+std::int64_t weights_of_an_atom(const ModelData &model);
+
+/// What distinguishes two models such that the weights of one have no meaning in the other, as "NAME is A there and B
+/// here; ..."; empty if nothing does. An empty sel of `here` fits any.
+std::string model_differences(const ModelConfig &there, const ModelConfig &here);
+/// The same for models of either kind.
+std::string model_differences(const ModelData &there, const ModelData &here);
+
+/// Copies the data of rank 0 to all ranks. Collective.
+void broadcast(const Communicator &comm, ModelData &data);
+
+}  // namespace dptrain

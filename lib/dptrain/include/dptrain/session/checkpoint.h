@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/model/model_data.h"
+
+namespace dptrain {
+
+/// Everything a continued training needs besides the frames.
+struct Checkpoint {
+  ModelData model;                      ///< as exported for use: with the average, if there is one
+  std::vector<double> parameters;       ///< master weights, raw float64
+  std::vector<double> average;          ///< of the weights, float64; empty where none is kept
+  std::vector<double> trainer_state;    ///< Trainer::state()
+  std::vector<double> auxiliary_state;  ///< Model::auxiliary_state()
+  std::int64_t num_frames = 0;          ///< index into FILE.frames
+  std::vector<double> counters;         ///< numbers of the caller (labels, reference calls, ...)
+  std::string training;  ///< training_text() of the settings; empty in files of version 0.1.0
+};
+void write_checkpoint(const std::string &path, const Checkpoint &checkpoint);
+Checkpoint read_checkpoint(const std::string &path);
+/// Copies the checkpoint of rank 0 to all ranks. Collective.
+void broadcast(const Communicator &comm, Checkpoint &checkpoint);
+
+}  // namespace dptrain

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dptrain/frames/frame.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/model/model.h"
+
+namespace dptrain {
+
+/// Second moments of the last hidden layer over the frames of a training, by type of the center: C_t = <f^T f>. From them
+/// follow the matrices W_t of Model::set_whitening, W_t W_t^T = C_t^-1 / H: the uncertainty of an atom is then
+/// sqrt(f C_t^-1 f^T / H), whose mean square over the frames is 1 ("last-layer prediction rigidity", LLPR,
+/// arXiv 2403.02251, with a covariance of atoms instead of structures).
+class FeatureMoments {
+ public:
+  /// Throws Error if the model has no last hidden layer.
+  FeatureMoments(std::shared_ptr<Model> model, std::shared_ptr<const Communicator> comm);
+
+  /// Adds this rank's centers of a frame, which must have its neighbor rows. Throws on this rank alone.
+  void add(const Frame &frame);
+  /// Of each frame in the order of add(), over all ranks once apply() is done: sum of f_i over its centers, [ntypes][H].
+  const std::vector<std::vector<double>> &feature_sums() const { return feature_sums_; }
+  /// Sums over all ranks, and gives the matrices to the model: once, after the last frame. A type without atoms gets such
+  /// ones that its uncertainty is very large. With `weight` below 1 the moments of the frames count with this weight,
+  /// and those behind the matrices that the model has with the rest. Collective.
+  void apply(double weight = 1.0);
+
+ private:
+  std::vector<double> matrices(double weight) const;
+
+  std::shared_ptr<Model> model_;
+  std::shared_ptr<const Communicator> comm_;
+  std::vector<double> sums_;         // [ntypes][H][H]
+  std::vector<std::int64_t> atoms_;  // [ntypes]
+  std::vector<std::vector<double>> feature_sums_;
+};
+
+/// Distance of two configurations of the same atoms: |(a - b) W| / sqrt(natoms) for their feature sums a, b [ntypes][H] and
+/// the matrices W. About 1 for two independent configurations of the kind that the matrices stand for, 0 for the same one.
+double feature_distance(const std::vector<double> &whitening, const std::vector<double> &a,
+                        const std::vector<double> &b, std::int64_t natoms);
+
+/// Changes of the last layer's weights for Model::set_weight_samples, [count][ntypes][H]: normal numbers with the covariance
+/// W W^T of the matrices of Model::set_whitening.
+std::vector<double> draw_weights(const std::vector<double> &whitening, int ntypes, int features,
+                                 int count, std::uint64_t seed);
+
+}  // namespace dptrain

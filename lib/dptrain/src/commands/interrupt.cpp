@@ -1,0 +1,41 @@
+#include "commands/interrupt.h"
+
+#include <csignal>
+
+namespace dptrain {
+
+namespace {
+
+constexpr int SIGNALS[] = {SIGINT, SIGTERM};
+volatile std::sig_atomic_t signal_came = 0;
+struct sigaction before[2];
+
+void take_note(int signal)
+{
+  signal_came = 1;
+  for (int k = 0; k < 2; ++k)
+    if (SIGNALS[k] == signal) sigaction(signal, &before[k], nullptr);
+}
+
+}  // namespace
+
+Interrupt::Interrupt()
+{
+  signal_came = 0;
+  struct sigaction action = {};
+  action.sa_handler = take_note;
+  action.sa_flags = SA_RESTART;  // reads and writes in progress go on
+  for (int k = 0; k < 2; ++k) sigaction(SIGNALS[k], &action, &before[k]);
+}
+
+Interrupt::~Interrupt()
+{
+  for (int k = 0; k < 2; ++k) sigaction(SIGNALS[k], &before[k], nullptr);
+}
+
+bool Interrupt::asked() const
+{
+  return signal_came != 0;
+}
+
+}  // namespace dptrain

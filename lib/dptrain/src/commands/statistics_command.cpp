@@ -1,0 +1,77 @@
+// run_statistics: what `dptrain stat` does.
+
+#include <chrono>
+#include <cmath>
+
+#include "commands/statistics_report.h"
+#include "dptrain/base/error.h"
+#include "dptrain/commands/commands.h"
+#include "dptrain/io/atomic_file.h"
+#include "io/file.h"
+#include "session/data_statistics.h"
+
+namespace dptrain {
+
+namespace {
+
+void check(const StatOptions &options)
+{
+  const auto fail = [](const std::string &what) { throw Error("dptrain stat: " + what); };
+  if (!(options.rcut > 0.0) || !std::isfinite(options.rcut))
+    fail("the cutoff (rcut) must be a positive number of Angstrom, found " +
+         std::to_string(options.rcut));
+  if (!(options.rcut_smth >= 0.0) || options.rcut_smth >= options.rcut)
+    fail("rcut_smth must be from 0 to less than rcut (" + std::to_string(options.rcut) +
+         "), found " + std::to_string(options.rcut_smth));
+  if (!(options.sel_factor >= 1.0) || !std::isfinite(options.sel_factor))
+    fail("the factor of sel must be 1 or more, found " + std::to_string(options.sel_factor));
+  for (int n : options.sel)
+    if (n < 0) fail("sel must not be negative, found " + std::to_string(n));
+}
+
+/// Settings of a model that has nothing but a descriptor.
+ModelConfig config_of(const StatOptions &options, const std::vector<std::string> &type_map)
+{
+  ModelConfig config;
+  config.type_map = type_map;
+  config.rcut = options.rcut;
+  config.rcut_smth = options.rcut_smth;
+  config.sel = options.sel;
+  config.sel_factor = options.sel_factor;
+  if (!config.sel.empty() && config.sel.size() != type_map.size())
+    throw Error("dptrain stat: sel has " + std::to_string(config.sel.size()) +
+                " numbers, but there are " + std::to_string(type_map.size()) + " elements");
+  return config;
+}
+
+}  // namespace
+
+void run_statistics(std::shared_ptr<const Communicator> comm, const StatOptions &options,
+                    const Log &log)
+{
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::string> names;
+  Systems systems;
+  ModelConfig config;
+  guarded(*comm, [&] {
+    check(options);
+    names = find_systems(options.systems);
+    config = config_of(options, options.type_map.empty() ? elements_of(names) : options.type_map);
+    DataOptions data;
+    data.type_map = config.type_map;
+    for (const auto &name : names) systems.push_back(open_system(name, data));
+  });
+  const DataStatistics found = collect_statistics(*comm, systems, config);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  guarded(*comm, [&] {
+    if (comm->rank() != 0) return;
+    const StatisticsReport report{config, names, found, comm->size(), seconds.count()};
+    for (const auto &line : text_lines(report)) log(line);
+    if (options.output.empty()) return;
+    write_atomically(options.output,
+                     [&](const std::string &name) { write_file(name, json_text(report)); });
+    log("Statistics written to " + options.output);
+  });
+}
+
+}  // namespace dptrain

@@ -1,0 +1,184 @@
+#include "commands/statistics_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "commands/data_warnings.h"
+
+namespace dptrain {
+
+namespace {
+
+template <class... Values> std::string format(const char *pattern, Values... values)
+{
+  std::string text(std::snprintf(nullptr, 0, pattern, values...), '\0');
+  std::snprintf(text.data(), text.size() + 1, pattern, values...);
+  return text;
+}
+
+template <class T> std::string list(const std::vector<T> &values)
+{
+  std::string text;
+  for (const T &value : values) text += (text.empty() ? "" : " ") + std::to_string(value);
+  return text;
+}
+
+std::string padded(std::string text, std::size_t width)
+{
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+/// atoms / Angstrom^3; 0 without a cell.
+double density(const SystemStatistics &system)
+{
+  return system.volume > 0.0 ? static_cast<double>(system.atoms_in_cells) / system.volume : 0.0;
+}
+
+std::int64_t total(const StatisticsReport &report, std::int64_t SystemStatistics::*member)
+{
+  std::int64_t sum = 0;
+  for (const auto &system : report.found.systems) sum += system.*member;
+  return sum;
+}
+
+std::size_t name_width(const StatisticsReport &report)
+{
+  std::size_t width = 6;
+  for (const auto &name : report.names) width = std::max(width, name.size());
+  return width;
+}
+
+std::string row(const std::string &name, const SystemStatistics &system)
+{
+  const double frames = std::max<double>(1.0, static_cast<double>(system.frames));
+  std::string line =
+      format("%s %9lld %9.6g %10.5g", name.c_str(), static_cast<long long>(system.frames),
+             static_cast<double>(system.atoms) / frames, density(system));
+  if (system.closest) {
+    const auto &[pair, frame] = *system.closest;
+    line += format(" %9.6f %9lld %13s", pair.distance, static_cast<long long>(frame),
+                   (std::to_string(pair.i) + "-" + std::to_string(pair.j)).c_str());
+  } else {
+    line += format(" %9s %9s %13s", "-", "-", "-");
+  }
+  return line + "  " + list(system.max_neighbors);
+}
+
+/// A line for each type: name, davg and dstd, energy bias.
+void add_types(const StatisticsReport &report, std::vector<std::string> &lines)
+{
+  const auto &[config, names, found, ranks, seconds] = report;
+  const auto davg = found.statistics.davg(report.sel(), false);
+  const auto dstd = found.statistics.dstd(report.sel());
+  lines.push_back("type        atoms  max_nbor   sel         davg  dstd radial dstd angular   "
+                  "energy bias (eV)");
+  for (int t = 0; t < config.ntypes(); ++t)
+    lines.push_back(format(
+        "%-4s %12lld %9d %5d %12.8f %12.8f %12.8f %18.8f", config.type_map[t].c_str(),
+        static_cast<long long>(found.statistics.centers(t)), found.statistics.max_neighbors()[t],
+        report.sel()[t], davg[4 * t], dstd[4 * t], dstd[4 * t + 1], found.energy.bias[t]));
+}
+
+nlohmann::ordered_json rows_of_four(const std::vector<double> &values)
+{
+  auto rows = nlohmann::ordered_json::array();
+  for (std::size_t k = 0; k < values.size(); k += 4)
+    rows.push_back(std::vector<double>(values.begin() + k, values.begin() + k + 4));
+  return rows;
+}
+
+nlohmann::ordered_json json_of(const std::string &name, const SystemStatistics &system)
+{
+  nlohmann::ordered_json entry{{"name", name},
+                               {"frames", system.frames},
+                               {"atoms", system.atoms},
+                               {"density", nullptr},
+                               {"min_distance", nullptr},
+                               {"frame", nullptr},
+                               {"pair", nullptr},
+                               {"max_neighbors", system.max_neighbors}};
+  if (system.volume > 0.0) entry["density"] = density(system);
+  if (system.closest) {
+    entry["min_distance"] = system.closest->pair.distance;
+    entry["frame"] = system.closest->frame;
+    entry["pair"] = {system.closest->pair.i, system.closest->pair.j};
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::vector<int> StatisticsReport::recommended_sel() const
+{
+  return found.statistics.recommended_sel(config.sel_factor);
+}
+
+std::vector<int> StatisticsReport::sel() const
+{
+  return config.sel.empty() ? recommended_sel() : config.sel;
+}
+
+std::vector<std::string> text_lines(const StatisticsReport &report)
+{
+  const auto &[config, names, found, ranks, seconds] = report;
+  const std::size_t width = name_width(report);
+  std::vector<std::string> lines;
+  lines.push_back(format("Statistics of %zu systems, %lld frames, %lld atoms; cutoff %g Angstrom; "
+                         "%d rank%s, %.3f seconds",
+                         names.size(),
+                         static_cast<long long>(total(report, &SystemStatistics::frames)),
+                         static_cast<long long>(total(report, &SystemStatistics::atoms)),
+                         config.rcut, ranks, ranks == 1 ? "" : "s", seconds));
+  lines.push_back(padded("system", width) +
+                  "    frames     atoms  atoms/A^3  min_dist     frame         atoms  max_nbor");
+  for (std::size_t s = 0; s < names.size(); ++s)
+    lines.push_back(row(padded(names[s], width), found.systems[s]));
+  add_types(report, lines);
+  if (found.energy.frames > 0)
+    lines.push_back(format(
+        "energy bias: from %lld frames, which deviate from it by %.6g eV (standard deviation), "
+        "%.6g eV per atom (root mean square)",
+        static_cast<long long>(found.energy.frames), found.energy.deviation[0],
+        found.energy.rmse_per_atom));
+  lines.push_back(format("recommended sel (%g times the largest numbers, in steps of 4): %s",
+                         config.sel_factor, list(report.recommended_sel()).c_str()));
+  for (int t = 0; t < config.ntypes() && !config.sel.empty(); ++t)
+    if (found.statistics.max_neighbors()[t] > config.sel[t])
+      lines.push_back(format(
+          "WARNING: sel of %s is %d, but an atom has %d such neighbors: only the nearest count",
+          config.type_map[t].c_str(), config.sel[t], found.statistics.max_neighbors()[t]));
+  const std::string unlikely = unlikely_distance(found.statistics.min_distance());
+  if (!unlikely.empty()) lines.push_back("WARNING: " + unlikely);
+  lines.push_back(format("min_nbor_dist: %f", found.statistics.min_distance()));
+  lines.push_back("max_nbor_size: [" + list(found.statistics.max_neighbors()) + "]");
+  return lines;
+}
+
+std::string json_text(const StatisticsReport &report)
+{
+  const auto &[config, names, found, ranks, seconds] = report;
+  Statistics statistics = found.statistics;
+  statistics.set_source(format("dptrain stat: %zu systems, %lld frames", names.size(),
+                               static_cast<long long>(total(report, &SystemStatistics::frames))));
+  auto root =
+      nlohmann::ordered_json::parse(statistics.to_json(config.type_map, fingerprint_of({})));
+  root["recommended_sel"] = report.recommended_sel();
+  root["sel"] = report.sel();
+  root["davg"] = rows_of_four(statistics.davg(report.sel(), false));
+  root["dstd"] = rows_of_four(statistics.dstd(report.sel()));
+  root["energy"] = {{"frames", found.energy.frames},
+                    {"bias", found.energy.bias},
+                    {"deviation", found.energy.deviation},
+                    {"rmse_per_atom", found.energy.rmse_per_atom}};
+  root["frames"] = total(report, &SystemStatistics::frames);
+  root["atoms"] = total(report, &SystemStatistics::atoms);
+  root["systems"] = nlohmann::ordered_json::array();
+  for (std::size_t s = 0; s < names.size(); ++s)
+    root["systems"].push_back(json_of(names[s], found.systems[s]));
+  return root.dump(1) + "\n";
+}
+
+}  // namespace dptrain

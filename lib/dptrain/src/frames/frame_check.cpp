@@ -1,0 +1,143 @@
+#include "frames/frame_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "dptrain/base/error.h"
+
+namespace dptrain {
+
+namespace {
+
+std::string name_of(const Frame &frame)
+{
+  return "Labeled frame of step " + std::to_string(frame.step);
+}
+
+[[noreturn]] void fail(const Frame &frame, const std::string &what)
+{
+  throw Error(name_of(frame) + ": " + what);
+}
+
+void check_finite(const Frame &frame, const double *values, std::size_t n, const std::string &what)
+{
+  for (std::size_t k = 0; k < n; ++k)
+    if (!std::isfinite(values[k]))
+      fail(frame,
+           what + " holds " + std::to_string(values[k]) +
+               ": the reference or the simulation went wrong there; the frame cannot be used");
+}
+
+/// Labels of single atoms: numbers per atom; 0: any number for each of the three components.
+struct AtomLabel {
+  const char *name;
+  std::vector<double> Label::*values;
+  std::size_t width;
+};
+
+constexpr int num_atom_labels = 5;
+const AtomLabel atom_labels[num_atom_labels] = {{"force", &Label::force, 3},
+                                                {"atom_ener", &Label::atom_energy, 1},
+                                                {"atom_pref", &Label::atom_pref, 1},
+                                                {"atom_ener_coeff", &Label::atom_ener_coeff, 1},
+                                                {"drdq", &Label::drdq, 0}};
+
+void check_atom_label(const Frame &frame, const AtomLabel &label)
+{
+  const std::vector<double> &values = frame.label.*label.values;
+  const std::size_t n = frame.nlocal;
+  check_finite(frame, values.data(), values.size(), std::string("the label ") + label.name);
+  if (values.empty()) return;
+  if (n == 0 || (label.width > 0 ? values.size() != label.width * n : values.size() % (3 * n) != 0))
+    fail(frame, std::to_string(values.size()) + " numbers of the label " + label.name + " for " +
+                    std::to_string(n) + " atoms (" +
+                    (label.width > 0 ? std::to_string(label.width) : "a multiple of 3") +
+                    " per atom are needed)");
+}
+
+void check_share(const Frame &frame, int ntypes)
+{
+  const std::size_t n = frame.nlocal, nall = frame.type.size();
+  if (nall < n || frame.x.size() != 3 * nall || frame.first.size() != n + 1 ||
+      frame.neighbor.size() != std::size_t(frame.first.back()))
+    fail(frame, "its arrays do not fit to " + std::to_string(n) + " owned of " +
+                    std::to_string(nall) + " atoms");
+  if (!frame.halo) fail(frame, "it has no halo; frames come from scatter_frame");
+  for (int type : frame.type)
+    if (type < -1 || type >= ntypes)
+      fail(frame, "atom type " + std::to_string(type) + " does not exist in the model, which has " +
+                      std::to_string(ntypes) + " types (counted from 0)");
+  check_finite(frame, frame.x.data(), frame.x.size(), "a position");
+  if (frame.label.energy) check_finite(frame, &*frame.label.energy, 1, "the energy label");
+  if (frame.label.virial) check_finite(frame, frame.label.virial->data(), 9, "the virial label");
+  for (const AtomLabel &label : atom_labels) check_atom_label(frame, label);
+}
+
+// All ranks have a label, or none; those without atoms have none of single atoms.
+void check_agreement(const Communicator &comm, const Frame &frame)
+{
+  std::int64_t ranks[2] = {frame.label.energy ? 1 : 0, frame.label.virial ? 1 : 0};
+  std::int64_t atoms[num_atom_labels];
+  for (int k = 0; k < num_atom_labels; ++k)
+    atoms[k] = (frame.label.*atom_labels[k].values).empty() ? 0 : frame.nlocal;
+  comm.all_reduce_sum(ranks, 2);
+  comm.all_reduce_sum(atoms, num_atom_labels);
+  bool agree = ranks[0] % comm.size() == 0 && ranks[1] % comm.size() == 0;
+  for (std::int64_t n : atoms) agree = agree && (n == 0 || n == frame.natoms);
+  if (!agree)
+    fail(frame, "some ranks have a label (energy, virial or one of the atoms) and others do not");
+  if (ranks[0] + ranks[1] + atoms[0] + atoms[1] == 0)
+    fail(frame, "it has no label: no energy, no forces, no virial and no atomic energies");
+}
+
+std::vector<std::int64_t> count_types(const Communicator &comm, const Frame &frame, int ntypes)
+{
+  std::vector<std::int64_t> counts(ntypes, 0);
+  for (int i = 0; i < frame.nlocal; ++i)
+    if (frame.type[i] >= 0) ++counts[frame.type[i]];
+  comm.all_reduce_sum(counts.data(), counts.size());
+  return counts;
+}
+
+double shortest_distance(const Communicator &comm, const Frame &frame)
+{
+  double shortest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < frame.nlocal; ++i)
+    for (int k = frame.first[i]; k < frame.first[i + 1]; ++k) {
+      const double *p = &frame.x[std::size_t(i) * 3];
+      const double *q = &frame.x[std::size_t(frame.neighbor[k]) * 3];
+      const double dx = q[0] - p[0], dy = q[1] - p[1], dz = q[2] - p[2];
+      shortest = std::min(shortest, dx * dx + dy * dy + dz * dz);
+    }
+  double largest = -shortest;
+  comm.all_reduce_max(&largest, 1);
+  if (largest == 0.0) fail(frame, "two atoms are at the same position");
+  return std::sqrt(-largest);
+}
+
+double check_over(const Communicator &comm, Frame &frame, int ntypes)
+{
+  guarded(comm, [&] { check_share(frame, ntypes); });
+  std::int64_t owned = frame.nlocal;
+  comm.all_reduce_sum(&owned, 1);
+  if (owned != frame.natoms || frame.natoms < 1)
+    fail(frame, "the ranks own " + std::to_string(owned) + " atoms together, the frame has " +
+                    std::to_string(frame.natoms));
+  check_agreement(comm, frame);
+  if (frame.type_counts.empty()) frame.type_counts = count_types(comm, frame, ntypes);
+  return shortest_distance(comm, frame);
+}
+
+}  // namespace
+
+double check_frame(const Communicator &comm, Frame &frame, int ntypes)
+{
+  if (!frame.is_copy) return check_over(comm, frame, ntypes);
+  double shortest = 0.0;
+  guarded(comm, [&] { shortest = check_over(*make_mpi_communicator(), frame, ntypes); });
+  return shortest;
+}
+
+}  // namespace dptrain

@@ -1,0 +1,84 @@
+// DeePMD-kit's input file: its layout at the top level. The sections are in input_model.cpp, input_training.cpp, ...
+
+#include "base/text.h"
+#include "input/input_sections.h"
+#include "io/file.h"
+
+namespace dptrain {
+
+using nlohmann::json;
+
+namespace {
+
+/// All sections but the model.
+void read_training_sections(JsonReader &root, InputFile &input)
+{
+  JsonReader training = root.section("training");
+  read_training_section(training, input);
+  read_learning_rate_section(root.section("learning_rate"), training, input);
+  read_loss_section(root.section("loss"), input);
+  read_optimizer_section(root.section("optimizer"), training, input);
+  training.finish();
+}
+
+/// Layouts of other versions and of other kinds of training.
+void refuse_other_layouts(JsonReader &root)
+{
+  if (!root.has("model") && root.has("use_smooth"))
+    root.fail("use_smooth",
+              "this is the layout of DeePMD-kit 0, which is not read; `dp train` of DeePMD-kit 2 "
+              "writes the file in the present layout to input_v2_compat.json; add model/type_map");
+  for (const char *key : {"loss_dict", "learning_rate_dict"})
+    root.only(key, nullptr, "multi-task training");
+  JsonReader nvnmd = root.section("nvnmd");
+  nvnmd.only("enable", false, "NVNMD");
+}
+
+}  // namespace
+
+std::string read_input_file(const std::string &path)
+{
+  for (const char *end : {".yaml", ".yml"})
+    if (ends_with(path, end))
+      throw Error(path + ": an input file must be JSON, not YAML; convert it, for example with: " +
+                  "python3 -c 'import sys, json, yaml; json.dump(yaml.safe_load(sys.stdin), "
+                  "sys.stdout, indent=2)' < " +
+                  path + " > input.json");
+  return read_file(path);
+}
+
+InputFile read_input_text(const std::string &text, const std::string &source, bool model_is_given)
+{
+  const JsonDocument document(text, source);
+  JsonReader root(document);
+  refuse_other_layouts(root);
+  InputFile input;
+  if (model_is_given) {
+    root.accept({"model"});
+  } else {
+    if (!root.has("model")) root.expected("model", "an object { ... }");
+    read_model_section(root.section("model"), input);
+    input.model_def_script = without_comments(document.root()["model"]).dump();
+  }
+  read_training_sections(root, input);
+  read_validating_section(root.section("validating"), input);
+  root.finish();
+  return input;
+}
+
+InputFile read_input(const std::string &path)
+{
+  return read_input_text(read_input_file(path), path);
+}
+
+InputFile read_training_text(const std::string &text, const std::string &source)
+{
+  const JsonDocument document(text, source);
+  JsonReader root(document);
+  InputFile input;
+  read_training_sections(root, input);
+  root.finish();
+  return input;
+}
+
+}  // namespace dptrain

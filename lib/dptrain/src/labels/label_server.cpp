@@ -1,0 +1,314 @@
+#include "dptrain/labels/label_server.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "dptrain/base/error.h"
+#include "labels/ipi_client.h"
+#include "labels/listener.h"
+#include "labels/result_check.h"
+
+namespace dptrain {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Time = Clock::time_point;
+constexpr double FOREVER = std::numeric_limits<double>::infinity();
+constexpr double DOOR_CLOSED =
+    1.0;  // seconds without new clients where the system has no descriptor left
+
+double seconds_since(Time start)
+{
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string number(double value)
+{
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+// sum_i F_i (x) x_i
+std::array<double, 9> moments(const std::vector<double> &force, const std::vector<double> &coord)
+{
+  std::array<double, 9> sum{};
+  for (std::size_t k = 0; k < force.size(); ++k)
+    for (std::size_t d = 0; d < 3; ++d) sum[3 * (k % 3) + d] += force[k] * coord[k - k % 3 + d];
+  return sum;
+}
+
+struct Request {
+  std::int64_t id = 0;
+  WholeFrame frame;
+  int losses = 0;  // clients that were lost over it
+  Time waiting_since;
+};
+
+struct Worker {
+  IpiClient client;
+  std::string name;
+  std::int64_t last_turn = 0;
+  std::optional<Request> request;  // in work
+  Time start;
+};
+
+}  // namespace
+
+struct LabelServer::Impl {
+  LabelServerOptions options;
+  Log log;
+  Listener listener;
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::deque<Request> queue;
+  std::vector<LabelAnswer> answers;
+  std::int64_t num_requests = 0, num_clients = 0, turn = 0;
+  Time no_client_since = Clock::now();
+  std::optional<Time> door_closed;
+
+  Impl(const LabelServerOptions &given, Log given_log) :
+      options(given), log(std::move(given_log)), listener(given.address)
+  {
+  }
+
+  void accept_clients();
+  void assign();
+  void expire();
+  double next_expiry() const;
+  void wait_for_events(double seconds);
+  void serve(Worker &worker);
+  void lose(Worker &worker, const std::string &why, bool retry);
+  void answer(Request &request, LabelAnswer answer);
+  void fail(Request &request, const std::string &why);
+  double waited(const Request &request) const
+  {
+    return std::min(seconds_since(request.waiting_since), seconds_since(no_client_since));
+  }
+};
+
+LabelServer::LabelServer(const LabelServerOptions &options, Log log) :
+    impl_(std::make_unique<Impl>(options, std::move(log)))
+{
+  const std::string &path = impl_->listener.path();
+  impl_->log("listening at " + address() + (path.empty() ? "" : " (" + path + ")"));
+}
+
+LabelServer::~LabelServer()
+{
+  impl_->accept_clients();
+  for (auto &worker : impl_->workers) {
+    try {
+      worker->client.exit();
+    } catch (const Error &) {
+      continue;  // a client that is gone needs no farewell
+    }
+  }
+}
+
+std::int64_t LabelServer::submit(const WholeFrame &frame)
+{
+  Request request;
+  request.id = ++impl_->num_requests;
+  request.frame = frame;
+  request.waiting_since = Clock::now();
+  impl_->queue.push_back(std::move(request));
+  return impl_->num_requests;
+}
+
+std::vector<LabelAnswer> LabelServer::poll(double seconds)
+{
+  Impl &impl = *impl_;
+  const Time start = Clock::now();
+  double left = 0.0;  // first, what has happened meanwhile
+  do {
+    impl.wait_for_events(std::min(left, impl.next_expiry()));
+    impl.expire();
+    impl.assign();
+    left = seconds - seconds_since(start);
+  } while (impl.answers.empty() && left > 0.0);
+  return std::exchange(impl.answers, {});
+}
+
+int LabelServer::num_clients() const
+{
+  return static_cast<int>(impl_->workers.size());
+}
+
+int LabelServer::num_requests() const
+{
+  auto count = static_cast<int>(impl_->queue.size() + impl_->answers.size());
+  for (const auto &worker : impl_->workers) count += worker->request ? 1 : 0;
+  return count;
+}
+
+const std::string &LabelServer::address() const
+{
+  return impl_->listener.address();
+}
+
+void LabelServer::Impl::accept_clients()
+{
+  try {
+    for (;;) {
+      Listener::Visitor visitor = listener.accept();
+      if (!visitor.socket.is_open()) return;
+      const std::string name =
+          "client " + std::to_string(++num_clients) + " (" + visitor.from + ")";
+      workers.push_back(
+          std::make_unique<Worker>(Worker{IpiClient(std::move(visitor.socket)), name, 0, {}, {}}));
+      log(name + " has connected");
+      serve(*workers.back());  // it may have given up while it waited at the door
+    }
+  } catch (const Error &error) {
+    log(error.what());
+    door_closed = Clock::now();
+  }
+}
+
+// The idle client whose turn is longest ago gets the oldest request.
+void LabelServer::Impl::assign()
+{
+  while (!queue.empty()) {
+    Worker *next = nullptr;
+    for (const auto &worker : workers)
+      if (worker->client.idle() && (!next || worker->last_turn < next->last_turn))
+        next = worker.get();
+    if (!next) return;
+    next->request = std::move(queue.front());
+    queue.pop_front();
+    next->last_turn = ++turn;
+    next->start = Clock::now();
+    next->client.start(next->request->frame);
+    serve(*next);
+  }
+}
+
+void LabelServer::Impl::answer(Request &request, LabelAnswer answer)
+{
+  answer.request = request.id;
+  answers.push_back(std::move(answer));
+}
+
+void LabelServer::Impl::fail(Request &request, const std::string &why)
+{
+  LabelAnswer failed;
+  failed.failure = why;
+  answer(request, std::move(failed));
+}
+
+// Moves one client on.
+void LabelServer::Impl::serve(Worker &worker)
+{
+  std::optional<IpiResult> result;
+  try {
+    result = worker.client.advance();
+  } catch (const WrongStructure &error) {
+    return lose(worker, error.what(), false);
+  } catch (const Error &error) {
+    return lose(worker, error.what(), true);
+  }
+  if (!result) return;
+  LabelAnswer done;
+  done.seconds = seconds_since(worker.start);
+  done.failure = why_unusable(*result, worker.request->frame, options.virial);
+  if (done.failure.empty()) {
+    done.label.energy = result->energy;
+    done.label.force = std::move(result->force);
+    // codes have no virial of a frame without cell; there it follows from the forces
+    if (options.virial && !worker.request->frame.periodic)
+      done.label.virial = moments(done.label.force, worker.request->frame.coord);
+    else if (options.virial)
+      done.label.virial = result->virial;
+  } else {
+    done.failure = worker.name + ": " + done.failure;
+  }
+  done.extra = std::move(result->extra);
+  answer(*worker.request, std::move(done));
+  worker.request.reset();
+}
+
+// Lets a client go; the caller must not use it afterwards.
+void LabelServer::Impl::lose(Worker &worker, const std::string &why, bool retry)
+{
+  const std::string text = worker.name + " is lost: " + why;
+  if (worker.request) {
+    Request &request = *worker.request;
+    ++request.losses;
+    if (!retry) {
+      log(text);
+      fail(request, text);
+    } else if (request.losses > options.retries) {
+      log(text + "; no further attempt");
+      fail(request, text + "; attempt " + std::to_string(request.losses) + " was the last one");
+    } else {
+      log(text + "; another client gets its configuration");
+      request.waiting_since = Clock::now();
+      queue.push_front(std::move(request));
+    }
+  } else {
+    log(text);
+  }
+  const auto place = std::find_if(workers.begin(), workers.end(),
+                                  [&](const auto &w) { return w.get() == &worker; });
+  workers.erase(place);
+  if (workers.empty()) no_client_since = Clock::now();
+}
+
+// What takes too long.
+void LabelServer::Impl::expire()
+{
+  if (options.timeout > 0.0)
+    for (std::size_t k = workers.size(); k-- > 0;) {
+      Worker &worker = *workers[k];
+      if (worker.request && seconds_since(worker.start) >= options.timeout)
+        lose(worker, "no answer within " + number(options.timeout) + " s", true);
+    }
+  while (workers.empty() && !queue.empty() && waited(queue.front()) >= options.wait) {
+    fail(queue.front(), "no client has connected to " + listener.address() + " within " +
+                            number(options.wait) + " s");
+    queue.pop_front();
+  }
+}
+
+// Seconds until expire() may have something to do.
+double LabelServer::Impl::next_expiry() const
+{
+  double next = FOREVER;
+  if (options.timeout > 0.0)
+    for (const auto &worker : workers)
+      if (worker->request) next = std::min(next, options.timeout - seconds_since(worker->start));
+  if (workers.empty() && !queue.empty())
+    next = std::min(next, options.wait - waited(queue.front()));
+  return std::max(next, 0.0);
+}
+
+// Sleeps until something comes or the time is over, then moves on each client that it concerns.
+void LabelServer::Impl::wait_for_events(double seconds)
+{
+  if (door_closed && seconds_since(*door_closed) >= DOOR_CLOSED) door_closed.reset();
+  std::vector<pollfd> events;
+  for (const auto &worker : workers) {
+    const short what = worker->client.has_output() ? POLLIN | POLLOUT : POLLIN;
+    events.push_back({worker->client.descriptor(), what, 0});
+  }
+  events.push_back({door_closed ? -1 : listener.descriptor(), POLLIN, 0});
+  if (door_closed) seconds = std::min(seconds, DOOR_CLOSED);
+  const double longest = 1.0e6;  // seconds, that int has room for milliseconds
+  const int milliseconds = static_cast<int>(std::ceil(std::clamp(seconds, 0.0, longest) * 1000.0));
+  if (::poll(events.data(), events.size(), milliseconds) <= 0) return;
+  // new clients come to the end, and those that are lost leave a gap: backwards, the places stay right
+  for (std::size_t k = workers.size(); k-- > 0;)
+    if (events[k].revents != 0) serve(*workers[k]);
+  if (events.back().revents != 0) accept_clients();
+}
+
+}  // namespace dptrain

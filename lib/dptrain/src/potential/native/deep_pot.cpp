@@ -1,0 +1,165 @@
+#include "potential/native/deep_pot.h"
+
+#include "base/memory_shortage.h"
+#include "base/process_memory.h"
+#include "base/torch_memory.h"
+#include "dptrain/base/error.h"
+#include "dptrain/base/memory_ledger.h"
+#include "dptrain/potential/model/model_data.h"
+#include "kernels/runtime.h"
+#include "potential/native/deep_pot_engine.h"
+#include "potential/native/gemm.h"
+
+namespace dptrain {
+
+std::unique_ptr<PotentialEngine> make_potential_engine(const ModelData &data, Precision precision)
+{
+  ensure_runtime();
+  if (precision == Precision::float64) return std::make_unique<DeepPotEngine<double>>(data);
+  return std::make_unique<DeepPotEngine<float>>(data);
+}
+
+DeepPot::DeepPot(ModelData data) :
+    data_(std::move(data)),
+    index_(dptrain::parameter_index(data_.config)),
+    engine_(make_potential_engine(data_, precision_))
+{
+  if (!data_.whitening.empty()) engine_->set_whitening(data_.whitening);
+}
+
+void DeepPot::set_parameters(const std::vector<double> &values)
+{
+  if (values.size() != data_.parameters.size())
+    throw Error("the model has " + std::to_string(data_.parameters.size()) + " parameters, " +
+                std::to_string(values.size()) + " were given");
+  data_.parameters = values;
+  ++version_;
+}
+
+void DeepPot::change_parameters(const std::function<void(std::vector<double> &)> &change)
+{
+  ++version_;  // first: also where `change` throws halfway
+  change(data_.parameters);
+}
+
+void DeepPot::set_energy_bias(const std::vector<double> &bias)
+{
+  data_.out_bias = bias;
+  engine_->set_energy_bias(bias);
+}
+
+void DeepPot::set_precision(Precision precision)
+{
+  if (precision == precision_) return;
+  precision_ = precision;
+  engine_ = make_potential_engine(data_, precision);
+  if (chunk_ > 0) engine_->set_chunk(chunk_);
+  if (!data_.whitening.empty()) engine_->set_whitening(data_.whitening);
+  prepared_version_ = 0;
+}
+
+void DeepPot::set_whitening(const std::vector<double> &matrices)
+{
+  engine_->set_whitening(matrices);
+  data_.whitening = matrices;
+}
+
+void DeepPot::set_chunk(int centers)
+{
+  chunk_ = centers;
+  engine_->set_chunk(centers);
+}
+
+void DeepPot::prepare()
+{
+  const bool stood = prepared_version_ == version_;
+  if (stood && !table_is_broken_) return;
+  // a table that stood gets its rows again, not a new grid: the other ranks have the old one
+  if (stood)
+    engine_->set_table_state(engine_->table_state(), &data_.parameters);
+  else
+    engine_->prepare(data_.parameters);
+  prepared_version_ = version_;
+  table_is_broken_ = false;
+}
+
+void DeepPot::expect_distance(double r_min)
+{
+  sweep([&] { engine_->expect_distance(r_min); });
+}
+
+void DeepPot::forward_batch(const Domain *domains, int n, ForwardOutput *out, bool keep)
+{
+  sweep([&] { engine_->forward(domains, n, out, keep); });
+  engine_->add_results(domains, out);
+}
+
+void DeepPot::gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
+                             double *gradient)
+{
+  sweep([&] { engine_->gradient(domains, n, seeds, gradient); });
+}
+
+void DeepPot::sweep(const std::function<void()> &work)
+{
+  with_relief(
+      [&] {
+        prepare();
+        const ReducedPrecision products(precision_ == Precision::mixed);
+        work();
+      },
+      [&, first = true](const std::string &cause) mutable {
+        const bool helps = use_less_memory(cause);
+        return std::exchange(first, false) || helps;
+      });
+}
+
+// First pass A leaves less for pass B, which computes it again; then chunks get smaller. Both stay so: what did not fit once
+// will not fit again. Returns whether less is needed now.
+bool DeepPot::use_less_memory(const std::string &cause)
+{
+  const bool keeps_less = engine_->keep_less();
+  const bool can_be_smaller = engine_->chunk() > 1;
+  engine_->release_workspace();
+  release_torch_caches();
+  return_free_memory();
+  table_is_broken_ = true;  // it may be half made
+  if (!keeps_less && can_be_smaller) set_chunk(engine_->chunk() / 2);
+  ++shortages_.number;
+  shortages_.latest = cause;
+  shortages_.chunk = engine_->chunk();
+  return keeps_less || can_be_smaller;
+}
+
+// The first number says whether the table already stands for the present parameters.
+std::vector<double> DeepPot::auxiliary_state() const
+{
+  std::vector<double> state = engine_->table_state();
+  state.insert(state.begin(), prepared_version_ == version_ ? 1.0 : 0.0);
+  return state;
+}
+
+void DeepPot::set_auxiliary_state(const std::vector<double> &state)
+{
+  if (state.size() != auxiliary_state().size())
+    throw Error("the table state of the checkpoint is damaged: it has " +
+                std::to_string(state.size()) + " numbers, " +
+                std::to_string(auxiliary_state().size()) + " are needed");
+  const bool filled = state.at(0) != 0.0;
+  engine_->set_table_state({state.begin() + 1, state.end()}, filled ? &data_.parameters : nullptr);
+  prepared_version_ = filled ? version_ : 0;  // else the table is not that of the grid
+}
+
+MemoryLedger DeepPot::memory() const
+{
+  MemoryLedger ledger = engine_->memory();
+  ledger.insert(ledger.begin(), {"parameters", data_.parameters.capacity() * sizeof(double)});
+  return ledger;
+}
+
+std::shared_ptr<Model> make_deep_pot(ModelData data)
+{
+  return std::make_shared<DeepPot>(std::move(data));
+}
+
+}  // namespace dptrain

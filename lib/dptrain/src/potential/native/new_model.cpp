@@ -1,0 +1,56 @@
+#include <cmath>
+#include <string>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
+
+namespace dptrain {
+namespace {
+
+constexpr std::uint64_t default_seed = 1;
+// The two halves of a model draw from different streams also where the input gives both the same seed.
+constexpr std::uint64_t fitting_stream = 0x9e3779b97f4a7c15ULL;
+
+// DeePMD-kit's distributions: W ~ N(0, 1/sqrt(in + out)), b ~ N(0, 1), idt ~ N(0.1, 0.001).
+void draw(const ParameterBlock &block, RandomEngine &engine, double *values)
+{
+  double mean = 0.0, deviation = 1.0;
+  if (ends_with(block.name, "/w"))
+    deviation = 1.0 / std::sqrt(static_cast<double>(block.shape[0] + block.shape[1]));
+  if (ends_with(block.name, "/idt")) {
+    mean = 0.1;
+    deviation = 0.001;
+  }
+  for (std::size_t k = 0; k < block.size; ++k) values[k] = mean + deviation * random_normal(engine);
+}
+
+}  // namespace
+
+ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
+                       const std::string &model_def_script)
+{
+  ModelData data;
+  data.config = config;
+  if (data.config.sel.empty()) data.config.sel = statistics.recommended_sel(config.sel_factor);
+  data.davg = statistics.davg(data.config.sel, config.set_davg_zero);
+  data.dstd = statistics.dstd(data.config.sel);
+  if (std::isfinite(statistics.min_distance())) data.min_nbor_dist = statistics.min_distance();
+  data.out_bias.assign(config.ntypes(), 0.0);
+  data.bias_atom_e.assign(config.ntypes(), 0.0);
+  for (std::size_t t = 0; t < config.atom_ener.size(); ++t)
+    data.bias_atom_e[t] = config.atom_ener[t].value_or(0.0);
+  data.model_def_script = model_def_script;
+
+  RandomEngine descriptor(config.seed.value_or(default_seed));
+  RandomEngine fitting(config.fitting_seed.value_or(default_seed) ^ fitting_stream);
+  const auto index = parameter_index(data.config);
+  data.parameters.resize(index.back().offset + index.back().size);
+  for (const auto &block : index)
+    draw(block, block.name.rfind("/model/descriptor/", 0) == 0 ? descriptor : fitting,
+         data.parameters.data() + block.offset);
+  return data;
+}
+
+}  // namespace dptrain

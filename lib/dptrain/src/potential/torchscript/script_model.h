@@ -1,0 +1,116 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dptrain/base/memory_ledger.h"
+#include "dptrain/input/config.h"
+#include "dptrain/potential/model/model.h"
+#include "dptrain/potential/model/model_data.h"
+#include "potential/torchscript/atom_block.h"
+#include "potential/torchscript/script_file.h"
+#include "potential/torchscript/script_sums.h"
+
+namespace dptrain {
+
+/// A potential in a TorchScript archive, run and trained through LibTorch. Local models are evaluated in blocks of centers,
+/// so that memory does not grow with the frame; models with message passing a whole frame at a time. Pass B differentiates
+/// the scalar of the seeds through the graph of pass A, which is kept where memory allows, else made again block by block.
+class ScriptModel final : public Model {
+ public:
+  /// From the archive in `data`. Where its other fields hold parameters, bias or whitening already (a checkpoint), these
+  /// take the place of the archive's; else they are filled in. `path` is for messages.
+  ScriptModel(ModelData data, const std::string &path);
+
+  double cutoff() const override { return facts().cutoff; }
+  const std::vector<std::string> &type_map() const override { return facts().type_map; }
+  bool is_local() const override { return facts().is_local; }
+  const std::vector<ParameterBlock> &parameter_index() const override { return index_; }
+  const std::vector<double> &parameters() const override { return data_.parameters; }
+  void set_parameters(const std::vector<double> &values) override;
+  void change_parameters(const std::function<void(std::vector<double> &)> &change) override;
+  std::uint64_t version() const override { return version_; }
+  void set_trainable(const std::vector<char> &blocks) override;
+
+  std::vector<double> energy_bias() const override { return data_.out_bias; }
+  void set_energy_bias(const std::vector<double> &bias) override { data_.out_bias = bias; }
+  bool has_energy(int type) const override { return constants_.acts[type] != 0; }
+
+  void prepare() override;
+  void expect_distance(double /*r_min*/) override {}
+  void forward_batch(const Domain *domains, int n, ForwardOutput *out, bool keep) override;
+  void gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
+                      double *gradient) override;
+
+  /// Archives compute in the precision that they were frozen with. Throws Error for another one.
+  void set_precision(Precision precision) override;
+  void set_chunk(int centers) override { chunk_ = centers; }
+  /// Graphs of pass A that pass B may find: so many bytes, by estimate. Otherwise a quarter of the free memory, 1 GiB at most.
+  void set_keep_limit(std::size_t bytes) { keep_limit_ = bytes; }
+  std::vector<double> auxiliary_state() const override { return {}; }
+  void set_auxiliary_state(const std::vector<double> &state) override;
+  MemoryLedger memory() const override;
+  void release_workspace() override;
+  MemoryShortages memory_shortages() const override { return shortages_; }
+  std::int64_t overflow_count() const override { return blocks_.overflow_count(); }
+
+  int num_features() const override { return facts().num_features; }
+  void set_whitening(const std::vector<double> &matrices) override;
+  std::vector<double> whitening() const override { return data_.whitening; }
+  void set_weight_samples(const std::vector<double> &changes) override;
+
+  const ModelData &data() const override { return data_; }
+
+ private:
+  /// A block of pass A whose graph waits for pass B.
+  struct Kept {
+    int domain = 0;
+    std::size_t begin = 0, end = 0;  // of its centers
+    AtomBlock block;
+    ScriptResults results;
+  };
+
+  const ScriptFacts &facts() const { return script_.contract->facts(); }
+  void set_differentiable(bool on);
+  std::size_t block_end(std::size_t begin, std::size_t centers) const;
+  AtomBlock make_block(const Domain &domain, const std::vector<int> &centers, std::size_t begin,
+                       std::size_t end);
+  void forward_domain(const Domain &domain, int index, const ForwardOutput &out, bool keep,
+                      ScriptSums &sums);
+  void add_features(const AtomBlock &block, ScriptSums &sums);
+  Kept graph_of(const Domain &domain, int index, const std::vector<int> &centers,
+                std::size_t begin);
+  torch::Tensor scalar_of(const AtomBlock &block, const ScriptResults &results,
+                          const GradientSeed &seed) const;
+  void add_gradient(const torch::Tensor &scalar);
+  void sweep(const std::function<void()> &work);
+  bool use_less_memory(const std::string &cause);
+
+  ModelData data_;
+  std::string path_;
+  torch::Device device_;
+  Script script_;
+  BlockMaker blocks_;
+  std::vector<ScriptParameter> parameters_;
+  std::vector<ParameterBlock> index_;
+  torch::Tensor fparam_;
+  EnergyConstants constants_;
+  torch::Tensor whitening_, weight_samples_;
+  std::uint64_t version_ = 1, prepared_version_ = 0;
+  Precision precision_ = Precision::float64;
+  bool differentiable_ = false;      // the parameters take part in graphs
+  int chunk_ = 0;                    // centers of a block; 0: the usual number
+  std::size_t bytes_of_center_ = 0;  // of a graph that is kept; 0: none was yet
+  std::size_t keep_limit_ = 0, kept_bytes_ = 0;
+  std::vector<Kept> kept_;
+  std::vector<torch::Tensor> gradient_;  // sums, by parameter
+  MemoryShortages shortages_;
+};
+
+/// Fills in what `data` has not yet of the archive: settings, parameters, energy constants. Throws Error where numbers that
+/// it has are not as many as the archive's.
+void complete(ModelData &data, const Script &script, const std::vector<ScriptParameter> &parameters,
+              const EnergyConstants &constants, const std::string &path);
+
+}  // namespace dptrain

@@ -1,0 +1,87 @@
+#include "dptrain/session/checkpoint.h"
+
+#include <utility>
+
+#include "dptrain/base/error.h"
+#include "dptrain/io/atomic_file.h"
+#include "dptrain/potential/model/model_data.h"
+#include "io/file.h"
+#include "parallel/byte_archive.h"
+#include "potential/files/dp_format.h"
+#include "potential/files/stored_model.h"
+
+namespace dptrain {
+
+namespace {
+
+const std::string &group = checkpoint_group;
+constexpr std::int64_t format_version = 1;
+
+void write_vector(Hdf5File &file, const char *name, const std::vector<double> &values)
+{
+  file.write_array(group + "/" + name, values.data(), {static_cast<std::int64_t>(values.size())});
+}
+
+std::vector<double> read_vector(const Hdf5File &file, const char *name)
+{
+  return file.read_array(group + "/" + name).values;
+}
+
+}  // namespace
+
+void write_checkpoint(const std::string &path, const Checkpoint &checkpoint)
+{
+  Hdf5File file = Hdf5File::create(path);
+  write_stored_model(file, {checkpoint.model, checkpoint.parameters, checkpoint.average});
+  file.write_integer(group, "format_version", format_version);
+  file.write_integer(group, "num_frames", checkpoint.num_frames);
+  file.write_text(group, "training", checkpoint.training);
+  write_vector(file, "trainer_state", checkpoint.trainer_state);
+  write_vector(file, "auxiliary_state", checkpoint.auxiliary_state);
+  write_vector(file, "counters", checkpoint.counters);
+  const std::string bytes = file.bytes();
+  write_atomically(path, [&](const std::string &name) { write_file(name, bytes); });
+}
+
+Checkpoint read_checkpoint(const std::string &path)
+{
+  const Hdf5File file = open_model_file(path);
+  if (!file.has(group))
+    throw Error(path + ": a model, but not a checkpoint: it has no state of a training to resume; "
+                       "name the checkpoint, or start a new training from this model");
+  const auto version = file.read_integer(group, "format_version");
+  if (!version || *version < 1 || *version > format_version)
+    throw Error(path + ": checkpoint format " + (version ? std::to_string(*version) : "unknown") +
+                ", this version reads format " + std::to_string(format_version) +
+                "; resume with the version that wrote it");
+  Checkpoint checkpoint;
+  StoredModel stored = read_stored_model(file, path);
+  checkpoint.model = std::move(stored.model);
+  checkpoint.parameters = std::move(stored.parameters);
+  checkpoint.average = std::move(stored.average);
+  checkpoint.num_frames = file.read_integer(group, "num_frames").value_or(-1);
+  checkpoint.training = file.read_text(group, "training").value_or("");
+  checkpoint.trainer_state = read_vector(file, "trainer_state");
+  checkpoint.auxiliary_state = read_vector(file, "auxiliary_state");
+  checkpoint.counters = read_vector(file, "counters");
+  if (checkpoint.num_frames < 0)
+    throw Error(path + ": damaged checkpoint: it does not tell its number of frames");
+  return checkpoint;
+}
+
+// All but the model, which has a function of its own.
+void visit_fields(ByteArchive &archive, Checkpoint &checkpoint)
+{
+  auto &[model, parameters, average, trainer_state, auxiliary_state, num_frames, counters,
+         training] = checkpoint;
+  archive.fields(parameters, average, trainer_state, auxiliary_state, num_frames, counters,
+                 training);
+}
+
+void broadcast(const Communicator &comm, Checkpoint &checkpoint)
+{
+  broadcast(comm, checkpoint.model);
+  ByteArchive(comm).send(checkpoint);
+}
+
+}  // namespace dptrain

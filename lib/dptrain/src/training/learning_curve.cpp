@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "dptrain/base/error.h"
+#include "dptrain/training/learning_curve.h"
+#include "training/shown_errors.h"
+
+namespace dptrain {
+
+namespace {
+
+[[noreturn]] void fail(const std::string &path)
+{
+  const int code = errno;
+  throw Error("cannot write the learning curve '" + path +
+              "': " + (code ? std::strerror(code) : "unknown reason"));
+}
+
+std::string formatted(const char *format, double value)
+{
+  char text[64];
+  std::snprintf(text, sizeof text, format,
+                std::isnan(value) ? std::fabs(value) : value);  // no -nan
+  return text;
+}
+
+std::string padded(const std::string &name)
+{
+  char text[64];
+  std::snprintf(text, sizeof text, "%11s", name.c_str());
+  return text;
+}
+
+}  // namespace
+
+// In the order of their names, as DeePMD-kit sorts them.
+void LearningCurve::choose_columns(const LossConfig &loss)
+{
+  for (const ShownError &error : shown_errors(loss)) columns_.emplace_back(error.name, error.value);
+  columns_.emplace_back("rmse", nullptr);  // the root of the loss
+  std::sort(columns_.begin(), columns_.end(),
+            [](const auto &a, const auto &b) { return a.first < b.first; });
+}
+
+LearningCurve::LearningCurve(const std::string &path, const LossConfig &loss, bool validation,
+                             bool append) :
+    path_(path), validation_(validation)
+{
+  choose_columns(loss);
+  std::string header = "# step ";
+  for (const auto &column : columns_)
+    header += "   " + (validation_ ? padded(column.first + "_val") + " " : "") +
+              padded(column.first + "_trn");
+  header += "   lr      ";
+  std::string first;
+  if (append) std::getline(std::ifstream(path), first);
+  errno = 0;
+  file_.open(path, append ? std::ios::app : std::ios::trunc);
+  if (!file_) fail(path_);
+  if (first == header) return;
+  file_ << header << "\n"
+        << "# If there is no available reference data, rmse_*_{val,trn} will print nan\n"
+        << std::flush;
+  if (!file_) fail(path_);
+}
+
+void LearningCurve::write(const UpdateReport &training,
+                          const std::optional<UpdateReport> &validation)
+{
+  const auto value = [](const UpdateReport &report, double UpdateReport::*error) {
+    return formatted("%11.2e", error ? report.*error : std::sqrt(report.loss));
+  };
+  char step[32];
+  std::snprintf(step, sizeof step, "%7lld", static_cast<long long>(training.step));
+  std::string row = step;
+  for (const auto &column : columns_) {
+    row += "   ";
+    if (validation_)
+      row += (validation ? value(*validation, column.second) : formatted("%11.2e", NAN)) + " ";
+    row += value(training, column.second);
+  }
+  errno = 0;
+  file_ << row << formatted("   %8.1e\n", training.learning_rate) << std::flush;
+  if (!file_) fail(path_);
+}
+
+}  // namespace dptrain
