@@ -50,7 +50,7 @@ void FixDPTrain::look_at_model()
   Data &d = *data_;
   collective(lmp, "Fix dptrain", [&] {
     d.session->refresh_uncertainty();
-    d.held_out_error = d.session->held_out_errors().rmse_f;
+    d.held_out_error = d.session->held_out_errors().rmse("f");
   });
   if (d.session->known_score() > 0.0) d.learning->set_known_score(d.session->known_score());
 }

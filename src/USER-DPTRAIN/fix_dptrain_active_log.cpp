@@ -112,7 +112,7 @@ void FixDPTrain::print_summary() const
       learning.threshold() * unit, learning.limit() * unit, learning.calibration().scale() * unit,
       learning.mean_ratio(), 100.0 * learning.part_above(), learning.rank_correlation(),
       learning.audits(), learning.audits_above(), learning.audits_far_above(),
-      d.session->report().rmse_f * unit, d.held_out_error * unit, learning.force() * unit,
+      d.session->report().rmse("f") * unit, d.held_out_error * unit, learning.force() * unit,
       d.jumps.sum() * d.units.energy);
   if (!learning.is_growing() && d.held_out_error > POOR_MODEL * learning.force())
     error->warning(FLERR,

@@ -63,6 +63,8 @@ double FixDPTrain::compute_vector(int n)
   if (n == DISTANCE) return distance();
   const SessionCounters &counters = data_->session->counters;
   const dptrain::UpdateReport &report = data_->session->report();
+  // 0 before the first optimizer step
+  const auto rmse = [&](const char *term) { return report.step > 0 ? report.rmse(term) : 0.0; };
   const dptrain::ActiveLearning *learning = data_->learning.get();
   const auto memory = [this](const char *purpose) {
     return data_->session->largest(purpose) / MIB;
@@ -70,9 +72,9 @@ double FixDPTrain::compute_vector(int n)
   const double values[NUM_OUTPUTS] = {
       static_cast<double>(counters.frames),
       static_cast<double>(counters.reference_calls),
-      report.rmse_e * data_->units.energy,
-      report.rmse_f * data_->units.force(),
-      report.rmse_v * data_->units.energy,
+      rmse("e") * data_->units.energy,
+      rmse("f") * data_->units.force(),
+      rmse("v") * data_->units.energy,
       report.learning_rate,
       static_cast<double>(data_->session->steps()),
       counters.train_seconds,

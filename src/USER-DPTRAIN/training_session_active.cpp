@@ -130,11 +130,9 @@ dptrain::UpdateReport TrainingSession::held_out_errors()
 {
   std::vector<const dptrain::Frame *> frames;
   for (const dptrain::Frame &frame : held_out_) frames.push_back(&frame);
-  dptrain::UpdateReport report;
-  report.rmse_e = report.rmse_f = report.rmse_v = std::numeric_limits<double>::quiet_NaN();
-  if (!trainer_ || frames.empty()) return report;
+  if (!trainer_ || frames.empty()) return {};
   const double start = platform::walltime();
-  report = trainer_->errors(frames);
+  const dptrain::UpdateReport report = trainer_->errors(frames);
   counters.train_seconds += platform::walltime() - start;
   return report;
 }
@@ -142,7 +140,7 @@ dptrain::UpdateReport TrainingSession::held_out_errors()
 // Ends the training of a label where the latest frame and the batches have reached the target, or where its time is over.
 void TrainingSession::watch_targets(double seconds)
 {
-  const double square = report_.rmse_f * report_.rmse_f;
+  const double square = report_.rmse("f") * report_.rmse("f");
   if (std::isfinite(square))
     buffer_error_ =
         buffer_error_ > 0.0 ? BATCH_MEMORY * buffer_error_ + (1.0 - BATCH_MEMORY) * square : square;
@@ -153,5 +151,5 @@ void TrainingSession::watch_targets(double seconds)
     if (over > 0.0) earned_steps_ = 0;
   }
   if (options_.target <= 0.0 || std::sqrt(buffer_error_) > options_.target) return;
-  if (trainer_->stored_errors({latest_place_}).rmse_f <= options_.target) earned_steps_ = 0;
+  if (trainer_->stored_errors({latest_place_}).rmse("f") <= options_.target) earned_steps_ = 0;
 }
