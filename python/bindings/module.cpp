@@ -87,14 +87,6 @@ class Potential {
   std::shared_ptr<dptrain::Evaluator> evaluator_;
 };
 
-dptrain::Precision precision_of(const std::string &name)
-{
-  if (name == "double") return dptrain::Precision::float64;
-  if (name == "single") return dptrain::Precision::single;
-  if (name == "mixed") return dptrain::Precision::mixed;
-  throw dptrain::Error("precision '" + name + "' is not known: use double, single or mixed");
-}
-
 /// A NumPy array that owns its numbers.
 nb::object array(std::vector<double> &&values, std::initializer_list<std::size_t> shape)
 {
@@ -171,7 +163,7 @@ NB_MODULE(_dptrain, m)
   nb::class_<Potential>(m, "Potential")
       .def("__init__",
            [](Potential *self, const std::string &path, const std::string &precision) {
-             new (self) Potential(path, precision_of(precision));
+             new (self) Potential(path, dptrain::precision_of(precision));
            })
       .def("evaluate", &evaluate, nb::arg("positions"), nb::arg("types"),
            nb::arg("cell") = nb::none())

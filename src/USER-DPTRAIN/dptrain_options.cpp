@@ -11,16 +11,13 @@ using namespace LAMMPS_NS;
 
 namespace {
 
-const std::map<std::string, dptrain::Precision> PRECISIONS{{"double", dptrain::Precision::float64},
-                                                           {"single", dptrain::Precision::single},
-                                                           {"mixed", dptrain::Precision::mixed}};
-
 void add_precision(CLI::App &app, dptrain::Precision &precision)
 {
   app.add_option_function<std::string>(
-         "--precision", [&precision](const std::string &name) { precision = PRECISIONS.at(name); },
+         "--precision",
+         [&precision](const std::string &name) { precision = dptrain::precision_of(name); },
          "double, single or mixed: of the arithmetic (default: double)")
-      ->check(CLI::IsMember(PRECISIONS))
+      ->check(CLI::IsMember({"double", "single", "mixed"}))
       ->type_name("NAME");
 }
 

@@ -13,8 +13,6 @@ namespace LAMMPS_NS {
 
 /// double, single or mixed.
 dptrain::Precision read_precision(LAMMPS *lmp, const std::string &who, const std::string &value);
-/// The word for it.
-std::string name_of(dptrain::Precision precision);
 /// auto or a number from 8; auto gives 0.
 int read_knots(LAMMPS *lmp, const std::string &who, const std::string &value);
 /// auto, cpu or cuda:K.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/input/config.h"
+#include "dptrain/base/state.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/training/trainer.h"
 #include "model_slot.h"
@@ -35,8 +35,8 @@ struct SessionNumbers {
   std::vector<double> &given_whitening;  ///< see TrainingSession
 };
 
-std::vector<double> pack(const SessionNumbers &session);
-/// Throws dptrain::Error if the numbers are not those of fix dptrain. Version 0.1.0 wrote no precision: it was double.
-void unpack(const std::vector<double> &numbers, const SessionNumbers &session);
+dptrain::State pack(const SessionNumbers &session);
+/// Throws dptrain::Error if the state is not one of fix dptrain.
+void unpack(const dptrain::State &state, const SessionNumbers &session);
 
 }  // namespace LAMMPS_NS

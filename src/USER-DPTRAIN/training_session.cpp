@@ -398,7 +398,7 @@ void TrainingSession::save()
   if (options_.save.empty() || !slot_->trained || saved_ == progress() || nothing_new()) return;
   refresh_uncertainty();
   dptrain::Checkpoint checkpoint;
-  checkpoint.trainer_state = trainer_->state();
+  checkpoint.trainer = trainer_->state();
   checkpoint.average = trainer_->averaged_parameters();
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
@@ -409,7 +409,7 @@ void TrainingSession::save()
     checkpoint.auxiliary_state = slot_->model->auxiliary_state();
     checkpoint.num_frames = counters.frames;
     checkpoint.training = dptrain::training_text(config_);
-    checkpoint.counters = pack(numbers(slot_->settings.precision));
+    checkpoint.session = pack(numbers(slot_->settings.precision));
     if (!resumed_ && saved_.empty()) keep_start_model();
     dptrain::write_checkpoint(options_.save + ".ckpt", checkpoint);
     dptrain::write_model_file(options_.save, checkpoint.model);

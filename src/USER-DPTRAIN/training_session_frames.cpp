@@ -145,7 +145,7 @@ void TrainingSession::resume(const std::string &file)
   broadcast(*comm_, checkpoint);
   guarded(*comm_, [&] { check_same_model(path, checkpoint.model, *slot_); });
   dptrain::Precision before = dptrain::Precision::float64;
-  unpack(checkpoint.counters, numbers(before));
+  unpack(checkpoint.session, numbers(before));
 
   continue_settings(path, checkpoint.training);
   slot_->set_model(*comm_, checkpoint.model);
@@ -155,7 +155,7 @@ void TrainingSession::resume(const std::string &file)
   const std::string source = frames_path_of(path);
   std::vector<dptrain::WholeFrame> frames =
       load_frames(source, checkpoint.num_frames, identity(type_map_.size()));
-  trainer_->set_state(checkpoint.trainer_state);
+  trainer_->set_state(checkpoint.trainer);
   // the table stood for the parameters of MD, where the steps of a label were complete
   if (earned_steps_ == 0) trainer_->show_average();
   // another precision needs other knots

@@ -3,7 +3,6 @@
 #include "commands/offline_training.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <sstream>
 #include <utility>
@@ -28,36 +27,6 @@ namespace {
 constexpr double MOST_STEPS = 9e15;  // a double counts them one by one
 // of the order of the validation frames, which does not follow that of the training frames
 constexpr std::uint64_t VALIDATION_STREAM = 0x5851f42d4c957f2dULL;
-
-// The counters of a checkpoint: this mark, which no other program writes there, the lengths of the parts, the parts.
-constexpr double MARK = -1.0;
-constexpr std::size_t PARTS =
-    4;  // precision, training plan, validation plan, means since the last row
-using Parts = std::array<std::vector<double>, PARTS>;
-
-std::vector<double> pack(const Parts &parts)
-{
-  std::vector<double> numbers{MARK};
-  for (const auto &part : parts) numbers.push_back(static_cast<double>(part.size()));
-  for (const auto &part : parts) numbers.insert(numbers.end(), part.begin(), part.end());
-  return numbers;
-}
-
-/// Nothing if the numbers are not those of pack().
-std::optional<Parts> unpack(const std::vector<double> &numbers)
-{
-  if (numbers.size() <= PARTS || numbers[0] != MARK) return std::nullopt;
-  Parts parts;
-  std::size_t begin = 1 + PARTS;
-  for (std::size_t k = 0; k < PARTS; ++k) {
-    const double size = numbers[1 + k];
-    if (!(size >= 0.0 && size <= static_cast<double>(numbers.size() - begin))) return std::nullopt;
-    const std::size_t end = begin + static_cast<std::size_t>(size);
-    parts[k].assign(numbers.begin() + begin, numbers.begin() + end);
-    begin = end;
-  }
-  return parts;
-}
 
 }  // namespace
 
@@ -191,20 +160,20 @@ void OfflineTraining::make_trainer()
 
 void OfflineTraining::continue_trainer()
 {
-  const std::optional<Parts> parts = unpack(restart_->counters);
-  if (!parts)
+  const State &session = restart_->session;
+  if (!session.has("program") || session.text("program") != program_train)
     throw Error("--restart " + options_.restart +
                 ": not a checkpoint of dptrain train (one of fix dptrain goes on there, with "
                 "resume; here, --init-model takes its parameters)");
-  const auto &[precision, training, validation, means] = *parts;
-  trainer_->set_state(restart_->trainer_state);
-  bool same = training_->plan.set_state(training) && mean_.set_state(means);
-  if (validation_) same = validation_->plan.set_state(validation) && same;
+  trainer_->set_state(restart_->trainer);
+  mean_.set_state(session.group("means"));
+  bool same = training_->plan.set_state(session.group("training"));
+  if (validation_) same = validation_->plan.set_state(session.group("validation")) && same;
   if (!same)
     say("WARNING: the data are others than before " + options_.restart +
         " was written: their order starts anew");
   // another precision needs other knots
-  if (precision == precision_numbers())
+  if (session.text("precision") == name_of(options_.precision))
     guarded(*comm_, [&] { model_->set_auxiliary_state(restart_->auxiliary_state); });
   else
     say("restart: the precision is another one than before");
@@ -215,9 +184,15 @@ void OfflineTraining::continue_trainer()
         ": nothing is left to train");
 }
 
-std::vector<double> OfflineTraining::precision_numbers() const
+State OfflineTraining::session_state() const
 {
-  return {static_cast<double>(options_.precision)};
+  State state;
+  state.set_text("program", program_train);
+  state.set_text("precision", name_of(options_.precision));
+  state.set_group("training", training_->plan.state());
+  state.set_group("validation", validation_ ? validation_->plan.state() : State());
+  state.set_group("means", mean_.state());
+  return state;
 }
 
 void OfflineTraining::train()
@@ -364,7 +339,7 @@ void OfflineTraining::save()
   saved_ = trainer_->steps();
   trainer_->show_average();
   Checkpoint checkpoint;
-  checkpoint.trainer_state = trainer_->state();
+  checkpoint.trainer = trainer_->state();
   checkpoint.average = trainer_->averaged_parameters();
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
@@ -373,9 +348,7 @@ void OfflineTraining::save()
     if (!checkpoint.average.empty()) checkpoint.model.parameters = checkpoint.average;
     checkpoint.auxiliary_state = model_->auxiliary_state();
     checkpoint.training = training_text(input_.training);
-    checkpoint.counters =
-        pack({precision_numbers(), training_->plan.state(),
-              validation_ ? validation_->plan.state() : std::vector<double>(), mean_.state()});
+    checkpoint.session = session_state();
     write_checkpoint(files_->path(saved_), checkpoint);
     files_->wrote(saved_);
   });

@@ -10,14 +10,11 @@
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/frames/frame.h"
 #include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/model/precision.h"
 
 namespace dptrain {
 
 struct ModelData;
-
-/// In what the kernels and matrix products compute. `single` is float32 with tables made in float64 and float64 sums;
-/// `mixed` is single with matrix products in bfloat16 (CPU) or TF32 (CUDA) where the device has them.
-enum class Precision { float64, single, mixed };
 
 /// One named array inside the flat parameter buffer.
 struct ParameterBlock {
