@@ -18,6 +18,7 @@
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/frames/distribution.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/parallel/device.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"

@@ -8,6 +8,7 @@
 
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "potential/native/deep_pot.h"
 #include "support/kernel_data.h"
 #include "support/tiny_model.h"

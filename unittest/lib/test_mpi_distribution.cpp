@@ -10,6 +10,8 @@
 #include "dptrain/frames/distribution.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/kernels/threads.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/training/energy_bias_fit.h"
 #include "dptrain/training/trainer.h"
 #include "dptrain/uncertainty/feature_moments.h"

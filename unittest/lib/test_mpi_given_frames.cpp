@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/training/energy_bias_fit.h"
 #include "dptrain/training/trainer.h"
 #include "support/random_frame.h"

@@ -10,6 +10,7 @@
 #include "dptrain/frames/distribution.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/kernels/threads.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/training/trainer.h"
 #include "optimizer/partition.h"
 #include "support/random_frame.h"

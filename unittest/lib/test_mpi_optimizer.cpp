@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/training/trainer.h"
 #include "optimizer/optimizer.h"

@@ -13,7 +13,9 @@
 #include "data/npy.h"
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/files/model_file.h"
+#include "dptrain/training/trainer.h"
 #include "io/file.h"
 
 namespace dptrain::test {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/evaluator.h"
 #include "dptrain/training/trainer.h"
 #include "support/random_frame.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dptrain/base/error.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/training/trainer.h"
 #include "potential/torchscript/script_model.h"
 #include "support/scratch.h"

@@ -107,7 +107,6 @@ class ToyModel : public Model {
   void set_auxiliary_state(const std::vector<double> &) override {}
   MemoryLedger memory() const override { return {}; }
   std::int64_t overflow_count() const override { return 0; }
-  void save(const std::string &, const std::vector<double> *) const override {}
 
   int without_energy = -1;
   bool fail = false;

@@ -50,7 +50,8 @@ std::array<double, 9> moments(const std::vector<double> &force, const std::vecto
 struct Request {
   std::int64_t id = 0;
   WholeFrame frame;
-  int losses = 0;  // clients that were lost over it
+  int losses = 0;         // clients that were lost over it
+  bool canceled = false;  // while a client works on it
   Time waiting_since;
 };
 
@@ -138,6 +139,20 @@ std::vector<LabelAnswer> LabelServer::poll(double seconds)
   return std::exchange(impl.answers, {});
 }
 
+void LabelServer::cancel(std::int64_t request)
+{
+  const auto is_it = [request](const auto &entry) { return entry.id == request; };
+  auto &queue = impl_->queue;
+  queue.erase(std::remove_if(queue.begin(), queue.end(), is_it), queue.end());
+  auto &answers = impl_->answers;
+  answers.erase(std::remove_if(answers.begin(), answers.end(),
+                               [request](const auto &entry) { return entry.request == request; }),
+                answers.end());
+  // the protocol cannot stop a calculation
+  for (const auto &worker : impl_->workers)
+    if (worker->request && is_it(*worker->request)) worker->request->canceled = true;
+}
+
 int LabelServer::num_clients() const
 {
   return static_cast<int>(impl_->workers.size());
@@ -146,7 +161,8 @@ int LabelServer::num_clients() const
 int LabelServer::num_requests() const
 {
   auto count = static_cast<int>(impl_->queue.size() + impl_->answers.size());
-  for (const auto &worker : impl_->workers) count += worker->request ? 1 : 0;
+  for (const auto &worker : impl_->workers)
+    count += worker->request && !worker->request->canceled ? 1 : 0;
   return count;
 }
 
@@ -194,6 +210,7 @@ void LabelServer::Impl::assign()
 
 void LabelServer::Impl::answer(Request &request, LabelAnswer answer)
 {
+  if (request.canceled) return;
   answer.request = request.id;
   answers.push_back(std::move(answer));
 }
@@ -243,7 +260,7 @@ void LabelServer::Impl::lose(Worker &worker, const std::string &why, bool retry)
   if (worker.request) {
     Request &request = *worker.request;
     ++request.losses;
-    if (!retry) {
+    if (!retry || request.canceled) {
       log(text);
       fail(request, text);
     } else if (request.losses > options.retries) {

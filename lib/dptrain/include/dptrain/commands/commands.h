@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dptrain/input/config.h"
+#include "dptrain/base/messages.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/parallel/device.h"
 #include "dptrain/potential/model/model.h"
@@ -16,8 +17,6 @@
 // called on rank 0 with one line of text.
 
 namespace dptrain {
-
-using Log = std::function<void(const std::string &)>;
 
 struct TrainOptions {
   std::string input;       ///< input.json

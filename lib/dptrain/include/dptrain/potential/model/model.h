@@ -19,6 +19,14 @@ struct ModelData;
 /// `mixed` is single with matrix products in bfloat16 (CPU) or TF32 (CUDA) where the device has them.
 enum class Precision { float64, single, mixed };
 
+/// double, single or mixed.
+inline std::string name_of(Precision precision)
+{
+  return precision == Precision::float64  ? "double"
+         : precision == Precision::single ? "single"
+                                          : "mixed";
+}
+
 /// One named array inside the flat parameter buffer.
 struct ParameterBlock {
   std::string name;                  ///< tree path as in the .dp file

@@ -1,0 +1,27 @@
+#pragma once
+
+namespace dptrain {
+
+/// Notices, once, that the reference is asked at nearly every check although the model has learned: the threshold is out of
+/// its reach.
+class ThresholdWatch {
+ public:
+  /// A check of the uncertainty: whether the reference was asked, the threshold, and the error that the model reaches on what
+  /// it has learned. True at the end of twenty checks that say so, the first time.
+  bool add(bool asked, double threshold, double reached)
+  {
+    if (told_) return false;
+    asked_ += asked;
+    if (++checks_ < CHECKS) return false;
+    told_ = asked_ >= CHECKS - 1 && reached > threshold;
+    checks_ = asked_ = 0;
+    return told_;
+  }
+
+ private:
+  static constexpr int CHECKS = 20;
+  int checks_ = 0, asked_ = 0;
+  bool told_ = false;
+};
+
+}  // namespace dptrain
