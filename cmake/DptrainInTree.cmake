@@ -13,7 +13,7 @@ add_subdirectory("${DPTRAIN_ROOT}" "${CMAKE_CURRENT_BINARY_DIR}/dptrain" EXCLUDE
 macro(dptrain_add_styles_to_lammps)
   set(DPTRAIN_STYLE_DIR "${DPTRAIN_ROOT}/src/USER-DPTRAIN")
   file(GLOB DPTRAIN_STYLES CONFIGURE_DEPENDS "${DPTRAIN_STYLE_DIR}/*.cpp")
-  list(FILTER DPTRAIN_STYLES EXCLUDE REGEX "/(dptrainplugin|plugin_guard|register_styles|layout_check)[.]cpp$")
+  list(FILTER DPTRAIN_STYLES EXCLUDE REGEX "/(dptrainplugin|plugin_guard|styles_library|style_factories|layout_check)[.]cpp$")
   target_sources(lammps PRIVATE ${DPTRAIN_STYLES})
   target_include_directories(lammps PRIVATE "${DPTRAIN_STYLE_DIR}")
   target_link_libraries(lammps PRIVATE dptrain)
