@@ -11,6 +11,12 @@ extern "C" {
 typedef void *(*dptrain_factory1)(void *);
 typedef void *(*dptrain_factory2)(void *, int, char **);
 
+/// Makes a style: which of the two, LAMMPS prescribes for each kind.
+union dptrain_factory {
+  dptrain_factory1 v1;  ///< pair, bond, angle, dihedral, improper, kspace, command
+  dptrain_factory2 v2;  ///< compute, fix, region
+};
+
 /// One style of a plugin, as LAMMPS' registration function reads it. The texts must live as long as the plugin.
 struct lammpsplugin_t {
   const char *version;
@@ -18,17 +24,15 @@ struct lammpsplugin_t {
   const char *name;
   const char *info;
   const char *author;
-  union {
-    dptrain_factory1 v1;  ///< pair, bond, angle, dihedral, improper, kspace, command
-    dptrain_factory2 v2;  ///< compute, fix, region
-  } creator;
+  dptrain_factory creator;
   void *handle;
 };
 
 typedef void (*lammpsplugin_regfunc)(lammpsplugin_t *, void *);
 
-/// dptrain_styles.so's entry point: (LAMMPS, handle of the plugin, LAMMPS' registration function).
-typedef void (*dptrain_register_function)(void *, void *, void *);
+/// dptrain_styles.so's entry point: (LAMMPS, kind, name, refusal) -> the factory of a style. Null where there is none, and where
+/// the styles cannot run in this LAMMPS: `refusal` then says why.
+typedef dptrain_factory (*dptrain_find_factory)(void *, const char *, const char *, const char **);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

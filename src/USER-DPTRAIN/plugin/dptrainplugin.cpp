@@ -1,22 +1,39 @@
 // dptrainplugin.so: the small library that LAMMPS loads. It checks that this LAMMPS is the one the package
-// was built for, with nothing but LAMMPS' C interface, which is the same in all versions. Only then it
-// opens dptrain_styles.so beside it, which holds the styles and needs LibTorch. LAMMPS says nothing when
-// a plugin of its plugin path cannot be opened; with two files every failure has a message.
+// was built for, with nothing but LAMMPS' C interface, which is the same in all versions, and tells LAMMPS of
+// the styles. dptrain_styles.so beside it, which holds the styles and needs LibTorch, is opened with the first
+// style that an input makes: inputs without them do not pay for it. LAMMPS says nothing when a plugin of its
+// plugin path cannot be opened; with two files every failure has a message.
 
 #include "adapter/lammps_compat.h"
 #include "plugin/plugin_guard.h"
+#include "plugin/styles_library.h"
 
 #include "library.h"
 #include "lmptype.h"
 
+#include <cstddef>
 #include <cstdio>
-#include <cstdlib>
-#include <dlfcn.h>
+#include <iterator>
 #include <mpi.h>
+#include <utility>
 
 namespace {
 
-const char *const kStylesLibrary = "dptrain_styles.so";
+/// What LAMMPS is told of a style. How it is made is in style_factories.cpp.
+struct Style {
+  const char *kind;
+  const char *name;
+  const char *info;
+  bool
+      has_arguments;  ///< whether its factory gets the words of the command: LAMMPS prescribes it for each kind
+};
+
+constexpr Style kStyles[] = {
+    {"pair", "dptrain", "deep potential", false},
+    {"fix", "dptrain", "trains the deep potential on reference labels", true},
+    {"compute", "dptrain/uncertainty/atom", "expected force error of each atom", true},
+    {"command", "dptrain", "trainings, tests and statistics from data sets", false},
+};
 
 dptrain::LammpsFacts compiled_facts()
 {
@@ -74,22 +91,37 @@ void report(void *lmp, const std::string &message)
     std::fprintf(stderr, "ERROR: %s\n", message.c_str());
 }
 
-/// OpenMP threads that wait for others spin for some microseconds and then sleep, unless the user has chosen. GNU's library
-/// reads this when it is loaded, with LibTorch. By default it spins for milliseconds: on a core that another program uses
-/// too, each of the hundred waits of a step then costs a time slice. To sleep at once is slow on a free core.
-void limit_spinning()
+template <std::size_t K> void *create(void *lmp)
 {
-  if (!std::getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
+  return dptrain::style_factory(lmp, kStyles[K].kind, kStyles[K].name).v1(lmp);
 }
 
-/// Folder of this very file, with a slash at its end.
-std::string own_folder()
+template <std::size_t K> void *create_with_arguments(void *lmp, int narg, char **arg)
 {
-  Dl_info info;
-  if (!dladdr(kStylesLibrary, &info) || !info.dli_fname) return "./";
-  const std::string path = info.dli_fname;
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+  return dptrain::style_factory(lmp, kStyles[K].kind, kStyles[K].name).v2(lmp, narg, arg);
+}
+
+template <std::size_t K> void add_style(void *lmp, void *handle, lammpsplugin_regfunc add)
+{
+  lammpsplugin_t plugin;
+  plugin.version =
+      nullptr;  // LAMMPS warns about a text that differs from its own; the guard has compared the versions
+  plugin.style = kStyles[K].kind;
+  plugin.name = kStyles[K].name;
+  plugin.info = kStyles[K].info;
+  plugin.author = "USER-DPTRAIN " DPTRAIN_VERSION;
+  if (kStyles[K].has_arguments)
+    plugin.creator.v2 = create_with_arguments<K>;
+  else
+    plugin.creator.v1 = create<K>;
+  plugin.handle = handle;
+  add(&plugin, lmp);
+}
+
+template <std::size_t... K>
+void add_styles(void *lmp, void *handle, lammpsplugin_regfunc add, std::index_sequence<K...>)
+{
+  (add_style<K>(lmp, handle, add), ...);
 }
 
 }  // namespace
@@ -99,20 +131,6 @@ extern "C" __attribute__((visibility("default"))) void lammpsplugin_init(void *l
 {
   const std::string refusal = dptrain::plugin_refusal(compiled_facts(), running_facts(lmp));
   if (!refusal.empty()) return report(lmp, refusal);
-
-  limit_spinning();
-  // DEEPBIND: LAMMPS exports reference versions of dgemm_ and other BLAS and LAPACK functions, and without it LibTorch
-  // would call those in place of its own: matrix products several times slower.
-  // NODELETE: LibTorch and Kokkos do not survive being unloaded and loaded again.
-  void *styles = dlopen((own_folder() + kStylesLibrary).c_str(),
-                        RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_DEEPBIND);
-  if (!styles)
-    return report(lmp, std::string("dptrainplugin.so cannot load its styles: ") + dlerror() +
-                           ". Install the package again (README.md, section Install)");
-  auto register_styles =
-      reinterpret_cast<dptrain_register_function>(dlsym(styles, "dptrain_register_styles"));
-  if (!register_styles)
-    return report(lmp, "dptrainplugin.so cannot use " + own_folder() + kStylesLibrary +
-                           ": it is from another version. Install the package again");
-  register_styles(lmp, handle, regfunc);
+  add_styles(lmp, handle, reinterpret_cast<lammpsplugin_regfunc>(regfunc),
+             std::make_index_sequence<std::size(kStyles)>());
 }
