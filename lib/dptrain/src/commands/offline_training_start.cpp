@@ -19,6 +19,7 @@
 #include "dptrain/training/energy_bias_fit.h"
 #include "input/json_document.h"
 #include "session/data_statistics.h"
+#include "session/model_factory.h"
 #include "session/statistics_file.h"
 
 namespace dptrain {
@@ -140,7 +141,7 @@ ModelData OfflineTraining::new_model()
                 "stat_file_mode is read; change the mode to update to have them computed");
 
   const Statistics &moments = stored ? stored->statistics : found->statistics;
-  ModelData data = new_deep_pot(config, moments, input_.model_def_script);
+  ModelData data = dptrain::new_model(*comm_, config, moments, input_.model_def_script);
   data.out_bias = stored ? stored->out_bias : found->energy.bias;
   for (int type = 0; type < config.ntypes(); ++type)
     data.out_bias[type] -= data.bias_atom_e[type];  // atom_ener is a part of it
@@ -187,7 +188,7 @@ void OfflineTraining::say_statistics(const DataStatistics &found, const ModelDat
   if (!unlikely.empty()) say("WARNING: " + unlikely);
   for (int type = 0; type < data.config.ntypes(); ++type) {
     if (found.statistics.max_neighbors()[type] <= data.config.sel[type]) continue;
-    warned_of_overflow_ = true;
+    health_.overflow_is_known();
     say("WARNING: atoms have up to " + std::to_string(found.statistics.max_neighbors()[type]) +
         " neighbors of element " + data.config.type_map[type] + ", sel keeps the nearest " +
         std::to_string(data.config.sel[type]));
