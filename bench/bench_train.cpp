@@ -382,8 +382,8 @@ class Run {
            {"seconds", block_seconds_},
            {"train_seconds", train_seconds_},
            {"loss", report.loss},
-           {"rmse_e", report.rmse_e},
-           {"rmse_f", report.rmse_f},
+           {"rmse_e", report.rmse("e")},
+           {"rmse_f", report.rmse("f")},
            {"lr", report.learning_rate}});
     block_steps_ = 0;
     block_seconds_ = 0.0;

@@ -5,6 +5,7 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <map>
@@ -23,7 +24,8 @@ using dptrain::LearningOptions;
 /// arrays or lists. What it raises is why there is no label.
 class FunctionSource final : public dptrain::LabelSource {
  public:
-  explicit FunctionSource(nb::callable function) : function_(std::move(function)) {}
+  /// The function from now on; the caller keeps it alive.
+  void set(nb::handle function) { function_ = function; }
 
   std::int64_t submit(const dptrain::WholeFrame &frame) override
   {
@@ -62,7 +64,7 @@ class FunctionSource final : public dptrain::LabelSource {
     label.virial = virial;
   }
 
-  nb::callable function_;
+  nb::handle function_;
   std::int64_t submitted_ = 0;
   std::map<std::int64_t, LabelAnswer> answers_;
 };
@@ -111,13 +113,10 @@ void set_option(LearningOptions &o, const std::string &name, const nb::handle &v
 
 class Session {
  public:
-  Session(const std::string &model, const std::string &precision, nb::callable reference,
-          const nb::dict &options, nb::callable log) :
+  Session(const std::string &model, const std::string &precision, const nb::dict &options) :
       comm_(dptrain::make_mpi_communicator()),
       slot_(std::make_shared<dptrain::ModelSlot>()),
-      source_(std::move(reference)),
-      run_(slot_),
-      log_(std::move(log))
+      run_(slot_)
   {
     start_kernels();
     slot_->settings.precision = precision_of(precision);
@@ -129,8 +128,12 @@ class Session {
   std::vector<std::string> type_map() const { return slot_->type_map; }
   double cutoff() const { return slot_->cutoff; }
 
-  nb::tuple step(const Positions &positions, const Types &types, const std::optional<Cell> &cell)
+  // Python's functions come with each call: kept here they would be a cycle that no garbage collector sees.
+  nb::tuple step(const Positions &positions, const Types &types, const std::optional<Cell> &cell,
+                 nb::handle reference, nb::handle log)
   {
+    source_.set(reference);
+    log_ = log;
     dptrain::WholeFrame frame = frame_of(positions, types, cell);
     frame.step = step_;
     open();
@@ -144,8 +147,9 @@ class Session {
                           run_.model_moves());
   }
 
-  void end(const std::string &name)
+  void end(const std::string &name, nb::handle log)
   {
+    log_ = log;
     if (!session_) return;
     session_->end_run(step_ > 0 ? step_ - 1 : 0, name);
     open_ = false;
@@ -193,7 +197,7 @@ class Session {
   std::shared_ptr<dptrain::ModelSlot> slot_;
   FunctionSource source_;
   dptrain::FrameRun run_;
-  nb::callable log_;
+  nb::handle log_;
   LearningOptions options_;
   std::unique_ptr<dptrain::LearningSession> session_;
   std::int64_t step_ = 0;
@@ -205,10 +209,9 @@ class Session {
 void add_session(nb::module_ &m)
 {
   nb::class_<Session>(m, "Session")
-      .def(nb::init<const std::string &, const std::string &, nb::callable, const nb::dict &,
-                    nb::callable>())
-      .def("step", &Session::step, nb::arg("positions"), nb::arg("types"),
-           nb::arg("cell") = nb::none())
+      .def(nb::init<const std::string &, const std::string &, const nb::dict &>())
+      .def("step", &Session::step, nb::arg("positions"), nb::arg("types"), nb::arg("cell").none(),
+           nb::arg("reference"), nb::arg("log"))
       .def("end", &Session::end)
       .def("report", &Session::report)
       .def_prop_ro("type_map", &Session::type_map)

@@ -60,7 +60,8 @@ class Session:
                 raise Error(f"a session has no option {name}: there are mode, follow, failed, precision, log, {', '.join(OPTIONS)}")
             given[name] = OPTIONS[name](value)
         self._reference = reference
-        self._session = _dptrain.Session(os.fspath(model), precision, self._label, given, log or (lambda text: None))
+        self._log = log or (lambda text: None)
+        self._session = _dptrain.Session(os.fspath(model), precision, given)
         self._index = {name: k for k, name in enumerate(self.type_map)}
 
     @property
@@ -86,7 +87,7 @@ class Session:
         if len(types) != len(positions):
             raise Error(f"{len(positions)} positions but {len(types)} elements")
         cell = complete_cell(positions, cell, pbc, self._session.cutoff)
-        *values, by_model = self._session.step(positions, types, None if cell is None else cell.ravel())
+        *values, by_model = self._session.step(positions, types, None if cell is None else cell.ravel(), self._label, self._log)
         return Step(*values, "model" if by_model else "reference")
 
     def report(self):
@@ -97,7 +98,7 @@ class Session:
     def end(self):
         """Ends the run: learns what is left, prints a summary, and writes model and checkpoint where ``save`` names them. A further
         step() begins a new run."""
-        self._session.end("dptrain session")
+        self._session.end("dptrain session", self._log)
 
     def __enter__(self):
         return self

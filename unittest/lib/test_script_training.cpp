@@ -305,9 +305,9 @@ TEST(ScriptTraining, StepsLowerTheLoss)
     config.schedule.start_lr = 3e-3;
     Trainer trainer(model, make_mpi_communicator(), config);
     trainer.add(one_rank_frame(script_frame()));
-    const double first = trainer.update().rmse_f;
+    const double first = trainer.update().rmse("f");
     double last = first;
-    for (int step = 0; step < 40; ++step) last = trainer.update().rmse_f;
+    for (int step = 0; step < 40; ++step) last = trainer.update().rmse("f");
     EXPECT_LT(last, 0.95 * first) << name;
   }
 }

@@ -27,7 +27,7 @@ std::string errors(const LossConfig &loss, const UpdateReport &report)
 {
   std::string text = format("rmse %.2e", std::sqrt(report.loss));
   for (const ShownError &error : shown_errors(loss))
-    text += format(" %s %.2e", error.term.c_str(), report.*error.value);
+    text += format(" %s %.2e", error.term.c_str(), error.value(report));
   return text;
 }
 

@@ -55,7 +55,7 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
 void ActiveMode::look_at_model()
 {
   training_.refresh_uncertainty();
-  held_out_error_ = training_.held_out_errors().rmse_f;
+  held_out_error_ = training_.held_out_errors().rmse("f");
   const double known = training_.uncertainty().known_score();
   if (known > 0.0) learning_.set_known_score(known);
 }
@@ -79,7 +79,7 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
                            formatted("%.4g", learning_.threshold() * unit) +
                            " (force units): " + options_.dataset);
   learn_from_labels();  // those of a minimization
-  log_.summary(name, step, learning_, training_.report().rmse_f, held_out_error_, jumps_.sum());
+  log_.summary(name, step, learning_, training_.report().rmse("f"), held_out_error_, jumps_.sum());
   warn_of_poor_model();
   // `run ... pre no` has no beginning but the end of the run before
   log_.open(step, jumps_.sum());

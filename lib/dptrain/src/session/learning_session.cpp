@@ -96,9 +96,11 @@ LearningReport LearningSession::report() const
   report.discarded = counters.discarded;
   report.steps = training.steps();
   report.loss = batch.loss;
-  report.rmse_e = batch.rmse_e;
-  report.rmse_f = batch.rmse_f;
-  report.rmse_v = batch.rmse_v;
+  if (batch.step > 0) {
+    report.rmse_e = batch.rmse("e");
+    report.rmse_f = batch.rmse("f");
+    report.rmse_v = batch.rmse("v");
+  }
   report.learning_rate = batch.learning_rate;
   report.train_seconds = counters.train_seconds;
   report.reference_seconds = counters.reference_seconds;

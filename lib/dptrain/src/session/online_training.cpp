@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <numeric>
 
 #include "base/text.h"
@@ -237,7 +236,7 @@ void OnlineTraining::write_curve()
 void OnlineTraining::watch_targets(double seconds)
 {
   double &mean = state_.buffer_error;
-  const double square = state_.report.rmse_f * state_.report.rmse_f;
+  const double error = state_.report.rmse("f"), square = error * error;
   if (std::isfinite(square))
     mean = mean > 0.0 ? batch_memory * mean + (1.0 - batch_memory) * square : square;
   if (state_.earned_steps % target_every != 0) return;
@@ -247,7 +246,7 @@ void OnlineTraining::watch_targets(double seconds)
     if (over > 0.0) state_.earned_steps = 0;
   }
   if (options_.target <= 0.0 || std::sqrt(mean) > options_.target) return;
-  if (trainer_->stored_errors({latest_place_}).rmse_f <= options_.target) state_.earned_steps = 0;
+  if (trainer_->stored_errors({latest_place_}).rmse("f") <= options_.target) state_.earned_steps = 0;
 }
 
 void OnlineTraining::refresh_uncertainty()
@@ -280,9 +279,7 @@ UpdateReport OnlineTraining::held_out_errors()
 {
   std::vector<const Frame *> frames;
   for (const Frame &frame : held_out_) frames.push_back(&frame);
-  UpdateReport report;
-  report.rmse_e = report.rmse_f = report.rmse_v = std::numeric_limits<double>::quiet_NaN();
-  if (!trainer_ || frames.empty()) return report;
+  if (!trainer_ || frames.empty()) return {};
   const Stopwatch watch(state_.counters.train_seconds);
   return trainer_->errors(frames);
 }

@@ -72,9 +72,9 @@ std::vector<double> pack(const SessionState &session)
                               counters.reference_seconds,
                               static_cast<double>(report.step),
                               report.loss,
-                              report.rmse_e,
-                              report.rmse_f,
-                              report.rmse_v,
+                              report.rmse("e"),
+                              report.rmse("f"),
+                              report.rmse("v"),
                               report.learning_rate,
                               static_cast<double>(session.earned_steps),
                               static_cast<double>(session.precision)};
@@ -111,9 +111,7 @@ SessionState unpack(const std::vector<double> &numbers)
   counters.reference_seconds = numbers[6];
   report.step = static_cast<std::int64_t>(numbers[7]);
   report.loss = numbers[8];
-  report.rmse_e = numbers[9];
-  report.rmse_f = numbers[10];
-  report.rmse_v = numbers[11];
+  if (report.step > 0) report.terms = {{"e", numbers[9]}, {"f", numbers[10]}, {"v", numbers[11]}};
   report.learning_rate = numbers[12];
   session.earned_steps = static_cast<std::int64_t>(numbers[13]);
   session.precision =

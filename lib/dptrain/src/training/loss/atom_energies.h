@@ -1,9 +1,6 @@
 #pragma once
 
-#include <vector>
-
 #include "dptrain/frames/frame.h"
-#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/model.h"
 
 namespace dptrain {
@@ -19,10 +16,5 @@ void add_coefficients(const Model &model, const Frame &frame, bool use_coefficie
 /// This rank's part of sum_i coefficient_i (E_i - energy bias), which is the energy of the network; atom_energy[nlocal].
 double network_energy(const Model &model, const Frame &frame, bool use_coefficients,
                       const double *atom_energy);
-
-/// The part of each frame's energy that is energy bias, eV, over all ranks. Collective; ranks talk only where frames have
-/// coefficients or do not know how many atoms of each type they have.
-std::vector<double> bias_energies(const Model &model, const Communicator &comm,
-                                  const std::vector<const Frame *> &frames, bool use_coefficients);
 
 }  // namespace dptrain
