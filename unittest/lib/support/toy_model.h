@@ -47,16 +47,6 @@ class ToyModel : public Model {
   void prepare() override {}
   void expect_distance(double r_min) override { expected = std::min(expected, r_min); }
 
-  void forward_batch(const Domain *domains, int n, ForwardOutput *out, bool) override
-  {
-    for (int k = 0; k < n; ++k) forward_one(domains[k], out[k]);
-  }
-  void gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
-                      double *gradient) override
-  {
-    std::fill_n(gradient, parameters_.size(), 0.0);
-    for (int k = 0; k < n; ++k) gradient_one(domains[k], seeds[k], gradient);
-  }
   void set_precision(Precision) override {}
 
   void forward_one(const Domain &domain, ForwardOutput &out)
@@ -113,6 +103,26 @@ class ToyModel : public Model {
   double expected = HUGE_VAL;  ///< smallest distance announced
 
  private:
+  struct ToyTape : Tape {
+    using Tape::Tape;
+    std::vector<Domain> domains;
+  };
+
+  std::unique_ptr<Tape> pass_a(const Domain *domains, int n, ForwardOutput *out, bool keep) override
+  {
+    for (int k = 0; k < n; ++k) forward_one(domains[k], out[k]);
+    if (!keep) return nullptr;
+    auto tape = std::make_unique<ToyTape>(version_);
+    tape->domains.assign(domains, domains + n);
+    return tape;
+  }
+  void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) override
+  {
+    std::fill_n(gradient, parameters_.size(), 0.0);
+    for (const Domain &domain : dynamic_cast<ToyTape &>(tape).domains)
+      gradient_one(domain, *seeds++, gradient);
+  }
+
   ModelData data_;
   /// phi = A exp(-b r^2) w(r), its slope in r, and both differentiated by A and b.
   struct Pair {
