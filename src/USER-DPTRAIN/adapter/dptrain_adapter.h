@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -82,5 +83,8 @@ dptrain::WholeFrame gather_atoms(LAMMPS *lmp, const std::vector<int> &model_type
 /// Where LAMMPS finds a model: in the present folder, or in those of LAMMPS_POTENTIALS. `who` begins the message where it
 /// is in none of them.
 std::string find_model(LAMMPS *lmp, const std::string &who, const std::string &file);
+
+/// Adds the forces [nall][3] on ghost atoms to their owners: communication of the fix that owns who calls it.
+using FoldGhosts = std::function<void(double *)>;
 
 }  // namespace LAMMPS_NS

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "adapter/dptrain_adapter.h"
 #include "nested/ghost_cutoff.h"
 #include "nested/nested_kspace.h"
 #include "nested/pair_set.h"
 #include "pointers.h"
-#include "reference/reference.h"
 
 namespace LAMMPS_NS {
 

@@ -61,7 +61,4 @@ class PresentSource final : public dptrain::LabelSource {
 /// Values of the present configuration as a label, the same on all ranks. Collective.
 dptrain::Label label_of(LAMMPS *lmp, const ReferenceValues &values);
 
-/// Adds the forces [nall][3] on ghost atoms to their owners: communication of the fix that owns the reference.
-using FoldGhosts = std::function<void(double *)>;
-
 }  // namespace LAMMPS_NS
