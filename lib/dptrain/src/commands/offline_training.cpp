@@ -26,19 +26,19 @@ namespace dptrain {
 
 namespace {
 
-constexpr double MOST_STEPS = 9e15;  // a double counts them one by one
+constexpr double most_steps = 9e15;  // a double counts them one by one
 // of the order of the validation frames, which does not follow that of the training frames
-constexpr std::uint64_t VALIDATION_STREAM = 0x5851f42d4c957f2dULL;
+constexpr std::uint64_t validation_stream = 0x5851f42d4c957f2dULL;
 
 // The counters of a checkpoint: this mark, which no other program writes there, the lengths of the parts, the parts.
-constexpr double MARK = -1.0;
-constexpr std::size_t PARTS =
+constexpr double mark = -1.0;
+constexpr std::size_t num_parts =
     4;  // precision, training plan, validation plan, means since the last row
-using Parts = std::array<std::vector<double>, PARTS>;
+using Parts = std::array<std::vector<double>, num_parts>;
 
 std::vector<double> pack(const Parts &parts)
 {
-  std::vector<double> numbers{MARK};
+  std::vector<double> numbers{mark};
   for (const auto &part : parts) numbers.push_back(static_cast<double>(part.size()));
   for (const auto &part : parts) numbers.insert(numbers.end(), part.begin(), part.end());
   return numbers;
@@ -47,10 +47,10 @@ std::vector<double> pack(const Parts &parts)
 /// Nothing if the numbers are not those of pack().
 std::optional<Parts> unpack(const std::vector<double> &numbers)
 {
-  if (numbers.size() <= PARTS || numbers[0] != MARK) return std::nullopt;
+  if (numbers.size() <= num_parts || numbers[0] != mark) return std::nullopt;
   Parts parts;
-  std::size_t begin = 1 + PARTS;
-  for (std::size_t k = 0; k < PARTS; ++k) {
+  std::size_t begin = 1 + num_parts;
+  for (std::size_t k = 0; k < num_parts; ++k) {
     const double size = numbers[1 + k];
     if (!(size >= 0.0 && size <= static_cast<double>(numbers.size() - begin))) return std::nullopt;
     const std::size_t end = begin + static_cast<std::size_t>(size);
@@ -157,13 +157,13 @@ void OfflineTraining::open_data()
   });
   if (offline.validation_data) {
     validation_ =
-        open_section("validation_data", *offline.validation_data, seed ^ VALIDATION_STREAM);
+        open_section("validation_data", *offline.validation_data, seed ^ validation_stream);
     say_systems("validation", *validation_);
   }
   if (!offline.num_epoch) return;
   const double steps =
       std::ceil(*offline.num_epoch * static_cast<double>(training_->plan.steps_per_epoch()));
-  if (!(steps < MOST_STEPS))
+  if (!(steps < most_steps))
     throw Error(options_.input + ": training/num_epoch: gives " + std::to_string(steps) +
                 " steps, more than can be counted");
   input_.training.numb_steps = std::max<std::int64_t>(1, std::llround(steps));

@@ -22,8 +22,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
-constexpr double FOREVER = std::numeric_limits<double>::infinity();
-constexpr double DOOR_CLOSED =
+constexpr double forever = std::numeric_limits<double>::infinity();
+constexpr double door_closed_seconds =
     1.0;  // seconds without new clients where the system has no descriptor left
 
 double seconds_since(Time start)
@@ -299,7 +299,7 @@ void LabelServer::Impl::expire()
 // Seconds until expire() may have something to do.
 double LabelServer::Impl::next_expiry() const
 {
-  double next = FOREVER;
+  double next = forever;
   if (options.timeout > 0.0)
     for (const auto &worker : workers)
       if (worker->request) next = std::min(next, options.timeout - seconds_since(worker->start));
@@ -311,14 +311,14 @@ double LabelServer::Impl::next_expiry() const
 // Sleeps until something comes or the time is over, then moves on each client that it concerns.
 void LabelServer::Impl::wait_for_events(double seconds)
 {
-  if (door_closed && seconds_since(*door_closed) >= DOOR_CLOSED) door_closed.reset();
+  if (door_closed && seconds_since(*door_closed) >= door_closed_seconds) door_closed.reset();
   std::vector<pollfd> events;
   for (const auto &worker : workers) {
     const short what = worker->client.has_output() ? POLLIN | POLLOUT : POLLIN;
     events.push_back({worker->client.descriptor(), what, 0});
   }
   events.push_back({door_closed ? -1 : listener.descriptor(), POLLIN, 0});
-  if (door_closed) seconds = std::min(seconds, DOOR_CLOSED);
+  if (door_closed) seconds = std::min(seconds, door_closed_seconds);
   const double longest = 1.0e6;  // seconds, that int has room for milliseconds
   const int milliseconds = static_cast<int>(std::ceil(std::clamp(seconds, 0.0, longest) * 1000.0));
   if (::poll(events.data(), events.size(), milliseconds) <= 0) return;

@@ -14,7 +14,7 @@ namespace {
 
 // While ranks wait they look more and more rarely whether something has come (seconds): MPI's own way of waiting would keep
 // a core of each busy.
-constexpr double SHORTEST_NAP = 20e-6, LONGEST_NAP = 10e-3, NAP_GROWTH = 1.1;
+constexpr double shortest_nap = 20e-6, longest_nap = 10e-3, nap_growth = 1.1;
 
 }  // namespace
 
@@ -52,9 +52,9 @@ void SocketSource::wait(double seconds)
 {
   using Seconds = std::chrono::duration<double>;
   bool done = false;
-  double nap = SHORTEST_NAP;
+  double nap = shortest_nap;
   for (double waited = 0.0; !done && waited < seconds; waited += nap) {
-    nap = std::min(nap * NAP_GROWTH, LONGEST_NAP);
+    nap = std::min(nap * nap_growth, longest_nap);
     guarded(*comm_, [&] {
       if (!server_) return std::this_thread::sleep_for(Seconds(nap));
       serve(nap);

@@ -12,14 +12,14 @@ class ThresholdWatch {
   {
     if (told_) return false;
     asked_ += asked;
-    if (++checks_ < CHECKS) return false;
-    told_ = asked_ >= CHECKS - 1 && reached > threshold;
+    if (++checks_ < checks) return false;
+    told_ = asked_ >= checks - 1 && reached > threshold;
     checks_ = asked_ = 0;
     return told_;
   }
 
  private:
-  static constexpr int CHECKS = 20;
+  static constexpr int checks = 20;
   int checks_ = 0, asked_ = 0;
   bool told_ = false;
 };
