@@ -35,7 +35,8 @@ class FunctionSource final : public dptrain::LabelSource {
       call(frame, answer.label);
     } catch (nb::python_error &error) {
       if (!error.matches(PyExc_Exception)) throw;  // Ctrl-C is no failure of the reference
-      answer.failure = error.what();
+      answer.failure = nb::cast<std::string>(error.type().attr("__name__")) + ": " +
+                       nb::str(error.value()).c_str();
     }
     return submitted_;
   }
