@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace LAMMPS_NS {
+namespace dptrain {
 namespace {
 
 TEST(EnergyJumps, WhileOneForceFieldMovesThereAreNone)
@@ -54,4 +54,4 @@ TEST(EnergyJumps, ARunContinues)
 }
 
 }  // namespace
-}  // namespace LAMMPS_NS
+}  // namespace dptrain

@@ -10,6 +10,7 @@
 #include "dptrain/data/frames_file.h"
 #include "dptrain/session/frame_run.h"
 #include "dptrain/session/learning_session.h"
+#include "io/file.h"
 #include "session/reference_desk.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
@@ -97,7 +98,7 @@ class LearningSessionTest : public testing::Test {
 
   void SetUp() override
   {
-    scratch_.write("input.json", input);
+    write_file(scratch_ / "input.json", input);
     slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
     options_.every = 2;
     options_.warmup = 3;
