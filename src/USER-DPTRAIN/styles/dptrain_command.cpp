@@ -8,11 +8,9 @@
 
 #include "adapter/dptrain_adapter.h"
 #include "comm.h"
-#include "dptrain/potential/files/model_file.h"
+#include "dptrain/commands/command_options.h"
 #include "error.h"
 #include "lammps.h"
-#include "platform.h"
-#include "styles/dptrain_options.h"
 #include "utils.h"
 
 using namespace LAMMPS_NS;
@@ -24,7 +22,7 @@ class Subcommand {
  public:
   explicit Subcommand(LAMMPS *lmp) : lmp_(lmp) {}
 
-  void operator()(const HelpText &help) { print(help.text); }
+  void operator()(const dptrain::HelpText &help) { print(help.text); }
   void operator()(dptrain::TrainOptions &options)
   {
     if (options.terminal) options.draw = [this](const std::string &text) { draw(text); };
@@ -40,25 +38,9 @@ class Subcommand {
   {
     work("dptrain stat", {}, [&](auto comm, auto log) { run_statistics(comm, options, log); });
   }
-  void operator()(const ConvertOptions &options)
+  void operator()(const dptrain::ConvertOptions &options)
   {
-    work("dptrain convert", {}, [&](auto comm, auto log) {
-      dptrain::guarded(*comm, [&] {
-        if (comm->rank() != 0) return;
-        if (!utils::strmatch(options.to, "\\.dp$") && !dptrain::is_pth(options.to))
-          throw dptrain::Error(
-              options.to +
-              ": inside LAMMPS .dp and .pth files are written; other formats come from the "
-              "program dptrain in a shell: dptrain convert " +
-              options.from + " " + options.to);
-        if (platform::file_is_readable(options.to) && dptrain::is_checkpoint(options.to))
-          throw dptrain::Error(options.to + ": a checkpoint is there, whose training could not go "
-                                            "on without it; give another name");
-        dptrain::write_model_file(
-            options.to, dptrain::read_model_file(options.from, !dptrain::is_pth(options.to)));
-      });
-      log("wrote " + options.to);
-    });
+    work("dptrain convert", {}, [&](auto comm, auto log) { run_convert(comm, options, log); });
   }
 
  private:
@@ -91,8 +73,8 @@ class Subcommand {
 
 void DPTrainCommand::command(int narg, char **arg)
 {
-  CommandOptions options = collective(lmp, "dptrain", [&] {
-    return read_command_options(std::vector<std::string>(arg, arg + narg));
+  dptrain::CommandOptions options = collective(lmp, "dptrain", [&] {
+    return dptrain::read_command_options(std::vector<std::string>(arg, arg + narg));
   });
   std::visit(Subcommand(lmp), options);
 }

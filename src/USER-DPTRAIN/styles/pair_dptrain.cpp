@@ -265,7 +265,7 @@ void PairDPTrain::settings(int narg, char **arg)
   start_kernels(lmp, WHO, options.device);
   data_->slot->settings = options.settings;
   data_->deviation_options = options.deviation;
-  data_->committee = Committee();
+  data_->committee = dptrain::Committee();
   data_->output.close();
   if (allocated) memset(&setflag[0][0], 0, sizeof(int) * (atom->ntypes + 1) * (atom->ntypes + 1));
 }

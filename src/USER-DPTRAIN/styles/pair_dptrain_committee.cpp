@@ -58,7 +58,7 @@ bool PairDPTrain::has_committee() const
 
 const double *PairDPTrain::committee_deviation()
 {
-  const Committee &committee = data_->committee;
+  const dptrain::Committee &committee = data_->committee;
   if (!committee.shown()) return nullptr;
   if (committee.nlocal() != atom->nlocal)
     error->one(FLERR, "Pair style dptrain: atoms have come or gone since the forces were computed, "

@@ -7,7 +7,7 @@
 #include "adapter/dptrain_adapter.h"
 #include "dptrain/potential/model/evaluator.h"
 #include "dptrain/session/model_slot.h"
-#include "styles/committee.h"
+#include "dptrain/session/committee.h"
 #include "styles/model_deviation.h"
 #include "styles/pair_dptrain.h"
 #include "styles/restart_data.h"
@@ -34,7 +34,7 @@ struct PairDPTrain::Data {
   RestartData stored;            // of a restart file, until pair_coeff
   bool restarted = false;        // there was one: files are continued
   DeviationOptions deviation_options;
-  Committee committee;
+  dptrain::Committee committee;
   ModelDeviationOutput output;
   std::vector<double> deviation;  // [nlocal] of the committee or of samples, LAMMPS units
   std::vector<double> sampled;    // [samples][nall][3] changes of the forces, eV/Angstrom

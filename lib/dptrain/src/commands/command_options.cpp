@@ -1,4 +1,4 @@
-#include "styles/dptrain_options.h"
+#include "dptrain/commands/command_options.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,15 +7,14 @@
 
 #include "dptrain/base/error.h"
 
-using namespace LAMMPS_NS;
+namespace dptrain {
 
 namespace {
 
-const std::map<std::string, dptrain::Precision> PRECISIONS{{"double", dptrain::Precision::float64},
-                                                           {"single", dptrain::Precision::single},
-                                                           {"mixed", dptrain::Precision::mixed}};
+const std::map<std::string, Precision> PRECISIONS{
+    {"double", Precision::float64}, {"single", Precision::single}, {"mixed", Precision::mixed}};
 
-void add_precision(CLI::App &app, dptrain::Precision &precision)
+void add_precision(CLI::App &app, Precision &precision)
 {
   app.add_option_function<std::string>(
          "--precision", [&precision](const std::string &name) { precision = PRECISIONS.at(name); },
@@ -24,10 +23,10 @@ void add_precision(CLI::App &app, dptrain::Precision &precision)
       ->type_name("NAME");
 }
 
-void add_device(CLI::App &app, dptrain::DeviceRequest &device)
+void add_device(CLI::App &app, DeviceRequest &device)
 {
   app.add_option_function<std::string>(
-         "--device", [&device](const std::string &name) { device = dptrain::read_device(name); },
+         "--device", [&device](const std::string &name) { device = read_device(name); },
          "auto, cpu or cuda:K: what each rank runs on (default: auto)")
       ->type_name("NAME");
 }
@@ -60,22 +59,20 @@ std::string zero_or_a_second(const std::string &text)
 void add_timeout(CLI::App &app)
 {
   app.add_option_function<double>(
-         "--timeout", [](const double &seconds) { dptrain::set_communication_timeout(seconds); },
+         "--timeout", [](const double &seconds) { set_communication_timeout(seconds); },
          "seconds that a rank waits for others before it ends the job; 0: any time (default: 1800)")
       ->check(zero_or_a_second);
 }
 
-const std::map<std::string, dptrain::Distribution> DISTRIBUTIONS{
-    {"auto", dptrain::Distribution::automatic},
-    {"frames", dptrain::Distribution::frames},
-    {"space", dptrain::Distribution::space}};
+const std::map<std::string, Distribution> DISTRIBUTIONS{{"auto", Distribution::automatic},
+                                                        {"frames", Distribution::frames},
+                                                        {"space", Distribution::space}};
 
-const std::map<std::string, dptrain::Compression> COMPRESSIONS{
-    {"none", dptrain::Compression::none},
-    {"bf16", dptrain::Compression::bfloat16},
-    {"powersgd", dptrain::Compression::power_sgd}};
+const std::map<std::string, Compression> COMPRESSIONS{{"none", Compression::none},
+                                                      {"bf16", Compression::bfloat16},
+                                                      {"powersgd", Compression::power_sgd}};
 
-void add_parallel(CLI::App &app, dptrain::ParallelConfig &parallel)
+void add_parallel(CLI::App &app, ParallelConfig &parallel)
 {
   app.add_option_function<std::string>(
          "--distribute",
@@ -98,7 +95,7 @@ void add_parallel(CLI::App &app, dptrain::ParallelConfig &parallel)
   add_timeout(app);
 }
 
-void add_train(CLI::App &root, dptrain::TrainOptions &options)
+void add_train(CLI::App &root, TrainOptions &options)
 {
   CLI::App &app = *root.add_subcommand("train", "Train a potential on data sets");
   app.add_option("INPUT", options.input, "input.json of DeePMD-kit, versions 1 to 3")->required();
@@ -127,7 +124,7 @@ void add_train(CLI::App &root, dptrain::TrainOptions &options)
   app.add_flag("--terminal", options.terminal, "draw a progress bar");
 }
 
-void add_test(CLI::App &root, dptrain::TestOptions &options)
+void add_test(CLI::App &root, TestOptions &options)
 {
   CLI::App &app = *root.add_subcommand("test", "Errors of a potential on data sets");
   app.add_option("-m,--model", options.model, "model (.dp) or checkpoint")->required();
@@ -150,7 +147,7 @@ void add_test(CLI::App &root, dptrain::TestOptions &options)
   add_timeout(app);
 }
 
-void add_stat(CLI::App &root, dptrain::StatOptions &options)
+void add_stat(CLI::App &root, StatOptions &options)
 {
   CLI::App &app = *root.add_subcommand("stat", "Neighbor and descriptor statistics of data sets");
   app.add_option("-s,--system", options.systems, "systems, folders of systems or patterns")
@@ -176,13 +173,13 @@ void add_convert(CLI::App &root, ConvertOptions &options)
 
 }  // namespace
 
-CommandOptions LAMMPS_NS::read_command_options(const std::vector<std::string> &words)
+CommandOptions read_command_options(const std::vector<std::string> &words)
 {
   CLI::App app("Training of deep potentials from data sets", "dptrain");
   app.require_subcommand(1);
-  dptrain::TrainOptions train;
-  dptrain::TestOptions test;
-  dptrain::StatOptions stat;
+  TrainOptions train;
+  TestOptions test;
+  StatOptions stat;
   ConvertOptions convert;
   add_train(app, train);
   add_test(app, test);
@@ -194,8 +191,8 @@ CommandOptions LAMMPS_NS::read_command_options(const std::vector<std::string> &w
                        [&](const CLI::App *sub) { return sub->check_name(word); });
   };
   if (!words.empty() && words[0].rfind('-', 0) != 0 && !known(words[0]))
-    throw dptrain::Error("found '" + words[0] +
-                         "', allowed are train, test, stat and convert. Run: dptrain --help");
+    throw Error("found '" + words[0] +
+                "', allowed are train, test, stat and convert. Run: dptrain --help");
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser's order
   } catch (const CLI::CallForHelp &) {
@@ -204,7 +201,7 @@ CommandOptions LAMMPS_NS::read_command_options(const std::vector<std::string> &w
   } catch (const CLI::ParseError &e) {
     const auto subcommands = app.get_subcommands();
     const std::string name = subcommands.empty() ? "" : " " + subcommands[0]->get_name();
-    throw dptrain::Error(std::string(e.what()) + ". Run: dptrain" + name + " --help");
+    throw Error(std::string(e.what()) + ". Run: dptrain" + name + " --help");
   }
   const std::string name = app.get_subcommands()[0]->get_name();
   if (name == "train") return train;
@@ -212,3 +209,5 @@ CommandOptions LAMMPS_NS::read_command_options(const std::vector<std::string> &w
   if (name == "stat") return stat;
   return convert;
 }
+
+}  // namespace dptrain

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "adapter/dptrain_adapter.h"
 #include "dptrain/potential/model/evaluator.h"
+#include "dptrain/session/model_slot.h"
 
-namespace LAMMPS_NS {
+namespace dptrain {
 
 /// The further models that pair style dptrain compares with the one that moves the atoms. They are evaluated when they are
 /// asked, for the configuration that was shown last.
@@ -19,9 +19,8 @@ class Committee {
   using Fold = std::function<void(double *values)>;
 
   /// Reads the members' files, with the settings and the elements of `main`; replaces members that were there. Collective;
-  /// throws dptrain::Error on all ranks.
-  void load(const dptrain::Communicator &comm, const std::vector<std::string> &files,
-            const ModelSlot &main);
+  /// throws Error on all ranks.
+  void load(const Communicator &comm, const std::vector<std::string> &files, const ModelSlot &main);
   bool empty() const { return members_.empty(); }
   /// Whether the atoms of a member pass messages.
   bool passes_messages() const;
@@ -31,8 +30,7 @@ class Committee {
 
   /// Shows what was computed with `main`: a domain with its model types, of which positions are copied (all else must
   /// stay until the next call), unfolded forces [nall][3] and virial.
-  void show(const dptrain::Domain &domain, const double *force,
-            const std::array<double, 9> &virial);
+  void show(const Domain &domain, const double *force, const std::array<double, 9> &virial);
   /// Forgets what was shown, as after a step without a model.
   void forget() { shown_ = false; }
   bool shown() const { return shown_; }
@@ -48,13 +46,13 @@ class Committee {
  private:
   struct Member {
     std::shared_ptr<ModelSlot> slot;
-    std::unique_ptr<dptrain::Evaluator> evaluator;
+    std::unique_ptr<Evaluator> evaluator;
     int first_type = 0;     ///< the lowest of the member's types that are in use
     std::vector<int> type;  ///< by type of the main model: that of the member, -1: not in use
   };
   std::vector<Member> members_;
   bool shown_ = false, evaluated_ = false;
-  dptrain::Domain domain_;
+  Domain domain_;
   std::vector<double> x_;                       // [nall][3] Angstrom
   std::vector<int> type_;                       // [nall], of the member that is evaluated
   std::vector<std::vector<double>> forces_;     // [models][nall][3]; owned atoms count
@@ -63,4 +61,4 @@ class Committee {
   void evaluate(Member &member, std::size_t model);
 };
 
-}  // namespace LAMMPS_NS
+}  // namespace dptrain

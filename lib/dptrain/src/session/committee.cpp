@@ -1,12 +1,11 @@
-#include "styles/committee.h"
+#include "dptrain/session/committee.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "dptrain/base/error.h"
-#include "fmt/format.h"
 
-using namespace LAMMPS_NS;
+namespace dptrain {
 
 namespace {
 
@@ -21,7 +20,7 @@ std::vector<int> types_of_member(const ModelSlot &main, const ModelSlot &member)
 
 }  // namespace
 
-void Committee::load(const dptrain::Communicator &comm, const std::vector<std::string> &files,
+void Committee::load(const Communicator &comm, const std::vector<std::string> &files,
                      const ModelSlot &main)
 {
   members_.clear();
@@ -33,15 +32,14 @@ void Committee::load(const dptrain::Communicator &comm, const std::vector<std::s
     member.slot->settings = main.settings;
     member.slot->load(comm, file, main.elements);
     if (!member.slot->trained)
-      throw dptrain::Error(
-          fmt::format("{} of the committee describes a new model, which has no parameters: members "
-                      "of a committee are trained models or checkpoints",
-                      file));
-    member.evaluator = std::make_unique<dptrain::Evaluator>(member.slot->model);
+      throw Error(file + " of the committee describes a new model, which has no parameters: "
+                         "members of a committee are "
+                         "trained models or checkpoints");
+    member.evaluator = std::make_unique<Evaluator>(member.slot->model);
     if (!member.slot->model->is_local() && comm.size() > 1)
-      throw dptrain::Error(fmt::format("{} of the committee: its atoms pass messages, and members "
-                                       "are evaluated on divided atoms: run on one rank",
-                                       file));
+      throw Error(file + " of the committee: its atoms pass messages, and members are evaluated on "
+                         "divided atoms: run on "
+                         "one rank");
     member.type = types_of_member(main, *member.slot);
     for (const int type : member.type)
       if (type >= 0) member.first_type = std::min(member.first_type, type);
@@ -74,8 +72,7 @@ std::vector<std::string> Committee::repeated(const ModelSlot &main) const
   return files;
 }
 
-void Committee::show(const dptrain::Domain &domain, const double *force,
-                     const std::array<double, 9> &virial)
+void Committee::show(const Domain &domain, const double *force, const std::array<double, 9> &virial)
 {
   const std::size_t size = static_cast<std::size_t>(domain.nall) * 3;
   domain_ = domain;
@@ -91,7 +88,7 @@ void Committee::show(const dptrain::Domain &domain, const double *force,
 
 void Committee::evaluate(Member &member, std::size_t model)
 {
-  dptrain::Domain domain = domain_;
+  Domain domain = domain_;
   type_.resize(domain.nall);
   for (int i = 0; i < domain.nall; ++i)
     type_[i] = domain_.type[i] < 0 ? -1 : member.type[domain_.type[i]];
@@ -99,7 +96,7 @@ void Committee::evaluate(Member &member, std::size_t model)
   domain.first_type = member.first_type;
 
   forces_[model].assign(static_cast<std::size_t>(domain.nall) * 3, 0.0);
-  dptrain::ForwardOutput out;
+  ForwardOutput out;
   out.force = forces_[model].data();
   member.evaluator->step(domain, out);
   virials_[model] = out.virial;
@@ -129,3 +126,5 @@ double Committee::memory_bytes() const
     bytes += static_cast<double>(member.slot->model->memory_bytes());
   return bytes;
 }
+
+}  // namespace dptrain
