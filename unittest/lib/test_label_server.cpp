@@ -426,7 +426,7 @@ TEST_F(LabelServerTest, LivingSocketsAreLeftAlone)
     LabelServer &server = open(options);
     options.address = server.address();
     const auto ignore = [](const std::string &) {};
-    expect_in("somebody listens at " + options.address,
+    expect_in("another program listens at " + options.address,
               message_of([&] { LabelServer second(options, ignore); }));
     connect(Kind::good);
     server.submit(triclinic_frame());

@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 constexpr double forever = std::numeric_limits<double>::infinity();
-constexpr double door_closed_seconds =
+constexpr double accept_pause =
     1.0;  // seconds without new clients where the system has no descriptor left
 
 double seconds_since(Time start)
@@ -74,7 +74,7 @@ struct LabelServer::Impl {
   std::vector<LabelAnswer> answers;
   std::int64_t num_requests = 0, num_clients = 0, turn = 0;
   Time no_client_since = Clock::now();
-  std::optional<Time> door_closed;
+  std::optional<Time> accept_paused;
 
   Impl(const LabelServerOptions &given, Log given_log) :
       options(given), log(std::move(given_log)), listener(given.address)
@@ -110,7 +110,7 @@ LabelServer::~LabelServer()
     try {
       worker->client.exit();
     } catch (const Error &) {
-      continue;  // a client that is gone needs no farewell
+      continue;  // the client has disconnected
     }
   }
 }
@@ -182,11 +182,11 @@ void LabelServer::Impl::accept_clients()
       workers.push_back(
           std::make_unique<Worker>(Worker{IpiClient(std::move(visitor.socket)), name, 0, {}, {}}));
       log(name + " has connected");
-      serve(*workers.back());  // it may have given up while it waited at the door
+      serve(*workers.back());  // it may have disconnected while it waited
     }
   } catch (const Error &error) {
     log(error.what());
-    door_closed = Clock::now();
+    accept_paused = Clock::now();
   }
 }
 
@@ -311,14 +311,14 @@ double LabelServer::Impl::next_expiry() const
 // Sleeps until something comes or the time is over, then moves on each client that it concerns.
 void LabelServer::Impl::wait_for_events(double seconds)
 {
-  if (door_closed && seconds_since(*door_closed) >= door_closed_seconds) door_closed.reset();
+  if (accept_paused && seconds_since(*accept_paused) >= accept_pause) accept_paused.reset();
   std::vector<pollfd> events;
   for (const auto &worker : workers) {
     const short what = worker->client.has_output() ? POLLIN | POLLOUT : POLLIN;
     events.push_back({worker->client.descriptor(), what, 0});
   }
-  events.push_back({door_closed ? -1 : listener.descriptor(), POLLIN, 0});
-  if (door_closed) seconds = std::min(seconds, door_closed_seconds);
+  events.push_back({accept_paused ? -1 : listener.descriptor(), POLLIN, 0});
+  if (accept_paused) seconds = std::min(seconds, accept_pause);
   const double longest = 1.0e6;  // seconds, that int has room for milliseconds
   const int milliseconds = static_cast<int>(std::ceil(std::clamp(seconds, 0.0, longest) * 1000.0));
   if (::poll(events.data(), events.size(), milliseconds) <= 0) return;

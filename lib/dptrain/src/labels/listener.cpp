@@ -40,7 +40,7 @@ std::string reason()
 
 [[noreturn]] void in_use(const std::string &address)
 {
-  throw Error("somebody listens at " + address + " already: end that run, or use another address");
+  throw Error("another program listens at " + address + " already: end it, or use another address");
 }
 
 sockaddr_un file_address(const std::string &path)
@@ -55,7 +55,7 @@ sockaddr_un file_address(const std::string &path)
 }
 
 // A full queue (EAGAIN) is one of a living server.
-bool somebody_listens(const sockaddr_un &address)
+bool is_listening(const sockaddr_un &address)
 {
   const Socket probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const auto *generic = reinterpret_cast<const sockaddr *>(&address);
@@ -143,7 +143,7 @@ void Listener::listen_on_file(const std::string &name)
   socket_ = Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   int status = ::bind(socket_.descriptor(), generic, sizeof(address));
   if (status != 0 && errno == EADDRINUSE && is_socket(path_)) {
-    if (somebody_listens(address)) in_use(address_ + " (" + path_ + ")");
+    if (is_listening(address)) in_use(address_ + " (" + path_ + ")");
     ::unlink(path_.c_str());
     status = ::bind(socket_.descriptor(), generic, sizeof(address));
   }

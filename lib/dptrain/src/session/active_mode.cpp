@@ -47,12 +47,12 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
     learning_.set_state(state);
     training_.active_state() = learning_.state();
   }
-  look_at_model();
+  refresh_scores();
   slot_->calibration = learning_.calibration();
 }
 
 // What follows from the present parameters and frames: uncertainties, and the error on held-out frames.
-void ActiveMode::look_at_model()
+void ActiveMode::refresh_scores()
 {
   training_.refresh_uncertainty();
   held_out_error_ = training_.held_out_errors().rmse("f");
@@ -275,7 +275,7 @@ bool ActiveMode::learn(LabelRequest &request, const Label &label, ActiveEvent &e
 void ActiveMode::learn_from_labels()
 {
   training_.train();
-  look_at_model();
+  refresh_scores();
 }
 
 // The forces with which the run goes on from an answer: those of the model, which may have learned from it, unless it is
@@ -323,7 +323,7 @@ void ActiveMode::note_answer(Trajectory &run, const LabelRequest &request, const
   training_.active_state() = learning_.state();
 }
 
-// ---- what is told
+// ---- messages
 
 // Not where the threshold follows the errors.
 void ActiveMode::watch_threshold(const ActiveEvent &event)
@@ -342,8 +342,8 @@ void ActiveMode::watch_threshold(const ActiveEvent &event)
 
 void ActiveMode::watch_distance(double distance)
 {
-  if (close_atoms_told_) return;
-  close_atoms_told_ = true;
+  if (close_atoms_warned_) return;
+  close_atoms_warned_ = true;
   messages_.warning(formatted("step %lld: atoms are %.4g apart, ", static_cast<long long>(step_),
                               distance * options_.units.length) +
                     "closer than in the frames from which the model was made: its tables are "

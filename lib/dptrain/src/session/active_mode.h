@@ -48,12 +48,12 @@ class ActiveMode {
   bool learn(LabelRequest &request, const Label &label, ActiveEvent &event);
   bool is_held_out(const ActiveEvent &event) const;
   void learn_from_labels();
-  void look_at_model();
+  void refresh_scores();
   void move_on(Trajectory &run, const Label &label, ActiveEvent &event);
   void keep_scale(Trajectory &run, const ActiveEvent &event);
   void note_answer(Trajectory &run, const LabelRequest &request, const Label &label,
                    const ActiveEvent &event);
-  // what is told
+  // messages
   void watch_threshold(const ActiveEvent &event);
   void watch_distance(double distance);
   void warn_of_poor_model() const;
@@ -72,7 +72,7 @@ class ActiveMode {
   EnergyJumps jumps_;  // eV
   ThresholdWatch threshold_watch_;
   double expected_error_ = 0.0, held_out_error_ = 0.0, found_error_ = 0.0;
-  bool model_moves_ = false, run_open_ = false, close_atoms_told_ = false;
+  bool model_moves_ = false, run_open_ = false, close_atoms_warned_ = false;
   std::int64_t step_ = 0;
   std::int64_t looked_at_ = 0;  // configurations, where they are selected
 };

@@ -17,20 +17,20 @@ void Health::watch(const Model &model)
 {
   overflow_ = model.overflow_count();
   comm_->all_reduce_sum(&overflow_, 1);
-  if (overflow_ > 0 && !overflow_told_ && comm_->rank() == 0)
+  if (overflow_ > 0 && !overflow_warned_ && comm_->rank() == 0)
     warn_("atoms have more neighbors than the model's sel keeps: the nearest ones count. Train a "
           "new model with a larger sel if the density grows further");
-  overflow_told_ = overflow_told_ || overflow_ > 0;
+  overflow_warned_ = overflow_warned_ || overflow_ > 0;
   const std::string shortage = shortage_warning(*comm_, model.memory_shortages(), shortages_);
   if (!shortage.empty() && comm_->rank() == 0) warn_(shortage);
 }
 
 void Health::watch_scratch(const std::string &effect, const std::string &trouble)
 {
-  if (scratch_told_) return;
+  if (scratch_warned_) return;
   const std::string said = said_by_one(*comm_, trouble);
-  scratch_told_ = !said.empty();
-  if (scratch_told_ && comm_->rank() == 0) warn_(effect + ": " + said);
+  scratch_warned_ = !said.empty();
+  if (scratch_warned_ && comm_->rank() == 0) warn_(effect + ": " + said);
 }
 
 void Health::watch_memory(const MemoryLedger &own)

@@ -25,7 +25,7 @@ class Health {
   /// Takes the largest of all ranks of what each holds.
   void watch_memory(const MemoryLedger &own);
   /// A warning of too many neighbors was given elsewhere.
-  void overflow_is_known() { overflow_told_ = true; }
+  void overflow_is_known() { overflow_warned_ = true; }
 
   /// Atoms that have had more neighbors than the model keeps, all ranks.
   std::int64_t overflow() const { return overflow_; }
@@ -38,7 +38,7 @@ class Health {
  private:
   std::shared_ptr<const Communicator> comm_;
   Log warn_;
-  bool overflow_told_ = false, scratch_told_ = false;
+  bool overflow_warned_ = false, scratch_warned_ = false;
   std::int64_t overflow_ = 0, shortages_ = 0;
   MemoryLedger largest_;
   double largest_total_ = 0.0;

@@ -38,8 +38,8 @@ LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
                                  const Messages &messages, LabelSource *source,
                                  const LearningSession *before)
 {
-  const Messages told = comm->rank() == 0 ? messages : no_messages();
-  impl_ = std::make_unique<Impl>(std::move(comm), std::move(slot), options, told);
+  const Messages own_messages = comm->rank() == 0 ? messages : no_messages();
+  impl_ = std::make_unique<Impl>(std::move(comm), std::move(slot), options, own_messages);
   Impl &s = *impl_;
   if (before)
     s.training.take_frames(before->impl_->training);

@@ -10,18 +10,18 @@ class ThresholdWatch {
   /// it has learned. True at the end of twenty checks that say so, the first time.
   bool add(bool asked, double threshold, double reached)
   {
-    if (told_) return false;
+    if (warned_) return false;
     asked_ += asked;
     if (++checks_ < checks) return false;
-    told_ = asked_ >= checks - 1 && reached > threshold;
+    warned_ = asked_ >= checks - 1 && reached > threshold;
     checks_ = asked_ = 0;
-    return told_;
+    return warned_;
   }
 
  private:
   static constexpr int checks = 20;
   int checks_ = 0, asked_ = 0;
-  bool told_ = false;
+  bool warned_ = false;
 };
 
 }  // namespace dptrain
