@@ -174,7 +174,7 @@ TEST_P(DeepPotTest, ParameterGradient)
       257;  // no search for the number of knots at every difference; error far below the tolerance
   DeepPot model(fixed);
   const auto scalar = [&](const std::vector<double> &parameters) {
-    model.set_parameters(parameters);
+    model.parameters().set(parameters);
     const Result out = evaluate(model, cluster_.domain());
     double s = seed.energy * out.energy;
     for (int i = 0; i < n; ++i) s += c[i] * out.atom_energy[i];
@@ -242,7 +242,7 @@ TEST(DeepPot, OverflowIsCounted)
   DeepPot model(tiny_model(config));
   Cluster cluster(12, 2, 5.0);
   evaluate(model, cluster.domain());
-  EXPECT_GT(model.overflow_count(), 0);
+  EXPECT_GT(model.neighbor_report().overflow, 0);
 }
 
 TEST(DeepPot, CoincidingAndNonFiniteAtomsAreErrors)
@@ -291,7 +291,7 @@ TEST(EmbeddingTable, FollowsTheNetInBothDirections)
       for (std::size_t k = 0; k < block.size; ++k) rough[block.offset + k] *= 4.0;
   const auto train = [&](const std::vector<double> &parameters) {
     for (int step = 0; step < 200; ++step) {  // from one trial of fewer knots to the next
-      model.set_parameters(parameters);
+      model.parameters().set(parameters);
       model.prepare();
     }
   };

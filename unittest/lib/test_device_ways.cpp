@@ -62,9 +62,9 @@ void check(ModelConfig config, Precision precision, double tolerance)
   model.engine().set_device_ways(false);
   const Both lists = run(model, domains);
   model.engine().set_device_ways(true);
-  const std::int64_t overflow = model.overflow_count();
+  const std::int64_t overflow = model.neighbor_report().overflow;
   const Both found = run(model, domains);
-  EXPECT_EQ(model.overflow_count(), 2 * overflow);
+  EXPECT_EQ(model.neighbor_report().overflow, 2 * overflow);
   expect_close(found.energies, lists.energies, tolerance, "energy");
   expect_close(found.atom_energy, lists.atom_energy, tolerance, "energy of an atom");
   expect_close(found.force, lists.force, tolerance, "force");

@@ -156,13 +156,13 @@ TEST_P(PrecisionTest, SingleIsCloseToDouble)
 {
   const Outcome expected = together(model_, batch_, true);
   EXPECT_EQ(model_.engine().is_direct(), GetParam().name == "direct");
-  EXPECT_EQ(model_.overflow_count() > 0, GetParam().name == "overflow");
+  EXPECT_EQ(model_.neighbor_report().overflow > 0, GetParam().name == "overflow");
   DeepPot single(data_);
   single.set_precision(Precision::single);
   const Outcome found = together(single, batch_, true);
   expect_same(found, expected, 1e-5);
   EXPECT_NE(found.forces, expected.forces) << "nothing was computed in another precision";
-  EXPECT_EQ(single.parameters(), data_.parameters);
+  EXPECT_EQ(single.parameters().values(), data_.parameters);
 }
 
 TEST_P(PrecisionTest, PrecisionCanBeChangedBack)
@@ -304,7 +304,7 @@ TEST_P(PrecisionTest, ATapeOutlivesChangesOfTheModel)
   expect_close(after(there_and_back), before, 1e-12, "another engine");
   EXPECT_THROW(after([](DeepPot &m) { m.set_precision(Precision::single); }), Error);
   // residuals of other parameters would be no derivatives of the loss
-  EXPECT_THROW(after([&](DeepPot &m) { m.set_parameters(data_.parameters); }), Error);
+  EXPECT_THROW(after([&](DeepPot &m) { m.parameters().set(data_.parameters); }), Error);
 }
 
 TEST_P(PrecisionTest, ATapeIsOfOneModelAndMayOutliveIt)

@@ -177,7 +177,7 @@ void OfflineTraining::make_model()
   guarded(*comm_, [&] {
     model_ = dptrain::make_model(std::move(data), start_option());
     model_->set_precision(options_.precision);
-    if (restart_) model_->set_parameters(restart_->parameters);
+    if (restart_) model_->parameters().set(restart_->parameters);
   });
   if (!options_.finetune.empty()) fit_energy_bias();
 }
@@ -186,7 +186,7 @@ void OfflineTraining::make_trainer()
 {
   trainer_ = std::make_unique<Trainer>(model_, comm_, input_.training);
   const std::size_t all = model_->parameters().size(),
-                    trained = num_trainable(model_->parameter_index());
+                    trained = model_->parameters().num_trainable();
   say("model: " + std::to_string(all) + " parameters" +
       (trained < all ? ", " + std::to_string(trained) + " of them are trained" : ""));
   if (restart_) continue_trainer();

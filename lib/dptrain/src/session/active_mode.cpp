@@ -93,7 +93,7 @@ double ActiveMode::largest_score(const Trajectory &run)
   for (const double score : run.scores())
     if (!(score <= largest)) largest = score;  // takes over what is not a number
   if (!std::isfinite(largest)) largest = HUGE_VAL;
-  const double distance = slot_->model->distance_below_known();
+  const double distance = slot_->model->neighbor_report().below_known;
   double values[2] = {largest, distance > 0.0 ? 1.0 / distance : 0.0};
   comm_->all_reduce_max(values, 2);
   if (values[1] > 0.0) watch_distance(1.0 / values[1]);

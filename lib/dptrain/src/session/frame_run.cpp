@@ -15,7 +15,7 @@ FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &whole, bool w
   out.force = force.data();
   out.atom_energy = energy.data();
   if (with_uncertainty) {
-    values.feature_sum.assign(model.type_map().size() * model.num_features(), 0.0);
+    values.feature_sum.assign(model.type_map().size() * model.last_hidden_layer()->num_features(), 0.0);
     out.uncertainty = score.data();
     out.feature_sum = values.feature_sum.data();
   }

@@ -15,7 +15,7 @@ Health::Health(std::shared_ptr<const Communicator> comm, Log warn) :
 
 void Health::watch(const Model &model)
 {
-  overflow_ = model.overflow_count();
+  overflow_ = model.neighbor_report().overflow;
   comm_->all_reduce_sum(&overflow_, 1);
   if (overflow_ > 0 && !overflow_warned_ && comm_->rank() == 0)
     warn_("atoms have more neighbors than the model's sel keeps: the nearest ones count. Train a "

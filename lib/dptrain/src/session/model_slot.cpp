@@ -142,7 +142,7 @@ void ModelSlot::set_model(const Communicator &comm, ModelData data)
 std::uint64_t ModelSlot::hash() const
 {
   if (!model) return 0;
-  return fnv1a(fnv1a(0xcbf29ce484222325ULL, model->parameters()), model->energy_bias());
+  return fnv1a(fnv1a(0xcbf29ce484222325ULL, model->parameters().values()), model->energy_bias());
 }
 
 bool ModelSlot::has_null() const

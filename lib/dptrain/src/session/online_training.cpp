@@ -72,14 +72,14 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
     factory_.emplace(comm_, options_, *slot_->input);
     return;
   }
-  if (options_.active && slot_->model->num_features() == 0)
+  if (options_.active && !slot_->model->last_hidden_layer())
     throw Error("mode active: " + slot_->path +
                 " does not tell the outputs of its last hidden layer, which uncertainties rest on: "
                 "freeze the model with DeePMD-kit 3.2, or label with mode passive");
   state_.counters.trained = true;
   make_trainer();
   if (!config().rules.only.empty() || !config().rules.freeze.empty())
-    say("trains " + std::to_string(num_trainable(slot_->model->parameter_index())) + " of " +
+    say("trains " + std::to_string(slot_->model->parameters().num_trainable()) + " of " +
         std::to_string(slot_->model->parameters().size()) + " parameters");
 }
 
@@ -93,7 +93,7 @@ void OnlineTraining::check_save_name() const
 {
   if (options_.save.empty()) return;
   const ModelData none;
-  const ModelData &data = slot_->model ? slot_->model->data() : none;
+  const ModelData data = slot_->model ? slot_->model->data() : none;
   if (is_pth(options_.save) && data.archive.empty())
     throw Error("save " + options_.save +
                 ": a model that does not come from an (uncompressed) TorchScript archive is "
@@ -398,7 +398,7 @@ void OnlineTraining::resume(const std::string &file)
   divide_frames();
   factory_.reset();
   slot_->set_model(*comm_, checkpoint.model);
-  slot_->model->set_parameters(checkpoint.parameters);
+  slot_->model->parameters().set(checkpoint.parameters);
   slot_->trained = true;
   make_trainer();
   const std::string source = frames_path_of(path);

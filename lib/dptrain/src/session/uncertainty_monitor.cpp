@@ -33,15 +33,16 @@ UncertaintyMonitor::UncertaintyMonitor(std::shared_ptr<const Communicator> comm,
                                        std::shared_ptr<ModelSlot> slot) :
     comm_(std::move(comm)), slot_(std::move(slot))
 {
-  if (slot_->model) given_whitening = slot_->model->whitening();
+  if (slot_->model && slot_->model->last_hidden_layer())
+    given_whitening = slot_->model->last_hidden_layer()->whitening();
 }
 
 void UncertaintyMonitor::refresh(Trainer &trainer, bool wants_known_score)
 {
-  Model &model = *slot_->model;
-  if (current_ || trainer.num_frames() == 0 || model.num_features() == 0) return;
+  LastHiddenLayer *layer = slot_->model->last_hidden_layer();
+  if (current_ || trainer.num_frames() == 0 || !layer) return;
   guarded(*comm_, [&] {
-    if (!given_whitening.empty()) model.set_whitening(given_whitening);
+    if (!given_whitening.empty()) layer->set_whitening(given_whitening);
   });
   FeatureMoments moments(slot_->model, comm_);
   seen_.clear();
@@ -80,7 +81,7 @@ double UncertaintyMonitor::distance(const std::vector<double> &feature_sum,
                                     std::int64_t natoms) const
 {
   double smallest = std::numeric_limits<double>::infinity();
-  const std::vector<double> whitening = slot_->model->whitening();
+  const std::vector<double> &whitening = slot_->model->last_hidden_layer()->whitening();
   for (const Seen &seen : seen_)
     if (seen.natoms == natoms)
       smallest =

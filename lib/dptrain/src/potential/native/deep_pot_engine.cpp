@@ -63,7 +63,6 @@ double first_distance(const ModelData &data)
 template <class Real>
 DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     config_(data.config),
-    out_bias_(data.out_bias),
     bias_atom_e_(data.bias_atom_e),
     environment_(environments<Real>(data)),
     double_environment_(environments<double>(data)),
@@ -79,7 +78,7 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     fitting_.emplace_back(net.layers());
     fitting_begin_.push_back(net.layers().front().w);
   }
-  fitting_begin_.push_back(data.parameters.size());
+  fitting_begin_.push_back(index.back().offset + index.back().size);
   without_energy_.assign(c.ntypes(), 0);
   for (int type : c.atom_exclude_types) without_energy_[type] = 1;
   make_rules(c);
@@ -206,10 +205,10 @@ template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
                 "simulation has blown up");
   const double smallest = std::sqrt(report.smallest_r2), upper = largest_argument(smallest);
   if (direct || table_.reaches(upper)) {
-    overflow_ += report.overflow;
+    neighbor_report_.overflow += report.overflow;
     return false;
   }
-  below_known_ = smallest;
+  neighbor_report_.below_known = smallest;
   // with a margin: atoms that come closer from step to step would need a new table at each
   const double further = largest_argument(distance_margin * smallest);
   if (!extend_table(further) && !extend_table(upper)) direct = true;
@@ -333,10 +332,11 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
   sweep_->table = table_number_;
 }
 
-template <class Real> void DeepPotEngine<Real>::add_results(ForwardOutput *out)
+template <class Real>
+void DeepPotEngine<Real>::add_results(const std::vector<double> &energy_bias, ForwardOutput *out)
 {
   sum_force_copies(atom_virial_);
-  sum_energies(out);
+  sum_energies(energy_bias, out);
   add_forces(out);
   add_uncertainties(out);
   last_layer_.finish(out, frames().size());
@@ -353,11 +353,13 @@ const double *DeepPotEngine<Real>::on_host(const kernels::Array<double> &array)
   return host_.data();
 }
 
-template <class Real> void DeepPotEngine<Real>::sum_energies(ForwardOutput *out)
+template <class Real>
+void DeepPotEngine<Real>::sum_energies(const std::vector<double> &energy_bias, ForwardOutput *out)
 {
   const double *energy = on_host(energies_);
   for (int type = 0; type < config_.ntypes(); ++type) {
-    const double shift = bias_atom_e_[type] - vacuum_energy_[type], bias = out_bias_[type] + shift;
+    const double shift = bias_atom_e_[type] - vacuum_energy_[type],
+                 bias = energy_bias[type] + shift;
     for (const auto &center : frames().centers(type)) {
       ForwardOutput &o = out[center.frame];
       o.energy += *energy + bias;
