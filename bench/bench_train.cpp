@@ -19,6 +19,7 @@
 #include "dptrain/frames/distribution.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/device.h"
+#include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/statistics/statistics.h"
