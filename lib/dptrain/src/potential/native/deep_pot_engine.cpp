@@ -7,7 +7,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
-#include "kernels/descriptor.h"
+#include "kernels/gram.h"
 #include "potential/native/networks.h"
 
 namespace dptrain {
@@ -101,8 +101,7 @@ template <class Real> void DeepPotEngine<Real>::make_rules(const ModelConfig &c)
   for (int t = 0; t < n; ++t) {
     const char *dropped = excluded_.data() + static_cast<long>(t) * n;
     rules_.push_back({c.rcut, slots, sel_.data(), dropped, dropped + static_cast<long>(n) * n,
-                      !c.exclude_types.empty() || !c.pair_exclude_types.empty(),
-                      c.type_one_side ? 0 : t, c.type_one_side ? 1 : n});
+                      !c.exclude_types.empty() || !c.pair_exclude_types.empty()});
   }
 }
 
@@ -243,12 +242,12 @@ template <class Real> void DeepPotEngine<Real>::begin_chunk(Chunk &chunk)
   gather(chunk);
   auto &c = chunk.contraction;
   c.edges = chunk.edges.edges();
-  c.environment = environment_[chunk.type];
+  c.row = environment_[chunk.type];
   c.scale = static_cast<Real>(scale_);
   c.padding_arg = static_cast<Real>(padding_args_[chunk.type]);
   c.padding_row = chunk.type;
-  c.first_net = rules_[chunk.type].first_net;
-  c.net_step = rules_[chunk.type].net_step;
+  c.first_net = config_.type_one_side ? 0 : chunk.type;
+  c.net_step = config_.type_one_side ? 1 : config_.ntypes();
   table_.set_table(embedding_parameters(), c, chunk.edges.num_slots());
 }
 
@@ -261,10 +260,10 @@ void DeepPotEngine<Real>::forward_chunk(Chunk &chunk, bool train, const kernels:
   Real *t = chunk.t.resize(4L * chunk.n * shape.width);
   Real *g_t = chunk.g_t.resize(chunk.t.size());
   kernels::contraction_value(chunk.contraction, t);
-  kernels::descriptor_value(shape, t, net.descriptors(chunk.n, train, chunk.fitting));
+  kernels::gram_value<4>(shape, t, net.descriptors(chunk.n, train, chunk.fitting));
   net.forward(real_parameters(), chunk.fitting);
   const Real *g_d = net.reverse(real_parameters(), chunk.fitting);
-  kernels::descriptor_reverse(shape, t, g_d, g_t);
+  kernels::gram_reverse<4>(shape, t, g_d, g_t);
   if (sums) kernels::contraction_reverse(chunk.contraction, g_t, *sums);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/descriptor.h"
+#include "kernels/gram.h"
 #include "potential/native/edge_chunk.h"
 #include "potential/native/embedding_table.h"
 #include "potential/native/fitting_net.h"
@@ -76,7 +76,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     return !config_.atom_ener.empty() && config_.atom_ener[type].has_value();
   }
   double largest_argument(double r) const;
-  kernels::DescriptorShape descriptor_shape(int centers) const
+  kernels::GramShape descriptor_shape(int centers) const
   {
     return {centers, table_.width(), config_.neuron.back(), config_.axis_neuron};
   }

@@ -59,7 +59,7 @@ template <class Real> void DeepPotEngine<Real>::sample_chunk(Chunk &chunk)
     const long row = static_cast<long>(k) * config_.ntypes() + chunk.type;
     kernels::fill_rows(chunk.n, features, weight_samples_.data() + row * features, seed);
     const Real *g_d = fitting_[chunk.type].reverse_features(real_parameters(), seed, chunk.fitting);
-    kernels::descriptor_reverse(shape, chunk.t.data(), g_d, chunk.g_t.data());
+    kernels::gram_reverse<4>(shape, chunk.t.data(), g_d, chunk.g_t.data());
     sums.force = sample_forces_.data() + 3L * sums.atoms * sums.copies * k;
     kernels::contraction_reverse(chunk.contraction, chunk.g_t.data(), sums);
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/descriptor.h"
+#include "kernels/gram.h"
 #include "potential/native/deep_pot_engine.h"
 
 namespace dptrain {
@@ -130,11 +130,11 @@ template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
   const double *residuals = has_residuals_ ? residuals_.data() : nullptr;
   Real *t_dot = t_dot_.resize(chunk.t.size());
   kernels::contraction_jvp(chunk.contraction, residuals, strains_.data(), t_dot);
-  kernels::descriptor_jvp(shape, chunk.t.data(), t_dot,
+  kernels::gram_jvp<4>(shape, chunk.t.data(), t_dot,
                           fitting_[chunk.type].descriptor_tangents(chunk.fitting));
   const Real *s_d = fitting_gradient(chunk.type, chunk.fitting);
   Real *s_t = s_t_.resize(chunk.t.size());
-  kernels::descriptor_jvp_reverse(shape, chunk.t.data(), t_dot, s_d, chunk.fitting.g_y[0].data(),
+  kernels::gram_jvp_reverse<4>(shape, chunk.t.data(), t_dot, s_d, chunk.fitting.g_y[0].data(),
                                   s_t);
   if (device_ways_ && !chunk.contraction.table.direct)
     knot_gradient_.add(chunk.contraction, residuals, strains_.data(), s_t, chunk.g_t.data(),

@@ -28,14 +28,15 @@ void EmbeddingTable<Real>::fill_direct(const double *parameters, kernels::Contra
   };
   const auto first = host(edges.first, edges.num_centers),
              count = host(edges.count, edges.num_centers);
-  const auto net = host(edges.net, arguments_.size());
+  const auto type = host(edges.type, arguments_.size());
   const auto arguments = arguments_.to_host();
   slots_of_net_.assign(nets_.size(), {});
   arguments_of_net_.assign(nets_.size(), {});
   for (int i = 0; i < edges.num_centers; ++i)
     for (int slot = first[i]; slot < first[i] + count[i]; ++slot) {
-      slots_of_net_[net[slot]].push_back(slot);
-      arguments_of_net_[net[slot]].push_back(arguments[slot]);
+      const int net = c.net_of(type[slot]);
+      slots_of_net_[net].push_back(slot);
+      arguments_of_net_[net].push_back(arguments[slot]);
     }
 
   std::vector<Real> rows(c.table.padding_offset + c.table.net_size * nets_.size(), Real(0));

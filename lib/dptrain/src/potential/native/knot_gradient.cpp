@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/contraction_bins.h"
+#include "kernels/contraction.h"
 #include "potential/native/gemm.h"
 
 namespace dptrain {
