@@ -39,14 +39,16 @@ struct Case {
     force.resize(3 * static_cast<std::size_t>(frame.nall()));
   }
 
-  /// Pass A alone; leaves the forces in `force`.
-  void forward()
+  /// Pass A; leaves the forces in `force`.
+  std::unique_ptr<dptrain::Tape> forward(bool keep = false)
   {
     std::fill(force.begin(), force.end(), 0.0);
     dptrain::ForwardOutput out;
     out.force = force.data();
-    model->forward(frame.domain(), out);
+    const dptrain::Domain domain = frame.domain();
+    std::unique_ptr<dptrain::Tape> tape = model->forward(&domain, 1, &out, keep);
     benchmark::DoNotOptimize(out.energy);
+    return tape;
   }
 };
 
@@ -77,16 +79,17 @@ void forward(State &state, Case *c, dptrain::Precision precision)
   count_atoms(state, *c);
 }
 
-/// Pass B alone: the gradient of energy and forces with respect to all parameters.
+/// Pass B that finds nothing kept: the gradient of energy and forces with respect to all parameters.
 void gradient(State &state, Case *c, dptrain::Precision precision)
 {
   c->model->set_precision(precision);
-  c->forward();
+  const auto tape = c->forward(true);
   dptrain::GradientSeed seed;
   seed.energy = 1e-3;
   seed.force = c->force.data();
   std::vector<double> result(c->model->parameters().size());
-  for (auto _ : state) c->model->gradient(c->frame.domain(), seed, result.data());
+  c->model->gradient(*tape, &seed, result.data());  // uses up what pass A has kept
+  for (auto _ : state) c->model->gradient(*tape, &seed, result.data());
   count_atoms(state, *c);
 }
 
@@ -94,17 +97,13 @@ void gradient(State &state, Case *c, dptrain::Precision precision)
 void both_passes(State &state, Case *c, dptrain::Precision precision)
 {
   c->model->set_precision(precision);
-  const dptrain::Domain domain = c->frame.domain();
   dptrain::GradientSeed seed;
   seed.energy = 1e-3;
   seed.force = c->force.data();
   std::vector<double> result(c->model->parameters().size());
   for (auto _ : state) {
-    std::fill(c->force.begin(), c->force.end(), 0.0);
-    dptrain::ForwardOutput out;
-    out.force = c->force.data();
-    c->model->forward_batch(&domain, 1, &out, true);
-    c->model->gradient_batch(&domain, 1, &seed, result.data());
+    const auto tape = c->forward(true);
+    c->model->gradient(*tape, &seed, result.data());
   }
   count_atoms(state, *c);
 }

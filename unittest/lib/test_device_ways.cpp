@@ -5,6 +5,7 @@
 
 #include "potential/native/deep_pot.h"
 #include "potential/native/knot_gradient.h"
+#include "support/both_passes.h"
 #include "support/edge_data.h"
 #include "support/tiny_model.h"
 
@@ -27,7 +28,7 @@ Both run(DeepPot &model, const std::vector<Domain> &domains)
     outputs[f].force = results[f].force.data();
     outputs[f].atom_energy = results[f].atom_energy.data();
   }
-  model.forward_batch(domains.data(), n, outputs.data(), true);
+  const auto tape = model.forward(domains.data(), n, outputs.data(), true);
   Both both;
   std::vector<Vec> weights(n);
   std::vector<GradientSeed> seeds(n);
@@ -43,8 +44,7 @@ Both run(DeepPot &model, const std::vector<Domain> &domains)
     seeds[f].force = weights[f].data();
     seeds[f].virial = {0.2, -0.1, 0.0, 0.3, 0.1, 0.0, -0.2, 0.4, 0.1};
   }
-  both.gradient.assign(model.parameters().size(), 0.0);
-  model.gradient_batch(domains.data(), n, seeds.data(), both.gradient.data());
+  both.gradient = gradient_of(model, *tape, seeds.data());
   return both;
 }
 

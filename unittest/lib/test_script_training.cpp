@@ -5,6 +5,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/training/trainer.h"
 #include "potential/torchscript/script_model.h"
+#include "support/both_passes.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
 #include "training/parameter_rules.h"
@@ -64,22 +65,19 @@ struct Seeds {
     return s;
   }
 
-  /// Pass B; with `keep` after a pass A that keeps its graphs.
-  std::vector<double> gradient(Model &model, bool keep) const
+  std::unique_ptr<Tape> tape(Model &model) const { return tape_of(model, domains.data(), size()); }
+  std::vector<double> gradient(Model &model, Tape &tape) const
   {
-    std::vector<double> gradient(model.parameters().size(), 1e30);  // to be replaced, not added to
-    if (keep) {
-      std::vector<std::vector<double>> forces;
-      std::vector<ForwardOutput> out(size());
-      for (int k = 0; k < size(); ++k) {
-        forces.emplace_back(3 * domains[k].nall, 0.0);
-        out[k].force = forces.back().data();
-      }
-      model.forward_batch(domains.data(), size(), out.data(), true);
-    }
-    model.gradient_batch(domains.data(), size(), seeds.data(), gradient.data());
-    return gradient;
+    return gradient_of(model, tape, seeds.data());
   }
+  /// Both passes, the second from graphs that the first has kept or not.
+  std::vector<double> gradient(ScriptModel &model, bool keep) const
+  {
+    model.set_keep_limit(keep ? everything : nothing);
+    return gradient(model, *tape(model));
+  }
+
+  static constexpr std::size_t everything = std::size_t(1) << 40, nothing = 1;  // bytes
 };
 
 struct Case {
@@ -153,24 +151,66 @@ TEST_P(ScriptGradient, IsThatOfTheScalar)
 INSTANTIATE_TEST_SUITE_P(Toys, ScriptGradient, testing::ValuesIn(cases()),
                          [](const auto &info) { return info.param.toy + "_" + info.param.parts; });
 
-TEST(ScriptTraining, GraphsOfOldParametersAreNotUsed)
+TEST(ScriptTraining, ATapeIsOfOneModelAndItsParameters)
 {
-  const auto model = script_model({}), fresh = script_model({});
+  const auto model = script_model({}), other = script_model({});
   const Seeds seeds("all");
-  std::vector<double> changed = model->parameters();
-  for (double &p : changed) p *= 1.1;
-  std::vector<std::vector<double>> forces;
-  std::vector<ForwardOutput> out(seeds.size());
-  for (int k = 0; k < seeds.size(); ++k) {
-    forces.emplace_back(3 * seeds.domains[k].nall, 0.0);
-    out[k].force = forces.back().data();
+  const auto tape = seeds.tape(*model);
+  EXPECT_THROW(seeds.gradient(*other, *tape), Error);
+  model->set_parameters(std::vector<double>(model->parameters()));
+  EXPECT_THROW(seeds.gradient(*model, *tape), Error);
+}
+
+// With message passing, blocks are whole frames and need the owners of ghosts too.
+TEST(ScriptTraining, ATapeHasThePositionsOfPassA)
+{
+  for (const char *toy : {"local", "messages", "single"})
+    for (const std::size_t limit : {Seeds::everything, Seeds::nothing}) {
+      const auto model = script_model(script_toy_named(toy));
+      model->set_chunk(4);
+      model->set_keep_limit(limit);
+      Seeds seeds("all");
+      const std::vector<double> expected = seeds.gradient(*model, *seeds.tape(*model));
+      const auto tape = seeds.tape(*model);
+      for (Frame &frame : seeds.frames) {
+        std::fill(frame.x.begin(), frame.x.end(), 0.0);
+        std::fill(frame.type.begin(), frame.type.end(), 0);
+        std::fill(frame.owner.begin(), frame.owner.end(), 0);
+      }
+      EXPECT_EQ(seeds.gradient(*model, *tape), expected) << toy;
+    }
+}
+
+// Two tapes at once and a sweep between; a second pass B makes the graphs again, in blocks of another size.
+TEST(ScriptTraining, TapesAreIndependent)
+{
+  for (const std::size_t limit : {Seeds::everything, Seeds::nothing}) {
+    const auto model = script_model({});
+    model->set_keep_limit(limit);
+    const Seeds all("all"), energies("energy");
+    const std::vector<double> of_all = all.gradient(*model, *all.tape(*model)),
+                              of_energies = energies.gradient(*model, *energies.tape(*model));
+    const auto first = all.tape(*model), second = energies.tape(*model);
+    script_results(*model, all.domains[0]);
+    EXPECT_EQ(all.gradient(*model, *first), of_all);
+    EXPECT_EQ(energies.gradient(*model, *second), of_energies);
+    model->set_chunk(3);
+    expect_same(all.gradient(*model, *first), of_all, 1e-12, "a second time");
+    model->release_workspace();
+    expect_same(energies.gradient(*model, *second), of_energies, 1e-12, "a second time");
   }
-  model->forward_batch(seeds.domains.data(), seeds.size(), out.data(), true);
-  model->set_parameters(changed);
-  fresh->set_parameters(changed);
-  std::vector<double> found(changed.size());
-  model->gradient_batch(seeds.domains.data(), seeds.size(), seeds.seeds.data(), found.data());
-  EXPECT_EQ(found, seeds.gradient(*fresh, false));
+}
+
+TEST(ScriptTraining, WhatIsTrainedMayChangeAfterPassA)
+{
+  const auto model = script_model({});
+  const Seeds seeds("all");
+  const std::vector<double> all = seeds.gradient(*model, true);
+  const std::size_t blocks = model->parameter_index().size();
+  model->set_trainable(std::vector<char>(blocks, 0));
+  const auto tape = seeds.tape(*model);
+  model->set_trainable(std::vector<char>(blocks, 1));
+  EXPECT_EQ(seeds.gradient(*model, *tape), all);
 }
 
 TEST(ScriptTraining, SomeGraphsKeptAndOthersMadeAgain)
@@ -180,8 +220,8 @@ TEST(ScriptTraining, SomeGraphsKeptAndOthersMadeAgain)
   const Seeds seeds("all");
   const std::vector<double> again = seeds.gradient(*model, false);
   // 1 MiB is what a center counts for where no larger block was measured: three centers of twelve are kept
-  dynamic_cast<ScriptModel &>(*model).set_keep_limit(std::size_t(3) << 20);
-  expect_same(seeds.gradient(*model, true), again, 1e-12, "gradient with some graphs kept");
+  model->set_keep_limit(std::size_t(3) << 20);
+  expect_same(seeds.gradient(*model, *seeds.tape(*model)), again, 1e-12, "some graphs kept");
 }
 
 TEST(ScriptTraining, FixedParametersHaveNoGradient)

@@ -47,16 +47,6 @@ class ToyModel : public Model {
   void prepare() override {}
   void expect_distance(double r_min) override { expected = std::min(expected, r_min); }
 
-  void forward_batch(const Domain *domains, int n, ForwardOutput *out, bool) override
-  {
-    for (int k = 0; k < n; ++k) forward_one(domains[k], out[k]);
-  }
-  void gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
-                      double *gradient) override
-  {
-    std::fill_n(gradient, parameters_.size(), 0.0);
-    for (int k = 0; k < n; ++k) gradient_one(domains[k], seeds[k], gradient);
-  }
   void set_precision(Precision) override {}
 
   void forward_one(const Domain &domain, ForwardOutput &out)
@@ -107,13 +97,32 @@ class ToyModel : public Model {
   void set_auxiliary_state(const std::vector<double> &) override {}
   MemoryLedger memory() const override { return {}; }
   std::int64_t overflow_count() const override { return 0; }
-  void save(const std::string &, const std::vector<double> *) const override {}
 
   int without_energy = -1;
   bool fail = false;
   double expected = HUGE_VAL;  ///< smallest distance announced
 
  private:
+  struct ToyTape : Tape {
+    using Tape::Tape;
+    std::vector<Domain> domains;
+  };
+
+  std::unique_ptr<Tape> pass_a(const Domain *domains, int n, ForwardOutput *out, bool keep) override
+  {
+    for (int k = 0; k < n; ++k) forward_one(domains[k], out[k]);
+    if (!keep) return nullptr;
+    auto tape = std::make_unique<ToyTape>(version_);
+    tape->domains.assign(domains, domains + n);
+    return tape;
+  }
+  void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) override
+  {
+    std::fill_n(gradient, parameters_.size(), 0.0);
+    for (const Domain &domain : dynamic_cast<ToyTape &>(tape).domains)
+      gradient_one(domain, *seeds++, gradient);
+  }
+
   ModelData data_;
   /// phi = A exp(-b r^2) w(r), its slope in r, and both differentiated by A and b.
   struct Pair {

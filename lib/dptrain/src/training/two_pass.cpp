@@ -78,6 +78,7 @@ void TwoPass::guarded_work(const std::function<void()> &work)
 
 void TwoPass::forward(bool keep)
 {
+  tape_.reset();
   guarded_work([&] {
     domains_.clear();
     outputs_.assign(num_frames_, {});
@@ -93,7 +94,7 @@ void TwoPass::forward(bool keep)
       outputs_[k].force = pass.force.data();
       if (!pass.atom_energy.empty()) outputs_[k].atom_energy = pass.atom_energy.data();
     }
-    model_->forward_batch(domains_.data(), static_cast<int>(num_frames_), outputs_.data(), keep);
+    tape_ = model_->forward(domains_.data(), static_cast<int>(num_frames_), outputs_.data(), keep);
     for (std::size_t k = 0; k < num_frames_; ++k) {
       double *sums = &sums_[k * NUM_SUMS];
       sums[ENERGY] =
@@ -257,9 +258,9 @@ void TwoPass::backward(std::vector<double> &gradient)
     target.resize(model_->parameters().size());
     seeds_.clear();
     for (std::size_t k = 0; k < num_frames_; ++k) seeds_.push_back(passes_[k].seed);
-    model_->gradient_batch(domains_.data(), static_cast<int>(num_frames_), seeds_.data(),
-                           target.data());
+    model_->gradient(*tape_, seeds_.data(), target.data());
   });
+  tape_.reset();
   if (has_gradient_)
     for (std::size_t k = 0; k < gradient.size(); ++k) gradient[k] += addend_[k];
   has_gradient_ = true;

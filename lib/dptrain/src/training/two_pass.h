@@ -114,6 +114,7 @@ class TwoPass {
   std::vector<double> default_pref_;  // [nlocal] ones
   std::vector<Domain> domains_;
   std::vector<ForwardOutput> outputs_;
+  std::unique_ptr<Tape> tape_;  // between the passes
   std::vector<GradientSeed> seeds_;
 };
 

@@ -33,12 +33,12 @@ void DeepPot::set_parameters(const std::vector<double> &values)
     throw Error("the model has " + std::to_string(data_.parameters.size()) + " parameters, " +
                 std::to_string(values.size()) + " were given");
   data_.parameters = values;
-  ++version_;
+  version_ = unique_number();
 }
 
 void DeepPot::change_parameters(const std::function<void(std::vector<double> &)> &change)
 {
-  ++version_;  // first: also where `change` throws halfway
+  version_ = unique_number();  // first: also where `change` throws halfway
   change(data_.parameters);
 }
 
@@ -88,16 +88,17 @@ void DeepPot::expect_distance(double r_min)
   sweep([&] { engine_->expect_distance(r_min); });
 }
 
-void DeepPot::forward_batch(const Domain *domains, int n, ForwardOutput *out, bool keep)
+std::unique_ptr<Tape> DeepPot::pass_a(const Domain *domains, int n, ForwardOutput *out, bool keep)
 {
   sweep([&] { engine_->forward(domains, n, out, keep); });
-  engine_->add_results(domains, out);
+  std::unique_ptr<Tape> tape = keep ? engine_->tape(version_) : nullptr;
+  engine_->add_results(out);
+  return tape;
 }
 
-void DeepPot::gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
-                             double *gradient)
+void DeepPot::pass_b(Tape &tape, const GradientSeed *seeds, double *gradient)
 {
-  sweep([&] { engine_->gradient(domains, n, seeds, gradient); });
+  sweep([&] { engine_->gradient(tape, seeds, gradient); });
 }
 
 void DeepPot::sweep(const std::function<void()> &work)

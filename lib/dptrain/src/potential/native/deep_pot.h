@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_number.h"
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
@@ -37,9 +38,6 @@ class DeepPot final : public Model {
   }
   void prepare() override;
   void expect_distance(double r_min) override;
-  void forward_batch(const Domain *domains, int n, ForwardOutput *out, bool keep) override;
-  void gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
-                      double *gradient) override;
   void set_precision(Precision precision) override;
   void set_chunk(int centers) override;
   std::vector<double> auxiliary_state() const override;
@@ -66,12 +64,15 @@ class DeepPot final : public Model {
   PotentialEngine &engine() { return *engine_; }
 
  private:
+  std::unique_ptr<Tape> pass_a(const Domain *domains, int n, ForwardOutput *out,
+                               bool keep) override;
+  void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) override;
   void sweep(const std::function<void()> &work);
   bool use_less_memory(const std::string &cause);
 
   ModelData data_;
   std::vector<ParameterBlock> index_;
-  std::uint64_t version_ = 1, prepared_version_ = 0;
+  std::uint64_t version_ = unique_number(), prepared_version_ = 0;
   bool table_is_broken_ = false;
   Precision precision_ = Precision::float64;
   int chunk_ = 0;

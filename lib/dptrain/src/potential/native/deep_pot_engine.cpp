@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/unique_number.h"
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
@@ -144,7 +145,7 @@ template <class Real> Real *DeepPotEngine<Real>::real_parameters()
 template <class Real> void DeepPotEngine<Real>::prepare(const std::vector<double> &parameters)
 {
   copy_parameters(parameters);
-  kept_ = false;
+  table_number_ = unique_number();
   table_.build(embedding_parameters());
   prepare_vacuum_energies();
 }
@@ -153,7 +154,7 @@ template <class Real>
 void DeepPotEngine<Real>::set_table_state(const std::vector<double> &state,
                                           const std::vector<double> *parameters)
 {
-  kept_ = false;
+  table_number_ = unique_number();
   table_.set_state(state);
   if (!parameters) return;
   copy_parameters(*parameters);
@@ -163,8 +164,7 @@ void DeepPotEngine<Real>::set_table_state(const std::vector<double> &state,
 
 template <class Real> void DeepPotEngine<Real>::expect_distance(double r_min)
 {
-  if (table_.extend(embedding_parameters(), largest_argument(distance_margin * r_min)))
-    kept_ = false;
+  extend_table(largest_argument(distance_margin * r_min));
 }
 
 template <class Real> void DeepPotEngine<Real>::prepare_vacuum_energies()
@@ -179,6 +179,13 @@ template <class Real> void DeepPotEngine<Real>::prepare_vacuum_energies()
   }
 }
 
+template <class Real> bool DeepPotEngine<Real>::extend_table(double argument)
+{
+  if (!table_.extend(embedding_parameters(), argument)) return false;
+  table_number_ = unique_number();
+  return true;
+}
+
 // Whether the neighbors that were found need another table than the sweep had: then it counts for nothing.
 template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
 {
@@ -189,7 +196,7 @@ template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
     report.largest_row = std::max(report.largest_row, r.largest_row);
     if (&r != &host_reports_.front()) report.overflow += r.overflow;
   }
-  if (device_ways_ && report.largest_row > row_capacity_) {
+  if (frames().search() && report.largest_row > row_capacity_) {
     row_capacity_ = row_capacity(report.largest_row + report.largest_row / 8);
     return true;
   }
@@ -204,9 +211,7 @@ template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
   below_known_ = smallest;
   // with a margin: atoms that come closer from step to step would need a new table at each
   const double further = largest_argument(distance_margin * smallest);
-  if (!table_.extend(embedding_parameters(), further) &&
-      !table_.extend(embedding_parameters(), upper))
-    direct = true;
+  if (!extend_table(further) && !extend_table(upper)) direct = true;
   return true;
 }
 
@@ -221,20 +226,22 @@ template <class Real> void DeepPotEngine<Real>::set_device_ways(bool on)
 {
   if (!on && kernels::separate_memory())
     throw Error("kernels on a device cannot read the neighbor lists of the host");
-  kept_ = kept_ && on == device_ways_;
   device_ways_ = on;
 }
 
-template <class Real> void DeepPotEngine<Real>::set_frames(const Domain *domains, int n)
+// A sweep on a tape stays as it is.
+template <class Real> void DeepPotEngine<Real>::set_frames(const Domain *domains, int n, bool keep)
 {
-  frames_.set(domains, n, without_energy_, device_ways_ ? config_.rcut : 0.0);
+  if (is_on_tape(sweep_)) sweep_ = std::make_shared<Sweep>();
+  sweep_->table = 0;
+  frames().set(domains, n, without_energy_, keep, device_ways_ ? config_.rcut : 0.0);
 }
 
 template <class Real> void DeepPotEngine<Real>::gather(Chunk &chunk)
 {
-  const auto *centers = frames_.centers(chunk.type).data() + chunk.begin;
-  chunk.edges.gather(frames_, rules_[chunk.type], config_.ntypes(), centers, chunk.n, row_capacity_,
-                     reports_);
+  const auto *centers = frames().centers(chunk.type).data() + chunk.begin;
+  chunk.edges.gather(frames(), rules_[chunk.type], config_.ntypes(), centers, chunk.n,
+                     row_capacity_, reports_);
 }
 
 template <class Real> void DeepPotEngine<Real>::begin_chunk(Chunk &chunk)
@@ -272,8 +279,8 @@ template <class Real> kernels::ForceSums DeepPotEngine<Real>::force_sums(bool at
 {
   kernels::ForceSums sums;
   sums.copies = kernels::workers();
-  sums.atoms = frames_.num_atoms();
-  sums.frames = frames_.size();
+  sums.atoms = frames().num_atoms();
+  sums.frames = frames().size();
   sums.force = forces_.resize_clear(3L * sums.atoms * sums.copies);
   sums.virial = virials_.resize_clear(9L * sums.frames * sums.copies);
   if (atom_virial) sums.atom_virial = atom_virials_.resize_clear(9L * sums.atoms * sums.copies);
@@ -286,18 +293,17 @@ template <class Real> void DeepPotEngine<Real>::sum_force_copies(bool atom_viria
   const auto sum = [&](kernels::Array<double> &array, long n) {
     kernels::sum_copies(array.data(), n, {copies, n});
   };
-  sum(forces_, 3L * frames_.num_atoms());
-  sum(virials_, 9L * frames_.size());
-  if (atom_virial) sum(atom_virials_, 9L * frames_.num_atoms());
+  sum(forces_, 3L * frames().num_atoms());
+  sum(virials_, 9L * frames().size());
+  if (atom_virial) sum(atom_virials_, 9L * frames().num_atoms());
 }
 
 template <class Real>
 void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOutput *out, bool keep)
 {
-  kept_ = false;
-  set_frames(domains, n);
+  set_frames(domains, n, keep);
   std::size_t centers = 0;
-  for (int type = 0; type < config_.ntypes(); ++type) centers += frames_.centers(type).size();
+  for (int type = 0; type < config_.ntypes(); ++type) centers += frames().centers(type).size();
   atom_virial_ = std::any_of(out, out + n, [](const auto &o) { return o.atom_virial; });
   bool direct = table_.direct();
   do {
@@ -309,33 +315,30 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
     table_.begin_sweep(direct, false);
     std::size_t done = 0;
     std::size_t bytes = 0;
-    num_kept_ = 0;
+    std::size_t &kept = sweep_->num_kept = 0;
     for_chunks(direct, [&](int type, int begin, int size) {
-      const bool keeps = keep && !direct && bytes < keep_limit_;
-      Chunk &chunk = chunk_at(num_kept_, type, begin, size);
+      const bool keeps = keep && !direct && !samples_ && bytes < keep_limit_;
+      Chunk &chunk = chunk_at(kept, type, begin, size);
       forward_chunk(chunk, keep, &sums);
       kernels::convert(chunk.fitting.x.back().data(), size, energies_.data() + done);
       last_layer_.add(type, size, done, fitting_[type].features(chunk.fitting));
       if (samples_) sample_chunk(chunk);
       done += size;
       bytes += chunk.memory_bytes();
-      if (keeps) ++num_kept_;
+      if (keeps) ++kept;
     });
   } while (sweep_again(direct));
-  kept_ = keep;
-  kept_direct_ = direct;
-  kept_x_.clear();
-  for (int f = 0; f < n; ++f) kept_x_.push_back(domains[f].x);
+  sweep_->direct = direct;
+  sweep_->table = table_number_;
 }
 
-template <class Real>
-void DeepPotEngine<Real>::add_results(const Domain *domains, ForwardOutput *out)
+template <class Real> void DeepPotEngine<Real>::add_results(ForwardOutput *out)
 {
   sum_force_copies(atom_virial_);
   sum_energies(out);
-  add_forces(domains, out);
+  add_forces(out);
   add_uncertainties(out);
-  last_layer_.finish(out, frames_.size());
+  last_layer_.finish(out, frames().size());
   if (samples_) add_samples(out);
 }
 
@@ -354,32 +357,34 @@ template <class Real> void DeepPotEngine<Real>::sum_energies(ForwardOutput *out)
   const double *energy = on_host(energies_);
   for (int type = 0; type < config_.ntypes(); ++type) {
     const double shift = bias_atom_e_[type] - vacuum_energy_[type], bias = out_bias_[type] + shift;
-    for (const auto &center : frames_.centers(type)) {
+    for (const auto &center : frames().centers(type)) {
       ForwardOutput &o = out[center.frame];
       o.energy += *energy + bias;
       o.network_energy += *energy + shift;
-      if (o.atom_energy) o.atom_energy[center.atom - frames_.offset(center.frame)] = *energy + bias;
+      if (o.atom_energy)
+        o.atom_energy[center.atom - frames().offset(center.frame)] = *energy + bias;
       ++energy;
     }
   }
 }
 
-template <class Real>
-void DeepPotEngine<Real>::add_forces(const Domain *domains, ForwardOutput *out)
+template <class Real> void DeepPotEngine<Real>::add_forces(ForwardOutput *out)
 {
   const auto add = [](const double *values, long n, double *target) {
     for (long k = 0; k < n; ++k) target[k] += values[k];
   };
-  const auto begin = [&](int f) { return static_cast<long>(frames_.offset(f)); };
-  const int frames = frames_.size();
+  const FrameSet &set = frames();
+  const auto begin = [&](int f) { return static_cast<long>(set.offset(f)); };
+  const auto atoms = [&](int f) { return set.num_atoms(f); };
+  const int n = set.size();
   const double *values = on_host(forces_);
-  for (int f = 0; f < frames; ++f) add(values + 3 * begin(f), 3L * domains[f].nall, out[f].force);
+  for (int f = 0; f < n; ++f) add(values + 3 * begin(f), 3L * atoms(f), out[f].force);
   values = on_host(virials_);
-  for (int f = 0; f < frames; ++f) add(values + 9L * f, 9, out[f].virial.data());
-  if (std::none_of(out, out + frames, [](const auto &o) { return o.atom_virial; })) return;
+  for (int f = 0; f < n; ++f) add(values + 9L * f, 9, out[f].virial.data());
+  if (std::none_of(out, out + n, [](const auto &o) { return o.atom_virial; })) return;
   values = on_host(atom_virials_);
-  for (int f = 0; f < frames; ++f)
-    if (out[f].atom_virial) add(values + 9 * begin(f), 9L * domains[f].nall, out[f].atom_virial);
+  for (int f = 0; f < n; ++f)
+    if (out[f].atom_virial) add(values + 9 * begin(f), 9L * atoms(f), out[f].atom_virial);
 }
 
 template class DeepPotEngine<double>;

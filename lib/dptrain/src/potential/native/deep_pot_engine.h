@@ -1,9 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/gram.h"
+#include "potential/model/sweep_tape.h"
 #include "potential/native/edge_chunk.h"
 #include "potential/native/embedding_table.h"
 #include "potential/native/fitting_net.h"
@@ -29,14 +32,14 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void prepare(const std::vector<double> &parameters) override;
   void expect_distance(double r_min) override;
   void forward(const Domain *domains, int n, const ForwardOutput *out, bool keep) override;
-  void add_results(const Domain *domains, ForwardOutput *out) override;
-  void gradient(const Domain *domains, int n, const GradientSeed *seeds, double *gradient) override;
-  void set_energy_bias(const std::vector<double> &bias) override { out_bias_ = bias; }
-  void set_chunk(int centers) override
+  std::unique_ptr<Tape> tape(std::uint64_t version) const override
   {
-    kept_ = kept_ && centers == chunk_;
-    chunk_ = centers;
+    return std::make_unique<SweepTape<Sweep>>(version, sweep_);
   }
+  void add_results(ForwardOutput *out) override;
+  void gradient(Tape &tape, const GradientSeed *seeds, double *gradient) override;
+  void set_energy_bias(const std::vector<double> &bias) override { out_bias_ = bias; }
+  void set_chunk(int centers) override { chunk_ = centers; }
   int chunk() const override { return chunk_; }
   void set_device_ways(bool on) override;
   std::int64_t overflow_count() const override { return overflow_; }
@@ -54,6 +57,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   }
   void set_weight_samples(const std::vector<double> &changes) override;
   MemoryLedger memory() const override;
+  void set_keep_limit(std::size_t bytes) override { keep_limit_ = bytes; }
   bool keep_less() override;
   void release_workspace() override;
 
@@ -66,6 +70,20 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     kernels::Array<Real> t, g_t;
     FittingState<Real> fitting;
     std::size_t memory_bytes() const;
+  };
+  /// What both passes over some domains work on.
+  struct Sweep {
+    FrameSet frames;
+    std::vector<Chunk>
+        chunks;  // the first num_kept keep what pass A left; one more is used again and again
+    std::size_t num_kept = 0;
+    bool direct = false;
+    std::uint64_t table =
+        0;  // table_number_ when the chunks were kept; 0: they were not, or are used up
+  };
+  /// Place of a chunk among the centers.
+  struct Place {
+    int type = 0, begin = 0;
   };
 
   void make_rules(const ModelConfig &config);
@@ -83,13 +101,15 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   Real *real_parameters();
   double *embedding_parameters();
 
-  // work(type, begin, n) for all chunks of all types of a sweep
-  template <class Work> void for_chunks(bool direct, const Work &work)
+  FrameSet &frames() { return sweep_->frames; }
+  const FrameSet &frames() const { return sweep_->frames; }
+  // work(type, begin, n) for all chunks of a sweep, or those from `first` on
+  template <class Work> void for_chunks(bool direct, const Work &work, Place first = {})
   {
     const int most = chunk_size(direct);
-    for (int type = 0; type < config_.ntypes(); ++type) {
-      const int total = static_cast<int>(frames_.centers(type).size());
-      for (int begin = 0; begin < total;) {
+    for (int type = first.type; type < config_.ntypes(); ++type) {
+      const int total = static_cast<int>(frames().centers(type).size());
+      for (int begin = type == first.type ? first.begin : 0; begin < total;) {
         const int n = std::min(most, total - begin);
         work(type, begin, n);
         begin += n;
@@ -100,9 +120,10 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::size_t bytes_per_center() const;
   Chunk &chunk_at(std::size_t place, int type, int begin, int n);
   void clear_reports();
+  bool extend_table(double argument);
   bool sweep_again(bool &direct);
-  void set_frames(const Domain *domains, int n);
-  bool are_kept(const Domain *domains, int n) const;
+  void set_frames(const Domain *domains, int n, bool keep);
+  void measure_frames(bool &direct);
   void gather(Chunk &chunk);
   void begin_chunk(Chunk &chunk);
   void forward_chunk(Chunk &chunk, bool train, const kernels::ForceSums *sums);
@@ -115,13 +136,13 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void begin_samples(const ForwardOutput *out, int n);
   void sample_chunk(Chunk &chunk);
   void add_samples(ForwardOutput *out);
-  void add_forces(const Domain *domains, ForwardOutput *out);
-  void set_seeds(const Domain *domains, const GradientSeed *seeds);
+  void add_forces(ForwardOutput *out);
+  void set_seeds(const GradientSeed *seeds);
   double energy_seed(const FrameSet::Center &center) const
   {
     const GradientSeed &seed = seed_of_frame_[center.frame];
     if (!seed.atom_energy) return seed.energy;
-    return seed.energy + seed.atom_energy[center.atom - frames_.offset(center.frame)];
+    return seed.energy + seed.atom_energy[center.atom - frames().offset(center.frame)];
   }
   void begin_gradient(double *gradient);
   void flush_gradient();
@@ -156,13 +177,9 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   kernels::Array<Real> parameter_copy_;  // where kernels cannot use the host's float64 numbers
   kernels::Array<double> embedding_copy_;
 
-  FrameSet frames_;
-  std::vector<Chunk>
-      chunks_;  // the first num_kept_ keep what pass A left; one more is used again and again
-  std::size_t num_kept_ = 0;
+  std::shared_ptr<Sweep> sweep_ = std::make_shared<Sweep>();  // the present one, or the latest
   std::size_t keep_limit_ = std::size_t(256) << 20;  // bytes that pass A may keep for pass B
-  bool kept_ = false, kept_direct_ = false;          // there was a pass A that pass B may build on
-  std::vector<const double *> kept_x_;               // of its domains
+  std::uint64_t table_number_ = 0;                   // another one for each content of the table
   kernels::Array<GatherReport> reports_;             // by worker
   std::vector<GatherReport> host_reports_;
   kernels::Array<double> forces_, virials_, atom_virials_, energies_;

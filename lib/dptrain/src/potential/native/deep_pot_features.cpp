@@ -15,9 +15,9 @@ template <class Real> void DeepPotEngine<Real>::add_uncertainties(ForwardOutput 
   if (!last_layer_.has_uncertainty()) return;
   const double *uncertainty = on_host(last_layer_.uncertainty());
   for (int type = 0; type < config_.ntypes(); ++type)
-    for (const auto &center : frames_.centers(type)) {
+    for (const auto &center : frames().centers(type)) {
       double *target = out[center.frame].uncertainty;
-      if (target) target[center.atom - frames_.offset(center.frame)] = *uncertainty;
+      if (target) target[center.atom - frames().offset(center.frame)] = *uncertainty;
       ++uncertainty;
     }
 }
@@ -40,7 +40,7 @@ template <class Real> void DeepPotEngine<Real>::begin_samples(const ForwardOutpu
   if (n != 1) throw Error("Sampled last layers are made for one frame at a time");
   if (num_samples_ == 0)
     throw Error("Forces of sampled last layers were asked for, and there are no samples");
-  sample_forces_.resize_clear(3L * frames_.num_atoms() * kernels::workers() * num_samples_);
+  sample_forces_.resize_clear(3L * frames().num_atoms() * kernels::workers() * num_samples_);
   sample_virials_.resize_clear(9L * kernels::workers());
 }
 
@@ -51,7 +51,7 @@ template <class Real> void DeepPotEngine<Real>::sample_chunk(Chunk &chunk)
   const int features = last_layer_.features();
   kernels::ForceSums sums;
   sums.copies = kernels::workers();
-  sums.atoms = frames_.num_atoms();
+  sums.atoms = frames().num_atoms();
   sums.frames = 1;
   sums.virial = sample_virials_.data();
   Real *seed = sample_seed_.resize(static_cast<long>(chunk.n) * features);
@@ -67,7 +67,7 @@ template <class Real> void DeepPotEngine<Real>::sample_chunk(Chunk &chunk)
 
 template <class Real> void DeepPotEngine<Real>::add_samples(ForwardOutput *out)
 {
-  const long size = 3L * frames_.num_atoms(), copies = kernels::workers();
+  const long size = 3L * frames().num_atoms(), copies = kernels::workers();
   const double *values = on_host(sample_forces_);
   for (int k = 0; k < num_samples_; ++k)
     for (long copy = 0; copy < copies; ++copy)

@@ -2,49 +2,55 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "kernels/gram.h"
 #include "potential/native/deep_pot_engine.h"
 
 namespace dptrain {
 
-template <class Real>
-void DeepPotEngine<Real>::gradient(const Domain *domains, int n, const GradientSeed *seeds,
-                                   double *gradient)
+// The reach of the table must be known before anything is added to the gradient.
+template <class Real> void DeepPotEngine<Real>::measure_frames(bool &direct)
 {
-  const bool kept = are_kept(domains, n);
-  kept_ = false;  // what was kept is used once
-  bool direct = kept ? kept_direct_ : table_.direct();
-  const std::size_t kept_chunks = kept ? num_kept_ : 0;
-  if (!kept) {
-    set_frames(domains, n);
-    // the reach of the table must be known before anything is added to the gradient
-    do {
-      clear_reports();
-      for_chunks(direct,
-                 [&](int type, int begin, int size) { gather(chunk_at(0, type, begin, size)); });
-    } while (sweep_again(direct));
-  }
-  set_seeds(domains, seeds);
+  do {
+    clear_reports();
+    for_chunks(direct,
+               [&](int type, int begin, int size) { gather(chunk_at(0, type, begin, size)); });
+  } while (sweep_again(direct));
+}
+
+template <class Real>
+void DeepPotEngine<Real>::gradient(Tape &tape, const GradientSeed *seeds, double *gradient)
+{
+  sweep_ = SweepTape<Sweep>::sweep_of(tape);
+  // chunks are used once: pass B writes to them
+  const bool kept = std::exchange(sweep_->table, 0) == table_number_;
+  const std::size_t kept_chunks = kept ? sweep_->num_kept : 0;
+  bool direct = kept ? sweep_->direct : table_.direct();
+  if (!kept) measure_frames(direct);
+  set_seeds(seeds);
   table_.begin_sweep(direct, true);
   begin_gradient(gradient);
-  std::size_t number = 0;
-  for_chunks(direct, [&](int type, int begin, int size) {
-    const bool is_kept = number < kept_chunks;
-    Chunk &chunk = is_kept ? chunks_[number] : chunk_at(kept_chunks, type, begin, size);
-    if (!is_kept) forward_chunk(chunk, true, nullptr);
+  Place next;
+  for (std::size_t k = 0; k < kept_chunks; ++k) {
+    Chunk &chunk = sweep_->chunks[k];
     gradient_chunk(chunk);
-    ++number;
-  });
+    next = {chunk.type, chunk.begin + chunk.n};
+  }
+  const auto again = [&](int type, int begin, int size) {
+    Chunk &chunk = chunk_at(kept_chunks, type, begin, size);
+    forward_chunk(chunk, true, nullptr);
+    gradient_chunk(chunk);
+  };
+  for_chunks(direct, again, next);
   add_vacuum_gradient();
   end_gradient(gradient);
 }
 
 // Per-atom residuals, strains and energy weights where kernels can read them.
-template <class Real>
-void DeepPotEngine<Real>::set_seeds(const Domain *domains, const GradientSeed *seeds)
+template <class Real> void DeepPotEngine<Real>::set_seeds(const GradientSeed *seeds)
 {
-  const int n = frames_.size();
+  const int n = frames().size();
   host_.assign(9L * n, 0.0);
   seed_of_frame_.assign(seeds, seeds + n);
   bool any_force = false;
@@ -55,10 +61,11 @@ void DeepPotEngine<Real>::set_seeds(const Domain *domains, const GradientSeed *s
   strains_.copy_from(host_);
   has_residuals_ = any_force;
   if (!any_force) return;
-  host_.assign(3L * frames_.num_atoms(), 0.0);
+  host_.assign(3L * frames().num_atoms(), 0.0);
   for (int f = 0; f < n; ++f)
     if (seeds[f].force)
-      std::copy_n(seeds[f].force, 3L * domains[f].nall, host_.begin() + 3L * frames_.offset(f));
+      std::copy_n(seeds[f].force, 3L * frames().num_atoms(f),
+                  host_.begin() + 3L * frames().offset(f));
   residuals_.copy_from(host_);
 }
 
@@ -122,7 +129,7 @@ template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
 {
   const int n = chunk.n;
   const auto shape = descriptor_shape(n);
-  const auto *centers = frames_.centers(chunk.type).data() + chunk.begin;
+  const auto *centers = frames().centers(chunk.type).data() + chunk.begin;
   host_seeds_.resize(n);
   for (int i = 0; i < n; ++i) host_seeds_[i] = static_cast<Real>(energy_seed(centers[i]));
   seeds_.copy_from(host_seeds_);
@@ -156,7 +163,7 @@ template <class Real> void DeepPotEngine<Real>::add_vacuum_gradient()
   for (int type = 0; type < config_.ntypes(); ++type) {
     if (!subtracts_vacuum(type)) continue;
     double weight = 0.0;
-    for (const auto &center : frames_.centers(type)) weight -= energy_seed(center);
+    for (const auto &center : frames().centers(type)) weight -= energy_seed(center);
     const Real c = static_cast<Real>(weight);
     FittingNet<Real> &net = fitting_[type];
     FittingState<Real> &state = vacuum_state_;
@@ -169,7 +176,7 @@ template <class Real> void DeepPotEngine<Real>::add_vacuum_gradient()
   }
 }
 
-template void DeepPotEngine<double>::gradient(const Domain *, int, const GradientSeed *, double *);
-template void DeepPotEngine<float>::gradient(const Domain *, int, const GradientSeed *, double *);
+template void DeepPotEngine<double>::gradient(Tape &, const GradientSeed *, double *);
+template void DeepPotEngine<float>::gradient(Tape &, const GradientSeed *, double *);
 
 }  // namespace dptrain

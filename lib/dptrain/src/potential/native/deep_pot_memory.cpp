@@ -34,8 +34,8 @@ template <class Real> std::size_t DeepPotEngine<Real>::bytes_per_center() const
 
 template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
 {
-  std::size_t n = frames_.memory_bytes() + host_.capacity() * sizeof(double);
-  for (const auto &chunk : chunks_) n += chunk.memory_bytes();
+  std::size_t n = frames().memory_bytes() + host_.capacity() * sizeof(double);
+  for (const auto &chunk : sweep_->chunks) n += chunk.memory_bytes();
   for (const auto &net : fitting_) n += net.memory_bytes();
   n += knot_gradient_.memory_bytes() + last_layer_.memory_bytes() + vacuum_state_.memory_bytes();
   for (const auto *a :
@@ -48,23 +48,23 @@ template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
   return {{"tables", table_.memory_bytes()}, {"workspace", n}};
 }
 
-// What a sweep fills before it reads it.
 template <class Real> bool DeepPotEngine<Real>::keep_less()
 {
   std::size_t kept = 0;
-  for (std::size_t k = 0; k < std::min(num_kept_, chunks_.size()); ++k)
-    kept += chunks_[k].memory_bytes();
+  for (std::size_t k = 0; k < std::min(sweep_->num_kept, sweep_->chunks.size()); ++k)
+    kept += sweep_->chunks[k].memory_bytes();
   if (kept < worth_keeping_less) return false;
   keep_limit_ = kept / 2;
   return true;
 }
 
+// What a sweep fills before it reads it. A tape keeps its frames.
 template <class Real> void DeepPotEngine<Real>::release_workspace()
 {
-  kept_ = false;
-  num_kept_ = 0;
-  std::vector<Chunk>().swap(chunks_);
-  frames_ = FrameSet();
+  sweep_->table = 0;
+  sweep_->num_kept = 0;
+  std::vector<Chunk>().swap(sweep_->chunks);
+  if (!is_on_tape(sweep_)) frames() = FrameSet();
   std::vector<double>().swap(host_);
   knot_gradient_ = KnotGradient<Real>();
   vacuum_state_ = FittingState<Real>();

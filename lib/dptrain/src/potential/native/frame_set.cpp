@@ -7,7 +7,8 @@
 
 namespace dptrain {
 
-void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip, double search_rcut)
+void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip, bool copy,
+                   double search_rcut)
 {
   searches_ = search_rcut > 0.0;
   largest_row_ = 0;
@@ -33,15 +34,15 @@ void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip, 
     }
     offsets_.push_back(offsets_.back() + d.nall);
   }
-  set_flat(domains, n);
+  set_flat(domains, n, copy);
   if (searches_)
     search_.set(n == 1 ? domains[0].x : host_x_.data(), offsets_, x_, type_, search_rcut);
 }
 
-// One frame in host memory is read where it is.
-void FrameSet::set_flat(const Domain *domains, int n)
+// One frame in host memory is read where it is, unless it may change there.
+void FrameSet::set_flat(const Domain *domains, int n, bool copy)
 {
-  if (n == 1 && !kernels::separate_memory()) {
+  if (n == 1 && !copy && !kernels::separate_memory()) {
     x_ = domains[0].x;
     type_ = domains[0].type;
     return;

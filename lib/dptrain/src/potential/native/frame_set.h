@@ -19,13 +19,16 @@ class FrameSet {
     int row_size;
   };
 
-  /// Takes over positions, types and centers. skip[type] != 0: types without energy. The domains must live until the
-  /// last use. With search_rcut > 0 (Angstrom) neighbors are found from the positions, and the lists of the domains are
-  /// not looked at. Throws Error if the position of a center (with a search: of any atom) is not finite.
-  void set(const Domain *domains, int n, const std::vector<char> &skip, double search_rcut = 0.0);
+  /// Takes over positions, types and centers. skip[type] != 0: types without energy. The neighbor rows must live until the
+  /// last use, and without `copy` all other arrays of the domains too. With search_rcut > 0 (Angstrom) neighbors are
+  /// found from the positions, and the lists of the domains are not looked at. Throws Error if the position of a center
+  /// (with a search: of any atom) is not finite.
+  void set(const Domain *domains, int n, const std::vector<char> &skip, bool copy,
+           double search_rcut = 0.0);
 
   int size() const { return static_cast<int>(offsets_.size()) - 1; }
   int num_atoms() const { return offsets_.back(); }
+  int num_atoms(int frame) const { return offsets_[frame + 1] - offsets_[frame]; }
   int offset(int frame) const { return offsets_[frame]; }
   /// Where lists are found; null: they are those of the domains.
   NeighborSearch *search() const { return searches_ ? &search_ : nullptr; }
@@ -38,7 +41,7 @@ class FrameSet {
   std::size_t memory_bytes() const;
 
  private:
-  void set_flat(const Domain *domains, int n);
+  void set_flat(const Domain *domains, int n, bool copy);
 
   std::vector<int> offsets_{0};
   std::vector<std::vector<Center>> centers_;

@@ -23,11 +23,12 @@ class PotentialEngine {
   /// Pass A over n domains, for what `out` asks for, which nothing is added to yet. With `keep`, what pass B of the same
   /// domains can use again stays, within the memory budget. May be repeated where it throws.
   virtual void forward(const Domain *domains, int n, const ForwardOutput *out, bool keep) = 0;
-  /// Adds what the latest forward() has found for these domains. May not be repeated.
-  virtual void add_results(const Domain *domains, ForwardOutput *out) = 0;
-  /// Pass B: dS/dparameters.
-  virtual void gradient(const Domain *domains, int n, const GradientSeed *seeds,
-                        double *gradient) = 0;
+  /// Of the latest forward(), which had `keep`.
+  virtual std::unique_ptr<Tape> tape(std::uint64_t version) const = 0;
+  /// Adds what the latest forward() has found. May not be repeated.
+  virtual void add_results(ForwardOutput *out) = 0;
+  /// Pass B: dS/dparameters. May be repeated where it throws.
+  virtual void gradient(Tape &tape, const GradientSeed *seeds, double *gradient) = 0;
 
   virtual void set_energy_bias(const std::vector<double> &bias) = 0;
   virtual void set_chunk(int centers) = 0;
@@ -52,6 +53,8 @@ class PotentialEngine {
   virtual void set_weight_samples(const std::vector<double> &changes) = 0;
   virtual MemoryLedger memory() const = 0;
   virtual void release_workspace() = 0;
+  /// Bytes that pass A may leave for pass B.
+  virtual void set_keep_limit(std::size_t bytes) = 0;
   /// Pass A will leave half of what it has left now for pass B, from now on; false: it has left next to nothing.
   virtual bool keep_less() = 0;
 };

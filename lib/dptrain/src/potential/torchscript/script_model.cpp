@@ -98,12 +98,12 @@ void ScriptModel::set_parameters(const std::vector<double> &values)
     throw Error("the model has " + std::to_string(data_.parameters.size()) + " parameters, " +
                 std::to_string(values.size()) + " were given");
   data_.parameters = values;
-  ++version_;
+  version_ = unique_number();
 }
 
 void ScriptModel::change_parameters(const std::function<void(std::vector<double> &)> &change)
 {
-  ++version_;  // first: also where `change` throws halfway
+  version_ = unique_number();  // first: also where `change` throws halfway
   change(data_.parameters);
 }
 
@@ -111,7 +111,13 @@ void ScriptModel::set_trainable(const std::vector<char> &blocks)
 {
   for (std::size_t k = 0; k < index_.size(); ++k)
     index_[k].trainable = blocks.empty() ? parameters_[k].block.trainable : blocks.at(k) != 0;
-  kept_.clear();
+}
+
+std::vector<char> ScriptModel::trained() const
+{
+  std::vector<char> trained;
+  for (const ParameterBlock &block : index_) trained.push_back(block.trainable ? 1 : 0);
+  return trained;
 }
 
 // Parameters take part in a graph only where it is needed: it costs memory.
@@ -135,7 +141,6 @@ void ScriptModel::prepare()
     parameters_[k].tensors.front().copy_(
         all.slice(0, begin, begin + static_cast<std::int64_t>(block.size)).view(block.shape));
   }
-  kept_.clear();
   prepared_version_ = version_;
 }
 
@@ -168,19 +173,31 @@ AtomBlock ScriptModel::make_block(const Domain &domain, const std::vector<int> &
   return block;
 }
 
-void ScriptModel::forward_batch(const Domain *domains, int n, ForwardOutput *out, bool keep)
+std::unique_ptr<Tape> ScriptModel::pass_a(const Domain *domains, int n, ForwardOutput *out,
+                                          bool keep)
 {
   std::vector<ScriptSums> found;
   sweep([&] {
-    kept_.clear();
-    kept_bytes_ = 0;
+    begin_sweep(domains, n, keep);
     found.clear();
     for (int k = 0; k < n; ++k) {
       found.emplace_back(domains[k], out[k], facts());
       forward_domain(domains[k], k, out[k], keep, found.back());
     }
   });
+  std::unique_ptr<Tape> tape;
+  if (keep) tape = std::make_unique<SweepTape<Sweep>>(version_, sweep_);
   for (int k = 0; k < n; ++k) found[k].add_to(out[k], domains[k], data_.out_bias, constants_.acts);
+  return tape;
+}
+
+// A sweep on a tape stays as it is.
+void ScriptModel::begin_sweep(const Domain *domains, int n, bool keep)
+{
+  if (is_on_tape(sweep_)) sweep_ = std::make_shared<Sweep>();
+  *sweep_ = Sweep();
+  sweep_->trained = trained();
+  for (int k = 0; k < n && keep; ++k) sweep_->domains.emplace_back(domains[k]);
 }
 
 void ScriptModel::forward_domain(const Domain &domain, int index, const ForwardOutput &out,
@@ -192,7 +209,7 @@ void ScriptModel::forward_domain(const Domain &domain, int index, const ForwardO
     AtomBlock block = make_block(domain, centers, begin, end);
     const std::size_t expected =
         (bytes_of_center_ > 0 ? bytes_of_center_ : usual_bytes_of_center) * block.centers;
-    const bool keeps = keep && kept_bytes_ + expected <= keep_limit_;
+    const bool keeps = keep && sweep_->kept_bytes + expected <= keep_limit_;
     const std::size_t before = keeps ? graph_memory(device_) : 0;
     set_differentiable(keeps);
     ScriptResults results =
@@ -205,8 +222,8 @@ void ScriptModel::forward_domain(const Domain &domain, int index, const ForwardO
       if (block.centers >= fewest_measured)
         bytes_of_center_ =
             std::max(bytes_of_center_, (now - std::min(before, now)) / block.centers);
-      kept_bytes_ += expected;
-      kept_.push_back({index, begin, end, std::move(block), std::move(results)});
+      sweep_->kept_bytes += expected;
+      sweep_->kept.push_back({index, begin, end, std::move(block), std::move(results)});
     }
     begin = end;
   }
@@ -232,25 +249,11 @@ void ScriptModel::add_features(const AtomBlock &block, ScriptSums &sums)
   }
 }
 
-void ScriptModel::gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
-                                 double *gradient)
+void ScriptModel::pass_b(Tape &tape, const GradientSeed *seeds, double *gradient)
 {
   sweep([&] {
-    gradient_.assign(parameters_.size(), {});
-    set_differentiable(true);  // after pass A, whose last blocks may not have been kept
-    std::size_t next = 0;      // of what pass A has kept
-    for (int k = 0; k < n; ++k) {
-      const std::vector<int> centers = blocks_.centers_of(domains[k]);
-      for (std::size_t begin = 0; begin < centers.size();) {
-        const bool is_kept =
-            next < kept_.size() && kept_[next].domain == k && kept_[next].begin == begin;
-        Kept block = is_kept ? std::move(kept_[next++]) : graph_of(domains[k], k, centers, begin);
-        begin = block.end;
-        add_gradient(scalar_of(block.block, block.results, seeds[k]));
-      }
-    }
-    kept_.clear();
-    kept_bytes_ = 0;
+    sweep_ = SweepTape<Sweep>::sweep_of(tape);
+    add_gradients(seeds);
   });
   std::fill_n(gradient, data_.parameters.size(), 0.0);
   for (std::size_t k = 0; k < parameters_.size(); ++k)
@@ -260,14 +263,36 @@ void ScriptModel::gradient_batch(const Domain *domains, int n, const GradientSee
     }
 }
 
-// A block of pass A again, for pass B.
-ScriptModel::Kept ScriptModel::graph_of(const Domain &domain, int index,
-                                        const std::vector<int> &centers, std::size_t begin)
+// Of the present sweep, whose graphs are used once.
+void ScriptModel::add_gradients(const GradientSeed *seeds)
 {
-  Kept made{index, begin, block_end(begin, centers.size()), {}, {}};
-  made.block = make_block(domain, centers, begin, made.end);
+  gradient_.assign(parameters_.size(), {});
+  set_differentiable(true);  // after pass A, whose last blocks may not have been kept
+  std::vector<Block> kept = std::exchange(sweep_->kept, {});
+  sweep_->kept_bytes = 0;
+  if (sweep_->trained != trained()) kept.clear();
+  std::size_t next = 0;  // of what pass A has kept
+  for (std::size_t k = 0; k < sweep_->domains.size(); ++k) {
+    const Domain &domain = sweep_->domains[k].domain();
+    const std::vector<int> centers = blocks_.centers_of(domain);
+    for (std::size_t begin = 0; begin < centers.size();) {
+      const bool is_kept = next < kept.size() && kept[next].domain == static_cast<int>(k);
+      const Block block =
+          is_kept ? std::move(kept[next++]) : graph_of(domain, static_cast<int>(k), centers, begin);
+      begin = block.end;
+      add_gradient(scalar_of(block.atoms, block.results, seeds[k]));
+    }
+  }
+}
+
+// A block of pass A again, for pass B.
+ScriptModel::Block ScriptModel::graph_of(const Domain &domain, int index,
+                                         const std::vector<int> &centers, std::size_t begin)
+{
+  Block made{index, begin, block_end(begin, centers.size()), {}, {}};
+  made.atoms = make_block(domain, centers, begin, made.end);
   set_differentiable(true);
-  made.results = script_.contract->evaluate(made.block.tensors, true, false);
+  made.results = script_.contract->evaluate(made.atoms.tensors, true, false);
   return made;
 }
 
@@ -355,16 +380,17 @@ bool ScriptModel::use_less_memory(const std::string &cause)
 
 void ScriptModel::release_workspace()
 {
-  kept_.clear();
-  kept_bytes_ = 0;
+  sweep_->kept.clear();
+  sweep_->kept_bytes = 0;
   gradient_.clear();
 }
 
 MemoryLedger ScriptModel::memory() const
 {
   const std::size_t numbers = data_.parameters.size() * sizeof(double);
-  return {
-      {"parameters", 2 * numbers}, {"archive", data_.archive.size()}, {"workspace", kept_bytes_}};
+  return {{"parameters", 2 * numbers},
+          {"archive", data_.archive.size()},
+          {"workspace", sweep_->kept_bytes}};
 }
 
 void ScriptModel::set_whitening(const std::vector<double> &matrices)

@@ -1,13 +1,17 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/unique_number.h"
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/input/config.h"
 #include "dptrain/potential/model/model.h"
 #include "dptrain/potential/model/model_data.h"
+#include "frames/domain_copy.h"
+#include "potential/model/sweep_tape.h"
 #include "potential/torchscript/atom_block.h"
 #include "potential/torchscript/script_file.h"
 #include "potential/torchscript/script_sums.h"
@@ -39,10 +43,6 @@ class ScriptModel final : public Model {
 
   void prepare() override;
   void expect_distance(double /*r_min*/) override {}
-  void forward_batch(const Domain *domains, int n, ForwardOutput *out, bool keep) override;
-  void gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
-                      double *gradient) override;
-
   /// Archives compute in the precision that they were frozen with. Throws Error for another one.
   void set_precision(Precision precision) override;
   void set_chunk(int centers) override { chunk_ = centers; }
@@ -63,15 +63,27 @@ class ScriptModel final : public Model {
   const ModelData &data() const override { return data_; }
 
  private:
-  /// A block of pass A whose graph waits for pass B.
-  struct Kept {
+  /// A block with its graph.
+  struct Block {
     int domain = 0;
     std::size_t begin = 0, end = 0;  // of its centers
-    AtomBlock block;
+    AtomBlock atoms;
     ScriptResults results;
+  };
+  /// What pass A leaves for pass B: its domains, and the first blocks of them.
+  struct Sweep {
+    std::vector<DomainCopy> domains;
+    std::vector<Block> kept;
+    std::size_t kept_bytes = 0;  // by estimate
+    std::vector<char> trained;   // by parameter, as in the graphs
   };
 
   const ScriptFacts &facts() const { return script_.contract->facts(); }
+  std::unique_ptr<Tape> pass_a(const Domain *domains, int n, ForwardOutput *out,
+                               bool keep) override;
+  void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) override;
+  void begin_sweep(const Domain *domains, int n, bool keep);
+  std::vector<char> trained() const;
   void set_differentiable(bool on);
   std::size_t block_end(std::size_t begin, std::size_t centers) const;
   AtomBlock make_block(const Domain &domain, const std::vector<int> &centers, std::size_t begin,
@@ -79,8 +91,9 @@ class ScriptModel final : public Model {
   void forward_domain(const Domain &domain, int index, const ForwardOutput &out, bool keep,
                       ScriptSums &sums);
   void add_features(const AtomBlock &block, ScriptSums &sums);
-  Kept graph_of(const Domain &domain, int index, const std::vector<int> &centers,
-                std::size_t begin);
+  Block graph_of(const Domain &domain, int index, const std::vector<int> &centers,
+                 std::size_t begin);
+  void add_gradients(const GradientSeed *seeds);
   torch::Tensor scalar_of(const AtomBlock &block, const ScriptResults &results,
                           const GradientSeed &seed) const;
   void add_gradient(const torch::Tensor &scalar);
@@ -97,14 +110,14 @@ class ScriptModel final : public Model {
   torch::Tensor fparam_;
   EnergyConstants constants_;
   torch::Tensor whitening_, weight_samples_;
-  std::uint64_t version_ = 1, prepared_version_ = 0;
+  std::uint64_t version_ = unique_number(), prepared_version_ = 0;
   Precision precision_ = Precision::float64;
   bool differentiable_ = false;      // the parameters take part in graphs
   int chunk_ = 0;                    // centers of a block; 0: the usual number
   std::size_t bytes_of_center_ = 0;  // of a graph that is kept; 0: none was yet
-  std::size_t keep_limit_ = 0, kept_bytes_ = 0;
-  std::vector<Kept> kept_;
-  std::vector<torch::Tensor> gradient_;  // sums, by parameter
+  std::size_t keep_limit_ = 0;
+  std::shared_ptr<Sweep> sweep_ = std::make_shared<Sweep>();  // the present one, or the latest
+  std::vector<torch::Tensor> gradient_;                       // sums, by parameter
   MemoryShortages shortages_;
 };
 

@@ -10,6 +10,7 @@
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/frames/frame.h"
 #include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/model/tape.h"
 
 namespace dptrain {
 
@@ -96,17 +97,16 @@ class Model {
   virtual void prepare() = 0;
   /// The shortest distance (Angstrom) that is coming; a hint that keeps tables equal on all ranks.
   virtual void expect_distance(double r_min) = 0;
-  /// Pass A over n domains (the frames of a batch). With `keep`, what pass B of the same domains can use again stays in
-  /// memory, up to a limit; the domains must then not change until `gradient_batch`.
-  virtual void forward_batch(const Domain *domains, int n, ForwardOutput *out, bool keep) = 0;
-  /// Pass B: writes dS/dparameters, S summed over the n domains, to gradient[number of parameters].
-  virtual void gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
-                              double *gradient) = 0;
-  void forward(const Domain &domain, ForwardOutput &out) { forward_batch(&domain, 1, &out, false); }
-  void gradient(const Domain &domain, const GradientSeed &seed, double *gradient)
+  /// Pass A over n domains (the frames of a batch). With `keep`, returns the tape for pass B over the same domains.
+  std::unique_ptr<Tape> forward(const Domain *domains, int n, ForwardOutput *out, bool keep)
   {
-    gradient_batch(&domain, 1, &seed, gradient);
+    return pass_a(domains, n, out, keep);
   }
+  void forward(const Domain &domain, ForwardOutput &out) { pass_a(&domain, 1, &out, false); }
+  /// Pass B: writes dS/dparameters, S summed over the domains of the tape, to gradient[number of parameters]. What the tape
+  /// keeps is used up: a second call computes it again. Throws Error where the tape is another model's, or the parameters
+  /// have changed since pass A.
+  void gradient(Tape &tape, const GradientSeed *seeds, double *gradient);
 
   /// Precision of the computation; parameters, sums and results are float64 always.
   virtual void set_precision(Precision precision) = 0;
@@ -142,6 +142,11 @@ class Model {
 
   /// Content for a model file or checkpoint.
   virtual const ModelData &data() const = 0;
+
+ private:
+  virtual std::unique_ptr<Tape> pass_a(const Domain *domains, int n, ForwardOutput *out,
+                                       bool keep) = 0;
+  virtual void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) = 0;
 };
 
 }  // namespace dptrain
