@@ -29,7 +29,7 @@ INCLUDE_RULES = [
 ]
 
 # The folders of the library from the ground up, the same in src and in include/dptrain: each uses only what stands before it.
-LAYERS = ["base", "io", "rehearsal", "kernels", "parallel", "input", "neighbor", "frames", "statistics", "potential/model",
+LAYERS = ["base", "io", "rehearsal", "kernels", "parallel", "input", "neighbor", "frames", "statistics", "potential/model", "potential/nets", "potential/descriptor",
           "potential/native", "potential/torchscript", "potential/files", "data", "optimizer", "training", "uncertainty",
           "labels", "session", "commands"]
 LIBRARY = ["lib/dptrain/src/", "lib/dptrain/include/dptrain/"]

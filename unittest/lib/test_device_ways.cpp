@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "potential/descriptor/knot_gradient.h"
 #include "potential/native/deep_pot.h"
-#include "potential/native/knot_gradient.h"
 #include "support/both_passes.h"
 #include "support/edge_data.h"
 #include "support/tiny_model.h"

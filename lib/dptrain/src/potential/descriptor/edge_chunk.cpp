@@ -1,4 +1,4 @@
-#include "potential/native/edge_chunk.h"
+#include "potential/descriptor/edge_chunk.h"
 
 #include <algorithm>
 

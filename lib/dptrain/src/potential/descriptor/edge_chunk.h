@@ -2,10 +2,10 @@
 
 #include <vector>
 
+#include "frames/frame_set.h"
 #include "kernels/edges.h"
 #include "kernels/memory.h"
 #include "neighbor/gather.h"
-#include "potential/native/frame_set.h"
 
 namespace dptrain {
 
