@@ -62,8 +62,9 @@ template <class Real> void DeepPotEngine<Real>::prepare(const std::vector<double
 {
   set_parameters(parameters);
   prepared_ = unique_number();
-  descriptor_->prepare(this->parameters());
+  // first: the descriptor counts how often it is made ready, and memory may run out in between
   fitting_.prepare(this->parameters());
+  descriptor_->prepare(this->parameters());
 }
 
 template <class Real>
