@@ -31,8 +31,8 @@ INCLUDE_RULES = [
 # Folders from the ground up: each uses only those that stand before it. Those of the library are the same in src and in
 # include/dptrain.
 LAYERS = ["base", "io", "rehearsal", "kernels", "parallel", "input", "neighbor", "frames", "statistics", "potential/model",
-          "potential/native", "potential/torchscript", "potential/files", "data", "optimizer", "training/loss", "training", "uncertainty",
-          "labels", "session", "commands"]
+          "potential/nets", "potential/descriptor", "potential/native", "potential/torchscript", "potential/files", "data",
+          "optimizer", "training/loss", "training", "uncertainty", "labels", "session", "commands"]
 PACKAGE_LAYERS = ["adapter", "nested", "reference", "styles", "plugin"]
 TREES = {"lib/dptrain/src/": LAYERS, "lib/dptrain/include/dptrain/": LAYERS, "src/USER-DPTRAIN/": PACKAGE_LAYERS}
 

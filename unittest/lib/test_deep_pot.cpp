@@ -9,6 +9,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
+#include "potential/descriptor/se_e2_a.h"
 #include "potential/native/deep_pot.h"
 #include "support/both_passes.h"
 #include "support/kernel_data.h"
@@ -257,26 +258,31 @@ TEST(DeepPot, CoincidingAndNonFiniteAtomsAreErrors)
   EXPECT_THROW(evaluate(model, cluster.domain()), Error);
 }
 
+SeE2A<double> &se_e2_a_of(DeepPot &model)
+{
+  return dynamic_cast<SeE2A<double> &>(model.engine().descriptor());
+}
+
 TEST(EmbeddingTable, ErrorMeetsTheToleranceAndFallsWithTheKnots)
 {
   auto data = tiny_model(tiny_config());
   data.knots = 33;
   DeepPot coarse(data);
   coarse.prepare();
-  const auto before = coarse.engine().table_error();
+  const auto before = se_e2_a_of(coarse).table_error();
   data.knots = 65;
   DeepPot fine(data);
   fine.prepare();
-  const auto after = fine.engine().table_error();
+  const auto after = se_e2_a_of(fine).table_error();
   // quintic interpolation: h^6 for G, h^5 for G'; asymptotically 64 and 32
   EXPECT_GT(before.first / after.first, 20.0);
   EXPECT_GT(before.second / after.second, 10.0);
   data.knots = 0;
   DeepPot automatic(data);
   automatic.prepare();
-  const auto chosen = automatic.engine().table_error();
+  const auto chosen = se_e2_a_of(automatic).table_error();
   EXPECT_LE(std::max(chosen.first, chosen.second), 1e-11);
-  EXPECT_FALSE(automatic.engine().is_direct());
+  EXPECT_FALSE(automatic.engine().descriptor().is_direct());
 }
 
 // A rough net in the course of a training must not make all later steps slow.
@@ -296,11 +302,11 @@ TEST(EmbeddingTable, FollowsTheNetInBothDirections)
     }
   };
   train(rough);
-  const int grown = model.engine().knots();
-  ASSERT_GT(grown, 2 * fresh.engine().knots());
+  const int grown = se_e2_a_of(model).knots();
+  ASSERT_GT(grown, 2 * se_e2_a_of(fresh).knots());
   train(data.parameters);
-  EXPECT_LE(0.6 * model.engine().knots(), fresh.engine().knots());
-  const auto [value, derivative] = model.engine().table_error();
+  EXPECT_LE(0.6 * se_e2_a_of(model).knots(), se_e2_a_of(fresh).knots());
+  const auto [value, derivative] = se_e2_a_of(model).table_error();
   EXPECT_LE(std::max(value, derivative), 1e-11);
 }
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "potential/descriptor/knot_gradient.h"
 #include "potential/native/deep_pot.h"
-#include "potential/native/knot_gradient.h"
 #include "support/both_passes.h"
 #include "support/edge_data.h"
 #include "support/tiny_model.h"
@@ -125,7 +125,7 @@ TYPED_TEST(BinnedGradient, IsThePlainOne)
   const long size = kernels::table_net_size<Real>(Polynomials::knots, 2, width);
   kernels::Contraction<Real> c;
   c.edges = arrays.view();
-  c.environment = {test_rcut, test_smth, test_protection, test_avg, test_radial, test_angular};
+  c.row = {test_rcut, test_smth, test_protection, test_avg, test_radial, test_angular};
   c.scale = 0.25;
   c.padding_arg = static_cast<Real>(polynomials.padding[1]);
   c.padding_row = 1;

@@ -5,7 +5,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
 #include "potential/native/deep_pot.h"
-#include "potential/native/gemm.h"
+#include "potential/nets/gemm.h"
 #include "support/both_passes.h"
 #include "support/kernel_data.h"
 #include "support/tiny_model.h"
@@ -155,7 +155,7 @@ class PrecisionTest : public testing::TestWithParam<Kind> {
 TEST_P(PrecisionTest, SingleIsCloseToDouble)
 {
   const Outcome expected = together(model_, batch_, true);
-  EXPECT_EQ(model_.engine().is_direct(), GetParam().name == "direct");
+  EXPECT_EQ(model_.engine().descriptor().is_direct(), GetParam().name == "direct");
   EXPECT_EQ(model_.neighbor_report().overflow > 0, GetParam().name == "overflow");
   DeepPot single(data_);
   single.set_precision(Precision::single);

@@ -6,7 +6,7 @@
 #include "dptrain/potential/model/model_data.h"
 #include "kernels/runtime.h"
 #include "potential/native/deep_pot_engine.h"
-#include "potential/native/gemm.h"
+#include "potential/nets/gemm.h"
 
 namespace dptrain {
 

@@ -8,7 +8,7 @@
 namespace dptrain {
 namespace {
 
-// Rows of the table that a chunk may have where every slot has its own.
+// What a chunk may take where every slot has rows of its own.
 constexpr long direct_bytes = 64L << 20;
 
 }  // namespace
@@ -17,9 +17,11 @@ constexpr long direct_bytes = 64L << 20;
 // much memory (which also keeps their offsets within an int).
 template <class Real> int DeepPotEngine<Real>::chunk_size(bool direct) const
 {
-  const long slots = std::max(1, frames().search() ? row_capacity_ : frames().largest_row());
+  const long slots = edges_.most_slots(frames());
   long most = INT_MAX / slots;
-  if (direct) most = std::min(most, direct_bytes / (slots * table_.bytes_per_direct_slot()));
+  if (direct)
+    most = std::min(most, direct_bytes /
+                              (slots * static_cast<long>(descriptor_->bytes_per_direct_slot())));
   return static_cast<int>(std::clamp<long>(most, 1, chunk_));
 }
 
@@ -33,6 +35,7 @@ typename DeepPotEngine<Real>::Chunk &DeepPotEngine<Real>::chunk_at(std::size_t p
   chunk.type = type;
   chunk.begin = begin;
   chunk.n = n;
+  if (!chunk.descriptor) chunk.descriptor = descriptor_->make_state();
   return chunk;
 }
 

@@ -8,6 +8,7 @@
 #include "dptrain/input/config.h"
 #include "dptrain/potential/model/model.h"
 #include "dptrain/potential/model/model_data.h"
+#include "potential/descriptor/descriptor.h"
 
 namespace dptrain {
 
@@ -40,11 +41,7 @@ class PotentialEngine {
   /// Restores the grid of the table and, when asked, fills it for these parameters without a check.
   virtual void set_table_state(const std::vector<double> &state,
                                const std::vector<double> *parameters) = 0;
-  virtual int knots() const = 0;
-  /// Largest difference between table and nets relative to the largest value, of G and of its derivative.
-  virtual std::pair<double, double> table_error() = 0;
-  /// True where no table can follow the nets: they are evaluated at every edge.
-  virtual bool is_direct() const = 0;
+  virtual DescriptorBase &descriptor() = 0;
   // as LastHiddenLayer's functions of these names
   virtual int num_features() const = 0;
   virtual void set_whitening(const std::vector<double> &matrices) = 0;

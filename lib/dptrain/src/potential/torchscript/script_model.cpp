@@ -16,7 +16,7 @@
 #include "dptrain/potential/model/model_data.h"
 #include "kernels/memory.h"
 #include "kernels/runtime.h"
-#include "potential/native/gemm.h"
+#include "potential/nets/gemm.h"
 #include "potential/torchscript/script_device.h"
 
 namespace dptrain {

@@ -1,4 +1,4 @@
-#include "potential/native/frame_set.h"
+#include "frames/frame_set.h"
 
 #include <algorithm>
 #include <cmath>

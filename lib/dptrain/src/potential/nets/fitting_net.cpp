@@ -1,6 +1,6 @@
-#include "potential/native/fitting_net.h"
+#include "potential/nets/fitting_net.h"
 
-#include "potential/native/gemm.h"
+#include "potential/nets/gemm.h"
 
 namespace dptrain {
 

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "kernels/contraction.h"
 #include "kernels/memory.h"
 #include "kernels/table.h"
-#include "potential/native/mlp.h"
+#include "potential/descriptor/radial_functions.h"
 
 namespace dptrain {
 
@@ -19,18 +20,19 @@ struct TableGrid {
   double end() const { return origin + spacing * (knots - 1); }
 };
 
-/// The embedding nets of a model as functions of one scalar argument, read through a quintic table whose knots carry exact
-/// jets of the nets, computed in float64. The gradient goes back to the nets through the knots.
+/// Radial functions read through a quintic table whose knots carry their exact jets, computed in float64. The gradient goes
+/// back to the functions' parameters through the knots.
 ///
-/// Where no table can serve (relu, a net that the check rejects, an argument far outside) the nets are evaluated at every
-/// edge instead: each slot of a chunk becomes an interval of its own, so the same kernels serve both ways.
-template <class Real> class EmbeddingTable {
+/// Where no table can serve (relu, functions that the check rejects, an argument far outside) the functions are evaluated at
+/// every edge instead: each slot of a chunk becomes an interval of its own, so the same kernels serve both ways.
+template <class Real> class RadialTable {
  public:
-  /// `padding`: arguments of empty slots, the smallest of which is the origin; `upper`: the largest argument that is
-  /// expected (the table grows beyond it). `knots` = 0: chosen by the check; otherwise fixed for this range.
-  EmbeddingTable(std::vector<Mlp> nets, std::vector<double> padding, double upper, int knots);
+  /// `padding`: arguments of empty slots, if there are any; `lower`: the smallest of all arguments; `upper`: the largest one
+  /// that is expected (the table grows beyond it). `knots` = 0: chosen by the check; otherwise fixed for this range.
+  RadialTable(std::unique_ptr<RadialFunctions> functions, std::vector<double> padding, double lower,
+              double upper, int knots);
 
-  /// Rebuilds the table for new parameters (memory of the kernels). At the first build and then every few, table and nets
+  /// Rebuilds the table for new parameters (memory of the kernels). At the first build and then every few, table and functions
   /// are compared where the interpolation error is largest (G at u = 1/2, G' at u = 1/2 +- 1/sqrt(20)), and knots added
   /// until they agree; now and then, knots are removed as long as they do.
   void build(const double *parameters);
@@ -41,10 +43,18 @@ template <class Real> class EmbeddingTable {
   /// Whether arguments up to `upper` can be read. Beyond, a sweep must be direct.
   bool reaches(double upper) const { return direct_ || upper <= grid_.end(); }
 
-  /// A sweep over chunks; direct: all its chunks evaluate the nets at every edge.
+  /// A sweep over chunks; direct: all its chunks evaluate the functions at every edge.
   void begin_sweep(bool direct, bool with_gradient);
   /// Sets c.table, after the edges of c are known.
-  void set_table(const double *parameters, kernels::Contraction<Real> &c, int num_slots);
+  template <class Rows>
+  void set_table(const double *parameters, kernels::Contraction<Real, Rows> &c, int num_slots)
+  {
+    c.table = table(num_slots);
+    if (!direct_sweep_) return;
+    kernels::edge_arguments(c, arguments_.resize(num_slots));
+    fill_direct(parameters, c.edges, c.first_net, c.net_step, c.table);
+    c.table.rows = chunk_rows_.data();
+  }
   /// Where the chunk adds its part of the gradient, laid out like its table.
   Real *table_gradient() { return direct_sweep_ ? chunk_gradient_.data() : table_gradient_.data(); }
   /// How many copies of it there are.
@@ -53,7 +63,7 @@ template <class Real> class EmbeddingTable {
   void end_chunk(const double *parameters, double *gradient);
   /// float32 sums of the table's gradient move into float64 ones: to be called every few thousand centers.
   void flush();
-  /// Carries the rest back through the nets.
+  /// Carries the rest back through the functions.
   void end_gradient(const double *parameters, double *gradient);
 
   bool direct() const { return direct_; }
@@ -64,7 +74,7 @@ template <class Real> class EmbeddingTable {
   {
     return static_cast<long>(kernels::rows_per_interval<Real>) * width_ * sizeof(Real);
   }
-  /// Largest difference between table and nets, relative to the largest value: of G and of G'. Interpolation only.
+  /// Largest difference between table and functions, relative to the largest value: of G and of G'. Interpolation only.
   std::pair<double, double> error(const double *parameters);
 
   std::vector<double> state() const;
@@ -72,25 +82,33 @@ template <class Real> class EmbeddingTable {
   std::size_t memory_bytes() const;
 
  private:
-  struct Net {
-    Mlp mlp;
-    MlpWorkspace workspace;           // of the jets at the knots
-    kernels::Array<double> gradient;  // float64 sums of jet gradients
+  using Place = RadialFunctions::Place;
+  /// What belongs to a function.
+  struct Knots {
+    const double *jets = nullptr;     // at the knots and the padding arguments
+    kernels::Array<double> gradient;  // float64 sums of the gradient by them
   };
   int num_padding() const { return static_cast<int>(padding_.size()); }
   int rows() const { return grid_.knots + num_padding(); }
+  long function_size() const
+  {
+    return kernels::table_net_size<Real>(grid_.knots, num_padding(), width_);
+  }
+  kernels::Table<Real> table(int num_slots) const;
   void fill(const double *parameters);
-  void fill_direct(const double *parameters, kernels::Contraction<Real> &c);
+  void fill_direct(const double *parameters, const kernels::Edges<Real> &edges, int first_net,
+                   int net_step, const kernels::Table<Real> &table);
   long direct_row(std::size_t net, std::size_t e, long padding_offset) const;
   void choose_knots(const double *parameters, bool try_fewer);
   void remove_knots(const double *parameters);
   void resize(double factor);
   double largest_error(const double *parameters);
-  const double *jets(const double *parameters, const Mlp &mlp, const std::vector<double> &arguments,
-                     double step, int order, MlpWorkspace &workspace);
-  std::pair<double, double> net_error(const double *parameters, const Net &net);
+  const double *jets(const double *parameters, int k, Place place,
+                     const std::vector<double> &arguments, double step, int order);
+  std::pair<double, double> function_error(const double *parameters, int k);
 
-  std::vector<Net> nets_;
+  std::unique_ptr<RadialFunctions> functions_;
+  std::vector<Knots> knots_;  // by function
   std::vector<double> padding_;
   int channels_ = 0, width_ = 0;
   TableGrid grid_;
@@ -101,7 +119,6 @@ template <class Real> class EmbeddingTable {
   kernels::Copies copies_;                           // of table_gradient_
   std::vector<double> knot_arguments_, host_input_;  // kept: a build takes no memory
   kernels::Array<double> input_, output_gradient_;
-  MlpWorkspace workspace_;
 
   // of a direct sweep
   bool direct_sweep_ = false, with_gradient_ = false;

@@ -1,4 +1,4 @@
-#include "potential/native/edge_chunk.h"
+#include "potential/descriptor/edge_chunk.h"
 
 #include <algorithm>
 
@@ -39,7 +39,7 @@ void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, in
   edges_.first = centers_.data() + 2L * n;
   edges_.count = count_.resize(n);
   edges_.neighbor = neighbor_.resize(num_slots_);
-  edges_.net = net_.resize(num_slots_);
+  edges_.type = type_.resize(num_slots_);
   Real *d = d_.resize(3L * num_slots_);
   for (int a = 0; a < 3; ++a) edges_.d[a] = d + static_cast<long>(a) * num_slots_;
   edges_.empty = empty_.resize(static_cast<long>(n) * ntypes);
@@ -60,7 +60,7 @@ void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, in
 template <class Real> std::size_t EdgeChunk<Real>::memory_bytes() const
 {
   return centers_.memory_bytes() + count_.memory_bytes() + neighbor_.memory_bytes() +
-         net_.memory_bytes() + rows_.memory_bytes() + d_.memory_bytes() + empty_.memory_bytes() +
+         type_.memory_bytes() + rows_.memory_bytes() + d_.memory_bytes() + empty_.memory_bytes() +
          host_.capacity() * sizeof(int) + host_rows_.capacity() * sizeof(int *);
 }
 

@@ -1,4 +1,4 @@
-#include "potential/native/last_layer.h"
+#include "potential/nets/last_layer.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "kernels/dense.h"
 #include "kernels/features.h"
 #include "kernels/layer.h"
-#include "potential/native/gemm.h"
+#include "potential/nets/gemm.h"
 
 namespace dptrain {
 

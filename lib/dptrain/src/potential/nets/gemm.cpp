@@ -1,4 +1,4 @@
-#include "potential/native/gemm.h"
+#include "potential/nets/gemm.h"
 
 #include <ATen/Context.h>
 #include <ATen/Functions.h>

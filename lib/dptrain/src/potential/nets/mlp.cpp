@@ -1,7 +1,7 @@
-#include "potential/native/mlp.h"
+#include "potential/nets/mlp.h"
 
 #include "kernels/layer.h"
-#include "potential/native/gemm.h"
+#include "potential/nets/gemm.h"
 
 namespace dptrain {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "kernels/layer.h"
 #include "kernels/memory.h"
-#include "potential/native/mlp.h"
+#include "potential/nets/mlp.h"
 
 namespace dptrain {
 
@@ -30,6 +30,7 @@ template <class Real> class FittingNet {
  public:
   explicit FittingNet(std::vector<Layer> layers) : layers_(std::move(layers)) {}
 
+  const std::vector<Layer> &layers() const { return layers_; }
   int inputs() const { return layers_.front().in; }
   /// Inputs of the last layer.
   int num_features() const { return layers_.back().in; }

@@ -2,10 +2,10 @@
 
 #include <vector>
 
+#include "frames/frame_set.h"
 #include "kernels/edges.h"
 #include "kernels/memory.h"
 #include "neighbor/gather.h"
-#include "potential/native/frame_set.h"
 
 namespace dptrain {
 
@@ -27,7 +27,7 @@ template <class Real> class EdgeChunk {
   int num_slots_ = 0;
   std::vector<int> host_;  // centers, frame, first, row_size, offset
   std::vector<const int *> host_rows_;
-  kernels::Array<int> centers_, count_, neighbor_, net_;
+  kernels::Array<int> centers_, count_, neighbor_, type_;
   kernels::Array<const int *> rows_;
   kernels::Array<Real> d_, empty_;
 };
