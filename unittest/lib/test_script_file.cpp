@@ -9,6 +9,7 @@
 #include "support/scratch.h"
 #include "support/script_case.h"
 #include "torchscript/archive.h"
+#include "torchscript/script_model.h"
 
 namespace dptrain::test {
 

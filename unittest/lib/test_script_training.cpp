@@ -6,7 +6,6 @@
 #include "dptrain/trainer.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
-#include "torchscript/script_model.h"
 #include "training/parameter_rules.h"
 
 namespace dptrain::test {
@@ -180,7 +179,7 @@ TEST(ScriptTraining, SomeGraphsKeptAndOthersMadeAgain)
   const Seeds seeds("all");
   const std::vector<double> again = seeds.gradient(*model, false);
   // 1 MiB is what a centre counts for where no larger block was measured: three centres of twelve are kept
-  dynamic_cast<ScriptModel &>(*model).set_keep_limit(std::size_t(3) << 20);
+  limit_kept_graphs(*model, std::size_t(3) << 20);
   expect_same(seeds.gradient(*model, true), again, 1e-12, "gradient with some graphs kept");
 }
 
