@@ -244,7 +244,7 @@ TEST(ScriptTraining, SomeGraphsKeptAndOthersMadeAgain)
   const Seeds seeds("all");
   const std::vector<double> again = seeds.gradient(*model, false);
   // 1 MiB is what a center counts for where no larger block was measured: three centers of twelve are kept
-  model->set_keep_limit(std::size_t(3) << 20);
+  limit_kept_graphs(*model, std::size_t(3) << 20);
   expect_same(seeds.gradient(*model, *seeds.tape(*model)), again, 1e-12, "some graphs kept");
 }
 

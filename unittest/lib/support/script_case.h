@@ -32,14 +32,15 @@ constexpr double FPARAM = 0.6;  ///< of toys that have one
 inline ModelData script_data(const ScriptToy &toy)
 {
   ModelData data;
+  data.kind = ModelKind::torchscript;
   data.archive = script_toy(toy);
   if (toy.fparam) data.fparam = {FPARAM};
   return data;
 }
 
-inline std::shared_ptr<ScriptModel> script_model(const ScriptToy &toy)
+inline std::shared_ptr<Model> script_model(const ScriptToy &toy)
 {
-  return std::make_shared<ScriptModel>(script_data(toy), "toy.pth");
+  return make_model(script_data(toy), "toy.pth");
 }
 
 /// 13 atoms in a skewed cell that is smaller than twice the cutoff, with ghosts that are images of all of them.
