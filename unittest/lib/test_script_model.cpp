@@ -5,9 +5,9 @@
 #include "dptrain/base/error.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/potential/model/model_data.h"
+#include "potential/torchscript/archive.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
-#include "torchscript/archive.h"
 
 namespace dptrain::test {
 

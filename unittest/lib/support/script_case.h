@@ -11,10 +11,9 @@
 #include "dptrain/base/error.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/communicator.h"
-#include "dptrain/potential/files/pth_file.h"
+#include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model.h"
 #include "dptrain/potential/model/model_data.h"
-#include "potential/torchscript/script_model.h"
 #include "random_frame.h"
 #include "script_toy.h"
 
