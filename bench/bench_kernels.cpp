@@ -12,10 +12,11 @@
 #include "dptrain/base/error.h"
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
-#include "dptrain/potential/native/deep_pot.h"
 #include "optimizer/optimizer.h"
+#include "potential/native/deep_pot.h"
 
 using benchmark::Counter;
 using benchmark::State;
@@ -25,7 +26,7 @@ namespace {
 /// What the benchmarks of the model share: one frame on one rank, and the model.
 struct Case {
   std::shared_ptr<const dptrain::Communicator> comm = dptrain::make_mpi_communicator();
-  std::shared_ptr<dptrain::Model> model;
+  std::shared_ptr<dptrain::DeepPot> model;
   dptrain::Frame frame;
   std::vector<double> force;  ///< [nall][3] scratch
 
@@ -35,18 +36,20 @@ struct Case {
     const auto frames = dptrain::read_npy_system(system, data.config.type_map);
     if (frames.empty()) throw dptrain::Error(system + " has no frames");
     frame = dptrain::scatter_frame(comm, frames.front(), data.config.rcut);
-    model = dptrain::make_deep_pot(data);
+    model = std::make_shared<dptrain::DeepPot>(data);
     force.resize(3 * static_cast<std::size_t>(frame.nall()));
   }
 
-  /// Pass A alone; leaves the forces in `force`.
-  void forward()
+  /// Pass A; leaves the forces in `force`.
+  std::unique_ptr<dptrain::Tape> forward(bool keep = false)
   {
     std::fill(force.begin(), force.end(), 0.0);
     dptrain::ForwardOutput out;
     out.force = force.data();
-    model->forward(frame.domain(), out);
+    const dptrain::Domain domain = frame.domain();
+    std::unique_ptr<dptrain::Tape> tape = model->forward(&domain, 1, &out, keep);
     benchmark::DoNotOptimize(out.energy);
+    return tape;
   }
 };
 
@@ -77,16 +80,17 @@ void forward(State &state, Case *c, dptrain::Precision precision)
   count_atoms(state, *c);
 }
 
-/// Pass B alone: the gradient of energy and forces with respect to all parameters.
+/// Pass B that finds nothing kept: the gradient of energy and forces with respect to all parameters.
 void gradient(State &state, Case *c, dptrain::Precision precision)
 {
   c->model->set_precision(precision);
-  c->forward();
+  const auto tape = c->forward(true);
   dptrain::GradientSeed seed;
   seed.energy = 1e-3;
   seed.force = c->force.data();
   std::vector<double> result(c->model->parameters().size());
-  for (auto _ : state) c->model->gradient(c->frame.domain(), seed, result.data());
+  c->model->gradient(*tape, &seed, result.data());  // uses up what pass A has kept
+  for (auto _ : state) c->model->gradient(*tape, &seed, result.data());
   count_atoms(state, *c);
 }
 
@@ -94,17 +98,13 @@ void gradient(State &state, Case *c, dptrain::Precision precision)
 void both_passes(State &state, Case *c, dptrain::Precision precision)
 {
   c->model->set_precision(precision);
-  const dptrain::Domain domain = c->frame.domain();
   dptrain::GradientSeed seed;
   seed.energy = 1e-3;
   seed.force = c->force.data();
   std::vector<double> result(c->model->parameters().size());
   for (auto _ : state) {
-    std::fill(c->force.begin(), c->force.end(), 0.0);
-    dptrain::ForwardOutput out;
-    out.force = c->force.data();
-    c->model->forward_batch(&domain, 1, &out, true);
-    c->model->gradient_batch(&domain, 1, &seed, result.data());
+    const auto tape = c->forward(true);
+    c->model->gradient(*tape, &seed, result.data());
   }
   count_atoms(state, *c);
 }
@@ -113,9 +113,9 @@ void both_passes(State &state, Case *c, dptrain::Precision precision)
 void table_build(State &state, Case *c, dptrain::Precision precision)
 {
   c->model->set_precision(precision);
-  const std::vector<double> parameters = c->model->parameters();
+  const std::vector<double> parameters = c->model->parameters().values();
   for (auto _ : state) {
-    c->model->set_parameters(parameters);
+    c->model->parameters().set(parameters);
     c->model->prepare();
   }
 }
@@ -124,9 +124,9 @@ void adam_step(State &state, Case *c, dptrain::Precision precision)
 {
   dptrain::OptimizerConfig config;
   config.precision = precision == dptrain::Precision::float64 ? "float64" : "float32";
-  std::vector<double> parameters = c->model->parameters();
+  std::vector<double> parameters = c->model->parameters().values();
   const std::vector<double> gradient(parameters.size(), 1e-3);
-  const auto optimizer = dptrain::make_optimizer(config, c->model->parameter_index(), c->comm);
+  const auto optimizer = dptrain::make_optimizer(config, c->model->parameters().blocks(), c->comm);
   for (auto _ : state) optimizer->step(parameters, gradient, 1e-6);
   state.counters["ns/parameter"] = Counter(1e-9 * static_cast<double>(parameters.size()),
                                            Counter::kIsIterationInvariantRate | Counter::kInvert);

@@ -56,7 +56,7 @@ template <class Real> class ContractionTest : public testing::Test {
   {
     net_size_ = kernels::table_net_size<Real>(Polynomials::knots, 2, width);
     contraction_.edges = arrays_.view();
-    contraction_.environment = environment<Real>();
+    contraction_.row = environment<Real>();
     contraction_.scale = scale;
     contraction_.padding_arg = static_cast<Real>(polynomials_.padding[1]);
     contraction_.padding_row = 1;
@@ -88,7 +88,7 @@ template <class Real> class ContractionTest : public testing::Test {
       const double arg = environment_by_definition(distance(plan_, e))[0];
       for (int order = 0; order < 2; ++order)
         for (int m = 0; m < Polynomials::channels; ++m)
-          all[(e * rows + order) * width + m] = polynomials_.at(plan_.net[e], m, arg, order);
+          all[(e * rows + order) * width + m] = polynomials_.at(plan_.type[e], m, arg, order);
     });
     for (int net = 0; net < 2; ++net)
       for (int m = 0; m < Polynomials::channels; ++m)
@@ -118,7 +118,7 @@ template <class Real> class ContractionTest : public testing::Test {
       const double row[4] = {arg, q * plan.d[0][e], q * plan.d[1][e], q * plan.d[2][e]};
       for (int c = 0; c < 4; ++c)
         for (int m = 0; m < Polynomials::channels; ++m)
-          t[(4 * i + c) * width + m] += scale * row[c] * polynomials_.at(plan.net[e], m, arg);
+          t[(4 * i + c) * width + m] += scale * row[c] * polynomials_.at(plan.type[e], m, arg);
     });
     const double p = polynomials_.padding[1];
     for (int i = 0; i < EdgePlan::centers; ++i)

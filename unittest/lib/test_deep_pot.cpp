@@ -8,7 +8,10 @@
 
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
+#include "potential/descriptor/se_e2_a.h"
 #include "potential/native/deep_pot.h"
+#include "support/both_passes.h"
 #include "support/kernel_data.h"
 #include "support/tiny_model.h"
 
@@ -172,7 +175,7 @@ TEST_P(DeepPotTest, ParameterGradient)
       257;  // no search for the number of knots at every difference; error far below the tolerance
   DeepPot model(fixed);
   const auto scalar = [&](const std::vector<double> &parameters) {
-    model.set_parameters(parameters);
+    model.parameters().set(parameters);
     const Result out = evaluate(model, cluster_.domain());
     double s = seed.energy * out.energy;
     for (int i = 0; i < n; ++i) s += c[i] * out.atom_energy[i];
@@ -180,8 +183,8 @@ TEST_P(DeepPotTest, ParameterGradient)
     for (int k = 0; k < 9; ++k) s += seed.virial[k] * out.virial[k];
     return s;
   };
-  std::vector<double> gradient(data_.parameters.size(), 0.0);
-  model_.gradient(cluster_.domain(), seed, gradient.data());
+  const Domain domain = cluster_.domain();
+  const std::vector<double> gradient = gradient_of(model_, &domain, 1, &seed);
   double largest = 0.0;
   for (double g : gradient) largest = std::max(largest, std::abs(g));
   ASSERT_GT(largest, 0.1);
@@ -240,7 +243,7 @@ TEST(DeepPot, OverflowIsCounted)
   DeepPot model(tiny_model(config));
   Cluster cluster(12, 2, 5.0);
   evaluate(model, cluster.domain());
-  EXPECT_GT(model.overflow_count(), 0);
+  EXPECT_GT(model.neighbor_report().overflow, 0);
 }
 
 TEST(DeepPot, CoincidingAndNonFiniteAtomsAreErrors)
@@ -255,26 +258,31 @@ TEST(DeepPot, CoincidingAndNonFiniteAtomsAreErrors)
   EXPECT_THROW(evaluate(model, cluster.domain()), Error);
 }
 
+SeE2A<double> &se_e2_a_of(DeepPot &model)
+{
+  return dynamic_cast<SeE2A<double> &>(model.engine().descriptor());
+}
+
 TEST(EmbeddingTable, ErrorMeetsTheToleranceAndFallsWithTheKnots)
 {
   auto data = tiny_model(tiny_config());
   data.knots = 33;
   DeepPot coarse(data);
   coarse.prepare();
-  const auto before = coarse.engine().table_error();
+  const auto before = se_e2_a_of(coarse).table_error();
   data.knots = 65;
   DeepPot fine(data);
   fine.prepare();
-  const auto after = fine.engine().table_error();
+  const auto after = se_e2_a_of(fine).table_error();
   // quintic interpolation: h^6 for G, h^5 for G'; asymptotically 64 and 32
   EXPECT_GT(before.first / after.first, 20.0);
   EXPECT_GT(before.second / after.second, 10.0);
   data.knots = 0;
   DeepPot automatic(data);
   automatic.prepare();
-  const auto chosen = automatic.engine().table_error();
+  const auto chosen = se_e2_a_of(automatic).table_error();
   EXPECT_LE(std::max(chosen.first, chosen.second), 1e-11);
-  EXPECT_FALSE(automatic.engine().is_direct());
+  EXPECT_FALSE(automatic.engine().descriptor().is_direct());
 }
 
 // A rough net in the course of a training must not make all later steps slow.
@@ -289,16 +297,16 @@ TEST(EmbeddingTable, FollowsTheNetInBothDirections)
       for (std::size_t k = 0; k < block.size; ++k) rough[block.offset + k] *= 4.0;
   const auto train = [&](const std::vector<double> &parameters) {
     for (int step = 0; step < 200; ++step) {  // from one trial of fewer knots to the next
-      model.set_parameters(parameters);
+      model.parameters().set(parameters);
       model.prepare();
     }
   };
   train(rough);
-  const int grown = model.engine().knots();
-  ASSERT_GT(grown, 2 * fresh.engine().knots());
+  const int grown = se_e2_a_of(model).knots();
+  ASSERT_GT(grown, 2 * se_e2_a_of(fresh).knots());
   train(data.parameters);
-  EXPECT_LE(0.6 * model.engine().knots(), fresh.engine().knots());
-  const auto [value, derivative] = model.engine().table_error();
+  EXPECT_LE(0.6 * se_e2_a_of(model).knots(), se_e2_a_of(fresh).knots());
+  const auto [value, derivative] = se_e2_a_of(model).table_error();
   EXPECT_LE(std::max(value, derivative), 1e-11);
 }
 

@@ -3,8 +3,9 @@
 
 #include <cmath>
 
+#include "potential/descriptor/knot_gradient.h"
 #include "potential/native/deep_pot.h"
-#include "potential/native/knot_gradient.h"
+#include "support/both_passes.h"
 #include "support/edge_data.h"
 #include "support/tiny_model.h"
 
@@ -27,7 +28,7 @@ Both run(DeepPot &model, const std::vector<Domain> &domains)
     outputs[f].force = results[f].force.data();
     outputs[f].atom_energy = results[f].atom_energy.data();
   }
-  model.forward_batch(domains.data(), n, outputs.data(), true);
+  const auto tape = model.forward(domains.data(), n, outputs.data(), true);
   Both both;
   std::vector<Vec> weights(n);
   std::vector<GradientSeed> seeds(n);
@@ -43,8 +44,7 @@ Both run(DeepPot &model, const std::vector<Domain> &domains)
     seeds[f].force = weights[f].data();
     seeds[f].virial = {0.2, -0.1, 0.0, 0.3, 0.1, 0.0, -0.2, 0.4, 0.1};
   }
-  both.gradient.assign(model.parameters().size(), 0.0);
-  model.gradient_batch(domains.data(), n, seeds.data(), both.gradient.data());
+  both.gradient = gradient_of(model, *tape, seeds.data());
   return both;
 }
 
@@ -62,9 +62,9 @@ void check(ModelConfig config, Precision precision, double tolerance)
   model.engine().set_device_ways(false);
   const Both lists = run(model, domains);
   model.engine().set_device_ways(true);
-  const std::int64_t overflow = model.overflow_count();
+  const std::int64_t overflow = model.neighbor_report().overflow;
   const Both found = run(model, domains);
-  EXPECT_EQ(model.overflow_count(), 2 * overflow);
+  EXPECT_EQ(model.neighbor_report().overflow, 2 * overflow);
   expect_close(found.energies, lists.energies, tolerance, "energy");
   expect_close(found.atom_energy, lists.atom_energy, tolerance, "energy of an atom");
   expect_close(found.force, lists.force, tolerance, "force");
@@ -125,7 +125,7 @@ TYPED_TEST(BinnedGradient, IsThePlainOne)
   const long size = kernels::table_net_size<Real>(Polynomials::knots, 2, width);
   kernels::Contraction<Real> c;
   c.edges = arrays.view();
-  c.environment = {test_rcut, test_smth, test_protection, test_avg, test_radial, test_angular};
+  c.row = {test_rcut, test_smth, test_protection, test_avg, test_radial, test_angular};
   c.scale = 0.25;
   c.padding_arg = static_cast<Real>(polynomials.padding[1]);
   c.padding_row = 1;

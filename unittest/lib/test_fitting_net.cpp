@@ -1,5 +1,5 @@
 // The fitting net against one written by hand, and its gradient against differences of S = sum_i c_i E_i - E_dot.
-#include "potential/native/fitting_net.h"
+#include "potential/nets/fitting_net.h"
 
 #include "support/kernel_data.h"
 

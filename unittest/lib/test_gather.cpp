@@ -9,7 +9,7 @@ namespace dptrain::test {
 namespace {
 
 struct Edge {
-  int neighbor, net;
+  int neighbor, type;
   double d[3];
 };
 
@@ -22,7 +22,8 @@ struct Scene {
   double rcut = 4.0;
   std::vector<int> sel{100, 100, 100};
   std::vector<char> dropped{0, 0, 0}, hidden{0, 0, 0};
-  int first_net = 0, net_step = 1, mask = 0x1FFFFFFF;
+  int mask = 0x1FFFFFFF;
+  bool limited = true;  // by sel
 
   /// Frames with random atoms of types -1 .. 2 in a box of 6 Angstrom; all their atoms but every fifth are centers, in
   /// whose lists the others of the frame stand in random order.
@@ -88,7 +89,7 @@ Found by_definition(const Scene &s)
     std::vector<int> count(Scene::ntypes, 0), total(Scene::ntypes, 0);
     std::vector<char> kept(near.size(), 0);
     for (std::size_t k = 0; k < by_distance.size(); ++k) {
-      const int t = near[by_distance[k]].net;
+      const int t = near[by_distance[k]].type;
       ++total[t];
       if (static_cast<int>(k) < slots && count[t] < s.sel[t]) {
         ++count[t];
@@ -101,10 +102,9 @@ Found by_definition(const Scene &s)
     found.edges.emplace_back();
     found.empty.emplace_back();
     for (std::size_t k = 0; k < near.size(); ++k) {
-      const int t = near[k].net;
+      const int t = near[k].type;
       if (!kept[k] || s.dropped[t] || s.hidden[t]) continue;
       found.edges.back().push_back(near[k]);
-      found.edges.back().back().net = s.first_net + t * s.net_step;
     }
     for (int t = 0; t < Scene::ntypes; ++t)
       found.empty.back().push_back(s.sel[t] - (s.hidden[t] ? 0 : count[t]));
@@ -133,7 +133,7 @@ template <class Real> Found gathered(const Scene &s)
   const auto dropped = in_kernels<char>(s.dropped), hidden = in_kernels<char>(s.hidden);
   const auto x = in_kernels<double>(s.x);
   const auto rows = in_kernels<const int *>(pointers);
-  auto count = zeros<int>(n), neighbor = zeros<int>(slots), net = zeros<int>(slots);
+  auto count = zeros<int>(n), neighbor = zeros<int>(slots), types = zeros<int>(slots);
   auto empty = zeros<Real>(n * Scene::ntypes);
   kernels::Array<Real> d[3];
   kernels::Edges<Real> e;
@@ -144,27 +144,28 @@ template <class Real> Found gathered(const Scene &s)
   e.first = place.data();
   e.count = count.data();
   e.neighbor = neighbor.data();
-  e.net = net.data();
+  e.type = types.data();
   for (int a = 0; a < 3; ++a) e.d[a] = d[a].resize(slots);
   e.empty = empty.data();
   ChunkRows chunk{x.data(), type.data(), rows.data(), sizes.data(), offset.data(), most, s.mask};
   bool any = false;
   for (int t = 0; t < Scene::ntypes; ++t) any = any || s.dropped[t] || s.hidden[t];
   const int total = std::accumulate(s.sel.begin(), s.sel.end(), 0);
-  const ChunkRules rules{s.rcut,        total, sel.data(),  dropped.data(),
-                         hidden.data(), any,   s.first_net, s.net_step};
+  const ChunkRules rules{s.rcut,         total,         s.limited ? sel.data() : nullptr,
+                         dropped.data(), hidden.data(), any};
   auto report = in_kernels<GatherReport>(std::vector<GatherReport>{{HUGE_VAL, 0, 0}});
   gather_edges(chunk, rules, e, report.data());
 
   Found found;
   found.overflow = report.to_host()[0].overflow;
   found.smallest_r2 = report.to_host()[0].smallest_r2;
-  const auto counts = count.to_host(), neighbors = neighbor.to_host(), nets = net.to_host();
+  const auto counts = count.to_host(), neighbors = neighbor.to_host(),
+             found_types = types.to_host();
   const Vec dx = to_host(d[0]), dy = to_host(d[1]), dz = to_host(d[2]), unused = to_host(empty);
   for (int i = 0; i < n; ++i) {
     found.edges.emplace_back();
     for (int k = first[i]; k < first[i] + counts[i]; ++k)
-      found.edges.back().push_back({neighbors[k], nets[k], {dx[k], dy[k], dz[k]}});
+      found.edges.back().push_back({neighbors[k], found_types[k], {dx[k], dy[k], dz[k]}});
     found.empty.emplace_back(unused.begin() + i * Scene::ntypes,
                              unused.begin() + (i + 1) * Scene::ntypes);
   }
@@ -186,7 +187,7 @@ template <class Real> class GatherTest : public testing::Test {
       for (std::size_t k = 0; k < found.edges[i].size(); ++k) {
         const Edge &a = found.edges[i][k], &b = expected.edges[i][k];
         EXPECT_EQ(a.neighbor, b.neighbor) << "center " << i << " edge " << k;
-        EXPECT_EQ(a.net, b.net);
+        EXPECT_EQ(a.type, b.type);
         // differences of positions in float64, then rounded
         for (int c = 0; c < 3; ++c) EXPECT_EQ(a.d[c], static_cast<Real>(b.d[c]));
       }
@@ -206,12 +207,22 @@ TYPED_TEST(GatherTest, ListsBeyondTheCutoffAndTypesOutsideTheModel)
   this->check(s);
 }
 
-TYPED_TEST(GatherTest, NetsOfCenterAndNeighbor)
+// The same edges as with places for all, and nothing is written to `empty`.
+TYPED_TEST(GatherTest, WithoutALimitAllNeighborsAreKept)
 {
-  Scene s({20});
-  s.first_net = 2;
-  s.net_step = 3;
-  this->check(s);
+  Scene s({40, 30});
+  s.hidden = {0, 1, 0};
+  const Found with_places = gathered<TypeParam>(s);
+  s.sel = {0, 0, 0};
+  s.limited = false;
+  const Found found = gathered<TypeParam>(s);
+  EXPECT_EQ(found.overflow, 0);
+  for (std::size_t i = 0; i < found.edges.size(); ++i) {
+    ASSERT_EQ(found.edges[i].size(), with_places.edges[i].size()) << "center " << i;
+    for (std::size_t k = 0; k < found.edges[i].size(); ++k)
+      EXPECT_EQ(found.edges[i][k].neighbor, with_places.edges[i][k].neighbor);
+    EXPECT_EQ(found.empty[i], Vec(Scene::ntypes, 0.0));
+  }
 }
 
 TYPED_TEST(GatherTest, FramesWithOffsetsAndBitsAboveTheMask)

@@ -1,5 +1,5 @@
 // Matrix products against sums in long double, and the reduced precision of `mixed`.
-#include "potential/native/gemm.h"
+#include "potential/nets/gemm.h"
 
 #include <ATen/Context.h>
 #include <gtest/gtest.h>

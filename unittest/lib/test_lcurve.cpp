@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "dptrain/training/learning_curve.h"
+#include "dptrain/training/trainer.h"
 #include "support/scratch.h"
 
 namespace dptrain {

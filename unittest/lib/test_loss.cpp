@@ -324,7 +324,7 @@ TEST(Loss, AtomicEnergies)
   s.frame.natoms = 8;
   s.frame.nlocal = 3;
   s.frame.type = {0, 0, 1};
-  s.model.without_energy = 1;
+  s.model.exclude(1);
   s.frame.label.atom_energy = {1.0, 2.0, 3.0};
   const Vec energy{1.03, 1.8, 7.0};
   const double sums[] = {0.0009 + 0.04, 0.03 + 0.2, huber(0.03, 0.05) + huber(0.2, 0.05)};

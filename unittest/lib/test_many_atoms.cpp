@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "potential/native/deep_pot.h"
+#include "support/both_passes.h"
 #include "support/kernel_data.h"
 #include "support/tiny_model.h"
 
@@ -42,10 +43,10 @@ struct FarFrame : Cluster {
 // Energy, forces on the last atoms, parameter gradient.
 Vec results(DeepPot &model, const Domain &domain, int atoms)
 {
-  Vec force(3L * domain.nall, 0.0), gradient(model.parameters().size(), 0.0);
+  Vec force(3L * domain.nall, 0.0);
   ForwardOutput out;
   out.force = force.data();
-  model.forward_batch(&domain, 1, &out, true);
+  const auto tape = model.forward(&domain, 1, &out, true);
   Vec all{out.energy};
   all.insert(all.end(), force.end() - 3L * atoms, force.end());
   Vec weights(3L * domain.nall, 0.0);
@@ -53,7 +54,7 @@ Vec results(DeepPot &model, const Domain &domain, int atoms)
   GradientSeed seed;
   seed.energy = 0.3;
   seed.force = weights.data();
-  model.gradient_batch(&domain, 1, &seed, gradient.data());
+  const Vec gradient = gradient_of(model, *tape, &seed);
   all.insert(all.end(), gradient.begin(), gradient.end());
   return all;
 }

@@ -11,6 +11,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "kernels/memory.h"
+#include "support/both_passes.h"
 #include "support/tiny_model.h"
 
 namespace dptrain::test {
@@ -136,13 +137,13 @@ TEST(MemoryShortage, TheGradientIsTheSameWhereverMemoryRanOut)
   seed.energy = 0.3;
   seed.force = residuals.data();
   for (const Precision precision : {Precision::float64, Precision::single}) {
-    const auto gradient_of = [&](Model &model) {
-      std::vector<double> force(3 * 40), gradient(model.parameters().size());
+    const auto results_of = [&](Model &model) {
+      std::vector<double> force(3 * 40);
       ForwardOutput out;
       out.force = force.data();
       const Domain domain = cluster.domain();
-      model.forward_batch(&domain, 1, &out, true);
-      model.gradient_batch(&domain, 1, &seed, gradient.data());
+      const auto tape = model.forward(&domain, 1, &out, true);
+      std::vector<double> gradient = gradient_of(model, *tape, &seed);
       gradient.push_back(out.energy);
       gradient.insert(gradient.end(), force.begin(), force.end());
       return gradient;
@@ -150,7 +151,7 @@ TEST(MemoryShortage, TheGradientIsTheSameWhereverMemoryRanOut)
     const auto model = make_deep_pot(tiny_model(tiny_config()));
     model->set_precision(precision);
     const auto before = kernels::counters().allocations;
-    const std::vector<double> expected = gradient_of(*model);
+    const std::vector<double> expected = results_of(*model);
     const int allocations = static_cast<int>(kernels::counters().allocations - before);
     ASSERT_GT(allocations, 20);
     double largest = 0.0;
@@ -160,7 +161,7 @@ TEST(MemoryShortage, TheGradientIsTheSameWhereverMemoryRanOut)
       const auto other = make_deep_pot(tiny_model(tiny_config()));
       other->set_precision(precision);
       const FailingAllocations failing(at, 1, failures()[at % failures().size()]);
-      const std::vector<double> found = gradient_of(*other);
+      const std::vector<double> found = results_of(*other);
       EXPECT_EQ(other->memory_shortages().number, 1) << at;
       EXPECT_EQ(other->auxiliary_state(), model->auxiliary_state()) << at;  // the table's grid
       for (std::size_t k = 0; k < found.size(); ++k)

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "potential/native/mlp.h"
+#include "potential/nets/mlp.h"
 #include "support/kernel_data.h"
 
 namespace dptrain::test {

@@ -12,6 +12,7 @@
 #include "data/npy.h"
 #include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/training/learning_curve.h"
 #include "dptrain/training/trainer.h"
@@ -209,7 +210,7 @@ TEST_P(LossCase, GradientIsThatOfTheLoss)
   Case c = make(world());
   std::vector<double> gradient;
   c.gradient(gradient);
-  const std::vector<double> start = c.model->parameters();
+  const std::vector<double> start = c.model->parameters().values();
   std::vector<const Frame *> frames;
   for (std::int64_t k = 0; k < c.trainer->num_frames(); ++k) frames.push_back(&c.trainer->frame(k));
   Numbers random(17);
@@ -224,7 +225,7 @@ TEST_P(LossCase, GradientIsThatOfTheLoss)
     const auto at = [&](double step) {
       std::vector<double> moved = start;
       for (std::size_t k = 0; k < d.size(); ++k) moved[k] += step * d[k];
-      c.model->set_parameters(moved);
+      c.model->parameters().set(moved);
       return c.trainer->errors(frames).loss;
     };
     const double h = 1e-5;

@@ -5,6 +5,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/frames/distribution.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/training/trainer.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
@@ -45,7 +46,7 @@ struct Training {
     for (const WholeFrame &whole : whole_frames())
       trainer.add(distributor.share(whole, model->cutoff()));
   }
-  std::shared_ptr<ScriptModel> model;
+  std::shared_ptr<Model> model;
   Trainer trainer;
 };
 
@@ -71,13 +72,14 @@ TEST_P(ScriptRanks, GradientIsThatOfOneRank)
 TEST_P(ScriptRanks, TwentyStepsGiveTheParametersOfOneRank)
 {
   Training one(make_mpi_communicator(), GetParam()), all(world(), GetParam());
-  const std::vector<double> before = one.model->parameters();
+  const std::vector<double> before = one.model->parameters().values();
   for (int step = 0; step < 20; ++step) {
     const UpdateReport a = one.trainer.update(), b = all.trainer.update();
     EXPECT_NEAR(a.loss, b.loss, 1e-11 * a.loss);
   }
-  EXPECT_NE(one.model->parameters(), before);
-  expect_same(one.model->parameters(), all.model->parameters(), 1e-12, "parameters");
+  EXPECT_NE(one.model->parameters().values(), before);
+  expect_same(one.model->parameters().values(), all.model->parameters().values(), 1e-12,
+              "parameters");
   expect_same(one.model->energy_bias(), all.model->energy_bias(), 1e-12, "energy bias");
 }
 

@@ -5,7 +5,8 @@
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
 #include "potential/native/deep_pot.h"
-#include "potential/native/gemm.h"
+#include "potential/nets/gemm.h"
+#include "support/both_passes.h"
 #include "support/kernel_data.h"
 #include "support/tiny_model.h"
 
@@ -79,7 +80,7 @@ struct Outcome {
   Vec energies, network_energies, atom_energies, forces, virials, atom_virials, gradient;
 };
 
-void forward(Model &model, const Batch &batch, int begin, int n, bool keep, Outcome &all)
+std::unique_ptr<Tape> forward(Model &model, const Batch &batch, int begin, int n, Outcome &all)
 {
   std::vector<ForwardOutput> out(n);
   std::vector<Vec> force(n), atom_energy(n), atom_virial(n);
@@ -92,7 +93,7 @@ void forward(Model &model, const Batch &batch, int begin, int n, bool keep, Outc
     out[f].atom_energy = atom_energy[f].data();
     out[f].atom_virial = f == 0 ? atom_virial[f].data() : nullptr;
   }
-  model.forward_batch(&batch.domains[begin], n, out.data(), keep);
+  std::unique_ptr<Tape> tape = model.forward(&batch.domains[begin], n, out.data(), true);
   const auto append = [](Vec &to, const auto &from) {
     to.insert(to.end(), from.begin(), from.end());
   };
@@ -104,29 +105,30 @@ void forward(Model &model, const Batch &batch, int begin, int n, bool keep, Outc
     append(all.virials, out[f].virial);
     if (begin + f == 0) append(all.atom_virials, atom_virial[f]);
   }
+  return tape;
 }
 
-void gradient(Model &model, const Batch &batch, int begin, int n, Outcome &all)
-{
-  Vec part(model.parameters().size(), NAN);  // nothing of what was there may be used
-  model.gradient_batch(&batch.domains[begin], n, &batch.seeds[begin], part.data());
-  all.gradient.resize(part.size(), 0.0);
-  for (std::size_t k = 0; k < part.size(); ++k) all.gradient[k] += part[k];
-}
+constexpr std::size_t everything = std::size_t(1) << 30;  // bytes
 
-Outcome together(Model &model, const Batch &batch, bool keep)
+// Pass B computes all chunks again where nothing is kept.
+Outcome together(DeepPot &model, const Batch &batch, bool keep)
 {
+  model.engine().set_keep_limit(keep ? everything : 0);
   Outcome all;
-  forward(model, batch, 0, batch.size(), keep, all);
-  gradient(model, batch, 0, batch.size(), all);
+  const auto tape = forward(model, batch, 0, batch.size(), all);
+  all.gradient = gradient_of(model, *tape, batch.seeds.data());
   return all;
 }
 
-Outcome one_by_one(Model &model, const Batch &batch)
+Outcome one_by_one(DeepPot &model, const Batch &batch)
 {
+  model.engine().set_keep_limit(0);
   Outcome all;
-  for (int f = 0; f < batch.size(); ++f) forward(model, batch, f, 1, false, all);
-  for (int f = 0; f < batch.size(); ++f) gradient(model, batch, f, 1, all);
+  all.gradient.assign(model.parameters().size(), 0.0);
+  for (int f = 0; f < batch.size(); ++f) {
+    const auto tape = forward(model, batch, f, 1, all);
+    all.gradient = moved(all.gradient, 1.0, gradient_of(model, *tape, &batch.seeds[f]));
+  }
   return all;
 }
 
@@ -153,14 +155,14 @@ class PrecisionTest : public testing::TestWithParam<Kind> {
 TEST_P(PrecisionTest, SingleIsCloseToDouble)
 {
   const Outcome expected = together(model_, batch_, true);
-  EXPECT_EQ(model_.engine().is_direct(), GetParam().name == "direct");
-  EXPECT_EQ(model_.overflow_count() > 0, GetParam().name == "overflow");
+  EXPECT_EQ(model_.engine().descriptor().is_direct(), GetParam().name == "direct");
+  EXPECT_EQ(model_.neighbor_report().overflow > 0, GetParam().name == "overflow");
   DeepPot single(data_);
   single.set_precision(Precision::single);
   const Outcome found = together(single, batch_, true);
   expect_same(found, expected, 1e-5);
   EXPECT_NE(found.forces, expected.forces) << "nothing was computed in another precision";
-  EXPECT_EQ(single.parameters(), data_.parameters);
+  EXPECT_EQ(single.parameters().values(), data_.parameters);
 }
 
 TEST_P(PrecisionTest, PrecisionCanBeChangedBack)
@@ -199,72 +201,90 @@ TEST_P(PrecisionTest, KeptPassAChangesNothingForPassB)
     model_.set_precision(precision);
     model_.set_chunk(5);
     const double rounding = precision == Precision::single ? 1e-5 : 1e-13;
-    Outcome alone, scratch;
-    gradient(model_, batch_, 0, batch_.size(), alone);
-    const Outcome kept = together(model_, batch_, true);
-    expect_same_sums(kept.gradient, alone.gradient, rounding);  // the same sums in the same order
-    // what was kept is used once: a second pass B stands on its own
-    Outcome second;
-    gradient(model_, batch_, 0, batch_.size(), second);
-    expect_same_sums(second.gradient, alone.gradient, rounding);
-    // another batch in between
-    forward(model_, batch_, 0, batch_.size(), true, scratch);
-    forward(model_, batch_, 1, 2, false, scratch);
-    Outcome third;
-    gradient(model_, batch_, 0, batch_.size(), third);
-    expect_same_sums(third.gradient, alone.gradient, rounding);
+    const Vec alone = together(model_, batch_, false).gradient;
+    for (const std::size_t limit : {everything, std::size_t(1)}) {  // bytes: all chunks, the first
+      model_.engine().set_keep_limit(limit);
+      const auto tape = tape_of(model_, batch_.domains.data(), batch_.size());
+      // the same sums in the same order; the second time nothing is left of what was kept
+      for (int pass = 0; pass < 2; ++pass)
+        expect_same_sums(gradient_of(model_, *tape, batch_.seeds.data()), alone, rounding);
+    }
   }
 }
 
-// What was kept belongs to the domains of that call, and is gone when a later call has failed.
-TEST_P(PrecisionTest, WhatWasKeptIsForItsDomainsAlone)
+// Two tapes, another sweep and one that fails.
+TEST_P(PrecisionTest, TapesAreIndependent)
 {
-  Outcome unused, alone, found;
-  gradient(model_, batch_, 0, 2, alone);
-  forward(model_, batch_, 0, batch_.size(), true, unused);
-  gradient(model_, batch_, 0, 2, found);
-  SCOPED_TRACE("fewer domains");
-  expect_same_sums(found.gradient, alone.gradient);
-  forward(model_, batch_, 3, 2, true, unused);
-  Outcome other;
-  gradient(model_, batch_, 0, 2, other);
-  SCOPED_TRACE("other domains");
-  expect_same_sums(other.gradient, alone.gradient);
-
-  forward(model_, batch_, 0, 2, true, unused);
+  const auto tape = [&](int begin, int n) { return tape_of(model_, &batch_.domains[begin], n); };
+  const auto gradient = [&](Tape &of, int begin) {
+    return gradient_of(model_, of, &batch_.seeds[begin]);
+  };
   Cluster broken = batch_.clusters[1];
   broken.x[3] = NAN;
-  EXPECT_THROW(evaluate(model_, broken.domain()), Error);
-  Outcome after;
-  gradient(model_, batch_, 0, 2, after);
-  SCOPED_TRACE("after a failure");
-  expect_same_sums(after.gradient, alone.gradient);
+  for (Precision precision : {Precision::float64, Precision::single}) {
+    model_.set_precision(precision);
+    model_.set_chunk(5);
+    for (const std::size_t limit : {everything, std::size_t(1), std::size_t(0)}) {
+      model_.engine().set_keep_limit(limit);
+      const Vec of_all = gradient(*tape(0, batch_.size()), 0), of_last = gradient(*tape(3, 2), 3);
+      for (const bool in_order : {true, false}) {
+        const auto all = tape(0, batch_.size());
+        auto last = tape(3, 2);
+        const Result between = evaluate(model_, batch_.domains[0]);
+        EXPECT_THROW(evaluate(model_, broken.domain()), Error);
+        if (in_order) expect_same_sums(gradient(*all, 0), of_all);
+        expect_same_sums(gradient(*last, 3), of_last);
+        last.reset();
+        if (!in_order) expect_same_sums(gradient(*all, 0), of_all);
+        expect_same_sums(evaluate(model_, batch_.domains[0]).force, between.force);
+      }
+    }
+  }
 }
 
-// Nothing kept may be used for other parameters, another chunk size, another precision or another reach of the table.
-TEST_P(PrecisionTest, WhatWasKeptIsForgottenWhenTheModelChanges)
+// A tape tells of the atoms that pass A saw, wherever they are when pass B comes.
+TEST_P(PrecisionTest, ATapeHasThePositionsOfPassA)
 {
-  auto parameters = data_.parameters;
-  for (std::size_t k = 0; k < parameters.size(); ++k)
-    parameters[k] *= 1.0 + 0.1 * std::sin(1.0 * k);
-  ModelData changed = data_;
-  changed.parameters = parameters;
+  for (Precision precision : {Precision::float64, Precision::single})
+    for (const bool search : {false, true})
+      for (const int frames : {1, batch_.size()})
+        for (const std::size_t limit : {everything, std::size_t(0)}) {
+          if (!search && kernels::separate_memory()) continue;
+          model_.set_precision(precision);
+          model_.set_chunk(5);
+          model_.engine().set_device_ways(search);
+          model_.engine().set_keep_limit(limit);
+          const GradientSeed *seeds = batch_.seeds.data();
+          const Vec expected = gradient_of(model_, batch_.domains.data(), frames, seeds);
+          const auto tape = tape_of(model_, batch_.domains.data(), frames);
+          std::vector<Cluster> &clusters = batch_.clusters;
+          const std::vector<Cluster> before = clusters;
+          for (Cluster &cluster : clusters) {
+            for (double &x : cluster.x) x = NAN;
+            for (int &type : cluster.type) type = 0;
+          }
+          expect_same_sums(gradient_of(model_, *tape, seeds), expected);
+          for (std::size_t f = 0; f < clusters.size(); ++f) {
+            std::copy(before[f].x.begin(), before[f].x.end(), clusters[f].x.begin());
+            std::copy(before[f].type.begin(), before[f].type.end(), clusters[f].type.begin());
+          }
+        }
+}
+
+// Nothing kept may be used for another chunk size, another way to find neighbors or another table.
+TEST_P(PrecisionTest, ATapeOutlivesChangesOfTheModel)
+{
   const auto after = [&](const std::function<void(DeepPot &)> &change) {
     DeepPot model(data_);
-    Outcome unused, all;
-    forward(model, batch_, 0, batch_.size(), true, unused);
+    const auto tape = tape_of(model, batch_.domains.data(), batch_.size());
     change(model);
-    gradient(model, batch_, 0, batch_.size(), all);
-    return all.gradient;
+    return gradient_of(model, *tape, batch_.seeds.data());
   };
   const Vec before = together(model_, batch_, false).gradient;
-  DeepPot other(changed);
-  const Vec expected = together(other, batch_, false).gradient;
-  // tables of the two models may have other knots: 1e-12 of the interpolation, and its derivatives
-  expect_close(after([&](DeepPot &m) { m.set_parameters(parameters); }), expected, 1e-10,
-               "parameters");
-  ASSERT_GT(largest(moved(expected, -1.0, before)), 1e-3 * largest(before));
+  // the interpolation errors of tables with other knots, and their derivatives: 1e-10
   expect_close(after([](DeepPot &m) { m.set_chunk(3); }), before, 1e-12, "chunk");
+  expect_close(after([](DeepPot &m) { m.release_workspace(); }), before, 1e-12, "workspace");
+  expect_close(after([](DeepPot &m) { m.engine().set_device_ways(true); }), before, 1e-12, "ways");
   expect_close(after([](DeepPot &m) { m.expect_distance(0.3); }), before, 1e-10, "distance");
   const auto restored = [](double filled) {
     return [filled](DeepPot &m) {
@@ -277,8 +297,25 @@ TEST_P(PrecisionTest, WhatWasKeptIsForgottenWhenTheModelChanges)
   };
   expect_close(after(restored(1.0)), before, 1e-10, "grid with its table");
   expect_close(after(restored(0.0)), before, 1e-10, "grid alone");
-  expect_close(after([](DeepPot &m) { m.set_precision(Precision::single); }), before, 1e-5,
-               "precision");
+  const auto there_and_back = [](DeepPot &m) {
+    m.set_precision(Precision::single);
+    m.set_precision(Precision::float64);
+  };
+  expect_close(after(there_and_back), before, 1e-12, "another engine");
+  EXPECT_THROW(after([](DeepPot &m) { m.set_precision(Precision::single); }), Error);
+  // residuals of other parameters would be no derivatives of the loss
+  EXPECT_THROW(after([&](DeepPot &m) { m.parameters().set(data_.parameters); }), Error);
+}
+
+TEST_P(PrecisionTest, ATapeIsOfOneModelAndMayOutliveIt)
+{
+  std::unique_ptr<Tape> tape;
+  {
+    DeepPot other(data_);
+    tape = tape_of(other, batch_.domains.data(), batch_.size());
+    gradient_of(other, *tape, batch_.seeds.data());
+  }
+  EXPECT_THROW(gradient_of(model_, *tape, batch_.seeds.data()), Error);
 }
 
 /// Wide enough for products in bfloat16: no side below 16.

@@ -1,5 +1,6 @@
 // Means of the errors of several batches, as rows of the learning curve show them.
 
+#include "dptrain/training/trainer.h"
 #include "training/report_mean.h"
 
 #include <gtest/gtest.h>

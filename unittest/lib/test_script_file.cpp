@@ -6,8 +6,10 @@
 
 #include "dptrain/base/error.h"
 #include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/files/pth_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "potential/torchscript/archive.h"
+#include "potential/torchscript/script_model.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
 
@@ -97,7 +99,9 @@ TEST(ScriptFile, WhatIsReadIsWhatTheArchiveSays)
     EXPECT_NE(data.model_def_script.find("\"toy\""), std::string::npos);
     EXPECT_EQ(data.parameters.size(), 20u + 16u + 20u + 8u + 4u + 8u);
     EXPECT_EQ(data.out_bias, (std::vector<double>{-1.5, 2.25}));
-    EXPECT_EQ(script_model(toy)->num_features(), toy.features ? 4 : 0);
+    const auto model = script_model(toy);
+    const LastHiddenLayer *layer = model->last_hidden_layer();
+    EXPECT_EQ(layer ? layer->num_features() : 0, toy.features ? 4u : 0u);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/potential/model/model_data.h"
+#include "potential/torchscript/archive.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
 
@@ -35,7 +36,7 @@ class ScriptModelTest : public testing::TestWithParam<Case> {
   /// Of energies and what follows from them exactly: rounding.
   double rounding() const { return toy().single ? 1e-5 : 1e-12; }
 
-  std::shared_ptr<ScriptModel> model_ = script_model(toy());
+  std::shared_ptr<Model> model_ = script_model(toy());
   Frame frame_ = one_rank_frame(script_frame());
 };
 
@@ -93,9 +94,9 @@ TEST_P(ScriptModelTest, EnergiesAreThoseOfTheDefinition)
   EXPECT_NEAR(found.energy, sum, rounding() * std::abs(sum) + rounding());
   EXPECT_NEAR(found.network_energy, sum - constants, 10 * rounding());
   if (GetParam().name.find("overflow") != std::string::npos) {
-    EXPECT_GT(model_->overflow_count(), 0);
+    EXPECT_GT(model_->neighbor_report().overflow, 0);
   }
-  EXPECT_EQ(model_->overflow_count(), plain.overflows(frame_.domain()));
+  EXPECT_EQ(model_->neighbor_report().overflow, plain.overflows(frame_.domain()));
 }
 
 // Differences err by h^2 = 1e-10 times third derivatives and 1e-16 / h by rounding: 1e-8 of the largest.
@@ -263,7 +264,7 @@ TEST(ScriptModel, FailuresInsideTheArchiveAreErrors)
     if (at != std::string::npos)
       code.replace(at, 12, "torch.select(");  // (rows, 0) lacks an argument
   });
-  expect_in("toy.pth", message_of([&] { ScriptModel(data, "toy.pth"); }));
+  expect_in("toy.pth", message_of([&] { make_model(data, "toy.pth"); }));
 }
 
 }  // namespace dptrain::test

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "dptrain/base/error.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/training/trainer.h"
+#include "potential/torchscript/archive.h"
 #include "potential/torchscript/script_model.h"
+#include "support/both_passes.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
 #include "training/parameter_rules.h"
@@ -64,22 +67,19 @@ struct Seeds {
     return s;
   }
 
-  /// Pass B; with `keep` after a pass A that keeps its graphs.
+  std::unique_ptr<Tape> tape(Model &model) const { return tape_of(model, domains.data(), size()); }
+  std::vector<double> gradient(Model &model, Tape &tape) const
+  {
+    return gradient_of(model, tape, seeds.data());
+  }
+  /// Both passes, the second from graphs that the first has kept or not.
   std::vector<double> gradient(Model &model, bool keep) const
   {
-    std::vector<double> gradient(model.parameters().size(), 1e30);  // to be replaced, not added to
-    if (keep) {
-      std::vector<std::vector<double>> forces;
-      std::vector<ForwardOutput> out(size());
-      for (int k = 0; k < size(); ++k) {
-        forces.emplace_back(3 * domains[k].nall, 0.0);
-        out[k].force = forces.back().data();
-      }
-      model.forward_batch(domains.data(), size(), out.data(), true);
-    }
-    model.gradient_batch(domains.data(), size(), seeds.data(), gradient.data());
-    return gradient;
+    limit_kept_graphs(model, keep ? everything : nothing);
+    return gradient(model, *tape(model));
   }
+
+  static constexpr std::size_t everything = std::size_t(1) << 40, nothing = 1;  // bytes
 };
 
 struct Case {
@@ -100,7 +100,7 @@ std::vector<Case> cases()
 
 const ParameterBlock &block_named(const Model &model, const std::string &end)
 {
-  for (const ParameterBlock &block : model.parameter_index())
+  for (const ParameterBlock &block : model.parameters().blocks())
     if (block.name.size() >= end.size() &&
         block.name.compare(block.name.size() - end.size(), end.size(), end) == 0)
       return block;
@@ -117,7 +117,7 @@ std::vector<double> part(const std::vector<double> &all, const ParameterBlock &b
 std::string trained(const Model &model)
 {
   std::string names;
-  for (const ParameterBlock &block : model.parameter_index())
+  for (const ParameterBlock &block : model.parameters().blocks())
     if (block.trainable) names += block.name.substr(block.name.rfind('.') + 1) + " ";
   return names;
 }
@@ -129,15 +129,15 @@ TEST_P(ScriptGradient, IsThatOfTheScalar)
 {
   const auto model = script_model(script_toy_named(GetParam().toy));
   const Seeds seeds(GetParam().parts);
-  const std::vector<double> parameters = model->parameters();
+  const std::vector<double> parameters = model->parameters().values();
   std::vector<double> expected;
   const double h = 1e-5;
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     double values[2];
     for (int side = 0; side < 2; ++side) {
-      model->change_parameters([&](std::vector<double> &p) { p[k] += side ? -h : h; });
+      model->parameters().change([&](std::vector<double> &p) { p[k] += side ? -h : h; });
       values[side] = seeds.scalar(*model);
-      model->set_parameters(parameters);
+      model->parameters().set(parameters);
     }
     expected.push_back((values[0] - values[1]) / (2 * h));
   }
@@ -153,24 +153,89 @@ TEST_P(ScriptGradient, IsThatOfTheScalar)
 INSTANTIATE_TEST_SUITE_P(Toys, ScriptGradient, testing::ValuesIn(cases()),
                          [](const auto &info) { return info.param.toy + "_" + info.param.parts; });
 
-TEST(ScriptTraining, GraphsOfOldParametersAreNotUsed)
+TEST(ScriptTraining, ATapeIsOfOneModelAndItsParameters)
 {
-  const auto model = script_model({}), fresh = script_model({});
+  const auto model = script_model({}), other = script_model({});
   const Seeds seeds("all");
-  std::vector<double> changed = model->parameters();
-  for (double &p : changed) p *= 1.1;
-  std::vector<std::vector<double>> forces;
-  std::vector<ForwardOutput> out(seeds.size());
-  for (int k = 0; k < seeds.size(); ++k) {
-    forces.emplace_back(3 * seeds.domains[k].nall, 0.0);
-    out[k].force = forces.back().data();
+  const auto tape = seeds.tape(*model);
+  EXPECT_THROW(seeds.gradient(*other, *tape), Error);
+  model->parameters().set(std::vector<double>(model->parameters().values()));
+  EXPECT_THROW(seeds.gradient(*model, *tape), Error);
+}
+
+// With message passing, blocks are whole frames and need the owners of ghosts too.
+TEST(ScriptTraining, ATapeHasThePositionsOfPassA)
+{
+  for (const char *toy : {"local", "messages", "single"})
+    for (const std::size_t limit : {Seeds::everything, Seeds::nothing}) {
+      const auto model = script_model(script_toy_named(toy));
+      model->set_chunk(4);
+      limit_kept_graphs(*model, limit);
+      Seeds seeds("all");
+      const std::vector<double> expected = seeds.gradient(*model, *seeds.tape(*model));
+      const auto tape = seeds.tape(*model);
+      for (Frame &frame : seeds.frames) {
+        std::fill(frame.x.begin(), frame.x.end(), 0.0);
+        std::fill(frame.type.begin(), frame.type.end(), 0);
+        std::fill(frame.owner.begin(), frame.owner.end(), 0);
+      }
+      EXPECT_EQ(seeds.gradient(*model, *tape), expected) << toy;
+    }
+}
+
+// Two tapes at once and a sweep between; a second pass B makes the graphs again, in blocks of another size.
+TEST(ScriptTraining, TapesAreIndependent)
+{
+  for (const std::size_t limit : {Seeds::everything, Seeds::nothing}) {
+    const auto model = script_model({});
+    limit_kept_graphs(*model, limit);
+    const Seeds all("all"), energies("energy");
+    const std::vector<double> of_all = all.gradient(*model, *all.tape(*model)),
+                              of_energies = energies.gradient(*model, *energies.tape(*model));
+    const auto first = all.tape(*model), second = energies.tape(*model);
+    script_results(*model, all.domains[0]);
+    EXPECT_EQ(all.gradient(*model, *first), of_all);
+    EXPECT_EQ(energies.gradient(*model, *second), of_energies);
+    model->set_chunk(3);
+    expect_same(all.gradient(*model, *first), of_all, 1e-12, "a second time");
+    model->release_workspace();
+    expect_same(energies.gradient(*model, *second), of_energies, 1e-12, "a second time");
   }
-  model->forward_batch(seeds.domains.data(), seeds.size(), out.data(), true);
-  model->set_parameters(changed);
-  fresh->set_parameters(changed);
-  std::vector<double> found(changed.size());
-  model->gradient_batch(seeds.domains.data(), seeds.size(), seeds.seeds.data(), found.data());
-  EXPECT_EQ(found, seeds.gradient(*fresh, false));
+}
+
+// A program that has no memory for more than three centers: first nothing is kept, then blocks of 128 get smaller.
+TEST(ScriptTraining, BlocksGetSmallerWhereMemoryRunsOut)
+{
+  ModelData data = script_data({});
+  data.archive = with_edited_code(data.archive, "toy", [](std::string &code) {
+    const std::size_t clamp = code.find("torch.clamp(");
+    if (clamp == std::string::npos) return;
+    const std::size_t line = code.rfind('\n', clamp) + 1;
+    const std::string blanks(code.find_first_not_of(' ', line) - line, ' ');
+    code.insert(line, blanks + "if torch.gt(n, 3):\n" + blanks +
+                          "  ops.prim.RaiseException(\"CUDA out of memory\")\n" + blanks +
+                          "else:\n" + blanks + "  pass\n");
+  });
+  ScriptModel scarce(data, "toy.pth");
+  const auto model = script_model({});
+  const Seeds seeds("all");
+  expect_same(seeds.gradient(scarce, *seeds.tape(scarce)), seeds.gradient(*model, true), 1e-12,
+              "gradient");
+  EXPECT_EQ(scarce.memory_shortages().number, 7);  // 128, 128, 64, 32, 16, 8, 4
+  EXPECT_EQ(scarce.memory_shortages().chunk, 2);
+  expect_in("CUDA out of memory", scarce.memory_shortages().latest);
+}
+
+TEST(ScriptTraining, WhatIsTrainedMayChangeAfterPassA)
+{
+  const auto model = script_model({});
+  const Seeds seeds("all");
+  const std::vector<double> all = seeds.gradient(*model, true);
+  const std::size_t blocks = model->parameters().blocks().size();
+  model->parameters().set_trainable(std::vector<char>(blocks, 0));
+  const auto tape = seeds.tape(*model);
+  model->parameters().set_trainable(std::vector<char>(blocks, 1));
+  EXPECT_EQ(seeds.gradient(*model, *tape), all);
 }
 
 TEST(ScriptTraining, SomeGraphsKeptAndOthersMadeAgain)
@@ -180,8 +245,8 @@ TEST(ScriptTraining, SomeGraphsKeptAndOthersMadeAgain)
   const Seeds seeds("all");
   const std::vector<double> again = seeds.gradient(*model, false);
   // 1 MiB is what a center counts for where no larger block was measured: three centers of twelve are kept
-  dynamic_cast<ScriptModel &>(*model).set_keep_limit(std::size_t(3) << 20);
-  expect_same(seeds.gradient(*model, true), again, 1e-12, "gradient with some graphs kept");
+  limit_kept_graphs(*model, std::size_t(3) << 20);
+  expect_same(seeds.gradient(*model, *seeds.tape(*model)), again, 1e-12, "some graphs kept");
 }
 
 TEST(ScriptTraining, FixedParametersHaveNoGradient)
@@ -189,29 +254,29 @@ TEST(ScriptTraining, FixedParametersHaveNoGradient)
   const auto model = script_model({});
   const Seeds seeds("all");
   const std::vector<double> all = seeds.gradient(*model, true);
-  std::vector<char> on(model->parameter_index().size(), 1);
+  std::vector<char> on(model->parameters().blocks().size(), 1);
   for (std::size_t k = 0; k < on.size(); ++k) {
     std::fill(on.begin(), on.end(), 1);
     on[k] = 0;
-    model->set_trainable(on);
+    model->parameters().set_trainable(on);
     for (const bool keep : {false, true}) {
       const std::vector<double> some = seeds.gradient(*model, keep);
       for (std::size_t b = 0; b < on.size(); ++b) {
-        const ParameterBlock &block = model->parameter_index()[b];
+        const ParameterBlock &block = model->parameters().blocks()[b];
         EXPECT_EQ(block.trainable, on[b] != 0);
         const std::vector<double> zero(block.size, 0.0);
         EXPECT_EQ(part(some, block), on[b] ? part(all, block) : zero) << block.name;
       }
     }
   }
-  model->set_trainable({});
+  model->parameters().set_trainable({});
   EXPECT_EQ(seeds.gradient(*model, false), all);
 }
 
 TEST(ScriptTraining, NothingTrainedIsNoGradient)
 {
   const auto model = script_model({});
-  model->set_trainable(std::vector<char>(model->parameter_index().size(), 0));
+  model->parameters().set_trainable(std::vector<char>(model->parameters().blocks().size(), 0));
   const std::vector<double> zero(model->parameters().size(), 0.0);
   EXPECT_EQ(Seeds("all").gradient(*model, true), zero);
 }
@@ -223,7 +288,7 @@ TEST(ScriptTraining, WhatTheArchiveHoldsFixedStaysFixed)
   const std::vector<double> gradient = Seeds("all").gradient(*model, true);
   const ParameterBlock fixed = block_named(*model, "b1");
   EXPECT_EQ(part(gradient, fixed), std::vector<double>(fixed.size, 0.0));
-  with_rules(model, {{"b1"}, {}, {}});  // asked for by name
+  apply_rules(model->parameters(), {{"b1"}, {}, {}});  // asked for by name
   EXPECT_EQ(trained(*model), "b1 ");
   const std::vector<double> own = part(Seeds("all").gradient(*model, true), fixed);
   EXPECT_NE(own, std::vector<double>(fixed.size, 0.0));
@@ -232,7 +297,9 @@ TEST(ScriptTraining, WhatTheArchiveHoldsFixedStaysFixed)
 TEST(ParameterRules, PatternsChooseParameters)
 {
   const auto trained_with = [](ParameterRules rules) {
-    return trained(*with_rules(script_model({}), rules));
+    const auto model = script_model({});
+    apply_rules(model->parameters(), rules);
+    return trained(*model);
   };
   EXPECT_EQ(trained_with({}), "pair message w1 b1 wf w2 ");
   EXPECT_EQ(trained_with({{"fitting_net"}, {}, {}}), "w1 b1 wf w2 ");
@@ -246,7 +313,7 @@ TEST(ParameterRules, PatternsChooseParameters)
 TEST(ParameterRules, PatternsThatMatchNothingAreErrors)
 {
   const auto message = [](const ParameterRules &rules) {
-    return message_of([&] { with_rules(script_model({}), rules); });
+    return message_of([&] { apply_rules(script_model({})->parameters(), rules); });
   };
   for (const std::string &text : {message({{"fiting"}, {}, {}}), message({{}, {"fiting"}, {}}),
                                   message({{}, {}, {{"fiting", 2.0}}})}) {
@@ -261,7 +328,7 @@ TEST(ParameterRules, RatesScaleTheSteps)
 {
   const auto model = script_model({});
   // of several that match the last counts
-  RateFactors factors(model->parameter_index(),
+  RateFactors factors(model->parameters().blocks(),
                       {{}, {}, {{"fitting_net", 0.25}, {"w2", 3.0}, {"*.message", 0.0}}});
   std::vector<double> p(model->parameters().size(), 1.0), expected(p.size(), 2.0);
   const auto set = [&](const char *name, double value) {
@@ -283,16 +350,16 @@ TEST(ScriptTraining, TrainerChangesWhatItMay)
   config.rules = {{"fitting_net"}, {"b1"}, {{"w2", 0.0}}};
   config.fit_energy_bias = false;
   const auto model = script_model({}), free = script_model({});
-  const std::vector<double> before = model->parameters();
+  const std::vector<double> before = model->parameters().values();
   Trainer trainer(model, make_mpi_communicator(), config);
   trainer.add(one_rank_frame(script_frame()));
   for (int step = 0; step < 3; ++step) trainer.update();
   for (const char *name : {"pair", "message", "b1", "w2"}) {
     const ParameterBlock &block = block_named(*model, name);
-    EXPECT_EQ(part(model->parameters(), block), part(before, block)) << name;
+    EXPECT_EQ(part(model->parameters().values(), block), part(before, block)) << name;
   }
   const ParameterBlock &block = block_named(*model, "w1");
-  EXPECT_NE(part(model->parameters(), block), part(before, block));
+  EXPECT_NE(part(model->parameters().values(), block), part(before, block));
 }
 
 // A step in the direction of the gradient lowers the loss, for float32 too, whose parameters live in float64 here.

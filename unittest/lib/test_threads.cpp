@@ -22,6 +22,7 @@
 #include "kernels/workers.h"
 #include "parallel/thread_share.h"
 #include "potential/native/deep_pot.h"
+#include "support/both_passes.h"
 #include "support/tiny_model.h"
 
 namespace dptrain::test {
@@ -65,8 +66,8 @@ Numbers with_threads(int threads, const ModelConfig &config, Precision precision
   seed.energy = 0.7;
   seed.force = weights.data();
   seed.virial = {0.1, -0.2, 0.3, 0.0, 0.2, -0.1, 0.4, 0.1, -0.3};
-  n.gradient.assign(model.parameters().size(), 0.0);
-  model.gradient(cluster.domain(), seed, n.gradient.data());
+  const Domain domain = cluster.domain();
+  n.gradient = gradient_of(model, &domain, 1, &seed);
   kernels::set_workers(0);
   return n;
 }

@@ -48,7 +48,7 @@ struct Polynomials {
 struct EdgePlan {
   static constexpr int centers = 3, slots = 10, atoms = 8, frames = 2, ntypes = 2;
   std::vector<int> center{1, 0, 5}, frame{0, 0, 1}, first{0, 4, 5}, count{3, 0, 4};
-  std::vector<int> neighbor{0, 2, 3, -1, -1, 4, 6, 7, 4, -1}, net{0, 0, 1, 7, 7, 1, 0, 1, 1, 7};
+  std::vector<int> neighbor{0, 2, 3, -1, -1, 4, 6, 7, 4, -1}, type{0, 0, 1, 7, 7, 1, 0, 1, 1, 7};
   Vec empty{2, 0, 3, 4, 0, 1};
   Vec d[3];  ///< distances on both sides of rcut_smth
 
@@ -100,7 +100,7 @@ template <class Real> struct EdgeArrays {
       first(in_kernels<int>(plan.first)),
       count(in_kernels<int>(plan.count)),
       neighbor(in_kernels<int>(plan.neighbor)),
-      net(in_kernels<int>(plan.net)),
+      type(in_kernels<int>(plan.type)),
       empty(in_kernels<Real>(plan.empty))
   {
     for (int a = 0; a < 3; ++a) d[a] = in_kernels<Real>(plan.d[a]);
@@ -116,12 +116,12 @@ template <class Real> struct EdgeArrays {
     e.first = first.data();
     e.count = count.data();
     e.neighbor = neighbor.data();
-    e.net = net.data();
+    e.type = type.data();
     for (int a = 0; a < 3; ++a) e.d[a] = d[a].data();
     e.empty = empty.data();
     return e;
   }
-  kernels::Array<int> center, frame, first, count, neighbor, net;
+  kernels::Array<int> center, frame, first, count, neighbor, type;
   kernels::Array<Real> d[3], empty;
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <array>
 #include <cmath>
@@ -12,8 +11,11 @@
 #include <vector>
 
 #include "commands/test_system.h"
+#include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "scratch.h"
+#include "world.h"
 
 namespace dptrain::test {
 
@@ -21,12 +23,6 @@ using Vec = std::vector<double>;
 
 /// Results agree with DeePMD-kit's to 1e-10 of the largest (reference/README.md), and so do their errors.
 constexpr double KNOWN_TOLERANCE = 1e-9;
-
-inline std::shared_ptr<const Communicator> world()
-{
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  return make_mpi_communicator(&comm);
-}
 
 /// A folder that all ranks see; rank 0 removes it.
 class SharedScratch {

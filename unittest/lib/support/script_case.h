@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/base/error.h"
 #include "dptrain/frames/whole_frame.h"
-#include "dptrain/potential/files/pth_file.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model.h"
 #include "dptrain/potential/model/model_data.h"
-#include "potential/torchscript/script_model.h"
 #include "random_frame.h"
 #include "script_toy.h"
 
@@ -30,14 +31,15 @@ constexpr double FPARAM = 0.6;  ///< of toys that have one
 inline ModelData script_data(const ScriptToy &toy)
 {
   ModelData data;
+  data.kind = ModelKind::torchscript;
   data.archive = script_toy(toy);
   if (toy.fparam) data.fparam = {FPARAM};
   return data;
 }
 
-inline std::shared_ptr<ScriptModel> script_model(const ScriptToy &toy)
+inline std::shared_ptr<Model> script_model(const ScriptToy &toy)
 {
-  return std::make_shared<ScriptModel>(script_data(toy), "toy.pth");
+  return make_model(script_data(toy), "toy.pth");
 }
 
 /// 13 atoms in a skewed cell that is smaller than twice the cutoff, with ghosts that are images of all of them.
@@ -56,10 +58,10 @@ class PlainToy {
  public:
   PlainToy(const ScriptToy &toy, const Model &model) : toy_(toy), bias_(model.energy_bias())
   {
-    for (const ParameterBlock &block : model.parameter_index())
+    for (const ParameterBlock &block : model.parameters().blocks())
       parameters_[block.name.substr(block.name.rfind('.') + 1)] =
-          std::vector<double>(model.parameters().begin() + block.offset,
-                              model.parameters().begin() + block.offset + block.size);
+          std::vector<double>(model.parameters().values().begin() + block.offset,
+                              model.parameters().values().begin() + block.offset + block.size);
     for (const int n : toy.sel) nnei_ += static_cast<std::size_t>(n);
   }
 
@@ -182,7 +184,8 @@ inline ScriptResult script_results(Model &model, const Domain &domain, bool feat
 {
   ScriptResult r;
   ForwardOutput out;
-  const std::size_t h = static_cast<std::size_t>(model.num_features());
+  const LastHiddenLayer *layer = model.last_hidden_layer();
+  const std::size_t h = layer ? layer->num_features() : 0;
   const auto room = [](std::vector<double> &values, std::size_t n) {
     values.assign(n, 0.0);
     return values.data();

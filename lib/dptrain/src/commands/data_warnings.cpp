@@ -8,7 +8,7 @@ namespace dptrain {
 
 namespace {
 
-constexpr double SHORTEST_LIKELY = 0.4;  // Angstrom; the bond of H2 is 0.74
+constexpr double shortest_likely = 0.4;  // Angstrom; the bond of H2 is 0.74
 
 std::string line_about(const LossTerm::Traits &term, const std::vector<std::string> &without,
                        std::size_t systems)
@@ -44,7 +44,7 @@ std::vector<std::string> missing_labels(const Systems &systems, const LossConfig
 
 std::string unlikely_distance(double shortest)
 {
-  if (!(shortest < SHORTEST_LIKELY)) return "";
+  if (!(shortest < shortest_likely)) return "";
   std::ostringstream line;
   line << "two atoms are " << shortest << " Angstrom apart: are coordinates and cells in Angstrom?";
   return line.str();

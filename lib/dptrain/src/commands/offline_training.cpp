@@ -19,20 +19,24 @@
 #include "dptrain/session/checkpoint.h"
 #include "dptrain/training/learning_curve.h"
 #include "io/file.h"
+#include "session/training_checkpoint.h"
 
 namespace dptrain {
 
 namespace {
 
-constexpr double MOST_STEPS = 9e15;  // a double counts them one by one
+constexpr double most_steps = 9e15;  // a double counts them one by one
 // of the order of the validation frames, which does not follow that of the training frames
-constexpr std::uint64_t VALIDATION_STREAM = 0x5851f42d4c957f2dULL;
+constexpr std::uint64_t validation_stream = 0x5851f42d4c957f2dULL;
 
 }  // namespace
 
 OfflineTraining::OfflineTraining(std::shared_ptr<const Communicator> comm, TrainOptions options,
                                  Log log) :
-    comm_(std::move(comm)), options_(std::move(options)), log_(std::move(log))
+    comm_(std::move(comm)),
+    options_(std::move(options)),
+    log_(std::move(log)),
+    health_(comm_, [this](const std::string &text) { say("WARNING: " + text); })
 {
 }
 
@@ -122,13 +126,13 @@ void OfflineTraining::open_data()
   });
   if (offline.validation_data) {
     validation_ =
-        open_section("validation_data", *offline.validation_data, seed ^ VALIDATION_STREAM);
+        open_section("validation_data", *offline.validation_data, seed ^ validation_stream);
     say_systems("validation", *validation_);
   }
   if (!offline.num_epoch) return;
   const double steps =
       std::ceil(*offline.num_epoch * static_cast<double>(training_->plan.steps_per_epoch()));
-  if (!(steps < MOST_STEPS))
+  if (!(steps < most_steps))
     throw Error(options_.input + ": training/num_epoch: gives " + std::to_string(steps) +
                 " steps, more than can be counted");
   input_.training.numb_steps = std::max<std::int64_t>(1, std::llround(steps));
@@ -142,7 +146,7 @@ void OfflineTraining::make_model()
   guarded(*comm_, [&] {
     model_ = dptrain::make_model(std::move(data), start_option());
     model_->set_precision(options_.precision);
-    if (restart_) model_->set_parameters(restart_->parameters);
+    if (restart_) model_->parameters().set(restart_->parameters);
   });
   if (!options_.finetune.empty()) fit_energy_bias();
 }
@@ -151,7 +155,7 @@ void OfflineTraining::make_trainer()
 {
   trainer_ = std::make_unique<Trainer>(model_, comm_, input_.training);
   const std::size_t all = model_->parameters().size(),
-                    trained = num_trainable(model_->parameter_index());
+                    trained = model_->parameters().num_trainable();
   say("model: " + std::to_string(all) + " parameters" +
       (trained < all ? ", " + std::to_string(trained) + " of them are trained" : ""));
   if (restart_) continue_trainer();
@@ -172,10 +176,8 @@ void OfflineTraining::continue_trainer()
   if (!same)
     say("WARNING: the data are others than before " + options_.restart +
         " was written: their order starts anew");
-  // another precision needs other knots
-  if (session.text("precision") == name_of(options_.precision))
-    guarded(*comm_, [&] { model_->set_auxiliary_state(restart_->auxiliary_state); });
-  else
+  const bool same_precision = session.text("precision") == name_of(options_.precision);
+  if (!restore_tables(*comm_, *model_, *restart_, same_precision))
     say("restart: the precision is another one than before");
   restart_.reset();
   say("restart: goes on after step " + std::to_string(trainer_->steps()));
@@ -304,13 +306,9 @@ std::optional<UpdateReport> OfflineTraining::validate()
 
 void OfflineTraining::report(const UpdateReport &last)
 {
-  const std::string warning = shortage_warning(*comm_, model_->memory_shortages(), shortages_told_);
-  if (!warning.empty()) say("WARNING: " + warning);
-  if (!scratch_told_) {
-    const std::string trouble = said_by_one(*comm_, training_->cache.scratch_trouble());
-    scratch_told_ = !trouble.empty();
-    if (scratch_told_) say("WARNING: frames are read again instead of kept: " + trouble);
-  }
+  health_.watch(*model_);
+  health_.watch_scratch("frames are read again instead of kept",
+                        training_->cache.scratch_trouble());
   if (!input_.offline.disp_training) return;
   const UpdateReport training = mean_.empty() ? last : mean_.mean();
   mean_ = ReportMean();
@@ -319,18 +317,6 @@ void OfflineTraining::report(const UpdateReport &last)
     if (comm_->rank() == 0) curve_->write(training, validation);
   });
   progress_->line(training, validation, input_.offline.time_training);
-  warn_of_overflow();
-}
-
-// Nobody has counted the neighbors of all frames if the model came from a file.
-void OfflineTraining::warn_of_overflow()
-{
-  std::int64_t atoms = warned_of_overflow_ ? 0 : model_->overflow_count();
-  comm_->all_reduce_max(&atoms, 1);
-  if (atoms == 0) return;
-  warned_of_overflow_ = true;
-  say("WARNING: atoms have more neighbors of an element than sel of the model keeps: the nearest "
-      "ones count");
 }
 
 void OfflineTraining::save()
@@ -338,16 +324,9 @@ void OfflineTraining::save()
   if (saved_ == trainer_->steps()) return;
   saved_ = trainer_->steps();
   trainer_->show_average();
-  Checkpoint checkpoint;
-  checkpoint.trainer = trainer_->state();
-  checkpoint.average = trainer_->averaged_parameters();
+  Checkpoint checkpoint = checkpoint_of(*comm_, *trainer_, *model_);
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
-    checkpoint.model = model_->data();
-    checkpoint.parameters = trainer_->raw_parameters();
-    if (!checkpoint.average.empty()) checkpoint.model.parameters = checkpoint.average;
-    checkpoint.auxiliary_state = model_->auxiliary_state();
-    checkpoint.training = training_text(input_.training);
     checkpoint.session = session_state();
     write_checkpoint(files_->path(saved_), checkpoint);
     files_->wrote(saved_);

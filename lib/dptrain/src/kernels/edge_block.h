@@ -6,17 +6,27 @@
 namespace dptrain::kernels {
 
 /// What is derived from the edges of one center, in the scratch memory of its team: one column per quantity, [max_count].
-template <class Real> struct EdgeBlock {
-  Real *row[4];                 ///< scaled environment row
-  Real *w[6];                   ///< weights of G
-  Real *dw[6];                  ///< weights of dG/darg
-  Real *tangent[4];             ///< scaled tangent of the row
-  Real *arg_dot;                ///< tangent of the argument
-  Real *q, *dq, *darg, *inv_r;  ///< of the environment, for derivatives
-  Real *sum[4];                 ///< sums over channels
-  int *base;                    ///< where the first of six rows starts in the table
+template <class Real, class Rows> struct EdgeBlock {
+  static constexpr int rows = Rows::rows, kept_columns = Rows::kept;
+  /// Sums over the channels that the reverse needs of an edge: for each number of its row, and for its argument.
+  static constexpr int sums = rows + (Rows::argument_is_first ? 0 : 1);
+  static constexpr int argument_sum = Rows::argument_is_first ? 0 : rows;
 
-  enum Columns { VALUE = 10, REVERSE = 24, TANGENT = 21 };
+  Real *row[rows];      ///< scaled row
+  Real *w[6];           ///< weights of G
+  Real *dw[6];          ///< weights of dG/darg
+  Real *tangent[rows];  ///< scaled tangent of the row
+  Real *arg_dot;        ///< tangent of the argument
+  Real *u[3];           ///< motion of the neighbor against the center, until the tangent is there
+  Real *kept[kept_columns];
+  Real *sum[sums];  ///< sums over channels
+  int *base;        ///< where the first of six rows starts in the table
+
+  enum Columns {
+    VALUE = rows + 6,
+    REVERSE = rows + 12 + kept_columns + sums,
+    TANGENT = 2 * rows + 13 + (rows < 3 ? 3 : 0)
+  };
 
   static std::size_t column_size(int max_count)
   {
@@ -45,41 +55,40 @@ template <class Real> struct Columns {
 }  // namespace detail
 
 /// The columns, in the scratch memory of a team, that a kernel with `columns` of them uses.
-template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION EdgeBlock<Real> make_block(char *memory, std::size_t column_size,
-                                                       int columns)
+template <class Real, class Rows>
+KOKKOS_FORCEINLINE_FUNCTION EdgeBlock<Real, Rows> make_block(char *memory, std::size_t column_size,
+                                                             int columns)
 {
+  using Block = EdgeBlock<Real, Rows>;
   detail::Columns<Real> c{reinterpret_cast<Real *>(memory), column_size};
-  EdgeBlock<Real> b{};
+  Block b{};
   b.base = reinterpret_cast<int *>(memory + columns * column_size * sizeof(Real));
   for (auto &column : b.row) column = c.take();
   for (auto &column : b.w) column = c.take();
-  if (columns == EdgeBlock<Real>::VALUE) return b;
+  if (columns == Block::VALUE) return b;
   for (auto &column : b.dw) column = c.take();
-  if (columns == EdgeBlock<Real>::REVERSE) {
-    b.q = c.take();
-    b.dq = c.take();
-    b.darg = c.take();
-    b.inv_r = c.take();
+  if (columns == Block::REVERSE) {
+    for (auto &column : b.kept) column = c.take();
     for (auto &column : b.sum) column = c.take();
   } else {
     for (auto &column : b.tangent) column = c.take();
     b.arg_dot = c.take();
+    for (int a = 0; a < 3; ++a)
+      b.u[a] = Block::rows < 3 ? c.take() : b.tangent[Block::rows - 3 + a];
   }
   return b;
 }
 
 /// Row and table position of edge `slot`, written to place e of the block.
-template <class Real, bool direct>
-KOKKOS_FORCEINLINE_FUNCTION EdgeValue<Real>
-put_value(const Contraction<Real> &c, const EdgeBlock<Real> &b, int slot, int e, bool derivatives)
+template <class Real, class Rows, bool direct>
+KOKKOS_FORCEINLINE_FUNCTION auto put_value(const Contraction<Real, Rows> &c,
+                                           const EdgeBlock<Real, Rows> &b, int slot, int e,
+                                           bool derivatives)
 {
   const Real x = c.edges.d[0][slot], y = c.edges.d[1][slot], z = c.edges.d[2][slot];
-  const EdgeValue<Real> v = edge_value(c.environment, x, y, z);
-  b.row[0][e] = c.scale * v.arg;
-  b.row[1][e] = c.scale * v.q * x;
-  b.row[2][e] = c.scale * v.q * y;
-  b.row[3][e] = c.scale * v.q * z;
+  const auto v = c.row.value(x, y, z);
+  c.row.put_row(v, c.scale, x, y, z,
+                [=](int k, Real number) DPTRAIN_ALWAYS_INLINE { b.row[k][e] = number; });
   const int interval_size = rows_per_interval<Real> * c.table.width;
   if constexpr (direct) {
     b.base[e] = slot * interval_size;  // chunks are small enough for an int
@@ -88,8 +97,8 @@ put_value(const Contraction<Real> &c, const EdgeBlock<Real> &b, int slot, int e,
       for (int k = 0; k < 6; ++k) b.dw[k][e] = k == 1 ? Real(1) : Real(0);
   } else {
     const Read<Real> read = table_read(c.table, v.arg);
-    b.base[e] =
-        c.edges.net[slot] * static_cast<int>(c.table.net_size) + read.interval * interval_size;
+    b.base[e] = c.net_of(c.edges.type[slot]) * static_cast<int>(c.table.net_size) +
+                read.interval * interval_size;
     for (int k = 0; k < 6; ++k) b.w[k][e] = read.w[k];
     if (derivatives)
       for (int k = 0; k < 6; ++k) b.dw[k][e] = read.dw[k];
@@ -99,63 +108,48 @@ put_value(const Contraction<Real> &c, const EdgeBlock<Real> &b, int slot, int e,
 
 /// The loop of a kernel over the edges of a center, for tables and for direct reading: body(slot, e, value) after the
 /// block has row, w and (asked) dw of the edge.
-template <class Real, bool derivatives, class Body>
-KOKKOS_FORCEINLINE_FUNCTION void for_edges(const Team &team, const Contraction<Real> &c,
-                                           const EdgeBlock<Real> &b, int first, int count,
+template <bool derivatives, class Real, class Rows, class Body>
+KOKKOS_FORCEINLINE_FUNCTION void for_edges(const Team &team, const Contraction<Real, Rows> &c,
+                                           const EdgeBlock<Real, Rows> &b, int first, int count,
                                            const Body &body)
 {
   if (c.table.direct)
     team_for(team, count, [=](int e) DPTRAIN_ALWAYS_INLINE {
-      body(first + e, e, put_value<Real, true>(c, b, first + e, e, derivatives));
+      body(first + e, e, put_value<Real, Rows, true>(c, b, first + e, e, derivatives));
     });
   else
     team_for(team, count, [=](int e) DPTRAIN_ALWAYS_INLINE {
-      body(first + e, e, put_value<Real, false>(c, b, first + e, e, derivatives));
+      body(first + e, e, put_value<Real, Rows, false>(c, b, first + e, e, derivatives));
     });
 }
 
-/// Tangent of row and argument along the edge tangent u (scaled like the row).
-template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void put_tangent(const Contraction<Real> &c, const EdgeBlock<Real> &b,
-                                             int slot, int e, const EdgeValue<Real> &v,
-                                             const Real (&u)[3])
-{
-  const Real x = c.edges.d[0][slot], y = c.edges.d[1][slot], z = c.edges.d[2][slot];
-  const Real r_dot = (x * u[0] + y * u[1] + z * u[2]) * v.inv_r;
-  const Real q_dot = v.dq * r_dot, arg_dot = v.darg * r_dot;
-  b.arg_dot[e] = arg_dot;
-  b.tangent[0][e] = c.scale * arg_dot;
-  b.tangent[1][e] = c.scale * (q_dot * x + v.q * u[0]);
-  b.tangent[2][e] = c.scale * (q_dot * y + v.q * u[1]);
-  b.tangent[3][e] = c.scale * (q_dot * z + v.q * u[2]);
-}
-
 /// The six table rows that an edge reads, and its numbers, loaded before a loop over channels.
-template <class Real, int W> struct LoadedEdge {
-  const Real *rows;
+template <class Real, int rows, int W> struct LoadedEdge {
+  const Real *table;
   Width<W> width;
-  Real w0, w1, w2, w3, w4, w5, v0, v1, v2, v3, v4, v5, r0, r1, r2, r3, d0, d1, d2, d3;
+  Real w0, w1, w2, w3, w4, w5, v0, v1, v2, v3, v4, v5, r[rows], d[rows];
 
   KOKKOS_FORCEINLINE_FUNCTION Real value(int m) const
   {
-    const Real *p = rows + m;
+    const Real *p = table + m;
     return w0 * p[0] + w1 * p[width] + w2 * p[2 * width] + w3 * p[3 * width] + w4 * p[4 * width] +
            w5 * p[5 * width];
   }
   /// With the second set of weights.
   KOKKOS_FORCEINLINE_FUNCTION Real second(int m) const
   {
-    const Real *p = rows + m;
+    const Real *p = table + m;
     return v0 * p[0] + v1 * p[width] + v2 * p[2 * width] + v3 * p[3 * width] + v4 * p[4 * width] +
            v5 * p[5 * width];
   }
 };
 
-template <class Real, int W>
-KOKKOS_FORCEINLINE_FUNCTION void load_rows(LoadedEdge<Real, W> &l, const Table<Real> &table,
-                                           const EdgeBlock<Real> &b, int e)
+template <int W, class Real, class Rows>
+KOKKOS_FORCEINLINE_FUNCTION LoadedEdge<Real, Rows::rows, W>
+load_rows(const Table<Real> &table, const EdgeBlock<Real, Rows> &b, int e)
 {
-  l.rows = table.rows + b.base[e];
+  LoadedEdge<Real, Rows::rows, W> l;
+  l.table = table.rows + b.base[e];
   l.width.value = table.width;
   l.w0 = b.w[0][e];
   l.w1 = b.w[1][e];
@@ -163,16 +157,14 @@ KOKKOS_FORCEINLINE_FUNCTION void load_rows(LoadedEdge<Real, W> &l, const Table<R
   l.w3 = b.w[3][e];
   l.w4 = b.w[4][e];
   l.w5 = b.w[5][e];
-  l.r0 = b.row[0][e];
-  l.r1 = b.row[1][e];
-  l.r2 = b.row[2][e];
-  l.r3 = b.row[3][e];
+  unrolled<Rows::rows>([&](auto c) DPTRAIN_ALWAYS_INLINE { l.r[c] = b.row[c][e]; });
+  return l;
 }
 
 /// The weights of the derivative, times `factor`.
-template <class Real, int W>
-KOKKOS_FORCEINLINE_FUNCTION void load_slopes(LoadedEdge<Real, W> &l, const EdgeBlock<Real> &b,
-                                             int e, Real factor)
+template <int W, class Real, class Rows>
+KOKKOS_FORCEINLINE_FUNCTION void load_slopes(LoadedEdge<Real, Rows::rows, W> &l,
+                                             const EdgeBlock<Real, Rows> &b, int e, Real factor)
 {
   l.v0 = factor * b.dw[0][e];
   l.v1 = factor * b.dw[1][e];
@@ -182,14 +174,11 @@ KOKKOS_FORCEINLINE_FUNCTION void load_slopes(LoadedEdge<Real, W> &l, const EdgeB
   l.v5 = factor * b.dw[5][e];
 }
 
-template <class Real, int W>
-KOKKOS_FORCEINLINE_FUNCTION void load_tangent(LoadedEdge<Real, W> &l, const EdgeBlock<Real> &b,
-                                              int e)
+template <int W, class Real, class Rows>
+KOKKOS_FORCEINLINE_FUNCTION void load_tangent(LoadedEdge<Real, Rows::rows, W> &l,
+                                              const EdgeBlock<Real, Rows> &b, int e)
 {
-  l.d0 = b.tangent[0][e];
-  l.d1 = b.tangent[1][e];
-  l.d2 = b.tangent[2][e];
-  l.d3 = b.tangent[3][e];
+  unrolled<Rows::rows>([&](auto c) DPTRAIN_ALWAYS_INLINE { l.d[c] = b.tangent[c][e]; });
 }
 
 }  // namespace dptrain::kernels

@@ -14,9 +14,10 @@ template <class Real> struct Edges {
   const int *first = nullptr;    ///< [num_centers] first slot
   int *count = nullptr;          ///< [num_centers]
   int *neighbor = nullptr;       ///< [slots] atom index
-  int *net = nullptr;            ///< [slots] embedding net
+  int *type = nullptr;           ///< [slots] of the neighbor
   Real *d[3] = {};               ///< [slots] r_j - r_i, Angstrom
-  Real *empty = nullptr;         ///< [num_centers][ntypes] unused slots of sel: rows of padding
+  /// [num_centers][ntypes] places for neighbors that are not in use; null where their number has no limit.
+  Real *empty = nullptr;
 };
 
 }  // namespace dptrain::kernels

@@ -5,9 +5,14 @@
 #include "kernels/kokkos_types.h"
 
 // The environment matrix of DeePMD-kit's se_e2_a, one edge at a time: value, derivative, tangent. Kernels call these for
-// vectors of edges.
+// vectors of edges (contraction.h says what they ask of rows).
 
 namespace dptrain::kernels {
+
+/// arg: argument of the net and first element of the row; q: the other three are q d. darg, dq: derivatives by r.
+template <class Real> struct EdgeValue {
+  Real arg, q, darg, dq, inv_r;
+};
 
 /// Constants of one center type. With s = w/(r + p), q = w/(r + p)^2, w the switch function
 /// 1 + u^3 (-6 u^2 + 15 u - 10), u = clip((r - rcut_smth) / (rcut - rcut_smth), 0, 1), the row of an edge is
@@ -16,6 +21,9 @@ template <class Real> struct Environment {
   Real rcut_smth = 0, inv_range = 1;  ///< Angstrom; 1 / (rcut - rcut_smth)
   Real protection = 0;                ///< p, Angstrom
   Real davg = 0, inv_radial = 1, inv_angular = 1;
+
+  static constexpr int rows = 4, kept = 4;
+  static constexpr bool argument_is_first = true;
 
   Environment() = default;
   Environment(double rcut, double smth, double protect, double avg, double radial, double angular) :
@@ -27,11 +35,52 @@ template <class Real> struct Environment {
       inv_angular(Real(1.0 / angular))
   {
   }
-};
 
-/// arg: argument of the net and first element of the row; q: the other three are q d. darg, dq: derivatives by r.
-template <class Real> struct EdgeValue {
-  Real arg, q, darg, dq, inv_r;
+  KOKKOS_FORCEINLINE_FUNCTION EdgeValue<Real> value(Real x, Real y, Real z) const;
+
+  template <class Put>
+  KOKKOS_FORCEINLINE_FUNCTION void put_row(const EdgeValue<Real> &v, Real scale, Real x, Real y,
+                                           Real z, const Put &put) const
+  {
+    put(0, scale * v.arg);
+    put(1, scale * v.q * x);
+    put(2, scale * v.q * y);
+    put(3, scale * v.q * z);
+  }
+
+  template <class Put>
+  KOKKOS_FORCEINLINE_FUNCTION Real put_tangent(const EdgeValue<Real> &v, Real scale, Real x, Real y,
+                                               Real z, const Real (&u)[3], const Put &put) const
+  {
+    const Real r_dot = (x * u[0] + y * u[1] + z * u[2]) * v.inv_r;
+    const Real q_dot = v.dq * r_dot, arg_dot = v.darg * r_dot;
+    put(0, scale * arg_dot);
+    put(1, scale * (q_dot * x + v.q * u[0]));
+    put(2, scale * (q_dot * y + v.q * u[1]));
+    put(3, scale * (q_dot * z + v.q * u[2]));
+    return arg_dot;
+  }
+
+  template <class Put>
+  KOKKOS_FORCEINLINE_FUNCTION void put_kept(const EdgeValue<Real> &v, const Put &put) const
+  {
+    put(0, v.q);
+    put(1, v.dq);
+    put(2, v.darg);
+    put(3, v.inv_r);
+  }
+
+  template <class Kept, class Sum>
+  KOKKOS_FORCEINLINE_FUNCTION void gradient(const Kept &kept, const Sum &sum, Real scale, Real x,
+                                            Real y, Real z, Real (&g)[3]) const
+  {
+    const Real b1 = scale * sum(1), b2 = scale * sum(2), b3 = scale * sum(3);
+    const Real along = kept(2) * sum(0) + kept(1) * (b1 * x + b2 * y + b3 * z);
+    const Real radial = along * kept(3), q = kept(0);
+    g[0] = radial * x + q * b1;
+    g[1] = radial * y + q * b2;
+    g[2] = radial * z + q * b3;
+  }
 };
 
 /// From the squared length of an edge.
@@ -62,6 +111,12 @@ KOKKOS_FORCEINLINE_FUNCTION EdgeValue<Real> edge_value(const Environment<Real> &
                                                        Real z)
 {
   return edge_value(p, x * x + y * y + z * z);
+}
+
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION EdgeValue<Real> Environment<Real>::value(Real x, Real y, Real z) const
+{
+  return edge_value(*this, x, y, z);
 }
 
 /// s(r) of the definition above in float64.

@@ -2,6 +2,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <type_traits>
+#include <utility>
+
 #include "kernels/memory.h"
 #ifdef DPTRAIN_REHEARSAL
 #include "rehearsal/launch.h"
@@ -141,72 +144,34 @@ KOKKOS_FORCEINLINE_FUNCTION int compress(const Team &team, int n, const Keep &ke
 #endif
 }
 
+/// f(number) for the numbers below n, which f gets as constants: a loop that the compiler has to unroll.
+template <class F, int... k>
+KOKKOS_FORCEINLINE_FUNCTION void unrolled(const F &f, std::integer_sequence<int, k...>)
+{
+  (f(std::integral_constant<int, k>()), ...);
+}
+template <int n, class F> KOKKOS_FORCEINLINE_FUNCTION void unrolled(const F &f)
+{
+  unrolled(f, std::make_integer_sequence<int, n>());
+}
+
+/// The sum of f(number) for the numbers below n, which f gets as constants.
+template <class F, int... k>
+KOKKOS_FORCEINLINE_FUNCTION auto sum_of(const F &f, std::integer_sequence<int, k...>)
+{
+  return (... + f(std::integral_constant<int, k>()));
+}
+template <int n, class F> KOKKOS_FORCEINLINE_FUNCTION auto sum_of(const F &f)
+{
+  return sum_of(f, std::make_integer_sequence<int, n>());
+}
+
 /// A number of channels that the compiler knows (W > 0), so that loops over it are unrolled, or not (0).
 template <int W> struct Width {
   static constexpr int known = W;
   int value;
   KOKKOS_FORCEINLINE_FUNCTION constexpr operator int() const { return W > 0 ? W : value; }
 };
-
-/// Accumulates over the edges of a team: for all channels m and edges e, add(load(e), m, t0, t1, t2, t3), where t0..t3 are
-/// t[0..3][width] at m, set to zero first. `load` returns by value what does not depend on the channel. On the host edges
-/// run outside and channels are vectors; on a device each lane keeps the sums of its channels in registers.
-template <class Real, int W, class Load, class Add>
-KOKKOS_FORCEINLINE_FUNCTION void sum_over_edges(const Team &team, int num_edges, Width<W> width,
-                                                Real *t, const Load &load, const Add &add)
-{
-#if DPTRAIN_DEVICE_PASS
-  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, int(width)), [&](int m) {
-    Real t0 = 0, t1 = 0, t2 = 0, t3 = 0;
-    for (int e = 0; e < num_edges; ++e) add(load(e), m, t0, t1, t2, t3);
-    t[m] = t0;
-    t[width + m] = t1;
-    t[2 * width + m] = t2;
-    t[3 * width + m] = t3;
-  });
-  team.team_barrier();
-#else
-  (void) team;
-  Real *t0 = t, *t1 = t + width, *t2 = t1 + width, *t3 = t2 + width;
-  _Pragma("omp simd") for (int m = 0; m < 4 * width; ++m) t[m] = 0;
-  for (int e = 0; e < num_edges; ++e) {
-    const auto edge = load(e);
-    _Pragma("omp simd") for (int m = 0; m < width; ++m) add(edge, m, t0[m], t1[m], t2[m], t3[m]);
-  }
-#endif
-}
-
-/// Four sums over the channels for each edge: add(load(e), m, s0..s3) for all m, then store(e, s0..s3).
-template <class Real, int W, class Load, class Add, class Store>
-KOKKOS_FORCEINLINE_FUNCTION void sum_over_channels(const Team &team, int num_edges, Width<W> width,
-                                                   const Load &load, const Add &add,
-                                                   const Store &store)
-{
-#if DPTRAIN_DEVICE_PASS
-  Kokkos::parallel_for(Kokkos::TeamThreadRange(team, num_edges), [&](int e) {
-    const auto edge = load(e);
-    Sums<Real, 4> sums;
-    Kokkos::parallel_reduce(
-        Kokkos::ThreadVectorRange(team, int(width)),
-        [&](int m, Sums<Real, 4> &part) {
-          add(edge, m, part.s[0], part.s[1], part.s[2], part.s[3]);
-        },
-        sums);
-    Kokkos::single(Kokkos::PerThread(team),
-                   [&]() { store(e, sums.s[0], sums.s[1], sums.s[2], sums.s[3]); });
-  });
-  team.team_barrier();
-#else
-  (void) team;
-  for (int e = 0; e < num_edges; ++e) {
-    const auto edge = load(e);
-    Real s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    _Pragma("omp simd reduction(+ : s0, s1, s2, s3)") for (int m = 0; m < width; ++m)
-        add(edge, m, s0, s1, s2, s3);
-    store(e, s0, s1, s2, s3);
-  }
-#endif
-}
 
 /// target += value: atomic on a device, where all teams share the target (see workers.h for the host).
 template <class Target, class Value>

@@ -43,26 +43,52 @@ KOKKOS_FORCEINLINE_FUNCTION Jet polynomial_gradient_second(const double *a)
           0.5 * (a[3] - 2.0 * a[4] + a[5])};
 }
 
+// Block k of the table of one channel.
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION Jet knot_gradient(const Real *rows, int k, int knots, int width, int m)
+KOKKOS_FORCEINLINE_FUNCTION void fill_block(HermiteLayout, const double *jets, long block,
+                                            int channels, int k, int width, int m, Real *row)
 {
-  if constexpr (sizeof(Real) == 8) {
-    const Real *r = rows + 3L * k * width + m;
-    return {r[0], r[width], r[2 * width]};
-  } else {
-    Jet sum{0.0, 0.0, 0.0};
-    double a[6];
-    for (int side = 0; side < 2; ++side) {
-      const int interval = k - side;
-      if (interval < 0 || interval >= knots - 1) continue;
-      for (int l = 0; l < 6; ++l) a[l] = rows[(6L * interval + l) * width + m];
-      const Jet g = side == 0 ? polynomial_gradient_first(a) : polynomial_gradient_second(a);
-      sum.f += g.f;
-      sum.d += g.d;
-      sum.s += g.s;
-    }
-    return sum;
+  const Jet here = jet_at(jets, block, static_cast<long>(k) * channels + m);
+  row[m] = here.f;
+  row[width + m] = here.d;
+  row[2 * width + m] = here.s;
+}
+
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION void fill_block(PolynomialLayout, const double *jets, long block,
+                                            int channels, int k, int width, int m, Real *row)
+{
+  double a[6];
+  polynomial(jet_at(jets, block, static_cast<long>(k) * channels + m),
+             jet_at(jets, block, static_cast<long>(k + 1) * channels + m), a);
+  for (int l = 0; l < 6; ++l) row[l * width + m] = static_cast<Real>(a[l]);
+}
+
+// What the gradient of the table of one channel gives to the jet of knot k.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION Jet knot_gradient(HermiteLayout, const Real *rows, int k, int,
+                                              int width, int m)
+{
+  const Real *r = rows + 3L * k * width + m;
+  return {r[0], r[width], r[2 * width]};
+}
+
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION Jet knot_gradient(PolynomialLayout, const Real *rows, int k, int knots,
+                                              int width, int m)
+{
+  Jet sum{0.0, 0.0, 0.0};
+  double a[6];
+  for (int side = 0; side < 2; ++side) {
+    const int interval = k - side;
+    if (interval < 0 || interval >= knots - 1) continue;
+    for (int l = 0; l < 6; ++l) a[l] = rows[(6L * interval + l) * width + m];
+    const Jet g = side == 0 ? polynomial_gradient_first(a) : polynomial_gradient_second(a);
+    sum.f += g.f;
+    sum.d += g.d;
+    sum.s += g.s;
   }
+  return sum;
 }
 
 }  // namespace
@@ -71,15 +97,14 @@ template <class Real>
 void fill_table(const double *jets, int knots, int num_padding, int channels, int width, Real *rows)
 {
   const long block = static_cast<long>(knots + num_padding) * channels;
-  const int intervals = sizeof(Real) == 8 ? knots : knots - 1;
-  Real *padding = rows + static_cast<long>(rows_per_interval<Real>) * intervals * width;
+  const int blocks = TableLayout<Real>::blocks(knots);
+  Real *padding = rows + static_cast<long>(rows_per_interval<Real>) * blocks * width;
   launch(
-      "dptrain::fill_table", one_team_each(intervals + num_padding),
-      KOKKOS_LAMBDA(const Team &team) {
+      "dptrain::fill_table", one_team_each(blocks + num_padding), KOKKOS_LAMBDA(const Team &team) {
         const int k = team.league_rank();
-        if (k >= intervals) {
-          const double *value = jets + static_cast<long>(knots + k - intervals) * channels;
-          Real *row = padding + static_cast<long>(k - intervals) * width;
+        if (k >= blocks) {
+          const double *value = jets + static_cast<long>(knots + k - blocks) * channels;
+          Real *row = padding + static_cast<long>(k - blocks) * width;
           team_for(team, width, [=](int m) DPTRAIN_ALWAYS_INLINE {
             row[m] = m < channels ? static_cast<Real>(value[m]) : Real(0);
           });
@@ -87,17 +112,7 @@ void fill_table(const double *jets, int knots, int num_padding, int channels, in
         }
         Real *row = rows + static_cast<long>(rows_per_interval<Real>) * k * width;
         team_for(team, channels, [=](int m) DPTRAIN_ALWAYS_INLINE {
-          const Jet here = jet_at(jets, block, static_cast<long>(k) * channels + m);
-          if constexpr (sizeof(Real) == 8) {
-            row[m] = here.f;
-            row[width + m] = here.d;
-            row[2 * width + m] = here.s;
-          } else {
-            const Jet next = jet_at(jets, block, static_cast<long>(k + 1) * channels + m);
-            double a[6];
-            polynomial(here, next, a);
-            for (int l = 0; l < 6; ++l) row[l * width + m] = static_cast<Real>(a[l]);
-          }
+          fill_block(TableLayout<Real>(), jets, block, channels, k, width, m, row);
         });
         team_for(team, width - channels, [=](int m) DPTRAIN_ALWAYS_INLINE {
           for (int l = 0; l < rows_per_interval<Real>; ++l) row[l * width + channels + m] = 0;
@@ -110,8 +125,8 @@ void table_gradient(const Real *rows, int knots, int num_padding, int channels, 
                     double *jets)
 {
   const long block = static_cast<long>(knots + num_padding) * channels;
-  const int intervals = sizeof(Real) == 8 ? knots : knots - 1;
-  const Real *padding = rows + static_cast<long>(rows_per_interval<Real>) * intervals * width;
+  const int blocks = TableLayout<Real>::blocks(knots);
+  const Real *padding = rows + static_cast<long>(rows_per_interval<Real>) * blocks * width;
   launch(
       "dptrain::table_gradient", one_team_each(knots + num_padding),
       KOKKOS_LAMBDA(const Team &team) {
@@ -122,7 +137,7 @@ void table_gradient(const Real *rows, int knots, int num_padding, int channels, 
           if (k >= knots)
             sum.f = padding[static_cast<long>(k - knots) * width + m];
           else
-            sum = knot_gradient(rows, k, knots, width, m);
+            sum = knot_gradient(TableLayout<Real>(), rows, k, knots, width, m);
           g[m] = sum.f;
           g[block + m] = sum.d;
           g[2 * block + m] = sum.s;
@@ -138,7 +153,7 @@ std::pair<double, double> table_error(const double *jets, int knots, int num_pad
   double largest[2] = {0.0, 0.0}, difference[2] = {0.0, 0.0};
   for (int point = 0; point < 3; ++point) {
     Read<double> read;
-    hermite_basis(table_check_points[point], 1.0, read);
+    interpolation_basis(HermiteLayout(), table_check_points[point], 1.0, read);
     const double *w = point == 0 ? read.w : read.dw;
     const int kind = point == 0 ? 0 : 1;
     for (int k = 0; k + 1 < knots; ++k)

@@ -1,15 +1,30 @@
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 namespace dptrain::kernels {
 
-/// Quintic table of the embedding nets at knots origin + k h, from their jets G, h G', h^2 G'' in float64.
-///
-/// float64: Hermite rows [net][knot][3][width]; an interval reads those of its two knots, six consecutive rows.
-/// float32: polynomial coefficients [net][interval][6][width] made in float64, as differences of close knots would lose
-/// what float32 has. Behind the knots of each net stand the values at the padding arguments, [num_padding][width].
-/// `width` is the number of channels rounded up to whole vectors; the extra channels are zero.
+/// The jets themselves, [knot][3][width]: an interval reads those of its two knots, six consecutive rows.
+struct HermiteLayout {
+  static constexpr int rows_per_interval = 3;  ///< between the starts of two intervals
+  static constexpr int blocks(int knots) { return knots; }
+};
+
+/// Coefficients of the polynomial of each interval, [interval][6][width], made in float64.
+struct PolynomialLayout {
+  static constexpr int rows_per_interval = 6;
+  static constexpr int blocks(int knots) { return knots - 1; }
+};
+
+/// How a table is laid out: in float32 as polynomials, as differences of close knots would lose what it has.
+template <class Real>
+using TableLayout =
+    std::conditional_t<std::is_same_v<Real, double>, HermiteLayout, PolynomialLayout>;
+
+/// Quintic table of functions of one argument at knots origin + k h, from their jets G, h G', h^2 G'' in float64: of several
+/// nets, each with many channels. Behind the knots of each net stand the values at the padding arguments, if there are any,
+/// [num_padding][width]. `width` is padded_width() of the number of channels; the extra channels are zero.
 template <class Real> struct Table {
   Real origin = 0, inv_spacing = 1;
   int intervals = 0;
@@ -17,18 +32,24 @@ template <class Real> struct Table {
   long net_size = 0;        ///< numbers per net
   long padding_offset = 0;  ///< from the start of a net
   const Real *rows = nullptr;
-  bool direct =
-      false;  ///< every slot of the chunk is an interval of its own, read at its first knot
+  /// Every slot of the chunk is an interval of its own, read at its first knot.
+  bool direct = false;
 };
 
-/// Rows between the starts of two intervals: neighboring intervals share a knot in the Hermite form.
-template <class Real> constexpr int rows_per_interval = sizeof(Real) == 8 ? 3 : 6;
+template <class Real> constexpr int rows_per_interval = TableLayout<Real>::rows_per_interval;
 
 /// The size of one net's table.
 template <class Real> constexpr long table_net_size(int knots, int num_padding, int width)
 {
-  const long rows = sizeof(Real) == 8 ? 3L * knots : 6L * (knots - 1);
+  const long rows = static_cast<long>(rows_per_interval<Real>) * TableLayout<Real>::blocks(knots);
   return (rows + num_padding) * width;
+}
+
+/// Channels rounded up to whole vectors of 64 bytes.
+template <class Real> constexpr int padded_width(int channels)
+{
+  constexpr int lanes = 64 / sizeof(Real);
+  return (channels + lanes - 1) / lanes * lanes;
 }
 
 /// Fills the table of one net from jets [3][knots + num_padding][channels] in units of the spacing; padding arguments last.

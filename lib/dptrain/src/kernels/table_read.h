@@ -14,7 +14,8 @@ template <class Real> struct Read {
 
 /// Basis of quintic Hermite interpolation in units of the spacing.
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void hermite_basis(Real u, Real inv_h, Read<Real> &read)
+KOKKOS_FORCEINLINE_FUNCTION void interpolation_basis(HermiteLayout, Real u, Real inv_h,
+                                                     Read<Real> &read)
 {
   const Real u2 = u * u, u3 = u2 * u;
   // value of the far knot first: B0 = 1 - B3 holds exactly
@@ -34,7 +35,9 @@ KOKKOS_FORCEINLINE_FUNCTION void hermite_basis(Real u, Real inv_h, Read<Real> &r
   read.dw[5] = u2 * (Real(1.5) + u * (Real(-4) + Real(2.5) * u)) * inv_h;
 }
 
-template <class Real> KOKKOS_FORCEINLINE_FUNCTION void powers(Real u, Real inv_h, Read<Real> &read)
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION void interpolation_basis(PolynomialLayout, Real u, Real inv_h,
+                                                     Read<Real> &read)
 {
   const Real u2 = u * u, u3 = u2 * u, u4 = u2 * u2;
   read.w[0] = Real(1);
@@ -62,11 +65,7 @@ KOKKOS_FORCEINLINE_FUNCTION Read<Real> table_read(const Table<Real> &table, Real
   i = i < 0 ? 0 : (i > last ? last : i);
   Read<Real> read;
   read.interval = i;
-  const Real u = t - static_cast<Real>(i);
-  if constexpr (sizeof(Real) == 8)
-    hermite_basis(u, table.inv_spacing, read);
-  else
-    powers(u, table.inv_spacing, read);
+  interpolation_basis(TableLayout<Real>(), t - static_cast<Real>(i), table.inv_spacing, read);
   return read;
 }
 

@@ -58,7 +58,7 @@ template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION void move_edge(const kernels::Edges<Real> &edges, int from, int to)
 {
   edges.neighbor[to] = edges.neighbor[from];
-  edges.net[to] = edges.net[from];
+  edges.type[to] = edges.type[from];
   for (int a = 0; a < 3; ++a) edges.d[a][to] = edges.d[a][from];
 }
 
@@ -79,7 +79,7 @@ KOKKOS_FORCEINLINE_FUNCTION int keep_marked(const Team &team, const kernels::Edg
   return kept;
 }
 
-// The places of an edge among all by distance, and among those of its type, decide. (net holds the type here.)
+// The places of an edge among all by distance, and among those of its type, decide.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION int truncate(const Team &team, const ChunkRules &rules,
                                          const kernels::Edges<Real> &edges, const Candidates &c,
@@ -95,9 +95,9 @@ KOKKOS_FORCEINLINE_FUNCTION int truncate(const Team &team, const ChunkRules &rul
     for (int l = 0; l < n; ++l) {
       const bool before = c.r2[l] < c.r2[k] || (c.r2[l] == c.r2[k] && l < k);
       nearer += before;
-      nearer_of_type += before && edges.net[first + l] == edges.net[first + k];
+      nearer_of_type += before && edges.type[first + l] == edges.type[first + k];
     }
-    c.keep[k] = nearer < rules.slots && nearer_of_type < rules.sel[edges.net[first + k]];
+    c.keep[k] = nearer < rules.slots && nearer_of_type < rules.sel[edges.type[first + k]];
   });
   return keep_marked(team, edges, c.keep, first, n);
 }
@@ -161,14 +161,15 @@ KOKKOS_FORCEINLINE_FUNCTION void measure(const Team &team, const ChunkRows &rows
   });
 }
 
-// Unused slots per type, nets instead of types, edges of excluded pairs away. Returns the number of edges.
+// Unused slots per type, edges of excluded pairs away. Returns the number of edges.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION int finish(const Team &team, const ChunkRules &rules,
                                        const kernels::Edges<Real> &edges, const Candidates &c,
                                        int i, int first, int n)
 {
-  for (int t = 0; t < edges.ntypes; ++t) {
-    const int found = team_count(team, n, [=](int k) { return edges.net[first + k] == t ? 1 : 0; });
+  for (int t = 0; t < edges.ntypes && rules.sel; ++t) {
+    const int found =
+        team_count(team, n, [=](int k) { return edges.type[first + k] == t ? 1 : 0; });
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
       edges.empty[i * edges.ntypes + t] =
           static_cast<Real>(rules.sel[t] - (rules.hidden[t] ? 0 : found));
@@ -176,14 +177,11 @@ KOKKOS_FORCEINLINE_FUNCTION int finish(const Team &team, const ChunkRules &rules
   }
   if (rules.any_excluded) {
     team_for(team, n, [=](int k) {
-      const int t = edges.net[first + k];
+      const int t = edges.type[first + k];
       c.keep[k] = !rules.dropped[t] && !rules.hidden[t];
     });
     n = keep_marked(team, edges, c.keep, first, n);
   }
-  team_for(team, n, [=](int k) {
-    edges.net[first + k] = rules.first_net + edges.net[first + k] * rules.net_step;
-  });
   return n;
 }
 
@@ -209,14 +207,14 @@ void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels:
             [=](int k, int place) {
               const int j = (row[k] & rows.mask) + rows.offset[i], slot = first + place;
               edges.neighbor[slot] = j;
-              edges.net[slot] = rows.type[j];
+              edges.type[slot] = rows.type[j];
               for (int a = 0; a < 3; ++a) edges.d[a][slot] = static_cast<Real>(c.d[a][k]);
             });
         take_smaller(team, &report->smallest_r2, smallest(team, c.r2, size));
         if (listed > rows.max_size) take_larger(team, &report->largest_row, listed);
-        bool over = n > rules.slots;
-        for (int t = 0; t < edges.ntypes && !over; ++t)
-          over = team_count(team, n, [=](int k) { return edges.net[first + k] == t ? 1 : 0; }) >
+        bool over = rules.sel && n > rules.slots;
+        for (int t = 0; t < edges.ntypes && rules.sel && !over; ++t)
+          over = team_count(team, n, [=](int k) { return edges.type[first + k] == t ? 1 : 0; }) >
                  rules.sel[t];
         if (over) {
           Kokkos::single(Kokkos::PerTeam(team),

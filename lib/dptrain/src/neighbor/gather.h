@@ -20,13 +20,12 @@ struct ChunkRows {
 
 /// Which neighbors of centers of one type become edges.
 struct ChunkRules {
-  double rcut;              ///< Angstrom
-  int slots;                ///< sum of sel
-  const int *sel;           ///< [ntypes] largest number of neighbors kept per type
-  const char *dropped;      ///< [ntypes] without edge; the slots count as filled
-  const char *hidden;       ///< [ntypes] without edge; the slots count as empty
-  bool any_excluded;        ///< some type is dropped or hidden
-  int first_net, net_step;  ///< embedding net of neighbor type t: first_net + t * net_step
+  double rcut;          ///< Angstrom
+  int slots;            ///< sum of sel
+  const int *sel;       ///< [ntypes] largest number of neighbors kept per type; null: all are kept
+  const char *dropped;  ///< [ntypes] without edge; the slots count as filled
+  const char *hidden;   ///< [ntypes] without edge; the slots count as empty
+  bool any_excluded;    ///< some type is dropped or hidden
 };
 
 /// What a sweep learns about the neighbors, in the memory of the kernels; added to by every gather.
@@ -37,7 +36,7 @@ struct alignas(64) GatherReport {
   int largest_row;        ///< of the lists that were cut at max_size; 0: there were none
 };
 
-/// Fills count, neighbor, net, d and empty of the edges. DeePMD-kit's two-stage truncation: the nearest `slots` of all
+/// Fills count, neighbor, type, d and, with sel, empty of the edges. With sel DeePMD-kit's two-stage truncation: the nearest `slots` of all
 /// types, of these the nearest sel[t] of each type; the order of the list is kept, so that sums do not depend on sel.
 template <class Real>
 void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels::Edges<Real> &edges,

@@ -1,5 +1,7 @@
 #include "neighbor/neighbor_search.h"
 
+#include "neighbor/cell_grid.h"
+
 namespace dptrain {
 namespace {
 
@@ -108,24 +110,35 @@ void find_rows(const Cells &cells, const int *centers, const int *frames, int n,
 
 }  // namespace
 
+struct NeighborSearch::Grids {
+  std::vector<CellGrid> host;
+  kernels::Array<CellGrid> array;  // [frames]
+};
+
+NeighborSearch::NeighborSearch() : grids_(std::make_unique<Grids>()) {}
+NeighborSearch::NeighborSearch(NeighborSearch &&) noexcept = default;
+NeighborSearch &NeighborSearch::operator=(NeighborSearch &&) noexcept = default;
+NeighborSearch::~NeighborSearch() = default;
+
 void NeighborSearch::set(const double *host_x, const std::vector<int> &offsets, const double *x,
                          const int *type, double rcut)
 {
   rcut_ = rcut;
   x_ = x;
   const int frames = static_cast<int>(offsets.size()) - 1, atoms = offsets.back();
-  host_grids_.clear();
+  auto &host = grids_->host;
+  host.clear();
   int cells = 0;
   for (int f = 0; f < frames; ++f) {
-    host_grids_.push_back(
-        make_cell_grid(host_x + 3L * offsets[f], offsets[f + 1] - offsets[f], rcut));
-    host_grids_.back().first_cell = cells;
-    cells += host_grids_.back().num_cells();
+    host.push_back(make_cell_grid(host_x + 3L * offsets[f], offsets[f + 1] - offsets[f], rcut));
+    host.back().first_cell = cells;
+    cells += host.back().num_cells();
   }
-  grids_.copy_from(host_grids_);
+  grids_->array.copy_from(host);
   offsets_.copy_from(offsets);
   int *start = start_.resize_clear(cells + 1L);
-  count_atoms(grids_.data(), offsets_.data(), frames, x, type, atoms, cell_.resize(atoms), start);
+  count_atoms(grids_->array.data(), offsets_.data(), frames, x, type, atoms, cell_.resize(atoms),
+              start);
   sum_counts(cells, start);
   place_atoms(atoms, cell_.data(), start, order_.resize(atoms));
   sort_cells(cells, start, order_.data());
@@ -134,7 +147,7 @@ void NeighborSearch::set(const double *host_x, const std::vector<int> &offsets, 
 void NeighborSearch::find(const int *centers, const int *frames, int n, int capacity,
                           ChunkRows &rows, int *row_size)
 {
-  const Cells cells{grids_.data(), start_.data(), order_.data(), x_, rcut_ * rcut_};
+  const Cells cells{grids_->array.data(), start_.data(), order_.data(), x_, rcut_ * rcut_};
   find_rows(cells, centers, frames, n, capacity, lists_.resize(static_cast<long>(n) * capacity),
             rows_.resize(n), row_size);
   rows.row = rows_.data();
@@ -145,7 +158,7 @@ void NeighborSearch::find(const int *centers, const int *frames, int n, int capa
 
 std::size_t NeighborSearch::memory_bytes() const
 {
-  return host_grids_.capacity() * sizeof(CellGrid) + grids_.memory_bytes() +
+  return grids_->host.capacity() * sizeof(CellGrid) + grids_->array.memory_bytes() +
          offsets_.memory_bytes() + cell_.memory_bytes() + start_.memory_bytes() +
          order_.memory_bytes() + lists_.memory_bytes() + rows_.memory_bytes();
 }

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "kernels/memory.h"
-#include "neighbor/cell_grid.h"
 #include "neighbor/gather.h"
 
 namespace dptrain {
@@ -12,6 +12,11 @@ namespace dptrain {
 /// sorted by cell; lists are in the order of cells, then of atoms, the same in every run.
 class NeighborSearch {
  public:
+  NeighborSearch();
+  NeighborSearch(NeighborSearch &&) noexcept;
+  NeighborSearch &operator=(NeighborSearch &&) noexcept;
+  ~NeighborSearch();
+
   /// Sorts the atoms of several frames, whose positions and types stand one after the other. host_x [atoms][3] and
   /// offsets [frames + 1] are read on the host, x and type (of equal content) by kernels until the last use; atoms of
   /// type -1 are nobody's neighbors. Throws Error if a coordinate is not finite.
@@ -26,10 +31,10 @@ class NeighborSearch {
   std::size_t memory_bytes() const;
 
  private:
+  struct Grids;
   double rcut_ = 0.0;
   const double *x_ = nullptr;
-  std::vector<CellGrid> host_grids_;
-  kernels::Array<CellGrid> grids_;     // [frames]
+  std::unique_ptr<Grids> grids_;
   kernels::Array<int> offsets_;        // [frames + 1]
   kernels::Array<int> cell_;           // [atoms] -1: not in the model
   kernels::Array<int> start_, order_;  // [cells + 1]; atoms by cell

@@ -84,9 +84,10 @@ std::size_t further_numbers(const Checkpoint &checkpoint)
   const TrainingConfig training =
       read_training_text(checkpoint.training, "settings of the checkpoint").training;
   if (training.optimizer.type != OptimizerType::soap) return 0;
-  const auto model = with_rules(make_model(checkpoint.model, "checkpoint"), training.rules);
+  const auto model = make_model(checkpoint.model, "checkpoint");
   const auto optimizer =
-      make_optimizer(training.optimizer, model->parameter_index(), make_mpi_communicator());
+      make_optimizer(training.optimizer, apply_rules(model->parameters(), training.rules),
+                     make_mpi_communicator());
   return optimizer->state().array("extra").size();
 }
 

@@ -56,6 +56,7 @@ void TwoPass::guarded_work(const std::function<void()> &work)
 
 void TwoPass::forward(const std::vector<const Frame *> &frames, bool keep)
 {
+  tape_.reset();
   guarded_work([&] {
     num_frames_ = frames.size();
     if (passes_.size() < num_frames_) passes_.resize(num_frames_);
@@ -72,7 +73,7 @@ void TwoPass::forward(const std::vector<const Frame *> &frames, bool keep)
       outputs_[k].force = pass.force.data();
       if (!pass.atom_energy.empty()) outputs_[k].atom_energy = pass.atom_energy.data();
     }
-    model_->forward_batch(domains_.data(), static_cast<int>(num_frames_), outputs_.data(), keep);
+    tape_ = model_->forward(domains_.data(), static_cast<int>(num_frames_), outputs_.data(), keep);
   });
 }
 
@@ -159,9 +160,9 @@ void TwoPass::backward(std::vector<double> &gradient)
     target.resize(model_->parameters().size());
     seeds_.clear();
     for (std::size_t k = 0; k < num_frames_; ++k) seeds_.push_back(passes_[k].seed);
-    model_->gradient_batch(domains_.data(), static_cast<int>(num_frames_), seeds_.data(),
-                           target.data());
+    model_->gradient(*tape_, seeds_.data(), target.data());
   });
+  tape_.reset();
   if (has_gradient_)
     for (std::size_t k = 0; k < gradient.size(); ++k) gradient[k] += addend_[k];
   has_gradient_ = true;

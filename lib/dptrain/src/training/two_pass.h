@@ -80,6 +80,7 @@ class TwoPass {
   std::vector<double> force_residual_, atom_residual_;  // of the owned atoms of one frame
   std::vector<Domain> domains_;
   std::vector<ForwardOutput> outputs_;
+  std::unique_ptr<Tape> tape_;  // between the passes
   std::vector<GradientSeed> seeds_;
 };
 

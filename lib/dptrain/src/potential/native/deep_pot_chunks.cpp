@@ -1,4 +1,4 @@
-// Chunks of DeepPotEngine: how many centers they have, and which of them pass B may use again.
+// Chunks of DeepPotEngine: how many centers they have, and where they are.
 
 #include <algorithm>
 #include <climits>
@@ -8,7 +8,7 @@
 namespace dptrain {
 namespace {
 
-// Rows of the table that a chunk may have where every slot has its own.
+// What a chunk may take where every slot has rows of its own.
 constexpr long direct_bytes = 64L << 20;
 
 }  // namespace
@@ -17,9 +17,11 @@ constexpr long direct_bytes = 64L << 20;
 // much memory (which also keeps their offsets within an int).
 template <class Real> int DeepPotEngine<Real>::chunk_size(bool direct) const
 {
-  const long slots = std::max(1, device_ways_ ? row_capacity_ : frames_.largest_row());
+  const long slots = edges_.most_slots(frames());
   long most = INT_MAX / slots;
-  if (direct) most = std::min(most, direct_bytes / (slots * table_.bytes_per_direct_slot()));
+  if (direct)
+    most = std::min(most, direct_bytes /
+                              (slots * static_cast<long>(descriptor_->bytes_per_direct_slot())));
   return static_cast<int>(std::clamp<long>(most, 1, chunk_));
 }
 
@@ -27,26 +29,19 @@ template <class Real>
 typename DeepPotEngine<Real>::Chunk &DeepPotEngine<Real>::chunk_at(std::size_t place, int type,
                                                                    int begin, int n)
 {
-  if (chunks_.size() <= place) chunks_.resize(place + 1);
-  Chunk &chunk = chunks_[place];
+  std::vector<Chunk> &chunks = sweep_->chunks;
+  if (chunks.size() <= place) chunks.resize(place + 1);
+  Chunk &chunk = chunks[place];
   chunk.type = type;
   chunk.begin = begin;
   chunk.n = n;
+  if (!chunk.descriptor) chunk.descriptor = descriptor_->make_state();
   return chunk;
-}
-
-// Positions tell domains apart.
-template <class Real> bool DeepPotEngine<Real>::are_kept(const Domain *domains, int n) const
-{
-  return kept_ && std::equal(kept_x_.begin(), kept_x_.end(), domains, domains + n,
-                             [](const double *x, const Domain &d) { return x == d.x; });
 }
 
 template int DeepPotEngine<double>::chunk_size(bool) const;
 template int DeepPotEngine<float>::chunk_size(bool) const;
 template DeepPotEngine<double>::Chunk &DeepPotEngine<double>::chunk_at(std::size_t, int, int, int);
 template DeepPotEngine<float>::Chunk &DeepPotEngine<float>::chunk_at(std::size_t, int, int, int);
-template bool DeepPotEngine<double>::are_kept(const Domain *, int) const;
-template bool DeepPotEngine<float>::are_kept(const Domain *, int) const;
 
 }  // namespace dptrain

@@ -14,10 +14,10 @@ template <class Real> void DeepPotEngine<Real>::add_uncertainties(ForwardOutput 
 {
   if (!last_layer_.has_uncertainty()) return;
   const double *uncertainty = on_host(last_layer_.uncertainty());
-  for (int type = 0; type < config_.ntypes(); ++type)
-    for (const auto &center : frames_.centers(type)) {
+  for (int type = 0; type < ntypes_; ++type)
+    for (const auto &center : frames().centers(type)) {
       double *target = out[center.frame].uncertainty;
-      if (target) target[center.atom - frames_.offset(center.frame)] = *uncertainty;
+      if (target) target[center.atom - frames().offset(center.frame)] = *uncertainty;
       ++uncertainty;
     }
 }
@@ -25,10 +25,7 @@ template <class Real> void DeepPotEngine<Real>::add_uncertainties(ForwardOutput 
 template <class Real>
 void DeepPotEngine<Real>::set_weight_samples(const std::vector<double> &changes)
 {
-  const std::size_t one = static_cast<std::size_t>(config_.ntypes()) * last_layer_.features();
-  if (changes.size() % one != 0)
-    throw Error("Samples of the last layer need " + std::to_string(one) + " numbers each, found " +
-                std::to_string(changes.size()) + " numbers");
+  const std::size_t one = static_cast<std::size_t>(ntypes_) * last_layer_.features();
   num_samples_ = static_cast<int>(changes.size() / one);
   weight_samples_.copy_from(std::vector<Real>(changes.begin(), changes.end()));
 }
@@ -40,34 +37,33 @@ template <class Real> void DeepPotEngine<Real>::begin_samples(const ForwardOutpu
   if (n != 1) throw Error("Sampled last layers are made for one frame at a time");
   if (num_samples_ == 0)
     throw Error("Forces of sampled last layers were asked for, and there are no samples");
-  sample_forces_.resize_clear(3L * frames_.num_atoms() * kernels::workers() * num_samples_);
+  sample_forces_.resize_clear(3L * frames().num_atoms() * kernels::workers() * num_samples_);
   sample_virials_.resize_clear(9L * kernels::workers());
 }
 
 // After forward_chunk, whose gradients are overwritten.
 template <class Real> void DeepPotEngine<Real>::sample_chunk(Chunk &chunk)
 {
-  const auto shape = descriptor_shape(chunk.n);
   const int features = last_layer_.features();
   kernels::ForceSums sums;
   sums.copies = kernels::workers();
-  sums.atoms = frames_.num_atoms();
+  sums.atoms = frames().num_atoms();
   sums.frames = 1;
   sums.virial = sample_virials_.data();
   Real *seed = sample_seed_.resize(static_cast<long>(chunk.n) * features);
   for (int k = 0; k < num_samples_; ++k) {
-    const long row = static_cast<long>(k) * config_.ntypes() + chunk.type;
+    const long row = static_cast<long>(k) * ntypes_ + chunk.type;
     kernels::fill_rows(chunk.n, features, weight_samples_.data() + row * features, seed);
-    const Real *g_d = fitting_[chunk.type].reverse_features(real_parameters(), seed, chunk.fitting);
-    kernels::descriptor_reverse(shape, chunk.t.data(), g_d, chunk.g_t.data());
+    const Real *g_d =
+        fitting_[chunk.type].reverse_features(fitting_.parameters(), seed, chunk.fitting);
     sums.force = sample_forces_.data() + 3L * sums.atoms * sums.copies * k;
-    kernels::contraction_reverse(chunk.contraction, chunk.g_t.data(), sums);
+    descriptor_->reverse(*chunk.descriptor, g_d, &sums);
   }
 }
 
 template <class Real> void DeepPotEngine<Real>::add_samples(ForwardOutput *out)
 {
-  const long size = 3L * frames_.num_atoms(), copies = kernels::workers();
+  const long size = 3L * frames().num_atoms(), copies = kernels::workers();
   const double *values = on_host(sample_forces_);
   for (int k = 0; k < num_samples_; ++k)
     for (long copy = 0; copy < copies; ++copy)

@@ -13,70 +13,54 @@ constexpr std::size_t worth_keeping_less = std::size_t(1) << 20;  // bytes
 
 }  // namespace
 
-template <class Real> std::size_t DeepPotEngine<Real>::Chunk::memory_bytes() const
-{
-  return edges.memory_bytes() + t.memory_bytes() + g_t.memory_bytes() + fitting.memory_bytes();
-}
-
-// In training: edges, environment matrix products with their tangents and adjoints, layers of the fitting net with theirs.
+// In training: edges, the arrays of the descriptor, layers of the fitting net with tangents and adjoints.
 template <class Real> std::size_t DeepPotEngine<Real>::bytes_per_center() const
 {
-  const std::size_t slots = std::accumulate(config_.sel.begin(), config_.sel.end(), 0);
-  const std::size_t outputs =
-      std::accumulate(config_.fitting_neuron.begin(), config_.fitting_neuron.end(), 1);
   constexpr std::size_t of_an_edge = 3 * sizeof(Real) + 2 * sizeof(int);
-  constexpr std::size_t arrays_of_t = 4, arrays_of_inputs = 3, arrays_of_outputs = 8;
-  return slots * of_an_edge +
-         (arrays_of_t * 4 * table_.width() + arrays_of_inputs * fitting_.front().inputs() +
-          arrays_of_outputs * outputs) *
+  constexpr std::size_t arrays_of_inputs = 3, arrays_of_outputs = 8;
+  return edges_.expected_slots() * of_an_edge + descriptor_->bytes_per_center() +
+         (arrays_of_inputs * fitting_.inputs() + arrays_of_outputs * fitting_.num_outputs()) *
              sizeof(Real);
 }
 
 template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
 {
-  std::size_t n = frames_.memory_bytes() + host_.capacity() * sizeof(double);
-  for (const auto &chunk : chunks_) n += chunk.memory_bytes();
-  for (const auto &net : fitting_) n += net.memory_bytes();
-  n += knot_gradient_.memory_bytes() + last_layer_.memory_bytes() + vacuum_state_.memory_bytes();
-  for (const auto *a :
-       {&embedding_copy_, &forces_, &virials_, &atom_virials_, &energies_, &residuals_, &strains_,
-        &embedding_gradient_, &sample_forces_, &sample_virials_})
+  std::size_t n = frames().memory_bytes() + host_.capacity() * sizeof(double);
+  for (const auto &chunk : sweep_->chunks) n += chunk.memory_bytes();
+  n += descriptor_->workspace_bytes() + fitting_.memory_bytes() + last_layer_.memory_bytes();
+  for (const auto *a : {&parameter_copy_, &forces_, &virials_, &atom_virials_, &energies_,
+                        &residuals_, &strains_, &gradient_copy_, &sample_forces_, &sample_virials_})
     n += a->memory_bytes();
-  for (const auto *a : {&parameter_copy_, &seeds_, &t_dot_, &s_t_, &gradient_copy_,
-                        &weight_samples_, &sample_seed_})
-    n += a->memory_bytes();
-  return {{"tables", table_.memory_bytes()}, {"workspace", n}};
+  for (const auto *a : {&seeds_, &weight_samples_, &sample_seed_}) n += a->memory_bytes();
+  return {{"tables", descriptor_->table_bytes()}, {"workspace", n}};
 }
 
-// What a sweep fills before it reads it.
 template <class Real> bool DeepPotEngine<Real>::keep_less()
 {
   std::size_t kept = 0;
-  for (std::size_t k = 0; k < std::min(num_kept_, chunks_.size()); ++k)
-    kept += chunks_[k].memory_bytes();
+  for (std::size_t k = 0; k < std::min(sweep_->num_kept, sweep_->chunks.size()); ++k)
+    kept += sweep_->chunks[k].memory_bytes();
   if (kept < worth_keeping_less) return false;
   keep_limit_ = kept / 2;
   return true;
 }
 
+// What a sweep fills before it reads it. A tape keeps its frames.
 template <class Real> void DeepPotEngine<Real>::release_workspace()
 {
-  kept_ = false;
-  num_kept_ = 0;
-  std::vector<Chunk>().swap(chunks_);
-  frames_ = FrameSet();
+  sweep_->prepared = 0;
+  sweep_->num_kept = 0;
+  std::vector<Chunk>().swap(sweep_->chunks);
+  if (!is_on_tape(sweep_)) frames() = FrameSet();
   std::vector<double>().swap(host_);
-  knot_gradient_ = KnotGradient<Real>();
-  vacuum_state_ = FittingState<Real>();
-  for (auto &net : fitting_) net.release_workspace();
+  descriptor_->release_workspace();
+  fitting_.release_workspace();
   for (auto *a : {&forces_, &virials_, &atom_virials_, &energies_, &residuals_, &strains_,
-                  &embedding_gradient_, &sample_forces_, &sample_virials_})
+                  &gradient_copy_, &sample_forces_, &sample_virials_})
     a->clear();
-  for (auto *a : {&seeds_, &t_dot_, &s_t_, &gradient_copy_, &sample_seed_}) a->clear();
+  for (auto *a : {&seeds_, &sample_seed_}) a->clear();
 }
 
-template std::size_t DeepPotEngine<double>::Chunk::memory_bytes() const;
-template std::size_t DeepPotEngine<float>::Chunk::memory_bytes() const;
 template std::size_t DeepPotEngine<double>::bytes_per_center() const;
 template std::size_t DeepPotEngine<float>::bytes_per_center() const;
 template MemoryLedger DeepPotEngine<double>::memory() const;

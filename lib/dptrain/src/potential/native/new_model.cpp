@@ -2,9 +2,9 @@
 #include <string>
 
 #include "base/random.h"
-#include "base/text.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
+#include "potential/nets/networks.h"
 
 namespace dptrain {
 namespace {
@@ -12,19 +12,6 @@ namespace {
 constexpr std::uint64_t default_seed = 1;
 // The two halves of a model draw from different streams also where the input gives both the same seed.
 constexpr std::uint64_t fitting_stream = 0x9e3779b97f4a7c15ULL;
-
-// DeePMD-kit's distributions: W ~ N(0, 1/sqrt(in + out)), b ~ N(0, 1), idt ~ N(0.1, 0.001).
-void draw(const ParameterBlock &block, RandomEngine &engine, double *values)
-{
-  double mean = 0.0, deviation = 1.0;
-  if (ends_with(block.name, "/w"))
-    deviation = 1.0 / std::sqrt(static_cast<double>(block.shape[0] + block.shape[1]));
-  if (ends_with(block.name, "/idt")) {
-    mean = 0.1;
-    deviation = 0.001;
-  }
-  for (std::size_t k = 0; k < block.size; ++k) values[k] = mean + deviation * random_normal(engine);
-}
 
 }  // namespace
 
@@ -48,8 +35,8 @@ ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
   const auto index = parameter_index(data.config);
   data.parameters.resize(index.back().offset + index.back().size);
   for (const auto &block : index)
-    draw(block, block.name.rfind("/model/descriptor/", 0) == 0 ? descriptor : fitting,
-         data.parameters.data() + block.offset);
+    draw_weights(block, block.name.rfind("/model/descriptor/", 0) == 0 ? descriptor : fitting,
+                 data.parameters.data() + block.offset);
   return data;
 }
 

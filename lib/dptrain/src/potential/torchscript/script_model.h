@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "dptrain/input/config.h"
 #include "dptrain/potential/model/model.h"
 #include "dptrain/potential/model/model_data.h"
+#include "frames/domain_copy.h"
+#include "potential/model/sweep_tape.h"
 #include "potential/torchscript/atom_block.h"
 #include "potential/torchscript/script_file.h"
 #include "potential/torchscript/script_sums.h"
@@ -23,26 +26,7 @@ class ScriptModel final : public Model {
   /// take the place of the archive's; else they are filled in. `path` is for messages.
   ScriptModel(ModelData data, const std::string &path);
 
-  double cutoff() const override { return facts().cutoff; }
-  const std::vector<std::string> &type_map() const override { return facts().type_map; }
-  bool is_local() const override { return facts().is_local; }
-  const std::vector<ParameterBlock> &parameter_index() const override { return index_; }
-  const std::vector<double> &parameters() const override { return data_.parameters; }
-  void set_parameters(const std::vector<double> &values) override;
-  void change_parameters(const std::function<void(std::vector<double> &)> &change) override;
-  std::uint64_t version() const override { return version_; }
-  void set_trainable(const std::vector<char> &blocks) override;
-
-  std::vector<double> energy_bias() const override { return data_.out_bias; }
-  void set_energy_bias(const std::vector<double> &bias) override { data_.out_bias = bias; }
-  bool has_energy(int type) const override { return constants_.acts[type] != 0; }
-
-  void prepare() override;
   void expect_distance(double /*r_min*/) override {}
-  void forward_batch(const Domain *domains, int n, ForwardOutput *out, bool keep) override;
-  void gradient_batch(const Domain *domains, int n, const GradientSeed *seeds,
-                      double *gradient) override;
-
   /// Archives compute in the precision that they were frozen with. Throws Error for another one.
   void set_precision(Precision precision) override;
   void set_chunk(int centers) override { chunk_ = centers; }
@@ -52,26 +36,43 @@ class ScriptModel final : public Model {
   void set_auxiliary_state(const std::vector<double> &state) override;
   MemoryLedger memory() const override;
   void release_workspace() override;
-  MemoryShortages memory_shortages() const override { return shortages_; }
-  std::int64_t overflow_count() const override { return blocks_.overflow_count(); }
-
-  int num_features() const override { return facts().num_features; }
-  void set_whitening(const std::vector<double> &matrices) override;
-  std::vector<double> whitening() const override { return data_.whitening; }
-  void set_weight_samples(const std::vector<double> &changes) override;
-
-  const ModelData &data() const override { return data_; }
+  NeighborReport neighbor_report() const override { return {blocks_.overflow_count(), 0.0}; }
 
  private:
-  /// A block of pass A whose graph waits for pass B.
-  struct Kept {
+  /// An archive that was opened, with what of it belongs to `data` filled in there.
+  struct Archive {
+    Archive(ModelData data, const std::string &path);
+
+    ModelData data;
+    torch::Device device;
+    Script script;
+    std::vector<ScriptParameter> parameters;
+    torch::Tensor fparam;
+    EnergyConstants constants;
+  };
+  /// A block with its graph.
+  struct Block {
     int domain = 0;
     std::size_t begin = 0, end = 0;  // of its centers
-    AtomBlock block;
+    AtomBlock atoms;
     ScriptResults results;
   };
+  /// What pass A leaves for pass B: its domains, and the first blocks of them.
+  struct Sweep {
+    std::vector<DomainCopy> domains;
+    std::vector<Block> kept;
+    std::size_t kept_bytes = 0;   // by estimate
+    std::vector<char> trainable;  // by block, as in the graphs
+  };
 
+  ScriptModel(Archive archive, const std::string &path);
   const ScriptFacts &facts() const { return script_.contract->facts(); }
+  std::unique_ptr<Tape> pass_a(const Domain *domains, int n, ForwardOutput *out,
+                               bool keep) override;
+  void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) override;
+  void begin_sweep(const Domain *domains, int n, bool keep);
+  void prepare();
+  void prepare_last_layer();
   void set_differentiable(bool on);
   std::size_t block_end(std::size_t begin, std::size_t centers) const;
   AtomBlock make_block(const Domain &domain, const std::vector<int> &centers, std::size_t begin,
@@ -79,33 +80,29 @@ class ScriptModel final : public Model {
   void forward_domain(const Domain &domain, int index, const ForwardOutput &out, bool keep,
                       ScriptSums &sums);
   void add_features(const AtomBlock &block, ScriptSums &sums);
-  Kept graph_of(const Domain &domain, int index, const std::vector<int> &centers,
-                std::size_t begin);
+  Block graph_of(const Domain &domain, int index, const std::vector<int> &centers,
+                 std::size_t begin);
+  void add_gradients(const GradientSeed *seeds);
   torch::Tensor scalar_of(const AtomBlock &block, const ScriptResults &results,
                           const GradientSeed &seed) const;
   void add_gradient(const torch::Tensor &scalar);
   void sweep(const std::function<void()> &work);
   bool use_less_memory(const std::string &cause);
 
-  ModelData data_;
   std::string path_;
   torch::Device device_;
   Script script_;
   BlockMaker blocks_;
-  std::vector<ScriptParameter> parameters_;
-  std::vector<ParameterBlock> index_;
-  torch::Tensor fparam_;
-  EnergyConstants constants_;
-  torch::Tensor whitening_, weight_samples_;
-  std::uint64_t version_ = 1, prepared_version_ = 0;
+  std::vector<std::vector<torch::Tensor>> tensors_;  // of each block of parameters
+  torch::Tensor fparam_, whitening_, weight_samples_;
+  std::uint64_t prepared_version_ = 0, layer_version_ = 0;  // of what the tensors hold
   Precision precision_ = Precision::float64;
   bool differentiable_ = false;      // the parameters take part in graphs
   int chunk_ = 0;                    // centers of a block; 0: the usual number
   std::size_t bytes_of_center_ = 0;  // of a graph that is kept; 0: none was yet
-  std::size_t keep_limit_ = 0, kept_bytes_ = 0;
-  std::vector<Kept> kept_;
-  std::vector<torch::Tensor> gradient_;  // sums, by parameter
-  MemoryShortages shortages_;
+  std::size_t keep_limit_ = 0;
+  std::shared_ptr<Sweep> sweep_ = std::make_shared<Sweep>();  // the present one, or the latest
+  std::vector<torch::Tensor> gradient_;                       // sums, by block
 };
 
 /// Fills in what `data` has not yet of the archive: settings, parameters, energy constants. Throws Error where numbers that

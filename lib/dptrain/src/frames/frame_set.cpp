@@ -1,0 +1,77 @@
+#include "frames/frame_set.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dptrain/base/error.h"
+
+namespace dptrain {
+
+void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip, bool copy,
+                   double search_rcut)
+{
+  searches_ = search_rcut > 0.0;
+  largest_row_ = 0;
+  offsets_.assign(1, 0);
+  centers_.resize(skip.size());
+  for (auto &list : centers_) list.clear();
+  for (int f = 0; f < n; ++f) {
+    const Domain &d = domains[f];
+    mask_ = d.neighbor_mask;
+    for (int k = 0; k < d.num_centers; ++k) {
+      const int i = d.centers[k], type = d.type[i];
+      if (type < 0 || skip[type]) continue;
+      const double *x = d.x + 3L * i;
+      if (!std::isfinite(x[0] + x[1] + x[2]))
+        throw Error("the position of an atom is not finite: the simulation has blown up (check the "
+                    "time step, the start configuration and the model)");
+      if (searches_) {
+        centers_[type].push_back({offsets_[f] + i, f, nullptr, 0});
+        continue;
+      }
+      centers_[type].push_back({offsets_[f] + i, f, d.neighbors[i], d.num_neighbors[i]});
+      largest_row_ = std::max(largest_row_, d.num_neighbors[i]);
+    }
+    offsets_.push_back(offsets_.back() + d.nall);
+  }
+  set_flat(domains, n, copy);
+  if (searches_)
+    search_.set(n == 1 ? domains[0].x : host_x_.data(), offsets_, x_, type_, search_rcut);
+}
+
+// One frame in host memory is read where it is, unless it may change there.
+void FrameSet::set_flat(const Domain *domains, int n, bool copy)
+{
+  if (n == 1 && !copy && !kernels::separate_memory()) {
+    x_ = domains[0].x;
+    type_ = domains[0].type;
+    return;
+  }
+  if (n == 1) {
+    own_x_.copy_from(domains[0].x, 3L * domains[0].nall);
+    own_type_.copy_from(domains[0].type, domains[0].nall);
+    x_ = own_x_.data();
+    type_ = own_type_.data();
+    return;
+  }
+  host_x_.clear();
+  host_type_.clear();
+  for (int f = 0; f < n; ++f) {
+    host_x_.insert(host_x_.end(), domains[f].x, domains[f].x + 3L * domains[f].nall);
+    host_type_.insert(host_type_.end(), domains[f].type, domains[f].type + domains[f].nall);
+  }
+  own_x_.copy_from(host_x_);
+  own_type_.copy_from(host_type_);
+  x_ = own_x_.data();
+  type_ = own_type_.data();
+}
+
+std::size_t FrameSet::memory_bytes() const
+{
+  std::size_t n = search_.memory_bytes() + own_x_.memory_bytes() + own_type_.memory_bytes() +
+                  host_x_.capacity() * sizeof(double) + host_type_.capacity() * sizeof(int);
+  for (const auto &list : centers_) n += list.capacity() * sizeof(Center);
+  return n;
+}
+
+}  // namespace dptrain

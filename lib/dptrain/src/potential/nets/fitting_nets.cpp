@@ -1,0 +1,128 @@
+#include "potential/nets/fitting_nets.h"
+
+#include <utility>
+
+#include "kernels/layer.h"
+
+namespace dptrain {
+
+template <class Real>
+FittingNets<Real>::FittingNets(const std::vector<Mlp> &nets, std::size_t end,
+                               std::vector<char> subtracts) :
+    subtracts_(std::move(subtracts)), vacuum_energy_(nets.size(), 0.0)
+{
+  for (const Mlp &net : nets) {
+    nets_.emplace_back(net.layers());
+    begin_.push_back(net.layers().front().w);
+  }
+  begin_.push_back(end);
+}
+
+template <class Real> int FittingNets<Real>::num_outputs() const
+{
+  int sum = 0;
+  for (const Layer &layer : nets_.front().layers()) sum += layer.out;
+  return sum;
+}
+
+template <class Real> void FittingNets<Real>::prepare(const double *parameters)
+{
+  master_ = parameters;
+  if constexpr (!is_float64) {
+    copy_.resize(begin_.back());
+    kernels::convert(master_ + begin(), static_cast<long>(begin_.back() - begin()),
+                     copy_.data() + begin());
+  }
+  for (int type = 0; type < number(); ++type) {
+    if (!subtracts(type)) continue;
+    FittingNet<Real> &net = nets_[type];
+    kernels::clear(net.descriptors(1, false, vacuum_state_), net.inputs() * sizeof(Real));
+    net.forward(this->parameters(), vacuum_state_);
+    vacuum_energy_[type] = vacuum_state_.x.back().to_host().front();
+  }
+}
+
+template <class Real> const Real *FittingNets<Real>::parameters() const
+{
+  if constexpr (is_float64)
+    return master_;
+  else
+    return copy_.data();
+}
+
+template <class Real> void FittingNets<Real>::begin_gradient(double *gradient)
+{
+  flushed_ = false;
+  fresh_.assign(nets_.size(), 1);
+  target_ = gradient;
+  if constexpr (is_float64)
+    gradient_ = target_;
+  else
+    gradient_ = gradient_copy_.resize(begin_.back());
+}
+
+template <class Real>
+const Real *FittingNets<Real>::add_gradient(int type, const Real *c, FittingState<Real> &state)
+{
+  const bool add = fresh_[type] == 0;
+  fresh_[type] = 0;
+  return nets_[type].gradient(parameters(), c, state, add, gradient_);
+}
+
+template <class Real> void FittingNets<Real>::add_vacuum_gradient(int type, double weight)
+{
+  const Real c = static_cast<Real>(weight);
+  FittingNet<Real> &net = nets_[type];
+  kernels::clear(net.descriptors(1, true, vacuum_state_), net.inputs() * sizeof(Real));
+  net.forward(parameters(), vacuum_state_);
+  net.reverse(parameters(), vacuum_state_);
+  kernels::clear(net.descriptor_tangents(vacuum_state_), net.inputs() * sizeof(Real));
+  weight_.copy_from(&c, 1);
+  add_gradient(type, weight_.data(), vacuum_state_);
+}
+
+template <class Real> void FittingNets<Real>::flush()
+{
+  if constexpr (!is_float64) {
+    for (int type = 0; type < number(); ++type) {
+      double *target = target_ + begin_[type];
+      const Real *sum = gradient_ + begin_[type];
+      if (fresh_[type] == 0 && flushed_)
+        kernels::add_converted(sum, static_cast<long>(size(type)), target);
+      else if (fresh_[type] == 0)
+        kernels::convert(sum, static_cast<long>(size(type)), target);
+      else if (!flushed_)
+        kernels::clear(target, size(type) * sizeof(double));
+      fresh_[type] = 1;
+    }
+    flushed_ = true;
+  }
+}
+
+template <class Real> void FittingNets<Real>::end_gradient()
+{
+  flush();
+  if constexpr (is_float64)
+    for (int type = 0; type < number(); ++type)
+      if (fresh_[type] != 0) kernels::clear(gradient_ + begin_[type], size(type) * sizeof(Real));
+}
+
+template <class Real> std::size_t FittingNets<Real>::memory_bytes() const
+{
+  std::size_t n = vacuum_state_.memory_bytes() + copy_.memory_bytes() +
+                  gradient_copy_.memory_bytes() + weight_.memory_bytes();
+  for (const auto &net : nets_) n += net.memory_bytes();
+  return n;
+}
+
+template <class Real> void FittingNets<Real>::release_workspace()
+{
+  vacuum_state_ = FittingState<Real>();
+  gradient_copy_.clear();
+  for (auto &net : nets_) net.release_workspace();
+}
+
+template class FittingNets<double>;
+template class FittingNets<float>;
+
+}  // namespace dptrain

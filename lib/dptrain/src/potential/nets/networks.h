@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "dptrain/potential/model/model.h"
+#include "potential/nets/mlp.h"
+
+namespace dptrain {
+
+/// The shape that several nets have in common.
+struct NetworkShape {
+  int inputs = 1;
+  std::vector<int>
+      hidden;  ///< outputs of the layers with an activation and, where sizes allow, a skip connection
+  std::string activation;
+  bool resnet_dt = false;  ///< layers with a skip connection have a factor for each output
+  bool output = false;     ///< a linear layer with one output follows
+
+  std::size_t num_layers() const { return hidden.size() + (output ? 1 : 0); }
+};
+
+// The parameters of net k of a collection have the names NAME/networks/K/layers/L/@variables/w, b, and idt (the factors).
+
+/// Appends the blocks of `number` nets behind what is there. trainable: by layer.
+void add_network_blocks(const std::string &name, int number, const NetworkShape &shape,
+                        const std::vector<bool> &trainable, std::vector<ParameterBlock> &blocks);
+/// The nets as they stand in the flat buffer.
+std::vector<Mlp> networks(const std::string &name, int number, const NetworkShape &shape,
+                          const std::vector<ParameterBlock> &blocks);
+/// Draws a block of a net as DeePMD-kit does: w ~ N(0, 1/sqrt(in + out)), b ~ N(0, 1), idt ~ N(0.1, 0.001).
+void draw_weights(const ParameterBlock &block, RandomEngine &engine, double *values);
+
+}  // namespace dptrain
