@@ -187,9 +187,9 @@ void OnlineTraining::make_model()
   const ModelData data = factory_->make(waiting_, about_statistics);
   if (!about_statistics.empty()) say(about_statistics);
   const double shortest = factory_->statistics().min_distance();
-  factory_.reset();
   slot_->set_model(*comm_, data);
   make_trainer();
+  factory_.reset();
   for (Frame &frame : waiting_) latest_place_ = trainer_->add(std::move(frame));
   waiting_.clear();
   say("new model from " + std::to_string(state_.counters.frames) + " frames: sel " +
@@ -468,6 +468,7 @@ void OnlineTraining::take_frames(const OnlineTraining &before)
   store_.begin(frames, same ? store_.path() : "");
   if (!trainer_) state_.earned_steps = options_.train * num_learned(frames);
   if (!trainer_ && counters.frames >= options_.warmup) make_model();
+  watch();
 }
 
 }  // namespace dptrain
