@@ -32,7 +32,7 @@ struct Training {
   {
     Checkpoint checkpoint;
     checkpoint.model = model->data();
-    checkpoint.parameters = model->parameters();
+    checkpoint.parameters = model->parameters().values();
     checkpoint.average = trainer.averaged_parameters();
     checkpoint.training = training_text(config);
     return checkpoint;
