@@ -24,7 +24,7 @@ Precision precision_of(const std::string &name)
 {
   for (const auto &[known, value] : precisions)
     if (known == name) return value;
-  throw Error("precision " + name + " is not available: allowed are double, single, mixed");
+  throw Error("precision '" + name + "' is not known: use double, single or mixed");
 }
 
 }  // namespace dptrain
