@@ -41,6 +41,7 @@ class ModelFactory {
   const LearningOptions &options_;
   ModelConfig config_;
   std::string model_def_script_, fingerprint_;
+  std::string composition_;                   // of the first frame, such as "Si 64"
   std::vector<std::array<int, 2>> excluded_;  // pairs of types whose rows count as zero
   std::int64_t noted_ = 0;
   std::uint64_t data_hash_ = 0xcbf29ce484222325ULL;  // of these frames (FNV-1a)
