@@ -355,9 +355,8 @@ double FixDPTrain::compute_scalar()
 double FixDPTrain::compute_vector(int n)
 {
   if (!data_->session) return 0.0;
-  return collective(lmp, WHO, [&] {
-    return fix_dptrain_output(n, *data_->session, *data_->run, data_->units);
-  });
+  return collective(
+      lmp, WHO, [&] { return fix_dptrain_output(n, *data_->session, *data_->run, data_->units); });
 }
 
 // fix_modify ID memory: the table, now.
