@@ -14,6 +14,7 @@
 #include "dptrain/io/atomic_file.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/session/checkpoint.h"
 #include "dptrain/training/learning_curve.h"
 #include "fmt/format.h"
@@ -25,7 +26,7 @@ using dptrain::guarded;
 
 namespace {
 
-constexpr double SEL_FACTOR =
+constexpr double NEIGHBOR_MARGIN =
     1.5;  // the frames of a warm-up are few: others will have more neighbors
 constexpr double SOAP_START_LR = 1e-2;    // where the input gives none; measured, see the manual
 constexpr std::int64_t DISP_EVERY = 100;  // lines of lcurve.out, where neither fix nor input says
@@ -190,15 +191,6 @@ std::vector<std::pair<std::string, std::string>> TrainingSession::outputs() cons
   return result;
 }
 
-// Pairs of types whose rows count as zero, whichever list excludes them (as in DeePMD-kit).
-std::vector<std::array<int, 2>> TrainingSession::excluded_pairs() const
-{
-  const dptrain::ModelConfig &model = slot_->input->model;
-  auto excluded = model.exclude_types;
-  excluded.insert(excluded.end(), model.pair_exclude_types.begin(), model.pair_exclude_types.end());
-  return excluded;
-}
-
 // The frames that statistics are made of.
 std::string TrainingSession::source() const
 {
@@ -220,9 +212,8 @@ void TrainingSession::read_statistics()
   broadcast(*comm_, text);
   if (text.empty()) return;
   const dptrain::ModelConfig &model = slot_->input->model;
-  statistics_ = dptrain::Statistics::from_json(
-      text, options_.stat, model.type_map, model.rcut, model.rcut_smth,
-      dptrain::fingerprint_of(excluded_pairs()), model.env_protection, model.sel);
+  statistics_ = dptrain::Statistics::from_json(text, options_.stat, model.type_map,
+                                               dptrain::statistics_settings(model));
   if (statistics_->source() != source())
     say(fmt::format("Fix dptrain: the statistics in {} are those of other frames ({}) than the "
                     "present ones ({}), and are used; remove the file to have them computed",
@@ -285,17 +276,15 @@ void TrainingSession::keep(const dptrain::WholeFrame &frame)
 void TrainingSession::make_model()
 {
   dptrain::ModelConfig model = slot_->input->model;
-  if (options_.seed) model.seed = model.fitting_seed = options_.seed;
-  if (!slot_->input->sel_factor_given) model.sel_factor = SEL_FACTOR;
+  if (options_.seed) model.descriptor->seed = model.fitting_seed = options_.seed;
   if (!options_.stat.empty()) read_statistics();
   if (!statistics_) {
-    statistics_.emplace(model.ntypes(), model.rcut, model.rcut_smth, model.env_protection,
-                        model.sel);
+    statistics_.emplace(model.ntypes(), dptrain::statistics_settings(model));
     std::vector<const dptrain::Frame *> frames;
     for (const auto &frame : waiting_) frames.push_back(&frame);
     const dptrain::BatchShares shares(frames, *comm_);
     guarded(*comm_, [&] {
-      for (const auto *share : shares.frames()) statistics_->add(share->domain(), excluded_pairs());
+      for (const auto *share : shares.frames()) statistics_->add(share->domain());
     });
     statistics_->reduce(*comm_);
     statistics_->set_source(source());
@@ -303,8 +292,7 @@ void TrainingSession::make_model()
       if (comm_->rank() != 0 || options_.stat.empty()) return;
       dptrain::write_atomically(options_.stat, [&](const std::string &name) {
         std::ofstream file(name);
-        file << statistics_->to_json(model.type_map, dptrain::fingerprint_of(excluded_pairs()))
-             << std::flush;
+        file << statistics_->to_json(model.type_map) << std::flush;
         if (!file) throw dptrain::Error("Statistics file " + options_.stat + " cannot be written");
       });
     });
@@ -312,17 +300,19 @@ void TrainingSession::make_model()
   dptrain::ModelData data;
   guarded(*comm_, [&] {
     if (comm_->rank() == 0)
-      data = dptrain::new_deep_pot(model, *statistics_, slot_->input->model_def_script);
+      data = dptrain::new_deep_pot(model, *statistics_, slot_->input->model_def_script,
+                                   NEIGHBOR_MARGIN);
   });
   broadcast(*comm_, data);
   slot_->set_model(*comm_, data);
   trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
   for (auto &frame : waiting_) latest_place_ = trainer_->add(std::move(frame));
   waiting_.clear();
-  say(fmt::format("Fix dptrain: new model from {} frames: sel {}, smallest distance {:.4g} "
-                  "Angstrom, {} parameters",
-                  counters.frames, text_of(data.config.sel), statistics_->min_distance(),
-                  slot_->model->parameters().size()));
+  const std::vector<int> limits = data.config.descriptor->neighbor_limits();
+  say(fmt::format("Fix dptrain: new model from {} frames: {}smallest distance {:.4g} Angstrom, {} "
+                  "parameters",
+                  counters.frames, limits.empty() ? "" : "sel " + text_of(limits) + ", ",
+                  statistics_->min_distance(), slot_->model->parameters().size()));
 }
 
 void TrainingSession::train()

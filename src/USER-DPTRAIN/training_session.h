@@ -156,7 +156,6 @@ class TrainingSession {
   void check_save_name() const;
   void choose_optimizer(const dptrain::InputFile &input);
   void continue_settings(const std::string &path, const std::string &text);
-  std::vector<std::array<int, 2>> excluded_pairs() const;
   std::string source() const;
   void read_statistics();
   void make_model();

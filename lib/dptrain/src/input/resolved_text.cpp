@@ -20,22 +20,8 @@ template <class T> void put(json &section, const char *key, const std::optional<
 
 json descriptor_section(const ModelConfig &model)
 {
-  json section{{"type", "se_e2_a"},
-               {"rcut", model.rcut},
-               {"rcut_smth", model.rcut_smth},
-               {"sel", model.sel},
-               {"neuron", model.neuron},
-               {"axis_neuron", model.axis_neuron},
-               {"activation_function", model.activation},
-               {"resnet_dt", model.resnet_dt},
-               {"type_one_side", model.type_one_side},
-               {"exclude_types", model.exclude_types},
-               {"env_protection", model.env_protection},
-               {"set_davg_zero", model.set_davg_zero},
-               {"precision", model.precision},
-               {"trainable", model.trainable}};
-  if (model.sel.empty()) section["sel"] = "auto:" + json(model.sel_factor).dump();
-  put(section, "seed", model.seed);
+  json section{{"type", model.descriptor->type()}};
+  section.update(json::parse(model.descriptor->keys(model)));
   return section;
 }
 

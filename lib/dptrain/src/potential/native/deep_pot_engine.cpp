@@ -8,7 +8,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
-#include "potential/descriptor/se_e2_a.h"
+#include "potential/descriptor/descriptor_type.h"
 #include "potential/native/fitting_shape.h"
 
 namespace dptrain {
@@ -36,7 +36,7 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     out_bias_(data.out_bias),
     bias_atom_e_(data.bias_atom_e),
     without_energy_(ntypes_, 0),
-    descriptor_(std::make_unique<SeE2A<Real>>(data)),
+    descriptor_(make_descriptor<Real>(data)),
     edges_(ntypes_, descriptor_->edge_limits()),
     fitting_(networks(fitting_networks_name, ntypes_, fitting_shape(data.config),
                       parameter_index(data.config)),
