@@ -88,9 +88,10 @@ json compute(const Task &task, dptrain::Precision precision)
   std::vector<double> gradient(model->parameters().size());
   trainer.loss_gradient(places, gradient);
   result["gradient"] = summary(gradient);
-  std::vector<double> change = model->parameters();
+  std::vector<double> change = model->parameters().values();
   for (int step = 0; step < task.steps; ++step) trainer.update();
-  for (std::size_t k = 0; k < change.size(); ++k) change[k] = model->parameters()[k] - change[k];
+  for (std::size_t k = 0; k < change.size(); ++k)
+    change[k] = model->parameters().values()[k] - change[k];
   result["change"] = summary(change);
   return result;
 }

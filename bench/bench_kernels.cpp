@@ -14,8 +14,8 @@
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
-#include "dptrain/potential/native/deep_pot.h"
 #include "optimizer/optimizer.h"
+#include "potential/native/deep_pot.h"
 
 using benchmark::Counter;
 using benchmark::State;
@@ -25,7 +25,7 @@ namespace {
 /// What the benchmarks of the model share: one frame on one rank, and the model.
 struct Case {
   std::shared_ptr<const dptrain::Communicator> comm = dptrain::make_mpi_communicator();
-  std::shared_ptr<dptrain::Model> model;
+  std::shared_ptr<dptrain::DeepPot> model;
   dptrain::Frame frame;
   std::vector<double> force;  ///< [nall][3] scratch
 
@@ -35,7 +35,7 @@ struct Case {
     const auto frames = dptrain::read_npy_system(system, data.config.type_map);
     if (frames.empty()) throw dptrain::Error(system + " has no frames");
     frame = dptrain::scatter_frame(comm, frames.front(), data.config.rcut);
-    model = dptrain::make_deep_pot(data);
+    model = std::make_shared<dptrain::DeepPot>(data);
     force.resize(3 * static_cast<std::size_t>(frame.nall()));
   }
 
@@ -112,9 +112,9 @@ void both_passes(State &state, Case *c, dptrain::Precision precision)
 void table_build(State &state, Case *c, dptrain::Precision precision)
 {
   c->model->set_precision(precision);
-  const std::vector<double> parameters = c->model->parameters();
+  const std::vector<double> parameters = c->model->parameters().values();
   for (auto _ : state) {
-    c->model->set_parameters(parameters);
+    c->model->parameters().set(parameters);
     c->model->prepare();
   }
 }
@@ -123,9 +123,9 @@ void adam_step(State &state, Case *c, dptrain::Precision precision)
 {
   dptrain::OptimizerConfig config;
   config.precision = precision == dptrain::Precision::float64 ? "float64" : "float32";
-  std::vector<double> parameters = c->model->parameters();
+  std::vector<double> parameters = c->model->parameters().values();
   const std::vector<double> gradient(parameters.size(), 1e-3);
-  const auto optimizer = dptrain::make_optimizer(config, c->model->parameter_index(), c->comm);
+  const auto optimizer = dptrain::make_optimizer(config, c->model->parameters().blocks(), c->comm);
   for (auto _ : state) optimizer->step(parameters, gradient, 1e-6);
   state.counters["ns/parameter"] = Counter(1e-9 * static_cast<double>(parameters.size()),
                                            Counter::kIsIterationInvariantRate | Counter::kInvert);

@@ -128,7 +128,7 @@ nb::tuple evaluate(Potential &potential, Positions positions, Types types,
 /// What the model is made of, for `Potential.info`.
 nb::dict describe(const Potential &potential)
 {
-  const dptrain::ModelData &data = potential.model().data();
+  const dptrain::ModelData data = potential.model().data();
   const dptrain::ModelConfig &config = data.config;
   const bool is_native = data.kind == dptrain::ModelKind::native;
   nb::dict info;
@@ -155,7 +155,7 @@ std::vector<std::pair<std::string, std::pair<std::size_t, bool>>>
 parameter_blocks(const Potential &potential)
 {
   std::vector<std::pair<std::string, std::pair<std::size_t, bool>>> blocks;
-  for (const dptrain::ParameterBlock &block : potential.model().parameter_index())
+  for (const dptrain::ParameterBlock &block : potential.model().parameters().blocks())
     blocks.push_back({block.name, {block.size, block.trainable}});
   return blocks;
 }
@@ -183,6 +183,6 @@ NB_MODULE(_dptrain, m)
       .def_prop_ro("memory_bytes",
                    [](const Potential &self) { return self.model().memory_bytes(); })
       .def_prop_ro("overflow_count",
-                   [](const Potential &self) { return self.model().overflow_count(); });
+                   [](const Potential &self) { return self.model().neighbor_report().overflow; });
   m.def("is_checkpoint", &dptrain::is_checkpoint);
 }

@@ -181,7 +181,7 @@ double FixDPTrain::largest_score()
   for (int i = 0; i < atom->nlocal; ++i)
     if (!(scores[i] <= largest)) largest = scores[i];  // takes over what is not a number
   if (!std::isfinite(largest)) largest = HUGE_VAL;
-  const double distance = data_->slot->model->distance_below_known();
+  const double distance = data_->slot->model->neighbor_report().below_known;
   double values[2] = {largest, distance > 0.0 ? 1.0 / distance : 0.0};
   MPI_Allreduce(MPI_IN_PLACE, values, 2, MPI_DOUBLE, MPI_MAX, world);
   if (values[1] > 0.0) warn_of_close_atoms(1.0 / values[1]);

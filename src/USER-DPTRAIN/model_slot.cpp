@@ -151,7 +151,7 @@ void ModelSlot::set_model(const dptrain::Communicator &comm, dptrain::ModelData 
 std::uint64_t ModelSlot::hash() const
 {
   if (!model) return 0;
-  return fnv1a(fnv1a(0xcbf29ce484222325ULL, model->parameters()), model->energy_bias());
+  return fnv1a(fnv1a(0xcbf29ce484222325ULL, model->parameters().values()), model->energy_bias());
 }
 
 bool ModelSlot::has_null() const

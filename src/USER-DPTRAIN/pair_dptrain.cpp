@@ -177,7 +177,8 @@ PairDPTrain::Sums PairDPTrain::evaluate()
   if (data_->has_scores) {
     data_->score.assign(nlocal, 0.0);
     const dptrain::Model &model = *data_->slot->model;
-    data_->features.assign(model.type_map().size() * model.num_features(), 0.0);
+    data_->features.assign(model.type_map().size() * model.last_hidden_layer()->num_features(),
+                           0.0);
     out.uncertainty = data_->score.data();
     out.feature_sum = data_->features.data();
   }

@@ -43,9 +43,10 @@ const double *PairDPTrain::sampled_deviation(int samples)
   std::vector<double> force(size), score(nlocal);
   local(lmp, WHO, [&] {
     dptrain::Model &model = data_->current().model();
-    model.set_weight_samples(dptrain::draw_weights(model.whitening(),
-                                                   static_cast<int>(model.type_map().size()),
-                                                   model.num_features(), samples, SAMPLE_SEED));
+    dptrain::LastHiddenLayer &layer = *model.last_hidden_layer();
+    layer.set_weight_samples(
+        dptrain::draw_weights(layer.whitening(), static_cast<int>(model.type_map().size()),
+                              static_cast<int>(layer.num_features()), samples, SAMPLE_SEED));
     dptrain::ForwardOutput out;
     out.force = force.data();
     out.uncertainty = score.data();

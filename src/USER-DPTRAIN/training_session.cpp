@@ -67,18 +67,18 @@ TrainingSession::TrainingSession(std::shared_ptr<const dptrain::Communicator> co
                      options_.dataset));
   check_save_name();
   if (!slot_->model) return;
-  if (options_.active && slot_->model->num_features() == 0)
+  const dptrain::LastHiddenLayer *layer = slot_->model->last_hidden_layer();
+  if (options_.active && !layer)
     throw dptrain::Error(fmt::format(
         "mode active: {} does not tell the outputs of its last hidden layer, which uncertainties "
         "rest on: freeze the model with DeePMD-kit 3.2, or label with mode passive",
         slot_->path));
   counters.trained = true;
-  given_whitening_ = slot_->model->whitening();
+  if (layer) given_whitening_ = layer->whitening();
   trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
   if (!config_.rules.only.empty() || !config_.rules.freeze.empty())
     say(fmt::format("Fix dptrain: trains {} of {} parameters",
-                    dptrain::num_trainable(slot_->model->parameter_index()),
-                    slot_->model->parameters().size()));
+                    slot_->model->parameters().num_trainable(), slot_->model->parameters().size()));
 }
 
 TrainingSession::~TrainingSession() = default;
@@ -93,7 +93,7 @@ void TrainingSession::check_save_name() const
 {
   if (options_.save.empty()) return;
   const dptrain::ModelData none;
-  const dptrain::ModelData &data = slot_->model ? slot_->model->data() : none;
+  const dptrain::ModelData data = slot_->model ? slot_->model->data() : none;
   if (dptrain::is_pth(options_.save) && data.archive.empty())
     throw dptrain::Error(
         fmt::format("save {0}: a model that does not come from an (uncompressed) TorchScript "
@@ -352,7 +352,7 @@ void TrainingSession::write_curve()
 // What thermo output shows, made the same on all ranks.
 void TrainingSession::watch()
 {
-  std::int64_t overflow = slot_->model ? slot_->model->overflow_count() : 0;
+  std::int64_t overflow = slot_->model ? slot_->model->neighbor_report().overflow : 0;
   comm_->all_reduce_sum(&overflow, 1);
   if (overflow > 0 && overflow_ == 0)
     say("WARNING: fix dptrain: atoms have more neighbors than the model's sel keeps: the nearest "

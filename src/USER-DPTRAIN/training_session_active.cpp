@@ -47,10 +47,11 @@ std::vector<std::int64_t> TrainingSession::typical_frames(std::int64_t most) con
 void TrainingSession::refresh_uncertainty()
 {
   if (!trainer_ || moments_current_ || trainer_->num_frames() == 0) return;
-  if (slot_->model->num_features() == 0) return;
+  if (!slot_->model->last_hidden_layer()) return;
   const double start = platform::walltime();
   guarded(*comm_, [&] {
-    if (!given_whitening_.empty()) slot_->model->set_whitening(given_whitening_);
+    if (!given_whitening_.empty())
+      slot_->model->last_hidden_layer()->set_whitening(given_whitening_);
   });
   dptrain::FeatureMoments moments(slot_->model, comm_);
   seen_.clear();
@@ -89,7 +90,7 @@ void TrainingSession::find_known_score()
 double TrainingSession::distance(const std::vector<double> &feature_sum, std::int64_t natoms) const
 {
   double smallest = std::numeric_limits<double>::infinity();
-  const std::vector<double> whitening = slot_->model->whitening();
+  const std::vector<double> &whitening = slot_->model->last_hidden_layer()->whitening();
   for (const Seen &seen : seen_)
     if (seen.natoms == natoms)
       smallest = std::min(

@@ -149,7 +149,7 @@ void TrainingSession::resume(const std::string &file)
 
   continue_settings(path, checkpoint.training);
   slot_->set_model(*comm_, checkpoint.model);
-  slot_->model->set_parameters(checkpoint.parameters);
+  slot_->model->parameters().set(checkpoint.parameters);
   slot_->trained = true;
   trainer_ = std::make_unique<dptrain::Trainer>(slot_->model, comm_, config_);
   const std::string source = frames_path_of(path);

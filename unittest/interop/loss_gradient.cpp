@@ -24,7 +24,7 @@ using nlohmann::json;
 json by_name(const Model &model, const std::vector<double> &values)
 {
   json named;
-  for (const auto &block : model.parameter_index()) {
+  for (const auto &block : model.parameters().blocks()) {
     const auto begin = values.begin() + static_cast<std::ptrdiff_t>(block.offset);
     named[block.name] = std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(block.size));
   }
@@ -58,7 +58,7 @@ void run(const std::vector<std::string> &arguments)
   if (world->rank() != 0) return;
   std::cout << json{{"loss", report.loss},
                     {"gradient", by_name(*model, gradient)},
-                    {"parameters", by_name(*model, model->parameters())}}
+                    {"parameters", by_name(*model, model->parameters().values())}}
             << std::endl;
 }
 

@@ -26,7 +26,7 @@ constexpr double TOLERANCE = 1e-7;
 std::shared_ptr<DeepPot> make_model(Precision precision = Precision::float64)
 {
   ModelConfig config = tiny_config();
-  config.sel = {60, 60};
+  se_e2_a(config).sel = {60, 60};
   auto model = std::make_shared<DeepPot>(tiny_model(config));
   model->set_precision(precision);
   return model;
@@ -41,7 +41,7 @@ Frame make_frame(int seed, double rcut)
 std::size_t last_weights(const Model &model, int type)
 {
   const std::string name = "/model/fitting/nets/networks/" + std::to_string(type) + "/layers/2/";
-  for (const auto &block : model.parameter_index())
+  for (const auto &block : model.parameters().blocks())
     if (block.name.find(name) != std::string::npos) return block.offset;
   throw Error("no last layer in the tiny model");
 }
@@ -62,13 +62,13 @@ Answer evaluate(Model &model, const Frame &frame)
 
 Answer with_changed_weights(Model &model, const Frame &frame, const std::vector<double> &change)
 {
-  const std::vector<double> before = model.parameters();
+  const std::vector<double> before = model.parameters().values();
   std::vector<double> after = before;
   for (int type = 0; type < 2; ++type)
     for (int k = 0; k < H; ++k) after[last_weights(model, type) + k] += change[type * H + k];
-  model.set_parameters(after);
+  model.parameters().set(after);
   const Answer answer = evaluate(model, frame);
-  model.set_parameters(before);
+  model.parameters().set(before);
   return answer;
 }
 
@@ -109,7 +109,7 @@ TEST(FeatureMoments, UncertaintyIsTheLengthOfWhitenedFeatures)
   std::vector<double> w(2 * H * H);
   Numbers random(11);
   for (double &number : w) number = random(-1.0, 1.0);
-  model->set_whitening(w);
+  model->last_hidden_layer()->set_whitening(w);
   const std::vector<double> f = features(*model, frame);
   const Scores s = scores(*model, frame);
   std::vector<double> sum(2 * H, 0.0);
@@ -171,14 +171,15 @@ TEST(FeatureMoments, UnseenTypesAreVeryUncertain)
 TEST(FeatureMoments, SampledForcesAreThoseOfChangedWeights)
 {
   for (const Precision precision : {Precision::float64, Precision::single}) {
-    const auto model = make_model(precision);
+    const auto model = make_model();
     model->set_chunk(8);
     const Frame frame = make_frame(2, model->cutoff());
     constexpr int SAMPLES = 3;
     std::vector<double> w(2 * H * H, 0.0);
     for (int k = 0; k < 2 * H; ++k) w[k * H + k % H] = 1.0 + 0.1 * k;
     const std::vector<double> samples = draw_weights(w, 2, H, SAMPLES, 5);
-    model->set_weight_samples(samples);
+    model->last_hidden_layer()->set_weight_samples(samples);
+    model->set_precision(precision);  // samples stay
     std::vector<double> force(3 * frame.nall()), sampled(SAMPLES * force.size());
     ForwardOutput out;
     out.force = force.data();
@@ -232,7 +233,7 @@ TEST(FeatureMoments, DistanceTellsDuplicates)
   moments.apply();
   const auto &sums = moments.feature_sums();
   const auto distance = [&](int a, int b) {
-    return feature_distance(model->whitening(), sums[a], sums[b], 40);
+    return feature_distance(model->last_hidden_layer()->whitening(), sums[a], sums[b], 40);
   };
   EXPECT_EQ(distance(0, 0), 0.0);
   for (int k = 1; k < 4; ++k) EXPECT_GT(distance(0, k), 0.1);
@@ -245,7 +246,7 @@ TEST(FeatureMoments, Errors)
   const auto model = make_model();
   const Frame frame = make_frame(1, model->cutoff());
   EXPECT_THROW(scores(*model, frame), Error);  // no matrices yet
-  EXPECT_THROW(model->set_whitening({1.0, 2.0}), Error);
+  EXPECT_THROW(model->last_hidden_layer()->set_whitening({1.0, 2.0}), Error);
   std::vector<double> force(3 * frame.nall()), sampled(force.size());
   ForwardOutput out;
   out.force = force.data();

@@ -60,7 +60,7 @@ struct Training {
 std::vector<double> gradient_of(const Training &t, const std::vector<int> &frames)
 {
   const auto model = std::make_shared<ToyModel>(RCUT);
-  model->set_parameters(t.model->parameters());
+  model->parameters().set(t.model->parameters().values());
   Trainer other(model, t.comm, configuration());
   std::vector<std::int64_t> places;
   for (int k : frames) {
@@ -145,7 +145,7 @@ TEST(GivenFrames, StepIsThatOfTheBuffer)
     EXPECT_NEAR(a.loss, b.loss, 1e-13 * b.loss);  // the frames stand in another order
     EXPECT_EQ(a.step, k + 1);
   }
-  expect_near(given.model->parameters(), model->parameters(), 1e-13);
+  expect_near(given.model->parameters().values(), model->parameters().values(), 1e-13);
   EXPECT_EQ(given.trainer.num_frames(), 0);
 }
 
@@ -156,10 +156,10 @@ TEST(GivenFrames, ErrorsAreThoseOfAStepAndChangeNothing)
   config.schedule.decay_steps = 1;
   config.loss.start_pref_f = 60.0;
   Training t(config);
-  const std::vector<double> before = t.model->parameters();
+  const std::vector<double> before = t.model->parameters().values();
   const std::vector<double> state = t.trainer.state();
   const UpdateReport errors = t.trainer.errors({t.all[1]});
-  EXPECT_EQ(t.model->parameters(), before);
+  EXPECT_EQ(t.model->parameters().values(), before);
   EXPECT_EQ(t.trainer.state(), state);
   const UpdateReport step = t.trainer.update({t.all[1]});
   for (auto part : {&UpdateReport::loss, &UpdateReport::rmse_e, &UpdateReport::rmse_f,
@@ -184,7 +184,7 @@ TEST(GivenFrames, LongGradientsAreShortened)
   config.gradient_max_norm = 0.3 * norm;
   Training limited(config);
   Adam adam;
-  std::vector<double> x = t.model->parameters();
+  std::vector<double> x = t.model->parameters().values();
   for (int step = 0; step < 4; ++step) {
     // batches of different length: shortening all alike would change nothing in Adam
     const std::vector<int> batch = step % 2 == 0 ? std::vector<int>{0, 1, 2} : std::vector<int>{2};
@@ -195,7 +195,7 @@ TEST(GivenFrames, LongGradientsAreShortened)
     std::vector<const Frame *> frames;
     for (int k : batch) frames.push_back(limited.all[k]);
     limited.trainer.update(frames);
-    expect_near(limited.model->parameters(), x, 1e-13);
+    expect_near(limited.model->parameters().values(), x, 1e-13);
   }
 }
 
@@ -226,11 +226,11 @@ TEST(GivenFrames, GradientsOfSeveralBatchesMakeAStep)
   config.schedule.decay_steps = 2;
   Training t(config);
   Adam adam;
-  std::vector<double> x = t.model->parameters();
+  std::vector<double> x = t.model->parameters().values();
   for (int round = 0; round < 2; ++round) {
     std::vector<double> sum(x.size(), 0.0);
     for (int k = 0; k < 3; ++k) {
-      EXPECT_EQ(t.model->parameters()[0], x[0]);
+      EXPECT_EQ(t.model->parameters().values()[0], x[0]);
       const std::vector<double> g = gradient_of(t, {k});
       for (std::size_t n = 0; n < sum.size(); ++n) sum[n] += g[n];
       const UpdateReport report = t.trainer.update({t.all[k]});
@@ -240,8 +240,8 @@ TEST(GivenFrames, GradientsOfSeveralBatchesMakeAStep)
     EXPECT_GT(norm, 50.0);
     for (double &value : sum) value *= 50.0 / (norm + 1e-6);
     adam.step(x, sum, 1e-3 * std::pow(0.5, (3 * round + 2) / 2));
-    expect_near(t.model->parameters(), x, 1e-13);
-    x = t.model->parameters();
+    expect_near(t.model->parameters().values(), x, 1e-13);
+    x = t.model->parameters().values();
   }
 }
 
@@ -253,11 +253,11 @@ TEST(GivenFrames, AStepInTheMakingIsPartOfTheState)
     config.ema_decay = decay;
     Training whole(config), resumed(config);
     for (int k = 0; k < 5; ++k) {
-      resumed.model->set_parameters(whole.model->parameters());
+      resumed.model->parameters().set(whole.model->parameters().values());
       resumed.trainer.set_state(whole.trainer.state());
       EXPECT_EQ(resumed.trainer.state(), whole.trainer.state());
       for (auto *t : {&whole, &resumed}) t->trainer.update({t->all[k % 3]});
-      EXPECT_EQ(whole.model->parameters(), resumed.model->parameters());
+      EXPECT_EQ(whole.model->parameters().values(), resumed.model->parameters().values());
     }
   }
 }
@@ -297,12 +297,12 @@ TEST(GivenFrames, LabelsMayDifferWithinABatch)
   for (const WholeFrame &frame : whole) other.add(scatter_frame(t.comm, frame, RCUT));
   std::vector<double> gradient;
   EXPECT_NEAR(other.loss_gradient({0, 1, 2, 3}, gradient).loss, expected, 1e-12 * expected);
-  const std::vector<double> x = t.model->parameters();
+  const std::vector<double> x = t.model->parameters().values();
   for (std::size_t k = 0; k < x.size(); ++k) {
     const auto at = [&](double step) {
       std::vector<double> moved = x;
       moved[k] += step;
-      t.model->set_parameters(moved);
+      t.model->parameters().set(moved);
       return t.trainer.errors(t.all).loss;
     };
     // h^2 truncation and rounding of the difference: about 1e-9 relative to the largest component

@@ -199,7 +199,7 @@ TEST(GradientSum, CompressedTrainingsLearnAsWell)
       trainer.add(scatter_frame(comm, random_frame(k + 1, 24, skewed_box(6.5), true, 1.3), 4.0));
     const double before = trainer.stored_errors({0, 1, 2, 3}).loss;
     for (int step = 0; step < 100; ++step) trainer.update();
-    expect_same_on_all_ranks(*comm, model->parameters());
+    expect_same_on_all_ranks(*comm, model->parameters().values());
     return trainer.stored_errors({0, 1, 2, 3}).loss / before;
   };
   // the loss falls by 6 % (labels are random numbers); compressed ones keep nine tenths of that
@@ -228,7 +228,7 @@ TEST(ParameterCheck, RanksThatDifferAreFound)
   trainer.update();
   trainer.update();
   if (comm->rank() == 1)
-    model->change_parameters([](std::vector<double> &p) { p[3] = std::nextafter(p[3], 9.0); });
+    model->parameters().change([](std::vector<double> &p) { p[3] = std::nextafter(p[3], 9.0); });
   trainer.update();
   try {
     trainer.update();

@@ -217,7 +217,7 @@ TEST_P(LossCase, GradientIsThatOfTheLoss)
   Case c = make(world());
   std::vector<double> gradient;
   c.gradient(gradient);
-  const std::vector<double> start = c.model->parameters();
+  const std::vector<double> start = c.model->parameters().values();
   std::vector<const Frame *> frames;
   for (std::int64_t k = 0; k < c.trainer->num_frames(); ++k) frames.push_back(&c.trainer->frame(k));
   Numbers random(17);
@@ -232,7 +232,7 @@ TEST_P(LossCase, GradientIsThatOfTheLoss)
     const auto at = [&](double step) {
       std::vector<double> moved = start;
       for (std::size_t k = 0; k < d.size(); ++k) moved[k] += step * d[k];
-      c.model->set_parameters(moved);
+      c.model->parameters().set(moved);
       return c.trainer->errors(frames).loss;
     };
     const double h = 1e-5;

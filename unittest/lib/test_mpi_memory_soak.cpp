@@ -121,7 +121,7 @@ TEST(MemorySoak, AllFailuresAreSurvived)
   // the others hit what is outside of the model, which tries once more
   EXPECT_GE(disturbed.model->memory_shortages().number, failures / 2);
   EXPECT_EQ(disturbed.trainer.steps(), steps);
-  const auto &a = calm.model->parameters(), &b = disturbed.model->parameters();
+  const auto &a = calm.model->parameters().values(), &b = disturbed.model->parameters().values();
   for (std::size_t k = 0; k < a.size(); ++k) ASSERT_NEAR(a[k], b[k], 1e-9) << k;
 }
 

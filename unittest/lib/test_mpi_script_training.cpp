@@ -71,13 +71,14 @@ TEST_P(ScriptRanks, GradientIsThatOfOneRank)
 TEST_P(ScriptRanks, TwentyStepsGiveTheParametersOfOneRank)
 {
   Training one(make_mpi_communicator(), GetParam()), all(world(), GetParam());
-  const std::vector<double> before = one.model->parameters();
+  const std::vector<double> before = one.model->parameters().values();
   for (int step = 0; step < 20; ++step) {
     const UpdateReport a = one.trainer.update(), b = all.trainer.update();
     EXPECT_NEAR(a.loss, b.loss, 1e-11 * a.loss);
   }
-  EXPECT_NE(one.model->parameters(), before);
-  expect_same(one.model->parameters(), all.model->parameters(), 1e-12, "parameters");
+  EXPECT_NE(one.model->parameters().values(), before);
+  expect_same(one.model->parameters().values(), all.model->parameters().values(), 1e-12,
+              "parameters");
   expect_same(one.model->energy_bias(), all.model->energy_bias(), 1e-12, "energy bias");
 }
 

@@ -14,6 +14,7 @@
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/potential/files/model_file.h"
+#include "dptrain/training/trainer.h"
 #include "io/file.h"
 
 namespace dptrain::test {
@@ -136,17 +137,18 @@ TEST_P(TrainCase, LossAndGradient)
 TEST_P(TrainCase, AdamSteps)
 {
   Case c(GetParam(), world());
-  EXPECT_EQ(difference(c.model->parameters(), c.array("params_0")), 0.0);
+  EXPECT_EQ(difference(c.model->parameters().values(), c.array("params_0")), 0.0);
   const auto &losses = c.expected.at("adam").at("loss");
   for (int step = 0; step < 20; ++step) {
     const double expected = losses[step];
     EXPECT_NEAR(c.trainer->update().loss, expected, LOSS_TOLERANCE * expected) << "step " << step;
     if (step == 0) {
-      EXPECT_LT(difference(c.model->parameters(), c.array("params_1")), PARAMETER_TOLERANCE);
+      EXPECT_LT(difference(c.model->parameters().values(), c.array("params_1")),
+                PARAMETER_TOLERANCE);
     }
   }
   EXPECT_EQ(c.trainer->steps(), 20);
-  const double error = difference(c.model->parameters(), c.array("params_20"));
+  const double error = difference(c.model->parameters().values(), c.array("params_20"));
   EXPECT_LT(error, PARAMETER_TOLERANCE);
   if (world()->rank() == 0)
     std::printf("%s: parameters after 20 steps %.1e\n", fs::path(c.dir).filename().c_str(), error);
@@ -164,11 +166,12 @@ TEST_P(TrainCase, AsManyRanksAsOne)
     one.trainer->update();
     all.trainer->update();
   }
-  EXPECT_LT(difference(one.model->parameters(), all.model->parameters()), RANKS_TOLERANCE);
+  EXPECT_LT(difference(one.model->parameters().values(), all.model->parameters().values()),
+            RANKS_TOLERANCE);
   // and all ranks hold the same bits
-  std::vector<double> copy = all.model->parameters();
+  std::vector<double> copy = all.model->parameters().values();
   world()->broadcast(copy.data(), copy.size() * sizeof(double), 0);
-  EXPECT_EQ(copy, all.model->parameters());
+  EXPECT_EQ(copy, all.model->parameters().values());
 }
 
 TEST_P(TrainCase, ChunksDoNotMatter)

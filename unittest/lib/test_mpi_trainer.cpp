@@ -68,7 +68,7 @@ TEST(Trainer, GradientIsThatOfTheLoss)
        std::vector<std::vector<std::int64_t>>{{0}, {1}, {2}, {3}, {0, 1, 2, 3}}) {
     std::vector<double> gradient;
     t.trainer.loss_gradient(batch, gradient);
-    const std::vector<double> x = t.model->parameters();
+    const std::vector<double> x = t.model->parameters().values();
     double scale = 1e-3;
     for (double g : gradient) scale = std::max(scale, std::abs(g));
     for (std::size_t k = 0; k < x.size(); ++k) {
@@ -76,11 +76,11 @@ TEST(Trainer, GradientIsThatOfTheLoss)
       std::vector<double> up = x, down = x;
       up[k] += h;
       down[k] -= h;
-      t.model->set_parameters(up);
+      t.model->parameters().set(up);
       const double high = t.loss(batch);
-      t.model->set_parameters(down);
+      t.model->parameters().set(down);
       const double low = t.loss(batch);
-      t.model->set_parameters(x);
+      t.model->parameters().set(x);
       // h^2 truncation and rounding of the difference: about 1e-9 relative to the largest component
       EXPECT_NEAR(gradient[k], (high - low) / (2 * h), 1e-8 * scale) << "parameter " << k;
     }
@@ -129,7 +129,7 @@ TEST(Trainer, AnyNumberOfRanksGivesTheSame)
     }
   }
   for (std::size_t k = 0; k < 8; ++k)
-    EXPECT_NEAR(one.model->parameters()[k], all.model->parameters()[k], 1e-12);
+    EXPECT_NEAR(one.model->parameters().values()[k], all.model->parameters().values()[k], 1e-12);
   EXPECT_NEAR(one.model->expected, all.model->expected, 1e-14);
 }
 
@@ -154,7 +154,7 @@ TEST(Trainer, LearnsTheParametersOfAnotherModel)
 {
   const auto comm = world();
   ToyModel truth(RCUT);
-  truth.set_parameters({1.2, 0.25, -0.6, 0.45, 0.5, 0.25, 1.3, 0.4});
+  truth.parameters().set({1.2, 0.25, -0.6, 0.45, 0.5, 0.25, 1.3, 0.4});
   truth.set_energy_bias({-3.0, 5.0});
   auto frames = mixed_frames();
   for (auto &whole : frames) {
@@ -214,7 +214,7 @@ TEST(Trainer, EnergyBiasOfTypesWithoutEnergyOrDataStays)
   const auto comm = world();
   auto frames = mixed_frames();
   Training excluded(comm, configuration(), {});
-  excluded.model->without_energy = 1;
+  excluded.model->exclude(1);
   excluded.model->set_energy_bias({0.5, 0.25});
   for (const auto &frame : frames) excluded.trainer.add(scatter_frame(comm, frame, RCUT));
   excluded.trainer.fit_energy_bias();
@@ -250,7 +250,7 @@ TEST(Trainer, ARestoredTrainingHasTheSameBits)
   Training whole(comm, config);
   for (int step = 0; step < 5; ++step) whole.trainer.update();
   Training resumed(comm, config);
-  resumed.model->set_parameters(whole.model->parameters());
+  resumed.model->parameters().set(whole.model->parameters().values());
   resumed.model->set_energy_bias(whole.model->energy_bias());
   resumed.trainer.set_state(whole.trainer.state());
   EXPECT_EQ(resumed.trainer.steps(), 5);
@@ -259,7 +259,7 @@ TEST(Trainer, ARestoredTrainingHasTheSameBits)
     EXPECT_EQ(a.loss, b.loss);
     EXPECT_EQ(a.learning_rate, b.learning_rate);
   }
-  EXPECT_EQ(whole.model->parameters(), resumed.model->parameters());
+  EXPECT_EQ(whole.model->parameters().values(), resumed.model->parameters().values());
   expect_in("damaged", message_of([&] { resumed.trainer.set_state({1.0}); }));
   expect_in("another model",
             message_of([&] { resumed.trainer.set_state(std::vector<double>(6, 0.0)); }));
@@ -312,23 +312,23 @@ TEST(Trainer, AModelThatFailsOnOneRankStopsAll)
   const auto comm = world();
   Training t(comm);
   t.model->fail = comm->rank() == comm->size() - 1;
-  const std::vector<double> before = t.model->parameters();
+  const std::vector<double> before = t.model->parameters().values();
   expect_in("told to fail", message_of([&] { t.trainer.update(); }));
   t.model->fail = false;
-  EXPECT_EQ(t.model->parameters(), before);
+  EXPECT_EQ(t.model->parameters().values(), before);
   t.trainer.update();  // works again
 }
 
 TEST(Trainer, ALossThatIsNotFiniteChangesNothing)
 {
   Training t(world());
-  std::vector<double> broken = t.model->parameters();
+  std::vector<double> broken = t.model->parameters().values();
   broken[2] = std::numeric_limits<double>::infinity();
-  t.model->set_parameters(broken);
+  t.model->parameters().set(broken);
   const std::string message = message_of([&] { t.trainer.update(); });
   expect_in("Training step 1", message);
   expect_in("learning rate 0.001", message);
-  EXPECT_EQ(t.model->parameters(), broken);
+  EXPECT_EQ(t.model->parameters().values(), broken);
   EXPECT_EQ(t.trainer.steps(), 0);
 }
 

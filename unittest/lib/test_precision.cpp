@@ -31,17 +31,17 @@ std::vector<Kind> kinds()
   return {kind("one_side", 2, [](auto &) {}),
           kind("two_side", 3,
                [](auto &c) {
-                 c.type_one_side = false;
-                 c.resnet_dt = true;
+                 se_e2_a(c).type_one_side = false;
+                 se_e2_a(c).resnet_dt = true;
                }),
-          kind("direct", 2, [](auto &c) { c.activation = "relu"; }),
+          kind("direct", 2, [](auto &c) { se_e2_a(c).activation = "relu"; }),
           kind("overflow", 2,
                [](auto &c) {
-                 c.sel = {4, 6};
+                 se_e2_a(c).sel = {4, 6};
                }),
           kind("excluded", 2,
                [](auto &c) {
-                 c.exclude_types = {{0, 1}};
+                 se_e2_a(c).exclude_types = {{0, 1}};
                  c.pair_exclude_types = {{1, 1}};
                }),
           kind("atom_ener", 2, [](auto &c) {
@@ -156,13 +156,13 @@ TEST_P(PrecisionTest, SingleIsCloseToDouble)
 {
   const Outcome expected = together(model_, batch_, true);
   EXPECT_EQ(model_.engine().descriptor().is_direct(), GetParam().name == "direct");
-  EXPECT_EQ(model_.overflow_count() > 0, GetParam().name == "overflow");
+  EXPECT_EQ(model_.neighbor_report().overflow > 0, GetParam().name == "overflow");
   DeepPot single(data_);
   single.set_precision(Precision::single);
   const Outcome found = together(single, batch_, true);
   expect_same(found, expected, 1e-5);
   EXPECT_NE(found.forces, expected.forces) << "nothing was computed in another precision";
-  EXPECT_EQ(single.parameters(), data_.parameters);
+  EXPECT_EQ(single.parameters().values(), data_.parameters);
 }
 
 TEST_P(PrecisionTest, PrecisionCanBeChangedBack)
@@ -304,7 +304,7 @@ TEST_P(PrecisionTest, ATapeOutlivesChangesOfTheModel)
   expect_close(after(there_and_back), before, 1e-12, "another engine");
   EXPECT_THROW(after([](DeepPot &m) { m.set_precision(Precision::single); }), Error);
   // residuals of other parameters would be no derivatives of the loss
-  EXPECT_THROW(after([&](DeepPot &m) { m.set_parameters(data_.parameters); }), Error);
+  EXPECT_THROW(after([&](DeepPot &m) { m.parameters().set(data_.parameters); }), Error);
 }
 
 TEST_P(PrecisionTest, ATapeIsOfOneModelAndMayOutliveIt)
@@ -326,8 +326,8 @@ struct Wide {
   Wide()
   {
     ModelConfig config = tiny_config();
-    config.neuron = {8, 16};
-    config.axis_neuron = 4;
+    se_e2_a(config).neuron = {8, 16};
+    se_e2_a(config).axis_neuron = 4;
     config.fitting_neuron = {24, 24};
     data = tiny_model(config);
   }

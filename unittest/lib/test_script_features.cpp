@@ -33,7 +33,7 @@ class ScriptFeatures : public testing::TestWithParam<std::string> {
 // Rounding: 1e-12.
 TEST_P(ScriptFeatures, AreThoseOfTheDefinition)
 {
-  ASSERT_EQ(model_->num_features(), H);
+  ASSERT_EQ(model_->last_hidden_layer()->num_features(), H);
   const auto f = PlainToy(toy_, *model_).features(frame_.domain());
   std::vector<double> norm, sum(TYPES * H), covariance(TYPES * H * H);
   for (int i = 0; i < frame_.nlocal; ++i) {
@@ -50,8 +50,8 @@ TEST_P(ScriptFeatures, AreThoseOfTheDefinition)
     }
     norm.push_back(std::sqrt(square));
   }
-  model_->set_whitening(whitening_);
-  EXPECT_EQ(model_->whitening(), whitening_);
+  model_->last_hidden_layer()->set_whitening(whitening_);
+  EXPECT_EQ(model_->last_hidden_layer()->whitening(), whitening_);
   EXPECT_EQ(model_->data().whitening, whitening_);
   for (const int chunk : {0, 1, 7, 1000}) {
     model_->set_chunk(chunk);
@@ -67,22 +67,22 @@ TEST_P(ScriptFeatures, SampledForcesAreThoseOfChangedWeights)
 {
   const int samples = 3;
   const std::vector<double> changes = numbers(samples * TYPES * H, 17);
-  model_->set_weight_samples(changes);
+  model_->last_hidden_layer()->set_weight_samples(changes);
   std::vector<double> expected;
   const ScriptResult plain = script_results(*model_, frame_.domain());
   std::size_t w2 = 0;
-  for (const ParameterBlock &block : model_->parameter_index())
+  for (const ParameterBlock &block : model_->parameters().blocks())
     if (block.name.find("w2") != std::string::npos) w2 = block.offset;
-  const std::vector<double> before = model_->parameters();
+  const std::vector<double> before = model_->parameters().values();
   for (int k = 0; k < samples; ++k) {
     std::vector<double> p = before;
     for (int c = 0; c < TYPES * H; ++c) p[w2 + c] += changes[k * TYPES * H + c];
-    model_->set_parameters(p);
+    model_->parameters().set(p);
     const ScriptResult changed = script_results(*model_, frame_.domain());
     for (std::size_t c = 0; c < plain.force.size(); ++c)
       expected.push_back(changed.force[c] - plain.force[c]);
   }
-  model_->set_parameters(before);
+  model_->parameters().set(before);
   for (const int chunk : {0, 1, 7}) {
     model_->set_chunk(chunk);
     const ScriptResult found = script_results(*model_, frame_.domain(), false, samples);
@@ -95,7 +95,7 @@ TEST_P(ScriptFeatures, SampledForcesAreThoseOfChangedWeights)
 TEST_P(ScriptFeatures, SampledForcesAreDifferencesOfFeatures)
 {
   const std::vector<double> change = numbers(TYPES * H, 19);
-  model_->set_weight_samples(change);
+  model_->last_hidden_layer()->set_weight_samples(change);
   const ScriptResult found = script_results(*model_, frame_.domain(), false, 1);
   const PlainToy plain(toy_, *model_);
   const auto added = [&] {
@@ -126,11 +126,14 @@ TEST(ScriptUncertainty, ErrorsSayWhatIsMissing)
   const Frame frame = one_rank_frame(script_frame());
   const auto without = script_model({});
   expect_in("DeePMD-kit 3.2", message_of([&] { script_results(*without, frame.domain(), true); }));
-  EXPECT_THROW(without->set_whitening({1.0}), Error);
-  EXPECT_THROW(without->set_weight_samples({1.0}), Error);
+  EXPECT_EQ(without->last_hidden_layer(), nullptr);
   const auto with = script_model(script_toy_named("features"));
-  expect_in("32 numbers", message_of([&] { with->set_whitening({1.0, 2.0}); }));
-  expect_in("8 numbers", message_of([&] { with->set_weight_samples({1.0, 2.0}); }));
+  expect_in("32 numbers", message_of([&] {
+              with->last_hidden_layer()->set_whitening({1.0, 2.0});
+            }));
+  expect_in("8 numbers", message_of([&] {
+              with->last_hidden_layer()->set_weight_samples({1.0, 2.0});
+            }));
   expect_in("no samples", message_of([&] { script_results(*with, frame.domain(), false, 1); }));
 }
 

@@ -5,6 +5,7 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "dptrain/base/error.h"
+#include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "potential/torchscript/archive.h"
 #include "support/scratch.h"
@@ -90,13 +91,15 @@ TEST(ScriptFile, WhatIsReadIsWhatTheArchiveSays)
     EXPECT_EQ(data.kind, ModelKind::torchscript);
     EXPECT_EQ(data.config.type_map, (std::vector<std::string>{"A", "B"}));
     EXPECT_EQ(data.config.rcut, 4.0);
-    EXPECT_EQ(data.config.sel, toy.mixed ? std::vector<int>{80} : (std::vector<int>{40, 40}));
+    EXPECT_EQ(data.max_neighbors, 80);
     EXPECT_EQ(data.passes_messages, toy.messages);
     EXPECT_EQ(data.min_nbor_dist, 0.9);
     EXPECT_NE(data.model_def_script.find("\"toy\""), std::string::npos);
     EXPECT_EQ(data.parameters.size(), 20u + 16u + 20u + 8u + 4u + 8u);
     EXPECT_EQ(data.out_bias, (std::vector<double>{-1.5, 2.25}));
-    EXPECT_EQ(script_model(toy)->num_features(), toy.features ? 4 : 0);
+    const auto model = script_model(toy);
+    const LastHiddenLayer *layer = model->last_hidden_layer();
+    EXPECT_EQ(layer ? layer->num_features() : 0, toy.features ? 4u : 0u);
   }
 }
 

@@ -93,9 +93,9 @@ TEST_P(ScriptModelTest, EnergiesAreThoseOfTheDefinition)
   EXPECT_NEAR(found.energy, sum, rounding() * std::abs(sum) + rounding());
   EXPECT_NEAR(found.network_energy, sum - constants, 10 * rounding());
   if (GetParam().name.find("overflow") != std::string::npos) {
-    EXPECT_GT(model_->overflow_count(), 0);
+    EXPECT_GT(model_->neighbor_report().overflow, 0);
   }
-  EXPECT_EQ(model_->overflow_count(), plain.overflows(frame_.domain()));
+  EXPECT_EQ(model_->neighbor_report().overflow, plain.overflows(frame_.domain()));
 }
 
 // Differences err by h^2 = 1e-10 times third derivatives and 1e-16 / h by rounding: 1e-8 of the largest.

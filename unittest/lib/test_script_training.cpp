@@ -98,7 +98,7 @@ std::vector<Case> cases()
 
 const ParameterBlock &block_named(const Model &model, const std::string &end)
 {
-  for (const ParameterBlock &block : model.parameter_index())
+  for (const ParameterBlock &block : model.parameters().blocks())
     if (block.name.size() >= end.size() &&
         block.name.compare(block.name.size() - end.size(), end.size(), end) == 0)
       return block;
@@ -115,7 +115,7 @@ std::vector<double> part(const std::vector<double> &all, const ParameterBlock &b
 std::string trained(const Model &model)
 {
   std::string names;
-  for (const ParameterBlock &block : model.parameter_index())
+  for (const ParameterBlock &block : model.parameters().blocks())
     if (block.trainable) names += block.name.substr(block.name.rfind('.') + 1) + " ";
   return names;
 }
@@ -127,15 +127,15 @@ TEST_P(ScriptGradient, IsThatOfTheScalar)
 {
   const auto model = script_model(script_toy_named(GetParam().toy));
   const Seeds seeds(GetParam().parts);
-  const std::vector<double> parameters = model->parameters();
+  const std::vector<double> parameters = model->parameters().values();
   std::vector<double> expected;
   const double h = 1e-5;
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     double values[2];
     for (int side = 0; side < 2; ++side) {
-      model->change_parameters([&](std::vector<double> &p) { p[k] += side ? -h : h; });
+      model->parameters().change([&](std::vector<double> &p) { p[k] += side ? -h : h; });
       values[side] = seeds.scalar(*model);
-      model->set_parameters(parameters);
+      model->parameters().set(parameters);
     }
     expected.push_back((values[0] - values[1]) / (2 * h));
   }
@@ -157,7 +157,7 @@ TEST(ScriptTraining, ATapeIsOfOneModelAndItsParameters)
   const Seeds seeds("all");
   const auto tape = seeds.tape(*model);
   EXPECT_THROW(seeds.gradient(*other, *tape), Error);
-  model->set_parameters(std::vector<double>(model->parameters()));
+  model->parameters().set(std::vector<double>(model->parameters().values()));
   EXPECT_THROW(seeds.gradient(*model, *tape), Error);
 }
 
@@ -206,10 +206,10 @@ TEST(ScriptTraining, WhatIsTrainedMayChangeAfterPassA)
   const auto model = script_model({});
   const Seeds seeds("all");
   const std::vector<double> all = seeds.gradient(*model, true);
-  const std::size_t blocks = model->parameter_index().size();
-  model->set_trainable(std::vector<char>(blocks, 0));
+  const std::size_t blocks = model->parameters().blocks().size();
+  model->parameters().set_trainable(std::vector<char>(blocks, 0));
   const auto tape = seeds.tape(*model);
-  model->set_trainable(std::vector<char>(blocks, 1));
+  model->parameters().set_trainable(std::vector<char>(blocks, 1));
   EXPECT_EQ(seeds.gradient(*model, *tape), all);
 }
 
@@ -229,29 +229,29 @@ TEST(ScriptTraining, FixedParametersHaveNoGradient)
   const auto model = script_model({});
   const Seeds seeds("all");
   const std::vector<double> all = seeds.gradient(*model, true);
-  std::vector<char> on(model->parameter_index().size(), 1);
+  std::vector<char> on(model->parameters().blocks().size(), 1);
   for (std::size_t k = 0; k < on.size(); ++k) {
     std::fill(on.begin(), on.end(), 1);
     on[k] = 0;
-    model->set_trainable(on);
+    model->parameters().set_trainable(on);
     for (const bool keep : {false, true}) {
       const std::vector<double> some = seeds.gradient(*model, keep);
       for (std::size_t b = 0; b < on.size(); ++b) {
-        const ParameterBlock &block = model->parameter_index()[b];
+        const ParameterBlock &block = model->parameters().blocks()[b];
         EXPECT_EQ(block.trainable, on[b] != 0);
         const std::vector<double> zero(block.size, 0.0);
         EXPECT_EQ(part(some, block), on[b] ? part(all, block) : zero) << block.name;
       }
     }
   }
-  model->set_trainable({});
+  model->parameters().set_trainable({});
   EXPECT_EQ(seeds.gradient(*model, false), all);
 }
 
 TEST(ScriptTraining, NothingTrainedIsNoGradient)
 {
   const auto model = script_model({});
-  model->set_trainable(std::vector<char>(model->parameter_index().size(), 0));
+  model->parameters().set_trainable(std::vector<char>(model->parameters().blocks().size(), 0));
   const std::vector<double> zero(model->parameters().size(), 0.0);
   EXPECT_EQ(Seeds("all").gradient(*model, true), zero);
 }
@@ -263,7 +263,7 @@ TEST(ScriptTraining, WhatTheArchiveHoldsFixedStaysFixed)
   const std::vector<double> gradient = Seeds("all").gradient(*model, true);
   const ParameterBlock fixed = block_named(*model, "b1");
   EXPECT_EQ(part(gradient, fixed), std::vector<double>(fixed.size, 0.0));
-  with_rules(model, {{"b1"}, {}, {}});  // asked for by name
+  apply_rules(model->parameters(), {{"b1"}, {}, {}});  // asked for by name
   EXPECT_EQ(trained(*model), "b1 ");
   const std::vector<double> own = part(Seeds("all").gradient(*model, true), fixed);
   EXPECT_NE(own, std::vector<double>(fixed.size, 0.0));
@@ -272,7 +272,9 @@ TEST(ScriptTraining, WhatTheArchiveHoldsFixedStaysFixed)
 TEST(ParameterRules, PatternsChooseParameters)
 {
   const auto trained_with = [](ParameterRules rules) {
-    return trained(*with_rules(script_model({}), rules));
+    const auto model = script_model({});
+    apply_rules(model->parameters(), rules);
+    return trained(*model);
   };
   EXPECT_EQ(trained_with({}), "pair message w1 b1 wf w2 ");
   EXPECT_EQ(trained_with({{"fitting_net"}, {}, {}}), "w1 b1 wf w2 ");
@@ -286,7 +288,7 @@ TEST(ParameterRules, PatternsChooseParameters)
 TEST(ParameterRules, PatternsThatMatchNothingAreErrors)
 {
   const auto message = [](const ParameterRules &rules) {
-    return message_of([&] { with_rules(script_model({}), rules); });
+    return message_of([&] { apply_rules(script_model({})->parameters(), rules); });
   };
   for (const std::string &text : {message({{"fiting"}, {}, {}}), message({{}, {"fiting"}, {}}),
                                   message({{}, {}, {{"fiting", 2.0}}})}) {
@@ -301,7 +303,7 @@ TEST(ParameterRules, RatesScaleTheSteps)
 {
   const auto model = script_model({});
   // of several that match the last counts
-  RateFactors factors(model->parameter_index(),
+  RateFactors factors(model->parameters().blocks(),
                       {{}, {}, {{"fitting_net", 0.25}, {"w2", 3.0}, {"*.message", 0.0}}});
   std::vector<double> p(model->parameters().size(), 1.0), expected(p.size(), 2.0);
   const auto set = [&](const char *name, double value) {
@@ -323,16 +325,16 @@ TEST(ScriptTraining, TrainerChangesWhatItMay)
   config.rules = {{"fitting_net"}, {"b1"}, {{"w2", 0.0}}};
   config.fit_energy_bias = false;
   const auto model = script_model({}), free = script_model({});
-  const std::vector<double> before = model->parameters();
+  const std::vector<double> before = model->parameters().values();
   Trainer trainer(model, make_mpi_communicator(), config);
   trainer.add(one_rank_frame(script_frame()));
   for (int step = 0; step < 3; ++step) trainer.update();
   for (const char *name : {"pair", "message", "b1", "w2"}) {
     const ParameterBlock &block = block_named(*model, name);
-    EXPECT_EQ(part(model->parameters(), block), part(before, block)) << name;
+    EXPECT_EQ(part(model->parameters().values(), block), part(before, block)) << name;
   }
   const ParameterBlock &block = block_named(*model, "w1");
-  EXPECT_NE(part(model->parameters(), block), part(before, block));
+  EXPECT_NE(part(model->parameters().values(), block), part(before, block));
 }
 
 // A step in the direction of the gradient lowers the loss, for float32 too, whose parameters live in float64 here.

@@ -28,8 +28,8 @@ ModelConfig model(const std::vector<int> &sel)
   ModelConfig config;
   config.type_map = {"Al", "Cu", "Ni"};
   config.rcut = 4.0;
-  config.rcut_smth = 0.5;
-  config.sel = sel;
+  se_e2_a(config).rcut_smth = 0.5;
+  se_e2_a(config).sel = sel;
   return config;
 }
 
@@ -89,7 +89,7 @@ TEST(StatisticsFile, NamesOfDescriptors)
   for (const Json &descriptor : reference.at("descriptors")) {
     ModelConfig config = model(descriptor.at("sel"));
     config.rcut = descriptor.at("rcut");
-    config.rcut_smth = descriptor.at("rcut_smth");
+    se_e2_a(config).rcut_smth = descriptor.at("rcut_smth");
     EXPECT_EQ(deepmd_statistics_hash(config), descriptor.at("hash").get<std::string>())
         << descriptor;
   }

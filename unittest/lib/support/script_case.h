@@ -56,10 +56,10 @@ class PlainToy {
  public:
   PlainToy(const ScriptToy &toy, const Model &model) : toy_(toy), bias_(model.energy_bias())
   {
-    for (const ParameterBlock &block : model.parameter_index())
+    for (const ParameterBlock &block : model.parameters().blocks())
       parameters_[block.name.substr(block.name.rfind('.') + 1)] =
-          std::vector<double>(model.parameters().begin() + block.offset,
-                              model.parameters().begin() + block.offset + block.size);
+          std::vector<double>(model.parameters().values().begin() + block.offset,
+                              model.parameters().values().begin() + block.offset + block.size);
     for (const int n : toy.sel) nnei_ += static_cast<std::size_t>(n);
   }
 
@@ -182,7 +182,8 @@ inline ScriptResult script_results(Model &model, const Domain &domain, bool feat
 {
   ScriptResult r;
   ForwardOutput out;
-  const std::size_t h = static_cast<std::size_t>(model.num_features());
+  const LastHiddenLayer *layer = model.last_hidden_layer();
+  const std::size_t h = layer ? layer->num_features() : 0;
   const auto room = [](std::vector<double> &values, std::size_t n) {
     values.assign(n, 0.0);
     return values.data();

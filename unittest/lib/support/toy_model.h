@@ -15,36 +15,10 @@ namespace dptrain::test {
 /// so that E_i depends on the type of the center as a network does. Everything in closed form.
 class ToyModel : public Model {
  public:
-  explicit ToyModel(double rcut = 3.0) : rcut_(rcut)
-  {
-    for (int pair = 0; pair < 4; ++pair) {
-      index_.push_back({"amplitude" + std::to_string(pair), {1}, std::size_t(2 * pair), 1, true});
-      index_.push_back({"width" + std::to_string(pair), {1}, std::size_t(2 * pair + 1), 1, true});
-    }
-    parameters_ = {1.0, 0.3, -0.7, 0.5, 0.4, 0.2, 1.5, 0.35};
-  }
-  double cutoff() const override { return rcut_; }
-  const std::vector<std::string> &type_map() const override { return types_; }
-  bool is_local() const override { return true; }
-  const std::vector<ParameterBlock> &parameter_index() const override { return index_; }
-  const std::vector<double> &parameters() const override { return parameters_; }
-  void set_parameters(const std::vector<double> &values) override
-  {
-    parameters_ = values;
-    ++version_;
-  }
-  void change_parameters(const std::function<void(std::vector<double> &)> &change) override
-  {
-    ++version_;
-    change(parameters_);
-  }
-  std::uint64_t version() const override { return version_; }
-  std::vector<double> energy_bias() const override { return bias_; }
-  void set_energy_bias(const std::vector<double> &bias) override { bias_ = bias; }
-  void set_trainable(const std::vector<char> &) override {}
-  const ModelData &data() const override { return data_; }
-  bool has_energy(int type) const override { return type != without_energy; }
-  void prepare() override {}
+  explicit ToyModel(double rcut = 3.0) : Model(content(rcut), blocks(), {1, 1}) {}
+  /// Atoms of this type have no energy.
+  void exclude(int type) { has_energy_[type] = 0; }
+
   void expect_distance(double r_min) override { expected = std::min(expected, r_min); }
 
   void set_precision(Precision) override {}
@@ -54,10 +28,10 @@ class ToyModel : public Model {
     if (fail) throw Error("the toy model was told to fail");
     for (int k = 0; k < domain.num_centers; ++k) {
       const int i = domain.centers[k];
-      if (domain.type[i] == without_energy) continue;
+      if (domain.type[i] < 0 || !has_energy(domain.type[i])) continue;
       double energy = 0.0;
       for_each_pair(domain, i, [&](int j, const double *d, double r, const double *p) {
-        const Pair f(p, r, rcut_);
+        const Pair f(p, r, cutoff());
         energy += 0.5 * f.value;
         for (int a = 0; a < 3; ++a) {
           const double g = 0.5 * f.slope * d[a] / r;  // dE/dd
@@ -66,9 +40,9 @@ class ToyModel : public Model {
           for (int b = 0; b < 3; ++b) out.virial[3 * a + b] -= g * d[b];
         }
       });
-      out.energy += energy + bias_[domain.type[i]];
+      out.energy += energy + energy_bias()[domain.type[i]];
       out.network_energy += energy;
-      if (out.atom_energy) out.atom_energy[i] = energy + bias_[domain.type[i]];
+      if (out.atom_energy) out.atom_energy[i] = energy + energy_bias()[domain.type[i]];
     }
   }
 
@@ -77,17 +51,17 @@ class ToyModel : public Model {
   {
     for (int k = 0; k < domain.num_centers; ++k) {
       const int i = domain.centers[k];
-      if (domain.type[i] == without_energy) continue;
+      if (domain.type[i] < 0 || !has_energy(domain.type[i])) continue;
       const double weight = seed.energy + (seed.atom_energy ? seed.atom_energy[i] : 0.0);
       for_each_pair(domain, i, [&](int j, const double *d, double r, const double *p) {
-        const Pair f(p, r, rcut_);
+        const Pair f(p, r, cutoff());
         double speed = 0.0;  // dr/dt
         for (int a = 0; a < 3; ++a) {
           double v = seed.force ? seed.force[3 * j + a] - seed.force[3 * i + a] : 0.0;
           for (int b = 0; b < 3; ++b) v += seed.virial[3 * a + b] * d[b];
           speed += v * d[a] / r;
         }
-        double *g = gradient + (p - parameters_.data());
+        double *g = gradient + (p - parameters().values().data());
         for (int n = 0; n < 2; ++n) g[n] += 0.5 * (weight * f.value_by[n] - speed * f.slope_by[n]);
       });
     }
@@ -95,14 +69,33 @@ class ToyModel : public Model {
   void set_chunk(int) override {}
   std::vector<double> auxiliary_state() const override { return {}; }
   void set_auxiliary_state(const std::vector<double> &) override {}
+  NeighborReport neighbor_report() const override { return {}; }
   MemoryLedger memory() const override { return {}; }
-  std::int64_t overflow_count() const override { return 0; }
+  void release_workspace() override {}
 
-  int without_energy = -1;
   bool fail = false;
   double expected = HUGE_VAL;  ///< smallest distance announced
 
  private:
+  static ModelData content(double rcut)
+  {
+    ModelData data;
+    data.config.rcut = rcut;
+    data.config.type_map = {"A", "B"};
+    data.out_bias = {0.0, 0.0};
+    data.parameters = {1.0, 0.3, -0.7, 0.5, 0.4, 0.2, 1.5, 0.35};
+    return data;
+  }
+  static std::vector<ParameterBlock> blocks()
+  {
+    std::vector<ParameterBlock> blocks;
+    for (int pair = 0; pair < 4; ++pair) {
+      blocks.push_back({"amplitude" + std::to_string(pair), {1}, std::size_t(2 * pair), 1, true});
+      blocks.push_back({"width" + std::to_string(pair), {1}, std::size_t(2 * pair + 1), 1, true});
+    }
+    return blocks;
+  }
+
   struct ToyTape : Tape {
     using Tape::Tape;
     std::vector<Domain> domains;
@@ -112,18 +105,17 @@ class ToyModel : public Model {
   {
     for (int k = 0; k < n; ++k) forward_one(domains[k], out[k]);
     if (!keep) return nullptr;
-    auto tape = std::make_unique<ToyTape>(version_);
+    auto tape = std::make_unique<ToyTape>(parameters().version());
     tape->domains.assign(domains, domains + n);
     return tape;
   }
   void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) override
   {
-    std::fill_n(gradient, parameters_.size(), 0.0);
+    std::fill_n(gradient, parameters().size(), 0.0);
     for (const Domain &domain : dynamic_cast<ToyTape &>(tape).domains)
       gradient_one(domain, *seeds++, gradient);
   }
 
-  ModelData data_;
   /// phi = A exp(-b r^2) w(r), its slope in r, and both differentiated by A and b.
   struct Pair {
     Pair(const double *p, double r, double rc)
@@ -150,15 +142,10 @@ class ToyModel : public Model {
         r += d[c] * d[c];
       }
       r = std::sqrt(r);
-      if (r < rcut_) visit(j, d, r, &parameters_[2 * (2 * domain.type[i] + domain.type[j])]);
+      if (r < cutoff())
+        visit(j, d, r, &parameters().values()[2 * (2 * domain.type[i] + domain.type[j])]);
     }
   }
-
-  double rcut_;
-  std::vector<std::string> types_{"A", "B"};
-  std::vector<ParameterBlock> index_;
-  std::vector<double> parameters_, bias_{0.0, 0.0};
-  std::uint64_t version_ = 1;
 };
 
 }  // namespace dptrain::test

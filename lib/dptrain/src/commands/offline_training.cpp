@@ -173,7 +173,7 @@ void OfflineTraining::make_model()
   guarded(*comm_, [&] {
     model_ = dptrain::make_model(std::move(data), start_option());
     model_->set_precision(options_.precision);
-    if (restart_) model_->set_parameters(restart_->parameters);
+    if (restart_) model_->parameters().set(restart_->parameters);
   });
   if (!options_.finetune.empty()) fit_energy_bias();
 }
@@ -182,7 +182,7 @@ void OfflineTraining::make_trainer()
 {
   trainer_ = std::make_unique<Trainer>(model_, comm_, input_.training);
   const std::size_t all = model_->parameters().size(),
-                    trained = num_trainable(model_->parameter_index());
+                    trained = model_->parameters().num_trainable();
   say("model: " + std::to_string(all) + " parameters" +
       (trained < all ? ", " + std::to_string(trained) + " of them are trained" : ""));
   if (restart_) continue_trainer();
@@ -350,7 +350,7 @@ void OfflineTraining::report(const UpdateReport &last)
 // Nobody has counted the neighbors of all frames if the model came from a file.
 void OfflineTraining::warn_of_overflow()
 {
-  std::int64_t atoms = warned_of_overflow_ ? 0 : model_->overflow_count();
+  std::int64_t atoms = warned_of_overflow_ ? 0 : model_->neighbor_report().overflow;
   comm_->all_reduce_max(&atoms, 1);
   if (atoms == 0) return;
   warned_of_overflow_ = true;

@@ -112,7 +112,7 @@ class ModelTest {
     }
     total[test_atomic_energy] = ErrorSum();
     report.total = errors_of(total);
-    report.overflow = model_->overflow_count();
+    report.overflow = model_->neighbor_report().overflow;
     comm_->all_reduce_sum(&report.overflow, 1);
     print("# ----------weighted average of errors----------- ");
     print("# number of systems : " + std::to_string(report.systems.size()));

@@ -53,14 +53,15 @@ void check_pattern(const std::vector<ParameterBlock> &index, const std::string &
 
 }  // namespace
 
-std::shared_ptr<Model> with_rules(std::shared_ptr<Model> model, const ParameterRules &rules)
+const std::vector<ParameterBlock> &apply_rules(ParameterSet &parameters,
+                                               const ParameterRules &rules)
 {
-  model->set_trainable({});
-  const std::vector<ParameterBlock> &index = model->parameter_index();
+  parameters.set_trainable({});
+  const std::vector<ParameterBlock> &index = parameters.blocks();
   for (const auto *patterns : {&rules.only, &rules.freeze})
     for (const std::string &pattern : *patterns) check_pattern(index, pattern);
   for (const auto &rate : rules.rates) check_pattern(index, rate.first);
-  if (rules.only.empty() && rules.freeze.empty()) return model;
+  if (rules.only.empty() && rules.freeze.empty()) return index;
   std::vector<char> trained;
   for (const ParameterBlock &block : index) {
     const bool wanted = rules.only.empty() ? block.trainable : matches_any(block, rules.only);
@@ -69,8 +70,8 @@ std::shared_ptr<Model> with_rules(std::shared_ptr<Model> model, const ParameterR
   if (std::none_of(trained.begin(), trained.end(), [](char on) { return on; }))
     throw Error(
         "no parameter is left to train: what is trained only and what is frozen leave none");
-  model->set_trainable(trained);
-  return model;
+  parameters.set_trainable(trained);
+  return index;
 }
 
 RateFactors::RateFactors(const std::vector<ParameterBlock> &index, const ParameterRules &rules)

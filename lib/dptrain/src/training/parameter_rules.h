@@ -1,16 +1,16 @@
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "dptrain/input/config.h"
-#include "dptrain/potential/model/model.h"
+#include "dptrain/potential/model/parameter_set.h"
 
 namespace dptrain {
 
-/// Tells the model which of its parameters are trained, and returns it. Throws Error where a pattern matches none of them,
-/// or nothing is left to train.
-std::shared_ptr<Model> with_rules(std::shared_ptr<Model> model, const ParameterRules &rules);
+/// Says of the parameters which are trained, and returns their blocks. Throws Error where a pattern matches none of them, or
+/// nothing is left to train.
+const std::vector<ParameterBlock> &apply_rules(ParameterSet &parameters,
+                                               const ParameterRules &rules);
 
 /// Factors of the learning rate, applied to the steps of an optimizer.
 class RateFactors {

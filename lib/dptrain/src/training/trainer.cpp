@@ -47,6 +47,7 @@ struct Trainer::Impl {
   ReplayBuffer buffer;
   ReplayWeights weights;
   TwoPass passes;
+  const std::vector<ParameterBlock> &blocks;   // of the model's parameters
   std::shared_ptr<const Communicator> owners;  // those who divide the optimizer's work
   std::unique_ptr<Optimizer> optimizer;
   StepGradient gradient;
@@ -60,18 +61,19 @@ struct Trainer::Impl {
 
 Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator> c,
                     const TrainingConfig &config) :
-    model(with_rules(std::move(m), config.rules)),
+    model(std::move(m)),
     comm(over_nccl(std::move(c))),
     config(config),
     schedule(config.schedule, config.numb_steps),
     buffer(config.seed, config.buffer_frames, bytes_of_gib(config.parallel.frame_memory)),
     weights(config.seed),
     passes(model, comm, config.loss),
+    blocks(apply_rules(model->parameters(), config.rules)),
     owners(is_whole(config.parallel, comm->size()) ? make_mpi_communicator() : comm),
-    optimizer(make_optimizer(config.optimizer, model->parameter_index(), owners)),
-    gradient(make_gradient_sum(comm, config.parallel, optimizer->parts(), model->parameter_index()),
-             owners, optimizer->parts(), model->parameter_index(), config.gradient_max_norm),
-    rate_factors(model->parameter_index(), config.rules),
+    optimizer(make_optimizer(config.optimizer, blocks, owners)),
+    gradient(make_gradient_sum(comm, config.parallel, optimizer->parts(), blocks), owners,
+             optimizer->parts(), blocks, config.gradient_max_norm),
+    rate_factors(blocks, config.rules),
     average(config.ema_decay, owners, optimizer->parts()),
     bias_is_fitted(!config.fit_energy_bias)
 {
@@ -179,12 +181,12 @@ UpdateReport Trainer::Impl::step(const Batch &batch)
   require_finite(gradient.reduce(), "gradient", batch);
   if ((steps + 1) % config.acc_freq == 0) {
     const std::vector<double> &sum = gradient.take();
-    model->change_parameters([&](std::vector<double> &parameters) {
+    model->parameters().change([&](std::vector<double> &parameters) {
       rate_factors.begin(parameters);
       optimizer->step(parameters, sum, report.learning_rate);
       rate_factors.apply(parameters);
     });
-    average.add(model->parameters());
+    average.add(model->parameters().values());
   } else {
     gradient.keep();
   }
@@ -254,7 +256,7 @@ void Trainer::Impl::forward(const Frames &frames, bool keep)
 // They are the same to the last bit, as long as memory, network and all ranks' programs are sound.
 void Trainer::Impl::check_parameters() const
 {
-  const std::int64_t hash = static_cast<std::int64_t>(hash_of(model->parameters()) >> 1);
+  const std::int64_t hash = static_cast<std::int64_t>(hash_of(model->parameters().values()) >> 1);
   std::int64_t bounds[2] = {hash, -hash};
   comm->all_reduce_max(bounds, 2);
   if (bounds[0] == -bounds[1]) return;
@@ -267,7 +269,7 @@ void Trainer::Impl::check_parameters() const
 void Trainer::Impl::show_raw()
 {
   if (!shows_average) return;
-  model->change_parameters([&](std::vector<double> &parameters) { parameters.swap(aside); });
+  model->parameters().change([&](std::vector<double> &parameters) { parameters.swap(aside); });
   shows_average = false;
 }
 
@@ -281,13 +283,13 @@ void Trainer::show_average()
   Impl &t = *impl_;
   if (t.shows_average || t.average.empty()) return;
   t.average.gather(t.aside);
-  t.model->change_parameters([&](std::vector<double> &parameters) { parameters.swap(t.aside); });
+  t.model->parameters().change([&](std::vector<double> &parameters) { parameters.swap(t.aside); });
   t.shows_average = true;
 }
 
 const std::vector<double> &Trainer::raw_parameters() const
 {
-  return impl_->shows_average ? impl_->aside : impl_->model->parameters();
+  return impl_->shows_average ? impl_->aside : impl_->model->parameters().values();
 }
 
 std::vector<double> Trainer::averaged_parameters() const

@@ -30,9 +30,9 @@ FeatureMoments::FeatureMoments(std::shared_ptr<Model> model,
                                std::shared_ptr<const Communicator> comm) :
     model_(std::move(model)), comm_(std::move(comm))
 {
-  const std::size_t ntypes = model_->type_map().size(), features = model_->num_features();
-  if (features == 0)
+  if (!model_->last_hidden_layer())
     throw Error("This model has no hidden layer from which an uncertainty could be computed");
+  const std::size_t ntypes = model_->type_map().size(), features = layer().num_features();
   sums_.assign(ntypes * features * features, 0.0);
   atoms_.assign(ntypes, 0);
 }
@@ -43,7 +43,7 @@ void FeatureMoments::add(const Frame &frame)
   ForwardOutput out;
   out.force = force.data();
   out.feature_covariance = sums_.data();
-  feature_sums_.emplace_back(model_->type_map().size() * model_->num_features(), 0.0);
+  feature_sums_.emplace_back(model_->type_map().size() * layer().num_features(), 0.0);
   out.feature_sum = feature_sums_.back().data();
   model_->forward(frame.domain(), out);
   for (int i = 0; i < frame.nlocal; ++i)
@@ -53,11 +53,11 @@ void FeatureMoments::add(const Frame &frame)
 // C + ridge = L L^T: W = L^-T / sqrt(H).
 std::vector<double> FeatureMoments::matrices(double weight) const
 {
-  const std::int64_t ntypes = atoms_.size(), features = model_->num_features();
+  const std::int64_t ntypes = atoms_.size(), features = layer().num_features();
   const auto view = [=](std::vector<double> &values, std::int64_t type) {
     return at::from_blob(&values[type * features * features], {features, features}, at::kDouble);
   };
-  std::vector<double> result(sums_.size(), 0.0), sums = sums_, present = model_->whitening();
+  std::vector<double> result(sums_.size(), 0.0), sums = sums_, present = layer().whitening();
   const auto identity = at::eye(features, at::kDouble);
   for (std::int64_t t = 0; t < ntypes; ++t) {
     if (atoms_[t] == 0) {
@@ -85,7 +85,7 @@ void FeatureMoments::apply(double weight)
     if (comm_->rank() == 0) all = matrices(weight);
   });
   comm_->broadcast(all.data(), all.size() * sizeof(double), 0);
-  guarded(*comm_, [&] { model_->set_whitening(all); });
+  guarded(*comm_, [&] { layer().set_whitening(all); });
 }
 
 double feature_distance(const std::vector<double> &whitening, const std::vector<double> &a,

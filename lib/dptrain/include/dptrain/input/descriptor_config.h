@@ -63,8 +63,7 @@ class AnyDescriptorConfig {
   explicit operator bool() const { return config_ != nullptr; }
   DescriptorConfig *operator->() { return config_.get(); }
   const DescriptorConfig *operator->() const { return config_.get(); }
-  DescriptorConfig &operator*() { return *config_; }
-  const DescriptorConfig &operator*() const { return *config_; }
+  const DescriptorConfig *get() const { return config_.get(); }
 
  private:
   std::unique_ptr<DescriptorConfig> config_;

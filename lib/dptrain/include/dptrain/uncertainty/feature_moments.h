@@ -11,7 +11,7 @@
 namespace dptrain {
 
 /// Second moments of the last hidden layer over the frames of a training, by type of the center: C_t = <f^T f>. From them
-/// follow the matrices W_t of Model::set_whitening, W_t W_t^T = C_t^-1 / H: the uncertainty of an atom is then
+/// follow the matrices W_t of LastHiddenLayer::set_whitening, W_t W_t^T = C_t^-1 / H: the uncertainty of an atom is then
 /// sqrt(f C_t^-1 f^T / H), whose mean square over the frames is 1 ("last-layer prediction rigidity", LLPR,
 /// arXiv 2403.02251, with a covariance of atoms instead of structures).
 class FeatureMoments {
@@ -29,6 +29,7 @@ class FeatureMoments {
   void apply(double weight = 1.0);
 
  private:
+  LastHiddenLayer &layer() const { return *model_->last_hidden_layer(); }
   std::vector<double> matrices(double weight) const;
 
   std::shared_ptr<Model> model_;
@@ -43,8 +44,8 @@ class FeatureMoments {
 double feature_distance(const std::vector<double> &whitening, const std::vector<double> &a,
                         const std::vector<double> &b, std::int64_t natoms);
 
-/// Changes of the last layer's weights for Model::set_weight_samples, [count][ntypes][H]: normal numbers with the covariance
-/// W W^T of the matrices of Model::set_whitening.
+/// Changes of the last layer's weights for LastHiddenLayer::set_weight_samples, [count][ntypes][H]: normal numbers with the covariance
+/// W W^T of the matrices of set_whitening.
 std::vector<double> draw_weights(const std::vector<double> &whitening, int ntypes, int features,
                                  int count, std::uint64_t seed);
 

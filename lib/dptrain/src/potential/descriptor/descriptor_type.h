@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "dptrain/potential/model/model.h"
+#include "dptrain/potential/model/parameter_set.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/statistics/statistics.h"
 #include "potential/descriptor/descriptor.h"

@@ -85,9 +85,10 @@ std::string SeE2AConfig::keys(const ModelConfig &model) const
 
 const SeE2AConfig &se_e2_a(const ModelConfig &model)
 {
-  if (const auto *config = dynamic_cast<const SeE2AConfig *>(&*model.descriptor)) return *config;
+  const DescriptorConfig *descriptor = model.descriptor.get();
+  if (const auto *config = dynamic_cast<const SeE2AConfig *>(descriptor)) return *config;
   throw Error("Only models with descriptor se_e2_a have this" +
-              (model.descriptor ? "; this one has " + model.descriptor->type() : std::string()));
+              (descriptor ? "; this one has " + descriptor->type() : std::string()));
 }
 
 SeE2AConfig &se_e2_a(ModelConfig &model)

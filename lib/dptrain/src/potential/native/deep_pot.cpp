@@ -1,8 +1,6 @@
 #include "potential/native/deep_pot.h"
 
 #include "base/memory_shortage.h"
-#include "base/process_memory.h"
-#include "base/torch_memory.h"
 #include "dptrain/base/error.h"
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/potential/model/model_data.h"
@@ -12,6 +10,17 @@
 
 namespace dptrain {
 
+namespace {
+
+std::vector<char> types_with_energy(const ModelConfig &config)
+{
+  std::vector<char> has_energy(config.ntypes(), 1);
+  for (const int type : config.atom_exclude_types) has_energy[type] = 0;
+  return has_energy;
+}
+
+}  // namespace
+
 std::unique_ptr<PotentialEngine> make_potential_engine(const ModelData &data, Precision precision)
 {
   ensure_runtime();
@@ -20,32 +29,10 @@ std::unique_ptr<PotentialEngine> make_potential_engine(const ModelData &data, Pr
 }
 
 DeepPot::DeepPot(ModelData data) :
-    data_(std::move(data)),
-    index_(dptrain::parameter_index(data_.config)),
+    Model(std::move(data), parameter_index(data.config), types_with_energy(data.config)),
     engine_(make_potential_engine(data_, precision_))
 {
-  if (!data_.whitening.empty()) engine_->set_whitening(data_.whitening);
-}
-
-void DeepPot::set_parameters(const std::vector<double> &values)
-{
-  if (values.size() != data_.parameters.size())
-    throw Error("the model has " + std::to_string(data_.parameters.size()) + " parameters, " +
-                std::to_string(values.size()) + " were given");
-  data_.parameters = values;
-  version_ = unique_number();
-}
-
-void DeepPot::change_parameters(const std::function<void(std::vector<double> &)> &change)
-{
-  version_ = unique_number();  // first: also where `change` throws halfway
-  change(data_.parameters);
-}
-
-void DeepPot::set_energy_bias(const std::vector<double> &bias)
-{
-  data_.out_bias = bias;
-  engine_->set_energy_bias(bias);
+  add_last_hidden_layer(engine_->num_features());
 }
 
 void DeepPot::set_precision(Precision precision)
@@ -54,14 +41,7 @@ void DeepPot::set_precision(Precision precision)
   precision_ = precision;
   engine_ = make_potential_engine(data_, precision);
   if (chunk_ > 0) engine_->set_chunk(chunk_);
-  if (!data_.whitening.empty()) engine_->set_whitening(data_.whitening);
-  prepared_version_ = 0;
-}
-
-void DeepPot::set_whitening(const std::vector<double> &matrices)
-{
-  engine_->set_whitening(matrices);
-  data_.whitening = matrices;
+  prepared_version_ = layer_version_ = 0;
 }
 
 void DeepPot::set_chunk(int centers)
@@ -72,15 +52,25 @@ void DeepPot::set_chunk(int centers)
 
 void DeepPot::prepare()
 {
-  const bool stood = prepared_version_ == version_;
+  const std::uint64_t version = parameters().version();
+  const bool stood = prepared_version_ == version;
   if (stood && !table_is_broken_) return;
   // a table that stood gets its rows again, not a new grid: the other ranks have the old one
   if (stood)
-    engine_->set_table_state(engine_->table_state(), &data_.parameters);
+    engine_->set_auxiliary_state(engine_->auxiliary_state(), &parameters().values());
   else
-    engine_->prepare(data_.parameters);
-  prepared_version_ = version_;
+    engine_->prepare(parameters().values());
+  prepared_version_ = version;
   table_is_broken_ = false;
+}
+
+void DeepPot::prepare_last_layer()
+{
+  const LastHiddenLayer &layer = *last_hidden_layer();
+  if (layer_version_ == layer.version()) return;
+  if (!layer.whitening().empty()) engine_->set_whitening(layer.whitening());
+  if (!layer.weight_samples().empty()) engine_->set_weight_samples(layer.weight_samples());
+  layer_version_ = layer.version();
 }
 
 void DeepPot::expect_distance(double r_min)
@@ -91,8 +81,8 @@ void DeepPot::expect_distance(double r_min)
 std::unique_ptr<Tape> DeepPot::pass_a(const Domain *domains, int n, ForwardOutput *out, bool keep)
 {
   sweep([&] { engine_->forward(domains, n, out, keep); });
-  std::unique_ptr<Tape> tape = keep ? engine_->tape(version_) : nullptr;
-  engine_->add_results(out);
+  std::unique_ptr<Tape> tape = keep ? engine_->tape(parameters().version()) : nullptr;
+  engine_->add_results(energy_bias(), out);
   return tape;
 }
 
@@ -106,6 +96,7 @@ void DeepPot::sweep(const std::function<void()> &work)
   with_relief(
       [&] {
         prepare();
+        prepare_last_layer();
         const ReducedPrecision products(precision_ == Precision::mixed);
         work();
       },
@@ -121,13 +112,9 @@ bool DeepPot::use_less_memory(const std::string &cause)
 {
   const bool keeps_less = engine_->keep_less();
   const bool can_be_smaller = engine_->chunk() > 1;
-  engine_->release_workspace();
-  release_torch_caches();
-  return_free_memory();
+  give_memory_back(cause);
   table_is_broken_ = true;  // it may be half made
   if (!keeps_less && can_be_smaller) set_chunk(engine_->chunk() / 2);
-  ++shortages_.number;
-  shortages_.latest = cause;
   shortages_.chunk = engine_->chunk();
   return keeps_less || can_be_smaller;
 }
@@ -135,8 +122,8 @@ bool DeepPot::use_less_memory(const std::string &cause)
 // The first number says whether the table already stands for the present parameters.
 std::vector<double> DeepPot::auxiliary_state() const
 {
-  std::vector<double> state = engine_->table_state();
-  state.insert(state.begin(), prepared_version_ == version_ ? 1.0 : 0.0);
+  std::vector<double> state = engine_->auxiliary_state();
+  state.insert(state.begin(), prepared_version_ == parameters().version() ? 1.0 : 0.0);
   return state;
 }
 
@@ -147,14 +134,16 @@ void DeepPot::set_auxiliary_state(const std::vector<double> &state)
                 std::to_string(state.size()) + " numbers, " +
                 std::to_string(auxiliary_state().size()) + " are needed");
   const bool filled = state.at(0) != 0.0;
-  engine_->set_table_state({state.begin() + 1, state.end()}, filled ? &data_.parameters : nullptr);
-  prepared_version_ = filled ? version_ : 0;  // else the table is not that of the grid
+  engine_->set_auxiliary_state({state.begin() + 1, state.end()},
+                           filled ? &parameters().values() : nullptr);
+  prepared_version_ =
+      filled ? parameters().version() : 0;  // else the table is not that of the grid
 }
 
 MemoryLedger DeepPot::memory() const
 {
   MemoryLedger ledger = engine_->memory();
-  ledger.insert(ledger.begin(), {"parameters", data_.parameters.capacity() * sizeof(double)});
+  ledger.insert(ledger.begin(), {"parameters", parameters().values().capacity() * sizeof(double)});
   return ledger;
 }
 

@@ -33,14 +33,13 @@ std::vector<char> has_atom_energy(const ModelConfig &config)
 template <class Real>
 DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     ntypes_(data.config.ntypes()),
-    out_bias_(data.out_bias),
     bias_atom_e_(data.bias_atom_e),
     without_energy_(ntypes_, 0),
     descriptor_(make_descriptor<Real>(data)),
     edges_(ntypes_, descriptor_->edge_limits()),
     fitting_(networks(fitting_networks_name, ntypes_, fitting_shape(data.config),
                       parameter_index(data.config)),
-             data.parameters.size(), has_atom_energy(data.config)),
+             has_atom_energy(data.config)),
     last_layer_(ntypes_, fitting_.num_features())
 {
   for (int type : data.config.atom_exclude_types) without_energy_[type] = 1;
@@ -68,7 +67,7 @@ template <class Real> void DeepPotEngine<Real>::prepare(const std::vector<double
 }
 
 template <class Real>
-void DeepPotEngine<Real>::set_table_state(const std::vector<double> &state,
+void DeepPotEngine<Real>::set_auxiliary_state(const std::vector<double> &state,
                                           const std::vector<double> *parameters)
 {
   prepared_ = unique_number();
@@ -92,10 +91,10 @@ template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
   const auto reach =
       direct ? DescriptorBase::Reach::enough : descriptor_->reach(report->smallest_distance);
   if (reach == DescriptorBase::Reach::enough) {
-    overflow_ += report->overflow;
+    neighbor_report_.overflow += report->overflow;
     return false;
   }
-  below_known_ = report->smallest_distance;
+  neighbor_report_.below_known = report->smallest_distance;
   prepared_ = unique_number();
   direct = reach == DescriptorBase::Reach::direct;
   return true;
@@ -192,10 +191,11 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
   sweep_->prepared = prepared_;
 }
 
-template <class Real> void DeepPotEngine<Real>::add_results(ForwardOutput *out)
+template <class Real>
+void DeepPotEngine<Real>::add_results(const std::vector<double> &energy_bias, ForwardOutput *out)
 {
   sum_force_copies(atom_virial_);
-  sum_energies(out);
+  sum_energies(energy_bias, out);
   add_forces(out);
   add_uncertainties(out);
   last_layer_.finish(out, frames().size());
@@ -212,12 +212,13 @@ const double *DeepPotEngine<Real>::on_host(const kernels::Array<double> &array)
   return host_.data();
 }
 
-template <class Real> void DeepPotEngine<Real>::sum_energies(ForwardOutput *out)
+template <class Real>
+void DeepPotEngine<Real>::sum_energies(const std::vector<double> &energy_bias, ForwardOutput *out)
 {
   const double *energy = on_host(energies_);
   for (int type = 0; type < ntypes_; ++type) {
     const double shift = bias_atom_e_[type] - fitting_.vacuum_energy(type),
-                 bias = out_bias_[type] + shift;
+                 bias = energy_bias[type] + shift;
     for (const auto &center : frames().centers(type)) {
       ForwardOutput &o = out[center.frame];
       o.energy += *energy + bias;

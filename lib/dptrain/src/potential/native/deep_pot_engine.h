@@ -34,16 +34,14 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   {
     return std::make_unique<SweepTape<Sweep>>(version, sweep_);
   }
-  void add_results(ForwardOutput *out) override;
+  void add_results(const std::vector<double> &energy_bias, ForwardOutput *out) override;
   void gradient(Tape &tape, const GradientSeed *seeds, double *gradient) override;
-  void set_energy_bias(const std::vector<double> &bias) override { out_bias_ = bias; }
   void set_chunk(int centers) override { chunk_ = centers; }
   int chunk() const override { return chunk_; }
   void set_device_ways(bool on) override;
-  std::int64_t overflow_count() const override { return overflow_; }
-  double distance_below_known() const override { return below_known_; }
-  std::vector<double> table_state() const override { return descriptor_->auxiliary_state(); }
-  void set_table_state(const std::vector<double> &state,
+  NeighborReport neighbor_report() const override { return neighbor_report_; }
+  std::vector<double> auxiliary_state() const override { return descriptor_->auxiliary_state(); }
+  void set_auxiliary_state(const std::vector<double> &state,
                        const std::vector<double> *parameters) override;
   DescriptorBase &descriptor() override { return *descriptor_; }
   int num_features() const override { return last_layer_.features(); }
@@ -117,7 +115,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   kernels::ForceSums force_sums(bool atom_virial);
   void sum_force_copies(bool atom_virial);
   const double *on_host(const kernels::Array<double> &array);
-  void sum_energies(ForwardOutput *out);
+  void sum_energies(const std::vector<double> &energy_bias, ForwardOutput *out);
   void add_uncertainties(ForwardOutput *out);
   void begin_samples(const ForwardOutput *out, int n);
   void sample_chunk(Chunk &chunk);
@@ -134,15 +132,14 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void add_vacuum_gradient();
 
   const int ntypes_;
-  std::vector<double> out_bias_, bias_atom_e_;
+  std::vector<double> bias_atom_e_;
   std::vector<char> without_energy_;
   std::unique_ptr<Descriptor<Real>> descriptor_;
   EdgeFinder edges_;
   FittingNets<Real> fitting_;
   int chunk_ = 0;
   bool device_ways_ = kernels::separate_memory();
-  std::int64_t overflow_ = 0;
-  double below_known_ = 0.0;  // Angstrom
+  NeighborReport neighbor_report_;
 
   const double *parameters_ = nullptr;  // of the last prepare, host
   std::size_t num_parameters_ = 0;

@@ -26,9 +26,6 @@ template <class Real>
 void DeepPotEngine<Real>::set_weight_samples(const std::vector<double> &changes)
 {
   const std::size_t one = static_cast<std::size_t>(ntypes_) * last_layer_.features();
-  if (changes.size() % one != 0)
-    throw Error("Samples of the last layer need " + std::to_string(one) + " numbers each, found " +
-                std::to_string(changes.size()) + " numbers");
   num_samples_ = static_cast<int>(changes.size() / one);
   weight_samples_.copy_from(std::vector<Real>(changes.begin(), changes.end()));
 }

@@ -26,25 +26,23 @@ class PotentialEngine {
   virtual void forward(const Domain *domains, int n, const ForwardOutput *out, bool keep) = 0;
   /// Of the latest forward(), which had `keep`.
   virtual std::unique_ptr<Tape> tape(std::uint64_t version) const = 0;
-  /// Adds what the latest forward() has found. May not be repeated.
-  virtual void add_results(ForwardOutput *out) = 0;
+  /// Adds what the latest forward() has found; energy_bias: by type, eV. May not be repeated.
+  virtual void add_results(const std::vector<double> &energy_bias, ForwardOutput *out) = 0;
   /// Pass B: dS/dparameters. May be repeated where it throws.
   virtual void gradient(Tape &tape, const GradientSeed *seeds, double *gradient) = 0;
 
-  virtual void set_energy_bias(const std::vector<double> &bias) = 0;
   virtual void set_chunk(int centers) = 0;
   virtual int chunk() const = 0;
   /// Whether the engine works as it does on a device: neighbors are found from positions, and the gradient of the table
   /// is summed by matrix products. Elsewhere it is for tests. Throws Error where a device has no other way.
   virtual void set_device_ways(bool on) = 0;
-  virtual std::int64_t overflow_count() const = 0;
-  virtual double distance_below_known() const = 0;
-  virtual std::vector<double> table_state() const = 0;
+  virtual NeighborReport neighbor_report() const = 0;
+  virtual std::vector<double> auxiliary_state() const = 0;
   /// Restores the grid of the table and, when asked, fills it for these parameters without a check.
-  virtual void set_table_state(const std::vector<double> &state,
+  virtual void set_auxiliary_state(const std::vector<double> &state,
                                const std::vector<double> *parameters) = 0;
   virtual DescriptorBase &descriptor() = 0;
-  // as Model's functions of these names
+  // as LastHiddenLayer's functions of these names
   virtual int num_features() const = 0;
   virtual void set_whitening(const std::vector<double> &matrices) = 0;
   virtual void set_weight_samples(const std::vector<double> &changes) = 0;

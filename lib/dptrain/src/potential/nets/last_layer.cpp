@@ -12,10 +12,6 @@ namespace dptrain {
 
 template <class Real> void LastLayer<Real>::set_whitening(const std::vector<double> &matrices)
 {
-  if (matrices.size() != static_cast<std::size_t>(ntypes_ * square()))
-    throw Error("The matrices of the uncertainty are those of another model: " +
-                std::to_string(matrices.size()) + " numbers, " +
-                std::to_string(ntypes_ * square()) + " are needed");
   whitening_.copy_from(std::vector<Real>(matrices.begin(), matrices.end()));
 }
 

@@ -30,6 +30,13 @@ constexpr std::size_t most_kept = std::size_t(1) << 30;
 constexpr int fewest_measured = 16;  // centers of a block whose graph tells the memory of others
 constexpr std::size_t usual_bytes_of_center = std::size_t(1) << 20;
 
+std::vector<ParameterBlock> blocks_of(const std::vector<ScriptParameter> &parameters)
+{
+  std::vector<ParameterBlock> blocks;
+  for (const ScriptParameter &parameter : parameters) blocks.push_back(parameter.block);
+  return blocks;
+}
+
 /// Memory that graphs are part of, as far as it can be told.
 std::size_t graph_memory(const torch::Device &device)
 {
@@ -71,77 +78,75 @@ void complete(ModelData &data, const Script &script, const std::vector<ScriptPar
   }
 }
 
+ScriptModel::Archive::Archive(ModelData content, const std::string &path) :
+    data(std::move(content)),
+    device(script_device()),
+    script(open_script(data.archive, path, device)),
+    parameters(script_parameters(script)),
+    fparam(fparam_tensor(script.contract->facts(), data.fparam, path, device)),
+    constants(energy_constants(script, fparam, path))
+{
+  complete(data, script, parameters, constants, path);
+  std::vector<double> without = constants.energy;
+  for (double &energy : without) energy = -energy;
+  constants.add(without);  // a large constant would hide the last digits of the sum
+}
+
 ScriptModel::ScriptModel(ModelData data, const std::string &path) :
-    data_(std::move(data)),
+    ScriptModel(Archive(std::move(data), path), path)
+{
+}
+
+ScriptModel::ScriptModel(Archive archive, const std::string &path) :
+    Model(std::move(archive.data), blocks_of(archive.parameters), archive.constants.acts),
     path_(path),
-    device_(script_device()),
-    script_(open_script(data_.archive, path, device_)),
+    device_(archive.device),
+    script_(std::move(archive.script)),
     blocks_(facts(), device_),
-    parameters_(script_parameters(script_)),
-    fparam_(fparam_tensor(facts(), data_.fparam, path, device_)),
-    constants_(energy_constants(script_, fparam_, path))
+    fparam_(archive.fparam)
 {
   ensure_runtime();
-  complete(data_, script_, parameters_, constants_, path);
-  for (const auto &parameter : parameters_) index_.push_back(parameter.block);
-  std::vector<double> without = constants_.energy;
-  for (double &energy : without) energy = -energy;
-  constants_.add(without);  // a large constant would hide the last digits of the sum
+  for (ScriptParameter &parameter : archive.parameters)
+    tensors_.push_back(std::move(parameter.tensors));
   differentiable_ = true;
   set_differentiable(false);
-  if (!data_.whitening.empty()) set_whitening(std::vector<double>(data_.whitening));
-}
-
-void ScriptModel::set_parameters(const std::vector<double> &values)
-{
-  if (values.size() != data_.parameters.size())
-    throw Error("the model has " + std::to_string(data_.parameters.size()) + " parameters, " +
-                std::to_string(values.size()) + " were given");
-  data_.parameters = values;
-  version_ = unique_number();
-}
-
-void ScriptModel::change_parameters(const std::function<void(std::vector<double> &)> &change)
-{
-  version_ = unique_number();  // first: also where `change` throws halfway
-  change(data_.parameters);
-}
-
-void ScriptModel::set_trainable(const std::vector<char> &blocks)
-{
-  for (std::size_t k = 0; k < index_.size(); ++k)
-    index_[k].trainable = blocks.empty() ? parameters_[k].block.trainable : blocks.at(k) != 0;
-}
-
-std::vector<char> ScriptModel::trained() const
-{
-  std::vector<char> trained;
-  for (const ParameterBlock &block : index_) trained.push_back(block.trainable ? 1 : 0);
-  return trained;
+  if (facts().num_features > 0) add_last_hidden_layer(facts().num_features);
 }
 
 // Parameters take part in a graph only where it is needed: it costs memory.
 void ScriptModel::set_differentiable(bool on)
 {
-  for (std::size_t k = 0; k < parameters_.size() && (on || differentiable_); ++k)
-    for (torch::Tensor &tensor : parameters_[k].tensors)
-      tensor.requires_grad_(on && index_[k].trainable);
+  for (std::size_t k = 0; k < tensors_.size() && (on || differentiable_); ++k)
+    for (torch::Tensor &tensor : tensors_[k])
+      tensor.requires_grad_(on && parameters().blocks()[k].trainable);
   differentiable_ = on;
 }
 
 void ScriptModel::prepare()
 {
-  if (prepared_version_ == version_) return;
+  if (prepared_version_ == parameters().version()) return;
   const torch::NoGradGuard no_graph;
-  const torch::Tensor all = torch::from_blob(
-      data_.parameters.data(), static_cast<std::int64_t>(data_.parameters.size()), torch::kFloat64);
-  for (std::size_t k = 0; k < parameters_.size(); ++k) {
-    const ParameterBlock &block = index_[k];
-    const auto begin = static_cast<std::int64_t>(block.offset);
-    parameters_[k].tensors.front().copy_(
-        all.slice(0, begin, begin + static_cast<std::int64_t>(block.size)).view(block.shape));
+  for (std::size_t k = 0; k < tensors_.size(); ++k) {
+    const ParameterBlock &block = parameters().blocks()[k];
+    auto *values = const_cast<double *>(parameters().values().data() + block.offset);
+    tensors_[k].front().copy_(torch::from_blob(values, block.shape, torch::kFloat64));
   }
-  prepared_version_ = version_;
+  prepared_version_ = parameters().version();
+}
+
+void ScriptModel::prepare_last_layer()
+{
+  const LastHiddenLayer *layer = last_hidden_layer();
+  if (!layer || layer_version_ == layer->version()) return;
+  const std::int64_t h = facts().num_features,
+                     ntypes = static_cast<std::int64_t>(type_map().size());
+  const auto tensor = [&](const std::vector<double> &values, torch::IntArrayRef shape) {
+    if (values.empty()) return torch::Tensor();
+    return torch::tensor(values, torch::kFloat64).view(shape).to(device_);
+  };
+  whitening_ = tensor(layer->whitening(), {ntypes, h, h});
+  weight_samples_ = tensor(layer->weight_samples(), {-1, ntypes, h});
+  layer_version_ = layer->version();
 }
 
 void ScriptModel::set_precision(Precision precision)
@@ -186,8 +191,8 @@ std::unique_ptr<Tape> ScriptModel::pass_a(const Domain *domains, int n, ForwardO
     }
   });
   std::unique_ptr<Tape> tape;
-  if (keep) tape = std::make_unique<SweepTape<Sweep>>(version_, sweep_);
-  for (int k = 0; k < n; ++k) found[k].add_to(out[k], domains[k], data_.out_bias, constants_.acts);
+  if (keep) tape = std::make_unique<SweepTape<Sweep>>(parameters().version(), sweep_);
+  for (int k = 0; k < n; ++k) found[k].add_to(out[k], domains[k], energy_bias(), has_energy_);
   return tape;
 }
 
@@ -196,7 +201,7 @@ void ScriptModel::begin_sweep(const Domain *domains, int n, bool keep)
 {
   if (is_on_tape(sweep_)) sweep_ = std::make_shared<Sweep>();
   *sweep_ = Sweep();
-  sweep_->trained = trained();
+  sweep_->trainable = parameters().trainable();
   for (int k = 0; k < n && keep; ++k) sweep_->domains.emplace_back(domains[k]);
 }
 
@@ -255,22 +260,22 @@ void ScriptModel::pass_b(Tape &tape, const GradientSeed *seeds, double *gradient
     sweep_ = SweepTape<Sweep>::sweep_of(tape);
     add_gradients(seeds);
   });
-  std::fill_n(gradient, data_.parameters.size(), 0.0);
-  for (std::size_t k = 0; k < parameters_.size(); ++k)
+  std::fill_n(gradient, parameters().size(), 0.0);
+  for (std::size_t k = 0; k < tensors_.size(); ++k)
     if (gradient_[k].defined()) {
       const torch::Tensor sum = gradient_[k].to(torch::kCPU).contiguous();
-      std::copy_n(sum.data_ptr<double>(), sum.numel(), gradient + index_[k].offset);
+      std::copy_n(sum.data_ptr<double>(), sum.numel(), gradient + parameters().blocks()[k].offset);
     }
 }
 
 // Of the present sweep, whose graphs are used once.
 void ScriptModel::add_gradients(const GradientSeed *seeds)
 {
-  gradient_.assign(parameters_.size(), {});
+  gradient_.assign(tensors_.size(), {});
   set_differentiable(true);  // after pass A, whose last blocks may not have been kept
   std::vector<Block> kept = std::exchange(sweep_->kept, {});
   sweep_->kept_bytes = 0;
-  if (sweep_->trained != trained()) kept.clear();
+  if (sweep_->trainable != parameters().trainable()) kept.clear();
   std::size_t next = 0;  // of what pass A has kept
   for (std::size_t k = 0; k < sweep_->domains.size(); ++k) {
     const Domain &domain = sweep_->domains[k].domain();
@@ -322,18 +327,18 @@ void ScriptModel::add_gradient(const torch::Tensor &scalar)
 {
   if (!scalar.requires_grad()) return;
   std::vector<torch::Tensor> inputs;
-  std::vector<std::size_t> parameter;
-  for (std::size_t k = 0; k < parameters_.size(); ++k)
-    for (const torch::Tensor &tensor : parameters_[k].tensors)
+  std::vector<std::size_t> block;
+  for (std::size_t k = 0; k < tensors_.size(); ++k)
+    for (const torch::Tensor &tensor : tensors_[k])
       if (tensor.requires_grad()) {
         inputs.push_back(tensor);
-        parameter.push_back(k);
+        block.push_back(k);
       }
   if (inputs.empty()) return;  // nothing is trained, but forces are derivatives too
   const auto slopes = torch::autograd::grad({scalar}, inputs, {}, false, false, true);
   for (std::size_t k = 0; k < slopes.size(); ++k) {
     if (!slopes[k].defined()) continue;
-    torch::Tensor &sum = gradient_[parameter[k]];
+    torch::Tensor &sum = gradient_[block[k]];
     const torch::Tensor slope = slopes[k].to(torch::kFloat64);
     sum = sum.defined() ? sum.add_(slope) : slope.clone();
   }
@@ -344,6 +349,7 @@ void ScriptModel::sweep(const std::function<void()> &work)
   if (keep_limit_ == 0) keep_limit_ = std::min(kernels::memory_for_kernels().free / 4, most_kept);
   const auto run = [&] {
     prepare();
+    prepare_last_layer();
     const torch::jit::GraphOptimizerEnabledGuard plain(
         false);  // blocks differ in shape: see manual
     const ReducedPrecision products(precision_ == Precision::mixed);
@@ -365,15 +371,11 @@ bool ScriptModel::use_less_memory(const std::string &cause)
   const bool keeps_less = keep_limit_ > 1;
   const int chunk = chunk_ > 0 ? chunk_ : usual_chunk;
   const bool can_be_smaller = facts().is_local && chunk > 1;
-  release_workspace();
-  release_torch_caches();
-  return_free_memory();
+  give_memory_back(cause);
   if (keeps_less)
     keep_limit_ = 1;
   else if (can_be_smaller)
     chunk_ = chunk / 2;
-  ++shortages_.number;
-  shortages_.latest = cause;
   shortages_.chunk = chunk_ > 0 ? chunk_ : usual_chunk;
   return keeps_less || can_be_smaller;
 }
@@ -387,31 +389,10 @@ void ScriptModel::release_workspace()
 
 MemoryLedger ScriptModel::memory() const
 {
-  const std::size_t numbers = data_.parameters.size() * sizeof(double);
+  const std::size_t numbers = parameters().size() * sizeof(double);
   return {{"parameters", 2 * numbers},
           {"archive", data_.archive.size()},
           {"workspace", sweep_->kept_bytes}};
-}
-
-void ScriptModel::set_whitening(const std::vector<double> &matrices)
-{
-  const std::int64_t h = facts().num_features,
-                     ntypes = static_cast<std::int64_t>(type_map().size());
-  if (static_cast<std::int64_t>(matrices.size()) != ntypes * h * h || h == 0)
-    throw Error("the uncertainty of this model needs " + std::to_string(ntypes * h * h) +
-                " numbers, found " + std::to_string(matrices.size()));
-  data_.whitening = matrices;
-  whitening_ = torch::tensor(matrices, torch::kFloat64).view({ntypes, h, h}).to(device_);
-}
-
-void ScriptModel::set_weight_samples(const std::vector<double> &changes)
-{
-  const std::int64_t h = facts().num_features,
-                     ntypes = static_cast<std::int64_t>(type_map().size());
-  if (h == 0 || changes.size() % static_cast<std::size_t>(ntypes * h) != 0)
-    throw Error("Samples of the last layer need " + std::to_string(ntypes * h) +
-                " numbers each, found " + std::to_string(changes.size()) + " numbers");
-  weight_samples_ = torch::tensor(changes, torch::kFloat64).view({-1, ntypes, h}).to(device_);
 }
 
 }  // namespace dptrain

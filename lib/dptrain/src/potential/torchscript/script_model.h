@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/unique_number.h"
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/input/config.h"
 #include "dptrain/potential/model/model.h"
@@ -27,21 +26,6 @@ class ScriptModel final : public Model {
   /// take the place of the archive's; else they are filled in. `path` is for messages.
   ScriptModel(ModelData data, const std::string &path);
 
-  double cutoff() const override { return facts().cutoff; }
-  const std::vector<std::string> &type_map() const override { return facts().type_map; }
-  bool is_local() const override { return facts().is_local; }
-  const std::vector<ParameterBlock> &parameter_index() const override { return index_; }
-  const std::vector<double> &parameters() const override { return data_.parameters; }
-  void set_parameters(const std::vector<double> &values) override;
-  void change_parameters(const std::function<void(std::vector<double> &)> &change) override;
-  std::uint64_t version() const override { return version_; }
-  void set_trainable(const std::vector<char> &blocks) override;
-
-  std::vector<double> energy_bias() const override { return data_.out_bias; }
-  void set_energy_bias(const std::vector<double> &bias) override { data_.out_bias = bias; }
-  bool has_energy(int type) const override { return constants_.acts[type] != 0; }
-
-  void prepare() override;
   void expect_distance(double /*r_min*/) override {}
   /// Archives compute in the precision that they were frozen with. Throws Error for another one.
   void set_precision(Precision precision) override;
@@ -52,17 +36,20 @@ class ScriptModel final : public Model {
   void set_auxiliary_state(const std::vector<double> &state) override;
   MemoryLedger memory() const override;
   void release_workspace() override;
-  MemoryShortages memory_shortages() const override { return shortages_; }
-  std::int64_t overflow_count() const override { return blocks_.overflow_count(); }
-
-  int num_features() const override { return facts().num_features; }
-  void set_whitening(const std::vector<double> &matrices) override;
-  std::vector<double> whitening() const override { return data_.whitening; }
-  void set_weight_samples(const std::vector<double> &changes) override;
-
-  const ModelData &data() const override { return data_; }
+  NeighborReport neighbor_report() const override { return {blocks_.overflow_count(), 0.0}; }
 
  private:
+  /// An archive that was opened, with what of it belongs to `data` filled in there.
+  struct Archive {
+    Archive(ModelData data, const std::string &path);
+
+    ModelData data;
+    torch::Device device;
+    Script script;
+    std::vector<ScriptParameter> parameters;
+    torch::Tensor fparam;
+    EnergyConstants constants;
+  };
   /// A block with its graph.
   struct Block {
     int domain = 0;
@@ -74,16 +61,18 @@ class ScriptModel final : public Model {
   struct Sweep {
     std::vector<DomainCopy> domains;
     std::vector<Block> kept;
-    std::size_t kept_bytes = 0;  // by estimate
-    std::vector<char> trained;   // by parameter, as in the graphs
+    std::size_t kept_bytes = 0;   // by estimate
+    std::vector<char> trainable;  // by block, as in the graphs
   };
 
+  ScriptModel(Archive archive, const std::string &path);
   const ScriptFacts &facts() const { return script_.contract->facts(); }
   std::unique_ptr<Tape> pass_a(const Domain *domains, int n, ForwardOutput *out,
                                bool keep) override;
   void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) override;
   void begin_sweep(const Domain *domains, int n, bool keep);
-  std::vector<char> trained() const;
+  void prepare();
+  void prepare_last_layer();
   void set_differentiable(bool on);
   std::size_t block_end(std::size_t begin, std::size_t centers) const;
   AtomBlock make_block(const Domain &domain, const std::vector<int> &centers, std::size_t begin,
@@ -100,17 +89,13 @@ class ScriptModel final : public Model {
   void sweep(const std::function<void()> &work);
   bool use_less_memory(const std::string &cause);
 
-  ModelData data_;
   std::string path_;
   torch::Device device_;
   Script script_;
   BlockMaker blocks_;
-  std::vector<ScriptParameter> parameters_;
-  std::vector<ParameterBlock> index_;
-  torch::Tensor fparam_;
-  EnergyConstants constants_;
-  torch::Tensor whitening_, weight_samples_;
-  std::uint64_t version_ = unique_number(), prepared_version_ = 0;
+  std::vector<std::vector<torch::Tensor>> tensors_;  // of each block of parameters
+  torch::Tensor fparam_, whitening_, weight_samples_;
+  std::uint64_t prepared_version_ = 0, layer_version_ = 0;  // of what the tensors hold
   Precision precision_ = Precision::float64;
   bool differentiable_ = false;      // the parameters take part in graphs
   int chunk_ = 0;                    // centers of a block; 0: the usual number

@@ -2,39 +2,23 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/frames/frame.h"
+#include "dptrain/potential/model/last_hidden_layer.h"
 #include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/model/parameter_set.h"
 #include "dptrain/potential/model/tape.h"
 
 namespace dptrain {
 
-struct ModelData;
-
 /// In what the kernels and matrix products compute. `single` is float32 with tables made in float64 and float64 sums;
 /// `mixed` is single with matrix products in bfloat16 (CPU) or TF32 (CUDA) where the device has them.
 enum class Precision { float64, single, mixed };
-
-/// One named array inside the flat parameter buffer.
-struct ParameterBlock {
-  std::string name;                  ///< tree path as in the .dp file
-  std::vector<std::int64_t> shape;   ///< row-major; weights are [in][out]
-  std::size_t offset = 0, size = 0;  ///< in doubles
-  bool trainable = true;
-};
-
-/// How many parameters are trained.
-inline std::size_t num_trainable(const std::vector<ParameterBlock> &index)
-{
-  std::size_t count = 0;
-  for (const ParameterBlock &block : index) count += block.trainable ? block.size : 0;
-  return count;
-}
 
 /// Where `Model::forward` puts its results. Forces and virials are added to what is there.
 struct ForwardOutput {
@@ -47,7 +31,7 @@ struct ForwardOutput {
   double *atom_energy = nullptr;  ///< optional [nlocal], set for each center
   double *atom_virial =
       nullptr;  ///< optional [nall][9], the pair term of i and j is given to neighbor j
-  // of the last hidden layer's outputs f_i, H = Model::num_features() numbers for each atom; see Model::set_whitening
+  // of the outputs f_i of the last hidden layer, H numbers for each atom; see LastHiddenLayer
   double *uncertainty = nullptr;  ///< optional [nlocal], |f_i W|, set for each center
   double *feature_sum = nullptr;  ///< optional [ntypes][H], sum of f_i over the centers of a type
   double *feature_covariance = nullptr;  ///< optional [ntypes][H][H], sum of f_i^T f_i
@@ -65,38 +49,46 @@ struct GradientSeed {
   std::array<double, 9> virial{};  ///< dL/dW
 };
 
+/// Of the neighbors of this rank's centers.
+struct NeighborReport {
+  /// Atoms seen so far with more neighbors of a type than sel keeps.
+  std::int64_t overflow = 0;
+  /// The smallest distance (Angstrom) of atoms that were closer than those of all frames by more than a tenth, where the
+  /// model is not made for it; 0: there were none.
+  double below_known = 0.0;
+};
+
 /// A potential with parameters. Trainer, evaluator and optimizers know nothing else.
 /// Energy is a sum over centers, so both passes take any subset of centers, in bounded memory.
 class Model {
  public:
   virtual ~Model() = default;
-  virtual double cutoff() const = 0;  ///< Angstrom
-  virtual const std::vector<std::string> &type_map() const = 0;
+  Model(const Model &) = delete;
+  Model &operator=(const Model &) = delete;
+
+  double cutoff() const { return data_.config.rcut; }  ///< Angstrom
+  const std::vector<std::string> &type_map() const { return data_.config.type_map; }
   /// True if the energy of a center depends on its neighbors within the cutoff only (frames can be split over ranks).
-  virtual bool is_local() const = 0;
-
-  virtual const std::vector<ParameterBlock> &parameter_index() const = 0;
-  virtual const std::vector<double> &parameters() const = 0;
-  /// Replaces all parameters; the version grows by one.
-  virtual void set_parameters(const std::vector<double> &values) = 0;
-  /// Lets `change` write to the parameters where they are (not their number); the version grows by one.
-  virtual void change_parameters(const std::function<void(std::vector<double> &)> &change) = 0;
-  virtual std::uint64_t version() const = 0;
-
-  /// Says of each block of parameter_index() whether it is trained, or with nothing that it is as in the model file: before
-  /// a Trainer is made, which asks once.
-  virtual void set_trainable(const std::vector<char> &blocks) = 0;
-
+  bool is_local() const { return !data_.passes_messages; }
+  ParameterSet &parameters() { return parameters_; }
+  const ParameterSet &parameters() const { return parameters_; }
   /// Constant energy per type in eV, added to the energy of each atom; not a parameter of the optimizer.
-  virtual std::vector<double> energy_bias() const = 0;
-  virtual void set_energy_bias(const std::vector<double> &bias) = 0;
+  const std::vector<double> &energy_bias() const { return data_.out_bias; }
+  void set_energy_bias(const std::vector<double> &bias) { data_.out_bias = bias; }
   /// False for types whose atoms have no energy at all (DeePMD's atom_exclude_types): their bias acts on nothing.
-  virtual bool has_energy(int /*type*/) const { return true; }
+  bool has_energy(int type) const { return has_energy_[type] != 0; }
+  /// Null where the model has none: what ForwardOutput has of it cannot be asked for.
+  LastHiddenLayer *last_hidden_layer()
+  {
+    return last_hidden_layer_ ? &*last_hidden_layer_ : nullptr;
+  }
+  const LastHiddenLayer *last_hidden_layer() const
+  {
+    return last_hidden_layer_ ? &*last_hidden_layer_ : nullptr;
+  }
+  /// Content for a model file or checkpoint: a copy.
+  ModelData data() const;
 
-  /// Makes ready what depends on the parameters alone (tables). Called by forward and gradient when the version changed.
-  virtual void prepare() = 0;
-  /// The shortest distance (Angstrom) that is coming; a hint that keeps tables equal on all ranks.
-  virtual void expect_distance(double r_min) = 0;
   /// Pass A over n domains (the frames of a batch). With `keep`, returns the tape for pass B over the same domains.
   std::unique_ptr<Tape> forward(const Domain *domains, int n, ForwardOutput *out, bool keep)
   {
@@ -108,6 +100,8 @@ class Model {
   /// have changed since pass A.
   void gradient(Tape &tape, const GradientSeed *seeds, double *gradient);
 
+  /// The shortest distance (Angstrom) that is coming; a hint that keeps tables equal on all ranks.
+  virtual void expect_distance(double r_min) = 0;
   /// Precision of the computation; parameters, sums and results are float64 always.
   virtual void set_precision(Precision precision) = 0;
   /// Number of centers handled at once: bounds the memory of both passes.
@@ -117,36 +111,35 @@ class Model {
   /// stand for them.
   virtual std::vector<double> auxiliary_state() const = 0;
   virtual void set_auxiliary_state(const std::vector<double> &state) = 0;
+  virtual NeighborReport neighbor_report() const = 0;
+
   /// By purpose: parameters, tables, workspace.
   virtual MemoryLedger memory() const = 0;
   std::size_t memory_bytes() const { return total_bytes(memory()); }
   /// Gives back what both passes make again when they need it.
-  virtual void release_workspace() {}
+  virtual void release_workspace() = 0;
   /// Both passes go on with smaller chunks where memory runs out on this rank; this tells of it.
-  virtual MemoryShortages memory_shortages() const { return {}; }
-  /// Atoms seen so far (this rank) with more neighbors of a type than sel keeps.
-  virtual std::int64_t overflow_count() const = 0;
-  /// The smallest distance (this rank, Angstrom) of atoms that were closer than those of all frames by more than a tenth,
-  /// where the model is not made for it; 0: there were none.
-  virtual double distance_below_known() const { return 0.0; }
+  const MemoryShortages &memory_shortages() const { return shortages_; }
 
-  /// Length H of the vector f_i of the last hidden layer, of which the energy of an atom is a linear function; 0: there is
-  /// none, and the outputs of ForwardOutput that need it cannot be asked for.
-  virtual int num_features() const { return 0; }
-  /// Matrices W [ntypes][H][H] for ForwardOutput::uncertainty and feature_sum. They stay until they are set again.
-  virtual void set_whitening(const std::vector<double> & /*matrices*/) {}
-  /// Those that were set; empty: none, and the model has no uncertainty.
-  virtual std::vector<double> whitening() const { return {}; }
-  /// Changes of the last layer's weights, [samples][ntypes][H], whose forces ForwardOutput::sampled_force gets.
-  virtual void set_weight_samples(const std::vector<double> & /*changes*/) {}
+ protected:
+  /// What `data` has of parameters and whitening moves to where it is kept. has_energy: by type.
+  Model(ModelData &&data, std::vector<ParameterBlock> blocks, std::vector<char> has_energy);
+  /// For models that tell the outputs of their last hidden layer. Throws Error where `data` has the whitening of others.
+  void add_last_hidden_layer(int num_features);
+  /// Where memory has run out: counts that, and gives back all that can be had again.
+  void give_memory_back(const std::string &cause);
 
-  /// Content for a model file or checkpoint.
-  virtual const ModelData &data() const = 0;
+  ModelData data_;  // without parameters and whitening
+  std::vector<char> has_energy_;
+  MemoryShortages shortages_;
 
  private:
   virtual std::unique_ptr<Tape> pass_a(const Domain *domains, int n, ForwardOutput *out,
                                        bool keep) = 0;
   virtual void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) = 0;
+
+  ParameterSet parameters_;
+  std::optional<LastHiddenLayer> last_hidden_layer_;
 };
 
 }  // namespace dptrain

@@ -31,9 +31,9 @@ struct ModelData {
   std::vector<double> out_bias;         ///< [ntypes] eV
   std::vector<double> bias_atom_e;      ///< [ntypes] eV
   std::optional<double> min_nbor_dist;  ///< Angstrom
-  std::vector<double> parameters;       ///< flat, in the order of Model::parameter_index()
+  std::vector<double> parameters;       ///< flat, in the order of ParameterSet::blocks()
   std::string model_def_script;         ///< JSON of the `model` section, as given by the user
-  std::vector<double> whitening;        ///< Model::set_whitening; empty: no uncertainty
+  std::vector<double> whitening;        ///< of the LastHiddenLayer; empty: no uncertainty
   std::vector<double> calibration;  ///< state of the ActiveLearning that it comes from; or empty
   int knots = 0;  ///< of the embedding table; 0: chosen by accuracy. Not part of a file
   bool passes_messages =

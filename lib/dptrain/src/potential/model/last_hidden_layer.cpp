@@ -1,0 +1,31 @@
+#include "dptrain/potential/model/last_hidden_layer.h"
+
+#include <string>
+#include <utility>
+
+#include "dptrain/base/error.h"
+
+namespace dptrain {
+
+void LastHiddenLayer::set_whitening(std::vector<double> matrices)
+{
+  const std::size_t needed = ntypes_ * h_ * h_;
+  if (matrices.size() != needed)
+    throw Error("The uncertainty of this model needs " + std::to_string(needed) +
+                " numbers, found " + std::to_string(matrices.size()) +
+                ": they are those of another model");
+  whitening_ = std::move(matrices);
+  ++version_;
+}
+
+void LastHiddenLayer::set_weight_samples(std::vector<double> changes)
+{
+  const std::size_t one = ntypes_ * h_;
+  if (changes.size() % one != 0)
+    throw Error("Samples of the last layer need " + std::to_string(one) + " numbers each, found " +
+                std::to_string(changes.size()) + " numbers");
+  weight_samples_ = std::move(changes);
+  ++version_;
+}
+
+}  // namespace dptrain

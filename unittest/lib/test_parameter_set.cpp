@@ -1,0 +1,79 @@
+#include "dptrain/potential/model/parameter_set.h"
+
+#include <gtest/gtest.h>
+
+#include "dptrain/base/error.h"
+#include "dptrain/potential/model/last_hidden_layer.h"
+
+namespace dptrain::test {
+namespace {
+
+using Vec = std::vector<double>;
+
+ParameterSet three_blocks()
+{
+  return {{{"a", {2}, 0, 2, true}, {"b", {1, 3}, 2, 3, false}, {"c", {1}, 5, 1, true}},
+          {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}};
+}
+
+TEST(ParameterSet, EachChangeIsANewVersion)
+{
+  ParameterSet set = three_blocks();
+  const ParameterSet same = three_blocks();
+  EXPECT_NE(set.version(), same.version());  // no other set has it, whatever its content
+  std::uint64_t version = set.version();
+  set.change([](Vec &values) { values[3] = 0.5; });
+  EXPECT_EQ(set.values(), (Vec{1.0, 2.0, 3.0, 0.5, 5.0, 6.0}));
+  EXPECT_GT(set.version(), version);
+  version = set.version();
+  set.set(same.values());
+  EXPECT_EQ(set.values(), same.values());
+  EXPECT_GT(set.version(), version);
+  version = set.version();
+  EXPECT_THROW(set.change([](Vec &values) {
+    values[0] = 7.0;
+    throw Error("halfway");
+  }),
+               Error);
+  EXPECT_GT(set.version(), version);
+}
+
+TEST(ParameterSet, WhatIsTrained)
+{
+  ParameterSet set = three_blocks();
+  const std::uint64_t version = set.version();
+  EXPECT_EQ(set.num_trainable(), 3u);
+  set.set_trainable({0, 1, 1});
+  EXPECT_EQ(set.trainable(), (std::vector<char>{0, 1, 1}));
+  EXPECT_TRUE(set.blocks()[1].trainable);
+  EXPECT_EQ(set.num_trainable(), 4u);
+  set.set_trainable({});
+  EXPECT_EQ(set.trainable(), (std::vector<char>{1, 0, 1}));
+  EXPECT_EQ(set.version(), version);  // the values are the same
+}
+
+TEST(ParameterSet, OtherNumbersOfValuesAreErrors)
+{
+  ParameterSet set = three_blocks();
+  EXPECT_THROW(set.set({1.0, 2.0}), Error);
+  EXPECT_EQ(set.size(), 6u);
+  EXPECT_THROW(ParameterSet({{"a", {2}, 0, 2, true}}, {1.0}), Error);
+}
+
+TEST(LastHiddenLayer, HoldsWhatFitsAndKnowsWhenItChanged)
+{
+  LastHiddenLayer layer(2, 3);
+  EXPECT_TRUE(layer.whitening().empty() && layer.weight_samples().empty());
+  const std::uint64_t version = layer.version();
+  EXPECT_THROW(layer.set_whitening(Vec(17)), Error);
+  EXPECT_THROW(layer.set_weight_samples(Vec(7)), Error);
+  EXPECT_EQ(layer.version(), version);
+  layer.set_whitening(Vec(18, 0.5));
+  layer.set_weight_samples(Vec(12, 0.25));
+  EXPECT_EQ(layer.whitening(), Vec(18, 0.5));
+  EXPECT_EQ(layer.weight_samples(), Vec(12, 0.25));
+  EXPECT_EQ(layer.version(), version + 2);
+}
+
+}  // namespace
+}  // namespace dptrain::test
