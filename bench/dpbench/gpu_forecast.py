@@ -19,7 +19,7 @@ CLOSEST = 0.88  # Angstrom, O-H: the table ends at 0.9 of it (deep_pot_engine.cp
 DEVICE_CHUNK = 4096  # centers (deep_pot_engine.cpp, centers_between_flushes)
 TYPES = 2
 SEARCHED = 27 * RCUT**3 * DENSITY  # atoms in the cells around a center (cell_grid.h: cells as wide as the cutoff)
-BINS_BYTES = 128 << 20  # knot_gradient.cpp, most_bytes
+BINS_BYTES = 128 << 20  # knot_gradient.h, most_bytes
 TEAM_THREADS, LANES = 4, 32  # kokkos_types.h, device_threads and device_lanes
 TEAM_SUMS = 12  # numbers in the reduction of a team in contraction.cpp, scatter
 # s of one core: a pass over the atoms (assumed); Adam for a parameter (bench/results/bench.md, adam_step/double)
@@ -59,8 +59,8 @@ H200 = Gpu("H200", 4.8e12, {8: 34e12, 4: 67e12}, {8: 67e12, 4: 67e12})
 GPUS = [H100, H200]
 # occupancy in teams per SM: the table of tools/nvcc-report (doc/developer/gpu.md), of kernels that something limits
 TEAMS_PER_SM = {"find_rows": {8: 10}, "gather_edges": {8: 10, 4: 10}, "contraction_value": {8: 9, 4: 12},
-                "descriptor_reverse": {8: 12, 4: 16}, "contraction_reverse": {8: 6, 4: 7}, "contraction_jvp": {8: 7, 4: 9},
-                "descriptor_jvp_reverse": {8: 15, 4: 16}, "contraction_bins": {8: 6, 4: 6}, "dense_reverse": {8: 10, 4: 10}}
+                "gram_reverse": {8: 12, 4: 16}, "contraction_reverse": {8: 6, 4: 7}, "contraction_jvp": {8: 7, 4: 9},
+                "gram_jvp_reverse": {8: 15, 4: 16}, "contraction_bins": {8: 6, 4: 6}, "dense_reverse": {8: 10, 4: 10}}
 MOST_TEAMS = 16
 
 
@@ -109,14 +109,14 @@ class Model:
 
     @property
     def table_knots(self):
-        return self.knots or {8: 257, 4: 97}[self.real]  # embedding_table.cpp, first_knots
+        return self.knots or {8: 257, 4: 97}[self.real]  # radial_table.cpp, first_knots
 
     @property
     def channels(self):
         return NETS[self.net]["neuron"][-1]
 
     @property
-    def width(self):  # embedding_table.cpp, channel_multiple
+    def width(self):  # table.h, padded_width
         multiple = {8: 8, 4: 16}[self.real]
         return -(-self.channels // multiple) * multiple
 
@@ -215,20 +215,20 @@ def contraction_jvp(m, n):
 
 
 def contraction_bins(m, n):
-    """contraction_bins.cpp: 8 lanes, each edge reads and writes six bins after the edge before it."""
+    """contraction_kernels.h: 8 lanes, each edge reads and writes six bins after the edge before it."""
     return Work("contraction_bins", n, bytes=n * m.edges * 8 * 6 * 2 * m.real, flops=n * m.edges * 8 * 6 * 4,
-                chain=2 * m.edges, real=m.real, source="contraction_bins.cpp")
+                chain=2 * m.edges, real=m.real, source="contraction_kernels.h")
 
 
 def descriptor_products(m, n, name, products):
-    """descriptor.cpp, product: D = T^T T_<, 8 operations for each of its elements; written once for each product."""
+    """gram_kernels.h, product: D = T^T T_<, 8 operations for each of its elements; written once for each product."""
     d = m.channels * m.axis
     return Work(name, n, bytes=n * (products * 4 * m.width + (2 * products - 1) * d) * m.real, flops=n * 8 * d * products,
-                cached=n * d * 8 * m.real * products, real=m.real, source="descriptor.cpp")
+                cached=n * d * 8 * m.real * products, real=m.real, source="gram_kernels.h")
 
 
 def descriptor_transposes(m, n, name, products):
-    """descriptor.cpp, transpose: gd goes to the scratch memory (read and written in lines); a lane reads it there along the axis
+    """gram_kernels.h, transpose: gd goes to the scratch memory (read and written in lines); a lane reads it there along the axis
     channels, with a number of y that is the same for all lanes (a line of 128 bytes for a warp); lanes of the axis channels,
     half of a warp, go through all channels, and the team waits for them."""
     d = m.channels * m.axis
@@ -237,7 +237,7 @@ def descriptor_transposes(m, n, name, products):
     return Work(name, n, bytes=n * (d + 8 * m.width) * m.real * products, flops=n * 16 * d * products, cached=n * lines * products,
                 chain=products * math.ceil(math.ceil(d / lanes) / 4),  # four reads at a time, as the compiler unrolls it
                 short_chain=products * (m.axis + m.channels) * math.ceil(4 * m.width / lanes) / 2, real=m.real,
-                source="descriptor.cpp")
+                source="gram_kernels.h")
 
 
 def elements(m, n, name, numbers, out, flops=2, source="layer.cpp"):
@@ -246,7 +246,7 @@ def elements(m, n, name, numbers, out, flops=2, source="layer.cpp"):
 
 
 def product(m, a, b, k, read=0):
-    """Matrix product [a][k] x [k][b] (fitting_net.cpp, knot_gradient.cpp); `read`: the target is read as well."""
+    """Matrix product [a][k] x [k][b] (fitting_net.cpp, knot_gradient.h); `read`: the target is read as well."""
     return Work(f"product {k}x{b}" if a > b else f"product {a}x{b}", bytes=(a * k + k * b + (1 + read) * a * b) * m.real,
                 flops=2 * a * b * k, product=True, real=m.real, source="gemm.cpp")
 
@@ -269,18 +269,18 @@ def search(m, atoms):
 
 def pass_a(m, n, train):
     """deep_pot_engine.cpp, forward_chunk; fitting_net.cpp, forward and reverse."""
-    works = [find_rows(m, n), gather_edges(m, n), contraction_value(m, n), descriptor_products(m, n, "descriptor_value", 1)]
+    works = [find_rows(m, n), gather_edges(m, n), contraction_value(m, n), descriptor_products(m, n, "gram_value", 1)]
     for inputs, out, skip, _ in m.layers:
         works += [product(m, n, out, inputs), elements(m, n, "activation_jet", 4 if train else 3, out, 40, "activation.cpp"),
                   elements(m, n, "layer_value", 4 if skip else 2, out)]
     for inputs, out, skip, _ in reversed(m.layers):
         works += [elements(m, n, "layer_reverse", 5 if skip else 3, out), product(m, n, inputs, out, skip)]
-    return works + [descriptor_transposes(m, n, "descriptor_reverse", 1), contraction_reverse(m, n), elements(m, n, "convert", 2, 1)]
+    return works + [descriptor_transposes(m, n, "gram_reverse", 1), contraction_reverse(m, n), elements(m, n, "convert", 2, 1)]
 
 
 def pass_b(m, n):
-    """deep_pot_gradient.cpp, gradient_chunk; fitting_net.cpp, tangents and gradient; knot_gradient.cpp."""
-    works = [contraction_jvp(m, n), descriptor_products(m, n, "descriptor_jvp", 2)]
+    """deep_pot_gradient.cpp, gradient_chunk; fitting_net.cpp, tangents and gradient; knot_gradient.h."""
+    works = [contraction_jvp(m, n), descriptor_products(m, n, "gram_jvp", 2)]
     for k, (inputs, out, skip, _) in enumerate(m.layers):
         works.append(product(m, n, out, inputs))
         if k + 1 < len(m.layers):
@@ -292,18 +292,18 @@ def pass_b(m, n):
         works += [elements(m, n, "layer_reverse_tangent", 8 if skip else 6, out), sums,
                   elements(m, n, "scale_and_subtract", 3, inputs), product(m, inputs, out, 2 * n),
                   product(m, n, inputs, out, skip)]
-    works += [elements(m, n, "scale_and_subtract", 3, m.channels * m.axis), descriptor_transposes(m, n, "descriptor_jvp_reverse", 2)]
+    works += [elements(m, n, "scale_and_subtract", 3, m.channels * m.axis), descriptor_transposes(m, n, "gram_jvp_reverse", 2)]
     rows = m.rows_per_interval * m.table_knots + TYPES  # of a net's table, with those of padding
     block = max(1, min(n, BINS_BYTES // (TYPES * 4 * rows * m.real)))
     for begin in range(0, n, block):
         size = min(block, n - begin)
-        works += [Work("clear bins", bytes=TYPES * 4 * rows * size * m.real, real=m.real, source="knot_gradient.cpp")] * 2
+        works += [Work("clear bins", bytes=TYPES * 4 * rows * size * m.real, real=m.real, source="knot_gradient.h")] * 2
         works += [contraction_bins(m, size)] + [product(m, rows, m.width, 4 * size, 1)] * (2 * TYPES)
     return works
 
 
 def tables(m):
-    """embedding_table.cpp, fill and end_gradient for the nets (one for each neighbor type), in float64; mlp.cpp."""
+    """radial_table.cpp, fill and end_gradient for the nets (one for each neighbor type), in float64; mlp.cpp."""
     double = Model(m.net, 8)
     knots = m.table_knots + TYPES
     net = [elements(double, 3 * knots, "convert", 2, 1, 1)]

@@ -3,6 +3,7 @@
 The text is that of `nvcc -Xptxas -v`, with names demangled (tools/nvcc-report makes it).
 """
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,10 +76,15 @@ def of_this_project(warning, root=ROOT, folder=ROOT):
     return "dptrain" in warning[2] if path is None else path.is_relative_to(Path(root).resolve())
 
 
+def kernel_sources(folder=LIBRARY):
+    """Files in which kernels are launched: those that are compiled, and templates for others that compile them."""
+    return sorted([*Path(folder).rglob("*.cpp"), *Path(folder).rglob("*_kernels.h")])
+
+
 def launch_names(sources=LIBRARY):
     """{function or functor that makes a kernel: its name in launch()}."""
     names = {}
-    for path in sorted(Path(sources).rglob("*.cpp")):
+    for path in kernel_sources(sources):
         function = ""
         for line in path.read_text().splitlines():
             definition = re.match(r"(?:template .*>\s*)?(?:void|int)\s+(\w+)\(", line)
@@ -94,7 +100,7 @@ def _kernel(entry, names):
     """A kernel from the demangled name of its entry, or None where it is not one of this project."""
     if "dptrain" not in entry:
         return None
-    entry = re.sub(r"_INTERNAL_\w+::|dptrain::|kernels::|\(anonymous namespace\)::", "", entry)
+    entry = re.sub(r"_INTERNAL_\w+::|dptrain::|kernels::|detail::|\(anonymous namespace\)::", "", entry)
     made_by = re.search(r"Parallel(?:For|Scan)<(?:SharedLoop<)?(\w+)(<.*?>)?\(", entry)
     if not made_by:
         return None
@@ -127,7 +133,7 @@ def kernels(text, names=None):
 
 def scratch_bytes(kernel, neighbors, net="standard"):
     """Scratch memory of a team whose lists have `neighbors` places (neighbor/gather.cpp, kernels/edge_block.h), of this net
-    (kernels/descriptor.cpp)."""
+    (kernels/gram_kernels.h)."""
     real = 4 if kernel.precision == "float32" else 8
     if kernel.name == "gather_edges":  # Candidates::bytes
         return (neighbors + 8) // 8 * 8 * 33 + 64
@@ -141,14 +147,22 @@ def scratch_bytes(kernel, neighbors, net="standard"):
 
 COLUMNS_OF = {"contraction_value": "VALUE", "contraction_reverse": "REVERSE", "contraction_jvp": "TANGENT",
               "contraction_bins": "TANGENT", "contraction_gradient": "TANGENT"}
-COPY_DESCRIPTOR = ("descriptor_reverse", "descriptor_jvp_reverse")
+COPY_DESCRIPTOR = ("gram_reverse", "gram_jvp_reverse")
 WITH_SCRATCH = {"gather_edges", *COPY_DESCRIPTOR, *COLUMNS_OF}
 
 
+# of the environment rows (kernels/environment.h), with which the enumeration in edge_block.h is made
+ENVIRONMENT = {"rows": 4, "kept_columns": 4, "sums": 4, "motion_columns": 0}
+
+
 def block_columns(header=LIBRARY / "kernels" / "edge_block.h"):
-    """{VALUE: columns, ...} of the enumeration in edge_block.h."""
+    """{VALUE: columns, ...} of the enumeration in edge_block.h, for environment rows."""
     found = re.search(r"enum Columns \{([^}]*)\}", Path(header).read_text())
-    return {name: int(number) for name, number in re.findall(r"(\w+) = (\d+)", found.group(1))}
+    columns = {}
+    for name, terms in re.findall(r"(\w+) = ([^,]+)", found.group(1)):
+        products = [[factor.strip() for factor in term.split("*")] for term in terms.split("+")]
+        columns[name] = sum(math.prod(int(ENVIRONMENT.get(factor, factor)) for factor in factors) for factors in products)
+    return columns
 
 
 def occupancy(kernel, scratch, gpu=Multiprocessor(), threads=TEAM_THREADS):
@@ -168,10 +182,10 @@ def occupancy(kernel, scratch, gpu=Multiprocessor(), threads=TEAM_THREADS):
 TANH = "(ActivationKind)1, 2"  # kernels/activation.h: tanh, with the two derivatives that training takes
 # in the order of a step; the others are those of the way without a table, of statistics and of uncertainties
 MD_STEP = ["count_atoms", "sum_counts", "place_atoms", "sort_cells", "find_rows", "gather_edges", "contraction_value",
-           "descriptor_value", "activation_jet", "layer_value", "layer_reverse", "descriptor_reverse", "contraction_reverse",
+           "gram_value", "activation_jet", "layer_value", "layer_reverse", "gram_reverse", "contraction_reverse",
            "convert"]
-TRAINING_STEP = ["contraction_jvp", "descriptor_jvp", "layer_tangent", "layer_reverse_tangent", "layer_gradient",
-                 "scale_and_subtract", "descriptor_jvp_reverse", "contraction_bins", "dense_value", "fill_table",
+TRAINING_STEP = ["contraction_jvp", "gram_jvp", "layer_tangent", "layer_reverse_tangent", "layer_gradient",
+                 "scale_and_subtract", "gram_jvp_reverse", "contraction_bins", "dense_value", "fill_table",
                  "table_gradient", "dense_reverse", "add_column_sums", "add_converted"]
 
 

@@ -61,6 +61,7 @@ Systems in_memory(std::vector<WholeFrame> frames)
 ModelConfig two_types(double rcut, double rcut_smth, std::vector<int> sel = {})
 {
   ModelConfig config;
+  config.descriptor = std::make_unique<SeE2AConfig>();
   config.type_map = {"A", "B"};
   config.rcut = rcut;
   se_e2_a(config).rcut_smth = rcut_smth;
@@ -232,6 +233,7 @@ ModelConfig config_of(const Json &model)
 {
   const Json &d = model.at("descriptor");
   ModelConfig config;
+  config.descriptor = std::make_unique<SeE2AConfig>();
   config.type_map = model.at("type_map").get<std::vector<std::string>>();
   config.rcut = d.at("rcut");
   se_e2_a(config).rcut_smth = d.at("rcut_smth");

@@ -26,6 +26,7 @@ const std::vector<std::string> SYSTEMS{"all_types", "no_type1", "cluster"};
 ModelConfig model(const std::vector<int> &sel)
 {
   ModelConfig config;
+  config.descriptor = std::make_unique<SeE2AConfig>();
   config.type_map = {"Al", "Cu", "Ni"};
   config.rcut = 4.0;
   se_e2_a(config).rcut_smth = 0.5;

@@ -80,15 +80,16 @@ def test_occupancy(registers, scratch, share, limit):
 
 def test_scratch_memory_is_that_of_the_sources(tmp_path):
     header = tmp_path / "edge_block.h"
-    header.write_text("enum Columns { VALUE = 10, REVERSE = 24 };")
-    assert gpu_kernels.block_columns(header) == {"VALUE": 10, "REVERSE": 24}
+    header.write_text("enum Columns { VALUE = 10, REVERSE = 2 * rows + 3 + sums };")
+    assert gpu_kernels.block_columns(header) == {"VALUE": 10, "REVERSE": 15}
     columns = gpu_kernels.block_columns()
+    assert columns == {"VALUE": 10, "REVERSE": 24, "TANGENT": 21}  # numbers of an edge with four rows
     for precision, real in (("float64", 8), ("float32", 4)):
         for neighbors, size in ((96, 96), (97, 112)):
             kernel = Kernel("contraction_reverse", precision)
             assert gpu_kernels.scratch_bytes(kernel, neighbors) == size * (columns["REVERSE"] * real + 4) + 64
     assert gpu_kernels.scratch_bytes(Kernel("gather_edges", "float32"), 100) == 104 * 33 + 64
-    for name in ("descriptor_reverse", "descriptor_jvp_reverse"):  # 100 channels, 16 of the axis, rows of 17 numbers
+    for name in ("gram_reverse", "gram_jvp_reverse"):  # 100 channels, 16 of the axis, rows of 17 numbers
         assert [gpu_kernels.scratch_bytes(Kernel(name, p), 100) for p in ("float64", "float32")] == [100 * 17 * 8 + 64, 100 * 17 * 4 + 64]
         assert gpu_kernels.scratch_bytes(Kernel(name, "float64"), 100, "small") == 25 * 9 * 8 + 64
     assert gpu_kernels.scratch_bytes(Kernel("layer_value", "float64"), 100) == 0
@@ -111,7 +112,7 @@ def arguments_of_call(text, begin):
 def kernels_with_scratch(sources):
     """Names of the kernels that ask for scratch memory: one_team_each(n, bytes), launch_shared(name, n, copies, bytes, f)."""
     found = set()
-    for path in sorted(Path(sources).rglob("*.cpp")):
+    for path in gpu_kernels.kernel_sources(sources):
         text = path.read_text()
         for call in re.finditer(r"\b(one_team_each|launch_shared)\(", text):
             arguments = arguments_of_call(text, call.end())

@@ -11,6 +11,8 @@ template <class Real, class Rows> struct EdgeBlock {
   /// Sums over the channels that the reverse needs of an edge: for each number of its row, and for its argument.
   static constexpr int sums = rows + (Rows::argument_is_first ? 0 : 1);
   static constexpr int argument_sum = Rows::argument_is_first ? 0 : rows;
+  /// Motions stand in columns of the tangent, where there are so many.
+  static constexpr int motion_columns = rows < 3 ? 3 : 0;
 
   Real *row[rows];      ///< scaled row
   Real *w[6];           ///< weights of G
@@ -25,7 +27,7 @@ template <class Real, class Rows> struct EdgeBlock {
   enum Columns {
     VALUE = rows + 6,
     REVERSE = rows + 12 + kept_columns + sums,
-    TANGENT = 2 * rows + 13 + (rows < 3 ? 3 : 0)
+    TANGENT = 2 * rows + 13 + motion_columns
   };
 
   static std::size_t column_size(int max_count)
@@ -74,7 +76,7 @@ KOKKOS_FORCEINLINE_FUNCTION EdgeBlock<Real, Rows> make_block(char *memory, std::
     for (auto &column : b.tangent) column = c.take();
     b.arg_dot = c.take();
     for (int a = 0; a < 3; ++a)
-      b.u[a] = Block::rows < 3 ? c.take() : b.tangent[Block::rows - 3 + a];
+      b.u[a] = Block::motion_columns > 0 ? c.take() : b.tangent[Block::rows - 3 + a];
   }
   return b;
 }

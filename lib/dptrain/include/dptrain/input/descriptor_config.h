@@ -48,7 +48,10 @@ std::string descriptor_type_names();
 class AnyDescriptorConfig {
  public:
   AnyDescriptorConfig() = default;
-  AnyDescriptorConfig(std::unique_ptr<DescriptorConfig> config) : config_(std::move(config)) {}
+  template <class Config>
+  AnyDescriptorConfig(std::unique_ptr<Config> config) : config_(std::move(config))
+  {
+  }
   AnyDescriptorConfig(const AnyDescriptorConfig &other) :
       config_(other.config_ ? other.config_->clone() : nullptr)
   {
@@ -63,6 +66,7 @@ class AnyDescriptorConfig {
   explicit operator bool() const { return config_ != nullptr; }
   DescriptorConfig *operator->() { return config_.get(); }
   const DescriptorConfig *operator->() const { return config_.get(); }
+  DescriptorConfig *get() { return config_.get(); }
   const DescriptorConfig *get() const { return config_.get(); }
 
  private:

@@ -15,6 +15,7 @@ namespace dptrain {
 struct Direction {
   const double *residuals = nullptr;  ///< r [atoms][3], or null
   const double *strains = nullptr;    ///< C [frames][9]
+  int atoms = 0, frames = 0;
 };
 
 /// A chunk of centers of one type, as a descriptor sees it: the edges, and in a class of its own what it keeps from one of its
