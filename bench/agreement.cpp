@@ -13,6 +13,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/frames/distribution.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/training/trainer.h"
 #include "mpi_program.h"

@@ -12,6 +12,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "optimizer/optimizer.h"

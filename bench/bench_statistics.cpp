@@ -10,6 +10,7 @@
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/input/config.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/statistics/statistics.h"
 #include "mpi_program.h"

@@ -18,6 +18,7 @@
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/frames/distribution.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/parallel/device.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
@@ -378,8 +379,8 @@ class Run {
            {"seconds", block_seconds_},
            {"train_seconds", train_seconds_},
            {"loss", report.loss},
-           {"rmse_e", report.rmse_e},
-           {"rmse_f", report.rmse_f},
+           {"rmse_e", report.rmse("e")},
+           {"rmse_f", report.rmse("f")},
            {"lr", report.learning_rate}});
     block_steps_ = 0;
     block_seconds_ = 0.0;

@@ -12,12 +12,13 @@ add_subdirectory("${DPTRAIN_ROOT}" "${CMAKE_CURRENT_BINARY_DIR}/dptrain" EXCLUDE
 
 macro(dptrain_add_styles_to_lammps)
   set(DPTRAIN_STYLE_DIR "${DPTRAIN_ROOT}/src/USER-DPTRAIN")
-  file(GLOB DPTRAIN_STYLES CONFIGURE_DEPENDS "${DPTRAIN_STYLE_DIR}/*.cpp")
-  list(FILTER DPTRAIN_STYLES EXCLUDE REGEX "/(dptrainplugin|plugin_guard|register_styles|layout_check)[.]cpp$")
+  file(GLOB_RECURSE DPTRAIN_STYLES CONFIGURE_DEPENDS "${DPTRAIN_STYLE_DIR}/*.cpp")
+  list(FILTER DPTRAIN_STYLES EXCLUDE REGEX "/plugin/")
   target_sources(lammps PRIVATE ${DPTRAIN_STYLES})
-  target_include_directories(lammps PRIVATE "${DPTRAIN_STYLE_DIR}")
+  # LAMMPS includes the headers of styles by their names alone
+  target_include_directories(lammps PRIVATE "${DPTRAIN_STYLE_DIR}" "${DPTRAIN_STYLE_DIR}/styles")
   target_link_libraries(lammps PRIVATE dptrain)
-  RegisterStyles("${DPTRAIN_STYLE_DIR}")
+  RegisterStyles("${DPTRAIN_STYLE_DIR}/styles")
   GenerateStyleHeaders("${LAMMPS_STYLE_HEADERS_DIR}")
 endmacro()
 cmake_language(DEFER DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" CALL dptrain_add_styles_to_lammps)

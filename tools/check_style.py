@@ -28,11 +28,13 @@ INCLUDE_RULES = [
      r"|domain|library)\.h", r"^src/USER-DPTRAIN/", "LAMMPS header outside src/USER-DPTRAIN"),
 ]
 
-# The folders of the library from the ground up, the same in src and in include/dptrain: each uses only what stands before it.
-LAYERS = ["base", "io", "rehearsal", "kernels", "parallel", "input", "neighbor", "frames", "statistics", "potential/model", "potential/nets", "potential/descriptor",
-          "potential/native", "potential/torchscript", "potential/files", "data", "optimizer", "training", "uncertainty",
-          "labels", "session", "commands"]
-LIBRARY = ["lib/dptrain/src/", "lib/dptrain/include/dptrain/"]
+# Folders from the ground up: each uses only those that stand before it. Those of the library are the same in src and in
+# include/dptrain.
+LAYERS = ["base", "io", "rehearsal", "kernels", "parallel", "input", "neighbor", "frames", "statistics", "potential/model",
+          "potential/nets", "potential/descriptor", "potential/native", "potential/torchscript", "potential/files", "data",
+          "optimizer", "training/loss", "training", "uncertainty", "labels", "session", "commands"]
+PACKAGE_LAYERS = ["adapter", "nested", "reference", "styles", "plugin"]
+TREES = {"lib/dptrain/src/": LAYERS, "lib/dptrain/include/dptrain/": LAYERS, "src/USER-DPTRAIN/": PACKAGE_LAYERS}
 
 
 def tracked_files():
@@ -53,29 +55,32 @@ def check_includes(path, lines):
                 yield f"{path}:{number}: {message}: {match.group(1)}"
 
 
-def layer_of(name):
-    """The place in LAYERS of a file, by its path below src or include/dptrain; None: it is in no folder of these."""
-    folder = name.rsplit("/", 1)[0]
-    return LAYERS.index(folder) if folder in LAYERS else None
-
-
 def check_layers(path, lines):
-    """Files of the library include only files of their own folder and of those below."""
+    """Files include only files of their own folder and of those below."""
     name = path.as_posix()
-    root = next((root for root in LIBRARY if name.startswith(root)), None)
+    root = next((root for root in TREES if name.startswith(root)), None)
     if not root:
         return
+    layers = TREES[root]
+
+    def layer_of(file):
+        folder = file.rpartition("/")[0]
+        return layers.index(folder) if folder in layers else None
+
     own = layer_of(name[len(root):])
     if own is None:
-        yield f"{path}: in none of the folders of the library: LAYERS in tools/check_style.py lists them"
+        yield f"{path}: in none of the folders of {root}, which tools/check_style.py lists"
         return
     for number, line in enumerate(lines, 1):
-        match = re.match(r'\s*#\s*include\s+"(?:dptrain/)?([^"]+)"', line)
-        other = layer_of(match.group(1)) if match else None
+        match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        included = match.group(1) if match else ""
+        if layers is PACKAGE_LAYERS and (included.startswith(("dptrain/", "fmt/")) or "/" not in included):
+            continue  # the library, or LAMMPS
+        other = layer_of(included.removeprefix("dptrain/"))
         if match and other is None:
-            yield f"{path}:{number}: {match.group(1)} is in none of the folders of the library"
+            yield f"{path}:{number}: {included} is in none of the folders of {root}"
         elif match and other > own:
-            yield f"{path}:{number}: {LAYERS[own]} must not include {match.group(1)}, which stands above it"
+            yield f"{path}:{number}: {layers[own]} must not include {included}, which stands above it"
 
 
 def check_functions(path, lines):

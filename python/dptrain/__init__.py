@@ -8,6 +8,7 @@ For scripts:
     potential = dptrain.load("model.dp")                  a Potential: energy, forces and virial of frames
     dptrain.save("model.ckpt.dp", "model.dp")             the model of a checkpoint
     dptrain.ase.Calculator("model.dp")                    for ASE
+    dptrain.Session("input.json", reference)              learns while a run goes on; dptrain.ase.OnTheFly for ASE
     dptrain.read_lcurve("lcurve.out")                     learning curve, {column: array}
     dptrain.read_log("log.lammps")                        thermo output of the runs
     dptrain.plugin_folder()                               where dptrainplugin.so is
@@ -17,12 +18,13 @@ import importlib
 from pathlib import Path
 
 __version__ = "0.1.0"
-__all__ = ["Error", "Evaluation", "FileError", "Potential", "ase", "is_checkpoint", "load", "plugin_folder", "read_lcurve", "read_log",
+__all__ = ["Error", "Evaluation", "FileError", "Potential", "Session", "ase", "is_checkpoint", "load", "plugin_folder", "read_lcurve", "read_log",
            "save"]
 
 # loaded when they are asked for: LAMMPS imports this package in each rank, only to find the plugin
 _HOME = {"read_lcurve": "logs", "read_log": "logs", "FileError": "logs"}
 _HOME.update(dict.fromkeys(("Error", "Evaluation", "Potential", "is_checkpoint", "load", "save"), "potential"))
+_HOME["Session"] = "session"
 
 
 def plugin_folder() -> str:

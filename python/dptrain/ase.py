@@ -1,16 +1,24 @@
-"""A calculator for ASE (https://ase-lib.org), which is an optional dependency: pip install ase.
+"""Calculators for ASE (https://ase-lib.org), which is an optional dependency: pip install ase.
 
     from dptrain.ase import Calculator
     atoms.calc = Calculator("model.dp")
+
+and one that learns while a run goes on, from any other calculator:
+
+    from dptrain.ase import OnTheFly
+    atoms.calc = OnTheFly("input.json", reference=EMT(), save="model.dp")
 """
 
 from __future__ import annotations
 
 from ase.calculators.calculator import Calculator as BaseCalculator
 from ase.calculators.calculator import all_changes
-from ase.stress import full_3x3_to_voigt_6_stress
+from ase.atoms import Atoms
+from ase.calculators.calculator import PropertyNotImplementedError
+from ase.stress import full_3x3_to_voigt_6_stress, voigt_6_to_full_3x3_stress
 
 from dptrain.potential import Potential
+from dptrain.session import Session
 
 
 class Calculator(BaseCalculator):
@@ -33,3 +41,49 @@ class Calculator(BaseCalculator):
         if self.atoms.cell.rank == 3:
             # ASE: stress is the derivative of the energy by the strain over the volume
             self.results["stress"] = full_3x3_to_voigt_6_stress(-found.virial / self.atoms.get_volume())
+
+
+class OnTheFly(BaseCalculator):
+    """Learns a potential while ASE moves the atoms with it: energy, free_energy, forces and, for atoms with a cell, stress.
+
+    model: input.json of a new model, or a model file or checkpoint. reference: any ASE calculator. The options are those of
+    dptrain.Session. Each new configuration is one step of a run, so this is for dynamics; for an optimizer train first, and then
+    use Calculator. `session` is the Session: call its end() after the run, or use the calculator in a `with` statement.
+    """
+
+    implemented_properties = ["energy", "free_energy", "forces", "stress"]
+
+    def __init__(self, model, reference, **options):
+        super().__init__()
+        self.reference = reference
+        self.session = Session(model, self._label, **options)
+
+    def _label(self, positions, elements, cell):
+        atoms = Atoms(elements, positions=positions, cell=self.atoms.cell, pbc=self.atoms.pbc)
+        atoms.calc = self.reference
+        forces = atoms.get_forces()
+        try:
+            energy = atoms.get_potential_energy(force_consistent=True)
+        except PropertyNotImplementedError:
+            energy = atoms.get_potential_energy()
+        if cell is None:
+            return energy, forces, forces.T @ positions
+        try:
+            virial = -voigt_6_to_full_3x3_stress(atoms.get_stress()) * atoms.get_volume() if atoms.cell.rank == 3 else None
+        except PropertyNotImplementedError:
+            virial = None
+        return energy, forces, virial
+
+    def calculate(self, atoms=None, properties=("energy",), system_changes=all_changes):
+        """One step of the run."""
+        super().calculate(atoms, properties, system_changes)
+        now = self.session.step(self.atoms.get_positions(), self.atoms.get_chemical_symbols(), self.atoms.cell.array, self.atoms.pbc)
+        self.results = {"energy": now.energy, "free_energy": now.energy, "forces": now.forces}
+        if self.atoms.cell.rank == 3:
+            self.results["stress"] = full_3x3_to_voigt_6_stress(-now.virial / self.atoms.get_volume())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what):
+        self.session.__exit__(*what)

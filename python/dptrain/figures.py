@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +62,7 @@ def smooth(values, width):
 
 
 def lcurve_columns(curves, asked):
-    """The quantities to draw: those asked for, else all known ones that any of the curves has numbers of."""
+    """The quantities to draw: those asked for, else the errors of all terms that any of the curves has numbers of."""
     def present(name):
         return any(np.isfinite(curve.get(f"{name}_{kind}", np.nan)).any() for curve in curves for kind in ("trn", "val"))
 
@@ -69,7 +70,8 @@ def lcurve_columns(curves, asked):
         if not present(name):
             columns = dict.fromkeys(column for curve in curves for column in curve)
             raise FileError(f"no learning curve has the columns {name}_trn or {name}_val; there are: {' '.join(columns)}")
-    shown = list(asked) or [name for name in CURVES if name != "rmse" and present(name)]
+    terms = [column[:-4] for curve in curves for column in curve if re.fullmatch("(rmse|mae)_.*_(trn|val)", column)]
+    shown = list(asked) or [name for name in dict.fromkeys([*CURVES, *terms]) if name != "rmse" and present(name)]
     return shown or ["rmse"]
 
 

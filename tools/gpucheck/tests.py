@@ -84,8 +84,8 @@ def device(stage, target, clock):
 
 
 def host(stage, target, clock):
-    """Tests without kernels, and whether LAMMPS loads the plugin."""
-    (target.work / "in.styles").write_text("info styles pair\n")
+    """Tests without kernels, and whether LAMMPS loads the plugin and the library that its first style opens."""
+    (target.work / "in.styles").write_text("pair_style dptrain\ninfo styles pair\n")
     job = Job("lmp knows pair_style dptrain", [target.program("lmp"), "-in", target.work / "in.styles", "-log", "none"])
     outcome = run_within(job, target.work, target.environment(), clock)
     if outcome is None:

@@ -306,7 +306,7 @@ def test_second_run_at_the_same_address(address, client, start_lammps, tmp_path)
     first = start_lammps(learn(address))
     wait_for(lambda: Path(f"/tmp/ipi_{address[5:]}").exists(), "socket")
     second = finish(start_lammps(learn(address), name="in.second", log="second"), tmp_path, "second")
-    assert second.status != 0 and any(f"somebody listens at {address}" in line for line in second.errors())
+    assert second.status != 0 and any(f"another program listens at {address}" in line for line in second.errors())
     client(LENNARD_JONES, address)
     finish(first, tmp_path).check()
 

@@ -47,9 +47,9 @@ def test_the_environment_decides(threaded):
 
 
 def test_waiting_threads_fall_asleep(lammps):
-    """The plugin sets how long they spin, unless the user has chosen."""
+    """The first style sets how long they spin, unless the user has chosen."""
     def spins(**environment):
-        text = "variable spins getenv GOMP_SPINCOUNT\nprint \"RESULT spins $(v_spins)\"\n"
+        text = "pair_style dptrain\nvariable spins getenv GOMP_SPINCOUNT\nprint \"RESULT spins $(v_spins)\"\n"
         result = lammps(text, **environment)
         return result.value("spins") if result.status == 0 else None
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dptrain/parallel/communicator.h"
 #include "optimizer/optimizer.h"
 #include "support/scratch.h"
 

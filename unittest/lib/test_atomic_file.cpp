@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "dptrain/base/error.h"
 #include "dptrain/io/atomic_file.h"
 #include "support/scratch.h"
 

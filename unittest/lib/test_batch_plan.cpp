@@ -8,6 +8,7 @@
 
 #include "data/batch_plan.h"
 #include "dptrain/base/error.h"
+#include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"
 
 using namespace dptrain;

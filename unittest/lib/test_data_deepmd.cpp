@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"
 #include "support/data_files.h"
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"
 #include "support/data_files.h"
 

@@ -1,6 +1,7 @@
 // Names of systems: folders searched, patterns, order; names of elements.
 #include <gtest/gtest.h>
 
+#include "dptrain/data/data_set.h"
 #include "support/data_files.h"
 
 namespace dptrain {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"
 #include "support/hdf5_system.h"
 

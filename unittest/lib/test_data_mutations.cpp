@@ -7,6 +7,8 @@
 #include <functional>
 #include <new>
 
+#include "dptrain/base/error.h"
+#include "dptrain/data/data_set.h"
 #include "dptrain/data/frames_file.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/potential/files/model_file.h"

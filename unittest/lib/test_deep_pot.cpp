@@ -8,6 +8,7 @@
 
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "potential/descriptor/se_e2_a.h"
 #include "potential/native/deep_pot.h"
 #include "support/both_passes.h"

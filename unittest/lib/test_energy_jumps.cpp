@@ -1,10 +1,10 @@
 // The sum of the jumps of a run's potential energy, on sequences whose sum is known.
 
-#include "energy_jumps.h"
+#include "session/energy_jumps.h"
 
 #include <gtest/gtest.h>
 
-namespace LAMMPS_NS {
+namespace dptrain {
 namespace {
 
 TEST(EnergyJumps, WhileOneForceFieldMovesThereAreNone)
@@ -54,4 +54,4 @@ TEST(EnergyJumps, ARunContinues)
 }
 
 }  // namespace
-}  // namespace LAMMPS_NS
+}  // namespace dptrain

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "dptrain/base/error.h"
 #include "dptrain/data/frames_file.h"
 #include "dptrain/frames/whole_frame.h"
 #include "support/scratch.h"

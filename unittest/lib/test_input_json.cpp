@@ -40,11 +40,11 @@ TEST(InputJson, HasTheDefaultsOfDeepmd)
   EXPECT_EQ(training.schedule.stop_lr, 5e-8);
   EXPECT_EQ(training.schedule.decay_steps, 5000);
   EXPECT_FALSE(training.schedule.decay_rate);
-  EXPECT_EQ(training.loss.start_pref_e, 0.02);
-  EXPECT_EQ(training.loss.limit_pref_e, 1.0);
-  EXPECT_EQ(training.loss.start_pref_f, 1000.0);
-  EXPECT_EQ(training.loss.limit_pref_f, 1.0);
-  EXPECT_EQ(training.loss.start_pref_v, 0.0);
+  EXPECT_EQ(training.loss.prefactor("e").start, 0.02);
+  EXPECT_EQ(training.loss.prefactor("e").limit, 1.0);
+  EXPECT_EQ(training.loss.prefactor("f").start, 1000.0);
+  EXPECT_EQ(training.loss.prefactor("f").limit, 1.0);
+  EXPECT_EQ(training.loss.prefactor("v").start, 0.0);
   EXPECT_EQ(training.optimizer.type, OptimizerType::adam);
   EXPECT_EQ(complete(training.optimizer).beta1, 0.9);
   EXPECT_EQ(complete(training.optimizer).beta2, 0.999);

@@ -44,18 +44,11 @@ TEST(InputTraining, ReadsEveryTrainingKey)
   EXPECT_TRUE(t.schedule.smooth);
   EXPECT_EQ(t.schedule.warmup_ratio, 0.1);
   EXPECT_EQ(t.schedule.warmup_start_factor, 0.2);
-  EXPECT_EQ(t.loss.start_pref_e, 1.0);
-  EXPECT_EQ(t.loss.limit_pref_e, 2.0);
-  EXPECT_EQ(t.loss.start_pref_f, 3.0);
-  EXPECT_EQ(t.loss.limit_pref_f, 4.0);
-  EXPECT_EQ(t.loss.start_pref_v, 5.0);
-  EXPECT_EQ(t.loss.limit_pref_v, 6.0);
-  EXPECT_EQ(t.loss.start_pref_ae, 7.0);
-  EXPECT_EQ(t.loss.limit_pref_ae, 8.0);
-  EXPECT_EQ(t.loss.start_pref_pf, 9.0);
-  EXPECT_EQ(t.loss.limit_pref_pf, 10.0);
-  EXPECT_EQ(t.loss.start_pref_gf, 11.0);
-  EXPECT_EQ(t.loss.limit_pref_gf, 12.0);
+  double expected = 1.0;
+  for (const char *term : {"e", "f", "v", "ae", "pf", "gf"}) {
+    EXPECT_EQ(t.loss.prefactor(term).start, expected++) << term;
+    EXPECT_EQ(t.loss.prefactor(term).limit, expected++) << term;
+  }
   EXPECT_EQ(t.loss.numb_generalized_coord, 2);
   EXPECT_EQ(t.loss.relative_f, 0.5);
   EXPECT_TRUE(t.loss.enable_atom_ener_coeff && t.loss.use_default_pf && t.loss.f_use_norm &&
@@ -190,10 +183,10 @@ TEST(InputTraining, ReadsEveryLoss)
   EXPECT_EQ(loss({{"use_huber", true}, {"loss_func", "mae"}}).function, LossFunction::mae);
   EXPECT_EQ(loss({{"huber_delta", 0.5}}).huber_delta, (std::array<double, 3>{0.5, 0.5, 0.5}));
   EXPECT_TRUE(loss({{"use_huber", true}, {"f_use_norm", true}}).f_use_norm);
-  EXPECT_EQ(loss({{"type", "ener_hess"}}).start_pref_e, 0.02);
+  EXPECT_EQ(loss({{"type", "ener_hess"}}).prefactor("e").start, 0.02);
   // a prefactor whose partner is zero does not count
-  EXPECT_EQ(loss({{"start_pref_gf", 1.0}}).start_pref_gf, 1.0);
-  EXPECT_EQ(loss({{"use_huber", true}, {"start_pref_pf", 1.0}}).start_pref_pf, 1.0);
+  EXPECT_EQ(loss({{"start_pref_gf", 1.0}}).prefactor("gf").start, 1.0);
+  EXPECT_EQ(loss({{"use_huber", true}, {"start_pref_pf", 1.0}}).prefactor("pf").start, 1.0);
   const auto refused = [](const json &value) {
     return message_of([&] { read(with("/loss", value)); });
   };

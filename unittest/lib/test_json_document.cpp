@@ -4,6 +4,7 @@
 #include <random>
 #include <string>
 
+#include "dptrain/base/error.h"
 #include "dptrain/input/config.h"
 #include "input/json_document.h"
 #include "support/input.h"

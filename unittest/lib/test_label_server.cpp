@@ -10,6 +10,8 @@
 
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/labels/label_server.h"
+#include "dptrain/labels/socket_source.h"
+#include "dptrain/parallel/communicator.h"
 #include "support/fake_client.h"
 #include "support/scratch.h"
 
@@ -181,6 +183,47 @@ TEST_F(LabelServerTest, SeveralRequestsAtOnce)
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(asked, answered);
   EXPECT_LT(seconds.count(), 3.5);  // two at a time: 2 s; one after the other it would be 4 s
+}
+
+TEST_F(LabelServerTest, CanceledRequestsHaveNoAnswer)
+{
+  LabelServer &server = open();
+  const WholeFrame frame = triclinic_frame();
+  const std::int64_t working = server.submit(frame), waiting = server.submit(frame),
+                     wanted = server.submit(frame);
+  connect(Kind::slow);
+  while (server.num_clients() == 0) server.poll(0.1);
+  server.poll(0.2);  // the client has the first one by now
+  server.cancel(working);
+  server.cancel(waiting);
+  EXPECT_EQ(server.num_requests(), 1);
+  EXPECT_EQ(next().request, wanted);
+  EXPECT_EQ(server.num_requests(), 0);
+  EXPECT_TRUE(server.poll(0.0).empty());
+}
+
+TEST_F(LabelServerTest, ASourceNeverWaitsInPoll)
+{
+  std::vector<std::string> said;
+  SocketSource source(make_mpi_communicator(), {"unix:" + name_},
+                      [&](const std::string &text) { said.push_back(text); });
+  const WholeFrame frame = triclinic_frame();
+  const std::int64_t first = source.submit(frame), second = source.submit(frame);
+  FakeClient client(path_, Kind::slow);  // takes a second
+  const auto start = std::chrono::steady_clock::now();
+  for (int k = 0; k < 20; ++k) EXPECT_TRUE(source.poll().empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
+  EXPECT_EQ(source.in_flight(), 2);
+  source.cancel(second);
+  EXPECT_EQ(source.in_flight(), 1);
+  std::vector<LabelAnswer> answers;
+  while (answers.empty()) {
+    source.wait(10.0);
+    answers = source.poll();
+  }
+  EXPECT_EQ(answers.front().request, first);
+  expect_harmonic(answers.front(), frame);
+  EXPECT_EQ(source.in_flight(), 0);
 }
 
 TEST_F(LabelServerTest, PollDoesNotBlockAndDoesNotSpin)
@@ -383,7 +426,7 @@ TEST_F(LabelServerTest, LivingSocketsAreLeftAlone)
     LabelServer &server = open(options);
     options.address = server.address();
     const auto ignore = [](const std::string &) {};
-    expect_in("somebody listens at " + options.address,
+    expect_in("another program listens at " + options.address,
               message_of([&] { LabelServer second(options, ignore); }));
     connect(Kind::good);
     server.submit(triclinic_frame());

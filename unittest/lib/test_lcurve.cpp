@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "dptrain/training/learning_curve.h"
+#include "dptrain/training/trainer.h"
 #include "support/scratch.h"
 
 namespace dptrain {
@@ -29,9 +30,7 @@ UpdateReport report(std::int64_t step, double rmse, double e, double f, double l
   UpdateReport r;
   r.step = step;
   r.loss = rmse * rmse;
-  r.rmse_e = e;
-  r.rmse_f = f;
-  r.rmse_v = NAN;
+  r.terms = {{"e", e, NAN}, {"f", f, NAN}, {"v", NAN, NAN}};
   r.learning_rate = lr;
   return r;
 }
@@ -49,9 +48,8 @@ TEST(LearningCurve, ShowsTheActiveTermsOnly)
 {
   const Scratch scratch;
   LossConfig loss;
-  loss.start_pref_e = 0.0;  // one zero prefactor switches a term off
-  loss.start_pref_v = 1.0;
-  loss.limit_pref_v = 2.0;
+  loss.prefactors.at("e").start = 0.0;  // one zero prefactor switches a term off
+  loss.prefactors["v"] = {1.0, 2.0};
   LearningCurve(scratch / "lcurve.out", loss, false, false)
       .write(report(1234567890, 1, 2, 3, 1e-3));
   const std::string text = read_file(scratch / "lcurve.out");
@@ -84,20 +82,14 @@ TEST(LearningCurve, ColumnsOfAllTermsAreInDeepmdsOrder)
 {
   const Scratch scratch;
   LossConfig loss;
-  loss.start_pref_v = loss.limit_pref_v = 1.0;
-  loss.start_pref_ae = loss.limit_pref_ae = 1.0;
-  loss.start_pref_pf = loss.limit_pref_pf = 1.0;
-  loss.start_pref_gf = loss.limit_pref_gf = 1.0;
+  loss.prefactors["v"] = {1.0, 1.0};
+  loss.prefactors["ae"] = {1.0, 1.0};
+  loss.prefactors["pf"] = {1.0, 1.0};
+  loss.prefactors["gf"] = {1.0, 1.0};
+  loss.numb_generalized_coord = 1;
   UpdateReport r = report(1, 1.0, 3.0, 4.0, 1e-3);
-  r.rmse_ae = 2.0;
-  r.rmse_gf = 5.0;
-  r.rmse_pf = 6.0;
-  r.rmse_v = 7.0;
-  r.mae_ae = 12.0;
-  r.mae_e = 13.0;
-  r.mae_f = 14.0;
-  r.mae_pf = 16.0;
-  r.mae_v = 17.0;
+  r.terms = {{"e", 3.0, 13.0},  {"f", 4.0, 14.0},  {"v", 7.0, 17.0},
+             {"ae", 2.0, 12.0}, {"pf", 6.0, 16.0}, {"gf", 5.0, 15.0}};
   LearningCurve(scratch / "mse", loss, false, false).write(r);
   std::string text = read_file(scratch / "mse");
   expect_in("# step       rmse_trn   rmse_ae_trn    rmse_e_trn    rmse_f_trn   rmse_gf_trn   "
@@ -131,12 +123,13 @@ TEST(LearningCurve, GivesDeepmdsFilesBack)
     const std::string text = read_file(file);
     LossConfig loss;
     const bool virial = text.find("rmse_v_trn") != std::string::npos;
-    if (virial) loss.start_pref_v = loss.limit_pref_v = 1.0;
+    if (virial) loss.prefactors["v"] = {1.0, 1.0};
     LearningCurve curve(scratch / "lcurve.out", loss, false, false);
     std::istringstream rows(text.substr(text.find('\n', text.find('\n') + 1) + 1));
     UpdateReport r;
-    for (double rmse; rows >> r.step >> rmse >> r.rmse_e >> r.rmse_f;) {
-      if (virial) rows >> r.rmse_v;
+    r.terms = {{"e"}, {"f"}, {"v"}};
+    for (double rmse; rows >> r.step >> rmse >> r.terms[0].rmse >> r.terms[1].rmse;) {
+      if (virial) rows >> r.terms[2].rmse;
       rows >> r.learning_rate;
       r.loss = rmse * rmse;
       curve.write(r);
@@ -156,7 +149,7 @@ TEST(LearningCurve, AppendsOrStartsAgain)
   EXPECT_EQ(read_file(path), reference);
   // other columns get their own header
   LossConfig loss;
-  loss.start_pref_v = loss.limit_pref_v = 1.0;
+  loss.prefactors["v"] = {1.0, 1.0};
   LearningCurve(path, loss, false, true).write(report(20, 1, 1, 1, 1));
   expect_in(reference +
                 std::string("# step       rmse_trn    rmse_e_trn    rmse_f_trn    rmse_v_trn"),

@@ -8,6 +8,7 @@
 #include <new>
 #include <numeric>
 
+#include "dptrain/base/error.h"
 #include "dptrain/parallel/communicator.h"
 #include "support/scratch.h"
 #include "support/world.h"

@@ -11,7 +11,10 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/statistics/statistics.h"
 #include "io/file.h"
 #include "session/data_statistics.h"
 #include "support/random_frame.h"

@@ -7,6 +7,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/kernels/threads.h"
 #include "dptrain/parallel/device.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "kernels/gpus.h"
 #include "parallel/nccl_communicator.h"
 #include "support/tiny_model.h"

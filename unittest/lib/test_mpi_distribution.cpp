@@ -10,6 +10,8 @@
 #include "dptrain/frames/distribution.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/kernels/threads.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/training/energy_bias_fit.h"
 #include "dptrain/training/trainer.h"
 #include "dptrain/uncertainty/feature_moments.h"
@@ -104,7 +106,7 @@ TEST_P(Distributions, TwentyStepsGiveTheParametersOfOneRank)
   for (int step = 0; step < 20; ++step) {
     const UpdateReport a = one.trainer.update(), b = all.trainer.update();
     EXPECT_NEAR(a.loss, b.loss, 1e-11 * a.loss);
-    EXPECT_NEAR(a.rmse_f, b.rmse_f, 1e-11 * a.rmse_f);
+    EXPECT_NEAR(a.rmse("f"), b.rmse("f"), 1e-11 * a.rmse("f"));
   }
   expect_close(one.model->parameters().values(), all.model->parameters().values(), 1e-12);
   expect_close(one.model->energy_bias(), all.model->energy_bias(), 1e-12);
@@ -140,7 +142,7 @@ TEST_P(Distributions, GivenFramesAreShared)
   const auto step = [](Training &t) {
     std::vector<const Frame *> frames;
     for (std::int64_t k = 0; k < t.trainer.num_frames(); ++k) frames.push_back(&t.trainer.frame(k));
-    const double error = t.trainer.errors(frames).rmse_f;
+    const double error = t.trainer.errors(frames).rmse("f");
     t.trainer.update(frames);
     return error;
   };

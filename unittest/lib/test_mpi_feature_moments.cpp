@@ -23,13 +23,11 @@ constexpr int H = 7;  // last hidden layer of the tiny model
 // Differences of energies of size 1, sums of H products; the matrices have a condition number of 1e9 at most.
 constexpr double TOLERANCE = 1e-7;
 
-std::shared_ptr<DeepPot> make_model(Precision precision = Precision::float64)
+std::shared_ptr<DeepPot> make_model()
 {
   ModelConfig config = tiny_config();
   se_e2_a(config).sel = {60, 60};
-  auto model = std::make_shared<DeepPot>(tiny_model(config));
-  model->set_precision(precision);
-  return model;
+  return std::make_shared<DeepPot>(tiny_model(config));
 }
 
 Frame make_frame(int seed, double rcut)

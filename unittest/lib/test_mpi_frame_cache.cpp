@@ -9,6 +9,8 @@
 #include "data/frame_cache.h"
 #include "dptrain/base/error.h"
 #include "dptrain/base/memory_ledger.h"
+#include "dptrain/data/data_set.h"
+#include "dptrain/frames/distribution.h"
 #include "dptrain/frames/whole_frame.h"
 #include "support/world.h"
 

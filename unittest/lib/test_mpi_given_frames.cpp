@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/training/energy_bias_fit.h"
 #include "dptrain/training/trainer.h"
 #include "support/random_frame.h"
@@ -154,7 +155,7 @@ TEST(GivenFrames, ErrorsAreThoseOfAStepAndChangeNothing)
   TrainingConfig config = configuration();
   config.schedule.decay_rate = 0.5;
   config.schedule.decay_steps = 1;
-  config.loss.start_pref_f = 60.0;
+  config.loss.prefactors.at("f").start = 60.0;
   Training t(config);
   const std::vector<double> before = t.model->parameters().values();
   const std::vector<double> state = t.trainer.state();
@@ -162,17 +163,17 @@ TEST(GivenFrames, ErrorsAreThoseOfAStepAndChangeNothing)
   EXPECT_EQ(t.model->parameters().values(), before);
   EXPECT_EQ(t.trainer.state(), state);
   const UpdateReport step = t.trainer.update({t.all[1]});
-  for (auto part : {&UpdateReport::loss, &UpdateReport::rmse_e, &UpdateReport::rmse_f,
-                    &UpdateReport::rmse_v, &UpdateReport::learning_rate})
-    EXPECT_EQ(errors.*part, step.*part);
+  EXPECT_EQ(errors.loss, step.loss);
+  EXPECT_EQ(errors.learning_rate, step.learning_rate);
+  for (const char *term : {"e", "f", "v"}) EXPECT_EQ(errors.rmse(term), step.rmse(term));
   // the prefactors stay those of the step, whose parameters have changed
   const UpdateReport after = t.trainer.errors({t.all[1]});
   EXPECT_EQ(after.learning_rate, 1e-3);
   EXPECT_EQ(after.step, 1);
   EXPECT_NE(after.loss, errors.loss);
   EXPECT_NEAR(after.loss,
-              11 * (0.7 * std::pow(after.rmse_e, 2) + 0.2 * std::pow(after.rmse_v, 2)) +
-                  60.0 * std::pow(after.rmse_f, 2),
+              11 * (0.7 * std::pow(after.rmse("e"), 2) + 0.2 * std::pow(after.rmse("v"), 2)) +
+                  60.0 * std::pow(after.rmse("f"), 2),
               1e-12 * after.loss);
 }
 
@@ -281,9 +282,9 @@ TEST(GivenFrames, LabelsMayDifferWithinABatch)
   whole[1].label.energy.reset();
   whole[2].label.force.clear();
   TrainingConfig config = configuration();
-  config.loss.start_pref_ae = config.loss.limit_pref_ae = 3.0;
-  config.loss.start_pref_pf = config.loss.limit_pref_pf = 4.0;
-  config.loss.start_pref_gf = config.loss.limit_pref_gf = 0.5;
+  config.loss.prefactors["ae"] = {3.0, 3.0};
+  config.loss.prefactors["pf"] = {4.0, 4.0};
+  config.loss.prefactors["gf"] = {0.5, 0.5};
   config.loss.numb_generalized_coord = 2;
   config.loss.enable_atom_ener_coeff = true;
   Training t(config, whole);
@@ -363,7 +364,7 @@ TEST(GivenFrames, BrokenLabelsOfAtomsAreRefusedOnAllRanks)
   }
   // the number of generalized coordinates is that of the loss
   TrainingConfig config = configuration();
-  config.loss.start_pref_gf = config.loss.limit_pref_gf = 1.0;
+  config.loss.prefactors["gf"] = {1.0, 1.0};
   config.loss.numb_generalized_coord = 3;
   Training other(config, {good});
   expect_in("numb_generalized_coord = 3", message_of([&] { other.trainer.update(other.all); }));

@@ -10,6 +10,7 @@
 #include "dptrain/frames/distribution.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/kernels/threads.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/training/trainer.h"
 #include "optimizer/partition.h"
 #include "support/random_frame.h"
@@ -245,7 +246,7 @@ TEST(MicroBatches, GradientAndReportAreThoseOfTheBatch)
   const auto gradient_of = [&](int micro, UpdateReport &report) {
     TrainingConfig config;
     config.parallel.micro_batch = micro;
-    config.loss.start_pref_v = config.loss.limit_pref_v = 0.1;
+    config.loss.prefactors["v"] = {0.1, 0.1};
     Trainer trainer(make_deep_pot(tiny_model(tiny_config())), comm, config);
     for (int k = 0; k < 5; ++k)
       trainer.add(
@@ -260,8 +261,8 @@ TEST(MicroBatches, GradientAndReportAreThoseOfTheBatch)
     const std::vector<double> g = gradient_of(micro, found);
     EXPECT_LT(norm(difference(g, whole)), 1e-12 * norm(whole));
     EXPECT_NEAR(found.loss, expected.loss, 1e-12 * expected.loss);
-    EXPECT_NEAR(found.rmse_e, expected.rmse_e, 1e-12 * expected.rmse_e);
-    EXPECT_NEAR(found.rmse_v, expected.rmse_v, 1e-12 * expected.rmse_v);
+    EXPECT_NEAR(found.rmse("e"), expected.rmse("e"), 1e-12 * expected.rmse("e"));
+    EXPECT_NEAR(found.rmse("v"), expected.rmse("v"), 1e-12 * expected.rmse("v"));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/memory_table.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/training/trainer.h"
 #include "kernels/memory.h"
 #include "support/random_frame.h"

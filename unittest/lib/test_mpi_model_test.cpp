@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "dptrain/data/dataset_writer.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/session/checkpoint.h"

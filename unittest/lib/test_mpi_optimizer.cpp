@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/training/trainer.h"
 #include "optimizer/optimizer.h"
@@ -75,8 +76,8 @@ void expect_same_bits_on_all_ranks(const Communicator &comm, const std::vector<d
 TrainingConfig configuration()
 {
   TrainingConfig config;
-  config.loss.start_pref_e = config.loss.limit_pref_e = 0.7;
-  config.loss.start_pref_f = config.loss.limit_pref_f = 3.0;
+  config.loss.prefactors["e"] = {0.7, 0.7};
+  config.loss.prefactors["f"] = {3.0, 3.0};
   config.batch_size = 2;
   config.fit_energy_bias = false;
   return config;

@@ -5,6 +5,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/frames/distribution.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/training/trainer.h"
 #include "support/scratch.h"
 #include "support/script_case.h"

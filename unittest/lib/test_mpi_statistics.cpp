@@ -11,6 +11,7 @@
 
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/statistics/statistics.h"
 #include "io/file.h"
 #include "support/random_frame.h"

@@ -13,6 +13,7 @@
 #include "data/npy.h"
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/training/trainer.h"
 #include "io/file.h"
@@ -69,12 +70,11 @@ struct Case {
       model(load_model(folder + "/model.dp"))
   {
     TrainingConfig config;
-    const auto pref = [&](const char *key, char term) {
-      return terms.find(term) == std::string::npos ? 0.0 : expected.at(key).get<double>();
-    };
-    config.loss.start_pref_e = config.loss.limit_pref_e = pref("pref_e", 'e');
-    config.loss.start_pref_f = config.loss.limit_pref_f = pref("pref_f", 'f');
-    config.loss.start_pref_v = config.loss.limit_pref_v = pref("pref_v", 'v');
+    for (const std::string term : {"e", "f", "v"}) {
+      const bool is_on = terms.find(term) != std::string::npos;
+      const double pref = is_on ? expected.at("pref_" + term).get<double>() : 0.0;
+      config.loss.prefactors[term] = {pref, pref};
+    }
     config.schedule.start_lr = expected.at("lr");
     config.schedule.decay_rate = 1.0;
     config.fit_energy_bias = false;
@@ -126,10 +126,10 @@ TEST_P(TrainCase, LossAndGradient)
       std::printf("%s: loss %.1e gradient %.1e\n", fs::path(c.dir).filename().c_str(),
                   std::abs(report.loss / loss - 1.0), error);
     if (all && initial.contains("rmse_f")) {
-      EXPECT_NEAR(report.rmse_e, initial.at("rmse_e").get<double>(),
+      EXPECT_NEAR(report.rmse("e"), initial.at("rmse_e").get<double>(),
                   1e-11);  // of energies of -3e4 eV
-      EXPECT_NEAR(report.rmse_f, initial.at("rmse_f").get<double>(), 1e-10);
-      EXPECT_NEAR(report.rmse_v, initial.at("rmse_v").get<double>(), 1e-10);
+      EXPECT_NEAR(report.rmse("f"), initial.at("rmse_f").get<double>(), 1e-10);
+      EXPECT_NEAR(report.rmse("v"), initial.at("rmse_v").get<double>(), 1e-10);
     }
   }
 }

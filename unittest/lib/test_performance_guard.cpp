@@ -6,6 +6,7 @@
 #include <new>
 
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/evaluator.h"
 #include "dptrain/training/trainer.h"
 #include "kernels/memory.h"

@@ -1,7 +1,7 @@
 // The decision whether the plugin may run in a LAMMPS. Exact texts matter little: that each difference is refused and
 // the message names both sides does.
 
-#include "plugin_guard.h"
+#include "plugin/plugin_guard.h"
 
 #include <gtest/gtest.h>
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
 

@@ -1,5 +1,6 @@
 // Means of the errors of several batches, as rows of the learning curve show them.
 
+#include "dptrain/training/trainer.h"
 #include "training/report_mean.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +18,7 @@ UpdateReport report(std::int64_t step, double loss, double rmse_e, double rmse_v
   UpdateReport report;
   report.step = step;
   report.loss = loss;
-  report.rmse_e = rmse_e;
-  report.rmse_v = rmse_v;
+  report.terms = {{"e", rmse_e, NONE}, {"v", rmse_v, NONE}};
   report.learning_rate = 0.1 / static_cast<double>(step);
   return report;
 }
@@ -31,8 +31,8 @@ TEST(ReportMean, IsWeightedByTheAtoms)
   mean.add(report(2, 25.0, 4.0, 6.0), 1.0);
   EXPECT_FALSE(mean.empty());
   // exact: sums of small integers; the loss is the square of the mean of roots, (2*2 + 5)/3
-  EXPECT_DOUBLE_EQ(mean.mean().rmse_e, 2.0);
-  EXPECT_DOUBLE_EQ(mean.mean().rmse_v, 4.0);
+  EXPECT_DOUBLE_EQ(mean.mean().rmse("e"), 2.0);
+  EXPECT_DOUBLE_EQ(mean.mean().rmse("v"), 4.0);
   EXPECT_DOUBLE_EQ(mean.mean().loss, 9.0);
   EXPECT_EQ(mean.mean().step, 2);
   EXPECT_DOUBLE_EQ(mean.mean().learning_rate, 0.05);
@@ -42,10 +42,10 @@ TEST(ReportMean, LeavesOutBatchesWithoutALabel)
 {
   ReportMean mean;
   mean.add(report(1, 1.0, 1.0, NONE), 1.0);
-  EXPECT_TRUE(std::isnan(mean.mean().rmse_v));
+  EXPECT_TRUE(std::isnan(mean.mean().rmse("v")));
   mean.add(report(2, 1.0, 3.0, 7.0), 5.0);
-  EXPECT_DOUBLE_EQ(mean.mean().rmse_v, 7.0);
-  EXPECT_DOUBLE_EQ(mean.mean().rmse_e, 16.0 / 6.0);
+  EXPECT_DOUBLE_EQ(mean.mean().rmse("v"), 7.0);
+  EXPECT_DOUBLE_EQ(mean.mean().rmse("e"), 16.0 / 6.0);
 }
 
 TEST(ReportMean, GoesOnFromItsState)
@@ -56,7 +56,7 @@ TEST(ReportMean, GoesOnFromItsState)
   ASSERT_TRUE(second.set_state(first.state()));
   for (ReportMean *mean : {&first, &second}) mean->add(report(2, 3.0, 0.7, 0.2), 3.0);
   EXPECT_EQ(second.state(), first.state());
-  EXPECT_EQ(second.mean().rmse_e, first.mean().rmse_e);
+  EXPECT_EQ(second.mean().rmse("e"), first.mean().rmse("e"));
   ASSERT_TRUE(second.set_state({}));
   EXPECT_TRUE(second.empty());
 }
@@ -66,7 +66,7 @@ TEST(ReportMean, RefusesOtherNumbers)
   ReportMean mean;
   mean.add(report(1, 1.0, 5.0, 2.0), 1.0);
   EXPECT_FALSE(mean.set_state({1.0, 2.0, 3.0}));
-  EXPECT_DOUBLE_EQ(mean.mean().rmse_e, 5.0);
+  EXPECT_DOUBLE_EQ(mean.mean().rmse("e"), 5.0);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dptrain/base/error.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/training/trainer.h"
 #include "potential/torchscript/script_model.h"
 #include "support/both_passes.h"
@@ -201,6 +202,29 @@ TEST(ScriptTraining, TapesAreIndependent)
   }
 }
 
+// A program that has no memory for more than three centers: first nothing is kept, then blocks of 128 get smaller.
+TEST(ScriptTraining, BlocksGetSmallerWhereMemoryRunsOut)
+{
+  ModelData data = script_data({});
+  data.archive = with_edited_code(data.archive, "toy", [](std::string &code) {
+    const std::size_t clamp = code.find("torch.clamp(");
+    if (clamp == std::string::npos) return;
+    const std::size_t line = code.rfind('\n', clamp) + 1;
+    const std::string blanks(code.find_first_not_of(' ', line) - line, ' ');
+    code.insert(line, blanks + "if torch.gt(n, 3):\n" + blanks +
+                          "  ops.prim.RaiseException(\"CUDA out of memory\")\n" + blanks +
+                          "else:\n" + blanks + "  pass\n");
+  });
+  ScriptModel scarce(data, "toy.pth");
+  const auto model = script_model({});
+  const Seeds seeds("all");
+  expect_same(seeds.gradient(scarce, *seeds.tape(scarce)), seeds.gradient(*model, true), 1e-12,
+              "gradient");
+  EXPECT_EQ(scarce.memory_shortages().number, 7);  // 128, 128, 64, 32, 16, 8, 4
+  EXPECT_EQ(scarce.memory_shortages().chunk, 2);
+  expect_in("CUDA out of memory", scarce.memory_shortages().latest);
+}
+
 TEST(ScriptTraining, WhatIsTrainedMayChangeAfterPassA)
 {
   const auto model = script_model({});
@@ -346,9 +370,9 @@ TEST(ScriptTraining, StepsLowerTheLoss)
     config.schedule.start_lr = 3e-3;
     Trainer trainer(model, make_mpi_communicator(), config);
     trainer.add(one_rank_frame(script_frame()));
-    const double first = trainer.update().rmse_f;
+    const double first = trainer.update().rmse("f");
     double last = first;
-    for (int step = 0; step < 40; ++step) last = trainer.update().rmse_f;
+    for (int step = 0; step < 40; ++step) last = trainer.update().rmse("f");
     EXPECT_LT(last, 0.95 * first) << name;
   }
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "dptrain/parallel/communicator.h"
 #include "optimizer/optimizer.h"
 #include "support/scratch.h"
 #include "support/soap_reference.h"

@@ -10,6 +10,8 @@
 
 #include "base/sha1.h"
 #include "data/npy.h"
+#include "dptrain/data/data_set.h"
+#include "dptrain/parallel/communicator.h"
 #include "io/file.h"
 #include "io/hdf5_file.h"
 #include "session/statistics_file.h"

@@ -19,12 +19,9 @@ TrainingConfig every_field_changed()
   config.schedule.smooth = true;
   config.schedule.warmup_steps = 5;
   config.schedule.warmup_start_factor = 0.1;
-  config.loss.start_pref_e = 0.1;
-  config.loss.limit_pref_e = 0.2;
-  config.loss.start_pref_f = 0.3;
-  config.loss.limit_pref_f = 0.4;
-  config.loss.start_pref_v = 0.5;
-  config.loss.limit_pref_v = 0.6;
+  config.loss.prefactors["e"] = {0.1, 0.2};
+  config.loss.prefactors["f"] = {0.3, 0.4};
+  config.loss.prefactors["v"] = {0.5, 0.6};
   config.optimizer.beta1 = 0.7;
   config.optimizer.beta2 = 0.8;
   config.optimizer.weight_decay = 0.01;
@@ -58,12 +55,10 @@ void expect_same(const TrainingConfig &a, TrainingConfig b)
   EXPECT_EQ(a.schedule.warmup_steps, b.schedule.warmup_steps);
   EXPECT_EQ(a.schedule.warmup_ratio, b.schedule.warmup_ratio);
   EXPECT_EQ(a.schedule.warmup_start_factor, b.schedule.warmup_start_factor);
-  EXPECT_EQ(a.loss.start_pref_e, b.loss.start_pref_e);
-  EXPECT_EQ(a.loss.limit_pref_e, b.loss.limit_pref_e);
-  EXPECT_EQ(a.loss.start_pref_f, b.loss.start_pref_f);
-  EXPECT_EQ(a.loss.limit_pref_f, b.loss.limit_pref_f);
-  EXPECT_EQ(a.loss.start_pref_v, b.loss.start_pref_v);
-  EXPECT_EQ(a.loss.limit_pref_v, b.loss.limit_pref_v);
+  for (const auto &[term, prefactor] : a.loss.prefactors) {
+    EXPECT_EQ(b.loss.prefactor(term).start, prefactor.start) << term;
+    EXPECT_EQ(b.loss.prefactor(term).limit, prefactor.limit) << term;
+  }
   EXPECT_EQ(a.optimizer.type, b.optimizer.type);
   EXPECT_EQ(a.optimizer.beta1, b.optimizer.beta1);
   EXPECT_EQ(a.optimizer.beta2, b.optimizer.beta2);

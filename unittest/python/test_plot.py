@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-from dptrain import plot  # noqa: E402
+from dptrain import figures, plot  # noqa: E402
 
 PNG = b"\x89PNG\r\n\x1a\n"
 LCURVE = """# step       rmse_trn    rmse_e_trn    rmse_f_trn   lr
@@ -222,6 +222,16 @@ def test_wrong_command_lines_of_plot(details, tmp_path, capsys):
         except SystemExit as stop:
             assert stop.code == 2
         assert message in capsys.readouterr().err, words
+
+
+def test_all_terms_of_the_loss_are_drawn():
+    """Known ones first, whatever the curves hold: also of a term that this program has no words for."""
+    def column(*numbers):
+        return np.array(numbers)
+    curves = [{"step": column(1, 2), "rmse_trn": column(3, 2), "rmse_q_val": column(1, 1), "rmse_q_trn": column(1, 1),
+               "mae_ae_trn": column(1, 1), "rmse_f_trn": column(1, 1), "rmse_v_trn": column(np.nan, np.nan), "lr": column(1, 1)}]
+    assert figures.lcurve_columns(curves, ()) == ["rmse_f", "rmse_q", "mae_ae"]
+    assert figures.lcurve_columns([{name: curves[0][name] for name in ("step", "rmse_trn", "lr")}], ()) == ["rmse"]
 
 
 def test_several_learning_curves(tmp_path, capsys):

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "commands/test_system.h"
+#include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "scratch.h"
 
 namespace dptrain::test {

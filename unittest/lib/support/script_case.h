@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/base/error.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/files/pth_file.h"
 #include "dptrain/potential/model/model.h"
 #include "dptrain/potential/model/model_data.h"

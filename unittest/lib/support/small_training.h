@@ -8,9 +8,9 @@ namespace dptrain::test {
 inline TrainingConfig small_training(int batch_size)
 {
   TrainingConfig config;
-  config.loss.start_pref_e = config.loss.limit_pref_e = 0.7;
-  config.loss.start_pref_f = config.loss.limit_pref_f = 30.0;
-  config.loss.start_pref_v = config.loss.limit_pref_v = 0.2;
+  config.loss.prefactors["e"] = {0.7, 0.7};
+  config.loss.prefactors["f"] = {30.0, 30.0};
+  config.loss.prefactors["v"] = {0.2, 0.2};
   config.batch_size = batch_size;
   return config;
 }

@@ -26,9 +26,9 @@ std::set<std::int64_t> CheckpointFiles::left() const
     if (name.size() <= start.size() + end.size() || name.compare(0, start.size(), start) != 0)
       continue;
     const std::string digits = name.substr(start.size(), name.size() - start.size() - end.size());
-    constexpr std::size_t MOST_DIGITS = 18;
+    constexpr std::size_t most_digits = 18;
     const bool is_number = digits.find_first_not_of("0123456789") == std::string::npos;
-    if (!is_number || digits.size() > MOST_DIGITS) continue;
+    if (!is_number || digits.size() > most_digits) continue;
     const std::int64_t step = std::stoll(digits);
     if (name == start + digits + end) steps.insert(step);
   }

@@ -8,8 +8,8 @@
 
 namespace dptrain {
 
-/// A line for each kind of label (energy, forces, virial) that the loss asks for and that systems do not have in their first
-/// frame. Reads these frames.
+/// A line for each kind of label that the loss asks for and that systems do not have in their first frame. Reads these
+/// frames.
 std::vector<std::string> missing_labels(const Systems &systems, const LossConfig &loss);
 
 /// A line about atoms that are closer (Angstrom) than in any real material; empty if they are not.

@@ -6,7 +6,7 @@ namespace dptrain {
 
 namespace {
 
-constexpr int SIGNALS[] = {SIGINT, SIGTERM};
+constexpr int signals[] = {SIGINT, SIGTERM};
 volatile std::sig_atomic_t signal_came = 0;
 struct sigaction before[2];
 
@@ -14,7 +14,7 @@ void take_note(int signal)
 {
   signal_came = 1;
   for (int k = 0; k < 2; ++k)
-    if (SIGNALS[k] == signal) sigaction(signal, &before[k], nullptr);
+    if (signals[k] == signal) sigaction(signal, &before[k], nullptr);
 }
 
 }  // namespace
@@ -25,12 +25,12 @@ Interrupt::Interrupt()
   struct sigaction action = {};
   action.sa_handler = take_note;
   action.sa_flags = SA_RESTART;  // reads and writes in progress go on
-  for (int k = 0; k < 2; ++k) sigaction(SIGNALS[k], &action, &before[k]);
+  for (int k = 0; k < 2; ++k) sigaction(signals[k], &action, &before[k]);
 }
 
 Interrupt::~Interrupt()
 {
-  for (int k = 0; k < 2; ++k) sigaction(SIGNALS[k], &before[k], nullptr);
+  for (int k = 0; k < 2; ++k) sigaction(signals[k], &before[k], nullptr);
 }
 
 bool Interrupt::asked() const

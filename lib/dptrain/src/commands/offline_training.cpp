@@ -20,24 +20,25 @@
 #include "dptrain/session/checkpoint.h"
 #include "dptrain/training/learning_curve.h"
 #include "io/file.h"
+#include "session/training_checkpoint.h"
 
 namespace dptrain {
 
 namespace {
 
-constexpr double MOST_STEPS = 9e15;  // a double counts them one by one
+constexpr double most_steps = 9e15;  // a double counts them one by one
 // of the order of the validation frames, which does not follow that of the training frames
-constexpr std::uint64_t VALIDATION_STREAM = 0x5851f42d4c957f2dULL;
+constexpr std::uint64_t validation_stream = 0x5851f42d4c957f2dULL;
 
 // The counters of a checkpoint: this mark, which no other program writes there, the lengths of the parts, the parts.
-constexpr double MARK = -1.0;
-constexpr std::size_t PARTS =
+constexpr double mark = -1.0;
+constexpr std::size_t num_parts =
     4;  // precision, training plan, validation plan, means since the last row
-using Parts = std::array<std::vector<double>, PARTS>;
+using Parts = std::array<std::vector<double>, num_parts>;
 
 std::vector<double> pack(const Parts &parts)
 {
-  std::vector<double> numbers{MARK};
+  std::vector<double> numbers{mark};
   for (const auto &part : parts) numbers.push_back(static_cast<double>(part.size()));
   for (const auto &part : parts) numbers.insert(numbers.end(), part.begin(), part.end());
   return numbers;
@@ -46,10 +47,10 @@ std::vector<double> pack(const Parts &parts)
 /// Nothing if the numbers are not those of pack().
 std::optional<Parts> unpack(const std::vector<double> &numbers)
 {
-  if (numbers.size() <= PARTS || numbers[0] != MARK) return std::nullopt;
+  if (numbers.size() <= num_parts || numbers[0] != mark) return std::nullopt;
   Parts parts;
-  std::size_t begin = 1 + PARTS;
-  for (std::size_t k = 0; k < PARTS; ++k) {
+  std::size_t begin = 1 + num_parts;
+  for (std::size_t k = 0; k < num_parts; ++k) {
     const double size = numbers[1 + k];
     if (!(size >= 0.0 && size <= static_cast<double>(numbers.size() - begin))) return std::nullopt;
     const std::size_t end = begin + static_cast<std::size_t>(size);
@@ -63,7 +64,10 @@ std::optional<Parts> unpack(const std::vector<double> &numbers)
 
 OfflineTraining::OfflineTraining(std::shared_ptr<const Communicator> comm, TrainOptions options,
                                  Log log) :
-    comm_(std::move(comm)), options_(std::move(options)), log_(std::move(log))
+    comm_(std::move(comm)),
+    options_(std::move(options)),
+    log_(std::move(log)),
+    health_(comm_, [this](const std::string &text) { say("WARNING: " + text); })
 {
 }
 
@@ -153,13 +157,13 @@ void OfflineTraining::open_data()
   });
   if (offline.validation_data) {
     validation_ =
-        open_section("validation_data", *offline.validation_data, seed ^ VALIDATION_STREAM);
+        open_section("validation_data", *offline.validation_data, seed ^ validation_stream);
     say_systems("validation", *validation_);
   }
   if (!offline.num_epoch) return;
   const double steps =
       std::ceil(*offline.num_epoch * static_cast<double>(training_->plan.steps_per_epoch()));
-  if (!(steps < MOST_STEPS))
+  if (!(steps < most_steps))
     throw Error(options_.input + ": training/num_epoch: gives " + std::to_string(steps) +
                 " steps, more than can be counted");
   input_.training.numb_steps = std::max<std::int64_t>(1, std::llround(steps));
@@ -203,10 +207,7 @@ void OfflineTraining::continue_trainer()
   if (!same)
     say("WARNING: the data are others than before " + options_.restart +
         " was written: their order starts anew");
-  // another precision needs other knots
-  if (precision == precision_numbers())
-    guarded(*comm_, [&] { model_->set_auxiliary_state(restart_->auxiliary_state); });
-  else
+  if (!restore_tables(*comm_, *model_, *restart_, precision == precision_numbers()))
     say("restart: the precision is another one than before");
   restart_.reset();
   say("restart: goes on after step " + std::to_string(trainer_->steps()));
@@ -329,13 +330,9 @@ std::optional<UpdateReport> OfflineTraining::validate()
 
 void OfflineTraining::report(const UpdateReport &last)
 {
-  const std::string warning = shortage_warning(*comm_, model_->memory_shortages(), shortages_told_);
-  if (!warning.empty()) say("WARNING: " + warning);
-  if (!scratch_told_) {
-    const std::string trouble = said_by_one(*comm_, training_->cache.scratch_trouble());
-    scratch_told_ = !trouble.empty();
-    if (scratch_told_) say("WARNING: frames are read again instead of kept: " + trouble);
-  }
+  health_.watch(*model_);
+  health_.watch_scratch("frames are read again instead of kept",
+                        training_->cache.scratch_trouble());
   if (!input_.offline.disp_training) return;
   const UpdateReport training = mean_.empty() ? last : mean_.mean();
   mean_ = ReportMean();
@@ -344,18 +341,6 @@ void OfflineTraining::report(const UpdateReport &last)
     if (comm_->rank() == 0) curve_->write(training, validation);
   });
   progress_->line(training, validation, input_.offline.time_training);
-  warn_of_overflow();
-}
-
-// Nobody has counted the neighbors of all frames if the model came from a file.
-void OfflineTraining::warn_of_overflow()
-{
-  std::int64_t atoms = warned_of_overflow_ ? 0 : model_->neighbor_report().overflow;
-  comm_->all_reduce_max(&atoms, 1);
-  if (atoms == 0) return;
-  warned_of_overflow_ = true;
-  say("WARNING: atoms have more neighbors of an element than sel of the model keeps: the nearest "
-      "ones count");
 }
 
 void OfflineTraining::save()
@@ -363,16 +348,9 @@ void OfflineTraining::save()
   if (saved_ == trainer_->steps()) return;
   saved_ = trainer_->steps();
   trainer_->show_average();
-  Checkpoint checkpoint;
-  checkpoint.trainer_state = trainer_->state();
-  checkpoint.average = trainer_->averaged_parameters();
+  Checkpoint checkpoint = checkpoint_of(*comm_, *trainer_, *model_);
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
-    checkpoint.model = model_->data();
-    checkpoint.parameters = trainer_->raw_parameters();
-    if (!checkpoint.average.empty()) checkpoint.model.parameters = checkpoint.average;
-    checkpoint.auxiliary_state = model_->auxiliary_state();
-    checkpoint.training = training_text(input_.training);
     checkpoint.counters =
         pack({precision_numbers(), training_->plan.state(),
               validation_ ? validation_->plan.state() : std::vector<double>(), mean_.state()});

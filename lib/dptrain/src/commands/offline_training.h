@@ -16,6 +16,7 @@
 #include "dptrain/session/checkpoint.h"
 #include "dptrain/training/learning_curve.h"
 #include "dptrain/training/trainer.h"
+#include "session/health.h"
 #include "training/report_mean.h"
 
 namespace dptrain {
@@ -75,7 +76,6 @@ class OfflineTraining {
   std::vector<const Frame *> load(BatchSource &source, const std::vector<FrameId> &ids);
   std::optional<UpdateReport> validate();
   void report(const UpdateReport &last);
-  void warn_of_overflow();
   void save();
   std::vector<double> precision_numbers() const;
   bool interrupted(bool here) const;
@@ -91,6 +91,7 @@ class OfflineTraining {
   std::optional<ModelData> start_;     // of the file that the training starts from
   std::unique_ptr<BatchSource> training_, validation_;
   std::shared_ptr<Model> model_;
+  Health health_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<CheckpointFiles> files_;  // rank 0
@@ -98,9 +99,6 @@ class OfflineTraining {
   ReportMean mean_;                         // since the last row, with disp_avg
   double shortest_ = 0.0;                   // the distance that the model was told
   std::int64_t saved_ = -1;                 // step of the last checkpoint
-  bool warned_of_overflow_ = false;
-  std::int64_t shortages_told_ = 0;
-  bool scratch_told_ = false;  // why frames cannot wait on the disk
   TrainSummary summary_;
 };
 

@@ -20,15 +20,16 @@
 #include "dptrain/training/energy_bias_fit.h"
 #include "input/json_document.h"
 #include "session/data_statistics.h"
+#include "session/model_factory.h"
 #include "session/statistics_file.h"
 
 namespace dptrain {
 
 namespace {
 
-constexpr std::int64_t BIAS_FRAMES = 2000;  // enough for a handful of numbers
-constexpr int TRIED_STEPS = 6;
-constexpr double TRIED_SECONDS = 10.0, MIB = 1024.0 * 1024.0, MIB_PER_GIB = 1024.0;
+constexpr std::int64_t bias_frames = 2000;  // enough for a handful of numbers
+constexpr int tried_steps = 6;
+constexpr double tried_seconds = 10.0, mib = 1024.0 * 1024.0, mib_per_gib = 1024.0;
 
 /// All frames, or `most` of them at equal distances.
 std::vector<FrameId> spread_frames(const Systems &systems, std::int64_t most)
@@ -141,7 +142,8 @@ ModelData OfflineTraining::new_model()
                 "stat_file_mode is read; change the mode to update to have them computed");
 
   const Statistics &moments = stored ? stored->statistics : found->statistics;
-  ModelData data = new_deep_pot(config, moments, input_.model_def_script);
+  ModelData data = dptrain::new_model(*comm_, config, moments, input_.model_def_script,
+                                      usual_neighbor_margin);
   data.out_bias = stored ? stored->out_bias : found->energy.bias;
   for (int type = 0; type < config.ntypes(); ++type)
     data.out_bias[type] -= data.bias_atom_e[type];  // atom_ener is a part of it
@@ -189,7 +191,7 @@ void OfflineTraining::say_statistics(const DataStatistics &found, const ModelDat
   if (!unlikely.empty()) say("WARNING: " + unlikely);
   for (std::size_t type = 0; type < limits.size(); ++type) {
     if (found.statistics.max_neighbors()[type] <= limits[type]) continue;
-    warned_of_overflow_ = true;
+    health_.overflow_is_known();
     say("WARNING: atoms have up to " + std::to_string(found.statistics.max_neighbors()[type]) +
         " neighbors of element " + data.config.type_map[type] + ", sel keeps the nearest " +
         std::to_string(limits[type]));
@@ -200,7 +202,7 @@ void OfflineTraining::fit_energy_bias()
 {
   EnergyBiasFit fit(model_, comm_, input_.training.loss.enable_atom_ener_coeff);
   const std::vector<double> before = model_->energy_bias();
-  for (const FrameId &id : spread_frames(training_->systems, BIAS_FRAMES)) {
+  for (const FrameId &id : spread_frames(training_->systems, bias_frames)) {
     const BatchShares shares(load(*training_, {id}), *comm_, fit.num_frames());
     for (const Frame *frame : shares.frames()) fit.add(*frame);
   }
@@ -222,7 +224,7 @@ void OfflineTraining::estimate()
       std::max<std::int64_t>(input_.training.numb_steps - trainer_->steps(), 0);
   double seconds = 0.0;
   int tried = 0;
-  while (tried < TRIED_STEPS && seconds < TRIED_SECONDS) {
+  while (tried < tried_steps && seconds < tried_seconds) {
     const std::vector<const Frame *> frames = load(*training_);
     const auto start = std::chrono::steady_clock::now();
     trainer_->update(frames);
@@ -236,14 +238,14 @@ void OfflineTraining::estimate()
   const double read = static_cast<double>(training_->cache.memory_bytes()) /
                       static_cast<double>(std::max<std::int64_t>(training_->cache.reads(), 1));
   const double memory = peak_memory_mib(*comm_);
-  const double all = read * static_cast<double>(frames) / MIB;
+  const double all = read * static_cast<double>(frames) / mib;
   std::ostringstream text;
   text << std::fixed << std::setprecision(2) << "dry run: nothing was trained. " << steps
        << " steps of " << 1e3 * step << " ms take about "
        << duration_text(step * static_cast<double>(steps)) << "; a rank needs "
        << std::setprecision(0) << memory << " MiB now and about " << std::setprecision(1) << all
        << " MiB for all frames, of which it keeps "
-       << std::min(all, MIB_PER_GIB * options_.parallel.frame_memory) << " MiB";
+       << std::min(all, mib_per_gib * options_.parallel.frame_memory) << " MiB";
   say(text.str());
 }
 

@@ -12,9 +12,9 @@ namespace dptrain {
 
 namespace {
 
-constexpr int BAR_WIDTH = 30;
-constexpr double DRAW_SECONDS = 0.2;
-const char CLEAR_LINE[] = "\r\033[K";
+constexpr int bar_width = 30;
+constexpr double draw_seconds = 0.2;
+const char clear_line[] = "\r\033[K";
 
 template <class... Values> std::string format(const char *pattern, Values... values)
 {
@@ -27,7 +27,7 @@ std::string errors(const LossConfig &loss, const UpdateReport &report)
 {
   std::string text = format("rmse %.2e", std::sqrt(report.loss));
   for (const ShownError &error : shown_errors(loss))
-    text += format(" %s %.2e", error.term.c_str(), report.*error.value);
+    text += format(" %s %.2e", error.term.c_str(), error.value(report));
   return text;
 }
 
@@ -84,12 +84,12 @@ std::string Progress::remaining(std::int64_t step) const
 void Progress::step(std::int64_t step)
 {
   if (!draw_ || comm_->rank() != 0) return;
-  if (seconds_since(draw_time_) < DRAW_SECONDS) return;
+  if (seconds_since(draw_time_) < draw_seconds) return;
   draw_time_ = Clock::now();
   const double part =
       static_cast<double>(step) / static_cast<double>(std::max<std::int64_t>(total_, 1));
-  const int filled = static_cast<int>(part * BAR_WIDTH);
-  draw_(CLEAR_LINE + ("[" + std::string(filled, '#') + std::string(BAR_WIDTH - filled, '.')) +
+  const int filled = static_cast<int>(part * bar_width);
+  draw_(clear_line + ("[" + std::string(filled, '#') + std::string(bar_width - filled, '.')) +
         format("] %3.0f %%  step %lld of %lld  %s left", 100.0 * part, static_cast<long long>(step),
                static_cast<long long>(total_), remaining(step).c_str()));
   drawn_ = true;
@@ -118,7 +118,7 @@ void Progress::line(const UpdateReport &training, const std::optional<UpdateRepo
 
 void Progress::end()
 {
-  if (drawn_) draw_(CLEAR_LINE);
+  if (drawn_) draw_(clear_line);
   drawn_ = false;
 }
 

@@ -13,12 +13,12 @@ namespace dptrain {
 
 namespace {
 
-constexpr int FRAME_BITS = 40;                                   // the rest of a key is the system
+constexpr int frame_bits = 40;                                   // the rest of a key is the system
 constexpr std::size_t least_room_aside = std::size_t(64) << 20;  // bytes
 
 std::uint64_t key_of(const FrameId &id)
 {
-  return (std::uint64_t(id.system) << FRAME_BITS) | static_cast<std::uint64_t>(id.frame);
+  return (std::uint64_t(id.system) << frame_bits) | static_cast<std::uint64_t>(id.frame);
 }
 
 }  // namespace

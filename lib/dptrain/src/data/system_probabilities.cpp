@@ -12,7 +12,7 @@ namespace dptrain {
 
 namespace {
 
-const std::string BY_SIZE = "prob_sys_size";
+const std::string by_size = "prob_sys_size";
 
 double sum(const std::vector<std::int64_t> &values, std::size_t first, std::size_t last)
 {
@@ -93,9 +93,9 @@ std::vector<double> system_probabilities(const DataConfig &config,
   const std::size_t systems = batches.size();
   if (!config.sys_probs.empty()) return by_list(config.sys_probs, batches);
   if (config.auto_prob == "prob_uniform") return std::vector<double>(systems, 1.0 / systems);
-  if (config.auto_prob == BY_SIZE)
-    return by_blocks(BY_SIZE + ";0:" + std::to_string(systems) + ":1", batches);
-  if (config.auto_prob.rfind(BY_SIZE + ";", 0) == 0) return by_blocks(config.auto_prob, batches);
+  if (config.auto_prob == by_size)
+    return by_blocks(by_size + ";0:" + std::to_string(systems) + ":1", batches);
+  if (config.auto_prob.rfind(by_size + ";", 0) == 0) return by_blocks(config.auto_prob, batches);
   throw Error("auto_prob: found '" + config.auto_prob +
               "', allowed are prob_uniform, prob_sys_size and prob_sys_size;FIRST:LAST:WEIGHT;...");
 }

@@ -17,7 +17,7 @@ namespace dptrain {
 namespace {
 
 // A cutoff over more images than this is a wrong unit, not a crystal.
-constexpr double MAX_IMAGES = 100.0;
+constexpr double max_images = 100.0;
 
 void check_whole(const WholeFrame &whole)
 {
@@ -75,7 +75,7 @@ Space make_space(const WholeFrame &whole, double rcut)
   for (int d = 0; d < 3; ++d) {
     space.extent[d] = space.lattice->height(d);
     space.reach[d] = rcut / space.extent[d];
-    if (!(space.reach[d] < MAX_IMAGES))
+    if (!(space.reach[d] < max_images))
       throw Error("The cell of a frame is only " + std::to_string(space.extent[d]) +
                   " Angstrom thick, the cutoff is " + std::to_string(rcut) +
                   " Angstrom: check the units of the box");

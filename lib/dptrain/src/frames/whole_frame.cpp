@@ -1,6 +1,6 @@
 #include "dptrain/frames/whole_frame.h"
 
-#include "parallel/byte_archive.h"
+#include "frames/label_bytes.h"
 
 namespace dptrain {
 

@@ -8,16 +8,10 @@ using nlohmann::json;
 
 void read_prefactors(JsonReader &reader, LossConfig &loss)
 {
-  const auto prefactor = [&](const std::string &term, double &start, double &limit) {
-    start = reader.not_negative("start_pref_" + term, start);
-    limit = reader.not_negative("limit_pref_" + term, limit);
-  };
-  prefactor("e", loss.start_pref_e, loss.limit_pref_e);
-  prefactor("f", loss.start_pref_f, loss.limit_pref_f);
-  prefactor("v", loss.start_pref_v, loss.limit_pref_v);
-  prefactor("ae", loss.start_pref_ae, loss.limit_pref_ae);
-  prefactor("pf", loss.start_pref_pf, loss.limit_pref_pf);
-  prefactor("gf", loss.start_pref_gf, loss.limit_pref_gf);
+  for (auto &[term, prefactor] : loss.prefactors) {
+    prefactor.start = reader.not_negative("start_pref_" + term, prefactor.start);
+    prefactor.limit = reader.not_negative("limit_pref_" + term, prefactor.limit);
+  }
   for (const char *key : {"start_pref_h", "limit_pref_h"})
     reader.only(key, 0,
                 "the Hessian term of the loss, which needs third derivatives of the energy");
@@ -54,8 +48,8 @@ void read_function(JsonReader &reader, LossConfig &loss)
   const auto refuse = [&](bool active, const char *key) {
     if (active) reader.fail(key, "does not go together with use_huber; keep one of them");
   };
-  refuse(loss.start_pref_pf != 0.0 && loss.limit_pref_pf != 0.0, "start_pref_pf");
-  refuse(loss.start_pref_gf != 0.0 && loss.limit_pref_gf != 0.0, "start_pref_gf");
+  refuse(loss.prefactors["pf"].is_on(), "start_pref_pf");
+  refuse(loss.prefactors["gf"].is_on(), "start_pref_gf");
   refuse(loss.relative_f.has_value(), "relative_f");
 }
 
@@ -68,7 +62,7 @@ void read_loss_section(JsonReader reader, InputFile &input)
   read_prefactors(reader, loss);
   loss.numb_generalized_coord =
       static_cast<int>(reader.integer("numb_generalized_coord", 0, 0, INT32_MAX));
-  if (loss.start_pref_gf != 0.0 && loss.limit_pref_gf != 0.0 && loss.numb_generalized_coord < 1)
+  if (loss.prefactors["gf"].is_on() && loss.numb_generalized_coord < 1)
     reader.expected("numb_generalized_coord", "a positive integer beside start_pref_gf");
   loss.relative_f = reader.optional_number("relative_f");
   if (loss.relative_f) reader.not_negative("relative_f", 0.0);

@@ -86,18 +86,6 @@ json schedule_section(const ScheduleConfig &schedule)
 json loss_section(const LossConfig &loss)
 {
   json section{{"type", "ener"},
-               {"start_pref_e", loss.start_pref_e},
-               {"limit_pref_e", loss.limit_pref_e},
-               {"start_pref_f", loss.start_pref_f},
-               {"limit_pref_f", loss.limit_pref_f},
-               {"start_pref_v", loss.start_pref_v},
-               {"limit_pref_v", loss.limit_pref_v},
-               {"start_pref_ae", loss.start_pref_ae},
-               {"limit_pref_ae", loss.limit_pref_ae},
-               {"start_pref_pf", loss.start_pref_pf},
-               {"limit_pref_pf", loss.limit_pref_pf},
-               {"start_pref_gf", loss.start_pref_gf},
-               {"limit_pref_gf", loss.limit_pref_gf},
                {"numb_generalized_coord", loss.numb_generalized_coord},
                {"loss_func", loss.function == LossFunction::mae ? "mae" : "mse"},
                {"use_huber", loss.function == LossFunction::huber},
@@ -106,6 +94,10 @@ json loss_section(const LossConfig &loss)
                {"intensive_ener_virial", loss.intensive_ener_virial},
                {"enable_atom_ener_coeff", loss.enable_atom_ener_coeff},
                {"use_default_pf", loss.use_default_pf}};
+  for (const auto &[term, prefactor] : loss.prefactors) {
+    section["start_pref_" + term] = prefactor.start;
+    section["limit_pref_" + term] = prefactor.limit;
+  }
   put(section, "relative_f", loss.relative_f);
   return section;
 }

@@ -12,7 +12,7 @@ namespace dptrain {
 
 namespace {
 
-constexpr std::size_t BLOCK = 1 << 16;
+constexpr std::size_t block = 1 << 16;
 
 bool not_now()
 {
@@ -59,7 +59,7 @@ void Connection::write()
 void Connection::read(std::size_t most)
 {
   while (input_.size() < most) {
-    const std::size_t before = input_.size(), bytes = std::min(BLOCK, most - before);
+    const std::size_t before = input_.size(), bytes = std::min(block, most - before);
     input_.resize(before + bytes);
     const ssize_t received = ::recv(descriptor(), input_.data() + before, bytes, 0);
     input_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(received, 0)));

@@ -7,14 +7,14 @@ namespace dptrain {
 
 namespace {
 
-constexpr std::size_t HEADER = 12;
-constexpr std::int32_t MAX_EXTRA = 1 << 26;  // bytes; more is no text of a quantum code
-constexpr double BOHR = 0.529177210544;      // Angstrom, CODATA 2022
-constexpr double HARTREE = 27.211386245981;  // eV, ditto
+constexpr std::size_t header_length = 12;
+constexpr std::int32_t max_extra = 1 << 26;  // bytes; more is no text of a quantum code
+constexpr double bohr = 0.529177210544;      // Angstrom, CODATA 2022
+constexpr double hartree = 27.211386245981;  // eV, ditto
 
 std::string padded(const std::string &text)
 {
-  return text + std::string(HEADER - text.size(), ' ');
+  return text + std::string(header_length - text.size(), ' ');
 }
 
 // What can be shown of bytes that may be anything.
@@ -62,10 +62,10 @@ std::string position_message(const WholeFrame &frame)
 {
   Matrix cell{};
   for (int k = 0; k < 3; ++k)
-    for (int d = 0; d < 3; ++d) cell[3 * d + k] = frame.box[3 * k + d] / BOHR;
+    for (int d = 0; d < 3; ++d) cell[3 * d + k] = frame.box[3 * k + d] / bohr;
   const Matrix inverted = inverse(cell);
   std::vector<double> coord(frame.coord);
-  for (double &x : coord) x /= BOHR;
+  for (double &x : coord) x /= bohr;
   const auto natoms = static_cast<std::int32_t>(coord.size() / 3);
   std::string message = padded("POSDATA");
   append(message, cell.data(), cell.size());
@@ -79,7 +79,7 @@ std::string position_message(const WholeFrame &frame)
 
 void IpiClient::send_header(const char *text)
 {
-  connection_.send(padded(text).data(), HEADER);
+  connection_.send(padded(text).data(), header_length);
 }
 
 void IpiClient::start(const WholeFrame &frame)
@@ -108,7 +108,7 @@ std::size_t IpiClient::awaited() const
   case State::extra:
     return static_cast<std::size_t>(extra_size_);
   default:
-    return HEADER;
+    return header_length;
   }
 }
 
@@ -181,7 +181,7 @@ void IpiClient::read_count()
 {
   const char *data = connection_.data();
   result_ = IpiResult();
-  result_.energy = read_one<double>(data) * HARTREE;
+  result_.energy = read_one<double>(data) * hartree;
   const auto natoms = read_one<std::int32_t>(data);
   if (natoms != natoms_)
     throw WrongStructure("it sent forces of " + std::to_string(natoms) + " atoms for " +
@@ -194,11 +194,11 @@ void IpiClient::read_forces()
 {
   const char *data = connection_.data();
   result_.force.resize(3 * static_cast<std::size_t>(natoms_));
-  for (double &f : result_.force) f = read_one<double>(data) * (HARTREE / BOHR);
-  for (double &w : result_.virial) w = read_one<double>(data) * HARTREE;
+  for (double &f : result_.force) f = read_one<double>(data) * (hartree / bohr);
+  for (double &w : result_.virial) w = read_one<double>(data) * hartree;
   symmetrize(result_.virial);
   extra_size_ = read_one<std::int32_t>(data);
-  if (extra_size_ < 0 || extra_size_ > MAX_EXTRA)
+  if (extra_size_ < 0 || extra_size_ > max_extra)
     throw Error("it announced an extra string of " + std::to_string(extra_size_) +
                 " bytes, which is not the i-PI protocol");
   state_ = extra_size_ > 0 ? State::extra : State::idle;

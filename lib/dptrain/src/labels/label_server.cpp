@@ -22,8 +22,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
-constexpr double FOREVER = std::numeric_limits<double>::infinity();
-constexpr double DOOR_CLOSED =
+constexpr double forever = std::numeric_limits<double>::infinity();
+constexpr double accept_pause =
     1.0;  // seconds without new clients where the system has no descriptor left
 
 double seconds_since(Time start)
@@ -50,7 +50,8 @@ std::array<double, 9> moments(const std::vector<double> &force, const std::vecto
 struct Request {
   std::int64_t id = 0;
   WholeFrame frame;
-  int losses = 0;  // clients that were lost over it
+  int losses = 0;         // clients that were lost over it
+  bool canceled = false;  // while a client works on it
   Time waiting_since;
 };
 
@@ -73,7 +74,7 @@ struct LabelServer::Impl {
   std::vector<LabelAnswer> answers;
   std::int64_t num_requests = 0, num_clients = 0, turn = 0;
   Time no_client_since = Clock::now();
-  std::optional<Time> door_closed;
+  std::optional<Time> accept_paused;
 
   Impl(const LabelServerOptions &given, Log given_log) :
       options(given), log(std::move(given_log)), listener(given.address)
@@ -109,7 +110,7 @@ LabelServer::~LabelServer()
     try {
       worker->client.exit();
     } catch (const Error &) {
-      continue;  // a client that is gone needs no farewell
+      continue;  // the client has disconnected
     }
   }
 }
@@ -138,6 +139,20 @@ std::vector<LabelAnswer> LabelServer::poll(double seconds)
   return std::exchange(impl.answers, {});
 }
 
+void LabelServer::cancel(std::int64_t request)
+{
+  const auto is_it = [request](const auto &entry) { return entry.id == request; };
+  auto &queue = impl_->queue;
+  queue.erase(std::remove_if(queue.begin(), queue.end(), is_it), queue.end());
+  auto &answers = impl_->answers;
+  answers.erase(std::remove_if(answers.begin(), answers.end(),
+                               [request](const auto &entry) { return entry.request == request; }),
+                answers.end());
+  // the protocol cannot stop a calculation
+  for (const auto &worker : impl_->workers)
+    if (worker->request && is_it(*worker->request)) worker->request->canceled = true;
+}
+
 int LabelServer::num_clients() const
 {
   return static_cast<int>(impl_->workers.size());
@@ -146,7 +161,8 @@ int LabelServer::num_clients() const
 int LabelServer::num_requests() const
 {
   auto count = static_cast<int>(impl_->queue.size() + impl_->answers.size());
-  for (const auto &worker : impl_->workers) count += worker->request ? 1 : 0;
+  for (const auto &worker : impl_->workers)
+    count += worker->request && !worker->request->canceled ? 1 : 0;
   return count;
 }
 
@@ -166,11 +182,11 @@ void LabelServer::Impl::accept_clients()
       workers.push_back(
           std::make_unique<Worker>(Worker{IpiClient(std::move(visitor.socket)), name, 0, {}, {}}));
       log(name + " has connected");
-      serve(*workers.back());  // it may have given up while it waited at the door
+      serve(*workers.back());  // it may have disconnected while it waited
     }
   } catch (const Error &error) {
     log(error.what());
-    door_closed = Clock::now();
+    accept_paused = Clock::now();
   }
 }
 
@@ -194,6 +210,7 @@ void LabelServer::Impl::assign()
 
 void LabelServer::Impl::answer(Request &request, LabelAnswer answer)
 {
+  if (request.canceled) return;
   answer.request = request.id;
   answers.push_back(std::move(answer));
 }
@@ -243,7 +260,7 @@ void LabelServer::Impl::lose(Worker &worker, const std::string &why, bool retry)
   if (worker.request) {
     Request &request = *worker.request;
     ++request.losses;
-    if (!retry) {
+    if (!retry || request.canceled) {
       log(text);
       fail(request, text);
     } else if (request.losses > options.retries) {
@@ -282,7 +299,7 @@ void LabelServer::Impl::expire()
 // Seconds until expire() may have something to do.
 double LabelServer::Impl::next_expiry() const
 {
-  double next = FOREVER;
+  double next = forever;
   if (options.timeout > 0.0)
     for (const auto &worker : workers)
       if (worker->request) next = std::min(next, options.timeout - seconds_since(worker->start));
@@ -294,14 +311,14 @@ double LabelServer::Impl::next_expiry() const
 // Sleeps until something comes or the time is over, then moves on each client that it concerns.
 void LabelServer::Impl::wait_for_events(double seconds)
 {
-  if (door_closed && seconds_since(*door_closed) >= DOOR_CLOSED) door_closed.reset();
+  if (accept_paused && seconds_since(*accept_paused) >= accept_pause) accept_paused.reset();
   std::vector<pollfd> events;
   for (const auto &worker : workers) {
     const short what = worker->client.has_output() ? POLLIN | POLLOUT : POLLIN;
     events.push_back({worker->client.descriptor(), what, 0});
   }
-  events.push_back({door_closed ? -1 : listener.descriptor(), POLLIN, 0});
-  if (door_closed) seconds = std::min(seconds, DOOR_CLOSED);
+  events.push_back({accept_paused ? -1 : listener.descriptor(), POLLIN, 0});
+  if (accept_paused) seconds = std::min(seconds, accept_pause);
   const double longest = 1.0e6;  // seconds, that int has room for milliseconds
   const int milliseconds = static_cast<int>(std::ceil(std::clamp(seconds, 0.0, longest) * 1000.0));
   if (::poll(events.data(), events.size(), milliseconds) <= 0) return;

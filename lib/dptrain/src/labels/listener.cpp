@@ -21,9 +21,9 @@ namespace dptrain {
 
 namespace {
 
-constexpr int BACKLOG = 64;
-const char UNIX_PREFIX[] = "unix:";
-const char FILE_PREFIX[] = "/tmp/ipi_";  // a convention of the protocol: clients add it, too
+constexpr int backlog = 64;
+const char unix_prefix[] = "unix:";
+const char file_prefix[] = "/tmp/ipi_";  // a convention of the protocol: clients add it, too
 
 std::string reason()
 {
@@ -40,7 +40,7 @@ std::string reason()
 
 [[noreturn]] void in_use(const std::string &address)
 {
-  throw Error("somebody listens at " + address + " already: end that run, or use another address");
+  throw Error("another program listens at " + address + " already: end it, or use another address");
 }
 
 sockaddr_un file_address(const std::string &path)
@@ -55,7 +55,7 @@ sockaddr_un file_address(const std::string &path)
 }
 
 // A full queue (EAGAIN) is one of a living server.
-bool somebody_listens(const sockaddr_un &address)
+bool is_listening(const sockaddr_un &address)
 {
   const Socket probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const auto *generic = reinterpret_cast<const sockaddr *>(&address);
@@ -109,8 +109,8 @@ Socket &Socket::operator=(Socket &&other) noexcept
 
 Listener::Listener(const std::string &address) : address_(address)
 {
-  const std::size_t prefix = std::strlen(UNIX_PREFIX);
-  if (address.compare(0, prefix, UNIX_PREFIX) == 0) {
+  const std::size_t prefix = std::strlen(unix_prefix);
+  if (address.compare(0, prefix, unix_prefix) == 0) {
     const std::string name = address.substr(prefix);
     if (name.empty() || name.find('/') != std::string::npos) misread(address);
     listen_on_file(name);
@@ -137,13 +137,13 @@ Listener::~Listener()
 
 void Listener::listen_on_file(const std::string &name)
 {
-  path_ = FILE_PREFIX + name;
+  path_ = file_prefix + name;
   const sockaddr_un address = file_address(path_);
   const auto *generic = reinterpret_cast<const sockaddr *>(&address);
   socket_ = Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   int status = ::bind(socket_.descriptor(), generic, sizeof(address));
   if (status != 0 && errno == EADDRINUSE && is_socket(path_)) {
-    if (somebody_listens(address)) in_use(address_ + " (" + path_ + ")");
+    if (is_listening(address)) in_use(address_ + " (" + path_ + ")");
     ::unlink(path_.c_str());
     status = ::bind(socket_.descriptor(), generic, sizeof(address));
   }
@@ -155,7 +155,7 @@ void Listener::listen_on_file(const std::string &name)
     device_ = info.st_dev;
     inode_ = info.st_ino;
   }
-  if (::listen(socket_.descriptor(), BACKLOG) != 0)
+  if (::listen(socket_.descriptor(), backlog) != 0)
     throw Error("cannot listen at " + path_ + ": " + reason());
 }
 
@@ -178,7 +178,7 @@ void Listener::listen_on_port(const std::string &host, const std::string &port)
   socket_ = Socket(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   set(socket_.descriptor(), SOL_SOCKET, SO_REUSEADDR);  // connections of a run that has just ended
   if (::bind(socket_.descriptor(), found->ai_addr, found->ai_addrlen) != 0 ||
-      ::listen(socket_.descriptor(), BACKLOG) != 0) {
+      ::listen(socket_.descriptor(), backlog) != 0) {
     if (errno == EADDRINUSE) in_use(address_);
     throw Error("cannot listen at " + address_ + ": " + reason() +
                 "; the host must be this machine, as clients see it");

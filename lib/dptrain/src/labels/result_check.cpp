@@ -8,7 +8,7 @@ namespace dptrain {
 
 namespace {
 
-constexpr std::size_t LONGEST_MESSAGE = 200;
+constexpr std::size_t longest_message = 200;
 
 template <class Values> bool all_finite(const Values &values)
 {
@@ -31,7 +31,7 @@ std::string not_converged(const std::string &extra)
   const auto message = json.find("message");
   if (message == json.end() || !message->is_string()) return text;
   text += ": ";
-  for (const char c : message->get<std::string>().substr(0, LONGEST_MESSAGE))
+  for (const char c : message->get<std::string>().substr(0, longest_message))
     text += c >= ' ' && c <= '~' ? c : ' ';
   return text;
 }

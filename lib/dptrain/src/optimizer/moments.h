@@ -31,7 +31,7 @@ template <class T> class Moments {
     return {lr / (1.0 - std::pow(beta1_, t)), 1.0 / std::sqrt(1.0 - std::pow(beta2_, t))};
   }
 
-  /// For k in [begin, end): takes up gradient(k) and calls apply(k, c) with the change c that is to be subtracted.
+  /// For k in [begin, end): accumulates gradient(k) and calls apply(k, c) with the change c that is to be subtracted.
   template <class Gradient, class Apply>
   void step(std::size_t begin, std::size_t end, const Correction &correction, Gradient gradient,
             Apply apply)

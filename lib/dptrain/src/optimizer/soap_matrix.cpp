@@ -151,7 +151,7 @@ template <class T> void SoapMatrix<T>::refresh_bases(Moments<T> &moments)
   std::copy_n(work_.matrix.template const_data_ptr<T>(), rows_ * cols_, mean);
 }
 
-template <class T> void SoapMatrix<T>::take_up(Moments<T> &moments, const double *gradient)
+template <class T> void SoapMatrix<T>::accumulate(Moments<T> &moments, const double *gradient)
 {
   const double old = *config_.beta2, fresh = 1.0 - old;
   ++gradients_;
@@ -176,7 +176,7 @@ void SoapMatrix<T>::step(Moments<T> &moments, double *parameters, const double *
   const bool silent =
       std::all_of(gradient + begin, gradient + end, [](double g) { return g == 0.0; });
   if (gradients_ == 0 && silent) return;
-  take_up(moments, gradient + begin);
+  accumulate(moments, gradient + begin);
   if (gradients_ == 1) return;
 
   to_basis();

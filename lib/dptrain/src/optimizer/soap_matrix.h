@@ -49,14 +49,14 @@ template <class T> class SoapMatrix {
   void find_eigenvectors(Side &side);
   void refresh(Side &side);
   void refresh_bases(Moments<T> &moments);
-  void take_up(Moments<T> &moments, const double *gradient);
+  void accumulate(Moments<T> &moments, const double *gradient);
 
   OptimizerConfig config_;
   std::size_t offset_;
   std::int64_t rows_, cols_;
   Side left_, right_;
   Buffer work_, spare_;         // [rows][cols]
-  std::int64_t gradients_ = 0;  // taken up, from the first one that is not zero
+  std::int64_t gradients_ = 0;  // accumulated, from the first one that is not zero
 };
 
 }  // namespace dptrain

@@ -84,12 +84,12 @@ std::string memory_table(const Communicator &comm, const MemoryLedger &ledger)
 }
 
 std::string shortage_warning(const Communicator &comm, const MemoryShortages &own,
-                             std::int64_t &told)
+                             std::int64_t &warned)
 {
   std::int64_t number = own.number;
   comm.all_reduce_sum(&number, 1);
-  if (number <= told) return "";
-  told = number;
+  if (number <= warned) return "";
+  warned = number;
   const std::string text =
       "memory has run out " + (number == 1 ? "once" : std::to_string(number) + " times") +
       "; on rank " + std::to_string(comm.rank()) +

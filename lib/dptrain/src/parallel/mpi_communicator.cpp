@@ -19,8 +19,8 @@ namespace dptrain {
 namespace {
 
 // MPI counts are int; longer arrays go in pieces. Fixed, so that the order of summation never changes.
-constexpr std::size_t MAX_PIECE = std::size_t(1) << 30;
-constexpr int TAG = 7;
+constexpr std::size_t max_piece = std::size_t(1) << 30;
+constexpr int tag = 7;
 
 MPI_Datatype mpi_type(const double *)
 {
@@ -88,7 +88,7 @@ class MpiCommunicator : public Communicator {
     const Call call(*this, Operation::reduce_scatter,
                     (first[size_] - parts[rank_]) * sizeof(double));
     if (size_ == 1 || (node_ && node_->reduce_scatter_sum(data, first))) return;
-    if (first[size_] > MAX_PIECE) return reduce_in_pieces(data, first[size_], MPI_SUM);
+    if (first[size_] > max_piece) return reduce_in_pieces(data, first[size_], MPI_SUM);
     // not MPI_Reduce_scatter: here the sums are taken in the order of the ranks, as in NodeMemory
     const std::size_t own = parts[rank_];
     received_.resize(own * size_);
@@ -105,7 +105,7 @@ class MpiCommunicator : public Communicator {
     const std::vector<std::size_t> first = first_of_parts(parts, "all_gather");
     const Call call(*this, Operation::all_gather, parts[rank_] * (size_ - 1) * sizeof(double));
     if (size_ == 1 || (node_ && node_->all_gather(data, first))) return;
-    if (first[size_] > MAX_PIECE) {
+    if (first[size_] > max_piece) {
       for (int r = 0; r < size_; ++r)
         broadcast_in_pieces(data + first[r], parts[r] * sizeof(double), r);
       return;
@@ -212,16 +212,16 @@ class MpiCommunicator : public Communicator {
 
   template <class T> void reduce_in_pieces(T *data, std::size_t n, MPI_Op op) const
   {
-    for (std::size_t done = 0; done < n; done += MAX_PIECE)
-      MPI_Allreduce(MPI_IN_PLACE, data + done, static_cast<int>(std::min(MAX_PIECE, n - done)),
+    for (std::size_t done = 0; done < n; done += max_piece)
+      MPI_Allreduce(MPI_IN_PLACE, data + done, static_cast<int>(std::min(max_piece, n - done)),
                     mpi_type(data), op, comm_);
   }
 
   void broadcast_in_pieces(void *data, std::size_t bytes, int root) const
   {
     char *begin = static_cast<char *>(data);
-    for (std::size_t done = 0; done < bytes; done += MAX_PIECE)
-      MPI_Bcast(begin + done, static_cast<int>(std::min(MAX_PIECE, bytes - done)), MPI_BYTE, root,
+    for (std::size_t done = 0; done < bytes; done += max_piece)
+      MPI_Bcast(begin + done, static_cast<int>(std::min(max_piece, bytes - done)), MPI_BYTE, root,
                 comm_);
   }
 
@@ -241,14 +241,14 @@ class MpiCommunicator : public Communicator {
     for (int r = 0; r < size_; target += recv_counts[r++]) {
       if (r == rank_ || recv_counts[r] == 0) continue;
       requests.emplace_back();
-      MPI_Irecv(target, recv_counts[r], mpi_type(recv), r, TAG, comm_, &requests.back());
+      MPI_Irecv(target, recv_counts[r], mpi_type(recv), r, tag, comm_, &requests.back());
     }
     const T *source = send;
     for (int r = 0; r < size_; source += send_counts[r++]) {
       if (r == rank_) own = source;
       if (r == rank_ || send_counts[r] == 0) continue;
       requests.emplace_back();
-      MPI_Isend(source, send_counts[r], mpi_type(send), r, TAG, comm_, &requests.back());
+      MPI_Isend(source, send_counts[r], mpi_type(send), r, tag, comm_, &requests.back());
     }
     T *own_target = recv;
     for (int r = 0; r < rank_; ++r) own_target += recv_counts[r];

@@ -81,13 +81,13 @@ int thread_share(const void *mpi_comm, int groups)
 int rank_on_node(const void *mpi_comm)
 {
   // the launcher counts all ranks of the node, also those of other partitions
-  int told = -1;
+  int launcher_rank = -1;
   for (const char *name : {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK",
                            "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}) {
     const char *text = std::getenv(name);
-    if (text && told < 0) std::istringstream(text) >> told;
+    if (text && launcher_rank < 0) std::istringstream(text) >> launcher_rank;
   }
-  if (!mpi_comm) return std::max(told, 0);
+  if (!mpi_comm) return std::max(launcher_rank, 0);
   MPI_Comm node;
   int rank = 0, ranks = 1;
   MPI_Comm_split_type(*static_cast<const MPI_Comm *>(mpi_comm), MPI_COMM_TYPE_SHARED, 0,
@@ -95,11 +95,11 @@ int rank_on_node(const void *mpi_comm)
   MPI_Comm_rank(node, &rank);
   MPI_Comm_size(node, &ranks);
   // unless all have it from the shell that started them
-  int bounds[2] = {told, -told};
+  int bounds[2] = {launcher_rank, -launcher_rank};
   MPI_Allreduce(MPI_IN_PLACE, bounds, 2, MPI_INT, MPI_MAX, node);
   MPI_Comm_free(&node);
   const bool same = bounds[0] == -bounds[1];
-  return told < 0 || (same && ranks > 1) ? rank : told;
+  return launcher_rank < 0 || (same && ranks > 1) ? rank : launcher_rank;
 }
 
 }  // namespace dptrain

@@ -29,7 +29,7 @@ namespace dptrain {
 namespace {
 
 /// Present while DeePMD-kit replaces the energy bias.
-const char *const TRANSACTION = "__deepmd_output_stat_transaction__";
+const char *const transaction = "__deepmd_output_stat_transaction__";
 
 using Shape = std::vector<std::int64_t>;
 
@@ -209,7 +209,7 @@ std::optional<StoredStatistics> read_deepmd_statistics(const std::string &path,
   const int ntypes = config.ntypes();
   const std::vector<int> &sel = se_e2_a(config).sel;
   const double slots = std::accumulate(sel.begin(), sel.end(), 0.0);
-  if (store->has(root + "/" + TRANSACTION)) return std::nullopt;
+  if (store->has(root + "/" + transaction)) return std::nullopt;
   for (const char *name : {"/bias_atom_energy", "/std_atom_energy"})
     if (!store->has(root + name)) return std::nullopt;
 

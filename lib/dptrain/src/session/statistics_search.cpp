@@ -12,9 +12,9 @@ namespace dptrain {
 
 namespace {
 
-constexpr double MAX_IMAGES = 100.0;  // a cutoff over more images is a wrong unit, not a crystal
-constexpr double FARTHEST = 1e9;      // in cells or Angstrom from the origin
-constexpr double SAME_PLACE = 1e-4;   // Angstrom: one atom twice, in some file rounded
+constexpr double max_images = 100.0;  // a cutoff over more images is a wrong unit, not a crystal
+constexpr double farthest = 1e9;      // in cells or Angstrom from the origin
+constexpr double same_place = 1e-4;   // Angstrom: one atom twice, in some file rounded
 
 std::string name_of(int atom)
 {
@@ -27,7 +27,7 @@ void wrap(const Lattice &lattice, int atom, double *x, double *u)
   const std::array<double, 3> f = lattice.fractional(x);
   std::array<int, 3> back;
   for (int d = 0; d < 3; ++d) {
-    if (!(std::abs(f[d]) < FARTHEST))
+    if (!(std::abs(f[d]) < farthest))
       throw Error(name_of(atom) +
                   " is more than 10^9 cells away from the origin: check the units of "
                   "positions and box");
@@ -73,7 +73,7 @@ void FrameSearch::make_axes(const WholeFrame &frame, std::vector<double> &u)
     if (lattice_) {
       extent[d] = lattice_->height(d);
       unit[d] = 1.0;
-      if (!(rcut_ / extent[d] < MAX_IMAGES))
+      if (!(rcut_ / extent[d] < max_images))
         throw Error("the cell is only " + std::to_string(extent[d]) +
                     " Angstrom thick, the cutoff is " + std::to_string(rcut_) +
                     " Angstrom: check the units of the box");
@@ -84,7 +84,7 @@ void FrameSearch::make_axes(const WholeFrame &frame, std::vector<double> &u)
       low = i ? std::min(low, u[3 * i + d]) : u[d];
       high = i ? std::max(high, u[3 * i + d]) : u[d];
     }
-    if (!(high - low < FARTHEST))
+    if (!(high - low < farthest))
       throw Error(
           "atoms are more than 10^9 Angstrom away from each other: check the units of positions");
     axes_[d].low = low;
@@ -290,7 +290,7 @@ void FrameSearch::note_closest(int index, double square)
   if (closest_ && closest_->distance == distance &&
       std::tie(closest_->i, closest_->j) < std::tie(i, j))
     return;
-  if (distance < SAME_PLACE)
+  if (distance < same_place)
     throw Error(name_of(i) + " and " + (i == j ? "its image" : name_of(j)) +
                 " are at the same place (" + std::to_string(distance) +
                 " Angstrom): remove one of the two, or the frame");

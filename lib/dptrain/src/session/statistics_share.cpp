@@ -7,7 +7,7 @@ namespace dptrain {
 namespace {
 
 // A frame of more than this part of a rank's atoms is cut.
-constexpr std::int64_t SMALL_PART = 16;
+constexpr std::int64_t small_part = 16;
 
 /// Calls visit(system, frame, atoms) for all frames that count.
 template <class Visit>
@@ -37,7 +37,7 @@ void for_each_share(const Systems &systems, const std::vector<std::int64_t> &max
   const std::int64_t low = total / size * rank + std::min<std::int64_t>(rank, total % size);
   const std::int64_t high = low + total / size + (rank < total % size);
   for_each_frame(systems, max_frames, [&](std::size_t s, std::int64_t frame, std::int64_t natoms) {
-    if (cut && natoms * SMALL_PART > total / size) {
+    if (cut && natoms * small_part > total / size) {
       const std::int64_t begin = std::clamp<std::int64_t>(low - before, 0, natoms);
       const std::int64_t end = std::clamp<std::int64_t>(high - before, 0, natoms);
       if (begin < end) visit({s, frame, begin, end, natoms});

@@ -15,7 +15,7 @@ namespace dptrain {
 
 namespace {
 
-constexpr double STD_WITHOUT_SAMPLE = 0.1;
+constexpr double std_without_sample = 0.1;
 
 using Moments = std::array<double, 4>;  // as Statistics::sums_ of one type
 
@@ -233,7 +233,7 @@ std::vector<double> Statistics::davg(const std::vector<int> &sel, bool set_zero)
 
 std::vector<double> Statistics::dstd(const std::vector<int> &sel, double protect) const
 {
-  std::vector<double> deviation(4 * std::size_t(ntypes_), STD_WITHOUT_SAMPLE);
+  std::vector<double> deviation(4 * std::size_t(ntypes_), std_without_sample);
   const auto spread = [protect](double sum, double squares, double n) {
     const double mean = sum / n;
     return std::max(std::sqrt(std::max(squares / n - mean * mean, 0.0)), protect);

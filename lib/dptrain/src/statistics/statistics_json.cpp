@@ -12,7 +12,7 @@ namespace dptrain {
 namespace {
 
 using Json = nlohmann::ordered_json;
-const char *const FORMAT = "dptrain statistics 1";
+const char *const file_format = "dptrain statistics 1";
 
 std::string fingerprint_of(const std::vector<std::array<int, 2>> &exclude_types)
 {
@@ -60,7 +60,7 @@ std::string differences(const Json &found, const Json &wanted)
 std::string Statistics::to_json(const std::vector<std::string> &type_map) const
 {
   Json root;
-  root["format"] = FORMAT;
+  root["format"] = file_format;
   root["key"] = make_key(type_map, settings_);
   root["source"] = source_;
   root["min_distance"] = std::isfinite(min_distance_) ? Json(min_distance_) : Json();
@@ -79,8 +79,8 @@ Statistics Statistics::from_json(const std::string &text, const std::string &fil
   const std::string advice = ". Remove the file to have it computed again, or name another one";
   try {
     const Json root = Json::parse(text);
-    if (!root.is_object() || root.value("format", "") != FORMAT)
-      throw Error(what + " is not one of this version: \"format\" must be \"" + FORMAT + "\"" +
+    if (!root.is_object() || root.value("format", "") != file_format)
+      throw Error(what + " is not one of this version: \"format\" must be \"" + file_format + "\"" +
                   advice);
     Json there = root.at("key");
     const Json here = make_key(type_map, settings);

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "dptrain/statistics/statistics.h"
-#include "training/atom_energies.h"
+#include "training/loss/atom_energies.h"
 
 namespace dptrain {
 

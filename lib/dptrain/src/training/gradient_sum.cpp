@@ -55,10 +55,10 @@ class Bfloat16Sum : public GradientSum {
   Bfloat16Sum(std::shared_ptr<const Communicator> comm, std::size_t n) :
       comm_(std::move(comm)), size_(comm_->size()), n_(n), left_(n, 0.0)
   {
-    const std::vector<std::size_t> words = equal_parts((n + PER_WORD - 1) / PER_WORD, size_);
+    const std::vector<std::size_t> words = equal_parts((n + per_word - 1) / per_word, size_);
     words_.assign(words.begin(), words.end());
     own_ = words_[comm_->rank()];
-    left_of_sum_.assign(own_ * PER_WORD, 0.0);
+    left_of_sum_.assign(own_ * per_word, 0.0);
     sums_ = left_of_sum_;
     // as long as they ever are: nothing is allocated between two exchanges
     std::size_t total = 0;
@@ -76,7 +76,7 @@ class Bfloat16Sum : public GradientSum {
 
     sums_ = left_of_sum_;
     for (int r = 0; r < size_; ++r)
-      for (std::size_t k = 0; k < own_ * PER_WORD; ++k) sums_[k] += number(&received_[r * own_], k);
+      for (std::size_t k = 0; k < own_ * per_word; ++k) sums_[k] += number(&received_[r * own_], k);
     pack(sums_.data(), sums_.size(), left_of_sum_.data(), sent_);
     // the sums of each rank to all others
     for (int r = 1; r < size_; ++r) std::copy_n(sent_.begin(), own_, sent_.begin() + r * own_);
@@ -91,26 +91,26 @@ class Bfloat16Sum : public GradientSum {
   }
 
  private:
-  static constexpr std::size_t PER_WORD = 4;
+  static constexpr std::size_t per_word = 4;
 
   static double number(const std::int64_t *words, std::size_t k)
   {
     return from_bfloat16(static_cast<std::uint16_t>(
-        static_cast<std::uint64_t>(words[k / PER_WORD]) >> (16 * (k % PER_WORD))));
+        static_cast<std::uint64_t>(words[k / per_word]) >> (16 * (k % per_word))));
   }
 
   // left[k] becomes what rounding takes away
   static void pack(const double *values, std::size_t n, double *left,
                    std::vector<std::int64_t> &words)
   {
-    for (std::size_t begin = 0; begin < n; begin += PER_WORD) {
+    for (std::size_t begin = 0; begin < n; begin += per_word) {
       std::uint64_t bits = 0;
-      for (std::size_t k = begin; k < std::min(n, begin + PER_WORD); ++k) {
+      for (std::size_t k = begin; k < std::min(n, begin + per_word); ++k) {
         const std::uint16_t half = to_bfloat16(values[k]);
-        bits |= static_cast<std::uint64_t>(half) << (16 * (k % PER_WORD));
+        bits |= static_cast<std::uint64_t>(half) << (16 * (k % per_word));
         left[k] = values[k] - from_bfloat16(half);
       }
-      words[begin / PER_WORD] = static_cast<std::int64_t>(bits);
+      words[begin / per_word] = static_cast<std::int64_t>(bits);
     }
   }
 

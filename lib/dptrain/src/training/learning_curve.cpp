@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -39,10 +38,9 @@ std::string padded(const std::string &name)
 // In the order of their names, as DeePMD-kit sorts them.
 void LearningCurve::choose_columns(const LossConfig &loss)
 {
-  for (const ShownError &error : shown_errors(loss)) columns_.emplace_back(error.name, error.value);
-  columns_.emplace_back("rmse", nullptr);  // the root of the loss
-  std::sort(columns_.begin(), columns_.end(),
-            [](const auto &a, const auto &b) { return a.first < b.first; });
+  for (const ShownError &error : shown_errors(loss))
+    columns_[error.name()] = [error](const UpdateReport &report) { return error.value(report); };
+  columns_["rmse"] = [](const UpdateReport &report) { return std::sqrt(report.loss); };
 }
 
 LearningCurve::LearningCurve(const std::string &path, const LossConfig &loss, bool validation,
@@ -51,9 +49,8 @@ LearningCurve::LearningCurve(const std::string &path, const LossConfig &loss, bo
 {
   choose_columns(loss);
   std::string header = "# step ";
-  for (const auto &column : columns_)
-    header += "   " + (validation_ ? padded(column.first + "_val") + " " : "") +
-              padded(column.first + "_trn");
+  for (const auto &[name, value] : columns_)
+    header += "   " + (validation_ ? padded(name + "_val") + " " : "") + padded(name + "_trn");
   header += "   lr      ";
   std::string first;
   if (append) std::getline(std::ifstream(path), first);
@@ -70,17 +67,13 @@ LearningCurve::LearningCurve(const std::string &path, const LossConfig &loss, bo
 void LearningCurve::write(const UpdateReport &training,
                           const std::optional<UpdateReport> &validation)
 {
-  const auto value = [](const UpdateReport &report, double UpdateReport::*error) {
-    return formatted("%11.2e", error ? report.*error : std::sqrt(report.loss));
-  };
   char step[32];
   std::snprintf(step, sizeof step, "%7lld", static_cast<long long>(training.step));
   std::string row = step;
-  for (const auto &column : columns_) {
+  for (const auto &[name, value] : columns_) {
     row += "   ";
-    if (validation_)
-      row += (validation ? value(*validation, column.second) : formatted("%11.2e", NAN)) + " ";
-    row += value(training, column.second);
+    if (validation_) row += formatted("%11.2e", validation ? value(*validation) : NAN) + " ";
+    row += formatted("%11.2e", value(training));
   }
   errno = 0;
   file_ << row << formatted("   %8.1e\n", training.learning_rate) << std::flush;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
-#include "dptrain/training/trainer.h"
+#include "dptrain/training/update_report.h"
 
 namespace dptrain {
 
@@ -20,8 +22,22 @@ class ReportMean {
   bool set_state(const std::vector<double> &state);
 
  private:
+  struct Mean {
+    double sum = 0.0, weight = 0.0;
+    void add(double value, double weight_of_it);
+    double value() const;
+  };
+  struct TermMeans {
+    std::string term;
+    Mean rmse, mae;
+  };
+  TermMeans &means_of(const std::string &term);
+
   bool any_ = false;
-  UpdateReport sums_, weights_;
+  std::int64_t step_ = 0;
+  double learning_rate_ = 0.0;
+  Mean loss_;
+  std::vector<TermMeans> terms_;
 };
 
 }  // namespace dptrain

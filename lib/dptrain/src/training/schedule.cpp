@@ -10,7 +10,7 @@ namespace dptrain {
 
 namespace {
 
-constexpr double DEFAULT_STOP_LR = 5e-8;
+constexpr double default_stop_lr = 5e-8;
 constexpr double PI = 3.14159265358979323846;
 
 void check(bool good, const std::string &message)
@@ -55,7 +55,7 @@ Schedule::Schedule(const ScheduleConfig &config, std::int64_t numb_steps) : conf
 {
   check_config(config, numb_steps);
   stop_ = config.stop_lr_ratio ? config.start_lr * *config.stop_lr_ratio
-                               : config.stop_lr.value_or(DEFAULT_STOP_LR);
+                               : config.stop_lr.value_or(default_stop_lr);
   check(stop_ >= 0.0 && std::isfinite(stop_), "stop_lr must not be negative");
   warmup_ = config.warmup_ratio ? static_cast<std::int64_t>(*config.warmup_ratio * numb_steps)
                                 : config.warmup_steps;

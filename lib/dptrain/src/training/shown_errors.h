@@ -3,19 +3,25 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/training/trainer.h"
+#include "dptrain/input/config.h"
+#include "dptrain/training/update_report.h"
 
 namespace dptrain {
 
 /// The error that is shown for a term of the loss.
 struct ShownError {
-  std::string term;  ///< e, f, v, ae, pf, gf
-  std::string name;  ///< DeePMD-kit's: rmse_e, mae_e, ...
-  double UpdateReport::*value;
+  std::string term;
+  bool is_mae;  ///< mean absolute, else root mean square
+  /// DeePMD-kit's: rmse_e, mae_e, ...
+  std::string name() const { return (is_mae ? "mae_" : "rmse_") + term; }
+  double value(const UpdateReport &report) const
+  {
+    const TermErrors errors = report.errors(term);
+    return is_mae ? errors.mae : errors.rmse;
+  }
 };
 
-/// Those of the active terms. As in DeePMD-kit they are mean absolute errors where the loss is made of them, but generalized
-/// forces always count squared.
+/// Those of the terms that are on.
 std::vector<ShownError> shown_errors(const LossConfig &loss);
 
 }  // namespace dptrain

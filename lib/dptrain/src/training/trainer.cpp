@@ -13,8 +13,8 @@
 #include "frames/frame_check.h"
 #include "optimizer/optimizer.h"
 #include "parallel/nccl_communicator.h"
-#include "training/atom_energies.h"
 #include "training/batch.h"
+#include "training/loss/loss_term.h"
 #include "training/parameter_rules.h"
 #include "training/schedule.h"
 #include "training/step_gradient.h"
@@ -32,7 +32,6 @@ struct Trainer::Impl {
   double rate() const { return schedule.rate(steps); }
   bool any_energy() const;
   StoredBatch stored(std::vector<std::int64_t> places);
-  void forward(const Frames &frames, bool keep);
   UpdateReport sweep(const Batch &batch, double lr, std::vector<double> *gradient);
   UpdateReport step(const Batch &batch);
   UpdateReport errors(const Batch &batch);
@@ -67,7 +66,7 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
     schedule(config.schedule, config.numb_steps),
     buffer(config.seed, config.buffer_frames, bytes_of_gib(config.parallel.frame_memory)),
     weights(config.seed),
-    passes(model, comm, config.loss),
+    passes(model, comm, make_loss_terms(config.loss)),
     blocks(apply_rules(model->parameters(), config.rules)),
     owners(is_whole(config.parallel, comm->size()) ? make_mpi_communicator() : comm),
     optimizer(make_optimizer(config.optimizer, blocks, owners)),
@@ -164,7 +163,7 @@ UpdateReport Trainer::update()
                                               ? t.weights.draw(t.config.batch_size)
                                               : t.buffer.next_batch(t.config.batch_size);
   const UpdateReport report = t.step(t.stored(batch));
-  for (const std::int64_t place : batch) t.weights.set_error(place, report.rmse_f);
+  for (const std::int64_t place : batch) t.weights.set_error(place, report.rmse("f"));
   return report;
 }
 
@@ -228,29 +227,21 @@ UpdateReport Trainer::Impl::sweep(const Batch &batch, double lr, std::vector<dou
 {
   const std::size_t n = batch.size(), micro = config.parallel.micro_batch;
   if (n == 0) throw Error("The loss of no frames was asked for: give at least one");
-  passes.begin_batch(n, prefactors_at(config.loss, lr, schedule.start_rate()));
+  passes.begin_batch(n, lr / schedule.start_rate());
   const std::size_t most = micro > 0 ? micro : n;
   for (std::size_t begin = 0; begin < n; begin += most)
     batch.use(begin, std::min(begin + most, n), [&](const Frames &frames) {
-      forward(frames, gradient != nullptr);
+      passes.forward(frames, gradient != nullptr);  // pass A: E, F, W
+      passes.sum_errors();                          // ghosts -> owners, all-reduce
       if (!gradient) return;
       require_finite(passes.report().loss, "loss", batch);
-      passes.share_residuals();    // owners -> ghosts
+      passes.residuals();          // c_E = dL/dE, r = dL/dF, C = dL/dW; owners -> ghosts
       passes.backward(*gradient);  // pass B: d/dparameters of c_E E + r F + C W
     });
   UpdateReport report = passes.report();
   report.step = steps;
   report.learning_rate = lr;
   return report;
-}
-
-// Pass A over frames of a batch, and what follows from it.
-void Trainer::Impl::forward(const Frames &frames, bool keep)
-{
-  passes.begin(frames, bias_energies(*model, *comm, frames, config.loss.enable_atom_ener_coeff));
-  passes.forward(keep);  // pass A: E, F, W
-  passes.residuals();    // ghosts -> owners, r = dL/dF
-  passes.sum_errors();   // all-reduce; c_E = dL/dE, C = dL/dW
 }
 
 // They are the same to the last bit, as long as memory, network and all ranks' programs are sound.

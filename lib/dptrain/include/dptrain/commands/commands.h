@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/base/messages.h"
 #include "dptrain/input/config.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/parallel/device.h"
@@ -16,8 +17,6 @@
 // called on rank 0 with one line of text.
 
 namespace dptrain {
-
-using Log = std::function<void(const std::string &)>;
 
 struct TrainOptions {
   std::string input;       ///< input.json
@@ -106,5 +105,14 @@ struct StatOptions {
 /// Neighbor and descriptor statistics and energy bias of data sets, split over the ranks, frames read once.
 void run_statistics(std::shared_ptr<const Communicator> comm, const StatOptions &options,
                     const Log &log);
+
+struct ConvertOptions {
+  std::string from, to;  ///< model files, or a checkpoint to read
+};
+
+/// Writes a model file or the model of a checkpoint as .dp or .pth, as the name says. Throws Error for other formats, which
+/// need other programs, and where a checkpoint would be lost.
+void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions &options,
+                 const Log &log);
 
 }  // namespace dptrain

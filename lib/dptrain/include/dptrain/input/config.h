@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,14 +60,29 @@ inline std::size_t bytes_of_gib(double gib)
 
 enum class LossFunction { mse, mae, huber };
 
-/// DeePMD-kit's `loss` of type ener. A term is active only if its start and limit prefactors are both non-zero.
+/// Weight of a term of the loss, from `start` to `limit` as the learning rate falls. The term is on only if both are
+/// non-zero.
+struct Prefactor {
+  double start = 0.0, limit = 0.0;
+  bool is_on() const { return start != 0.0 && limit != 0.0; }
+  /// DeePMD-kit's law for a fraction of the start learning rate.
+  double at(double rate_fraction) const
+  {
+    return is_on() ? limit + (start - limit) * rate_fraction : 0.0;
+  }
+};
+
+/// DeePMD-kit's `loss` of type ener.
 struct LossConfig {
-  double start_pref_e = 0.02, limit_pref_e = 1.0;
-  double start_pref_f = 1000.0, limit_pref_f = 1.0;
-  double start_pref_v = 0.0, limit_pref_v = 0.0;
-  double start_pref_ae = 0.0, limit_pref_ae = 0.0;  ///< atomic energies
-  double start_pref_pf = 0.0, limit_pref_pf = 0.0;  ///< forces weighted by atom_pref
-  double start_pref_gf = 0.0, limit_pref_gf = 0.0;  ///< generalized forces
+  /// By term: energy, forces, virial, atomic energies, forces weighted by atom_pref, generalized forces.
+  std::map<std::string, Prefactor> prefactors{{"e", {0.02, 1.0}}, {"f", {1000.0, 1.0}}, {"v", {}},
+                                              {"ae", {}},         {"pf", {}},           {"gf", {}}};
+  /// That of a term; off where there is none.
+  Prefactor prefactor(const std::string &term) const
+  {
+    const auto found = prefactors.find(term);
+    return found == prefactors.end() ? Prefactor() : found->second;
+  }
   int numb_generalized_coord = 0;
   LossFunction function = LossFunction::mse;
   std::array<double, 3> huber_delta{0.01, 0.01, 0.01};  ///< of energy, force and virial

@@ -2,13 +2,13 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "dptrain/frames/frame.h"
+#include "dptrain/base/messages.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/labels/label_source.h"
 
 namespace dptrain {
 
@@ -20,16 +20,6 @@ struct LabelServerOptions {
   double wait = 600.0;      ///< seconds that a request waits while there is no client
   int retries = 2;          ///< further attempts after a client was lost amid a calculation
   bool virial = true;       ///< clients send virials
-};
-
-/// What became of one request.
-struct LabelAnswer {
-  std::int64_t request = 0;  ///< number that submit() gave
-  std::string failure;       ///< why there is no label; empty: there is one
-  Label
-      label;  ///< energy, forces [natoms][3] in order of the atoms, virial where options ask for it
-  std::string extra;     ///< what the client added (often JSON)
-  double seconds = 0.0;  ///< time of the calculation
 };
 
 /// Sends configurations to quantum codes and collects energies, forces and virials: the server of the socket protocol of
@@ -46,8 +36,6 @@ struct LabelAnswer {
 /// The protocol has no species: clients know them from a file (write_structure) with the atoms in the same order.
 class LabelServer {
  public:
-  using Log = std::function<void(const std::string &)>;
-
   /// Listens at the address. A socket file that a dead process has left is replaced. Throws Error if the address makes
   /// no sense or somebody listens there already.
   LabelServer(const LabelServerOptions &options, Log log);
@@ -62,6 +50,9 @@ class LabelServer {
   /// Serves the clients until there is an answer, at most so many seconds (0: what can be done now). The process sleeps
   /// while nothing happens.
   std::vector<LabelAnswer> poll(double seconds);
+
+  /// Forgets a request: no client gets it any more, and what one that works on it will send is thrown away.
+  void cancel(std::int64_t request);
 
   int num_clients() const;
   int num_requests() const;  ///< submitted and not answered

@@ -12,10 +12,10 @@ namespace dptrain {
 /// and, on a GPU, what LibTorch has reserved and what of it is in use.
 MemoryLedger process_ledger();
 
-/// A warning where memory has run out more often than `told` times, over all ranks; else empty. `told` becomes the number.
+/// A warning where memory has run out more often than `warned` times, over all ranks; else empty. `warned` becomes the number.
 /// Collective.
 std::string shortage_warning(const Communicator &comm, const MemoryShortages &own,
-                             std::int64_t &told);
+                             std::int64_t &warned);
 
 /// A table of the purposes with the smallest, the mean and the largest of all ranks, in MiB, and a line that says what
 /// to change where less than a tenth of the node's memory (or the GPU's) is left. All ranks have the same purposes in the same order.

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <fstream>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "dptrain/input/config.h"
-#include "dptrain/training/trainer.h"
+#include "dptrain/training/update_report.h"
 
 namespace dptrain {
 
@@ -26,7 +26,7 @@ class LearningCurve {
   std::ofstream file_;
   std::string path_;
   bool validation_;
-  std::vector<std::pair<std::string, double UpdateReport::*>> columns_;  // name, place in a report
+  std::map<std::string, std::function<double(const UpdateReport &)>> columns_;  // by name
 };
 
 }  // namespace dptrain

@@ -11,22 +11,9 @@
 #include "dptrain/input/config.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/model.h"
+#include "dptrain/training/update_report.h"
 
 namespace dptrain {
-
-/// What one optimizer step saw, before the step. Same on all ranks. An error is NaN where no frame of the batch has the
-/// label; those of the terms ae, pf and gf also where the term is off. Errors of a batch are means over all its numbers.
-struct UpdateReport {
-  std::int64_t step = 0;  ///< steps done, this one included
-  double loss = 0.0;
-  double rmse_e = 0.0;  ///< eV per atom, over the frames of the batch
-  double rmse_f = 0.0;  ///< eV/Angstrom
-  double rmse_v = 0.0;  ///< eV per atom
-  double learning_rate = 0.0;
-  double rmse_ae = 0.0, rmse_pf = 0.0, rmse_gf = 0.0;  ///< eV, eV/Angstrom; the further terms
-  double mae_e = 0.0, mae_f = 0.0, mae_v = 0.0;  ///< mean absolute errors; eV per atom, eV/Angstrom
-  double mae_ae = 0.0, mae_pf = 0.0, mae_gf = 0.0;
-};
 
 /// Trains a model on a growing set of labeled frames. All functions are collective over the communicator.
 ///

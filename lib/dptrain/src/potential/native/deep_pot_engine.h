@@ -69,12 +69,12 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   /// What both passes over some domains work on.
   struct Sweep {
     FrameSet frames;
-    std::vector<Chunk>
-        chunks;  // the first num_kept keep what pass A left; one more is used again and again
+    // the first num_kept keep what pass A left, one more is used again and again
+    std::vector<Chunk> chunks;
     std::size_t num_kept = 0;
     bool direct = false;
-    std::uint64_t prepared =
-        0;  // prepared_ when the chunks were kept; 0: they were not, or are used up
+    // prepared_ when chunks were kept; 0: they were not, or are used up
+    std::uint64_t prepared = 0;
   };
   /// Place of a chunk among the centers.
   struct Place {

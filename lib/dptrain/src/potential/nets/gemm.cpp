@@ -91,8 +91,8 @@ bool has_bfloat16_instructions()
 // LibTorch rounds float32 operands to bfloat16 by itself only where the processor has matrix units (AMX).
 bool takes_bfloat16(long m, long n, long k)
 {
-  constexpr long SHORTEST = 16;  // side of a product that is worth the conversion
-  return reduced && !kernels::separate_memory() && std::min({m, n, k}) >= SHORTEST &&
+  constexpr long shortest = 16;  // side of a product that is worth the conversion
+  return reduced && !kernels::separate_memory() && std::min({m, n, k}) >= shortest &&
          has_bfloat16_instructions();
 }
 

@@ -102,8 +102,7 @@ class ScriptModel final : public Model {
   std::size_t bytes_of_center_ = 0;  // of a graph that is kept; 0: none was yet
   std::size_t keep_limit_ = 0;
   std::shared_ptr<Sweep> sweep_ = std::make_shared<Sweep>();  // the present one, or the latest
-  std::vector<torch::Tensor> gradient_;                       // sums, by parameter
-  MemoryShortages shortages_;
+  std::vector<torch::Tensor> gradient_;                       // sums, by block
 };
 
 /// Fills in what `data` has not yet of the archive: settings, parameters, energy constants. Throws Error where numbers that

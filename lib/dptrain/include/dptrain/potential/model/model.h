@@ -20,6 +20,14 @@ namespace dptrain {
 /// `mixed` is single with matrix products in bfloat16 (CPU) or TF32 (CUDA) where the device has them.
 enum class Precision { float64, single, mixed };
 
+/// double, single or mixed.
+inline std::string name_of(Precision precision)
+{
+  return precision == Precision::float64  ? "double"
+         : precision == Precision::single ? "single"
+                                          : "mixed";
+}
+
 /// Where `Model::forward` puts its results. Forces and virials are added to what is there.
 struct ForwardOutput {
   double energy = 0.0;  ///< sum over the centers, eV

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/model/evaluator.h"
+#include "dptrain/session/model_slot.h"
+#include "dptrain/session/trajectory.h"
+
+namespace dptrain {
+
+/// What a model says of a whole frame on one process. eV, eV/Angstrom.
+struct FrameValues {
+  double energy = 0.0;
+  std::vector<double> force;        ///< [natoms][3]
+  std::array<double, 9> virial{};   ///< sum of F (x) x, row-major
+  std::vector<double> atom_energy;  ///< [natoms]
+  std::vector<double> uncertainty;  ///< [natoms] without unit; empty: the model has none
+  std::vector<double> feature_sum;  ///< [ntypes][H]; ditto
+};
+FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &frame, bool with_uncertainty);
+
+/// A run of an engine that hands over whole frames, one after the other, on one process (ASE): the session sees the frame of
+/// the latest show(), and values() are those with which the run goes on.
+class FrameRun final : public Trajectory {
+ public:
+  explicit FrameRun(std::shared_ptr<ModelSlot> slot) : slot_(std::move(slot)) {}
+
+  /// The next step of the run: evaluates the model, if it is trained.
+  void show(const WholeFrame &frame);
+  const FrameValues &values() const { return values_; }
+  /// Whether these are the model's.
+  bool model_moves() const { return model_moves_; }
+
+  std::int64_t step() const override { return frame_.step; }
+  std::int64_t natoms() const override { return static_cast<std::int64_t>(frame_.type.size()); }
+  bool has_scores() const override { return !model_.uncertainty.empty(); }
+  std::vector<double> scores() const override { return model_.uncertainty; }
+  std::vector<double> feature_sum() const override { return model_.feature_sum; }
+  double energy() const override { return model_.energy; }
+  std::vector<double> forces() override { return model_.force; }
+  WholeFrame configuration() override { return frame_; }
+  void evaluate_again() override;
+  void follow_model() override;
+  void follow(const Label &label) override;
+
+ private:
+  std::shared_ptr<ModelSlot> slot_;
+  std::optional<Evaluator> evaluator_;
+  WholeFrame frame_;
+  FrameValues model_, values_;
+  bool model_moves_ = false;
+};
+
+}  // namespace dptrain

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "dptrain/base/units.h"
+#include "dptrain/input/config.h"
+
+namespace dptrain {
+
+/// What a user asks of a learning session. Energies in eV, lengths in Angstrom; what is not given comes from the input file
+/// of the training, or has the default of this program.
+struct LearningOptions {
+  // labels
+  bool active = false;   ///< labels where the uncertainty asks for them; else every `every` steps
+  bool selects = false;  ///< active without a reference: configurations worth a label are written
+  std::int64_t every = 100;       ///< steps
+  bool follow_reference = false;  ///< the reference moves the atoms at each step that has a label
+  bool runs_model = true;      ///< the run goes on with the model; else labels are only collected
+  bool failure_stops = false;  ///< a reference that fails ends the run
+  double force_limit =
+      0.0;  ///< labels with a larger force component are not learned, eV/Angstrom; 0: none
+  // decisions of an active session; errors are lengths of an atom's force error, eV/Angstrom
+  double threshold = 0.0;     ///< 0: auto
+  double limit = 0.0;         ///< 0: three thresholds
+  bool limit_stops = false;   ///< the run ends there
+  std::int64_t audit = 1000;  ///< mean steps between two random labels; 0: none
+  int holdout = 10;           ///< one of so many early labels is for validation; 0: none
+  double duplicate = 0.05;    ///< frames closer than this in feature space are not stored
+  // training
+  std::string input;    ///< input.json of the training; empty: that of the model, or defaults
+  int train = 100;      ///< optimizer steps for each label
+  int warmup = 8;       ///< frames that a new model is made from
+  double target = 0.0;  ///< force error at which the training of a label ends, eV/Angstrom; 0: none
+  double train_seconds = 0.0;  ///< largest time of the training of a label; 0: any
+  std::optional<int> batch;
+  std::optional<std::uint64_t> seed;
+  std::int64_t buffer = 0;    ///< frames; 0: all
+  std::string optimizer;      ///< adam, adamw or soap; empty: as the input says
+  std::optional<double> ema;  ///< decay of the average of the weights per step; 0: none
+  ParameterRules rules;       ///< which parameters are trained
+  ParallelConfig parallel;
+  // files
+  std::string stat;             ///< statistics of a new model
+  std::int64_t save_every = 0;  ///< optimizer steps
+  std::string save;             ///< model; checkpoint and frames have names made from it
+  std::string frames;           ///< the frames file where `save` names none
+  std::string resume, dataset;  ///< checkpoint to continue; data set that labels are added to
+  std::optional<std::int64_t> disp_every;  ///< optimizer steps between two lines of `disp`
+  std::string disp;                        ///< learning curve
+  // for messages
+  std::string composition;  ///< of the system, such as "Si 64": to which a statistics file belongs
+  UnitFactors units;        ///< in which numbers are shown
+};
+
+}  // namespace dptrain

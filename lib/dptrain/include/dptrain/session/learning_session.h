@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dptrain/base/memory_ledger.h"
+#include "dptrain/base/messages.h"
+#include "dptrain/labels/label_source.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/session/learning_options.h"
+#include "dptrain/session/model_slot.h"
+#include "dptrain/session/trajectory.h"
+
+namespace dptrain {
+
+/// What a session has done so far, for those who show it. Energies in eV, errors of forces in eV/Angstrom, those of an
+/// active session as the largest length of an atom's force error; times in seconds.
+struct LearningReport {
+  std::int64_t frames = 0, reference_calls = 0, discarded = 0;
+  std::int64_t steps = 0;  ///< of the optimizer
+  double loss = 0.0, rmse_e = 0.0, rmse_f = 0.0, rmse_v = 0.0,
+         learning_rate = 0.0;  ///< of the latest batch; energies and virials per atom
+  double train_seconds = 0.0, reference_seconds = 0.0;
+  std::int64_t overflow = 0;   ///< atoms with more neighbors than the model keeps
+  std::int64_t shortages = 0;  ///< how often memory has run out
+  bool trained = false;        ///< a first training has ended
+  // of an active session
+  double expected_error = 0.0;  ///< at this step
+  double threshold = 0.0;       ///< above which the reference is asked
+  bool model_moves = false;     ///< at this step
+  double held_out_error = 0.0;  ///< rms of the forces of held-out frames
+  double found_error = 0.0;     ///< at the latest answer of the reference
+  std::int64_t audits = 0, audits_above = 0;
+  double energy_jumps = 0.0;  ///< sum of the jumps of the potential energy
+};
+
+/// Learning beside a run: decides at each step whether the reference is asked, judges and stores its answers, trains the
+/// model in the slot, which the run goes on with, and writes frames, checkpoints and models. It knows nothing of the engine
+/// but the Trajectory. Everything is collective; failures are Errors on all ranks, after which nothing written is lost.
+class LearningSession {
+ public:
+  /// `source` gives the labels; null where the options say that configurations are selected. `messages` are called on rank
+  /// 0. With `before`, the frames of a session whose model was given again are taken over; else the options say whether a
+  /// checkpoint is continued.
+  LearningSession(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
+                  const LearningOptions &options, const Messages &messages, LabelSource *source,
+                  const LearningSession *before = nullptr);
+  ~LearningSession();
+
+  /// Before the first step of a run; `moves_again`: each step is a run of its own (a rerun), only the first call counts.
+  void begin_run(std::int64_t step);
+  /// One step of the run, after the engine has computed its forces.
+  void step(Trajectory &run);
+  /// One step of a minimization: labels are stored, and learned from when it has ended, for its energy must not change.
+  void minimization_step(Trajectory &run);
+  /// After the last step: learns what is left, tells what the run has done, saves. `name` stands in the summary.
+  void end_run(std::int64_t step, const std::string &name);
+  /// Writes model and checkpoint, if there is something new to write.
+  void save();
+
+  LearningReport report() const;
+  /// Distance of the present configuration from those behind the uncertainty, see `duplicate` of the options.
+  double distance(const Trajectory &run) const;
+  /// Whether something should keep atoms apart at this step: a model that has seen little moves them.
+  bool needs_guard() const;
+  /// Which of load() of the slot the session began with.
+  int generation() const;
+  const LearningOptions &options() const;
+  /// Keyword and full path of the files that this session writes.
+  std::vector<std::pair<std::string, std::string>> outputs() const;
+  /// The memory of all ranks as a table.
+  std::string memory_table() const;
+  /// Bytes of the rank that has most at the latest label, for a purpose (see memory_table); nullptr: of model and training.
+  double largest_memory(const char *purpose) const;
+  /// Bytes of this rank, without the model.
+  std::size_t memory_bytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dptrain

@@ -1,0 +1,29 @@
+#include <filesystem>
+
+#include "base/text.h"
+#include "dptrain/base/error.h"
+#include "dptrain/commands/commands.h"
+#include "dptrain/potential/files/model_file.h"
+
+namespace dptrain {
+
+void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions &options,
+                 const Log &log)
+{
+  guarded(*comm, [&] {
+    if (comm->rank() != 0) return;
+    const auto &[from, to] = options;
+    if (!ends_with(to, ".dp") && !is_pth(to))
+      throw Error(to +
+                  ": inside LAMMPS .dp and .pth files are written; other formats come from the "
+                  "program dptrain in a shell: dptrain convert " +
+                  from + " " + to);
+    if (std::filesystem::exists(to) && is_checkpoint(to))
+      throw Error(to + ": a checkpoint is there, whose training could not go on without it; give "
+                       "another name");
+    write_model_file(to, read_model_file(from, !is_pth(to)));
+  });
+  if (comm->rank() == 0) log("wrote " + options.to);
+}
+
+}  // namespace dptrain

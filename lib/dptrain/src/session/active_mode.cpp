@@ -1,0 +1,374 @@
+#include "session/active_mode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/text.h"
+#include "dptrain/base/error.h"
+
+namespace dptrain {
+
+using Fate = ActiveEvent::Fate;
+
+namespace {
+
+constexpr double poor_model = 0.25;   // error of held-out frames over their forces
+constexpr double same_energy = 1e-9;  // relative; rounding of wrapped positions is far below
+
+ActiveConfig active_config(const LearningOptions &options)
+{
+  ActiveConfig config;
+  config.threshold = options.threshold;
+  config.limit = options.limit;
+  config.audit = options.audit;
+  config.seed = options.seed.value_or(1);
+  return config;
+}
+
+}  // namespace
+
+ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
+                       OnlineTraining &training, ReferenceDesk *desk,
+                       const LearningOptions &options, const Messages &messages) :
+    comm_(std::move(comm)),
+    slot_(std::move(slot)),
+    training_(training),
+    desk_(desk),
+    options_(options),
+    messages_(messages),
+    learning_(active_config(options)),
+    log_(training.counters(), options.units, messages)
+{
+  jumps_.set_sum(training_.counters().energy_jumps);
+  const std::vector<double> &state =
+      training_.active_state().empty() ? slot_->active_state : training_.active_state();
+  if (!state.empty()) {
+    learning_.set_state(state);
+    training_.active_state() = learning_.state();
+  }
+  refresh_scores();
+  slot_->calibration = learning_.calibration();
+}
+
+// What follows from the present parameters and frames: uncertainties, and the error on held-out frames.
+void ActiveMode::refresh_scores()
+{
+  training_.refresh_uncertainty();
+  held_out_error_ = training_.held_out_errors().rmse("f");
+  const double known = training_.uncertainty().known_score();
+  if (known > 0.0) learning_.set_known_score(known);
+}
+
+void ActiveMode::begin_run(std::int64_t step)
+{
+  if (run_open_) return;  // rerun sets up each of its configurations
+  run_open_ = true;
+  log_.open(step, jumps_.sum());
+  jumps_.begin();
+  if (!options_.selects) log_.begin();
+}
+
+void ActiveMode::end_run(std::int64_t step, const std::string &name)
+{
+  run_open_ = false;
+  const double unit = options_.units.force();
+  if (options_.selects)
+    return messages_.table(name + ": " + std::to_string(training_.counters().frames) + " of " +
+                           std::to_string(looked_at_) + " configurations selected, threshold " +
+                           formatted("%.4g", learning_.threshold() * unit) +
+                           " (force units): " + options_.dataset);
+  learn_from_labels();  // those of a minimization
+  log_.summary(name, step, learning_, training_.report().rmse("f"), held_out_error_, jumps_.sum());
+  warn_of_poor_model();
+  // `run ... pre no` has no beginning but the end of the run before
+  log_.open(step, jumps_.sum());
+}
+
+// ---- the present step
+
+double ActiveMode::largest_score(const Trajectory &run)
+{
+  double largest = 0.0;
+  for (const double score : run.scores())
+    if (!(score <= largest)) largest = score;  // takes over what is not a number
+  if (!std::isfinite(largest)) largest = HUGE_VAL;
+  const double distance = slot_->model->neighbor_report().below_known;
+  double values[2] = {largest, distance > 0.0 ? 1.0 / distance : 0.0};
+  comm_->all_reduce_max(values, 2);
+  if (values[1] > 0.0) watch_distance(1.0 / values[1]);
+  return values[0];
+}
+
+double ActiveMode::model_energy(const Trajectory &run) const
+{
+  double energy = run.energy();
+  comm_->all_reduce_sum(&energy, 1);
+  return energy;
+}
+
+ActiveEvent ActiveMode::look(Trajectory &run)
+{
+  ActiveEvent event;
+  event.step = step_ = run.step();
+  event.compared = run.has_scores();
+  if (event.compared) {
+    event.comparison.score = largest_score(run);
+    event.expected = learning_.expected_error(event.comparison.score);
+  }
+  expected_error_ = event.expected;
+  return event;
+}
+
+// The first step of a run is the last one of the run before: it has been asked about, and is not asked about again.
+bool ActiveMode::continues_from_answer(const Trajectory &run) const
+{
+  const SessionCounters &counters = training_.counters();
+  if (step_ != log_.first_step() || counters.answer_step != step_ || !run.has_scores())
+    return false;
+  const double energy = model_energy(run);
+  return std::fabs(energy - counters.answer_energy) <=
+         same_energy * std::max(1.0, std::fabs(energy));
+}
+
+void ActiveMode::decide(ActiveEvent &event, bool due)
+{
+  event.ask = event.compared ? learning_.decide(step_, due, event.comparison.score)
+                             : (due ? Ask::young : Ask::no);
+  model_moves_ = event.compared && !learning_.is_young();
+  if (due) watch_threshold(event);
+}
+
+void ActiveMode::step(Trajectory &run)
+{
+  ActiveEvent event = look(run);
+  if (continues_from_answer(run)) {
+    model_moves_ = !training_.counters().reference_moved;
+    jumps_.begin(!model_moves_);
+  } else {
+    decide(event, step_ % options_.every == 0);
+  }
+  if (event.ask == Ask::no && model_moves_)
+    jumps_.not_asked();
+  else
+    ask(run, event);
+  // a jump may also end at a step without an answer
+  training_.counters().energy_jumps = jumps_.sum();
+}
+
+void ActiveMode::ask(Trajectory &run, ActiveEvent &event)
+{
+  if (event.ask == Ask::limit && options_.limit_stops) stop_above_limit(event);
+  LabelRequest request = desk_->submit(run, event.ask, event.comparison.score, event.expected);
+  const std::optional<Label> label = desk_->await(request);
+  if (!label) {
+    model_moves_ = true;
+    return jumps_.not_asked();
+  }
+  if (event.ask == Ask::no) {
+    run.follow(*label);
+    model_moves_ = false;
+  } else {
+    if (event.compared) compare(request, *label, event);
+    if (learn(request, *label, event)) learn_from_labels();
+    move_on(run, *label, event);
+  }
+  note_answer(run, request, *label, event);
+  if (event.ask != Ask::no) log_.line(event, jumps_.sum());
+}
+
+void ActiveMode::minimization_step(Trajectory &run)
+{
+  model_moves_ = run.has_scores();
+  if (!run.has_scores() || run.step() % options_.every != 0 ||
+      training_.counters().label_step == run.step())
+    return;
+  ActiveEvent event = look(run);
+  event.ask = learning_.decide(step_, true, event.comparison.score);
+  if (event.ask == Ask::no) return;
+  if (event.ask == Ask::limit && options_.limit_stops) stop_above_limit(event);
+  LabelRequest request = desk_->submit(run, event.ask, event.comparison.score, event.expected);
+  const std::optional<Label> label = desk_->await(request);
+  if (!label) return;
+  compare(request, *label, event);
+  if (learn(request, *label, event))
+    training_.uncertainty().remember(request.feature_sum, run.natoms());
+  found_error_ = event.comparison.max_error;
+  event.reference_moves = false;
+  log_.line(event, jumps_.sum());
+}
+
+void ActiveMode::selection_step(Trajectory &run)
+{
+  if (run.step() % options_.every != 0) return;
+  if (!run.has_scores() || !learning_.calibration().is_known())
+    throw Error("'mode active' with 'reference run' needs a model that knows what its "
+                "uncertainties mean, such as 'save' of a run with 'mode active' writes it: " +
+                slot_->path + " does not");
+  ++looked_at_;
+  const double expected = look(run).expected;
+  if (!(expected > learning_.threshold()) ||
+      (options_.duplicate > 0.0 && distance(run) < options_.duplicate))
+    return;
+  WholeFrame frame = run.configuration();
+  training_.select(frame, formatted("expected_error=%.6g", expected));
+  messages_.table(formatted(
+      "dptrain %10lld selected, expected error %.4g, %lld of %lld configurations",
+      static_cast<long long>(step_), expected * options_.units.force(),
+      static_cast<long long>(training_.counters().frames), static_cast<long long>(looked_at_)));
+}
+
+double ActiveMode::distance(const Trajectory &run) const
+{
+  if (!run.has_scores()) return HUGE_VAL;
+  std::vector<double> features = run.feature_sum();
+  comm_->all_reduce_sum(features.data(), features.size());
+  return training_.uncertainty().distance(features, run.natoms());
+}
+
+// ---- an answer
+
+void ActiveMode::compare(const LabelRequest &request, const Label &label, ActiveEvent &event) const
+{
+  const ForceErrors errors = force_errors(request.force, label);
+  event.comparison.max_error = errors.max;
+  event.comparison.rms_error = errors.rms;
+  event.label_rms = errors.label_rms;
+}
+
+// One of `holdout` labels is held out: an early one, or an audit, whatever it has found.
+bool ActiveMode::is_held_out(const ActiveEvent &event) const
+{
+  const SessionCounters &counters = training_.counters();
+  if (options_.holdout == 0 || !event.compared ||
+      (counters.held_out + 1) * options_.holdout > counters.frames + 1)
+    return false;
+  return event.ask == Ask::audit || event.ask == Ask::young;
+}
+
+// Stores a label, unless it tells nothing new. Returns whether it did.
+bool ActiveMode::learn(LabelRequest &request, const Label &label, ActiveEvent &event)
+{
+  if (desk_->is_stored(request, label)) return false;
+  const bool held_out = is_held_out(event);
+  const double distance =
+      event.compared
+          ? training_.uncertainty().distance(request.feature_sum,
+                                             static_cast<std::int64_t>(request.frame.type.size()))
+          : HUGE_VAL;
+  if (!held_out && options_.duplicate > 0.0 && distance < options_.duplicate) {
+    event.fate = Fate::duplicate;
+    return false;  // a label of the same configuration tells nothing new of the errors
+  }
+  if (event.compared) learning_.compare(event.comparison, event.ask, event.label_rms);
+  slot_->calibration = learning_.calibration();
+  training_.active_state() = learning_.state();
+  if (!desk_->within_limit(request, label)) return false;
+  event.fate = held_out ? Fate::held_out : Fate::learned;
+  request.frame.label = label;
+  request.frame.held_out = held_out;
+  training_.add(request.frame);
+  return true;
+}
+
+// The optimizer steps that the labels have earned, and what follows from them.
+void ActiveMode::learn_from_labels()
+{
+  training_.train();
+  refresh_scores();
+}
+
+// The forces with which the run goes on from an answer: those of the model, which may have learned from it, unless it is
+// young or still wrong here, or those of the reference.
+void ActiveMode::move_on(Trajectory &run, const Label &label, ActiveEvent &event)
+{
+  const bool trained = training_.counters().trained && slot_->has_uncertainty();
+  event.reference_moves = !trained || learning_.is_young() || options_.follow_reference;
+  if (trained && event.fate == Fate::learned) {
+    run.evaluate_again();
+    event.learned_error = force_errors(run.forces(), label).max;
+    keep_scale(run, event);
+    learning_.learned(event.learned_error);
+    if (event.learned_error > learning_.limit()) event.reference_moves = true;
+    if (!event.reference_moves) run.follow_model();
+  } else if (event.comparison.max_error > learning_.limit()) {
+    event.reference_moves = true;
+  }
+  if (event.reference_moves) run.follow(label);
+  model_moves_ = !event.reference_moves;
+}
+
+// The uncertainties of a given model come from features that its parameters gave; with every training here they mean less,
+// and grow. What was expected at a configuration before is not less true once it has been learned.
+void ActiveMode::keep_scale(Trajectory &run, const ActiveEvent &event)
+{
+  if (training_.uncertainty().given_whitening.empty()) return;
+  const double now = largest_score(run);
+  if (!event.compared || !(now > event.comparison.score)) return;
+  learning_.rescale(event.comparison.score / now);
+  slot_->calibration = learning_.calibration();
+}
+
+// What the next steps and the next run need to know of an answer.
+void ActiveMode::note_answer(Trajectory &run, const LabelRequest &request, const Label &label,
+                             const ActiveEvent &event)
+{
+  const double after = slot_->has_uncertainty() ? model_energy(run) : 0.0;
+  jumps_.asked(request.energy, after, label.energy.value_or(0.0), !model_moves_);
+  if (event.compared && event.ask != Ask::no) found_error_ = event.comparison.max_error;
+  SessionCounters &counters = training_.counters();
+  counters.answer_step = step_;
+  counters.answer_energy = after;
+  counters.reference_moved = !model_moves_;
+  training_.active_state() = learning_.state();
+}
+
+// ---- messages
+
+// Not where the threshold follows the errors.
+void ActiveMode::watch_threshold(const ActiveEvent &event)
+{
+  if (options_.threshold == 0.0 || event.ask == Ask::young) return;
+  const double unit = options_.units.force(), reached = learning_.reached_error();
+  const bool asked = event.ask == Ask::threshold || event.ask == Ask::limit;
+  if (!threshold_watch_.add(asked, learning_.threshold(), reached)) return;
+  messages_.warning(formatted("step %lld: threshold %.4g is below the error that the model reaches "
+                              "(%.4g): ",
+                              static_cast<long long>(step_), options_.threshold * unit,
+                              reached * unit) +
+                    "the reference is asked at every check. Raise the threshold (or use 'threshold "
+                    "auto'), train longer ('train'), or use a larger model");
+}
+
+void ActiveMode::watch_distance(double distance)
+{
+  if (close_atoms_warned_) return;
+  close_atoms_warned_ = true;
+  messages_.warning(formatted("step %lld: atoms are %.4g apart, ", static_cast<long long>(step_),
+                              distance * options_.units.length) +
+                    "closer than in the frames from which the model was made: its tables are "
+                    "extended, which takes time, and its forces are guesses there. The keyword "
+                    "'guard' keeps atoms apart while the model is young");
+}
+
+void ActiveMode::warn_of_poor_model() const
+{
+  if (learning_.is_growing() || !(held_out_error_ > poor_model * learning_.force())) return;
+  messages_.warning(
+      formatted("on held-out frames the model's force error is %.0f %% of the forces: ",
+                100.0 * held_out_error_ / learning_.force()) +
+      "what moves the atoms is a poor potential. Train longer per label ('train', 'ema') or use a "
+      "larger model; more labels alone do not help where the error of the last batch is as large");
+}
+
+void ActiveMode::stop_above_limit(const ActiveEvent &event)
+{
+  training_.save();
+  const double unit = options_.units.force();
+  throw Error(
+      formatted("step %lld: an atom's force error of %.4g is expected, above the limit %.4g "
+                "('limit ... stop')",
+                static_cast<long long>(step_), event.expected * unit, learning_.limit() * unit));
+}
+
+}  // namespace dptrain

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <memory>
+
+#include "session/active_log.h"
+#include "session/energy_jumps.h"
+#include "session/online_training.h"
+#include "session/reference_desk.h"
+#include "session/threshold_watch.h"
+
+namespace dptrain {
+
+/// The run goes on with the model, and the reference is asked where the uncertainty says so. All decisions to ask, to store
+/// and to move on are made here, by ActiveLearning's numbers.
+class ActiveMode {
+ public:
+  /// `desk`: null where configurations are selected, and nobody is asked.
+  ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
+             OnlineTraining &training, ReferenceDesk *desk, const LearningOptions &options,
+             const Messages &messages);
+
+  void begin_run(std::int64_t step);
+  void step(Trajectory &run);
+  void minimization_step(Trajectory &run);
+  void selection_step(Trajectory &run);
+  void end_run(std::int64_t step, const std::string &name);
+
+  const ActiveLearning &learning() const { return learning_; }
+  double expected_error() const { return expected_error_; }  ///< of the present step, eV/Angstrom
+  bool model_moves() const { return model_moves_; }          ///< at the present step
+  double held_out_error() const { return held_out_error_; }  ///< rmse of the forces, eV/Angstrom
+  double found_error() const
+  {
+    return found_error_;
+  }                                              ///< largest, at the latest answer, eV/Angstrom
+  double jumps() const { return jumps_.sum(); }  ///< eV
+  /// See UncertaintyMonitor::distance.
+  double distance(const Trajectory &run) const;
+
+ private:
+  // what is known of the present step
+  ActiveEvent look(Trajectory &run);
+  bool continues_from_answer(const Trajectory &run) const;
+  void decide(ActiveEvent &event, bool due);
+  void ask(Trajectory &run, ActiveEvent &event);
+  // what follows from an answer
+  void compare(const LabelRequest &request, const Label &label, ActiveEvent &event) const;
+  bool learn(LabelRequest &request, const Label &label, ActiveEvent &event);
+  bool is_held_out(const ActiveEvent &event) const;
+  void learn_from_labels();
+  void refresh_scores();
+  void move_on(Trajectory &run, const Label &label, ActiveEvent &event);
+  void keep_scale(Trajectory &run, const ActiveEvent &event);
+  void note_answer(Trajectory &run, const LabelRequest &request, const Label &label,
+                   const ActiveEvent &event);
+  // messages
+  void watch_threshold(const ActiveEvent &event);
+  void watch_distance(double distance);
+  void warn_of_poor_model() const;
+  [[noreturn]] void stop_above_limit(const ActiveEvent &event);
+  double largest_score(const Trajectory &run);
+  double model_energy(const Trajectory &run) const;
+
+  std::shared_ptr<const Communicator> comm_;
+  std::shared_ptr<ModelSlot> slot_;
+  OnlineTraining &training_;
+  ReferenceDesk *desk_;
+  const LearningOptions &options_;
+  Messages messages_;
+  ActiveLearning learning_;
+  ActiveLog log_;
+  EnergyJumps jumps_;  // eV
+  ThresholdWatch threshold_watch_;
+  double expected_error_ = 0.0, held_out_error_ = 0.0, found_error_ = 0.0;
+  bool model_moves_ = false, run_open_ = false, close_atoms_warned_ = false;
+  std::int64_t step_ = 0;
+  std::int64_t looked_at_ = 0;  // configurations, where they are selected
+};
+
+}  // namespace dptrain

@@ -1,0 +1,68 @@
+#include "dptrain/session/frame_run.h"
+
+#include <algorithm>
+
+namespace dptrain {
+
+FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &whole, bool with_uncertainty)
+{
+  const Model &model = evaluator.model();
+  const Frame frame = scatter_frame(make_mpi_communicator(), whole, model.cutoff());
+  const std::size_t nlocal = frame.nlocal;
+  std::vector<double> force(3 * static_cast<std::size_t>(frame.nall())), energy(nlocal), score(nlocal);
+  FrameValues values;
+  ForwardOutput out;
+  out.force = force.data();
+  out.atom_energy = energy.data();
+  if (with_uncertainty) {
+    values.feature_sum.assign(model.type_map().size() * model.last_hidden_layer()->num_features(), 0.0);
+    out.uncertainty = score.data();
+    out.feature_sum = values.feature_sum.data();
+  }
+  evaluator.step(frame.domain(), out);
+  frame.halo->reduce(force.data(), 3);
+  values.energy = out.energy;
+  values.virial = out.virial;
+  values.force.resize(3 * nlocal);
+  values.atom_energy.resize(nlocal);
+  if (with_uncertainty) values.uncertainty.resize(nlocal);
+  for (std::size_t i = 0; i < nlocal; ++i) {
+    const auto atom = static_cast<std::size_t>(frame.tag[i] - 1);
+    std::copy_n(&force[3 * i], 3, &values.force[3 * atom]);
+    values.atom_energy[atom] = energy[i];
+    if (with_uncertainty) values.uncertainty[atom] = score[i];
+  }
+  return values;
+}
+
+void FrameRun::show(const WholeFrame &frame)
+{
+  frame_ = frame;
+  evaluate_again();
+  follow_model();
+}
+
+void FrameRun::evaluate_again()
+{
+  model_ = {};
+  model_.force.assign(frame_.coord.size(), 0.0);
+  if (!slot_->model || !slot_->trained) return;
+  if (!evaluator_ || &evaluator_->model() != slot_->model.get()) evaluator_.emplace(slot_->model);
+  model_ = evaluate_frame(*evaluator_, frame_, slot_->has_uncertainty());
+}
+
+void FrameRun::follow_model()
+{
+  values_ = model_;
+  model_moves_ = slot_->model && slot_->trained;
+}
+
+void FrameRun::follow(const Label &label)
+{
+  values_.energy = label.energy.value_or(0.0);
+  values_.force = label.force;
+  if (label.virial) values_.virial = *label.virial;
+  model_moves_ = false;
+}
+
+}  // namespace dptrain

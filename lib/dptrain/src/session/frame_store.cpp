@@ -1,0 +1,93 @@
+#include "session/frame_store.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "base/text.h"
+#include "dptrain/base/error.h"
+
+namespace dptrain {
+
+namespace fs = std::filesystem;
+
+std::string put_aside(const std::vector<std::string> &paths)
+{
+  std::string ending = ".old";
+  const auto taken = [&](const std::string &path) { return fs::exists(path + ending); };
+  for (int k = 2; std::any_of(paths.begin(), paths.end(), taken); ++k)
+    ending = ".old" + std::to_string(k);
+  for (const std::string &path : paths)
+    if (fs::is_regular_file(path) && std::rename(path.c_str(), (path + ending).c_str()) != 0)
+      throw Error("The file " + path + " of an earlier run cannot be renamed to " + path + ending +
+                  ": check the permissions of its folder");
+  return ending;
+}
+
+FrameStore::FrameStore(std::shared_ptr<const Communicator> comm, std::string path,
+                       std::string checkpoint, Log log) :
+    comm_(std::move(comm)),
+    path_(std::move(path)),
+    checkpoint_(std::move(checkpoint)),
+    log_(std::move(log))
+{
+}
+
+void FrameStore::append(const WholeFrame &frame)
+{
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    if (!file_) open({}, "");
+    file_->append(frame);
+  });
+}
+
+void FrameStore::begin(const std::vector<WholeFrame> &frames, const std::string &source)
+{
+  guarded(*comm_, [&] {
+    if (comm_->rank() == 0) open(frames, source);
+  });
+}
+
+// Labels cost more than anything else in a run: none is overwritten.
+void FrameStore::open(const std::vector<WholeFrame> &frames, const std::string &source)
+{
+  const bool same = source == path_;
+  if (!same && fs::exists(path_)) {
+    std::vector<std::string> files{path_};
+    if (!checkpoint_.empty()) files.push_back(checkpoint_);
+    const std::string old = put_aside(files);
+    log_("the frames of an earlier run in " + path_ + " are kept as " + path_ + old);
+  }
+  file_ = std::make_unique<FramesFile>(path_, same ? frames.size() : 0);
+  if (!same)
+    for (const WholeFrame &frame : frames) file_->append(frame);
+}
+
+std::vector<WholeFrame> FrameStore::read(const std::string &path, std::int64_t count,
+                                         const std::vector<int> &types, const std::string &model,
+                                         const std::vector<std::string> &elements) const
+{
+  std::vector<WholeFrame> frames;
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    frames = FramesFile::read(path, count);
+    for (WholeFrame &frame : frames)
+      for (int &type : frame.type) {
+        const bool known = type >= 0 && type < static_cast<int>(types.size());
+        if (!known || types[type] < 0)
+          throw Error(path + " has frames with the element of type " + std::to_string(type) +
+                      ", which the model " + model + " has not: its elements are " +
+                      joined(elements) +
+                      "; give a model with all elements, or start again without these frames");
+        type = types[type];
+      }
+  });
+  count = static_cast<std::int64_t>(frames.size());
+  comm_->broadcast(&count, sizeof(count), 0);
+  frames.resize(count);
+  return frames;
+}
+
+}  // namespace dptrain

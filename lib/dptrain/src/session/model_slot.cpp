@@ -1,0 +1,153 @@
+#include "dptrain/session/model_slot.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/text.h"
+#include "dptrain/base/error.h"
+#include "dptrain/parallel/broadcast.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/files/pth_file.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/uncertainty/active_learning.h"
+
+namespace dptrain {
+
+namespace {
+
+// A DeePMD input is JSON; everything else is for the reader of model files, which names what it finds.
+bool is_input_file(const std::string &path)
+{
+  if (path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0) return true;
+  std::ifstream file(path);
+  char first = 0;
+  return (file >> first) && first == '{';
+}
+
+std::uint64_t fnv1a(std::uint64_t hash, const std::vector<double> &values)
+{
+  const unsigned char *bytes = reinterpret_cast<const unsigned char *>(values.data());
+  for (std::size_t i = 0; i < values.size() * sizeof(double); ++i)
+    hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
+  return hash;
+}
+
+std::vector<int> map_elements(const std::string &file, const std::vector<std::string> &elements,
+                              const std::vector<std::string> &type_map)
+{
+  std::vector<int> model_type{-1};
+  for (const std::string &element : elements) {
+    const auto found = std::find(type_map.begin(), type_map.end(), element);
+    if (found == type_map.end() && element != "NULL")
+      throw Error("element " + element + " is not in the model " + file + ": its elements are " +
+                  joined(type_map));
+    model_type.push_back(element == "NULL" ? -1 : static_cast<int>(found - type_map.begin()));
+  }
+  return model_type;
+}
+
+// Of an archive: what runs it, and why.
+std::string note_of(const ModelData &data, const std::vector<double> &fparam,
+                    const std::string &file, int ranks)
+{
+  if (data.kind == ModelKind::native)
+    return file + ": descriptor se_e2_a, runs as a native model (native no: through LibTorch)" +
+           (data.is_compressed ? "; the archive is compressed: what is trained is saved as .dp"
+                               : "");
+  std::string note = file + ": TorchScript model with " + std::to_string(data.parameters.size()) +
+                     " parameters, " +
+                     (data.passes_messages ? "whose atoms pass messages" : "local") +
+                     ", runs through LibTorch";
+  const std::string reason = not_native_because(data.model_def_script);
+  std::string values;
+  for (const double value : fparam) values += formatted(" %.16g", value);
+  if (data.num_fparam > 0)
+    note += "; frame parameters:" + (values.empty() ? " the model's default values" : values);
+  else if (!reason.empty())
+    note += "; has no native form: " + reason;
+  if (data.is_compressed) note += "; compressed: the nets behind its tables are not trained";
+  if (data.passes_messages && ranks > 1)
+    note += "; in MD, one of " + std::to_string(ranks) + " ranks evaluates whole frames";
+  return note;
+}
+
+}  // namespace
+
+void ModelSlot::load(const Communicator &comm, const std::string &file,
+                     const std::vector<std::string> &type_elements)
+{
+  ModelData data;
+  InputFile new_input;
+  std::string input_text;
+  bool is_input = false;
+  guarded(comm, [&] {
+    if (comm.rank() != 0) return;
+    if (!std::ifstream(file).good() && !std::ifstream(file + ".dp").good())
+      throw Error("cannot open file '" + file + "'");
+    is_input = is_input_file(file);
+    if (is_input)
+      input_text = read_input_file(file);
+    else
+      data = read_model_file(file, settings.native);
+  });
+  comm.broadcast(&is_input, sizeof(is_input), 0);
+
+  if (is_input) {
+    broadcast(comm, input_text);
+    guarded(comm, [&] { new_input = read_input_text(input_text, file); });
+  } else {
+    broadcast(comm, data);
+  }
+  const std::vector<std::string> &types =
+      is_input ? new_input.model.type_map : data.config.type_map;
+  model_type = map_elements(file, type_elements, types);
+  path = file;
+  elements = type_elements;
+  type_map = types;
+  cutoff = is_input ? new_input.model.rcut : data.config.rcut;
+  input.reset();
+  model.reset();
+  trained = !is_input;
+  from_archive = false;
+  uncertainty = false;
+  active_state.clear();
+  calibration = {};
+  if (is_input)
+    input = new_input;
+  else
+    set_model(comm, data);
+  note =
+      from_archive || data.is_compressed ? note_of(data, settings.fparam, file, comm.size()) : "";
+  ++generation;
+}
+
+void ModelSlot::set_model(const Communicator &comm, ModelData data)
+{
+  from_archive = !data.archive.empty();
+  data.knots = settings.knots;
+  data.fparam = settings.fparam;
+  uncertainty = !data.whitening.empty();
+  active_state = data.calibration;
+  ActiveLearning learning({});
+  if (!active_state.empty()) learning.set_state(active_state);
+  calibration = learning.calibration();
+  guarded(comm, [&] {
+    std::shared_ptr<Model> made = make_model(std::move(data), path);
+    if (settings.chunk > 0) made->set_chunk(settings.chunk);
+    made->set_precision(settings.precision);
+    model = made;
+  });
+}
+
+std::uint64_t ModelSlot::hash() const
+{
+  if (!model) return 0;
+  return fnv1a(fnv1a(0xcbf29ce484222325ULL, model->parameters().values()), model->energy_bias());
+}
+
+bool ModelSlot::has_null() const
+{
+  return std::find(model_type.begin() + 1, model_type.end(), -1) != model_type.end();
+}
+
+}  // namespace dptrain

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dptrain/base/messages.h"
+#include "dptrain/frames/distribution.h"
+#include "dptrain/session/learning_options.h"
+#include "dptrain/session/model_slot.h"
+#include "dptrain/training/learning_curve.h"
+#include "dptrain/training/trainer.h"
+#include "session/frame_store.h"
+#include "session/health.h"
+#include "session/model_factory.h"
+#include "session/session_state.h"
+#include "session/training_settings.h"
+#include "session/uncertainty_monitor.h"
+
+namespace dptrain {
+
+/// A training whose frames come one after the other while a run goes on: from the first labels to a new model, and from each
+/// further label to a better one, in the slot that the run takes it from. Everything is collective; failures are Errors on
+/// all ranks.
+class OnlineTraining {
+ public:
+  OnlineTraining(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
+                 const LearningOptions &options, const Messages &messages);
+
+  /// Continues from a checkpoint and the frames beside it, and finishes the training of its last label; without a
+  /// checkpoint with the frames alone. Throws if it is one of another model.
+  void resume(const std::string &file);
+  /// Trains the model that the slot was given meanwhile, with the frames of `before`, types mapped by name. Throws if the
+  /// model has not all elements of the frames.
+  void take_frames(const OnlineTraining &before);
+
+  /// Stores a labeled frame, the same on all ranks; the last one of the warm-up makes the model.
+  void add(const WholeFrame &frame);
+  /// The optimizer steps that the labels since the last call have earned; none during the warm-up. They end where the force
+  /// errors of the latest frame and of the batches are below `target` of the options, or its time is over.
+  void train();
+  /// Makes the uncertainties of the model those of its present parameters and frames.
+  void refresh_uncertainty();
+  /// Errors of the latest held-out frames with the model of the run; NaN without any.
+  UpdateReport held_out_errors();
+  /// Adds a configuration without labels to the data set of the options and to selected.extxyz beside it, and lets the
+  /// uncertainties know it, such that configurations like it are not selected again.
+  void select(const WholeFrame &frame, const std::string &note);
+  /// Writes model and checkpoint, if there is something new to write.
+  void save();
+
+  /// Keyword and full path of the files that this training writes.
+  std::vector<std::pair<std::string, std::string>> outputs() const;
+  UncertaintyMonitor &uncertainty() { return uncertainty_; }
+  const Health &health() const { return health_; }
+  SessionCounters &counters() { return state_.counters; }
+  const SessionCounters &counters() const { return state_.counters; }
+  /// State of the ActiveLearning that goes with it, for checkpoints.
+  std::vector<double> &active_state() { return state_.active; }
+  const UpdateReport &report() const { return state_.report; }
+  std::int64_t steps() const { return trainer_ ? trainer_->steps() : 0; }
+  /// Memory of this rank by purpose: of the training, or with the model's.
+  MemoryLedger memory(bool with_model) const;
+
+ private:
+  const TrainingConfig &config() const { return settings_.config(); }
+  void say(const std::string &text) const;
+  void check_save_name() const;
+  void divide_frames();
+  Frame divide(const WholeFrame &frame);
+  void make_trainer();
+  void make_model();
+  void keep(const WholeFrame &frame);
+  void hold_out(Frame frame);
+  std::vector<WholeFrame> load_frames(const std::string &path, std::int64_t count,
+                                      const std::vector<int> &types);
+  void load_later_frames(const std::string &path, std::vector<WholeFrame> &frames);
+  std::int64_t num_learned(const std::vector<WholeFrame> &frames) const;
+  void resume_frames(const std::string &path);
+  void keep_start_model();
+  void watch_targets(double seconds);
+  void write(const std::function<void()> &work);
+  void write_curve();
+  void watch();
+  std::vector<double> progress() const;
+  bool nothing_new() const;
+
+  std::shared_ptr<const Communicator> comm_;
+  std::shared_ptr<ModelSlot> slot_;
+  LearningOptions options_;
+  Messages messages_;
+  TrainingSettings settings_;
+  FrameStore store_;
+  UncertaintyMonitor uncertainty_;
+  Health health_;
+  std::vector<std::string> type_map_;  // of the frames
+  std::optional<Distributor> distributor_;
+  std::optional<ModelFactory> factory_;  // until there is a model
+  std::vector<Frame> waiting_;           // frames for it
+  std::unique_ptr<Trainer> trainer_;
+  std::unique_ptr<LearningCurve> curve_;  // on rank 0
+  SessionState state_;
+  bool resumed_ = false;
+  std::vector<double> saved_;      // progress() of the latest checkpoint
+  std::int64_t latest_place_ = 0;  // of the latest label in the trainer's buffer
+  std::vector<Frame> held_out_;
+};
+
+}  // namespace dptrain

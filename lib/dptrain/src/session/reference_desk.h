@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "dptrain/base/messages.h"
+#include "dptrain/labels/label_source.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/session/learning_options.h"
+#include "dptrain/session/trajectory.h"
+#include "dptrain/uncertainty/active_learning.h"
+#include "session/session_state.h"
+
+namespace dptrain {
+
+/// A configuration with the reference, and what the model said of it then: all that is needed to judge the answer, whenever
+/// it comes.
+struct LabelRequest {
+  std::int64_t id = 0;
+  WholeFrame frame;
+  Ask ask = Ask::no;                ///< why it was asked
+  bool has_scores = false;          ///< the model said something
+  double score = 0.0;               ///< largest uncertainty of an atom, without unit
+  double expected = 0.0;            ///< error that it stands for, eV/Angstrom
+  double energy = 0.0;              ///< of the model, eV
+  std::vector<double> force;        ///< of the model, [natoms][3] eV/Angstrom
+  std::vector<double> feature_sum;  ///< of all atoms, [ntypes][H]
+};
+
+/// Errors of forces [natoms][3] against a label: largest and root mean square, and the size of the label's forces.
+struct ForceErrors {
+  double max = 0.0, rms = 0.0, label_rms = 0.0;  ///< eV/Angstrom
+};
+ForceErrors force_errors(const std::vector<double> &force, const Label &label);
+
+/// Asks the source of labels and judges its answers. Collective.
+class ReferenceDesk {
+ public:
+  ReferenceDesk(std::shared_ptr<const Communicator> comm, LabelSource &source,
+                const LearningOptions &options, const Messages &messages,
+                SessionCounters &counters);
+
+  /// Hands over the present configuration. With scores, what the model says of it goes along.
+  LabelRequest submit(Trajectory &run, Ask ask, double score, double expected);
+  /// Waits for the answer to a request. Nothing where there is no usable label: one that is not finite, or a failure, which is
+  /// told. Throws Error where the run cannot go on without it.
+  std::optional<Label> await(const LabelRequest &request);
+  /// Whether a label is small enough to be learned from; tells if it is not.
+  bool within_limit(const LabelRequest &request, const Label &label);
+  /// Whether this label was stored before: the first step of a run is the last one of the run before.
+  bool is_stored(const LabelRequest &request, const Label &label) const;
+
+ private:
+  void discard(std::int64_t step, const std::string &why);
+
+  std::shared_ptr<const Communicator> comm_;
+  LabelSource &source_;
+  const LearningOptions &options_;
+  Messages messages_;
+  SessionCounters &counters_;
+};
+
+}  // namespace dptrain

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dptrain/potential/model/model.h"
+#include "dptrain/session/model_slot.h"
+#include "dptrain/training/trainer.h"
+
+namespace dptrain {
+
+/// Numbers that live as long as the training, through runs and resumption.
+struct SessionCounters {
+  std::int64_t frames = 0, reference_calls = 0, discarded = 0;
+  std::int64_t held_out = 0;  ///< of the frames
+  bool trained = false;       ///< a first training has ended
+  std::int64_t label_step = -1;
+  double label_energy = 0.0;  ///< of the last stored label, eV
+  double train_seconds = 0.0, reference_seconds = 0.0;
+
+  // of an active session
+  std::int64_t answer_step = -1;  ///< of the latest answer that the run went on from
+  double answer_energy = 0.0;     ///< of the model at this step, as the run went on, eV
+  bool reference_moved = false;   ///< from this step on
+  double energy_jumps = 0.0;      ///< sum, eV
+};
+
+/// What a checkpoint keeps of a session beside the state of the training.
+struct SessionState {
+  SessionCounters counters;
+  UpdateReport report;                       ///< of the latest step
+  std::int64_t earned_steps = 0;             ///< optimizer steps that labels have earned
+  Precision precision = Precision::float64;  ///< of the steps so far
+  double buffer_error = 0.0;                 ///< mean square force error of the latest batches
+  std::vector<double> active;                ///< of the ActiveLearning; empty: none
+  std::vector<double> given_whitening;       ///< see UncertaintyMonitor
+};
+
+std::vector<double> pack(const SessionState &state);
+/// Throws Error if the numbers are not those of a session. Version 0.1.0 wrote no precision: it was double.
+SessionState unpack(const std::vector<double> &numbers);
+
+/// The checkpoint that the user means with FILE: itself, or FILE.ckpt beside a model FILE; where there is none, the frames
+/// file FILE.frames. Throws Error.
+std::string resume_path(const std::string &file);
+/// The frames file that belongs to a checkpoint: FILE.frames for FILE.ckpt.
+std::string frames_path_of(const std::string &checkpoint);
+/// Throws Error that lists what differs between the model of a checkpoint and that of the slot.
+void check_same_model(const std::string &path, const ModelData &found, const ModelSlot &slot);
+
+}  // namespace dptrain

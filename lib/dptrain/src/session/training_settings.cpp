@@ -1,0 +1,95 @@
+#include "session/training_settings.h"
+
+#include <map>
+
+#include "base/text.h"
+#include "dptrain/base/error.h"
+#include "dptrain/parallel/broadcast.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr double soap_start_lr = 1e-2;  // where the input gives none; measured, see the manual
+constexpr std::int64_t disp_every =
+    100;  // lines of lcurve.out, where neither options nor input say
+
+}  // namespace
+
+TrainingSettings::TrainingSettings(const Communicator &comm, const LearningOptions &options,
+                                   const ModelSlot &slot, const Log &say) :
+    options_(options), slot_(slot), input_(slot.input)
+{
+  if (!options.input.empty()) {
+    std::string text;
+    guarded(comm, [&] {
+      if (comm.rank() == 0) text = read_input_file(options.input);
+    });
+    broadcast(comm, text);
+    guarded(comm, [&] { input_ = read_input_text(text, options.input, slot.from_archive); });
+  }
+  if (input_ && !input_->ignored.empty())
+    say("keys of the input file that have no meaning here: " + joined(input_->ignored));
+  InputFile defaults;
+  defaults.training.disp_freq = disp_every;
+  configure(input_.value_or(defaults));
+}
+
+void TrainingSettings::configure(const InputFile &input)
+{
+  config_ = input.training;
+  if (options_.batch) config_.batch_size = *options_.batch;
+  if (options_.seed) config_.seed = *options_.seed;
+  if (options_.disp_every) {
+    config_.disp_freq = *options_.disp_every;
+    config_.disp_file = options_.disp;
+  }
+  choose_optimizer(input);
+  if (options_.ema) config_.ema_decay = *options_.ema;
+  if (!options_.rules.empty()) config_.rules = options_.rules;
+  config_.buffer_frames = options_.buffer;
+  config_.weighted_replay = options_.active;
+  config_.parallel = options_.parallel;
+}
+
+// SOAP, unless options or input say otherwise; what the input does not give of it suits this program.
+void TrainingSettings::choose_optimizer(const InputFile &input)
+{
+  const std::map<std::string, OptimizerType> optimizers{{"adam", OptimizerType::adam},
+                                                        {"adamw", OptimizerType::adamw},
+                                                        {"soap", OptimizerType::soap}};
+  OptimizerConfig &optimizer = config_.optimizer;
+  if (!options_.optimizer.empty())
+    optimizer.type = optimizers.at(options_.optimizer);
+  else if (!input.optimizer_given)
+    optimizer.type = OptimizerType::soap;
+  const bool is_double = slot_.settings.precision == Precision::float64;
+  if (!optimizer.precision) optimizer.precision = is_double ? "float64" : "float32";
+  if (optimizer.type == OptimizerType::soap && !input.start_lr_given)
+    config_.schedule.start_lr = soap_start_lr;
+}
+
+void TrainingSettings::continue_from(const std::string &path, const std::string &training_text)
+{
+  if (training_text.empty()) return;  // of version 0.1.0
+  const InputFile before = read_training_text(training_text, path);
+  InputFile input = input_.value_or(before);
+  if (!input.optimizer_given) {
+    input.training.optimizer = before.training.optimizer;
+    input.optimizer_given = true;
+  }
+  if (!input.start_lr_given) {
+    input.training.schedule.start_lr = before.training.schedule.start_lr;
+    input.start_lr_given = true;
+  }
+  if (input.training.ema_decay == 0.0) input.training.ema_decay = before.training.ema_decay;
+  configure(input);
+  const OptimizerType kept = before.training.optimizer.type;
+  if (config_.optimizer.type != kept)
+    throw Error("resume: the training of " + path + " goes on with its optimizer " + name_of(kept) +
+                ", here " + name_of(config_.optimizer.type) +
+                " is asked for: remove that from keyword or input, or train the model of the "
+                "checkpoint anew, without resume");
+}
+
+}  // namespace dptrain

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nested/pair_options.h"
+#include "pointers.h"
+
+namespace LAMMPS_NS {
+
+class KSpace;
+
+/// The kspace style of a second force field. All but the constructor must run while Force holds this style and its pair
+/// style (ForceSwap).
+class NestedKSpace : protected Pointers {
+ public:
+  /// Creates the style and reads the arguments of its kspace_style and kspace_modify commands. `who` begins messages.
+  NestedKSpace(LAMMPS *lmp, const std::string &who, const PairOptions &options);
+  ~NestedKSpace() override;
+
+  KSpace *style() const { return kspace_.get(); }
+  const std::string &style_name() const { return style_name_; }
+
+  /// At the start of each run, before its pair style is initialized.
+  void init();
+  /// When the box is that of the run.
+  void setup();
+  /// Adds forces to atom->f, makes energy and virial of the whole system: the same on all ranks. Follows a box and
+  /// subdomains that have changed, and charges.
+  void compute();
+  double memory_usage() const;
+
+ private:
+  std::string who_, style_name_;
+  std::unique_ptr<KSpace> kspace_;
+  std::vector<double> box_, division_;  // of the last setup
+  std::vector<double> x_;               // [nlocal][3]
+
+  std::vector<double> box() const;
+  std::vector<double> division() const;
+  void follow_box();
+};
+
+}  // namespace LAMMPS_NS

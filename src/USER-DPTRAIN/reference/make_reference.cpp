@@ -1,0 +1,34 @@
+#include "reference/make_reference.h"
+
+#include "reference/reference_difference.h"
+#include "reference/reference_outputs.h"
+#include "reference/reference_pair.h"
+#include "reference/reference_run.h"
+
+using namespace LAMMPS_NS;
+
+using Source = ReferenceOptions::Source;
+
+MadeReference LAMMPS_NS::make_reference(LAMMPS *lmp, const std::string &fix_id,
+                                        const ReferenceOptions &options,
+                                        const std::optional<PairOptions> &subtract, bool any_step,
+                                        const FoldGhosts &fold, ReferenceSocket::FindSlot find_slot)
+{
+  MadeReference made;
+  auto &reference = made.reference;
+  if (options.source == Source::run)
+    reference = std::make_unique<ReferenceRun>(lmp, fix_id);
+  else if (options.source == Source::values)
+    reference = std::make_unique<ReferenceOutputs>(lmp, fix_id, options.values, any_step);
+  else if (options.source == Source::socket)
+    reference =
+        std::make_unique<ReferenceSocket>(lmp, options.socket, fix_id, std::move(find_slot));
+  else
+    reference = std::make_unique<ReferencePair>(lmp, options.pair, fold);
+  if (!subtract) return made;
+  auto difference =
+      std::make_unique<ReferenceDifference>(lmp, std::move(reference), *subtract, fold);
+  made.baseline = &difference->baseline();
+  reference = std::move(difference);
+  return made;
+}

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "nested/pair_options.h"
+#include "reference/reference_outputs.h"
+#include "reference/socket_options.h"
+
+namespace LAMMPS_NS {
+
+/// What the keyword `reference` of fix dptrain says.
+struct ReferenceOptions {
+  enum class Source { none, pair, run, values, socket };
+  Source source = Source::none;
+  PairOptions pair;
+  ValuesOptions values;
+  SocketOptions socket;
+};
+
+/// Reads what follows `reference`.
+ReferenceOptions read_reference(FixArguments &arguments);
+
+}  // namespace LAMMPS_NS

@@ -1,0 +1,132 @@
+#include "reference/reference_outputs.h"
+
+#include "adapter/fix_arguments.h"
+#include "atom.h"
+#include "comm.h"
+#include "domain.h"
+#include "error.h"
+#include "fix.h"
+#include "force.h"
+#include "modify.h"
+#include "update.h"
+
+using namespace LAMMPS_NS;
+using namespace FixConst;
+
+ValuesOptions LAMMPS_NS::read_values_options(FixArguments &arguments)
+{
+  const std::string usage =
+      "values energy SRC forces SRC [SRC SRC] [virial SRC | pressure SRC] end";
+  ValuesOptions options;
+  std::string word = arguments.word(usage);
+  while (word != "end") {
+    const std::string keyword = word;
+    word = arguments.word(usage);
+    if (keyword == "energy") {
+      options.energy = word;
+      word = arguments.word(usage);
+    } else if (keyword == "virial" || keyword == "pressure") {
+      options.virial = word;
+      options.pressure = keyword == "pressure";
+      word = arguments.word(usage);
+    } else if (keyword == "forces") {
+      options.forces.clear();
+      for (; word.size() > 1 && word[1] == '_'; word = arguments.word(usage))
+        options.forces.push_back(word);
+    } else {
+      arguments.lammps()->error->all(
+          FLERR, fmt::format("Fix dptrain: found {} where 'energy', 'forces', 'virial', 'pressure' "
+                             "or 'end' must stand: reference {}",
+                             keyword, usage));
+    }
+  }
+  if (options.energy.empty() || (options.forces.size() != 1 && options.forces.size() != 3))
+    arguments.lammps()->error->all(
+        FLERR, fmt::format("Fix dptrain: labels need an energy and forces (one source with three "
+                           "columns, or three sources): reference {}",
+                           usage));
+  return options;
+}
+
+ReferenceOutputs::ReferenceOutputs(LAMMPS *lmp, const std::string &fix_id,
+                                   const ValuesOptions &options, bool every_step) :
+    Pointers(lmp),
+    fix_id_(fix_id),
+    energy_(lmp, "energy", options.energy),
+    pressure_(options.pressure),
+    every_step_(every_step),
+    source_(lmp, [this] { return values(); })
+{
+  for (const std::string &text : options.forces) forces_.emplace_back(lmp, "forces", text);
+  if (!options.virial.empty())
+    virial_ = std::make_unique<ValueSource>(lmp, pressure_ ? "pressure" : "virial", options.virial);
+}
+
+void ReferenceOutputs::init()
+{
+  energy_.check_scalar();
+  check_time(energy_);
+  for (const ValueSource &source : forces_) {
+    if (forces_.size() == 1)
+      source.check_vectors();
+    else
+      source.check_column();
+    check_time(source);
+  }
+  if (!virial_) return;
+  virial_->check_six();
+  check_time(*virial_);
+}
+
+// Values that a fix makes after this one has been called are those of the step before.
+void ReferenceOutputs::check_time(const ValueSource &source) const
+{
+  if (every_step_) source.check_every_step();
+  const Fix *fix = source.fix();
+  if (!fix || comm->me != 0) return;
+  bool before = true;
+  for (int k = 0; k < modify->nfix; ++k) {
+    if (modify->fix[k]->id == fix_id_) before = false;
+    if (modify->fix[k] != fix) continue;
+    const bool later = modify->fmask[k] & POST_FORCE && !before;
+    if (later || modify->fmask[k] & END_OF_STEP)
+      error->warning(FLERR,
+                     "Fix dptrain: values that fix {} makes {} would be those of the step before",
+                     fix->id,
+                     later ? "after fix " + fix_id_ + " is called (define it before)"
+                           : "at the end of a step");
+  }
+}
+
+// Which computes a variable needs is known when it has been evaluated: all are told.
+void ReferenceOutputs::announce(bigint step)
+{
+  modify->addstep_compute_all(step);
+}
+
+ReferenceValues ReferenceOutputs::values()
+{
+  modify->clearstep_compute();
+  ReferenceValues label;
+  label.energy = energy_.scalar();
+  // of at least one atom, for the addresses of its columns
+  force_.resize(3 * static_cast<std::size_t>(atom->nlocal) + 3);
+  if (forces_.size() == 1) {
+    forces_[0].vectors(force_.data());
+  } else {
+    for (int k = 0; k < 3; ++k) forces_[k].column(force_.data() + k);
+  }
+  label.force = force_.data();
+  label.has_virial = has_virial();
+  if (virial_) label.virial = virial_->six();
+  if (pressure_)
+    for (double &component : label.virial)
+      component *= domain->xprd * domain->yprd * domain->zprd / force->nktv2p;
+  modify->addstep_compute(update->ntimestep + 1);  // where the reference drives the run
+  return label;
+}
+
+double ReferenceOutputs::memory_usage() const
+{
+  return static_cast<double>(force_.capacity() * sizeof(double));
+}

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "nested/nested_pair.h"
+#include "reference/reference.h"
+
+namespace LAMMPS_NS {
+
+/// `reference pair ...`: the labels are the values of a second force field on the atoms of this run.
+class ReferencePair : public Reference {
+ public:
+  ReferencePair(LAMMPS *lmp, const PairOptions &options, FoldGhosts fold) :
+      pair_(lmp, "reference", options, std::move(fold)), source_(lmp, [this] { return values(); })
+  {
+  }
+
+  void init() override { pair_.init(); }
+  void setup() override { pair_.setup(); }
+  dptrain::LabelSource &source() override { return source_; }
+  int comm_forward() const override { return pair_.comm_forward(); }
+  int comm_reverse() const override { return pair_.comm_reverse(); }
+  double memory_usage() const override { return pair_.memory_usage(); }
+
+ private:
+  ReferenceValues values()
+  {
+    const NestedPair::Values &found = pair_.evaluate();
+    return {found.energy, found.force, found.virial};
+  }
+
+  NestedPair pair_;
+  PresentSource source_;
+};
+
+}  // namespace LAMMPS_NS

@@ -1,0 +1,60 @@
+#include "reference/reference_socket.h"
+
+#include <array>
+#include <cstdio>
+
+#include "comm.h"
+#include "domain.h"
+#include "error.h"
+#include "utils.h"
+
+using namespace LAMMPS_NS;
+
+static const char WHO[] = "Fix dptrain";
+
+ReferenceSocket::ReferenceSocket(LAMMPS *lmp, const SocketOptions &options,
+                                 const std::string &fix_id, FindSlot find_slot) :
+    Pointers(lmp),
+    options_(options),
+    structure_path_(fix_id + ".init.xyz"),
+    find_slot_(std::move(find_slot))
+{
+  const auto log = [this](const std::string &text) {
+    utils::logmesg(this->lmp, "{}: {}\n", WHO, text);
+    for (FILE *out : {screen, logfile})  // who waits wants to know for whom
+      if (out) fflush(out);
+  };
+  dptrain::LabelServerOptions server;
+  server.address = options_.address;
+  server.timeout = options_.timeout;
+  server.wait = options_.wait;
+  server.retries = options_.retries;
+  server.virial = options_.virial;
+  collective(lmp, WHO, [&] {
+    source_ = std::make_unique<dptrain::SocketSource>(world_communicator(lmp), server, log);
+  });
+}
+
+void ReferenceSocket::init()
+{
+  if (!options_.virial && domain->box_change && comm->me == 0)
+    error->warning(FLERR,
+                   "{}: with 'virial no' the pressure does not know of the reference: where that "
+                   "moves the atoms, what "
+                   "changes the box acts on the pressure of the model",
+                   WHO);
+}
+
+void ReferenceSocket::setup()
+{
+  const dptrain::ModelSlot &slot = find_slot_();
+  const dptrain::WholeFrame frame =
+      gather_atoms(lmp, slot.model_type, slot.cutoff, unit_factors(lmp, WHO));
+  const std::array<bool, 3> periodic = {domain->xperiodic != 0, domain->yperiodic != 0,
+                                        domain->zperiodic != 0};
+  collective(lmp, WHO, [&] {
+    dptrain::guarded(*world_communicator(lmp), [&] {
+      if (comm->me == 0) dptrain::write_structure(structure_path_, frame, slot.type_map, periodic);
+    });
+  });
+}

@@ -1,0 +1,427 @@
+#include "styles/fix_dptrain.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "atom.h"
+#include "comm.h"
+#include "domain.h"
+#include "dptrain/session/learning_session.h"
+#include "error.h"
+#include "force.h"
+#include "modify.h"
+#include "reference/make_reference.h"
+#include "styles/fix_dptrain_options.h"
+#include "styles/fix_dptrain_output.h"
+#include "styles/guard.h"
+#include "styles/pair_dptrain.h"
+#include "styles/run_trajectory.h"
+#include "update.h"
+#include "utils.h"
+
+using namespace LAMMPS_NS;
+using namespace FixConst;
+
+static const char WHO[] = "Fix dptrain";
+
+/// What the fix holds; its header is read by LAMMPS and stays free of the library's types.
+struct FixDPTrain::Data {
+  static constexpr int RESTART_SIZE = 4;
+
+  FixDPTrainOptions options;
+  UnitFactors units;
+  std::shared_ptr<const dptrain::Communicator> comm;
+  std::shared_ptr<ModelSlot> slot;
+  PairDPTrain *pair =
+      nullptr;  // the pair style that runs the model; null: labels alone are collected
+  MadeReference made;
+  FoldGhosts fold;
+  std::unique_ptr<Guard> guard;
+  std::unique_ptr<ForceOverride> forces;
+  std::unique_ptr<RunTrajectory> run;
+  std::unique_ptr<dptrain::LearningSession> session;
+  double *folded = nullptr;  // array of the reverse communication in progress
+  double restarted[RESTART_SIZE] = {};
+
+  dptrain::LabelSource *source() { return made.reference ? &made.reference->source() : nullptr; }
+  // The step at which the reference may be asked next.
+  bigint next_request(bigint step) const
+  {
+    return options.learning.active ? step + 1
+                                   : (step / options.learning.every + 1) * options.learning.every;
+  }
+  // What the keywords say, as the library wants it.
+  dptrain::LearningOptions learning(const std::string &fix_id, const std::string &composition) const
+  {
+    dptrain::LearningOptions learning = options.learning;
+    for (double *force :
+         {&learning.threshold, &learning.limit, &learning.target, &learning.force_limit})
+      *force /= units.force();
+    learning.frames = fmt::format("dptrain.{}.frames", fix_id);
+    learning.composition = composition;
+    learning.units = units;
+    return learning;
+  }
+};
+
+FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg), data_(new Data)
+{
+  if (igroup != 0)
+    error->all(FLERR, "Fix dptrain labels whole configurations: its group must be all, found {}",
+               arg[1]);
+  if (domain->dimension != 3) error->all(FLERR, "Fix dptrain needs a simulation in 3 dimensions");
+  if (!atom->tag_enable)
+    error->all(FLERR, "Fix dptrain needs atom ids: remove 'atom_modify id no' from the input");
+  Data &d = *data_;
+  d.options = parse_fix_dptrain(lmp, narg, arg);
+  d.comm = world_communicator(lmp);
+  if (d.options.timeout) dptrain::set_communication_timeout(*d.options.timeout);
+  comm_reverse = 3;
+  d.fold = [this](double *values) {
+    data_->folded = values;
+    comm->reverse_comm(this, 3);
+  };
+  if (!d.options.learning.selects)
+    d.made =
+        make_reference(lmp, id, d.options.reference, d.options.subtract, d.options.learning.active,
+                       d.fold, [this]() -> const ModelSlot & { return *data_->slot; });
+
+  scalar_flag = vector_flag = 1;
+  size_vector = NUM_FIX_OUTPUTS;
+  global_freq = 1;
+  extscalar = extvector = 0;
+  virial_global_flag = thermo_virial = 1;
+  restart_global = 1;
+  std::fill(virial, virial + 6, 0.0);  // a compute may read it before the first step
+}
+
+FixDPTrain::~FixDPTrain()
+{
+  if (data_->slot && data_->slot->owner == id) data_->slot->owner.clear();
+}
+
+int FixDPTrain::setmask()
+{
+  return POST_FORCE | MIN_POST_FORCE | POST_RUN;
+}
+
+void FixDPTrain::init()
+{
+  Data &d = *data_;
+  d.units = unit_factors(lmp, WHO);
+  if (!force->newton_pair)
+    error->all(
+        FLERR,
+        "Fix dptrain needs newton on for pair interactions: remove 'newton off' from the input");
+  if (utils::strmatch(update->integrate_style, "^respa") && update->whichflag == 1)
+    error->all(FLERR, "Fix dptrain does not work with run_style respa: use run_style verlet");
+  attach();
+  d.forces = std::make_unique<ForceOverride>(lmp, d.pair, d.units, d.fold);
+  d.run = std::make_unique<RunTrajectory>(lmp, d.pair, *d.slot, *d.forces, d.fold);
+  start_session();
+  check_run();
+
+  comm_reverse = 3;
+  if (!d.made.reference) return;
+  const FixDPTrainOptions &options = d.options;
+  if (options.guard_outer > 0.0 && !d.guard)
+    d.guard = std::make_unique<Guard>(lmp, options.guard_inner, options.guard_outer,
+                                      d.slot->elements, d.fold);
+  if (d.guard) d.guard->init();
+  Reference &reference = *d.made.reference;
+  reference.init();
+  comm_forward = reference.comm_forward();
+  comm_reverse = std::max(3, reference.comm_reverse());
+  reference.announce((update->ntimestep / options.learning.every + 1) * options.learning.every);
+}
+
+void FixDPTrain::begin_run()
+{
+  Data &d = *data_;
+  if (d.made.reference) d.made.reference->setup();
+  if (d.guard) d.guard->setup();
+  d.session->begin_run(update->ntimestep);
+}
+
+void FixDPTrain::setup(int vflag)
+{
+  begin_run();
+  post_force(vflag);
+}
+
+void FixDPTrain::min_setup(int vflag)
+{
+  begin_run();
+  min_post_force(vflag);
+}
+
+void FixDPTrain::post_force(int vflag)
+{
+  Data &d = *data_;
+  v_init(vflag);
+  d.forces->begin();
+  if (d.made.reference) d.made.reference->announce(d.next_request(update->ntimestep));
+  collective(lmp, WHO, [&] { d.session->step(*d.run); });
+  finish_step();
+}
+
+void FixDPTrain::min_post_force(int vflag)
+{
+  v_init(vflag);
+  data_->forces->begin();
+  collective(lmp, WHO, [&] { data_->session->minimization_step(*data_->run); });
+  finish_step();
+}
+
+// What has changed the forces has changed the virial too.
+void FixDPTrain::finish_step()
+{
+  Data &d = *data_;
+  std::array<double, 6> guard{};
+  if (d.guard && d.session->needs_guard()) guard = d.guard->add(*d.forces);
+  if (!vflag_global) return;
+  for (int k = 0; k < 6; ++k) virial[k] = d.forces->virial_change()[k] + guard[k];
+}
+
+void FixDPTrain::post_run()
+{
+  Data &d = *data_;
+  collective(lmp, WHO,
+             [&] { d.session->end_run(update->ntimestep, fmt::format("Fix dptrain {}", id)); });
+  if (d.options.learning.selects) return;
+  const dptrain::LearningReport report = d.session->report();
+  if (d.options.memory_report && report.steps > 0) print_memory();
+  if (comm->me == 0 && !d.slot->model)
+    error->warning(
+        FLERR,
+        "Fix dptrain: no model yet: {} of {} warm-up frames; 'resume FILE' with the name "
+        "of 'save N FILE' continues with those in FILE.frames",
+        report.frames, d.options.learning.warmup);
+}
+
+// Finds the model to train: that of the pair style, or one of its own with the keyword model.
+void FixDPTrain::attach()
+{
+  const FixDPTrainOptions &options = data_->options;
+  if (options.model.empty()) return attach_to_pair();
+  if (data_->slot) return;
+  start_kernels(lmp, WHO, options.device);
+  const std::string path = find_model(lmp, WHO, options.model);
+  data_->slot = std::make_shared<ModelSlot>();
+  data_->slot->owner = id;
+  ModelSettings &settings = data_->slot->settings;
+  settings.precision = options.precision.value_or(settings.precision);
+  settings.knots = options.knots.value_or(settings.knots);
+  settings.native = options.native.value_or(settings.native);
+  settings.fparam = options.fparam;
+  collective(lmp, WHO, [&] { data_->slot->load(*data_->comm, path, options.elements); });
+  if (comm->me == 0 && !data_->slot->note.empty())
+    utils::logmesg(lmp, "Fix dptrain: {}\n", data_->slot->note);
+  if (data_->slot->has_null())
+    error->all(
+        FLERR,
+        "Fix dptrain: model {}: each atom type needs an element to train, NULL is not possible",
+        path);
+}
+
+void FixDPTrain::attach_to_pair()
+{
+  data_->pair = dynamic_cast<PairDPTrain *>(force->pair_match("dptrain", 1));
+  if (data_->slot && (!data_->pair || data_->pair->slot() != data_->slot))
+    error->all(FLERR,
+               "Fix dptrain {}: the pair style whose model it trains is gone or was given again: "
+               "unfix {} before, "
+               "and define it again after, the pair_style command",
+               id, id);
+  if (!data_->pair)
+    error->all(FLERR,
+               "Fix dptrain: pair style {} has no model to train: use pair_style dptrain (once, in "
+               "a hybrid style), "
+               "or name the model with 'model FILE El1 El2 ...'",
+               force->pair_style);
+  if (utils::strmatch(force->pair_style, "^hybrid/scaled"))
+    error->all(FLERR,
+               "Fix dptrain: pair style {} multiplies the forces of the model, which the reference "
+               "could not replace: use hybrid/overlay, or run without dptrain in it and name the "
+               "model with 'model FILE El1 El2 ...'",
+               force->pair_style);
+  const std::shared_ptr<ModelSlot> &slot = data_->pair->slot();
+  if (data_->options.reference.source == ReferenceOptions::Source::run &&
+      !data_->options.learning.selects)
+    error->all(
+        FLERR,
+        "Fix dptrain: with pair_style dptrain 'reference run' would train the model on itself: use "
+        "'reference pair', or run with another pair style and give 'model FILE El1 El2 ...'");
+  if (!slot->owner.empty() && slot->owner != id)
+    error->all(FLERR,
+               "Fix dptrain {}: the model of {} is trained by fix {} already: one fix per model",
+               id, slot->path, slot->owner);
+  if (slot->has_null())
+    error->all(
+        FLERR,
+        "Fix dptrain: pair_coeff gives NULL for an atom type: each type needs an element to train");
+  slot->owner = id;
+  data_->slot = slot;
+}
+
+// A session for the model that is in the slot; it goes on from run to run until pair_coeff is given again.
+void FixDPTrain::start_session()
+{
+  Data &d = *data_;
+  if (d.session && d.session->generation() == d.slot->generation) return;
+  std::vector<bigint> counts(d.slot->type_map.size(), 0);
+  for (int i = 0; i < atom->nlocal; ++i) ++counts[d.slot->model_type[atom->type[i]]];
+  MPI_Allreduce(MPI_IN_PLACE, counts.data(), static_cast<int>(counts.size()), MPI_LMP_BIGINT,
+                MPI_SUM, world);
+  std::string composition;
+  for (std::size_t t = 0; t < counts.size(); ++t)
+    composition += fmt::format("{}{} {}", t == 0 ? "" : " ", d.slot->type_map[t], counts[t]);
+
+  dptrain::Messages messages;
+  messages.info = [this](const std::string &text) {
+    utils::logmesg(lmp, "Fix dptrain: {}\n", text);
+  };
+  messages.warning = [this](const std::string &text) {
+    error->warning(FLERR, "Fix dptrain: {}", text);
+  };
+  messages.table = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
+  collective(lmp, WHO, [&] {
+    auto session = std::make_unique<dptrain::LearningSession>(
+        d.comm, d.slot, d.learning(id, composition), messages, d.source(), d.session.get());
+    d.session = std::move(session);
+  });
+  check_files();
+  if (comm->me == 0 && d.options.learning.save.empty() && !d.options.learning.selects)
+    error->warning(FLERR,
+                   "Fix dptrain: without 'save N FILE' the trained model is lost at the end");
+  const std::int64_t steps = d.session->report().steps;
+  if (comm->me == 0 && d.restarted[3] > static_cast<double>(steps))
+    error->warning(FLERR,
+                   "Fix dptrain: the restart file was written after {} optimizer steps, the "
+                   "training stands at {}: "
+                   "continue it with 'resume FILE.ckpt'",
+                   static_cast<bigint>(d.restarted[3]), steps);
+}
+
+// Two fixes may train at the same time, but not into the same files.
+void FixDPTrain::check_files() const
+{
+  for (const Fix *other : modify->get_fix_by_style("dptrain")) {
+    const auto *fix = dynamic_cast<const FixDPTrain *>(other);
+    if (!fix || fix == this || !fix->data_->session) continue;
+    for (const auto &[keyword, path] : data_->session->outputs())
+      for (const auto &[other_keyword, other_path] : fix->data_->session->outputs())
+        if (path == other_path)
+          error->all(FLERR,
+                     "Fix dptrain: {} of fix {} and {} of fix {} are the same file {}: each fix "
+                     "needs files of its own",
+                     other_keyword, other->id, keyword, id, path);
+  }
+}
+
+// Warns of a run whose forces, pressure or labels are not what they seem.
+void FixDPTrain::check_run() const
+{
+  const Data &d = *data_;
+  if (comm->me != 0) return;
+  const ReferenceOptions &reference = d.options.reference;
+  // `reference run` takes the forces as it finds them
+  if (reference.source == ReferenceOptions::Source::run && !d.options.learning.selects)
+    for (int k = 0; k < modify->nfix && modify->fix[k] != this; ++k)
+      if (modify->fmask[k] & POST_FORCE)
+        error->warning(FLERR,
+                       "Fix dptrain: forces that fix {} adds become part of the labels: define fix "
+                       "{} before it",
+                       modify->fix[k]->id, id);
+  if (!d.pair) return;
+  // what the labels do not have must come from somewhere else in a run with the model
+  if (reference.source == ReferenceOptions::Source::values && reference.values.virial.empty())
+    error->warning(FLERR,
+                   "Fix dptrain: 'reference values' without virial: the pressure of steps at which "
+                   "the reference moves the atoms is that of the model");
+  if (!d.made.baseline) return;
+  const auto warn = [this](const std::string &what) {
+    error->warning(
+        FLERR,
+        "Fix dptrain: the labels are without the baseline of 'subtract', but the run has "
+        "no {}: use pair_style hybrid/overlay with dptrain and the baseline",
+        what);
+  };
+  for (const std::string &style : d.made.baseline->style_names())
+    if (!utils::strmatch(force->pair_style, "^hybrid/overlay") || !force->pair_match(style, 1, 1))
+      warn("pair style " + style + " beside dptrain");
+  if (d.made.baseline->has_kspace() && !force->kspace) warn("kspace style");
+}
+
+double FixDPTrain::compute_scalar()
+{
+  return data_->session ? data_->session->report().loss : 0.0;
+}
+
+double FixDPTrain::compute_vector(int n)
+{
+  if (!data_->session) return 0.0;
+  return fix_dptrain_output(n, *data_->session, *data_->run, data_->units);
+}
+
+// fix_modify ID memory: the table, now.
+int FixDPTrain::modify_param(int, char **arg)
+{
+  if (strcmp(arg[0], "memory") != 0) return 0;
+  if (!data_->session)
+    error->all(FLERR,
+               "Fix dptrain: there is no training yet whose memory could be shown: use "
+               "fix_modify {} memory after the first run",
+               id);
+  print_memory();
+  return 1;
+}
+
+void FixDPTrain::print_memory()
+{
+  const std::string table = collective(lmp, WHO, [&] { return data_->session->memory_table(); });
+  if (comm->me == 0) utils::logmesg(lmp, "Fix dptrain {}:\n{}", id, table);
+}
+
+double FixDPTrain::memory_usage()
+{
+  double bytes = data_->forces ? data_->forces->memory_usage() : 0.0;
+  if (data_->made.reference) bytes += data_->made.reference->memory_usage();
+  // the pair style counts the model
+  if (data_->session) bytes += static_cast<double>(data_->session->memory_bytes());
+  return bytes;
+}
+
+// A small record: the training itself is in the checkpoint of `save`.
+void FixDPTrain::write_restart(FILE *fp)
+{
+  if (comm->me != 0) return;
+  double record[Data::RESTART_SIZE] = {};
+  if (data_->session) {
+    const dptrain::LearningReport report = data_->session->report();
+    record[0] = static_cast<double>(report.frames);
+    record[1] = static_cast<double>(report.reference_calls);
+    record[2] = static_cast<double>(report.discarded);
+    record[3] = static_cast<double>(report.steps);
+  }
+  const int size = sizeof(record);
+  fwrite(&size, sizeof(int), 1, fp);
+  fwrite(record, sizeof(double), Data::RESTART_SIZE, fp);
+}
+
+void FixDPTrain::restart(char *buffer)
+{
+  memcpy(data_->restarted, buffer, sizeof(data_->restarted));
+}
+
+int FixDPTrain::pack_reverse_comm(int n, int first, double *buf)
+{
+  std::copy(data_->folded + 3 * first, data_->folded + 3 * (first + n), buf);
+  return 3 * n;
+}
+
+void FixDPTrain::unpack_reverse_comm(int n, int *list, double *buf)
+{
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < 3; ++k) data_->folded[3 * list[i] + k] += buf[3 * i + k];
+}

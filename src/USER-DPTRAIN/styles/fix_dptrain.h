@@ -1,0 +1,59 @@
+/* -*- c++ -*- ----------------------------------------------------------
+   fix dptrain: collects reference labels and trains a deep potential while the run goes on
+------------------------------------------------------------------------- */
+
+#ifdef FIX_CLASS
+// clang-format off
+FixStyle(dptrain,FixDPTrain);
+// clang-format on
+#else
+
+#ifndef LMP_FIX_DPTRAIN_H
+#define LMP_FIX_DPTRAIN_H
+
+#include <array>
+#include <memory>
+
+#include "fix.h"
+
+namespace LAMMPS_NS {
+
+/// Translates between LAMMPS and dptrain::LearningSession, which does the work.
+class FixDPTrain : public Fix {
+ public:
+  FixDPTrain(class LAMMPS *, int, char **);
+  ~FixDPTrain() override;
+  int setmask() override;
+  void init() override;
+  void setup(int) override;
+  void post_force(int) override;
+  void min_setup(int) override;
+  void min_post_force(int) override;
+  void post_run() override;
+  double compute_scalar() override;
+  double compute_vector(int) override;
+  void write_restart(FILE *) override;
+  void restart(char *) override;
+  int pack_reverse_comm(int, int, double *) override;
+  void unpack_reverse_comm(int, int *, double *) override;
+  double memory_usage() override;
+  int modify_param(int, char **) override;
+
+ private:
+  struct Data;
+  std::unique_ptr<Data> data_;
+
+  void attach();
+  void attach_to_pair();
+  void start_session();
+  void check_run() const;
+  void check_files() const;
+  void begin_run();
+  void finish_step();
+  void print_memory();
+};
+
+}  // namespace LAMMPS_NS
+
+#endif
+#endif

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dptrain/input/config.h"
+#include "dptrain/parallel/device.h"
+#include "dptrain/potential/model/model.h"
+#include "dptrain/session/learning_options.h"
+#include "pointers.h"
+#include "reference/reference_options.h"
+
+namespace LAMMPS_NS {
+
+/// What the keywords of `fix ID all dptrain ...` say.
+struct FixDPTrainOptions {
+  std::string model;                            ///< model FILE El1 El2 ...
+  std::vector<std::string> elements;            ///< one per atom type
+  std::optional<dptrain::Precision> precision;  ///< of this model: only with `model`
+  std::optional<int> knots;                     ///< ditto; 0: auto
+  std::optional<bool> native;                   ///< ditto
+  std::vector<double> fparam;                   ///< ditto
+  ReferenceOptions reference;
+  std::optional<PairOptions> subtract;          ///< baseline that the labels are without
+  dptrain::LearningOptions learning;            ///< forces, energies and lengths in LAMMPS units
+  double guard_inner = 0.0, guard_outer = 0.0;  ///< ZBL guard of a young model; 0: none
+  dptrain::DeviceRequest device;                ///< of this model: only with `model`
+  std::optional<double> timeout;  ///< seconds that a rank waits for others; 0: any time
+  bool memory_report = true;      ///< a table at the end of each run
+};
+
+/// Reads the arguments after `fix ID all dptrain`. Errors name the keyword, what was found and what is allowed.
+FixDPTrainOptions parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg);
+
+}  // namespace LAMMPS_NS

@@ -1,0 +1,79 @@
+#include "styles/model_deviation.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "atom.h"
+#include "update.h"
+
+using namespace LAMMPS_NS;
+
+void ModelDeviationOutput::open(const DeviationOptions &options, bool append)
+{
+  dptrain::guarded(*comm_, [&] {
+    if (comm_->rank() == 0 && !file_)
+      file_ = std::make_unique<dptrain::ModelDeviationFile>(options.path, options.atomic, append);
+  });
+}
+
+// Values of the atoms of all ranks in order of their ids.
+std::vector<double> ModelDeviationOutput::all_by_id(const std::vector<double> &atoms) const
+{
+  const std::vector<std::int64_t> counts =
+      comm_->all_gather(static_cast<std::int64_t>(atoms.size()));
+  std::vector<std::size_t> parts;  // two numbers per atom
+  for (const std::int64_t count : counts) parts.push_back(2 * static_cast<std::size_t>(count));
+  std::vector<double> all(std::accumulate(parts.begin(), parts.end(), std::size_t{0}));
+  auto next = all.begin() + static_cast<std::ptrdiff_t>(std::accumulate(
+                                parts.begin(), parts.begin() + comm_->rank(), std::size_t{0}));
+  for (std::size_t i = 0; i < atoms.size(); ++i) {
+    *next++ = static_cast<double>(lmp_->atom->tag[i]);
+    *next++ = atoms[i];
+  }
+  comm_->all_gather(all.data(), parts);
+
+  std::vector<std::pair<double, double>> pairs;  // id, value
+  for (std::size_t k = 0; k < all.size(); k += 2) pairs.emplace_back(all[k], all[k + 1]);
+  std::sort(pairs.begin(), pairs.end());
+  std::vector<double> values;
+  for (const auto &[id, value] : pairs) values.push_back(value);
+  return values;
+}
+
+void ModelDeviationOutput::write(const DeviationOptions &options, const std::vector<double> &atoms,
+                                 const dptrain::DeviationRange &virial)
+{
+  dptrain::ModelDeviationRow row;
+  row.step = lmp_->update->ntimestep;
+  row.virial = virial;
+  row.force = dptrain::range_of_atoms(*comm_, atoms.data(), atoms.size());
+  if (options.atomic) row.atoms = all_by_id(atoms);
+  dptrain::guarded(*comm_, [&] {
+    if (comm_->rank() == 0) file_->write(row);
+  });
+}
+
+std::vector<double> LAMMPS_NS::shown_force_deviation(const DeviationOptions &options,
+                                                     const UnitFactors &units,
+                                                     const std::vector<const double *> &forces,
+                                                     int nlocal)
+{
+  std::optional<double> level = options.relative;
+  if (level) *level /= units.force();
+  std::vector<double> atoms = dptrain::force_deviation(forces, nlocal, level);
+  if (!level)
+    for (double &value : atoms) value *= units.force();
+  return atoms;
+}
+
+dptrain::DeviationRange
+LAMMPS_NS::shown_virial_deviation(const DeviationOptions &options, const UnitFactors &units,
+                                  const dptrain::Communicator &comm,
+                                  std::vector<std::array<double, 9>> virials, bigint natoms)
+{
+  comm.all_reduce_sum(virials[0].data(), 9 * virials.size());
+  for (auto &virial : virials)
+    for (double &component : virial) component *= units.energy / static_cast<double>(natoms);
+  return dptrain::virial_deviation(virials, options.relative_v);
+}

@@ -1,0 +1,426 @@
+#include "styles/pair_dptrain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "atom.h"
+#include "comm.h"
+#include "domain.h"
+#include "dptrain/kernels/threads.h"
+#include "error.h"
+#include "force.h"
+#include "memory.h"
+#include "modify.h"
+#include "neigh_list.h"
+#include "neighbor.h"
+#include "styles/pair_dptrain_data.h"
+#include "styles/pair_dptrain_options.h"
+#include "styles/whole_frame_step.h"
+#include "update.h"
+#include "utils.h"
+
+using namespace LAMMPS_NS;
+
+static const char WHO[] = "Pair style dptrain";
+
+PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data(lmp))
+{
+  single_enable = 0;
+  restartinfo = 1;
+  one_coeff = 1;
+  manybody_flag = 1;
+  no_virial_fdotr_compute = 1;
+  writedata = 0;
+  centroidstressflag = CENTROID_AVAIL;
+  comm_reverse = 3;
+  data_->slot = std::make_shared<ModelSlot>();
+}
+
+PairDPTrain::~PairDPTrain()
+{
+  if (copymode) return;
+  delete data_;
+  if (allocated) {
+    memory->destroy(setflag);
+    memory->destroy(cutsq);
+  }
+}
+
+const std::shared_ptr<ModelSlot> &PairDPTrain::slot() const
+{
+  return data_->slot;
+}
+
+const double *PairDPTrain::last_forces() const
+{
+  return data_->force.data();
+}
+
+const PairDPTrain::Sums &PairDPTrain::last_sums() const
+{
+  return data_->sums;
+}
+
+// What the library cannot know about a position that is not finite; empty where all are.
+static std::string id_of_bad_position(const Atom *atom, int nall)
+{
+  for (int i = 0; i < nall; ++i)
+    for (int k = 0; k < 3; ++k)
+      if (!std::isfinite(atom->x[i][k])) return fmt::format(" (atom id {})", atom->tag[i]);
+  return "";
+}
+
+dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList &list)
+{
+  const int nall = atom.nlocal + atom.nghost;
+  dptrain::Domain domain;
+  domain.nlocal = atom.nlocal;
+  domain.nall = nall;
+  domain.x = nall ? atom.x[0] : nullptr;
+  if (units.length != 1.0) {
+    x.assign(domain.x, domain.x + static_cast<std::size_t>(nall) * 3);
+    for (double &component : x) component /= units.length;
+    domain.x = x.data();
+  }
+  type.resize(nall);
+  for (int i = 0; i < nall; ++i) type[i] = slot->model_type[atom.type[i]];
+  domain.type = type.data();
+  domain.num_centers = list.inum;
+  domain.centers = list.ilist;
+  domain.num_neighbors = list.numneigh;
+  domain.neighbors = list.firstneigh;
+  domain.neighbor_mask = NEIGHMASK;
+  domain.first_type = first_type;
+  const bool passes_messages = slot->model && !slot->model->is_local();
+  if ((passes_messages || committee.passes_messages()) && comm->size() == 1) {
+    set_owners(atom);
+    domain.owner = owner.data();
+  }
+  return domain;
+}
+
+void PairDPTrain::Data::find_first_type(const Atom &atom)
+{
+  std::int64_t lowest = std::numeric_limits<int>::max();
+  for (int i = 0; i < atom.nlocal; ++i)
+    if (const int mapped = slot->model_type[atom.type[i]]; mapped >= 0)
+      lowest = std::min<std::int64_t>(lowest, mapped);
+  lowest = -lowest;
+  comm->all_reduce_max(&lowest, 1);
+  first_type = lowest == -std::numeric_limits<int>::max() ? 0 : static_cast<int>(-lowest);
+}
+
+// On one rank every ghost is an image of an owned atom.
+void PairDPTrain::Data::set_owners(const Atom &atom)
+{
+  std::unordered_map<tagint, int> owned;
+  for (int i = 0; i < atom.nlocal; ++i) owned[atom.tag[i]] = i;
+  owner.resize(atom.nlocal + atom.nghost);
+  for (std::size_t k = 0; k < owner.size(); ++k) owner[k] = owned.at(atom.tag[k]);
+}
+
+void PairDPTrain::compute(int eflag, int vflag)
+{
+  ev_init(eflag, vflag);
+  const int nall = atom->nlocal + atom->nghost;
+  data_->force.assign(static_cast<std::size_t>(nall) * 3, 0.0);
+  data_->committee.forget();
+  data_->has_scores = false;
+  data_->energy.clear();
+  data_->virial.clear();
+  if (!data_->slot->model || !data_->slot->trained) return check_setup();
+
+  const Sums sums = evaluate();
+  double *f = nall ? atom->f[0] : nullptr;
+  for (std::size_t k = 0; k < data_->force.size(); ++k)
+    f[k] += data_->units.force() * data_->force[k];
+  if (eflag_global) eng_vdwl += sums.energy;
+  if (vflag_global)
+    for (int k = 0; k < 6; ++k) virial[k] += sums.virial[k];
+  add_atom_values(nall, 1.0);
+  const bigint every = data_->deviation_options.every;
+  if (every > 0 && update->ntimestep % every == 0) write_deviation();
+}
+
+PairDPTrain::Sums PairDPTrain::evaluate_again()
+{
+  const int nall = atom->nlocal + atom->nghost;
+  add_atom_values(nall, -1.0);
+  data_->force.assign(static_cast<std::size_t>(nall) * 3, 0.0);
+  const Sums sums = evaluate();
+  add_atom_values(nall, 1.0);
+  return sums;
+}
+
+// The model on the present atoms: forces, scores and, where LAMMPS has asked for them, values of each atom.
+PairDPTrain::Sums PairDPTrain::evaluate()
+{
+  const int nlocal = atom->nlocal, nall = nlocal + atom->nghost;
+  const UnitFactors &units = data_->units;
+  const dptrain::Domain domain = data_->domain(*atom, *list);
+  dptrain::ForwardOutput out;
+  out.force = data_->force.data();
+  if (eflag_atom) {
+    data_->energy.assign(nlocal, 0.0);
+    out.atom_energy = data_->energy.data();
+  }
+  if (vflag_atom || cvflag_atom) {
+    data_->virial.assign(static_cast<std::size_t>(nall) * 9, 0.0);
+    out.atom_virial = data_->virial.data();
+  }
+  data_->has_scores = data_->slot->has_uncertainty();
+  if (data_->has_scores) {
+    data_->score.assign(nlocal, 0.0);
+    const dptrain::Model &model = *data_->slot->model;
+    data_->features.assign(model.type_map().size() * model.last_hidden_layer()->num_features(),
+                           0.0);
+    out.uncertainty = data_->score.data();
+    out.feature_sum = data_->features.data();
+  }
+  data_->step(lmp, domain, out);
+  if (!data_->committee.empty()) data_->committee.show(domain, data_->force.data(), out.virial);
+  const auto &w = out.virial;
+  Sums &sums = data_->sums;
+  sums = {units.energy * out.energy,
+          {w[0], w[4], w[8], 0.5 * (w[1] + w[3]), 0.5 * (w[2] + w[6]), 0.5 * (w[5] + w[7])}};
+  for (double &component : sums.virial) component *= units.energy;
+  return sums;
+}
+
+void PairDPTrain::Data::step(LAMMPS *lmp, const dptrain::Domain &domain,
+                             dptrain::ForwardOutput &out)
+{
+  if (!slot->model->is_local() && comm->size() > 1) {
+    collective(lmp, WHO, [&] { whole_frame_step(lmp, *comm, *slot, units, current(), out); });
+    return;
+  }
+  local(lmp, WHO, [&] {
+    try {
+      current().step(domain, out);
+    } catch (const dptrain::Error &e) {
+      throw dptrain::Error(e.what() + id_of_bad_position(lmp->atom, domain.nall));
+    }
+  });
+}
+
+// Per-atom energy and virial of the latest evaluation of this step, if there was one, into LAMMPS' arrays, or with the sign
+// -1 out of them again. The virial of a pair goes to its neighbor, ghosts included: LAMMPS folds them back.
+void PairDPTrain::add_atom_values(int nall, double sign)
+{
+  const double e = sign * data_->units.energy;
+  if (eflag_atom && !data_->energy.empty())
+    for (int i = 0; i < atom->nlocal; ++i) eatom[i] += e * data_->energy[i];
+  if (vflag_atom && !data_->virial.empty())
+    for (int i = 0; i < nall; ++i) {
+      const double *w = &data_->virial[9 * static_cast<std::size_t>(i)];
+      vatom[i][0] += e * w[0];
+      vatom[i][1] += e * w[4];
+      vatom[i][2] += e * w[8];
+      vatom[i][3] += 0.5 * e * (w[1] + w[3]);
+      vatom[i][4] += 0.5 * e * (w[2] + w[6]);
+      vatom[i][5] += 0.5 * e * (w[5] + w[7]);
+    }
+  if (cvflag_atom && !data_->virial.empty()) {
+    // LAMMPS: xx yy zz xy xz yz yx zx zy with the coordinate first; w: force component first
+    static constexpr int ORDER[9] = {0, 4, 8, 3, 6, 7, 1, 2, 5};
+    for (int i = 0; i < nall; ++i)
+      for (int k = 0; k < 9; ++k)
+        cvatom[i][k] += e * data_->virial[9 * static_cast<std::size_t>(i) + ORDER[k]];
+  }
+}
+
+// Without trained parameters only a fix dptrain can supply forces, and no minimizer can work with them.
+void PairDPTrain::check_setup()
+{
+  const ModelSlot &slot = *data_->slot;
+  if (slot.owner.empty())
+    error->all(
+        FLERR,
+        "Pair style dptrain: {} describes a new model, which is not trained yet: define a fix "
+        "dptrain with a reference that trains it (without the keyword 'model', which gives a fix "
+        "one of its own), or give a trained model in pair_coeff",
+        slot.path);
+  if (update->whichflag == 2)
+    error->all(
+        FLERR,
+        "Pair style dptrain: the model of {} is not trained yet and cannot be minimized with: run "
+        "dynamics with fix {} first",
+        slot.path, slot.owner);
+}
+
+void PairDPTrain::settings(int narg, char **arg)
+{
+  if (lmp->suffix_enable)
+    error->all(
+        FLERR,
+        "Pair style dptrain has no accelerated variants: remove the -sf command-line switch or put "
+        "'suffix off' before pair_style");
+  // the same pair_style command again: by the new slot, a fix that trains the old model notices
+  data_->slot = std::make_shared<ModelSlot>();
+  const PairDPTrainOptions options = parse_pair_dptrain(lmp, narg, arg);
+  start_kernels(lmp, WHO, options.device);
+  data_->slot->settings = options.settings;
+  data_->deviation_options = options.deviation;
+  data_->committee = dptrain::Committee();
+  data_->output.close();
+  if (allocated) memset(&setflag[0][0], 0, sizeof(int) * (atom->ntypes + 1) * (atom->ntypes + 1));
+}
+
+void PairDPTrain::allocate()
+{
+  const int n = atom->ntypes + 1;
+  memory->create(setflag, n, n, "pair:setflag");
+  memory->create(cutsq, n, n, "pair:cutsq");
+  allocated = 1;
+}
+
+void PairDPTrain::coeff(int narg, char **arg)
+{
+  if (!allocated) allocate();
+  const int ntypes = atom->ntypes;
+  if (narg < 3 || strcmp(arg[0], "*") != 0 || strcmp(arg[1], "*") != 0)
+    error->all(FLERR,
+               "Pair style dptrain: expected pair_coeff * * FILE and one element per atom type");
+  const std::vector<std::string> elements(arg + 3, arg + narg);
+  if (static_cast<int>(elements.size()) != ntypes)
+    error->all(
+        FLERR,
+        "Pair style dptrain: pair_coeff needs one element per atom type: {} types, found {}{}{}",
+        ntypes, elements.size(), elements.empty() ? "" : ": ", utils::join_words(elements, " "));
+
+  const std::string path = find_model(lmp, WHO, arg[2]);
+  collective(lmp, WHO, [&] { data_->slot->load(*data_->comm, path, elements); });
+  if (comm->me == 0 && !data_->slot->note.empty())
+    utils::logmesg(lmp, "Pair style dptrain: {}\n", data_->slot->note);
+  load_committee();
+
+  int count = 0;
+  const std::vector<int> &map = data_->slot->model_type;
+  for (int i = 1; i <= ntypes; ++i)
+    for (int j = 1; j <= ntypes; ++j) {
+      setflag[i][j] = i <= j && map[i] >= 0 && map[j] >= 0;
+      count += setflag[i][j];
+    }
+  if (count == 0) error->all(FLERR, "Pair style dptrain: all elements of pair_coeff are NULL");
+  check_stored();
+}
+
+void PairDPTrain::init_style()
+{
+  data_->units = unit_factors(lmp, WHO);
+  if (!force->newton_pair)
+    error->all(FLERR, "Pair style dptrain needs newton on for pair interactions: remove 'newton "
+                      "off' from the input");
+  if (update->whichflag == 1 && utils::strmatch(update->integrate_style, "^respa"))
+    error->all(FLERR,
+               "Pair style dptrain does not work with run_style respa: use run_style verlet");
+  if (!atom->tag_enable)
+    error->all(FLERR,
+               "Pair style dptrain needs atom ids: remove 'atom_modify id no' from the input");
+  if (atom->molecular != Atom::ATOMIC && atom->nbonds > 0)
+    for (int k = 1; k <= 3; ++k)
+      if (force->special_lj[k] == 0.0 && force->special_coul[k] == 0.0)
+        error->all(FLERR, "Pair style dptrain: special_bonds factors of zero remove bonded pairs "
+                          "from the neighbor lists, "
+                          "and the model needs all pairs: use 'special_bonds lj/coul 1.0 1.0 1.0' "
+                          "or, beside pair styles "
+                          "that must skip them, small non-zero factors such as 1.0e-50");
+  if (dptrain::runs_on_gpu() && neighbor->nex_type + neighbor->nex_group + neighbor->nex_mol > 0)
+    error->all(FLERR, "Pair style dptrain finds neighbors itself on a GPU and cannot leave pairs "
+                      "out: remove 'neigh_modify exclude'");
+  neighbor->add_request(this, NeighConst::REQ_FULL);
+  data_->find_first_type(*atom);
+  const ModelSlot &slot = *data_->slot;
+  if (data_->deviation_options.every > 0 && data_->committee.empty()) {
+    data_->slot->uncertainty_wanted = true;
+    if (!may_learn() && !slot.has_uncertainty())
+      error->all(FLERR,
+                 "Pair style dptrain: {} needs a committee (committee FILE2 [FILE3 ...] end), or a "
+                 "model that knows its uncertainty, such as fix dptrain trains it: {} does not",
+                 data_->deviation_options.path, slot.path);
+  }
+  if (data_->deviation_options.every > 0)
+    collective(lmp, WHO, [&] { data_->output.open(data_->deviation_options, data_->restarted); });
+}
+
+bool PairDPTrain::may_learn() const
+{
+  return !data_->slot->owner.empty() || !modify->get_fix_by_style("^dptrain$").empty();
+}
+
+double PairDPTrain::init_one(int i, int j)
+{
+  if (setflag[std::min(i, j)][std::max(i, j)] == 0)
+    error->all(FLERR, "All pair coeffs are not set");
+  return std::max(data_->slot->cutoff, data_->committee.cutoff()) * data_->units.length;
+}
+
+void PairDPTrain::write_restart(FILE *fp)
+{
+  write_restart_settings(fp);
+}
+
+void PairDPTrain::read_restart(FILE *fp)
+{
+  allocate();
+  memset(&setflag[0][0], 0, sizeof(int) * (atom->ntypes + 1) * (atom->ntypes + 1));
+  read_restart_settings(fp);
+}
+
+void PairDPTrain::write_restart_settings(FILE *fp)
+{
+  const ModelSlot &slot = *data_->slot;
+  write_restart_data(fp, {slot.settings, slot.hash(), slot.path,
+                          utils::join_words(slot.elements, " "), data_->deviation_options});
+}
+
+void PairDPTrain::read_restart_settings(FILE *fp)
+{
+  RestartData &stored = data_->stored;
+  stored = read_restart_data(lmp, WHO, fp);
+  start_kernels(lmp, WHO);
+  data_->slot->settings = stored.settings;
+  data_->deviation_options = stored.deviation;
+  data_->restarted = true;
+  if (comm->me == 0)
+    utils::logmesg(lmp,
+                   "  pair style dptrain of the restart file: model {}, elements {}; give it again "
+                   "with pair_coeff\n",
+                   stored.path, stored.elements);
+}
+
+void PairDPTrain::check_stored()
+{
+  if (data_->stored.path.empty()) return;
+  const std::string elements = utils::join_words(data_->slot->elements, " ");
+  if (comm->me == 0 && elements != data_->stored.elements)
+    error->warning(
+        FLERR,
+        "Pair style dptrain: the restart file was written with elements {}, pair_coeff gives {}",
+        data_->stored.elements, elements);
+  // 0: there was, or is, no model yet
+  if (comm->me == 0 && data_->stored.hash != 0 && data_->slot->model &&
+      data_->slot->hash() != data_->stored.hash)
+    error->warning(FLERR,
+                   "Pair style dptrain: the parameters of {} differ from those in use when the "
+                   "restart file was "
+                   "written (model {})",
+                   data_->slot->path, data_->stored.path);
+  data_->stored.path.clear();
+}
+
+double PairDPTrain::memory_usage()
+{
+  double bytes = Pair::memory_usage();
+  bytes += static_cast<double>(data_->type.capacity() * sizeof(int));
+  bytes += static_cast<double>((data_->x.capacity() + data_->force.capacity() +
+                                data_->energy.capacity() + data_->virial.capacity()) *
+                               sizeof(double));
+  if (data_->slot->model) bytes += static_cast<double>(data_->slot->model->memory_bytes());
+  return bytes + data_->committee.memory_bytes();
+}

@@ -1,0 +1,89 @@
+// The part of pair style dptrain that is about model deviations.
+#include <algorithm>
+
+#include "atom.h"
+#include "comm.h"
+#include "error.h"
+#include "styles/pair_dptrain_data.h"
+#include "utils.h"
+
+using namespace LAMMPS_NS;
+
+static const char WHO[] = "Pair style dptrain";
+
+void PairDPTrain::load_committee()
+{
+  std::vector<std::string> files;
+  for (const std::string &file : data_->deviation_options.files) {
+    const std::string path = utils::get_potential_file_path(file);
+    files.push_back(path.empty() ? file : path);
+  }
+  collective(lmp, WHO, [&] { data_->committee.load(*data_->comm, files, *data_->slot); });
+  if (comm->me != 0) return;
+  for (const std::string &file : data_->committee.repeated(*data_->slot))
+    error->warning(FLERR,
+                   "Pair style dptrain: {} of the committee has the same parameters as a model "
+                   "before it: the models seem to agree more than they do",
+                   file);
+}
+
+int PairDPTrain::pack_reverse_comm(int n, int first, double *buf)
+{
+  const double *begin = data_->folded + 3 * static_cast<std::size_t>(first);
+  std::copy(begin, begin + 3 * static_cast<std::size_t>(n), buf);
+  return 3 * n;
+}
+
+void PairDPTrain::unpack_reverse_comm(int n, int *list, double *buf)
+{
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < 3; ++k)
+      data_->folded[3 * static_cast<std::size_t>(list[i]) + k] += buf[3 * i + k];
+}
+
+std::vector<const double *> PairDPTrain::committee_forces()
+{
+  return local(lmp, WHO, [this] {
+    return data_->committee.forces([this](double *values) {
+      data_->folded = values;
+      comm->reverse_comm(this);
+    });
+  });
+}
+
+bool PairDPTrain::has_committee() const
+{
+  return !data_->committee.empty();
+}
+
+const double *PairDPTrain::committee_deviation()
+{
+  const dptrain::Committee &committee = data_->committee;
+  if (!committee.shown()) return nullptr;
+  if (committee.nlocal() != atom->nlocal)
+    error->one(FLERR, "Pair style dptrain: atoms have come or gone since the forces were computed, "
+                      "and the deviation of the committee is not that of the present ones");
+  DeviationOptions absolute = data_->deviation_options;
+  absolute.relative.reset();
+  data_->deviation =
+      shown_force_deviation(absolute, data_->units, committee_forces(), committee.nlocal());
+  return data_->deviation.data();
+}
+
+void PairDPTrain::write_deviation()
+{
+  const DeviationOptions &options = data_->deviation_options;
+  if (!has_committee()) {  // the last hidden layer says something of forces only
+    std::vector<double> expected = data_->score;
+    for (double &value : expected) value *= score_unit();
+    collective(lmp, WHO, [&] { data_->output.write(options, expected, {}); });
+    return;
+  }
+  const std::vector<double> atoms =
+      shown_force_deviation(options, data_->units, committee_forces(), data_->committee.nlocal());
+  collective(lmp, WHO, [&] {
+    data_->output.write(options, atoms,
+                        shown_virial_deviation(options, data_->units, *data_->comm,
+                                               data_->committee.virials(), atom->natoms));
+  });
+}

@@ -1,0 +1,60 @@
+// What pair style dptrain keeps between its functions, for the files that implement it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "adapter/dptrain_adapter.h"
+#include "dptrain/potential/model/evaluator.h"
+#include "dptrain/session/model_slot.h"
+#include "dptrain/session/committee.h"
+#include "styles/model_deviation.h"
+#include "styles/pair_dptrain.h"
+#include "styles/restart_data.h"
+
+namespace LAMMPS_NS {
+
+struct PairDPTrain::Data {
+  Data(LAMMPS *lmp) : comm(world_communicator(lmp)), output(lmp, comm) {}
+  std::shared_ptr<const dptrain::Communicator> comm;
+  std::shared_ptr<ModelSlot> slot;
+  std::unique_ptr<dptrain::Evaluator> evaluator;
+  UnitFactors units;
+  std::vector<int> type;         // [nall] model types
+  int first_type = 0;            // the lowest model type of all atoms
+  std::vector<int> owner;        // [nall] owned atom of each, where the model needs to know
+  std::vector<double> x;         // [nall][3] Angstrom, only where LAMMPS has another length unit
+  std::vector<double> force;     // [nall][3] eV/Angstrom
+  std::vector<double> energy;    // [nlocal] eV
+  std::vector<double> virial;    // [nall][9] eV
+  bool has_scores = false;       // the latest evaluation gave uncertainties; the same on all ranks
+  std::vector<double> score;     // [nlocal]
+  std::vector<double> features;  // [ntypes][H] sums over the owned atoms
+  Sums sums;                     // of the last evaluation
+  RestartData stored;            // of a restart file, until pair_coeff
+  bool restarted = false;        // there was one: files are continued
+  DeviationOptions deviation_options;
+  dptrain::Committee committee;
+  ModelDeviationOutput output;
+  std::vector<double> deviation;  // [nlocal] of the committee or of samples, LAMMPS units
+  std::vector<double> sampled;    // [samples][nall][3] changes of the forces, eV/Angstrom
+  double *folded = nullptr;       // [nall][3] what reverse communication is about
+
+  // The present atoms as the library takes them: pointers into LAMMPS and into this object.
+  dptrain::Domain domain(const class Atom &atom, const class NeighList &list);
+  // Which it is when a run begins. Collective.
+  void find_first_type(const class Atom &atom);
+  void set_owners(const class Atom &atom);
+  // An MD step of the model, on this rank's atoms or, where they pass messages, on all ranks' together.
+  void step(LAMMPS *lmp, const dptrain::Domain &domain, dptrain::ForwardOutput &out);
+
+  // The evaluator of the model that is in the slot now.
+  dptrain::Evaluator &current()
+  {
+    if (!evaluator || &evaluator->model() != slot->model.get())
+      evaluator = std::make_unique<dptrain::Evaluator>(slot->model);
+    return *evaluator;
+  }
+};
+
+}  // namespace LAMMPS_NS

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "adapter/dptrain_adapter.h"
+#include "dptrain/parallel/device.h"
+#include "pointers.h"
+#include "styles/model_deviation.h"
+
+namespace LAMMPS_NS {
+
+/// What the keywords of `pair_style dptrain` say.
+struct PairDPTrainOptions {
+  ModelSettings settings;
+  DeviationOptions deviation;
+  dptrain::DeviceRequest device;
+};
+
+/// Reads the arguments after `pair_style dptrain`. Errors name the keyword, what was found and what is allowed.
+PairDPTrainOptions parse_pair_dptrain(LAMMPS *lmp, int narg, char **arg);
+
+}  // namespace LAMMPS_NS

@@ -1,0 +1,141 @@
+#include "styles/restart_data.h"
+
+#include <optional>
+
+#include "comm.h"
+#include "error.h"
+#include "utils.h"
+
+using namespace LAMMPS_NS;
+
+namespace {
+
+// The first number. Version 0.1.0 began with the number of knots, and had no precision. The third format, with what is
+// said about model deviations at its end, is written where something is said, so that older versions read the others.
+// The fourth has what is said about TorchScript models after that.
+constexpr int FORMAT = -2, FORMAT_WITH_DEVIATIONS = -3, FORMAT_WITH_SCRIPT = -4;
+
+void write_text(FILE *file, const std::string &text)
+{
+  const int size = static_cast<int>(text.size());
+  fwrite(&size, sizeof(int), 1, file);
+  fwrite(text.data(), 1, size, file);
+}
+
+template <class T> void write_value(FILE *file, T value)
+{
+  fwrite(&value, sizeof(T), 1, file);
+}
+
+void write_level(FILE *file, std::optional<double> level)
+{
+  write_value(file, level.value_or(0.0));  // levels are positive
+}
+
+void write_deviation(FILE *file, const DeviationOptions &deviation)
+{
+  write_value(file, static_cast<int>(deviation.files.size()));
+  for (const std::string &member : deviation.files) write_text(file, member);
+  write_value(file, deviation.every);
+  write_text(file, deviation.path);
+  write_value(file, static_cast<int>(deviation.atomic));
+  write_level(file, deviation.relative);
+  write_level(file, deviation.relative_v);
+}
+
+// Reads on rank 0 for all.
+class Reader {
+ public:
+  Reader(LAMMPS *lmp, FILE *file) : lmp_(lmp), file_(file) {}
+  void bytes(void *data, std::size_t size)
+  {
+    if (lmp_->comm->me == 0) utils::sfread(FLERR, data, 1, size, file_, nullptr, lmp_->error);
+    MPI_Bcast(data, static_cast<int>(size), MPI_BYTE, 0, lmp_->world);
+  }
+  template <class T> T value()
+  {
+    T number{};
+    bytes(&number, sizeof(T));
+    return number;
+  }
+  std::string text()
+  {
+    std::string characters(value<int>(), ' ');
+    if (!characters.empty()) bytes(characters.data(), characters.size());
+    return characters;
+  }
+  std::optional<double> level()
+  {
+    const double number = value<double>();
+    return number > 0.0 ? std::optional<double>(number) : std::nullopt;
+  }
+
+ private:
+  LAMMPS *lmp_;
+  FILE *file_;
+};
+
+DeviationOptions read_deviation(Reader &reader)
+{
+  DeviationOptions deviation;
+  const int members = reader.value<int>();
+  for (int k = 0; k < members; ++k) deviation.files.push_back(reader.text());
+  deviation.every = reader.value<bigint>();
+  deviation.path = reader.text();
+  deviation.atomic = reader.value<int>() != 0;
+  deviation.relative = reader.level();
+  deviation.relative_v = reader.level();
+  return deviation;
+}
+
+}  // namespace
+
+void LAMMPS_NS::write_restart_data(FILE *file, const RestartData &data)
+{
+  const ModelSettings &settings = data.settings;
+  const bool script = !settings.native || !settings.fparam.empty();
+  const bool deviation = data.deviation.any() || script;
+  const int format = script ? FORMAT_WITH_SCRIPT : deviation ? FORMAT_WITH_DEVIATIONS : FORMAT;
+  for (const int number :
+       {format, settings.knots, settings.chunk, static_cast<int>(settings.precision)})
+    write_value(file, number);
+  write_value(file, data.hash);
+  write_text(file, data.path);
+  write_text(file, data.elements);
+  if (deviation) write_deviation(file, data.deviation);
+  if (!script) return;
+  write_value(file, static_cast<int>(settings.native));
+  write_value(file, static_cast<int>(settings.fparam.size()));
+  for (const double value : settings.fparam) write_value(file, value);
+}
+
+RestartData LAMMPS_NS::read_restart_data(LAMMPS *lmp, const std::string &who, FILE *file)
+{
+  Reader reader(lmp, file);
+  RestartData data;
+  const int format = reader.value<int>();
+  if (format < FORMAT_WITH_SCRIPT || format == -1)
+    lmp->error->all(FLERR,
+                    "{}: the restart file has settings of format {}, this version reads up to {}: "
+                    "use the version of the package that wrote it",
+                    who, -format, -FORMAT_WITH_SCRIPT);
+  data.settings.knots = format < 0 ? reader.value<int>() : format;
+  data.settings.chunk = reader.value<int>();
+  const int precision = format < 0 ? reader.value<int>() : 0;
+  if (precision < 0 || precision > static_cast<int>(dptrain::Precision::mixed))
+    lmp->error->all(FLERR,
+                    "{}: the restart file has precision {}, allowed are 0 (double), 1 (single) and "
+                    "2 (mixed): it is damaged, write it again",
+                    who, precision);
+  data.settings.precision = static_cast<dptrain::Precision>(precision);
+  data.hash = reader.value<std::uint64_t>();
+  data.path = reader.text();
+  data.elements = reader.text();
+  if (format == FORMAT_WITH_DEVIATIONS || format == FORMAT_WITH_SCRIPT)
+    data.deviation = read_deviation(reader);
+  if (format != FORMAT_WITH_SCRIPT) return data;
+  data.settings.native = reader.value<int>() != 0;
+  const int values = reader.value<int>();
+  for (int k = 0; k < values; ++k) data.settings.fparam.push_back(reader.value<double>());
+  return data;
+}

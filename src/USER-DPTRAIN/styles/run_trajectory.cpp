@@ -1,0 +1,92 @@
+#include "styles/run_trajectory.h"
+
+#include <algorithm>
+#include <array>
+
+#include "atom.h"
+#include "comm.h"
+#include "lammps.h"
+#include "styles/pair_dptrain.h"
+#include "update.h"
+
+using namespace LAMMPS_NS;
+
+RunTrajectory::RunTrajectory(LAMMPS *lmp, PairDPTrain *pair, const ModelSlot &slot,
+                             ForceOverride &forces, FoldGhosts fold) :
+    lmp_(lmp),
+    pair_(pair),
+    slot_(slot),
+    forces_(forces),
+    fold_(std::move(fold)),
+    units_(unit_factors(lmp, "Fix dptrain"))
+{
+}
+
+std::int64_t RunTrajectory::step() const
+{
+  return lmp_->update->ntimestep;
+}
+
+std::int64_t RunTrajectory::natoms() const
+{
+  return lmp_->atom->natoms;
+}
+
+bool RunTrajectory::has_scores() const
+{
+  return pair_ && pair_->has_scores();
+}
+
+std::vector<double> RunTrajectory::scores() const
+{
+  return {pair_->scores(), pair_->scores() + lmp_->atom->nlocal};
+}
+
+std::vector<double> RunTrajectory::feature_sum() const
+{
+  return pair_->feature_sum();
+}
+
+double RunTrajectory::energy() const
+{
+  return pair_ ? pair_->last_sums().energy / units_.energy : 0.0;
+}
+
+std::vector<double> RunTrajectory::forces()
+{
+  const std::size_t nall = lmp_->atom->nlocal + lmp_->atom->nghost;
+  std::vector<double> force(pair_->last_forces(), pair_->last_forces() + 3 * nall);
+  fold_(force.data());
+  return gather_by_tag(lmp_, force.data(), 3);
+}
+
+dptrain::WholeFrame RunTrajectory::configuration()
+{
+  return gather_atoms(lmp_, slot_.model_type, slot_.cutoff, units_, &tags_);
+}
+
+void RunTrajectory::evaluate_again()
+{
+  forces_.keep();
+  pair_->evaluate_again();
+}
+
+// Each rank takes the forces of its own atoms; rank 0 has energy and virial.
+void RunTrajectory::follow(const dptrain::Label &label)
+{
+  const Atom *atom = lmp_->atom;
+  const bool speaks = lmp_->comm->me == 0;
+  std::vector<double> force(static_cast<std::size_t>(atom->nlocal) * 3);
+  for (int i = 0; i < atom->nlocal; ++i) {
+    const auto place = std::lower_bound(tags_.begin(), tags_.end(), atom->tag[i]) - tags_.begin();
+    for (int k = 0; k < 3; ++k) force[3 * i + k] = label.force[3 * place + k] * units_.force();
+  }
+  std::array<double, 6> virial{};
+  if (label.virial && speaks) {
+    const auto &w = *label.virial;
+    virial = {w[0], w[4], w[8], 0.5 * (w[1] + w[3]), 0.5 * (w[2] + w[6]), 0.5 * (w[5] + w[7])};
+    for (double &component : virial) component *= units_.energy;
+  }
+  forces_.replace(force.data(), speaks ? *label.energy * units_.energy : 0.0,
+                  label.virial ? virial.data() : nullptr);
+}

@@ -1,0 +1,216 @@
+"""`dptrain.Session` and `dptrain.ase.OnTheFly`: the learning session of fix dptrain, driven by a Python program."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from real_script import ROOT, dptrain
+
+pytest.importorskip("ase")
+from ase import units  # noqa: E402
+from ase.build import bulk, molecule  # noqa: E402
+from ase.calculators.emt import EMT  # noqa: E402
+from ase.md.langevin import Langevin  # noqa: E402
+
+EXAMPLE = ROOT / "examples" / "ase_on_the_fly"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def module():
+    try:
+        dptrain.load  # noqa: B018
+    except ImportError as error:
+        pytest.skip(f"the compiled module is not here: {error}")
+
+
+def copper(seed=1):
+    atoms = bulk("Cu", cubic=True).repeat(2)
+    random = np.random.default_rng(seed)
+    atoms.set_velocities(random.normal(scale=0.04, size=(len(atoms), 3)))
+    return atoms, Langevin(atoms, 2 * units.fs, temperature_K=600, friction=0.02 / units.fs, rng=random, fixcm=False)
+
+
+def emt(positions, elements, cell):
+    """A reference that knows nothing of the atoms of a calculator."""
+    atoms = bulk("Cu", cubic=True).repeat(2)
+    atoms.set_positions(positions)
+    atoms.set_cell(cell)
+    atoms.calc = EMT()
+    stress = atoms.get_stress(voigt=False)
+    return atoms.get_potential_energy(), atoms.get_forces(), -stress * atoms.get_volume()
+
+
+def frames(number, amplitude=0.05, seed=3):
+    random = np.random.default_rng(seed)
+    atoms = bulk("Cu", cubic=True).repeat(2)
+    for _ in range(number):
+        yield atoms.get_positions() + random.normal(scale=amplitude, size=(len(atoms), 3)), atoms.cell.array
+
+
+def test_active_learning_of_a_run(tmp_path, monkeypatch):
+    """The reference is asked less and less, and the model that is written knows the forces of the run."""
+    monkeypatch.chdir(tmp_path)
+    from dptrain.ase import OnTheFly
+
+    atoms, run = copper()
+    lines = []
+    learner = OnTheFly(EXAMPLE / "copper.json", reference=EMT(), every=10, train=60, seed=1, save="cu.dp", log=lines.append)
+    with learner:
+        atoms.calc = learner
+        run.run(300)
+    report = learner.session.report()
+    assert report["frames"] >= 8 and report["steps"] > 0 and report["trained"]
+    # the first ones by the warm-up; after that at most one in ten, which is how often it may be asked below the limit
+    assert report["reference_calls"] < 150
+    text = "\n".join(lines)
+    assert re.search(r"new model from 8 frames", text) and re.search(r"dptrain session: 300 steps", text)
+    potential = dptrain.load("cu.dp")
+    atoms.calc = EMT()
+    expected = atoms.get_forces()
+    found = potential.evaluate(atoms).forces
+    # a model that has learned nothing has an error as large as the forces
+    assert np.sqrt(np.mean((found - expected) ** 2)) < 0.35 * np.sqrt(np.mean(expected**2))
+
+
+def test_passive_learning_follows_the_reference_until_it_is_trained(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    session = dptrain.Session(EXAMPLE / "copper.json", emt, mode="passive", every=2, warmup=3, train=20, seed=1, save="cu.dp", log=None)
+    movers = []
+    for positions, cell in frames(8):
+        step = session.step(positions, ["Cu"] * 32, cell)
+        movers.append(step.moved_by)
+        energy, forces, virial = emt(positions, None, cell)
+        if step.moved_by == "reference":
+            # the numbers themselves go through
+            assert step.energy == energy and np.array_equal(step.forces, forces) and np.allclose(step.virial, virial, rtol=0, atol=1e-12)
+    session.end()
+    # labels at steps 0, 2, 4: the model is trained at the end of step 4, and moves from the next one on
+    assert movers == ["reference"] * 5 + ["model"] * 3
+    assert session.report()["frames"] == 4
+    # what moves the atoms is the model that was saved: step 7, after the label of step 6
+    positions, cell = list(frames(8))[7]
+    model = dptrain.load("cu.dp").evaluate(positions, ["Cu"] * 32, cell)
+    assert step.energy == pytest.approx(model.energy, rel=1e-12) and np.allclose(step.forces, model.forces, rtol=0, atol=1e-12)
+
+
+def test_a_session_is_continued(tmp_path, monkeypatch):
+    """Ten frames in one go, or in two with `resume`, give the same model."""
+    monkeypatch.chdir(tmp_path)
+    options = {"mode": "passive", "every": 1, "warmup": 3, "train": 10, "seed": 1, "log": None}
+    models = []
+    for name, parts in (("one", [(0, 10)]), ("two", [(0, 5), (5, 10)])):
+        for begin, end in parts:
+            go_on = {"resume": f"{name}.dp"} if begin else {}
+            with dptrain.Session(EXAMPLE / "copper.json", emt, save=f"{name}.dp", disp=f"{name}.out", disp_every=1, **options, **go_on) as session:
+                for positions, cell in list(frames(10))[begin:end]:
+                    session.step(positions, ["Cu"] * 32, cell)
+        models.append(dptrain.load(f"{name}.dp"))
+        assert session.report()["frames"] == 10
+    positions, cell = next(frames(1, seed=8))
+    one, two = (model.evaluate(positions, ["Cu"] * 32, cell) for model in models)
+    # the same arithmetic from the same numbers
+    assert one.energy == pytest.approx(two.energy, rel=1e-12)
+    assert np.allclose(one.forces, two.forces, rtol=0, atol=1e-10)
+    assert np.array_equal(dptrain.read_lcurve("one.out")["step"], dptrain.read_lcurve("two.out")["step"])
+
+
+def test_a_reference_that_fails(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    calls = []
+
+    def sometimes(positions, elements, cell):
+        calls.append(len(calls))
+        if len(calls) > 4:
+            raise RuntimeError("did not converge")
+        return emt(positions, elements, cell)
+
+    options = {"mode": "passive", "every": 1, "warmup": 2, "train": 5, "seed": 1}
+    lines = []
+    session = dptrain.Session(EXAMPLE / "copper.json", sometimes, log=lines.append, **options)
+    for positions, cell in frames(6):
+        step = session.step(positions, ["Cu"] * 32, cell)
+    assert step.moved_by == "model" and session.report()["discarded"] == 2
+    assert any("WARNING: label of step 4 is discarded" in line and "did not converge" in line for line in lines)
+
+    calls.clear()
+    session = dptrain.Session(EXAMPLE / "copper.json", sometimes, failed="stop", log=None, **options)
+    with pytest.raises(dptrain.Error, match="no label at step 4: .*did not converge"):
+        for positions, cell in frames(6):
+            session.step(positions, ["Cu"] * 32, cell)
+
+    session = dptrain.Session(EXAMPLE / "copper.json", lambda *_: 1 / 0, log=None, **options)
+    with pytest.raises(dptrain.Error, match="the model is not trained yet, and the run cannot go on"):
+        session.step(*next(frames(1))[:1], ["Cu"] * 32, next(frames(1))[1])
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"mode": "eager"}, ["mode='eager'", "'active' or 'passive'"]),
+    ({"everie": 5}, ["no option everie", "every"]),
+    ({"follow": "nobody"}, ["follow='nobody'", "'model' or 'reference'"]),
+    ({"failed": "ignore"}, ["failed='ignore'", "'skip' or 'stop'"]),
+    ({"reference": 5}, ["reference must be a function"]),
+    ({"model": "missing.json"}, ["cannot open file 'missing.json'"]),
+    ({"precision": "half"}, ["precision 'half'", "double, single or mixed"]),
+])
+def test_wrong_words(options, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(dptrain.Error) as error:
+        dptrain.Session(options.pop("model", EXAMPLE / "copper.json"), options.pop("reference", emt), **options)
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_wrong_atoms(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    session = dptrain.Session(EXAMPLE / "copper.json", emt, log=None)
+    with pytest.raises(dptrain.Error, match="Au: not in the model, which knows Cu"):
+        session.step(np.zeros((1, 3)), ["Au"])
+    with pytest.raises(dptrain.Error, match="2 positions but 1 elements"):
+        session.step(np.zeros((2, 3)), ["Cu"])
+
+    def wrong(positions, elements, cell):
+        return 0.0, np.zeros((3, 3)), None
+
+    session = dptrain.Session(EXAMPLE / "copper.json", wrong, failed="stop", log=None)
+    with pytest.raises(dptrain.Error, match=r"forces of the shape \(3, 3\) for 32 atoms"):
+        positions, cell = next(frames(1))
+        session.step(positions, ["Cu"] * 32, cell)
+
+
+def test_a_calculator_without_stress_and_atoms_without_cell(tmp_path, monkeypatch):
+    """Any calculator will do: the virial is left out where the reference has none, and follows from the forces without a cell."""
+    monkeypatch.chdir(tmp_path)
+    from dptrain.ase import OnTheFly
+
+    class NoStress(EMT):
+        implemented_properties = [name for name in EMT.implemented_properties if not name.startswith("stress")]
+
+    atoms, run = copper()
+    learner = OnTheFly(EXAMPLE / "copper.json", reference=NoStress(), mode="passive", every=1, warmup=2, train=5, log=None)
+    atoms.calc = learner
+    run.run(3)
+    assert learner.session.report()["frames"] == 4
+
+    cluster = molecule("CH4")
+    content = json.loads((EXAMPLE / "ethanol.json").read_text())
+    (tmp_path / "ch.json").write_text(json.dumps(content))
+    learner = OnTheFly("ch.json", reference=EMT(), mode="passive", every=1, warmup=2, train=5, log=None)
+    cluster.calc = learner
+    for _ in range(3):
+        cluster.rattle(0.01, rng=np.random.default_rng(1))
+        assert np.isfinite(cluster.get_forces()).all()
+    with pytest.raises(Exception, match="stress"):
+        cluster.get_stress()
+
+
+@pytest.mark.parametrize("name, steps", [("copper", 120), ("ethanol", 60)])
+def test_the_examples(name, steps, tmp_path):
+    if name == "ethanol":
+        pytest.importorskip("tblite.ase")
+    (tmp_path / f"{name}.json").write_text((EXAMPLE / f"{name}.json").read_text())
+    result = subprocess.run([sys.executable, str(EXAMPLE / f"{name}.py"), str(steps)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert re.search(rf"^\d+ of {steps} steps asked the reference", result.stdout, re.MULTILINE)
+    assert (tmp_path / f"{name}.dp").is_file() and (tmp_path / "lcurve.out").is_file()
