@@ -1,10 +1,10 @@
 """What is run: tests by stage, sizes and limits of the measurements."""
 
 # tests of single kernels and of what puts them together; the first ones are the ones to look at first on a new device
-KERNELS = ["contraction", "gather", "neighbor_search", "device_ways", "descriptor", "layer", "table", "activation", "fast_tanh",
-           "gemm", "mlp", "fitting_net", "runtime", "cell_list", "deep_pot", "precision"]
+KERNELS = ["contraction", "contraction_rows", "gather", "neighbor_search", "device_ways", "gram", "layer", "table", "activation",
+           "fast_tanh", "gemm", "mlp", "fitting_net", "runtime", "cell_list", "deep_pot", "precision"]
 # small enough for compute-sanitizer, which makes a program 10 to 100 times slower
-SANITIZED = ["contraction", "gather", "neighbor_search", "descriptor", "layer", "table", "activation", "fitting_net"]
+SANITIZED = ["contraction", "contraction_rows", "gather", "neighbor_search", "gram", "layer", "table", "activation", "fitting_net"]
 # those that need no kernels: they pass on any machine that has LibTorch
 HOST = ["active_learning", "atomic_file", "batch_plan", "checkpoint", "data_deepmd", "data_extxyz", "data_find_systems",
         "data_hdf5", "data_mutations", "dp_file", "energy_bias", "energy_jumps", "frames_file", "hdf5_guard", "input_json",

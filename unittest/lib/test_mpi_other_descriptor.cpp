@@ -95,8 +95,7 @@ TEST(OtherDescriptor, IsReadFromAnInput)
             model_differences(model, tiny_config()));
   ModelConfig other = model;
   dynamic_cast<GaussianConfig &>(*other.descriptor.get()).eta[1] = 0.25;
-  EXPECT_EQ(model_differences(model, other),
-            "eta is 0.05 0.2 0.5 there and 0.05 0.25 0.5 here");
+  EXPECT_EQ(model_differences(model, other), "eta is 0.05 0.2 0.5 there and 0.05 0.25 0.5 here");
   EXPECT_EQ(model_differences(model, model), "");
 }
 

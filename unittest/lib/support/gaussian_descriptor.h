@@ -92,9 +92,9 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
   std::array<double, 2> phi(int n, double r) const
   {
     const double x = r / rcut_, y = 1.0 - x * x, g = std::exp(-config_.eta[n] * r * r);
-    return {g * y * y * y,
-            g * (-2.0 * config_.eta[n] * r * y * y * y - 6.0 * x / rcut_ * y * y)};
+    return {g * y * y * y, g * (-2.0 * config_.eta[n] * r * y * y * y - 6.0 * x / rcut_ * y * y)};
   }
+  int size() const { return config_.size(); }
   std::size_t place(int center_type, int type, int n) const
   {
     return (static_cast<std::size_t>(center_type) * ntypes_ + type) * size() + n;
@@ -110,7 +110,6 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
   {
   }
 
-  int size() const override { return config_.size(); }
   EdgeLimits edge_limits() const override
   {
     EdgeLimits limits;
@@ -147,8 +146,8 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
     for_edges(edges, [&](int i, int e, const double *d, double r) {
       double along = 0.0;
       for (int n = 0; n < size(); ++n)
-        along += g[i * size() + n] * scale_ * c_[place(state.type, edges.type[e], n)] *
-                 phi(n, r)[1] / r;
+        along +=
+            g[i * size() + n] * scale_ * c_[place(state.type, edges.type[e], n)] * phi(n, r)[1] / r;
       for (int a = 0; a < 3; ++a) {
         force[3 * edges.center[i] + a] += along * d[a];
         force[3 * edges.neighbor[e] + a] -= along * d[a];
@@ -242,7 +241,8 @@ class GaussianType final : public DescriptorType {
     ParameterBlock block;
     block.name = "/model/descriptor/@variables/c";
     block.shape = {model.ntypes(), model.ntypes(), model.descriptor->size()};
-    block.size = static_cast<std::size_t>(model.ntypes()) * model.ntypes() * model.descriptor->size();
+    block.size =
+        static_cast<std::size_t>(model.ntypes()) * model.ntypes() * model.descriptor->size();
     block.trainable = model.descriptor->trainable;
     blocks.push_back(block);
   }

@@ -47,6 +47,9 @@ json fitting_section(const ModelConfig &model)
 
 json model_section(const InputFile &input)
 {
+  // the model of a TorchScript archive is what the archive says
+  if (!input.model.descriptor)
+    return input.model_def_script.empty() ? json::object() : json::parse(input.model_def_script);
   return {{"type", "standard"},
           {"type_map", input.model.type_map},
           {"data_stat_nbatch", input.offline.data_stat_nbatch},

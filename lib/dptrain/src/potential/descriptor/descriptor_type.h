@@ -2,11 +2,12 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/random.h"
-#include "dptrain/potential/model/parameter_set.h"
 #include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/model/parameter_set.h"
 #include "dptrain/statistics/statistics.h"
 #include "potential/descriptor/descriptor.h"
 #include "potential/model/model_tree.h"

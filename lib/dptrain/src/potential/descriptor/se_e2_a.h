@@ -19,7 +19,6 @@ template <class Real> class SeE2A final : public Descriptor<Real> {
  public:
   explicit SeE2A(const ModelData &data);
 
-  int size() const override { return config_.size(); }
   EdgeLimits edge_limits() const override { return limits_; }
   std::size_t bytes_per_center() const override;
   void prepare(const double *parameters) override;

@@ -62,8 +62,8 @@ std::set<int> set_of(const std::vector<int> &values)
 // Keys that the fitting net has, too, are told apart.
 std::string name_of(const std::string &key)
 {
-  static const std::set<std::string> of_both{"neuron",    "activation_function", "resnet_dt",
-                                             "precision", "exclude_types",       "trainable"};
+  static const std::set<std::string> of_both{"neuron", "activation_function", "resnet_dt",
+                                             "precision", "exclude_types"};
   return (of_both.count(key) ? "descriptor " : "") + key;
 }
 

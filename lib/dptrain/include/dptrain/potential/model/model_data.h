@@ -35,7 +35,7 @@ struct ModelData {
   std::string model_def_script;         ///< JSON of the `model` section, as given by the user
   std::vector<double> whitening;        ///< of the LastHiddenLayer; empty: no uncertainty
   std::vector<double> calibration;  ///< state of the ActiveLearning that it comes from; or empty
-  int knots = 0;  ///< of the embedding table; 0: chosen by accuracy. Not part of a file
+  int knots = 0;  ///< of the table of radial functions; 0: chosen by accuracy. Not part of a file
   bool passes_messages =
       false;              ///< of a TorchScript model: see Model::is_local. Found in the archive
   int max_neighbors = 0;  ///< of an atom of a TorchScript model. Found in the archive
