@@ -14,6 +14,7 @@
 #include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/descriptor/se_e2_a_config.h"
 #include "dptrain/statistics/statistics.h"
 #include "io/file.h"
 #include "session/data_statistics.h"
@@ -144,7 +145,8 @@ Expected brute_force(const std::vector<WholeFrame> &frames, const ModelConfig &c
           excluded = excluded || (pair[0] == frame.type[i] && pair[1] == edge.type) ||
                      (pair[1] == frame.type[i] && pair[0] == edge.type);
         if (excluded) continue;
-        const double u = (edge.r - se_e2_a(config).rcut_smth) / (config.rcut - se_e2_a(config).rcut_smth);
+        const double u =
+            (edge.r - se_e2_a(config).rcut_smth) / (config.rcut - se_e2_a(config).rcut_smth);
         const double w = u <= 0 ? 1 : std::pow(u, 3) * (-6 * u * u + 15 * u - 10) + 1;
         const double p = edge.r + se_e2_a(config).env_protection;
         auto &sum = sums[frame.type[i]];

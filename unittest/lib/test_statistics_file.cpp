@@ -12,6 +12,7 @@
 #include "data/npy.h"
 #include "dptrain/data/data_set.h"
 #include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/descriptor/se_e2_a_config.h"
 #include "io/file.h"
 #include "io/hdf5_file.h"
 #include "session/statistics_file.h"

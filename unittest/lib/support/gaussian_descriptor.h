@@ -42,10 +42,7 @@ class GaussianConfig final : public DescriptorConfig {
 };
 
 template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
-  using Base = DescriptorState<Real>;
-  struct State final : Base {
-    std::vector<double> g_d;
-  };
+  using State = DescriptorState<Real>;
   /// The edges of a chunk on the host.
   struct Edges {
     std::vector<int> center, frame, first, count, neighbor, type;
@@ -57,7 +54,7 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
     kernels::copy_out(copy.data(), data, n * sizeof(T));
     return copy;
   }
-  static Edges edges_of(const Base &state)
+  static Edges edges_of(const State &state)
   {
     const auto &e = state.edges.edges();
     const std::size_t n = e.num_centers, slots = state.edges.num_slots();
@@ -123,9 +120,9 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
   {
     c_ = host(parameters, static_cast<std::size_t>(ntypes_) * ntypes_ * size());
   }
-  std::unique_ptr<Base> make_state() const override { return std::make_unique<State>(); }
+  std::unique_ptr<State> make_state() const override { return std::make_unique<State>(); }
 
-  void value(Base &state, Real *d) override
+  void value(State &state, Real *d) override
   {
     const Edges edges = edges_of(state);
     std::vector<double> sum(edges.first.size() * size(), 0.0);
@@ -135,7 +132,7 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
     });
     put(sum, d);
   }
-  void reverse(Base &state, const Real *g_d, const kernels::ForceSums *sums) override
+  void reverse(State &state, const Real *g_d, const kernels::ForceSums *sums) override
   {
     if (!sums) return;
     const Edges edges = edges_of(state);
@@ -169,7 +166,7 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
     target_ = gradient;
     gradient_.assign(c_.size(), 0.0);
   }
-  void jvp(Base &state, const Direction &direction, Real *d_dot) override
+  void jvp(State &state, const Direction &direction, Real *d_dot) override
   {
     const Edges edges = edges_of(state);
     std::vector<double> sum(edges.first.size() * size(), 0.0);
@@ -180,7 +177,7 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
     });
     put(sum, d_dot);
   }
-  void gradient(Base &state, const Direction &direction, const Real *s_d, const Real *e_d) override
+  void gradient(State &state, const Direction &direction, const Real *s_d, const Real *e_d) override
   {
     const Edges edges = edges_of(state);
     const std::vector<double> s = get(s_d, edges.first.size() * size()),
