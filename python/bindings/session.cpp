@@ -189,6 +189,7 @@ class Session {
       };
       session_ = std::make_unique<dptrain::LearningSession>(
           comm_, slot_, options_, dptrain::Messages{say(""), say("WARNING: "), say("")}, &source_);
+      session_->start();
     }
     if (!open_) session_->begin_run(step_);
     open_ = true;

@@ -181,7 +181,8 @@ class Target:
             "LAMMPS_PLUGIN_PATH": str(self.kit / "plugin"), "LAMMPS_POTENTIALS": str(self.kit / "potentials"),
             "DPTRAIN_TEST_BIN": str(self.kit / "bin"), "TMPDIR": str(self.work), "OMP_NUM_THREADS": "1",
             # ranks beyond the cores sleep while they wait
-            "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64"})
+            "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
+            "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"})
         variables.setdefault("HOME", str(self.work))
         if (self.kit / "shared").is_dir():
             variables["DPTRAIN_SHARED"] = str(self.kit / "shared")

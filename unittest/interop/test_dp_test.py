@@ -16,7 +16,8 @@ import pytest
 BIN = Path(sys.executable).parent
 HERE = Path(__file__).resolve().parent
 REFERENCE = HERE.parent / "reference"
-PATIENT = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64"}
+PATIENT = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
+           "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
 WATER, METAL = REFERENCE / "train_a" / "model.dp", REFERENCE / "triclinic_3type_two_side" / "model.dp"
 # the same formulas in another order of the sums, and tables that follow the nets to 1e-12
 TOLERANCE = 1e-10

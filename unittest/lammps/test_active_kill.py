@@ -2,7 +2,6 @@
 one before has left and is killed in its turn; the numbers of frames and of optimizer steps tell whether anything was lost."""
 
 import os
-import random
 import re
 import signal
 import subprocess
@@ -11,7 +10,7 @@ import time
 import pytest
 
 from active import stored_frames
-from lammps_runner import BIN, PATIENT, POTENTIALS
+from lammps_runner import lammps_variables, lammps_words
 from silicon import REFERENCE, learn, write_input
 
 TRAIN = 6  # optimizer steps for each label
@@ -51,11 +50,12 @@ class Chain:
         self.left = temporary(self.folder)
         self.file("in.test").write_text(self.text(run))
         self.number += 1
-        command = [str(BIN / "mpiexec"), "-n", str(self.ranks)] if self.ranks > 1 else []
+        command = lammps_words(self.ranks)
+        if self.ranks == 1:
+            command = command[3:]  # without mpiexec: one process to kill
         with open(self.file("output"), "w") as output:
-            return subprocess.Popen([*command, str(BIN / "lmp"), "-in", "in.test", "-log", "none"], cwd=self.folder, stdout=output,
-                                    stderr=subprocess.STDOUT, start_new_session=True,
-                                    env={"LAMMPS_POTENTIALS": str(POTENTIALS), "OMP_NUM_THREADS": "1", **PATIENT, **os.environ})
+            return subprocess.Popen(command, cwd=self.folder, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                                    env=lammps_variables())
 
     def check(self, before):
         """What the latest process has found of the frames and steps of those before it."""
@@ -130,24 +130,26 @@ FIXED = [
 
 @pytest.mark.parametrize("name, options, ranks, points, number", [
     ("active", ACTIVE, 1, FIXED, 20), ("passive", PASSIVE, 1, FIXED[::2], 4), ("two ranks", ACTIVE, 2, FIXED[2:6:2], 2)])
-def test_no_label_is_lost(name, options, ranks, points, number, tmp_path):
-    """Ten fixed points and twenty random ones, up to 0.2 s after a label: training, saving, a label being stored."""
+def test_no_label_is_lost(name, options, ranks, points, number, soak, tmp_path):
+    """Ten fixed points and twenty random ones (a part of them each day), up to 0.2 s after a label: training, saving, a label
+    being stored."""
     chain = Chain(tmp_path, options, ranks)
     for when in points:
         chain.kill(when)
-    choice = random.Random(4711)
-    for _ in range(number):
+    kills, choice = soak(number, max(2, number // 4), seed=4711)
+    for _ in range(kills):
         chain.kill(records(1), delay=choice.uniform(0.0, 0.2))
     chain.finish()
 
 
-def test_no_label_is_lost_in_calls(address, client, tmp_path):
-    """Ten times amid a call over the socket, ten times up to 0.2 s after a label. The client goes on with the next process."""
+def test_no_label_is_lost_in_calls(address, client, soak, tmp_path):
+    """Ten times (a part of them each day) amid a call over the socket, and as often up to 0.2 s after a label. The client goes
+    on with the next process."""
     pytest.importorskip("ase", reason="the client needs ASE")
     client("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.1", address)
     chain = Chain(tmp_path, ACTIVE, reference=f"reference socket {address} wait 60 end")
-    choice = random.Random(4712)
-    for _ in range(10):
+    kills, choice = soak(10, 3, seed=4712)
+    for _ in range(kills):
         chain.kill(records(1), delay=choice.uniform(0.0, 0.2))
         chain.kill(newer("begun"), delay=choice.uniform(0.0, 0.09))
     chain.finish()

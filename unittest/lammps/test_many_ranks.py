@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 import pytest
 
-from lammps_runner import BIN, PATIENT, POTENTIALS
+from lammps_runner import lammps_variables, lammps_words
 from silicon import ATOMS, COLUMNS, PAIR, REFERENCE, learn, write_input
 
 TRAJECTORY = "pair_style sw\npair_coeff * * Si.sw Si\nfix n all nve\nrun 20\ndump d all custom 2 frames.dump id type x y z\n" \
@@ -162,16 +162,23 @@ def test_bad_words_are_named(words, message, silicon):
 
 
 class Job:
-    """LAMMPS on many ranks in the background, whose processes are known."""
+    """LAMMPS on many ranks in the background, whose processes are known. Each rank writes to a file of its own, which does not
+    need the launcher."""
 
     def __init__(self, folder, text, ranks):
         (folder / "in.job").write_text(text)
-        self.output = folder / "job.out"
-        command = [str(BIN / "mpiexec"), "-n", str(ranks), str(BIN / "lmp"), "-in", "in.job", "-log", "none", "-nonbuf"]
-        with open(self.output, "w") as out:
-            self.process = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
-                                            env={"LAMMPS_POTENTIALS": str(POTENTIALS), "OMP_NUM_THREADS": "1", **PATIENT,
-                                                 **os.environ})
+        self.folder = folder
+        for old in folder.glob("job.out*"):
+            old.unlink()
+        words = lammps_words(ranks, "in.job", "-nonbuf")
+        write = ["sh", "-c", 'exec "$@" >job.out.$PMI_RANK 2>&1', "sh"]
+        with open(folder / "job.out", "w") as out:
+            self.process = subprocess.Popen([*words[:3], *write, *words[3:]], cwd=folder, stdout=out, stderr=subprocess.STDOUT,
+                                            start_new_session=True, env=lammps_variables())
+
+    def text(self):
+        """What launcher and ranks have said."""
+        return "".join(path.read_text() for path in sorted(self.folder.glob("job.out*")))
 
     def ranks(self):
         """Processes of LAMMPS itself, which have no children."""
@@ -202,7 +209,7 @@ class Job:
     def wait_for(self, condition, seconds=120):
         end = time.monotonic() + seconds
         while not condition():
-            assert self.process.poll() is None and time.monotonic() < end, self.output.read_text()[-2000:]
+            assert self.process.poll() is None and time.monotonic() < end, self.text()[-2000:]
             time.sleep(0.005)
 
 
@@ -220,7 +227,7 @@ def end_with_a_stopped_rank(job, ready, victim):
         assert job.process.wait(40) != 0
     finally:
         job.end()
-    text = job.output.read_text()
+    text = job.text()
     assert text.count("The job ends now") == 1
     assert f"(process {stopped}) has given no sign of life" in text
 
@@ -239,7 +246,7 @@ def test_a_rank_that_hangs_in_md_ends_the_job(tmp_path):
     """The others wait for it in LAMMPS' own communication: the process that does not run is noticed all the same."""
     write_input(tmp_path)
     job = Job(tmp_path, endless("timeout 4").replace("every 2", "every 1000000"), 3)
-    end_with_a_stopped_rank(job, lambda: "Per MPI rank memory" in job.output.read_text(), 1)
+    end_with_a_stopped_rank(job, lambda: "Per MPI rank memory" in job.text(), 1)
 
 
 def test_a_job_that_was_suspended_goes_on(tmp_path):
@@ -253,7 +260,7 @@ def test_a_job_that_was_suspended_goes_on(tmp_path):
             for rank in ranks:
                 os.kill(rank, number)
             time.sleep(6.0)
-        assert job.process.poll() is None, job.output.read_text()[-2000:]
+        assert job.process.poll() is None, job.text()[-2000:]
     finally:
         job.end()
 
@@ -281,26 +288,26 @@ def test_a_rank_that_dies_ends_the_job_without_the_launcher(tmp_path):
         assert job.process.wait(40) != 0
     finally:
         job.end()
-    text = job.output.read_text()
+    text = job.text()
     assert text.count("The job ends now") == 1 and f"(process {killed}) has died" in text
 
 
-def test_killing_a_rank_fifty_times(silicon, tmp_path):
-    """Eight ranks, one of which is killed at a random moment, again and again: the job always ends, the checkpoint can always
-    be read, and the training goes on, also on another number of ranks."""
-    choice = random.Random(47)
+def test_killing_a_rank_again_and_again(silicon, soak, tmp_path):
+    """Eight ranks, one of which is killed at a random moment, fifty times (a part of them each day): the job always ends, the
+    checkpoint can always be read, and the training goes on, also on another number of ranks."""
+    kills, choice = soak(50, 10, seed=47)
     labels = 0
-    for number in range(50):
+    for number in range(kills):
         ranks = 8 if number % 10 else choice.choice([2, 3, 5])
         resume = "resume si.dp" if number else ""
         job = Job(tmp_path, endless(resume, 87287 + number), ranks)
         mark = "resumed" if number else "new model"
-        job.wait_for(lambda: mark in job.output.read_text())
+        job.wait_for(lambda: mark in job.text())
         time.sleep(choice.uniform(0.0, 0.5))
         killed = choice.choice(job.ranks())
         os.kill(killed, signal.SIGKILL)
         assert job.process.wait(60) != 0
-        text = job.output.read_text()
+        text = job.text()
         # where the launcher has missed the death, the other ranks tell of it: of nothing else
         assert text.count("ERROR") == text.count(f"(process {killed}) has died"), text[-2000:]
         if number:

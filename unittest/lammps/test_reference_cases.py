@@ -8,32 +8,20 @@ If that process dies, each case runs in its own, so that the report names the ca
 import json
 import lzma
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-REFERENCE = Path(__file__).resolve().parents[1] / "reference"
+from lammps_runner import REFERENCE, run_lammps
+
 SHARED = Path(os.environ.get("DPTRAIN_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "cases"
 PAIR = "dptrain precision {precision}"
 COEFF = "* * {model} {elements}"
 NKTV2P = 1.6021765e6  # bar Angstrom^3 per eV in LAMMPS' metal units
-BIN = Path(sys.executable).parent
-# ranks beyond the cores must sleep while they wait for messages: 6 times faster with 4 ranks on 2 cores
-PATIENT = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64"}
 SINGLE = 1e-5  # relative: what precision single promises; float32 has 6e-8, sums and derivatives lose two digits
 FLOOR = 1e-2  # eV, eV/A: below this magnitude errors count as absolute errors divided by it
 STRESS_ORDER = [0, 4, 8, 3, 6, 7, 1, 2, 5]  # xx yy zz xy xz yz yx zx zy of the row-major virial [force][coordinate]
-
-
-def run_lammps(folder, text, ranks):
-    """(exit status, output) of the environment's LAMMPS."""
-    (folder / "in.test").write_text(text)
-    command = [str(BIN / "mpiexec"), "-n", str(ranks), str(BIN / "lmp"), "-in", "in.test", "-log", "none"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, env={**PATIENT, **os.environ})
-    return done.returncode, done.stdout + done.stderr
 
 
 def find_cases():
@@ -88,7 +76,8 @@ print "RESULT {key} $(pe:%.17g) $(pxx:%.17g) $(pyy:%.17g) $(pzz:%.17g) $(pxy:%.1
 def run_cases(names, precision, ranks, scratch):
     """Exit status and output of one LAMMPS process that computes all frames of the named cases."""
     text = "".join(frame_input(n, k, precision, scratch) for n in names for k in range(len(CASES[n][1]["frames"])))
-    return run_lammps(scratch, text, ranks)
+    done = run_lammps(scratch, text, ranks)
+    return done.status, done.output
 
 
 @pytest.fixture(scope="module", params=[("double", 1), ("double", 2), ("double", 4), ("single", 2)],

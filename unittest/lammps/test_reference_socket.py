@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lammps_runner import BIN, PATIENT, POTENTIALS, Result, console_variables
+from lammps_runner import Result, console_variables, lammps_variables, lammps_words
 from silicon import ATOMS, COLUMNS, write_input
 
 ase_io = pytest.importorskip("ase.io", reason="the clients need ASE")
@@ -33,10 +33,9 @@ def start_lammps(processes, tmp_path):
     """Function that starts LAMMPS: input text, ranks -> process with its output in `log`; finish() waits for it."""
     def start(text, ranks=1, name="in.test", log="screen"):
         (tmp_path / name).write_text(text)
-        command = [str(BIN / "mpiexec"), "-n", str(ranks), str(BIN / "lmp"), "-in", name, "-log", "none", "-nonbuf"]
         with open(tmp_path / log, "w") as out:
-            process = subprocess.Popen(command, cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
-                                       env={"LAMMPS_POTENTIALS": str(POTENTIALS), "OMP_NUM_THREADS": "1", **PATIENT, **os.environ})
+            process = subprocess.Popen(lammps_words(ranks, name, "-nonbuf"), cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT,
+                                       start_new_session=True, env=lammps_variables())
         processes.append(process)
         return process
     return start

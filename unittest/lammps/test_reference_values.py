@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from labels import NKTV2P, assert_same, system_of
-from lammps_runner import PATIENT, POTENTIALS
+from lammps_runner import lammps_variables
 from silicon import ATOMS, learn, write_input
 
 SW = "pair_style sw\npair_coeff * * Si.sw Si\n"
@@ -117,9 +117,8 @@ def test_fix_external(silicon, tmp_path):
     run = "fix t all dptrain model input.json Si reference values energy f_ext forces f_ext end every 2 warmup 100 dataset data\n" \
           "dump d all custom 2 path.dump id x y z\ndump_modify d format float %.17g sort id\nfix n all nve\nrun 6\n"
     (tmp_path / "external.py").write_text(EXTERNAL.format(start=start, run=run))
-    library = ":".join([str(Path(sys.prefix) / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])  # of MPI, in the environment
-    environment = {"LAMMPS_POTENTIALS": str(POTENTIALS), "OMP_NUM_THREADS": "1", **PATIENT, **os.environ, "LD_LIBRARY_PATH": library}
-    done = subprocess.run([sys.executable, "external.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, env=environment)
+    done = subprocess.run([sys.executable, "external.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+                          env=lammps_variables(LAMMPS_PLUGIN_PATH=os.environ.get("LAMMPS_PLUGIN_PATH", "")))
     assert done.returncode == 0, done.stdout + done.stderr
     labels = system_of(tmp_path / "data")
     blocks = (tmp_path / "path.dump").read_text().split("ITEM: ATOMS")[1:]

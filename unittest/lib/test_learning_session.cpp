@@ -141,12 +141,14 @@ TEST_F(LearningSessionTest, ALateAnswerIsWaitedForAndChangesNothing)
 {
   LateSource at_once(start_, 0), late(start_, 3);
   LearningSession first(comm_, slot_, options_, messages(), &at_once);
+  first.start();
   const std::vector<double> energies = run(first, 10);
   EXPECT_EQ(at_once.waits, 0);
 
   slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
   options_.frames = scratch_ / "y.frames";
   LearningSession second(comm_, slot_, options_, messages(), &late);
+  second.start();
   EXPECT_EQ(run(second, 10), energies);
   EXPECT_EQ(late.waits, 3 * late.submitted);
   EXPECT_EQ(late.submitted, at_once.submitted);
@@ -156,6 +158,7 @@ TEST_F(LearningSessionTest, EachLabelIsThatOfItsOwnConfiguration)
 {
   LateSource source(start_, 2);
   LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start();
   const std::vector<double> energies = run(session, 10);
   const std::vector<WholeFrame> stored = FramesFile::read(options_.frames, -1);
   ASSERT_EQ(stored.size(), 5u);  // steps 0, 2, ..., 8
@@ -181,6 +184,7 @@ TEST_F(LearningSessionTest, FailuresAreToldAndCounted)
   options_.failure_stops = true;
   source.fails = true;
   LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start();
   FrameRun trajectory(slot_);
   trajectory.show(frame(0));
   EXPECT_NE(message_of([&] { session.step(trajectory); }).find("no label at step 0: no luck"),
@@ -196,6 +200,7 @@ TEST_F(LearningSessionTest, AnActiveSessionAsksLessAndLess)
   options_.train = 40;
   options_.audit = 0;
   LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start();
   run(session, 60);
   const LearningReport report = session.report();
   EXPECT_LT(report.reference_calls, 60);

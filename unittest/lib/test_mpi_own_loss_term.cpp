@@ -98,14 +98,14 @@ TEST(OwnLossTerm, GradientIsThatOfTheLoss)
   std::vector<double> gradient;
   batch.report(&gradient);
   comm->all_reduce_sum(gradient.data(), gradient.size());
-  const std::vector<double> x = batch.model->parameters();
+  const std::vector<double> x = batch.model->parameters().values();
   double scale = 0.0;
   for (const double g : gradient) scale = std::max(scale, std::abs(g));
   for (std::size_t k = 0; k < x.size(); ++k) {
     const auto at = [&](double step) {
       std::vector<double> moved = x;
       moved[k] += step;
-      batch.model->set_parameters(moved);
+      batch.model->parameters().set(moved);
       return batch.report().loss;
     };
     // h^2 truncation and rounding of the difference: about 1e-9 relative to the largest component

@@ -46,7 +46,7 @@ struct Training {
     for (const WholeFrame &whole : whole_frames())
       trainer.add(distributor.share(whole, model->cutoff()));
   }
-  std::shared_ptr<ScriptModel> model;
+  std::shared_ptr<Model> model;
   Trainer trainer;
 };
 

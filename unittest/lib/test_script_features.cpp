@@ -23,7 +23,7 @@ std::vector<double> numbers(std::size_t n, unsigned seed)
 class ScriptFeatures : public testing::TestWithParam<std::string> {
  protected:
   ScriptToy toy_ = script_toy_named(GetParam());
-  std::shared_ptr<ScriptModel> model_ = script_model(toy_);
+  std::shared_ptr<Model> model_ = script_model(toy_);
   Frame frame_ = one_rank_frame(script_frame());
   std::vector<double> whitening_ = numbers(TYPES * H * H, 31);
 };

@@ -5,10 +5,11 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "dptrain/base/error.h"
-#include "dptrain/potential/files/pth_file.h"
 #include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/files/pth_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "potential/torchscript/archive.h"
+#include "potential/torchscript/script_model.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
 

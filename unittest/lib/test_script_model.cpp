@@ -5,6 +5,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/potential/model/model_data.h"
+#include "potential/torchscript/archive.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
 
@@ -35,7 +36,7 @@ class ScriptModelTest : public testing::TestWithParam<Case> {
   /// Of energies and what follows from them exactly: rounding.
   double rounding() const { return toy().single ? 1e-5 : 1e-12; }
 
-  std::shared_ptr<ScriptModel> model_ = script_model(toy());
+  std::shared_ptr<Model> model_ = script_model(toy());
   Frame frame_ = one_rank_frame(script_frame());
 };
 
@@ -263,7 +264,7 @@ TEST(ScriptModel, FailuresInsideTheArchiveAreErrors)
     if (at != std::string::npos)
       code.replace(at, 12, "torch.select(");  // (rows, 0) lacks an argument
   });
-  expect_in("toy.pth", message_of([&] { ScriptModel(data, "toy.pth"); }));
+  expect_in("toy.pth", message_of([&] { make_model(data, "toy.pth"); }));
 }
 
 }  // namespace dptrain::test

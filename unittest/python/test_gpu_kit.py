@@ -124,6 +124,21 @@ def test_programs_of_sources_that_are_gone_are_left_out(tmp_path):
     assert {f"test_{name}" for name in plan.KERNELS} <= {path.name for path in pack.test_programs(tmp_path)}
 
 
+def test_one_program_has_the_names_of_all_test_files(tmp_path):
+    """The kit has the program once; it knows by its name which tests to run."""
+    build, kit = tmp_path / "build", tmp_path / "kit"
+    pack.copy(Path("/bin/true"), build / "dptrain_tests")
+    pack.copy(Path("/bin/true"), build / "test_alone")
+    for name in ("test_layer", "test_table"):
+        (build / name).symlink_to("dptrain_tests")
+    pack.copy_tests(kit, [build / name for name in ("test_alone", "test_layer", "test_missing", "test_table")])
+    assert {path.name: path.is_symlink() for path in (kit / "bin").iterdir()} == {
+        "dptrain_tests": False, "test_alone": False, "test_layer": True, "test_table": True}
+    assert dict(pack.sizes(kit))["bin"] == 2 * Path("/bin/true").stat().st_size
+    (kit / "bin" / "dptrain_tests").write_text("#!/bin/sh\necho ${0##*/}\n")
+    assert subprocess.run([kit / "bin" / "test_table"], capture_output=True, text=True).stdout == "test_table\n"
+
+
 def test_the_commit_says_whether_files_have_changed(tmp_path):
     def git(*words):
         subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e", *words], cwd=tmp_path, check=True, capture_output=True)

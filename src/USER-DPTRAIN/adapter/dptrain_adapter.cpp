@@ -217,11 +217,13 @@ dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> 
 std::string LAMMPS_NS::find_model(LAMMPS *lmp, const std::string &who, const std::string &file)
 {
   const std::string path = utils::get_potential_file_path(file);
-  if (!path.empty()) return path;
-  if (!platform::file_is_readable(file + ".dp"))
+  // rank 0 alone reads it
+  int found = !path.empty() || platform::file_is_readable(file + ".dp") ? 1 : 0;
+  MPI_Bcast(&found, 1, MPI_INT, 0, lmp->world);
+  if (found == 0)
     lmp->error->all(FLERR,
                     "{}: cannot open file '{}', which is looked for in the current folder and in "
                     "those of LAMMPS_POTENTIALS",
                     who, file);
-  return file;
+  return path.empty() ? file : path;
 }

@@ -169,6 +169,8 @@ void FixDPTrain::min_post_force(int vflag)
 {
   v_init(vflag);
   data_->forces->begin();
+  if (data_->made.reference)
+    data_->made.reference->announce(data_->next_request(update->ntimestep));
   collective(lmp, WHO, [&] { data_->session->minimization_step(*data_->run); });
   finish_step();
 }
@@ -287,10 +289,11 @@ void FixDPTrain::start_session()
   messages.table = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
   collective(lmp, WHO, [&] {
     auto session = std::make_unique<dptrain::LearningSession>(
-        d.comm, d.slot, d.learning(id, composition), messages, d.source(), d.session.get());
+        d.comm, d.slot, d.learning(id, composition), messages, d.source());
+    check_files(*session);  // before it touches them
+    session->start(d.session.get());
     d.session = std::move(session);
   });
-  check_files();
   if (comm->me == 0 && d.options.learning.save.empty() && !d.options.learning.selects)
     error->warning(FLERR,
                    "Fix dptrain: without 'save N FILE' the trained model is lost at the end");
@@ -304,12 +307,12 @@ void FixDPTrain::start_session()
 }
 
 // Two fixes may train at the same time, but not into the same files.
-void FixDPTrain::check_files() const
+void FixDPTrain::check_files(const dptrain::LearningSession &session) const
 {
   for (const Fix *other : modify->get_fix_by_style("dptrain")) {
     const auto *fix = dynamic_cast<const FixDPTrain *>(other);
     if (!fix || fix == this || !fix->data_->session) continue;
-    for (const auto &[keyword, path] : data_->session->outputs())
+    for (const auto &[keyword, path] : session.outputs())
       for (const auto &[other_keyword, other_path] : fix->data_->session->outputs())
         if (path == other_path)
           error->all(FLERR,

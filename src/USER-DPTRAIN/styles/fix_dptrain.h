@@ -16,6 +16,10 @@ FixStyle(dptrain,FixDPTrain);
 
 #include "fix.h"
 
+namespace dptrain {
+class LearningSession;
+}
+
 namespace LAMMPS_NS {
 
 /// Translates between LAMMPS and dptrain::LearningSession, which does the work.
@@ -47,7 +51,7 @@ class FixDPTrain : public Fix {
   void attach_to_pair();
   void start_session();
   void check_run() const;
-  void check_files() const;
+  void check_files(const dptrain::LearningSession &) const;
   void begin_run();
   void finish_step();
   void print_memory();

@@ -6,8 +6,8 @@
 
 #include "adapter/dptrain_adapter.h"
 #include "dptrain/potential/model/evaluator.h"
-#include "dptrain/session/model_slot.h"
 #include "dptrain/session/committee.h"
+#include "dptrain/session/model_slot.h"
 #include "styles/model_deviation.h"
 #include "styles/pair_dptrain.h"
 #include "styles/restart_data.h"

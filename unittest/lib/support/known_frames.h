@@ -1,7 +1,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <array>
 #include <cmath>
@@ -16,6 +15,7 @@
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/communicator.h"
 #include "scratch.h"
+#include "world.h"
 
 namespace dptrain::test {
 
@@ -23,12 +23,6 @@ using Vec = std::vector<double>;
 
 /// Results agree with DeePMD-kit's to 1e-10 of the largest (reference/README.md), and so do their errors.
 constexpr double KNOWN_TOLERANCE = 1e-9;
-
-inline std::shared_ptr<const Communicator> world()
-{
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  return make_mpi_communicator(&comm);
-}
 
 /// A folder that all ranks see; rank 0 removes it.
 class SharedScratch {

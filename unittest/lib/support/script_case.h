@@ -11,10 +11,9 @@
 #include "dptrain/base/error.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/communicator.h"
-#include "dptrain/potential/files/pth_file.h"
+#include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model.h"
 #include "dptrain/potential/model/model_data.h"
-#include "potential/torchscript/script_model.h"
 #include "random_frame.h"
 #include "script_toy.h"
 
@@ -32,14 +31,15 @@ constexpr double FPARAM = 0.6;  ///< of toys that have one
 inline ModelData script_data(const ScriptToy &toy)
 {
   ModelData data;
+  data.kind = ModelKind::torchscript;
   data.archive = script_toy(toy);
   if (toy.fparam) data.fparam = {FPARAM};
   return data;
 }
 
-inline std::shared_ptr<ScriptModel> script_model(const ScriptToy &toy)
+inline std::shared_ptr<Model> script_model(const ScriptToy &toy)
 {
-  return std::make_shared<ScriptModel>(script_data(toy), "toy.pth");
+  return make_model(script_data(toy), "toy.pth");
 }
 
 /// 13 atoms in a skewed cell that is smaller than twice the cutoff, with ghosts that are images of all of them.

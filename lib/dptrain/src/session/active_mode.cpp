@@ -79,7 +79,9 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
                            formatted("%.4g", learning_.threshold() * unit) +
                            " (force units): " + options_.dataset);
   learn_from_labels();  // those of a minimization
-  log_.summary(name, step, learning_, training_.report().rmse("f"), held_out_error_, jumps_.sum());
+  const UpdateReport &batch = training_.report();
+  log_.summary(name, step, learning_, batch.step > 0 ? batch.rmse("f") : 0.0, held_out_error_,
+               jumps_.sum());
   warn_of_poor_model();
   // `run ... pre no` has no beginning but the end of the run before
   log_.open(step, jumps_.sum());

@@ -9,13 +9,15 @@ FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &whole, bool w
   const Model &model = evaluator.model();
   const Frame frame = scatter_frame(make_mpi_communicator(), whole, model.cutoff());
   const std::size_t nlocal = frame.nlocal;
-  std::vector<double> force(3 * static_cast<std::size_t>(frame.nall())), energy(nlocal), score(nlocal);
+  std::vector<double> force(3 * static_cast<std::size_t>(frame.nall())), energy(nlocal),
+      score(nlocal);
   FrameValues values;
   ForwardOutput out;
   out.force = force.data();
   out.atom_energy = energy.data();
   if (with_uncertainty) {
-    values.feature_sum.assign(model.type_map().size() * model.last_hidden_layer()->num_features(), 0.0);
+    values.feature_sum.assign(model.type_map().size() * model.last_hidden_layer()->num_features(),
+                              0.0);
     out.uncertainty = score.data();
     out.feature_sum = values.feature_sum.data();
   }

@@ -28,6 +28,7 @@ struct LearningSession::Impl {
   Messages messages;
   int generation;
   OnlineTraining training;
+  LabelSource *source = nullptr;
   std::optional<ReferenceDesk> desk;
   std::optional<PassiveMode> passive;
   std::optional<ActiveMode> active;
@@ -35,18 +36,22 @@ struct LearningSession::Impl {
 
 LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
                                  std::shared_ptr<ModelSlot> slot, const LearningOptions &options,
-                                 const Messages &messages, LabelSource *source,
-                                 const LearningSession *before)
+                                 const Messages &messages, LabelSource *source)
 {
   const Messages own_messages = comm->rank() == 0 ? messages : no_messages();
   impl_ = std::make_unique<Impl>(std::move(comm), std::move(slot), options, own_messages);
+  impl_->source = source;
+}
+
+void LearningSession::start(const LearningSession *before)
+{
   Impl &s = *impl_;
   if (before)
     s.training.take_frames(before->impl_->training);
-  else if (!options.resume.empty())
-    s.training.resume(options.resume);
-  if (source) s.desk.emplace(s.comm, *source, s.options, s.messages, s.training.counters());
-  if (options.active)
+  else if (!s.options.resume.empty())
+    s.training.resume(s.options.resume);
+  if (s.source) s.desk.emplace(s.comm, *s.source, s.options, s.messages, s.training.counters());
+  if (s.options.active)
     s.active.emplace(s.comm, s.slot, s.training, s.desk ? &*s.desk : nullptr, s.options,
                      s.messages);
   else

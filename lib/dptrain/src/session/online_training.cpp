@@ -187,9 +187,9 @@ void OnlineTraining::make_model()
   const ModelData data = factory_->make(waiting_, about_statistics);
   if (!about_statistics.empty()) say(about_statistics);
   const double shortest = factory_->statistics().min_distance();
-  factory_.reset();
   slot_->set_model(*comm_, data);
   make_trainer();
+  factory_.reset();
   for (Frame &frame : waiting_) latest_place_ = trainer_->add(std::move(frame));
   waiting_.clear();
   const std::vector<int> limits = data.config.descriptor->neighbor_limits();
@@ -247,7 +247,8 @@ void OnlineTraining::watch_targets(double seconds)
     if (over > 0.0) state_.earned_steps = 0;
   }
   if (options_.target <= 0.0 || std::sqrt(mean) > options_.target) return;
-  if (trainer_->stored_errors({latest_place_}).rmse("f") <= options_.target) state_.earned_steps = 0;
+  if (trainer_->stored_errors({latest_place_}).rmse("f") <= options_.target)
+    state_.earned_steps = 0;
 }
 
 void OnlineTraining::refresh_uncertainty()
@@ -468,6 +469,7 @@ void OnlineTraining::take_frames(const OnlineTraining &before)
   store_.begin(frames, same ? store_.path() : "");
   if (!trainer_) state_.earned_steps = options_.train * num_learned(frames);
   if (!trainer_ && counters.frames >= options_.warmup) make_model();
+  watch();
 }
 
 }  // namespace dptrain

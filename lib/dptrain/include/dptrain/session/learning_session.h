@@ -42,15 +42,16 @@ struct LearningReport {
 /// but the Trajectory. Everything is collective; failures are Errors on all ranks, after which nothing written is lost.
 class LearningSession {
  public:
-  /// `source` gives the labels; null where the options say that configurations are selected. `messages` are called on rank
-  /// 0. With `before`, the frames of a session whose model was given again are taken over; else the options say whether a
-  /// checkpoint is continued.
+  /// `source` gives the labels, and must outlive the session; null where the options say that configurations are selected.
+  /// `messages` are called on rank 0. No file is touched yet.
   LearningSession(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
-                  const LearningOptions &options, const Messages &messages, LabelSource *source,
-                  const LearningSession *before = nullptr);
+                  const LearningOptions &options, const Messages &messages, LabelSource *source);
   ~LearningSession();
+  /// To be called once, before all else but outputs(). With `before`, the frames of a session whose model was given again are
+  /// taken over; else the options say whether a checkpoint is continued.
+  void start(const LearningSession *before = nullptr);
 
-  /// Before the first step of a run; `moves_again`: each step is a run of its own (a rerun), only the first call counts.
+  /// Before the first step of a run; further calls before end_run() do nothing (a rerun sets up each configuration).
   void begin_run(std::int64_t step);
   /// One step of the run, after the engine has computed its forces.
   void step(Trajectory &run);
