@@ -21,7 +21,7 @@ TYPES = 2
 SEARCHED = 27 * RCUT**3 * DENSITY  # atoms in the cells around a center (cell_grid.h: cells as wide as the cutoff)
 BINS_BYTES = 128 << 20  # knot_gradient.h, most_bytes
 TEAM_THREADS, LANES = 4, 32  # kokkos_types.h, device_threads and device_lanes
-TEAM_SUMS = 12  # numbers in the reduction of a team in contraction.cpp, scatter
+TEAM_SUMS = 12  # numbers in the reduction of a team in edge_forces.h
 # s of one core: a pass over the atoms (assumed); Adam for a parameter (bench/results/bench.md, adam_step/double)
 HOST_PASS, ADAM = 4e-9, 1.78e-9
 # s of one core for an atom, measured with pair_style zero full (water, cutoff 6, skin 1: 143 neighbors): LAMMPS builds its list,
@@ -185,16 +185,16 @@ def gather_edges(m, n):
 
 
 def contraction_value(m, n):
-    """contraction.cpp, value_kernel: 6 + 4 multiply-adds for each edge and channel, six rows of the table; one edge after the
+    """contraction_kernels.h, value_kernel: 6 + 4 multiply-adds for each edge and channel, six rows of the table; one edge after the
     other, its numbers from the scratch memory first (the compiler does not unroll this)."""
     per_channel = n * m.edges * m.width
     return Work("contraction_value", n, bytes=n * (m.edges * (3 * m.real + 4) + 4 * m.width * m.real),
                 table=per_channel * 6 * m.real, flops=per_channel * 20 + n * m.edges * 90, short_chain=m.edges, table_chain=m.edges,
-                real=m.real, source="contraction.cpp")
+                real=m.real, source="contraction_kernels.h")
 
 
 def contraction_reverse(m, n):
-    """contraction.cpp, reverse_kernel: value and slope (12 + 12 operations), products with g_t (8 + 6 + 8); for each edge one reduction
+    """contraction_kernels.h, reverse_kernel: value and slope (12 + 12 operations), products with g_t (8 + 6 + 8); for each edge one reduction
     of four sums, five exchanges and a broadcast of each; then one of the team with twelve sums in float64, and atomic
     additions: 3 for each edge, 3 for the center, 9 for its frame, whose virial is in one line of the L2."""
     per_channel = n * m.edges * m.width
@@ -203,15 +203,15 @@ def contraction_reverse(m, n):
                 table=per_channel * 6 * m.real, cached=per_channel * 4 * m.real, flops=per_channel * 46,
                 atomics=n * (3 * m.edges + 12), same_address=9 * n,
                 exchanges=n * 6 * (4 * m.edges * m.real / 4 + TEAM_THREADS * TEAM_SUMS * 2), chain=1.5, short_chain=6 * edges + 6,
-                table_chain=edges * math.ceil(m.width / LANES), real=m.real, source="contraction.cpp")
+                table_chain=edges * math.ceil(m.width / LANES), real=m.real, source="contraction_kernels.h")
 
 
 def contraction_jvp(m, n):
-    """contraction.cpp, jvp_kernel: value and slope, 8 multiply-adds; residuals of the neighbors."""
+    """contraction_kernels.h, jvp_kernel: value and slope, 8 multiply-adds; residuals of the neighbors."""
     per_channel = n * m.edges * m.width
     return Work("contraction_jvp", n, bytes=n * (m.edges * (3 * m.real + 8 + 24) + 4 * m.width * m.real),
                 table=per_channel * 6 * m.real, flops=per_channel * 40 + n * m.edges * 140, short_chain=m.edges, table_chain=m.edges,
-                real=m.real, source="contraction.cpp")
+                real=m.real, source="contraction_kernels.h")
 
 
 def contraction_bins(m, n):
@@ -220,14 +220,14 @@ def contraction_bins(m, n):
                 chain=2 * m.edges, real=m.real, source="contraction_kernels.h")
 
 
-def descriptor_products(m, n, name, products):
+def gram_products(m, n, name, products):
     """gram_kernels.h, product: D = T^T T_<, 8 operations for each of its elements; written once for each product."""
     d = m.channels * m.axis
     return Work(name, n, bytes=n * (products * 4 * m.width + (2 * products - 1) * d) * m.real, flops=n * 8 * d * products,
                 cached=n * d * 8 * m.real * products, real=m.real, source="gram_kernels.h")
 
 
-def descriptor_transposes(m, n, name, products):
+def gram_transposes(m, n, name, products):
     """gram_kernels.h, transpose: gd goes to the scratch memory (read and written in lines); a lane reads it there along the axis
     channels, with a number of y that is the same for all lanes (a line of 128 bytes for a warp); lanes of the axis channels,
     half of a warp, go through all channels, and the team waits for them."""
@@ -269,18 +269,18 @@ def search(m, atoms):
 
 def pass_a(m, n, train):
     """deep_pot_engine.cpp, forward_chunk; fitting_net.cpp, forward and reverse."""
-    works = [find_rows(m, n), gather_edges(m, n), contraction_value(m, n), descriptor_products(m, n, "gram_value", 1)]
+    works = [find_rows(m, n), gather_edges(m, n), contraction_value(m, n), gram_products(m, n, "gram_value", 1)]
     for inputs, out, skip, _ in m.layers:
         works += [product(m, n, out, inputs), elements(m, n, "activation_jet", 4 if train else 3, out, 40, "activation.cpp"),
                   elements(m, n, "layer_value", 4 if skip else 2, out)]
     for inputs, out, skip, _ in reversed(m.layers):
         works += [elements(m, n, "layer_reverse", 5 if skip else 3, out), product(m, n, inputs, out, skip)]
-    return works + [descriptor_transposes(m, n, "gram_reverse", 1), contraction_reverse(m, n), elements(m, n, "convert", 2, 1)]
+    return works + [gram_transposes(m, n, "gram_reverse", 1), contraction_reverse(m, n), elements(m, n, "convert", 2, 1)]
 
 
 def pass_b(m, n):
     """deep_pot_gradient.cpp, gradient_chunk; fitting_net.cpp, tangents and gradient; knot_gradient.h."""
-    works = [contraction_jvp(m, n), descriptor_products(m, n, "gram_jvp", 2)]
+    works = [contraction_jvp(m, n), gram_products(m, n, "gram_jvp", 2)]
     for k, (inputs, out, skip, _) in enumerate(m.layers):
         works.append(product(m, n, out, inputs))
         if k + 1 < len(m.layers):
@@ -292,7 +292,7 @@ def pass_b(m, n):
         works += [elements(m, n, "layer_reverse_tangent", 8 if skip else 6, out), sums,
                   elements(m, n, "scale_and_subtract", 3, inputs), product(m, inputs, out, 2 * n),
                   product(m, n, inputs, out, skip)]
-    works += [elements(m, n, "scale_and_subtract", 3, m.channels * m.axis), descriptor_transposes(m, n, "gram_jvp_reverse", 2)]
+    works += [elements(m, n, "scale_and_subtract", 3, m.channels * m.axis), gram_transposes(m, n, "gram_jvp_reverse", 2)]
     rows = m.rows_per_interval * m.table_knots + TYPES  # of a net's table, with those of padding
     block = max(1, min(n, BINS_BYTES // (TYPES * 4 * rows * m.real)))
     for begin in range(0, n, block):
