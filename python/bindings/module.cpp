@@ -88,9 +88,9 @@ nb::dict describe(const Potential &potential)
     info["min_distance"] = data.min_nbor_dist;
     return info;
   }
-  info["descriptor"] = config.descriptor->type();
-  const nb::object keys = nb::module_::import_("json").attr("loads")(config.descriptor->keys(config));
-  info.update(nb::cast<nb::dict>(keys));
+  info.update(nb::cast<nb::dict>(
+      nb::module_::import_("json").attr("loads")(config.descriptor->keys(config))));
+  info["descriptor"] = info.attr("pop")("type");
   info["fitting_neuron"] = config.fitting_neuron;
   info["fitting_activation"] = config.fitting_activation;
   info["energy_bias"] = potential.model().energy_bias();

@@ -32,7 +32,7 @@ class GaussianConfig final : public DescriptorConfig {
   }
   std::string keys(const ModelConfig &model) const override
   {
-    Tree section{{"rcut", model.rcut}, {"eta", eta}, {"precision", precision}};
+    Tree section{{"type", type()}, {"rcut", model.rcut}, {"eta", eta}, {"precision", precision}};
     section["trainable"] = trainable;
     if (seed) section["seed"] = *seed;
     return section.dump();

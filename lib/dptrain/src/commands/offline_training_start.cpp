@@ -134,7 +134,7 @@ ModelData OfflineTraining::new_model()
   std::optional<DataStatistics> found;
   if (!stored || !options_.skip_neighbor_stat) found = count_data();
   if (config.descriptor->needs_neighbor_counts()) {
-    complete(config, found->statistics, usual_neighbor_margin);
+    complete(config, found->statistics);
     read();
   }
   if (!stored && offline.stat_file_mode == StatFileMode::read && !offline.stat_file.empty())
@@ -142,8 +142,7 @@ ModelData OfflineTraining::new_model()
                 "stat_file_mode is read; change the mode to update to have them computed");
 
   const Statistics &moments = stored ? stored->statistics : found->statistics;
-  ModelData data = dptrain::new_model(*comm_, config, moments, input_.model_def_script,
-                                      usual_neighbor_margin);
+  ModelData data = dptrain::new_model(*comm_, config, moments, input_.model_def_script);
   data.out_bias = stored ? stored->out_bias : found->energy.bias;
   for (int type = 0; type < config.ntypes(); ++type)
     data.out_bias[type] -= data.bias_atom_e[type];  // atom_ener is a part of it

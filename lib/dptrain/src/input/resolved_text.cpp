@@ -18,13 +18,6 @@ template <class T> void put(json &section, const char *key, const std::optional<
   if (value) section[key] = *value;
 }
 
-json descriptor_section(const ModelConfig &model)
-{
-  json section{{"type", model.descriptor->type()}};
-  section.update(json::parse(model.descriptor->keys(model)));
-  return section;
-}
-
 json fitting_section(const ModelConfig &model)
 {
   json section{{"type", "ener"},
@@ -55,7 +48,7 @@ json model_section(const InputFile &input)
           {"data_stat_nbatch", input.offline.data_stat_nbatch},
           {"pair_exclude_types", input.model.pair_exclude_types},
           {"atom_exclude_types", input.model.atom_exclude_types},
-          {"descriptor", descriptor_section(input.model)},
+          {"descriptor", json::parse(input.model.descriptor->keys(input.model))},
           {"fitting_net", fitting_section(input.model)}};
 }
 

@@ -34,12 +34,11 @@ std::uint64_t mix(std::uint64_t hash, const WholeFrame &frame)
 }  // namespace
 
 ModelData new_model(const Communicator &comm, const ModelConfig &config,
-                    const Statistics &statistics, const std::string &model_def_script,
-                    double margin)
+                    const Statistics &statistics, const std::string &model_def_script)
 {
   ModelData data;
   guarded(comm, [&] {
-    if (comm.rank() == 0) data = new_deep_pot(config, statistics, model_def_script, margin);
+    if (comm.rank() == 0) data = new_deep_pot(config, statistics, model_def_script);
   });
   broadcast(comm, data);
   return data;
@@ -78,8 +77,8 @@ bool ModelFactory::read_statistics(std::string &said)
   });
   broadcast(*comm_, text);
   if (text.empty()) return false;
-  statistics_ = Statistics::from_json(text, options_.stat, config_.type_map,
-                                      statistics_settings(config_));
+  statistics_ =
+      Statistics::from_json(text, options_.stat, config_.type_map, statistics_settings(config_));
   if (statistics_.source() != source())
     said = "the statistics in " + options_.stat + " are those of other frames (" +
            statistics_.source() + ") than the present ones (" + source() +
@@ -108,7 +107,8 @@ void ModelFactory::collect_statistics(const std::vector<Frame> &frames)
 ModelData ModelFactory::make(const std::vector<Frame> &frames, std::string &said)
 {
   if (options_.stat.empty() || !read_statistics(said)) collect_statistics(frames);
-  return new_model(*comm_, config_, statistics_, model_def_script_, neighbor_margin);
+  complete(config_, statistics_, neighbor_margin);
+  return new_model(*comm_, config_, statistics_, model_def_script_);
 }
 
 }  // namespace dptrain

@@ -15,10 +15,9 @@
 
 namespace dptrain {
 
-/// A new model from an input and the statistics of frames (new_deep_pot). The same on all ranks. Collective.
+/// A new model from an input and the statistics of frames. The same on all ranks. Collective.
 ModelData new_model(const Communicator &comm, const ModelConfig &config,
-                    const Statistics &statistics, const std::string &model_def_script,
-                    double margin);
+                    const Statistics &statistics, const std::string &model_def_script);
 
 /// Makes the model of an online session: from its first frames, or from the statistics file of an earlier one. Collective.
 class ModelFactory {

@@ -73,7 +73,7 @@ StatisticsSettings DescriptorType::statistics(const ModelConfig &model) const
 Tree DescriptorType::write(TreeWriter &writer, const ModelData &data,
                            const std::vector<ParameterBlock> &blocks) const
 {
-  Tree section{{"@class", "Descriptor"}, {"type", names().front()}, {"@version", 1}};
+  Tree section{{"@class", "Descriptor"}, {"@version", 1}};
   section.update(Tree::parse(data.config.descriptor->keys(data.config)));
   const bool single = data.config.descriptor->precision == "float32";
   const std::string place = "/model/descriptor";

@@ -65,7 +65,8 @@ void SeE2AConfig::read(JsonReader &section, ModelConfig &model)
 
 std::string SeE2AConfig::keys(const ModelConfig &model) const
 {
-  nlohmann::ordered_json section{{"rcut", model.rcut},
+  nlohmann::ordered_json section{{"type", type()},
+                                 {"rcut", model.rcut},
                                  {"rcut_smth", rcut_smth},
                                  {"sel", sel},
                                  {"neuron", neuron},

@@ -157,23 +157,10 @@ Tree SeE2AType::write(TreeWriter &writer, const ModelData &data,
 {
   check_sizes(data);
   const SeE2AConfig &config = se_e2_a(data.config);
-  Tree section{{"@class", "Descriptor"},
-               {"type", "se_e2_a"},
-               {"@version", 2},
-               {"rcut", data.config.rcut},
-               {"rcut_smth", config.rcut_smth},
-               {"sel", config.sel},
-               {"neuron", config.neuron},
-               {"axis_neuron", config.axis_neuron},
-               {"resnet_dt", config.resnet_dt},
-               {"trainable", config.trainable},
-               {"type_one_side", config.type_one_side},
-               {"exclude_types", config.exclude_types},
-               {"env_protection", config.env_protection},
-               {"set_davg_zero", config.set_davg_zero},
-               {"activation_function", config.activation},
-               {"precision", config.precision},
-               {"spin", nullptr}};
+  Tree section{{"@class", "Descriptor"}, {"@version", 2}};
+  section.update(Tree::parse(config.keys(data.config)));
+  section.erase("seed");  // DeePMD-kit does not keep it
+  section["spin"] = nullptr;
   section["env_mat"] = {{"rcut", data.config.rcut},
                         {"rcut_smth", config.rcut_smth},
                         {"protection", config.env_protection},

@@ -78,10 +78,7 @@ Tree definition(const ModelData &data)
   }
   if (!script.contains("type_map")) script["type_map"] = config.type_map;
   Tree &part = script["descriptor"];
-  if (!part.is_object()) {
-    part = {{"type", config.descriptor->type()}};
-    part.update(Tree::parse(config.descriptor->keys(config)));
-  }
+  if (!part.is_object()) part = Tree::parse(config.descriptor->keys(config));
   descriptor_type(config).complete_definition(config, part);
   Tree &net = script["fitting_net"];
   if (!net.is_object())

@@ -1,6 +1,6 @@
 #include "dptrain/potential/model/model_data.h"
 
-#include "input/json_reader.h"
+#include "input/model_keys.h"
 #include "parallel/byte_archive.h"
 
 namespace dptrain {
@@ -31,15 +31,15 @@ void visit_fields(ByteArchive &archive, ModelConfig &config)
                  fitting_precision, fitting_trainable, fitting_seed, atom_ener, pair_exclude_types,
                  atom_exclude_types);
   // of any kind: by its keys
-  std::string type = descriptor ? descriptor->type() : "";
-  std::string keys = descriptor ? descriptor->keys(config) : "";
-  archive.fields(type, keys);
-  if (descriptor && descriptor->type() == type && descriptor->keys(config) == keys) return;
-  descriptor = make_descriptor_config(type);
-  if (!descriptor) return;
+  const std::string mine = descriptor ? descriptor->keys(config) : "";
+  std::string keys = mine;
+  archive.fields(keys);
+  if (keys == mine) return;
+  descriptor = {};
+  if (keys.empty()) return;
   const auto document = nlohmann::json::parse(keys);
   JsonReader section(document, "broadcast");
-  descriptor->read(section, config);
+  read_descriptor_section(section, config);
 }
 
 void visit_fields(ByteArchive &bytes, ModelData &data)

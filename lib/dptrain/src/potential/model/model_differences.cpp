@@ -100,8 +100,8 @@ void compare_descriptors(const ModelConfig &there, const ModelConfig &here,
                          Differences &differences)
 {
   const std::string type = there.descriptor->type();
-  differences.compare("descriptor", type, here.descriptor->type());
-  if (type != here.descriptor->type()) return;
+  if (type != here.descriptor->type())
+    return differences.add("descriptor", type, here.descriptor->type());
   const json a = json::parse(there.descriptor->keys(there)),
              b = json::parse(here.descriptor->keys(here));
   for (const auto &[key, value] : b.items()) {

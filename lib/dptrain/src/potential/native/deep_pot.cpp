@@ -135,7 +135,7 @@ void DeepPot::set_auxiliary_state(const std::vector<double> &state)
                 std::to_string(auxiliary_state().size()) + " are needed");
   const bool filled = state.at(0) != 0.0;
   engine_->set_auxiliary_state({state.begin() + 1, state.end()},
-                           filled ? &parameters().values() : nullptr);
+                               filled ? &parameters().values() : nullptr);
   prepared_version_ =
       filled ? parameters().version() : 0;  // else the table is not that of the grid
 }

@@ -8,6 +8,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
+#include "kernels/workers.h"
 #include "potential/descriptor/descriptor_type.h"
 #include "potential/native/fitting_shape.h"
 
@@ -68,7 +69,7 @@ template <class Real> void DeepPotEngine<Real>::prepare(const std::vector<double
 
 template <class Real>
 void DeepPotEngine<Real>::set_auxiliary_state(const std::vector<double> &state,
-                                          const std::vector<double> *parameters)
+                                              const std::vector<double> *parameters)
 {
   prepared_ = unique_number();
   descriptor_->set_auxiliary_state(state);

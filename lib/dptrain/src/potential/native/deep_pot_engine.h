@@ -42,7 +42,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   NeighborReport neighbor_report() const override { return neighbor_report_; }
   std::vector<double> auxiliary_state() const override { return descriptor_->auxiliary_state(); }
   void set_auxiliary_state(const std::vector<double> &state,
-                       const std::vector<double> *parameters) override;
+                           const std::vector<double> *parameters) override;
   DescriptorBase &descriptor() override { return *descriptor_; }
   int num_features() const override { return last_layer_.features(); }
   void set_whitening(const std::vector<double> &matrices) override

@@ -28,11 +28,11 @@ void complete(ModelConfig &config, const Statistics &statistics, double margin)
 }
 
 ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
-                       const std::string &model_def_script, double margin)
+                       const std::string &model_def_script)
 {
   ModelData data;
   data.config = config;
-  complete(data.config, statistics, margin);
+  complete(data.config, statistics);
   const DescriptorType &type = descriptor_type(config);
   data.descriptor_constants = type.constants(data.config, statistics);
   if (std::isfinite(statistics.min_distance())) data.min_nbor_dist = statistics.min_distance();

@@ -40,7 +40,7 @@ class PotentialEngine {
   virtual std::vector<double> auxiliary_state() const = 0;
   /// Restores the grid of the table and, when asked, fills it for these parameters without a check.
   virtual void set_auxiliary_state(const std::vector<double> &state,
-                               const std::vector<double> *parameters) = 0;
+                                   const std::vector<double> *parameters) = 0;
   virtual DescriptorBase &descriptor() = 0;
   // as LastHiddenLayer's functions of these names
   virtual int num_features() const = 0;

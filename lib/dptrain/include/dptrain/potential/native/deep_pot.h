@@ -10,9 +10,6 @@
 
 namespace dptrain {
 
-/// DeePMD-kit's own margin.
-constexpr double usual_neighbor_margin = 1.1;
-
 /// The native potential (a descriptor with DeePMD-kit's fitting ener) from the content of a model file.
 std::shared_ptr<Model> make_deep_pot(ModelData data);
 
@@ -20,12 +17,12 @@ std::shared_ptr<Model> make_deep_pot(ModelData data);
 /// What is counted in the data for it.
 StatisticsSettings statistics_settings(const ModelConfig &config);
 /// Sets what the settings leave to the numbers of neighbors in the data (sel "auto" of se_e2_a): the largest ones times
-/// `margin`, where the input does not say more.
-void complete(ModelConfig &config, const Statistics &statistics, double margin);
+/// `margin` (DeePMD-kit's own by default), where the input does not say more.
+void complete(ModelConfig &config, const Statistics &statistics, double margin = 1.1);
 /// The model: settings, if they are not complete, and constants of the descriptor from reduced statistics, weights drawn as
 /// DeePMD-kit draws them (W ~ N(0, 1/sqrt(in+out)), b ~ N(0, 1), idt ~ N(0.1, 0.001)); a given seed always gives the same.
 ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
-                       const std::string &model_def_script, double margin = usual_neighbor_margin);
+                       const std::string &model_def_script);
 
 /// Layout of the flat parameter buffer: the descriptor, then fitting nets in file order; per layer w, b, idt.
 std::vector<ParameterBlock> parameter_index(const ModelConfig &config);
