@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -51,9 +52,15 @@ inline dptrain::WholeFrame frame_of(const Positions &positions, const Types &typ
   return whole;
 }
 
-/// Threads for the kernels of this process, once.
+/// Starts the kernels, whose threads belong to the Python thread that does so: throws Error in any other one.
 inline void start_kernels()
 {
-  static const int threads = dptrain::use_threads(dptrain::thread_share());
-  static_cast<void>(threads);
+  static const std::thread::id owner = [] {
+    dptrain::use_threads(dptrain::thread_share());
+    return std::this_thread::get_id();
+  }();
+  if (std::this_thread::get_id() != owner)
+    throw dptrain::Error(
+        "models are loaded, evaluated and trained by one thread of a program, the first that "
+        "does so: use processes to evaluate several at a time");
 }

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,13 +57,11 @@ class Potential {
 nb::tuple evaluate(Potential &potential, Positions positions, Types types,
                    const std::optional<Cell> &cell)
 {
+  start_kernels();
   const dptrain::WholeFrame whole = frame_of(positions, types, cell);
   dptrain::FrameValues values;
   {
     nb::gil_scoped_release others_may_run;
-    // the library's own threads serve one evaluation at a time
-    static std::mutex one_at_a_time;
-    const std::lock_guard<std::mutex> turn(one_at_a_time);
     values = potential.evaluate(whole);
   }
   const std::size_t n = whole.type.size();

@@ -31,6 +31,7 @@ class FunctionSource final : public dptrain::LabelSource {
   {
     LabelAnswer &answer = answers_[++submitted_];
     answer.request = submitted_;
+    const nb::gil_scoped_acquire interpreter;
     try {
       call(frame, answer.label);
     } catch (nb::python_error &error) {
@@ -70,46 +71,47 @@ class FunctionSource final : public dptrain::LabelSource {
   std::map<std::int64_t, LabelAnswer> answers_;
 };
 
-/// Sets one option by its name; the names are those of the fields.
-void set_option(LearningOptions &o, const std::string &name, const nb::handle &value)
+using Setter = std::function<void(LearningOptions &, const nb::handle &)>;
+
+template <class T> Setter field(T LearningOptions::*member)
 {
-  const auto number = [&] { return nb::cast<double>(value); };
-  const auto count = [&] { return nb::cast<std::int64_t>(value); };
-  const auto small = [&] { return nb::cast<int>(value); };
-  const auto text = [&] { return nb::cast<std::string>(value); };
-  const auto flag = [&] { return nb::cast<bool>(value); };
-  const std::map<std::string, std::function<void()>> options{
-      {"active", [&] { o.active = flag(); }},
-      {"every", [&] { o.every = count(); }},
-      {"follow_reference", [&] { o.follow_reference = flag(); }},
-      {"failure_stops", [&] { o.failure_stops = flag(); }},
-      {"fmax", [&] { o.force_limit = number(); }},
-      {"threshold", [&] { o.threshold = number(); }},
-      {"limit", [&] { o.limit = number(); }},
-      {"limit_stops", [&] { o.limit_stops = flag(); }},
-      {"audit", [&] { o.audit = count(); }},
-      {"holdout", [&] { o.holdout = small(); }},
-      {"duplicate", [&] { o.duplicate = number(); }},
-      {"input", [&] { o.input = text(); }},
-      {"train", [&] { o.train = small(); }},
-      {"warmup", [&] { o.warmup = small(); }},
-      {"target", [&] { o.target = number(); }},
-      {"train_seconds", [&] { o.train_seconds = number(); }},
-      {"batch", [&] { o.batch = small(); }},
-      {"seed", [&] { o.seed = static_cast<std::uint64_t>(count()); }},
-      {"buffer", [&] { o.buffer = count(); }},
-      {"optimizer", [&] { o.optimizer = text(); }},
-      {"ema", [&] { o.ema = number(); }},
-      {"stat", [&] { o.stat = text(); }},
-      {"save", [&] { o.save = text(); }},
-      {"save_every", [&] { o.save_every = count(); }},
-      {"frames", [&] { o.frames = text(); }},
-      {"resume", [&] { o.resume = text(); }},
-      {"dataset", [&] { o.dataset = text(); }},
-      {"disp", [&] { o.disp = text(); }},
-      {"disp_every", [&] { o.disp_every = count(); }},
-      {"composition", [&] { o.composition = text(); }}};
-  options.at(name)();
+  return [member](LearningOptions &o, const nb::handle &value) { o.*member = nb::cast<T>(value); };
+}
+
+/// Sets one option by its name, that of Python's side.
+void set_option(LearningOptions &options, const std::string &name, const nb::handle &value)
+{
+  static const std::map<std::string, Setter> setters{
+      {"active", field(&LearningOptions::active)},
+      {"every", field(&LearningOptions::every)},
+      {"follow_reference", field(&LearningOptions::follow_reference)},
+      {"failure_stops", field(&LearningOptions::failure_stops)},
+      {"fmax", field(&LearningOptions::force_limit)},
+      {"threshold", field(&LearningOptions::threshold)},
+      {"limit", field(&LearningOptions::limit)},
+      {"limit_stops", field(&LearningOptions::limit_stops)},
+      {"audit", field(&LearningOptions::audit)},
+      {"holdout", field(&LearningOptions::holdout)},
+      {"duplicate", field(&LearningOptions::duplicate)},
+      {"input", field(&LearningOptions::input)},
+      {"train", field(&LearningOptions::train)},
+      {"warmup", field(&LearningOptions::warmup)},
+      {"target", field(&LearningOptions::target)},
+      {"train_seconds", field(&LearningOptions::train_seconds)},
+      {"batch", field(&LearningOptions::batch)},
+      {"seed", field(&LearningOptions::seed)},
+      {"buffer", field(&LearningOptions::buffer)},
+      {"optimizer", field(&LearningOptions::optimizer)},
+      {"ema", field(&LearningOptions::ema)},
+      {"stat", field(&LearningOptions::stat)},
+      {"save", field(&LearningOptions::save)},
+      {"save_every", field(&LearningOptions::save_every)},
+      {"frames", field(&LearningOptions::frames)},
+      {"resume", field(&LearningOptions::resume)},
+      {"dataset", field(&LearningOptions::dataset)},
+      {"disp", field(&LearningOptions::disp)},
+      {"disp_every", field(&LearningOptions::disp_every)}};
+  setters.at(name)(options, value);
 }
 
 class Session {
@@ -133,13 +135,17 @@ class Session {
   nb::tuple step(const Positions &positions, const Types &types, const std::optional<Cell> &cell,
                  nb::handle reference, nb::handle log)
   {
+    start_kernels();
     source_.set(reference);
     log_ = log;
     dptrain::WholeFrame frame = frame_of(positions, types, cell);
     frame.step = step_;
-    open();
-    run_.show(frame);
-    session_->step(run_);
+    {
+      nb::gil_scoped_release others_may_run;
+      open();
+      run_.show(frame);
+      session_->step(run_);
+    }
     ++step_;
     const dptrain::FrameValues &values = run_.values();
     const std::size_t n = frame.type.size();
@@ -151,9 +157,11 @@ class Session {
   void end(const std::string &name, nb::handle log)
   {
     log_ = log;
-    if (!session_) return;
-    session_->end_run(step_ > 0 ? step_ - 1 : 0, name);
+    if (!open_) return;
+    start_kernels();
+    nb::gil_scoped_release others_may_run;
     open_ = false;
+    session_->end_run(step_ - 1, name);
   }
 
   nb::dict report() const
@@ -185,7 +193,10 @@ class Session {
   {
     if (!session_) {
       const auto say = [this](const std::string &start) {
-        return [this, start](const std::string &text) { log_(start + text); };
+        return [this, start](const std::string &text) {
+          const nb::gil_scoped_acquire interpreter;
+          log_(start + text);
+        };
       };
       session_ = std::make_unique<dptrain::LearningSession>(
           comm_, slot_, options_, dptrain::Messages{say(""), say("WARNING: "), say("")}, &source_);

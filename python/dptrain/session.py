@@ -75,7 +75,12 @@ class Session:
         forces = np.asarray(forces, dtype=float)
         if forces.shape != positions.shape:
             raise ValueError(f"the reference gave forces of the shape {forces.shape} for {len(positions)} atoms")
-        return float(energy), forces.ravel().tolist(), None if virial is None else np.asarray(virial, dtype=float).ravel().tolist()
+        if virial is not None:
+            virial = np.asarray(virial, dtype=float)
+            if virial.shape != (3, 3):
+                raise ValueError(f"the reference gave a virial of the shape {virial.shape}; it must be (3, 3), or None")
+            virial = virial.ravel().tolist()
+        return float(energy), forces.ravel().tolist(), virial
 
     def step(self, positions, elements, cell=None, pbc=None):
         """One step of the run: a Step. positions: [natoms][3]; elements: [natoms] names; cell and pbc as in Potential.evaluate."""

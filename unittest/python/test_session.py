@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -177,6 +178,42 @@ def test_wrong_atoms(tmp_path, monkeypatch):
     with pytest.raises(dptrain.Error, match=r"forces of the shape \(3, 3\) for 32 atoms"):
         positions, cell = next(frames(1))
         session.step(positions, ["Cu"] * 32, cell)
+
+    session = dptrain.Session(EXAMPLE / "copper.json", lambda *_: (0.0, np.zeros((32, 3)), np.zeros(6)), failed="stop", log=None)
+    with pytest.raises(dptrain.Error, match=r"virial of the shape \(6,\); it must be \(3, 3\)"):
+        session.step(positions, ["Cu"] * 32, cell)
+
+
+def test_one_thread_works(tmp_path, monkeypatch):
+    """A model can be the reference of a session, whose steps let other threads of Python run; these cannot evaluate models, and
+    are told so."""
+    monkeypatch.chdir(tmp_path)
+    options = {"mode": "passive", "every": 1, "warmup": 2, "train": 5, "seed": 1, "log": None}
+    with dptrain.Session(EXAMPLE / "copper.json", emt, save="cu.dp", **options) as teacher:
+        for positions, cell in frames(2):
+            teacher.step(positions, ["Cu"] * 32, cell)
+    teacher.end()  # a second time: nothing to do
+    model, messages = dptrain.load("cu.dp"), []
+
+    def evaluate():
+        try:
+            model.evaluate(positions, ["Cu"] * 32, cell)
+        except dptrain.Error as error:
+            messages.append(str(error))
+
+    def label(positions, elements, cell):
+        other = threading.Thread(target=evaluate)
+        other.start()
+        other.join()
+        found = model.evaluate(positions, elements, cell)
+        return found.energy, found.forces, found.virial
+
+    with dptrain.Session("cu.dp", label, follow="reference", **options) as session:
+        for positions, cell in frames(2, seed=9):
+            step = session.step(positions, ["Cu"] * 32, cell)
+            # the label itself moves the atoms: the model that the session has changed is its own
+            assert np.array_equal(step.forces, model.evaluate(positions, ["Cu"] * 32, cell).forces)
+    assert len(messages) == 2 and all("one thread of a program" in text for text in messages)
 
 
 def test_a_calculator_without_stress_and_atoms_without_cell(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 #include "reference/reference_difference.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace LAMMPS_NS;
 
@@ -26,9 +27,10 @@ void ReferenceDifference::setup()
 
 std::int64_t ReferenceDifference::Source::submit(const dptrain::WholeFrame &frame)
 {
-  const std::int64_t request = inner().submit(frame);
   const NestedPair::Values &values = owner_.baseline_.evaluate();
-  baselines_[request] = label_of(owner_.lmp_, {values.energy, values.force, values.virial});
+  dptrain::Label baseline = label_of(owner_.lmp_, {values.energy, values.force, values.virial});
+  const std::int64_t request = inner().submit(frame);
+  baselines_[request] = std::move(baseline);
   return request;
 }
 

@@ -51,14 +51,13 @@ struct FixDPTrain::Data {
                                    : (step / options.learning.every + 1) * options.learning.every;
   }
   // What the keywords say, as the library wants it.
-  dptrain::LearningOptions learning(const std::string &fix_id, const std::string &composition) const
+  dptrain::LearningOptions learning(const std::string &fix_id) const
   {
     dptrain::LearningOptions learning = options.learning;
     for (double *force :
          {&learning.threshold, &learning.limit, &learning.target, &learning.force_limit})
       *force /= units.force();
     learning.frames = fmt::format("dptrain.{}.frames", fix_id);
-    learning.composition = composition;
     learning.units = units;
     return learning;
   }
@@ -271,14 +270,6 @@ void FixDPTrain::start_session()
 {
   Data &d = *data_;
   if (d.session && d.session->generation() == d.slot->generation) return;
-  std::vector<bigint> counts(d.slot->type_map.size(), 0);
-  for (int i = 0; i < atom->nlocal; ++i) ++counts[d.slot->model_type[atom->type[i]]];
-  MPI_Allreduce(MPI_IN_PLACE, counts.data(), static_cast<int>(counts.size()), MPI_LMP_BIGINT,
-                MPI_SUM, world);
-  std::string composition;
-  for (std::size_t t = 0; t < counts.size(); ++t)
-    composition += fmt::format("{}{} {}", t == 0 ? "" : " ", d.slot->type_map[t], counts[t]);
-
   dptrain::Messages messages;
   messages.info = [this](const std::string &text) {
     utils::logmesg(lmp, "Fix dptrain: {}\n", text);
@@ -288,8 +279,8 @@ void FixDPTrain::start_session()
   };
   messages.table = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
   collective(lmp, WHO, [&] {
-    auto session = std::make_unique<dptrain::LearningSession>(
-        d.comm, d.slot, d.learning(id, composition), messages, d.source());
+    auto session = std::make_unique<dptrain::LearningSession>(d.comm, d.slot, d.learning(id),
+                                                              messages, d.source());
     check_files(*session);  // before it touches them
     session->start(d.session.get());
     d.session = std::move(session);
@@ -364,7 +355,9 @@ double FixDPTrain::compute_scalar()
 double FixDPTrain::compute_vector(int n)
 {
   if (!data_->session) return 0.0;
-  return fix_dptrain_output(n, *data_->session, *data_->run, data_->units);
+  return collective(lmp, WHO, [&] {
+    return fix_dptrain_output(n, *data_->session, *data_->run, data_->units);
+  });
 }
 
 // fix_modify ID memory: the table, now.

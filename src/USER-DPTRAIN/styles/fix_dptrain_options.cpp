@@ -89,8 +89,6 @@ void read_fparam(FixArguments &arguments, Options &options)
 }
 
 // STEPS, or which parameters are trained.
-bool is_keyword(const std::string &word);
-
 void read_train(FixArguments &arguments, Options &options)
 {
   const std::string what = arguments.peek();

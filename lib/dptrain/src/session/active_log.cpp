@@ -6,7 +6,7 @@
 
 namespace dptrain {
 
-using Fate = ActiveEvent::Fate;
+using Fate = Outcome::Fate;
 
 ActiveLog::ActiveLog(const SessionCounters &counters, const UnitFactors &units,
                      const Messages &messages) :
@@ -44,7 +44,7 @@ std::array<double, 3> ActiveLog::seconds() const
   return {reference, training, all - reference - training};
 }
 
-void ActiveLog::line(const ActiveEvent &event, double jumps)
+void ActiveLog::line(const LabelRequest &request, const Outcome &outcome, double jumps)
 {
   const double unit = units_.force(), jump = (jumps - printed_jumps_) * units_.energy;
   printed_jumps_ = jumps;
@@ -53,19 +53,19 @@ void ActiveLog::line(const ActiveEvent &event, double jumps)
     return known ? formatted("%.4g", value) : std::string("-");
   };
   std::string learned = "-";
-  if (event.fate == Fate::held_out) learned = "held_out";
-  if (event.fate == Fate::duplicate) learned = "duplicate";
-  if (event.learned_error > 0.0) learned = number(true, event.learned_error * unit);
-  const std::string expected =
-                        number(event.compared && event.expected > 0.0, event.expected * unit),
-                    largest = number(event.compared, event.comparison.max_error * unit),
-                    rms = number(event.compared, event.comparison.rms_error * unit);
+  if (outcome.fate == Fate::held_out) learned = "held_out";
+  if (outcome.fate == Fate::duplicate) learned = "duplicate";
+  if (outcome.learned_error > 0.0) learned = number(true, outcome.learned_error * unit);
+  const std::string expected = number(request.has_scores && request.expected > 0.0,
+                                      request.expected * unit),
+                    largest = number(request.has_scores, outcome.max_error * unit),
+                    rms = number(request.has_scores, outcome.rms_error * unit);
   messages_.table(formatted(
       "dptrain %10lld %9s %9s %9s %9s %10s %9s %7lld %7lld %10.4g %9.2f %9.2f %9.2f",
-      static_cast<long long>(event.step), name_of(event.ask).c_str(), expected.c_str(),
-      largest.c_str(), rms.c_str(), learned.c_str(), event.reference_moves ? "reference" : "model",
-      static_cast<long long>(counters_.frames), static_cast<long long>(counters_.reference_calls),
-      jump, reference, training, md));
+      static_cast<long long>(request.frame.step), name_of(request.ask).c_str(), expected.c_str(),
+      largest.c_str(), rms.c_str(), learned.c_str(),
+      outcome.reference_moves ? "reference" : "model", static_cast<long long>(counters_.frames),
+      static_cast<long long>(counters_.reference_calls), jump, reference, training, md));
 }
 
 void ActiveLog::summary(const std::string &name, std::int64_t step, const ActiveLearning &learning,

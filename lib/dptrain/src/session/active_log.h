@@ -8,21 +8,20 @@
 #include "dptrain/base/messages.h"
 #include "dptrain/base/units.h"
 #include "dptrain/uncertainty/active_learning.h"
+#include "session/reference_desk.h"
 #include "session/session_state.h"
 
 namespace dptrain {
 
-/// What happened at a step at which the reference was asked. Errors are lengths of an atom's force error in eV/Angstrom.
-struct ActiveEvent {
-  std::int64_t step = 0;
-  Ask ask = Ask::no;
-  double expected = 0.0;   ///< largest one, from the uncertainty
-  bool compared = false;   ///< there was a model
-  Comparison comparison;   ///< of the model before it has learned from the label
-  double label_rms = 0.0;  ///< of the label's force components, eV/Angstrom
+/// What became of an answer of the reference. Errors in eV/Angstrom.
+struct Outcome {
+  double max_error =
+      0.0;  ///< of the model before it has learned: largest length of an atom's force error
+  double rms_error = 0.0;      ///< and root mean square of the components
+  double learned_error = 0.0;  ///< largest one after the training
   enum class Fate { learned, held_out, duplicate, not_used } fate = Fate::not_used;
-  double learned_error = 0.0;  ///< largest one, after the training
   bool reference_moves = true;
+  bool stored() const { return fate == Fate::learned || fate == Fate::held_out; }
 };
 
 /// What an active session tells of a run: a line for each answer of the reference, and a summary.
@@ -34,7 +33,7 @@ class ActiveLog {
   void begin();
   /// What is counted from now on: the summary is of what comes after this step. `jumps`: sum of the jumps so far, eV.
   void open(std::int64_t step, double jumps);
-  void line(const ActiveEvent &event, double jumps);
+  void line(const LabelRequest &request, const Outcome &outcome, double jumps);
   void summary(const std::string &name, std::int64_t step, const ActiveLearning &learning,
                double batch_error, double held_out_error, double jumps) const;
   std::int64_t first_step() const { return first_step_; }

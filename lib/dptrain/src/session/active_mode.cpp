@@ -9,12 +9,11 @@
 
 namespace dptrain {
 
-using Fate = ActiveEvent::Fate;
+using Fate = Outcome::Fate;
 
 namespace {
 
-constexpr double poor_model = 0.25;   // error of held-out frames over their forces
-constexpr double same_energy = 1e-9;  // relative; rounding of wrapped positions is far below
+constexpr double poor_model = 0.25;  // error of held-out frames over their forces
 
 ActiveConfig active_config(const LearningOptions &options)
 {
@@ -109,74 +108,76 @@ double ActiveMode::model_energy(const Trajectory &run) const
   return energy;
 }
 
-ActiveEvent ActiveMode::look(Trajectory &run)
+LabelRequest ActiveMode::look(const Trajectory &run)
 {
-  ActiveEvent event;
-  event.step = step_ = run.step();
-  event.compared = run.has_scores();
-  if (event.compared) {
-    event.comparison.score = largest_score(run);
-    event.expected = learning_.expected_error(event.comparison.score);
+  LabelRequest request;
+  step_ = run.step();
+  request.has_scores = run.has_scores();
+  if (request.has_scores) {
+    request.score = largest_score(run);
+    request.expected = learning_.expected_error(request.score);
   }
-  expected_error_ = event.expected;
-  return event;
+  expected_error_ = request.expected;
+  return request;
 }
 
 // The first step of a run is the last one of the run before: it has been asked about, and is not asked about again.
 bool ActiveMode::continues_from_answer(const Trajectory &run) const
 {
   const SessionCounters &counters = training_.counters();
-  if (step_ != log_.first_step() || counters.answer_step != step_ || !run.has_scores())
-    return false;
-  const double energy = model_energy(run);
-  return std::fabs(energy - counters.answer_energy) <=
-         same_energy * std::max(1.0, std::fabs(energy));
+  return step_ == log_.first_step() && counters.answer_step == step_ && run.has_scores() &&
+         same_energy(counters.answer_energy, model_energy(run));
 }
 
-void ActiveMode::decide(ActiveEvent &event, bool due)
+void ActiveMode::decide(LabelRequest &request, bool due)
 {
-  event.ask = event.compared ? learning_.decide(step_, due, event.comparison.score)
-                             : (due ? Ask::young : Ask::no);
-  model_moves_ = event.compared && !learning_.is_young();
-  if (due) watch_threshold(event);
+  request.ask = request.has_scores ? learning_.decide(step_, due, request.score)
+                                   : (due ? Ask::young : Ask::no);
+  model_moves_ = request.has_scores && !learning_.is_young();
+  if (due) watch_threshold(request.ask);
 }
 
 void ActiveMode::step(Trajectory &run)
 {
-  ActiveEvent event = look(run);
+  LabelRequest request = look(run);
   if (continues_from_answer(run)) {
     model_moves_ = !training_.counters().reference_moved;
     jumps_.begin(!model_moves_);
   } else {
-    decide(event, step_ % options_.every == 0);
+    decide(request, step_ % options_.every == 0);
   }
-  if (event.ask == Ask::no && model_moves_)
+  if (request.ask == Ask::no && model_moves_)
     jumps_.not_asked();
   else
-    ask(run, event);
+    ask(run, request);
   // a jump may also end at a step without an answer
   training_.counters().energy_jumps = jumps_.sum();
 }
 
-void ActiveMode::ask(Trajectory &run, ActiveEvent &event)
+std::optional<Label> ActiveMode::answer_to(Trajectory &run, LabelRequest &request)
 {
-  if (event.ask == Ask::limit && options_.limit_stops) stop_above_limit(event);
-  LabelRequest request = desk_->submit(run, event.ask, event.comparison.score, event.expected);
-  const std::optional<Label> label = desk_->await(request);
+  if (request.ask == Ask::limit && options_.limit_stops) stop_above_limit(request);
+  desk_->submit(run, request);
+  return desk_->await(request);
+}
+
+void ActiveMode::ask(Trajectory &run, LabelRequest &request)
+{
+  const std::optional<Label> label = answer_to(run, request);
   if (!label) {
     model_moves_ = true;
     return jumps_.not_asked();
   }
-  if (event.ask == Ask::no) {
+  if (request.ask == Ask::no) {
     run.follow(*label);
     model_moves_ = false;
-  } else {
-    if (event.compared) compare(request, *label, event);
-    if (learn(request, *label, event)) learn_from_labels();
-    move_on(run, *label, event);
+    return note_answer(run, request, *label);
   }
-  note_answer(run, request, *label, event);
-  if (event.ask != Ask::no) log_.line(event, jumps_.sum());
+  Outcome outcome = judge(request, *label);
+  if (outcome.stored()) learn_from_labels();
+  move_on(run, request, *label, outcome);
+  note_answer(run, request, *label);
+  log_.line(request, outcome, jumps_.sum());
 }
 
 void ActiveMode::minimization_step(Trajectory &run)
@@ -185,19 +186,15 @@ void ActiveMode::minimization_step(Trajectory &run)
   if (!run.has_scores() || run.step() % options_.every != 0 ||
       training_.counters().label_step == run.step())
     return;
-  ActiveEvent event = look(run);
-  event.ask = learning_.decide(step_, true, event.comparison.score);
-  if (event.ask == Ask::no) return;
-  if (event.ask == Ask::limit && options_.limit_stops) stop_above_limit(event);
-  LabelRequest request = desk_->submit(run, event.ask, event.comparison.score, event.expected);
-  const std::optional<Label> label = desk_->await(request);
+  LabelRequest request = look(run);
+  request.ask = learning_.decide(step_, true, request.score);
+  if (request.ask == Ask::no) return;
+  const std::optional<Label> label = answer_to(run, request);
   if (!label) return;
-  compare(request, *label, event);
-  if (learn(request, *label, event))
-    training_.uncertainty().remember(request.feature_sum, run.natoms());
-  found_error_ = event.comparison.max_error;
-  event.reference_moves = false;
-  log_.line(event, jumps_.sum());
+  Outcome outcome = judge(request, *label);
+  if (outcome.stored()) training_.uncertainty().remember(request.feature_sum, run.natoms());
+  outcome.reference_moves = false;
+  log_.line(request, outcome, jumps_.sum());
 }
 
 void ActiveMode::selection_step(Trajectory &run)
@@ -230,47 +227,46 @@ double ActiveMode::distance(const Trajectory &run) const
 
 // ---- an answer
 
-void ActiveMode::compare(const LabelRequest &request, const Label &label, ActiveEvent &event) const
-{
-  const ForceErrors errors = force_errors(request.force, label);
-  event.comparison.max_error = errors.max;
-  event.comparison.rms_error = errors.rms;
-  event.label_rms = errors.label_rms;
-}
-
 // One of `holdout` labels is held out: an early one, or an audit, whatever it has found.
-bool ActiveMode::is_held_out(const ActiveEvent &event) const
+bool ActiveMode::is_held_out(const LabelRequest &request) const
 {
   const SessionCounters &counters = training_.counters();
-  if (options_.holdout == 0 || !event.compared ||
+  if (options_.holdout == 0 || !request.has_scores ||
       (counters.held_out + 1) * options_.holdout > counters.frames + 1)
     return false;
-  return event.ask == Ask::audit || event.ask == Ask::young;
+  return request.ask == Ask::audit || request.ask == Ask::young;
 }
 
-// Stores a label, unless it tells nothing new. Returns whether it did.
-bool ActiveMode::learn(LabelRequest &request, const Label &label, ActiveEvent &event)
+// Compares the model with a label, and stores it unless it tells nothing new. The run may have gone on since the request.
+Outcome ActiveMode::judge(LabelRequest &request, const Label &label)
 {
-  if (desk_->is_stored(request, label)) return false;
-  const bool held_out = is_held_out(event);
-  const double distance =
-      event.compared
-          ? training_.uncertainty().distance(request.feature_sum,
-                                             static_cast<std::int64_t>(request.frame.type.size()))
-          : HUGE_VAL;
-  if (!held_out && options_.duplicate > 0.0 && distance < options_.duplicate) {
-    event.fate = Fate::duplicate;
-    return false;  // a label of the same configuration tells nothing new of the errors
+  Outcome outcome;
+  ForceErrors errors;
+  if (request.has_scores) {
+    errors = force_errors(request.force, label);
+    outcome.max_error = found_error_ = errors.max;
+    outcome.rms_error = errors.rms;
   }
-  if (event.compared) learning_.compare(event.comparison, event.ask, event.label_rms);
+  if (desk_->is_stored(request, label)) return outcome;
+  const bool held_out = is_held_out(request);
+  if (!held_out && request.has_scores && options_.duplicate > 0.0 &&
+      training_.uncertainty().distance(request.feature_sum,
+                                       static_cast<std::int64_t>(request.frame.type.size())) <
+          options_.duplicate) {
+    outcome.fate =
+        Fate::duplicate;  // of the same configuration: it tells nothing new of the errors
+    return outcome;
+  }
+  if (request.has_scores)
+    learning_.compare({request.score, errors.max, errors.rms}, request.ask, errors.label_rms);
   slot_->calibration = learning_.calibration();
   training_.active_state() = learning_.state();
-  if (!desk_->within_limit(request, label)) return false;
-  event.fate = held_out ? Fate::held_out : Fate::learned;
+  if (!desk_->within_limit(request, label)) return outcome;
+  outcome.fate = held_out ? Fate::held_out : Fate::learned;
   request.frame.label = label;
   request.frame.held_out = held_out;
   training_.add(request.frame);
-  return true;
+  return outcome;
 }
 
 // The optimizer steps that the labels have earned, and what follows from them.
@@ -282,42 +278,41 @@ void ActiveMode::learn_from_labels()
 
 // The forces with which the run goes on from an answer: those of the model, which may have learned from it, unless it is
 // young or still wrong here, or those of the reference.
-void ActiveMode::move_on(Trajectory &run, const Label &label, ActiveEvent &event)
+void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Label &label,
+                         Outcome &outcome)
 {
   const bool trained = training_.counters().trained && slot_->has_uncertainty();
-  event.reference_moves = !trained || learning_.is_young() || options_.follow_reference;
-  if (trained && event.fate == Fate::learned) {
+  outcome.reference_moves = !trained || learning_.is_young() || options_.follow_reference;
+  if (trained && outcome.fate == Fate::learned) {
     run.evaluate_again();
-    event.learned_error = force_errors(run.forces(), label).max;
-    keep_scale(run, event);
-    learning_.learned(event.learned_error);
-    if (event.learned_error > learning_.limit()) event.reference_moves = true;
-    if (!event.reference_moves) run.follow_model();
-  } else if (event.comparison.max_error > learning_.limit()) {
-    event.reference_moves = true;
+    outcome.learned_error = force_errors(run.forces(), label).max;
+    keep_scale(run, request);
+    learning_.learned(outcome.learned_error);
+    if (outcome.learned_error > learning_.limit()) outcome.reference_moves = true;
+    if (!outcome.reference_moves) run.follow_model();
+  } else if (outcome.max_error > learning_.limit()) {
+    outcome.reference_moves = true;
   }
-  if (event.reference_moves) run.follow(label);
-  model_moves_ = !event.reference_moves;
+  if (outcome.reference_moves) run.follow(label);
+  model_moves_ = !outcome.reference_moves;
 }
 
 // The uncertainties of a given model come from features that its parameters gave; with every training here they mean less,
 // and grow. What was expected at a configuration before is not less true once it has been learned.
-void ActiveMode::keep_scale(Trajectory &run, const ActiveEvent &event)
+void ActiveMode::keep_scale(const Trajectory &run, const LabelRequest &request)
 {
   if (training_.uncertainty().given_whitening.empty()) return;
   const double now = largest_score(run);
-  if (!event.compared || !(now > event.comparison.score)) return;
-  learning_.rescale(event.comparison.score / now);
+  if (!request.has_scores || !(now > request.score)) return;
+  learning_.rescale(request.score / now);
   slot_->calibration = learning_.calibration();
 }
 
 // What the next steps and the next run need to know of an answer.
-void ActiveMode::note_answer(Trajectory &run, const LabelRequest &request, const Label &label,
-                             const ActiveEvent &event)
+void ActiveMode::note_answer(const Trajectory &run, const LabelRequest &request, const Label &label)
 {
   const double after = slot_->has_uncertainty() ? model_energy(run) : 0.0;
   jumps_.asked(request.energy, after, label.energy.value_or(0.0), !model_moves_);
-  if (event.compared && event.ask != Ask::no) found_error_ = event.comparison.max_error;
   SessionCounters &counters = training_.counters();
   counters.answer_step = step_;
   counters.answer_energy = after;
@@ -328,11 +323,11 @@ void ActiveMode::note_answer(Trajectory &run, const LabelRequest &request, const
 // ---- messages
 
 // Not where the threshold follows the errors.
-void ActiveMode::watch_threshold(const ActiveEvent &event)
+void ActiveMode::watch_threshold(Ask ask)
 {
-  if (options_.threshold == 0.0 || event.ask == Ask::young) return;
+  if (options_.threshold == 0.0 || ask == Ask::young) return;
   const double unit = options_.units.force(), reached = learning_.reached_error();
-  const bool asked = event.ask == Ask::threshold || event.ask == Ask::limit;
+  const bool asked = ask == Ask::threshold || ask == Ask::limit;
   if (!threshold_watch_.add(asked, learning_.threshold(), reached)) return;
   messages_.warning(formatted("step %lld: threshold %.4g is below the error that the model reaches "
                               "(%.4g): ",
@@ -363,14 +358,14 @@ void ActiveMode::warn_of_poor_model() const
       "larger model; more labels alone do not help where the error of the last batch is as large");
 }
 
-void ActiveMode::stop_above_limit(const ActiveEvent &event)
+void ActiveMode::stop_above_limit(const LabelRequest &request)
 {
   training_.save();
   const double unit = options_.units.force();
   throw Error(
       formatted("step %lld: an atom's force error of %.4g is expected, above the limit %.4g "
                 "('limit ... stop')",
-                static_cast<long long>(step_), event.expected * unit, learning_.limit() * unit));
+                static_cast<long long>(step_), request.expected * unit, learning_.limit() * unit));
 }
 
 }  // namespace dptrain

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "session/active_log.h"
 #include "session/energy_jumps.h"
@@ -29,35 +30,31 @@ class ActiveMode {
   double expected_error() const { return expected_error_; }  ///< of the present step, eV/Angstrom
   bool model_moves() const { return model_moves_; }          ///< at the present step
   double held_out_error() const { return held_out_error_; }  ///< rmse of the forces, eV/Angstrom
-  double found_error() const
-  {
-    return found_error_;
-  }                                              ///< largest, at the latest answer, eV/Angstrom
-  double jumps() const { return jumps_.sum(); }  ///< eV
+  double found_error() const { return found_error_; }        ///< largest, at the latest answer
+  double jumps() const { return jumps_.sum(); }              ///< eV
   /// See UncertaintyMonitor::distance.
   double distance(const Trajectory &run) const;
 
  private:
   // what is known of the present step
-  ActiveEvent look(Trajectory &run);
+  LabelRequest look(const Trajectory &run);
   bool continues_from_answer(const Trajectory &run) const;
-  void decide(ActiveEvent &event, bool due);
-  void ask(Trajectory &run, ActiveEvent &event);
+  void decide(LabelRequest &request, bool due);
+  void ask(Trajectory &run, LabelRequest &request);
+  std::optional<Label> answer_to(Trajectory &run, LabelRequest &request);
   // what follows from an answer
-  void compare(const LabelRequest &request, const Label &label, ActiveEvent &event) const;
-  bool learn(LabelRequest &request, const Label &label, ActiveEvent &event);
-  bool is_held_out(const ActiveEvent &event) const;
+  Outcome judge(LabelRequest &request, const Label &label);
+  bool is_held_out(const LabelRequest &request) const;
   void learn_from_labels();
   void refresh_scores();
-  void move_on(Trajectory &run, const Label &label, ActiveEvent &event);
-  void keep_scale(Trajectory &run, const ActiveEvent &event);
-  void note_answer(Trajectory &run, const LabelRequest &request, const Label &label,
-                   const ActiveEvent &event);
+  void move_on(Trajectory &run, const LabelRequest &request, const Label &label, Outcome &outcome);
+  void keep_scale(const Trajectory &run, const LabelRequest &request);
+  void note_answer(const Trajectory &run, const LabelRequest &request, const Label &label);
   // messages
-  void watch_threshold(const ActiveEvent &event);
+  void watch_threshold(Ask ask);
   void watch_distance(double distance);
   void warn_of_poor_model() const;
-  [[noreturn]] void stop_above_limit(const ActiveEvent &event);
+  [[noreturn]] void stop_above_limit(const LabelRequest &request);
   double largest_score(const Trajectory &run);
   double model_energy(const Trajectory &run) const;
 

@@ -30,8 +30,7 @@ struct LearningSession::Impl {
   OnlineTraining training;
   LabelSource *source = nullptr;
   std::optional<ReferenceDesk> desk;
-  std::optional<PassiveMode> passive;
-  std::optional<ActiveMode> active;
+  std::optional<ActiveMode> active;  // else labels come at regular steps
 };
 
 LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
@@ -54,8 +53,6 @@ void LearningSession::start(const LearningSession *before)
   if (s.options.active)
     s.active.emplace(s.comm, s.slot, s.training, s.desk ? &*s.desk : nullptr, s.options,
                      s.messages);
-  else
-    s.passive.emplace(s.training, *s.desk, s.options);
 }
 
 LearningSession::~LearningSession() = default;
@@ -67,8 +64,9 @@ void LearningSession::begin_run(std::int64_t step)
 
 void LearningSession::step(Trajectory &run)
 {
-  if (impl_->passive) return impl_->passive->step(run);
-  if (impl_->options.selects)
+  if (!impl_->active)
+    passive_step(run, impl_->training, *impl_->desk, impl_->options);
+  else if (impl_->options.selects)
     impl_->active->selection_step(run);
   else
     impl_->active->step(run);
@@ -82,12 +80,7 @@ void LearningSession::minimization_step(Trajectory &run)
 void LearningSession::end_run(std::int64_t step, const std::string &name)
 {
   if (impl_->active) impl_->active->end_run(step, name);
-  if (!impl_->options.selects) save();
-}
-
-void LearningSession::save()
-{
-  impl_->training.save();
+  if (!impl_->options.selects) impl_->training.save();
 }
 
 LearningReport LearningSession::report() const
@@ -138,11 +131,6 @@ bool LearningSession::needs_guard() const
 int LearningSession::generation() const
 {
   return impl_->generation;
-}
-
-const LearningOptions &LearningSession::options() const
-{
-  return impl_->options;
 }
 
 std::vector<std::pair<std::string, std::string>> LearningSession::outputs() const

@@ -1,5 +1,6 @@
 #include "session/model_factory.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -31,6 +32,16 @@ std::uint64_t mix(std::uint64_t hash, const WholeFrame &frame)
   return hash;
 }
 
+// "Si 64", the same for all orders of the atoms.
+std::string composition_of(const WholeFrame &frame, const std::vector<std::string> &type_map)
+{
+  std::string text;
+  for (std::size_t t = 0; t < type_map.size(); ++t)
+    text += (t == 0 ? "" : " ") + type_map[t] + " " +
+            std::to_string(std::count(frame.type.begin(), frame.type.end(), static_cast<int>(t)));
+  return text;
+}
+
 }  // namespace
 
 ModelData new_model(const Communicator &comm, const ModelConfig &config,
@@ -56,14 +67,14 @@ ModelFactory::ModelFactory(std::shared_ptr<const Communicator> comm, const Learn
 
 void ModelFactory::note(const WholeFrame &frame)
 {
-  ++noted_;
+  if (noted_++ == 0) composition_ = composition_of(frame, config_.type_map);
   data_hash_ = mix(data_hash_, frame);
 }
 
 // The frames that statistics are made of.
 std::string ModelFactory::source() const
 {
-  return options_.composition + ", " + std::to_string(noted_) + " frames with hash " +
+  return composition_ + ", " + std::to_string(noted_) + " frames with hash " +
          formatted("%016llx", static_cast<unsigned long long>(data_hash_));
 }
 

@@ -41,6 +41,7 @@ class ModelFactory {
   const LearningOptions &options_;
   ModelConfig config_;
   std::string model_def_script_;
+  std::string composition_;  // of the first frame, such as "Si 64"
   std::int64_t noted_ = 0;
   std::uint64_t data_hash_ = 0xcbf29ce484222325ULL;  // of these frames (FNV-1a)
   Statistics statistics_;

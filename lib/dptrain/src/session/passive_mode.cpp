@@ -1,24 +1,24 @@
 #include "session/passive_mode.h"
 
-#include <utility>
-
 namespace dptrain {
 
-void PassiveMode::step(Trajectory &run)
+void passive_step(Trajectory &run, OnlineTraining &training, ReferenceDesk &desk,
+                  const LearningOptions &options)
 {
-  const bool due = run.step() % options_.every == 0;
-  const bool drives = options_.runs_model && !training_.counters().trained;
+  const bool due = run.step() % options.every == 0;
+  const bool drives = options.runs_model && !training.counters().trained;
   if (!due && !drives) return;
 
-  LabelRequest request = desk_.submit(run, Ask::no, 0.0, 0.0);
-  const std::optional<Label> label = desk_.await(request);
+  LabelRequest request;
+  desk.submit(run, request);
+  const std::optional<Label> label = desk.await(request);
   if (!label) return;
-  if (due && desk_.within_limit(request, *label) && !desk_.is_stored(request, *label)) {
+  if (due && desk.within_limit(request, *label) && !desk.is_stored(request, *label)) {
     request.frame.label = *label;
-    training_.add(request.frame);
-    training_.train();
+    training.add(request.frame);
+    training.train();
   }
-  if (drives || (options_.runs_model && options_.follow_reference)) run.follow(*label);
+  if (drives || (options.runs_model && options.follow_reference)) run.follow(*label);
 }
 
 }  // namespace dptrain

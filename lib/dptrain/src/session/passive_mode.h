@@ -5,19 +5,8 @@
 
 namespace dptrain {
 
-/// Labels at regular steps; the reference moves the atoms until the first training has ended.
-class PassiveMode {
- public:
-  PassiveMode(OnlineTraining &training, ReferenceDesk &desk, const LearningOptions &options) :
-      training_(training), desk_(desk), options_(options)
-  {
-  }
-  void step(Trajectory &run);
-
- private:
-  OnlineTraining &training_;
-  ReferenceDesk &desk_;
-  const LearningOptions &options_;
-};
+/// A step of a run with labels at regular steps; the reference moves the atoms until the first training has ended.
+void passive_step(Trajectory &run, OnlineTraining &training, ReferenceDesk &desk,
+                  const LearningOptions &options);
 
 }  // namespace dptrain

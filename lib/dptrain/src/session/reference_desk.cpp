@@ -12,8 +12,7 @@ namespace dptrain {
 
 namespace {
 
-constexpr double one_wait = 3600.0;   // seconds; any number will do
-constexpr double same_energy = 1e-9;  // relative; rounding of wrapped positions is far below
+constexpr double one_wait = 3600.0;  // seconds; any number will do
 
 double seconds_since(std::chrono::steady_clock::time_point start)
 {
@@ -31,6 +30,11 @@ bool is_finite(const Label &label)
 }
 
 }  // namespace
+
+bool same_energy(double a, double b)
+{
+  return std::fabs(a - b) <= 1e-9 * std::max(1.0, std::fabs(b));
+}
 
 ForceErrors force_errors(const std::vector<double> &force, const Label &label)
 {
@@ -60,17 +64,12 @@ ReferenceDesk::ReferenceDesk(std::shared_ptr<const Communicator> comm, LabelSour
 {
 }
 
-LabelRequest ReferenceDesk::submit(Trajectory &run, Ask ask, double score, double expected)
+void ReferenceDesk::submit(Trajectory &run, LabelRequest &request)
 {
-  LabelRequest request;
   request.frame = run.configuration();
-  request.ask = ask;
-  request.score = score;
-  request.expected = expected;
-  request.has_scores = run.has_scores();
   request.energy = run.energy();
   comm_->all_reduce_sum(&request.energy, 1);
-  if (request.has_scores && ask != Ask::no) {
+  if (request.has_scores && request.ask != Ask::no) {
     request.force = run.forces();
     request.feature_sum = run.feature_sum();
     comm_->all_reduce_sum(request.feature_sum.data(), request.feature_sum.size());
@@ -79,7 +78,6 @@ LabelRequest ReferenceDesk::submit(Trajectory &run, Ask ask, double score, doubl
   request.id = source_.submit(request.frame);
   ++counters_.reference_calls;
   counters_.reference_seconds += seconds_since(start);
-  return request;
 }
 
 std::optional<Label> ReferenceDesk::await(const LabelRequest &request)
@@ -126,8 +124,7 @@ bool ReferenceDesk::within_limit(const LabelRequest &request, const Label &label
 bool ReferenceDesk::is_stored(const LabelRequest &request, const Label &label) const
 {
   return counters_.label_step == request.frame.step &&
-         std::fabs(label.energy.value_or(0.0) - counters_.label_energy) <=
-             same_energy * std::max(1.0, std::fabs(counters_.label_energy));
+         same_energy(label.energy.value_or(0.0), counters_.label_energy);
 }
 
 }  // namespace dptrain

@@ -18,12 +18,14 @@ namespace dptrain {
 /// A configuration with the reference, and what the model said of it then: all that is needed to judge the answer, whenever
 /// it comes.
 struct LabelRequest {
+  // of those who ask
+  Ask ask = Ask::no;        ///< why
+  bool has_scores = false;  ///< the model has uncertainties
+  double score = 0.0;       ///< largest one of an atom, without unit
+  double expected = 0.0;    ///< error that it stands for, eV/Angstrom
+  // of the run at the time of the request
   std::int64_t id = 0;
   WholeFrame frame;
-  Ask ask = Ask::no;                ///< why it was asked
-  bool has_scores = false;          ///< the model said something
-  double score = 0.0;               ///< largest uncertainty of an atom, without unit
-  double expected = 0.0;            ///< error that it stands for, eV/Angstrom
   double energy = 0.0;              ///< of the model, eV
   std::vector<double> force;        ///< of the model, [natoms][3] eV/Angstrom
   std::vector<double> feature_sum;  ///< of all atoms, [ntypes][H]
@@ -35,6 +37,9 @@ struct ForceErrors {
 };
 ForceErrors force_errors(const std::vector<double> &force, const Label &label);
 
+/// Whether two energies in eV are those of one configuration, but for the rounding of wrapped positions.
+bool same_energy(double a, double b);
+
 /// Asks the source of labels and judges its answers. Collective.
 class ReferenceDesk {
  public:
@@ -42,8 +47,8 @@ class ReferenceDesk {
                 const LearningOptions &options, const Messages &messages,
                 SessionCounters &counters);
 
-  /// Hands over the present configuration. With scores, what the model says of it goes along.
-  LabelRequest submit(Trajectory &run, Ask ask, double score, double expected);
+  /// Hands over the present configuration; what the model says of it goes along where there is a reason to ask.
+  void submit(Trajectory &run, LabelRequest &request);
   /// Waits for the answer to a request. Nothing where there is no usable label: one that is not finite, or a failure, which is
   /// told. Throws Error where the run cannot go on without it.
   std::optional<Label> await(const LabelRequest &request);

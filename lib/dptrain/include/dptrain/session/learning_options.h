@@ -50,8 +50,7 @@ struct LearningOptions {
   std::optional<std::int64_t> disp_every;  ///< optimizer steps between two lines of `disp`
   std::string disp;                        ///< learning curve
   // for messages
-  std::string composition;  ///< of the system, such as "Si 64": to which a statistics file belongs
-  UnitFactors units;        ///< in which numbers are shown
+  UnitFactors units;  ///< in which numbers are shown
 };
 
 }  // namespace dptrain

@@ -59,8 +59,6 @@ class LearningSession {
   void minimization_step(Trajectory &run);
   /// After the last step: learns what is left, tells what the run has done, saves. `name` stands in the summary.
   void end_run(std::int64_t step, const std::string &name);
-  /// Writes model and checkpoint, if there is something new to write.
-  void save();
 
   LearningReport report() const;
   /// Distance of the present configuration from those behind the uncertainty, see `duplicate` of the options.
@@ -69,7 +67,6 @@ class LearningSession {
   bool needs_guard() const;
   /// Which of load() of the slot the session began with.
   int generation() const;
-  const LearningOptions &options() const;
   /// Keyword and full path of the files that this session writes.
   std::vector<std::pair<std::string, std::string>> outputs() const;
   /// The memory of all ranks as a table.
