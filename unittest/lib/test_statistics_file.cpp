@@ -104,7 +104,7 @@ TEST(StatisticsFile, ReadsWhatDeepmdWrote)
 {
   for (const std::string name : {"/stat.hdf5", "/folder"})
     for (const ModelConfig *config : {&PLAIN, &OVERFLOW}) {
-      SCOPED_TRACE(name + " sel " + std::to_string(config->sel[0]));
+      SCOPED_TRACE(name + " sel " + std::to_string(se_e2_a(*config).sel[0]));
       const auto stored = read_deepmd_statistics(ROOT + name, *config);
       ASSERT_TRUE(stored.has_value());
       const DataStatistics ours = collect(*config);
@@ -159,7 +159,8 @@ TEST(StatisticsFile, FilesOfDeepmdAreCompletedNotReplaced)
     const ModelConfig other = model({61, 51, 61});
     write_deepmd_statistics(scratch / name, other, collect(other));
     for (const ModelConfig *config : {&PLAIN, &OVERFLOW, &other})
-      EXPECT_TRUE(read_deepmd_statistics(scratch / name, *config)) << name << config->sel[0];
+      EXPECT_TRUE(read_deepmd_statistics(scratch / name, *config))
+          << name << se_e2_a(*config).sel[0];
   }
 }
 
@@ -212,7 +213,7 @@ TEST(StatisticsFile, DeepmdTrainsFromOurs)
                       {{"type_map", PLAIN.type_map},
                        {"descriptor",
                         {{"type", "se_e2_a"},
-                         {"sel", PLAIN.sel},
+                         {"sel", se_e2_a(PLAIN).sel},
                          {"rcut", 4},
                          {"rcut_smth", 0.5},
                          {"neuron", {4, 8}}}},
