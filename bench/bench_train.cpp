@@ -61,15 +61,6 @@ struct Options {
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-dptrain::Precision read_precision(const std::string &name)
-{
-  if (name == "double") return dptrain::Precision::float64;
-  if (name == "single") return dptrain::Precision::single;
-  if (name == "mixed") return dptrain::Precision::mixed;
-  throw dptrain::Error("bench_train: --precision " + name +
-                       ": allowed are double, single and mixed");
-}
-
 dptrain::Distribution read_distribution(const std::string &name)
 {
   if (name == "auto") return dptrain::Distribution::automatic;
@@ -110,7 +101,7 @@ Options parse(int argc, char **argv)
       {"--compress", [&](const std::string &v) { read_compression(v, options.parallel); }},
       {"--micro-batch", [&](const std::string &v) { options.parallel.micro_batch = std::stoi(v); }},
       {"--chunk", [&](const std::string &v) { options.chunk = std::stoi(v); }},
-      {"--precision", [&](const std::string &v) { options.precision = read_precision(v); }},
+      {"--precision", [&](const std::string &v) { options.precision = dptrain::precision_of(v); }},
       {"--save", [&](const std::string &v) { options.save = v; }}};
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() < 2) throw dptrain::Error(USAGE);

@@ -24,14 +24,6 @@ using Cell = std::array<double, 9>;
 using Positions = nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 using Types = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-inline dptrain::Precision precision_of(const std::string &name)
-{
-  if (name == "double") return dptrain::Precision::float64;
-  if (name == "single") return dptrain::Precision::single;
-  if (name == "mixed") return dptrain::Precision::mixed;
-  throw dptrain::Error("precision '" + name + "' is not known: use double, single or mixed");
-}
-
 /// A NumPy array that owns its numbers.
 inline nb::object array(std::vector<double> &&values, std::initializer_list<std::size_t> shape)
 {

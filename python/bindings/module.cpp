@@ -115,7 +115,7 @@ NB_MODULE(_dptrain, m)
   nb::class_<Potential>(m, "Potential")
       .def("__init__",
            [](Potential *self, const std::string &path, const std::string &precision) {
-             new (self) Potential(path, precision_of(precision));
+             new (self) Potential(path, dptrain::precision_of(precision));
            })
       .def("evaluate", &evaluate, nb::arg("positions"), nb::arg("types"),
            nb::arg("cell") = nb::none())

@@ -122,7 +122,7 @@ class Session {
       run_(slot_)
   {
     start_kernels();
-    slot_->settings.precision = precision_of(precision);
+    slot_->settings.precision = dptrain::precision_of(precision);
     slot_->load(*comm_, model, {});
     for (const auto &[name, value] : options)
       set_option(options_, nb::cast<std::string>(name), value);
@@ -173,9 +173,9 @@ class Session {
     result["reference_calls"] = r.reference_calls;
     result["discarded"] = r.discarded;
     result["steps"] = r.steps;
-    result["loss"] = r.loss;
-    result["rmse_e"] = r.rmse_e;
-    result["rmse_f"] = r.rmse_f;
+    result["loss"] = r.batch.loss;
+    for (const dptrain::TermErrors &errors : r.batch.terms)
+      result[("rmse_" + errors.term).c_str()] = errors.rmse;
     result["train_seconds"] = r.train_seconds;
     result["reference_seconds"] = r.reference_seconds;
     result["trained"] = r.trained;

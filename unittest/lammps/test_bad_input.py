@@ -68,7 +68,7 @@ COEFF = f"pair_coeff * * {MODEL_FILE} "
     ("pair_style dptrain knots 2\n", ["knots 2 is not possible", "auto"]),
     ("pair_style dptrain knots many\n", ["Pair style dptrain: knots many is not possible", "auto"]),
     ("pair_style dptrain knots 99999999999\n", ["knots 99999999999 is not possible", "to 262144"]),
-    ("pair_style dptrain precision half\n", ["precision half", "double"]),
+    ("pair_style dptrain precision half\n", ["precision 'half'", "double"]),
     ("pair_style dptrain/kk\n", ["dptrain/kk"])])
 def test_pair_commands(text, texts, lammps):
     stops_with(lammps(SYSTEM + text, 2), *texts)
@@ -115,7 +115,7 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     (SW + " ema", ["keyword ema needs more values: ema DECAY"]),
     (SW + " precision single", ["without 'model FILE", "pair_style dptrain precision"]),
     (SW + " knots 300", ["without 'model FILE", "pair_style dptrain knots"]),
-    (SW + " model input.json Si precision half", ["Fix dptrain: precision half", "double, single, mixed"]),
+    (SW + " model input.json Si precision half", ["Fix dptrain: precision 'half'", "double, single or mixed"]),
     (SW + " model input.json Si precision", ["keyword precision needs more values: precision double|single|mixed"]),
     (SW + " model input.json Si knots 2", ["Fix dptrain: knots 2 is not possible", "auto"]),
     ("every 5", ["needs a reference"]),

@@ -187,4 +187,8 @@ TEST(BatchPlan, AContinuedPlanGoesOnWithTheSameFrames)
   EXPECT_FALSE(different.set_state(plan.state()));
   BatchPlan fewer(config, {system_of(7, 5)}, 3);
   EXPECT_FALSE(fewer.set_state(plan.state()));
+  EXPECT_FALSE(fewer.set_state({}));  // of a training without these data
+  State damaged = plan.state();
+  damaged.set_array("epochs", {1.0});
+  EXPECT_THROW(other.set_state(damaged), Error);
 }

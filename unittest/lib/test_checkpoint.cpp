@@ -25,9 +25,10 @@ Checkpoint example()
   checkpoint.model = test::tiny_model(config);
   checkpoint.parameters = checkpoint.model.parameters;
   // bits that a text or a float would lose
-  checkpoint.trainer_state = {0.1,    1.0 / 3.0,          -0.0,
-                              5e-324, 9007199254740993.0, std::numeric_limits<double>::infinity()};
-  checkpoint.counters = {12.0, 3.5};
+  checkpoint.trainer.set_array("moments", {0.1, 1.0 / 3.0, -0.0, 5e-324, 9007199254740993.0,
+                                           std::numeric_limits<double>::infinity()});
+  checkpoint.trainer.set_integer("steps", 12);
+  checkpoint.session.set_number("seconds", 3.5);
   checkpoint.num_frames = 5000000000;
   checkpoint.training = R"({"training": {"seed": 3}})";
   return checkpoint;
@@ -40,10 +41,10 @@ TEST(Checkpoint, GivesBackEveryBit)
   write_checkpoint(scratch / "run.ckpt", written);
   const Checkpoint read = read_checkpoint(scratch / "run.ckpt");
   EXPECT_EQ(read.parameters, written.parameters);  // float64, though the model stores float32
-  EXPECT_EQ(read.trainer_state, written.trainer_state);
-  EXPECT_TRUE(std::signbit(read.trainer_state[2]));
+  EXPECT_EQ(read.trainer, written.trainer);
+  EXPECT_TRUE(std::signbit(read.trainer.array("moments")[2]));
   EXPECT_TRUE(read.auxiliary_state.empty());
-  EXPECT_EQ(read.counters, written.counters);
+  EXPECT_EQ(read.session, written.session);
   EXPECT_EQ(read.num_frames, written.num_frames);
   EXPECT_EQ(read.training, written.training);
   EXPECT_EQ(read.model.parameters[0], double(float(written.parameters[0])));
@@ -106,7 +107,7 @@ std::string message_with(std::int64_t version, const std::string &kind)
 
 TEST(Checkpoint, RefusesOtherFormats)
 {
-  expect_in("checkpoint format 2", message_with(2, "deep_pot"));
+  expect_in("checkpoint format 3", message_with(3, "deep_pot"));
   expect_in("\"graph_net\"", message_with(1, "graph_net"));
 }
 

@@ -191,7 +191,13 @@ TEST_F(DamagedFiles, Models)
   const Scratch scratch;
   Checkpoint checkpoint;
   checkpoint.model = test::tiny_model(test::tiny_config());
-  checkpoint.parameters = checkpoint.trainer_state = checkpoint.model.parameters;
+  checkpoint.parameters = checkpoint.model.parameters;
+  State moments;
+  moments.set_array("mean", checkpoint.model.parameters);
+  moments.set_integer("steps", 3);
+  checkpoint.trainer.set_group("optimizer", moments);
+  checkpoint.session.set_text("program", program_fix);
+  checkpoint.session.set_flag("trained", true);
   write_checkpoint(scratch / "a.ckpt", checkpoint);
   run(scratch.path(), {"a.ckpt"}, 500, [&] {
     read_dp(scratch / "a.ckpt");

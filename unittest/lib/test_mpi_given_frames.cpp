@@ -158,7 +158,7 @@ TEST(GivenFrames, ErrorsAreThoseOfAStepAndChangeNothing)
   config.loss.prefactors.at("f").start = 60.0;
   Training t(config);
   const std::vector<double> before = t.model->parameters().values();
-  const std::vector<double> state = t.trainer.state();
+  const State state = t.trainer.state();
   const UpdateReport errors = t.trainer.errors({t.all[1]});
   EXPECT_EQ(t.model->parameters().values(), before);
   EXPECT_EQ(t.trainer.state(), state);

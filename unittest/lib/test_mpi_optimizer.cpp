@@ -17,6 +17,7 @@
 #include "support/kernel_data.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
+#include "support/state_numbers.h"
 #include "support/tiny_model.h"
 #include "support/toy_model.h"
 #include "support/world.h"
@@ -145,9 +146,9 @@ TEST(Optimizer, StepsHaveTheSameBitsOnAnyNumberOfRanks)
       EXPECT_EQ(x[block.offset] == start[block.offset], !block.trainable) << block.name;
     expect_same_bits_on_all_ranks(*comm, y);
 
-    const std::vector<double> state = all->state();
+    const State state = all->state();
     EXPECT_EQ(state, one->state());
-    expect_same_bits_on_all_ranks(*comm, state);
+    expect_same_bits_on_all_ranks(*comm, numbers_of(state));
     const auto resumed = make_optimizer(config, index, comm);
     resumed->set_state(state);
     for (int step = 0; step < 5; ++step) {
@@ -216,8 +217,8 @@ TEST(Trainer, SoapAndAverageSurviveARestart)
   Training whole(comm, small_net(), config), resumed(comm, small_net(), config);
   for (int step = 0; step < 6; ++step) whole.trainer.update();
   whole.trainer.show_average();
-  const std::vector<double> state = whole.trainer.state();
-  expect_same_bits_on_all_ranks(*comm, state);
+  const State state = whole.trainer.state();
+  expect_same_bits_on_all_ranks(*comm, numbers_of(state));
   resumed.model->parameters().set(whole.trainer.raw_parameters());
   resumed.model->set_auxiliary_state(whole.model->auxiliary_state());
   resumed.trainer.set_state(state);
@@ -233,7 +234,7 @@ TEST(Trainer, SoapAndAverageSurviveARestart)
   Training without(comm, small_net(), config);
   without.trainer.set_state(state);
   EXPECT_TRUE(without.trainer.averaged_parameters().empty());
-  const std::vector<double> plain = without.trainer.state();
+  const State plain = without.trainer.state();
   resumed.trainer.set_state(plain);
   EXPECT_TRUE(resumed.trainer.averaged_parameters().empty());
   EXPECT_EQ(resumed.trainer.state(), plain);

@@ -149,7 +149,12 @@ TEST(ReplayBuffer, BadRequestsAreNamed)
 {
   ReplayBuffer buffer = filled(2, 1);
   expect_in("no frame 2", message_of([&] { buffer.frame(2); }));
-  expect_in("damaged", message_of([&] { buffer.set_state({1}); }));
+  State state = buffer.state();
+  state.set_integer("position", 5);  // of none
+  expect_in("damaged", message_of([&] { buffer.set_state(state); }));
+  state.set_integer("position", -1);
+  expect_in("position is -1", message_of([&] { buffer.set_state(state); }));
+  expect_in("no position", message_of([&] { buffer.set_state({}); }));
 }
 
 }  // namespace dptrain::test

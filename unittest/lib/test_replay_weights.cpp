@@ -89,9 +89,16 @@ TEST(ReplayWeights, Errors)
 {
   ReplayWeights weights(5);
   EXPECT_THROW(weights.draw(1), Error);
+  weights.add(0);
+  const State state = weights.state();
   EXPECT_THROW(weights.set_state({}), Error);
-  EXPECT_THROW(weights.set_state({3.0, 0.0, 2.0}), Error);
-  EXPECT_THROW(weights.set_state({5.0, 0.0, 1.0, 7.0, 1.0}), Error);
+  for (const std::vector<double> &latest :
+       {std::vector<double>{1.0}, {-1.0}, {NAN}, {0.0, 0.0, 0.0, 0.0, 0.0}}) {
+    State damaged = state;
+    damaged.set_array("latest", latest);
+    EXPECT_THROW(weights.set_state(damaged), Error);
+  }
+  EXPECT_EQ(weights.state(), state);
 }
 
 }  // namespace

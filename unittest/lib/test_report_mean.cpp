@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "dptrain/base/error.h"
+
 namespace dptrain {
 namespace {
 
@@ -53,19 +55,21 @@ TEST(ReportMean, GoesOnFromItsState)
   ReportMean first, second;
   EXPECT_TRUE(first.state().empty());
   first.add(report(1, 2.0, 0.3, NONE), 1.0);
-  ASSERT_TRUE(second.set_state(first.state()));
+  second.set_state(first.state());
   for (ReportMean *mean : {&first, &second}) mean->add(report(2, 3.0, 0.7, 0.2), 3.0);
   EXPECT_EQ(second.state(), first.state());
   EXPECT_EQ(second.mean().rmse("e"), first.mean().rmse("e"));
-  ASSERT_TRUE(second.set_state({}));
+  second.set_state({});
   EXPECT_TRUE(second.empty());
 }
 
-TEST(ReportMean, RefusesOtherNumbers)
+TEST(ReportMean, RefusesADamagedState)
 {
   ReportMean mean;
   mean.add(report(1, 1.0, 5.0, 2.0), 1.0);
-  EXPECT_FALSE(mean.set_state({1.0, 2.0, 3.0}));
+  State state = mean.state();
+  state.set_group("loss", {});
+  EXPECT_THROW(mean.set_state(state), Error);
   EXPECT_DOUBLE_EQ(mean.mean().rmse("e"), 5.0);
 }
 

@@ -2,8 +2,6 @@
 
 #include "adapter/dptrain_adapter.h"
 
-#include <utility>
-
 #include "error.h"
 #include "utils.h"
 
@@ -12,11 +10,6 @@ using namespace LAMMPS_NS;
 namespace {
 
 constexpr int FEWEST_KNOTS = 8, MOST_KNOTS = 262144;
-
-constexpr std::pair<const char *, dptrain::Precision> PRECISIONS[] = {
-    {"double", dptrain::Precision::float64},
-    {"single", dptrain::Precision::single},
-    {"mixed", dptrain::Precision::mixed}};
 
 // 0 if the text is not a whole number within these bounds.
 int read_integer(const std::string &text, int least, int most)
@@ -32,10 +25,7 @@ int read_integer(const std::string &text, int least, int most)
 dptrain::Precision LAMMPS_NS::read_precision(LAMMPS *lmp, const std::string &who,
                                              const std::string &value)
 {
-  for (const auto &[name, precision] : PRECISIONS)
-    if (value == name) return precision;
-  lmp->error->all(FLERR, "{}: precision {} is not available: allowed are double, single, mixed",
-                  who, value);
+  return collective(lmp, who, [&] { return dptrain::precision_of(value); });
 }
 
 int LAMMPS_NS::read_knots(LAMMPS *lmp, const std::string &who, const std::string &value)

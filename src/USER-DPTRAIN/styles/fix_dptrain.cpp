@@ -349,7 +349,7 @@ void FixDPTrain::check_run() const
 
 double FixDPTrain::compute_scalar()
 {
-  return data_->session ? data_->session->report().loss : 0.0;
+  return data_->session ? data_->session->report().batch.loss : 0.0;
 }
 
 double FixDPTrain::compute_vector(int n)

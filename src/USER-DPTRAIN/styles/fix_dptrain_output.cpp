@@ -30,15 +30,17 @@ double LAMMPS_NS::fix_dptrain_output(int n, const dptrain::LearningSession &sess
   if (n == DISTANCE) return session.distance(run);
   const dptrain::LearningReport report = session.report();
   const double energy = units.energy, force = units.force();
+  const dptrain::UpdateReport &batch = report.batch;
+  const auto rmse = [&](const char *term) { return batch.step > 0 ? batch.rmse(term) : 0.0; };
   const auto count = [](std::int64_t value) { return static_cast<double>(value); };
   const auto memory = [&](const char *purpose) { return session.largest_memory(purpose) / MIB; };
   const double values[NUM_FIX_OUTPUTS] = {
       count(report.frames),
       count(report.reference_calls),
-      report.rmse_e * energy,
-      report.rmse_f * force,
-      report.rmse_v * energy,
-      report.learning_rate,
+      rmse("e") * energy,
+      rmse("f") * force,
+      rmse("v") * energy,
+      batch.learning_rate,
       count(report.steps),
       report.train_seconds,
       report.reference_seconds,

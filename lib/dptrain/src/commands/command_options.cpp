@@ -11,15 +11,12 @@ namespace dptrain {
 
 namespace {
 
-const std::map<std::string, Precision> PRECISIONS{
-    {"double", Precision::float64}, {"single", Precision::single}, {"mixed", Precision::mixed}};
-
 void add_precision(CLI::App &app, Precision &precision)
 {
   app.add_option_function<std::string>(
-         "--precision", [&precision](const std::string &name) { precision = PRECISIONS.at(name); },
+         "--precision", [&precision](const std::string &name) { precision = precision_of(name); },
          "double, single or mixed: of the arithmetic (default: double)")
-      ->check(CLI::IsMember(PRECISIONS))
+      ->check(CLI::IsMember({"double", "single", "mixed"}))
       ->type_name("NAME");
 }
 

@@ -3,7 +3,6 @@
 #include "commands/offline_training.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <sstream>
 #include <utility>
@@ -29,36 +28,6 @@ namespace {
 constexpr double most_steps = 9e15;  // a double counts them one by one
 // of the order of the validation frames, which does not follow that of the training frames
 constexpr std::uint64_t validation_stream = 0x5851f42d4c957f2dULL;
-
-// The counters of a checkpoint: this mark, which no other program writes there, the lengths of the parts, the parts.
-constexpr double mark = -1.0;
-constexpr std::size_t num_parts =
-    4;  // precision, training plan, validation plan, means since the last row
-using Parts = std::array<std::vector<double>, num_parts>;
-
-std::vector<double> pack(const Parts &parts)
-{
-  std::vector<double> numbers{mark};
-  for (const auto &part : parts) numbers.push_back(static_cast<double>(part.size()));
-  for (const auto &part : parts) numbers.insert(numbers.end(), part.begin(), part.end());
-  return numbers;
-}
-
-/// Nothing if the numbers are not those of pack().
-std::optional<Parts> unpack(const std::vector<double> &numbers)
-{
-  if (numbers.size() <= num_parts || numbers[0] != mark) return std::nullopt;
-  Parts parts;
-  std::size_t begin = 1 + num_parts;
-  for (std::size_t k = 0; k < num_parts; ++k) {
-    const double size = numbers[1 + k];
-    if (!(size >= 0.0 && size <= static_cast<double>(numbers.size() - begin))) return std::nullopt;
-    const std::size_t end = begin + static_cast<std::size_t>(size);
-    parts[k].assign(numbers.begin() + begin, numbers.begin() + end);
-    begin = end;
-  }
-  return parts;
-}
 
 }  // namespace
 
@@ -195,19 +164,20 @@ void OfflineTraining::make_trainer()
 
 void OfflineTraining::continue_trainer()
 {
-  const std::optional<Parts> parts = unpack(restart_->counters);
-  if (!parts)
+  const State &session = restart_->session;
+  if (!session.has("program") || session.text("program") != program_train)
     throw Error("--restart " + options_.restart +
                 ": not a checkpoint of dptrain train (one of fix dptrain goes on there, with "
                 "resume; here, --init-model takes its parameters)");
-  const auto &[precision, training, validation, means] = *parts;
-  trainer_->set_state(restart_->trainer_state);
-  bool same = training_->plan.set_state(training) && mean_.set_state(means);
-  if (validation_) same = validation_->plan.set_state(validation) && same;
+  trainer_->set_state(restart_->trainer);
+  mean_.set_state(session.group("means"));
+  bool same = training_->plan.set_state(session.group("training"));
+  if (validation_) same = validation_->plan.set_state(session.group("validation")) && same;
   if (!same)
     say("WARNING: the data are others than before " + options_.restart +
         " was written: their order starts anew");
-  if (!restore_tables(*comm_, *model_, *restart_, precision == precision_numbers()))
+  const bool same_precision = session.text("precision") == name_of(options_.precision);
+  if (!restore_tables(*comm_, *model_, *restart_, same_precision))
     say("restart: the precision is another one than before");
   restart_.reset();
   say("restart: goes on after step " + std::to_string(trainer_->steps()));
@@ -216,9 +186,15 @@ void OfflineTraining::continue_trainer()
         ": nothing is left to train");
 }
 
-std::vector<double> OfflineTraining::precision_numbers() const
+State OfflineTraining::session_state() const
 {
-  return {static_cast<double>(options_.precision)};
+  State state;
+  state.set_text("program", program_train);
+  state.set_text("precision", name_of(options_.precision));
+  state.set_group("training", training_->plan.state());
+  state.set_group("validation", validation_ ? validation_->plan.state() : State());
+  state.set_group("means", mean_.state());
+  return state;
 }
 
 void OfflineTraining::train()
@@ -351,9 +327,7 @@ void OfflineTraining::save()
   Checkpoint checkpoint = checkpoint_of(*comm_, *trainer_, *model_);
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
-    checkpoint.counters =
-        pack({precision_numbers(), training_->plan.state(),
-              validation_ ? validation_->plan.state() : std::vector<double>(), mean_.state()});
+    checkpoint.session = session_state();
     write_checkpoint(files_->path(saved_), checkpoint);
     files_->wrote(saved_);
   });

@@ -77,7 +77,7 @@ class OfflineTraining {
   std::optional<UpdateReport> validate();
   void report(const UpdateReport &last);
   void save();
-  std::vector<double> precision_numbers() const;
+  State session_state() const;
   bool interrupted(bool here) const;
   void say(const std::string &line) const;
   void say_memory() const;

@@ -68,16 +68,16 @@ BatchPlan::BatchPlan(const DataConfig &config, const Systems &systems, std::uint
 std::vector<FrameId> BatchPlan::next()
 {
   if (state_before_peek_.empty()) return draw();
-  state_before_peek_.clear();
+  state_before_peek_ = {};
   return std::move(peeked_);
 }
 
 const std::vector<FrameId> &BatchPlan::peek()
 {
   if (state_before_peek_.empty()) {
-    const std::vector<double> before = state();
+    State before = state();
     peeked_ = draw();
-    state_before_peek_ = before;
+    state_before_peek_ = std::move(before);
   }
   return peeked_;
 }
@@ -156,27 +156,40 @@ std::int64_t BatchPlan::steps_per_epoch() const
   return static_cast<std::int64_t>(std::ceil(steps - 1e-9));
 }
 
-// draws, then number of frames, epoch and position of each system
-std::vector<double> BatchPlan::state() const
+State BatchPlan::state() const
 {
   if (!state_before_peek_.empty()) return state_before_peek_;
-  std::vector<double> state{static_cast<double>(draws_)};
-  for (const Order &order : orders_)
-    for (std::int64_t value : {order.num_frames, order.epoch, order.position})
-      state.push_back(static_cast<double>(value));
+  std::vector<double> frames, epochs, positions;  // by system
+  for (const Order &order : orders_) {
+    frames.push_back(static_cast<double>(order.num_frames));
+    epochs.push_back(static_cast<double>(order.epoch));
+    positions.push_back(static_cast<double>(order.position));
+  }
+  State state;
+  state.set_integer("draws", static_cast<std::int64_t>(draws_));
+  state.set_array("frames", std::move(frames));
+  state.set_array("epochs", std::move(epochs));
+  state.set_array("positions", std::move(positions));
   return state;
 }
 
-bool BatchPlan::set_state(const std::vector<double> &state)
+bool BatchPlan::set_state(const State &state)
 {
-  if (state.size() != 1 + 3 * orders_.size()) return false;
-  for (std::size_t k = 0; k < orders_.size(); ++k)
-    if (state[1 + 3 * k] != static_cast<double>(orders_[k].num_frames)) return false;
-  state_before_peek_.clear();
-  draws_ = static_cast<std::uint64_t>(state[0]);
+  if (state.empty()) return false;
+  const std::vector<double> &frames = state.array("frames"), &epochs = state.array("epochs"),
+                            &positions = state.array("positions");
+  const auto is_same = [](const Order &order, double number) {
+    return static_cast<double>(order.num_frames) == number;
+  };
+  if (!std::equal(orders_.begin(), orders_.end(), frames.begin(), frames.end(), is_same))
+    return false;
+  if (epochs.size() != frames.size() || positions.size() != frames.size())
+    state.fail("not each of the " + std::to_string(frames.size()) + " systems has a position");
+  state_before_peek_ = {};
+  draws_ = static_cast<std::uint64_t>(state.count("draws"));
   for (std::size_t k = 0; k < orders_.size(); ++k) {
-    orders_[k].epoch = static_cast<std::int64_t>(state[2 + 3 * k]);
-    orders_[k].position = static_cast<std::int64_t>(state[3 + 3 * k]);
+    orders_[k].epoch = static_cast<std::int64_t>(epochs[k]);
+    orders_[k].position = static_cast<std::int64_t>(positions[k]);
     if (orders_[k].epoch >= 0) shuffle(k);
   }
   return true;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/base/state.h"
 #include "dptrain/data/data_set.h"
 #include "dptrain/input/config.h"
 
@@ -41,10 +42,10 @@ class BatchPlan {
   /// Steps after which the system that is seen least often has been seen as a whole once: DeePMD-kit's epoch.
   std::int64_t steps_per_epoch() const;
 
-  /// Position, for a continuation with the same data. The frames of each system are part of it.
-  std::vector<double> state() const;
-  /// False, and nothing changes, if the state is that of other data.
-  bool set_state(const std::vector<double> &state);
+  /// Position, for a continuation with the same data. The number of frames of each system is part of it.
+  State state() const;
+  /// False, and nothing changes, if the state is that of other data, or empty.
+  bool set_state(const State &state);
 
  private:
   struct Order {
@@ -58,7 +59,7 @@ class BatchPlan {
   std::vector<FrameId> draw();
 
   std::vector<FrameId> peeked_;
-  std::vector<double> state_before_peek_;  // as long as nobody has taken it
+  State state_before_peek_;  // as long as nobody has taken it
   bool mixed_;
   std::int64_t mixed_size_;
   std::uint64_t seed_, draws_ = 0;

@@ -107,19 +107,21 @@ std::vector<std::int64_t> ReplayBuffer::next_batch(int batch_size)
   return batch;
 }
 
-std::vector<double> ReplayBuffer::state() const
+State ReplayBuffer::state() const
 {
-  return {static_cast<double>(epoch_), static_cast<double>(position_),
-          static_cast<double>(order_.size())};
+  State state;
+  state.set_integer("epoch", epoch_);
+  state.set_integer("position", static_cast<std::int64_t>(position_));
+  state.set_integer("frames", static_cast<std::int64_t>(order_.size()));
+  return state;
 }
 
-void ReplayBuffer::set_state(const std::vector<double> &state)
+void ReplayBuffer::set_state(const State &state)
 {
-  if (state.size() != 3 || !(state[0] >= 0.0) || !(state[1] >= 0.0) || !(state[2] >= state[1]))
-    throw Error("The state of the replay buffer is damaged: it must be three numbers, epoch, "
-                "position and frames of the epoch");
-  start_epoch(static_cast<std::int64_t>(state[0]), static_cast<std::int64_t>(state[2]));
-  position_ = static_cast<std::size_t>(state[1]);
+  const std::int64_t position = state.count("position"), frames = state.count("frames");
+  if (position > frames) state.fail("the position in the order is beyond its end");
+  start_epoch(state.count("epoch"), frames);
+  position_ = static_cast<std::size_t>(position);
 }
 
 MemoryLedger ReplayBuffer::memory() const

@@ -6,6 +6,7 @@
 
 #include "data/frame_spill.h"
 #include "dptrain/base/memory_ledger.h"
+#include "dptrain/base/state.h"
 #include "dptrain/frames/frame.h"
 
 namespace dptrain {
@@ -35,9 +36,9 @@ class ReplayBuffer {
   /// Indices of the next batch_size frames; fewer at the end of an epoch. Throws Error if the buffer is empty.
   std::vector<std::int64_t> next_batch(int batch_size);
 
-  /// Position in the order, as numbers. The frames themselves are not part of it.
-  std::vector<double> state() const;
-  void set_state(const std::vector<double> &state);
+  /// Position in the order. The frames themselves are not part of it.
+  State state() const;
+  void set_state(const State &state);
   /// Frames, neighbor rows, halo.
   MemoryLedger memory() const;
   /// Why a frame could not wait on this rank's scratch disk; empty if all could.

@@ -70,31 +70,25 @@ std::vector<std::int64_t> ReplayWeights::draw(int batch_size)
   return batch;
 }
 
-std::vector<double> ReplayWeights::state() const
+State ReplayWeights::state() const
 {
-  std::vector<double> state{0.0, static_cast<double>(draws_), static_cast<double>(latest_.size())};
-  state.insert(state.end(), latest_.begin(), latest_.end());
-  state.insert(state.end(), errors_.begin(), errors_.end());
-  state[0] = static_cast<double>(state.size());
+  State state;
+  state.set_integer("draws", draws_);
+  state.set_array("latest", {latest_.begin(), latest_.end()});
+  state.set_array("errors", errors_);
   return state;
 }
 
-void ReplayWeights::set_state(const std::vector<double> &state)
+void ReplayWeights::set_state(const State &state)
 {
-  if (state.size() < 3 || state[0] != static_cast<double>(state.size()) || !(state[1] >= 0.0) ||
-      !(state[2] >= 0.0) || !(state[2] <= latest_frames) ||
-      state.size() < 3 + static_cast<std::size_t>(state[2]))
-    throw Error("The state of the weighted replay is damaged: it has " +
-                std::to_string(state.size()) + " numbers");
-  const auto errors = state.begin() + 3 + static_cast<std::int64_t>(state[2]);
-  std::vector<std::int64_t> latest(state.begin() + 3, errors);
-  const std::int64_t frames = state.end() - errors;
-  for (const std::int64_t place : latest)
-    if (place < 0 || place >= frames)
-      throw Error("The state of the weighted replay is damaged: it names a frame that it has not");
-  draws_ = static_cast<std::int64_t>(state[1]);
-  latest_ = std::move(latest);
-  errors_.assign(errors, state.end());
+  const std::vector<double> &latest = state.array("latest"), &errors = state.array("errors");
+  const double frames = static_cast<double>(errors.size());
+  if (latest.size() > latest_frames) state.fail("there are too many latest frames");
+  for (const double place : latest)
+    if (!(place >= 0.0 && place < frames)) state.fail("it names a frame that it has not");
+  draws_ = state.count("draws");
+  latest_.assign(latest.begin(), latest.end());
+  errors_ = errors;
 }
 
 }  // namespace dptrain

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "dptrain/base/state.h"
+
 namespace dptrain {
 
 /// Draws the frames of batches for a training that goes on while frames arrive: a quarter of the draws goes to the latest
@@ -21,9 +23,9 @@ class ReplayWeights {
   /// no frame.
   std::vector<std::int64_t> draw(int batch_size);
 
-  /// Everything but the seed as numbers, the first of which is their number.
-  std::vector<double> state() const;
-  void set_state(const std::vector<double> &state);
+  /// Everything but the seed.
+  State state() const;
+  void set_state(const State &state);
 
  private:
   std::vector<double> weights() const;

@@ -71,12 +71,6 @@ herr_t visit_object(hid_t, const char *name, const H5O_info_t *info, void *data)
   return 0;
 }
 
-herr_t collect_name(hid_t, const char *name, const H5L_info_t *, void *data)
-{
-  static_cast<std::vector<std::string> *>(data)->push_back(name);
-  return 0;
-}
-
 }  // namespace
 
 Hdf5DataFile::Hdf5DataFile(const std::string &path) : path_(path), file_(-1, H5Fclose)
@@ -106,12 +100,9 @@ bool Hdf5DataFile::is_group(const std::string &name) const
 std::vector<std::string> Hdf5DataFile::list(const std::string &group) const
 {
   const Hdf5Quiet quiet;
-  std::vector<std::string> names;
-  if (H5Literate_by_name(file_.get(), group.c_str(), H5_INDEX_NAME, H5_ITER_INC, nullptr,
-                         collect_name, &names, H5P_DEFAULT) < 0)
-    fail("cannot list the HDF5 group '" + group + "' (missing or damaged)");
-  std::sort(names.begin(), names.end());
-  return names;
+  const auto names = names_in_group(file_.get(), group);
+  if (!names) fail("cannot list the HDF5 group '" + group + "' (missing or damaged)");
+  return *names;
 }
 
 std::vector<std::string> Hdf5DataFile::groups_with(const std::string &group,

@@ -40,6 +40,20 @@ Hdf5Handle text_type()
   return type;
 }
 
+Hdf5Handle fixed_text_type(std::size_t size)
+{
+  Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.get(), size);
+  H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
+  return type;
+}
+
+herr_t collect_name(hid_t, const char *name, const H5L_info_t *, void *names)
+{
+  static_cast<std::vector<std::string> *>(names)->emplace_back(name);
+  return 0;
+}
+
 /// Space of one value, or of an array with these extents.
 Hdf5Handle space_of(const std::vector<std::int64_t> &shape)
 {
@@ -80,6 +94,7 @@ Hdf5File Hdf5File::open(const std::string &bytes, const std::string &name, bool 
   const unsigned mode = writable ? H5F_ACC_RDWR : H5F_ACC_RDONLY;
   Hdf5File file({H5Fopen(memory_name().c_str(), mode, access.get()), H5Fclose}, name);
   if (!file.file_.valid()) throw Error(damaged);
+  file.opened_bytes_ = bytes.size();
   return file;
 }
 
@@ -146,9 +161,7 @@ void Hdf5File::write_texts(const std::string &path, const std::vector<std::strin
   for (const auto &text : texts) length = std::max(length, text.size());
   std::string block;
   for (const auto &text : texts) block += text + std::string(length - text.size(), '\0');
-  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(type.get(), length);
-  H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
+  const Hdf5Handle type = fixed_text_type(length);
   const Hdf5Handle space = space_of({static_cast<std::int64_t>(texts.size())});
   const Hdf5Handle data(H5Dcreate2(file_.get(), path.c_str(), type.get(), space.get(), H5P_DEFAULT,
                                    H5P_DEFAULT, H5P_DEFAULT),
@@ -197,6 +210,9 @@ Hdf5Array Hdf5File::read_array(const std::string &path) const
   const H5T_class_t kind = H5Tget_class(type.get());
   if (kind != H5T_FLOAT && kind != H5T_INTEGER)
     fail("HDF5 data set '" + path + "' does not hold numbers");
+  constexpr std::size_t largest_number = 16;  // bytes; HDF5 makes buffers of a damaged size
+  if (H5Tget_size(type.get()) > largest_number)
+    fail("HDF5 data set '" + path + "' is damaged; write the file again");
   const Hdf5Handle space(H5Dget_space(data.get()), H5Sclose);
   const int rank = H5Sget_simple_extent_ndims(space.get());
   if (rank < 0) fail("HDF5 data set '" + path + "' is damaged; write the file again");
@@ -205,16 +221,107 @@ Hdf5Array Hdf5File::read_array(const std::string &path) const
   Hdf5Array array;
   array.shape.assign(extents.begin(), extents.end());
   // a damaged extent could ask for any amount of memory; compression saves a factor of 1000 at most
-  hsize_t file_size = 0;
-  H5Fget_filesize(file_.get(), &file_size);
   const hssize_t points = H5Sget_simple_extent_npoints(space.get());
-  if (points < 0 || static_cast<hsize_t>(points) / 1000 > file_size)
+  if (points < 0 || static_cast<std::uint64_t>(points) / 1000 > opened_bytes_)
     fail("HDF5 data set '" + path + "' is damaged; write the file again");
   array.values.resize(points);
   if (!array.values.empty() && H5Dread(data.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                                        array.values.data()) < 0)
     fail("HDF5 data set '" + path + "' cannot be read (damaged); write the file again");
   return array;
+}
+
+void Hdf5File::write_scalar(const std::string &path, hid_t stored, hid_t given, const void *value)
+{
+  const Hdf5Handle space = space_of({});
+  const Hdf5Handle settings(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_obj_track_times(settings.get(), false);
+  const Hdf5Handle data(H5Dcreate2(file_.get(), path.c_str(), stored, space.get(), H5P_DEFAULT,
+                                   settings.get(), H5P_DEFAULT),
+                        H5Dclose);
+  if (!data.valid() || H5Dwrite(data.get(), given, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) < 0)
+    fail("cannot write the HDF5 data set '" + path + "'");
+}
+
+void Hdf5File::write_value(const std::string &path, const Value &value)
+{
+  const Hdf5Quiet quiet;
+  if (const auto *array = std::get_if<std::vector<double>>(&value)) {
+    write_array(path, array->data(), {static_cast<std::int64_t>(array->size())});
+  } else if (const auto *text = std::get_if<std::string>(&value)) {
+    const Hdf5Handle type = fixed_text_type(std::max<std::size_t>(text->size(), 1));
+    write_scalar(path, type.get(), type.get(), text->c_str());
+  } else if (const auto *integer = std::get_if<std::int64_t>(&value)) {
+    write_scalar(path, H5T_STD_I64LE, H5T_NATIVE_INT64, integer);
+  } else if (const auto *number = std::get_if<double>(&value)) {
+    write_scalar(path, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, number);
+  } else {
+    const unsigned char flag = std::get<bool>(value) ? 1 : 0;
+    write_scalar(path, H5T_STD_U8LE, H5T_NATIVE_UCHAR, &flag);
+  }
+}
+
+Hdf5File::Value Hdf5File::read_value(const std::string &path) const
+{
+  const Hdf5Quiet quiet;
+  const std::string problem = "HDF5 data set '" + path + "' is damaged; write the file again";
+  const Hdf5Handle data(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!data.valid()) fail(problem);
+  const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
+  const Hdf5Handle space(H5Dget_space(data.get()), H5Sclose);
+  const bool is_scalar = H5Sget_simple_extent_type(space.get()) == H5S_SCALAR;
+  // the types that write_value writes, and no others: conversions of damaged ones write outside their memory
+  const auto is = [&](hid_t written) { return H5Tequal(type.get(), written) > 0; };
+  const auto read = [&](hid_t wanted, void *value) {
+    if (H5Dread(data.get(), wanted, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) < 0) fail(problem);
+  };
+  if (is(H5T_IEEE_F64LE) && !is_scalar) return read_array(path).values;
+  if (is(H5T_IEEE_F64LE)) {
+    double number = 0.0;
+    read(H5T_NATIVE_DOUBLE, &number);
+    return number;
+  }
+  if (is(H5T_STD_I64LE) && is_scalar) {
+    std::int64_t integer = 0;
+    read(H5T_NATIVE_INT64, &integer);
+    return integer;
+  }
+  if (is(H5T_STD_U8LE) && is_scalar) {
+    unsigned char flag = 0;
+    read(H5T_NATIVE_UCHAR, &flag);
+    return flag != 0;
+  }
+  const std::size_t size = H5Tget_size(type.get());
+  if (!is_scalar || size > opened_bytes_ || !is(fixed_text_type(size).get())) fail(problem);
+  std::string text(size, '\0');
+  read(type.get(), text.data());
+  text.resize(std::strlen(text.c_str()));
+  return text;
+}
+
+std::optional<std::vector<std::string>> names_in_group(hid_t file, const std::string &group)
+{
+  std::vector<std::string> names;
+  if (H5Literate_by_name(file, group.c_str(), H5_INDEX_NAME, H5_ITER_INC, nullptr, collect_name,
+                         &names, H5P_DEFAULT) < 0)
+    return std::nullopt;
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> Hdf5File::list(const std::string &group) const
+{
+  const Hdf5Quiet quiet;
+  const auto names = names_in_group(file_.get(), group);
+  if (!names) fail("cannot list the HDF5 group '" + group + "' (missing or damaged)");
+  return *names;
+}
+
+bool Hdf5File::is_group(const std::string &path) const
+{
+  const Hdf5Quiet quiet;
+  const Hdf5Handle object = open_object(file_.get(), path);
+  return object.valid() && H5Iget_type(object.get()) == H5I_GROUP;
 }
 
 void Hdf5File::write_text(const std::string &object, const char *attribute, const std::string &text)

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace dptrain {
@@ -53,6 +54,9 @@ class Hdf5Quiet {
   void *data_ = nullptr;
 };
 
+/// Names of the objects in a group of an open file, sorted; nothing if it is missing or damaged.
+std::optional<std::vector<std::string>> names_in_group(hid_t file, const std::string &group);
+
 /// A numeric array, row-major; no extent at all for a scalar.
 struct Hdf5Array {
   std::vector<std::int64_t> shape;
@@ -77,6 +81,9 @@ class Hdf5File {
 
   void make_group(const std::string &path);
   bool has(const std::string &path) const;
+  bool is_group(const std::string &path) const;
+  /// Names of the objects in a group, sorted.
+  std::vector<std::string> list(const std::string &group) const;
   void remove(const std::string &path);
 
   /// Writes a data set in float64, or float32 with `single`.
@@ -90,6 +97,12 @@ class Hdf5File {
   /// Reads a data set of any number type.
   Hdf5Array read_array(const std::string &path) const;
 
+  /// A data set whose type and shape tell what it is: true and false are one byte, texts are of fixed length. (Not
+  /// attributes: HDF5 reads those of damaged files beyond their ends.)
+  using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
+  void write_value(const std::string &path, const Value &value);
+  Value read_value(const std::string &path) const;
+
   /// Attributes of a group or of the file ("/").
   void write_text(const std::string &object, const char *attribute, const std::string &text);
   void write_integer(const std::string &object, const char *attribute, std::int64_t value);
@@ -101,8 +114,12 @@ class Hdf5File {
   [[noreturn]] void fail(const std::string &what) const;
   Hdf5Handle open_attribute(const std::string &object, const char *attribute) const;
 
+  /// A data set with one value of this type.
+  void write_scalar(const std::string &path, hid_t stored, hid_t given, const void *value);
+
   Hdf5Handle file_;
   std::string name_;
+  std::uint64_t opened_bytes_ = UINT64_MAX;  // of the file that was opened, for checks of sizes
 };
 
 }  // namespace dptrain

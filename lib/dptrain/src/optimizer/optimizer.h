@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "dptrain/base/state.h"
 #include "dptrain/input/config.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/model.h"
@@ -21,12 +22,11 @@ class Optimizer {
   /// Collective; throws on all ranks.
   virtual void step(std::vector<double> &parameters, const std::vector<double> &gradient,
                     double lr) = 0;
-  /// All that a bit-identical continuation needs, as numbers: the state of all ranks on each of them. Collective.
-  virtual std::vector<double> state() const = 0;
-  /// The number of numbers that state() has; does not depend on the number of ranks.
-  virtual std::size_t state_size() const = 0;
+  /// All that a bit-identical continuation needs: the state of all ranks on each of them, of the same form for any number
+  /// of ranks. Collective.
+  virtual State state() const = 0;
   /// Throws Error (and changes nothing) if the state is one of another model or optimizer.
-  virtual void set_state(const std::vector<double> &state) = 0;
+  virtual void set_state(const State &state) = 0;
   virtual std::size_t memory_bytes() const = 0;
 };
 

@@ -57,31 +57,40 @@ void ShardedOptimizer<T>::change_ranges(const std::vector<Range> &ranges, double
         });
 }
 
-template <class T> std::vector<double> ShardedOptimizer<T>::state() const
+template <class T> State ShardedOptimizer<T>::state() const
 {
-  std::vector<double> state{static_cast<double>(steps_)};
-  state.reserve(state_size());
-  partition_.append_gathered(moments_.mean.data(), state);
-  partition_.append_gathered(moments_.square.data(), state);
+  State state;
+  const auto add = [&](const char *name, const Partition &partition, const auto *own) {
+    std::vector<double> all;
+    all.reserve(partition.total);
+    partition.append_gathered(own, all);
+    state.set_array(name, std::move(all));
+  };
+  state.set_integer("steps", steps_);
+  add("mean", partition_, moments_.mean.data());
+  add("square", partition_, moments_.square.data());
   std::vector<double> extra(extra_.own());
   pack_extra(extra.data());
-  extra_.append_gathered(extra.data(), state);
+  add("extra", extra_, extra.data());
   return state;
 }
 
-template <class T> void ShardedOptimizer<T>::set_state(const std::vector<double> &state)
+template <class T> void ShardedOptimizer<T>::set_state(const State &state)
 {
-  if (state.size() != state_size())
-    throw Error("The optimizer state has " + std::to_string(state.size()) + " numbers, " + name_ +
-                " for " + std::to_string(partition_.total) + " parameters has " +
-                std::to_string(state_size()) +
-                ": it belongs to another model or optimizer; continue with those of the "
-                "checkpoint (keyword or input section optimizer)");
-  steps_ = static_cast<std::int64_t>(state[0]);
-  const double *mean = state.data() + 1, *square = mean + partition_.total;
-  std::copy_n(mean + partition_.begin, partition_.own(), moments_.mean.begin());
-  std::copy_n(square + partition_.begin, partition_.own(), moments_.square.begin());
-  unpack_extra(square + partition_.total + extra_.begin);
+  const std::vector<double> &mean = state.array("mean"), &square = state.array("square"),
+                            &extra = state.array("extra");
+  const std::size_t n = partition_.total;
+  if (mean.size() != n || square.size() != n || extra.size() != extra_.total)
+    throw Error("The optimizer state has " + std::to_string(mean.size()) + " means, " +
+                std::to_string(square.size()) + " squares and " + std::to_string(extra.size()) +
+                " further numbers, " + name_ + " for " + std::to_string(n) + " parameters has " +
+                std::to_string(extra_.total) +
+                " further numbers: it belongs to another model or optimizer; continue with those "
+                "of the checkpoint (keyword or input section optimizer)");
+  steps_ = state.count("steps");
+  std::copy_n(mean.begin() + partition_.begin, partition_.own(), moments_.mean.begin());
+  std::copy_n(square.begin() + partition_.begin, partition_.own(), moments_.square.begin());
+  unpack_extra(extra.data() + extra_.begin);
 }
 
 template <class T> std::size_t ShardedOptimizer<T>::memory_bytes() const

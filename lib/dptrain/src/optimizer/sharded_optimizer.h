@@ -18,9 +18,8 @@ template <class T> class ShardedOptimizer : public Optimizer {
   const std::vector<std::size_t> &parts() const override { return partition_.parts; }
   void step(std::vector<double> &parameters, const std::vector<double> &gradient,
             double lr) override;
-  std::vector<double> state() const override;
-  std::size_t state_size() const override { return 1 + 2 * partition_.total + extra_.total; }
-  void set_state(const std::vector<double> &state) override;
+  State state() const override;
+  void set_state(const State &state) override;
   std::size_t memory_bytes() const override;
 
  protected:

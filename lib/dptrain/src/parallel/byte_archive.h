@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "dptrain/parallel/communicator.h"
@@ -108,6 +109,13 @@ class ByteArchive {
     if (!given) return value.reset();
     if (!value) value.emplace();
     visit(*value);
+  }
+  template <class... T> void visit(std::variant<T...> &value)
+  {
+    std::uint64_t index = value.index(), k = 0;
+    visit(index);
+    if (!writing_) ((k++ == index ? void(value.template emplace<T>()) : void()), ...);
+    std::visit([this](auto &content) { visit(content); }, value);
   }
   template <class T> std::enable_if_t<std::is_class_v<T>> visit(T &value)
   {

@@ -6,16 +6,18 @@
 #include "dptrain/io/atomic_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "io/file.h"
+#include "io/hdf5_state.h"
 #include "parallel/byte_archive.h"
 #include "potential/files/dp_format.h"
 #include "potential/files/stored_model.h"
+#include "session/legacy_state.h"
 
 namespace dptrain {
 
 namespace {
 
 const std::string &group = checkpoint_group;
-constexpr std::int64_t format_version = 1;
+constexpr std::int64_t format_version = 2;
 
 void write_vector(Hdf5File &file, const char *name, const std::vector<double> &values)
 {
@@ -27,6 +29,19 @@ std::vector<double> read_vector(const Hdf5File &file, const char *name)
   return file.read_array(group + "/" + name).values;
 }
 
+void read_version_1(const Hdf5File &file, const std::string &path, Checkpoint &checkpoint)
+{
+  const std::vector<double> trainer = read_vector(file, "trainer_state"),
+                            session = read_vector(file, "counters");
+  checkpoint.training = file.read_text(group, "training").value_or("");
+  try {
+    checkpoint.trainer = trainer_of_version_1(trainer, checkpoint);
+    checkpoint.session = session_of_version_1(session);
+  } catch (const Error &error) {
+    throw Error(path + ": " + error.what());
+  }
+}
+
 }  // namespace
 
 void write_checkpoint(const std::string &path, const Checkpoint &checkpoint)
@@ -35,10 +50,10 @@ void write_checkpoint(const std::string &path, const Checkpoint &checkpoint)
   write_stored_model(file, {checkpoint.model, checkpoint.parameters, checkpoint.average});
   file.write_integer(group, "format_version", format_version);
   file.write_integer(group, "num_frames", checkpoint.num_frames);
-  file.write_text(group, "training", checkpoint.training);
-  write_vector(file, "trainer_state", checkpoint.trainer_state);
+  file.write_value(group + "/training", checkpoint.training);
   write_vector(file, "auxiliary_state", checkpoint.auxiliary_state);
-  write_vector(file, "counters", checkpoint.counters);
+  write_state(file, group + "/trainer", checkpoint.trainer);
+  write_state(file, group + "/session", checkpoint.session);
   const std::string bytes = file.bytes();
   write_atomically(path, [&](const std::string &name) { write_file(name, bytes); });
 }
@@ -52,7 +67,7 @@ Checkpoint read_checkpoint(const std::string &path)
   const auto version = file.read_integer(group, "format_version");
   if (!version || *version < 1 || *version > format_version)
     throw Error(path + ": checkpoint format " + (version ? std::to_string(*version) : "unknown") +
-                ", this version reads format " + std::to_string(format_version) +
+                ", this version reads formats up to " + std::to_string(format_version) +
                 "; resume with the version that wrote it");
   Checkpoint checkpoint;
   StoredModel stored = read_stored_model(file, path);
@@ -60,22 +75,28 @@ Checkpoint read_checkpoint(const std::string &path)
   checkpoint.parameters = std::move(stored.parameters);
   checkpoint.average = std::move(stored.average);
   checkpoint.num_frames = file.read_integer(group, "num_frames").value_or(-1);
-  checkpoint.training = file.read_text(group, "training").value_or("");
-  checkpoint.trainer_state = read_vector(file, "trainer_state");
   checkpoint.auxiliary_state = read_vector(file, "auxiliary_state");
-  checkpoint.counters = read_vector(file, "counters");
   if (checkpoint.num_frames < 0)
     throw Error(path + ": damaged checkpoint: it does not tell its number of frames");
+  if (*version == 1) {
+    read_version_1(file, path, checkpoint);
+    return checkpoint;
+  }
+  const Hdf5File::Value training = file.read_value(group + "/training");
+  if (!std::holds_alternative<std::string>(training))
+    throw Error(path + ": damaged checkpoint: its settings are no text");
+  checkpoint.training = std::get<std::string>(training);
+  checkpoint.trainer = read_state(file, group + "/trainer");
+  checkpoint.session = read_state(file, group + "/session");
   return checkpoint;
 }
 
 // All but the model, which has a function of its own.
 void visit_fields(ByteArchive &archive, Checkpoint &checkpoint)
 {
-  auto &[model, parameters, average, trainer_state, auxiliary_state, num_frames, counters,
-         training] = checkpoint;
-  archive.fields(parameters, average, trainer_state, auxiliary_state, num_frames, counters,
-                 training);
+  auto &[model, parameters, average, trainer, auxiliary_state, num_frames, session, training] =
+      checkpoint;
+  archive.fields(parameters, average, trainer, auxiliary_state, num_frames, session, training);
 }
 
 void broadcast(const Communicator &comm, Checkpoint &checkpoint)

@@ -87,19 +87,12 @@ LearningReport LearningSession::report() const
 {
   const OnlineTraining &training = impl_->training;
   const SessionCounters &counters = training.counters();
-  const UpdateReport &batch = training.report();
   LearningReport report;
   report.frames = counters.frames;
   report.reference_calls = counters.reference_calls;
   report.discarded = counters.discarded;
   report.steps = training.steps();
-  report.loss = batch.loss;
-  if (batch.step > 0) {
-    report.rmse_e = batch.rmse("e");
-    report.rmse_f = batch.rmse("f");
-    report.rmse_v = batch.rmse("v");
-  }
-  report.learning_rate = batch.learning_rate;
+  report.batch = training.report();
   report.train_seconds = counters.train_seconds;
   report.reference_seconds = counters.reference_seconds;
   report.overflow = training.health().overflow();

@@ -337,7 +337,7 @@ void OnlineTraining::save()
     state_.given_whitening = uncertainty_.given_whitening;
     checkpoint.model.calibration = state_.active;
     checkpoint.num_frames = state_.counters.frames;
-    checkpoint.counters = pack(state_);
+    checkpoint.session = pack(state_);
     if (!resumed_ && saved_.empty()) keep_start_model();
     write_checkpoint(options_.save + ".ckpt", checkpoint);
     write_model_file(options_.save, checkpoint.model);
@@ -393,7 +393,7 @@ void OnlineTraining::resume(const std::string &file)
   if (path == frames_path_of(file)) return resume_frames(path);
   broadcast(*comm_, checkpoint);
   guarded(*comm_, [&] { check_same_model(path, checkpoint.model, *slot_); });
-  state_ = unpack(checkpoint.counters);
+  state_ = unpack(checkpoint.session);
   uncertainty_.given_whitening = state_.given_whitening;
   const Precision before = state_.precision, now = slot_->settings.precision;
 
@@ -407,7 +407,7 @@ void OnlineTraining::resume(const std::string &file)
   const std::string source = frames_path_of(path);
   std::vector<WholeFrame> frames =
       load_frames(source, checkpoint.num_frames, identity(type_map_.size()));
-  trainer_->set_state(checkpoint.trainer_state);
+  trainer_->set_state(checkpoint.trainer);
   // the table stood for the parameters of the run, where the steps of a label were complete
   if (state_.earned_steps == 0) trainer_->show_average();
   restore_tables(*comm_, *slot_->model, checkpoint, before == now);

@@ -6,7 +6,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
-#include "dptrain/potential/native/deep_pot.h"
+#include "dptrain/session/checkpoint.h"
 #include "dptrain/uncertainty/active_learning.h"
 
 namespace dptrain {
@@ -14,9 +14,6 @@ namespace dptrain {
 namespace {
 
 const std::string suffix = ".ckpt";
-constexpr std::size_t all_numbers = 15,
-                      numbers_without_precision = 14,  // of a session, in a checkpoint
-    active_numbers = 6;                                // more of mode active
 
 bool exists(const std::string &path)
 {
@@ -59,76 +56,63 @@ void check_same_model(const std::string &path, const ModelData &found, const Mod
                 differences);
 }
 
-std::vector<double> pack(const SessionState &session)
+State pack(const SessionState &session)
 {
   const SessionCounters &counters = session.counters;
-  const UpdateReport &report = session.report;
-  std::vector<double> numbers{static_cast<double>(counters.reference_calls),
-                              static_cast<double>(counters.discarded),
-                              counters.trained ? 1.0 : 0.0,
-                              static_cast<double>(counters.label_step),
-                              counters.label_energy,
-                              counters.train_seconds,
-                              counters.reference_seconds,
-                              static_cast<double>(report.step),
-                              report.loss,
-                              report.rmse("e"),
-                              report.rmse("f"),
-                              report.rmse("v"),
-                              report.learning_rate,
-                              static_cast<double>(session.earned_steps),
-                              static_cast<double>(session.precision)};
-  if (session.active.empty()) return numbers;
-  for (const double number : {static_cast<double>(session.active.size()), session.buffer_error,
-                              static_cast<double>(counters.answer_step), counters.answer_energy,
-                              counters.reference_moved ? 1.0 : 0.0, counters.energy_jumps})
-    numbers.push_back(number);
-  for (const auto *part : {&session.active, &session.given_whitening})
-    numbers.insert(numbers.end(), part->begin(), part->end());
-  return numbers;
+  State state;
+  state.set_text("program", program_fix);
+  state.set_text("precision", name_of(session.precision));
+  state.set_integer("reference_calls", counters.reference_calls);
+  state.set_integer("discarded", counters.discarded);
+  state.set_flag("trained", counters.trained);
+  state.set_integer("label_step", counters.label_step);
+  state.set_number("label_energy", counters.label_energy);
+  state.set_number("train_seconds", counters.train_seconds);
+  state.set_number("reference_seconds", counters.reference_seconds);
+  state.set_group("report", session.report.state());
+  state.set_integer("earned_steps", session.earned_steps);
+  if (session.active.empty()) return state;
+  State active;
+  active.set_array("learning", session.active);
+  active.set_number("buffer_error", session.buffer_error);
+  active.set_integer("answer_step", counters.answer_step);
+  active.set_number("answer_energy", counters.answer_energy);
+  active.set_flag("reference_moved", counters.reference_moved);
+  active.set_number("energy_jumps", counters.energy_jumps);
+  active.set_array("given_whitening", session.given_whitening);
+  state.set_group("active", std::move(active));
+  return state;
 }
 
-SessionState unpack(const std::vector<double> &numbers)
+SessionState unpack(const State &state)
 {
-  const std::size_t active = all_numbers + active_numbers + ActiveLearning::state_size();
-  const bool fits = numbers.size() == all_numbers || numbers.size() == numbers_without_precision ||
-                    numbers.size() > all_numbers;
-  // dptrain train marks its numbers, of which there may be as many, with a negative one
-  if (!fits || numbers[0] < 0.0)
-    throw Error("resume: the checkpoint holds " + std::to_string(numbers.size()) +
-                " counters where fix dptrain writes " + std::to_string(all_numbers) +
-                ": it was written by another program (those of dptrain train go on with its "
-                "--restart; pair_coeff takes their model)");
+  if (!state.has("program") || state.text("program") != program_fix)
+    throw Error("resume: the checkpoint was written by another program than fix dptrain (those of "
+                "dptrain train go on with its --restart; pair_coeff takes their model)");
   SessionState session;
   SessionCounters &counters = session.counters;
-  UpdateReport &report = session.report;
-  counters.reference_calls = static_cast<std::int64_t>(numbers[0]);
-  counters.discarded = static_cast<std::int64_t>(numbers[1]);
-  counters.trained = numbers[2] != 0.0;
-  counters.label_step = static_cast<std::int64_t>(numbers[3]);
-  counters.label_energy = numbers[4];
-  counters.train_seconds = numbers[5];
-  counters.reference_seconds = numbers[6];
-  report.step = static_cast<std::int64_t>(numbers[7]);
-  report.loss = numbers[8];
-  if (report.step > 0) report.terms = {{"e", numbers[9]}, {"f", numbers[10]}, {"v", numbers[11]}};
-  report.learning_rate = numbers[12];
-  session.earned_steps = static_cast<std::int64_t>(numbers[13]);
-  session.precision =
-      numbers.size() >= all_numbers ? static_cast<Precision>(numbers[14]) : Precision::float64;
-  if (numbers.size() <= all_numbers) return session;
-  if (numbers.size() < active ||
-      numbers[all_numbers] != static_cast<double>(ActiveLearning::state_size()))
+  session.precision = precision_of(state.text("precision"));
+  counters.reference_calls = state.integer("reference_calls");
+  counters.discarded = state.integer("discarded");
+  counters.trained = state.flag("trained");
+  counters.label_step = state.integer("label_step");
+  counters.label_energy = state.number("label_energy");
+  counters.train_seconds = state.number("train_seconds");
+  counters.reference_seconds = state.number("reference_seconds");
+  session.report = UpdateReport::from(state.group("report"));
+  session.earned_steps = state.integer("earned_steps");
+  if (!state.has("active")) return session;
+  const State &active = state.group("active");
+  session.active = active.array("learning");
+  if (session.active.size() != ActiveLearning::state_size())
     throw Error("resume: the checkpoint is one of 'mode active' of another version of "
                 "fix dptrain: start with its model in pair_coeff, without resume");
-  session.buffer_error = numbers[all_numbers + 1];
-  counters.answer_step = static_cast<std::int64_t>(numbers[all_numbers + 2]);
-  counters.answer_energy = numbers[all_numbers + 3];
-  counters.reference_moved = numbers[all_numbers + 4] != 0.0;
-  counters.energy_jumps = numbers[all_numbers + 5];
-  const auto rest = numbers.begin() + static_cast<std::ptrdiff_t>(active);
-  session.active.assign(numbers.begin() + all_numbers + active_numbers, rest);
-  session.given_whitening.assign(rest, numbers.end());
+  session.buffer_error = active.number("buffer_error");
+  counters.answer_step = active.integer("answer_step");
+  counters.answer_energy = active.number("answer_energy");
+  counters.reference_moved = active.flag("reference_moved");
+  counters.energy_jumps = active.number("energy_jumps");
+  session.given_whitening = active.array("given_whitening");
   return session;
 }
 

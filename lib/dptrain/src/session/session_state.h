@@ -37,9 +37,9 @@ struct SessionState {
   std::vector<double> given_whitening;       ///< see UncertaintyMonitor
 };
 
-std::vector<double> pack(const SessionState &state);
-/// Throws Error if the numbers are not those of a session. Version 0.1.0 wrote no precision: it was double.
-SessionState unpack(const std::vector<double> &numbers);
+State pack(const SessionState &state);
+/// Throws Error if the state is one of another program.
+SessionState unpack(const State &state);
 
 /// The checkpoint that the user means with FILE: itself, or FILE.ckpt beside a model FILE; where there is none, the frames
 /// file FILE.frames. Throws Error.

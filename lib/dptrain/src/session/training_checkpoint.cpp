@@ -5,7 +5,7 @@ namespace dptrain {
 Checkpoint checkpoint_of(const Communicator &comm, const Trainer &trainer, const Model &model)
 {
   Checkpoint checkpoint;
-  checkpoint.trainer_state = trainer.state();
+  checkpoint.trainer = trainer.state();
   checkpoint.average = trainer.averaged_parameters();
   guarded(comm, [&] {
     if (comm.rank() != 0) return;

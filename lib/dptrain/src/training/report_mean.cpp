@@ -1,16 +1,9 @@
 #include "training/report_mean.h"
 
 #include <cmath>
-#include <iterator>
 #include <limits>
 
 namespace dptrain {
-
-namespace {
-
-const char *const TERMS[] = {"e", "f", "v", "ae", "pf", "gf"};  // of a state
-
-}  // namespace
 
 void ReportMean::Mean::add(double value, double weight_of_it)
 {
@@ -22,6 +15,19 @@ void ReportMean::Mean::add(double value, double weight_of_it)
 double ReportMean::Mean::value() const
 {
   return weight > 0.0 ? sum / weight : std::numeric_limits<double>::quiet_NaN();
+}
+
+State ReportMean::Mean::state() const
+{
+  State state;
+  state.set_number("sum", sum);
+  state.set_number("weight", weight);
+  return state;
+}
+
+ReportMean::Mean ReportMean::Mean::from(const State &state)
+{
+  return {state.number("sum"), state.number("weight")};
 }
 
 ReportMean::TermMeans &ReportMean::means_of(const std::string &term)
@@ -56,35 +62,37 @@ UpdateReport ReportMean::mean() const
   return mean;
 }
 
-std::vector<double> ReportMean::state() const
+State ReportMean::state() const
 {
-  if (!any_) return {};
-  ReportMean all = *this;
-  std::vector<double> state{static_cast<double>(step_), learning_rate_, loss_.sum, loss_.weight};
-  for (const auto part : {&TermMeans::rmse, &TermMeans::mae})
-    for (const char *term : TERMS)
-      for (const double number :
-           {(all.means_of(term).*part).sum, (all.means_of(term).*part).weight})
-        state.push_back(number);
+  State state, terms;
+  if (!any_) return state;
+  state.set_integer("step", step_);
+  state.set_number("learning_rate", learning_rate_);
+  state.set_group("loss", loss_.state());
+  for (const TermMeans &means : terms_) {
+    State group;
+    group.set_group("rmse", means.rmse.state());
+    group.set_group("mae", means.mae.state());
+    terms.set_group(means.term, std::move(group));
+  }
+  state.set_group("terms", std::move(terms));
   return state;
 }
 
-bool ReportMean::set_state(const std::vector<double> &state)
+void ReportMean::set_state(const State &state)
 {
-  if (!state.empty() && state.size() != 4 + 4 * std::size(TERMS)) return false;
-  *this = ReportMean();
-  if (state.empty()) return true;
-  any_ = true;
-  step_ = static_cast<std::int64_t>(state[0]);
-  learning_rate_ = state[1];
-  loss_ = {state[2], state[3]};
-  auto number = state.begin() + 4;
-  for (const auto part : {&TermMeans::rmse, &TermMeans::mae})
-    for (const char *term : TERMS) {
-      means_of(term).*part = {number[0], number[1]};
-      number += 2;
-    }
-  return true;
+  ReportMean mean;
+  if (!state.empty()) {
+    mean.any_ = true;
+    mean.step_ = state.integer("step");
+    mean.learning_rate_ = state.number("learning_rate");
+    mean.loss_ = Mean::from(state.group("loss"));
+    state.group("terms").for_each_group([&](const std::string &term, const State &means) {
+      mean.terms_.push_back(
+          {term, Mean::from(means.group("rmse")), Mean::from(means.group("mae"))});
+    });
+  }
+  *this = std::move(mean);
 }
 
 }  // namespace dptrain

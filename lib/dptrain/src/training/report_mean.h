@@ -17,15 +17,16 @@ class ReportMean {
   UpdateReport mean() const;
   bool empty() const { return !any_; }
   /// For a checkpoint; empty if nothing was added.
-  std::vector<double> state() const;
-  /// False, and nothing changes, if the numbers are not those of state().
-  bool set_state(const std::vector<double> &state);
+  State state() const;
+  void set_state(const State &state);
 
  private:
   struct Mean {
     double sum = 0.0, weight = 0.0;
     void add(double value, double weight_of_it);
     double value() const;
+    State state() const;
+    static Mean from(const State &state);
   };
   struct TermMeans {
     std::string term;

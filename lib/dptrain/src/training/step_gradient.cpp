@@ -79,24 +79,27 @@ const std::vector<double> &StepGradient::take()
   return values_;
 }
 
-std::vector<double> StepGradient::state() const
+State StepGradient::state() const
 {
-  std::vector<double> state;
-  if (has_kept_) partition_.append_gathered(kept_.data(), state);
+  State state;
+  if (!has_kept_) return state;
+  std::vector<double> kept;
+  partition_.append_gathered(kept_.data(), kept);
+  state.set_array("kept", std::move(kept));
   return state;
 }
 
-void StepGradient::set_state(const std::vector<double> &state)
+void StepGradient::set_state(const State &state)
 {
-  if (!state.empty() && state.size() != partition_.total)
-    throw Error("The gradient in the state has " + std::to_string(state.size()) +
+  if (!state.empty() && state.array("kept").size() != partition_.total)
+    throw Error("The gradient in the state has " + std::to_string(state.array("kept").size()) +
                 " numbers, the model has " + std::to_string(partition_.total) +
                 " parameters: it belongs to another model");
   has_kept_ = !state.empty();
   kept_.clear();
-  if (has_kept_)
-    kept_.assign(state.begin() + partition_.begin,
-                 state.begin() + partition_.begin + partition_.own());
+  if (!has_kept_) return;
+  const double *own = state.array("kept").data() + partition_.begin;
+  kept_.assign(own, own + partition_.own());
 }
 
 std::size_t StepGradient::memory_bytes() const

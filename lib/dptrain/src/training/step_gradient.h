@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "dptrain/base/state.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/model.h"
 #include "optimizer/partition.h"
@@ -35,9 +36,9 @@ class StepGradient {
   const std::vector<double> &take();
 
   /// What was kept, of all ranks; empty if nothing was. Collective.
-  std::vector<double> state() const;
+  State state() const;
   /// An empty state starts again. Throws Error on another length.
-  void set_state(const std::vector<double> &state);
+  void set_state(const State &state);
   std::size_t memory_bytes() const;
 
  private:

@@ -322,48 +322,32 @@ const TrainingConfig &Trainer::config() const
   return impl_->config;
 }
 
-// The state: steps, flags (1: the bias is fitted, 2: draws are weighted), 3 numbers of the buffer, those of the draws if
-// they are weighted, those of the optimizer, those of the average if there is one, and the gradient that waits for further
-// batches if there is one.
-std::vector<double> Trainer::state() const
+State Trainer::state() const
 {
   const Impl &t = *impl_;
-  const bool weighted = t.config.weighted_replay;
-  std::vector<double> state{static_cast<double>(t.steps),
-                            (t.bias_is_fitted ? 1.0 : 0.0) + (weighted ? 2.0 : 0.0)};
-  for (const auto &part : {t.buffer.state(), weighted ? t.weights.state() : std::vector<double>(),
-                           t.optimizer->state(), t.average.state(), t.gradient.state()})
-    state.insert(state.end(), part.begin(), part.end());
+  State state;
+  state.set_integer("steps", t.steps);
+  state.set_flag("bias_is_fitted", t.bias_is_fitted);
+  state.set_group("buffer", t.buffer.state());
+  if (t.config.weighted_replay) state.set_group("weights", t.weights.state());
+  state.set_group("optimizer", t.optimizer->state());
+  state.set_group("average", t.average.state());
+  state.set_group("gradient", t.gradient.state());
   return state;
 }
 
-void Trainer::set_state(const std::vector<double> &state)
+void Trainer::set_state(const State &state)
 {
-  if (state.size() < 5 || !(state[0] >= 0.0))
-    throw Error("The training state of the checkpoint is damaged: it has " +
-                std::to_string(state.size()) + " numbers");
   Impl &t = *impl_;
-  const auto buffer = state.begin() + 2, weights = buffer + 3;
-  const bool weighted = state[1] >= 2.0;  // by then; frames that nothing is known of count as hard
-  const double drawn = weighted && state.size() > 5 ? *weights : 0.0;
-  if (!(drawn >= 0.0 && drawn <= static_cast<double>(state.end() - weights)))
-    throw Error("The training state of the checkpoint is damaged: " + std::to_string(drawn) +
-                " numbers of weighted draws");
-  const auto optimizer = weights + static_cast<std::int64_t>(drawn);
-  const std::size_t n = t.model->parameters().size(), numbers = t.optimizer->state_size();
-  const std::size_t found = state.end() - optimizer;
-  const bool has_average = found == numbers + n + 1 || found == numbers + 2 * n + 1;
-  const bool has_gradient = found == numbers + n || found == numbers + 2 * n + 1;
-  const auto gradient = state.end() - (has_gradient ? n : 0);
-  const auto average = gradient - (has_average ? n + 1 : 0);
-  t.optimizer->set_state({optimizer, average});
-  t.average.set_state({average, gradient});
-  t.gradient.set_state({gradient, state.end()});
-  t.buffer.set_state({buffer, weights});
-  if (weighted) t.weights.set_state({weights, optimizer});
+  t.optimizer->set_state(state.group("optimizer"));
+  t.average.set_state(state.group("average"));
+  t.gradient.set_state(state.group("gradient"));
+  t.buffer.set_state(state.group("buffer"));
+  // where draws were not weighted by then, frames that nothing is known of count as hard
+  if (state.has("weights")) t.weights.set_state(state.group("weights"));
   t.shows_average = false;
-  t.steps = static_cast<std::int64_t>(state[0]);
-  t.bias_is_fitted = static_cast<int>(state[1]) % 2 == 1;
+  t.steps = state.count("steps");
+  t.bias_is_fitted = state.flag("bias_is_fitted");
 }
 
 MemoryLedger Trainer::memory() const

@@ -38,27 +38,29 @@ void WeightAverage::gather(std::vector<double> &average) const
   if (!empty()) partition_.append_gathered(mean_.data(), average);
 }
 
-std::vector<double> WeightAverage::state() const
+State WeightAverage::state() const
 {
-  std::vector<double> state;
+  State state;
   if (empty()) return state;
-  state.push_back(weight_);
-  partition_.append_gathered(mean_.data(), state);
+  state.set_number("weight", weight_);
+  std::vector<double> mean;
+  gather(mean);
+  state.set_array("mean", std::move(mean));
   return state;
 }
 
-void WeightAverage::set_state(const std::vector<double> &state)
+void WeightAverage::set_state(const State &state)
 {
-  if (!state.empty() && state.size() != partition_.total + 1)
-    throw Error("The average of the weights in the state has " + std::to_string(state.size()) +
-                " numbers, for " + std::to_string(partition_.total) + " parameters there are " +
-                std::to_string(partition_.total + 1) + ": it belongs to another model");
+  if (!state.empty() && state.array("mean").size() != partition_.total)
+    throw Error("The average of the weights in the state has " +
+                std::to_string(state.array("mean").size()) + " numbers, the model has " +
+                std::to_string(partition_.total) + " parameters: it belongs to another model");
   if (decay_ == 0.0) return;
-  weight_ = state.empty() ? 0.0 : state[0];
+  weight_ = state.empty() ? 0.0 : state.number("weight");
   if (state.empty())
     std::fill(mean_.begin(), mean_.end(), 0.0);
   else
-    std::copy_n(state.begin() + 1 + partition_.begin, partition_.own(), mean_.begin());
+    std::copy_n(state.array("mean").begin() + partition_.begin, partition_.own(), mean_.begin());
 }
 
 }  // namespace dptrain

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "dptrain/base/state.h"
 #include "dptrain/parallel/communicator.h"
 #include "optimizer/partition.h"
 
@@ -25,9 +26,9 @@ class WeightAverage {
   void gather(std::vector<double> &average) const;
 
   /// Sum of the weights and the average; nothing where empty. Collective.
-  std::vector<double> state() const;
+  State state() const;
   /// An empty state starts again; a state is ignored where no average is kept. Throws on another length.
-  void set_state(const std::vector<double> &state);
+  void set_state(const State &state);
   std::size_t memory_bytes() const { return mean_.capacity() * sizeof(double); }
 
  private:

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/base/state.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/model_data.h"
 
@@ -14,13 +15,18 @@ struct Checkpoint {
   ModelData model;                      ///< as exported for use: with the average, if there is one
   std::vector<double> parameters;       ///< master weights, raw float64
   std::vector<double> average;          ///< of the weights, float64; empty where none is kept
-  std::vector<double> trainer_state;    ///< Trainer::state()
+  State trainer;                        ///< Trainer::state()
   std::vector<double> auxiliary_state;  ///< Model::auxiliary_state()
   std::int64_t num_frames = 0;          ///< index into FILE.frames
-  std::vector<double> counters;         ///< numbers of the caller (labels, reference calls, ...)
+  State session;         ///< of the program around the trainer, whose name is its text "program"
   std::string training;  ///< training_text() of the settings; empty in files of version 0.1.0
 };
+
+/// Names of programs in Checkpoint::session.
+inline constexpr char program_fix[] = "fix dptrain", program_train[] = "dptrain train";
+
 void write_checkpoint(const std::string &path, const Checkpoint &checkpoint);
+/// Also files of versions up to 0.1.0 and those between it and the next one, see session/legacy_state.h.
 Checkpoint read_checkpoint(const std::string &path);
 /// Copies the checkpoint of rank 0 to all ranks. Collective.
 void broadcast(const Communicator &comm, Checkpoint &checkpoint);

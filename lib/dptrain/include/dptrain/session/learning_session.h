@@ -13,6 +13,7 @@
 #include "dptrain/session/learning_options.h"
 #include "dptrain/session/model_slot.h"
 #include "dptrain/session/trajectory.h"
+#include "dptrain/training/update_report.h"
 
 namespace dptrain {
 
@@ -21,8 +22,7 @@ namespace dptrain {
 struct LearningReport {
   std::int64_t frames = 0, reference_calls = 0, discarded = 0;
   std::int64_t steps = 0;  ///< of the optimizer
-  double loss = 0.0, rmse_e = 0.0, rmse_f = 0.0, rmse_v = 0.0,
-         learning_rate = 0.0;  ///< of the latest batch; energies and virials per atom
+  UpdateReport batch;      ///< of the latest optimizer step; step 0: there was none
   double train_seconds = 0.0, reference_seconds = 0.0;
   std::int64_t overflow = 0;   ///< atoms with more neighbors than the model keeps
   std::int64_t shortages = 0;  ///< how often memory has run out

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dptrain/base/memory_ledger.h"
+#include "dptrain/base/state.h"
 #include "dptrain/frames/frame.h"
 #include "dptrain/input/config.h"
 #include "dptrain/parallel/communicator.h"
@@ -77,12 +78,12 @@ class Trainer {
   std::vector<double> averaged_parameters() const;
 
   std::int64_t steps() const;
-  /// Optimizer state, RNG, schedule position, bias flag, average of the parameters as numbers, for a checkpoint (without
-  /// frames and parameters). The same on all ranks, and of the same form for any number of them.
-  std::vector<double> state() const;
+  /// All that a continued training needs but frames and parameters: of the optimizer, of the order of the frames, of the
+  /// average, ... The same on all ranks, and of the same form for any number of them. Collective.
+  State state() const;
   /// Continues from a state; the model must hold the raw parameters of that time. Throws Error if it is one of another
-  /// model or optimizer.
-  void set_state(const std::vector<double> &state);
+  /// model or optimizer, or damaged.
+  void set_state(const State &state);
   const TrainingConfig &config() const;
   /// Why stored frames could not wait on this rank's scratch disk; empty if they could.
   const std::string &scratch_trouble() const;

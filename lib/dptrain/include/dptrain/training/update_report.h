@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/base/state.h"
+
 namespace dptrain {
 
 /// Errors of one term of the loss. Those of energies and virials are per atom (eV), those of forces in eV/Angstrom, those
@@ -32,6 +34,11 @@ struct UpdateReport {
   }
   double rmse(const std::string &term) const { return errors(term).rmse; }
   double mae(const std::string &term) const { return errors(term).mae; }
+
+  /// For a checkpoint.
+  State state() const;
+  /// From what state() gave; the terms in the order of their names.
+  static UpdateReport from(const State &state);
 };
 
 }  // namespace dptrain

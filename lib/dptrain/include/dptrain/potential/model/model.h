@@ -12,21 +12,10 @@
 #include "dptrain/potential/model/last_hidden_layer.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/model/parameter_set.h"
+#include "dptrain/potential/model/precision.h"
 #include "dptrain/potential/model/tape.h"
 
 namespace dptrain {
-
-/// In what the kernels and matrix products compute. `single` is float32 with tables made in float64 and float64 sums;
-/// `mixed` is single with matrix products in bfloat16 (CPU) or TF32 (CUDA) where the device has them.
-enum class Precision { float64, single, mixed };
-
-/// double, single or mixed.
-inline std::string name_of(Precision precision)
-{
-  return precision == Precision::float64  ? "double"
-         : precision == Precision::single ? "single"
-                                          : "mixed";
-}
 
 /// Where `Model::forward` puts its results. Forces and virials are added to what is there.
 struct ForwardOutput {

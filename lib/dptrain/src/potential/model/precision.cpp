@@ -1,0 +1,30 @@
+#include "dptrain/potential/model/precision.h"
+
+#include <utility>
+
+#include "dptrain/base/error.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr std::pair<const char *, Precision> precisions[] = {
+    {"double", Precision::float64}, {"single", Precision::single}, {"mixed", Precision::mixed}};
+
+}  // namespace
+
+std::string name_of(Precision precision)
+{
+  for (const auto &[name, value] : precisions)
+    if (value == precision) return name;
+  throw Error("a precision has no name");
+}
+
+Precision precision_of(const std::string &name)
+{
+  for (const auto &[known, value] : precisions)
+    if (known == name) return value;
+  throw Error("precision '" + name + "' is not known: use double, single or mixed");
+}
+
+}  // namespace dptrain
