@@ -11,6 +11,7 @@
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/input/config.h"
 #include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/statistics/statistics.h"
 #include "mpi_program.h"
 #include "replicated.h"
@@ -35,8 +36,9 @@ void run(const std::vector<std::string> &words)
   std::vector<double> seconds;
   std::vector<int> neighbors;
   for (int k = 0; k < std::stoi(words[3]); ++k) {
-    dptrain::Statistics statistics(config.ntypes(), config.rcut, config.rcut_smth,
-                                   config.env_protection);
+    dptrain::StatisticsSettings settings = dptrain::statistics_settings(config);
+    settings.sel.clear();
+    dptrain::Statistics statistics(config.ntypes(), settings);
     const double begin = now();
     statistics.add(frame.domain());
     seconds.push_back(now() - begin);

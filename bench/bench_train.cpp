@@ -173,16 +173,12 @@ std::shared_ptr<Model> new_model(const Communicator &comm, const dptrain::InputF
                                  const std::vector<Frame> &frames)
 {
   const dptrain::ModelConfig &config = input.model;
-  auto excluded = config.exclude_types;
-  excluded.insert(excluded.end(), config.pair_exclude_types.begin(),
-                  config.pair_exclude_types.end());
-  dptrain::Statistics statistics(config.ntypes(), config.rcut, config.rcut_smth,
-                                 config.env_protection, config.sel);
+  dptrain::Statistics statistics(config.ntypes(), dptrain::statistics_settings(config));
   std::vector<const Frame *> all;
   for (const Frame &frame : frames) all.push_back(&frame);
   const dptrain::BatchShares shares(all, comm);
   dptrain::guarded(comm, [&] {
-    for (const Frame *frame : shares.frames()) statistics.add(frame->domain(), excluded);
+    for (const Frame *frame : shares.frames()) statistics.add(frame->domain());
   });
   statistics.reduce(comm);
   return dptrain::make_deep_pot(dptrain::new_deep_pot(config, statistics, input.model_def_script));

@@ -109,14 +109,14 @@ class Model:
 
     @property
     def table_knots(self):
-        return self.knots or {8: 257, 4: 97}[self.real]  # embedding_table.cpp, first_knots
+        return self.knots or {8: 257, 4: 97}[self.real]  # radial_table.cpp, first_knots
 
     @property
     def channels(self):
         return NETS[self.net]["neuron"][-1]
 
     @property
-    def width(self):  # embedding_table.cpp, channel_multiple
+    def width(self):  # table.h, padded_width
         multiple = {8: 8, 4: 16}[self.real]
         return -(-self.channels // multiple) * multiple
 
@@ -303,7 +303,7 @@ def pass_b(m, n):
 
 
 def tables(m):
-    """embedding_nets.cpp, jets and reverse (one net for each neighbor type), in float64; mlp.cpp."""
+    """radial_table.cpp, fill and end_gradient for the nets (one for each neighbor type), in float64; mlp.cpp."""
     double = Model(m.net, 8)
     knots = m.table_knots + TYPES
     net = [elements(double, 3 * knots, "convert", 2, 1, 1)]

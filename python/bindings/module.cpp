@@ -85,12 +85,9 @@ nb::dict describe(const Potential &potential)
     info["min_distance"] = data.min_nbor_dist;
     return info;
   }
-  info["rcut_smth"] = config.rcut_smth;
-  info["sel"] = config.sel;
-  info["neuron"] = config.neuron;
-  info["axis_neuron"] = config.axis_neuron;
-  info["activation"] = config.activation;
-  info["type_one_side"] = config.type_one_side;
+  info.update(nb::cast<nb::dict>(
+      nb::module_::import_("json").attr("loads")(config.descriptor->keys(config))));
+  info["descriptor"] = info.attr("pop")("type");
   info["fitting_neuron"] = config.fitting_neuron;
   info["fitting_activation"] = config.fitting_activation;
   info["energy_bias"] = potential.model().energy_bias();

@@ -20,7 +20,7 @@ using test::Scratch;
 Checkpoint example()
 {
   ModelConfig config = test::tiny_config();
-  config.precision = config.fitting_precision = "float32";
+  se_e2_a(config).precision = config.fitting_precision = "float32";
   Checkpoint checkpoint;
   checkpoint.model = test::tiny_model(config);
   checkpoint.parameters = checkpoint.model.parameters;

@@ -37,20 +37,20 @@ std::vector<Case> cases()
       make_case("plain", 2, [](auto &) {}),
       make_case("two_side", 3,
                 [](auto &c) {
-                  c.type_one_side = false;
-                  c.resnet_dt = true;
-                  c.neuron = {6, 6, 12};
+                  se_e2_a(c).type_one_side = false;
+                  se_e2_a(c).resnet_dt = true;
+                  se_e2_a(c).neuron = {6, 6, 12};
                 }),
       make_case("excluded", 2,
                 [](auto &c) {
-                  c.exclude_types = {{0, 1}};
+                  se_e2_a(c).exclude_types = {{0, 1}};
                   c.pair_exclude_types = {{1, 1}};
                 }),
       make_case("atom_excluded", 2, [](auto &c) { c.atom_exclude_types = {1}; }),
       make_case("davg_zero", 2,
                 [](auto &c) {
-                  c.set_davg_zero = true;
-                  c.env_protection = 0.01;
+                  se_e2_a(c).set_davg_zero = true;
+                  se_e2_a(c).env_protection = 0.01;
                 }),
       make_case("vacuum", 2,
                 [](auto &c) {
@@ -58,21 +58,21 @@ std::vector<Case> cases()
                 }),
       make_case("overflow", 2,
                 [](auto &c) {
-                  c.sel = {4, 6};
+                  se_e2_a(c).sel = {4, 6};
                 }),
       make_case("gelu_softplus", 2,
                 [](auto &c) {
-                  c.activation = "gelu";
+                  se_e2_a(c).activation = "gelu";
                   c.fitting_activation = "softplus";
                 }),
       make_case("silut_sigmoid", 2,
                 [](auto &c) {
-                  c.activation = "silut:1.0";
+                  se_e2_a(c).activation = "silut:1.0";
                   c.fitting_activation = "sigmoid";
                 }),
       make_case("relu6_relu", 2,
                 [](auto &c) {
-                  c.activation = "relu6";
+                  se_e2_a(c).activation = "relu6";
                   c.fitting_activation = "relu";
                 }),
   };
@@ -83,7 +83,7 @@ class DeepPotTest : public testing::TestWithParam<Case> {
   ModelData data_ = tiny_model(GetParam().config);
   DeepPot model_{data_};
   Cluster cluster_{16, GetParam().config.ntypes(), 5.5};
-  bool kinks_ = GetParam().config.activation == "relu6";
+  bool kinks_ = se_e2_a(GetParam().config).activation == "relu6";
 };
 
 TEST_P(DeepPotTest, ForcesAndVirialAreDerivativesOfTheEnergy)
@@ -239,7 +239,7 @@ TEST(DeepPot, SubsetsOfCentersAddUp)
 TEST(DeepPot, OverflowIsCounted)
 {
   auto config = tiny_config();
-  config.sel = {2, 2};
+  se_e2_a(config).sel = {2, 2};
   DeepPot model(tiny_model(config));
   Cluster cluster(12, 2, 5.0);
   evaluate(model, cluster.domain());
@@ -329,8 +329,8 @@ TEST(DeepPot, AuxiliaryStateRestoresTheTable)
 TEST(DeepPot, ChunksWithoutATableHaveBoundedMemory)
 {
   ModelConfig config = tiny_config();
-  config.activation = "relu";
-  config.neuron = {5, 100};
+  se_e2_a(config).activation = "relu";
+  se_e2_a(config).neuron = {5, 100};
   DeepPot model(tiny_model(config));
   Cluster cluster(400, 2, 15.0);
   model.set_chunk(10);

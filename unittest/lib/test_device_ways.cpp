@@ -89,16 +89,16 @@ TEST(DeviceWays, GiveWhatListsGive)
 TEST(DeviceWays, WithANetForEachPairOfTypes)
 {
   ModelConfig config = tiny_config(3);
-  config.type_one_side = false;
+  se_e2_a(config).type_one_side = false;
   check(config, Precision::float64, 1e-12);
 }
 
 TEST(DeviceWays, WithExcludedPairsAndWithoutATable)
 {
   ModelConfig config = tiny_config();
-  config.exclude_types = {{0, 1}};
+  se_e2_a(config).exclude_types = {{0, 1}};
   check(config, Precision::float64, 1e-12);
-  config.activation = "relu";
+  se_e2_a(config).activation = "relu";
   check(config, Precision::float64, 1e-12);
 }
 
@@ -106,7 +106,7 @@ TEST(DeviceWays, WithExcludedPairsAndWithoutATable)
 TEST(DeviceWays, MoreNeighborsThanExpected)
 {
   ModelConfig config = tiny_config();
-  config.sel = {3, 4};
+  se_e2_a(config).sel = {3, 4};
   check(config, Precision::float64, 1e-12);
 }
 

@@ -47,18 +47,18 @@ void expect_same(const ModelData &a, const ModelData &b)
   const ModelConfig &c = a.config, &d = b.config;
   EXPECT_EQ(c.type_map, d.type_map);
   EXPECT_EQ(c.rcut, d.rcut);
-  EXPECT_EQ(c.rcut_smth, d.rcut_smth);
-  EXPECT_EQ(c.sel, d.sel);
-  EXPECT_EQ(c.neuron, d.neuron);
-  EXPECT_EQ(c.axis_neuron, d.axis_neuron);
-  EXPECT_EQ(c.activation, d.activation);
-  EXPECT_EQ(c.resnet_dt, d.resnet_dt);
-  EXPECT_EQ(c.type_one_side, d.type_one_side);
-  EXPECT_EQ(c.exclude_types, d.exclude_types);
-  EXPECT_EQ(c.env_protection, d.env_protection);
-  EXPECT_EQ(c.set_davg_zero, d.set_davg_zero);
-  EXPECT_EQ(c.precision, d.precision);
-  EXPECT_EQ(c.trainable, d.trainable);
+  EXPECT_EQ(se_e2_a(c).rcut_smth, se_e2_a(d).rcut_smth);
+  EXPECT_EQ(se_e2_a(c).sel, se_e2_a(d).sel);
+  EXPECT_EQ(se_e2_a(c).neuron, se_e2_a(d).neuron);
+  EXPECT_EQ(se_e2_a(c).axis_neuron, se_e2_a(d).axis_neuron);
+  EXPECT_EQ(se_e2_a(c).activation, se_e2_a(d).activation);
+  EXPECT_EQ(se_e2_a(c).resnet_dt, se_e2_a(d).resnet_dt);
+  EXPECT_EQ(se_e2_a(c).type_one_side, se_e2_a(d).type_one_side);
+  EXPECT_EQ(se_e2_a(c).exclude_types, se_e2_a(d).exclude_types);
+  EXPECT_EQ(se_e2_a(c).env_protection, se_e2_a(d).env_protection);
+  EXPECT_EQ(se_e2_a(c).set_davg_zero, se_e2_a(d).set_davg_zero);
+  EXPECT_EQ(se_e2_a(c).precision, se_e2_a(d).precision);
+  EXPECT_EQ(se_e2_a(c).trainable, se_e2_a(d).trainable);
   EXPECT_EQ(c.fitting_neuron, d.fitting_neuron);
   EXPECT_EQ(c.fitting_activation, d.fitting_activation);
   EXPECT_EQ(c.fitting_resnet_dt, d.fitting_resnet_dt);
@@ -67,8 +67,7 @@ void expect_same(const ModelData &a, const ModelData &b)
   EXPECT_EQ(c.atom_ener, d.atom_ener);
   EXPECT_EQ(c.pair_exclude_types, d.pair_exclude_types);
   EXPECT_EQ(c.atom_exclude_types, d.atom_exclude_types);
-  EXPECT_EQ(a.davg, b.davg);
-  EXPECT_EQ(a.dstd, b.dstd);
+  EXPECT_EQ(a.descriptor_constants, b.descriptor_constants);
   EXPECT_EQ(a.out_bias, b.out_bias);
   EXPECT_EQ(a.bias_atom_e, b.bias_atom_e);
   EXPECT_EQ(a.min_nbor_dist, b.min_nbor_dist);
@@ -118,14 +117,14 @@ TEST(DpFile, ParametersAreInTheOrderOfTheReference)
 ModelData unusual_model()
 {
   ModelConfig config = test::tiny_config(3);
-  config.type_one_side = false;
-  config.neuron = {2, 4, 4};
-  config.axis_neuron = 4;
-  config.resnet_dt = true;
-  config.activation = "silut:2.5";
-  config.exclude_types = {{0, 1}};
-  config.env_protection = 0.01;
-  config.trainable = false;
+  se_e2_a(config).type_one_side = false;
+  se_e2_a(config).neuron = {2, 4, 4};
+  se_e2_a(config).axis_neuron = 4;
+  se_e2_a(config).resnet_dt = true;
+  se_e2_a(config).activation = "silut:2.5";
+  se_e2_a(config).exclude_types = {{0, 1}};
+  se_e2_a(config).env_protection = 0.01;
+  se_e2_a(config).trainable = false;
   config.fitting_neuron = {8, 8, 16};
   config.fitting_activation = "gelu";
   config.fitting_trainable = {true, false, true, true};
@@ -147,7 +146,7 @@ TEST(DpFile, KeepsEveryField)
   expect_same(data, copy);
   // DeePMD-kit needs the definition with the final sel
   const json script = json::parse(copy.model_def_script);
-  EXPECT_EQ(script["descriptor"]["sel"], json(data.config.sel));
+  EXPECT_EQ(script["descriptor"]["sel"], json(se_e2_a(data.config).sel));
   EXPECT_EQ(script["type_map"], json(data.config.type_map));
 }
 
@@ -162,7 +161,7 @@ TEST(DpFile, EqualModelsGiveEqualBytes)
 TEST(DpFile, Float32WeightsAreStoredAsFloat32)
 {
   ModelConfig config = test::tiny_config();
-  config.precision = "float32";
+  se_e2_a(config).precision = "float32";
   ModelData data = test::tiny_model(config);
   const Scratch scratch;
   write_dp(scratch / "model.dp", data);
@@ -174,15 +173,16 @@ TEST(DpFile, Float32WeightsAreStoredAsFloat32)
       EXPECT_EQ(copy.parameters[k],
                 embedding ? double(float(data.parameters[k])) : data.parameters[k]);
   }
-  EXPECT_EQ(copy.davg[0], double(float(data.davg[0])));
+  EXPECT_EQ(copy.descriptor_constants.at("davg")[0],
+            double(float(data.descriptor_constants.at("davg")[0])));
   EXPECT_EQ(copy.out_bias, data.out_bias);
 }
 
 TEST(DpFile, MissingKeysTakeTheDefaultsOfTheClass)
 {
   ModelConfig config = test::tiny_config();
-  config.neuron = {24, 48, 96};
-  config.axis_neuron = 8;
+  se_e2_a(config).neuron = {24, 48, 96};
+  se_e2_a(config).axis_neuron = 8;
   config.fitting_neuron = {120, 120, 120};
   ModelData data = test::tiny_model(config);
   data.min_nbor_dist.reset();
@@ -353,7 +353,7 @@ TEST(DpFile, RefusesToWriteAnIncompleteModel)
   data.parameters.pop_back();
   expect_in("parameters", message_of([&] { write_dp(scratch / "model.dp", data); }));
   data = test::tiny_model(test::tiny_config());
-  data.config.sel.clear();
+  se_e2_a(data.config).sel.clear();
   expect_in("sel", message_of([&] { write_dp(scratch / "model.dp", data); }));
   data = test::tiny_model(test::tiny_config());
   data.model_def_script = "{";

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dptrain/input/config.h"
+#include "dptrain/potential/descriptor/se_e2_a_config.h"
 #include "support/input.h"
 
 namespace dptrain::test {
@@ -18,18 +19,17 @@ TEST(InputJson, HasTheDefaultsOfDeepmd)
   const ModelConfig &model = input.model;
   EXPECT_EQ(model.type_map, (std::vector<std::string>{"O", "H"}));
   EXPECT_EQ(model.rcut, 6.0);
-  EXPECT_EQ(model.rcut_smth, 0.5);
-  EXPECT_TRUE(model.sel.empty());
-  EXPECT_EQ(model.sel_factor, 1.1);
-  EXPECT_FALSE(input.sel_factor_given);
-  EXPECT_EQ(model.neuron, (std::vector<int>{10, 20, 40}));
-  EXPECT_EQ(model.axis_neuron, 4);
-  EXPECT_EQ(model.activation, "tanh");
-  EXPECT_FALSE(model.resnet_dt);
-  EXPECT_FALSE(model.type_one_side);
-  EXPECT_EQ(model.precision, "float64");
-  EXPECT_TRUE(model.trainable);
-  EXPECT_FALSE(model.seed);
+  EXPECT_EQ(se_e2_a(model).rcut_smth, 0.5);
+  EXPECT_TRUE(se_e2_a(model).sel.empty());
+  EXPECT_FALSE(se_e2_a(model).sel_factor);
+  EXPECT_EQ(se_e2_a(model).neuron, (std::vector<int>{10, 20, 40}));
+  EXPECT_EQ(se_e2_a(model).axis_neuron, 4);
+  EXPECT_EQ(se_e2_a(model).activation, "tanh");
+  EXPECT_FALSE(se_e2_a(model).resnet_dt);
+  EXPECT_FALSE(se_e2_a(model).type_one_side);
+  EXPECT_EQ(se_e2_a(model).precision, "float64");
+  EXPECT_TRUE(se_e2_a(model).trainable);
+  EXPECT_FALSE(se_e2_a(model).seed);
   EXPECT_EQ(model.fitting_neuron, (std::vector<int>{120, 120, 120}));
   EXPECT_TRUE(model.fitting_resnet_dt);
   EXPECT_TRUE(model.fitting_trainable.empty());
@@ -74,20 +74,20 @@ TEST(InputJson, ReadsEveryModelKey)
   const ModelConfig &model = input.model;
   EXPECT_EQ(model.pair_exclude_types, (std::vector<std::array<int, 2>>{{0, 0}}));
   EXPECT_EQ(model.atom_exclude_types, std::vector<int>{2});
-  EXPECT_EQ(model.sel, (std::vector<int>{10, 20, 30}));
+  EXPECT_EQ(se_e2_a(model).sel, (std::vector<int>{10, 20, 30}));
   EXPECT_EQ(model.rcut, 5.0);
-  EXPECT_EQ(model.rcut_smth, 1.5);
-  EXPECT_EQ(model.neuron, (std::vector<int>{4, 8}));
-  EXPECT_EQ(model.axis_neuron, 3);
-  EXPECT_EQ(model.activation, "silut:3.0");
-  EXPECT_TRUE(model.resnet_dt);
-  EXPECT_TRUE(model.type_one_side);
-  EXPECT_EQ(model.precision, "float32");
-  EXPECT_FALSE(model.trainable);
-  EXPECT_EQ(model.seed, 7u);
-  EXPECT_EQ(model.exclude_types, (std::vector<std::array<int, 2>>{{0, 1}, {2, 2}}));
-  EXPECT_EQ(model.env_protection, 0.01);
-  EXPECT_TRUE(model.set_davg_zero);
+  EXPECT_EQ(se_e2_a(model).rcut_smth, 1.5);
+  EXPECT_EQ(se_e2_a(model).neuron, (std::vector<int>{4, 8}));
+  EXPECT_EQ(se_e2_a(model).axis_neuron, 3);
+  EXPECT_EQ(se_e2_a(model).activation, "silut:3.0");
+  EXPECT_TRUE(se_e2_a(model).resnet_dt);
+  EXPECT_TRUE(se_e2_a(model).type_one_side);
+  EXPECT_EQ(se_e2_a(model).precision, "float32");
+  EXPECT_FALSE(se_e2_a(model).trainable);
+  EXPECT_EQ(se_e2_a(model).seed, 7u);
+  EXPECT_EQ(se_e2_a(model).exclude_types, (std::vector<std::array<int, 2>>{{0, 1}, {2, 2}}));
+  EXPECT_EQ(se_e2_a(model).env_protection, 0.01);
+  EXPECT_TRUE(se_e2_a(model).set_davg_zero);
   EXPECT_EQ(model.fitting_neuron, (std::vector<int>{16, 32}));
   EXPECT_EQ(model.fitting_activation, "relu6");
   EXPECT_FALSE(model.fitting_resnet_dt);
@@ -159,7 +159,7 @@ TEST(InputJson, ReadsInputsOfDeepmdRuns)
        std::filesystem::directory_iterator(std::filesystem::path(shared) / "cases")) {
     const std::filesystem::path path = item.path() / "input.json";
     if (!std::filesystem::exists(path)) continue;
-    EXPECT_EQ(read_input(path.string()).model.sel.size(),
+    EXPECT_EQ(se_e2_a(read_input(path.string()).model).sel.size(),
               read_input(path.string()).model.type_map.size());
     ++count;
   }
@@ -169,11 +169,11 @@ TEST(InputJson, ReadsInputsOfDeepmdRuns)
 TEST(InputJson, ReadsAutomaticSel)
 {
   const std::string place = "/model/descriptor/sel";
-  EXPECT_EQ(read(with(place, "auto:1.25")).model.sel_factor, 1.25);
-  EXPECT_TRUE(read(with(place, "auto:1.25")).sel_factor_given);
-  EXPECT_EQ(read(with(place, "auto")).model.sel_factor, 1.1);
-  EXPECT_FALSE(read(with(place, "auto")).sel_factor_given);
-  EXPECT_TRUE(read(with(place, "auto:1.25")).model.sel.empty());
+  const ModelConfig with_factor = read(with(place, "auto:1.25")).model,
+                    plain = read(with(place, "auto")).model;
+  EXPECT_EQ(se_e2_a(with_factor).sel_factor, 1.25);
+  EXPECT_TRUE(se_e2_a(with_factor).sel.empty());
+  EXPECT_FALSE(se_e2_a(plain).sel_factor);
   for (const char *wrong : {"automatic", "auto:", "auto:x", "auto:1.1x", "auto:nan"})
     expect_in("\"auto:FACTOR\"", message_with(place, wrong));
   expect_in("at least 1", message_with(place, "auto:0.5"));

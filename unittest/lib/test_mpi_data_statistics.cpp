@@ -14,6 +14,7 @@
 #include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/descriptor/se_e2_a_config.h"
 #include "dptrain/statistics/statistics.h"
 #include "io/file.h"
 #include "session/data_statistics.h"
@@ -64,10 +65,11 @@ Systems in_memory(std::vector<WholeFrame> frames)
 ModelConfig two_types(double rcut, double rcut_smth, std::vector<int> sel = {})
 {
   ModelConfig config;
+  config.descriptor = std::make_unique<SeE2AConfig>();
   config.type_map = {"A", "B"};
   config.rcut = rcut;
-  config.rcut_smth = rcut_smth;
-  config.sel = std::move(sel);
+  se_e2_a(config).rcut_smth = rcut_smth;
+  se_e2_a(config).sel = std::move(sel);
   return config;
 }
 
@@ -137,15 +139,16 @@ Expected brute_force(const std::vector<WholeFrame> &frames, const ModelConfig &c
         e.min_distance = std::min(e.min_distance, edge.r);
       }
       for (int t = 0; t < n; ++t) e.max_neighbors[t] = std::max(e.max_neighbors[t], count[t]);
-      for (const Edge &edge : truncated(all, config.sel)) {
+      for (const Edge &edge : truncated(all, se_e2_a(config).sel)) {
         bool excluded = false;
-        for (const auto &pair : config.exclude_types)
+        for (const auto &pair : se_e2_a(config).exclude_types)
           excluded = excluded || (pair[0] == frame.type[i] && pair[1] == edge.type) ||
                      (pair[1] == frame.type[i] && pair[0] == edge.type);
         if (excluded) continue;
-        const double u = (edge.r - config.rcut_smth) / (config.rcut - config.rcut_smth);
+        const double u =
+            (edge.r - se_e2_a(config).rcut_smth) / (config.rcut - se_e2_a(config).rcut_smth);
         const double w = u <= 0 ? 1 : std::pow(u, 3) * (-6 * u * u + 15 * u - 10) + 1;
-        const double p = edge.r + config.env_protection;
+        const double p = edge.r + se_e2_a(config).env_protection;
         auto &sum = sums[frame.type[i]];
         sum[0] += w / p;
         sum[1] += w * w / p / p;
@@ -235,14 +238,15 @@ ModelConfig config_of(const Json &model)
 {
   const Json &d = model.at("descriptor");
   ModelConfig config;
+  config.descriptor = std::make_unique<SeE2AConfig>();
   config.type_map = model.at("type_map").get<std::vector<std::string>>();
   config.rcut = d.at("rcut");
-  config.rcut_smth = d.at("rcut_smth");
-  config.sel = d.at("sel").get<std::vector<int>>();
-  config.env_protection = d.value("env_protection", 0.0);
-  config.set_davg_zero = d.value("set_davg_zero", false);
+  se_e2_a(config).rcut_smth = d.at("rcut_smth");
+  se_e2_a(config).sel = d.at("sel").get<std::vector<int>>();
+  se_e2_a(config).env_protection = d.value("env_protection", 0.0);
+  se_e2_a(config).set_davg_zero = d.value("set_davg_zero", false);
   using Pairs = std::vector<std::array<int, 2>>;
-  config.exclude_types = d.value("exclude_types", Pairs());
+  se_e2_a(config).exclude_types = d.value("exclude_types", Pairs());
   config.pair_exclude_types = model.value("pair_exclude_types", Pairs());
   config.atom_exclude_types = model.value("atom_exclude_types", std::vector<int>());
   return config;
@@ -251,8 +255,8 @@ ModelConfig config_of(const Json &model)
 void expect_training_stat(const DataStatistics &found, const ModelConfig &config, const Json &stat,
                           double angular_tolerance)
 {
-  const auto davg = found.statistics.davg(config.sel, config.set_davg_zero);
-  const auto dstd = found.statistics.dstd(config.sel);
+  const auto davg = found.statistics.davg(se_e2_a(config).sel, se_e2_a(config).set_davg_zero);
+  const auto dstd = found.statistics.dstd(se_e2_a(config).sel);
   for (int t = 0; t < config.ntypes(); ++t) {
     for (int c = 0; c < 4; ++c) {
       EXPECT_NEAR(davg[4 * t + c], stat.at("davg")[t][c].get<double>(), TOLERANCE) << t;
@@ -276,8 +280,8 @@ TEST(DataStatistics, SumsOverAllImages)
   ModelConfig config = two_types(3.0, 1.0);
   expect_equal(collect_statistics(*world(), in_memory(frames), config).statistics,
                brute_force(frames, config, 500, IMAGES), sel);
-  config.env_protection = 0.05;
-  config.exclude_types = {{0, 1}};
+  se_e2_a(config).env_protection = 0.05;
+  se_e2_a(config).exclude_types = {{0, 1}};
   expect_equal(collect_statistics(*world(), in_memory(frames), config).statistics,
                brute_force(frames, config, 500, IMAGES), sel);
 }

@@ -26,7 +26,7 @@ constexpr double TOLERANCE = 1e-7;
 std::shared_ptr<DeepPot> make_model()
 {
   ModelConfig config = tiny_config();
-  config.sel = {60, 60};
+  se_e2_a(config).sel = {60, 60};
   return std::make_shared<DeepPot>(tiny_model(config));
 }
 

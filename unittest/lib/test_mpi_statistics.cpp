@@ -53,10 +53,9 @@ Settings settings_of(const Json &model)
 Statistics statistics_of(const std::vector<WholeFrame> &frames, const Settings &s)
 {
   const auto comm = world();
-  Statistics statistics(static_cast<int>(s.type_map.size()), s.rcut, s.rcut_smth, s.env_protection,
-                        s.sel);
-  for (const auto &frame : frames)
-    statistics.add(scatter_frame(comm, frame, s.rcut).domain(), s.exclude);
+  Statistics statistics(static_cast<int>(s.type_map.size()),
+                        {s.rcut, s.rcut_smth, s.env_protection, s.sel, s.exclude});
+  for (const auto &frame : frames) statistics.add(scatter_frame(comm, frame, s.rcut).domain());
   statistics.reduce(*comm);
   return statistics;
 }
@@ -227,9 +226,9 @@ TEST(Statistics, ARankLooksAtItsShareAndTalksOnce)
   const std::int64_t atoms = 600;
   const Frame share = scatter_frame(
       comm, random_frame(7, static_cast<int>(atoms), cubic_box(20.0), true, 0.5), 3.0);
-  Statistics statistics(2, 3.0, 0.5, 0.0, {50, 50});
+  Statistics statistics(2, {3.0, 0.5, 0.0, {50, 50}, {}});
   const std::int64_t before = operations(*comm);
-  statistics.add(share.domain(), {});
+  statistics.add(share.domain());
   EXPECT_LE(statistics.centers(0) + statistics.centers(1), atoms / comm->size() + 1);
   EXPECT_EQ(operations(*comm), before);
   statistics.reduce(*comm);
@@ -269,16 +268,25 @@ TEST(Statistics, FileGivesBackTheSameBits)
   Statistics found = statistics_of({random_frame(5, 12, cubic_box(4.0), true, 0.8)}, s);
   found.set_source("12 atoms");
   const Statistics again =
-      Statistics::from_json(found.to_json(types, "f1"), "stat.json", types, 3.0, 1.0, "f1", 0.01);
+      Statistics::from_json(found.to_json(types), "stat.json", types, {3.0, 1.0, 0.01, {}, {}});
   EXPECT_EQ(again.davg({40, 40}, false), found.davg({40, 40}, false));
   EXPECT_EQ(again.dstd({40, 40}), found.dstd({40, 40}));
   EXPECT_EQ(again.min_distance(), found.min_distance());
   EXPECT_EQ(again.max_neighbors(), found.max_neighbors());
   EXPECT_EQ(again.centers(1), found.centers(1));
+  EXPECT_EQ(again.mean_neighbors(), found.mean_neighbors());
   EXPECT_EQ(again.source(), "12 atoms");
-  const Statistics empty(2, 3.0, 1.0);
+  const StatisticsSettings settings{3.0, 1.0, 0.0, {}, {}};
+  const Statistics empty(2, settings);
   EXPECT_TRUE(std::isinf(
-      Statistics::from_json(empty.to_json(types, ""), "s", types, 3.0, 1.0, "").min_distance()));
+      Statistics::from_json(empty.to_json(types), "s", types, settings).min_distance()));
+  // files of earlier versions do not tell the mean number of neighbors
+  Json old = Json::parse(found.to_json(types));
+  old.erase("neighbors");
+  const Statistics without =
+      Statistics::from_json(old.dump(), "stat.json", types, {3.0, 1.0, 0.01, {}, {}});
+  EXPECT_EQ(without.dstd({40, 40}), found.dstd({40, 40}));
+  expect_in("computed again", message_of([&] { without.mean_neighbors(); }));
 }
 
 TEST(Statistics, AFileOfOtherSettingsSaysWhatDiffers)
@@ -286,24 +294,23 @@ TEST(Statistics, AFileOfOtherSettingsSaysWhatDiffers)
   const std::vector<std::string> types{"A", "B"};
   const WholeFrame frame = random_frame(5, 60, cubic_box(6.0), true, 0.8);
   const Statistics some = statistics_of({frame}, {types, 3.0, 1.0, 0.0, {}, false, {}});
-  const std::string text = some.to_json(types, "data 1");
-  const auto read = [&](const std::vector<std::string> &t, double rcut, double rs,
-                        const std::string &data, double p, const std::vector<int> &sel) {
+  const std::string text = some.to_json(types);
+  const auto read = [&](const std::vector<std::string> &t, const StatisticsSettings &settings) {
     const std::string message =
-        message_of([&] { Statistics::from_json(text, "stat.json", t, rcut, rs, data, p, sel); });
+        message_of([&] { Statistics::from_json(text, "stat.json", t, settings); });
     expect_in("stat.json", message);
     return message;
   };
-  EXPECT_EQ(read(types, 4.0, 1.0, "data 1", 0, {}).find("rcut_smth"), std::string::npos);
-  expect_in("rcut is 3.0 there and 4.0 here", read(types, 4.0, 1.0, "data 1", 0, {}));
-  expect_in("rcut_smth is 1.0 there and 0.5 here", read(types, 3.0, 0.5, "data 1", 0, {}));
+  EXPECT_EQ(read(types, {4.0, 1.0, 0.0, {}, {}}).find("rcut_smth"), std::string::npos);
+  expect_in("rcut is 3.0 there and 4.0 here", read(types, {4.0, 1.0, 0.0, {}, {}}));
+  expect_in("rcut_smth is 1.0 there and 0.5 here", read(types, {3.0, 0.5, 0.0, {}, {}}));
   expect_in("type_map is [\"A\",\"B\"] there and [\"B\",\"A\"] here",
-            read({"B", "A"}, 3.0, 1.0, "data 1", 0, {}));
-  expect_in("fingerprint", read(types, 3.0, 1.0, "data 2", 0, {}));
-  expect_in("env_protection", read(types, 3.0, 1.0, "data 1", 0.1, {}));
-  expect_in("sel is \"all\" there and [4,4] here", read(types, 3.0, 1.0, "data 1", 0, {4, 4}));
+            read({"B", "A"}, {3.0, 1.0, 0.0, {}, {}}));
+  expect_in("excluded pairs of types: 0-1", read(types, {3.0, 1.0, 0.0, {}, {{0, 1}}}));
+  expect_in("env_protection", read(types, {3.0, 1.0, 0.1, {}, {}}));
+  expect_in("sel is \"all\" there and [4,4] here", read(types, {3.0, 1.0, 0.0, {4, 4}, {}}));
   // a sel that keeps every neighbor makes no difference
-  EXPECT_EQ(Statistics::from_json(text, "stat.json", types, 3.0, 1.0, "data 1", 0.0, {90, 90})
+  EXPECT_EQ(Statistics::from_json(text, "stat.json", types, {3.0, 1.0, 0.0, {90, 90}, {}})
                 .dstd({90, 90}),
             some.dstd({90, 90}));
 }
@@ -311,10 +318,11 @@ TEST(Statistics, AFileOfOtherSettingsSaysWhatDiffers)
 TEST(Statistics, ADamagedFileIsNamed)
 {
   const std::vector<std::string> types{"A", "B"};
+  const StatisticsSettings settings{3.0, 1.0, 0.0, {}, {}};
   const auto read = [&](const std::string &text) {
-    return message_of([&] { Statistics::from_json(text, "stat.json", types, 3.0, 1.0, ""); });
+    return message_of([&] { Statistics::from_json(text, "stat.json", types, settings); });
   };
-  const std::string good = Statistics(2, 3.0, 1.0).to_json(types, "");
+  const std::string good = Statistics(2, settings).to_json(types);
   expect_in("cannot be read", read(good.substr(0, good.size() / 2)));
   expect_in("not one of this version", read("{}"));
   Json json = Json::parse(good);
@@ -326,10 +334,10 @@ TEST(Statistics, OverlappingAtomsAndBadSelAreRefused)
 {
   WholeFrame frame = random_frame(5, 4, cubic_box(9.0), false, 1.0);
   std::copy_n(frame.coord.begin(), 3, frame.coord.begin() + 3);
-  Statistics statistics(2, 3.0, 1.0);
+  Statistics statistics(2, {3.0, 1.0, 0.0, {}, {}});
   const Frame whole = scatter_frame(make_mpi_communicator(), frame, 3.0);
   expect_in("on top of another", message_of([&] { statistics.add(whole.domain()); }));
-  expect_in("sel has 1", message_of([] { Statistics(2, 3.0, 1.0, 0.0, {4}); }));
+  expect_in("sel has 1", message_of([] { Statistics(2, {3.0, 1.0, 0.0, {4}, {}}); }));
 }
 
 }  // namespace dptrain::test

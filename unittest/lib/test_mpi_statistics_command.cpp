@@ -101,7 +101,7 @@ TEST(StatisticsCommand, FileHasEverythingAndServesAsStatisticsFile)
   // a new model can be made from it, with its sel and, since nobody is cut off, with any larger one
   for (const auto &sel : {o.sel, std::vector<int>{}, std::vector<int>{12, 12, 12}}) {
     const Statistics again =
-        Statistics::from_json(text, o.output, o.type_map, 4.0, 0.5, fingerprint_of({}), 0.0, sel);
+        Statistics::from_json(text, o.output, o.type_map, {4.0, 0.5, 0.0, sel, {}});
     EXPECT_EQ(again.max_neighbors(), (std::vector<int>{10, 10, 11}));
     EXPECT_EQ(again.davg(o.sel, false)[0], root.at("davg")[0][0].get<double>());
   }

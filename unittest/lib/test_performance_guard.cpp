@@ -89,7 +89,7 @@ struct GuardCase {
 ModelConfig config(bool atom_ener)
 {
   ModelConfig c = tiny_config();
-  c.sel = {60, 60};
+  se_e2_a(c).sel = {60, 60};
   if (atom_ener) c.atom_ener = {-2.0, std::nullopt};
   return c;
 }

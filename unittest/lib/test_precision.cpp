@@ -31,17 +31,17 @@ std::vector<Kind> kinds()
   return {kind("one_side", 2, [](auto &) {}),
           kind("two_side", 3,
                [](auto &c) {
-                 c.type_one_side = false;
-                 c.resnet_dt = true;
+                 se_e2_a(c).type_one_side = false;
+                 se_e2_a(c).resnet_dt = true;
                }),
-          kind("direct", 2, [](auto &c) { c.activation = "relu"; }),
+          kind("direct", 2, [](auto &c) { se_e2_a(c).activation = "relu"; }),
           kind("overflow", 2,
                [](auto &c) {
-                 c.sel = {4, 6};
+                 se_e2_a(c).sel = {4, 6};
                }),
           kind("excluded", 2,
                [](auto &c) {
-                 c.exclude_types = {{0, 1}};
+                 se_e2_a(c).exclude_types = {{0, 1}};
                  c.pair_exclude_types = {{1, 1}};
                }),
           kind("atom_ener", 2, [](auto &c) {
@@ -326,8 +326,8 @@ struct Wide {
   Wide()
   {
     ModelConfig config = tiny_config();
-    config.neuron = {8, 16};
-    config.axis_neuron = 4;
+    se_e2_a(config).neuron = {8, 16};
+    se_e2_a(config).axis_neuron = 4;
     config.fitting_neuron = {24, 24};
     data = tiny_model(config);
   }

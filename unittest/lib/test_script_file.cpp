@@ -93,7 +93,7 @@ TEST(ScriptFile, WhatIsReadIsWhatTheArchiveSays)
     EXPECT_EQ(data.kind, ModelKind::torchscript);
     EXPECT_EQ(data.config.type_map, (std::vector<std::string>{"A", "B"}));
     EXPECT_EQ(data.config.rcut, 4.0);
-    EXPECT_EQ(data.config.sel, toy.mixed ? std::vector<int>{80} : (std::vector<int>{40, 40}));
+    EXPECT_EQ(data.max_neighbors, 80);
     EXPECT_EQ(data.passes_messages, toy.messages);
     EXPECT_EQ(data.min_nbor_dist, 0.9);
     EXPECT_NE(data.model_def_script.find("\"toy\""), std::string::npos);

@@ -12,6 +12,7 @@
 #include "data/npy.h"
 #include "dptrain/data/data_set.h"
 #include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/descriptor/se_e2_a_config.h"
 #include "io/file.h"
 #include "io/hdf5_file.h"
 #include "session/statistics_file.h"
@@ -28,10 +29,11 @@ const std::vector<std::string> SYSTEMS{"all_types", "no_type1", "cluster"};
 ModelConfig model(const std::vector<int> &sel)
 {
   ModelConfig config;
+  config.descriptor = std::make_unique<SeE2AConfig>();
   config.type_map = {"Al", "Cu", "Ni"};
   config.rcut = 4.0;
-  config.rcut_smth = 0.5;
-  config.sel = sel;
+  se_e2_a(config).rcut_smth = 0.5;
+  se_e2_a(config).sel = sel;
   return config;
 }
 
@@ -91,7 +93,7 @@ TEST(StatisticsFile, NamesOfDescriptors)
   for (const Json &descriptor : reference.at("descriptors")) {
     ModelConfig config = model(descriptor.at("sel"));
     config.rcut = descriptor.at("rcut");
-    config.rcut_smth = descriptor.at("rcut_smth");
+    se_e2_a(config).rcut_smth = descriptor.at("rcut_smth");
     EXPECT_EQ(deepmd_statistics_hash(config), descriptor.at("hash").get<std::string>())
         << descriptor;
   }
@@ -102,7 +104,7 @@ TEST(StatisticsFile, ReadsWhatDeepmdWrote)
 {
   for (const std::string name : {"/stat.hdf5", "/folder"})
     for (const ModelConfig *config : {&PLAIN, &OVERFLOW}) {
-      SCOPED_TRACE(name + " sel " + std::to_string(config->sel[0]));
+      SCOPED_TRACE(name + " sel " + std::to_string(se_e2_a(*config).sel[0]));
       const auto stored = read_deepmd_statistics(ROOT + name, *config);
       ASSERT_TRUE(stored.has_value());
       const DataStatistics ours = collect(*config);
@@ -157,7 +159,8 @@ TEST(StatisticsFile, FilesOfDeepmdAreCompletedNotReplaced)
     const ModelConfig other = model({61, 51, 61});
     write_deepmd_statistics(scratch / name, other, collect(other));
     for (const ModelConfig *config : {&PLAIN, &OVERFLOW, &other})
-      EXPECT_TRUE(read_deepmd_statistics(scratch / name, *config)) << name << config->sel[0];
+      EXPECT_TRUE(read_deepmd_statistics(scratch / name, *config))
+          << name << se_e2_a(*config).sel[0];
   }
 }
 
@@ -210,7 +213,7 @@ TEST(StatisticsFile, DeepmdTrainsFromOurs)
                       {{"type_map", PLAIN.type_map},
                        {"descriptor",
                         {{"type", "se_e2_a"},
-                         {"sel", PLAIN.sel},
+                         {"sel", se_e2_a(PLAIN).sel},
                          {"rcut", 4},
                          {"rcut_smth", 0.5},
                          {"neuron", {4, 8}}}},

@@ -120,8 +120,8 @@ TEST_F(Threads, WorkersChangeRoundingOnlyAndAreReproducible)
 TEST_F(Threads, TheSameWithoutATable)
 {
   ModelConfig config = tiny_config();
-  config.activation = "relu";
-  config.sel = {4, 6};  // more neighbors than that: they are counted by each worker
+  se_e2_a(config).activation = "relu";
+  se_e2_a(config).sel = {4, 6};  // more neighbors than that: they are counted by each worker
   check(config, Precision::float64, 1e-12);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "dptrain/potential/descriptor/se_e2_a_config.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 
@@ -17,11 +18,13 @@ inline ModelConfig tiny_config(int ntypes = 2)
   ModelConfig c;
   for (int t = 0; t < ntypes; ++t) c.type_map.push_back(std::string(1, static_cast<char>('A' + t)));
   c.rcut = 4.0;
-  c.rcut_smth = 1.0;
-  c.sel.assign(ntypes, 24);
-  c.neuron = {5, 10};
-  c.axis_neuron = 3;
-  c.type_one_side = true;
+  SeE2AConfig d;
+  d.rcut_smth = 1.0;
+  d.sel.assign(ntypes, 24);
+  d.neuron = {5, 10};
+  d.axis_neuron = 3;
+  d.type_one_side = true;
+  c.descriptor = d.clone();
   c.fitting_neuron = {7, 7};
   return c;
 }
@@ -33,10 +36,11 @@ inline ModelData tiny_model(const ModelConfig &config, std::uint64_t seed = 7)
   RandomEngine engine(seed);
   const int n = config.ntypes();
   for (int t = 0; t < n; ++t) {
-    const double mean = config.set_davg_zero ? 0.0 : 0.05 + 0.01 * t;
-    data.davg.insert(data.davg.end(), {mean, 0.0, 0.0, 0.0});
+    const double mean = se_e2_a(config).set_davg_zero ? 0.0 : 0.05 + 0.01 * t;
+    auto &davg = data.descriptor_constants["davg"], &dstd = data.descriptor_constants["dstd"];
+    davg.insert(davg.end(), {mean, 0.0, 0.0, 0.0});
     const double radial = 0.14 + 0.02 * t, angular = 0.08 + 0.01 * t;
-    data.dstd.insert(data.dstd.end(), {radial, angular, angular, angular});
+    dstd.insert(dstd.end(), {radial, angular, angular, angular});
     data.out_bias.push_back(-1.5 - t);
     data.bias_atom_e.push_back(0.25 * t);
   }

@@ -15,6 +15,7 @@
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/session/checkpoint.h"
 #include "dptrain/training/energy_bias_fit.h"
 #include "input/json_document.h"
@@ -107,7 +108,7 @@ void OfflineTraining::check_start()
     return;
   }
   // Which parts are trained is a matter of this training, not of the file that it starts from.
-  start_->config.trainable = input_.model.trainable;
+  start_->config.descriptor->trainable = input_.model.descriptor->trainable;
   start_->config.fitting_trainable = input_.model.fitting_trainable;
   if (options_.use_pretrain_script) {
     input_.model = start_->config;
@@ -124,17 +125,17 @@ ModelData OfflineTraining::new_model()
 {
   const OfflineConfig &offline = input_.offline;
   std::optional<StoredStatistics> stored;
-  const auto read = [&](const ModelConfig &config) {
-    if (offline.stat_file.empty() || config.sel.empty()) return;
-    stored = read_deepmd_statistics(*comm_, offline.stat_file, config);
-  };
   ModelConfig config = input_.model;
-  read(config);
+  const auto read = [&] {
+    if (!offline.stat_file.empty() && !config.descriptor->needs_neighbor_counts())
+      stored = read_deepmd_statistics(*comm_, offline.stat_file, config);
+  };
+  read();
   std::optional<DataStatistics> found;
   if (!stored || !options_.skip_neighbor_stat) found = count_data();
-  if (config.sel.empty()) {
-    config.sel = found->statistics.recommended_sel(config.sel_factor);
-    read(config);
+  if (config.descriptor->needs_neighbor_counts()) {
+    complete(config, found->statistics);
+    read();
   }
   if (!stored && offline.stat_file_mode == StatFileMode::read && !offline.stat_file.empty())
     throw Error("stat_file " + offline.stat_file + " has no statistics for this model, and " +
@@ -162,7 +163,7 @@ DataStatistics OfflineTraining::count_data()
   StatisticsOptions options;
   options.min_pair_dist = input_.offline.training_data.min_pair_dist;
   if (options_.skip_neighbor_stat) {
-    if (input_.model.sel.empty())
+    if (input_.model.descriptor->needs_neighbor_counts())
       throw Error("--skip-neighbor-stat: " + options_.input +
                   " leaves sel to the neighbor statistics; give numbers there");
     for (const std::int64_t batch : training_->plan.batch_sizes())
@@ -179,19 +180,20 @@ void OfflineTraining::say_statistics(const DataStatistics &found, const ModelDat
   text << "statistics of the training data: smallest distance " << found.statistics.min_distance()
        << " Angstrom; most neighbors";
   for (int n : found.statistics.max_neighbors()) text << " " << n;
-  text << ", sel";
-  for (int n : data.config.sel) text << " " << n;
+  const std::vector<int> limits = data.config.descriptor->neighbor_limits();
+  if (!limits.empty()) text << ", sel";
+  for (int n : limits) text << " " << n;
   text << "; energy bias (eV)";
   for (double energy : data.out_bias) text << " " << energy;
   say(text.str());
   const std::string unlikely = unlikely_distance(found.statistics.min_distance());
   if (!unlikely.empty()) say("WARNING: " + unlikely);
-  for (int type = 0; type < data.config.ntypes(); ++type) {
-    if (found.statistics.max_neighbors()[type] <= data.config.sel[type]) continue;
+  for (std::size_t type = 0; type < limits.size(); ++type) {
+    if (found.statistics.max_neighbors()[type] <= limits[type]) continue;
     health_.overflow_is_known();
     say("WARNING: atoms have up to " + std::to_string(found.statistics.max_neighbors()[type]) +
         " neighbors of element " + data.config.type_map[type] + ", sel keeps the nearest " +
-        std::to_string(data.config.sel[type]));
+        std::to_string(limits[type]));
   }
 }
 

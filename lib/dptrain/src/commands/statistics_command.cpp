@@ -7,6 +7,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/commands/commands.h"
 #include "dptrain/io/atomic_file.h"
+#include "dptrain/potential/descriptor/se_e2_a_config.h"
 #include "io/file.h"
 #include "session/data_statistics.h"
 
@@ -35,11 +36,13 @@ ModelConfig config_of(const StatOptions &options, const std::vector<std::string>
   ModelConfig config;
   config.type_map = type_map;
   config.rcut = options.rcut;
-  config.rcut_smth = options.rcut_smth;
-  config.sel = options.sel;
-  config.sel_factor = options.sel_factor;
-  if (!config.sel.empty() && config.sel.size() != type_map.size())
-    throw Error("dptrain stat: sel has " + std::to_string(config.sel.size()) +
+  auto descriptor = std::make_unique<SeE2AConfig>();
+  descriptor->rcut_smth = options.rcut_smth;
+  descriptor->sel = options.sel;
+  descriptor->sel_factor = options.sel_factor;
+  config.descriptor = std::move(descriptor);
+  if (!options.sel.empty() && options.sel.size() != type_map.size())
+    throw Error("dptrain stat: sel has " + std::to_string(options.sel.size()) +
                 " numbers, but there are " + std::to_string(type_map.size()) + " elements");
   return config;
 }

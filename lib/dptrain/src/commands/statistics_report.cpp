@@ -1,4 +1,5 @@
 #include "commands/statistics_report.h"
+#include "dptrain/potential/descriptor/se_e2_a_config.h"
 
 #include <algorithm>
 #include <cmath>
@@ -113,12 +114,13 @@ nlohmann::ordered_json json_of(const std::string &name, const SystemStatistics &
 
 std::vector<int> StatisticsReport::recommended_sel() const
 {
-  return found.statistics.recommended_sel(config.sel_factor);
+  return found.statistics.recommended_sel(*se_e2_a(config).sel_factor);
 }
 
 std::vector<int> StatisticsReport::sel() const
 {
-  return config.sel.empty() ? recommended_sel() : config.sel;
+  const std::vector<int> &sel = se_e2_a(config).sel;
+  return sel.empty() ? recommended_sel() : sel;
 }
 
 std::vector<std::string> text_lines(const StatisticsReport &report)
@@ -144,12 +146,13 @@ std::vector<std::string> text_lines(const StatisticsReport &report)
         static_cast<long long>(found.energy.frames), found.energy.deviation[0],
         found.energy.rmse_per_atom));
   lines.push_back(format("recommended sel (%g times the largest numbers, in steps of 4): %s",
-                         config.sel_factor, list(report.recommended_sel()).c_str()));
-  for (int t = 0; t < config.ntypes() && !config.sel.empty(); ++t)
-    if (found.statistics.max_neighbors()[t] > config.sel[t])
+                         *se_e2_a(config).sel_factor, list(report.recommended_sel()).c_str()));
+  const std::vector<int> &sel = se_e2_a(config).sel;
+  for (std::size_t t = 0; t < sel.size(); ++t)
+    if (found.statistics.max_neighbors()[t] > sel[t])
       lines.push_back(format(
           "WARNING: sel of %s is %d, but an atom has %d such neighbors: only the nearest count",
-          config.type_map[t].c_str(), config.sel[t], found.statistics.max_neighbors()[t]));
+          config.type_map[t].c_str(), sel[t], found.statistics.max_neighbors()[t]));
   const std::string unlikely = unlikely_distance(found.statistics.min_distance());
   if (!unlikely.empty()) lines.push_back("WARNING: " + unlikely);
   lines.push_back(format("min_nbor_dist: %f", found.statistics.min_distance()));
@@ -163,8 +166,7 @@ std::string json_text(const StatisticsReport &report)
   Statistics statistics = found.statistics;
   statistics.set_source(format("dptrain stat: %zu systems, %lld frames", names.size(),
                                static_cast<long long>(total(report, &SystemStatistics::frames))));
-  auto root =
-      nlohmann::ordered_json::parse(statistics.to_json(config.type_map, fingerprint_of({})));
+  auto root = nlohmann::ordered_json::parse(statistics.to_json(config.type_map));
   root["recommended_sel"] = report.recommended_sel();
   root["sel"] = report.sel();
   root["davg"] = rows_of_four(statistics.davg(report.sel(), false));

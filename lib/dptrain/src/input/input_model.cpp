@@ -66,12 +66,7 @@ void read_model_section(JsonReader model, InputFile &input)
 
   if (!model.has("descriptor")) model.expected("descriptor", "an object { ... }");
   JsonReader descriptor = model.section("descriptor");
-  if (!descriptor.has("type")) descriptor.expected("type", "\"se_e2_a\"");
-  check_kind(descriptor, descriptor.text("type", ""), {"se_e2_a", "se_a"}, "descriptor");
-  const json *sel = descriptor.find("sel");
-  input.sel_factor_given =
-      sel && sel->is_string() && sel->get<std::string>().find(':') != std::string::npos;
-  read_descriptor_keys(descriptor, config);
+  read_descriptor_section(descriptor, config);
   descriptor.finish();
 
   if (!model.has("fitting_net")) model.expected("fitting_net", "an object { ... }");

@@ -205,6 +205,13 @@ std::vector<std::string> JsonReader::texts(const std::string &key)
   return value->get<std::vector<std::string>>();
 }
 
+std::vector<std::string> JsonReader::keys() const
+{
+  std::vector<std::string> all;
+  for (const auto &[key, value] : object_->items()) all.push_back(key);
+  return all;
+}
+
 JsonReader JsonReader::section(const std::string &key)
 {
   const json *value = find(key);

@@ -47,6 +47,8 @@ class JsonReader {
   std::vector<int> integers(const std::string &key, const std::vector<int> &fallback);
   std::vector<double> numbers(const std::string &key);
   std::vector<std::string> texts(const std::string &key);
+  /// The keys that there are.
+  std::vector<std::string> keys() const;
   /// An object; an empty one if absent.
   JsonReader section(const std::string &key);
 

@@ -15,47 +15,11 @@ const std::vector<std::string> activations{"tanh",    "relu",        "relu6",   
                                            "gelu_tf", "sigmoid",     "softplus", "silu",
                                            "silut",   "custom_silu", "none",     "linear"};
 
-/// Number of a text that is nothing else.
-bool is_number(const std::string &text, double &number)
-{
-  if (text.empty()) return false;
-  char *end = nullptr;
-  number = std::strtod(text.c_str(), &end);
-  return *end == '\0' && std::isfinite(number);
-}
-
 void check_type(const JsonReader &reader, const std::string &key, int type, int ntypes)
 {
   if (type < 0 || type >= ntypes)
     reader.fail(key, "found type " + std::to_string(type) + ", but type_map has the types 0 to " +
                          std::to_string(ntypes - 1));
-}
-
-std::vector<std::array<int, 2>> read_pairs(JsonReader &reader, const std::string &key, int ntypes)
-{
-  std::vector<std::array<int, 2>> pairs;
-  const json *value = reader.find(key);
-  if (!value) return pairs;
-  const auto is_pair = [](const json &item) {
-    return item.is_array() && item.size() == 2 && item[0].is_number_integer() &&
-           item[1].is_number_integer();
-  };
-  if (!value->is_array() || !std::all_of(value->begin(), value->end(), is_pair))
-    reader.expected(key, "a list of pairs of type indices, such as [[0, 1]]");
-  for (const auto &item : *value) {
-    pairs.push_back({item[0].get<int>(), item[1].get<int>()});
-    for (const int type : pairs.back()) check_type(reader, key, type, ntypes);
-  }
-  return pairs;
-}
-
-std::vector<int> read_widths(JsonReader &reader, const std::vector<int> &fallback)
-{
-  const std::string key = reader.either("neuron", {"n_neuron"});
-  const auto widths = reader.integers(key, fallback);
-  if (widths.empty() || *std::min_element(widths.begin(), widths.end()) < 1)
-    reader.expected(key, "a list of at least one positive integer");
-  return widths;
 }
 
 std::string read_precision(JsonReader &reader)
@@ -72,34 +36,6 @@ std::optional<std::uint64_t> read_seed(JsonReader &reader)
 {
   if (!reader.has("seed")) return std::nullopt;
   return static_cast<std::uint64_t>(reader.integer("seed", 0, 0));
-}
-
-/// sel: a list, or "auto" / "auto:F".
-void read_sel(JsonReader &descriptor, ModelConfig &config)
-{
-  const json *value = descriptor.find("sel");
-  if (!value) return;
-  if (value->is_string()) {
-    const std::string text = value->get<std::string>();
-    double factor = config.sel_factor;
-    const bool plain = text == "auto";
-    if (!plain && !(text.compare(0, 5, "auto:") == 0 && is_number(text.substr(5), factor)))
-      descriptor.expected("sel", "a list of integers, \"auto\" or \"auto:FACTOR\"");
-    if (factor < 1.0) descriptor.expected("sel", "a factor of at least 1");
-    config.sel.clear();
-    config.sel_factor = factor;
-    return;
-  }
-  config.sel = descriptor.integers("sel", {});
-  if (static_cast<int>(config.sel.size()) != config.ntypes())
-    descriptor.expected("sel",
-                        std::to_string(config.ntypes()) + " integers, one per type of type_map");
-  int total = 0;
-  for (const int count : config.sel) {
-    if (count < 0) descriptor.expected("sel", "integers not below 0");
-    total += count;
-  }
-  if (total == 0) descriptor.expected("sel", "at least one positive integer");
 }
 
 void read_atom_ener(JsonReader &fitting, ModelConfig &config)
@@ -138,6 +74,41 @@ void read_trainable(JsonReader &fitting, ModelConfig &config)
 
 }  // namespace
 
+std::vector<std::array<int, 2>> read_pairs(JsonReader &reader, const std::string &key, int ntypes)
+{
+  std::vector<std::array<int, 2>> pairs;
+  const json *value = reader.find(key);
+  if (!value) return pairs;
+  const auto is_pair = [](const json &item) {
+    return item.is_array() && item.size() == 2 && item[0].is_number_integer() &&
+           item[1].is_number_integer();
+  };
+  if (!value->is_array() || !std::all_of(value->begin(), value->end(), is_pair))
+    reader.expected(key, "a list of pairs of type indices, such as [[0, 1]]");
+  for (const auto &item : *value) {
+    pairs.push_back({item[0].get<int>(), item[1].get<int>()});
+    for (const int type : pairs.back()) check_type(reader, key, type, ntypes);
+  }
+  return pairs;
+}
+
+std::vector<int> read_widths(JsonReader &reader, const std::vector<int> &fallback)
+{
+  const std::string key = reader.either("neuron", {"n_neuron"});
+  const auto widths = reader.integers(key, fallback);
+  if (widths.empty() || *std::min_element(widths.begin(), widths.end()) < 1)
+    reader.expected(key, "a list of at least one positive integer");
+  return widths;
+}
+
+bool is_number(const std::string &text, double &number)
+{
+  if (text.empty()) return false;
+  char *end = nullptr;
+  number = std::strtod(text.c_str(), &end);
+  return *end == '\0' && std::isfinite(number);
+}
+
 std::string read_activation(JsonReader &reader, const std::string &key, const std::string &fallback)
 {
   std::string name = reader.text(key, fallback);
@@ -174,33 +145,28 @@ void read_type_keys(JsonReader &model, ModelConfig &config)
     check_type(model, "atom_exclude_types", type, ntypes);
 }
 
-void read_descriptor_keys(JsonReader &descriptor, ModelConfig &config)
+void read_cutoff(JsonReader &section, const std::string &key, ModelConfig &config)
 {
-  config.rcut = descriptor.number("rcut", config.rcut);
-  config.rcut_smth = descriptor.number("rcut_smth", config.rcut_smth);
-  if (!(config.rcut > 0.0)) descriptor.expected("rcut", "a positive length in Angstrom");
-  if (!(config.rcut_smth >= 0.0 && config.rcut_smth < config.rcut))
-    descriptor.fail("rcut_smth", "must be at least 0 and smaller than rcut; found rcut_smth = " +
-                                     json(config.rcut_smth).dump() +
-                                     ", rcut = " + json(config.rcut).dump());
-  read_sel(descriptor, config);
-  config.neuron = read_widths(descriptor, config.neuron);
-  const std::string axis = descriptor.either("axis_neuron", {"n_axis_neuron"});
-  config.axis_neuron = static_cast<int>(descriptor.integer(axis, config.axis_neuron));
-  if (config.axis_neuron < 1 || config.axis_neuron > config.neuron.back())
-    descriptor.fail(axis, "must lie between 1 and the last number of neuron (" +
-                              std::to_string(config.neuron.back()) + "), found " +
-                              std::to_string(config.axis_neuron));
-  config.activation = read_activation(descriptor, "activation_function", config.activation);
-  config.resnet_dt = descriptor.boolean("resnet_dt", config.resnet_dt);
-  config.type_one_side = descriptor.boolean("type_one_side", config.type_one_side);
-  config.exclude_types = read_pairs(descriptor, "exclude_types", config.ntypes());
-  config.env_protection = descriptor.number("env_protection", config.env_protection);
-  if (config.env_protection < 0.0) descriptor.expected("env_protection", "a number not below 0");
-  config.set_davg_zero = descriptor.boolean("set_davg_zero", config.set_davg_zero);
-  config.precision = read_precision(descriptor);
-  config.trainable = descriptor.boolean("trainable", config.trainable);
-  config.seed = read_seed(descriptor);
+  config.rcut = section.number(key, config.rcut);
+  if (!(config.rcut > 0.0)) section.expected(key, "a positive length in Angstrom");
+}
+
+void read_common_keys(JsonReader &section, DescriptorConfig &descriptor)
+{
+  descriptor.precision = read_precision(section);
+  descriptor.trainable = section.boolean("trainable", descriptor.trainable);
+  descriptor.seed = read_seed(section);
+}
+
+void read_descriptor_section(JsonReader &section, ModelConfig &config)
+{
+  if (!section.has("type")) section.expected("type", "one of " + descriptor_type_names());
+  const std::string type = section.text("type", "");
+  config.descriptor = make_descriptor_config(type);
+  if (!config.descriptor)
+    section.fail("type", "descriptor \"" + type + "\" is not in this version; it has " +
+                             descriptor_type_names());
+  config.descriptor->read(section, config);
 }
 
 void read_fitting_keys(JsonReader &fitting, ModelConfig &config)

@@ -18,27 +18,6 @@ template <class T> void put(json &section, const char *key, const std::optional<
   if (value) section[key] = *value;
 }
 
-json descriptor_section(const ModelConfig &model)
-{
-  json section{{"type", "se_e2_a"},
-               {"rcut", model.rcut},
-               {"rcut_smth", model.rcut_smth},
-               {"sel", model.sel},
-               {"neuron", model.neuron},
-               {"axis_neuron", model.axis_neuron},
-               {"activation_function", model.activation},
-               {"resnet_dt", model.resnet_dt},
-               {"type_one_side", model.type_one_side},
-               {"exclude_types", model.exclude_types},
-               {"env_protection", model.env_protection},
-               {"set_davg_zero", model.set_davg_zero},
-               {"precision", model.precision},
-               {"trainable", model.trainable}};
-  if (model.sel.empty()) section["sel"] = "auto:" + json(model.sel_factor).dump();
-  put(section, "seed", model.seed);
-  return section;
-}
-
 json fitting_section(const ModelConfig &model)
 {
   json section{{"type", "ener"},
@@ -61,12 +40,15 @@ json fitting_section(const ModelConfig &model)
 
 json model_section(const InputFile &input)
 {
+  // the model of a TorchScript archive is what the archive says
+  if (!input.model.descriptor)
+    return input.model_def_script.empty() ? json::object() : json::parse(input.model_def_script);
   return {{"type", "standard"},
           {"type_map", input.model.type_map},
           {"data_stat_nbatch", input.offline.data_stat_nbatch},
           {"pair_exclude_types", input.model.pair_exclude_types},
           {"atom_exclude_types", input.model.atom_exclude_types},
-          {"descriptor", descriptor_section(input.model)},
+          {"descriptor", json::parse(input.model.descriptor->keys(input.model))},
           {"fitting_net", fitting_section(input.model)}};
 }
 

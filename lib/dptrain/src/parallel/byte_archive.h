@@ -3,9 +3,11 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -89,6 +91,16 @@ class ByteArchive {
       raw(values.data(), values.size() * sizeof(T));
     else
       for (auto &value : values) visit(value);
+  }
+  template <class Key, class T> void visit(std::map<Key, T> &values)
+  {
+    std::vector<std::pair<Key, T>> list(values.begin(), values.end());
+    visit_size(list);
+    for (auto &[key, value] : list) {
+      visit(key);
+      visit(value);
+    }
+    if (!writing_) values = std::map<Key, T>(list.begin(), list.end());
   }
   template <class T> void visit(std::optional<T> &value)
   {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "dptrain/base/error.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "session/statistics_share.h"
 
 namespace dptrain {
@@ -20,14 +21,6 @@ void keep_closest(std::optional<ClosestPair> &kept, const ClosestPair &other)
   if (!kept || order(other) < order(*kept)) kept = other;
 }
 
-/// Pairs of types whose rows are zero, whichever list excludes them (as in DeePMD-kit).
-std::vector<std::array<int, 2>> excluded_pairs(const ModelConfig &config)
-{
-  auto pairs = config.exclude_types;
-  pairs.insert(pairs.end(), config.pair_exclude_types.begin(), config.pair_exclude_types.end());
-  return pairs;
-}
-
 /// The sums of one rank.
 class Collector {
  public:
@@ -39,9 +32,7 @@ class Collector {
       energies_(config.ntypes()),
       config_(config)
   {
-    found_.statistics =
-        Statistics(ntypes_, config.rcut, config.rcut_smth, config.env_protection, config.sel);
-    found_.statistics.exclude(excluded_pairs(config));
+    found_.statistics = Statistics(ntypes_, statistics_settings(config));
     found_.systems.resize(systems.size());
     for (auto &system : found_.systems) system.max_neighbors.assign(ntypes_, 0);
   }

@@ -16,7 +16,7 @@ namespace dptrain {
 
 namespace {
 
-constexpr double sel_factor = 1.5;  // the first frames are few: others will have more neighbors
+constexpr double neighbor_margin = 1.5;  // the first frames are few: others will have more
 
 // Changes with each position, cell and type, but not with rounding: runs on other numbers of ranks differ by that.
 std::uint64_t mix(std::uint64_t hash, const WholeFrame &frame)
@@ -60,15 +60,9 @@ ModelFactory::ModelFactory(std::shared_ptr<const Communicator> comm, const Learn
     comm_(std::move(comm)),
     options_(options),
     config_(input.model),
-    model_def_script_(input.model_def_script),
-    excluded_(config_.exclude_types)
+    model_def_script_(input.model_def_script)
 {
-  if (options.seed) config_.seed = config_.fitting_seed = options.seed;
-  if (!input.sel_factor_given) config_.sel_factor = sel_factor;
-  // whichever list excludes them, as in DeePMD-kit
-  excluded_.insert(excluded_.end(), config_.pair_exclude_types.begin(),
-                   config_.pair_exclude_types.end());
-  fingerprint_ = fingerprint_of(excluded_);
+  if (options.seed) config_.descriptor->seed = config_.fitting_seed = options.seed;
 }
 
 void ModelFactory::note(const WholeFrame &frame)
@@ -95,8 +89,7 @@ bool ModelFactory::read_statistics(std::string &said)
   broadcast(*comm_, text);
   if (text.empty()) return false;
   statistics_ =
-      Statistics::from_json(text, options_.stat, config_.type_map, config_.rcut, config_.rcut_smth,
-                            fingerprint_, config_.env_protection, config_.sel);
+      Statistics::from_json(text, options_.stat, config_.type_map, statistics_settings(config_));
   if (statistics_.source() != source())
     said = "the statistics in " + options_.stat + " are those of other frames (" +
            statistics_.source() + ") than the present ones (" + source() +
@@ -106,19 +99,18 @@ bool ModelFactory::read_statistics(std::string &said)
 
 void ModelFactory::collect_statistics(const std::vector<Frame> &frames)
 {
-  statistics_ = Statistics(config_.ntypes(), config_.rcut, config_.rcut_smth,
-                           config_.env_protection, config_.sel);
+  statistics_ = Statistics(config_.ntypes(), statistics_settings(config_));
   std::vector<const Frame *> all;
   for (const Frame &frame : frames) all.push_back(&frame);
   const BatchShares shares(all, *comm_);
   guarded(*comm_, [&] {
-    for (const Frame *share : shares.frames()) statistics_.add(share->domain(), excluded_);
+    for (const Frame *share : shares.frames()) statistics_.add(share->domain());
   });
   statistics_.reduce(*comm_);
   statistics_.set_source(source());
   guarded(*comm_, [&] {
     if (comm_->rank() != 0 || options_.stat.empty()) return;
-    const std::string text = statistics_.to_json(config_.type_map, fingerprint_);
+    const std::string text = statistics_.to_json(config_.type_map);
     write_atomically(options_.stat, [&](const std::string &name) { write_file(name, text); });
   });
 }
@@ -126,6 +118,7 @@ void ModelFactory::collect_statistics(const std::vector<Frame> &frames)
 ModelData ModelFactory::make(const std::vector<Frame> &frames, std::string &said)
 {
   if (options_.stat.empty() || !read_statistics(said)) collect_statistics(frames);
+  complete(config_, statistics_, neighbor_margin);
   return new_model(*comm_, config_, statistics_, model_def_script_);
 }
 

@@ -40,9 +40,8 @@ class ModelFactory {
   std::shared_ptr<const Communicator> comm_;
   const LearningOptions &options_;
   ModelConfig config_;
-  std::string model_def_script_, fingerprint_;
-  std::string composition_;                   // of the first frame, such as "Si 64"
-  std::vector<std::array<int, 2>> excluded_;  // pairs of types whose rows count as zero
+  std::string model_def_script_;
+  std::string composition_;  // of the first frame, such as "Si 64"
   std::int64_t noted_ = 0;
   std::uint64_t data_hash_ = 0xcbf29ce484222325ULL;  // of these frames (FNV-1a)
   Statistics statistics_;

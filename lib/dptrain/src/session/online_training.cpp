@@ -192,9 +192,11 @@ void OnlineTraining::make_model()
   factory_.reset();
   for (Frame &frame : waiting_) latest_place_ = trainer_->add(std::move(frame));
   waiting_.clear();
-  say("new model from " + std::to_string(state_.counters.frames) + " frames: sel " +
-      joined(data.config.sel) + ", smallest distance " + formatted("%.4g", shortest) +
-      " Angstrom, " + std::to_string(slot_->model->parameters().size()) + " parameters");
+  const std::vector<int> limits = data.config.descriptor->neighbor_limits();
+  say("new model from " + std::to_string(state_.counters.frames) +
+      " frames: " + (limits.empty() ? "" : "sel " + joined(limits) + ", ") + "smallest distance " +
+      formatted("%.4g", shortest) + " Angstrom, " +
+      std::to_string(slot_->model->parameters().size()) + " parameters");
 }
 
 void OnlineTraining::train()

@@ -19,6 +19,8 @@
 #include "dptrain/base/elements.h"
 #include "dptrain/base/error.h"
 #include "dptrain/io/atomic_file.h"
+#include "dptrain/potential/descriptor/se_e2_a_config.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "io/file.h"
 #include "io/hdf5_file.h"
 
@@ -184,15 +186,19 @@ std::string source_of(const std::string &path)
 
 }  // namespace
 
-std::string deepmd_statistics_hash(const ModelConfig &config)
+std::string deepmd_statistics_hash(const ModelConfig &model)
 {
+  if (model.descriptor->type() != "se_e2_a")
+    throw Error("Statistics files in DeePMD-kit's layout are those of descriptor se_e2_a, not of " +
+                model.descriptor->type());
+  const SeE2AConfig &config = se_e2_a(model);
   if (config.sel.empty())
     throw Error("Statistics file in DeePMD-kit's layout: sel must be known, it is part of the key");
   std::string sel;
   for (int n : config.sel) sel += (sel.empty() ? "" : ", ") + std::to_string(n);
   const int nsel = std::accumulate(config.sel.begin(), config.sel.end(), 0);
   return sha1("{\"type\": \"se_a\", \"ntypes\": " + std::to_string(config.sel.size()) +
-              ", \"rcut\": " + two_decimals(config.rcut) + ", \"rcut_smth\": " +
+              ", \"rcut\": " + two_decimals(model.rcut) + ", \"rcut_smth\": " +
               two_decimals(config.rcut_smth) + ", \"nsel\": " + std::to_string(nsel) +
               ", \"sel\": [" + sel + "], \"mixed_types\": false}");
 }
@@ -204,7 +210,8 @@ std::optional<StoredStatistics> read_deepmd_statistics(const std::string &path,
   if (!std::filesystem::exists(path)) return std::nullopt;
   const auto store = open_store(path);
   const int ntypes = config.ntypes();
-  const double slots = std::accumulate(config.sel.begin(), config.sel.end(), 0.0);
+  const std::vector<int> &sel = se_e2_a(config).sel;
+  const double slots = std::accumulate(sel.begin(), sel.end(), 0.0);
   if (store->has(root + "/" + transaction)) return std::nullopt;
   for (const char *name : {"/bias_atom_energy", "/std_atom_energy"})
     if (!store->has(root + name)) return std::nullopt;
@@ -225,8 +232,7 @@ std::optional<StoredStatistics> read_deepmd_statistics(const std::string &path,
     std::copy_n(a.begin() + 1, 2, sums.begin() + 4 * t + 2);
   }
   StoredStatistics stored;
-  stored.statistics =
-      Statistics(ntypes, config.rcut, config.rcut_smth, config.env_protection, config.sel);
+  stored.statistics = Statistics(ntypes, statistics_settings(config));
   stored.statistics.set_sums(centers, sums);
   stored.statistics.set_source(source_of(path));
   stored.out_bias = read_checked(*store, path, root + "/bias_atom_energy", ntypes);
@@ -253,8 +259,7 @@ read_deepmd_statistics(const Communicator &comm, const std::string &path, const 
       centers[t] = stored->statistics.centers(static_cast<int>(t));
     sums = stored->statistics.sums();
   } else {
-    stored = StoredStatistics{Statistics(static_cast<int>(n), config.rcut, config.rcut_smth,
-                                         config.env_protection, config.sel),
+    stored = StoredStatistics{Statistics(static_cast<int>(n), statistics_settings(config)),
                               std::vector<double>(n), std::vector<double>(n)};
   }
   comm.broadcast(centers.data(), n * sizeof(centers[0]), 0);
@@ -271,7 +276,8 @@ void write_deepmd_statistics(const std::string &path, const ModelConfig &config,
   const std::string root = root_of(config), group = root + "/" + deepmd_statistics_hash(config);
   const auto store = open_store(path);
   const std::int64_t ntypes = config.ntypes();
-  const double slots = std::accumulate(config.sel.begin(), config.sel.end(), 0.0);
+  const std::vector<int> &sel = se_e2_a(config).sel;
+  const double slots = std::accumulate(sel.begin(), sel.end(), 0.0);
   store->make_group(root);
   store->make_group(group);
   std::vector<std::string> observed;

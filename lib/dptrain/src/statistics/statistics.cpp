@@ -37,6 +37,11 @@ Moments moments_of(int n, const double *length_squared, const double *component_
   return {radial, radial_squares, angular, angular_squares};
 }
 
+kernels::Environment<double> environment_of(const StatisticsSettings &settings)
+{
+  return {settings.rcut, settings.rcut_smth, settings.env_protection, 0.0, 1.0, 1.0};
+}
+
 /// The neighbors of an atom as a list of the engine has them, sorted by type.
 class ListedNeighbors {
  public:
@@ -83,38 +88,28 @@ double slots(const std::vector<int> &sel)
 
 }  // namespace
 
-Statistics::Statistics(int ntypes, double rcut, double rcut_smth, double env_protection,
-                       std::vector<int> sel) :
+Statistics::Statistics(int ntypes, StatisticsSettings settings) :
     ntypes_(ntypes),
-    rcut_(rcut),
-    rcut_smth_(rcut_smth),
-    env_protection_(env_protection),
-    sel_(std::move(sel)),
+    settings_(std::move(settings)),
     min_distance_(std::numeric_limits<double>::infinity()),
     max_neighbors_(ntypes, 0),
     sums_(4 * std::size_t(ntypes), 0.0),
     centers_(ntypes, 0),
     excluded_(std::size_t(ntypes) * ntypes, 0)
 {
-  if (!sel_.empty() && sel_.size() != std::size_t(ntypes))
-    throw Error("Statistics: sel has " + std::to_string(sel_.size()) + " entries, " +
+  if (!settings_.sel.empty() && settings_.sel.size() != std::size_t(ntypes))
+    throw Error("Statistics: sel has " + std::to_string(settings_.sel.size()) + " entries, " +
                 std::to_string(ntypes) + " types need as many");
-}
-
-void Statistics::exclude(const std::vector<std::array<int, 2>> &exclude_types)
-{
-  std::fill(excluded_.begin(), excluded_.end(), 0);
-  for (const auto &[a, b] : exclude_types)
+  for (const auto &[a, b] : settings_.excluded)
     excluded_.at(a * ntypes_ + b) = excluded_.at(b * ntypes_ + a) = 1;
 }
 
-void Statistics::add(const Domain &domain, const std::vector<std::array<int, 2>> &exclude_types)
+void Statistics::add(const Domain &domain)
 {
-  exclude(exclude_types);
   ListedNeighbors listed(ntypes_);
   for (int k = 0; k < domain.num_centers; ++k) {
     const int i = domain.centers[k];
-    if (domain.type[i] >= 0) add(listed.around(domain, i, rcut_));
+    if (domain.type[i] >= 0) add(listed.around(domain, i, settings_.rcut));
   }
 }
 
@@ -122,6 +117,7 @@ void Statistics::add(const Neighborhood &around)
 {
   ++centers_[around.type];
   const int n = around.first[ntypes_];
+  neighbors_ += n;
   double closest = std::numeric_limits<double>::infinity();
   _Pragma("omp simd reduction(min : closest)") for (int k = 0; k < n; ++k) closest =
       around.length_squared[k] < closest ? around.length_squared[k] : closest;
@@ -130,7 +126,7 @@ void Statistics::add(const Neighborhood &around)
     max_neighbors_[t] = std::max(max_neighbors_[t], around.first[t + 1] - around.first[t]);
   if (overflows(around)) return add_nearest(around);
 
-  const kernels::Environment<double> environment(rcut_, rcut_smth_, env_protection_, 0.0, 1.0, 1.0);
+  const kernels::Environment<double> environment = environment_of(settings_);
   const char *excluded = &excluded_[std::size_t(around.type) * ntypes_];
   double *sums = &sums_[std::size_t(around.type) * 4];
   for (int t = 0, end; t < ntypes_; t = end) {
@@ -147,22 +143,23 @@ void Statistics::add(const Neighborhood &around)
 // With as many neighbors as fit, both stages of the truncation keep all.
 bool Statistics::overflows(const Neighborhood &around) const
 {
-  if (sel_.empty()) return false;
+  if (settings_.sel.empty()) return false;
   for (int t = 0; t < ntypes_; ++t)
-    if (around.first[t + 1] - around.first[t] > sel_[t]) return true;
+    if (around.first[t + 1] - around.first[t] > settings_.sel[t]) return true;
   return false;
 }
 
 /// DeePMD's two stages: the nearest sum(sel) of all types, of those the nearest sel[t] of type t.
 void Statistics::add_nearest(const Neighborhood &around)
 {
-  std::vector<int> type, order(around.first[ntypes_]), left = sel_;
+  std::vector<int> type, order(around.first[ntypes_]), left = settings_.sel;
   for (int t = 0; t < ntypes_; ++t) type.resize(around.first[t + 1], t);
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return around.length_squared[a] < around.length_squared[b];
   });
-  const std::size_t total = std::accumulate(sel_.begin(), sel_.end(), std::size_t(0));
+  const std::size_t total =
+      std::accumulate(settings_.sel.begin(), settings_.sel.end(), std::size_t(0));
   if (order.size() > total) order.resize(total);
   std::vector<double> squares, components;
   for (int k : order) {
@@ -170,9 +167,8 @@ void Statistics::add_nearest(const Neighborhood &around)
     squares.push_back(around.length_squared[k]);
     components.push_back(around.component_sum[k]);
   }
-  const Moments found =
-      moments_of(static_cast<int>(squares.size()), squares.data(), components.data(),
-                 kernels::Environment<double>(rcut_, rcut_smth_, env_protection_, 0.0, 1.0, 1.0));
+  const Moments found = moments_of(static_cast<int>(squares.size()), squares.data(),
+                                   components.data(), environment_of(settings_));
   for (int c = 0; c < 4; ++c) sums_[std::size_t(around.type) * 4 + c] += found[c];
 }
 
@@ -183,6 +179,7 @@ void Statistics::reduce(const Communicator &comm)
   const std::size_t num_sums = sums_.size(), num_maxima = max_neighbors_.size() + 1;
   std::vector<double> values = sums_;
   values.insert(values.end(), centers_.begin(), centers_.end());
+  values.push_back(neighbors_);
   const std::size_t first = values.size();
   values.resize(first + num_maxima * comm.size(), 0.0);
   double *mine = &values[first + num_maxima * comm.rank()];
@@ -192,6 +189,7 @@ void Statistics::reduce(const Communicator &comm)
 
   std::copy_n(values.begin(), num_sums, sums_.begin());
   for (int t = 0; t < ntypes_; ++t) centers_[t] = static_cast<std::int64_t>(values[num_sums + t]);
+  neighbors_ = values[first - 1];
   for (int rank = 0; rank < comm.size(); ++rank) {
     const double *of_rank = &values[first + num_maxima * rank];
     for (int t = 0; t < ntypes_; ++t)
@@ -205,6 +203,15 @@ std::int64_t Statistics::centers(int type) const
   return centers_.at(type);
 }
 
+double Statistics::mean_neighbors() const
+{
+  if (neighbors_ < 0.0)
+    throw Error("Statistics: " + (source_.empty() ? "their source" : source_) +
+                " does not tell the mean number of neighbors; have them computed again");
+  const auto atoms = std::accumulate(centers_.begin(), centers_.end(), std::int64_t(0));
+  return atoms > 0 ? neighbors_ / static_cast<double>(atoms) : 0.0;
+}
+
 void Statistics::set_sums(const std::vector<std::int64_t> &centers, const std::vector<double> &sums)
 {
   if (centers.size() != centers_.size() || sums.size() != sums_.size())
@@ -213,6 +220,7 @@ void Statistics::set_sums(const std::vector<std::int64_t> &centers, const std::v
                 "and four times as many sums");
   centers_ = centers;
   sums_ = sums;
+  neighbors_ = -1.0;
 }
 
 std::vector<double> Statistics::davg(const std::vector<int> &sel, bool set_zero) const

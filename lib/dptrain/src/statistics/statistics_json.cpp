@@ -14,15 +14,22 @@ namespace {
 using Json = nlohmann::ordered_json;
 const char *const file_format = "dptrain statistics 1";
 
-Json make_key(const std::vector<std::string> &type_map, double rcut, double rcut_smth,
-              double env_protection, const std::vector<int> &sel, const std::string &fingerprint)
+std::string fingerprint_of(const std::vector<std::array<int, 2>> &exclude_types)
+{
+  std::string excluded;
+  for (const auto &[a, b] : exclude_types)
+    excluded += " " + std::to_string(a) + "-" + std::to_string(b);
+  return "excluded pairs of types:" + (excluded.empty() ? " none" : excluded);
+}
+
+Json make_key(const std::vector<std::string> &type_map, const StatisticsSettings &s)
 {
   return {{"type_map", type_map},
-          {"rcut", rcut},
-          {"rcut_smth", rcut_smth},
-          {"env_protection", env_protection},
-          {"sel", sel.empty() ? Json("all") : Json(sel)},
-          {"fingerprint", fingerprint}};
+          {"rcut", s.rcut},
+          {"rcut_smth", s.rcut_smth},
+          {"env_protection", s.env_protection},
+          {"sel", s.sel.empty() ? Json("all") : Json(s.sel)},
+          {"fingerprint", fingerprint_of(s.excluded)}};
 }
 
 /// Whether sums for one sel are also those for the other: no atom has more neighbors than either keeps.
@@ -50,32 +57,23 @@ std::string differences(const Json &found, const Json &wanted)
 
 }  // namespace
 
-std::string fingerprint_of(const std::vector<std::array<int, 2>> &exclude_types)
-{
-  std::string excluded;
-  for (const auto &[a, b] : exclude_types)
-    excluded += " " + std::to_string(a) + "-" + std::to_string(b);
-  return "excluded pairs of types:" + (excluded.empty() ? " none" : excluded);
-}
-
-std::string Statistics::to_json(const std::vector<std::string> &type_map,
-                                const std::string &fingerprint) const
+std::string Statistics::to_json(const std::vector<std::string> &type_map) const
 {
   Json root;
   root["format"] = file_format;
-  root["key"] = make_key(type_map, rcut_, rcut_smth_, env_protection_, sel_, fingerprint);
+  root["key"] = make_key(type_map, settings_);
   root["source"] = source_;
   root["min_distance"] = std::isfinite(min_distance_) ? Json(min_distance_) : Json();
   root["max_neighbors"] = max_neighbors_;
   root["centers"] = centers_;
   root["sums"] = sums_;
+  if (neighbors_ >= 0.0) root["neighbors"] = neighbors_;
   return root.dump(1) + "\n";
 }
 
 Statistics Statistics::from_json(const std::string &text, const std::string &file_name,
-                                 const std::vector<std::string> &type_map, double rcut,
-                                 double rcut_smth, const std::string &fingerprint,
-                                 double env_protection, const std::vector<int> &sel)
+                                 const std::vector<std::string> &type_map,
+                                 const StatisticsSettings &settings)
 {
   const std::string what = "Statistics file " + file_name;
   const std::string advice = ". Remove the file to have it computed again, or name another one";
@@ -85,18 +83,19 @@ Statistics Statistics::from_json(const std::string &text, const std::string &fil
       throw Error(what + " is not one of this version: \"format\" must be \"" + file_format + "\"" +
                   advice);
     Json there = root.at("key");
-    const Json here = make_key(type_map, rcut, rcut_smth, env_protection, sel, fingerprint);
+    const Json here = make_key(type_map, settings);
     const auto most = root.at("max_neighbors").get<std::vector<int>>();
     if (there.contains("sel") && equivalent_sel(there["sel"], here["sel"], most))
       there["sel"] = here["sel"];
     const std::string different = differences(there, here);
     if (!different.empty()) throw Error(what + " belongs to other settings: " + different + advice);
-    Statistics s(static_cast<int>(type_map.size()), rcut, rcut_smth, env_protection, sel);
+    Statistics s(static_cast<int>(type_map.size()), settings);
     s.source_ = root.value("source", "unknown");
     if (!root.at("min_distance").is_null()) s.min_distance_ = root.at("min_distance").get<double>();
     s.max_neighbors_ = most;
     s.centers_ = root.at("centers").get<std::vector<std::int64_t>>();
     s.sums_ = root.at("sums").get<std::vector<double>>();
+    s.neighbors_ = root.value("neighbors", -1.0);  // files of earlier versions do not have it
     const std::size_t n = type_map.size();
     if (s.max_neighbors_.size() != n || s.centers_.size() != n || s.sums_.size() != 4 * n)
       throw Error(what + " is damaged: its lists do not have one entry per type" + advice);

@@ -9,27 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "dptrain/input/descriptor_config.h"
+
 namespace dptrain {
 
-/// DeePMD-kit's `model` section for descriptor se_e2_a and fitting ener. Defaults are those of its input file.
+/// DeePMD-kit's `model` section with fitting ener. Defaults are those of its input file.
 struct ModelConfig {
   std::vector<std::string> type_map;
-  // descriptor
-  double rcut = 6.0, rcut_smth = 0.5;  ///< Angstrom
-  std::vector<int> sel;                ///< empty: from statistics, largest count times sel_factor
-  double sel_factor = 1.1;             ///< of sel "auto", as in DeePMD-kit
-  std::vector<int> neuron{10, 20, 40};
-  int axis_neuron = 4;
-  std::string activation = "tanh";
-  bool resnet_dt = false;
-  bool type_one_side = false;
-  std::vector<std::array<int, 2>> exclude_types;
-  double env_protection = 0.0;
-  bool set_davg_zero = false;
-  std::string precision =
-      "float64";  ///< of the stored weights: float64 or float32; computed in float64
-  bool trainable = true;
-  std::optional<std::uint64_t> seed;
+  double rcut = 6.0;               ///< Angstrom; set by the descriptor's keys
+  AnyDescriptorConfig descriptor;  ///< none in a TorchScript model
   // fitting_net
   std::vector<int> fitting_neuron{120, 120, 120};
   std::string fitting_activation = "tanh";
@@ -235,8 +223,7 @@ struct InputFile {
   // whether the file says so, for programs whose defaults are not DeePMD-kit's
   bool optimizer_given = false;  ///< its type, or a setting, which without a type is one of Adam
   bool start_lr_given = false;
-  bool sel_factor_given = false;  ///< "auto:F"
-  bool length_given = false;      ///< numb_steps or num_epoch, of which DeePMD-kit needs one
+  bool length_given = false;  ///< numb_steps or num_epoch, of which DeePMD-kit needs one
 };
 
 /// The text of an input file. Throws Error if it cannot be read or is YAML.

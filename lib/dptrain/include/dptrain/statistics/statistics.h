@@ -10,8 +10,6 @@
 
 namespace dptrain {
 
-struct ModelConfig;
-
 /// The neighbors within the cutoff of one atom, grouped by type: those of type t are entries first[t] to first[t + 1].
 struct Neighborhood {
   int type = 0;                            ///< of the atom
@@ -20,21 +18,28 @@ struct Neighborhood {
   const int *first = nullptr;              ///< [ntypes + 1]
 };
 
+/// What the sums depend on.
+struct StatisticsSettings {
+  double rcut = 0.0;            ///< Angstrom
+  double rcut_smth = 0.0;       ///< Angstrom, of the switch function s(r)
+  double env_protection = 0.0;  ///< Angstrom
+  std::vector<int>
+      sel;  ///< the moments take only the neighbors that it keeps (two-stage truncation); empty: all
+  std::vector<std::array<int, 2>>
+      excluded;  ///< pairs of types whose rows are zero; they count as neighbors
+};
+
 /// Sums over center atoms from which neighbor statistics, davg, dstd and the energy bias follow. Each rank adds the atoms
 /// that it owns; one reduction makes the sums global.
 class Statistics {
  public:
   Statistics() = default;
-  /// With `sel` the moments take only the neighbors that the model would keep (two-stage truncation); without, all.
-  Statistics(int ntypes, double rcut, double rcut_smth, double env_protection = 0.0,
-             std::vector<int> sel = {});
+  Statistics(int ntypes, StatisticsSettings settings);
 
   /// Adds the centers of a domain: distances, neighbor counts, moments of the environment matrix (DeePMD's definition:
-  /// un-normalized rows, see davg()). Exclusions are pairs of types whose rows are zero; they count as neighbors.
-  /// Atoms of type -1 are left out. Throws Error on two atoms at the same position or a position that is not finite.
-  void add(const Domain &domain, const std::vector<std::array<int, 2>> &exclude_types = {});
-  /// Pairs of types whose rows are zero in what is added from now on.
-  void exclude(const std::vector<std::array<int, 2>> &exclude_types);
+  /// un-normalized rows, see davg()). Atoms of type -1 are left out. Throws Error on two atoms at the same position or a
+  /// position that is not finite.
+  void add(const Domain &domain);
   /// Adds one center.
   void add(const Neighborhood &around);
   /// The single reduction over all ranks. Call once, after all frames.
@@ -46,6 +51,8 @@ class Statistics {
     return max_neighbors_;
   }                                      ///< [ntypes] by neighbor type, r <= rcut
   std::int64_t centers(int type) const;  ///< atoms of a type that were added
+  /// Of an atom, r <= rcut. Throws Error where it is not known, as sums come from a file that does not have it.
+  double mean_neighbors() const;
   /// By center type the sums of radial entries, their squares, angular entries (all three), their squares; [ntypes][4].
   const std::vector<double> &sums() const { return sums_; }
   /// Moments that were computed elsewhere: centers [ntypes], sums [ntypes][4].
@@ -62,34 +69,28 @@ class Statistics {
   const std::string &source() const { return source_; }
   void set_source(const std::string &source) { source_ = source; }
 
-  /// JSON text with a key (types, rcut, rcut_smth, env_protection, sel, fingerprint), the source, and all sums. The
-  /// fingerprint is the caller's: all else that changes the sums, such as excluded types.
-  std::string to_json(const std::vector<std::string> &type_map,
-                      const std::string &fingerprint) const;
+  /// JSON text with a key (types and settings), the source, and all sums.
+  std::string to_json(const std::vector<std::string> &type_map) const;
   /// Reads what to_json wrote. Throws Error that says which part of the key differs.
   static Statistics from_json(const std::string &text, const std::string &file_name,
-                              const std::vector<std::string> &type_map, double rcut,
-                              double rcut_smth, const std::string &fingerprint,
-                              double env_protection = 0.0, const std::vector<int> &sel = {});
+                              const std::vector<std::string> &type_map,
+                              const StatisticsSettings &settings);
 
  private:
   int ntypes_ = 0;
-  double rcut_ = 0.0, rcut_smth_ = 0.0, env_protection_ = 0.0;
-  std::vector<int> sel_;
+  StatisticsSettings settings_;
   double min_distance_ = 0.0;
   std::vector<int> max_neighbors_;
   std::vector<double>
       sums_;  // [ntypes][4]: radial sum, sum of squares; angular sum, sum of squares
   std::vector<std::int64_t> centers_;  // [ntypes]
   std::vector<char> excluded_;         // [ntypes][ntypes]
+  double neighbors_ = 0.0;             // of all centers; negative: not known
   std::string source_;
 
   bool overflows(const Neighborhood &around) const;
   void add_nearest(const Neighborhood &around);
 };
-
-/// The fingerprint of statistics in which these pairs of types are excluded.
-std::string fingerprint_of(const std::vector<std::array<int, 2>> &exclude_types);
 
 /// Least squares of frame energies on atom counts (minimum norm, as numpy.linalg.lstsq): counts[nframes][ntypes],
 /// energies[nframes] in eV; result [ntypes]. Throws Error if the sizes do not fit or a number is not finite.

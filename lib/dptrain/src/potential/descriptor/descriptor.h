@@ -15,6 +15,7 @@ namespace dptrain {
 struct Direction {
   const double *residuals = nullptr;  ///< r [atoms][3], or null
   const double *strains = nullptr;    ///< C [frames][9]
+  int atoms = 0, frames = 0;
 };
 
 /// A chunk of centers of one type, as a descriptor sees it: the edges, and in a class of its own what it keeps from one of its
@@ -30,10 +31,8 @@ template <class Real> struct DescriptorState {
 class DescriptorBase {
  public:
   virtual ~DescriptorBase() = default;
-  /// How many numbers D describe a center.
-  virtual int size() const = 0;
   virtual EdgeLimits edge_limits() const = 0;
-  /// Of the arrays that it keeps for a center in training, about.
+  /// About what its arrays for a center take in training.
   virtual std::size_t bytes_per_center() const = 0;
 
   /// New parameters: those of the descriptor in float64, in the memory of the kernels, where they stay until the next
@@ -67,11 +66,11 @@ class DescriptorBase {
   virtual void release_workspace() {}
 };
 
-/// What describes the neighborhood of a center by numbers D, from which the fitting net makes its energy: value, forces and
-/// parameter gradient over chunks of centers. Its parameters are the first in the flat array. Kernels and arrays that are not
-/// said to be elsewhere are in the memory of the kernels.
+/// What describes the neighborhood of a center by numbers D, of which the fitting net makes its energy: value, forces and
+/// parameter gradient over chunks of centers. All pointers in the memory of the kernels. The parameters are the first ones of
+/// the flat array, so that a pointer to it is one to them.
 ///
-/// Pass A of a chunk calls value, reverse; pass B with the state of pass A, or after the same again, jvp, gradient.
+/// Of a chunk, pass A calls value and reverse; pass B jvp and gradient, with the state of pass A or after the same again.
 template <class Real> class Descriptor : public DescriptorBase {
  public:
   using State = DescriptorState<Real>;
@@ -79,7 +78,7 @@ template <class Real> class Descriptor : public DescriptorBase {
   virtual std::unique_ptr<State> make_state() const = 0;
   /// Pass A over chunks.
   virtual void begin_sweep(bool /*direct*/) {}
-  /// D [centers][size] from the edges of the state, which were found before.
+  /// D [centers][DescriptorConfig::size] from the edges of the state, which were found before.
   virtual void value(State &state, Real *d) = 0;
   /// Forces and virials from g_d = dE/dD. Without sums, what `gradient` needs of g_d alone.
   virtual void reverse(State &state, const Real *g_d, const kernels::ForceSums *sums) = 0;
@@ -92,7 +91,7 @@ template <class Real> class Descriptor : public DescriptorBase {
   /// From s_d = dS/dD and e_d = dE/dD = -dS/dD_dot, after jvp of the same direction.
   virtual void gradient(State &state, const Direction &direction, const Real *s_d,
                         const Real *e_d) = 0;
-  /// Float32 sums over more centers than there were since the last call would lose digits.
+  /// Called every few thousand centers: float32 sums over more would lose digits.
   virtual void flush_gradient() {}
   virtual void end_gradient() = 0;
 };

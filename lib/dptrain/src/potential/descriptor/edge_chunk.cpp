@@ -42,7 +42,7 @@ void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, in
   edges_.type = type_.resize(num_slots_);
   Real *d = d_.resize(3L * num_slots_);
   for (int a = 0; a < 3; ++a) edges_.d[a] = d + static_cast<long>(a) * num_slots_;
-  edges_.empty = empty_.resize(static_cast<long>(n) * ntypes);
+  edges_.empty = rules.sel ? empty_.resize(static_cast<long>(n) * ntypes) : nullptr;
 
   ChunkRows rows;
   rows.x = frames.x();

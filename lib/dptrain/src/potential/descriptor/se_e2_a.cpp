@@ -6,7 +6,7 @@
 
 #include "kernels/memory.h"
 #include "potential/descriptor/embedding_nets.h"
-#include "potential/nets/networks.h"
+#include "potential/descriptor/se_e2_a_type.h"
 
 namespace dptrain {
 namespace {
@@ -17,48 +17,44 @@ constexpr double distance_margin = 0.9;
 
 constexpr int rows = kernels::Environment<double>::rows;
 
+const double *davg(const ModelData &data, int type)
+{
+  return &data.descriptor_constants.at("davg").at(4 * static_cast<std::size_t>(type));
+}
+
+const double *dstd(const ModelData &data, int type)
+{
+  return &data.descriptor_constants.at("dstd").at(4 * static_cast<std::size_t>(type));
+}
+
 std::vector<double> padding_arguments(const ModelData &data)
 {
   std::vector<double> p;
-  for (int t = 0; t < data.config.ntypes(); ++t) p.push_back(-data.davg[4 * t] / data.dstd[4 * t]);
+  for (int t = 0; t < data.config.ntypes(); ++t) p.push_back(-davg(data, t)[0] / dstd(data, t)[0]);
   return p;
 }
 
 // By center type.
 template <class Real> std::vector<kernels::Environment<Real>> environments(const ModelData &data)
 {
-  const auto &c = data.config;
+  const SeE2AConfig &c = se_e2_a(data.config);
   std::vector<kernels::Environment<Real>> all;
-  for (int t = 0; t < c.ntypes(); ++t) {
-    const double *avg = &data.davg[4 * t], *std = &data.dstd[4 * t];
-    all.emplace_back(c.rcut, c.rcut_smth, c.env_protection, avg[0], std[0], std[1]);
+  for (int t = 0; t < data.config.ntypes(); ++t) {
+    const double *std = dstd(data, t);
+    all.emplace_back(data.config.rcut, c.rcut_smth, c.env_protection, davg(data, t)[0], std[0],
+                     std[1]);
   }
   return all;
 }
 
-const std::string embeddings = "/model/descriptor/embeddings";
-
-NetworkShape embedding_shape(const ModelConfig &config)
+EdgeLimits limits_of(const ModelConfig &model)
 {
-  NetworkShape shape;
-  shape.hidden = config.neuron;
-  shape.activation = config.activation;
-  shape.resnet_dt = config.resnet_dt;
-  return shape;
-}
-
-// In the order of files: by type of the neighbor, or center + neighbor * ntypes.
-int num_embeddings(const ModelConfig &config)
-{
-  return config.type_one_side ? config.ntypes() : config.ntypes() * config.ntypes();
-}
-
-std::unique_ptr<RadialFunctions> embedding_nets(const ModelConfig &config)
-{
-  std::vector<ParameterBlock> blocks;
-  add_embedding_blocks(config, blocks);
-  return std::make_unique<EmbeddingNets>(
-      networks(embeddings, num_embeddings(config), embedding_shape(config), blocks));
+  EdgeLimits limits;
+  limits.rcut = model.rcut;
+  limits.sel = se_e2_a(model).sel;
+  limits.dropped = se_e2_a(model).exclude_types;
+  limits.hidden = model.pair_exclude_types;
+  return limits;
 }
 
 double first_distance(const ModelData &data)
@@ -67,13 +63,6 @@ double first_distance(const ModelData &data)
 }
 
 }  // namespace
-
-void add_embedding_blocks(const ModelConfig &config, std::vector<ParameterBlock> &blocks)
-{
-  const NetworkShape shape = embedding_shape(config);
-  const std::vector<bool> trainable(shape.num_layers(), config.trainable);
-  add_network_blocks(embeddings, num_embeddings(config), shape, trainable, blocks);
-}
 
 template <class Real> struct SeE2A<Real>::State : DescriptorState<Real> {
   kernels::Contraction<Real> contraction;
@@ -86,14 +75,14 @@ template <class Real> struct SeE2A<Real>::State : DescriptorState<Real> {
 
 template <class Real>
 SeE2A<Real>::SeE2A(const ModelData &data) :
-    config_(data.config),
-    channels_(config_.neuron.back()),
-    axis_(config_.axis_neuron),
+    ntypes_(data.config.ntypes()),
+    config_(se_e2_a(data.config)),
+    limits_(limits_of(data.config)),
     environment_(environments<Real>(data)),
     double_environment_(environments<double>(data)),
     padding_args_(padding_arguments(data)),
     scale_(1.0 / std::accumulate(config_.sel.begin(), config_.sel.end(), 0)),
-    table_(embedding_nets(config_), padding_args_,
+    table_(std::make_unique<EmbeddingNets>(SeE2AType::nets(data.config)), padding_args_,
            *std::min_element(padding_args_.begin(), padding_args_.end()),
            largest_argument(first_distance(data)), data.knots),
     device_ways_(kernels::separate_memory())
@@ -106,16 +95,6 @@ template <class Real> double SeE2A<Real>::largest_argument(double distance) cons
   for (const auto &e : double_environment_)
     largest = std::max(largest, kernels::edge_value(e, distance, 0.0, 0.0).arg);
   return largest;
-}
-
-template <class Real> EdgeLimits SeE2A<Real>::edge_limits() const
-{
-  EdgeLimits limits;
-  limits.rcut = config_.rcut;
-  limits.sel = config_.sel;
-  limits.dropped = config_.exclude_types;
-  limits.hidden = config_.pair_exclude_types;
-  return limits;
 }
 
 template <class Real> std::size_t SeE2A<Real>::bytes_per_center() const
@@ -169,7 +148,8 @@ template <class Real> std::unique_ptr<DescriptorState<Real>> SeE2A<Real>::make_s
 
 template <class Real> kernels::GramShape SeE2A<Real>::shape(const State &state) const
 {
-  return {state.contraction.edges.num_centers, table_.width(), channels_, axis_};
+  return {state.contraction.edges.num_centers, table_.width(), config_.neuron.back(),
+          config_.axis_neuron};
 }
 
 template <class Real> void SeE2A<Real>::value(DescriptorState<Real> &base, Real *d)
@@ -182,7 +162,7 @@ template <class Real> void SeE2A<Real>::value(DescriptorState<Real> &base, Real 
   c.padding_arg = static_cast<Real>(padding_args_[state.type]);
   c.padding_row = state.type;
   c.first_net = config_.type_one_side ? 0 : state.type;
-  c.net_step = config_.type_one_side ? 1 : config_.ntypes();
+  c.net_step = config_.type_one_side ? 1 : ntypes_;
   table_.set_table(parameters_, c, state.edges.num_slots());
   Real *t = state.t.resize(static_cast<long>(rows) * c.edges.num_centers * table_.width());
   kernels::contraction_value(c, t);

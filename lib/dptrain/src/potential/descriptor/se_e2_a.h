@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "dptrain/potential/model/model.h"
+#include "dptrain/potential/descriptor/se_e2_a_config.h"
 #include "dptrain/potential/model/model_data.h"
 #include "kernels/gram.h"
 #include "potential/descriptor/descriptor.h"
@@ -13,17 +13,13 @@
 
 namespace dptrain {
 
-/// Appends the blocks of its embedding nets.
-void add_embedding_blocks(const ModelConfig &config, std::vector<ParameterBlock> &blocks);
-
 /// DeePMD-kit's se_e2_a: T = scale * sum over the edges of row (x) G(first number of the row), G the embedding net of the pair
 /// of types, read from a table; D = T^T T_<. Nothing is stored per edge but neighbor and distance vector.
 template <class Real> class SeE2A final : public Descriptor<Real> {
  public:
   explicit SeE2A(const ModelData &data);
 
-  int size() const override { return channels_ * axis_; }
-  EdgeLimits edge_limits() const override;
+  EdgeLimits edge_limits() const override { return limits_; }
   std::size_t bytes_per_center() const override;
   void prepare(const double *parameters) override;
   std::vector<double> auxiliary_state() const override { return table_.state(); }
@@ -59,8 +55,9 @@ template <class Real> class SeE2A final : public Descriptor<Real> {
   double largest_argument(double distance) const;
   kernels::GramShape shape(const State &state) const;
 
-  const ModelConfig config_;
-  const int channels_, axis_;
+  const int ntypes_;
+  const SeE2AConfig config_;
+  const EdgeLimits limits_;
   std::vector<kernels::Environment<Real>> environment_;  // by center type
   std::vector<kernels::Environment<double>> double_environment_;
   const std::vector<double> padding_args_;  // by center type

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "dptrain/base/error.h"
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/potential/descriptor/se_e2_a_config.h"
 #include "dptrain/potential/files/pth_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
@@ -75,14 +76,17 @@ ModelData convert(const Script &script, const ModelData &archive)
   data.config.type_map = archive.config.type_map;
   const ModelConfig &config = data.config;
   const Tensors tensors = tensors_of(script);
-  if (config.sel != script.contract->facts().sel) throw Error("sel is not that of its script");
+  const std::vector<int> &sel = se_e2_a(config).sel;
+  if (sel != script.contract->facts().sel) throw Error("sel is not that of its script");
   const int ntypes = config.ntypes();
-  const int slots = std::accumulate(config.sel.begin(), config.sel.end(), 0);
+  const int slots = std::accumulate(sel.begin(), sel.end(), 0);
   // the table of a compressed archive stays that of the nets before: other weights cannot be put into it
   data.is_compressed = archive.is_compressed;
   if (!data.is_compressed) data.archive = archive.archive;
-  data.davg = moments(tensors, "atomic_model.descriptor.sea.mean", ntypes, slots);
-  data.dstd = moments(tensors, "atomic_model.descriptor.sea.stddev", ntypes, slots);
+  data.descriptor_constants["davg"] =
+      moments(tensors, "atomic_model.descriptor.sea.mean", ntypes, slots);
+  data.descriptor_constants["dstd"] =
+      moments(tensors, "atomic_model.descriptor.sea.stddev", ntypes, slots);
   data.bias_atom_e = values(tensors, "atomic_model.fitting_net.bias_atom_e", ntypes);
   data.out_bias = archive.out_bias;
   data.min_nbor_dist = archive.min_nbor_dist;

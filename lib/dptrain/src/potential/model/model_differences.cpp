@@ -5,11 +5,16 @@
 #include <set>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
 #include "dptrain/potential/model/model_data.h"
 
 namespace dptrain {
 
 namespace {
+
+using nlohmann::json;
 
 template <class T> std::string text(const T &value)
 {
@@ -54,6 +59,59 @@ std::set<int> set_of(const std::vector<int> &values)
   return {values.begin(), values.end()};
 }
 
+// Keys that the fitting net has, too, are told apart.
+std::string name_of(const std::string &key)
+{
+  static const std::set<std::string> of_both{"neuron", "activation_function", "resnet_dt",
+                                             "precision", "exclude_types"};
+  return (of_both.count(key) ? "descriptor " : "") + key;
+}
+
+class Differences {
+ public:
+  template <class T> void compare(const std::string &name, const T &there, const T &here)
+  {
+    if (!(there == here)) add(name, dptrain::text(there), dptrain::text(here));
+  }
+  void add(const std::string &name, const std::string &there, const std::string &here)
+  {
+    text_ += (text_.empty() ? "" : "; ") + name + " is " + there + " there and " + here + " here";
+  }
+  const std::string &text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// A value of a key as people write it: lists without brackets, pairs of types in one order.
+std::string shown(const std::string &key, const json &value)
+{
+  if (key == "exclude_types") return text(pairs_of(value.get<std::vector<std::array<int, 2>>>()));
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return text(value.get<double>());
+  if (!value.is_array()) return value.dump();
+  std::string all;
+  for (const json &item : value) all += (all.empty() ? "" : " ") + shown("", item);
+  return all.empty() ? "none" : all;
+}
+
+// Key by key. How it is trained does not count, nor what statistics decide here.
+void compare_descriptors(const ModelConfig &there, const ModelConfig &here,
+                         Differences &differences)
+{
+  const std::string type = there.descriptor->type();
+  if (type != here.descriptor->type())
+    return differences.add("descriptor", type, here.descriptor->type());
+  const json a = json::parse(there.descriptor->keys(there)),
+             b = json::parse(here.descriptor->keys(here));
+  for (const auto &[key, value] : b.items()) {
+    const bool is_open = value.is_string() && starts_with(value.get<std::string>(), "auto");
+    if (key == "trainable" || key == "seed" || is_open || !a.contains(key)) continue;
+    const std::string left = shown(key, a[key]), right = shown(key, value);
+    if (left != right) differences.add(name_of(key), left, right);
+  }
+}
+
 // Energies of isolated atoms; one that is not given is no difference to a list that ends before it.
 std::string energies_of(const ModelConfig &config)
 {
@@ -70,34 +128,20 @@ std::string energies_of(const ModelConfig &config)
 
 std::string model_differences(const ModelConfig &there, const ModelConfig &here)
 {
-  std::string differences;
-  const auto compare = [&](const char *name, const auto &a, const auto &b) {
-    if (a == b) return;
-    differences += (differences.empty() ? "" : "; ") + std::string(name) + " is " + text(a) +
-                   " there and " + text(b) + " here";
-  };
-  compare("type_map", there.type_map, here.type_map);
-  compare("rcut", there.rcut, here.rcut);
-  compare("rcut_smth", there.rcut_smth, here.rcut_smth);
-  if (!here.sel.empty()) compare("sel", there.sel, here.sel);
-  compare("descriptor neuron", there.neuron, here.neuron);
-  compare("axis_neuron", there.axis_neuron, here.axis_neuron);
-  compare("descriptor activation_function", there.activation, here.activation);
-  compare("descriptor resnet_dt", there.resnet_dt, here.resnet_dt);
-  compare("type_one_side", there.type_one_side, here.type_one_side);
-  compare("fitting neuron", there.fitting_neuron, here.fitting_neuron);
-  compare("fitting activation_function", there.fitting_activation, here.fitting_activation);
-  compare("fitting resnet_dt", there.fitting_resnet_dt, here.fitting_resnet_dt);
-  compare("descriptor exclude_types", pairs_of(there.exclude_types), pairs_of(here.exclude_types));
-  compare("pair_exclude_types", pairs_of(there.pair_exclude_types),
-          pairs_of(here.pair_exclude_types));
-  compare("atom_exclude_types", set_of(there.atom_exclude_types), set_of(here.atom_exclude_types));
-  compare("atom_ener", energies_of(there), energies_of(here));
-  compare("env_protection", there.env_protection, here.env_protection);
-  compare("set_davg_zero", there.set_davg_zero, here.set_davg_zero);
-  compare("descriptor precision", there.precision, here.precision);
-  compare("fitting precision", there.fitting_precision, here.fitting_precision);
-  return differences;
+  Differences differences;
+  differences.compare("type_map", there.type_map, here.type_map);
+  compare_descriptors(there, here, differences);
+  differences.compare("fitting neuron", there.fitting_neuron, here.fitting_neuron);
+  differences.compare("fitting activation_function", there.fitting_activation,
+                      here.fitting_activation);
+  differences.compare("fitting resnet_dt", there.fitting_resnet_dt, here.fitting_resnet_dt);
+  differences.compare("pair_exclude_types", pairs_of(there.pair_exclude_types),
+                      pairs_of(here.pair_exclude_types));
+  differences.compare("atom_exclude_types", set_of(there.atom_exclude_types),
+                      set_of(here.atom_exclude_types));
+  differences.compare("atom_ener", energies_of(there), energies_of(here));
+  differences.compare("fitting precision", there.fitting_precision, here.fitting_precision);
+  return differences.text();
 }
 
 std::string model_differences(const ModelData &there, const ModelData &here)

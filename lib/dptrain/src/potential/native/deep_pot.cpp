@@ -57,7 +57,7 @@ void DeepPot::prepare()
   if (stood && !table_is_broken_) return;
   // a table that stood gets its rows again, not a new grid: the other ranks have the old one
   if (stood)
-    engine_->set_table_state(engine_->table_state(), &parameters().values());
+    engine_->set_auxiliary_state(engine_->auxiliary_state(), &parameters().values());
   else
     engine_->prepare(parameters().values());
   prepared_version_ = version;
@@ -122,7 +122,7 @@ bool DeepPot::use_less_memory(const std::string &cause)
 // The first number says whether the table already stands for the present parameters.
 std::vector<double> DeepPot::auxiliary_state() const
 {
-  std::vector<double> state = engine_->table_state();
+  std::vector<double> state = engine_->auxiliary_state();
   state.insert(state.begin(), prepared_version_ == parameters().version() ? 1.0 : 0.0);
   return state;
 }
@@ -134,8 +134,8 @@ void DeepPot::set_auxiliary_state(const std::vector<double> &state)
                 std::to_string(state.size()) + " numbers, " +
                 std::to_string(auxiliary_state().size()) + " are needed");
   const bool filled = state.at(0) != 0.0;
-  engine_->set_table_state({state.begin() + 1, state.end()},
-                           filled ? &parameters().values() : nullptr);
+  engine_->set_auxiliary_state({state.begin() + 1, state.end()},
+                               filled ? &parameters().values() : nullptr);
   prepared_version_ =
       filled ? parameters().version() : 0;  // else the table is not that of the grid
 }

@@ -8,7 +8,8 @@
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
-#include "potential/descriptor/se_e2_a.h"
+#include "kernels/workers.h"
+#include "potential/descriptor/descriptor_type.h"
 #include "potential/native/fitting_shape.h"
 
 namespace dptrain {
@@ -28,12 +29,6 @@ std::vector<char> has_atom_energy(const ModelConfig &config)
   return has;
 }
 
-std::size_t num_parameters(const ModelConfig &config)
-{
-  const ParameterBlock last = parameter_index(config).back();
-  return last.offset + last.size;
-}
-
 }  // namespace
 
 template <class Real>
@@ -41,11 +36,11 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     ntypes_(data.config.ntypes()),
     bias_atom_e_(data.bias_atom_e),
     without_energy_(ntypes_, 0),
-    descriptor_(std::make_unique<SeE2A<Real>>(data)),
+    descriptor_(make_descriptor<Real>(data)),
     edges_(ntypes_, descriptor_->edge_limits()),
     fitting_(networks(fitting_networks_name, ntypes_, fitting_shape(data.config),
                       parameter_index(data.config)),
-             num_parameters(data.config), has_atom_energy(data.config)),
+             has_atom_energy(data.config)),
     last_layer_(ntypes_, fitting_.num_features())
 {
   for (int type : data.config.atom_exclude_types) without_energy_[type] = 1;
@@ -73,8 +68,8 @@ template <class Real> void DeepPotEngine<Real>::prepare(const std::vector<double
 }
 
 template <class Real>
-void DeepPotEngine<Real>::set_table_state(const std::vector<double> &state,
-                                          const std::vector<double> *parameters)
+void DeepPotEngine<Real>::set_auxiliary_state(const std::vector<double> &state,
+                                              const std::vector<double> *parameters)
 {
   prepared_ = unique_number();
   descriptor_->set_auxiliary_state(state);

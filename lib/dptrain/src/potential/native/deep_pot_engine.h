@@ -40,9 +40,9 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   int chunk() const override { return chunk_; }
   void set_device_ways(bool on) override;
   NeighborReport neighbor_report() const override { return neighbor_report_; }
-  std::vector<double> table_state() const override { return descriptor_->auxiliary_state(); }
-  void set_table_state(const std::vector<double> &state,
-                       const std::vector<double> *parameters) override;
+  std::vector<double> auxiliary_state() const override { return descriptor_->auxiliary_state(); }
+  void set_auxiliary_state(const std::vector<double> &state,
+                           const std::vector<double> *parameters) override;
   DescriptorBase &descriptor() override { return *descriptor_; }
   int num_features() const override { return last_layer_.features(); }
   void set_whitening(const std::vector<double> &matrices) override

@@ -87,7 +87,8 @@ template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
   for (int i = 0; i < n; ++i) host_seeds_[i] = static_cast<Real>(energy_seed(centers[i]));
   seeds_.copy_from(host_seeds_);
 
-  const Direction direction{has_residuals_ ? residuals_.data() : nullptr, strains_.data()};
+  const Direction direction{has_residuals_ ? residuals_.data() : nullptr, strains_.data(),
+                            frames().num_atoms(), frames().size()};
   descriptor_->jvp(*chunk.descriptor, direction,
                    fitting_[chunk.type].descriptor_tangents(chunk.fitting));
   const Real *s_d = fitting_.add_gradient(chunk.type, seeds_.data(), chunk.fitting);

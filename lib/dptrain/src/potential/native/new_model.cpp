@@ -2,8 +2,10 @@
 #include <string>
 
 #include "base/random.h"
+#include "base/text.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
+#include "potential/descriptor/descriptor_type.h"
 #include "potential/nets/networks.h"
 
 namespace dptrain {
@@ -15,14 +17,24 @@ constexpr std::uint64_t fitting_stream = 0x9e3779b97f4a7c15ULL;
 
 }  // namespace
 
+StatisticsSettings statistics_settings(const ModelConfig &config)
+{
+  return descriptor_type(config).statistics(config);
+}
+
+void complete(ModelConfig &config, const Statistics &statistics, double margin)
+{
+  descriptor_type(config).complete(config, statistics, margin);
+}
+
 ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
                        const std::string &model_def_script)
 {
   ModelData data;
   data.config = config;
-  if (data.config.sel.empty()) data.config.sel = statistics.recommended_sel(config.sel_factor);
-  data.davg = statistics.davg(data.config.sel, config.set_davg_zero);
-  data.dstd = statistics.dstd(data.config.sel);
+  complete(data.config, statistics);
+  const DescriptorType &type = descriptor_type(config);
+  data.descriptor_constants = type.constants(data.config, statistics);
   if (std::isfinite(statistics.min_distance())) data.min_nbor_dist = statistics.min_distance();
   data.out_bias.assign(config.ntypes(), 0.0);
   data.bias_atom_e.assign(config.ntypes(), 0.0);
@@ -30,13 +42,17 @@ ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
     data.bias_atom_e[t] = config.atom_ener[t].value_or(0.0);
   data.model_def_script = model_def_script;
 
-  RandomEngine descriptor(config.seed.value_or(default_seed));
+  RandomEngine descriptor(config.descriptor->seed.value_or(default_seed));
   RandomEngine fitting(config.fitting_seed.value_or(default_seed) ^ fitting_stream);
   const auto index = parameter_index(data.config);
   data.parameters.resize(index.back().offset + index.back().size);
-  for (const auto &block : index)
-    draw_weights(block, block.name.rfind("/model/descriptor/", 0) == 0 ? descriptor : fitting,
-                 data.parameters.data() + block.offset);
+  for (const auto &block : index) {
+    double *values = data.parameters.data() + block.offset;
+    if (starts_with(block.name, "/model/descriptor/"))
+      type.draw(data.config, block, descriptor, values);
+    else
+      draw_weights(block, fitting, values);
+  }
   return data;
 }
 

@@ -1,5 +1,5 @@
 #include "dptrain/potential/native/deep_pot.h"
-#include "potential/descriptor/se_e2_a.h"
+#include "potential/descriptor/descriptor_type.h"
 #include "potential/native/fitting_shape.h"
 
 namespace dptrain {
@@ -9,7 +9,7 @@ const std::string fitting_networks_name = "/model/fitting/nets";
 NetworkShape fitting_shape(const ModelConfig &config)
 {
   NetworkShape shape;
-  shape.inputs = config.neuron.back() * config.axis_neuron;
+  shape.inputs = config.descriptor->size();
   shape.hidden = config.fitting_neuron;
   shape.activation = config.fitting_activation;
   shape.resnet_dt = config.fitting_resnet_dt;
@@ -20,7 +20,7 @@ NetworkShape fitting_shape(const ModelConfig &config)
 std::vector<ParameterBlock> parameter_index(const ModelConfig &config)
 {
   std::vector<ParameterBlock> blocks;
-  add_embedding_blocks(config, blocks);
+  descriptor_type(config).add_blocks(config, blocks);
   const NetworkShape shape = fitting_shape(config);
   std::vector<bool> trainable = config.fitting_trainable;
   if (trainable.empty()) trainable.assign(shape.num_layers(), true);

@@ -37,10 +37,10 @@ class PotentialEngine {
   /// is summed by matrix products. Elsewhere it is for tests. Throws Error where a device has no other way.
   virtual void set_device_ways(bool on) = 0;
   virtual NeighborReport neighbor_report() const = 0;
-  virtual std::vector<double> table_state() const = 0;
+  virtual std::vector<double> auxiliary_state() const = 0;
   /// Restores the grid of the table and, when asked, fills it for these parameters without a check.
-  virtual void set_table_state(const std::vector<double> &state,
-                               const std::vector<double> *parameters) = 0;
+  virtual void set_auxiliary_state(const std::vector<double> &state,
+                                   const std::vector<double> *parameters) = 0;
   virtual DescriptorBase &descriptor() = 0;
   // as LastHiddenLayer's functions of these names
   virtual int num_features() const = 0;

@@ -7,15 +7,15 @@
 namespace dptrain {
 
 template <class Real>
-FittingNets<Real>::FittingNets(const std::vector<Mlp> &nets, std::size_t end,
-                               std::vector<char> subtracts) :
+FittingNets<Real>::FittingNets(const std::vector<Mlp> &nets, std::vector<char> subtracts) :
     subtracts_(std::move(subtracts)), vacuum_energy_(nets.size(), 0.0)
 {
   for (const Mlp &net : nets) {
     nets_.emplace_back(net.layers());
     begin_.push_back(net.layers().front().w);
   }
-  begin_.push_back(end);
+  const Layer &last = nets.back().layers().back();  // without factors: its bias is the end
+  begin_.push_back(last.b + last.out);
 }
 
 template <class Real> int FittingNets<Real>::num_outputs() const

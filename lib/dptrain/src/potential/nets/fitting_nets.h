@@ -14,9 +14,8 @@ namespace dptrain {
 /// kernels, in which the nets stand one after the other at the end.
 template <class Real> class FittingNets {
  public:
-  /// `end`: the number of all parameters. `subtracts`: types from whose energies that of an isolated atom (D = 0) is
-  /// subtracted.
-  FittingNets(const std::vector<Mlp> &nets, std::size_t end, std::vector<char> subtracts);
+  /// `subtracts`: types from whose energies that of an isolated atom (D = 0) is subtracted.
+  FittingNets(const std::vector<Mlp> &nets, std::vector<char> subtracts);
 
   FittingNet<Real> &operator[](int type) { return nets_[type]; }
   int inputs() const { return nets_.front().inputs(); }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "dptrain/potential/model/model.h"
+#include "dptrain/potential/model/parameter_set.h"
 #include "potential/nets/mlp.h"
 
 namespace dptrain {

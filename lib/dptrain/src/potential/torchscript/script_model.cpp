@@ -58,7 +58,7 @@ void complete(ModelData &data, const Script &script, const std::vector<ScriptPar
   data.passes_messages = !facts.is_local;
   data.num_fparam = facts.fparam;
   data.is_compressed = facts.needs_operators;
-  data.config.sel = facts.sel;
+  data.max_neighbors = facts.max_neighbors;
   data.model_def_script = facts.model_def_script;
   data.min_nbor_dist = facts.min_nbor_dist;
   std::vector<double> values;

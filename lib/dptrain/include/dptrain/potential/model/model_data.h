@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,9 +13,12 @@ namespace dptrain {
 
 /// What runs a model.
 enum class ModelKind {
-  native,       ///< the kernels of this library: se_e2_a with fitting ener
+  native,       ///< the kernels of this library: a descriptor with fitting ener
   torchscript,  ///< LibTorch, from the archive
 };
+
+/// Numbers of a descriptor that come from the statistics of its data and are not trained, by name.
+using DescriptorConstants = std::map<std::string, std::vector<double>>;
 
 /// Everything that a model file holds.
 struct ModelData {
@@ -23,7 +27,7 @@ struct ModelData {
   /// fields below hold is newer than what the archive holds.
   std::string archive;
   ModelConfig config;
-  std::vector<double> davg, dstd;       ///< [ntypes][4] by center type, the same for all slots
+  DescriptorConstants descriptor_constants;
   std::vector<double> out_bias;         ///< [ntypes] eV
   std::vector<double> bias_atom_e;      ///< [ntypes] eV
   std::optional<double> min_nbor_dist;  ///< Angstrom
@@ -31,10 +35,11 @@ struct ModelData {
   std::string model_def_script;         ///< JSON of the `model` section, as given by the user
   std::vector<double> whitening;        ///< of the LastHiddenLayer; empty: no uncertainty
   std::vector<double> calibration;  ///< state of the ActiveLearning that it comes from; or empty
-  int knots = 0;  ///< of the embedding table; 0: chosen by accuracy. Not part of a file
+  int knots = 0;  ///< of the table of radial functions; 0: chosen by accuracy. Not part of a file
   bool passes_messages =
-      false;           ///< of a TorchScript model: see Model::is_local. Found in the archive
-  int num_fparam = 0;  ///< frame parameters of a TorchScript model. Found in the archive
+      false;              ///< of a TorchScript model: see Model::is_local. Found in the archive
+  int max_neighbors = 0;  ///< of an atom of a TorchScript model. Found in the archive
+  int num_fparam = 0;     ///< frame parameters of a TorchScript model. Found in the archive
   bool is_compressed =
       false;  ///< comes from an archive with tables in place of nets. Found in the archive
   std::vector<double>
@@ -47,7 +52,7 @@ std::int64_t weights_of_an_atom(const ModelConfig &model);
 std::int64_t weights_of_an_atom(const ModelData &model);
 
 /// What distinguishes two models such that the weights of one have no meaning in the other, as "NAME is A there and B
-/// here; ..."; empty if nothing does. An empty sel of `here` fits any.
+/// here; ..."; empty if nothing does. What `here` leaves to statistics fits anything.
 std::string model_differences(const ModelConfig &there, const ModelConfig &here);
 /// The same for models of either kind.
 std::string model_differences(const ModelData &there, const ModelData &here);

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dptrain {
+
+class JsonReader;
+struct ModelConfig;
+
+/// Settings of a descriptor. Each kind has a class of its own (dptrain/potential/descriptor); here is what all have.
+class DescriptorConfig {
+ public:
+  virtual ~DescriptorConfig() = default;
+  /// What input.json calls this kind.
+  virtual std::string type() const = 0;
+  virtual std::unique_ptr<DescriptorConfig> clone() const = 0;
+  /// Numbers that describe an atom: the inputs of the fitting net.
+  virtual int size() const = 0;
+
+  /// Reads the keys of its section of an input.json or of a model file, whose type_map `model` has already. Sets the cutoff of
+  /// the model; what is absent stays as it is. Throws Error for values that are not allowed.
+  virtual void read(JsonReader &section, ModelConfig &model) = 0;
+  /// All keys and `type`, written out as a JSON object, from which `read` makes the same settings. A text that begins with
+  /// "auto" is left to the statistics of the data.
+  virtual std::string keys(const ModelConfig &model) const = 0;
+
+  /// Most neighbors of each type that are kept; empty: all, or as many as the data will tell.
+  virtual std::vector<int> neighbor_limits() const { return {}; }
+  /// True if the settings are complete only when the neighbors in the data have been counted.
+  virtual bool needs_neighbor_counts() const { return false; }
+
+  std::string precision = "float64";  ///< of stored parameters: float64 or float32
+  bool trainable = true;
+  std::optional<std::uint64_t> seed;  ///< of new parameters
+};
+
+/// New settings with the defaults of input.json, by the name that a kind has there; null if there is no such kind. The kinds
+/// are those of potential/descriptor/descriptor_type.h, which defines both functions.
+std::unique_ptr<DescriptorConfig> make_descriptor_config(const std::string &type);
+/// Names of all kinds, "\"a\", \"b\"", for messages.
+std::string descriptor_type_names();
+
+/// The settings of a descriptor of any kind, or of none, with the meaning of a value: a copy is independent.
+class AnyDescriptorConfig {
+ public:
+  AnyDescriptorConfig() = default;
+  template <class Config>
+  AnyDescriptorConfig(std::unique_ptr<Config> config) : config_(std::move(config))
+  {
+  }
+  AnyDescriptorConfig(const AnyDescriptorConfig &other) :
+      config_(other.config_ ? other.config_->clone() : nullptr)
+  {
+  }
+  AnyDescriptorConfig(AnyDescriptorConfig &&) noexcept = default;
+  AnyDescriptorConfig &operator=(AnyDescriptorConfig other) noexcept
+  {
+    config_ = std::move(other.config_);
+    return *this;
+  }
+
+  explicit operator bool() const { return config_ != nullptr; }
+  DescriptorConfig *operator->() { return config_.get(); }
+  const DescriptorConfig *operator->() const { return config_.get(); }
+  DescriptorConfig *get() { return config_.get(); }
+  const DescriptorConfig *get() const { return config_.get(); }
+
+ private:
+  std::unique_ptr<DescriptorConfig> config_;
+};
+
+}  // namespace dptrain

@@ -1,0 +1,261 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "input/model_keys.h"
+#include "potential/descriptor/descriptor_type.h"
+
+// A second descriptor, to show what one needs. For center i of type a and its neighbors j of types b within rcut
+//   D_n = s sum_j c_abn phi_n(r_ij),  phi_n(r) = exp(-eta_n r^2) (1 - (r / rcut)^2)^3
+// with parameters c and a constant s, one over the mean number of neighbors. Its loops run on the host.
+
+namespace dptrain::test {
+
+class GaussianConfig final : public DescriptorConfig {
+ public:
+  std::string type() const override { return "gaussians"; }
+  std::unique_ptr<DescriptorConfig> clone() const override
+  {
+    return std::make_unique<GaussianConfig>(*this);
+  }
+  int size() const override { return static_cast<int>(eta.size()); }
+  void read(JsonReader &section, ModelConfig &model) override
+  {
+    read_cutoff(section, "rcut", model);
+    if (section.has("eta")) eta = section.numbers("eta");
+    if (eta.empty()) section.expected("eta", "a list of at least one number");
+    read_common_keys(section, *this);
+  }
+  std::string keys(const ModelConfig &model) const override
+  {
+    Tree section{{"type", type()}, {"rcut", model.rcut}, {"eta", eta}, {"precision", precision}};
+    section["trainable"] = trainable;
+    if (seed) section["seed"] = *seed;
+    return section.dump();
+  }
+
+  std::vector<double> eta{0.1, 0.3, 0.6, 1.0};  ///< 1/Angstrom^2
+};
+
+template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
+  using State = DescriptorState<Real>;
+  /// The edges of a chunk on the host.
+  struct Edges {
+    std::vector<int> center, frame, first, count, neighbor, type;
+    std::vector<Real> d[3];
+  };
+  template <class T> static std::vector<T> host(const T *data, std::size_t n)
+  {
+    std::vector<T> copy(n);
+    kernels::copy_out(copy.data(), data, n * sizeof(T));
+    return copy;
+  }
+  static Edges edges_of(const State &state)
+  {
+    const auto &e = state.edges.edges();
+    const std::size_t n = e.num_centers, slots = state.edges.num_slots();
+    return {host(e.centers, n),
+            host(e.frame, n),
+            host(e.first, n),
+            host<int>(e.count, n),
+            host<int>(e.neighbor, slots),
+            host<int>(e.type, slots),
+            {host<Real>(e.d[0], slots), host<Real>(e.d[1], slots), host<Real>(e.d[2], slots)}};
+  }
+  /// work(center, slot, d, r) for all edges.
+  template <class Work> static void for_edges(const Edges &edges, const Work &work)
+  {
+    for (std::size_t i = 0; i < edges.first.size(); ++i)
+      for (int e = edges.first[i]; e < edges.first[i] + edges.count[i]; ++e) {
+        const double d[3] = {edges.d[0][e], edges.d[1][e], edges.d[2][e]};
+        work(static_cast<int>(i), e, d, std::sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
+      }
+  }
+  void put(const std::vector<double> &values, Real *target) const
+  {
+    const std::vector<Real> rounded(values.begin(), values.end());
+    kernels::copy_in(target, rounded.data(), rounded.size() * sizeof(Real));
+  }
+  std::vector<double> get(const Real *source, std::size_t n) const
+  {
+    const std::vector<Real> values = host(source, n);
+    return {values.begin(), values.end()};
+  }
+  /// phi_n and its derivative.
+  std::array<double, 2> phi(int n, double r) const
+  {
+    const double x = r / rcut_, y = 1.0 - x * x, g = std::exp(-config_.eta[n] * r * r);
+    return {g * y * y * y, g * (-2.0 * config_.eta[n] * r * y * y * y - 6.0 * x / rcut_ * y * y)};
+  }
+  int size() const { return config_.size(); }
+  std::size_t place(int center_type, int type, int n) const
+  {
+    return (static_cast<std::size_t>(center_type) * ntypes_ + type) * size() + n;
+  }
+
+ public:
+  explicit GaussianDescriptor(const ModelData &data) :
+      config_(dynamic_cast<const GaussianConfig &>(*data.config.descriptor.get())),
+      ntypes_(data.config.ntypes()),
+      rcut_(data.config.rcut),
+      scale_(data.descriptor_constants.at("scale").at(0)),
+      hidden_(data.config.pair_exclude_types)
+  {
+  }
+
+  EdgeLimits edge_limits() const override
+  {
+    EdgeLimits limits;
+    limits.rcut = rcut_;
+    limits.usual_neighbors = 4;  // fewer than there are: lists of a device must grow
+    limits.hidden = hidden_;
+    return limits;
+  }
+  std::size_t bytes_per_center() const override { return size() * sizeof(double); }
+  void prepare(const double *parameters) override
+  {
+    c_ = host(parameters, static_cast<std::size_t>(ntypes_) * ntypes_ * size());
+  }
+  std::unique_ptr<State> make_state() const override { return std::make_unique<State>(); }
+
+  void value(State &state, Real *d) override
+  {
+    const Edges edges = edges_of(state);
+    std::vector<double> sum(edges.first.size() * size(), 0.0);
+    for_edges(edges, [&](int i, int e, const double *, double r) {
+      for (int n = 0; n < size(); ++n)
+        sum[i * size() + n] += scale_ * c_[place(state.type, edges.type[e], n)] * phi(n, r)[0];
+    });
+    put(sum, d);
+  }
+  void reverse(State &state, const Real *g_d, const kernels::ForceSums *sums) override
+  {
+    if (!sums) return;
+    const Edges edges = edges_of(state);
+    const std::vector<double> g = get(g_d, edges.first.size() * size());
+    std::vector<double> force = host(sums->force, 3L * sums->atoms),
+                        virial = host(sums->virial, 9L * sums->frames), atom_virial;
+    if (sums->atom_virial) atom_virial = host(sums->atom_virial, 9L * sums->atoms);
+    for_edges(edges, [&](int i, int e, const double *d, double r) {
+      double along = 0.0;
+      for (int n = 0; n < size(); ++n)
+        along +=
+            g[i * size() + n] * scale_ * c_[place(state.type, edges.type[e], n)] * phi(n, r)[1] / r;
+      for (int a = 0; a < 3; ++a) {
+        force[3 * edges.center[i] + a] += along * d[a];
+        force[3 * edges.neighbor[e] + a] -= along * d[a];
+        for (int b = 0; b < 3; ++b) {
+          virial[9 * edges.frame[i] + 3 * a + b] -= along * d[a] * d[b];
+          if (sums->atom_virial)
+            atom_virial[9 * edges.neighbor[e] + 3 * a + b] -= along * d[a] * d[b];
+        }
+      }
+    });
+    kernels::copy_in(sums->force, force.data(), force.size() * sizeof(double));
+    kernels::copy_in(sums->virial, virial.data(), virial.size() * sizeof(double));
+    if (sums->atom_virial)
+      kernels::copy_in(sums->atom_virial, atom_virial.data(), atom_virial.size() * sizeof(double));
+  }
+
+  void begin_gradient(bool, double *gradient) override
+  {
+    target_ = gradient;
+    gradient_.assign(c_.size(), 0.0);
+  }
+  void jvp(State &state, const Direction &direction, Real *d_dot) override
+  {
+    const Edges edges = edges_of(state);
+    std::vector<double> sum(edges.first.size() * size(), 0.0);
+    for_tangents(edges, direction, [&](int i, int e, double r, double r_dot) {
+      for (int n = 0; n < size(); ++n)
+        sum[i * size() + n] +=
+            scale_ * c_[place(state.type, edges.type[e], n)] * phi(n, r)[1] * r_dot;
+    });
+    put(sum, d_dot);
+  }
+  void gradient(State &state, const Direction &direction, const Real *s_d, const Real *e_d) override
+  {
+    const Edges edges = edges_of(state);
+    const std::vector<double> s = get(s_d, edges.first.size() * size()),
+                              g = get(e_d, edges.first.size() * size());
+    for_tangents(edges, direction, [&](int i, int e, double r, double r_dot) {
+      for (int n = 0; n < size(); ++n) {
+        const auto [value, slope] = phi(n, r);
+        gradient_[place(state.type, edges.type[e], n)] +=
+            scale_ * (s[i * size() + n] * value - g[i * size() + n] * slope * r_dot);
+      }
+    });
+  }
+  void end_gradient() override
+  {
+    kernels::copy_in(target_, gradient_.data(), gradient_.size() * sizeof(double));
+  }
+
+ private:
+  /// work(center, slot, r, tangent of r)
+  template <class Work>
+  void for_tangents(const Edges &edges, const Direction &direction, const Work &work) const
+  {
+    const std::vector<double> strains = host(direction.strains, 9L * direction.frames);
+    std::vector<double> residuals(3L * direction.atoms, 0.0);
+    if (direction.residuals) residuals = host(direction.residuals, residuals.size());
+    for_edges(edges, [&](int i, int e, const double *d, double r) {
+      double r_dot = 0.0;
+      for (int a = 0; a < 3; ++a) {
+        double u = residuals[3 * edges.neighbor[e] + a] - residuals[3 * edges.center[i] + a];
+        for (int b = 0; b < 3; ++b) u += strains[9 * edges.frame[i] + 3 * a + b] * d[b];
+        r_dot += u * d[a] / r;
+      }
+      work(i, e, r, r_dot);
+    });
+  }
+
+  const GaussianConfig config_;
+  const int ntypes_;
+  const double rcut_, scale_;
+  const std::vector<std::array<int, 2>> hidden_;
+  std::vector<double> c_, gradient_;
+  double *target_ = nullptr;
+};
+
+class GaussianType final : public DescriptorType {
+ public:
+  std::vector<std::string> names() const override { return {"gaussians"}; }
+  std::unique_ptr<DescriptorConfig> make_config() const override
+  {
+    return std::make_unique<GaussianConfig>();
+  }
+  DescriptorConstants constants(const ModelConfig &, const Statistics &found) const override
+  {
+    return {{"scale", {1.0 / std::max(1.0, found.mean_neighbors())}}};
+  }
+  void add_blocks(const ModelConfig &model, std::vector<ParameterBlock> &blocks) const override
+  {
+    ParameterBlock block;
+    block.name = "/model/descriptor/@variables/c";
+    block.shape = {model.ntypes(), model.ntypes(), model.descriptor->size()};
+    block.size =
+        static_cast<std::size_t>(model.ntypes()) * model.ntypes() * model.descriptor->size();
+    block.trainable = model.descriptor->trainable;
+    blocks.push_back(block);
+  }
+  void draw(const ModelConfig &, const ParameterBlock &block, RandomEngine &engine,
+            double *values) const override
+  {
+    for (std::size_t k = 0; k < block.size; ++k) values[k] = random_normal(engine);
+  }
+  std::unique_ptr<Descriptor<double>> make_double(const ModelData &data) const override
+  {
+    return std::make_unique<GaussianDescriptor<double>>(data);
+  }
+  std::unique_ptr<Descriptor<float>> make_single(const ModelData &data) const override
+  {
+    return std::make_unique<GaussianDescriptor<float>>(data);
+  }
+};
+
+}  // namespace dptrain::test

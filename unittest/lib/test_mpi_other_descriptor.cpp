@@ -1,0 +1,287 @@
+// A descriptor that is not in the library: an entry in the list of kinds is all that it takes to make models of it from an
+// input, to run and train them on any number of ranks, and to write and read them.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "dptrain/frames/distribution.h"
+#include "dptrain/frames/halo.h"
+#include "dptrain/parallel/broadcast.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/native/deep_pot.h"
+#include "dptrain/session/checkpoint.h"
+#include "dptrain/training/trainer.h"
+#include "potential/native/deep_pot.h"
+#include "support/both_passes.h"
+#include "support/gaussian_descriptor.h"
+#include "support/random_frame.h"
+#include "support/scratch.h"
+#include "support/small_training.h"
+#include "support/tiny_model.h"
+#include "support/world.h"
+
+namespace dptrain::test {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr double RCUT = 3.2;
+
+json input()
+{
+  if (!find_descriptor_type("gaussians")) add_descriptor_type(std::make_unique<GaussianType>());
+  return json::parse(R"({"model": {
+    "type_map": ["A", "B"],
+    "descriptor": {"type": "gaussians", "rcut": 3.2, "eta": [0.05, 0.2, 0.5], "seed": 3},
+    "fitting_net": {"neuron": [8, 8], "seed": 4}}})");
+}
+
+InputFile read(const json &document)
+{
+  return read_input_text(document.dump(2), "input.json");
+}
+
+ModelConfig config()
+{
+  return read(input()).model;
+}
+
+std::vector<WholeFrame> frames()
+{
+  return {random_frame(1, 24, skewed_box(5.5), true, 1.0),
+          random_frame(2, 11, cubic_box(5.0), true, 1.0),
+          random_frame(3, 17, skewed_box(4.8), true, 1.0)};
+}
+
+/// A new model as a program makes it: from the statistics of its data.
+ModelData new_model(const ModelConfig &model)
+{
+  const auto comm = make_mpi_communicator();
+  Statistics statistics(model.ntypes(), statistics_settings(model));
+  for (const auto &frame : frames()) statistics.add(scatter_frame(comm, frame, RCUT).domain());
+  statistics.reduce(*comm);
+  return new_deep_pot(model, statistics, input()["model"].dump());
+}
+
+Cluster cluster()
+{
+  return Cluster(20, 2, 4.5);
+}
+
+}  // namespace
+
+TEST(OtherDescriptor, IsReadFromAnInput)
+{
+  const ModelConfig model = config();
+  EXPECT_EQ(model.rcut, RCUT);
+  const auto *own = dynamic_cast<const GaussianConfig *>(model.descriptor.get());
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->eta, (std::vector<double>{0.05, 0.2, 0.5}));
+  EXPECT_EQ(own->seed, 3u);
+  json document = input();
+  document["model"]["descriptor"]["etas"] = 1;
+  expect_in("\"eta\"", message_of([&] { read(document); }));
+  document["model"]["descriptor"]["type"] = "gaussian";
+  expect_in("\"se_e2_a\", \"gaussians\"", message_of([&] { read(document); }));
+  // all written out it is the same
+  const std::string resolved = resolved_input_text(read(input()));
+  EXPECT_EQ(resolved_input_text(read_input_text(resolved, "out.json")), resolved);
+  expect_in("\"trainable\": true", resolved);
+  expect_in("descriptor is gaussians there and se_e2_a here",
+            model_differences(model, tiny_config()));
+  ModelConfig other = model;
+  dynamic_cast<GaussianConfig &>(*other.descriptor.get()).eta[1] = 0.25;
+  EXPECT_EQ(model_differences(model, other), "eta is 0.05 0.2 0.5 there and 0.05 0.25 0.5 here");
+  EXPECT_EQ(model_differences(model, model), "");
+}
+
+TEST(OtherDescriptor, NewModelsHaveItsParametersAndConstants)
+{
+  const ModelData data = new_model(config());
+  const auto blocks = parameter_index(data.config);
+  EXPECT_EQ(blocks[0].name, "/model/descriptor/@variables/c");
+  EXPECT_EQ(blocks[0].size, 12u);
+  EXPECT_EQ(blocks[1].offset, 12u);
+  EXPECT_EQ(blocks[1].shape, (std::vector<std::int64_t>{3, 8}));  // inputs of the fitting net
+  const double scale = data.descriptor_constants.at("scale").at(0);
+  EXPECT_GT(scale, 0.01);
+  EXPECT_LT(scale, 0.5);
+  EXPECT_EQ(new_model(config()).parameters, data.parameters);
+}
+
+TEST(OtherDescriptor, ForcesAndVirialAreDerivativesOfTheEnergy)
+{
+  DeepPot model(new_model(config()));
+  Cluster atoms = cluster();
+  const Result found = evaluate(model, atoms.domain());
+  const double h = 1e-5;
+  double largest = 0.0;
+  // central differences: h^2 = 1e-10 times third derivatives of some eV/Angstrom^3
+  for (std::size_t k = 0; k < atoms.x.size(); ++k) {
+    const double x = atoms.x[k];
+    atoms.x[k] = x + h;
+    const double up = evaluate(model, atoms.domain()).energy;
+    atoms.x[k] = x - h;
+    const double down = evaluate(model, atoms.domain()).energy;
+    atoms.x[k] = x;
+    EXPECT_NEAR(found.force[k], -(up - down) / (2 * h), 1e-8) << k;
+    largest = std::max(largest, std::abs(found.force[k]));
+  }
+  EXPECT_GT(largest, 0.01);
+  for (int a = 0; a < 3; ++a)
+    for (int b = 0; b < 3; ++b) {
+      const auto strained = [&](double size) {
+        Cluster moved = atoms;
+        for (std::size_t i = 0; i < moved.type.size(); ++i)
+          moved.x[3 * i + a] += size * atoms.x[3 * i + b];
+        return evaluate(model, moved.domain()).energy;
+      };
+      EXPECT_NEAR(found.virial[3 * a + b], -(strained(h) - strained(-h)) / (2 * h), 1e-7);
+    }
+}
+
+// S = c E + sum_k r_k . F_k + C : W by each parameter.
+TEST(OtherDescriptor, ParameterGradientIsTheDerivative)
+{
+  ModelConfig settings = config();
+  settings.pair_exclude_types = {{0, 0}};
+  settings.atom_ener = {-0.4, std::nullopt};
+  DeepPot model(new_model(settings));
+  model.set_chunk(7);
+  const Cluster atoms = cluster();
+  const Domain domain = atoms.domain();
+  std::vector<double> residuals(atoms.x.size());
+  for (std::size_t k = 0; k < residuals.size(); ++k) residuals[k] = std::sin(1.0 + k);
+  GradientSeed seed;
+  seed.energy = 0.3;
+  seed.force = residuals.data();
+  seed.virial = {0.2, -0.1, 0.0, 0.3, 0.1, 0.0, -0.2, 0.4, 0.1};
+  const auto scalar = [&] {
+    const Result r = evaluate(model, domain);
+    double sum = seed.energy * r.energy;
+    for (std::size_t k = 0; k < residuals.size(); ++k) sum += residuals[k] * r.force[k];
+    for (int k = 0; k < 9; ++k) sum += seed.virial[k] * r.virial[k];
+    return sum;
+  };
+  const std::vector<double> found = gradient_of(model, &domain, 1, &seed);
+  const std::vector<double> x = model.parameters().values();
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const double h = 1e-5;
+    std::vector<double> moved = x;
+    moved[k] += h;
+    model.parameters().set(moved);
+    const double up = scalar();
+    moved[k] -= 2 * h;
+    model.parameters().set(moved);
+    const double down = scalar();
+    // h^2 times third derivatives, and rounding of sums of order one divided by h
+    EXPECT_NEAR(found[k], (up - down) / (2 * h), 1e-8) << k;
+  }
+  // without what pass A has kept, and as a device finds neighbors
+  model.parameters().set(x);
+  model.engine().set_keep_limit(0);
+  EXPECT_EQ(gradient_of(model, &domain, 1, &seed), found);
+  if (kernels::separate_memory()) return;
+  model.engine().set_device_ways(true);
+  const std::vector<double> searched = gradient_of(model, &domain, 1, &seed);
+  for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(searched[k], found[k], 1e-12) << k;
+}
+
+TEST(OtherDescriptor, SingleIsCloseToDouble)
+{
+  DeepPot model(new_model(config()));
+  const Cluster atoms = cluster();
+  const Result expected = evaluate(model, atoms.domain());
+  model.set_precision(Precision::single);
+  const Result found = evaluate(model, atoms.domain());
+  EXPECT_NEAR(found.energy, expected.energy, 1e-5 * std::abs(expected.energy));
+  for (std::size_t k = 0; k < atoms.x.size(); ++k)
+    EXPECT_NEAR(found.force[k], expected.force[k], 1e-5);  // forces of order 0.1
+}
+
+// Labels of a model of the same form: there is something to find. On all ranks together and on each alone the steps are equal.
+TEST(OtherDescriptor, IsTrained)
+{
+  ModelConfig target = config();
+  target.descriptor->seed = 77;
+  target.fitting_seed = 78;
+  const auto alone = make_mpi_communicator(), all = world();
+  const auto reference = make_deep_pot(new_model(target));
+  std::vector<WholeFrame> labeled = frames();
+  for (WholeFrame &whole : labeled) {
+    const Frame frame = scatter_frame(alone, whole, RCUT);
+    const Domain domain = frame.domain();
+    Result r = evaluate(*reference, domain);
+    frame.halo->reduce(r.force.data(), 3);
+    whole.label.energy = r.energy;
+    r.force.resize(whole.coord.size());
+    whole.label.force = r.force;
+    whole.label.virial = r.virial;
+  }
+  const auto training = [&](const std::shared_ptr<const Communicator> &comm) {
+    const std::shared_ptr<Model> model = make_model(new_model(config()), "");
+    TrainingConfig settings = small_training(3);
+    settings.schedule.start_lr = 0.01;
+    auto trainer = std::make_unique<Trainer>(model, comm, settings);
+    for (const WholeFrame &frame : labeled) trainer->add(scatter_frame(comm, frame, RCUT));
+    return trainer;
+  };
+  const auto one = training(alone), many = training(all);
+  const double first = many->update().loss;
+  EXPECT_NEAR(one->update().loss, first, 1e-12 * first);
+  double last = first;
+  for (int step = 1; step < 100; ++step) {
+    last = many->update().loss;
+    if (step > 10) continue;
+    EXPECT_NEAR(one->update().loss, last, 1e-9 * first) << step;  // rounding that grows
+  }
+  EXPECT_LT(last, 0.1 * first);
+}
+
+TEST(OtherDescriptor, ItsModelFilesAndCheckpointsGiveTheSameModel)
+{
+  const Scratch scratch;
+  ModelData data = new_model(config());
+  const Cluster atoms = cluster();
+  const double energy = evaluate(*make_model(data, ""), atoms.domain()).energy;
+  write_model_file(scratch / "model.dp", data);
+  const ModelData copy = read_model_file(scratch / "model.dp");
+  EXPECT_EQ(copy.parameters, data.parameters);
+  EXPECT_EQ(copy.descriptor_constants, data.descriptor_constants);
+  EXPECT_EQ(model_differences(copy, data), "");
+  EXPECT_EQ(evaluate(*make_model(copy, ""), atoms.domain()).energy, energy);
+  EXPECT_EQ(copy.model_def_script, data.model_def_script);
+
+  Checkpoint checkpoint;
+  checkpoint.model = data;
+  checkpoint.parameters = data.parameters;
+  write_checkpoint(scratch / "checkpoint.dp", checkpoint);
+  EXPECT_EQ(evaluate(*load_model(scratch / "checkpoint.dp"), atoms.domain()).energy, energy);
+
+  // weights that are stored in float32
+  data.config.descriptor->precision = data.config.fitting_precision = "float32";
+  write_model_file(scratch / "single.dp", data);
+  const ModelData single = read_model_file(scratch / "single.dp");
+  EXPECT_EQ(single.config.descriptor->precision, "float32");
+  for (std::size_t k = 0; k < data.parameters.size(); ++k)
+    EXPECT_EQ(single.parameters[k], static_cast<double>(static_cast<float>(data.parameters[k])));
+}
+
+TEST(OtherDescriptor, IsSentToAllRanks)
+{
+  const auto comm = world();
+  const ModelData expected = new_model(config());
+  ModelData sent = comm->rank() == 0 ? expected : ModelData();
+  if (comm->rank() != 0) sent.config = tiny_config();  // of another kind before
+  broadcast(*comm, sent);
+  EXPECT_EQ(model_differences(sent.config, expected.config), "");
+  EXPECT_EQ(sent.config.descriptor->seed, 3u);
+  EXPECT_EQ(sent.parameters, expected.parameters);
+  EXPECT_EQ(sent.descriptor_constants, expected.descriptor_constants);
+}
+
+}  // namespace dptrain::test
