@@ -88,6 +88,8 @@ nb::dict describe(const Potential &potential)
   info.update(nb::cast<nb::dict>(
       nb::module_::import_("json").attr("loads")(config.descriptor->keys(config))));
   info["descriptor"] = info.attr("pop")("type");
+  if (info.contains("activation_function"))
+    info["activation"] = info.attr("pop")("activation_function");
   info["fitting_neuron"] = config.fitting_neuron;
   info["fitting_activation"] = config.fitting_activation;
   info["energy_bias"] = potential.model().energy_bias();
