@@ -1,22 +1,26 @@
-// The course of a training from data sets.
-
 #include "commands/offline_training.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <iomanip>
 #include <sstream>
 #include <utility>
 
+#include "commands/data_model.h"
 #include "commands/data_warnings.h"
 #include "commands/interrupt.h"
 #include "dptrain/base/error.h"
 #include "dptrain/base/memory_ledger.h"
+#include "dptrain/frames/distribution.h"
 #include "dptrain/io/atomic_file.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/parallel/memory_table.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/session/checkpoint.h"
+#include "dptrain/training/energy_bias_fit.h"
 #include "dptrain/training/learning_curve.h"
 #include "io/file.h"
 #include "session/training_checkpoint.h"
@@ -28,6 +32,21 @@ namespace {
 constexpr double most_steps = 9e15;  // a double counts them one by one
 // of the order of the validation frames, which does not follow that of the training frames
 constexpr std::uint64_t validation_stream = 0x5851f42d4c957f2dULL;
+constexpr std::int64_t bias_frames = 2000;  // enough for the energy bias
+constexpr int tried_steps = 6;
+constexpr double tried_seconds = 10.0, mib = 1024.0 * 1024.0, mib_per_gib = 1024.0;
+
+/// All frames, or `most` of them at equal distances.
+std::vector<FrameId> spread_frames(const Systems &systems, std::int64_t most)
+{
+  std::vector<FrameId> all, some;
+  for (std::size_t s = 0; s < systems.size(); ++s)
+    for (std::int64_t k = 0; k < systems[s]->num_frames(); ++k) all.push_back({s, k});
+  const std::int64_t count = static_cast<std::int64_t>(all.size());
+  if (count <= most) return all;
+  for (std::int64_t k = 0; k < most; ++k) some.push_back(all[k * count / most]);
+  return some;
+}
 
 }  // namespace
 
@@ -62,13 +81,8 @@ void OfflineTraining::read_settings()
     text = read_input_file(options_.input);
   });
   broadcast(*comm_, text);
-  read_start();
-  guarded(*comm_, [&] {
-    const bool from_archive = start_ && !start_->archive.empty();
-    input_ = read_input_text(from_archive ? text : with_model_of_start(text), options_.input,
-                             from_archive);
-    check_start();
-  });
+  start_ = read_start_file(*comm_, options_);
+  guarded(*comm_, [&] { input_ = input_of_start(text, options_, start_); });
   if (!input_.length_given)
     throw Error(options_.input + ": training: give its length, as numb_steps or num_epoch");
   if (input_.offline.training_data.systems.empty())
@@ -76,8 +90,8 @@ void OfflineTraining::read_settings()
                 ": training/training_data/systems: is missing, or names no data set");
   TrainingConfig &training = input_.training;
   training.parallel = options_.parallel;
-  training.parallel.distribution =
-      possible_distribution(training.parallel.distribution, start_ && start_->passes_messages);
+  training.parallel.distribution = possible_distribution(
+      training.parallel.distribution, start_.model && start_.model->passes_messages);
   training.fit_energy_bias = false;  // comes from the statistics or from the model file
   if (!training.optimizer.precision && options_.precision != Precision::float64)
     training.optimizer.precision = "float32";
@@ -87,13 +101,24 @@ void OfflineTraining::read_settings()
     say("WARNING: " + options_.input + ": these keys have no meaning here: " + ignored);
 }
 
+void OfflineTraining::check_output() const
+{
+  std::error_code missing;
+  for (const auto &file :
+       {options_.input, options_.restart, options_.init_model, options_.finetune})
+    for (const auto &name : {file, file + ".dp"})
+      if (!file.empty() && std::filesystem::equivalent(options_.output, name, missing))
+        throw Error("--output " + options_.output +
+                    " is a file that this training reads: choose another name");
+}
+
 std::unique_ptr<BatchSource>
 OfflineTraining::open_section(const char *name, const DataConfig &config, std::uint64_t order)
 {
   const std::size_t budget = bytes_of_gib(options_.parallel.frame_memory);
   const DataOptions data{input_.model.type_map, config.set_prefix,
                          input_.training.loss.numb_generalized_coord,
-                         start_ ? start_->num_fparam : 0};
+                         start_.model ? start_.model->num_fparam : 0};
   std::unique_ptr<BatchSource> source;
   std::vector<std::string> left_out;
   guarded(*comm_, [&] {
@@ -105,7 +130,7 @@ OfflineTraining::open_section(const char *name, const DataConfig &config, std::u
       throw Error(options_.input + ": training/" + name + ": " + error.what());
     }
     const std::int64_t work =
-        start_ ? weights_of_an_atom(*start_) : weights_of_an_atom(input_.model);
+        start_.model ? weights_of_an_atom(*start_.model) : weights_of_an_atom(input_.model);
     source = std::make_unique<BatchSource>(comm_, config, std::move(systems), input_, work, order,
                                            budget);
   });
@@ -141,14 +166,37 @@ void OfflineTraining::open_data()
 
 void OfflineTraining::make_model()
 {
-  ModelData data = start_ ? std::move(*start_) : new_model();
-  start_.reset();
+  const auto tell = [this](const std::string &line) { say(line); };
+  ModelData data = start_.model
+                       ? std::move(*start_.model)
+                       : DataModel(*comm_, options_, input_, *training_, tell, health_).make();
+  start_.model.reset();
   guarded(*comm_, [&] {
-    model_ = dptrain::make_model(std::move(data), start_option());
+    model_ = dptrain::make_model(std::move(data), start_.option);
     model_->set_precision(options_.precision);
-    if (restart_) model_->parameters().set(restart_->parameters);
+    if (start_.restart) model_->parameters().set(start_.restart->parameters);
   });
   if (!options_.finetune.empty()) fit_energy_bias();
+}
+
+void OfflineTraining::fit_energy_bias()
+{
+  EnergyBiasFit fit(model_, comm_, input_.training.loss.enable_atom_ener_coeff);
+  const std::vector<double> before = model_->energy_bias();
+  for (const FrameId &id : spread_frames(training_->systems, bias_frames)) {
+    const BatchShares shares(load(*training_, {id}), *comm_, fit.num_frames());
+    for (const Frame *frame : shares.frames()) fit.add(*frame);
+  }
+  const std::int64_t frames = fit.num_frames();
+  if (frames == 0) return say("WARNING: the data have no energies: the energy bias stays");
+  const double deviation = fit.apply();
+  std::ostringstream text;
+  text << "energy bias fitted to " << frames << " frames (eV):";
+  const std::vector<double> after = model_->energy_bias();
+  for (std::size_t type = 0; type < after.size(); ++type)
+    text << " " << input_.model.type_map[type] << " " << before[type] << " -> " << after[type];
+  text << "; what remains has a standard deviation of " << deviation << " eV per frame";
+  say(text.str());
 }
 
 void OfflineTraining::make_trainer()
@@ -158,18 +206,18 @@ void OfflineTraining::make_trainer()
                     trained = model_->parameters().num_trainable();
   say("model: " + std::to_string(all) + " parameters" +
       (trained < all ? ", " + std::to_string(trained) + " of them are trained" : ""));
-  if (restart_) continue_trainer();
+  if (start_.restart) continue_trainer();
   trainer_->begin_average();
 }
 
 void OfflineTraining::continue_trainer()
 {
-  const State &session = restart_->session;
+  const State &session = start_.restart->session;
   if (!session.has("program") || session.text("program") != program_train)
     throw Error("--restart " + options_.restart +
                 ": not a checkpoint of dptrain train (one of fix dptrain goes on there, with "
                 "resume; here, --init-model takes its parameters)");
-  trainer_->set_state(restart_->trainer);
+  trainer_->set_state(start_.restart->trainer);
   mean_.set_state(session.group("means"));
   bool same = training_->plan.set_state(session.group("training"));
   if (validation_) same = validation_->plan.set_state(session.group("validation")) && same;
@@ -177,9 +225,9 @@ void OfflineTraining::continue_trainer()
     say("WARNING: the data are others than before " + options_.restart +
         " was written: their order starts anew");
   const bool same_precision = session.text("precision") == name_of(options_.precision);
-  if (!restore_tables(*comm_, *model_, *restart_, same_precision))
+  if (!restore_tables(*comm_, *model_, *start_.restart, same_precision))
     say("restart: the precision is another one than before");
-  restart_.reset();
+  start_.restart.reset();
   say("restart: goes on after step " + std::to_string(trainer_->steps()));
   if (trainer_->steps() >= input_.training.numb_steps)
     say("numb_steps is " + std::to_string(input_.training.numb_steps) +
@@ -259,6 +307,37 @@ void OfflineTraining::say_memory() const
     if (source) add_uses(ledger, source->cache.memory());
   std::istringstream table(memory_table(*comm_, ledger));
   for (std::string line; std::getline(table, line);) say(line);
+}
+
+void OfflineTraining::estimate()
+{
+  const std::int64_t steps =
+      std::max<std::int64_t>(input_.training.numb_steps - trainer_->steps(), 0);
+  double seconds = 0.0;
+  int tried = 0;
+  while (tried < tried_steps && seconds < tried_seconds) {
+    const std::vector<const Frame *> frames = load(*training_);
+    const auto start = std::chrono::steady_clock::now();
+    trainer_->update(frames);
+    // the first one makes tables and buffers
+    seconds += tried++ == 0 ? 0.0 : seconds_since(start);
+    comm_->broadcast(&seconds, sizeof(seconds), 0);
+  }
+  const double step = seconds / std::max(tried - 1, 1);
+  std::int64_t frames = 0;
+  for (const auto &system : training_->systems) frames += system->num_frames();
+  const double read = static_cast<double>(training_->cache.memory_bytes()) /
+                      static_cast<double>(std::max<std::int64_t>(training_->cache.reads(), 1));
+  const double memory = peak_memory_mib(*comm_);
+  const double all = read * static_cast<double>(frames) / mib;
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(2) << "dry run: nothing was trained. " << steps
+       << " steps of " << 1e3 * step << " ms take about "
+       << duration_text(step * static_cast<double>(steps)) << "; a rank needs "
+       << std::setprecision(0) << memory << " MiB now and about " << std::setprecision(1) << all
+       << " MiB for all frames, of which it keeps "
+       << std::min(all, mib_per_gib * options_.parallel.frame_memory) << " MiB";
+  say(text.str());
 }
 
 /// The next batch.

@@ -5,42 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "commands/batch_source.h"
 #include "commands/checkpoint_files.h"
 #include "commands/progress.h"
-#include "data/batch_plan.h"
-#include "data/frame_cache.h"
+#include "commands/start_file.h"
 #include "dptrain/commands/commands.h"
-#include "dptrain/potential/files/model_file.h"
-#include "dptrain/potential/model/model_data.h"
-#include "dptrain/potential/native/deep_pot.h"
-#include "dptrain/session/checkpoint.h"
 #include "dptrain/training/learning_curve.h"
 #include "dptrain/training/trainer.h"
 #include "session/health.h"
 #include "training/report_mean.h"
 
 namespace dptrain {
-
-struct DataStatistics;
-
-/// Frames of one data section in the order in which batches see them.
-struct BatchSource {
-  BatchSource(const std::shared_ptr<const Communicator> &comm, const DataConfig &config,
-              Systems open, const InputFile &input, std::int64_t work_of_an_atom,
-              std::uint64_t seed, std::size_t budget) :
-      systems(std::move(open)),
-      plan(config, systems, seed),
-      cache(comm, systems,
-            Distributor(comm, input.training.parallel.distribution,
-                        frames_at_once(plan.frames_of_a_batch(), input.training.parallel),
-                        work_of_an_atom),
-            input.model.rcut, input.model.ntypes(), budget, config.min_pair_dist)
-  {
-  }
-  Systems systems;
-  BatchPlan plan;
-  FrameCache cache;
-};
 
 /// A training from data sets: `dptrain train`. Data -> model -> trainer -> steps with rows of the learning curve and
 /// checkpoints. Collective; failures are Errors on all ranks.
@@ -59,16 +34,7 @@ class OfflineTraining {
   void make_trainer();
   void continue_trainer();
   void train();
-  // offline_training_start.cpp: how the model comes about
   void check_output() const;
-  void read_start();
-  std::string with_model_of_start(const std::string &input) const;
-  void check_start();
-  /// As it was given: option and file that the training starts from, or empty.
-  std::string start_option() const;
-  ModelData new_model();
-  DataStatistics count_data();
-  void say_statistics(const DataStatistics &found, const ModelData &data);
   void fit_energy_bias();
   void estimate();
 
@@ -87,8 +53,7 @@ class OfflineTraining {
   TrainOptions options_;
   Log log_;
   InputFile input_;
-  std::optional<Checkpoint> restart_;  // until the trainer has taken it up
-  std::optional<ModelData> start_;     // of the file that the training starts from
+  StartFile start_;  // its parts until the model or the trainer has taken them up
   std::unique_ptr<BatchSource> training_, validation_;
   std::shared_ptr<Model> model_;
   Health health_;

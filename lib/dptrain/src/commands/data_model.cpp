@@ -1,0 +1,102 @@
+#include "commands/data_model.h"
+
+#include <cmath>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "commands/data_warnings.h"
+#include "dptrain/base/error.h"
+#include "session/model_factory.h"
+#include "session/statistics_file.h"
+
+namespace dptrain {
+
+DataModel::DataModel(const Communicator &comm, const TrainOptions &options, const InputFile &input,
+                     const BatchSource &training, Log say, Health &health) :
+    comm_(comm),
+    options_(options),
+    input_(input),
+    training_(training),
+    say_(std::move(say)),
+    health_(health)
+{
+}
+
+ModelData DataModel::make()
+{
+  const OfflineConfig &offline = input_.offline;
+  std::optional<StoredStatistics> stored;
+  ModelConfig config = input_.model;
+  const auto read = [&] {
+    if (!offline.stat_file.empty() && !config.descriptor->needs_neighbor_counts())
+      stored = read_deepmd_statistics(comm_, offline.stat_file, config);
+  };
+  read();
+  std::optional<DataStatistics> found;
+  if (!stored || !options_.skip_neighbor_stat) found = count_data();
+  if (config.descriptor->needs_neighbor_counts()) {
+    complete(config, found->statistics);
+    read();
+  }
+  if (!stored && offline.stat_file_mode == StatFileMode::read && !offline.stat_file.empty())
+    throw Error("stat_file " + offline.stat_file + " has no statistics for this model, and " +
+                "stat_file_mode is read; change the mode to update to have them computed");
+
+  const Statistics &moments = stored ? stored->statistics : found->statistics;
+  ModelData data = dptrain::new_model(comm_, config, moments, input_.model_def_script);
+  data.out_bias = stored ? stored->out_bias : found->energy.bias;
+  for (int type = 0; type < config.ntypes(); ++type)
+    data.out_bias[type] -= data.bias_atom_e[type];  // atom_ener is a part of it
+  if (found && std::isfinite(found->statistics.min_distance()))
+    data.min_nbor_dist = found->statistics.min_distance();
+  if (found) tell(*found, data);
+  if (stored)
+    say_("moments of the descriptor and energy bias are those of stat_file " + offline.stat_file);
+  if (!stored && !offline.stat_file.empty() && !options_.dry_run)
+    guarded(comm_, [&] {
+      if (comm_.rank() == 0) write_deepmd_statistics(offline.stat_file, config, *found);
+    });
+  return data;
+}
+
+DataStatistics DataModel::count_data() const
+{
+  StatisticsOptions options;
+  options.min_pair_dist = input_.offline.training_data.min_pair_dist;
+  if (options_.skip_neighbor_stat) {
+    if (input_.model.descriptor->needs_neighbor_counts())
+      throw Error("--skip-neighbor-stat: " + options_.input +
+                  " leaves sel to the neighbor statistics; give numbers there");
+    for (const std::int64_t batch : training_.plan.batch_sizes())
+      options.max_frames.push_back(batch * input_.offline.data_stat_nbatch);
+  } else {
+    say_("counting the neighbors in the training data (--skip-neighbor-stat leaves it out)");
+  }
+  return collect_statistics(comm_, training_.systems, input_.model, options);
+}
+
+void DataModel::tell(const DataStatistics &found, const ModelData &data) const
+{
+  std::ostringstream text;
+  text << "statistics of the training data: smallest distance " << found.statistics.min_distance()
+       << " Angstrom; most neighbors";
+  for (int n : found.statistics.max_neighbors()) text << " " << n;
+  const std::vector<int> limits = data.config.descriptor->neighbor_limits();
+  if (!limits.empty()) text << ", sel";
+  for (int n : limits) text << " " << n;
+  text << "; energy bias (eV)";
+  for (double energy : data.out_bias) text << " " << energy;
+  say_(text.str());
+  const std::string unlikely = unlikely_distance(found.statistics.min_distance());
+  if (!unlikely.empty()) say_("WARNING: " + unlikely);
+  for (std::size_t type = 0; type < limits.size(); ++type) {
+    if (found.statistics.max_neighbors()[type] <= limits[type]) continue;
+    health_.overflow_is_known();
+    say_("WARNING: atoms have up to " + std::to_string(found.statistics.max_neighbors()[type]) +
+         " neighbors of element " + data.config.type_map[type] + ", sel keeps the nearest " +
+         std::to_string(limits[type]));
+  }
+}
+
+}  // namespace dptrain

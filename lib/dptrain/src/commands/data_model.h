@@ -1,0 +1,32 @@
+#pragma once
+
+#include "commands/batch_source.h"
+#include "dptrain/commands/commands.h"
+#include "dptrain/potential/model/model_data.h"
+#include "session/data_statistics.h"
+#include "session/health.h"
+
+namespace dptrain {
+
+/// Makes the new model of a training from its data: from their statistics, or from those of a stat_file. Collective; throws
+/// Error on all ranks.
+class DataModel {
+ public:
+  /// `say` gets lines of text, on all ranks; `health` is told of warnings that were given here.
+  DataModel(const Communicator &comm, const TrainOptions &options, const InputFile &input,
+            const BatchSource &training, Log say, Health &health);
+  ModelData make();
+
+ private:
+  DataStatistics count_data() const;
+  void tell(const DataStatistics &found, const ModelData &data) const;
+
+  const Communicator &comm_;
+  const TrainOptions &options_;
+  const InputFile &input_;
+  const BatchSource &training_;
+  Log say_;
+  Health &health_;
+};
+
+}  // namespace dptrain

@@ -1,0 +1,87 @@
+#include "commands/start_file.h"
+
+#include "dptrain/base/error.h"
+#include "dptrain/parallel/broadcast.h"
+#include "dptrain/potential/files/model_file.h"
+#include "input/json_document.h"
+
+namespace dptrain {
+
+namespace {
+
+std::string option_of(const TrainOptions &options)
+{
+  if (!options.restart.empty()) return "--restart " + options.restart;
+  if (!options.init_model.empty()) return "--init-model " + options.init_model;
+  return options.finetune.empty() ? "" : "--finetune " + options.finetune;
+}
+
+/// The text of the input with another model section.
+std::string with_model(const std::string &text, const TrainOptions &options,
+                       const std::string &model)
+{
+  nlohmann::json document = parse_json(text, options.input);
+  if (document.is_object()) document["model"] = parse_json(model, "model_def_script");
+  return document.dump(2);
+}
+
+}  // namespace
+
+StartFile read_start_file(const Communicator &comm, const TrainOptions &options)
+{
+  StartFile start;
+  start.option = option_of(options);
+  const bool restarts = !options.restart.empty();
+  if (options.use_pretrain_script && (restarts || start.option.empty()))
+    throw Error("--use-pretrain-script needs --init-model or --finetune");
+  if (start.option.empty()) return start;
+  if (restarts) start.restart.emplace();
+  start.model.emplace();
+  guarded(comm, [&] {
+    if (comm.rank() != 0) return;
+    if (restarts)
+      start.restart = read_checkpoint(find_model_file(options.restart));
+    else
+      start.model =
+          read_model_file(options.init_model.empty() ? options.finetune : options.init_model);
+  });
+  if (restarts) {
+    broadcast(comm, *start.restart);
+    start.model = start.restart->model;
+  } else {
+    broadcast(comm, *start.model);
+  }
+  start.model->whitening.clear();  // those of the parameters before
+  start.model->calibration.clear();
+  return start;
+}
+
+InputFile input_of_start(const std::string &text, const TrainOptions &options, StartFile &start)
+{
+  if (!start.model) return read_input_text(text, options.input);
+  ModelData &model = *start.model;
+  if (!model.archive.empty()) {
+    InputFile input = read_input_text(text, options.input, true);
+    input.model = model.config;
+    input.model_def_script = model.model_def_script;
+    return input;
+  }
+  const bool replaces = options.use_pretrain_script && !model.model_def_script.empty();
+  InputFile input = read_input_text(
+      replaces ? with_model(text, options, model.model_def_script) : text, options.input);
+  model.config.descriptor->trainable = input.model.descriptor->trainable;
+  model.config.fitting_trainable = input.model.fitting_trainable;
+  if (options.use_pretrain_script) {
+    input.model = model.config;
+    return input;
+  }
+  const std::string differences = model_differences(model.config, input.model);
+  if (!differences.empty())
+    throw Error(start.option + " holds another model than " + options.input +
+                " asks for: " + differences +
+                (start.restart ? "; change the input"
+                               : "; change the input, or give --use-pretrain-script"));
+  return input;
+}
+
+}  // namespace dptrain
