@@ -26,7 +26,7 @@ struct Checkpoint {
 inline constexpr char program_fix[] = "fix dptrain", program_train[] = "dptrain train";
 
 void write_checkpoint(const std::string &path, const Checkpoint &checkpoint);
-/// Also files of versions up to 0.1.0 and those between it and the next one, see session/legacy_state.h.
+/// Also files of format 1, which had no named groups (session/legacy_state.h).
 Checkpoint read_checkpoint(const std::string &path);
 /// Copies the checkpoint of rank 0 to all ranks. Collective.
 void broadcast(const Communicator &comm, Checkpoint &checkpoint);

@@ -15,7 +15,7 @@
 namespace dptrain {
 
 /// A kind of descriptor: all that the rest of the library has to know of it. There is one object for each kind; a new kind is
-/// a class derived from this one, from DescriptorConfig and from Descriptor, and an entry in `descriptor_types`.
+/// a class derived from this one, from DescriptorConfig and from Descriptor, and an entry in made_here() of descriptor_type.cpp.
 class DescriptorType {
  public:
   virtual ~DescriptorType() = default;
