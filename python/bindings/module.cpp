@@ -88,6 +88,7 @@ nb::dict describe(const Potential &potential)
   info.update(nb::cast<nb::dict>(
       nb::module_::import_("json").attr("loads")(config.descriptor->keys(config))));
   info["descriptor"] = info.attr("pop")("type");
+  info.attr("pop")("precision");  // of the stored weights
   if (info.contains("activation_function"))
     info["activation"] = info.attr("pop")("activation_function");
   info["fitting_neuron"] = config.fitting_neuron;

@@ -8,8 +8,11 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <typeinfo>
+#include <utility>
 
 #include "conversions.h"
 #include "dptrain/session/frame_run.h"
@@ -111,7 +114,11 @@ void set_option(LearningOptions &options, const std::string &name, const nb::han
       {"dataset", field(&LearningOptions::dataset)},
       {"disp", field(&LearningOptions::disp)},
       {"disp_every", field(&LearningOptions::disp_every)}};
-  setters.at(name)(options, value);
+  try {
+    setters.at(name)(options, value);
+  } catch (const std::bad_cast &) {
+    throw dptrain::Error("option " + name + ": " + nb::repr(value).c_str() + " is not possible");
+  }
 }
 
 class Session {
@@ -147,6 +154,7 @@ class Session {
       session_->step(run_);
     }
     ++step_;
+    report_ = session_->report();
     const dptrain::FrameValues &values = run_.values();
     const std::size_t n = frame.type.size();
     return nb::make_tuple(values.energy, array(std::vector<double>(values.force), {n, 3}),
@@ -159,21 +167,25 @@ class Session {
     log_ = log;
     if (!open_) return;
     start_kernels();
-    nb::gil_scoped_release others_may_run;
+    {
+      nb::gil_scoped_release others_may_run;
+      session_->end_run(std::max<std::int64_t>(step_ - 1, 0), name);
+    }
     open_ = false;
-    session_->end_run(step_ - 1, name);
+    report_ = session_->report();
   }
 
   nb::dict report() const
   {
     nb::dict result;
-    if (!session_) return result;
-    const dptrain::LearningReport r = session_->report();
+    if (!report_) return result;
+    const dptrain::LearningReport &r = *report_;
     result["frames"] = r.frames;
     result["reference_calls"] = r.reference_calls;
     result["discarded"] = r.discarded;
     result["steps"] = r.steps;
     result["loss"] = r.batch.loss;
+    result["rmse_e"] = result["rmse_f"] = 0.0;
     for (const dptrain::TermErrors &errors : r.batch.terms)
       result[("rmse_" + errors.term).c_str()] = errors.rmse;
     result["train_seconds"] = r.train_seconds;
@@ -198,9 +210,10 @@ class Session {
           log_(start + text);
         };
       };
-      session_ = std::make_unique<dptrain::LearningSession>(
+      auto session = std::make_unique<dptrain::LearningSession>(
           comm_, slot_, options_, dptrain::Messages{say(""), say("WARNING: "), say("")}, &source_);
-      session_->start();
+      session->start();
+      session_ = std::move(session);
     }
     if (!open_) session_->begin_run(step_);
     open_ = true;
@@ -213,6 +226,7 @@ class Session {
   nb::handle log_;
   LearningOptions options_;
   std::unique_ptr<dptrain::LearningSession> session_;
+  std::optional<dptrain::LearningReport> report_;  // after the latest step, for all threads
   std::int64_t step_ = 0;
   bool open_ = false;
 };

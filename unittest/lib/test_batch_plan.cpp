@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -191,4 +193,17 @@ TEST(BatchPlan, AContinuedPlanGoesOnWithTheSameFrames)
   State damaged = plan.state();
   damaged.set_array("epochs", {1.0});
   EXPECT_THROW(other.set_state(damaged), Error);
+  for (const double wrong : {-2.0, 1e300, std::nan("")}) {
+    damaged = plan.state();
+    damaged.set_array("epochs", {0.0, wrong});
+    EXPECT_THROW(other.set_state(damaged), Error);
+    damaged = plan.state();
+    damaged.set_array("positions", {0.0, wrong});
+    EXPECT_THROW(other.set_state(damaged), Error);
+  }
+  for (int k = 0; k < 5; ++k) {  // what was refused has changed nothing
+    const auto a = plan.next(), b = other.next();
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t n = 0; n < a.size(); ++n) EXPECT_EQ(a[n].frame, b[n].frame);
+  }
 }

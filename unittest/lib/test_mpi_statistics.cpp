@@ -278,8 +278,8 @@ TEST(Statistics, FileGivesBackTheSameBits)
   EXPECT_EQ(again.source(), "12 atoms");
   const StatisticsSettings settings{3.0, 1.0, 0.0, {}, {}};
   const Statistics empty(2, settings);
-  EXPECT_TRUE(std::isinf(
-      Statistics::from_json(empty.to_json(types), "s", types, settings).min_distance()));
+  EXPECT_TRUE(
+      std::isinf(Statistics::from_json(empty.to_json(types), "s", types, settings).min_distance()));
   // files of earlier versions do not tell the mean number of neighbors
   Json old = Json::parse(found.to_json(types));
   old.erase("neighbors");
@@ -310,9 +310,9 @@ TEST(Statistics, AFileOfOtherSettingsSaysWhatDiffers)
   expect_in("env_protection", read(types, {3.0, 1.0, 0.1, {}, {}}));
   expect_in("sel is \"all\" there and [4,4] here", read(types, {3.0, 1.0, 0.0, {4, 4}, {}}));
   // a sel that keeps every neighbor makes no difference
-  EXPECT_EQ(Statistics::from_json(text, "stat.json", types, {3.0, 1.0, 0.0, {90, 90}, {}})
-                .dstd({90, 90}),
-            some.dstd({90, 90}));
+  EXPECT_EQ(
+      Statistics::from_json(text, "stat.json", types, {3.0, 1.0, 0.0, {90, 90}, {}}).dstd({90, 90}),
+      some.dstd({90, 90}));
 }
 
 TEST(Statistics, ADamagedFileIsNamed)

@@ -157,7 +157,7 @@ TEST(ResolvedInput, SaysWhatCounts)
   EXPECT_EQ(at("/model/type"), "standard");
   EXPECT_EQ(at("/model/descriptor/type"), "se_e2_a");
   EXPECT_EQ(at("/model/descriptor/axis_neuron"), 8);
-  EXPECT_EQ(at("/model/descriptor/sel"), "auto");
+  EXPECT_EQ(at("/model/descriptor/sel"), "auto:1.1");
   EXPECT_EQ(at("/model/fitting_net/neuron"), json({5}));
   EXPECT_EQ(at("/learning_rate/stop_lr"), 5e-8);
   EXPECT_EQ(at("/learning_rate/warmup_steps"), 10);

@@ -218,8 +218,8 @@ void OfflineTraining::continue_trainer()
                 ": not a checkpoint of dptrain train (one of fix dptrain goes on there, with "
                 "resume; here, --init-model takes its parameters)");
   trainer_->set_state(start_.restart->trainer);
-  mean_.set_state(session.group("means"));
   bool same = training_->plan.set_state(session.group("training"));
+  if (same) mean_.set_state(session.group("means"));
   if (validation_) same = validation_->plan.set_state(session.group("validation")) && same;
   if (!same)
     say("WARNING: the data are others than before " + options_.restart +

@@ -11,6 +11,8 @@ namespace dptrain {
 
 namespace {
 
+constexpr double most_epochs = 9e15;  // a double counts them one by one
+
 /// Number k of a sequence that belongs to the seed (splitmix64): any position is reached at once.
 std::uint64_t mixed_bits(std::uint64_t seed, std::uint64_t k)
 {
@@ -185,6 +187,11 @@ bool BatchPlan::set_state(const State &state)
     return false;
   if (epochs.size() != frames.size() || positions.size() != frames.size())
     state.fail("not each of the " + std::to_string(frames.size()) + " systems has a position");
+  for (std::size_t k = 0; k < frames.size(); ++k)
+    if (!(positions[k] >= 0.0 && positions[k] <= frames[k] && epochs[k] >= -1.0 &&
+          epochs[k] < most_epochs))
+      state.fail("system " + std::to_string(k + 1) + " is at frame " +
+                 std::to_string(positions[k]) + " of epoch " + std::to_string(epochs[k]));
   state_before_peek_ = {};
   draws_ = static_cast<std::uint64_t>(state.count("draws"));
   for (std::size_t k = 0; k < orders_.size(); ++k) {

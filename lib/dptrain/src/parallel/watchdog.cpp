@@ -8,7 +8,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
+#include <string>
 
 #include "dptrain/parallel/communicator.h"
 
@@ -36,6 +38,17 @@ std::atomic<double> timeout{default_timeout};
 double seconds_since(std::int64_t milliseconds)
 {
   return 1e-3 * static_cast<double>(node_milliseconds() - milliseconds);
+}
+
+// A process that has ended stays as a zombie until its parent takes notice, which may itself stand still.
+bool has_ended(pid_t process)
+{
+  if (::kill(process, 0) != 0) return errno == ESRCH;
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  const std::size_t name_end = stat.rfind(')');  // "PID (NAME) STATE ..."
+  return name_end != std::string::npos && stat.compare(name_end, 3, ") Z") == 0;
 }
 
 }  // namespace
@@ -154,8 +167,7 @@ void Watchdog::look_for_death(const Watched &watched)
   std::string dead;
   for (const RankStatus *other : watched.ranks)
     // signs of life: the process of a rank in another container may not be seen from here
-    if (seconds_since(other->alive) > time_to_die && ::kill(other->process, 0) != 0 &&
-        errno == ESRCH)
+    if (seconds_since(other->alive) > time_to_die && has_ended(other->process))
       dead += (dead.empty() ? "rank " : ", rank ") + std::to_string(other->rank) + " (process " +
               std::to_string(other->process) + ") has died";
   if (!dead.empty())

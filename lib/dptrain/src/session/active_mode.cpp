@@ -192,7 +192,7 @@ void ActiveMode::minimization_step(Trajectory &run)
   const std::optional<Label> label = answer_to(run, request);
   if (!label) return;
   Outcome outcome = judge(request, *label);
-  if (outcome.stored()) training_.uncertainty().remember(request.feature_sum, run.natoms());
+  if (outcome.stored()) training_.uncertainty().remember(request.feature_sum, request.natoms());
   outcome.reference_moves = false;
   log_.line(request, outcome, jumps_.sum());
 }
@@ -250,8 +250,7 @@ Outcome ActiveMode::judge(LabelRequest &request, const Label &label)
   if (desk_->is_stored(request, label)) return outcome;
   const bool held_out = is_held_out(request);
   if (!held_out && request.has_scores && options_.duplicate > 0.0 &&
-      training_.uncertainty().distance(request.feature_sum,
-                                       static_cast<std::int64_t>(request.frame.type.size())) <
+      training_.uncertainty().distance(request.feature_sum, request.natoms()) <
           options_.duplicate) {
     outcome.fate =
         Fate::duplicate;  // of the same configuration: it tells nothing new of the errors
@@ -314,7 +313,7 @@ void ActiveMode::note_answer(const Trajectory &run, const LabelRequest &request,
   const double after = slot_->has_uncertainty() ? model_energy(run) : 0.0;
   jumps_.asked(request.energy, after, label.energy.value_or(0.0), !model_moves_);
   SessionCounters &counters = training_.counters();
-  counters.answer_step = step_;
+  counters.answer_step = request.frame.step;
   counters.answer_energy = after;
   counters.reference_moved = !model_moves_;
   training_.active_state() = learning_.state();

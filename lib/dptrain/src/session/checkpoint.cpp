@@ -86,8 +86,11 @@ Checkpoint read_checkpoint(const std::string &path)
   if (!std::holds_alternative<std::string>(training))
     throw Error(path + ": damaged checkpoint: its settings are no text");
   checkpoint.training = std::get<std::string>(training);
-  checkpoint.trainer = read_state(file, group + "/trainer");
-  checkpoint.session = read_state(file, group + "/session");
+  State parts;  // which know their places
+  for (const char *name : {"trainer", "session"})
+    parts.set_group(name, read_state(file, group + "/" + name));
+  checkpoint.trainer = parts.group("trainer");
+  checkpoint.session = parts.group("session");
   return checkpoint;
 }
 

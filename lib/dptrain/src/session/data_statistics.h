@@ -47,9 +47,10 @@ struct DataStatistics {
   std::vector<SystemStatistics> systems;  ///< in the order of the systems
 };
 
-/// Statistics of the frames of `systems` for a model with these settings. The atoms are split over the ranks: a rank reads only its frames, one at a time; a frame that
-/// is large compared with the share of a rank is read by several, and each counts a part of its atoms. The result is the
-/// same on all ranks; with other numbers of ranks integers and distances are equal, sums differ by rounding. Collective.
+/// Statistics of the frames of `systems` for a model with these settings. The atoms are split over the ranks: a rank reads
+/// only its frames, one at a time; a frame that is large compared with the share of a rank is read by several, and each
+/// counts a part of its atoms. The result is the same on all ranks; with other numbers of ranks integers and distances are
+/// equal, sums differ by rounding. Collective.
 /// Throws Error that names system and frame where a position is not finite or two atoms are at the same place.
 DataStatistics collect_statistics(const Communicator &comm, const Systems &systems,
                                   const ModelConfig &config, const StatisticsOptions &options = {});

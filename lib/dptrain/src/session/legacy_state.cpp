@@ -17,6 +17,8 @@ namespace dptrain {
 
 namespace {
 
+constexpr std::size_t active_numbers = 122;  // of ActiveLearning::state() in that format
+
 std::string precision_name(std::int64_t number)
 {
   if (number < 0 || number > 2)
@@ -159,7 +161,7 @@ UpdateReport report(Numbers &numbers)
 
 State active(Numbers &numbers)
 {
-  const std::size_t size = ActiveLearning::state_size();
+  const std::size_t size = active_numbers;
   if (numbers.number() != static_cast<double>(size))
     throw Error("The checkpoint is one of 'mode active' of another version of fix dptrain: start "
                 "with its model in pair_coeff, without resume");

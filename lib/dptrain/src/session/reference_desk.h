@@ -29,6 +29,8 @@ struct LabelRequest {
   double energy = 0.0;              ///< of the model, eV
   std::vector<double> force;        ///< of the model, [natoms][3] eV/Angstrom
   std::vector<double> feature_sum;  ///< of all atoms, [ntypes][H]
+
+  std::int64_t natoms() const { return static_cast<std::int64_t>(frame.type.size()); }
 };
 
 /// Errors of forces [natoms][3] against a label: largest and root mean square, and the size of the label's forces.

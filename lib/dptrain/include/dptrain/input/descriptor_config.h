@@ -23,7 +23,7 @@ class DescriptorConfig {
   virtual int size() const = 0;
 
   /// Reads the keys of its section of an input.json or of a model file, whose type_map `model` has already. Sets the cutoff of
-  /// the model; what is absent stays as it is. Throws Error for values that are not allowed.
+  /// the model; what is absent gets its default. Throws Error for values that are not allowed.
   virtual void read(JsonReader &section, ModelConfig &model) = 0;
   /// All keys and `type`, written out as a JSON object, from which `read` makes the same settings. A text that begins with
   /// "auto" is left to the statistics of the data.

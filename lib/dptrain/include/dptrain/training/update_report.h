@@ -23,7 +23,7 @@ struct UpdateReport {
   std::int64_t step = 0;  ///< steps done, this one included
   double loss = 0.0;
   double learning_rate = 0.0;
-  std::vector<TermErrors> terms;  ///< in the order of the loss
+  std::vector<TermErrors> terms;
 
   /// Those of a term; NaN where the loss has none of this name.
   TermErrors errors(const std::string &term) const
@@ -37,7 +37,7 @@ struct UpdateReport {
 
   /// For a checkpoint.
   State state() const;
-  /// From what state() gave; the terms in the order of their names.
+  /// From what state() gave.
   static UpdateReport from(const State &state);
 };
 

@@ -40,7 +40,9 @@ const DescriptorType *find_descriptor_type(const std::string &name)
 const DescriptorType &descriptor_type(const ModelConfig &model)
 {
   if (!model.descriptor) throw Error("The model has no descriptor");
-  return *find_descriptor_type(model.descriptor->type());
+  if (const DescriptorType *type = find_descriptor_type(model.descriptor->type())) return *type;
+  throw Error("The descriptor " + model.descriptor->type() + " is none of " +
+              descriptor_type_names());
 }
 
 void add_descriptor_type(std::unique_ptr<const DescriptorType> type)

@@ -7,6 +7,8 @@ namespace dptrain {
 
 namespace {
 
+constexpr double default_sel_factor = 1.1;  // of "auto", as in DeePMD-kit
+
 using nlohmann::json;
 
 /// sel: a list, or "auto" / "auto:F".
@@ -79,7 +81,7 @@ std::string SeE2AConfig::keys(const ModelConfig &model) const
                                  {"set_davg_zero", set_davg_zero},
                                  {"precision", precision},
                                  {"trainable", trainable}};
-  if (sel.empty()) section["sel"] = sel_factor ? "auto:" + json(*sel_factor).dump() : "auto";
+  if (sel.empty()) section["sel"] = "auto:" + json(sel_factor.value_or(default_sel_factor)).dump();
   if (seed) section["seed"] = *seed;
   return section.dump();
 }
@@ -88,7 +90,7 @@ const SeE2AConfig &se_e2_a(const ModelConfig &model)
 {
   const DescriptorConfig *descriptor = model.descriptor.get();
   if (const auto *config = dynamic_cast<const SeE2AConfig *>(descriptor)) return *config;
-  throw Error("Only models with descriptor se_e2_a have this" +
+  throw Error("this is only possible for models with descriptor se_e2_a" +
               (descriptor ? "; this one has " + descriptor->type() : std::string()));
 }
 

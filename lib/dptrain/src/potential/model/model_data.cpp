@@ -31,10 +31,8 @@ void visit_fields(ByteArchive &archive, ModelConfig &config)
                  fitting_precision, fitting_trainable, fitting_seed, atom_ener, pair_exclude_types,
                  atom_exclude_types);
   // of any kind: by its keys
-  const std::string mine = descriptor ? descriptor->keys(config) : "";
-  std::string keys = mine;
+  std::string keys = descriptor ? descriptor->keys(config) : "";
   archive.fields(keys);
-  if (keys == mine) return;
   descriptor = {};
   if (keys.empty()) return;
   const auto document = nlohmann::json::parse(keys);

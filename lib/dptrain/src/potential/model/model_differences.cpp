@@ -102,12 +102,12 @@ void compare_descriptors(const ModelConfig &there, const ModelConfig &here,
   const std::string type = there.descriptor->type();
   if (type != here.descriptor->type())
     return differences.add("descriptor", type, here.descriptor->type());
-  const json a = json::parse(there.descriptor->keys(there)),
-             b = json::parse(here.descriptor->keys(here));
+  json a = json::parse(there.descriptor->keys(there)), b = json::parse(here.descriptor->keys(here));
+  for (const auto &[key, value] : a.items()) b.emplace(key, json::array());  // shown as none
   for (const auto &[key, value] : b.items()) {
     const bool is_open = value.is_string() && starts_with(value.get<std::string>(), "auto");
-    if (key == "trainable" || key == "seed" || is_open || !a.contains(key)) continue;
-    const std::string left = shown(key, a[key]), right = shown(key, value);
+    if (key == "trainable" || key == "seed" || is_open) continue;
+    const std::string left = shown(key, a.value(key, json::array())), right = shown(key, value);
     if (left != right) differences.add(name_of(key), left, right);
   }
 }
