@@ -7,6 +7,7 @@
 
 #include "commands/data_warnings.h"
 #include "dptrain/base/error.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "session/model_factory.h"
 #include "session/statistics_file.h"
 
