@@ -22,3 +22,12 @@ def soak(request):
         print(f"{part} of {whole} rounds: those of DPTRAIN_DAY={day}")
         return part, random.Random(f"{seed} {day}")
     return share
+
+
+@pytest.fixture(autouse=True)
+def environment():
+    """What a test sets in the environment (also the command line, which prepares it for lmp) is gone before the next one."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)

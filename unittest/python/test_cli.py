@@ -25,8 +25,8 @@ act = os.environ.get("ACT", "")
 def stop(number, frame):
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     time.sleep(1.5 if act == "slow" else 0)
-    print("checkpoint saved", flush=True)
-    sys.exit(0)
+    os.write(1, b"checkpoint saved\\n")  # not print: the main program may be within one
+    os._exit(0)
 if act in ("wait", "slow"):
     signal.signal(signal.SIGINT, stop)
 if act == "deaf":
