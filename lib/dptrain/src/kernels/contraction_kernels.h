@@ -71,7 +71,7 @@ void reverse_kernel(const Contraction<Real, Rows> &c, const Real *g_t, const For
               const Real along = sum_of<Rows::rows>(
                   [&](auto k) DPTRAIN_ALWAYS_INLINE { return l.r[k] * gi[k * width + m]; });
               // where the argument is the first number of the row, one sum serves both
-              s(std::integral_constant<int, Block::argument_sum>()) +=
+              s(Constant<Block::argument_sum>()) +=
                   along * l.second(m) + (Rows::argument_is_first ? scale * gi[m] * g : Real(0));
               unrolled<Rows::rows>([&](auto k) DPTRAIN_ALWAYS_INLINE {
                 if (k > 0 || !Rows::argument_is_first) s(k) += gi[k * width + m] * g;

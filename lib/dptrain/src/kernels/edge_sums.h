@@ -3,7 +3,7 @@
 #include "kernels/kokkos_types.h"
 
 // Sums over the edges of a center and over the channels of an edge, of so many rows. `add` gets a function of the number of
-// the row, a std::integral_constant (`unrolled`), that gives the sum to add to.
+// the row, a Constant (`unrolled`), that gives the sum to add to.
 
 namespace dptrain::kernels {
 
@@ -12,8 +12,7 @@ namespace detail {
 /// Four sums in variables of their own: no compiler keeps arrays in registers while it adds up vectors.
 template <class Real> struct FourSums {
   Real &s0, &s1, &s2, &s3;
-  template <int k>
-  KOKKOS_FORCEINLINE_FUNCTION Real &operator()(std::integral_constant<int, k>) const
+  template <int k> KOKKOS_FORCEINLINE_FUNCTION Real &operator()(Constant<k>) const
   {
     if constexpr (k == 0) return s0;
     if constexpr (k == 1) return s1;

@@ -15,13 +15,13 @@ template <class Work> KOKKOS_FORCEINLINE_FUNCTION void for_axis_blocks(int axis,
   for (int begin = 0; begin < axis;) {
     const int left = axis - begin;
     if (left >= 16)
-      work(begin, std::integral_constant<int, 16>());
+      work(begin, Constant<16>());
     else if (left >= 8)
-      work(begin, std::integral_constant<int, 8>());
+      work(begin, Constant<8>());
     else if (left >= 4)
-      work(begin, std::integral_constant<int, 4>());
+      work(begin, Constant<4>());
     else
-      work(begin, std::integral_constant<int, 1>());
+      work(begin, Constant<1>());
     begin += left >= 16 ? 16 : (left >= 8 ? 8 : (left >= 4 ? 4 : 1));
   }
 }

@@ -144,11 +144,17 @@ KOKKOS_FORCEINLINE_FUNCTION int compress(const Team &team, int n, const Keep &ke
 #endif
 }
 
+/// A number that the compiler knows. Not std::integral_constant: what makes an int of that is a function of the host.
+template <int k> struct Constant {
+  static constexpr int value = k;
+  KOKKOS_FORCEINLINE_FUNCTION constexpr operator int() const { return k; }
+};
+
 /// f(number) for the numbers below n, which f gets as constants: a loop that the compiler has to unroll.
 template <class F, int... k>
 KOKKOS_FORCEINLINE_FUNCTION void unrolled(const F &f, std::integer_sequence<int, k...>)
 {
-  (f(std::integral_constant<int, k>()), ...);
+  (f(Constant<k>()), ...);
 }
 template <int n, class F> KOKKOS_FORCEINLINE_FUNCTION void unrolled(const F &f)
 {
@@ -159,7 +165,7 @@ template <int n, class F> KOKKOS_FORCEINLINE_FUNCTION void unrolled(const F &f)
 template <class F, int... k>
 KOKKOS_FORCEINLINE_FUNCTION auto sum_of(const F &f, std::integer_sequence<int, k...>)
 {
-  return (... + f(std::integral_constant<int, k>()));
+  return (... + f(Constant<k>()));
 }
 template <int n, class F> KOKKOS_FORCEINLINE_FUNCTION auto sum_of(const F &f)
 {
