@@ -58,9 +58,9 @@ H100 = Gpu("H100 SXM", 3.35e12, {8: 34e12, 4: 67e12}, {8: 67e12, 4: 67e12})
 H200 = Gpu("H200", 4.8e12, {8: 34e12, 4: 67e12}, {8: 67e12, 4: 67e12})
 GPUS = [H100, H200]
 # occupancy in teams per SM: the table of tools/nvcc-report (doc/developer/gpu.md), of kernels that something limits
-TEAMS_PER_SM = {"find_rows": {8: 10}, "gather_edges": {8: 10, 4: 10}, "contraction_value": {8: 9, 4: 12},
-                "gram_reverse": {8: 12, 4: 16}, "contraction_reverse": {8: 6, 4: 7}, "contraction_jvp": {8: 7, 4: 9},
-                "gram_jvp_reverse": {8: 15, 4: 16}, "contraction_bins": {8: 6, 4: 6}, "dense_reverse": {8: 10, 4: 10}}
+TEAMS_PER_SM = {"find_rows": {8: 10}, "gather_edges": {8: 10, 4: 10}, "contraction_value": {8: 8, 4: 10},
+                "gram_reverse": {8: 12, 4: 16}, "contraction_reverse": {8: 5, 4: 7}, "contraction_jvp": {8: 5, 4: 9},
+                "gram_jvp_reverse": {8: 12, 4: 16}, "contraction_bins": {8: 6, 4: 7}, "dense_reverse": {8: 10, 4: 10}}
 MOST_TEAMS = 16
 
 
