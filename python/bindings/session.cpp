@@ -123,7 +123,9 @@ void set_option(LearningOptions &options, const std::string &name, const nb::han
 
 class Session {
  public:
-  Session(const std::string &model, const std::string &precision, const nb::dict &options) :
+  Session(const std::string &model, const std::string &precision, const nb::dict &options,
+          nb::handle log) :
+      log_(log),
       comm_(dptrain::make_mpi_communicator()),
       slot_(std::make_shared<dptrain::ModelSlot>()),
       run_(slot_)
@@ -133,10 +135,14 @@ class Session {
     slot_->load(*comm_, model, {});
     for (const auto &[name, value] : options)
       set_option(options_, nb::cast<std::string>(name), value);
+    make_session();
+    for (const auto &[keyword, path] : session_->outputs()) outputs_.push_back(path);
   }
 
   std::vector<std::string> type_map() const { return slot_->type_map; }
   double cutoff() const { return slot_->cutoff; }
+  /// Full paths of the files that the session writes.
+  const std::vector<std::string> &outputs() const { return outputs_; }
 
   // Python's functions come with each call: kept here they would be a cycle that no garbage collector sees.
   nb::tuple step(const Positions &positions, const Types &types, const std::optional<Cell> &cell,
@@ -158,7 +164,9 @@ class Session {
     const dptrain::FrameValues &values = run_.values();
     const std::size_t n = frame.type.size();
     return nb::make_tuple(values.energy, array(std::vector<double>(values.force), {n, 3}),
-                          array({values.virial.begin(), values.virial.end()}, {3, 3}),
+                          values.has_virial
+                              ? array({values.virial.begin(), values.virial.end()}, {3, 3})
+                              : nb::none(),
                           run_.model_moves());
   }
 
@@ -173,6 +181,15 @@ class Session {
     }
     open_ = false;
     report_ = session_->report();
+  }
+
+  void save(nb::handle log)
+  {
+    log_ = log;
+    if (!started_) return;
+    start_kernels();
+    const nb::gil_scoped_release others_may_run;
+    session_->save();
   }
 
   nb::dict report() const
@@ -200,35 +217,50 @@ class Session {
   }
 
  private:
+  void make_session()
+  {
+    const auto say = [this](const std::string &start) {
+      return [this, start](const std::string &text) {
+        const nb::gil_scoped_acquire interpreter;
+        log_(start + text);
+      };
+    };
+    session_ = std::make_unique<dptrain::LearningSession>(
+        comm_, slot_, options_, dptrain::Messages{say(""), say("WARNING: "), say("")}, &source_);
+    session_->on_update([] {  // Ctrl-C
+      const nb::gil_scoped_acquire interpreter;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    });
+  }
+
   // The files are not touched before the first step.
   void open()
   {
-    if (!session_) {
-      const auto say = [this](const std::string &start) {
-        return [this, start](const std::string &text) {
-          const nb::gil_scoped_acquire interpreter;
-          log_(start + text);
-        };
-      };
-      auto session = std::make_unique<dptrain::LearningSession>(
-          comm_, slot_, options_, dptrain::Messages{say(""), say("WARNING: "), say("")}, &source_);
-      session->start();
-      session_ = std::move(session);
+    if (!started_) {
+      if (!session_) make_session();
+      try {
+        session_->start();
+      } catch (...) {
+        session_.reset();  // half made
+        throw;
+      }
+      started_ = true;
     }
     if (!open_) session_->begin_run(step_);
     open_ = true;
   }
 
+  nb::handle log_;  // of the present call
   std::shared_ptr<const dptrain::Communicator> comm_;
   std::shared_ptr<dptrain::ModelSlot> slot_;
   FunctionSource source_;
   dptrain::FrameRun run_;
-  nb::handle log_;
   LearningOptions options_;
+  std::vector<std::string> outputs_;
   std::unique_ptr<dptrain::LearningSession> session_;
   std::optional<dptrain::LearningReport> report_;  // after the latest step, for all threads
   std::int64_t step_ = 0;
-  bool open_ = false;
+  bool started_ = false, open_ = false;
 };
 
 }  // namespace
@@ -236,11 +268,13 @@ class Session {
 void add_session(nb::module_ &m)
 {
   nb::class_<Session>(m, "Session")
-      .def(nb::init<const std::string &, const std::string &, const nb::dict &>())
+      .def(nb::init<const std::string &, const std::string &, const nb::dict &, nb::handle>())
       .def("step", &Session::step, nb::arg("positions"), nb::arg("types"), nb::arg("cell").none(),
            nb::arg("reference"), nb::arg("log"))
       .def("end", &Session::end)
+      .def("save", &Session::save)
       .def("report", &Session::report)
       .def_prop_ro("type_map", &Session::type_map)
-      .def_prop_ro("cutoff", &Session::cutoff);
+      .def_prop_ro("cutoff", &Session::cutoff)
+      .def_prop_ro("outputs", &Session::outputs);
 }

@@ -17,7 +17,7 @@ from ase.atoms import Atoms
 from ase.calculators.calculator import PropertyNotImplementedError
 from ase.stress import full_3x3_to_voigt_6_stress, voigt_6_to_full_3x3_stress
 
-from dptrain.potential import Potential
+from dptrain.potential import Error, Potential
 from dptrain.session import Session
 
 
@@ -48,13 +48,16 @@ class OnTheFly(BaseCalculator):
 
     model: input.json of a new model, or a model file or checkpoint. reference: any ASE calculator. The options are those of
     dptrain.Session. Each new configuration is one step of a run, so this is for dynamics; for an optimizer train first, and then
-    use Calculator. `session` is the Session: call its end() after the run, or use the calculator in a `with` statement.
+    use Calculator. `session` is the Session: call its end() after the run, or use the calculator in a `with` statement. There is a
+    stress where the reference has one; else from the first training on, the model's.
     """
 
     implemented_properties = ["energy", "free_energy", "forces", "stress"]
 
     def __init__(self, model, reference, **options):
         super().__init__()
+        if isinstance(reference, type) or not hasattr(reference, "get_property"):
+            raise Error(f"reference={reference!r} is not possible: use a calculator of ASE, as EMT()")
         self.reference = reference
         self.session = Session(model, self._label, **options)
 
@@ -70,16 +73,18 @@ class OnTheFly(BaseCalculator):
             return energy, forces, forces.T @ positions
         try:
             virial = -voigt_6_to_full_3x3_stress(atoms.get_stress()) * atoms.get_volume() if atoms.cell.rank == 3 else None
-        except PropertyNotImplementedError:
+        except NotImplementedError:
             virial = None
         return energy, forces, virial
 
     def calculate(self, atoms=None, properties=("energy",), system_changes=all_changes):
-        """One step of the run."""
+        """One step of the run, for a new configuration."""
+        if self.results and not system_changes:
+            return  # a stress that is missing stays so
         super().calculate(atoms, properties, system_changes)
         now = self.session.step(self.atoms.get_positions(), self.atoms.get_chemical_symbols(), self.atoms.cell.array, self.atoms.pbc)
         self.results = {"energy": now.energy, "free_energy": now.energy, "forces": now.forces}
-        if self.atoms.cell.rank == 3:
+        if self.atoms.cell.rank == 3 and now.virial is not None:
             self.results["stress"] = full_3x3_to_voigt_6_stress(-now.virial / self.atoms.get_volume())
 
     def __enter__(self):

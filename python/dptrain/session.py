@@ -7,18 +7,36 @@ calling process alone, on OMP_NUM_THREADS threads.
 
 from __future__ import annotations
 
+import gc
 import os
+import weakref
 from typing import NamedTuple
 
 import numpy as np
 
 from dptrain.potential import Error, _dptrain, complete_cell
 
+
+
+def whole_number(value):
+    """An int; ValueError for a number with a fraction, which int() would cut."""
+    if int(value) != value:
+        raise ValueError(value)
+    return int(value)
+
+
+#: kinds of options: what makes a value of one, and its name in messages
+COUNT, NUMBER, FILE, WORD = (whole_number, "a whole number"), (float, "a number"), (os.fspath, "the name of a file"), (str, "a word")
+THRESHOLD = (lambda value: 0.0 if value == "auto" else float(value), "a number or 'auto'")
 #: options of Session and their kinds; those of LAMMPS' fix dptrain with the same names
-OPTIONS = {"every": int, "fmax": float, "threshold": float, "limit": float, "audit": int, "holdout": int, "duplicate": float,
-           "input": os.fspath, "train": int, "warmup": int, "target": float, "train_seconds": float, "batch": int, "seed": int,
-           "buffer": int, "optimizer": str, "ema": float, "stat": os.fspath, "save": os.fspath, "save_every": int,
-           "resume": os.fspath, "dataset": os.fspath, "disp": os.fspath, "disp_every": int}
+OPTIONS = {"every": COUNT, "fmax": NUMBER, "threshold": THRESHOLD, "limit": NUMBER, "audit": COUNT, "holdout": COUNT, "duplicate": NUMBER,
+           "input": FILE, "train": COUNT, "warmup": COUNT, "target": NUMBER, "train_seconds": NUMBER, "batch": COUNT, "seed": COUNT,
+           "buffer": COUNT, "optimizer": WORD, "ema": NUMBER, "stat": FILE, "save": FILE, "save_every": COUNT, "resume": FILE,
+           "dataset": FILE, "disp": FILE, "disp_every": COUNT}
+#: optimizer steps between two checkpoints
+SAVE_EVERY = 1000
+#: full path of a file -> the session that writes it
+writers = weakref.WeakValueDictionary()
 
 
 class Step(NamedTuple):
@@ -26,7 +44,7 @@ class Step(NamedTuple):
 
     energy: float  #: eV
     forces: np.ndarray  #: [natoms][3] eV/Angstrom
-    virial: np.ndarray  #: [3][3] eV, sum of F (x) r
+    virial: np.ndarray | None  #: [3][3] eV, sum of F (x) r; None: the reference has none, and there is no model yet
     moved_by: str  #: "model" or "reference"
 
 
@@ -39,9 +57,9 @@ class Session:
     mode: "active" (the model runs, the reference is asked where the expected error is above the threshold) or "passive" (labels
     every so many steps; the reference runs until the first training has ended). follow: who moves the atoms at a step with a
     label, "model" or "reference". failed: "skip" goes on without a label, "stop" raises Error. log: called with each line of text;
-    None: nothing is said. The other options have the names and the meanings of LAMMPS' fix dptrain: every (default 100), train,
-    warmup, threshold, limit, audit, holdout, duplicate, target, train_seconds, batch, seed, buffer, optimizer, ema, fmax, input,
-    stat, save and save_every, resume, dataset, disp and disp_every.
+    None: nothing is said. The other options have the names and the meanings of LAMMPS' fix dptrain, see OPTIONS; None is as if one
+    was not given. Model and checkpoint are written every `save_every` optimizer steps (default 1000), by end(), and where an
+    exception ends a `with` statement or Ctrl-C a training.
 
     Raises Error for options that do not exist or make no sense, and where a step cannot be done.
     """
@@ -53,15 +71,24 @@ class Session:
                 raise Error(f"{name}={value!r} is not possible: use {' or '.join(map(repr, allowed))}")
         if not callable(reference):
             raise Error("reference must be a function (positions, elements, cell) -> (energy, forces, virial)")
+        if log is not None and not callable(log):
+            raise Error(f"log={log!r} is not possible: use a function of a line of text, or None")
         given = {"active": mode == "active", "follow_reference": follow == "reference", "failure_stops": failed == "stop",
                  "frames": "dptrain.frames"}
         for name, value in options.items():
             if name not in OPTIONS:
                 raise Error(f"a session has no option {name}: there are mode, follow, failed, precision, log, {', '.join(OPTIONS)}")
-            given[name] = OPTIONS[name](value)
+            kind, usage = OPTIONS[name]
+            try:
+                given.update({} if value is None else {name: kind(value)})
+            except (TypeError, ValueError, OverflowError):
+                raise Error(f"{name}={value!r} is not possible: use {usage}") from None
+        if "save" in given:
+            given.setdefault("save_every", SAVE_EVERY)
         self._reference = reference
+        self._failure = None
         self._log = log or (lambda text: None)
-        self._session = _dptrain.Session(os.fspath(model), precision, given)
+        self._session = _dptrain.Session(os.fspath(model), precision, given, self._log)
         self._index = {name: k for k, name in enumerate(self.type_map)}
 
     @property
@@ -70,8 +97,17 @@ class Session:
         return self._session.type_map
 
     def _label(self, positions, types, cell):
-        elements = [self.type_map[t] for t in types]
-        energy, forces, virial = self._reference(positions, elements, cell)
+        try:
+            return self._checked_label(positions, self._reference(positions, [self.type_map[t] for t in types], cell))
+        except Exception as error:
+            self._failure = error
+            raise
+
+    @staticmethod
+    def _checked_label(positions, answer):
+        if not isinstance(answer, (tuple, list)) or len(answer) != 3:
+            raise ValueError("the reference must return (energy, forces, virial), with None for a virial that it does not have")
+        energy, forces, virial = answer
         forces = np.asarray(forces, dtype=float)
         if forces.shape != positions.shape:
             raise ValueError(f"the reference gave forces of the shape {forces.shape} for {len(positions)} atoms")
@@ -85,6 +121,8 @@ class Session:
     def step(self, positions, elements, cell=None, pbc=None):
         """One step of the run: a Step. positions: [natoms][3]; elements: [natoms] names; cell and pbc as in Potential.evaluate."""
         positions = np.ascontiguousarray(positions, dtype=float)
+        if not all(isinstance(name, str) for name in elements):
+            raise Error("elements must be names, as ['Cu', 'Au']")
         unknown = sorted(set(elements) - set(self._index))
         if unknown:
             raise Error(f"{', '.join(unknown)}: not in the model, which knows {' '.join(self.type_map)}")
@@ -92,7 +130,15 @@ class Session:
         if len(types) != len(positions):
             raise Error(f"{len(positions)} positions but {len(types)} elements")
         cell = complete_cell(positions, cell, pbc, self._session.cutoff)
-        *values, by_model = self._session.step(positions, types, None if cell is None else cell.ravel(), self._label, self._log)
+        self._claim_files()
+        self._failure = None
+        try:
+            *values, by_model = self._session.step(positions, types, None if cell is None else cell.ravel(), self._label, self._log)
+        except BaseException as error:
+            self._leave_files()
+            if isinstance(error, Error):
+                raise error from self._failure
+            raise
         return Step(*values, "model" if by_model else "reference")
 
     def report(self):
@@ -101,9 +147,26 @@ class Session:
         return self._session.report()
 
     def end(self):
-        """Ends the run: learns what is left, prints a summary, and writes model and checkpoint where ``save`` names them. A further
-        step() begins a new run."""
+        """Ends the run: learns what is left, prints a summary in mode "active", and writes model and checkpoint where ``save`` names
+        them. A further step() begins a new run."""
         self._session.end("dptrain session", self._log)
+        self._leave_files()
+
+    def save(self):
+        """Writes model and checkpoint as they are, if there is something new to write and ``save`` names them."""
+        self._session.save(self._log)
+
+    def _claim_files(self):
+        """Two sessions that write the same files would leave a model of the one with the frames of the other."""
+        for path in self._session.outputs:
+            if path in writers and writers[path] is not self:
+                gc.collect()  # one that nobody holds any more
+            if writers.setdefault(path, self) is not self:
+                raise Error(f"another session of this program writes {path}: call its end() before, or choose other names for save and disp")
+
+    def _leave_files(self):
+        for path in [path for path, session in writers.items() if session is self]:
+            del writers[path]
 
     def __enter__(self):
         return self
@@ -111,3 +174,6 @@ class Session:
     def __exit__(self, kind, *_):
         if kind is None:
             self.end()
+        else:
+            self.save()
+            self._leave_files()

@@ -8,15 +8,13 @@ import threading
 
 import numpy as np
 import pytest
-from real_script import ROOT, dptrain
+from real_script import dptrain
 
 pytest.importorskip("ase")
-from ase import units  # noqa: E402
-from ase.build import bulk, molecule  # noqa: E402
+from ase.build import molecule  # noqa: E402
 from ase.calculators.emt import EMT  # noqa: E402
-from ase.md.langevin import Langevin  # noqa: E402
+from copper_run import EXAMPLE, copper, emt, frames  # noqa: E402
 
-EXAMPLE = ROOT / "examples" / "ase_on_the_fly"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -25,30 +23,6 @@ def module():
         dptrain.load  # noqa: B018
     except ImportError as error:
         pytest.skip(f"the compiled module is not here: {error}")
-
-
-def copper(seed=1):
-    atoms = bulk("Cu", cubic=True).repeat(2)
-    random = np.random.default_rng(seed)
-    atoms.set_velocities(random.normal(scale=0.04, size=(len(atoms), 3)))
-    return atoms, Langevin(atoms, 2 * units.fs, temperature_K=600, friction=0.02 / units.fs, rng=random, fixcm=False)
-
-
-def emt(positions, elements, cell):
-    """A reference that knows nothing of the atoms of a calculator."""
-    atoms = bulk("Cu", cubic=True).repeat(2)
-    atoms.set_positions(positions)
-    atoms.set_cell(cell)
-    atoms.calc = EMT()
-    stress = atoms.get_stress(voigt=False)
-    return atoms.get_potential_energy(), atoms.get_forces(), -stress * atoms.get_volume()
-
-
-def frames(number, amplitude=0.05, seed=3):
-    random = np.random.default_rng(seed)
-    atoms = bulk("Cu", cubic=True).repeat(2)
-    for _ in range(number):
-        yield atoms.get_positions() + random.normal(scale=amplitude, size=(len(atoms), 3)), atoms.cell.array
 
 
 def test_active_learning_of_a_run(tmp_path, monkeypatch):
@@ -147,43 +121,6 @@ def test_a_reference_that_fails(tmp_path, monkeypatch):
         session.step(*next(frames(1))[:1], ["Cu"] * 32, next(frames(1))[1])
 
 
-@pytest.mark.parametrize("options, words", [
-    ({"mode": "eager"}, ["mode='eager'", "'active' or 'passive'"]),
-    ({"everie": 5}, ["no option everie", "every"]),
-    ({"follow": "nobody"}, ["follow='nobody'", "'model' or 'reference'"]),
-    ({"failed": "ignore"}, ["failed='ignore'", "'skip' or 'stop'"]),
-    ({"reference": 5}, ["reference must be a function"]),
-    ({"model": "missing.json"}, ["cannot open file 'missing.json'"]),
-    ({"precision": "half"}, ["precision 'half'", "double, single or mixed"]),
-])
-def test_wrong_words(options, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(dptrain.Error) as error:
-        dptrain.Session(options.pop("model", EXAMPLE / "copper.json"), options.pop("reference", emt), **options)
-    assert all(word in str(error.value) for word in words), str(error.value)
-
-
-def test_wrong_atoms(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    session = dptrain.Session(EXAMPLE / "copper.json", emt, log=None)
-    with pytest.raises(dptrain.Error, match="Au: not in the model, which knows Cu"):
-        session.step(np.zeros((1, 3)), ["Au"])
-    with pytest.raises(dptrain.Error, match="2 positions but 1 elements"):
-        session.step(np.zeros((2, 3)), ["Cu"])
-
-    def wrong(positions, elements, cell):
-        return 0.0, np.zeros((3, 3)), None
-
-    session = dptrain.Session(EXAMPLE / "copper.json", wrong, failed="stop", log=None)
-    with pytest.raises(dptrain.Error, match=r"forces of the shape \(3, 3\) for 32 atoms"):
-        positions, cell = next(frames(1))
-        session.step(positions, ["Cu"] * 32, cell)
-
-    session = dptrain.Session(EXAMPLE / "copper.json", lambda *_: (0.0, np.zeros((32, 3)), np.zeros(6)), failed="stop", log=None)
-    with pytest.raises(dptrain.Error, match=r"virial of the shape \(6,\); it must be \(3, 3\)"):
-        session.step(positions, ["Cu"] * 32, cell)
-
-
 def test_one_thread_works(tmp_path, monkeypatch):
     """A model can be the reference of a session, whose steps let other threads of Python run; these cannot evaluate models, and
     are told so."""
@@ -224,11 +161,21 @@ def test_a_calculator_without_stress_and_atoms_without_cell(tmp_path, monkeypatc
     class NoStress(EMT):
         implemented_properties = [name for name in EMT.implemented_properties if not name.startswith("stress")]
 
-    atoms, run = copper()
-    learner = OnTheFly(EXAMPLE / "copper.json", reference=NoStress(), mode="passive", every=1, warmup=2, train=5, log=None)
-    atoms.calc = learner
-    run.run(3)
-    assert learner.session.report()["frames"] == 4
+    content = json.loads((EXAMPLE / "copper.json").read_text())
+    content["loss"].update(start_pref_v=0, limit_pref_v=0)
+    (tmp_path / "no_virial.json").write_text(json.dumps(content))
+    for name, asked in ((EXAMPLE / "copper.json", True), ("no_virial.json", False)):
+        atoms, run = copper()
+        lines = []
+        learner = OnTheFly(name, reference=NoStress(), mode="passive", every=1, warmup=2, train=5, log=lines.append)
+        atoms.calc = learner
+        atoms.get_forces()
+        with pytest.raises(Exception, match="stress"):  # neither the reference nor a model has one
+            atoms.get_stress()
+        run.run(3)
+        assert learner.session.report()["frames"] == 4 and np.isfinite(atoms.get_stress()).all()
+        assert any("WARNING: the labels have no" in line and "pref_v" in line for line in lines) == asked
+        learner.session.end()
 
     cluster = molecule("CH4")
     content = json.loads((EXAMPLE / "ethanol.json").read_text())

@@ -285,9 +285,6 @@ void FixDPTrain::start_session()
     session->start(d.session.get());
     d.session = std::move(session);
   });
-  if (comm->me == 0 && d.options.learning.save.empty() && !d.options.learning.selects)
-    error->warning(FLERR,
-                   "Fix dptrain: without 'save N FILE' the trained model is lost at the end");
   const std::int64_t steps = d.session->report().steps;
   if (comm->me == 0 && d.restarted[3] > static_cast<double>(steps))
     error->warning(FLERR,

@@ -231,11 +231,6 @@ void check_active(LAMMPS *lmp, const Options &options, const std::vector<std::st
       lmp->error->all(FLERR,
                       "Fix dptrain: the keyword {0} needs 'mode active': add that, or remove {0}",
                       keyword);
-  if (options.learning.limit > 0.0 && options.learning.limit < options.learning.threshold)
-    lmp->error->all(FLERR,
-                    "Fix dptrain: the limit {} is below the threshold {}: above the threshold the "
-                    "reference is asked, above the limit the model does not move the atoms",
-                    options.learning.limit, options.learning.threshold);
 }
 
 void check_together(LAMMPS *lmp, const Options &options)

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cctype>
 #include <iterator>
+#include <string_view>
 
 #include "input/input_sections.h"
 
@@ -62,6 +64,18 @@ std::string name_of(OptimizerType type)
   return std::find_if(std::begin(optimizers), std::end(optimizers),
                       [=](const auto &entry) { return entry.second == type; })
       ->first;
+}
+
+OptimizerType optimizer_named(const std::string &name)
+{
+  const auto same = [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  };
+  for (const auto &[known, type] : optimizers) {
+    const std::string_view other = known;
+    if (std::equal(name.begin(), name.end(), other.begin(), other.end(), same)) return type;
+  }
+  throw Error("optimizer " + name + " is not possible: use adam, adamw or soap");
 }
 
 void read_optimizer_section(JsonReader reader, JsonReader &training, InputFile &input)

@@ -25,6 +25,7 @@ FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &whole, bool w
   frame.halo->reduce(force.data(), 3);
   values.energy = out.energy;
   values.virial = out.virial;
+  values.has_virial = true;
   values.force.resize(3 * nlocal);
   values.atom_energy.resize(nlocal);
   if (with_uncertainty) values.uncertainty.resize(nlocal);
@@ -63,7 +64,10 @@ void FrameRun::follow(const Label &label)
 {
   values_.energy = label.energy.value_or(0.0);
   values_.force = label.force;
-  if (label.virial) values_.virial = *label.virial;
+  if (label.virial) {
+    values_.virial = *label.virial;
+    values_.has_virial = true;
+  }
   model_moves_ = false;
 }
 

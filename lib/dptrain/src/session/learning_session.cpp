@@ -37,6 +37,7 @@ LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
                                  std::shared_ptr<ModelSlot> slot, const LearningOptions &options,
                                  const Messages &messages, LabelSource *source)
 {
+  check(options);
   const Messages own_messages = comm->rank() == 0 ? messages : no_messages();
   impl_ = std::make_unique<Impl>(std::move(comm), std::move(slot), options, own_messages);
   impl_->source = source;
@@ -80,6 +81,16 @@ void LearningSession::minimization_step(Trajectory &run)
 void LearningSession::end_run(std::int64_t step, const std::string &name)
 {
   if (impl_->active) impl_->active->end_run(step, name);
+  save();
+}
+
+void LearningSession::on_update(std::function<void()> work)
+{
+  impl_->training.on_update(std::move(work));
+}
+
+void LearningSession::save()
+{
   if (!impl_->options.selects) impl_->training.save();
 }
 

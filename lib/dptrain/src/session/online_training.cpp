@@ -12,6 +12,7 @@
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/files/model_file.h"
 #include "session/training_checkpoint.h"
+#include "training/loss/loss_term.h"
 
 namespace dptrain {
 
@@ -68,6 +69,9 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
       fs::exists(options_.dataset))
     say("there is a data set " + options_.dataset + " already: frames are added to it");
   check_save_name();
+  check_folders();
+  if (options_.save.empty() && !options_.selects)
+    messages_.warning("without 'save' the trained model is lost at the end");
   if (!slot_->model) {
     factory_.emplace(comm_, options_, *slot_->input);
     return;
@@ -102,6 +106,33 @@ void OnlineTraining::check_save_name() const
   if (!is_pth(options_.save) && data.kind == ModelKind::torchscript)
     throw Error("save " + options_.save + ": " + slot_->path +
                 " is a TorchScript model, which is written as .pth: choose a name that ends so");
+}
+
+// A folder that is missing is noticed before a label was paid for.
+void OnlineTraining::check_folders() const
+{
+  std::vector<std::pair<std::string, std::string>> files{{"disp", config().disp_file}};
+  if (!options_.save.empty()) files.emplace_back("save", options_.save);
+  if (!options_.stat.empty()) files.emplace_back("stat", options_.stat);
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    for (const auto &[keyword, path] : files) {
+      const fs::path folder = fs::path(path).parent_path();
+      if (!folder.empty() && !fs::is_directory(folder))
+        throw Error(keyword + " " + path + ": there is no folder " + folder.string() +
+                    ": make it, or choose another name");
+    }
+  });
+}
+
+// Of the first label: what the loss asks for and it does not have.
+void OnlineTraining::check_label(const Label &label) const
+{
+  for (const auto &term : make_loss_terms(config().loss))
+    if (term->traits().prefactor.is_on() && !term->has_label(label))
+      messages_.warning("the labels have no " + term->traits().label +
+                        ", which the loss asks for (pref_" + term->traits().name +
+                        "): they are not learned");
 }
 
 void OnlineTraining::divide_frames()
@@ -143,6 +174,7 @@ std::vector<std::pair<std::string, std::string>> OnlineTraining::outputs() const
 void OnlineTraining::add(const WholeFrame &frame)
 {
   SessionCounters &counters = state_.counters;
+  if (counters.frames == 0) check_label(frame.label);
   store_.append(frame);
   keep(frame);
   ++counters.frames;
@@ -213,6 +245,7 @@ void OnlineTraining::train()
       if (step == 1 || step % config().disp_freq == 0) write_curve();
       if (options_.active) watch_targets(watch.elapsed());
       if (options_.save_every > 0 && step % options_.save_every == 0) save();
+      after_update();
     }
     if (steps() > before) {
       uncertainty_.mark_stale();
@@ -223,6 +256,17 @@ void OnlineTraining::train()
   }
   if (!options_.active && slot_->uncertainty_wanted) refresh_uncertainty();
   watch();
+}
+
+void OnlineTraining::after_update()
+{
+  if (!on_update_) return;
+  try {
+    on_update_();
+  } catch (...) {
+    save();
+    throw;
+  }
 }
 
 void OnlineTraining::write_curve()

@@ -52,6 +52,8 @@ class OnlineTraining {
   void select(const WholeFrame &frame, const std::string &note);
   /// Writes model and checkpoint, if there is something new to write.
   void save();
+  /// See LearningSession::on_update.
+  void on_update(std::function<void()> work) { on_update_ = std::move(work); }
 
   /// Keyword and full path of the files that this training writes.
   std::vector<std::pair<std::string, std::string>> outputs() const;
@@ -70,6 +72,9 @@ class OnlineTraining {
   const TrainingConfig &config() const { return settings_.config(); }
   void say(const std::string &text) const;
   void check_save_name() const;
+  void check_folders() const;
+  void check_label(const Label &label) const;
+  void after_update();
   void divide_frames();
   Frame divide(const WholeFrame &frame);
   void make_trainer();
@@ -103,6 +108,7 @@ class OnlineTraining {
   std::vector<Frame> waiting_;           // frames for it
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<LearningCurve> curve_;  // on rank 0
+  std::function<void()> on_update_;
   SessionState state_;
   bool resumed_ = false;
   std::vector<double> saved_;      // progress() of the latest checkpoint

@@ -28,7 +28,7 @@ std::string resume_path(const std::string &file)
   if (exists(file + suffix)) return file + suffix;
   if (exists(frames_path_of(file))) return frames_path_of(file);
   const std::string checkpoint = file + suffix, frames = frames_path_of(file),
-                    how = "'save N FILE' writes FILE" + suffix + " and FILE.frames";
+                    how = "'save' writes FILE" + suffix + " and FILE.frames";
   throw Error(exists(file) ? "resume: " + file + " is not a checkpoint, and there is no " +
                                  checkpoint + " and no " + frames + " beside it: " + how
                            : "resume: there is no checkpoint " + file + " or " + checkpoint +

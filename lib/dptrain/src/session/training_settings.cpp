@@ -1,7 +1,5 @@
 #include "session/training_settings.h"
 
-#include <map>
-
 #include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/broadcast.h"
@@ -40,10 +38,8 @@ void TrainingSettings::configure(const InputFile &input)
   config_ = input.training;
   if (options_.batch) config_.batch_size = *options_.batch;
   if (options_.seed) config_.seed = *options_.seed;
-  if (options_.disp_every) {
-    config_.disp_freq = *options_.disp_every;
-    config_.disp_file = options_.disp;
-  }
+  if (options_.disp_every) config_.disp_freq = *options_.disp_every;
+  if (!options_.disp.empty()) config_.disp_file = options_.disp;
   choose_optimizer(input);
   if (options_.ema) config_.ema_decay = *options_.ema;
   if (!options_.rules.empty()) config_.rules = options_.rules;
@@ -55,12 +51,9 @@ void TrainingSettings::configure(const InputFile &input)
 // SOAP, unless options or input say otherwise; what the input does not give of it suits this program.
 void TrainingSettings::choose_optimizer(const InputFile &input)
 {
-  const std::map<std::string, OptimizerType> optimizers{{"adam", OptimizerType::adam},
-                                                        {"adamw", OptimizerType::adamw},
-                                                        {"soap", OptimizerType::soap}};
   OptimizerConfig &optimizer = config_.optimizer;
   if (!options_.optimizer.empty())
-    optimizer.type = optimizers.at(options_.optimizer);
+    optimizer.type = optimizer_named(options_.optimizer);
   else if (!input.optimizer_given)
     optimizer.type = OptimizerType::soap;
   const bool is_double = slot_.settings.precision == Precision::float64;

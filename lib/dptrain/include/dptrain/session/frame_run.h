@@ -16,6 +16,7 @@ struct FrameValues {
   double energy = 0.0;
   std::vector<double> force;        ///< [natoms][3]
   std::array<double, 9> virial{};   ///< sum of F (x) x, row-major
+  bool has_virial = false;          ///< else neither a model nor a label has given one
   std::vector<double> atom_energy;  ///< [natoms]
   std::vector<double> uncertainty;  ///< [natoms] without unit; empty: the model has none
   std::vector<double> feature_sum;  ///< [ntypes][H]; ditto

@@ -53,4 +53,7 @@ struct LearningOptions {
   UnitFactors units;  ///< in which numbers are shown
 };
 
+/// Throws Error, which names option and value, where a number is out of its range or two options contradict each other.
+void check(const LearningOptions &options);
+
 }  // namespace dptrain

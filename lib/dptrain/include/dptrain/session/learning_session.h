@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -51,6 +52,9 @@ class LearningSession {
   /// taken over; else the options say whether a checkpoint is continued.
   void start(const LearningSession *before = nullptr);
 
+  /// What is called after each optimizer step on every rank, as a place to end a long training: where it throws, what was
+  /// learned until then is saved, and the exception passes on. To be set before start().
+  void on_update(std::function<void()> work);
   /// Before the first step of a run; further calls before end_run() do nothing (a rerun sets up each configuration).
   void begin_run(std::int64_t step);
   /// One step of the run, after the engine has computed its forces.
@@ -60,6 +64,8 @@ class LearningSession {
   /// After the last step: learns what is left, tells what the run has done, saves. `name` stands in the summary.
   void end_run(std::int64_t step, const std::string &name);
 
+  /// Writes model and checkpoint as they are, if there is something new and `save` of the options names them.
+  void save();
   LearningReport report() const;
   /// Distance of the present configuration from those behind the uncertainty, see `duplicate` of the options.
   double distance(const Trajectory &run) const;
