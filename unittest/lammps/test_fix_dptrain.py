@@ -174,8 +174,9 @@ def test_resume_amid_the_training_of_a_label(silicon, tmp_path):
     options = "every 5 warmup 1 train 10 follow reference save 1000 si.dp"
     whole = silicon(learn(options, run="run 10")).check().thermo()
     # a file beside the training that cannot be written stops the run after its first step, but not before the checkpoint
-    failed = silicon(learn(options + " disp 1000 missing/curve.out", run="run 10"))
-    assert failed.status != 0 and "missing/curve.out" in failed.errors()[0]
+    (tmp_path / "folder").mkdir()
+    failed = silicon(learn(options + " disp 1000 folder", run="run 10"))
+    assert failed.status != 0 and "cannot write the learning curve 'folder'" in failed.errors()[0]
     second = silicon(learn(options + " resume si.dp", run="run 10")).check()
     assert "resumed from si.dp.ckpt: 1 frames, 1 optimizer steps" in second.output
     rows = second.thermo()
