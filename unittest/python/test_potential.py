@@ -9,18 +9,12 @@ import numpy as np
 import pytest
 from real_script import BINDINGS, PLUGINS, ROOT, dptrain
 
+pytestmark = pytest.mark.usefixtures("compiled_module")
+
 REFERENCE = ROOT / "unittest" / "reference"
 CASES = {path.parent.name: json.loads(path.read_text()) for path in sorted(REFERENCE.glob("*/expected.json"))}
 CASES = {name: case for name, case in CASES.items() if "frames" in case}
 MODEL = REFERENCE / "triclinic_3type" / "model.dp"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def module():
-    try:
-        dptrain.load  # noqa: B018
-    except ImportError as error:
-        pytest.skip(f"the compiled module is not here: {error}")
 
 
 def frame_of(case, name):

@@ -15,14 +15,7 @@ from ase.build import molecule  # noqa: E402
 from ase.calculators.emt import EMT  # noqa: E402
 from copper_run import EXAMPLE, copper, emt, frames  # noqa: E402
 
-
-
-@pytest.fixture(scope="module", autouse=True)
-def module():
-    try:
-        dptrain.load  # noqa: B018
-    except ImportError as error:
-        pytest.skip(f"the compiled module is not here: {error}")
+pytestmark = pytest.mark.usefixtures("compiled_module")
 
 
 def test_active_learning_of_a_run(tmp_path, monkeypatch):

@@ -13,15 +13,9 @@ pytest.importorskip("ase")
 from ase.calculators.emt import EMT  # noqa: E402
 from copper_run import EXAMPLE, copper, emt, frames  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("compiled_module")
+
 PASSIVE = {"mode": "passive", "every": 1, "warmup": 2, "train": 5, "seed": 1, "log": None}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def module():
-    try:
-        dptrain.load  # noqa: B018
-    except ImportError as error:
-        pytest.skip(f"the compiled module is not here: {error}")
 
 
 @pytest.mark.parametrize("options, words", [
