@@ -17,7 +17,6 @@ import numpy as np
 from dptrain.potential import Error, _dptrain, complete_cell
 
 
-
 def whole_number(value):
     """An int; ValueError for a number with a fraction, which int() would cut."""
     if int(value) != value:
@@ -78,9 +77,11 @@ class Session:
         for name, value in options.items():
             if name not in OPTIONS:
                 raise Error(f"a session has no option {name}: there are mode, follow, failed, precision, log, {', '.join(OPTIONS)}")
+            if value is None:
+                continue
             kind, usage = OPTIONS[name]
             try:
-                given.update({} if value is None else {name: kind(value)})
+                given[name] = kind(value)
             except (TypeError, ValueError, OverflowError):
                 raise Error(f"{name}={value!r} is not possible: use {usage}") from None
         if "save" in given:

@@ -22,8 +22,8 @@ void at_least(const char *name, double value, double smallest, const std::string
 void check(const LearningOptions &o)
 {
   const double unit = o.units.force();
-  const char *const count = "a number of 1 or more", *const maybe = "a number of 0 or more";
-  at_least("every", static_cast<double>(o.every), 1, count);
+  const char *const from_zero = "a number of 0 or more", *const from_one = "a number of 1 or more";
+  at_least("every", static_cast<double>(o.every), 1, from_one);
   at_least("fmax", o.force_limit * unit, 0, "a positive force, or 0 for any");
   at_least("threshold", o.threshold * unit, 0, "a positive force, or 0 for one that is chosen");
   at_least("limit", o.limit * unit, 0, "a positive force, or 0 for three thresholds");
@@ -34,19 +34,19 @@ void check(const LearningOptions &o)
   at_least("audit", static_cast<double>(o.audit), 0, "a number of steps, or 0 for none");
   at_least("holdout", o.holdout, 0, "a number of labels, or 0 for none");
   at_least("duplicate", o.duplicate, 0, "a distance of 0 or more");
-  at_least("train", o.train, 0, maybe);
-  at_least("warmup", o.warmup, 1, count);
+  at_least("train", o.train, 0, from_zero);
+  at_least("warmup", o.warmup, 1, from_one);
   at_least("target", o.target * unit, 0, "a positive force, or 0 for none");
   at_least("train_seconds", o.train_seconds, 0, "a positive time, or 0 for any");
-  at_least("batch", o.batch.value_or(1), 1, count);
+  at_least("batch", o.batch.value_or(1), 1, from_one);
   at_least("buffer", static_cast<double>(o.buffer), 0, "a number of frames, or 0 for all");
   if (!o.optimizer.empty()) optimizer_named(o.optimizer);
   const double ema = o.ema.value_or(0.0);
   if (!(ema >= 0.0 && ema < 1.0))
     throw Error(
         formatted("ema %.6g is not possible: use a number from 0 (no average) to below 1", ema));
-  at_least("save_every", static_cast<double>(o.save_every), 0, maybe);
-  at_least("disp_every", static_cast<double>(o.disp_every.value_or(1)), 1, count);
+  at_least("save_every", static_cast<double>(o.save_every), 0, from_zero);
+  at_least("disp_every", static_cast<double>(o.disp_every.value_or(1)), 1, from_one);
 }
 
 }  // namespace dptrain
