@@ -137,6 +137,8 @@ def scratch_bytes(kernel, neighbors, net="standard"):
     real = 4 if kernel.precision == "float32" else 8
     if kernel.name == "gather_edges":  # Candidates::bytes
         return (neighbors + 8) // 8 * 8 * 33 + 64
+    if kernel.name in POWER_SPECTRUM:
+        return POWER_SPECTRUM[kernel.name](neighbors, real)
     if kernel.name in COPY_DESCRIPTOR:  # copy_bytes
         return NETS[net]["neuron"][-1] * (NETS[net]["axis"] + 1) * real + 64
     if kernel.name not in COLUMNS_OF:
@@ -148,7 +150,26 @@ def scratch_bytes(kernel, neighbors, net="standard"):
 COLUMNS_OF = {"contraction_value": "VALUE", "contraction_reverse": "REVERSE", "contraction_jvp": "TANGENT",
               "contraction_bins": "TANGENT", "contraction_gradient": "TANGENT"}
 COPY_DESCRIPTOR = ("gram_reverse", "gram_jvp_reverse")
-WITH_SCRATCH = {"gather_edges", *COPY_DESCRIPTOR, *COLUMNS_OF}
+HARMONICS, CHANNELS, FUNCTIONS = 16, 16, 16  # of a power spectrum with the default keys
+BLOCK_EDGES = 64 + 1  # Columns in kernels/moments.cpp
+COEFFICIENTS = HARMONICS * CHANNELS
+
+
+def _copies_of_coefficients(number):
+    return lambda neighbors, real: number * COEFFICIENTS * real + 64  # scratch_bytes in kernels/spectrum.cpp
+
+
+def _moments(neighbors, real):
+    return (FUNCTIONS + HARMONICS) * BLOCK_EDGES * real + 128  # Columns::bytes
+
+
+# {kernel: scratch memory by (neighbors, bytes of a number)}
+POWER_SPECTRUM = {"sort_edges": lambda neighbors, real: neighbors * (real + 4) + 64,  # Order::bytes
+                  "moments_value": _moments, "moments_jvp": _moments,
+                  "moments_reverse": lambda neighbors, real: (FUNCTIONS * HARMONICS + 3 * neighbors) * real + 64,
+                  "spectrum_value": _copies_of_coefficients(1), "spectrum_jvp": _copies_of_coefficients(2),
+                  "spectrum_reverse": _copies_of_coefficients(2), "spectrum_jvp_reverse": _copies_of_coefficients(3)}
+WITH_SCRATCH = {"gather_edges", *COPY_DESCRIPTOR, *COLUMNS_OF, *POWER_SPECTRUM}
 
 
 # of the environment rows (kernels/environment.h), with which the enumeration in edge_block.h is made
@@ -181,12 +202,12 @@ def occupancy(kernel, scratch, gpu=Multiprocessor(), threads=TEAM_THREADS):
 
 TANH = "(ActivationKind)1, 2"  # kernels/activation.h: tanh, with the two derivatives that training takes
 # in the order of a step; the others are those of the way without a table, of statistics and of uncertainties
-MD_STEP = ["count_atoms", "sum_counts", "place_atoms", "sort_cells", "find_rows", "gather_edges", "contraction_value",
-           "gram_value", "activation_jet", "layer_value", "layer_reverse", "gram_reverse", "contraction_reverse",
-           "convert"]
-TRAINING_STEP = ["contraction_jvp", "gram_jvp", "layer_tangent", "layer_reverse_tangent", "layer_gradient",
-                 "scale_and_subtract", "gram_jvp_reverse", "contraction_bins", "dense_value", "fill_table",
-                 "table_gradient", "dense_reverse", "add_column_sums", "add_converted"]
+MD_STEP = ["count_atoms", "sum_counts", "place_atoms", "sort_cells", "find_rows", "gather_edges", "sort_edges",
+           "moments_value", "contraction_value", "spectrum_value", "gram_value", "activation_jet", "layer_value",
+           "layer_reverse", "spectrum_reverse", "gram_reverse", "moments_reverse", "contraction_reverse", "convert"]
+TRAINING_STEP = ["moments_jvp", "contraction_jvp", "spectrum_jvp", "gram_jvp", "layer_tangent", "layer_reverse_tangent",
+                 "layer_gradient", "scale_and_subtract", "spectrum_jvp_reverse", "gram_jvp_reverse", "contraction_bins",
+                 "dense_value", "fill_table", "table_gradient", "dense_reverse", "add_column_sums", "add_converted"]
 
 
 def of_a_step(found):
