@@ -42,6 +42,10 @@ EPILOG = """examples:
 ENDINGS = (".dp", ".yaml", ".yml", ".pth", ".pt", ".pt2", ".pte", ".pb", ".savedmodeltf", ".hlo", ".jax", ".savedmodel", ".pd")
 
 
+# native descriptors that DeePMD-kit has, too
+DEEPMD_DESCRIPTORS = ("se_e2_a",)
+
+
 class ConvertError(Exception):
     """The conversion failed; the text says why and what to do."""
 
@@ -104,6 +108,18 @@ def why_unusable(path):
     return None
 
 
+def descriptor_of(path):
+    """The descriptor of a .dp file; None where the Python module is not there to ask, or cannot read it."""
+    try:
+        from dptrain.potential import Error, Potential
+    except ImportError:
+        return None
+    try:
+        return Potential(path).info().get("descriptor")
+    except Error:
+        return None
+
+
 def complete_source(name):
     """The file that is meant: `model.ckpt` stands for `model.ckpt.dp` where there is no file `model.ckpt`."""
     return f"{name}.dp" if not os.path.exists(name) and os.path.exists(f"{name}.dp") else name
@@ -145,6 +161,11 @@ def convert(source, target, dp=None):
     if Path(target).parent != Path() and not Path(target).parent.is_dir():
         raise ConvertError(f"{target}: there is no folder {Path(target).parent}")
     native, to_dp = is_hdf5(source), Path(target).suffix == ".dp"
+    descriptor = None if to_dp or not native else descriptor_of(source)
+    if descriptor not in (None, *DEEPMD_DESCRIPTORS):
+        raise ConvertError(f"{source}: DeePMD-kit does not have the descriptor {descriptor}, so that none of its tools and formats "
+                           "(.pth, .pb, ...) can hold this model. pair_style dptrain and, in Python, dptrain.load and "
+                           "dptrain.ase.Calculator run the .dp file")
     known = (native or Path(source).suffix == ".pth") and Path(target).suffix in (".dp", ".pth")
     try:
         if not known:

@@ -216,6 +216,7 @@ dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> 
 
 std::string LAMMPS_NS::find_model(LAMMPS *lmp, const std::string &who, const std::string &file)
 {
+  if (file == dptrain::new_model_name) return file;
   const std::string path = utils::get_potential_file_path(file);
   // rank 0 alone reads it
   int found = !path.empty() || platform::file_is_readable(file + ".dp") ? 1 : 0;

@@ -21,6 +21,16 @@ void read_training_sections(JsonReader &root, InputFile &input)
   training.finish();
 }
 
+/// What the kind of the descriptor has as defaults of its own.
+void add_defaults(JsonDocument &document, bool in_a_run)
+{
+  const json::json_pointer place("/model/descriptor/type");
+  if (!document.root().contains(place) || !document.root().at(place).is_string()) return;
+  const auto descriptor = make_descriptor_config(document.root().at(place).get<std::string>());
+  const std::string defaults = descriptor ? descriptor->input_defaults(in_a_run) : "";
+  if (!defaults.empty()) document.add_defaults(json::parse(defaults));
+}
+
 /// Layouts of other versions and of other kinds of training.
 void refuse_other_layouts(JsonReader &root)
 {
@@ -47,13 +57,14 @@ std::string read_input_file(const std::string &path)
   return read_file(path);
 }
 
-InputFile read_input_text(const std::string &text, const std::string &source, bool model_is_given)
+InputFile read_input_text(const std::string &text, const std::string &source, const InputUse &use)
 {
-  const JsonDocument document(text, source);
+  JsonDocument document(text, source);
+  if (!use.model_is_given) add_defaults(document, use.in_a_run);
   JsonReader root(document);
   refuse_other_layouts(root);
   InputFile input;
-  if (model_is_given) {
+  if (use.model_is_given) {
     root.accept({"model"});
   } else {
     if (!root.has("model")) root.expected("model", "an object { ... }");
@@ -64,6 +75,13 @@ InputFile read_input_text(const std::string &text, const std::string &source, bo
   read_validating_section(root.section("validating"), input);
   root.finish();
   return input;
+}
+
+InputFile default_input(const std::vector<std::string> &type_map)
+{
+  const json document{
+      {"model", {{"type_map", type_map}, {"descriptor", {{"type", "power_spectrum"}}}}}};
+  return read_input_text(document.dump(), "new", {false, true});
 }
 
 InputFile read_input(const std::string &path)

@@ -67,6 +67,8 @@ void read_model_section(JsonReader model, InputFile &input)
   if (!model.has("descriptor")) model.expected("descriptor", "an object { ... }");
   JsonReader descriptor = model.section("descriptor");
   read_descriptor_section(descriptor, config);
+  for (const std::string &key : config.descriptor->ignored_keys())
+    if (descriptor.has(key)) input.ignored.push_back(descriptor.path(key));
   descriptor.finish();
 
   if (!model.has("fitting_net")) model.expected("fitting_net", "an object { ... }");

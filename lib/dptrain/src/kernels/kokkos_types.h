@@ -146,6 +146,7 @@ KOKKOS_FORCEINLINE_FUNCTION int compress(const Team &team, int n, const Keep &ke
 
 /// A number that the compiler knows. Not std::integral_constant: what makes an int of that is a function of the host.
 template <int k> struct Constant {
+  static constexpr int value = k;
   KOKKOS_FORCEINLINE_FUNCTION constexpr operator int() const { return k; }
 };
 

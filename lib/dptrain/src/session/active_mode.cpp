@@ -14,6 +14,9 @@ using Fate = Outcome::Fate;
 namespace {
 
 constexpr double poor_model = 0.25;  // error of held-out frames over their forces
+// Steps between two labels of a young model. Each of its steps is a call of the reference, which moves the atoms: labels that are
+// further apart would cost more calls, closer ones tell less.
+constexpr std::int64_t young_every = 3;
 
 ActiveConfig active_config(const LearningOptions &options)
 {
@@ -129,6 +132,12 @@ bool ActiveMode::continues_from_answer(const Trajectory &run) const
          same_energy(counters.answer_energy, model_energy(run));
 }
 
+bool ActiveMode::is_due(const LabelRequest &request) const
+{
+  const bool young = !request.has_scores || learning_.is_young();
+  return step_ % (young ? std::min(options_.every, young_every) : options_.every) == 0;
+}
+
 void ActiveMode::decide(LabelRequest &request, bool due)
 {
   request.ask = request.has_scores ? learning_.decide(step_, due, request.score)
@@ -144,7 +153,7 @@ void ActiveMode::step(Trajectory &run)
     model_moves_ = !training_.counters().reference_moved;
     jumps_.begin(!model_moves_);
   } else {
-    decide(request, step_ % options_.every == 0);
+    decide(request, is_due(request));
   }
   if (request.ask == Ask::no && model_moves_)
     jumps_.not_asked();

@@ -39,6 +39,7 @@ class ActiveMode {
   // what is known of the present step
   LabelRequest look(const Trajectory &run);
   bool continues_from_answer(const Trajectory &run) const;
+  bool is_due(const LabelRequest &request) const;
   void decide(LabelRequest &request, bool due);
   void ask(Trajectory &run, LabelRequest &request);
   std::optional<Label> answer_to(Trajectory &run, LabelRequest &request);

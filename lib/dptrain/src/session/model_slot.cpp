@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "dptrain/base/elements.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/files/model_file.h"
@@ -46,6 +47,21 @@ std::vector<int> map_elements(const std::string &file, const std::vector<std::st
   return model_type;
 }
 
+// Each once, in the order of the atom types.
+std::vector<std::string> elements_of_new_model(const std::vector<std::string> &elements)
+{
+  constexpr int no_element = 119;
+  std::vector<std::string> once;
+  for (const std::string &element : elements) {
+    if (element == "NULL") continue;
+    if (atomic_number(element) == no_element)
+      throw Error("a new model is made of chemical elements, and " + element + " is none");
+    if (std::find(once.begin(), once.end(), element) == once.end()) once.push_back(element);
+  }
+  if (once.empty()) throw Error("a new model needs at least one element that is not NULL");
+  return once;
+}
+
 // Of an archive: what runs it, and why.
 std::string note_of(const ModelData &data, const std::vector<double> &fparam,
                     const std::string &file, int ranks)
@@ -79,9 +95,10 @@ void ModelSlot::load(const Communicator &comm, const std::string &file,
   ModelData data;
   InputFile new_input;
   std::string input_text;
-  bool is_input = false;
+  const bool is_new = file == new_model_name;
+  bool is_input = is_new;
   guarded(comm, [&] {
-    if (comm.rank() != 0) return;
+    if (comm.rank() != 0 || is_new) return;
     if (!std::ifstream(file).good() && !std::ifstream(file + ".dp").good())
       throw Error("cannot open file '" + file + "'");
     is_input = is_input_file(file);
@@ -92,9 +109,11 @@ void ModelSlot::load(const Communicator &comm, const std::string &file,
   });
   comm.broadcast(&is_input, sizeof(is_input), 0);
 
-  if (is_input) {
+  if (is_new) {
+    new_input = default_input(elements_of_new_model(type_elements));
+  } else if (is_input) {
     broadcast(comm, input_text);
-    guarded(comm, [&] { new_input = read_input_text(input_text, file); });
+    guarded(comm, [&] { new_input = read_input_text(input_text, file, {false, true}); });
   } else {
     broadcast(comm, data);
   }

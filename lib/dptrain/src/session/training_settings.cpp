@@ -24,7 +24,9 @@ TrainingSettings::TrainingSettings(const Communicator &comm, const LearningOptio
       if (comm.rank() == 0) text = read_input_file(options.input);
     });
     broadcast(comm, text);
-    guarded(comm, [&] { input_ = read_input_text(text, options.input, slot.from_archive); });
+    guarded(comm, [&] {
+      input_ = read_input_text(text, options.input, {slot.from_archive, true});
+    });
   }
   if (input_ && !input_->ignored.empty())
     say("keys of the input file that have no meaning here: " + joined(input_->ignored));

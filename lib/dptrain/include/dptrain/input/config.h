@@ -231,13 +231,23 @@ struct InputFile {
 /// The text of an input file. Throws Error if it cannot be read or is YAML.
 std::string read_input_file(const std::string &path);
 
+/// What an input is read for.
+struct InputUse {
+  bool model_is_given =
+      false;  ///< by a TorchScript archive: the section `model` is not read, and may be missing
+  bool in_a_run =
+      false;  ///< by a session that does not know how many labels there will be: its defaults
+};
+
 /// Reads the text of an input.json, of DeePMD-kit versions 1 to 3. Throws Error "SOURCE:LINE:COLUMN: KEY: ..." that says
 /// what was found, what is allowed and what to do.
-/// With `model_is_given`, as by a TorchScript archive, the section `model` is not read, and may be missing.
 InputFile read_input_text(const std::string &text, const std::string &source,
-                          bool model_is_given = false);
+                          const InputUse &use = {});
 
-/// Both, on the calling rank.
+/// The input of a new model of these elements with defaults for everything, for a session.
+InputFile default_input(const std::vector<std::string> &type_map);
+
+/// The input in a file, on the calling rank.
 InputFile read_input(const std::string &path);
 
 /// The whole input with all defaults written out, as JSON that read_input_text reads back to the same settings (DeePMD-kit

@@ -29,6 +29,12 @@ class DescriptorConfig {
   /// "auto" is left to the statistics of the data.
   virtual std::string keys(const ModelConfig &model) const = 0;
 
+  /// What an input with this descriptor has where it says nothing: sections of an input.json, as JSON text; those of a session
+  /// (InputUse::in_a_run) may differ. Empty: the defaults of DeePMD-kit.
+  virtual std::string input_defaults(bool /*in_a_run*/) const { return ""; }
+  /// Keys of other descriptors that have no meaning for this one, and do no harm.
+  virtual std::vector<std::string> ignored_keys() const { return {}; }
+
   /// Most neighbors of each type that are kept; empty: all, or as many as the data will tell.
   virtual std::vector<int> neighbor_limits() const { return {}; }
   /// True if the settings are complete only when the neighbors in the data have been counted.

@@ -24,6 +24,9 @@ struct ModelSettings {
   std::vector<double> fparam;  ///< frame parameters of a TorchScript model
 };
 
+/// In place of a file: a new model with defaults for everything.
+constexpr const char *new_model_name = "new";
+
 /// The one model that a run evaluates and a session trains, shared by both, and what it is made from.
 struct ModelSlot {
   ModelSettings settings;
@@ -45,8 +48,8 @@ struct ModelSlot {
   int generation = 0;                ///< grows with each load()
   std::string owner;                 ///< name of who trains the model; empty: nobody
 
-  /// Reads FILE (model, checkpoint or input.json) on rank 0, shares it, and maps the elements of the atom types. Replaces
-  /// what was there. Collective; throws Error on all ranks.
+  /// Reads FILE (model, checkpoint or input.json; or makes a new input of the elements, new_model_name) on rank 0, shares it, and
+  /// maps the elements of the atom types. Replaces what was there. Collective; throws Error on all ranks.
   void load(const Communicator &comm, const std::string &file,
             const std::vector<std::string> &type_elements);
   /// Makes the model from its data on every rank, with the settings of the slot. Collective.

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "dptrain/base/error.h"
+#include "potential/descriptor/power_spectrum_type.h"
 #include "potential/descriptor/se_e2_a_type.h"
 
 namespace dptrain {
@@ -15,6 +16,7 @@ using Types = std::vector<std::unique_ptr<const DescriptorType>>;
 Types made_here()
 {
   Types types;
+  types.push_back(std::make_unique<PowerSpectrumType>());
   types.push_back(std::make_unique<SeE2AType>());
   return types;
 }

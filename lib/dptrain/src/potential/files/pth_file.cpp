@@ -12,6 +12,7 @@
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "io/file.h"
+#include "potential/descriptor/descriptor_type.h"
 #include "potential/files/native_conversion.h"
 #include "potential/torchscript/archive.h"
 #include "potential/torchscript/operators.h"
@@ -148,6 +149,13 @@ ModelData read_pth(const std::string &path, bool native)
 
 void write_pth(const std::string &path, const ModelData &data)
 {
+  if (data.archive.empty() && data.config.descriptor &&
+      !descriptor_type(data.config).is_in_deepmd())
+    throw Error(
+        path + ": models with descriptor " + data.config.descriptor->type() +
+        " are written as .dp: DeePMD-kit does not have this descriptor, so that none of its "
+        "tools and formats (.pth, .pb, ...) can hold them. pair_style dptrain and, in "
+        "Python, dptrain.load and dptrain.ase.Calculator run them");
   if (data.archive.empty())
     throw Error(path + ": a model that does not come from a TorchScript archive is written as .dp, "
                        "of which DeePMD-kit makes a .pth (dp convert-backend model.dp model.pth)");

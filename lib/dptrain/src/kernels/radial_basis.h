@@ -1,0 +1,81 @@
+#pragma once
+
+#include "kernels/lanes.h"
+#include "kernels/limits.h"
+
+namespace dptrain::kernels {
+
+/// How large function k of a radial basis is: 1 / (1 + (k / 3)^2). Functions that vary fast are small, so that what is learned of
+/// them is little unless the data ask for it. With as many functions of the same size, errors are a third larger (bench/choices).
+inline double basis_amplitude(int k)
+{
+  constexpr double slow = 3.0;
+  return 1.0 / (1.0 + (k / slow) * (k / slow));
+}
+
+/// Functions of a distance that vanish smoothly at the cutoff, for k < size:
+///   b_k(r) = a_k sqrt(2 / rcut) sin((k + 1) pi r / rcut) / r * w(r),
+/// the Bessel functions of zeroth order (Kocer et al., J. Chem. Phys. 150, 154102 (2019)) times DeePMD-kit's switch function
+/// w = 1 + u^3 (-6 u^2 + 15 u - 10), u = clip((r - rcut_smth) / (rcut - rcut_smth), 0, 1). a_k is basis_amplitude, with `scale`
+/// as the root of the mean square.
+template <class Real> struct RadialBasis {
+  int size = 0;
+  Real rcut = 1, rcut_smth = 0, inv_range = 1;  ///< Angstrom
+  Real angle = 1;                               ///< pi / rcut
+  Real factor[most_functions] = {};             ///< a_k sqrt(2 / rcut)
+
+  RadialBasis() = default;
+  RadialBasis(int functions, double cutoff, double smth, double scale) :
+      size(functions),
+      rcut(Real(cutoff)),
+      rcut_smth(Real(smth)),
+      inv_range(Real(1.0 / (cutoff - smth))),
+      angle(Real(pi / cutoff))
+  {
+    double squares = 0.0;
+    for (int k = 0; k < size; ++k) squares += basis_amplitude(k) * basis_amplitude(k);
+    const double norm = scale * std::sqrt(2.0 / cutoff * size / squares);
+    for (int k = 0; k < size; ++k) factor[k] = Real(norm * basis_amplitude(k));
+  }
+
+  /// put(k, b_k, db_k/dr) for all k in order.
+  template <class L, class Put>
+  KOKKOS_FORCEINLINE_FUNCTION void evaluate(L r, L inv_r, const Put &put) const
+  {
+    const L zero = {}, one = zero + Real(1);
+    L u = (r - rcut_smth) * inv_range;
+    u = u < zero ? zero : u;
+    u = u > one ? one : u;
+    const L u2 = u * u, v = u - one;
+    const L w = u2 * u * (Real(-6) * u2 + Real(15) * u - Real(10)) + one;
+    const L dw = Real(-30) * u2 * v * v * inv_range;
+    // f = w / r and its derivative
+    const L f = inv_r * w, df = inv_r * (dw - f), wave = f * angle;
+    // sin and cos of (k + 1) x by their recurrence; x = y + pi / 2
+    const L y = angle * r - Real(pi / 2), y2 = y * y;
+    L sine = one, cosine = one;
+    for (int n = terms; n > 0; --n) {  // Taylor series to the last digit
+      sine = one - sine * y2 * inverse(2 * n * (2 * n - 1));
+      cosine = one - cosine * y2 * inverse(2 * n * (2 * n + 1));
+    }
+    cosine = -y * cosine;
+    const L twice = cosine + cosine;
+    L s = sine, c = cosine, s_before = zero, c_before = one;
+    for (int k = 0; k < size; ++k) {
+      put(k, factor[k] * (s * f), factor[k] * (s * df + Real(k + 1) * c * wave));
+      const L s_next = twice * s - s_before, c_next = twice * c - c_before;
+      s_before = s;
+      c_before = c;
+      s = s_next;
+      c = c_next;
+    }
+  }
+
+ private:
+  static constexpr double pi = 3.14159265358979323846;
+  /// Of the series of sine and cosine, which are needed up to pi / 2.
+  static constexpr int terms = std::is_same_v<Real, double> ? 10 : 6;
+  static KOKKOS_FORCEINLINE_FUNCTION constexpr Real inverse(int n) { return Real(1) / Real(n); }
+};
+
+}  // namespace dptrain::kernels
