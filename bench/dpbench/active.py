@@ -1,9 +1,10 @@
-"""Active learning beside random choice: how good is a model of the frames that `mode active` of fix dptrain asked for?
+"""Active learning beside other choices: how good is a model of the frames that `mode active` of fix dptrain asked for?
 
-For each system and seed: a learning run of the example; a run of the same protocol on the reference with other random
-numbers, from which frames are drawn at random, as many as the learning run labeled, 3 and 10 times as many; a third run
-on the reference to test on. All models but the one that the learning run ends with are trained from scratch by
-`dptrain train` with the same schedule. Nothing is timed: as many jobs as cores run at once.
+For each system and seed: a learning run of the example; runs of the same protocol on the reference with other random
+numbers, during which every so many-th frame is labeled and learned with as many optimizer steps (passive), as many frames
+as the learning run has called the reference, and 5 times as many; models trained from scratch by `dptrain train` with one
+schedule on the labels of the learning run, and on as many frames drawn at random; a third run on the reference to test on.
+Nothing is timed: as many jobs as cores run at once.
 """
 
 import json
@@ -17,12 +18,14 @@ from .errors import BenchError
 from .process import run
 from .settings import ROOT
 
-SYSTEMS = {"silicon": "active_silicon", "alloy": "active_alloy"}
+SYSTEMS = {"silicon": ("active_silicon", ["Si"], "silicon.dp"), "alloy": ("active_alloy", ["Ni", "Al"], "nial.dp")}
+COLLECT = "warmup 1000000 dataset ${set}"  # of in.reference: in its place, what learns
 SEEDS, QUICK_SEEDS = (1, 2), (1,)
-TIMES = (1, 3, 10)  # as many random frames as labeled ones
+TIMES = (1, 5)  # as many frames as the learning run has called the reference, or learned
 POOL_SEED, TEST_SEED = 100, 200  # added to the seed of the learning run
 MD_STEPS, QUICK_MD_STEPS = 20000, 400
 TRAIN_STEPS, QUICK_TRAIN_STEPS = 8000, 40
+LABEL_STEPS = 100  # optimizer steps of a label, in all runs
 POOL_EVERY, TEST_EVERY = 10, 100
 ARRAYS = ("coord", "box", "energy", "force", "virial")
 
@@ -51,16 +54,10 @@ def choose(source, target, count, seed):
         np.save(target / "set.000" / f"{name}.npy", values[chosen])
 
 
-def input_for(model, data, steps, seed):
-    """input.json of `dptrain train`: the model of the example, one schedule for all."""
-    for part in ("descriptor", "fitting_net"):
-        model[part]["seed"] = seed
-    return {"model": model,
-            "learning_rate": {"type": "cosine", "start_lr": 0.01, "stop_lr": 1e-5},
-            "loss": {"start_pref_e": 0.02, "limit_pref_e": 10, "start_pref_f": 1000, "limit_pref_f": 100,
-                     "start_pref_v": 0.02, "limit_pref_v": 1},
-            "optimizer": {"type": "SOAP"},
-            "training": {"training_data": {"systems": [data], "batch_size": 1}, "numb_steps": steps, "seed": seed,
+def input_for(elements, data, steps, seed):
+    """input.json of `dptrain train`: defaults, one schedule for all."""
+    return {"model": {"type_map": elements, "descriptor": {"type": "power_spectrum", "seed": seed}, "fitting_net": {"seed": seed}},
+            "training": {"training_data": {"systems": [data]}, "numb_steps": steps, "seed": seed,
                          "disp_file": "lcurve.out", "disp_freq": 100, "save_freq": steps}}
 
 
@@ -85,11 +82,13 @@ class Job:
         self.steps = QUICK_MD_STEPS if settings.quick else MD_STEPS
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
-        for path in (ROOT / "examples" / SYSTEMS[system]).iterdir():
-            if path.name.startswith("in."):
-                shutil.copy(path, self.folder)
-        self.input = json.loads((ROOT / "examples" / SYSTEMS[system] / "input.json").read_text())
-        (self.folder / "input.json").write_text(json.dumps(self.input))
+        example, self.elements, self.model = SYSTEMS[system]
+        for path in (ROOT / "examples" / example).glob("in.*"):
+            shutil.copy(path, self.folder)
+        reference = (self.folder / "in.reference").read_text()
+        if COLLECT not in reference:
+            raise BenchError(f"bench: in.reference of {example} has no '{COLLECT}'")
+        (self.folder / "in.passive").write_text(reference.replace(COLLECT, f"train {LABEL_STEPS} save 1000000 ${{set}}.dp"))
 
     def lammps(self, what, script, **values):
         program, needed = self.ours.lammps()
@@ -115,25 +114,31 @@ class Job:
         folder = self.folder / name
         folder.mkdir()
         steps = QUICK_TRAIN_STEPS if self.quick else TRAIN_STEPS
-        model = json.loads(json.dumps(self.input["model"]))
-        (folder / "input.json").write_text(json.dumps(input_for(model, str(data), steps, self.seed)))
+        (folder / "input.json").write_text(json.dumps(input_for(self.elements, str(data), steps, self.seed)))
         self.dptrain("train", folder, ["train", "input.json", "--precision", "single"])
         return self.test("model.ckpt.dp", folder)
 
+    def passive(self, labels):
+        """The errors of a model that has learned so many frames, at equal distances in time, during a run of the reference."""
+        name = f"passive-{labels}"
+        self.lammps(f"{name} run", "in.passive", seed=self.seed + POOL_SEED, steps=self.steps, set=name, every=max(1, self.steps // labels))
+        return self.test(f"{name}.dp", self.folder)
+
     def measure(self):
-        log = self.lammps("learning run", "in.active", seed=self.seed, steps=self.steps, threshold="auto")
+        log = self.lammps("learning run", "in.active", seed=self.seed, steps=self.steps, threshold="auto", train=LABEL_STEPS)
         found = {"system": self.system, "seed": self.seed, "threshold": "auto", **learning_log(log)}
         for name, shift, every in (("reference", POOL_SEED, POOL_EVERY), ("test", TEST_SEED, TEST_EVERY)):
             self.lammps(f"{name} run", "in.reference", seed=self.seed + shift, steps=self.steps, set=name,
                         every=1 if self.quick else every)
         found["rms"] = float(np.sqrt(np.mean(read_system(self.folder / "test")[0]["force"] ** 2)))
-        model = "silicon.dp" if self.system == "silicon" else "nial.dp"
-        found["errors"] = {"active, end of the run": self.test(model, self.folder),
-                           "active, from scratch": self.trained("active", self.folder / "labels")}
+        found["errors"] = {"active, end of the run": self.test(self.model, self.folder)}
+        for times in TIMES:
+            found["errors"][f"passive, calls x {times}"] = self.passive(times * found["calls"])
+        found["errors"]["active, from scratch"] = self.trained("active", self.folder / "labels")
         for times in TIMES:
             data = self.folder / f"random-{times}"
             choose(self.folder / "reference", data, times * found["frames"], self.seed)
-            found["errors"][f"random x {times}"] = self.trained(f"train-{times}", data)
+            found["errors"][f"random, labels x {times}"] = self.trained(f"train-{times}", data)
         print(f"  {self.system}, seed {self.seed}: {found}", flush=True)
         return found
 

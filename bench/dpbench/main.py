@@ -3,9 +3,9 @@
 import json
 import sys
 
-from . import (accuracy, active, curves, gpu, inference, kernels, machine, memory, ranks, report, scaling, script_training, statistics, torchscript,
+from . import (accuracy, active, curves, gpu, inference, kernels, labels, machine, memory, ranks, report, scaling, script_training, statistics, torchscript,
                training, uncertainty)
-from .environments import Ours, Peer
+from .environments import LABEL_PEERS, Ours, PackagePeer, Peer
 from .errors import BenchError
 from .process import Recorder
 from .settings import ROOT, read_settings
@@ -14,9 +14,11 @@ MEASURES = {"inference": inference.measure, "training": training.measure, "accur
             "minutes": accuracy.measure_minutes, "scaling": scaling.measure, "kernels": kernels.measure,
             "statistics": statistics.measure, "curves": curves.measure, "uncertainty": uncertainty.measure,
             "active": active.measure, "ranks": ranks.measure, "memory": memory.measure,
-            "torchscript": torchscript.measure, "torchscript_training": script_training.measure}
+            "torchscript": torchscript.measure, "torchscript_training": script_training.measure,
+            "labels": labels.measure}
 ALONE = {"active"}  # parts without the peer and without programs of the benchmark
 WITHOUT_PEER = ALONE | {"ranks"}
+WITHOUT_PROGRAMS = ALONE | {"labels"}  # parts that need no programs of the benchmark
 
 
 def install(settings, recorder):
@@ -24,14 +26,30 @@ def install(settings, recorder):
     ours = Ours(settings, recorder)
     if set(settings.parts) <= ALONE:
         return ours, {}
-    ours.build_programs()
+    if not set(settings.parts) <= WITHOUT_PROGRAMS:
+        ours.build_programs()
     if set(settings.parts) <= WITHOUT_PEER:
         return ours, {}
     peers = {"tensorflow": Peer("tensorflow", settings.tensorflow, recorder),
              "pytorch": Peer("pytorch", settings.pytorch, recorder)}
     for peer in peers.values():
         peer.install()
+    if "labels" in settings.parts:
+        peers.update(install_label_peers(settings, ours, recorder))
     return ours, peers
+
+
+def install_label_peers(settings, ours, recorder):
+    """The other programs of the part `labels`; those that cannot be installed are named in `ours.missing`, with the reason."""
+    found = {}
+    for name in LABEL_PEERS:
+        peer = PackagePeer(name, settings, recorder)
+        try:
+            peer.install()
+            found[name] = peer
+        except BenchError as error:
+            ours.missing[name] = str(error)
+    return found
 
 
 def describe(settings, ours, peers):

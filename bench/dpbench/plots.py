@@ -6,6 +6,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import NullFormatter  # noqa: E402
 
+from . import labels_report  # noqa: E402
 from .inference import SWEPT  # noqa: E402
 from .process import NO_MEMORY  # noqa: E402
 
@@ -13,8 +14,9 @@ OUR_COLOR, PEER_COLORS = "#c1272d", ["#1f5a94", "#5b9bd5", "#7f7f7f", "#b5b5b5",
 MINUS = {"axes.unicode_minus": False, "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
 
 
-def save(figure, path):
-    figure.tight_layout()
+def save(figure, path, part=(0, 0, 1, 1)):
+    """Writes a figure; its axes fill a part of it (left, bottom, right, top)."""
+    figure.tight_layout(rect=part)
     figure.savefig(path, dpi=150)
     plt.close(figure)
     return path
@@ -151,12 +153,21 @@ def plot_memory(result, path):
     return save(figure, path)
 
 
+def plot_labels(result, path):
+    return labels_report.plot_labels(result, path, save)
+
+
+def plot_pareto(result, path):
+    return labels_report.plot_pareto(result, path, save)
+
+
 def plot_all(result, folder, name):
     """All figures that the parts in the result allow; returns their paths."""
     parts = result["parts"]
     wanted = [("ratios", plot_ratios, parts.get("inference") or parts.get("training")),
               ("accuracy", plot_accuracy, parts.get("accuracy")), ("atoms", plot_atoms, parts.get("inference")),
               ("knots", plot_knots, parts.get("scaling")), ("uncertainty", plot_uncertainty, parts.get("uncertainty")),
-              ("memory", plot_memory, parts.get("memory"))]
+              ("memory", plot_memory, parts.get("memory")), ("labels", plot_labels, parts.get("labels")),
+              ("pareto", plot_pareto, parts.get("labels"))]
     with plt.rc_context(MINUS):
         return [function(result, folder / f"{name}_{what}.png") for what, function, there in wanted if there]

@@ -1,5 +1,9 @@
 """Labeled frames of cheap references, for studies of accuracy: trajectories of crystals and melts in LAMMPS, and of a molecule
-with tight binding. The same name and seed give the same frames; other seeds give independent trajectories for tests."""
+with tight binding. The same name and seed give the same frames; other seeds give independent trajectories for tests.
+
+    python reference_data.py NAME SEED FILE      # NAME: sw-silicon, nial, sio2 or ethanol; extended XYZ
+
+Ethanol is for one thread: more are slower for so few electrons, and they round differently."""
 
 import importlib.util
 import os
@@ -145,4 +149,5 @@ def main(name, seed, path):
 
 
 if __name__ == "__main__":
+    os.environ["OMP_NUM_THREADS"] = "1"
     main(*sys.argv[1:])

@@ -1,6 +1,6 @@
 """Markdown tables of the results. Times are medians; ratios are peer / ours, so larger than 1 means that we are faster."""
 
-from . import gpu
+from . import gpu, labels_report
 from .inference import PEERS as MD_PEERS
 from .inference import SWEPT
 from .settings import OURS
@@ -191,9 +191,10 @@ def active_tables(result):
     yield markdown(["system", "seed", "labels", "rms force", *names],
                    [[r["system"], r["seed"], r["frames"], number(r["rms"]), *(number(r["errors"][n]["rmse_f"]) for n in names)]
                     for r in result["rows"]])
-    yield (f"\n`end of the run`: the model that the run ends with. All others: `dptrain train`, {result['train_steps']} steps from "
-           "scratch on the labels of the run, or on as many frames, 3 and 10 times as many drawn at random from another run of "
-           f"the reference. Ratios to `{base}`, above 1 where active learning is better; energies in brackets:\n")
+    yield ("\n`end of the run`: the model that the run ends with. `passive`: the model at the end of another run of the reference, "
+           "during which so many frames, at equal distances in time, were learned with as many optimizer steps each. "
+           f"`from scratch`: `dptrain train`, {result['train_steps']} steps on the labels of the run; `random`: the same on frames "
+           f"drawn at random from that other run. Ratios to `{base}`, above 1 where active learning is better; energies in brackets:\n")
     yield markdown(["system", "seed", *(n for n in names if n != base)],
                    [[r["system"], r["seed"],
                      *("{:.2f} ({:.2f})".format(*(r["errors"][n][q] / r["errors"][base][q] for q in ("rmse_f", "rmse_e")))
@@ -304,7 +305,8 @@ def script_training_tables(rows):
 TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
           "scaling": scaling_tables, "kernels": kernel_tables, "statistics": statistics_tables,
           "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables, "ranks": rank_tables,
-          "memory": memory_tables, "torchscript": script_tables, "torchscript_training": script_training_tables, "gpu": gpu.tables}
+          "memory": memory_tables, "torchscript": script_tables, "torchscript_training": script_training_tables,
+          "labels": labels_report.tables, "gpu": gpu.tables}
 
 
 def facts(entry):

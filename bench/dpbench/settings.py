@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RANKS, THREADS = "dptrain, ranks", "dptrain, threads"
 OURS = (RANKS, THREADS)
 PARTS = ["inference", "training", "accuracy", "minutes", "scaling", "kernels", "statistics", "curves", "uncertainty", "active",
-         "ranks", "memory", "torchscript", "torchscript_training"]
+         "ranks", "memory", "torchscript", "torchscript_training", "labels"]
 
 DESCRIPTION = """Measures this package beside DeePMD-kit 3.2 on this machine, in pairs and repeats, and writes a table
 (Markdown, also printed), JSON and plots. The first call installs everything; see bench/README.md."""
@@ -43,6 +43,8 @@ class Settings:
     pytorch: Path
     cores: int = 2  # that each side uses: as ranks, as threads
     budget: float = 4.0  # seconds of one timed run
+    label_seconds: float = 60.0  # of the processor, for a training with all labels in the part labels
+    label_data: tuple = ()  # words in the names of the data sets of the part labels; empty: all
     keep: bool = False  # parts of the result file that were measured with other sources
 
     @property
@@ -82,6 +84,11 @@ def parser():
     p.add_argument("--keep", action="store_true",
                    help="keep the parts of the result file that were measured with other sources; each names its commit")
     p.add_argument("--seconds", type=float, default=4.0, help="aimed length of one timed run (default 4)")
+    p.add_argument("--label-seconds", type=float, default=60.0, metavar="S",
+                   help="processor seconds of a training with all labels in the part labels (default 60)")
+    p.add_argument("--label-data", action="append", default=[], metavar="WORD",
+                   help="part labels: only data sets with this word in their name (Si, Ge, SW, water, ...); those that the result "
+                        "file has of other names and the same seconds stay. May be given several times")
     p.add_argument("--report-only", action="store_true", help="tables and plots again from the NAME.json that is there")
     p.add_argument("--gpu-report", type=Path, action="append", metavar="FILE",
                    help="adds what gpu-check has measured on a GPU (its gpu-report.json) as part gpu; nothing is run. May be given "
@@ -110,7 +117,8 @@ def read_settings(words):
         out=(args.out or (work / "results" if args.quick else ROOT / "bench" / "results")).resolve(), name=args.name,
         venv=folder("DPTRAIN_VENV", ROOT / ".venv"), build=Path(build).resolve() if build else None,
         tensorflow=folder("DPTRAIN_BENCH_TF", work / "env-tf"), pytorch=folder("DPTRAIN_BENCH_PT", work / "env-pt"),
-        budget=0.2 if args.quick else args.seconds, keep=args.keep)
+        budget=0.2 if args.quick else args.seconds, label_seconds=args.label_seconds,
+        label_data=tuple(args.label_data), keep=args.keep)
     if needs_data and not (settings.valid_system / "type.raw").is_file():
         raise BenchError(f"bench: no deepmd npy data in {settings.data}: expected data_0 .. data_3 with type.raw and set.* "
                          "(the examples/water/data of DeePMD-kit); give the folder with --data DIR, or set DPTRAIN_SHARED")

@@ -70,6 +70,14 @@ nb::tuple evaluate(Potential &potential, Positions positions, Types types,
                         array(std::move(values.atom_energy), {n}));
 }
 
+/// The section `info` of a model's definition: what its maker says of it.
+nb::object notes_of(const std::string &model_def_script)
+{
+  if (model_def_script.empty()) return nb::dict();
+  const nb::object script = nb::module_::import_("json").attr("loads")(model_def_script);
+  return script.attr("get")("info", nb::dict());
+}
+
 /// What the model is made of, for `Potential.info`.
 nb::dict describe(const Potential &potential)
 {
@@ -79,6 +87,7 @@ nb::dict describe(const Potential &potential)
   nb::dict info;
   info["kind"] = is_native ? "native" : "torchscript";
   info["rcut"] = config.rcut;
+  info["info"] = notes_of(data.model_def_script);
   if (!is_native) {
     info["model_def_script"] = data.model_def_script;
     info["energy_bias"] = potential.model().energy_bias();

@@ -1,7 +1,7 @@
 """The console script ``dptrain``.
 
 ``train``, ``test`` and ``stat`` are the work of the LAMMPS command ``dptrain``, which takes the same words: the script
-chooses the ranks, starts LAMMPS and shows what it says. ``convert``, ``plot`` and ``client`` are done here.
+chooses the ranks, starts LAMMPS and shows what it says. ``convert``, ``show``, ``plot`` and ``client`` are done here.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ commands
   test -m MODEL -s DIR  errors of a model on data sets
   stat -s DIR -r RCUT   statistics of data sets: neighbors, sel, environment matrix, energy bias
   convert FROM TO       a model file to another format; a checkpoint to a model file
+  show FILE             what a model is: elements, settings, what its maker says of it
   plot KIND FILES       figures: learning curve, parity, errors, uncertainty
   client ID.init.xyz    labels for fix dptrain reference socket, by a calculator of ASE
   COMMAND --help        all arguments of a command
@@ -48,7 +49,7 @@ ELSEWHERE = {
     "convert-backend": "its name here is convert: dptrain convert FROM TO",
 }
 IN_LAMMPS = ("train", "test", "stat")
-COMMANDS = (*IN_LAMMPS, "convert", "plot", "client")
+COMMANDS = (*IN_LAMMPS, "convert", "show", "plot", "client")
 
 
 class UsageError(Exception):
@@ -125,6 +126,10 @@ def run(words):
         from dptrain import convert
 
         return convert.main(words[1:])
+    if words[0] == "show":
+        from dptrain import show
+
+        return show.main(words[1:])
     if words[0] == "plot":
         from dptrain import plot
 

@@ -115,7 +115,7 @@ def descriptor_of(path):
     except ImportError:
         return None
     try:
-        return Potential(path).info().get("descriptor")
+        return Potential(path).info.get("descriptor")
     except Error:
         return None
 

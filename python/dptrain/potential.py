@@ -49,8 +49,19 @@ class Evaluation(NamedTuple):
         return f"Evaluation(energy {self.energy:.10g} eV, {len(self.forces)} atoms; energy, forces, virial, energies)"
 
 
+def find_model(name):
+    """The file that is meant: in the current folder, in those of LAMMPS_POTENTIALS, among the models that come with the package."""
+    folders = [folder for folder in os.environ.get("LAMMPS_POTENTIALS", "").split(os.pathsep) if folder]
+    for folder in ("", *folders, os.path.join(os.path.dirname(os.path.realpath(__file__)), "potentials")):
+        path = os.path.join(folder, name)
+        if os.path.exists(path) or (not folder and os.path.exists(path + ".dp")):
+            return path
+    return name
+
+
 class Potential:
-    """A trained potential from a model file (.dp, or .pth of DeePMD-kit) or from a checkpoint.
+    """A trained potential from a model file (.dp, or .pth of DeePMD-kit) or from a checkpoint. A name is looked for as
+    LAMMPS' pair_coeff does, see find_model.
 
     precision: ``double``, ``single`` (float32) or ``mixed``, as in LAMMPS' ``pair_style dptrain``; results are float64.
 
@@ -58,7 +69,7 @@ class Potential:
     """
 
     def __init__(self, path, precision="double"):
-        self.path = os.fspath(path)
+        self.path = find_model(os.fspath(path))
         self.precision = precision
         self._model = _dptrain.Potential(self.path, precision)
         self._index = {name: k for k, name in enumerate(self.type_map)}
@@ -94,8 +105,9 @@ class Potential:
     @property
     def info(self):
         """kind (native or torchscript), settings of the model by DeePMD-kit's names (rcut, sel, neuron, ...; of a
-        TorchScript model rcut and model_def_script), energy_bias per type in eV, and min_distance, the shortest distance in
-        its training data in Angstrom (None where the file does not tell)."""
+        TorchScript model rcut and model_def_script), energy_bias per type in eV, min_distance, the shortest distance in
+        its training data in Angstrom (None where the file does not tell), and info, what its maker says of it: the key
+        `info` in the section `model` of the input."""
         return self._model.info()
 
     @property

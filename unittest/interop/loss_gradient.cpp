@@ -39,7 +39,7 @@ void run(const std::vector<std::string> &arguments)
   const auto model = dptrain::load_model(arguments.at(0));
   dptrain::TrainingConfig config =
       dptrain::read_input_text(dptrain::read_input_file(arguments.at(2)), arguments.at(2),
-                               {true, false})
+                               {true, nullptr, false})
           .training;
   const std::vector<dptrain::WholeFrame> frames =
       dptrain::read_npy_system(arguments.at(1), model->type_map());

@@ -99,6 +99,17 @@ def test_new_model_without_a_fix(lammps, tmp_path):
     stops_with(lammps(f"{ATOMS}{PAIR}\nrun 0\n", 2), "input.json describes a new model", "fix dptrain")
 
 
+@pytest.mark.parametrize("words, texts", [
+    ("new Xx", ["a new model is made of chemical elements, and Xx is none"]),
+    ("new si", ["a new model is made of chemical elements, and si is none"]),
+    ("new NULL", ["at least one element that is not NULL"]),
+    ("new", ["one element per atom type: 1 types, found 0"]),
+    ("new Si O", ["one element per atom type: 1 types, found 2: Si O"]),
+    ("new Si\nrun 0", ["a new model, which is not trained yet", "fix dptrain"])])
+def test_new_models_without_a_file(words, texts, lammps):
+    stops_with(lammps(f"{ATOMS}{STYLE}pair_coeff * * {words}\n", 2), "Pair style dptrain", *texts)
+
+
 FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
 
 

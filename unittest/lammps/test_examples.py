@@ -19,23 +19,26 @@ sys.path.insert(0, str(ROOT / "python"))
 plot = importlib.import_module("dptrain.plot")
 
 # relative force error, energy error (eV/atom) and energy drift (meV/atom/ps) allowed after the shortened training
-SILICON_FORCE, SILICON_ENERGY, SILICON_DRIFT = 0.13, 0.005, 0.2
+SILICON_CRYSTAL_FORCE, SILICON_MELT_FORCE, SILICON_ENERGY, SILICON_DRIFT = 0.03, 0.06, 0.005, 0.2
+SILICON_RDF = 0.5  # largest difference of g(r) after a few hundred steps
 NIAL_FORCE, NIAL_ENERGY, NIAL_DRIFT = 0.2, 0.02, 0.2
 OFFLINE_FORCE, OFFLINE_DRIFT = 0.05, 0.2
-ACTIVE_SILICON_FORCE, ACTIVE_NIAL_FORCE = 0.6, 0.1
+ACTIVE_SILICON_FORCE, ACTIVE_NIAL_FORCE = 0.02, 0.025
 SELECTED_FORCE, SELECTED_GAIN = 0.06, 0.3
 
 
-def copy_example(name, folder, numb_steps):
-    """Copies the inputs and fits the length of the learning rate's schedule to the shortened run."""
+def copy_example(name, folder, numb_steps=None):
+    """Copies the inputs and fits the length of the learning rate's schedule to the shortened run, where a file gives it."""
     for file in (ROOT / "examples" / name).iterdir():
         if file.name.startswith("statistics"):
             continue  # what an earlier run of the example left there
-        if file.name.startswith("in.") or file.suffix in (".json", ".sh"):
+        if file.name.startswith("in.") or file.suffix in (".json", ".sh", ".py"):
             shutil.copy(file, folder)
-    content = json.loads((folder / "input.json").read_text())
-    content["training"]["numb_steps"] = numb_steps
-    (folder / "input.json").write_text(json.dumps(content))
+    for file in folder.glob("*.json"):
+        content = json.loads(file.read_text())
+        if numb_steps and "numb_steps" in content.get("training", {}):
+            content["training"]["numb_steps"] = numb_steps
+            file.write_text(json.dumps(content))
 
 
 def run_example(folder, name, ranks, **variables):
@@ -56,38 +59,29 @@ def drift(result):
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_silicon(ranks, tmp_path):
-    """Learn, compare with an independent trajectory, run NVE."""
-    copy_example("silicon", tmp_path, 1240)
-    learned = run_example(tmp_path, "in.learn", ranks, steps=600, every=20, train=40)
-    assert re.search(r"^learned: 31 frames, 1240 optimizer steps", learned.output, re.MULTILINE)
-    run_example(tmp_path, "in.reference", ranks, crystal=500, melt=0, every=50)
-    run_example(tmp_path, "in.compare", ranks, part="crystal")
-    force, energy = force_error(tmp_path / "reference.crystal.dump", tmp_path / "predicted.crystal.dump")
-    assert force < SILICON_FORCE
-    assert energy < SILICON_ENERGY
-    assert abs(drift(run_example(tmp_path, "in.run", ranks, steps=300, mean=100))) < SILICON_DRIFT
+    """Learn crystal and melt, compare with an independent trajectory, run the melt at constant energy."""
+    copy_example("silicon", tmp_path)
+    learned = run_example(tmp_path, "in.learn", ranks, scale=0.2, every=20, train=40)
+    assert re.search(r"^learned: 61 frames, 2440 optimizer steps", learned.output, re.MULTILINE)
+    run_example(tmp_path, "in.reference", ranks, scale=0.2, every=50)
+    run_example(tmp_path, "in.compare", ranks)
+    for part, bound in (("crystal", SILICON_CRYSTAL_FORCE), ("melt", SILICON_MELT_FORCE)):
+        force, energy = force_error(tmp_path / f"reference.{part}.dump", tmp_path / f"predicted.{part}.dump")
+        assert force < bound
+        assert energy < SILICON_ENERGY
+    assert abs(drift(run_example(tmp_path, "in.run", ranks, melt=200, steps=300, mean=100))) < SILICON_DRIFT
+    run_example(tmp_path, "in.run", ranks, melt=200, steps=300, mean=100, potential="sw", rdf="reference")
+    text = subprocess.run([sys.executable, "plot_rdf.py"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert 0.0 < float(re.search(r"largest difference (\S+),", text).group(1)) < SILICON_RDF
     # the training ends better than it began
     curve = plot.read_lcurve(tmp_path / "lcurve.out")
     assert curve["rmse_f_trn"][-5:].mean() < 0.3 * curve["rmse_f_trn"][0]
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_silicon_goes_on(ranks, tmp_path):
-    """Fine-tuning with another reference, and a checkpoint that goes on with the melt."""
-    copy_example("silicon", tmp_path, 300)
-    run_example(tmp_path, "in.learn", ranks, steps=300, every=15, train=15)
-    tuned = run_example(tmp_path, "in.finetune", ranks, steps=40, train=10).thermo()
-    assert tuned["frames"][-1] == 3 and tuned["steps"][-1] == 30
-    assert (tmp_path / "tuned.dp").exists()
-    melt = run_example(tmp_path, "in.melt", ranks, steps=30, train=5)
-    assert "resumed from silicon.dp.ckpt: 21 frames, 315 optimizer steps" in melt.output
-    assert melt.thermo()["frames"][-1] == 24 and melt.thermo()["steps"][-1] == 330
-
-
-@pytest.mark.parametrize("ranks", [1, 2])
 def test_nial(ranks, tmp_path):
     """Passive learning from the forces of the run, data set, then the learned potential in the same input."""
-    copy_example("nial", tmp_path, 1050)
+    copy_example("nial", tmp_path)
     result = run_example(tmp_path, "in.nial", ranks, steps=800, train=25, check=200)
     force, energy = force_error(tmp_path / "reference.dump", tmp_path / "predicted.dump")
     assert force < NIAL_FORCE
@@ -112,12 +106,10 @@ def test_offline(ranks, tmp_path):
     copy_example("offline", tmp_path, 400)
     assert "data: 51 frames" in run_example(tmp_path, "in.data", ranks, set="train", steps=1000).output
     run_example(tmp_path, "in.data", ranks, set="valid", steps=200, seed=2)
-    assert "min_nbor_dist" in dptrain(tmp_path, f"stat -s train -r 5.0 --rcut-smth 2.0 -o statistics.json -np {ranks}")
-    dptrain(tmp_path, f"train input.json -np {ranks}")
-    output = dptrain(tmp_path, f"test -m model.ckpt.dp -s valid -d detail -np {ranks}")
-    found = float(re.findall(r"Force  RMSE        : (\S+)", output)[-1])
-    forces = np.loadtxt(tmp_path / "detail.f.out")[:, :3]
-    assert found < OFFLINE_FORCE * np.sqrt(np.mean(forces**2))
+    assert "min_nbor_dist" in dptrain(tmp_path, f"stat -s train -r 5.0 -o statistics.json -np {ranks}")
+    for input_file in ("se_e2_a.json", "input.json"):
+        dptrain(tmp_path, f"train {input_file} -np {ranks}")
+        assert errors_on(tmp_path, "model.ckpt.dp", "valid", ranks) < OFFLINE_FORCE
     dptrain(tmp_path, "convert model.ckpt.dp cu.dp")
     assert abs(drift(run_example(tmp_path, "in.run", ranks, steps=100))) < OFFLINE_DRIFT
 
@@ -143,7 +135,7 @@ def test_active(example, model, bound, ranks, tmp_path):
     events = plot.read_events(tmp_path / "log.active")
     assert events["moved_by"][-1] == "model" and events["calls"][-1] == int(calls)
     audits = re.findall(r"^  audits: (\d+), \d+ above the threshold, (\d+) above three thresholds", result.output, re.MULTILINE)
-    assert int(audits[-1][0]) > 5 and int(audits[-1][1]) == 0
+    assert int(audits[-1][0]) > 5 and int(audits[-1][1]) <= 1  # the shortened ramps are 25 times as steep
     run_example(tmp_path, "in.reference", ranks, steps=800, every=20, set="test")
     assert errors_on(tmp_path, model, "test", ranks) < bound
 

@@ -21,6 +21,7 @@
 #include "io/file.h"
 #include "potential/native/deep_pot.h"
 #include "support/both_passes.h"
+#include "support/energy_derivatives.h"
 #include "support/gaussian_descriptor.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
@@ -154,32 +155,7 @@ TEST_P(OtherDescriptor, NewModelsHaveItsParametersAndConstants)
 TEST_P(Descriptors, ForcesAndVirialAreDerivativesOfTheEnergy)
 {
   DeepPot model(new_model(config()));
-  Cluster atoms = cluster();
-  const Result found = evaluate(model, atoms.domain());
-  const double h = 1e-5;
-  double largest = 0.0;
-  // central differences: h^2 = 1e-10 times third derivatives of some eV/Angstrom^3
-  for (std::size_t k = 0; k < atoms.x.size(); ++k) {
-    const double x = atoms.x[k];
-    atoms.x[k] = x + h;
-    const double up = evaluate(model, atoms.domain()).energy;
-    atoms.x[k] = x - h;
-    const double down = evaluate(model, atoms.domain()).energy;
-    atoms.x[k] = x;
-    EXPECT_NEAR(found.force[k], -(up - down) / (2 * h), 1e-8) << k;
-    largest = std::max(largest, std::abs(found.force[k]));
-  }
-  EXPECT_GT(largest, 0.01);
-  for (int a = 0; a < 3; ++a)
-    for (int b = 0; b < 3; ++b) {
-      const auto strained = [&](double size) {
-        Cluster moved = atoms;
-        for (std::size_t i = 0; i < moved.type.size(); ++i)
-          moved.x[3 * i + a] += size * atoms.x[3 * i + b];
-        return evaluate(model, moved.domain()).energy;
-      };
-      EXPECT_NEAR(found.virial[3 * a + b], -(strained(h) - strained(-h)) / (2 * h), 1e-7);
-    }
+  expect_energy_derivatives(model, cluster(), 1e-8, 1e-7);
 }
 
 // S = c E + sum_k r_k . F_k + C : W by each parameter.

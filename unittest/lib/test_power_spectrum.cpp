@@ -5,6 +5,7 @@
 #include "kernels/harmonics.h"
 #include "potential/native/deep_pot.h"
 #include "support/both_passes.h"
+#include "support/energy_derivatives.h"
 #include "support/kernel_data.h"
 #include "support/power_spectrum_model.h"
 #include "support/tiny_model.h"
@@ -231,28 +232,7 @@ TEST(PowerSpectrumModel, ForcesAndVirialAreDerivativesOfTheEnergy)
   for (const int l_max : {0, 2, 3, 6}) {
     DeepPot model(power_spectrum_model(2, small_power_spectrum(l_max), RCUT));
     model.set_chunk(7);
-    Cluster atoms(20, 2, 4.5);
-    const Result found = evaluate(model, atoms.domain());
-    constexpr double h = 1e-5;
-    for (std::size_t k = 0; k < atoms.x.size(); ++k) {
-      const double x = atoms.x[k];
-      atoms.x[k] = x + h;
-      const double up = evaluate(model, atoms.domain()).energy;
-      atoms.x[k] = x - h;
-      const double down = evaluate(model, atoms.domain()).energy;
-      atoms.x[k] = x;
-      EXPECT_NEAR(found.force[k], -(up - down) / (2 * h), 1e-7) << k;
-    }
-    for (int a = 0; a < 3; ++a)
-      for (int b = 0; b < 3; ++b) {
-        const auto strained = [&](double size) {
-          Cluster moved = atoms;
-          for (std::size_t i = 0; i < moved.type.size(); ++i)
-            moved.x[3 * i + a] += size * atoms.x[3 * i + b];
-          return evaluate(model, moved.domain()).energy;
-        };
-        EXPECT_NEAR(found.virial[3 * a + b], -(strained(h) - strained(-h)) / (2 * h), 1e-6);
-      }
+    expect_energy_derivatives(model, Cluster(20, 2, 4.5), 1e-7, 1e-6);
   }
 }
 

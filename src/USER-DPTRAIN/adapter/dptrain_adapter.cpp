@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <dlfcn.h>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -29,6 +30,18 @@ namespace {
 // Boltzmann's constant in eV/K as LAMMPS has it for `units metal`: ratios of force->boltz are then LAMMPS' own conversions
 constexpr double BOLTZMANN_METAL = 8.617343e-5;
 constexpr int ATOM = 5;  // doubles of an atom: tag, type, x, y, z
+
+/// The model of this name that was installed with the package, in the folder `potentials` beside this library; empty without one.
+std::string installed_model(const std::string &file)
+{
+  Dl_info library;
+  if (!dladdr(reinterpret_cast<void *>(&installed_model), &library) || !library.dli_fname)
+    return "";
+  const std::string folder =
+      platform::path_join(platform::path_dirname(library.dli_fname), "potentials");
+  const std::string path = platform::path_join(folder, file);
+  return platform::file_is_readable(path) ? path : "";
+}
 
 using Vector = std::array<double, 3>;
 using Cell = std::array<Vector, 3>;
@@ -217,14 +230,16 @@ dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> 
 std::string LAMMPS_NS::find_model(LAMMPS *lmp, const std::string &who, const std::string &file)
 {
   if (file == dptrain::new_model_name) return file;
-  const std::string path = utils::get_potential_file_path(file);
+  std::string path = utils::get_potential_file_path(file);
+  if (path.empty() && !platform::file_is_readable(file + ".dp")) path = installed_model(file);
   // rank 0 alone reads it
   int found = !path.empty() || platform::file_is_readable(file + ".dp") ? 1 : 0;
   MPI_Bcast(&found, 1, MPI_INT, 0, lmp->world);
   if (found == 0)
-    lmp->error->all(FLERR,
-                    "{}: cannot open file '{}', which is looked for in the current folder and in "
-                    "those of LAMMPS_POTENTIALS",
-                    who, file);
+    lmp->error->all(
+        FLERR,
+        "{}: cannot open file '{}', which is looked for in the current folder, in those "
+        "of LAMMPS_POTENTIALS and among the models that come with the package",
+        who, file);
   return path.empty() ? file : path;
 }

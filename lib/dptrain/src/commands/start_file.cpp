@@ -61,7 +61,7 @@ InputFile input_of_start(const std::string &text, const TrainOptions &options, S
   if (!start.model) return read_input_text(text, options.input);
   ModelData &model = *start.model;
   if (!model.archive.empty()) {
-    InputFile input = read_input_text(text, options.input, {true, false});
+    InputFile input = read_input_text(text, options.input, {true, nullptr, false});
     input.model = model.config;
     input.model_def_script = model.model_def_script;
     return input;

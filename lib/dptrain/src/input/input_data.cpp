@@ -60,11 +60,11 @@ BatchSize batch_size_of_text(const JsonReader &reader, const std::string &text)
   return size;
 }
 
-BatchSize read_batch_size(JsonReader &reader)
+BatchSize read_batch_size(JsonReader &reader, const BatchSize &otherwise)
 {
   BatchSize size;
   const json *value = reader.find("batch_size");
-  if (!value) return size;
+  if (!value) return otherwise;
   if (value->is_string()) return batch_size_of_text(reader, value->get<std::string>());
   if (value->is_array()) {
     size.rule = BatchSize::Rule::per_system;
@@ -132,7 +132,7 @@ void read_data_keys(JsonReader &reader, DataConfig &data)
   data.rglob_patterns = reader.texts("rglob_patterns");
   data.set_prefix = reader.text("set_prefix", data.set_prefix);
   if (data.set_prefix.empty()) reader.expected("set_prefix", "the beginning of a folder's name");
-  data.batch_size = read_batch_size(reader);
+  data.batch_size = read_batch_size(reader, data.batch_size);
   data.auto_prob = read_auto_prob(reader);
   data.sys_probs = read_probabilities(reader);
 }

@@ -15,20 +15,23 @@ void read_training_sections(JsonReader &root, InputFile &input)
 {
   JsonReader training = root.section("training");
   read_training_section(training, input);
+  read_optimizer_section(root.section("optimizer"), training, input);
+  if (input.training.optimizer.type == OptimizerType::soap && input.soap_start_lr)
+    input.training.schedule.start_lr = *input.soap_start_lr;
   read_learning_rate_section(root.section("learning_rate"), training, input);
   read_loss_section(root.section("loss"), input);
-  read_optimizer_section(root.section("optimizer"), training, input);
   training.finish();
 }
 
-/// What the kind of the descriptor has as defaults of its own.
-void add_defaults(JsonDocument &document, bool in_a_run)
+/// The section `model` as model files keep it: with the widths of the fitting net where they are not DeePMD-kit's default.
+std::string model_script(const json &section, const InputFile &input)
 {
-  const json::json_pointer place("/model/descriptor/type");
-  if (!document.root().contains(place) || !document.root().at(place).is_string()) return;
-  const auto descriptor = make_descriptor_config(document.root().at(place).get<std::string>());
-  const std::string defaults = descriptor ? descriptor->input_defaults(in_a_run) : "";
-  if (!defaults.empty()) document.add_defaults(json::parse(defaults));
+  json script = without_comments(section);
+  json &fitting = script["fitting_net"];
+  const bool is_default = input.model.fitting_neuron == ModelConfig().fitting_neuron;
+  if (!is_default && !fitting.contains("neuron") && !fitting.contains("n_neuron"))
+    fitting["neuron"] = input.model.fitting_neuron;
+  return script.dump();
 }
 
 /// Layouts of other versions and of other kinds of training.
@@ -59,17 +62,18 @@ std::string read_input_file(const std::string &path)
 
 InputFile read_input_text(const std::string &text, const std::string &source, const InputUse &use)
 {
-  JsonDocument document(text, source);
-  if (!use.model_is_given) add_defaults(document, use.in_a_run);
+  const JsonDocument document(text, source);
   JsonReader root(document);
   refuse_other_layouts(root);
   InputFile input;
   if (use.model_is_given) {
     root.accept({"model"});
+  } else if (use.descriptor && !root.has("model")) {
+    use.descriptor->set_input_defaults(input, use.in_a_run);
   } else {
     if (!root.has("model")) root.expected("model", "an object { ... }");
-    read_model_section(root.section("model"), input);
-    input.model_def_script = without_comments(document.root()["model"]).dump();
+    read_model_section(root.section("model"), input, use.in_a_run);
+    input.model_def_script = model_script(document.root()["model"], input);
   }
   read_training_sections(root, input);
   read_validating_section(root.section("validating"), input);
@@ -81,7 +85,7 @@ InputFile default_input(const std::vector<std::string> &type_map)
 {
   const json document{
       {"model", {{"type_map", type_map}, {"descriptor", {{"type", "power_spectrum"}}}}}};
-  return read_input_text(document.dump(), "new", {false, true});
+  return read_input_text(document.dump(), "new", {false, nullptr, true});
 }
 
 InputFile read_input(const std::string &path)

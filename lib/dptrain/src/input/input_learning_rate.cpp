@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "input/input_sections.h"
@@ -10,10 +11,13 @@ constexpr double default_stop_lr = 5e-8;
 
 void read_stop(JsonReader &reader, ScheduleConfig &schedule)
 {
-  schedule.stop_lr = reader.optional_number("stop_lr");
-  schedule.stop_lr_ratio = reader.optional_number("stop_lr_ratio");
-  if (schedule.stop_lr && schedule.stop_lr_ratio)
-    reader.fail("stop_lr_ratio", "given beside stop_lr; keep one of them");
+  const auto stop = reader.optional_number("stop_lr"),
+             ratio = reader.optional_number("stop_lr_ratio");
+  if (stop && ratio) reader.fail("stop_lr_ratio", "given beside stop_lr; keep one of them");
+  if (stop || ratio) {
+    schedule.stop_lr = stop;
+    schedule.stop_lr_ratio = ratio;
+  }
   const bool may_be_zero = schedule.type != ScheduleType::wsd;
   for (const char *key : {"stop_lr", "stop_lr_ratio"}) {
     const double value = reader.number(key, 1.0);
@@ -72,7 +76,16 @@ void read_warmup(JsonReader &section, JsonReader &training, ScheduleConfig &sche
 void read_learning_rate_section(JsonReader reader, JsonReader &training, InputFile &input)
 {
   ScheduleConfig &schedule = input.training.schedule;
-  const std::string type = reader.text("type", "exp");
+  // a default schedule is one as a whole, but for its first rate
+  const std::vector<std::string> shape{"type",        "stop_lr",    "stop_lr_ratio",
+                                       "decay_steps", "decay_rate", "smooth"};
+  if (std::any_of(shape.begin(), shape.end(), [&](const auto &key) { return reader.has(key); })) {
+    const double start = schedule.start_lr;
+    schedule = {};
+    schedule.start_lr = start;
+  }
+  const std::string type =
+      reader.text("type", schedule.type == ScheduleType::cosine ? "cosine" : "exp");
   if (type == "cosine")
     schedule.type = ScheduleType::cosine;
   else if (type == "wsd")

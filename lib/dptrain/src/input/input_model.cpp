@@ -46,7 +46,7 @@ void ignore(JsonReader &reader, const std::map<std::string, json> &defaults, Inp
   }
 }
 
-void read_model_section(JsonReader model, InputFile &input)
+void read_model_section(JsonReader model, InputFile &input, bool in_a_run)
 {
   ModelConfig &config = input.model;
   refuse_other_models(model);
@@ -71,7 +71,8 @@ void read_model_section(JsonReader model, InputFile &input)
     if (descriptor.has(key)) input.ignored.push_back(descriptor.path(key));
   descriptor.finish();
 
-  if (!model.has("fitting_net")) model.expected("fitting_net", "an object { ... }");
+  if (!config.descriptor->set_input_defaults(input, in_a_run) && !model.has("fitting_net"))
+    model.expected("fitting_net", "an object { ... }");
   JsonReader fitting = model.section("fitting_net");
   check_kind(fitting, fitting.text("type", "ener"), {"ener"}, "fitting net");
   read_fitting_keys(fitting, config);

@@ -12,7 +12,7 @@ namespace dptrain {
 // go to input.ignored. Errors name the place in the text, the key, what was found and what is allowed.
 
 /// `model`, without `model_def_script`.
-void read_model_section(JsonReader model, InputFile &input);
+void read_model_section(JsonReader model, InputFile &input, bool in_a_run = false);
 /// `training` without the keys of an optimizer and of the learning rate that older versions had there. Both places of
 /// the data: training_data, or, in files of DeePMD-kit 1, `training` itself.
 void read_training_section(JsonReader &training, InputFile &input);

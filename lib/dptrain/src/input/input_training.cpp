@@ -14,7 +14,7 @@ void read_length(JsonReader &reader, InputFile &input)
       reader.either("numb_steps", {"stop_batch", "num_steps", "num_step", "numb_step"});
   const std::string epochs =
       reader.either("numb_epoch", {"num_epochs", "num_epoch", "numb_epochs"});
-  input.length_given = reader.has(steps) || reader.has(epochs);
+  input.length_given = input.length_given || reader.has(steps) || reader.has(epochs);
   input.training.numb_steps = reader.integer(steps, input.training.numb_steps, 1);
   if (!reader.has(epochs)) return;
   if (reader.has(steps)) reader.fail(epochs, "given beside " + steps + "; keep one of them");
@@ -57,8 +57,9 @@ void read_step(JsonReader &reader, TrainingConfig &training)
   constexpr double default_decay = 0.999;
   training.seed = static_cast<std::uint64_t>(
       reader.integer("seed", static_cast<std::int64_t>(training.seed), 0));
-  const bool average = reader.boolean("enable_ema", false);
-  const double decay = reader.number("ema_decay", default_decay);
+  const bool by_default = training.ema_decay > 0.0;
+  const bool average = reader.boolean("enable_ema", by_default);
+  const double decay = reader.number("ema_decay", by_default ? training.ema_decay : default_decay);
   if (!(decay >= 0.0 && decay < 1.0)) reader.expected("ema_decay", "a number from 0 to below 1");
   training.ema_decay = average ? decay : 0.0;
   training.gradient_max_norm = reader.not_negative("gradient_max_norm", training.gradient_max_norm);
@@ -139,6 +140,7 @@ void read_training_section(JsonReader &training, InputFile &input)
   read_length(training, input);
   read_output(training, input.training, input.offline);
   read_statistics_file(training, input.offline);
+  input.average_given = training.has("enable_ema") || training.has("ema_decay");
   read_step(training, input.training);
   read_rules(training, input.training.rules);
   read_data(training, input);

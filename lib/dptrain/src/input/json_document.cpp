@@ -66,23 +66,6 @@ json parse_json(const std::string &text, const std::string &source)
   }
 }
 
-namespace {
-
-/// Fills a value that is there with what it does not have.
-void fill(json &value, const json &defaults)
-{
-  if (!value.is_object() || !defaults.is_object()) return;
-  if (value.contains("type") && defaults.contains("type") && value["type"] != defaults["type"])
-    return;
-  for (const auto &[key, item] : defaults.items())
-    if (!value.contains(key) || value[key].is_null())
-      value[key] = item;
-    else
-      fill(value[key], item);
-}
-
-}  // namespace
-
 json without_comments(const json &value)
 {
   if (value.is_array()) {
@@ -95,11 +78,6 @@ json without_comments(const json &value)
   for (const auto &[key, item] : value.items())
     if (key.empty() || key[0] != '_') copy[key] = without_comments(item);
   return copy;
-}
-
-void JsonDocument::add_defaults(const json &defaults)
-{
-  fill(root_, defaults);
 }
 
 JsonDocument::JsonDocument(const std::string &text, std::string source) :

@@ -21,9 +21,6 @@ class JsonDocument {
 
   const nlohmann::json &root() const { return root_; }
   const std::string &source() const { return source_; }
-  /// Adds the keys of `defaults` that objects of the document do not have. A section whose `type` is another than there stays as
-  /// it is, as its other keys would mean something else.
-  void add_defaults(const nlohmann::json &defaults);
   /// "SOURCE:LINE:COLUMN" of the key with this path (such as model/descriptor/rcut), or of the nearest key above it that
   /// the text has; "SOURCE" if there is none.
   std::string where(std::string path) const;

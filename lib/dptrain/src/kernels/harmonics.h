@@ -10,14 +10,14 @@
 namespace dptrain::kernels {
 
 /// How many harmonics there are up to l.
-constexpr int num_harmonics(int l)
+KOKKOS_FORCEINLINE_FUNCTION constexpr int num_harmonics(int l)
 {
   return (l + 1) * (l + 1);
 }
 
 namespace detail {
 
-constexpr double square_root(double x)
+KOKKOS_FORCEINLINE_FUNCTION constexpr double square_root(double x)
 {
   double root = x > 1.0 ? x : 1.0;
   for (int k = 0; k < 64; ++k) root = 0.5 * (root + x / root);
@@ -25,7 +25,7 @@ constexpr double square_root(double x)
 }
 
 /// N_lm
-constexpr double norm(int l, int m)
+KOKKOS_FORCEINLINE_FUNCTION constexpr double norm(int l, int m)
 {
   double ratio = m > 0 ? 2.0 : 1.0;
   for (int k = l - m + 1; k <= l + m; ++k) ratio /= k;
@@ -34,21 +34,21 @@ constexpr double norm(int l, int m)
 
 /// Constants of the recurrences of p_lm = N_lm Pi_lm: p_mm = start(m), p_lm = up(l, m) z p_l-1,m - down(l, m) p_l-2,m, and of
 /// the derivative p'_lm = slope(l, m) p_l,m+1.
-constexpr double start(int m)
+KOKKOS_FORCEINLINE_FUNCTION constexpr double start(int m)
 {
   double value = norm(m, m);
   for (int k = 1; k <= m; ++k) value *= 2 * k - 1;
   return value;
 }
-constexpr double up(int l, int m)
+KOKKOS_FORCEINLINE_FUNCTION constexpr double up(int l, int m)
 {
   return (2.0 * l - 1.0) / (l - m) * norm(l, m) / norm(l - 1, m);
 }
-constexpr double down(int l, int m)
+KOKKOS_FORCEINLINE_FUNCTION constexpr double down(int l, int m)
 {
   return (l + m - 1.0) / (l - m) * norm(l, m) / norm(l - 2, m);
 }
-constexpr double slope(int l, int m)
+KOKKOS_FORCEINLINE_FUNCTION constexpr double slope(int l, int m)
 {
   return norm(l, m) / norm(l, m + 1);
 }

@@ -35,7 +35,7 @@ template <class L> struct Edge {
   L r, inv_r;
 };
 
-/// The edges from slot `slot` on, n of them; lanes that are left over get one at the cutoff, where all vanishes.
+/// The edges from slot `slot` on, n of them; lanes that are left over get one beyond the cutoff, where all vanishes.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION Edge<Lanes<Real>> load_edge(const Moments<Real> &m, int slot, int n)
 {
@@ -46,7 +46,7 @@ KOKKOS_FORCEINLINE_FUNCTION Edge<Lanes<Real>> load_edge(const Moments<Real> &m, 
     y = load_lanes(m.edges.d[1] + slot);
     z = load_lanes(m.edges.d[2] + slot);
   } else {
-    x = load_lanes(m.edges.d[0] + slot, n, m.basis.rcut);
+    x = load_lanes(m.edges.d[0] + slot, n, 2 * m.basis.rcut);
     y = load_lanes(m.edges.d[1] + slot, n, Real(0));
     z = load_lanes(m.edges.d[2] + slot, n, Real(0));
   }
@@ -355,11 +355,12 @@ void moments_reverse_kernel(const Moments<Real> &m, const Real *g, const ForceSu
 }
 
 /// f(Constant<l_max>())
-template <class F> void with_l_max(int l_max, const F &f)
+template <int l = 0, class F> void with_l_max(int l_max, const F &f)
 {
-  unrolled<most_l + 1>([&](auto l) {
-    if (l_max == l) f(l);
-  });
+  if (l == l_max)
+    f(Constant<l>());
+  else if constexpr (l < most_l)
+    with_l_max<l + 1>(l_max, f);
 }
 
 }  // namespace

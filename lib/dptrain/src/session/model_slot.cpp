@@ -50,12 +50,16 @@ std::vector<int> map_elements(const std::string &file, const std::vector<std::st
 // Each once, in the order of the atom types.
 std::vector<std::string> elements_of_new_model(const std::vector<std::string> &elements)
 {
+  if (elements.empty())
+    throw Error("new is for pair_coeff, which names the elements; here give an input.json with "
+                "model/type_map and \"descriptor\": {\"type\": \"power_spectrum\"}");
   constexpr int no_element = 119;
   std::vector<std::string> once;
   for (const std::string &element : elements) {
     if (element == "NULL") continue;
     if (atomic_number(element) == no_element)
-      throw Error("a new model is made of chemical elements, and " + element + " is none");
+      throw Error("a new model is made of chemical elements such as O, H or Si, and " + element +
+                  " is none; give one for each atom type, or NULL");
     if (std::find(once.begin(), once.end(), element) == once.end()) once.push_back(element);
   }
   if (once.empty()) throw Error("a new model needs at least one element that is not NULL");
@@ -113,7 +117,7 @@ void ModelSlot::load(const Communicator &comm, const std::string &file,
     new_input = default_input(elements_of_new_model(type_elements));
   } else if (is_input) {
     broadcast(comm, input_text);
-    guarded(comm, [&] { new_input = read_input_text(input_text, file, {false, true}); });
+    guarded(comm, [&] { new_input = read_input_text(input_text, file, {false, nullptr, true}); });
   } else {
     broadcast(comm, data);
   }
@@ -131,10 +135,12 @@ void ModelSlot::load(const Communicator &comm, const std::string &file,
   uncertainty = false;
   active_state.clear();
   calibration = {};
-  if (is_input)
+  if (is_input) {
     input = new_input;
-  else
+    descriptor = new_input.model.descriptor;
+  } else {
     set_model(comm, data);
+  }
   note =
       from_archive || data.is_compressed ? note_of(data, settings.fparam, file, comm.size()) : "";
   ++generation;
@@ -143,6 +149,7 @@ void ModelSlot::load(const Communicator &comm, const std::string &file,
 void ModelSlot::set_model(const Communicator &comm, ModelData data)
 {
   from_archive = !data.archive.empty();
+  descriptor = data.config.descriptor;
   data.knots = settings.knots;
   data.fparam = settings.fparam;
   uncertainty = !data.whitening.empty();

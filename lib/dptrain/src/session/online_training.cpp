@@ -101,8 +101,8 @@ void OnlineTraining::check_save_name() const
   if (is_pth(options_.save) && data.archive.empty())
     throw Error("save " + options_.save +
                 ": a model that does not come from an (uncompressed) TorchScript archive is "
-                "written as .dp: choose such a name, and convert the file with 'dptrain convert' "
-                "later");
+                "written as .dp: choose such a name; models of DeePMD-kit's descriptors may be "
+                "converted later, with 'dptrain convert'");
   if (!is_pth(options_.save) && data.kind == ModelKind::torchscript)
     throw Error("save " + options_.save + ": " + slot_->path +
                 " is a TorchScript model, which is written as .pth: choose a name that ends so");

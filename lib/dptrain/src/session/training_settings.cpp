@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/broadcast.h"
+#include "dptrain/potential/model/model_data.h"
 
 namespace dptrain {
 
@@ -12,12 +13,25 @@ constexpr double soap_start_lr = 1e-2;  // where the input gives none; measured,
 constexpr std::int64_t disp_every =
     100;  // lines of lcurve.out, where neither options nor input say
 
+// The model of a file that has been read for its training alone: another one than the new model of pair_coeff would not be made.
+void refuse_other_model(const InputFile &input, const std::string &path, const ModelSlot &slot)
+{
+  if (!slot.input || input.model_def_script.empty()) return;
+  const std::string differences = model_differences(input.model, slot.input->model);
+  if (!differences.empty())
+    throw Error(path +
+                ": its section model is not that of the new model, which pair_coeff makes of " +
+                slot.path + ": " + differences + "; give " + path +
+                " in pair_coeff, or remove the section");
+}
+
 }  // namespace
 
 TrainingSettings::TrainingSettings(const Communicator &comm, const LearningOptions &options,
                                    const ModelSlot &slot, const Log &say) :
     options_(options), slot_(slot), input_(slot.input)
 {
+  const DescriptorConfig *descriptor = slot.descriptor.get();
   if (!options.input.empty()) {
     std::string text;
     guarded(comm, [&] {
@@ -25,13 +39,16 @@ TrainingSettings::TrainingSettings(const Communicator &comm, const LearningOptio
     });
     broadcast(comm, text);
     guarded(comm, [&] {
-      input_ = read_input_text(text, options.input, {slot.from_archive, true});
+      input_ = read_input_text(text, options.input, {slot.from_archive, descriptor, true});
+      refuse_other_model(*input_, options.input, slot);
     });
   }
   if (input_ && !input_->ignored.empty())
     say("keys of the input file that have no meaning here: " + joined(input_->ignored));
   InputFile defaults;
   defaults.training.disp_freq = disp_every;
+  if (descriptor && descriptor->set_input_defaults(defaults, true) && defaults.soap_start_lr)
+    defaults.training.schedule.start_lr = *defaults.soap_start_lr;
   configure(input_.value_or(defaults));
 }
 
@@ -61,7 +78,7 @@ void TrainingSettings::choose_optimizer(const InputFile &input)
   const bool is_double = slot_.settings.precision == Precision::float64;
   if (!optimizer.precision) optimizer.precision = is_double ? "float64" : "float32";
   if (optimizer.type == OptimizerType::soap && !input.start_lr_given)
-    config_.schedule.start_lr = soap_start_lr;
+    config_.schedule.start_lr = input.soap_start_lr.value_or(soap_start_lr);
 }
 
 void TrainingSettings::continue_from(const std::string &path, const std::string &training_text)
@@ -77,7 +94,7 @@ void TrainingSettings::continue_from(const std::string &path, const std::string 
     input.training.schedule.start_lr = before.training.schedule.start_lr;
     input.start_lr_given = true;
   }
-  if (input.training.ema_decay == 0.0) input.training.ema_decay = before.training.ema_decay;
+  if (!input.average_given) input.training.ema_decay = before.training.ema_decay;
   configure(input);
   const OptimizerType kept = before.training.optimizer.type;
   if (config_.optimizer.type != kept)

@@ -222,10 +222,15 @@ struct InputFile {
   OfflineConfig offline;
   std::vector<std::string>
       ignored;  ///< paths of keys that are DeePMD-kit's, ask for something, and have no meaning here
+  std::optional<double>
+      soap_start_lr;  ///< rate of SOAP where the file gives none, if it is a default of the descriptor
   // whether the file says so, for programs whose defaults are not DeePMD-kit's
-  bool optimizer_given = false;  ///< its type, or a setting, which without a type is one of Adam
+  bool optimizer_given =
+      false;  ///< its type, or a setting, which without a type is one of the default
+  bool average_given = false;  ///< of the weights
   bool start_lr_given = false;
-  bool length_given = false;  ///< numb_steps or num_epoch, of which DeePMD-kit needs one
+  bool length_given =
+      false;  ///< numb_steps or num_epoch, of which DeePMD-kit needs one, or a default of the descriptor
 };
 
 /// The text of an input file. Throws Error if it cannot be read or is YAML.
@@ -235,6 +240,8 @@ std::string read_input_file(const std::string &path);
 struct InputUse {
   bool model_is_given =
       false;  ///< by a TorchScript archive: the section `model` is not read, and may be missing
+  const DescriptorConfig *descriptor =
+      nullptr;  ///< of a model that there is: the section may be missing, its defaults hold
   bool in_a_run =
       false;  ///< by a session that does not know how many labels there will be: its defaults
 };

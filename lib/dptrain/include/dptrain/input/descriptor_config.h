@@ -10,6 +10,7 @@
 namespace dptrain {
 
 class JsonReader;
+struct InputFile;
 struct ModelConfig;
 
 /// Settings of a descriptor. Each kind has a class of its own (dptrain/potential/descriptor); here is what all have.
@@ -29,9 +30,9 @@ class DescriptorConfig {
   /// "auto" is left to the statistics of the data.
   virtual std::string keys(const ModelConfig &model) const = 0;
 
-  /// What an input with this descriptor has where it says nothing: sections of an input.json, as JSON text; those of a session
-  /// (InputUse::in_a_run) may differ. Empty: the defaults of DeePMD-kit.
-  virtual std::string input_defaults(bool /*in_a_run*/) const { return ""; }
+  /// Puts into an input what it has with this descriptor where it says nothing, which may differ in a session
+  /// (InputUse::in_a_run). False: nothing, the defaults of DeePMD-kit hold.
+  virtual bool set_input_defaults(InputFile & /*input*/, bool /*in_a_run*/) const { return false; }
   /// Keys of other descriptors that have no meaning for this one, and do no harm.
   virtual std::vector<std::string> ignored_keys() const { return {}; }
 

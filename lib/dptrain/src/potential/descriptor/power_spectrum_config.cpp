@@ -1,5 +1,7 @@
 #include "dptrain/potential/descriptor/power_spectrum_config.h"
 
+#include <algorithm>
+
 #include "dptrain/base/error.h"
 #include "input/model_keys.h"
 #include "kernels/limits.h"
@@ -18,28 +20,42 @@ void PowerSpectrumConfig::read(JsonReader &section, ModelConfig &model)
                                   nlohmann::json(rcut_smth).dump() +
                                   ", rcut = " + nlohmann::json(model.rcut).dump());
   n_max = count("n_max", n_max, 1, 256);
-  axis_neuron = count("axis_neuron", axis_neuron, 1, n_max);
+  axis_neuron = count("axis_neuron", std::min(axis_neuron, n_max), 1, n_max);
   l_max = count("l_max", l_max, 0, kernels::most_l);
   n_basis = count("n_basis", n_basis, 1, kernels::most_functions);
   exclude_types = read_pairs(section, "exclude_types", model.ntypes());
   read_common_keys(section, *this);
 }
 
-// Measured: bench/choices.
-std::string PowerSpectrumConfig::input_defaults(bool in_a_run) const
+// Measured: bench/choices. A training from data sets knows how long it is, and its rate falls. A session does not: its rate stays,
+// and what it shows is an average of the weights.
+bool PowerSpectrumConfig::set_input_defaults(InputFile &input, bool in_a_run) const
 {
-  const std::string model =
-      R"("model": {"fitting_net": {"neuron": [48, 48, 48]}}, "optimizer": {"type": "SOAP"}, )";
-  if (in_a_run)
-    return "{" + model + R"(
-      "learning_rate": {"type": "exp", "start_lr": 3e-3, "stop_lr": 3e-3},
-      "loss": {"start_pref_e": 1, "limit_pref_e": 1, "start_pref_f": 100, "limit_pref_f": 100,
-               "start_pref_v": 0.1, "limit_pref_v": 0.1},
-      "training": {"enable_ema": true, "ema_decay": 0.98}})";
-  return "{" + model + R"(
-    "learning_rate": {"type": "cosine", "start_lr": 1e-2, "stop_lr": 1e-5},
-    "loss": {"start_pref_e": 0.02, "limit_pref_e": 10, "start_pref_f": 1000, "limit_pref_f": 100},
-    "training": {"numb_steps": 10000, "training_data": {"batch_size": "auto:128"}}})";
+  TrainingConfig &training = input.training;
+  input.model.fitting_neuron = {48, 48, 48};
+  training.optimizer.type = OptimizerType::soap;
+  auto &prefactors = training.loss.prefactors;
+  if (in_a_run) {
+    input.soap_start_lr = 3e-3;
+    training.schedule.type = ScheduleType::exponential;
+    training.schedule.stop_lr_ratio = 1.0;
+    prefactors["e"] = {1.0, 1.0};
+    prefactors["f"] = {100.0, 100.0};
+    prefactors["v"] = {0.1, 0.1};
+    training.ema_decay = 0.98;
+    training.disp_freq = 100;
+  } else {
+    input.soap_start_lr = 1e-2;
+    training.schedule.type = ScheduleType::cosine;
+    training.schedule.stop_lr_ratio = 1e-3;
+    prefactors["e"] = {0.02, 10.0};
+    prefactors["f"] = {1000.0, 100.0};
+    prefactors["v"] = {0.02, 1.0};
+    training.numb_steps = 10000;
+    input.length_given = true;
+    input.offline.training_data.batch_size.number = 128;
+  }
+  return true;
 }
 
 std::string PowerSpectrumConfig::keys(const ModelConfig &model) const

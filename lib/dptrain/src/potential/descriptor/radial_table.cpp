@@ -25,7 +25,7 @@ template <> struct Quality<double> {
   static constexpr int first_knots = 257;
 };
 template <> struct Quality<float> {
-  static constexpr double tolerance = 4e-6, slope_tolerance = 1e-4, acceptable = 20.0;
+  static constexpr double tolerance = 4e-6, slope_tolerance = 1e-4, acceptable = 2.0;
   static constexpr int first_knots = 97;
 };
 

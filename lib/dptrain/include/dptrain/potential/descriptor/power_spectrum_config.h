@@ -20,7 +20,7 @@ class PowerSpectrumConfig final : public DescriptorConfig {
   int size() const override { return n_max * (1 + (l_max + 1) * axis_neuron); }
   void read(JsonReader &section, ModelConfig &model) override;
   std::string keys(const ModelConfig &model) const override;
-  std::string input_defaults(bool in_a_run) const override;
+  bool set_input_defaults(InputFile &input, bool in_a_run) const override;
   std::vector<std::string> ignored_keys() const override { return {"sel"}; }
 
   double rcut_smth = 0.0;  ///< Angstrom; a third of the cutoff unless the input says otherwise
