@@ -150,7 +150,8 @@ def test_active_select(ranks, tmp_path):
     before = errors_on(tmp_path, "copper.dp", "trajectory", ranks)
     output = run_example(tmp_path, "in.select", ranks).output
     selected, frames = map(int, re.search(r"^Fix dptrain pick: (\d+) of (\d+) configurations selected", output, re.MULTILINE).groups())
-    assert 2 <= selected <= 20 and frames == 81
+    # half of them at most: the error bars of a short run are those of frames that are close to each other, and wide
+    assert 2 <= selected <= 40 and frames == 81
     assert len(np.load(next((tmp_path / "picked").glob("*/set.000/coord.npy")))) == selected
     learned = run_example(tmp_path, "in.learn", ranks, train=50).output
     assert f"learned: {known + selected} frames" in learned
