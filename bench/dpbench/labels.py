@@ -173,12 +173,13 @@ def measure_dataset(settings, plan, dataset, sides, deepmd, missing):
         found = list(pool.map(lambda w: attempt(w, missing)[0], works))
     points = {w.side.name: p for w, p in zip(works, found) if p}
     works = [w for w, p in zip(works, found) if p]
-    candidates, best, peer_points = best_of_deepmd([Work(settings, plan, side, dataset) for side in deepmd], settings, missing)
+    peer_works = [Work(settings, plan, side, dataset) for side in deepmd]
+    candidates, best, peer_points = best_of_deepmd(peer_works, settings, missing)
     if best:
         points[best.side.name] = peer_points
         works.append(best)
-    return {"name": dataset.name, "date": machine.now(), "elements": dataset.elements, "train": len(dataset.train), "test": len(dataset.test),
-            "rcut": dataset.rcut, "rms_force": dataset.rms_force, "points": points, "deepmd": candidates,
+    return {"name": dataset.name, "date": machine.now(), "elements": dataset.elements, "train": len(dataset.train),
+            "test": len(dataset.test), "rcut": dataset.rcut, "rms_force": dataset.rms_force, "points": points, "deepmd": candidates,
             "md": md_costs(settings, works, dataset, missing)}
 
 

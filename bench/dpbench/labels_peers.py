@@ -125,7 +125,7 @@ class Deepmd(LammpsSide):
         self.backend, self.fitting, self.rate, self.optimizer = DEEPMD[kind]
         super().__init__(f"DeePMD-kit, {kind}", peers[self.backend], recorder)
         self.kind = kind
-        self.first_steps = (10, 60) if "se_e2_a" in kind else (5, 20)
+        self.first_steps = (0, {"se_e2_a, TensorFlow": 400, "se_e2_a, PyTorch": 100}.get(kind, 20))  # the first ones are slow
 
     def descriptor(self, dataset):
         sel = [4 * math.ceil(SPARE * n / 4) for n in most_neighbors(dataset.train, dataset.elements, dataset.rcut)]

@@ -98,9 +98,9 @@ def tables(result):
     """The lines of the report."""
     datasets, seconds = result["datasets"], result["seconds"]
     yield "## Error against labels, seconds of training and cost of MD\n"
-    yield (f"Root mean squares over the test frames. Every training has the same seconds of one processor core: {seconds:g} with all "
-           "labels, a third of it with fewer; start-up does not count. POD and ACE have one direct solution and take what they "
-           "take. SNAP has the published coefficients, which were fitted to the same training frames. MD on one core, in "
+    yield (f"Root mean squares over the test frames. Every training has the same seconds of one processor core: {seconds:g} with "
+           "all labels, a third of it with fewer; start-up does not count. POD and ACE have one direct solution and take what "
+           "they take. SNAP has the published coefficients, which were fitted to the same training frames. MD on one core, in "
            "processor seconds, all sides in turn, range over the turns; `(ASE)`: from Python, where LAMMPS has no style for it. "
            "Errors of power_spectrum are means over two seeds.")
     for found in datasets:
@@ -113,8 +113,9 @@ def tables(result):
         yield seconds_table(found)
     yield "\n### Beside SNAP in the same LAMMPS\n"
     yield snap_lines(datasets)
-    yield (f"\n### DeePMD-kit's models\n\nForce error (eV/A) after {seconds:g} s with all labels; the best one on the test frames is "
-           "the DeePMD-kit of the tables above. Models that were far behind on an earlier data set are not tried on the next:\n")
+    yield (f"\n### DeePMD-kit's models\n\nForce error (eV/A) after {seconds:g} s with all labels; the best one on the test frames "
+           "is the DeePMD-kit of the tables above. Models that were far behind on an earlier data set are not tried on the "
+           "next:\n")
     yield deepmd_table(datasets)
     if result["missing"]:
         yield "\nLeft out, with the reason:\n"
@@ -122,10 +123,14 @@ def tables(result):
 
 
 def legend_below(figure, axes):
+    """One legend for all axes; returns the part of the height that it takes."""
     entries = {}
     for axis in axes:
         entries.update(zip(*reversed(axis.get_legend_handles_labels())))
-    figure.legend(entries.values(), entries.keys(), fontsize=8, frameon=False, loc="lower center", ncol=4)
+    width, height = figure.get_size_inches()
+    columns = max(1, min(4, int(width / 2.3)))
+    figure.legend(entries.values(), entries.keys(), fontsize=8, frameon=False, loc="lower center", ncol=columns)
+    return (0.2 * -(-len(entries) // columns) + 0.15) / height
 
 
 def legend_name(side):
@@ -164,9 +169,7 @@ def plot_labels(result, path, save):
         plain(below)
     for axis in axes[:, 0]:
         axis.set_ylabel("force error, eV/A")
-    legend_below(figure, axes.ravel())
-    figure.subplots_adjust(bottom=0.17)
-    return save(figure, path, (0, 0.09, 1, 1))
+    return save(figure, path, (0, legend_below(figure, axes.ravel()), 1, 1))
 
 
 def plot_pareto(result, path, save):
@@ -199,5 +202,4 @@ def plot_pareto(result, path, save):
         axis.set_xlabel("MD on one core, us/atom/step")
     for axis in axes[:, 0]:
         axis.set_ylabel("force error, eV/A")
-    legend_below(figure, axes.ravel())
-    return save(figure, path, (0, 0.09, 1, 1))
+    return save(figure, path, (0, legend_below(figure, axes.ravel()), 1, 1))

@@ -3,8 +3,8 @@
 import json
 import sys
 
-from . import (accuracy, active, curves, gpu, inference, kernels, labels, machine, memory, ranks, report, scaling, script_training, statistics, torchscript,
-               training, uncertainty)
+from . import (accuracy, active, curves, gpu, inference, kernels, labels, machine, memory, ranks, report, scaling,
+               script_training, statistics, torchscript, training, uncertainty)
 from .environments import LABEL_PEERS, Ours, PackagePeer, Peer
 from .errors import BenchError
 from .process import Recorder

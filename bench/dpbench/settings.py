@@ -43,7 +43,7 @@ class Settings:
     pytorch: Path
     cores: int = 2  # that each side uses: as ranks, as threads
     budget: float = 4.0  # seconds of one timed run
-    label_seconds: float = 60.0  # of the processor, for a training with all labels in the part labels
+    label_seconds: float = 20.0  # of the processor, for a training with all labels in the part labels
     label_data: tuple = ()  # words in the names of the data sets of the part labels; empty: all
     keep: bool = False  # parts of the result file that were measured with other sources
 
@@ -84,11 +84,11 @@ def parser():
     p.add_argument("--keep", action="store_true",
                    help="keep the parts of the result file that were measured with other sources; each names its commit")
     p.add_argument("--seconds", type=float, default=4.0, help="aimed length of one timed run (default 4)")
-    p.add_argument("--label-seconds", type=float, default=60.0, metavar="S",
-                   help="processor seconds of a training with all labels in the part labels (default 60)")
+    p.add_argument("--label-seconds", type=float, default=20.0, metavar="S",
+                   help="processor seconds of a training with all labels in the part labels (default 20)")
     p.add_argument("--label-data", action="append", default=[], metavar="WORD",
-                   help="part labels: only data sets with this word in their name (Si, Ge, SW, water, ...); those that the result "
-                        "file has of other names and the same seconds stay. May be given several times")
+                   help="part labels: only data sets with this word in their name (Si, Ge, SW, water, ...); those that the "
+                        "result file has of other names and the same seconds stay. May be given several times")
     p.add_argument("--report-only", action="store_true", help="tables and plots again from the NAME.json that is there")
     p.add_argument("--gpu-report", type=Path, action="append", metavar="FILE",
                    help="adds what gpu-check has measured on a GPU (its gpu-report.json) as part gpu; nothing is run. May be given "

@@ -177,6 +177,8 @@ TEST(InputPowerSpectrum, DefaultsGiveWayToAnyFormOfAKey)
     ScheduleConfig schedule = with("/learning_rate", {{"stop_lr_ratio", 0.1}}).training.schedule;
     EXPECT_EQ(schedule.stop_lr_ratio, 0.1);
     EXPECT_FALSE(schedule.stop_lr);
+    EXPECT_EQ(with("/learning_rate", {{"stop_lr", 1e-4}}).training.schedule.type,
+              with("/training", {{"seed", 1}}).training.schedule.type);
     schedule = with("/learning_rate", {{"start_lr", 1e-3}, {"stop_lr", 1e-6}, {"decay_steps", 10}})
                    .training.schedule;
     EXPECT_EQ(schedule.type, ScheduleType::exponential);

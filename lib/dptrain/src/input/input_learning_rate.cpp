@@ -76,9 +76,8 @@ void read_warmup(JsonReader &section, JsonReader &training, ScheduleConfig &sche
 void read_learning_rate_section(JsonReader reader, JsonReader &training, InputFile &input)
 {
   ScheduleConfig &schedule = input.training.schedule;
-  // a default schedule is one as a whole, but for its first rate
-  const std::vector<std::string> shape{"type",        "stop_lr",    "stop_lr_ratio",
-                                       "decay_steps", "decay_rate", "smooth"};
+  // keys of a law of decay replace that of a default schedule
+  const std::vector<std::string> shape{"type", "decay_steps", "decay_rate", "smooth"};
   if (std::any_of(shape.begin(), shape.end(), [&](const auto &key) { return reader.has(key); })) {
     const double start = schedule.start_lr;
     schedule = {};

@@ -6,7 +6,7 @@
 namespace dptrain::kernels {
 
 /// How large function k of a radial basis is: 1 / (1 + (k / 3)^2). Functions that vary fast are small, so that what is learned of
-/// them is little unless the data ask for it. With as many functions of the same size, errors are a third larger (bench/choices).
+/// them is little unless the data ask for it.
 inline double basis_amplitude(int k)
 {
   constexpr double slow = 3.0;
