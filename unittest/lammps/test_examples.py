@@ -24,7 +24,7 @@ SILICON_RDF = 0.5  # largest difference of g(r) after a few hundred steps
 NIAL_FORCE, NIAL_ENERGY, NIAL_DRIFT = 0.2, 0.02, 0.2
 OFFLINE_FORCE, OFFLINE_DRIFT = 0.05, 0.2
 ACTIVE_SILICON_FORCE, ACTIVE_NIAL_FORCE = 0.02, 0.025
-SELECTED_FORCE, SELECTED_GAIN = 0.06, 0.3
+SELECTED_FORCE, SELECTED_GAIN = 0.05, 0.3
 
 
 def copy_example(name, folder, numb_steps=None):
@@ -126,7 +126,7 @@ def errors_on(folder, model, system, ranks):
                                                    ("active_alloy", "nial.dp", ACTIVE_NIAL_FORCE)])
 def test_active(example, model, bound, ranks, tmp_path):
     """From nothing: the model takes over, few calls, audits find it good, and it is good on another run of the reference."""
-    copy_example(example, tmp_path, 1000)
+    copy_example(example, tmp_path)
     result = run_example(tmp_path, "in.active", ranks, steps=800, every=5, train=40, audit=50)
     frames, calls, percent = re.search(r"^learned: (\d+) frames, (\d+) reference calls in 800 steps \((\S+) %\)", result.output,
                                        re.MULTILINE).groups()
@@ -143,15 +143,14 @@ def test_active(example, model, bound, ranks, tmp_path):
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_active_select(ranks, tmp_path):
     """A few frames of the trajectory are selected, and their labels make the model good on all of it."""
-    copy_example("active_select", tmp_path, 1000)
+    copy_example("active_select", tmp_path)
     crystal = run_example(tmp_path, "in.crystal", ranks, steps=300).output
     known = int(re.search(r"^Fix dptrain learn: 300 steps, .* (\d+) frames", crystal, re.MULTILINE).group(1))
     run_example(tmp_path, "in.trajectory", ranks, steps=4000)
     before = errors_on(tmp_path, "copper.dp", "trajectory", ranks)
-    output = run_example(tmp_path, "in.select", ranks).output
+    output = run_example(tmp_path, "in.select", ranks, threshold=0.05).output
     selected, frames = map(int, re.search(r"^Fix dptrain pick: (\d+) of (\d+) configurations selected", output, re.MULTILINE).groups())
-    # half of them at most: the error bars of a short run are those of frames that are close to each other, and wide
-    assert 2 <= selected <= 40 and frames == 81
+    assert 2 <= selected <= 20 and frames == 81
     assert len(np.load(next((tmp_path / "picked").glob("*/set.000/coord.npy")))) == selected
     learned = run_example(tmp_path, "in.learn", ranks, train=50).output
     assert f"learned: {known + selected} frames" in learned
@@ -162,7 +161,7 @@ def test_active_select(ranks, tmp_path):
 def test_active_water(tmp_path):
     """The example with the quantum code, shortened: the client answers, and the model takes over."""
     pytest.importorskip("tblite.ase", reason="pip install tblite")
-    copy_example("active_water", tmp_path, 1000)
+    copy_example("active_water", tmp_path)
     shutil.copy(ROOT / "examples" / "active_water" / "water.data", tmp_path)
     address = f"unix:test_active_water_{os.getpid()}"
     client = subprocess.Popen([sys.executable, "-m", "dptrain", "client", "--calculator", "tblite:method=GFN1-xTB,verbosity=0",

@@ -376,7 +376,7 @@ def test_example(address, client, start_lammps, tmp_path):
     """The example of the manual, shortened: GFN1-xTB drives and labels, then the model drives."""
     pytest.importorskip("tblite.ase", reason="pip install tblite")
     example = Path(__file__).resolve().parents[2] / "examples" / "socket"
-    for name in ("input.json", "water.data"):
+    for name in ("water.data",):
         (tmp_path / name).write_text((example / name).read_text())
     text = (example / "in.water").read_text()
     changes = {"steps": 60, "every": 5, "train": 5, "warmup": 8, "address": address}

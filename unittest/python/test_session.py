@@ -155,7 +155,7 @@ def test_a_calculator_without_stress_and_atoms_without_cell(tmp_path, monkeypatc
         implemented_properties = [name for name in EMT.implemented_properties if not name.startswith("stress")]
 
     content = json.loads((EXAMPLE / "copper.json").read_text())
-    content["loss"].update(start_pref_v=0, limit_pref_v=0)
+    content.setdefault("loss", {}).update(start_pref_v=0, limit_pref_v=0)
     (tmp_path / "no_virial.json").write_text(json.dumps(content))
     for name, asked in ((EXAMPLE / "copper.json", True), ("no_virial.json", False)):
         atoms, run = copper()
