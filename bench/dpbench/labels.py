@@ -110,13 +110,17 @@ class Work:
         return self.side.md_sides(self.dataset, folder)
 
 
+def reason(side, error):
+    """The last line of what a program said, without folders of this machine."""
+    return side.recorder.shorten(str(error).strip().splitlines()[-1].strip())
+
+
 def attempt(work, missing, **how):
     """The points of a side; where it fails, none, and the reason in `missing`."""
     try:
         return work.points(**how)
     except BenchError as error:
-        lines = str(error).strip().splitlines()
-        missing[f"{work.side.name}, {work.dataset.name}"] = " ... ".join(dict.fromkeys([lines[0], lines[-1]]))
+        missing[f"{work.side.name}, {work.dataset.name}"] = reason(work.side, error)
         print(f"bench: left out: {work.side.name}, {work.dataset.name}: {error}", flush=True)
         return [], None
 
@@ -156,7 +160,7 @@ def md_costs(settings, works, dataset, missing):
                 measure(frame, 0.1, place)
                 sides[name] = measure
             except BenchError as error:
-                missing[f"MD, {name}, {dataset.name}"] = str(error).strip().splitlines()[-1]
+                missing[f"MD, {name}, {dataset.name}"] = reason(work.side, error)
     seconds = 0.2 if settings.quick else MD_SECONDS
     values = take_turns(list(sides), lambda name: sides[name](frame, seconds, place), settings.repeats,
                         lambda name, us: print(f"  {dataset.name:14s} {name:40s} {us:9.2f} us/atom/step", flush=True))
