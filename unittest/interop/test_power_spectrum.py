@@ -22,7 +22,9 @@ class Bessel(RadialBasis):
 
     def __init__(self):
         super().__init__(max_radial=KEYS["n_basis"] - 1, radius=KEYS["rcut"])
-        self._orthonormalization_matrix = np.eye(KEYS["n_basis"])
+
+    def _get_orthonormalization_matrix(self):
+        return np.eye(KEYS["n_basis"])
 
     def compute_primitive(self, positions, n, *, derivative):
         if derivative:
@@ -37,7 +39,7 @@ def moments(atoms, symbols):
     """sum_j b_k Y_lm over the neighbors of each type: {l: [atoms][types][2 l + 1][k]} with sum_m Y_lm Y_lm = P_l."""
     cutoff = featomic.cutoff.Cutoff(radius=KEYS["rcut"], smoothing=None)
     basis = TensorProduct(max_angular=KEYS["l_max"], radial=Bessel(), spline_accuracy=SPLINES)
-    spliner = SoapSpliner(cutoff=cutoff, density=featomic.density.DiracDelta(), basis=basis, n_spline_points=4000)
+    spliner = SoapSpliner(cutoff=cutoff, density=featomic.density.DiracDelta(center_atom_weight=0), basis=basis, n_spline_points=4000)
     found = featomic.SphericalExpansion(**spliner.get_hypers()).compute(atoms)
     numbers = Atoms(symbols).numbers
     result = {l: np.zeros((len(atoms), len(symbols), 2 * l + 1, KEYS["n_basis"])) for l in range(KEYS["l_max"] + 1)}

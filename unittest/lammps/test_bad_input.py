@@ -100,8 +100,8 @@ def test_new_model_without_a_fix(lammps, tmp_path):
 
 
 @pytest.mark.parametrize("words, texts", [
-    ("new Xx", ["a new model is made of chemical elements, and Xx is none"]),
-    ("new si", ["a new model is made of chemical elements, and si is none"]),
+    ("new Xx", ["a new model is made of chemical elements such as O, H or Si, and Xx is none"]),
+    ("new si", ["a new model is made of chemical elements such as O, H or Si, and si is none"]),
     ("new NULL", ["at least one element that is not NULL"]),
     ("new", ["one element per atom type: 1 types, found 0"]),
     ("new Si O", ["one element per atom type: 1 types, found 2: Si O"]),
