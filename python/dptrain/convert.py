@@ -42,10 +42,6 @@ EPILOG = """examples:
 ENDINGS = (".dp", ".yaml", ".yml", ".pth", ".pt", ".pt2", ".pte", ".pb", ".savedmodeltf", ".hlo", ".jax", ".savedmodel", ".pd")
 
 
-# native descriptors that DeePMD-kit has, too
-DEEPMD_DESCRIPTORS = ("se_e2_a",)
-
-
 class ConvertError(Exception):
     """The conversion failed; the text says why and what to do."""
 
@@ -108,16 +104,18 @@ def why_unusable(path):
     return None
 
 
-def descriptor_of(path):
-    """The descriptor of a .dp file; None where the Python module is not there to ask, or cannot read it."""
+def foreign_descriptor(path):
+    """The descriptor of a .dp file if DeePMD-kit does not have it; None too where the Python module is not there to ask, or cannot
+    read the file."""
     try:
         from dptrain.potential import Error, Potential
     except ImportError:
         return None
     try:
-        return Potential(path).info.get("descriptor")
+        info = Potential(path).info
     except Error:
         return None
+    return None if info.get("in_deepmd", True) else info["descriptor"]
 
 
 def complete_source(name):
@@ -161,8 +159,8 @@ def convert(source, target, dp=None):
     if Path(target).parent != Path() and not Path(target).parent.is_dir():
         raise ConvertError(f"{target}: there is no folder {Path(target).parent}")
     native, to_dp = is_hdf5(source), Path(target).suffix == ".dp"
-    descriptor = None if to_dp or not native else descriptor_of(source)
-    if descriptor not in (None, *DEEPMD_DESCRIPTORS):
+    descriptor = foreign_descriptor(source) if native and not to_dp else None
+    if descriptor:
         raise ConvertError(f"{source}: DeePMD-kit does not have the descriptor {descriptor}, so that none of its tools and formats "
                            "(.pth, .pb, ...) can hold this model. pair_style dptrain and, in Python, dptrain.load and "
                            "dptrain.ase.Calculator run the .dp file")

@@ -25,6 +25,7 @@
 #include "support/gaussian_descriptor.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
+#include "support/seeded_sum.h"
 #include "support/small_training.h"
 #include "support/tiny_model.h"
 #include "support/world.h"
@@ -168,40 +169,20 @@ TEST_P(Descriptors, ParameterGradientIsTheDerivative)
   model.set_chunk(7);
   const Cluster atoms = cluster();
   const Domain domain = atoms.domain();
-  std::vector<double> residuals(atoms.x.size());
-  for (std::size_t k = 0; k < residuals.size(); ++k) residuals[k] = std::sin(1.0 + k);
-  GradientSeed seed;
-  seed.energy = 0.3;
-  seed.force = residuals.data();
-  seed.virial = {0.2, -0.1, 0.0, 0.3, 0.1, 0.0, -0.2, 0.4, 0.1};
-  const auto scalar = [&] {
-    const Result r = evaluate(model, domain);
-    double sum = seed.energy * r.energy;
-    for (std::size_t k = 0; k < residuals.size(); ++k) sum += residuals[k] * r.force[k];
-    for (int k = 0; k < 9; ++k) sum += seed.virial[k] * r.virial[k];
-    return sum;
-  };
-  const std::vector<double> found = gradient_of(model, &domain, 1, &seed);
+  const SeededSum sum(domain);
+  const GradientSeed *seed = &sum.seed();
+  const std::vector<double> found = gradient_of(model, &domain, 1, seed);
   const std::vector<double> x = model.parameters().values();
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    const double h = 1e-5;
-    std::vector<double> moved = x;
-    moved[k] += h;
-    model.parameters().set(moved);
-    const double up = scalar();
-    moved[k] -= 2 * h;
-    model.parameters().set(moved);
-    const double down = scalar();
-    // h^2 times third derivatives, and rounding of sums of order one divided by h
-    EXPECT_NEAR(found[k], (up - down) / (2 * h), 1e-8 * (1.0 + std::abs(found[k]))) << k;
-  }
+  // h^2 times third derivatives, and rounding of sums of order one divided by h
+  for (std::size_t k = 0; k < x.size(); ++k)
+    EXPECT_NEAR(found[k], sum.difference(model, x, k), 1e-8 * (1.0 + std::abs(found[k]))) << k;
   // without what pass A has kept, and as a device finds neighbors
   model.parameters().set(x);
   model.engine().set_keep_limit(0);
-  EXPECT_EQ(gradient_of(model, &domain, 1, &seed), found);
+  EXPECT_EQ(gradient_of(model, &domain, 1, seed), found);
   if (kernels::separate_memory()) return;
   model.engine().set_device_ways(true);
-  const std::vector<double> searched = gradient_of(model, &domain, 1, &seed);
+  const std::vector<double> searched = gradient_of(model, &domain, 1, seed);
   for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(searched[k], found[k], 1e-12) << k;
 }
 

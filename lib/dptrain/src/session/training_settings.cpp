@@ -47,8 +47,7 @@ TrainingSettings::TrainingSettings(const Communicator &comm, const LearningOptio
     say("keys of the input file that have no meaning here: " + joined(input_->ignored));
   InputFile defaults;
   defaults.training.disp_freq = disp_every;
-  if (descriptor && descriptor->set_input_defaults(defaults, true) && defaults.soap_start_lr)
-    defaults.training.schedule.start_lr = *defaults.soap_start_lr;
+  if (descriptor) descriptor->set_input_defaults(defaults, true);
   configure(input_.value_or(defaults));
 }
 
@@ -77,8 +76,10 @@ void TrainingSettings::choose_optimizer(const InputFile &input)
     optimizer.type = OptimizerType::soap;
   const bool is_double = slot_.settings.precision == Precision::float64;
   if (!optimizer.precision) optimizer.precision = is_double ? "float64" : "float32";
-  if (optimizer.type == OptimizerType::soap && !input.start_lr_given)
-    config_.schedule.start_lr = input.soap_start_lr.value_or(soap_start_lr);
+  if (!input.start_lr_given)
+    config_.schedule.start_lr = optimizer.type == OptimizerType::soap
+                                    ? input.soap_start_lr.value_or(soap_start_lr)
+                                    : ScheduleConfig().start_lr;
 }
 
 void TrainingSettings::continue_from(const std::string &path, const std::string &training_text)

@@ -20,6 +20,8 @@ class DescriptorConfig {
   /// What input.json calls this kind.
   virtual std::string type() const = 0;
   virtual std::unique_ptr<DescriptorConfig> clone() const = 0;
+  /// Whether DeePMD-kit has it too, so that its tools can read such models.
+  virtual bool is_in_deepmd() const { return false; }
   /// Numbers that describe an atom: the inputs of the fitting net.
   virtual int size() const = 0;
 

@@ -21,8 +21,6 @@ class DescriptorType {
   virtual ~DescriptorType() = default;
   /// As in input.json; the first is the one that is written.
   virtual std::vector<std::string> names() const = 0;
-  /// Whether DeePMD-kit has it too, so that its tools can read such models.
-  virtual bool is_in_deepmd() const { return false; }
   /// Settings with the defaults of input.json.
   virtual std::unique_ptr<DescriptorConfig> make_config() const = 0;
 

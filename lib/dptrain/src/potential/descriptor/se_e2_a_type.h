@@ -15,7 +15,6 @@ namespace dptrain {
 class SeE2AType final : public DescriptorType {
  public:
   std::vector<std::string> names() const override { return {"se_e2_a", "se_a"}; }
-  bool is_in_deepmd() const override { return true; }
   std::unique_ptr<DescriptorConfig> make_config() const override;
   StatisticsSettings statistics(const ModelConfig &model) const override;
   void complete(ModelConfig &model, const Statistics &found, double margin) const override;

@@ -12,7 +12,6 @@
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "io/file.h"
-#include "potential/descriptor/descriptor_type.h"
 #include "potential/files/native_conversion.h"
 #include "potential/torchscript/archive.h"
 #include "potential/torchscript/operators.h"
@@ -149,8 +148,7 @@ ModelData read_pth(const std::string &path, bool native)
 
 void write_pth(const std::string &path, const ModelData &data)
 {
-  if (data.archive.empty() && data.config.descriptor &&
-      !descriptor_type(data.config).is_in_deepmd())
+  if (data.archive.empty() && data.config.descriptor && !data.config.descriptor->is_in_deepmd())
     throw Error(
         path + ": models with descriptor " + data.config.descriptor->type() +
         " are written as .dp: DeePMD-kit does not have this descriptor, so that none of its "

@@ -18,6 +18,7 @@ class SeE2AConfig final : public DescriptorConfig {
   {
     return std::make_unique<SeE2AConfig>(*this);
   }
+  bool is_in_deepmd() const override { return true; }
   int size() const override { return neuron.back() * axis_neuron; }
   void read(JsonReader &section, ModelConfig &model) override;
   std::string keys(const ModelConfig &model) const override;
