@@ -1,6 +1,6 @@
 # What the library stands on. Targets made here:
 #   dptrain_torch   LibTorch of the installed torch wheel      dptrain_kokkos  Kokkos, by one of three ways
-#   MPI::MPI_CXX    the MPI that LAMMPS runs with              dptrain_hdf5    the HDF5 C library
+#   dptrain_mpi     the MPI that LAMMPS runs with              dptrain_hdf5    the HDF5 C library
 #   nlohmann_json::nlohmann_json                          CLI11::CLI11    command lines
 # Variables: DPTRAIN_RPATH_DIRS, folders where the loader finds the shared libraries at run time.
 
@@ -8,8 +8,12 @@ include(PythonPackages)
 set(DPTRAIN_RPATH_DIRS "")
 
 include(FindLibTorch)
-include(FindMpiOfPython)
-include(FindKokkosOrBuild)
+if(DPTRAIN_IN_TREE)
+  include(LibrariesOfLammps)
+else()
+  include(FindMpiOfPython)
+  include(FindKokkosOrBuild)
+endif()
 
 find_package(HDF5 REQUIRED COMPONENTS C)
 # a shared libhdf5 knows what it needs itself; the compiler wrapper's list of further libraries is for static ones

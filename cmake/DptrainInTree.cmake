@@ -1,24 +1,84 @@
-# Builds the styles of this package into LAMMPS itself, without changing LAMMPS' sources:
+# Builds the package USER-DPTRAIN into LAMMPS itself; LAMMPS' sources stay as they are:
 #
-#   cmake LAMMPS/cmake -DCMAKE_PROJECT_lammps_INCLUDE=THIS_FOLDER/DptrainInTree.cmake ...
+#   cmake LAMMPS/cmake -D CMAKE_PROJECT_lammps_INCLUDE=THIS_FOLDER/DptrainInTree.cmake -D PKG_USER-DPTRAIN=on ...
 #
-# LAMMPS includes this file right after its project() command; the styles are added once its target exists.
+# tools/build-in-tree does it in one command. LAMMPS includes this file right after its project() command. The name of the
+# package is then added to LAMMPS' list, which gives the option, `lmp -h` and `info packages`; the styles are added at the end.
 
+include_guard()
 set(DPTRAIN_ROOT "${CMAKE_CURRENT_LIST_DIR}/..")
-set(DPTRAIN_BUILD_PLUGIN OFF CACHE BOOL "The styles are part of LAMMPS: no plugin")
-set(DPTRAIN_BUILD_TESTS OFF CACHE BOOL "")
-set(DPTRAIN_BUILD_PYTHON OFF CACHE BOOL "")
-add_subdirectory("${DPTRAIN_ROOT}" "${CMAKE_CURRENT_BINARY_DIR}/dptrain" EXCLUDE_FROM_ALL)
+set(DPTRAIN_PACKAGE_DIR "${DPTRAIN_ROOT}/src/USER-DPTRAIN")
+include("${CMAKE_CURRENT_LIST_DIR}/LammpsVersion.cmake")
 
-macro(dptrain_add_styles_to_lammps)
-  set(DPTRAIN_STYLE_DIR "${DPTRAIN_ROOT}/src/USER-DPTRAIN")
-  file(GLOB_RECURSE DPTRAIN_STYLES CONFIGURE_DEPENDS "${DPTRAIN_STYLE_DIR}/*.cpp")
-  list(FILTER DPTRAIN_STYLES EXCLUDE REGEX "/plugin/")
-  target_sources(lammps PRIVATE ${DPTRAIN_STYLES})
-  # LAMMPS includes the headers of styles by their names alone
-  target_include_directories(lammps PRIVATE "${DPTRAIN_STYLE_DIR}" "${DPTRAIN_STYLE_DIR}/styles")
-  target_link_libraries(lammps PRIVATE dptrain)
-  RegisterStyles("${DPTRAIN_STYLE_DIR}/styles")
-  GenerateStyleHeaders("${LAMMPS_STYLE_HEADERS_DIR}")
+# --- the version
+set(DPTRAIN_OLDEST_LAMMPS 20250204)
+set(DPTRAIN_NEWEST_LAMMPS 20260704)
+dptrain_lammps_version_of_source("${CMAKE_CURRENT_SOURCE_DIR}/.." DPTRAIN_LAMMPS_NUMBER)
+if(DPTRAIN_LAMMPS_NUMBER LESS DPTRAIN_OLDEST_LAMMPS)
+  message(FATAL_ERROR "USER-DPTRAIN: this is LAMMPS ${DPTRAIN_LAMMPS_NUMBER} (year, month, day), and versions from 4 Feb 2025 "
+    "to 4 Jul 2026 are supported: take a newer release of LAMMPS")
+elseif(DPTRAIN_LAMMPS_NUMBER GREATER DPTRAIN_NEWEST_LAMMPS)
+  message(WARNING "USER-DPTRAIN: this is LAMMPS ${DPTRAIN_LAMMPS_NUMBER} (year, month, day), newer than 4 Jul 2026, the newest "
+    "that was tried")
+endif()
+
+# --- the name: whenever LAMMPS sets its list of packages, this one is added
+macro(dptrain_watch_packages VARIABLE ACCESS)
+  if("${ACCESS}" STREQUAL "MODIFIED_ACCESS" AND NOT "USER-DPTRAIN" IN_LIST STANDARD_PACKAGES)
+    list(APPEND STANDARD_PACKAGES USER-DPTRAIN)
+  endif()
 endmacro()
-cmake_language(DEFER DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" CALL dptrain_add_styles_to_lammps)
+variable_watch(STANDARD_PACKAGES dptrain_watch_packages)
+
+# --- the styles, which LAMMPS collects in global properties
+if(PKG_USER-DPTRAIN)
+  set_property(GLOBAL APPEND PROPERTY PAIR "${DPTRAIN_PACKAGE_DIR}/styles/pair_dptrain.h")
+  set_property(GLOBAL APPEND PROPERTY FIX "${DPTRAIN_PACKAGE_DIR}/styles/fix_dptrain.h")
+  set_property(GLOBAL APPEND PROPERTY COMPUTE "${DPTRAIN_PACKAGE_DIR}/styles/compute_dptrain_uncertainty_atom.h")
+  set_property(GLOBAL APPEND PROPERTY COMMAND "${DPTRAIN_PACKAGE_DIR}/styles/dptrain_command.h")
+  if(PKG_KOKKOS)
+    set_property(GLOBAL APPEND PROPERTY PAIR "${DPTRAIN_PACKAGE_DIR}/kokkos/pair_dptrain_kokkos.h")
+    set_property(GLOBAL APPEND PROPERTY FIX "${DPTRAIN_PACKAGE_DIR}/kokkos/fix_dptrain_kokkos.h")
+    set_property(GLOBAL APPEND PROPERTY COMPUTE "${DPTRAIN_PACKAGE_DIR}/kokkos/compute_dptrain_uncertainty_atom_kokkos.h")
+  else()
+    foreach(kind PAIR FIX COMPUTE)
+      set_property(GLOBAL APPEND PROPERTY ${kind} "${DPTRAIN_PACKAGE_DIR}/styles/dptrain_without_kokkos.h")
+    endforeach()
+  endif()
+endif()
+
+# --- the library: CMake allows no folder to be added later, so that only its links to LAMMPS' Kokkos wait for that
+if(PKG_USER-DPTRAIN)
+  find_package(MPI QUIET COMPONENTS CXX)
+  option(BUILD_MPI "Build MPI version" ${MPI_FOUND})
+  set(DPTRAIN_IN_TREE ON)
+  set(DPTRAIN_BUILD_PLUGIN OFF)
+  set(DPTRAIN_BUILD_TESTS OFF)
+  set(DPTRAIN_BUILD_PYTHON OFF)
+  add_subdirectory("${DPTRAIN_ROOT}" "${CMAKE_CURRENT_BINARY_DIR}/dptrain" EXCLUDE_FROM_ALL)
+endif()
+
+macro(dptrain_add_package)
+  if(PKG_USER-DPTRAIN)
+    dptrain_link_lammps_libraries()
+    file(GLOB_RECURSE DPTRAIN_STYLES CONFIGURE_DEPENDS "${DPTRAIN_PACKAGE_DIR}/*.cpp")
+    list(FILTER DPTRAIN_STYLES EXCLUDE REGEX "/plugin/")
+    if(NOT PKG_KOKKOS)
+      list(FILTER DPTRAIN_STYLES EXCLUDE REGEX "/kokkos/")
+    else()
+      list(FILTER DPTRAIN_STYLES EXCLUDE REGEX "/dptrain_without_kokkos\\.cpp$")
+    endif()
+    target_sources(lammps PRIVATE ${DPTRAIN_STYLES})
+    # LAMMPS includes the headers of styles by their names alone
+    target_include_directories(lammps PRIVATE "${DPTRAIN_PACKAGE_DIR}" "${DPTRAIN_PACKAGE_DIR}/styles"
+      $<$<BOOL:${PKG_KOKKOS}>:${DPTRAIN_PACKAGE_DIR}/kokkos>)
+    target_link_libraries(lammps PRIVATE dptrain)
+    # functions of LAMMPS' own linear algebra have the names of those in LibTorch, which would call them instead
+    target_link_options(lammps PRIVATE "LINKER:--exclude-libs,liblammps_linalg.a:liblinalg.a")
+    # models by their names: beside the program, and where LAMMPS installs its potentials
+    file(GLOB DPTRAIN_MODELS CONFIGURE_DEPENDS "${DPTRAIN_ROOT}/potentials/*.dp")
+    file(COPY ${DPTRAIN_MODELS} DESTINATION "${CMAKE_CURRENT_BINARY_DIR}/potentials")
+    install(FILES ${DPTRAIN_MODELS} DESTINATION ${CMAKE_INSTALL_DATADIR}/lammps/potentials)
+  endif()
+endmacro()
+cmake_language(DEFER DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" CALL dptrain_add_package)

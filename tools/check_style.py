@@ -33,7 +33,7 @@ INCLUDE_RULES = [
 LAYERS = ["base", "io", "rehearsal", "kernels", "parallel", "input", "neighbor", "frames", "statistics", "potential/model",
           "potential/nets", "potential/descriptor", "potential/native", "potential/torchscript", "potential/files", "data",
           "optimizer", "training/loss", "training", "uncertainty", "labels", "session", "commands"]
-PACKAGE_LAYERS = ["adapter", "nested", "reference", "styles", "plugin"]
+PACKAGE_LAYERS = ["adapter", "nested", "reference", "styles", "kokkos", "plugin"]
 TREES = {"lib/dptrain/src/": LAYERS, "lib/dptrain/include/dptrain/": LAYERS, "src/USER-DPTRAIN/": PACKAGE_LAYERS}
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 # programs: those of this Python's environment, or of a kit for another machine (tools/gpu-kit)
 BIN = Path(os.environ.get("DPTRAIN_TEST_BIN", Path(sys.executable).parent))
@@ -48,6 +49,12 @@ def console_variables():
     """Environment of `python -m dptrain`: the installed package, or this checkout's with the plugin of LAMMPS_PLUGIN_PATH."""
     checkout = {"PYTHONPATH": str(Path(__file__).resolve().parents[2] / "python")} if "LAMMPS_PLUGIN_PATH" in os.environ else {}
     return {"OMP_NUM_THREADS": "1", **PATIENT, **os.environ, **checkout}
+
+
+def lammps_packages():
+    """Names of the packages that LAMMPS says it has."""
+    text = subprocess.run([str(LAMMPS), "-h"], capture_output=True, text=True, env=lammps_variables()).stdout
+    return text.partition("Installed packages:")[2].partition("List of individual style options")[0].split()
 
 
 class Result:
@@ -103,7 +110,9 @@ class Result:
 
 
 def run_lammps(folder, text, ranks=1, options=(), **environment):
-    """Runs `text` in `folder`; further environment variables by keyword."""
+    """Runs `text` in `folder`; further environment variables by keyword. Skips where LAMMPS has no MPI for so many ranks."""
+    if ranks > int(os.environ.get("DPTRAIN_TEST_RANKS", ranks)):
+        pytest.skip(f"{ranks} ranks: this LAMMPS has no MPI")
     (folder / "in.test").write_text(text)
     done = subprocess.run(lammps_words(ranks, "in.test", *options), cwd=folder, capture_output=True, text=True, timeout=600,
                           env=lammps_variables(**environment))

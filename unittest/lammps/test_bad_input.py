@@ -69,14 +69,19 @@ COEFF = f"pair_coeff * * {MODEL_FILE} "
     ("pair_style dptrain knots many\n", ["Pair style dptrain: knots many is not possible", "auto"]),
     ("pair_style dptrain knots 99999999999\n", ["knots 99999999999 is not possible", "to 262144"]),
     ("pair_style dptrain precision half\n", ["precision 'half'", "double"]),
-    ("pair_style dptrain/kk\n", ["dptrain/kk"])])
+    ("pair_style dptrain/kk\n", ["Pair style dptrain/kk needs a LAMMPS with the KOKKOS package", "use the plain style"]),
+    ("fix t all dptrain/kk reference run\n", ["Fix dptrain/kk needs a LAMMPS with the KOKKOS package"]),
+    ("compute u all dptrain/uncertainty/atom/kk\n", ["Compute dptrain/uncertainty/atom/kk needs", "tools/build-in-tree"]),
+    (STYLE + COEFF + "O H\nfix p all pair 1 dptrain deviation 0\nrun 0\n", ["no deviation to extract", "committee"]),
+    (STYLE + COEFF + "O H\nfix p all pair 1 dptrain uncertainty 0\nrun 0\n", ["no uncertainty to extract", "model.dp"]),
+    (STYLE + COEFF + "O H\nfix p all pair 1 dptrain wrong 0\nrun 0\n", ["wrong"])])
 def test_pair_commands(text, texts, lammps):
     stops_with(lammps(SYSTEM + text, 2), *texts)
 
 
 @pytest.mark.parametrize("text, texts", [
     (SYSTEM.replace("units metal", "units lj") + STYLE + COEFF + "O H\nrun 0\n", ["units lj", "metal"]),
-    ("newton off\n" + SYSTEM + STYLE + COEFF + "O H\nrun 0\n", ["newton on"]),
+    ("newton off\n" + SYSTEM + STYLE + COEFF + "O H\nfix t all dptrain reference pair zero 4.0 coeff \"* *\" end\nrun 0\n", ["Fix dptrain needs newton on"]),
     (SYSTEM + STYLE + COEFF + "O H\nrun_style respa 2 2\nrun 0\n", ["respa", "verlet"]),
     (SYSTEM + STYLE + COEFF + "NULL H\nrun 0\n", ["All pair coeffs are not set"])])
 def test_settings_that_cannot_work(text, texts, lammps):
@@ -88,10 +93,6 @@ def test_overlapping_atoms(ranks, lammps):
     """Found by the ranks that see the pair, while the others go on: still one message."""
     text = SYSTEM + STYLE + COEFF + "O H\nset atom 1 x 0 y 0 z 0\nset atom 2 x 0 y 0 z 0\nrun 0\n"
     stops_with(lammps(text, ranks), "Pair style dptrain: two atoms are at the same place")
-
-
-def test_suffix_is_refused(lammps):
-    stops_with(lammps(SYSTEM + STYLE, options=["-sf", "omp"]), "accelerated variants", "suffix off")
 
 
 def test_new_model_without_a_fix(lammps, tmp_path):

@@ -75,10 +75,11 @@ def test_units(style, lammps, tmp_path):
     assert np.abs(other.dump("other.dump")[:, 1:] * energy / length - forces).max() < 1e-6 * np.abs(forces).max()
 
 
+@pytest.mark.parametrize("newton", ["on", "off"])
 @pytest.mark.parametrize("ranks", RANKS)
-def test_forces_and_virial_against_finite_differences(ranks, lammps):
+def test_forces_and_virial_against_finite_differences(ranks, newton, lammps):
     """fix numdiff moves each atom and strains the box by 1e-4: central differences err by about 1e-7 of the forces."""
-    text = alloy("newton on") + """fix f all numdiff 1 1e-4
+    text = alloy(f"newton {newton}") + """fix f all numdiff 1 1e-4
 fix v all numdiff/virial 1 1e-4
 compute p all pressure NULL virial
 dump d all custom 1 numdiff.dump id fx fy fz f_f[1] f_f[2] f_f[3]
@@ -98,10 +99,11 @@ run 0
     assert np.abs(table[:, 1:4].sum(0)).max() < 1e-12 * force * len(table)
 
 
+@pytest.mark.parametrize("newton", ["on", "off"])
 @pytest.mark.parametrize("ranks", RANKS)
-def test_atom_values_add_up(ranks, lammps):
+def test_atom_values_add_up(ranks, newton, lammps):
     """Energies and stresses of atoms sum to the global ones, in the symmetric and the centroid form."""
-    text = alloy() + """compute e all pe/atom
+    text = alloy(f"newton {newton}") + """compute e all pe/atom
 compute s all stress/atom NULL virial
 compute c all centroid/stress/atom NULL virial
 compute sum all reduce sum c_e c_s[*] c_c[*]
@@ -116,6 +118,14 @@ run 0
     assert np.abs(sums[1:7] - virial).max() < 1e-11 * np.abs(virial).max()
     assert np.abs(sums[7:13] - virial).max() < 1e-11 * np.abs(virial).max()
     assert np.abs(sums[13:16] - virial[3:]).max() < 1e-11 * np.abs(virial).max()  # yx zx zy: the sum is symmetric
+
+
+@pytest.mark.parametrize("suffix", ["omp", "opt"])
+def test_beside_other_accelerators(suffix, lammps):
+    """The plain style runs where a suffix has no variant of it."""
+    plain = lammps(water() + REPORT.format(name="plain")).check()
+    beside = lammps(water() + REPORT.format(name="beside"), options=["-sf", suffix]).check()
+    assert beside.value("pe") == plain.value("pe")
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -118,3 +118,13 @@ def test_guard_adds_zbl(model):
     # sums of 64 atoms; pressures of 1e4 bar
     assert abs(with_guard[0] - without[0] - zbl[0]) < 1e-9
     assert abs(with_guard[1] - without[1] - (zbl[1] - kinetic[1])) < 1e-6
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_fix_pair_reads_what_the_compute_says(model, ranks):
+    """Also with a trigger, which the style does not need."""
+    rerun(model, "compute u all dptrain/uncertainty/atom\nfix p all pair 1 dptrain uncertainty 0\nfix q all pair 1 dptrain uncertainty 1\n"
+          "dump d all custom 10 p.dump id c_u f_p f_q\ndump_modify d format float %.17g sort id", ranks)
+    table = frames_of(model / "p.dump")
+    assert table[..., 1].max() > 0.0
+    assert np.array_equal(table[..., 1], table[..., 2]) and np.array_equal(table[..., 1], table[..., 3])

@@ -73,10 +73,10 @@ std::vector<double> owned_atoms(LAMMPS *lmp)
 }
 
 // Records of all atoms on all ranks.
-std::vector<double> all_records(LAMMPS *lmp, const std::vector<double> &owned)
+std::vector<double> all_records(LAMMPS *lmp, std::vector<double> owned)
 {
   const int nprocs = lmp->comm->nprocs;
-  const int count = static_cast<int>(owned.size());
+  int count = static_cast<int>(owned.size());
   std::vector<int> counts(nprocs), offsets(nprocs, 0);
   MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, lmp->world);
   for (int p = 1; p < nprocs; ++p) offsets[p] = offsets[p - 1] + counts[p - 1];
@@ -178,7 +178,7 @@ std::vector<double> LAMMPS_NS::gather_by_tag(LAMMPS *lmp, const double *values, 
     r[0] = static_cast<double>(atom->tag[i]);
     std::copy_n(values + static_cast<std::size_t>(i) * width, width, r + 1);
   }
-  const std::vector<double> records = all_records(lmp, owned);
+  const std::vector<double> records = all_records(lmp, std::move(owned));
   const std::size_t natoms = records.size() / record;
   if (static_cast<bigint>(natoms) != atom->natoms)
     lmp->error->all(FLERR,

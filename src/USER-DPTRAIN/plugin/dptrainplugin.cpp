@@ -26,6 +26,8 @@ struct Style {
   const char *info;
   bool
       has_arguments;  ///< whether its factory gets the words of the command: LAMMPS prescribes it for each kind
+  bool says_what_is_missing =
+      false;  ///< only for a LAMMPS without its KOKKOS package; with it, -sf kk falls back to the plain style
 };
 
 constexpr Style kStyles[] = {
@@ -33,6 +35,9 @@ constexpr Style kStyles[] = {
     {"fix", "dptrain", "trains the deep potential on reference labels", true},
     {"compute", "dptrain/uncertainty/atom", "expected force error of each atom", true},
     {"command", "dptrain", "trainings, tests and statistics from data sets", false},
+    {"pair", "dptrain/kk", "not in a plugin", false, true},
+    {"fix", "dptrain/kk", "not in a plugin", true, true},
+    {"compute", "dptrain/uncertainty/atom/kk", "not in a plugin", true, true},
 };
 
 dptrain::LammpsFacts compiled_facts()
@@ -87,8 +92,7 @@ dptrain::LammpsFacts running_facts(void *lmp)
 /// one that does not is left alone.
 void report(void *lmp, const std::string &message)
 {
-  if (lammps_extract_setting(lmp, "world_rank") == 0)
-    std::fprintf(stderr, "ERROR: %s\n", message.c_str());
+  if (lammps_extract_setting(lmp, "world_rank") == 0) std::fprintf(stderr, "%s\n", message.c_str());
 }
 
 template <std::size_t K> void *create(void *lmp)
@@ -121,7 +125,11 @@ template <std::size_t K> void add_style(void *lmp, void *handle, lammpsplugin_re
 template <std::size_t... K>
 void add_styles(void *lmp, void *handle, lammpsplugin_regfunc add, std::index_sequence<K...>)
 {
-  (add_style<K>(lmp, handle, add), ...);
+  const bool kokkos = lammps_config_has_package("KOKKOS");
+  const auto wanted = [kokkos](const Style &style) {
+    return !(kokkos && style.says_what_is_missing);
+  };
+  ((wanted(kStyles[K]) ? add_style<K>(lmp, handle, add) : void()), ...);
 }
 
 }  // namespace
@@ -129,8 +137,12 @@ void add_styles(void *lmp, void *handle, lammpsplugin_regfunc add, std::index_se
 extern "C" __attribute__((visibility("default"))) void lammpsplugin_init(void *lmp, void *handle,
                                                                          void *regfunc)
 {
+  if (lammps_config_has_package("USER-DPTRAIN"))
+    return report(lmp, "WARNING: dptrainplugin.so is not loaded: this LAMMPS has the package "
+                       "USER-DPTRAIN inside. Take its "
+                       "folder out of LAMMPS_PLUGIN_PATH");
   const std::string refusal = dptrain::plugin_refusal(compiled_facts(), running_facts(lmp));
-  if (!refusal.empty()) return report(lmp, refusal);
+  if (!refusal.empty()) return report(lmp, "ERROR: " + refusal);
   add_styles(lmp, handle, reinterpret_cast<lammpsplugin_regfunc>(regfunc),
              std::make_index_sequence<std::size(kStyles)>());
 }

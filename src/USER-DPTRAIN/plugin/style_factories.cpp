@@ -5,6 +5,7 @@
 #include "plugin/layout_check.h"
 #include "styles/compute_dptrain_uncertainty_atom.h"
 #include "styles/dptrain_command.h"
+#include "styles/dptrain_without_kokkos.h"
 #include "styles/fix_dptrain.h"
 #include "styles/pair_dptrain.h"
 
@@ -41,6 +42,10 @@ const StyleEntry kStyles[] = {
     {"compute", "dptrain/uncertainty/atom", nullptr,
      create_with_arguments<ComputeDPTrainUncertaintyAtom>},
     {"command", "dptrain", create<DPTrainCommand>, nullptr},
+    {"pair", "dptrain/kk", create<PairDPTrainWithoutKokkos>, nullptr},
+    {"fix", "dptrain/kk", nullptr, create_with_arguments<FixDPTrainWithoutKokkos>},
+    {"compute", "dptrain/uncertainty/atom/kk", nullptr,
+     create_with_arguments<ComputeDPTrainWithoutKokkos>},
 };
 
 /// Why the styles cannot run in this LAMMPS; null where they can.

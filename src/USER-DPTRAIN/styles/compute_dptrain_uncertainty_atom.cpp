@@ -42,7 +42,7 @@ ComputeDPTrainUncertaintyAtom::~ComputeDPTrainUncertaintyAtom()
 
 void ComputeDPTrainUncertaintyAtom::init()
 {
-  pair_ = dynamic_cast<PairDPTrain *>(force->pair_match("dptrain", 1));
+  pair_ = PairDPTrain::find(lmp);
   if (!pair_)
     error->all(FLERR,
                "{}: the uncertainty is one of pair_style dptrain (once, in a hybrid style); the "

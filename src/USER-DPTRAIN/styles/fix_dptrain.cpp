@@ -116,7 +116,8 @@ void FixDPTrain::init()
     error->all(FLERR, "Fix dptrain does not work with run_style respa: use run_style verlet");
   attach();
   d.forces = std::make_unique<ForceOverride>(lmp, d.pair, d.units, d.fold);
-  d.run = std::make_unique<RunTrajectory>(lmp, d.pair, *d.slot, *d.forces, d.fold);
+  d.run = std::make_unique<RunTrajectory>(lmp, d.pair, *d.slot, *d.forces, d.fold,
+                                          [this] { use_host_atoms(); });
   start_session();
   check_run();
 
@@ -137,6 +138,7 @@ void FixDPTrain::init()
 void FixDPTrain::begin_run()
 {
   Data &d = *data_;
+  use_host_atoms();
   if (d.made.reference) d.made.reference->setup();
   if (d.guard) d.guard->setup();
   d.session->begin_run(update->ntimestep);
@@ -179,7 +181,10 @@ void FixDPTrain::finish_step()
 {
   Data &d = *data_;
   std::array<double, 6> guard{};
-  if (d.guard && d.session->needs_guard()) guard = d.guard->add(*d.forces);
+  if (d.guard && d.session->needs_guard()) {
+    use_host_atoms();
+    guard = d.guard->add(*d.forces);
+  }
   if (!vflag_global) return;
   for (int k = 0; k < 6; ++k) virial[k] = d.forces->virial_change()[k] + guard[k];
 }
@@ -227,7 +232,7 @@ void FixDPTrain::attach()
 
 void FixDPTrain::attach_to_pair()
 {
-  data_->pair = dynamic_cast<PairDPTrain *>(force->pair_match("dptrain", 1));
+  data_->pair = PairDPTrain::find(lmp);
   if (data_->slot && (!data_->pair || data_->pair->slot() != data_->slot))
     error->all(FLERR,
                "Fix dptrain {}: the pair style whose model it trains is gone or was given again: "
@@ -297,7 +302,7 @@ void FixDPTrain::start_session()
 // Two fixes may train at the same time, but not into the same files.
 void FixDPTrain::check_files(const dptrain::LearningSession &session) const
 {
-  for (const Fix *other : modify->get_fix_by_style("dptrain")) {
+  for (const Fix *other : modify->get_fix_by_style("^dptrain")) {
     const auto *fix = dynamic_cast<const FixDPTrain *>(other);
     if (!fix || fix == this || !fix->data_->session) continue;
     for (const auto &[keyword, path] : session.outputs())

@@ -47,6 +47,9 @@ class FixDPTrain : public Fix {
   struct Data;
   std::unique_ptr<Data> data_;
 
+  /// Before arrays of the atoms are looked at or changed: an accelerator brings them to the host.
+  virtual void use_host_atoms() {}
+
   void attach();
   void attach_to_pair();
   void start_session();

@@ -37,7 +37,7 @@ PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data(lmp))
   no_virial_fdotr_compute = 1;
   writedata = 0;
   centroidstressflag = CENTROID_AVAIL;
-  comm_reverse = 3;
+  comm_reverse = 9;
   data_->slot = std::make_shared<ModelSlot>();
 }
 
@@ -56,9 +56,16 @@ const std::shared_ptr<ModelSlot> &PairDPTrain::slot() const
   return data_->slot;
 }
 
-const double *PairDPTrain::last_forces() const
+PairDPTrain *PairDPTrain::find(LAMMPS *lmp)
 {
-  return data_->force.data();
+  for (const char *name : {"dptrain", "dptrain/kk", "dptrain/kk/device", "dptrain/kk/host"})
+    if (Pair *pair = lmp->force->pair_match(name, 1)) return dynamic_cast<PairDPTrain *>(pair);
+  return nullptr;
+}
+
+const double *PairDPTrain::last_forces()
+{
+  return host_result(FORCE);
 }
 
 const PairDPTrain::Sums &PairDPTrain::last_sums() const
@@ -95,13 +102,18 @@ dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList &lis
   domain.num_neighbors = list.numneigh;
   domain.neighbors = list.firstneigh;
   domain.neighbor_mask = NEIGHMASK;
+  add_whole_frame(atom, domain);
+  return domain;
+}
+
+void PairDPTrain::Data::add_whole_frame(const Atom &atom, dptrain::Domain &domain)
+{
   domain.first_type = first_type;
   const bool passes_messages = slot->model && !slot->model->is_local();
   if ((passes_messages || committee.passes_messages()) && comm->size() == 1) {
     set_owners(atom);
     domain.owner = owner.data();
   }
-  return domain;
 }
 
 void PairDPTrain::Data::find_first_type(const Atom &atom)
@@ -127,69 +139,149 @@ void PairDPTrain::Data::set_owners(const Atom &atom)
 void PairDPTrain::compute(int eflag, int vflag)
 {
   ev_init(eflag, vflag);
-  const int nall = atom->nlocal + atom->nghost;
-  data_->force.assign(static_cast<std::size_t>(nall) * 3, 0.0);
-  data_->committee.forget();
-  data_->has_scores = false;
-  data_->energy.clear();
-  data_->virial.clear();
-  if (!data_->slot->model || !data_->slot->trained) return check_setup();
+  compute_model();
+}
 
+void PairDPTrain::compute_model()
+{
+  data_->committee.forget();
+  data_->has_scores = data_->has_atom_energy = data_->has_atom_virial = false;
+  if (!data_->slot->model || !data_->slot->trained) {
+    clear_result(FORCE, 3 * static_cast<std::size_t>(atom->nlocal + atom->nghost));
+    return check_setup();
+  }
   const Sums sums = evaluate();
-  double *f = nall ? atom->f[0] : nullptr;
-  for (std::size_t k = 0; k < data_->force.size(); ++k)
-    f[k] += data_->units.force() * data_->force[k];
+  add_forces(force->newton_pair ? atom->nlocal + atom->nghost : atom->nlocal);
   if (eflag_global) eng_vdwl += sums.energy;
   if (vflag_global)
     for (int k = 0; k < 6; ++k) virial[k] += sums.virial[k];
-  add_atom_values(nall, 1.0);
+  add_atom_values(1.0);
   const bigint every = data_->deviation_options.every;
   if (every > 0 && update->ntimestep % every == 0) write_deviation();
 }
 
 PairDPTrain::Sums PairDPTrain::evaluate_again()
 {
-  const int nall = atom->nlocal + atom->nghost;
-  add_atom_values(nall, -1.0);
-  data_->force.assign(static_cast<std::size_t>(nall) * 3, 0.0);
+  add_atom_values(-1.0);
   const Sums sums = evaluate();
-  add_atom_values(nall, 1.0);
+  add_atom_values(1.0);
   return sums;
 }
 
 // The model on the present atoms: forces, scores and, where LAMMPS has asked for them, values of each atom.
 PairDPTrain::Sums PairDPTrain::evaluate()
 {
-  const int nlocal = atom->nlocal, nall = nlocal + atom->nghost;
+  const std::size_t nlocal = atom->nlocal, nall = nlocal + atom->nghost;
   const UnitFactors &units = data_->units;
-  const dptrain::Domain domain = data_->domain(*atom, *list);
   dptrain::ForwardOutput out;
-  out.force = data_->force.data();
-  if (eflag_atom) {
-    data_->energy.assign(nlocal, 0.0);
-    out.atom_energy = data_->energy.data();
-  }
-  if (vflag_atom || cvflag_atom) {
-    data_->virial.assign(static_cast<std::size_t>(nall) * 9, 0.0);
-    out.atom_virial = data_->virial.data();
-  }
+  // a fix that trains the model asks for energies at any step
+  out.sums =
+      eflag_either || vflag_either || !data_->slot->owner.empty() || !data_->committee.empty();
+  out.force = clear_result(FORCE, 3 * nall);
+  data_->has_atom_energy = eflag_atom;
+  data_->has_atom_virial = vflag_atom || cvflag_atom;
   data_->has_scores = data_->slot->has_uncertainty();
+  if (data_->has_atom_energy) out.atom_energy = clear_result(ENERGY, nlocal);
+  if (data_->has_atom_virial) out.atom_virial = clear_result(VIRIAL, 9 * nall);
   if (data_->has_scores) {
-    data_->score.assign(nlocal, 0.0);
     const dptrain::Model &model = *data_->slot->model;
     data_->features.assign(model.type_map().size() * model.last_hidden_layer()->num_features(),
                            0.0);
-    out.uncertainty = data_->score.data();
+    out.uncertainty = clear_result(SCORE, nlocal);
     out.feature_sum = data_->features.data();
   }
+  const dptrain::Domain domain = atoms();
   data_->step(lmp, domain, out);
-  if (!data_->committee.empty()) data_->committee.show(domain, data_->force.data(), out.virial);
+  if (!data_->committee.empty()) data_->committee.show(domain, host_result(FORCE), out.virial);
+  if (!force->newton_pair) {
+    fold(out.force, 3);
+    if (out.atom_virial) fold(out.atom_virial, 9);
+  }
   const auto &w = out.virial;
   Sums &sums = data_->sums;
   sums = {units.energy * out.energy,
           {w[0], w[4], w[8], 0.5 * (w[1] + w[3]), 0.5 * (w[2] + w[6]), 0.5 * (w[5] + w[7])}};
   for (double &component : sums.virial) component *= units.energy;
   return sums;
+}
+
+// --- the arrays of plain LAMMPS
+
+dptrain::Domain PairDPTrain::atoms()
+{
+  return data_->domain(*atom, *list);
+}
+
+// On a GPU, to which the lists of the host would have to travel.
+bool PairDPTrain::searches_neighbors() const
+{
+  return dptrain::runs_on_gpu();
+}
+
+double *PairDPTrain::clear_result(Result result, std::size_t n)
+{
+  data_->results[result].assign(n, 0.0);
+  return data_->results[result].data();
+}
+
+const double *PairDPTrain::host_result(Result result)
+{
+  return data_->results[result].data();
+}
+
+void PairDPTrain::add_forces(int n)
+{
+  double *f = n ? atom->f[0] : nullptr;
+  const std::vector<double> &values = data_->results[FORCE];
+  for (std::size_t k = 0; k < 3 * static_cast<std::size_t>(n); ++k)
+    f[k] += data_->units.force() * values[k];
+}
+
+// The virial of a pair goes to its neighbor, ghosts included: LAMMPS folds them back.
+void PairDPTrain::add_atom_values(double sign)
+{
+  const double e = sign * data_->units.energy;
+  const int n = force->newton_pair ? atom->nlocal + atom->nghost : atom->nlocal;
+  if (data_->has_atom_energy)
+    for (int i = 0; i < atom->nlocal; ++i) eatom[i] += e * data_->results[ENERGY][i];
+  if (!data_->has_atom_virial) return;
+  // LAMMPS: xx yy zz xy xz yz yx zx zy with the coordinate first; w: force component first
+  static constexpr int ORDER[9] = {0, 4, 8, 3, 6, 7, 1, 2, 5};
+  for (int i = 0; i < n; ++i) {
+    const double *w = &data_->results[VIRIAL][9 * static_cast<std::size_t>(i)];
+    if (vflag_atom) {
+      for (int k = 0; k < 3; ++k) vatom[i][k] += e * w[4 * k];
+      vatom[i][3] += 0.5 * e * (w[1] + w[3]);
+      vatom[i][4] += 0.5 * e * (w[2] + w[6]);
+      vatom[i][5] += 0.5 * e * (w[5] + w[7]);
+    }
+    if (cvflag_atom)
+      for (int k = 0; k < 9; ++k) cvatom[i][k] += e * w[ORDER[k]];
+  }
+}
+
+// What ghosts had is their owners' then. Collective.
+void PairDPTrain::fold(double *values, int width)
+{
+  data_->folded = values;
+  data_->fold_width = width;
+  comm->reverse_comm(this, width);
+}
+
+int PairDPTrain::pack_reverse_comm(int n, int first, double *buf)
+{
+  const std::size_t width = data_->fold_width;
+  const double *begin = data_->folded + width * first;
+  std::copy(begin, begin + width * n, buf);
+  return static_cast<int>(width) * n;
+}
+
+void PairDPTrain::unpack_reverse_comm(int n, int *list, double *buf)
+{
+  const std::size_t width = data_->fold_width;
+  for (int i = 0; i < n; ++i)
+    for (std::size_t k = 0; k < width; ++k)
+      data_->folded[width * list[i] + k] += buf[width * i + k];
 }
 
 void PairDPTrain::Data::step(LAMMPS *lmp, const dptrain::Domain &domain,
@@ -206,32 +298,6 @@ void PairDPTrain::Data::step(LAMMPS *lmp, const dptrain::Domain &domain,
       throw dptrain::Error(e.what() + id_of_bad_position(lmp->atom, domain.nall));
     }
   });
-}
-
-// Per-atom energy and virial of the latest evaluation of this step, if there was one, into LAMMPS' arrays, or with the sign
-// -1 out of them again. The virial of a pair goes to its neighbor, ghosts included: LAMMPS folds them back.
-void PairDPTrain::add_atom_values(int nall, double sign)
-{
-  const double e = sign * data_->units.energy;
-  if (eflag_atom && !data_->energy.empty())
-    for (int i = 0; i < atom->nlocal; ++i) eatom[i] += e * data_->energy[i];
-  if (vflag_atom && !data_->virial.empty())
-    for (int i = 0; i < nall; ++i) {
-      const double *w = &data_->virial[9 * static_cast<std::size_t>(i)];
-      vatom[i][0] += e * w[0];
-      vatom[i][1] += e * w[4];
-      vatom[i][2] += e * w[8];
-      vatom[i][3] += 0.5 * e * (w[1] + w[3]);
-      vatom[i][4] += 0.5 * e * (w[2] + w[6]);
-      vatom[i][5] += 0.5 * e * (w[5] + w[7]);
-    }
-  if (cvflag_atom && !data_->virial.empty()) {
-    // LAMMPS: xx yy zz xy xz yz yx zx zy with the coordinate first; w: force component first
-    static constexpr int ORDER[9] = {0, 4, 8, 3, 6, 7, 1, 2, 5};
-    for (int i = 0; i < nall; ++i)
-      for (int k = 0; k < 9; ++k)
-        cvatom[i][k] += e * data_->virial[9 * static_cast<std::size_t>(i) + ORDER[k]];
-  }
 }
 
 // Without trained parameters only a fix dptrain can supply forces, and no minimizer can work with them.
@@ -255,11 +321,6 @@ void PairDPTrain::check_setup()
 
 void PairDPTrain::settings(int narg, char **arg)
 {
-  if (lmp->suffix_enable)
-    error->all(
-        FLERR,
-        "Pair style dptrain has no accelerated variants: remove the -sf command-line switch or put "
-        "'suffix off' before pair_style");
   // the same pair_style command again: by the new slot, a fix that trains the old model notices
   data_->slot = std::make_shared<ModelSlot>();
   const PairDPTrainOptions options = parse_pair_dptrain(lmp, narg, arg);
@@ -313,9 +374,6 @@ void PairDPTrain::coeff(int narg, char **arg)
 void PairDPTrain::init_style()
 {
   data_->units = unit_factors(lmp, WHO);
-  if (!force->newton_pair)
-    error->all(FLERR, "Pair style dptrain needs newton on for pair interactions: remove 'newton "
-                      "off' from the input");
   if (update->whichflag == 1 && utils::strmatch(update->integrate_style, "^respa"))
     error->all(FLERR,
                "Pair style dptrain does not work with run_style respa: use run_style verlet");
@@ -330,7 +388,7 @@ void PairDPTrain::init_style()
                           "and the model needs all pairs: use 'special_bonds lj/coul 1.0 1.0 1.0' "
                           "or, beside pair styles "
                           "that must skip them, small non-zero factors such as 1.0e-50");
-  if (dptrain::runs_on_gpu() && neighbor->nex_type + neighbor->nex_group + neighbor->nex_mol > 0)
+  if (searches_neighbors() && neighbor->nex_type + neighbor->nex_group + neighbor->nex_mol > 0)
     error->all(FLERR, "Pair style dptrain finds neighbors itself on a GPU and cannot leave pairs "
                       "out: remove 'neigh_modify exclude'");
   neighbor->add_request(this, NeighConst::REQ_FULL);
@@ -350,7 +408,7 @@ void PairDPTrain::init_style()
 
 bool PairDPTrain::may_learn() const
 {
-  return !data_->slot->owner.empty() || !modify->get_fix_by_style("^dptrain$").empty();
+  return !data_->slot->owner.empty() || !modify->get_fix_by_style("^dptrain").empty();
 }
 
 double PairDPTrain::init_one(int i, int j)
@@ -418,9 +476,9 @@ double PairDPTrain::memory_usage()
 {
   double bytes = Pair::memory_usage();
   bytes += static_cast<double>(data_->type.capacity() * sizeof(int));
-  bytes += static_cast<double>((data_->x.capacity() + data_->force.capacity() +
-                                data_->energy.capacity() + data_->virial.capacity()) *
-                               sizeof(double));
+  for (const std::vector<double> &result : data_->results)
+    bytes += static_cast<double>(result.capacity() * sizeof(double));
+  bytes += static_cast<double>(data_->x.capacity() * sizeof(double));
   if (data_->slot->model) bytes += static_cast<double>(data_->slot->model->memory_bytes());
   return bytes + data_->committee.memory_bytes();
 }

@@ -13,12 +13,14 @@ PairStyle(dptrain,PairDPTrain);
 
 #include "pair.h"
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
 namespace dptrain {
+struct Domain;
 struct ModelSlot;
-}
+}  // namespace dptrain
 
 namespace LAMMPS_NS {
 
@@ -36,13 +38,18 @@ class PairDPTrain : public Pair {
   void write_restart_settings(FILE *) override;
   void read_restart_settings(FILE *) override;
   double memory_usage() override;
+  void *extract(const char *, int &) override;
+  void *extract_peratom(const char *, int &) override;
   int pack_reverse_comm(int, int, double *) override;
   void unpack_reverse_comm(int, int *, double *) override;
 
+  /// The one of this run, of any accelerator; null: there is none, or, in a hybrid style, several.
+  static PairDPTrain *find(class LAMMPS *);
   /// The model, shared with the fix that trains it.
   const std::shared_ptr<dptrain::ModelSlot> &slot() const;
-  /// What this style added to atom->f in the last compute(), on owned atoms and ghosts: [nall][3] in eV/Angstrom.
-  const double *last_forces() const;
+  /// What this style added to atom->f in the last compute(), on owned atoms and ghosts: [nall][3] in eV/Angstrom. Without
+  /// newton the owned atoms have it all.
+  const double *last_forces();
   /// Energy of this rank and virial of an evaluation, LAMMPS units.
   struct Sums {
     double energy = 0.0, virial[6] = {};
@@ -55,7 +62,7 @@ class PairDPTrain : public Pair {
   /// Whether the last evaluation gave uncertainties; the same on all ranks.
   bool has_scores() const;
   /// Uncertainty of the owned atoms as the model gives it, without unit, of the last evaluation with has_scores().
-  const double *scores() const;
+  const double *scores();
   /// Sum of the model's features over the owned atoms, [ntypes][H] of the model; ditto.
   const std::vector<double> &feature_sum() const;
   /// Spread of the forces of `samples` last layers drawn around the trained one, on each owned atom, scaled to the
@@ -74,14 +81,35 @@ class PairDPTrain : public Pair {
   /// Mapped types of owned atoms and ghosts etc. are kept in here.
   struct Data;
 
- private:
+ protected:
   Data *data_;
 
+  // --- where the arrays of the atoms lie: an accelerator has others
+  /// What an evaluation gives by atom: forces [nall][3], energies [nlocal], virials [nall][9], scores [nlocal].
+  enum Result { FORCE, ENERGY, VIRIAL, SCORE, NUM_RESULTS };
+  /// The present atoms as the library takes them.
+  virtual dptrain::Domain atoms();
+  /// Memory of the model for `n` numbers of a result, all zero.
+  virtual double *clear_result(Result, std::size_t n);
+  /// These numbers where the host reads them.
+  virtual const double *host_result(Result);
+  /// Whether the model finds neighbors itself, so that what LAMMPS' lists leave out has no effect.
+  virtual bool searches_neighbors() const;
+  /// Adds the forces to those of the first `n` atoms.
+  virtual void add_forces(int n);
+  /// Adds energies and virials of the atoms to those that LAMMPS has asked for, or with the sign -1 takes them away.
+  virtual void add_atom_values(double sign);
+  /// Adds what ghosts have of [nall][width] numbers, memory of the host or of results, to their owners.
+  void fold(double *values, int width);
+
+  /// All of compute() after LAMMPS has said what it asks for.
+  void compute_model();
+
+ private:
   void allocate();
   void check_setup();
   void load_committee();
   void check_stored();
-  void add_atom_values(int, double);
   Sums evaluate();
   std::vector<const double *> committee_forces();
   void write_deviation();

@@ -27,27 +27,10 @@ void PairDPTrain::load_committee()
                    file);
 }
 
-int PairDPTrain::pack_reverse_comm(int n, int first, double *buf)
-{
-  const double *begin = data_->folded + 3 * static_cast<std::size_t>(first);
-  std::copy(begin, begin + 3 * static_cast<std::size_t>(n), buf);
-  return 3 * n;
-}
-
-void PairDPTrain::unpack_reverse_comm(int n, int *list, double *buf)
-{
-  for (int i = 0; i < n; ++i)
-    for (int k = 0; k < 3; ++k)
-      data_->folded[3 * static_cast<std::size_t>(list[i]) + k] += buf[3 * i + k];
-}
-
 std::vector<const double *> PairDPTrain::committee_forces()
 {
   return local(lmp, WHO, [this] {
-    return data_->committee.forces([this](double *values) {
-      data_->folded = values;
-      comm->reverse_comm(this);
-    });
+    return data_->committee.forces([this](double *values) { fold(values, 3); });
   });
 }
 
@@ -74,7 +57,7 @@ void PairDPTrain::write_deviation()
 {
   const DeviationOptions &options = data_->deviation_options;
   if (!has_committee()) {  // the last hidden layer says something of forces only
-    std::vector<double> expected = data_->score;
+    std::vector<double> expected(scores(), scores() + atom->nlocal);
     for (double &value : expected) value *= score_unit();
     collective(lmp, WHO, [&] { data_->output.write(options, expected, {}); });
     return;

@@ -20,15 +20,13 @@ struct PairDPTrain::Data {
   std::shared_ptr<ModelSlot> slot;
   std::unique_ptr<dptrain::Evaluator> evaluator;
   UnitFactors units;
-  std::vector<int> type;         // [nall] model types
-  int first_type = 0;            // the lowest model type of all atoms
-  std::vector<int> owner;        // [nall] owned atom of each, where the model needs to know
-  std::vector<double> x;         // [nall][3] Angstrom, only where LAMMPS has another length unit
-  std::vector<double> force;     // [nall][3] eV/Angstrom
-  std::vector<double> energy;    // [nlocal] eV
-  std::vector<double> virial;    // [nall][9] eV
+  std::vector<int> type;   // [nall] model types
+  int first_type = 0;      // the lowest model type of all atoms
+  std::vector<int> owner;  // [nall] owned atom of each, where the model needs to know
+  std::vector<double> x;   // [nall][3] Angstrom, only where LAMMPS has another length unit
+  std::vector<double> results[NUM_RESULTS];               // eV, Angstrom
+  bool has_atom_energy = false, has_atom_virial = false;  // the latest evaluation gave them
   bool has_scores = false;       // the latest evaluation gave uncertainties; the same on all ranks
-  std::vector<double> score;     // [nlocal]
   std::vector<double> features;  // [ntypes][H] sums over the owned atoms
   Sums sums;                     // of the last evaluation
   RestartData stored;            // of a restart file, until pair_coeff
@@ -38,10 +36,15 @@ struct PairDPTrain::Data {
   ModelDeviationOutput output;
   std::vector<double> deviation;  // [nlocal] of the committee or of samples, LAMMPS units
   std::vector<double> sampled;    // [samples][nall][3] changes of the forces, eV/Angstrom
-  double *folded = nullptr;       // [nall][3] what reverse communication is about
+  double *folded = nullptr;       // [nall][fold_width] what reverse communication is about
+  int fold_width = 3;
+  std::vector<double> extracted[2];  // [nlocal] what fix pair reads: uncertainty, deviation
+  int asked_by_fix = 0;              // by fix pair, at each step that it reads
 
   // The present atoms as the library takes them: pointers into LAMMPS and into this object.
   dptrain::Domain domain(const class Atom &atom, const class NeighList &list);
+  // Where the owner of each ghost has to be known, or models look at all types: not by the arrays of LAMMPS alone.
+  void add_whole_frame(const class Atom &atom, dptrain::Domain &domain);
   // Which it is when a run begins. Collective.
   void find_first_type(const class Atom &atom);
   void set_owners(const class Atom &atom);

@@ -1,11 +1,14 @@
 // The part of pair style dptrain that is about uncertainties of the last hidden layer.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "atom.h"
 #include "comm.h"
 #include "dptrain/uncertainty/feature_moments.h"
+#include "error.h"
 #include "styles/pair_dptrain_data.h"
+#include "update.h"
 
 using namespace LAMMPS_NS;
 
@@ -18,9 +21,9 @@ bool PairDPTrain::has_scores() const
   return data_->has_scores;
 }
 
-const double *PairDPTrain::scores() const
+const double *PairDPTrain::scores()
 {
-  return data_->score.data();
+  return host_result(SCORE);
 }
 
 const std::vector<double> &PairDPTrain::feature_sum() const
@@ -51,14 +54,14 @@ const double *PairDPTrain::sampled_deviation(int samples)
     out.force = force.data();
     out.uncertainty = score.data();
     out.sampled_force = data_->sampled.data();
-    model.forward(data_->domain(*atom, *list), out);
+    model.forward(atoms(), out);
   });
   data_->deviation.assign(nlocal, 0.0);
   for (int k = 0; k < samples; ++k) {
-    data_->folded = &data_->sampled[k * size];
-    comm->reverse_comm(this);
+    double *change = &data_->sampled[k * size];
+    fold(change, 3);
     for (std::size_t i = 0; i < 3 * nlocal; ++i)
-      data_->deviation[i / 3] += data_->folded[i] * data_->folded[i] / samples;
+      data_->deviation[i / 3] += change[i] * change[i] / samples;
   }
   double squares[2] = {};
   for (std::size_t i = 0; i < nlocal; ++i) {
@@ -69,4 +72,40 @@ const double *PairDPTrain::sampled_deviation(int samples)
   const double scale = squares[1] > 0.0 ? score_unit() * std::sqrt(squares[0] / squares[1]) : 0.0;
   for (double &value : data_->deviation) value = scale * std::sqrt(value);
   return data_->deviation.data();
+}
+
+// For fix pair: `uncertainty`, the expected force error of each atom, and `deviation`, that of the committee's forces.
+void *PairDPTrain::extract_peratom(const char *name, int &columns)
+{
+  columns = 0;
+  const bool deviation = strcmp(name, "deviation") == 0;
+  if (!deviation && strcmp(name, "uncertainty") != 0) return nullptr;
+  const ModelSlot &slot = *data_->slot;
+  if (!deviation) data_->slot->uncertainty_wanted = true;
+  if (deviation && slot.model && !has_committee())
+    error->all(FLERR, "Pair style dptrain has no deviation to extract: give it a committee "
+                      "(committee FILE2 [FILE3 ...] end)");
+  if (!deviation && slot.trained && update->whichflag != 0 && !may_learn() &&
+      !slot.has_uncertainty())
+    error->all(FLERR,
+               "Pair style dptrain has no uncertainty to extract: {} does not know its own, as "
+               "models do that fix dptrain has trained",
+               slot.path);
+  std::vector<double> &values = data_->extracted[deviation ? 1 : 0];
+  values.assign(std::max(atom->nlocal, 1), 0.0);
+  const double *found = nullptr;
+  if (deviation && has_committee()) found = committee_deviation();
+  if (!deviation && has_scores()) found = scores();
+  const double unit = deviation ? 1.0 : score_unit();
+  for (int i = 0; found && i < atom->nlocal; ++i) values[i] = unit * found[i];
+  return values.data();
+}
+
+// What fix pair sets to 1 where it will read: both are there without it.
+void *PairDPTrain::extract(const char *name, int &dim)
+{
+  dim = 0;
+  if (strcmp(name, "uncertainty_flag") == 0 || strcmp(name, "deviation_flag") == 0)
+    return &data_->asked_by_fix;
+  return nullptr;
 }

@@ -12,12 +12,14 @@
 using namespace LAMMPS_NS;
 
 RunTrajectory::RunTrajectory(LAMMPS *lmp, PairDPTrain *pair, const ModelSlot &slot,
-                             ForceOverride &forces, FoldGhosts fold) :
+                             ForceOverride &forces, FoldGhosts fold,
+                             std::function<void()> use_host_atoms) :
     lmp_(lmp),
     pair_(pair),
     slot_(slot),
     forces_(forces),
     fold_(std::move(fold)),
+    use_host_atoms_(std::move(use_host_atoms)),
     units_(unit_factors(lmp, "Fix dptrain"))
 {
 }
@@ -54,6 +56,7 @@ double RunTrajectory::energy() const
 
 std::vector<double> RunTrajectory::forces()
 {
+  use_host_atoms_();
   const std::size_t nall = lmp_->atom->nlocal + lmp_->atom->nghost;
   std::vector<double> force(pair_->last_forces(), pair_->last_forces() + 3 * nall);
   fold_(force.data());
@@ -62,18 +65,27 @@ std::vector<double> RunTrajectory::forces()
 
 dptrain::WholeFrame RunTrajectory::configuration()
 {
+  use_host_atoms_();
   return gather_atoms(lmp_, slot_.model_type, slot_.cutoff, units_, &tags_);
 }
 
 void RunTrajectory::evaluate_again()
 {
+  use_host_atoms_();
   forces_.keep();
   pair_->evaluate_again();
+}
+
+void RunTrajectory::follow_model()
+{
+  use_host_atoms_();
+  forces_.replace_by_model();
 }
 
 // Each rank takes the forces of its own atoms; rank 0 has energy and virial.
 void RunTrajectory::follow(const dptrain::Label &label)
 {
+  use_host_atoms_();
   const Atom *atom = lmp_->atom;
   const bool speaks = lmp_->comm->me == 0;
   std::vector<double> force(static_cast<std::size_t>(atom->nlocal) * 3);

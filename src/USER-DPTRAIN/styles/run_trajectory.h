@@ -11,9 +11,10 @@ namespace LAMMPS_NS {
 /// This LAMMPS run as a learning session sees it.
 class RunTrajectory : public dptrain::Trajectory {
  public:
-  /// `pair`: the style that runs the model; null: labels are only collected from the run.
+  /// `pair`: the style that runs the model; null: labels are only collected from the run. `use_host_atoms` is called before
+  /// arrays of the atoms are read or changed.
   RunTrajectory(LAMMPS *lmp, PairDPTrain *pair, const ModelSlot &slot, ForceOverride &forces,
-                FoldGhosts fold);
+                FoldGhosts fold, std::function<void()> use_host_atoms);
 
   std::int64_t step() const override;
   std::int64_t natoms() const override;
@@ -24,7 +25,7 @@ class RunTrajectory : public dptrain::Trajectory {
   std::vector<double> forces() override;
   dptrain::WholeFrame configuration() override;
   void evaluate_again() override;
-  void follow_model() override { forces_.replace_by_model(); }
+  void follow_model() override;
   void follow(const dptrain::Label &label) override;
 
  private:
@@ -33,6 +34,7 @@ class RunTrajectory : public dptrain::Trajectory {
   const ModelSlot &slot_;
   ForceOverride &forces_;
   FoldGhosts fold_;
+  std::function<void()> use_host_atoms_;
   UnitFactors units_;
   std::vector<tagint> tags_;  // of the atoms of the latest configuration(), ascending
 };

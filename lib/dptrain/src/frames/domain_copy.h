@@ -16,13 +16,15 @@ class DomainCopy {
       type_(domain.type, domain.type + domain.nall),
       centers_(domain.centers, domain.centers + domain.num_centers),
       counts_(domain.num_neighbors, domain.num_neighbors + domain.nlocal),
-      rows_(domain.neighbors, domain.neighbors + domain.nlocal)
+      rows_(domain.nlocal)
   {
+    for (int i = 0; i < domain.nlocal; ++i) rows_[i] = domain.row(i);
     domain_.x = x_.data();
     domain_.type = type_.data();
     domain_.centers = centers_.data();
     domain_.num_neighbors = counts_.data();
     domain_.neighbors = rows_.data();
+    domain_.neighbor_table = nullptr;
     if (!domain.owner) return;
     owner_.assign(domain.owner, domain.owner + domain.nall);
     domain_.owner = owner_.data();

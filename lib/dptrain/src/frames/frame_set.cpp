@@ -1,7 +1,6 @@
 #include "frames/frame_set.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "dptrain/base/error.h"
 
@@ -10,33 +9,54 @@ namespace dptrain {
 void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip, bool copy,
                    double search_rcut)
 {
-  searches_ = search_rcut > 0.0;
+  way_ = search_rcut > 0.0 ? Way::search : Way::host_lists;
   largest_row_ = 0;
   offsets_.assign(1, 0);
   centers_.resize(skip.size());
   for (auto &list : centers_) list.clear();
+  if (way_ == Way::search &&
+      std::any_of(domains, domains + n, [](const Domain &d) { return d.in_kernel_memory; })) {
+    if (n > 1 || copy)
+      throw Error("one domain in the memory of the kernels, and pass A alone: several at a time, "
+                  "and gradients, take copies from host memory");
+    return set_engine_lists(domains[0], skip);
+  }
   for (int f = 0; f < n; ++f) {
     const Domain &d = domains[f];
     mask_ = d.neighbor_mask;
+    if (d.entry_stride != 1 && way_ == Way::host_lists)
+      throw Error("neighbor lists that the host reads have their entries one after the other");
     for (int k = 0; k < d.num_centers; ++k) {
       const int i = d.centers[k], type = d.type[i];
       if (type < 0 || skip[type]) continue;
-      const double *x = d.x + 3L * i;
-      if (!std::isfinite(x[0] + x[1] + x[2]))
-        throw Error("the position of an atom is not finite: the simulation has blown up (check the "
-                    "time step, the start configuration and the model)");
-      if (searches_) {
+      if (way_ == Way::search) {
         centers_[type].push_back({offsets_[f] + i, f, nullptr, 0});
         continue;
       }
-      centers_[type].push_back({offsets_[f] + i, f, d.neighbors[i], d.num_neighbors[i]});
+      centers_[type].push_back({offsets_[f] + i, f, d.row(i), d.num_neighbors[i]});
       largest_row_ = std::max(largest_row_, d.num_neighbors[i]);
     }
     offsets_.push_back(offsets_.back() + d.nall);
   }
   set_flat(domains, n, copy);
-  if (searches_)
+  if (way_ == Way::search)
     search_.set(n == 1 ? domains[0].x : host_x_.data(), offsets_, x_, type_, search_rcut);
+}
+
+void FrameSet::set_engine_lists(const Domain &domain, const std::vector<char> &skip)
+{
+  if (!domain.neighbor_table)
+    throw Error("a domain in the memory of the kernels needs its neighbors in a table");
+  way_ = Way::engine_lists;
+  mask_ = domain.neighbor_mask;
+  offsets_.push_back(domain.nall);
+  largest_row_ = domain.largest_row;
+  x_ = domain.x;
+  type_ = domain.type;
+  engine_lists_.set({domain.centers, domain.num_centers, domain.type, domain.num_neighbors,
+                     domain.neighbor_table, domain.row_stride, domain.entry_stride,
+                     domain.largest_row},
+                    skip);
 }
 
 // One frame in host memory is read where it is, unless it may change there.
@@ -68,8 +88,9 @@ void FrameSet::set_flat(const Domain *domains, int n, bool copy)
 
 std::size_t FrameSet::memory_bytes() const
 {
-  std::size_t n = search_.memory_bytes() + own_x_.memory_bytes() + own_type_.memory_bytes() +
-                  host_x_.capacity() * sizeof(double) + host_type_.capacity() * sizeof(int);
+  std::size_t n = search_.memory_bytes() + engine_lists_.memory_bytes() + own_x_.memory_bytes() +
+                  own_type_.memory_bytes() + host_x_.capacity() * sizeof(double) +
+                  host_type_.capacity() * sizeof(int);
   for (const auto &list : centers_) n += list.capacity() * sizeof(Center);
   return n;
 }

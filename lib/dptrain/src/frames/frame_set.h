@@ -4,6 +4,7 @@
 
 #include "dptrain/frames/frame.h"
 #include "kernels/memory.h"
+#include "neighbor/engine_lists.h"
 #include "neighbor/neighbor_search.h"
 
 namespace dptrain {
@@ -20,9 +21,10 @@ class FrameSet {
   };
 
   /// Takes over positions, types and centers. skip[type] != 0: types without energy. The neighbor rows must live until the
-  /// last use, and without `copy` all other arrays of the domains too. With search_rcut > 0 (Angstrom) neighbors are
-  /// found from the positions, and the lists of the domains are not looked at. Throws Error if the position of a center
-  /// (with a search: of any atom) is not finite.
+  /// last use, and without `copy` all other arrays of the domains too. With search_rcut > 0 (Angstrom) the ways of a device
+  /// are taken: arrays that lie in the memory of the kernels are used where they are, else neighbors are found from the
+  /// positions, and the lists of the domains are not looked at. Throws Error if, with a search, the position of an atom is
+  /// not finite.
   void set(const Domain *domains, int n, const std::vector<char> &skip, bool copy,
            double search_rcut = 0.0);
 
@@ -31,16 +33,28 @@ class FrameSet {
   int num_atoms(int frame) const { return offsets_[frame + 1] - offsets_[frame]; }
   int offset(int frame) const { return offsets_[frame]; }
   /// Where lists are found; null: they are those of the domains.
-  NeighborSearch *search() const { return searches_ ? &search_ : nullptr; }
+  NeighborSearch *search() const { return way_ == Way::search ? &search_ : nullptr; }
+  /// Centers and lists in the memory of the kernels; null: the host has them.
+  const EngineLists *engine_lists() const
+  {
+    return way_ == Way::engine_lists ? &engine_lists_ : nullptr;
+  }
   int mask() const { return mask_; }
   /// Of the lists of all centers.
   int largest_row() const { return largest_row_; }
   const double *x() const { return x_; }
   const int *type() const { return type_; }
+  int num_centers(int type) const
+  {
+    return engine_lists() ? engine_lists_.num_centers(type)
+                          : static_cast<int>(centers_[type].size());
+  }
+  /// Where the host has them.
   const std::vector<Center> &centers(int type) const { return centers_[type]; }
   std::size_t memory_bytes() const;
 
  private:
+  void set_engine_lists(const Domain &domain, const std::vector<char> &skip);
   void set_flat(const Domain *domains, int n, bool copy);
 
   std::vector<int> offsets_{0};
@@ -50,7 +64,9 @@ class FrameSet {
   std::vector<int> host_type_;
   kernels::Array<double> own_x_;
   kernels::Array<int> own_type_;
-  bool searches_ = false;
+  enum class Way { host_lists, search, engine_lists };
+  Way way_ = Way::host_lists;
+  EngineLists engine_lists_;
   mutable NeighborSearch search_;  // finding lists needs memory, and changes nothing else
   const double *x_ = nullptr;
   const int *type_ = nullptr;

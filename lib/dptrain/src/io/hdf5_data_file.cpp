@@ -55,13 +55,22 @@ std::string joined(const std::string &group, const std::string &name)
   return group == "/" ? group + name : group + "/" + name;
 }
 
+// HDF5's second form of this function has changed its name twice
+#if H5_VERSION_GE(1, 12, 0)
+using ObjectInfo = H5O_info2_t;
+constexpr auto visit_by_name = H5Ovisit_by_name3;
+#else
+using ObjectInfo = H5O_info_t;
+constexpr auto visit_by_name = H5Ovisit_by_name2;
+#endif
+
 /// What the visit of all objects below a group collects.
 struct Visit {
   std::string suffix;
   std::vector<std::string> found;  // names relative to the group, without the suffix
 };
 
-herr_t visit_object(hid_t, const char *name, const H5O_info_t *info, void *data)
+herr_t visit_object(hid_t, const char *name, const ObjectInfo *info, void *data)
 {
   auto &visit = *static_cast<Visit *>(data);
   const std::string full = std::string("/") + name;
@@ -110,8 +119,8 @@ std::vector<std::string> Hdf5DataFile::groups_with(const std::string &group,
 {
   const Hdf5Quiet quiet;
   Visit visit{"/" + member, {}};
-  if (H5Ovisit_by_name2(file_.get(), group.c_str(), H5_INDEX_NAME, H5_ITER_NATIVE, visit_object,
-                        &visit, H5O_INFO_BASIC, H5P_DEFAULT) < 0)
+  if (visit_by_name(file_.get(), group.c_str(), H5_INDEX_NAME, H5_ITER_NATIVE, visit_object, &visit,
+                    H5O_INFO_BASIC, H5P_DEFAULT) < 0)
     fail("cannot read the HDF5 group '" + group + "' (missing or damaged)");
   std::vector<std::string> groups;
   for (const auto &name : visit.found)

@@ -68,6 +68,11 @@ Gpu describe_gpu(int device)
   return found;
 }
 
+int running_gpu()
+{
+  return Kokkos::is_initialized() ? Kokkos::device_id() : -1;
+}
+
 void bind_gpu(int device)
 {
   check(cudaSetDevice(device), "a GPU cannot be used");
@@ -105,6 +110,10 @@ void bind_gpu(int device)
 {
   bound = device;
 }
+int running_gpu()
+{
+  return -1;
+}
 std::vector<int> gpus_with_context()
 {
   return bound < 0 ? std::vector<int>() : std::vector<int>{bound};
@@ -119,6 +128,10 @@ int visible_gpus()
 Gpu describe_gpu(int /*device*/)
 {
   return {};
+}
+int running_gpu()
+{
+  return -1;
 }
 void bind_gpu(int)
 {

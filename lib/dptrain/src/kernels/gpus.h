@@ -19,6 +19,9 @@ struct Gpu {
 };
 Gpu describe_gpu(int device);
 
+/// The GPU of a Kokkos that runs already, such as that of the program around this library; -1: none.
+int running_gpu();
+
 /// Kernels and LibTorch use this GPU from now on. Before the runtime starts.
 void bind_gpu(int device);
 

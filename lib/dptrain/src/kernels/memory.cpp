@@ -74,11 +74,13 @@ MemoryForKernels memory_for_kernels()
 
 void copy_in(void *target, const void *host, std::size_t bytes)
 {
+  counters().copied += static_cast<std::int64_t>(bytes);
   if (bytes > 0) memory_space::copy_in(target, host, bytes);
 }
 
 void copy_out(void *host, const void *source, std::size_t bytes)
 {
+  counters().copied += static_cast<std::int64_t>(bytes);
   if (bytes > 0) memory_space::copy_out(host, source, bytes);
 }
 

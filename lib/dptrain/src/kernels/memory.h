@@ -10,9 +10,10 @@
 
 namespace dptrain::kernels {
 
-/// What a performance guard counts: memory blocks taken, kernels launched, tables filled, matrix products.
+/// What a performance guard counts: memory blocks taken, kernels launched, tables filled, matrix products, and bytes copied
+/// between the host and the memory of the kernels.
 struct Counters {
-  std::int64_t allocations = 0, launches = 0, table_builds = 0, products = 0;
+  std::int64_t allocations = 0, launches = 0, table_builds = 0, products = 0, copied = 0;
 };
 /// The counters of this process; whoever wants a difference takes it.
 Counters &counters();

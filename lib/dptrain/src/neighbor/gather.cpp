@@ -26,6 +26,17 @@ struct Candidates {
   }
 };
 
+// Entry k of a list.
+KOKKOS_FORCEINLINE_FUNCTION int entry(const int *row, std::ptrdiff_t stride, int k)
+{
+#if DPTRAIN_DEVICE_PASS
+  return row[k * stride];
+#else
+  (void) stride;
+  return row[k];
+#endif
+}
+
 // Sum of f(k) over k in [0, n) on all lanes of the team.
 template <class F> KOKKOS_FORCEINLINE_FUNCTION int team_count(const Team &team, int n, const F &f)
 {
@@ -148,9 +159,10 @@ KOKKOS_FORCEINLINE_FUNCTION void measure(const Team &team, const ChunkRows &rows
   const double *x = rows.x;
   const int *row = rows.row[i], *type = rows.type;
   const int offset = rows.offset[i], mask = rows.mask;
+  const std::ptrdiff_t stride = rows.entry_stride;
   const double x0 = x[3L * atom], x1 = x[3L * atom + 1], x2 = x[3L * atom + 2];
   team_for(team, size, [=](int k) DPTRAIN_ALWAYS_INLINE {
-    const int j = (row[k] & mask) + offset;
+    const int j = (entry(row, stride, k) & mask) + offset;
     const double *xj = x + 3L * j;
     const double dx = xj[0] - x0, dy = xj[1] - x1, dz = xj[2] - x2;
     const double r2 = dx * dx + dy * dy + dz * dz;
@@ -205,12 +217,15 @@ void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels:
         int n = team_compress(
             team, size, [=](int k) { return c.r2[k] < rc2; },
             [=](int k, int place) {
-              const int j = (row[k] & rows.mask) + rows.offset[i], slot = first + place;
+              const int j = (entry(row, rows.entry_stride, k) & rows.mask) + rows.offset[i],
+                        slot = first + place;
               edges.neighbor[slot] = j;
               edges.type[slot] = rows.type[j];
               for (int a = 0; a < 3; ++a) edges.d[a][slot] = static_cast<Real>(c.d[a][k]);
             });
-        take_smaller(team, &report->smallest_r2, smallest(team, c.r2, size));
+        const double *x = rows.x + 3L * edges.centers[i], sum = x[0] + x[1] + x[2];
+        take_smaller(team, &report->smallest_r2,
+                     sum - sum == 0.0 ? smallest(team, c.r2, size) : -1.0);
         if (listed > rows.max_size) take_larger(team, &report->largest_row, listed);
         bool over = rules.sel && n > rules.slots;
         for (int t = 0; t < edges.ntypes && rules.sel && !over; ++t)

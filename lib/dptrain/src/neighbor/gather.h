@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/edges.h"
@@ -13,9 +14,10 @@ struct ChunkRows {
   const int *const *row = nullptr;  ///< [num_centers] list of each center
   const int *row_size =
       nullptr;  ///< [num_centers] more than max_size: the list was cut, see GatherReport
-  const int *offset = nullptr;  ///< [num_centers] first atom of the center's frame
-  int max_size = 0;             ///< largest row
-  int mask = 0x1FFFFFFF;        ///< bits of a list entry that hold the index
+  const int *offset = nullptr;      ///< [num_centers] first atom of the center's frame
+  std::ptrdiff_t entry_stride = 1;  ///< from one entry of a list to the next; on a host always 1
+  int max_size = 0;                 ///< largest row
+  int mask = 0x1FFFFFFF;            ///< bits of a list entry that hold the index
 };
 
 /// Which neighbors of centers of one type become edges.
@@ -31,7 +33,7 @@ struct ChunkRules {
 /// What a sweep learns about the neighbors, in the memory of the kernels; added to by every gather.
 /// One for each worker (kernels/workers.h), a cache line of its own.
 struct alignas(64) GatherReport {
-  double smallest_r2;     ///< Angstrom^2
+  double smallest_r2;     ///< Angstrom^2; negative: the position of a center is not finite
   std::int64_t overflow;  ///< centers with more neighbors of a type than sel
   int largest_row;        ///< of the lists that were cut at max_size; 0: there were none
 };

@@ -162,12 +162,14 @@ DeviceReport bind_devices(const Communicator &comm, const DeviceRequest &request
                   "nvidia-smi and CUDA_VISIBLE_DEVICES, or use a build without DPTRAIN_CUDA");
     own.device = choose_device(request, own.visible, local_rank);
     if (own.device < 0) return;
-    const int bound = kernels::bound_gpu();
-    if (bound < 0) kernels::bind_gpu(own.device);
+    const int running = kernels::running_gpu();
+    const int bound = kernels::bound_gpu() >= 0 ? kernels::bound_gpu() : running;
+    if (kernels::bound_gpu() < 0) kernels::bind_gpu(running >= 0 ? running : own.device);
     if (bound >= 0 && bound != own.device && request.kind == DeviceRequest::Kind::gpu)
       throw Error("device cuda:" + std::to_string(own.device) +
                   ": this process uses cuda:" + std::to_string(bound) +
-                  " already, since its first model: give 'device' where that one is made");
+                  " already, since its first model or the start of KOKKOS: give 'device' where "
+                  "that one is made, or the GPU to KOKKOS");
     own.device = kernels::bound_gpu();
     const kernels::Gpu gpu = kernels::describe_gpu(own.device);
     own.name = gpu.name;

@@ -1,7 +1,6 @@
 // What part of its node a rank may use: its number there, and how many threads it may have.
 #include "parallel/thread_share.h"
 
-#include <mpi.h>
 #ifdef __linux__
 #include <sched.h>
 #endif
@@ -15,6 +14,7 @@
 
 #include "base/asked_threads.h"
 #include "dptrain/parallel/communicator.h"
+#include "parallel/node_view.h"
 
 namespace dptrain {
 namespace {
@@ -58,23 +58,15 @@ double cpu_quota(const std::string &text)
 int thread_share(const void *mpi_comm, int groups)
 {
   const std::vector<int> own = own_cores();
-  std::vector<int> users = own;
-  int ranks = 1;
-  if (mpi_comm) {
-    MPI_Comm node;
-    MPI_Comm_split_type(*static_cast<const MPI_Comm *>(mpi_comm), MPI_COMM_TYPE_SHARED, 0,
-                        MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &ranks);
-    MPI_Allreduce(MPI_IN_PLACE, users.data(), max_cores, MPI_INT, MPI_SUM, node);
-    MPI_Comm_free(&node);
-  }
+  const NodeView node = look_at_node(mpi_comm, own, {});
+  std::vector<int> users = node.sums;
   for (int &number : users) number *= groups;
   const int asked = asked_threads(std::getenv("OMP_NUM_THREADS"));
   if (asked > 0) return asked;
   // a container may have many cores and little of their time
   std::string quota;
   std::getline(std::ifstream("/sys/fs/cgroup/cpu.max"), quota);
-  const double limit = std::max(1.0, cpu_quota(quota) / (ranks * groups));
+  const double limit = std::max(1.0, cpu_quota(quota) / (node.size * groups));
   return static_cast<int>(std::min<double>(share_of_cores(own, users), limit));
 }
 
@@ -88,18 +80,10 @@ int rank_on_node(const void *mpi_comm)
     if (text && launcher_rank < 0) std::istringstream(text) >> launcher_rank;
   }
   if (!mpi_comm) return std::max(launcher_rank, 0);
-  MPI_Comm node;
-  int rank = 0, ranks = 1;
-  MPI_Comm_split_type(*static_cast<const MPI_Comm *>(mpi_comm), MPI_COMM_TYPE_SHARED, 0,
-                      MPI_INFO_NULL, &node);
-  MPI_Comm_rank(node, &rank);
-  MPI_Comm_size(node, &ranks);
   // unless all have it from the shell that started them
-  int bounds[2] = {launcher_rank, -launcher_rank};
-  MPI_Allreduce(MPI_IN_PLACE, bounds, 2, MPI_INT, MPI_MAX, node);
-  MPI_Comm_free(&node);
-  const bool same = bounds[0] == -bounds[1];
-  return launcher_rank < 0 || (same && ranks > 1) ? rank : launcher_rank;
+  const NodeView node = look_at_node(mpi_comm, {}, {launcher_rank, -launcher_rank});
+  const bool same = node.maxima[0] == -node.maxima[1];
+  return launcher_rank < 0 || (same && node.size > 1) ? node.rank : launcher_rank;
 }
 
 }  // namespace dptrain

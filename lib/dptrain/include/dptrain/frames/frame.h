@@ -14,6 +14,7 @@ namespace dptrain {
 
 /// Atoms and neighbors of one domain, as the engine holds them: plain pointers, nothing owned.
 /// Lengths in Angstrom. Lists are full (each pair from both sides) and may reach beyond the cutoff of the model.
+/// The list of an atom is a row of its own, or one of a table with strides.
 struct Domain {
   int nlocal = 0;                ///< owned atoms
   int nall = 0;                  ///< owned + ghost atoms
@@ -23,10 +24,23 @@ struct Domain {
   const int *centers = nullptr;  ///< [num_centers] indices < nlocal
   const int *num_neighbors = nullptr;     ///< [nlocal] by atom
   const int *const *neighbors = nullptr;  ///< [nlocal] rows of indices < nall after masking
-  int neighbor_mask = 0x1FFFFFFF;         ///< bits of a list entry that hold the index
+  const int *neighbor_table =
+      nullptr;  ///< or entry k of atom i: [i * row_stride + k * entry_stride]
+  std::ptrdiff_t row_stride = 0, entry_stride = 1;
+  int largest_row = 0;             ///< of the table: no row is longer
+  int neighbor_mask = 0x1FFFFFFF;  ///< bits of a list entry that hold the index
+  /// All arrays above lie where kernels run, and where that is a GPU the host cannot read them. What ForwardOutput says by
+  /// atom is then written there too.
+  bool in_kernel_memory = false;
   /// [nall] the owned atom that each atom is, or is an image of; null where this rank has not the whole frame.
   const int *owner = nullptr;
   int first_type = 0;  ///< the lowest type of the whole frame, the same on all ranks
+
+  /// List of an atom, for entries one after the other in host memory.
+  const int *row(int atom) const
+  {
+    return neighbor_table ? neighbor_table + atom * row_stride : neighbors[atom];
+  }
 };
 
 /// Reference values of one frame. eV, eV/Angstrom; virial = sum_i F_i (x) x_i, row-major, sign as in LAMMPS.

@@ -4,16 +4,23 @@
 
 namespace dptrain {
 
+// Numbers and rows of the centers, where kernels read them. Returns the most slots of a center.
 template <class Real>
-void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, int ntypes,
-                             const FrameSet::Center *centers, int n, int capacity,
-                             kernels::Array<GatherReport> &reports)
+int EdgeChunk<Real>::number_centers(const FrameSet &frames, int type, int begin, int n,
+                                    int capacity)
 {
+  if (const EngineLists *lists = frames.engine_lists()) {
+    const int slots = lists->largest_row();
+    num_slots_ = n * slots;
+    lists->rows(type, begin, n, slots, centers_.resize(5L * n), rows_.resize(n));
+    return slots;
+  }
   host_.resize(5L * n);
   host_rows_.resize(n);
   int *center = host_.data(), *frame = center + n, *first = frame + n, *size = first + n,
       *offset = size + n;
-  NeighborSearch *search = frames.search();
+  const bool search = frames.search() != nullptr;
+  const auto *centers = frames.centers(type).data() + begin;
   num_slots_ = 0;
   int most = 0;
   for (int i = 0; i < n; ++i) {
@@ -30,7 +37,14 @@ void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, in
   }
   centers_.copy_from(host_);
   if (!search) rows_.copy_from(host_rows_);
+  return most;
+}
 
+template <class Real>
+void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, int ntypes, int type,
+                             int begin, int n, int capacity, kernels::Array<GatherReport> &reports)
+{
+  const int most = number_centers(frames, type, begin, n, capacity);
   edges_.num_centers = n;
   edges_.max_count = most;
   edges_.ntypes = ntypes;
@@ -52,7 +66,8 @@ void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, in
   rows.offset = centers_.data() + 4L * n;
   rows.max_size = most;
   rows.mask = frames.mask();
-  if (search)
+  if (frames.engine_lists()) rows.entry_stride = frames.engine_lists()->entry_stride();
+  if (NeighborSearch *search = frames.search())
     search->find(edges_.centers, edges_.frame, n, capacity, rows, centers_.data() + 3L * n);
   gather_edges(rows, rules, edges_, reports.data(), static_cast<int>(reports.size()));
 }

@@ -63,6 +63,9 @@ std::optional<EdgeFinder::Report> EdgeFinder::end_sweep(const FrameSet &frames)
     all.largest_row = std::max(all.largest_row, r.largest_row);
     all.overflow += r.overflow;
   }
+  if (all.smallest_r2 < 0.0)
+    throw Error("the position of an atom is not finite: the simulation has blown up (check the "
+                "time step, the start configuration and the model)");
   if (frames.search() && all.largest_row > capacity_) {
     capacity_ = list_capacity(all.largest_row + all.largest_row / 8);
     return std::nullopt;

@@ -37,8 +37,8 @@ class EdgeFinder {
   template <class Real>
   void find(const FrameSet &frames, int type, int begin, int n, EdgeChunk<Real> &chunk)
   {
-    chunk.gather(frames, rules_[type], static_cast<int>(rules_.size()),
-                 frames.centers(type).data() + begin, n, capacity_, reports_);
+    chunk.gather(frames, rules_[type], static_cast<int>(rules_.size()), type, begin, n, capacity_,
+                 reports_);
   }
   struct Report {
     double smallest_distance;  ///< Angstrom; infinite without neighbors

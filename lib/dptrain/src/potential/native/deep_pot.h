@@ -20,6 +20,7 @@ class DeepPot final : public Model {
 
   /// Makes ready what depends on the parameters alone (tables); both passes do.
   void prepare();
+  bool reads_kernel_memory() const override { return true; }
   void expect_distance(double r_min) override;
   void set_precision(Precision precision) override;
   void set_chunk(int centers) override;

@@ -8,6 +8,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
+#include "kernels/atom_values.h"
 #include "kernels/workers.h"
 #include "potential/descriptor/descriptor_type.h"
 #include "potential/native/fitting_shape.h"
@@ -163,7 +164,7 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
 {
   set_frames(domains, n, keep);
   std::size_t centers = 0;
-  for (int type = 0; type < ntypes_; ++type) centers += frames().centers(type).size();
+  for (int type = 0; type < ntypes_; ++type) centers += frames().num_centers(type);
   atom_virial_ = std::any_of(out, out + n, [](const auto &o) { return o.atom_virial; });
   bool direct = descriptor_->is_direct();
   do {
@@ -196,9 +197,13 @@ template <class Real>
 void DeepPotEngine<Real>::add_results(const std::vector<double> &energy_bias, ForwardOutput *out)
 {
   sum_force_copies(atom_virial_);
-  sum_energies(energy_bias, out);
-  add_forces(out);
-  add_uncertainties(out);
+  if (frames().engine_lists()) {
+    add_on_device(energy_bias, *out);
+  } else {
+    sum_energies(energy_bias, out);
+    add_forces(out);
+    add_uncertainties(out);
+  }
   last_layer_.finish(out, frames().size());
   if (samples_) add_samples(out);
 }
@@ -229,6 +234,34 @@ void DeepPotEngine<Real>::sum_energies(const std::vector<double> &energy_bias, F
       ++energy;
     }
   }
+}
+
+// The same for a domain whose arrays lie in the memory of the kernels. Only the sums come to the host.
+template <class Real>
+void DeepPotEngine<Real>::add_on_device(const std::vector<double> &energy_bias, ForwardOutput &out)
+{
+  const FrameSet &set = frames();
+  const double *energy = energies_.data(), *uncertainty = last_layer_.uncertainty().data();
+  for (int type = 0; type < ntypes_; ++type) {
+    const int n = set.num_centers(type), *atoms = set.engine_lists()->centers(type);
+    const double shift = bias_atom_e_[type] - fitting_.vacuum_energy(type),
+                 bias = energy_bias[type] + shift;
+    if (out.sums && n > 0) {
+      const double sum = kernels::sum_of_values(energy, n);
+      out.energy += sum + n * bias;
+      out.network_energy += sum + n * shift;
+    }
+    if (out.atom_energy) kernels::set_of_atoms(atoms, n, energy, bias, out.atom_energy);
+    if (out.uncertainty) kernels::set_of_atoms(atoms, n, uncertainty, 0.0, out.uncertainty);
+    energy += n;
+    if (out.uncertainty) uncertainty += n;
+  }
+  kernels::add_values(forces_.data(), 3L * set.num_atoms(), out.force);
+  if (out.atom_virial)
+    kernels::add_values(atom_virials_.data(), 9L * set.num_atoms(), out.atom_virial);
+  if (!out.sums) return;
+  const double *virial = on_host(virials_);
+  for (int k = 0; k < 9; ++k) out.virial[k] += virial[k];
 }
 
 template <class Real> void DeepPotEngine<Real>::add_forces(ForwardOutput *out)

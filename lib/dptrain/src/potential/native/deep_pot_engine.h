@@ -95,7 +95,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   {
     const int most = chunk_size(direct);
     for (int type = first.type; type < ntypes_; ++type) {
-      const int total = static_cast<int>(frames().centers(type).size());
+      const int total = frames().num_centers(type);
       for (int begin = type == first.type ? first.begin : 0; begin < total;) {
         const int n = std::min(most, total - begin);
         work(type, begin, n);
@@ -121,6 +121,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void sample_chunk(Chunk &chunk);
   void add_samples(ForwardOutput *out);
   void add_forces(ForwardOutput *out);
+  void add_on_device(const std::vector<double> &energy_bias, ForwardOutput &out);
   void set_seeds(const GradientSeed *seeds);
   double energy_seed(const FrameSet::Center &center) const
   {

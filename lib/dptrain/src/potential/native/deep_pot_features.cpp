@@ -34,6 +34,8 @@ template <class Real> void DeepPotEngine<Real>::begin_samples(const ForwardOutpu
 {
   samples_ = std::any_of(out, out + n, [](const auto &o) { return o.sampled_force != nullptr; });
   if (!samples_) return;
+  if (frames().engine_lists())
+    throw Error("Forces of sampled last layers are made for domains in host memory");
   if (n != 1) throw Error("Sampled last layers are made for one frame at a time");
   if (num_samples_ == 0)
     throw Error("Forces of sampled last layers were asked for, and there are no samples");

@@ -21,7 +21,7 @@ void BlockMaker::add_row(const Domain &domain, int center)
 {
   const double cutoff = facts_.cutoff * facts_.cutoff;
   const double *x = domain.x + 3L * center;
-  const int *list = domain.neighbors[center];
+  const int *list = domain.row(center);
   std::vector<int> of_type(facts_.sel.size(), 0);
   row_.clear();
   for (int k = 0; k < domain.num_neighbors[center]; ++k) {

@@ -17,8 +17,10 @@
 
 namespace dptrain {
 
-/// Where `Model::forward` puts its results. Forces and virials are added to what is there.
+/// Where `Model::forward` puts its results. Forces and virials are added to what is there. Arrays by atom lie where those of
+/// the domain do.
 struct ForwardOutput {
+  bool sums = true;     ///< energies and virial of the domain are wanted
   double energy = 0.0;  ///< sum over the centers, eV
   double network_energy =
       0.0;  ///< the same without energy_bias(), whose size would hide the last digits
@@ -97,6 +99,8 @@ class Model {
   /// have changed since pass A.
   void gradient(Tape &tape, const GradientSeed *seeds, double *gradient);
 
+  /// Whether domains may lie in the memory of the kernels where the host cannot read it.
+  virtual bool reads_kernel_memory() const { return false; }
   /// The shortest distance (Angstrom) that is coming; a hint that keeps tables equal on all ranks.
   virtual void expect_distance(double r_min) = 0;
   /// Precision of the computation; parameters, sums and results are float64 always.

@@ -1,0 +1,45 @@
+#include "kernels/atom_values.h"
+
+#include <numeric>
+
+#include "kernels/kokkos_types.h"
+#include "kernels/memory.h"
+
+namespace dptrain::kernels {
+namespace {
+
+constexpr long block = 1024;  // numbers that one index adds up
+
+}  // namespace
+
+void add_values(const double *values, long n, double *target)
+{
+  launch(
+      "dptrain::add_values", RangePolicy(0, n),
+      KOKKOS_LAMBDA(const long k) { target[k] += values[k]; });
+}
+
+void set_of_atoms(const int *atoms, long n, const double *values, double shift, double *target)
+{
+  launch(
+      "dptrain::set_of_atoms", RangePolicy(0, n),
+      KOKKOS_LAMBDA(const long k) { target[atoms[k]] = values[k] + shift; });
+}
+
+double sum_of_values(const double *values, long n)
+{
+  // strided, so that neighboring threads read neighboring numbers
+  const long parts = (n + block - 1) / block;
+  Array<double> sums;
+  double *sum = sums.resize(parts);
+  launch(
+      "dptrain::sum_of_values", RangePolicy(0, parts), KOKKOS_LAMBDA(const long part) {
+        double own = 0.0;
+        for (long k = part; k < n; k += parts) own += values[k];
+        sum[part] = own;
+      });
+  const std::vector<double> host = sums.to_host();
+  return std::accumulate(host.begin(), host.end(), 0.0);
+}
+
+}  // namespace dptrain::kernels

@@ -1,0 +1,226 @@
+#include "kokkos/pair_dptrain_kokkos.h"
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "adapter/lammps_compat.h"
+#include "atom_kokkos.h"
+#include "atom_masks.h"
+#include "error.h"
+#include "neigh_list_kokkos.h"
+#include "neighbor.h"
+#include "styles/pair_dptrain_data.h"
+
+using namespace LAMMPS_NS;
+
+namespace {
+
+template <class DeviceType> using Range = Kokkos::RangePolicy<DeviceType>;
+
+/// Whether the host reads what lies in the memory of this device.
+template <class DeviceType>
+constexpr bool HOST_READS =
+    Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename DeviceType::memory_space>::accessible;
+
+/// Whether it is the memory that the library's kernels use: they run on the default device.
+template <class DeviceType>
+constexpr bool IS_KERNEL_MEMORY =
+    std::is_same_v<typename DeviceType::memory_space,
+                   typename Kokkos::DefaultExecutionSpace::memory_space>;
+
+template <class View> void grow(View &view, std::size_t n)
+{
+  if (view.extent(0) >= n) return;
+  view = View();  // before there are two
+  view = View(Kokkos::view_alloc(Kokkos::WithoutInitializing, "dptrain"), n + n / 8);
+}
+
+}  // namespace
+
+template <class DeviceType>
+PairDPTrainKokkos<DeviceType>::PairDPTrainKokkos(LAMMPS *lmp) : PairDPTrain(lmp)
+{
+  respa_enable = 0;
+  kokkosable = 1;
+  reverse_comm_device = 1;
+  atomKK = dynamic_cast<AtomKokkos *>(atom);
+  execution_space = ExecutionSpaceFromDevice<DeviceType>::space;
+  datamask_read = X_MASK | F_MASK | TYPE_MASK | ENERGY_MASK | VIRIAL_MASK;
+  datamask_modify = F_MASK | ENERGY_MASK | VIRIAL_MASK;
+}
+
+template <class DeviceType> PairDPTrainKokkos<DeviceType>::~PairDPTrainKokkos() = default;
+
+template <class DeviceType> void PairDPTrainKokkos<DeviceType>::init_style()
+{
+  PairDPTrain::init_style();
+  auto *request = neighbor->find_request(this);
+  request->set_kokkos_host(std::is_same_v<DeviceType, LMPHostType> &&
+                           !std::is_same_v<DeviceType, LMPDeviceType>);
+  request->set_kokkos_device(std::is_same_v<DeviceType, LMPDeviceType>);
+  check_model();
+  const std::vector<int> &map = data_->slot->model_type;
+  model_type_ = Integers("dptrain", map.size());
+  Kokkos::deep_copy(
+      model_type_,
+      Kokkos::View<const int *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+          map.data(), map.size()));
+}
+
+// What only the host can do.
+template <class DeviceType> void PairDPTrainKokkos<DeviceType>::check_model() const
+{
+  if (HOST_READS<DeviceType>) return;
+  const ModelSlot &slot = *data_->slot;
+  const bool device_model = !slot.model || slot.model->reads_kernel_memory();
+  if (device_model && data_->committee.empty()) return;
+  error->all(FLERR,
+             "Pair style dptrain/kk: {}: use pair_style dptrain/kk/host, which takes the atoms "
+             "from the host",
+             device_model ? "a committee compares forces on the host"
+                          : slot.path + " is a program of TorchScript, which reads the host's "
+                                        "memory");
+}
+
+template <class DeviceType> void PairDPTrainKokkos<DeviceType>::compute(int eflag, int vflag)
+{
+  atomKK->sync(execution_space, datamask_read);
+  // atoms that pass messages are looked at with their ids, some on one rank
+  if (data_->slot->model && !data_->slot->model->is_local())
+    atomKK->sync(Host, X_MASK | TYPE_MASK | TAG_MASK | IMAGE_MASK);
+  ev_init(eflag, vflag);
+  compute_model();
+  atomKK->modified(execution_space, F_MASK);
+}
+
+template <class DeviceType> dptrain::Domain PairDPTrainKokkos<DeviceType>::atoms()
+{
+  const auto &lists = static_cast<NeighListKokkos<DeviceType> &>(*list);
+  dptrain::Domain domain;
+  domain.in_kernel_memory = IS_KERNEL_MEMORY<DeviceType>;
+  domain.nlocal = atom->nlocal;
+  domain.nall = atom->nlocal + atom->nghost;
+  domain.x = positions(domain.nall);
+  domain.type = model_types(domain.nall);
+  domain.num_centers = list->inum;
+  domain.centers = lists.d_ilist.data();
+  domain.num_neighbors = lists.d_numneigh.data();
+  domain.neighbor_table = lists.d_neighbors.data();
+  domain.row_stride = static_cast<std::ptrdiff_t>(lists.d_neighbors.stride(0));
+  domain.entry_stride = static_cast<std::ptrdiff_t>(lists.d_neighbors.stride(1));
+  domain.largest_row = static_cast<int>(lists.d_neighbors.extent(1));
+  domain.neighbor_mask = NEIGHMASK;
+  data_->add_whole_frame(*atom, domain);
+  return domain;
+}
+
+// Those of LAMMPS where they are double, in rows, and in Angstrom.
+template <class DeviceType> const double *PairDPTrainKokkos<DeviceType>::positions(int nall)
+{
+  const auto x = atomKK->k_x.template view<DeviceType>();
+  const double length = data_->units.length;
+  if constexpr (std::is_same_v<typename decltype(x)::non_const_value_type, double>)
+    if (length == 1.0 && x.stride(0) == 3 && x.stride(1) == 1) return x.data();
+  grow(x_, 3 * static_cast<std::size_t>(nall));
+  const Numbers target = x_;
+  Kokkos::parallel_for(
+      "dptrain::positions", Range<DeviceType>(0, nall), KOKKOS_LAMBDA(const int i) {
+        for (int k = 0; k < 3; ++k) target(3 * i + k) = x(i, k) / length;
+      });
+  return x_.data();
+}
+
+template <class DeviceType> const int *PairDPTrainKokkos<DeviceType>::model_types(int nall)
+{
+  grow(type_, nall);
+  const auto type = atomKK->k_type.template view<DeviceType>();
+  const Integers mapped = type_, model_type = model_type_;
+  Kokkos::parallel_for(
+      "dptrain::model_types", Range<DeviceType>(0, nall),
+      KOKKOS_LAMBDA(const int i) { mapped(i) = model_type(type(i)); });
+  return type_.data();
+}
+
+template <class DeviceType>
+double *PairDPTrainKokkos<DeviceType>::clear_result(Result result, std::size_t n)
+{
+  Numbers &values = results_[result];
+  grow(values, n);
+  Kokkos::deep_copy(DeviceType(),
+                    Kokkos::subview(values, std::pair<std::size_t, std::size_t>(0, n)), 0.0);
+  return values.data();
+}
+
+template <class DeviceType> const double *PairDPTrainKokkos<DeviceType>::host_result(Result result)
+{
+  const Numbers &values = results_[result];
+  if (HOST_READS<DeviceType>) return values.data();
+  std::vector<double> &host = data_->results[result];
+  host.resize(values.extent(0));
+  Kokkos::deep_copy(
+      Kokkos::View<double *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+          host.data(), host.size()),
+      values);
+  return host.data();
+}
+
+template <class DeviceType> void PairDPTrainKokkos<DeviceType>::add_forces(int n)
+{
+  const auto f = atomKK->k_f.template view<DeviceType>();
+  const Numbers values = results_[FORCE];
+  const double unit = data_->units.force();
+  Kokkos::parallel_for(
+      "dptrain::add_forces", Range<DeviceType>(0, n), KOKKOS_LAMBDA(const int i) {
+        for (int k = 0; k < 3; ++k) f(i, k) += unit * values(3 * i + k);
+      });
+}
+
+template <class DeviceType> bool PairDPTrainKokkos<DeviceType>::searches_neighbors() const
+{
+  return !IS_KERNEL_MEMORY<DeviceType>;
+}
+
+template <class DeviceType>
+int PairDPTrainKokkos<DeviceType>::pack_reverse_comm_kokkos(int n, int first,
+                                                            CommBufferKokkos &buffer)
+{
+  const int width = data_->fold_width;
+  const double *values = data_->folded + static_cast<std::size_t>(first) * width;
+  const auto packed = buffer.template view<DeviceType>();
+  Kokkos::parallel_for(
+      "dptrain::pack", Range<DeviceType>(0, n * width),
+      KOKKOS_LAMBDA(const int k) { packed(k) = values[k]; });
+  return n * width;
+}
+
+template <class DeviceType>
+void PairDPTrainKokkos<DeviceType>::unpack_reverse_comm_kokkos(int n, DAT::tdual_int_1d list,
+                                                               CommBufferKokkos &buffer)
+{
+  const int width = data_->fold_width;
+  double *values = data_->folded;
+  const auto atoms = list.template view<DeviceType>();
+  const auto packed = buffer.template view<DeviceType>();
+  // an atom is once in the list of a swap
+  Kokkos::parallel_for(
+      "dptrain::unpack", Range<DeviceType>(0, n), KOKKOS_LAMBDA(const int i) {
+        for (int k = 0; k < width; ++k)
+          values[static_cast<std::size_t>(atoms(i)) * width + k] += packed(i * width + k);
+      });
+}
+
+template <class DeviceType> double PairDPTrainKokkos<DeviceType>::memory_usage()
+{
+  double numbers = static_cast<double>(x_.extent(0));
+  for (const Numbers &result : results_) numbers += static_cast<double>(result.extent(0));
+  return PairDPTrain::memory_usage() + numbers * sizeof(double) +
+         static_cast<double>(type_.extent(0) * sizeof(int));
+}
+
+namespace LAMMPS_NS {
+template class PairDPTrainKokkos<LMPDeviceType>;
+#ifdef LMP_KOKKOS_GPU
+template class PairDPTrainKokkos<LMPHostType>;
+#endif
+}  // namespace LAMMPS_NS
