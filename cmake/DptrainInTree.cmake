@@ -3,7 +3,7 @@
 #   cmake LAMMPS/cmake -D CMAKE_PROJECT_lammps_INCLUDE=THIS_FOLDER/DptrainInTree.cmake -D PKG_USER-DPTRAIN=on ...
 #
 # tools/build-in-tree does it in one command. LAMMPS includes this file right after its project() command. The name of the
-# package is then added to LAMMPS' list, which gives the option, `lmp -h` and `info packages`; the styles are added at the end.
+# package is then added to LAMMPS' list, which gives the option, `lmp -h` and `info config`; the styles are added at the end.
 
 include_guard()
 set(DPTRAIN_ROOT "${CMAKE_CURRENT_LIST_DIR}/..")

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstring>
 #include <dlfcn.h>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "atom.h"
@@ -31,16 +33,22 @@ namespace {
 constexpr double BOLTZMANN_METAL = 8.617343e-5;
 constexpr int ATOM = 5;  // doubles of an atom: tag, type, x, y, z
 
-/// The model of this name that was installed with the package, in the folder `potentials` beside this library; empty without one.
+/// The model of this name that was installed with the package: in the folder `potentials` beside this library or program, or
+/// where LAMMPS installs its potentials. Empty without one.
 std::string installed_model(const std::string &file)
 {
+  namespace fs = std::filesystem;
   Dl_info library;
   if (!dladdr(reinterpret_cast<void *>(&installed_model), &library) || !library.dli_fname)
     return "";
-  const std::string folder =
-      platform::path_join(platform::path_dirname(library.dli_fname), "potentials");
-  const std::string path = platform::path_join(folder, file);
-  return platform::file_is_readable(path) ? path : "";
+  std::error_code none;
+  fs::path self = fs::canonical(library.dli_fname, none);
+  if (none) self = fs::canonical("/proc/self/exe", none);  // a program goes by its first word
+  for (const char *folder : {"potentials", "../share/lammps/potentials"}) {
+    const std::string path = (self.parent_path() / folder / file).string();
+    if (platform::file_is_readable(path)) return path;
+  }
+  return "";
 }
 
 using Vector = std::array<double, 3>;

@@ -242,13 +242,16 @@ void PairDPTrain::add_atom_values(double sign)
 {
   const double e = sign * data_->units.energy;
   const int n = force->newton_pair ? atom->nlocal + atom->nghost : atom->nlocal;
-  if (data_->has_atom_energy)
-    for (int i = 0; i < atom->nlocal; ++i) eatom[i] += e * data_->results[ENERGY][i];
+  if (data_->has_atom_energy) {
+    const double *energies = host_result(ENERGY);
+    for (int i = 0; i < atom->nlocal; ++i) eatom[i] += e * energies[i];
+  }
   if (!data_->has_atom_virial) return;
+  const double *virials = host_result(VIRIAL);
   // LAMMPS: xx yy zz xy xz yz yx zx zy with the coordinate first; w: force component first
   static constexpr int ORDER[9] = {0, 4, 8, 3, 6, 7, 1, 2, 5};
   for (int i = 0; i < n; ++i) {
-    const double *w = &data_->results[VIRIAL][9 * static_cast<std::size_t>(i)];
+    const double *w = virials + 9 * static_cast<std::size_t>(i);
     if (vflag_atom) {
       for (int k = 0; k < 3; ++k) vatom[i][k] += e * w[4 * k];
       vatom[i][3] += 0.5 * e * (w[1] + w[3]);

@@ -97,8 +97,6 @@ class PairDPTrain : public Pair {
   virtual bool searches_neighbors() const;
   /// Adds the forces to those of the first `n` atoms.
   virtual void add_forces(int n);
-  /// Adds energies and virials of the atoms to those that LAMMPS has asked for, or with the sign -1 takes them away.
-  virtual void add_atom_values(double sign);
   /// Adds what ghosts have of [nall][width] numbers, memory of the host or of results, to their owners.
   void fold(double *values, int width);
 
@@ -111,6 +109,7 @@ class PairDPTrain : public Pair {
   void load_committee();
   void check_stored();
   Sums evaluate();
+  void add_atom_values(double sign);
   std::vector<const double *> committee_forces();
   void write_deviation();
 };

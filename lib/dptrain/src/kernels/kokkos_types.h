@@ -50,14 +50,20 @@ using Team = TeamPolicy::member_type;
 /// Threads of a team on a device, and vector lanes of each thread.
 constexpr int device_threads = 4, device_lanes = 32;
 
+/// The level of a team's fast memory that has room for `scratch` bytes. On a device what does not fit into the shared memory of a
+/// multiprocessor goes to the second; a host has 32 kB of the first, some of which Kokkos needs itself.
+constexpr std::size_t first_level = on_device ? 32768 : 32000;
+KOKKOS_FORCEINLINE_FUNCTION constexpr int scratch_level(std::size_t scratch)
+{
+  return scratch > first_level ? 1 : 0;
+}
+
 /// One team per center atom or row; on the host a team is one thread, on a device 4 x 32 lanes. Every team gets
 /// `scratch` bytes of fast memory.
 inline TeamPolicy one_team_each(int n, std::size_t scratch = 0)
 {
   TeamPolicy policy(n, on_device ? device_threads : 1, on_device ? device_lanes : 1);
-  // what does not fit into the shared memory of a multiprocessor goes to the second level
-  if (scratch > 0)
-    policy.set_scratch_size(scratch > 32768 && on_device ? 1 : 0, Kokkos::PerTeam(scratch));
+  if (scratch > 0) policy.set_scratch_size(scratch_level(scratch), Kokkos::PerTeam(scratch));
   return policy;
 }
 
@@ -65,7 +71,7 @@ inline TeamPolicy one_team_each(int n, std::size_t scratch = 0)
 KOKKOS_FORCEINLINE_FUNCTION char *team_scratch(const Team &team, std::size_t scratch)
 {
   return static_cast<char *>(
-      team.team_scratch(scratch > 32768 && on_device ? 1 : 0).get_shmem_aligned(scratch - 64, 64));
+      team.team_scratch(scratch_level(scratch)).get_shmem_aligned(scratch - 64, 64));
 }
 
 /// f(j) for j in [0, n) by all lanes of the team; complete when it returns.
