@@ -132,12 +132,12 @@ ModelData model_of(const std::string &descriptor)
                                  : power_spectrum_model(2, small_power_spectrum(), cutoff);
 }
 
-class KernelMemory : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(, KernelMemory, testing::Values("se_e2_a", "power_spectrum"),
+class DomainInKernels : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(, DomainInKernels, testing::Values("se_e2_a", "power_spectrum"),
                          [](const auto &test) { return test.param; });
 
 // Only the order of sums differs: centers and lists are the same.
-TEST_P(KernelMemory, GivesWhatTheHostsArraysGive)
+TEST_P(DomainInKernels, GivesWhatTheHostsArraysGive)
 {
   for (const auto &[precision, tolerance] :
        {std::pair{Precision::float64, 1e-12}, std::pair{Precision::single, 2e-5}}) {
@@ -158,7 +158,7 @@ TEST_P(KernelMemory, GivesWhatTheHostsArraysGive)
 }
 
 // Where the host reads the same memory, the table is as good as rows of their own.
-TEST_P(KernelMemory, OfAHostIsReadWithoutTheWaysOfADevice)
+TEST_P(DomainInKernels, OfAHostIsReadWithoutTheWaysOfADevice)
 {
   if (kernels::separate_memory()) GTEST_SKIP() << "the host cannot read it";
   const Cluster cluster(40, 2, 7.0);
@@ -171,7 +171,7 @@ TEST_P(KernelMemory, OfAHostIsReadWithoutTheWaysOfADevice)
 }
 
 // What travels in a step, with its sums and without: control numbers, and as many for all numbers of atoms.
-TEST_P(KernelMemory, NothingThatGrowsWithTheAtomsIsCopied)
+TEST_P(DomainInKernels, NothingThatGrowsWithTheAtomsIsCopied)
 {
   DeepPot model(model_of(GetParam()));
   model.engine().set_device_ways(true);
@@ -197,7 +197,7 @@ TEST_P(KernelMemory, NothingThatGrowsWithTheAtomsIsCopied)
   EXPECT_LT(copied(800, true), 1024 + 256);
 }
 
-TEST_P(KernelMemory, NoAtomsAtAll)
+TEST_P(DomainInKernels, NoAtomsAtAll)
 {
   Cluster cluster(12, 2, 5.0);
   cluster.centers.clear();
@@ -212,7 +212,7 @@ TEST_P(KernelMemory, NoAtomsAtAll)
   EXPECT_EQ(to_host(force), Vec(36, 0.0));
 }
 
-TEST_P(KernelMemory, WhatIsNotPossible)
+TEST_P(DomainInKernels, WhatIsNotPossible)
 {
   Cluster cluster(20, 2, 6.0);
   DeepPot model(model_of(GetParam()));
