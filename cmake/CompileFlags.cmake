@@ -1,25 +1,40 @@
-# Compile flags of everything that this project compiles itself: INTERFACE target dptrain_flags.
+# Compile flags of everything that this project compiles itself: INTERFACE targets
+#   dptrain_plain_flags  for any processor of the architecture: what has to run before the processor is known
+#   dptrain_flags        the same for DPTRAIN_MARCH: all else
 
 include(CheckCXXCompilerFlag)
-add_library(dptrain_flags INTERFACE)
-target_compile_features(dptrain_flags INTERFACE cxx_std_17)
-target_compile_options(dptrain_flags INTERFACE
+add_library(dptrain_plain_flags INTERFACE)
+target_compile_features(dptrain_plain_flags INTERFACE cxx_std_17)
+target_compile_options(dptrain_plain_flags INTERFACE
   -Wall -Wextra
   # the kernels' vector loops: `omp simd` without the OpenMP runtime; sqrt must not set errno to vectorise
   -fopenmp-simd -fno-math-errno -fno-trapping-math)
-check_cxx_compiler_flag(-mprefer-vector-width=512 DPTRAIN_HAS_VECTOR_WIDTH)
 
-if(DPTRAIN_NATIVE)
-  target_compile_options(dptrain_flags INTERFACE -march=native)
-  if(DPTRAIN_HAS_VECTOR_WIDTH)
-    target_compile_options(dptrain_flags INTERFACE -mprefer-vector-width=512)
-  endif()
+# the instruction set: this machine's, or that of all processors since about 2013 (AVX2, FMA)
+set(DPTRAIN_PORTABLE_MARCH "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(DPTRAIN_PORTABLE_MARCH x86-64-v3)
 endif()
+set(DPTRAIN_MARCH "${DPTRAIN_PORTABLE_MARCH}" CACHE STRING "Instruction set with DPTRAIN_NATIVE=OFF, as -march takes it; empty: the compiler's own")
+set(march "${DPTRAIN_MARCH}")
+if(DPTRAIN_NATIVE)
+  set(march native)
+endif()
+check_cxx_compiler_flag(-mprefer-vector-width=512 DPTRAIN_HAS_VECTOR_WIDTH)
+add_library(dptrain_arch INTERFACE)
+if(march)
+  target_compile_options(dptrain_arch INTERFACE -march=${march})
+endif()
+if(march AND DPTRAIN_HAS_VECTOR_WIDTH)
+  target_compile_options(dptrain_arch INTERFACE -mprefer-vector-width=512)
+endif()
+add_library(dptrain_flags INTERFACE)
+target_link_libraries(dptrain_flags INTERFACE dptrain_plain_flags dptrain_arch)
 
 if(DPTRAIN_SANITIZE)
-  target_compile_options(dptrain_flags INTERFACE
+  target_compile_options(dptrain_plain_flags INTERFACE
     -fsanitize=${DPTRAIN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
-  target_link_options(dptrain_flags INTERFACE -fsanitize=${DPTRAIN_SANITIZE})
+  target_link_options(dptrain_plain_flags INTERFACE -fsanitize=${DPTRAIN_SANITIZE})
 endif()
 
 # Release has -O3 already; CMake's own RelWithDebInfo has -O2

@@ -47,8 +47,10 @@ dptrain_factory find(void *lmp, const char *kind, const char *name, std::string 
   void *styles =
       dlopen((own_folder() + kFile).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_DEEPBIND);
   if (!styles) {
-    message = std::string("dptrainplugin.so cannot load its styles: ") + dlerror() +
-              ". Install the package again (README.md, section Install)";
+    message =
+        std::string("dptrainplugin.so cannot load its styles: ") + dlerror() +
+        ". They were built with torch " DPTRAIN_TORCH_VERSION
+        " and are for that version alone. Install the package again (README.md, section Install)";
     return factory;
   }
   const auto find_factory =
