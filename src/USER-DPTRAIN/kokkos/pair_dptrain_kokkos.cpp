@@ -36,6 +36,55 @@ template <class View> void grow(View &view, std::size_t n)
   view = View(Kokkos::view_alloc(Kokkos::WithoutInitializing, "dptrain"), n + n / 8);
 }
 
+// Kernels stand in functions of their own: nvcc takes none from private functions of a class.
+
+template <class DeviceType, class From>
+void to_angstrom(const From &x, double length, int n, const Kokkos::View<double *, DeviceType> &to)
+{
+  Kokkos::parallel_for(
+      "dptrain::to_angstrom", Range<DeviceType>(0, n), KOKKOS_LAMBDA(const int i) {
+        for (int k = 0; k < 3; ++k) to(3 * i + k) = x(i, k) / length;
+      });
+}
+
+template <class DeviceType, class From>
+void map_types(const From &type, const Kokkos::View<int *, DeviceType> &map, int n,
+               const Kokkos::View<int *, DeviceType> &to)
+{
+  Kokkos::parallel_for(
+      "dptrain::map_types", Range<DeviceType>(0, n),
+      KOKKOS_LAMBDA(const int i) { to(i) = map(type(i)); });
+}
+
+template <class DeviceType, class Force>
+void add_to_forces(const Kokkos::View<double *, DeviceType> &values, double unit, int n,
+                   const Force &f)
+{
+  Kokkos::parallel_for(
+      "dptrain::add_to_forces", Range<DeviceType>(0, n), KOKKOS_LAMBDA(const int i) {
+        for (int k = 0; k < 3; ++k) f(i, k) += unit * values(3 * i + k);
+      });
+}
+
+template <class DeviceType, class Buffer>
+void pack(const double *values, int n, const Buffer &buffer)
+{
+  Kokkos::parallel_for(
+      "dptrain::pack", Range<DeviceType>(0, n),
+      KOKKOS_LAMBDA(const int k) { buffer(k) = values[k]; });
+}
+
+// An atom is once in the list of a swap.
+template <class DeviceType, class Atoms, class Buffer>
+void unpack(const Buffer &buffer, const Atoms &atoms, int n, int width, double *values)
+{
+  Kokkos::parallel_for(
+      "dptrain::unpack", Range<DeviceType>(0, n), KOKKOS_LAMBDA(const int i) {
+        for (int k = 0; k < width; ++k)
+          values[static_cast<std::size_t>(atoms(i)) * width + k] += buffer(i * width + k);
+      });
+}
+
 }  // namespace
 
 template <class DeviceType>
@@ -54,6 +103,7 @@ template <class DeviceType> PairDPTrainKokkos<DeviceType>::~PairDPTrainKokkos() 
 
 template <class DeviceType> void PairDPTrainKokkos<DeviceType>::init_style()
 {
+  atomKK->sync(Host, TYPE_MASK);
   PairDPTrain::init_style();
   auto *request = neighbor->find_request(this);
   request->set_kokkos_host(std::is_same_v<DeviceType, LMPHostType> &&
@@ -123,22 +173,14 @@ template <class DeviceType> const double *PairDPTrainKokkos<DeviceType>::positio
   if constexpr (std::is_same_v<typename decltype(x)::non_const_value_type, double>)
     if (length == 1.0 && x.stride(0) == 3 && x.stride(1) == 1) return x.data();
   grow(x_, 3 * static_cast<std::size_t>(nall));
-  const Numbers target = x_;
-  Kokkos::parallel_for(
-      "dptrain::positions", Range<DeviceType>(0, nall), KOKKOS_LAMBDA(const int i) {
-        for (int k = 0; k < 3; ++k) target(3 * i + k) = x(i, k) / length;
-      });
+  to_angstrom<DeviceType>(x, length, nall, x_);
   return x_.data();
 }
 
 template <class DeviceType> const int *PairDPTrainKokkos<DeviceType>::model_types(int nall)
 {
   grow(type_, nall);
-  const auto type = atomKK->k_type.template view<DeviceType>();
-  const Integers mapped = type_, model_type = model_type_;
-  Kokkos::parallel_for(
-      "dptrain::model_types", Range<DeviceType>(0, nall),
-      KOKKOS_LAMBDA(const int i) { mapped(i) = model_type(type(i)); });
+  map_types<DeviceType>(atomKK->k_type.template view<DeviceType>(), model_type_, nall, type_);
   return type_.data();
 }
 
@@ -167,13 +209,8 @@ template <class DeviceType> const double *PairDPTrainKokkos<DeviceType>::host_re
 
 template <class DeviceType> void PairDPTrainKokkos<DeviceType>::add_forces(int n)
 {
-  const auto f = atomKK->k_f.template view<DeviceType>();
-  const Numbers values = results_[FORCE];
-  const double unit = data_->units.force();
-  Kokkos::parallel_for(
-      "dptrain::add_forces", Range<DeviceType>(0, n), KOKKOS_LAMBDA(const int i) {
-        for (int k = 0; k < 3; ++k) f(i, k) += unit * values(3 * i + k);
-      });
+  add_to_forces<DeviceType>(results_[FORCE], data_->units.force(), n,
+                            atomKK->k_f.template view<DeviceType>());
 }
 
 template <class DeviceType> bool PairDPTrainKokkos<DeviceType>::searches_neighbors() const
@@ -186,11 +223,8 @@ int PairDPTrainKokkos<DeviceType>::pack_reverse_comm_kokkos(int n, int first,
                                                             CommBufferKokkos &buffer)
 {
   const int width = data_->fold_width;
-  const double *values = data_->folded + static_cast<std::size_t>(first) * width;
-  const auto packed = buffer.template view<DeviceType>();
-  Kokkos::parallel_for(
-      "dptrain::pack", Range<DeviceType>(0, n * width),
-      KOKKOS_LAMBDA(const int k) { packed(k) = values[k]; });
+  pack<DeviceType>(data_->folded + static_cast<std::size_t>(first) * width, n * width,
+                   buffer.template view<DeviceType>());
   return n * width;
 }
 
@@ -198,16 +232,8 @@ template <class DeviceType>
 void PairDPTrainKokkos<DeviceType>::unpack_reverse_comm_kokkos(int n, DAT::tdual_int_1d list,
                                                                CommBufferKokkos &buffer)
 {
-  const int width = data_->fold_width;
-  double *values = data_->folded;
-  const auto atoms = list.template view<DeviceType>();
-  const auto packed = buffer.template view<DeviceType>();
-  // an atom is once in the list of a swap
-  Kokkos::parallel_for(
-      "dptrain::unpack", Range<DeviceType>(0, n), KOKKOS_LAMBDA(const int i) {
-        for (int k = 0; k < width; ++k)
-          values[static_cast<std::size_t>(atoms(i)) * width + k] += packed(i * width + k);
-      });
+  unpack<DeviceType>(buffer.template view<DeviceType>(), list.template view<DeviceType>(), n,
+                     data_->fold_width, data_->folded);
 }
 
 template <class DeviceType> double PairDPTrainKokkos<DeviceType>::memory_usage()
