@@ -52,10 +52,8 @@ message(STATUS "LAMMPS: version ${LAMMPS_VERSION_NUMBER}, ${LAMMPS_SIZES_DEFINE}
 
 add_library(lammps_headers INTERFACE)
 target_include_directories(lammps_headers SYSTEM INTERFACE ${LAMMPS_HEADER_DIRS})
-list(GET LAMMPS_HEADER_DIRS 0 DPTRAIN_LAMMPS_HEADERS)
-if(NOT EXISTS "${DPTRAIN_LAMMPS_HEADERS}/json_fwd.h")
-  target_include_directories(lammps_headers SYSTEM INTERFACE "${CMAKE_CURRENT_LIST_DIR}/lammps")
-endif()
+# behind them: headers that some installations leave out
+target_include_directories(lammps_headers SYSTEM INTERFACE "${CMAKE_CURRENT_LIST_DIR}/lammps")
 target_compile_definitions(lammps_headers INTERFACE
   ${LAMMPS_SIZES_DEFINE}
   DPTRAIN_LAMMPS_VERSION=${LAMMPS_VERSION_NUMBER})

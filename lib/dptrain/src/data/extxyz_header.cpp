@@ -127,11 +127,12 @@ void read_cell(const Pairs &pairs, const std::string &where, ExtxyzHeader &heade
 
 void read_virial(const Pairs &pairs, const std::string &where, ExtxyzHeader &header)
 {
-  const auto *virial = best(pairs, {"virial", "virials"});
+  const std::vector<std::string> names{"virial", "virials"};
+  const auto *virial = best(pairs, names);
   const auto *stress = best(pairs, {"stress"});
   // a stress that is marked as reference value is better than a virial that is not
   const bool marked = stress && lower(stress->first) != "stress";
-  if (virial && (!marked || preference(virial->first, {"virial", "virials"}) < 2)) {
+  if (virial && (!marked || preference(virial->first, names) < 2)) {
     header.virial = matrix_of(*virial, where);
     return;
   }
