@@ -74,7 +74,7 @@ macro(dptrain_add_package)
       $<$<BOOL:${PKG_KOKKOS}>:${DPTRAIN_PACKAGE_DIR}/kokkos>)
     target_link_libraries(lammps PRIVATE dptrain)
     # functions of LAMMPS' own linear algebra have the names of those in LibTorch, which would call them instead
-    target_link_options(lammps PRIVATE "LINKER:--exclude-libs,liblammps_linalg.a:liblinalg.a")
+    target_link_options(lammps PUBLIC "LINKER:--exclude-libs,liblammps_linalg${LAMMPS_MACHINE}.a")
     # models by their names: beside the program, and where LAMMPS installs its potentials
     file(GLOB DPTRAIN_MODELS CONFIGURE_DEPENDS "${DPTRAIN_ROOT}/potentials/*.dp")
     file(COPY ${DPTRAIN_MODELS} DESTINATION "${CMAKE_CURRENT_BINARY_DIR}/potentials")

@@ -29,8 +29,15 @@ function(dptrain_link_lammps_libraries)
     message(FATAL_ERROR "USER-DPTRAIN: DPTRAIN_CUDA=on needs a KOKKOS package with CUDA: give -D Kokkos_ENABLE_CUDA=on, or "
       "leave both away")
   endif()
-  if(DOWNLOAD_KOKKOS)
-    target_link_libraries(dptrain_kokkos INTERFACE LAMMPS::KOKKOSCORE LAMMPS::KOKKOSCONTAINERS)
+  foreach(device HIP SYCL OPENMPTARGET OPENACC)
+    if(Kokkos_ENABLE_${device} OR ${device} IN_LIST Kokkos_DEVICES)
+      message(FATAL_ERROR "USER-DPTRAIN: LAMMPS' KOKKOS package is built for ${device}: this package runs on processors and with CUDA")
+    endif()
+  endforeach()
+  target_compile_features(dptrain_kokkos INTERFACE cxx_std_${CMAKE_CXX_STANDARD})
+  if(DOWNLOAD_KOKKOS)  # as imported libraries they bring no flags
+    target_link_libraries(dptrain_kokkos INTERFACE LAMMPS::KOKKOSCORE LAMMPS::KOKKOSCONTAINERS
+      $<$<BOOL:${Kokkos_ENABLE_OPENMP}>:OpenMP::OpenMP_CXX>)
   elseif(EXTERNAL_KOKKOS)
     target_link_libraries(dptrain_kokkos INTERFACE Kokkos::kokkos)
   else()

@@ -222,3 +222,21 @@ def test_no_array_is_copied_in_a_step(way, tmp_path):
         runs.append(run_lammps(tmp_path, text, 1, options(way), KOKKOS_TOOLS_LIBS=str(tool), OMP_WAIT_POLICY="passive").check())
     assert runs[1].value("kernels") - runs[0].value("kernels") >= 20 * 5  # the library's are LAMMPS' Kokkos', too
     assert runs[1].value("copied") == runs[0].value("copied")
+
+
+@pytest.mark.parametrize("command, text", [
+    ("pair_style dptrain/kk", "Pair style dptrain/kk: KOKKOS is not in use"), ("fix t all dptrain/kk reference run", "Fix dptrain/kk: KOKKOS is not in use"),
+    ("compute u all dptrain/uncertainty/atom/kk", "Compute dptrain/uncertainty/atom/kk: KOKKOS is not in use")])
+def test_without_kokkos_in_use(command, text, tmp_path):
+    """LAMMPS 4 Jul 2026 says the same of any such style itself."""
+    result = run_lammps(tmp_path, f"{ATOMS}{command}\n")
+    assert result.status != 0
+    assert any(text in line or "KOKKOS" in line for line in result.errors()), result.output
+
+
+def test_reference_that_is_a_kokkos_style(tmp_path):
+    write_input(tmp_path)
+    text = learn("every 5", reference='reference pair sw/kk coeff "* * Si.sw Si" end')
+    result = run_lammps(tmp_path, text, 1, options("serial"))
+    assert result.status != 0
+    assert any("sw/kk works on the arrays of KOKKOS" in line for line in result.errors())

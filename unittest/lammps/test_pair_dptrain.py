@@ -120,6 +120,23 @@ run 0
     assert np.abs(sums[13:16] - virial[3:]).max() < 1e-11 * np.abs(virial).max()  # yx zx zy: the sum is symmetric
 
 
+@pytest.mark.parametrize("style", ["brick", "tiled"])
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_newton_off_where_ranks_have_little_in_common(style, ranks, lammps):
+    """A slab in a long box, cut across its gap: some ranks have many more ghosts than atoms, or no atoms. Nothing but sums differs."""
+    results = {}
+    for newton in ("on", "off"):
+        text = water(f"newton {newton}\ncomm_style {style}\nprocessors * 1 1") + \
+            "change_box all x final -20 60 units box\ncompute s all stress/atom NULL virial\n" + \
+            REPORT.format(name=newton).replace("fx fy fz", "fx fy fz c_s[*]").replace("run 0", "fix n all nve\ntimestep 1e-5\nrun 3")
+        result = lammps(text, ranks).check()
+        results[newton] = result.dump(f"{newton}.dump"), result.value("pe"), result.value("pxx")
+    (mine, *sums), (other, *other_sums) = results["on"], results["off"]
+    for columns in (slice(1, 4), slice(4, None)):
+        assert np.abs(mine[:, columns] - other[:, columns]).max() < 1e-11 * np.abs(mine[:, columns]).max()
+    assert np.allclose(sums, other_sums, rtol=1e-11)
+
+
 @pytest.mark.parametrize("suffix", ["omp", "opt"])
 def test_beside_other_accelerators(suffix, lammps):
     """The plain style runs where a suffix has no variant of it."""

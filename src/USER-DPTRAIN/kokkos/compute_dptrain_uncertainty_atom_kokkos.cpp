@@ -1,7 +1,7 @@
 #include "kokkos/compute_dptrain_uncertainty_atom_kokkos.h"
 
-#include "atom_kokkos.h"
 #include "atom_masks.h"
+#include "kokkos/kokkos_atoms.h"
 
 using namespace LAMMPS_NS;
 
@@ -12,7 +12,7 @@ ComputeDPTrainUncertaintyAtomKokkos<DeviceType>::ComputeDPTrainUncertaintyAtomKo
     ComputeDPTrainUncertaintyAtom(lmp, narg, arg)
 {
   kokkosable = 1;
-  atomKK = dynamic_cast<AtomKokkos *>(atom);
+  atomKK = kokkos_atoms(lmp, "Compute dptrain/uncertainty/atom");
   execution_space = Host;
   datamask_read = EMPTY_MASK;
   datamask_modify = EMPTY_MASK;

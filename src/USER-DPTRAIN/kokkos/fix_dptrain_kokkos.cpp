@@ -1,7 +1,7 @@
 #include "kokkos/fix_dptrain_kokkos.h"
 
-#include "atom_kokkos.h"
 #include "atom_masks.h"
+#include "kokkos/kokkos_atoms.h"
 
 using namespace LAMMPS_NS;
 
@@ -10,7 +10,7 @@ FixDPTrainKokkos<DeviceType>::FixDPTrainKokkos(LAMMPS *lmp, int narg, char **arg
     FixDPTrain(lmp, narg, arg)
 {
   kokkosable = 1;
-  atomKK = dynamic_cast<AtomKokkos *>(atom);
+  atomKK = kokkos_atoms(lmp, "Fix dptrain");
   execution_space = Host;
   datamask_read = EMPTY_MASK;
   datamask_modify = EMPTY_MASK;

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "adapter/lammps_compat.h"
-#include "atom_kokkos.h"
 #include "atom_masks.h"
 #include "error.h"
+#include "kokkos/kokkos_atoms.h"
 #include "neigh_list_kokkos.h"
 #include "neighbor.h"
 #include "styles/pair_dptrain_data.h"
@@ -28,6 +28,17 @@ template <class DeviceType>
 constexpr bool IS_KERNEL_MEMORY =
     std::is_same_v<typename DeviceType::memory_space,
                    typename Kokkos::DefaultExecutionSpace::memory_space>;
+
+template <class T>
+using HostNumbers = Kokkos::View<T *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+template <class DeviceType, class T>
+using DeviceNumbers = Kokkos::View<T *, DeviceType, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+template <class DeviceType> void to_host(const double *values, std::size_t n, double *host)
+{
+  Kokkos::deep_copy(HostNumbers<double>(host, n),
+                    DeviceNumbers<DeviceType, const double>(values, n));
+}
 
 template <class View> void grow(View &view, std::size_t n)
 {
@@ -93,7 +104,7 @@ PairDPTrainKokkos<DeviceType>::PairDPTrainKokkos(LAMMPS *lmp) : PairDPTrain(lmp)
   respa_enable = 0;
   kokkosable = 1;
   reverse_comm_device = 1;
-  atomKK = dynamic_cast<AtomKokkos *>(atom);
+  atomKK = kokkos_atoms(lmp, "Pair style dptrain");
   execution_space = ExecutionSpaceFromDevice<DeviceType>::space;
   datamask_read = X_MASK | F_MASK | TYPE_MASK | ENERGY_MASK | VIRIAL_MASK;
   datamask_modify = F_MASK | ENERGY_MASK | VIRIAL_MASK;
@@ -112,10 +123,7 @@ template <class DeviceType> void PairDPTrainKokkos<DeviceType>::init_style()
   check_model();
   const std::vector<int> &map = data_->slot->model_type;
   model_type_ = Integers("dptrain", map.size());
-  Kokkos::deep_copy(
-      model_type_,
-      Kokkos::View<const int *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-          map.data(), map.size()));
+  Kokkos::deep_copy(model_type_, HostNumbers<const int>(map.data(), map.size()));
 }
 
 // What only the host can do.
@@ -136,8 +144,10 @@ template <class DeviceType> void PairDPTrainKokkos<DeviceType>::check_model() co
 template <class DeviceType> void PairDPTrainKokkos<DeviceType>::compute(int eflag, int vflag)
 {
   atomKK->sync(execution_space, datamask_read);
-  // atoms that pass messages are looked at with their ids, some on one rank
-  if (data_->slot->model && !data_->slot->model->is_local())
+  // the host looks at atoms that pass messages, some of them on one rank, and sorts deviations by ids
+  const bool passes_messages =
+      (data_->slot->model && !data_->slot->model->is_local()) || data_->committee.passes_messages();
+  if (passes_messages || data_->deviation_options.every > 0)
     atomKK->sync(Host, X_MASK | TYPE_MASK | TAG_MASK | IMAGE_MASK);
   ev_init(eflag, vflag);
   compute_model();
@@ -189,6 +199,7 @@ double *PairDPTrainKokkos<DeviceType>::clear_result(Result result, std::size_t n
 {
   Numbers &values = results_[result];
   grow(values, n);
+  sizes_[result] = n;
   Kokkos::deep_copy(DeviceType(),
                     Kokkos::subview(values, std::pair<std::size_t, std::size_t>(0, n)), 0.0);
   return values.data();
@@ -199,11 +210,8 @@ template <class DeviceType> const double *PairDPTrainKokkos<DeviceType>::host_re
   const Numbers &values = results_[result];
   if (HOST_READS<DeviceType>) return values.data();
   std::vector<double> &host = data_->results[result];
-  host.resize(values.extent(0));
-  Kokkos::deep_copy(
-      Kokkos::View<double *, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-          host.data(), host.size()),
-      values);
+  host.resize(sizes_[result]);
+  to_host<DeviceType>(values.data(), host.size(), host.data());
   return host.data();
 }
 
@@ -234,6 +242,28 @@ void PairDPTrainKokkos<DeviceType>::unpack_reverse_comm_kokkos(int n, DAT::tdual
 {
   unpack<DeviceType>(buffer.template view<DeviceType>(), list.template view<DeviceType>(), n,
                      data_->fold_width, data_->folded);
+}
+
+// The communication of the host, which LAMMPS chooses where MPI cannot read the memory of a device.
+template <class DeviceType>
+int PairDPTrainKokkos<DeviceType>::pack_reverse_comm(int n, int first, double *buffer)
+{
+  if (HOST_READS<DeviceType>) return PairDPTrain::pack_reverse_comm(n, first, buffer);
+  const std::size_t width = data_->fold_width;
+  to_host<DeviceType>(data_->folded + width * first, width * n, buffer);
+  return static_cast<int>(width) * n;
+}
+
+template <class DeviceType>
+void PairDPTrainKokkos<DeviceType>::unpack_reverse_comm(int n, int *list, double *buffer)
+{
+  if (HOST_READS<DeviceType>) return PairDPTrain::unpack_reverse_comm(n, list, buffer);
+  const int width = data_->fold_width;
+  const Integers atoms("dptrain", n);
+  const Numbers packed("dptrain", static_cast<std::size_t>(n) * width);
+  Kokkos::deep_copy(atoms, HostNumbers<const int>(list, n));
+  Kokkos::deep_copy(packed, HostNumbers<const double>(buffer, packed.extent(0)));
+  unpack<DeviceType>(packed, atoms, n, width, data_->folded);
 }
 
 template <class DeviceType> double PairDPTrainKokkos<DeviceType>::memory_usage()

@@ -28,6 +28,8 @@ template <class DeviceType> class PairDPTrainKokkos : public PairDPTrain, public
   void compute(int, int) override;
   void init_style() override;
   double memory_usage() override;
+  int pack_reverse_comm(int, int, double *) override;
+  void unpack_reverse_comm(int, int *, double *) override;
   int pack_reverse_comm_kokkos(int, int, CommBufferKokkos &) override;
   void unpack_reverse_comm_kokkos(int, DAT::tdual_int_1d, CommBufferKokkos &) override;
 
@@ -36,6 +38,7 @@ template <class DeviceType> class PairDPTrainKokkos : public PairDPTrain, public
   using Integers = Kokkos::View<int *, DeviceType>;
 
   Numbers results_[NUM_RESULTS];
+  std::size_t sizes_[NUM_RESULTS] = {};
   Numbers x_;  // [nall][3] Angstrom, only where LAMMPS has other numbers
   Integers type_;
   Integers model_type_;  // by type of LAMMPS

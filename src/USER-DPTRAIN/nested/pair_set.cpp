@@ -103,6 +103,9 @@ void PairSet::add_part(const std::string &name, std::vector<std::string> args)
   Part part;
   part.name = name;
   part.pair.reset(force->new_pair(name, 0, suffix));
+  if (part.pair->kokkosable)
+    error->all(FLERR, "{}: {} works on the arrays of KOKKOS: use the plain style, without a suffix",
+               name_, name);
   std::vector<char *> list = pointers(args);
   part.pair->settings(static_cast<int>(list.size()), list.data());
   parts_.push_back(std::move(part));

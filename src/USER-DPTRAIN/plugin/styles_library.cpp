@@ -35,11 +35,28 @@ std::string own_folder()
   return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
 }
 
+/// Whether this processor has the instructions that the styles were compiled for, as far as that is known.
+bool processor_fits()
+{
+#ifdef __x86_64__
+  const std::string march = DPTRAIN_MARCH;
+  if (march == "x86-64-v3") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (march == "x86-64-v4") return __builtin_cpu_supports("avx512f");
+#endif
+  return true;
+}
+
 /// The factory of a style on this rank. Null where there is none; `message` says why.
 dptrain_factory find(void *lmp, const char *kind, const char *name, std::string &message)
 {
   dptrain_factory factory;
   factory.v1 = nullptr;
+  if (!processor_fits()) {
+    message = "dptrainplugin.so was built for processors of kind " DPTRAIN_MARCH
+              ", and this one is older: build the package on this machine (README.md, section "
+              "Install)";
+    return factory;
+  }
   limit_spinning();
   // DEEPBIND: LAMMPS exports reference versions of dgemm_ and other BLAS and LAPACK functions, and without it LibTorch
   // would call those in place of its own: matrix products several times slower.

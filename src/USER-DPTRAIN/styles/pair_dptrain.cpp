@@ -37,7 +37,7 @@ PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data(lmp))
   no_virial_fdotr_compute = 1;
   writedata = 0;
   centroidstressflag = CENTROID_AVAIL;
-  comm_reverse = 9;
+  comm_reverse = comm_reverse_off = 9;
   data_->slot = std::make_shared<ModelSlot>();
 }
 
@@ -58,9 +58,14 @@ const std::shared_ptr<ModelSlot> &PairDPTrain::slot() const
 
 PairDPTrain *PairDPTrain::find(LAMMPS *lmp)
 {
-  for (const char *name : {"dptrain", "dptrain/kk", "dptrain/kk/device", "dptrain/kk/host"})
-    if (Pair *pair = lmp->force->pair_match(name, 1)) return dynamic_cast<PairDPTrain *>(pair);
-  return nullptr;
+  Pair *found = nullptr;
+  for (const char *name : {"dptrain", "dptrain/kk", "dptrain/kk/device", "dptrain/kk/host"}) {
+    Pair *pair = lmp->force->pair_match(name, 1);
+    // with a suffix LAMMPS finds dptrain/kk by the name of dptrain, too
+    if (pair && found && pair != found) return nullptr;
+    if (pair) found = pair;
+  }
+  return dynamic_cast<PairDPTrain *>(found);
 }
 
 const double *PairDPTrain::last_forces()
@@ -298,7 +303,8 @@ void PairDPTrain::Data::step(LAMMPS *lmp, const dptrain::Domain &domain,
     try {
       current().step(domain, out);
     } catch (const dptrain::Error &e) {
-      throw dptrain::Error(e.what() + id_of_bad_position(lmp->atom, domain.nall));
+      const bool on_gpu = domain.in_kernel_memory && dptrain::runs_on_gpu();
+      throw dptrain::Error(e.what() + (on_gpu ? "" : id_of_bad_position(lmp->atom, domain.nall)));
     }
   });
 }

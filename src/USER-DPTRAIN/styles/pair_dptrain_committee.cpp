@@ -57,7 +57,8 @@ void PairDPTrain::write_deviation()
 {
   const DeviationOptions &options = data_->deviation_options;
   if (!has_committee()) {  // the last hidden layer says something of forces only
-    std::vector<double> expected(scores(), scores() + atom->nlocal);
+    const double *own = scores();
+    std::vector<double> expected(own, own + atom->nlocal);
     for (double &value : expected) value *= score_unit();
     collective(lmp, WHO, [&] { data_->output.write(options, expected, {}); });
     return;

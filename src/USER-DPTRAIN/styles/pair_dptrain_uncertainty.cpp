@@ -5,6 +5,7 @@
 
 #include "atom.h"
 #include "comm.h"
+#include "dptrain/kernels/threads.h"
 #include "dptrain/uncertainty/feature_moments.h"
 #include "error.h"
 #include "styles/pair_dptrain_data.h"
@@ -41,6 +42,10 @@ double PairDPTrain::score_unit() const
 const double *PairDPTrain::sampled_deviation(int samples)
 {
   if (!data_->slot->has_uncertainty()) return nullptr;
+  const dptrain::Domain domain = atoms();
+  if (domain.in_kernel_memory && dptrain::runs_on_gpu())
+    error->all(FLERR, "Pair style dptrain/kk: forces of sampled last layers are computed from the "
+                      "host's atoms: use pair_style dptrain/kk/host");
   const std::size_t nlocal = atom->nlocal, size = (nlocal + atom->nghost) * 3;
   data_->sampled.assign(samples * size, 0.0);
   std::vector<double> force(size), score(nlocal);
@@ -54,7 +59,7 @@ const double *PairDPTrain::sampled_deviation(int samples)
     out.force = force.data();
     out.uncertainty = score.data();
     out.sampled_force = data_->sampled.data();
-    model.forward(atoms(), out);
+    model.forward(domain, out);
   });
   data_->deviation.assign(nlocal, 0.0);
   for (int k = 0; k < samples; ++k) {
@@ -85,14 +90,14 @@ void *PairDPTrain::extract_peratom(const char *name, int &columns)
   if (deviation && slot.model && !has_committee())
     error->all(FLERR, "Pair style dptrain has no deviation to extract: give it a committee "
                       "(committee FILE2 [FILE3 ...] end)");
-  if (!deviation && slot.trained && update->whichflag != 0 && !may_learn() &&
-      !slot.has_uncertainty())
+  std::vector<double> &values = data_->extracted[deviation ? 1 : 0];
+  values.assign(std::max(atom->nlocal, 1), 0.0);
+  if (update->whichflag == 0) return values.data();  // only the number of columns is asked for
+  if (!deviation && slot.trained && !may_learn() && !slot.has_uncertainty())
     error->all(FLERR,
                "Pair style dptrain has no uncertainty to extract: {} does not know its own, as "
                "models do that fix dptrain has trained",
                slot.path);
-  std::vector<double> &values = data_->extracted[deviation ? 1 : 0];
-  values.assign(std::max(atom->nlocal, 1), 0.0);
   const double *found = nullptr;
   if (deviation && has_committee()) found = committee_deviation();
   if (!deviation && has_scores()) found = scores();

@@ -41,7 +41,8 @@ bool RunTrajectory::has_scores() const
 
 std::vector<double> RunTrajectory::scores() const
 {
-  return {pair_->scores(), pair_->scores() + lmp_->atom->nlocal};
+  const double *scores = pair_->scores();
+  return {scores, scores + lmp_->atom->nlocal};
 }
 
 std::vector<double> RunTrajectory::feature_sum() const
@@ -58,7 +59,8 @@ std::vector<double> RunTrajectory::forces()
 {
   use_host_atoms_();
   const std::size_t nall = lmp_->atom->nlocal + lmp_->atom->nghost;
-  std::vector<double> force(pair_->last_forces(), pair_->last_forces() + 3 * nall);
+  const double *model = pair_->last_forces();
+  std::vector<double> force(model, model + 3 * nall);
   fold_(force.data());
   return gather_by_tag(lmp_, force.data(), 3);
 }

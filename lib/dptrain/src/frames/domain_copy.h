@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "dptrain/frames/frame.h"
@@ -16,15 +17,14 @@ class DomainCopy {
       type_(domain.type, domain.type + domain.nall),
       centers_(domain.centers, domain.centers + domain.num_centers),
       counts_(domain.num_neighbors, domain.num_neighbors + domain.nlocal),
-      rows_(domain.nlocal)
+      rows_(domain.neighbors ? domain.nlocal : 0)
   {
-    for (int i = 0; i < domain.nlocal; ++i) rows_[i] = domain.row(i);
+    if (domain.neighbors) std::copy_n(domain.neighbors, domain.nlocal, rows_.begin());
     domain_.x = x_.data();
     domain_.type = type_.data();
     domain_.centers = centers_.data();
     domain_.num_neighbors = counts_.data();
-    domain_.neighbors = rows_.data();
-    domain_.neighbor_table = nullptr;
+    if (domain.neighbors) domain_.neighbors = rows_.data();
     if (!domain.owner) return;
     owner_.assign(domain.owner, domain.owner + domain.nall);
     domain_.owner = owner_.data();

@@ -45,7 +45,7 @@ void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip, 
 
 void FrameSet::set_engine_lists(const Domain &domain, const std::vector<char> &skip)
 {
-  if (!domain.neighbor_table)
+  if (!domain.neighbor_table && domain.num_centers > 0)
     throw Error("a domain in the memory of the kernels needs its neighbors in a table");
   way_ = Way::engine_lists;
   mask_ = domain.neighbor_mask;

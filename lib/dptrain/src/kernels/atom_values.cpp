@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "kernels/kokkos_types.h"
-#include "kernels/memory.h"
 
 namespace dptrain::kernels {
 namespace {
@@ -26,11 +25,10 @@ void set_of_atoms(const int *atoms, long n, const double *values, double shift, 
       KOKKOS_LAMBDA(const long k) { target[atoms[k]] = values[k] + shift; });
 }
 
-double sum_of_values(const double *values, long n)
+double sum_of_values(const double *values, long n, Array<double> &sums)
 {
   // strided, so that neighboring threads read neighboring numbers
   const long parts = (n + block - 1) / block;
-  Array<double> sums;
   double *sum = sums.resize(parts);
   launch(
       "dptrain::sum_of_values", RangePolicy(0, parts), KOKKOS_LAMBDA(const long part) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "kernels/memory.h"
+
 namespace dptrain::kernels {
 
 // What a sweep has found, to arrays by atom that lie in the memory of the kernels, and sums of it. All arrays are there.
@@ -10,7 +12,7 @@ void add_values(const double *values, long n, double *target);
 /// target[atoms[k]] = values[k] + shift for k in [0, n).
 void set_of_atoms(const int *atoms, long n, const double *values, double shift, double *target);
 
-/// The sum of values[0..n) on the host, in the same order in every run. Waits for the kernels.
-double sum_of_values(const double *values, long n);
+/// The sum of values[0..n) on the host, in the same order in every run. Waits for the kernels. `parts`: memory to work in.
+double sum_of_values(const double *values, long n, Array<double> &parts);
 
 }  // namespace dptrain::kernels

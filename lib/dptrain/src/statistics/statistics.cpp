@@ -51,9 +51,8 @@ class ListedNeighbors {
   {
     for (auto &run : runs_) run.clear();
     const double *x = domain.x + std::size_t(i) * 3;
-    const int *row = domain.row(i);
     for (int n = 0; n < domain.num_neighbors[i]; ++n) {
-      const int j = row[n] & domain.neighbor_mask;
+      const int j = domain.neighbor(i, n) & domain.neighbor_mask;
       if (domain.type[j] < 0) continue;
       const double *y = domain.x + std::size_t(j) * 3;
       const double dx = y[0] - x[0], dy = y[1] - x[1], dz = y[2] - x[2];

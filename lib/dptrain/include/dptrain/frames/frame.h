@@ -36,11 +36,13 @@ struct Domain {
   const int *owner = nullptr;
   int first_type = 0;  ///< the lowest type of the whole frame, the same on all ranks
 
-  /// List of an atom, for entries one after the other in host memory.
+  /// Where the list of an atom begins.
   const int *row(int atom) const
   {
     return neighbor_table ? neighbor_table + atom * row_stride : neighbors[atom];
   }
+  /// Its entry k, without the mask. Host memory.
+  int neighbor(int atom, int k) const { return row(atom)[k * entry_stride]; }
 };
 
 /// Reference values of one frame. eV, eV/Angstrom; virial = sum_i F_i (x) x_i, row-major, sign as in LAMMPS.

@@ -242,15 +242,17 @@ void DeepPotEngine<Real>::add_on_device(const std::vector<double> &energy_bias, 
 {
   const FrameSet &set = frames();
   const double *energy = energies_.data(), *uncertainty = last_layer_.uncertainty().data();
+  if (out.sums) {
+    const double sum = kernels::sum_of_values(energy, static_cast<long>(energies_.size()), parts_);
+    out.energy += sum;
+    out.network_energy += sum;
+  }
   for (int type = 0; type < ntypes_; ++type) {
     const int n = set.num_centers(type), *atoms = set.engine_lists()->centers(type);
     const double shift = bias_atom_e_[type] - fitting_.vacuum_energy(type),
                  bias = energy_bias[type] + shift;
-    if (out.sums && n > 0) {
-      const double sum = kernels::sum_of_values(energy, n);
-      out.energy += sum + n * bias;
-      out.network_energy += sum + n * shift;
-    }
+    out.energy += n * bias;
+    out.network_energy += n * shift;
     if (out.atom_energy) kernels::set_of_atoms(atoms, n, energy, bias, out.atom_energy);
     if (out.uncertainty) kernels::set_of_atoms(atoms, n, uncertainty, 0.0, out.uncertainty);
     energy += n;

@@ -149,7 +149,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::shared_ptr<Sweep> sweep_ = std::make_shared<Sweep>();  // the present one, or the latest
   std::size_t keep_limit_ = std::size_t(256) << 20;  // bytes that pass A may keep for pass B
   std::uint64_t prepared_ = 0;  // another number for each state of the descriptor
-  kernels::Array<double> forces_, virials_, atom_virials_, energies_;
+  kernels::Array<double> forces_, virials_, atom_virials_, energies_, parts_;
   LastLayer<Real> last_layer_;
   int num_samples_ = 0;   // of the last layer's weights
   bool samples_ = false;  // the present sweep wants their forces

@@ -21,11 +21,10 @@ void BlockMaker::add_row(const Domain &domain, int center)
 {
   const double cutoff = facts_.cutoff * facts_.cutoff;
   const double *x = domain.x + 3L * center;
-  const int *list = domain.row(center);
   std::vector<int> of_type(facts_.sel.size(), 0);
   row_.clear();
   for (int k = 0; k < domain.num_neighbors[center]; ++k) {
-    const int atom = list[k] & domain.neighbor_mask;
+    const int atom = domain.neighbor(center, k) & domain.neighbor_mask;
     if (domain.type[atom] < 0) continue;
     double square = 0.0;
     for (int d = 0; d < 3; ++d) {
