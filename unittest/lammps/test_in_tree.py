@@ -40,9 +40,8 @@ def test_names_of_kokkos_say_what_is_missing(command, lammps):
 
 @pytest.mark.skipif("PLUGIN" not in PACKAGES or not PLUGIN.exists(), reason="no PLUGIN package, or no plugin was built")
 def test_a_plugin_is_left_alone(lammps):
-    loads = subprocess.run(["ldd", PLUGIN], capture_output=True, text=True)
-    if "not found" in loads.stdout + loads.stderr:
-        pytest.skip("the plugin is for another machine")
     result = lammps(f"plugin load {PLUGIN}\n{ATOMS}pair_style dptrain\npair_coeff * * Si.mlearn.dp Si\nrun 0\nplugin list\n").check()
+    if f"Open of file {PLUGIN} failed" in result.output:
+        pytest.skip("the plugin is for another machine")
     assert "has the package USER-DPTRAIN inside" in result.output
     assert "pair style plugin dptrain" not in result.output

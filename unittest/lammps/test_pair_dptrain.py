@@ -120,13 +120,12 @@ run 0
     assert np.abs(sums[13:16] - virial[3:]).max() < 1e-11 * np.abs(virial).max()  # yx zx zy: the sum is symmetric
 
 
-@pytest.mark.parametrize("style", ["brick", "tiled"])
 @pytest.mark.parametrize("ranks", [2, 4])
-def test_newton_off_where_ranks_have_little_in_common(style, ranks, lammps):
+def test_newton_off_where_ranks_have_little_in_common(ranks, lammps):
     """A slab in a long box, cut across its gap: some ranks have many more ghosts than atoms, or no atoms. Nothing but sums differs."""
     results = {}
     for newton in ("on", "off"):
-        text = water(f"newton {newton}\ncomm_style {style}\nprocessors * 1 1") + \
+        text = water(f"newton {newton}\nprocessors * 1 1") + \
             "change_box all x final -20 60 units box\ncompute s all stress/atom NULL virial\n" + \
             REPORT.format(name=newton).replace("fx fy fz", "fx fy fz c_s[*]").replace("run 0", "fix n all nve\ntimestep 1e-5\nrun 3")
         result = lammps(text, ranks).check()

@@ -15,9 +15,9 @@ struct ChunkRows {
   const int *row_size =
       nullptr;  ///< [num_centers] more than max_size: the list was cut, see GatherReport
   const int *offset = nullptr;      ///< [num_centers] first atom of the center's frame
-  std::ptrdiff_t entry_stride = 1;  ///< from one entry of a list to the next; on a host always 1
   int max_size = 0;                 ///< largest row
   int mask = 0x1FFFFFFF;            ///< bits of a list entry that hold the index
+  std::ptrdiff_t entry_stride = 1;  ///< from one entry of a list to the next; on a host always 1
 };
 
 /// Which neighbors of centers of one type become edges.
