@@ -87,7 +87,7 @@ def launch_names(sources=LIBRARY):
     for path in kernel_sources(sources):
         function = ""
         for line in path.read_text().splitlines():
-            definition = re.match(r"(?:template .*>\s*)?(?:void|int)\s+(\w+)\(", line)
+            definition = re.match(r"(?:template .*>\s*)?(?:void|int|double)\s+(\w+)\(", line)
             if definition:
                 function = definition.group(1)
             for name, functor in re.findall(r'"dptrain::(\w+)"(?:, \w+, (\w+)<)?', line):
