@@ -21,6 +21,24 @@ void place_centers(const EngineLists::Arrays &arrays, int type, int *begin, int 
       });
 }
 
+// Atom, frame, first slot, size of the list and first atom of the frame of each center; its list.
+void number_centers(const EngineLists::Arrays &arrays, const int *centers, int n, int slots,
+                    int *numbers, const int **rows)
+{
+  const int *size = arrays.num_neighbors, *table = arrays.table;
+  const std::ptrdiff_t stride = arrays.row_stride;
+  kernels::launch(
+      "dptrain::number_centers", RangePolicy(0, n), KOKKOS_LAMBDA(int k) {
+        const int atom = centers[k];
+        numbers[k] = atom;
+        numbers[n + k] = 0;
+        numbers[2 * n + k] = k * slots;
+        numbers[3 * n + k] = size[atom];
+        numbers[4 * n + k] = 0;
+        rows[k] = table + atom * stride;
+      });
+}
+
 }  // namespace
 
 void EngineLists::set(const Arrays &arrays, const std::vector<char> &skip)
@@ -39,18 +57,7 @@ void EngineLists::set(const Arrays &arrays, const std::vector<char> &skip)
 
 void EngineLists::rows(int type, int begin, int n, int slots, int *numbers, const int **rows) const
 {
-  const int *order = centers(type) + begin, *size = arrays_.num_neighbors, *table = arrays_.table;
-  const std::ptrdiff_t stride = arrays_.row_stride;
-  kernels::launch(
-      "dptrain::engine_rows", RangePolicy(0, n), KOKKOS_LAMBDA(int k) {
-        const int atom = order[k];
-        numbers[k] = atom;
-        numbers[n + k] = 0;
-        numbers[2 * n + k] = k * slots;
-        numbers[3 * n + k] = size[atom];
-        numbers[4 * n + k] = 0;
-        rows[k] = table + atom * stride;
-      });
+  number_centers(arrays_, centers(type) + begin, n, slots, numbers, rows);
 }
 
 std::size_t EngineLists::memory_bytes() const
