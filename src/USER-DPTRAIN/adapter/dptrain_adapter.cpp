@@ -169,7 +169,7 @@ void LAMMPS_NS::start_kernels(LAMMPS *lmp, const std::string &who,
   }
   const int partitions = (lmp->universe->nprocs + lmp->comm->nprocs - 1) / lmp->comm->nprocs;
   const int share = dptrain::thread_share(&lmp->world, partitions);
-  const int threads = local(lmp, who, [&] { return dptrain::use_threads(share); });
+  int threads = local(lmp, who, [&] { return dptrain::use_threads(share); });
   int most = 0;
   MPI_Allreduce(&threads, &most, 1, MPI_INT, MPI_MAX, lmp->world);
   if (most > 1 && lmp->comm->me == 0)
