@@ -110,8 +110,6 @@ PairDPTrainKokkos<DeviceType>::PairDPTrainKokkos(LAMMPS *lmp) : PairDPTrain(lmp)
   datamask_modify = F_MASK | ENERGY_MASK | VIRIAL_MASK;
 }
 
-template <class DeviceType> PairDPTrainKokkos<DeviceType>::~PairDPTrainKokkos() = default;
-
 template <class DeviceType> void PairDPTrainKokkos<DeviceType>::init_style()
 {
   atomKK->sync(Host, TYPE_MASK);

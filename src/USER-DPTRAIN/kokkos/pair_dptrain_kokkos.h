@@ -24,7 +24,6 @@ namespace LAMMPS_NS {
 template <class DeviceType> class PairDPTrainKokkos : public PairDPTrain, public KokkosBase {
  public:
   PairDPTrainKokkos(class LAMMPS *);
-  ~PairDPTrainKokkos() override;
   void compute(int, int) override;
   void init_style() override;
   double memory_usage() override;

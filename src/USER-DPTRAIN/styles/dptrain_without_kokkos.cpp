@@ -6,7 +6,7 @@
 
 using namespace LAMMPS_NS;
 
-// What is left out in "PLAIN/kk".
+// `plain`: the style without /kk.
 [[noreturn]] static void stop(Error *error, const std::string &plain)
 {
   error->all(FLERR,

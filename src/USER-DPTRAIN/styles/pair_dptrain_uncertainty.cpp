@@ -85,8 +85,8 @@ void *PairDPTrain::extract_peratom(const char *name, int &columns)
   columns = 0;
   const bool deviation = strcmp(name, "deviation") == 0;
   if (!deviation && strcmp(name, "uncertainty") != 0) return nullptr;
-  const ModelSlot &slot = *data_->slot;
-  if (!deviation) data_->slot->uncertainty_wanted = true;
+  ModelSlot &slot = *data_->slot;
+  if (!deviation) slot.uncertainty_wanted = true;
   if (deviation && slot.model && !has_committee())
     error->all(FLERR, "Pair style dptrain has no deviation to extract: give it a committee "
                       "(committee FILE2 [FILE3 ...] end)");
@@ -99,7 +99,7 @@ void *PairDPTrain::extract_peratom(const char *name, int &columns)
                "models do that fix dptrain has trained",
                slot.path);
   const double *found = nullptr;
-  if (deviation && has_committee()) found = committee_deviation();
+  if (deviation) found = committee_deviation();
   if (!deviation && has_scores()) found = scores();
   const double unit = deviation ? 1.0 : score_unit();
   for (int i = 0; found && i < atom->nlocal; ++i) values[i] = unit * found[i];

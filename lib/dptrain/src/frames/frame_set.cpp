@@ -54,8 +54,7 @@ void FrameSet::set_engine_lists(const Domain &domain, const std::vector<char> &s
   x_ = domain.x;
   type_ = domain.type;
   engine_lists_.set({domain.centers, domain.num_centers, domain.type, domain.num_neighbors,
-                     domain.neighbor_table, domain.row_stride, domain.entry_stride,
-                     domain.largest_row},
+                     domain.neighbor_table, domain.row_stride, domain.entry_stride},
                     skip);
 }
 

@@ -40,7 +40,7 @@ class FrameSet {
     return way_ == Way::engine_lists ? &engine_lists_ : nullptr;
   }
   int mask() const { return mask_; }
-  /// Of the lists of all centers.
+  /// Of the lists of all centers, or what the engine says of its own.
   int largest_row() const { return largest_row_; }
   const double *x() const { return x_; }
   const int *type() const { return type_; }

@@ -18,7 +18,6 @@ class EngineLists {
     const int *num_neighbors = nullptr;  ///< by atom
     const int *table = nullptr;          ///< entry k of atom i: [i * row_stride + k * entry_stride]
     std::ptrdiff_t row_stride = 0, entry_stride = 1;
-    int largest_row = 0;
   };
 
   /// Sorts the centers by type, in each type as they were. skip[type] != 0: types without energy. The arrays must live until
@@ -28,7 +27,6 @@ class EngineLists {
   /// Memory of the kernels.
   const int *centers(int type) const { return order_.data() + begin_[type]; }
   std::ptrdiff_t entry_stride() const { return arrays_.entry_stride; }
-  int largest_row() const { return arrays_.largest_row; }
 
   /// What a chunk of `n` centers of a type, from number `begin` on, needs to know of each: atom, frame (0), first of
   /// `slots` slots, size of its list, first atom of its frame (0): numbers [5][n]; and its list: rows [n].

@@ -10,7 +10,7 @@ int EdgeChunk<Real>::number_centers(const FrameSet &frames, int type, int begin,
                                     int capacity)
 {
   if (const EngineLists *lists = frames.engine_lists()) {
-    const int slots = lists->largest_row();
+    const int slots = frames.largest_row();
     num_slots_ = n * slots;
     lists->rows(type, begin, n, slots, centers_.resize(5L * n), rows_.resize(n));
     return slots;
