@@ -18,7 +18,12 @@ if(NOT DPTRAIN_TORCH_VERSION OR DPTRAIN_TORCH_VERSION VERSION_LESS DPTRAIN_TORCH
   message(FATAL_ERROR "LibTorch: found torch '${DPTRAIN_TORCH_VERSION}' in ${DPTRAIN_TORCH_DIR}; "
     "version ${DPTRAIN_TORCH_MIN} or newer is needed: pip install 'torch>=${DPTRAIN_TORCH_MIN}'")
 endif()
-message(STATUS "LibTorch: ${DPTRAIN_TORCH_VERSION} in ${DPTRAIN_TORCH_DIR}")
+# the headers of newer versions are C++20, as the wheel's own CMake files say
+file(STRINGS "${DPTRAIN_TORCH_DIR}/share/cmake/Torch/TorchConfig.cmake" DPTRAIN_TORCH_STANDARD REGEX "cxx_std_20" LIMIT_COUNT 1)
+if(DPTRAIN_TORCH_STANDARD AND NOT CMAKE_CXX_STANDARD GREATER 20)
+  set(CMAKE_CXX_STANDARD 20)
+endif()
+message(STATUS "LibTorch: ${DPTRAIN_TORCH_VERSION} in ${DPTRAIN_TORCH_DIR}, C++${CMAKE_CXX_STANDARD}")
 
 # libtorch_cpu.so of a CUDA wheel needs the CUDA runtime and CUPTI, which are wheels of their own
 file(GLOB DPTRAIN_CUDA_LIBS "${DPTRAIN_TORCH_DIR}/../nvidia/*/lib/libcudart.so.*"

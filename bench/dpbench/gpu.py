@@ -83,8 +83,8 @@ def tables(part):
     if part["md"]:
         yield "\nMD, us per atom and step, of it the pair style, which the forecast is of, and LAMMPS' neighbor lists, which it " + \
             f"does not use on a GPU; published: {PUBLISHED['us_per_atom_step']} ({PUBLISHED['program']}):\n"
-        yield markdown(["net", "precision", "atoms", "us/atom/step", "published / ours", "pair style", "forecast", "lists"],
-                       [[r["net"], r["precision"], r["atoms"], number(r["us_per_atom_step"]),
+        yield markdown(["style", "net", "precision", "atoms", "us/atom/step", "published / ours", "pair style", "forecast", "lists"],
+                       [[r.get("style", "dptrain"), r["net"], r["precision"], r["atoms"], number(r["us_per_atom_step"]),
                          f"{PUBLISHED['us_per_atom_step'] / r['us_per_atom_step']:.2f}",
                          *(number(r.get(key)) for key in ("pair_us", "forecast", "neigh_us"))] for r in part["md"]])
     if part["training"]:

@@ -48,17 +48,20 @@ def program_job(stage, target, clock, job, read):
     return stage.add(job.name, state_of(outcome), outcome.seconds, logs.end_of(outcome.output))
 
 
-def md(stage, target, clock, net, precision, sizes):
+def md(stage, target, clock, net, precision, sizes, kokkos=False):
+    """MD through the plugin, or through dptrain/kk in the LAMMPS with KOKKOS."""
+    style = "dptrain/kk" if kokkos else "dptrain"
+    program, words = (target.kit / "kokkos" / "bin" / "lmp", target.kokkos_words()) if kokkos else (target.program("lmp"), [])
     path = target.work / f"in.{net}-{precision}-{sizes[0][0]}"
     path.write_text(md_input(target, net, precision, sizes))
 
     def read(output):
         timed = logs.lammps_loops(output)[1::2]  # every second run: the first of a pair warms up
         for loop in timed:
-            stage.number(what="md", net=net, precision=precision, **loop)
+            stage.number(what="md", style=style, net=net, precision=precision, **loop)
 
-    name = f"MD, {net}, {precision}, {sizes[0][0] ** 3 * CELL_ATOMS} to {sizes[-1][0] ** 3 * CELL_ATOMS} atoms"
-    job = Job(name, target.ranks(1, target.program("lmp"), "-in", path, "-log", "none"), 50.0)
+    name = f"MD, {style}, {net}, {precision}, {sizes[0][0] ** 3 * CELL_ATOMS} to {sizes[-1][0] ** 3 * CELL_ATOMS} atoms"
+    job = Job(name, target.ranks(1, program, "-in", path, "-log", "none", *words), 50.0)
     program_job(stage, target, clock, job, read)
 
 
@@ -108,11 +111,13 @@ def stage(stage, target, clock):
     device = target.facts["device"]
     largest = [plan.MD_LARGEST[device]]
     kinds = [(net, precision) for net in plan.NETS for precision in ("single", "double", "mixed")]
-    for net, precision in kinds:
-        md(stage, target, clock, net, precision, plan.MD_SIZES[device])
+    for kokkos in [False, True][:1 + target.has_kokkos()]:
+        for net, precision in kinds:
+            md(stage, target, clock, net, precision, plan.MD_SIZES[device], kokkos)
     for net, precision in kinds:
         training(stage, target, clock, net, precision)
-    md(stage, target, clock, "standard", "single", largest)
+    for kokkos in [False, True][:1 + target.has_kokkos()]:
+        md(stage, target, clock, "standard", "single", largest, kokkos)
     nccl(stage, target, clock)
     statistics(stage, target, clock)
     for net, precision in kinds[1:]:

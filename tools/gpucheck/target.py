@@ -196,6 +196,20 @@ class Target:
     def program(self, name):
         return self.kit / "bin" / name
 
+    def has_kokkos(self):
+        """Whether the kit has a LAMMPS with the KOKKOS package."""
+        return (self.kit / "kokkos" / "bin" / "lmp").is_file()
+
+    def kokkos_variables(self):
+        """Variables that name that LAMMPS to the tests, and the GPUs that it is to use."""
+        return {"DPTRAIN_TEST_BIN": self.kit / "kokkos" / "bin", "LAMMPS_PLUGIN_PATH": "",
+                "DPTRAIN_TEST_GPUS": len(self.gpus) if self.needs_gpu() else 0}
+
+    def kokkos_words(self):
+        """Words of the command line for styles with the suffix kk."""
+        gpus = ["g", len(self.gpus)] if self.needs_gpu() else ["t", 1]
+        return ["-k", "on", *gpus, "-sf", "kk"]
+
     def ranks(self, number, *command):
         return [self.program("mpiexec"), "-n", number, *command]
 
@@ -210,7 +224,7 @@ class Target:
         if not same_version(version, self.facts["torch"]):
             yield f"the kit was made with torch {self.facts['torch']}, {self.python} has {version}: programs may not start"
         if self.missing:
-            yield f"{self.python} has no {' and no '.join(self.missing)}: the stage lammps cannot run"
+            yield f"{self.python} has no {' and no '.join(self.missing)}: the stages lammps and kokkos cannot run"
         if self.gpu_trouble:
             yield self.gpu_trouble
         for gpu in self.gpus if self.needs_gpu() else []:

@@ -83,17 +83,23 @@ def device(stage, target, clock):
     return None
 
 
+def note_word(stage, target, clock, word, job):
+    """Whether a program ends well and prints the word."""
+    outcome = run_within(job, target.work, target.environment(), clock)
+    if outcome is None:
+        return stage.add(job.name, NOT_RUN)
+    reasons = [line for line in outcome.output.splitlines() if "ERROR" in line]
+    state = PASSED if outcome.ok and word in outcome.output.split() else FAILED
+    return stage.add(job.name, state, outcome.seconds, "\n".join(reasons) or logs.end_of(outcome.output))
+
+
 def host(stage, target, clock):
     """Tests without kernels, and whether LAMMPS loads the plugin and the library that its first style opens."""
     (target.work / "in.styles").write_text("pair_style dptrain\ninfo styles pair\n")
-    job = Job("lmp knows pair_style dptrain", [target.program("lmp"), "-in", target.work / "in.styles", "-log", "none"])
-    outcome = run_within(job, target.work, target.environment(), clock)
-    if outcome is None:
-        stage.add(job.name, NOT_RUN)
-    else:
-        reasons = [line for line in outcome.output.splitlines() if "ERROR" in line]
-        known = outcome.ok and "dptrain" in outcome.output.split()
-        stage.add(job.name, PASSED if known else FAILED, outcome.seconds, "\n".join(reasons) or logs.end_of(outcome.output))
+    note_word(stage, target, clock, "dptrain",
+              Job("lmp knows pair_style dptrain", [target.program("lmp"), "-in", target.work / "in.styles", "-log", "none"]))
+    if target.has_kokkos():
+        note_word(stage, target, clock, "dptrain/kk", Job("lmp with KOKKOS knows dptrain/kk", [target.kit / "kokkos" / "bin" / "lmp", "-h"]))
     run_tests(stage, target, clock, test_jobs(target, plan.HOST, (1, 2)), target.cores, CUDA_VISIBLE_DEVICES="")
 
 

@@ -12,7 +12,7 @@ import time
 from importlib import util
 from pathlib import Path
 
-from .pack import archive, copy_data, copy_lammps, copy_libraries, copy_mpi, copy_programs, sizes
+from .pack import archive, copy_data, copy_kokkos_lammps, copy_lammps, copy_libraries, copy_mpi, copy_programs, sizes
 from .cases import ROOT, KitError, call, make_cases
 from dpbench.gpu_kernels import MULTIPROCESSORS  # its folder is known since .cases
 
@@ -28,11 +28,13 @@ def parser():
     p = argparse.ArgumentParser(prog="tools/gpu-kit", description=DESCRIPTION, epilog=EPILOG,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--kokkos", type=Path, required=True, metavar="SOURCE", help="source tree of Kokkos (tools/cuda-build --help)")
+    p.add_argument("--lammps", type=Path, metavar="SOURCE", help="source tree of LAMMPS (tools/lammps-source): the kit gets one with the "
+                   "KOKKOS package and this package inside, too (an hour more to compile)")
     p.add_argument("--arch", default="sm_90", choices=sorted(MULTIPROCESSORS, key=lambda name: int(name[3:])),
                    help="of the GPU (default sm_90)")
     p.add_argument("--output", type=Path, metavar="FILE", help="the archive (default gpu-kit.tar.xz in the folder of --build)")
     p.add_argument("--build", type=Path, default=ROOT / "build-kit", metavar="DIR",
-                   help="build folders host/ and cuda/, and the kit as a folder (default build-kit of this checkout, ignored by git)")
+                   help="build folders host/, cuda/ and lammps/, and the kit as a folder (default build-kit of this checkout, ignored by git)")
     p.add_argument("--cpu", action="store_true", help="a kit whose kernels run on processors: tries gpu-check where there is no GPU")
     return p
 
@@ -44,6 +46,14 @@ def kokkos_version(folder):
                        "folder of a release (https://github.com/kokkos/kokkos/releases; doc/developer/gpu.md says which)")
     found = re.findall(r"^set\(Kokkos_VERSION_(?:MAJOR|MINOR|PATCH) +(\d+)\)", (folder / "CMakeLists.txt").read_text(), re.M)
     return ".".join(found) or "unknown"
+
+
+def lammps_version(folder):
+    """Version of a source tree of LAMMPS with its KOKKOS package; raises KitError where the folder is none."""
+    if not (folder / "src" / "KOKKOS" / "kokkos_type.h").is_file():
+        raise KitError(f"gpu-kit: --lammps {folder} is no source tree of LAMMPS: src/KOKKOS is missing. `tools/lammps-source trixie FOLDER` "
+                       "gets one")
+    return (folder / "src" / "version.h").read_text().split('"')[1]
 
 
 def lock(folder):
@@ -108,6 +118,26 @@ def build_cuda(build, kokkos, arch, machine):
          ROOT, machine.environment())
 
 
+def install_host_kokkos(prefix, kokkos, machine):
+    """Kokkos for processors, as tools/cuda-build installs it for GPUs."""
+    environment = machine.environment()
+    options = ["-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_POSITION_INDEPENDENT_CODE=ON",
+               "-DKokkos_ENABLE_SERIAL=ON", "-DKokkos_ENABLE_OPENMP=ON", "-DKokkos_ENABLE_IMPL_VIEW_LEGACY=ON"]
+    call(["cmake", "-G", "Ninja", "-S", kokkos, "-B", prefix.with_name("kokkos-build"), *options], ROOT, environment)
+    call(["cmake", "--build", prefix.with_name("kokkos-build"), "--target", "install"], ROOT, environment)
+
+
+def build_lammps(build, kokkos, args, machine):
+    """LAMMPS with KOKKOS and this package inside; `kokkos`: an installation."""
+    device = ["-D", "Kokkos_ENABLE_OPENMP=on"] if args.cpu else ["-D", "DPTRAIN_CUDA=on"]
+    # a launcher such as ccache would hide the compiler from that of Kokkos
+    environment = {name: value for name, value in machine.environment().items() if args.cpu or name != "CMAKE_CXX_COMPILER_LAUNCHER"}
+    environment["PATH"] += os.pathsep + str(Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin")
+    call([ROOT / "tools" / "build-in-tree", args.lammps, "--build", build, "-D", "PKG_KOKKOS=on", "-D", "EXTERNAL_KOKKOS=on",
+          "-D", f"Kokkos_ROOT={kokkos}", "-D", "PKG_MANYBODY=on", "-D", "DPTRAIN_NATIVE=OFF", "-D", "CMAKE_SKIP_RPATH=ON",
+          "-D", "WITH_JPEG=off", "-D", "WITH_PNG=off", "-D", "WITH_GZIP=off", *device], ROOT, environment)
+
+
 def commit_of(folder):
     """The commit of a checkout, with `-dirty` where files have changed since."""
     return subprocess.run(["git", "describe", "--always", "--exclude=*", "--abbrev=40", "--dirty"], cwd=folder, capture_output=True,
@@ -120,15 +150,17 @@ def facts(args, machine):
     version = next(line.split("'")[1] for line in (machine.torch / "version.py").read_text().splitlines()
                    if line.startswith("__version__"))
     return {"device": "cpu" if args.cpu else "cuda", "arch": "none" if args.cpu else args.arch, "commit": commit, "torch": version,
-            "kokkos": kokkos_version(args.kokkos), "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())}
+            "kokkos": kokkos_version(args.kokkos), "lammps with KOKKOS": lammps_version(args.lammps) if args.lammps else "none", "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())}
 
 
-def fill(kit, build, cases, args, machine):
+def fill(kit, build, lammps, cases, args, machine):
     if kit.exists():
         shutil.rmtree(kit)
     copy_programs(kit, build)
     copy_mpi(kit, machine.folder)
     copy_lammps(kit, machine.lammps)
+    if args.lammps:
+        copy_kokkos_lammps(kit, lammps)
     copy_libraries(kit, machine.library_path(kit / "lib"))
     copy_data(kit)
     shutil.copytree(cases, kit / "data")
@@ -145,20 +177,27 @@ def timed(what, work):
 
 def make(args):
     kokkos_version(args.kokkos)  # before anything is built
+    if args.lammps:
+        lammps_version(args.lammps)
     machine, base = Machine(), args.build.resolve()
     with lock(base):
         make_in(base, args, machine)
 
 
 def make_in(base, args, machine):
-    host, cuda, cases, kit = base / "host", base / "cuda", base / "cases", base / "gpu-kit"
+    host, cuda, lammps, cases, kit = base / "host", base / "cuda", base / "lammps", base / "cases", base / "gpu-kit"
     timed("build for processors", lambda: build_host(host, args.kokkos, machine, args.cpu))
     if not args.cpu:
         timed(f"build for {args.arch}", lambda: build_cuda(cuda, args.kokkos, args.arch, machine))
+    if args.lammps:
+        kokkos = base / "host-kokkos" / "installed" if args.cpu else cuda / "kokkos"
+        if args.cpu:
+            timed("Kokkos for LAMMPS", lambda: install_host_kokkos(kokkos, args.kokkos, machine))
+        timed("LAMMPS with KOKKOS", lambda: build_lammps(lammps, kokkos, args, machine))
     environment = machine.environment(LD_LIBRARY_PATH=machine.library_path(host / "lib" / "dptrain"), OMP_NUM_THREADS="1")
     shutil.rmtree(cases, ignore_errors=True)
     timed("models and numbers of a processor", lambda: make_cases(cases, host / "bench", environment))
-    timed("files of the kit", lambda: fill(kit, host if args.cpu else cuda, cases, args, machine))
+    timed("files of the kit", lambda: fill(kit, host if args.cpu else cuda, lammps, cases, args, machine))
     output = args.output or base / "gpu-kit.tar.xz"
     size = timed("archive", lambda: archive(kit, output))
     for name, used in sizes(kit):

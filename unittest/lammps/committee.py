@@ -3,14 +3,15 @@
 import json
 import shutil
 
-import h5py
 import numpy as np
+import pytest
 
 COLUMNS = ["step", "max_devi_v", "min_devi_v", "avg_devi_v", "max_devi_f", "min_devi_f", "avg_devi_f"]
 
 
 def make_member(source, path, seed, rcut=None, type_map=None):
     """A model like `source` whose weights are 5 % off at random; another cutoff or other names of its types where given."""
+    h5py = pytest.importorskip("h5py")
     shutil.copy(source, path)
     with h5py.File(path, "r+") as file:
         tree = json.loads(file.attrs["json"])

@@ -1,6 +1,8 @@
 """The styles on the arrays of LAMMPS' KOKKOS package, against the plain ones. They are there in a LAMMPS that was built with both
 packages (tools/build-in-tree); skipped elsewhere."""
 
+import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,6 +19,8 @@ WATER, ALLOY = REFERENCE / "two_side", REFERENCE / "triclinic_3type"
 
 pytestmark = pytest.mark.skipif(not {"KOKKOS", "USER-DPTRAIN"} <= set(lammps_packages()), reason="LAMMPS has no KOKKOS package with these styles")
 
+GPUS = os.environ.get("DPTRAIN_TEST_GPUS", "0")  # that LAMMPS is to use (tools/gpu-kit): its Kokkos then has no threads
+ON = ["-k", "on", *(["g", GPUS] if GPUS != "0" else [])]
 # threads, newton and neighbor lists of a rank: those of processors, and those that are usual on GPUs
 WAYS = {"serial": (1, "on", "half"), "threads": (2, "on", "half"), "gpu_like": (2, "off", "full"), "newton_off": (1, "off", "half")}
 SYSTEMS = {"water": (WATER / "liquid.data", WATER / "model.dp", "O H"), "triclinic": (ALLOY / "all3.data", ALLOY / "model.dp", "Al Cu Ni")}
@@ -30,7 +34,7 @@ thermo_modify format float %.17g
 def options(way):
     """Words of the command line."""
     threads, newton, neigh = WAYS[way]
-    return ["-k", "on", "t", str(threads), "-sf", "kk", "-pk", "kokkos", "newton", newton, "neigh", neigh]
+    return [*ON, "t", str(threads if GPUS == "0" else 1), "-sf", "kk", "-pk", "kokkos", "newton", newton, "neigh", neigh]
 
 
 def system(name, style="", before="", units="metal"):
@@ -139,7 +143,7 @@ def test_units_with_another_length(tmp_path):
 def test_names(style, tmp_path):
     """Without a suffix, by the name alone."""
     text = system("water").replace("pair_style dptrain", f"pair_style {style}") + REPORT.format(name="named") + "run_style verlet/kk\nrun 0\n"
-    named = run_lammps(tmp_path, text, 2, ["-k", "on"]).check()
+    named = run_lammps(tmp_path, text, 2, ON).check()
     plain = run_lammps(tmp_path, system("water") + REPORT.format(name="plain") + "run 0\n", 2).check()
     mine, other = plain.dump("plain.dump"), named.dump("named.dump")
     assert np.abs(mine - other).max() < 1e-12 * np.abs(mine[:, 1:]).max()
@@ -150,7 +154,7 @@ def test_plain_styles_beside_kokkos(ranks, tmp_path):
     """`suffix off`: the plain pair style in a run whose atoms are KOKKOS'."""
     text = system("triclinic") + REPORT + "fix n all nve\nrun 10\n"
     plain = run_lammps(tmp_path, text.format(name="plain"), ranks).check()
-    beside = run_lammps(tmp_path, text.format(name="beside").replace("pair_style", "suffix off\npair_style"), ranks, ["-k", "on", "-sf", "kk"]).check()
+    beside = run_lammps(tmp_path, text.format(name="beside").replace("pair_style", "suffix off\npair_style"), ranks, [*ON, "-sf", "kk"]).check()
     same_thermo(plain, beside, 1e-11)
 
 
@@ -214,6 +218,8 @@ def test_minimization(tmp_path):
 @pytest.mark.parametrize("way", ["threads", "gpu_like"])
 def test_no_array_is_copied_in_a_step(way, tmp_path):
     """Counted by a tool of Kokkos, for runs of 5 and 25 steps without new lists: what else is copied is so at the begin and the end."""
+    if shutil.which("c++") is None:
+        pytest.skip("no compiler for the tool")
     tool = tmp_path / "copies.so"
     subprocess.run(["c++", "-shared", "-fPIC", "-O1", "-o", tool, Path(__file__).with_name("kokkos_copies.cpp")], check=True)
     runs = []

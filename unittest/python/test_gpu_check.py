@@ -434,6 +434,29 @@ def test_a_kit_for_gpus_on_a_machine_without_one(kit, tmp_path):
     assert items["json_document"]["passed"] == ["Json.Reads"]
 
 
+@pytest.mark.parametrize("device, words", [("cuda", ["-k", "on", "g", "0", "-sf", "kk"]), ("cpu", ["-k", "on", "t", "1", "-sf", "kk"])])
+def test_a_kit_with_the_kokkos_package(device, words, kit, tmp_path):
+    folder, python = kit(device)
+    facts = json.loads((folder / "kit.json").read_text())
+    assert not machine.Target(folder, facts, tmp_path, str(python)).has_kokkos()
+    lmp = folder / "kokkos" / "bin" / "lmp"
+    lmp.parent.mkdir(parents=True)
+    lmp.write_text("#!/bin/sh\necho sw/kk dptrain/kk\n")
+    lmp.chmod(0o755)
+    target = machine.Target(folder, facts, tmp_path, str(python))
+    target.gpus = []
+    assert list(map(str, target.kokkos_words())) == words
+    assert target.environment(**target.kokkos_variables())["DPTRAIN_TEST_BIN"] == str(lmp.parent)
+    done = gpu_check(folder, python, tmp_path, "host")
+    items = {item["name"]: item["state"] for item in read(tmp_path)["stages"][0]["items"]}
+    assert items["lmp with KOKKOS knows dptrain/kk"] == report.PASSED, done.stdout + done.stderr
+
+
+def test_a_kit_without_the_kokkos_package_says_so(kit, tmp_path):
+    gpu_check(*kit("cpu"), tmp_path, "kokkos")
+    assert [(stage["state"], stage["note"]) for stage in read(tmp_path)["stages"]] == [("not there", "the kit was made without --lammps")]
+
+
 def test_a_stage_that_fails_gives_the_exit_status(kit, tmp_path):
     done = gpu_check(*kit("cpu"), tmp_path, "kernels", "host")
     assert done.returncode == 1 and "something has FAILED" in done.stdout

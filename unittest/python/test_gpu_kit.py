@@ -22,6 +22,13 @@ def test_bad_input_has_one_message_before_anything_is_built(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main.main(["--kokkos", str(tmp_path), "--arch", "sm_60"])
     assert "sm_75" in capsys.readouterr().err
+    kokkos = tmp_path / "kokkos"
+    (kokkos / "core" / "src").mkdir(parents=True)
+    for name in ("core/src/Kokkos_Core.hpp", "CMakeLists.txt"):
+        (kokkos / name).touch()
+    assert main.main(["--kokkos", str(kokkos), "--lammps", "/nonexistent", "--build", str(tmp_path / "build")]) == 1
+    assert "--lammps /nonexistent is no source tree of LAMMPS: src/KOKKOS is missing" in capsys.readouterr().err
+    assert not (tmp_path / "build").exists()
 
 
 def test_one_kit_at_a_time_in_a_folder(tmp_path):
@@ -113,6 +120,18 @@ def test_the_archive_unpacks_anywhere(tmp_path):
     done = subprocess.run([tmp_path / "other" / "gpu-kit" / "bin" / "lmp", "-in", "x"], capture_output=True, text=True,
                           env={"PATH": os.environ["PATH"], "DPTRAIN_KIT_LIBRARIES": "/a:/b"})
     assert done.stdout == "libraries /a:/b words -in x\n"
+
+
+def test_lammps_with_kokkos_is_beside_the_other(tmp_path):
+    """Its mpiexec is that of the kit, which looks for its helpers where it lies."""
+    pack.write_script(tmp_path / "build" / "lmp", "#!/bin/sh\necho with kokkos $LD_LIBRARY_PATH $@\n")
+    pack.write_script(tmp_path / "gpu-kit" / "bin" / "mpiexec", "#!/bin/sh\necho $0 $@\n")
+    pack.copy_kokkos_lammps(tmp_path / "gpu-kit", tmp_path / "build")
+    folder = tmp_path / "gpu-kit" / "kokkos" / "bin"
+    outputs = [subprocess.run([folder / name, "-n", "2"], capture_output=True, text=True,
+                              env={"PATH": os.environ["PATH"], "DPTRAIN_KIT_LIBRARIES": "/a"}).stdout for name in ("lmp", "mpiexec")]
+    assert outputs[0] == "with kokkos /a -n 2\n"
+    assert Path(outputs[1].split()[0]).resolve() == tmp_path / "gpu-kit" / "bin" / "mpiexec" and outputs[1].endswith(" -n 2\n")
 
 
 def test_programs_of_sources_that_are_gone_are_left_out(tmp_path):

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
@@ -118,6 +119,11 @@ void open_dimensions(const int *periodicity, double cutoff, Cell &cell, std::vec
   }
 }
 
+void wait(int milliseconds)
+{
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
 }  // namespace
 
 UnitFactors LAMMPS_NS::unit_factors(LAMMPS *lmp, const std::string &who)
@@ -131,18 +137,21 @@ UnitFactors LAMMPS_NS::unit_factors(LAMMPS *lmp, const std::string &who)
   return factors;
 }
 
-void LAMMPS_NS::stop_all_ranks(LAMMPS *lmp, const std::string &message)
+void LAMMPS_NS::with_text_before_abort(const std::function<void()> &work)
 {
-  const auto wait = [](int milliseconds) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-  };
-  wait(std::min(200 * lmp->comm->me, 1000));
   try {
-    lmp->error->one(FLERR, message);
-  } catch (...) {
-    wait(100);  // the abort that follows would overtake the text on its way to the screen
+    work();
+  } catch (const LAMMPSAbortException &) {
+    wait(100);
     throw;
   }
+}
+
+void LAMMPS_NS::stop_all_ranks(LAMMPS *lmp, const std::string &message)
+{
+  wait(std::min(200 * lmp->comm->me, 1000));
+  with_text_before_abort([&] { lmp->error->one(FLERR, message); });
+  std::abort();  // error->one does not return
 }
 
 std::shared_ptr<const dptrain::Communicator> LAMMPS_NS::world_communicator(LAMMPS *lmp)

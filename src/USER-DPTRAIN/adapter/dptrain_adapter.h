@@ -34,6 +34,10 @@ std::shared_ptr<const dptrain::Communicator> world_communicator(LAMMPS *lmp);
 /// how many threads the ranks have where they have more than one. Collective.
 void start_kernels(LAMMPS *lmp, const std::string &who, const dptrain::DeviceRequest &device = {});
 
+/// Runs commands of LAMMPS that may end in error->one: the abort that follows waits until the text is on the screen, where it
+/// would come first otherwise.
+void with_text_before_abort(const std::function<void()> &work);
+
 /// error->one for a failure that several ranks may find at the same time: the lowest rank speaks first, and its text
 /// gets the time to arrive before the abort.
 [[noreturn]] void stop_all_ranks(LAMMPS *lmp, const std::string &message);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "adapter/dptrain_adapter.h"
 #include "adapter/lammps_compat.h"
 #include "atom.h"
 #include "error.h"
@@ -173,7 +174,7 @@ void PairSet::give_coefficients(Part &part, std::vector<std::string> words)
     error->all(FLERR, "{}: {} takes one coeff, and it must start with * *: found \"{}\"", name_,
                part.name, utils::join_words(words, " "));
   std::vector<char *> list = pointers(words);
-  part.pair->coeff(static_cast<int>(list.size()), list.data());
+  with_text_before_abort([&] { part.pair->coeff(static_cast<int>(list.size()), list.data()); });
 }
 
 // Which sub-styles act on which pairs of types: the last one given with hybrid, all with hybrid/overlay.
