@@ -42,6 +42,9 @@ function(dptrain_kokkos_from_source DIR)
   set(Kokkos_ENABLE_EXAMPLES OFF CACHE BOOL "")
   set(CMAKE_MESSAGE_LOG_LEVEL WARNING)
   add_subdirectory("${DIR}" "${PROJECT_BINARY_DIR}/kokkos" EXCLUDE_FROM_ALL)
+  if(CMAKE_CXX_STANDARD GREATER 17)  # which older Kokkos does not write, and GCC warns of
+    target_compile_options(kokkoscore PUBLIC $<$<CXX_COMPILER_ID:GNU>:-Wno-volatile -Wno-deprecated-enum-enum-conversion>)
+  endif()
   target_link_libraries(dptrain_kokkos INTERFACE Kokkos::kokkos)
 endfunction()
 

@@ -22,6 +22,9 @@ endif()
 file(STRINGS "${DPTRAIN_TORCH_DIR}/share/cmake/Torch/TorchConfig.cmake" DPTRAIN_TORCH_STANDARD REGEX "cxx_std_20" LIMIT_COUNT 1)
 if(DPTRAIN_TORCH_STANDARD AND NOT CMAKE_CXX_STANDARD GREATER 20)
   set(CMAKE_CXX_STANDARD 20)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(dptrain_plain_flags INTERFACE -Wno-restrict)  # wrong warnings of std::string in C++20, GCC bug 105651
+  endif()
 endif()
 message(STATUS "LibTorch: ${DPTRAIN_TORCH_VERSION} in ${DPTRAIN_TORCH_DIR}, C++${CMAKE_CXX_STANDARD}")
 

@@ -17,7 +17,7 @@ from silicon import write_input  # noqa: E402
 
 def pytest_sessionstart():
     """LAMMPS loads the plugin of an installed package before those of LAMMPS_PLUGIN_PATH: that one would be tested."""
-    if "LAMMPS_PLUGIN_PATH" in os.environ and any(importlib.metadata.distributions(name="dptrain")):
+    if os.environ.get("LAMMPS_PLUGIN_PATH") and any(importlib.metadata.distributions(name="dptrain")):
         pytest.exit("LAMMPS_PLUGIN_PATH is set, but the dptrain that is installed here would be loaded instead: pip uninstall it", 2)
 
 
