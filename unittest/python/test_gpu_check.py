@@ -478,6 +478,7 @@ def test_a_signal_ends_everything(number, kit, tmp_path):
         (folder / "bin" / name).write_text(f"#!/bin/sh\necho pair styles: dptrain\n[ {name} = lmp ] && exit 0\n"
                                            f"sleep 60 & echo $! > {child}.new; mv {child}.new {child}; wait\n")
     running = subprocess.Popen(command_of(folder, python, tmp_path, "host"), cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # ignored in background jobs of a shell
                                env={"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path / "temporary")})
     end = time.monotonic() + 30.0
     while not child.exists() and time.monotonic() < end:
