@@ -44,6 +44,8 @@ if(EXISTS "${DPTRAIN_TORCH_DIR}/lib/libtorch_cuda.so" AND NOT DPTRAIN_CUDA_LIBS)
 endif()
 list(APPEND DPTRAIN_RPATH_DIRS ${DPTRAIN_TORCH_LIB_DIRS})
 
+# Options of the linker are items of target_link_libraries here: target_link_options of a static library's private
+# dependency do not reach the program under the policies (CMP0099) that LAMMPS' tree sets.
 add_library(dptrain_torch INTERFACE)
 set(DPTRAIN_TORCH_LIBS torch_cpu c10)
 if(DPTRAIN_CUDA)
@@ -54,8 +56,7 @@ if(DPTRAIN_CUDA)
   # nothing calls torch_cuda by name: the operators in it register themselves, and a linker that takes only what is needed
   # (nvcc sorts options behind libraries) would leave it out. What it needs itself (cuBLAS, cuDNN and more, wheels of their
   # own) is found when a program starts.
-  target_link_options(dptrain_torch INTERFACE LINKER:--allow-shlib-undefined)
-  target_link_libraries(dptrain_torch INTERFACE
+  target_link_libraries(dptrain_torch INTERFACE -Wl,--allow-shlib-undefined
     "-Wl,--push-state,--no-as-needed,${DPTRAIN_TORCH_DIR}/lib/libtorch_cuda.so,--pop-state")
   # sums between GPUs: the NCCL that this LibTorch uses itself, header and library of one folder
   set(DPTRAIN_NCCL_DIR "${DPTRAIN_TORCH_DIR}/../nvidia/nccl" CACHE PATH "NCCL: include/nccl.h and lib/libnccl.so.2")
@@ -79,5 +80,5 @@ target_include_directories(dptrain_torch SYSTEM INTERFACE
   "${DPTRAIN_TORCH_DIR}/include" "${DPTRAIN_TORCH_DIR}/include/torch/csrc/api/include")
 target_compile_definitions(dptrain_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
 foreach(dir IN LISTS DPTRAIN_TORCH_LIB_DIRS)
-  target_link_options(dptrain_torch INTERFACE "LINKER:-rpath-link,${dir}")
+  target_link_libraries(dptrain_torch INTERFACE "-Wl,-rpath-link,${dir}")
 endforeach()

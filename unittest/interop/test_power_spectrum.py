@@ -88,7 +88,9 @@ def model(tmp_path_factory):
         '{"model": {"type_map": ["Ni", "Al"], "descriptor": ' + str(KEYS).replace("'", '"') + ', "fitting_net": {"neuron": [8, 8]}}, '
         '"training": {"numb_steps": 3, "save_ckpt": "SAVE", "disp_file": "CURVE", "training_data": {"systems": ["SYSTEM"]}}}'
         .replace("SAVE", str(folder / "model")).replace("CURVE", str(folder / "lcurve.out")).replace("SYSTEM", str(system)))
-    assert dptrain(["train", str(folder / "input.json"), "-o", str(folder / "out.json")]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)  # the file `checkpoint` is written where one is
+        assert dptrain(["train", str(folder / "input.json"), "-o", str(folder / "out.json")]) == 0
     return folder / "model.dp", [Atoms("NiAl" * 6, positions=p, cell=c, pbc=True) for p, c in zip(x, cell)]
 
 

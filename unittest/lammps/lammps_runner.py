@@ -52,10 +52,19 @@ def console_variables():
     return {"OMP_NUM_THREADS": "1", **PATIENT, **os.environ, **checkout}
 
 
+def lammps_help():
+    """What `lmp -h` prints."""
+    return subprocess.run([str(LAMMPS), "-h"], capture_output=True, text=True, env=lammps_variables()).stdout
+
+
 def lammps_packages():
     """Names of the packages that LAMMPS says it has."""
-    text = subprocess.run([str(LAMMPS), "-h"], capture_output=True, text=True, env=lammps_variables()).stdout
-    return text.partition("Installed packages:")[2].partition("List of individual style options")[0].split()
+    return lammps_help().partition("Installed packages:")[2].partition("List of individual style options")[0].split()
+
+
+def kokkos_has_threads():
+    """Whether the KOKKOS package of LAMMPS runs on several threads of the processor."""
+    return any("KOKKOS package API:" in line and {"OpenMP", "Threads"} & set(line.split()) for line in lammps_help().splitlines())
 
 
 class Result:

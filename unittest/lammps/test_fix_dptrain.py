@@ -221,7 +221,8 @@ def test_new_pair_coeff_maps_types_by_name(silicon, tmp_path):
     assert len(types) == 3 and types[0] == types[2]  # Ge first in all
     assert sum(types[0]) == np.loadtxt(next((tmp_path / "data").glob("Si*")) / "type.raw").tolist().count(0)
     refused = silicon(text + "pair_coeff * * third.json Si C\nrun 5\n", 2)
-    assert refused.status != 0 and "has frames with the element of type 1" in refused.errors()[0]
+    assert refused.status != 0
+    assert any("has frames with the element of type 1" in line for line in refused.errors())  # MPI may say something before
 
 
 def test_overlay(silicon, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 from active import decisions
 from committee import make_member
-from lammps_runner import REFERENCE, lammps_packages, run_lammps
+from lammps_runner import REFERENCE, kokkos_has_threads, lammps_packages, run_lammps
 from silicon import ATOMS, learn, write_input
 
 WATER, ALLOY = REFERENCE / "two_side", REFERENCE / "triclinic_3type"
@@ -19,7 +19,8 @@ WATER, ALLOY = REFERENCE / "two_side", REFERENCE / "triclinic_3type"
 
 pytestmark = pytest.mark.skipif(not {"KOKKOS", "USER-DPTRAIN"} <= set(lammps_packages()), reason="LAMMPS has no KOKKOS package with these styles")
 
-GPUS = os.environ.get("DPTRAIN_TEST_GPUS", "0")  # that LAMMPS is to use (tools/gpu-kit): its Kokkos then has no threads
+GPUS = os.environ.get("DPTRAIN_TEST_GPUS", "0")  # that LAMMPS is to use (tools/gpu-kit)
+THREADS = GPUS == "0" and kokkos_has_threads()
 ON = ["-k", "on", *(["g", GPUS] if GPUS != "0" else [])]
 # threads, newton and neighbor lists of a rank: those of processors, and those that are usual on GPUs
 WAYS = {"serial": (1, "on", "half"), "threads": (2, "on", "half"), "gpu_like": (2, "off", "full"), "newton_off": (1, "off", "half")}
@@ -34,7 +35,7 @@ thermo_modify format float %.17g
 def options(way):
     """Words of the command line."""
     threads, newton, neigh = WAYS[way]
-    return [*ON, "t", str(threads if GPUS == "0" else 1), "-sf", "kk", "-pk", "kokkos", "newton", newton, "neigh", neigh]
+    return [*ON, "t", str(threads if THREADS else 1), "-sf", "kk", "-pk", "kokkos", "newton", newton, "neigh", neigh]
 
 
 def system(name, style="", before="", units="metal"):

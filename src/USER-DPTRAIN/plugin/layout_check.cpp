@@ -22,7 +22,7 @@ class Probe : public LAMMPS_NS::Pair {
   bool has_first_values() const
   {
     return single_enable == 1 && reinitflag == 1 && ncoultablebits == 12 && ndisptablebits == 12 &&
-           mixed_flag == 1 && datamask_read == static_cast<unsigned>(~0);
+           mixed_flag == 1 && datamask_read == static_cast<decltype(datamask_read)>(~0);
   }
 };
 
