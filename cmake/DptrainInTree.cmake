@@ -15,8 +15,8 @@ set(DPTRAIN_OLDEST_LAMMPS 20250204)
 set(DPTRAIN_NEWEST_LAMMPS 20260704)
 dptrain_lammps_version_of_source("${CMAKE_CURRENT_SOURCE_DIR}/.." DPTRAIN_LAMMPS_NUMBER)
 if(DPTRAIN_LAMMPS_NUMBER LESS DPTRAIN_OLDEST_LAMMPS)
-  message(FATAL_ERROR "USER-DPTRAIN: this is LAMMPS ${DPTRAIN_LAMMPS_NUMBER} (year, month, day), and versions from 4 Feb 2025 "
-    "to 4 Jul 2026 are supported: take a newer release of LAMMPS")
+  message(FATAL_ERROR "USER-DPTRAIN: this is LAMMPS ${DPTRAIN_LAMMPS_NUMBER} (year, month, day), and versions from "
+    "${DPTRAIN_OLDEST_LAMMPS} (4 Feb 2025) to ${DPTRAIN_NEWEST_LAMMPS} (4 Jul 2026) are supported: take a newer release of LAMMPS")
 elseif(DPTRAIN_LAMMPS_NUMBER GREATER DPTRAIN_NEWEST_LAMMPS)
   message(WARNING "USER-DPTRAIN: this is LAMMPS ${DPTRAIN_LAMMPS_NUMBER} (year, month, day), newer than 4 Jul 2026, the newest "
     "that was tried")
@@ -51,6 +51,12 @@ endif()
 if(PKG_USER-DPTRAIN)
   find_package(MPI QUIET COMPONENTS CXX)
   option(BUILD_MPI "Build MPI version" ${MPI_FOUND})
+  # defaults of LAMMPS' options: an installed lmp finds LibTorch, and a BLAS that packages ask for does not take LibTorch's place
+  option(LAMMPS_INSTALL_RPATH "Set runtime path for shared libraries linked to LAMMPS binaries" ON)
+  option(USE_INTERNAL_LINALG "Prefer internal library for linear algebra" ON)
+  if(LAMMPS_SIZES STREQUAL "smallsmall")
+    message(FATAL_ERROR "USER-DPTRAIN: LAMMPS_SIZES=smallsmall is not supported: choose smallbig or bigbig")
+  endif()
   set(DPTRAIN_IN_TREE ON)
   set(DPTRAIN_BUILD_PLUGIN OFF)
   set(DPTRAIN_BUILD_TESTS OFF)

@@ -82,7 +82,7 @@ def tables(part):
     yield "Stages: " + ", ".join(f"{name} {state}" for name, state in part["stages"].items()) + "."
     if part["md"]:
         yield "\nMD, us per atom and step, of it the pair style, which the forecast is of, and LAMMPS' neighbor lists, which it " + \
-            f"does not use on a GPU; published: {PUBLISHED['us_per_atom_step']} ({PUBLISHED['program']}):\n"
+            f"plain dptrain does not use on a GPU; published: {PUBLISHED['us_per_atom_step']} ({PUBLISHED['program']}):\n"
         yield markdown(["style", "net", "precision", "atoms", "us/atom/step", "published / ours", "pair style", "forecast", "lists"],
                        [[r.get("style", "dptrain"), r["net"], r["precision"], r["atoms"], number(r["us_per_atom_step"]),
                          f"{PUBLISHED['us_per_atom_step'] / r['us_per_atom_step']:.2f}",

@@ -9,5 +9,12 @@ PYTHON
 )}
 export LAMMPS_POTENTIALS
 
-# lammps in.NAME [options]: writes log.NAME
-lammps() { mpiexec -n "$nprocs" lmp -log "log.${1#in.}" -screen none -in "$@"; }
+# lammps in.NAME [options]: writes log.NAME, whose end is shown where LAMMPS stops with an error
+lammps() {
+    local log="log.${1#in.}"
+    mpiexec -n "$nprocs" lmp -log "$log" -screen none -in "$@" || {
+        [[ ! -f "$log" ]] || tail -n 12 "$log" >&2
+        echo "LAMMPS stopped (whole log: $PWD/$log)" >&2
+        return 1
+    }
+}

@@ -201,13 +201,14 @@ class Target:
         return (self.kit / "kokkos" / "bin" / "lmp").is_file()
 
     def kokkos_variables(self):
-        """Variables that name that LAMMPS to the tests, and the GPUs that it is to use."""
+        """Variables that name that LAMMPS to the tests, and the number of GPUs that it is to use: one, as MPICH tells programs
+        nothing by which LAMMPS would give each rank one of several."""
         return {"DPTRAIN_TEST_BIN": self.kit / "kokkos" / "bin", "LAMMPS_PLUGIN_PATH": "",
-                "DPTRAIN_TEST_GPUS": len(self.gpus) if self.needs_gpu() else 0}
+                "DPTRAIN_TEST_GPUS": 1 if self.needs_gpu() else 0}
 
     def kokkos_words(self):
         """Words of the command line for styles with the suffix kk."""
-        gpus = ["g", len(self.gpus)] if self.needs_gpu() else ["t", 1]
+        gpus = ["g", 1] if self.needs_gpu() else ["t", 1]
         return ["-k", "on", *gpus, "-sf", "kk"]
 
     def ranks(self, number, *command):

@@ -185,7 +185,8 @@ def make(args):
 
 
 def make_in(base, args, machine):
-    host, cuda, lammps, cases, kit = base / "host", base / "cuda", base / "lammps", base / "cases", base / "gpu-kit"
+    host, cuda, cases, kit = base / "host", base / "cuda", base / "cases", base / "gpu-kit"
+    lammps = base / ("lammps-host" if args.cpu else "lammps-cuda")
     timed("build for processors", lambda: build_host(host, args.kokkos, machine, args.cpu))
     if not args.cpu:
         timed(f"build for {args.arch}", lambda: build_cuda(cuda, args.kokkos, args.arch, machine))

@@ -167,6 +167,10 @@ def test_committee_and_what_other_styles_read(way, tmp_path):
     text = system("water", style="committee m1.dp m2.dp end").replace(str(WATER / "model.dp"), "m0.dp") + \
         "compute d all dptrain/uncertainty/atom committee\nfix p all pair 1 dptrain deviation 1\n" + \
         REPORT.replace("fx fy fz", "c_d f_p") + "run 2\n"
+    if GPUS != "0":  # the forces of a committee are compared on the host
+        refused = run_lammps(tmp_path, text.format(name="kk"), 1, options(way))
+        assert refused.status != 0 and any("use pair_style dptrain/kk/host" in line for line in refused.errors()), refused.output
+        return
     (_, mine), (_, other) = both(tmp_path, text, way, 2)
     assert mine[:, 1].max() > 0.0
     assert np.array_equal(mine[:, 1], mine[:, 2]) and np.array_equal(other[:, 1], other[:, 2])
@@ -225,10 +229,12 @@ def test_no_array_is_copied_in_a_step(way, tmp_path):
     subprocess.run(["c++", "-shared", "-fPIC", "-O1", "-o", tool, Path(__file__).with_name("kokkos_copies.cpp")], check=True)
     runs = []
     for steps in (5, 25):
-        text = system("triclinic") + "neigh_modify delay 1000\ntimestep 0.0001\nfix n all nve\nthermo 1000\n" + f"run {steps}\n"
+        text = system("triclinic") + "replicate 5 5 5\nneigh_modify delay 1000\ntimestep 0.0001\nfix n all nve\nthermo 1000\n" + f"run {steps}\n"
         runs.append(run_lammps(tmp_path, text, 1, options(way), KOKKOS_TOOLS_LIBS=str(tool), OMP_WAIT_POLICY="passive").check())
     assert runs[1].value("kernels") - runs[0].value("kernels") >= 20 * 5  # the library's are LAMMPS' Kokkos', too
-    assert runs[1].value("copied") == runs[0].value("copied")
+    more = runs[1].value("copied") - runs[0].value("copied")
+    # on a GPU control numbers (sums, maxima of lists) come to the host in a step; the positions of these atoms are 27 kB
+    assert more == 0 if GPUS == "0" else more < 20 * 4096
 
 
 @pytest.mark.parametrize("command, text", [
@@ -241,9 +247,10 @@ def test_without_kokkos_in_use(command, text, tmp_path):
     assert any(text in line or "KOKKOS" in line for line in result.errors()), result.output
 
 
-def test_reference_that_is_a_kokkos_style(tmp_path):
+@pytest.mark.parametrize("reference, style", [
+    ('sw/kk coeff "* * Si.sw Si"', "sw/kk"), ('coul/long 5.0 coeff "* *" kspace "pppm/kk 1e-4"', "pppm/kk")])
+def test_reference_that_is_a_kokkos_style(reference, style, tmp_path):
     write_input(tmp_path)
-    text = learn("every 5", reference='reference pair sw/kk coeff "* * Si.sw Si" end')
-    result = run_lammps(tmp_path, text, 1, options("serial"))
+    result = run_lammps(tmp_path, learn("every 5", reference=f"reference pair {reference} end"), 1, options("serial"))
     assert result.status != 0
-    assert any("sw/kk works on the arrays of KOKKOS" in line for line in result.errors())
+    assert any(f"{style} works on the arrays of KOKKOS" in line for line in result.errors()), result.output

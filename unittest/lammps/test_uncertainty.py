@@ -5,7 +5,7 @@ import pytest
 from ase.io import read
 
 from lammps_runner import run_lammps
-from silicon import ATOMS, PAIR, REFERENCE, write_input
+from silicon import ATOMS, PAIR, REFERENCE, learn, write_input
 
 RAMP = "fix bath all temp/csvr 300 1500 0.05 4827\nfix n all nve\n"
 # printed with 17 digits; sums over atoms in another order
@@ -128,3 +128,11 @@ def test_fix_pair_reads_what_the_compute_says(model, ranks):
     table = frames_of(model / "p.dump")
     assert table[..., 1].max() > 0.0
     assert np.array_equal(table[..., 1], table[..., 2]) and np.array_equal(table[..., 1], table[..., 3])
+
+
+def test_an_uncertainty_without_unit_is_warned_of_once(tmp_path):
+    """Mode passive does not compare it with the reference."""
+    write_input(tmp_path)
+    run_lammps(tmp_path, learn("every 5 train 5 warmup 2 save 1000 passive.dp", run="run 20")).check()
+    result = run_lammps(tmp_path, f"{ATOMS}pair_style dptrain\npair_coeff * * passive.dp Si\nfix p all pair 1 dptrain uncertainty 0\nrun 3\nrun 3\n").check()
+    assert result.output.count("the uncertainty of passive.dp was never compared with a reference") == 1

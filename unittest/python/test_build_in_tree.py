@@ -29,6 +29,9 @@ def tree(folder, version):
     ("build-in-tree", ["/nowhere", "PKG_KOKKOS=on"], "options of CMake begin with -"),
     ("build-in-tree", ["/nowhere", "-D"], "-D needs a value"),
     ("build-in-tree", ["/nowhere", "--build"], "--build needs a folder"),
+    ("build-in-tree", ["/nowhere", "--build="], "--build needs a folder"),
+    ("build-in-tree", ["/nowhere", "--parallel", "2"], "--parallel is no option of build-in-tree"),
+    ("build-in-tree", ["/nowhere", "-j", "2"], "set CMAKE_BUILD_PARALLEL_LEVEL"),
     ("test-in-tree", ["/nowhere"], "/nowhere has no program lmp"),
     ("lammps-source", ["buster", "/nowhere"], "'buster' is no release: give trixie or sid"),
     ("lammps-source", ["trixie"], "expected a release and a folder"),
@@ -53,4 +56,11 @@ def test_sources_that_are_there_stay(tmp_path):
 def test_older_releases_are_refused(tmp_path):
     status, output = run("build-in-tree", tree(tmp_path / "lammps", "2 Aug 2023"), "--build", tmp_path / "build")
     assert status != 0
-    assert "20230802" in output and "versions from 4 Feb 2025" in " ".join(output.split()) and "Call Stack" not in output
+    assert "20230802" in output and "versions from 20250204 (4 Feb 2025)" in " ".join(output.split()) and "Call Stack" not in output
+
+
+@pytest.mark.parametrize("option, text", [
+    ("PKG_KOKKOS=on", "has no lib/kokkos: add -D DOWNLOAD_KOKKOS=on"), ("LAMMPS_SIZES=smallsmall", "LAMMPS_SIZES=smallsmall is not supported")])
+def test_options_that_cannot_be(option, text, tmp_path):
+    status, output = run("build-in-tree", tree(tmp_path / "lammps", "4 Feb 2025"), f"--build={tmp_path / 'build'}", "-D", option)
+    assert status != 0 and text in " ".join(output.split()) and "Call Stack" not in output, output

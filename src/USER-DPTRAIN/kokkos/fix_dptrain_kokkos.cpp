@@ -1,6 +1,8 @@
 #include "kokkos/fix_dptrain_kokkos.h"
 
 #include "atom_masks.h"
+#include "domain.h"
+#include "kokkos.h"
 #include "kokkos/kokkos_atoms.h"
 
 using namespace LAMMPS_NS;
@@ -14,6 +16,13 @@ FixDPTrainKokkos<DeviceType>::FixDPTrainKokkos(LAMMPS *lmp, int narg, char **arg
   execution_space = Host;
   datamask_read = EMPTY_MASK;
   datamask_modify = EMPTY_MASK;
+}
+
+// A run before may have ended with an error amid a label.
+template <class DeviceType> void FixDPTrainKokkos<DeviceType>::init()
+{
+  on_host_ = false;
+  FixDPTrain::init();
 }
 
 template <class DeviceType> void FixDPTrainKokkos<DeviceType>::post_force(int vflag)
@@ -32,12 +41,19 @@ template <class DeviceType> void FixDPTrainKokkos<DeviceType>::use_host_atoms()
 {
   if (on_host_) return;
   atomKK->sync(Host, ALL_MASK);
+  // what a reference calls in LAMMPS, such as Domain::x2lamda of pppm, may work on the device: it takes the host's arrays then and
+  // brings its own back, as around fixes without KOKKOS
+  auto_sync_before_ = lmp->kokkos->auto_sync;
+  lmp->kokkos->auto_sync = 1;
   on_host_ = true;
 }
 
 template <class DeviceType> void FixDPTrainKokkos<DeviceType>::give_back()
 {
-  if (on_host_) atomKK->modified(Host, F_MASK);
+  if (!on_host_) return;
+  lmp->kokkos->auto_sync = auto_sync_before_;
+  // positions went to lamda and back on the device, and were put back to the last digit on the host
+  atomKK->modified(Host, domain->triclinic ? F_MASK | X_MASK : F_MASK);
   on_host_ = false;
 }
 

@@ -23,10 +23,12 @@ namespace LAMMPS_NS {
 template <class DeviceType> class FixDPTrainKokkos : public FixDPTrain {
  public:
   FixDPTrainKokkos(class LAMMPS *, int, char **);
+  void init() override;
   void post_force(int) override;
   void min_post_force(int) override;
 
  private:
+  int auto_sync_before_ = 0;  // of LAMMPS, outside of the steps of a label
   bool on_host_ = false;  // the arrays of the host are the present ones, and may have been changed
 
   void use_host_atoms() override;

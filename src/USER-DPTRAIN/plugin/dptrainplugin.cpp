@@ -139,8 +139,8 @@ extern "C" __attribute__((visibility("default"))) void lammpsplugin_init(void *l
 {
   if (lammps_config_has_package("USER-DPTRAIN"))
     return report(lmp, "WARNING: dptrainplugin.so is not loaded: this LAMMPS has the package "
-                       "USER-DPTRAIN inside. Take its "
-                       "folder out of LAMMPS_PLUGIN_PATH");
+                       "USER-DPTRAIN inside, whose styles are used. Take its "
+                       "folder out of LAMMPS_PLUGIN_PATH, or leave out 'plugin load'");
   const std::string refusal = dptrain::plugin_refusal(compiled_facts(), running_facts(lmp));
   if (!refusal.empty()) return report(lmp, "ERROR: " + refusal);
   add_styles(lmp, handle, reinterpret_cast<lammpsplugin_regfunc>(regfunc),

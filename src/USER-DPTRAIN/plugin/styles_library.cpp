@@ -41,7 +41,10 @@ bool processor_fits()
 #ifdef __x86_64__
   const std::string march = DPTRAIN_MARCH;
   if (march == "x86-64-v3") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (march == "x86-64-v4") return __builtin_cpu_supports("avx512f");
+  if (march == "x86-64-v4")
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
 #endif
   return true;
 }

@@ -66,11 +66,7 @@ void ComputeDPTrainUncertaintyAtom::init()
                "{}: the model {} has no uncertainty: only models that fix dptrain has trained have "
                "one, best in 'mode active'",
                WHO, slot.path);
-  if (comm->me == 0 && !raw_ && !pair_->may_learn() && !slot.calibration.is_known())
-    error->warning(FLERR,
-                   "{}: the uncertainty of {} was never compared with a reference: it is given as "
-                   "it is, without unit",
-                   WHO, slot.path);
+  if (!raw_) pair_->check_unit(WHO);
 }
 
 // Zero as long as there is no model.

@@ -71,6 +71,8 @@ class PairDPTrain : public Pair {
   const double *sampled_deviation(int samples);
   /// Expected force error for a score of 1, LAMMPS units; 1 where it was never compared with a reference.
   double score_unit() const;
+  /// Warns for `who` where that will be 1 in this run.
+  void check_unit(const char *who) const;
   bool has_committee() const;
   /// Whether a fix dptrain trains the model, or may do so in this run: computes are set up before fixes.
   bool may_learn() const;

@@ -40,6 +40,7 @@ struct PairDPTrain::Data {
   int fold_width = 3;
   std::vector<double> extracted[2];  // [nlocal] what fix pair reads: uncertainty, deviation
   int asked_by_fix = 0;              // by fix pair, at each step that it reads
+  bool warned_of_unit = false;       // that what fix pair reads has none
 
   // The present atoms as the library takes them: pointers into LAMMPS and into this object.
   dptrain::Domain domain(const class Atom &atom, const class NeighList &list);

@@ -38,6 +38,15 @@ double PairDPTrain::score_unit() const
   return calibration.is_known() ? calibration.scale() * data_->units.force() : 1.0;
 }
 
+void PairDPTrain::check_unit(const char *who) const
+{
+  if (comm->me == 0 && !may_learn() && !data_->slot->calibration.is_known())
+    error->warning(FLERR,
+                   "{}: the uncertainty of {} was never compared with a reference: it is given as "
+                   "it is, without unit",
+                   who, data_->slot->path);
+}
+
 // Samples have no scale of their own: they take that of the expected errors.
 const double *PairDPTrain::sampled_deviation(int samples)
 {
@@ -98,6 +107,10 @@ void *PairDPTrain::extract_peratom(const char *name, int &columns)
                "Pair style dptrain has no uncertainty to extract: {} does not know its own, as "
                "models do that fix dptrain has trained",
                slot.path);
+  if (!deviation && slot.trained && !data_->warned_of_unit) {
+    data_->warned_of_unit = true;
+    check_unit(WHO);
+  }
   const double *found = nullptr;
   if (deviation) found = committee_deviation();
   if (!deviation && has_scores()) found = scores();
