@@ -23,7 +23,7 @@ NestedKSpace::NestedKSpace(LAMMPS *lmp, const std::string &who, const PairOption
   style_name_ = words[0];
   if (force->kspace_map->find(style_name_) == force->kspace_map->end())
     error->all(FLERR, "{}: {}", who_, utils::check_packages_for_style("kspace", style_name_, lmp));
-  if (utils::strmatch(style_name_, "/kk$|/kk/host$|/kk/device$"))
+  if (style_name_.find("/kk") != std::string::npos)
     error->all(FLERR, "{}: {} works on the arrays of KOKKOS: use the plain style, without a suffix",
                who_, style_name_);
   int suffix = 0;
