@@ -434,7 +434,7 @@ def test_a_kit_for_gpus_on_a_machine_without_one(kit, tmp_path):
     assert items["json_document"]["passed"] == ["Json.Reads"]
 
 
-@pytest.mark.parametrize("device, words", [("cuda", ["-k", "on", "g", "0", "-sf", "kk"]), ("cpu", ["-k", "on", "t", "1", "-sf", "kk"])])
+@pytest.mark.parametrize("device, words", [("cuda", ["-k", "on", "g", "1", "-sf", "kk"]), ("cpu", ["-k", "on", "t", "1", "-sf", "kk"])])
 def test_a_kit_with_the_kokkos_package(device, words, kit, tmp_path):
     folder, python = kit(device)
     facts = json.loads((folder / "kit.json").read_text())
