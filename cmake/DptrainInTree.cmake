@@ -57,6 +57,12 @@ if(PKG_USER-DPTRAIN)
   if(LAMMPS_SIZES STREQUAL "smallsmall")
     message(FATAL_ERROR "USER-DPTRAIN: LAMMPS_SIZES=smallsmall is not supported: choose smallbig or bigbig")
   endif()
+  # Debian's archives of LAMMPS have no copy of Kokkos
+  get_filename_component(DPTRAIN_BUNDLED_KOKKOS "${CMAKE_CURRENT_SOURCE_DIR}/../lib/kokkos" ABSOLUTE)
+  if(PKG_KOKKOS AND NOT DOWNLOAD_KOKKOS AND NOT EXTERNAL_KOKKOS AND NOT EXISTS "${DPTRAIN_BUNDLED_KOKKOS}")
+    message(FATAL_ERROR "PKG_KOKKOS: there is no ${DPTRAIN_BUNDLED_KOKKOS}: add -D DOWNLOAD_KOKKOS=on, or -D EXTERNAL_KOKKOS=on "
+      "-D Kokkos_ROOT=PREFIX")
+  endif()
   set(DPTRAIN_IN_TREE ON)
   set(DPTRAIN_BUILD_PLUGIN OFF)
   set(DPTRAIN_BUILD_TESTS OFF)

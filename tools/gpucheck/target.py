@@ -200,16 +200,17 @@ class Target:
         """Whether the kit has a LAMMPS with the KOKKOS package."""
         return (self.kit / "kokkos" / "bin" / "lmp").is_file()
 
+    def kokkos_gpus(self):
+        """GPUs that it uses: one, as MPICH tells programs nothing by which LAMMPS would give each rank one of several."""
+        return 1 if self.needs_gpu() else 0
+
     def kokkos_variables(self):
-        """Variables that name that LAMMPS to the tests, and the number of GPUs that it is to use: one, as MPICH tells programs
-        nothing by which LAMMPS would give each rank one of several."""
-        return {"DPTRAIN_TEST_BIN": self.kit / "kokkos" / "bin", "LAMMPS_PLUGIN_PATH": "",
-                "DPTRAIN_TEST_GPUS": 1 if self.needs_gpu() else 0}
+        """Variables that name that LAMMPS to the tests, and its number of GPUs."""
+        return {"DPTRAIN_TEST_BIN": self.kit / "kokkos" / "bin", "LAMMPS_PLUGIN_PATH": "", "DPTRAIN_TEST_GPUS": self.kokkos_gpus()}
 
     def kokkos_words(self):
         """Words of the command line for styles with the suffix kk."""
-        gpus = ["g", 1] if self.needs_gpu() else ["t", 1]
-        return ["-k", "on", *gpus, "-sf", "kk"]
+        return ["-k", "on", *(["g", self.kokkos_gpus()] if self.needs_gpu() else ["t", 1]), "-sf", "kk"]
 
     def ranks(self, number, *command):
         return [self.program("mpiexec"), "-n", number, *command]

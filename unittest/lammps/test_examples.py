@@ -174,3 +174,12 @@ def test_active_water(tmp_path):
     (tmp_path / "log.water").write_text(result.output)
     events = plot.read_events(tmp_path / "log.water")
     assert events["moved_by"][0] == "reference" and events["moved_by"][-1] == "model"
+
+
+def test_an_error_of_lammps_is_shown(tmp_path):
+    """By the scripts of the examples, which show nothing else of its output."""
+    (tmp_path / "in.wrong").write_text("units metal\npair_style no/such\n")
+    done = subprocess.run(["bash", "-c", f"nprocs=1; source {ROOT}/examples/common/lammps.sh; lammps in.wrong"], cwd=tmp_path,
+                          capture_output=True, text=True, env=console_variables())
+    assert done.returncode != 0
+    assert "no/such" in done.stderr and "log.wrong" in done.stderr

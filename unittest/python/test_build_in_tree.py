@@ -60,7 +60,7 @@ def test_older_releases_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("option, text", [
-    ("PKG_KOKKOS=on", "has no lib/kokkos: add -D DOWNLOAD_KOKKOS=on"), ("LAMMPS_SIZES=smallsmall", "LAMMPS_SIZES=smallsmall is not supported")])
+    ("PKG_KOKKOS=on", "/lib/kokkos: add -D DOWNLOAD_KOKKOS=on, or -D EXTERNAL_KOKKOS=on -D Kokkos_ROOT=PREFIX"), ("LAMMPS_SIZES=smallsmall", "LAMMPS_SIZES=smallsmall is not supported")])
 def test_options_that_cannot_be(option, text, tmp_path):
     status, output = run("build-in-tree", tree(tmp_path / "lammps", "4 Feb 2025"), f"--build={tmp_path / 'build'}", "-D", option)
     assert status != 0 and text in " ".join(output.split()) and "Call Stack" not in output, output

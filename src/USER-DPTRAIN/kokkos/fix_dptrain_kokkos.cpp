@@ -21,7 +21,7 @@ FixDPTrainKokkos<DeviceType>::FixDPTrainKokkos(LAMMPS *lmp, int narg, char **arg
 // A run before may have ended with an error amid a label.
 template <class DeviceType> void FixDPTrainKokkos<DeviceType>::init()
 {
-  on_host_ = false;
+  give_back();
   FixDPTrain::init();
 }
 

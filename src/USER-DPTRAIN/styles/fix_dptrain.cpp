@@ -110,8 +110,8 @@ void FixDPTrain::init()
   d.units = unit_factors(lmp, WHO);
   if (!force->newton_pair)
     error->all(FLERR, "Fix dptrain needs newton on for pair interactions: remove 'newton off' from "
-                      "the input, and with KOKKOS use "
-                      "'package kokkos newton on neigh half' (or -pk kokkos newton on neigh half)");
+                      "the input, and with KOKKOS add "
+                      "'-pk kokkos newton on neigh half' to the command line");
   if (utils::strmatch(update->integrate_style, "^respa") && update->whichflag == 1)
     error->all(FLERR, "Fix dptrain does not work with run_style respa: use run_style verlet");
   attach();
