@@ -3,7 +3,7 @@
 import json
 import sys
 
-from . import (accuracy, active, curves, gpu, inference, kernels, labels, machine, memory, ranks, report, scaling,
+from . import (accuracy, active, asynchronous, curves, gpu, inference, kernels, labels, machine, memory, ranks, report, scaling,
                script_training, statistics, torchscript, training, uncertainty)
 from .environments import LABEL_PEERS, Ours, PackagePeer, Peer
 from .errors import BenchError
@@ -13,10 +13,10 @@ from .settings import ROOT, read_settings
 MEASURES = {"inference": inference.measure, "training": training.measure, "accuracy": accuracy.measure,
             "minutes": accuracy.measure_minutes, "scaling": scaling.measure, "kernels": kernels.measure,
             "statistics": statistics.measure, "curves": curves.measure, "uncertainty": uncertainty.measure,
-            "active": active.measure, "ranks": ranks.measure, "memory": memory.measure,
+            "active": active.measure, "asynchronous": asynchronous.measure, "ranks": ranks.measure, "memory": memory.measure,
             "torchscript": torchscript.measure, "torchscript_training": script_training.measure,
             "labels": labels.measure}
-ALONE = {"active"}  # parts without the peer and without programs of the benchmark
+ALONE = {"active", "asynchronous"}  # parts without the peer and without programs of the benchmark
 WITHOUT_PEER = ALONE | {"ranks"}
 WITHOUT_PROGRAMS = ALONE | {"labels"}  # parts that need no programs of the benchmark
 

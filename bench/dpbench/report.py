@@ -205,6 +205,19 @@ def active_tables(result):
                      r["audits"], r["audits_above"], r["audits_far_above"]] for r in result["rows"]])
 
 
+def asynchronous_tables(result):
+    first = result["rows"][0]
+    yield (f"## A run that goes on while its reference computes ({first['label_seconds']:g} s a label, {first['steps']} steps)\n")
+    names = list(first["sides"])
+    yield markdown(["seed", "run", "seconds", "of these young", "waiting after that, %", "labels", "calls", "rmse of forces, eV/A"],
+                   [[row["seed"], name, *(number(side[k]) for k in ("seconds", "young_seconds")), f"{100 * side['idle']:.0f}",
+                     side["frames"], side["calls"], number(side["rmse_f"])] for row in result["rows"] for name, side in row["sides"].items()])
+    yield f"\nSeconds and errors of `{names[1]}` over those of `{names[0]}`:\n"
+    yield markdown(["seed", "seconds", "error"],
+                   [[row["seed"], *(f"{row['sides'][names[1]][k] / row['sides'][names[0]][k]:.2f}" for k in ("seconds", "rmse_f"))]
+                    for row in result["rows"]])
+
+
 def rank_tables(result):
     yield "## Training on many ranks\n"
     yield (f"Seconds only where there is a core for each rank ({result['cores']}); calls and bytes of the rank that sends most, for "
@@ -304,7 +317,8 @@ def script_training_tables(rows):
 
 TABLES = {"inference": inference_tables, "training": training_tables, "accuracy": accuracy_tables, "minutes": minutes_tables,
           "scaling": scaling_tables, "kernels": kernel_tables, "statistics": statistics_tables,
-          "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables, "ranks": rank_tables,
+          "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables, "asynchronous": asynchronous_tables,
+          "ranks": rank_tables,
           "memory": memory_tables, "torchscript": script_tables, "torchscript_training": script_training_tables,
           "labels": labels_report.tables, "gpu": gpu.tables}
 

@@ -13,8 +13,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # this package on all cores: as many ranks with one thread each, or one rank with as many threads
 RANKS, THREADS = "dptrain, ranks", "dptrain, threads"
 OURS = (RANKS, THREADS)
-PARTS = ["inference", "training", "accuracy", "minutes", "scaling", "kernels", "statistics", "curves", "uncertainty", "active",
+PARTS = ["inference", "training", "accuracy", "minutes", "scaling", "kernels", "statistics", "curves", "uncertainty", "active", "asynchronous",
          "ranks", "memory", "torchscript", "torchscript_training", "labels"]
+WITHOUT_DATA = {"active", "asynchronous"}  # parts that make their own data
 
 DESCRIPTION = """Measures this package beside DeePMD-kit 3.2 on this machine, in pairs and repeats, and writes a table
 (Markdown, also printed), JSON and plots. The first call installs everything; see bench/README.md."""
@@ -107,7 +108,7 @@ def read_settings(words):
     if args.parts and args.gpu_report:
         raise BenchError(f"bench: with --gpu-report nothing is measured: leave out {' '.join(args.parts)}, or --gpu-report")
     work = args.work.resolve()
-    needs_data = not args.report_only and not args.gpu_report and args.parts != ["active"]
+    needs_data = not args.report_only and not args.gpu_report and not set(args.parts or PARTS) <= WITHOUT_DATA
     data = args.data.resolve() if args.data else default_data() if needs_data else ROOT
     folder = lambda name, default: Path(os.environ.get(name) or default).absolute()  # noqa: E731
     build = os.environ.get("DPTRAIN_BENCH_BUILD")

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 
+import numpy as np
 import pytest
 
 from active import stored_frames
@@ -81,16 +82,15 @@ class Chain:
 
     def finish(self):
         """One more process, which ends: all labels were learned, each with its optimizer steps."""
-        process, before = self.start("run 4"), self.frames
+        process, before = self.start('run 4\nprint "$(f_t[1]:%.0f) frames, $(f_t[7]:%.0f) optimizer steps"'), self.frames
         assert process.wait(timeout=60) == 0, self.file("output").read_text()[-2000:]
         self.check(before)
         output = self.file("output").read_text()
         frames = len(stored_frames(self.file("si.dp.frames")))
-        columns = next(line.split() for line in output.splitlines() if line.split()[:1] == ["Step"])
-        row = [line.split() for line in output.splitlines() if len(line.split()) == len(columns) and line.split()[0].isdigit()][-1]
-        values = dict(zip(columns, row))
-        assert frames > before and float(values["f_t[1]"]) == frames
-        assert float(values["f_t[7]"]) == TRAIN * frames
+        found = re.search(r"^(\d+) frames, (\d+) optimizer steps$", output, re.MULTILINE)
+        learned, steps = map(int, found.groups())
+        assert frames > before and learned == frames
+        assert steps == TRAIN * frames
 
 
 def records(number):
@@ -153,6 +153,29 @@ def test_no_label_is_lost_in_calls(address, client, soak, tmp_path):
         chain.kill(records(1), delay=choice.uniform(0.0, 0.2))
         chain.kill(newer("begun"), delay=choice.uniform(0.0, 0.09))
     chain.finish()
+
+
+def test_no_label_is_lost_in_flight(address, client, soak, tmp_path):
+    """Fifty times (a part of them each day) while two clients compute beside the run: each configuration that was with them when
+    the process was killed is learned once by those that follow. The velocities of each process are its own."""
+    pytest.importorskip("ase", reason="the clients need ASE")
+    h5py = pytest.importorskip("h5py")
+    for k in range(2):
+        client("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.1", address, log=f"client{k}.log")
+    chain = Chain(tmp_path, f"{ACTIVE} asynchronous 2 train_share 1", reference=f"reference socket {address} wait 60 end")
+    left = []
+    kills, choice = soak(50, 6, seed=4713)
+    for _ in range(kills):
+        chain.kill(records(1), delay=choice.uniform(0.0, 0.2))
+        path = chain.file("si.dp.requests")
+        if path.exists():
+            with h5py.File(path) as file:
+                left += [np.array(request["coord"]).tobytes() for request in file["requests"].values()]
+    chain.finish()
+    assert len(left) >= kills // 5  # there were some at all
+    stored = [frame["coord"].tobytes() for frame in stored_frames(chain.file("si.dp.frames"))]
+    assert len(set(stored)) == len(stored)
+    assert not set(left) - set(stored)
 
 
 @pytest.mark.parametrize("cut", [1, 9, 1000])

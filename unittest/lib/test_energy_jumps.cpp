@@ -39,6 +39,21 @@ TEST(EnergyJumps, TheModelTakesOverLearnsAndGivesWay)
   EXPECT_DOUBLE_EQ(jumps.sum(), 0.75);
 }
 
+TEST(EnergyJumps, TheModelLearnsBesideTheRun)
+{
+  EnergyJumps jumps;
+  jumps.begin();
+  jumps.learned(-9.0, -9.5);  // nothing has moved the atoms yet
+  EXPECT_EQ(jumps.sum(), 0.0);
+  jumps.asked(-9.5, -9.5, -10.0, true);
+  jumps.learned(-9.4, -9.9);  // the energy that it gives back is half an eV lower, too
+  jumps.not_asked();
+  EXPECT_DOUBLE_EQ(jumps.sum(), 0.5 - 0.5);
+  jumps.learned(-9.0, -8.5);
+  jumps.not_asked();
+  EXPECT_DOUBLE_EQ(jumps.sum(), 0.5);
+}
+
 TEST(EnergyJumps, ARunContinues)
 {
   EnergyJumps jumps;

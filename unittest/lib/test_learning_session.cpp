@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "dptrain/base/error.h"
@@ -12,6 +15,7 @@
 #include "dptrain/session/learning_session.h"
 #include "io/file.h"
 #include "session/reference_desk.h"
+#include "session/training_pace.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
 
@@ -75,10 +79,12 @@ class LateSource final : public LabelSource {
   void wait(double) override { ++waits; }
   void cancel(std::int64_t request) override { open_.erase(request); }
   std::int64_t in_flight() const override { return static_cast<std::int64_t>(open_.size()); }
+  bool works_beside() const override { return beside; }
+  bool outlives_program() const override { return outlives; }
 
   std::int64_t submitted = 0;
   int waits = 0;
-  bool fails = false;
+  bool fails = false, beside = false, outlives = false;
 
  private:
   WholeFrame start_;
@@ -208,6 +214,275 @@ TEST_F(LearningSessionTest, AnActiveSessionAsksLessAndLess)
   EXPECT_GT(report.threshold, 0.0);
   EXPECT_NE(log_.find("new model from 3 frames"), std::string::npos);
   EXPECT_NE(log_.find("run: 59 steps"), std::string::npos);
+}
+
+/// Labels that come while the run goes on: with small thresholds nearly each step asks.
+class AsynchronousTest : public LearningSessionTest {
+ protected:
+  void SetUp() override
+  {
+    LearningSessionTest::SetUp();
+    options_.active = true;
+    options_.every = 1;
+    options_.train = 10;
+    options_.train_share = 1.0;  // what has come is learned at the next step: no clock in the test
+    options_.audit = 0;
+    options_.holdout = 0;
+    options_.duplicate = 0.0;
+    options_.threshold = 1e-6;
+    options_.limit = 1e6;
+    options_.asynchronous = 2;
+  }
+  bool is_file(const char *name) const { return std::filesystem::exists(scratch_ / name); }
+  std::vector<WholeFrame> stored() const { return FramesFile::read(options_.frames, -1); }
+  /// Each frame is there once and has the label of its own configuration.
+  void expect_right_labels(const std::vector<WholeFrame> &frames) const
+  {
+    std::set<std::int64_t> steps;
+    for (const WholeFrame &one : frames) {
+      EXPECT_TRUE(steps.insert(one.step).second) << one.step << " is there twice";
+      const WholeFrame here = frame(static_cast<int>(one.step));
+      EXPECT_EQ(one.coord, here.coord);
+      EXPECT_EQ(one.label.force, harmonic(start_, here).force);
+    }
+  }
+  /// Runs without an end, as a program that is killed. Returns the steps that the reference moved.
+  int run_and_stop(LearningSession &session, int first, int last)
+  {
+    FrameRun trajectory(slot_);
+    int by_reference = 0;
+    session.begin_run(first);
+    for (int step = first; step < last; ++step) {
+      trajectory.show(frame(step));
+      session.step(trajectory);
+      by_reference += trajectory.model_moves() ? 0 : 1;
+    }
+    return by_reference;
+  }
+};
+
+TEST_F(AsynchronousTest, TheRunGoesOnWhileTheReferenceComputes)
+{
+  LateSource source(start_, 4);
+  source.beside = true;
+  LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start();
+  const int by_reference = run_and_stop(session, 0, 60);
+  const int young_waits = source.waits;
+  EXPECT_EQ(session.report().in_flight, 2);
+  EXPECT_TRUE(is_file("x.requests"));
+  EXPECT_LT(by_reference, 30);  // the young model's
+  session.end_run(59, "run");   // waits for the two
+  EXPECT_GT(source.waits, young_waits);
+  EXPECT_EQ(session.report().in_flight, 0);
+  EXPECT_FALSE(is_file("x.requests"));
+  const std::vector<WholeFrame> frames = stored();
+  expect_right_labels(frames);
+  EXPECT_EQ(session.report().frames, static_cast<std::int64_t>(frames.size()));
+  // two at a time, each for four steps and one in which it is learned
+  EXPECT_GT(frames.size(), 2u * (60 - by_reference) / 6);
+  EXPECT_LT(frames.size(), by_reference + 2u * (60 - by_reference) / 4 + 2);
+  EXPECT_EQ(session.report().steps, options_.train * session.report().frames);
+  EXPECT_NE(log_.find("     later "), std::string::npos);
+}
+
+TEST_F(AsynchronousTest, AtTheLimitTheRunWaitsForAllThatIsInFlight)
+{
+  LateSource source(start_, 1000000);
+  source.beside = true;
+  LateSource young(start_, 0);
+  young.beside = true;
+  options_.save = scratch_ / "x.dp";
+  options_.save_every = 1000000;
+  {
+    LearningSession session(comm_, slot_, options_, messages(), &young);
+    session.start();
+    run_and_stop(session, 0, 40);
+    session.end_run(39, "run");
+  }
+  options_.resume = options_.save;
+  options_.threshold = 1e-6;
+  options_.limit = 2e-6;  // each step is above
+  slot_->load(*comm_, scratch_ / "x.dp", {"A", "B"});
+  LateSource late(start_, 3);
+  late.beside = true;
+  LearningSession session(comm_, slot_, options_, messages(), &late);
+  session.start();
+  FrameRun trajectory(slot_);
+  session.begin_run(40);
+  for (int step = 40; step < 45; ++step) {
+    trajectory.show(frame(step));
+    session.step(trajectory);
+    EXPECT_EQ(session.report().in_flight, 0) << step;
+    EXPECT_EQ(late.submitted, step - 39);
+  }
+  EXPECT_EQ(late.waits, 3 * late.submitted);
+}
+
+TEST_F(AsynchronousTest, ALaterProgramTakesUpWhatIsInFlight)
+{
+  LateSource first(start_, 6), second(start_, 2);
+  first.beside = second.beside = true;
+  std::int64_t frames_before = 0;
+  {
+    LearningSession session(comm_, slot_, options_, messages(), &first);
+    session.start();
+    run_and_stop(session, 0, 60);
+    EXPECT_EQ(session.report().in_flight, 2);
+    frames_before = session.report().frames;
+  }
+  slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
+  options_.resume = scratch_ / "x";
+  LearningSession session(comm_, slot_, options_, messages(), &second);
+  session.start();
+  EXPECT_EQ(second.submitted, 2);
+  EXPECT_EQ(session.report().in_flight, 2);
+  EXPECT_NE(log_.find("2 configurations that wait for a label are asked for again"),
+            std::string::npos);
+  session.end_run(59, "run");
+  EXPECT_EQ(session.report().frames, frames_before + 2);
+  expect_right_labels(stored());
+  EXPECT_FALSE(is_file("x.requests"));
+}
+
+TEST_F(AsynchronousTest, ALabelThatWasStoredIsNotAskedForAgain)
+{
+  LateSource first(start_, 6), second(start_, 0);
+  first.beside = second.beside = true;
+  std::size_t frames_before = 0;
+  {
+    LearningSession session(comm_, slot_, options_, messages(), &first);
+    session.start();
+    run_and_stop(session, 0, 60);
+    std::filesystem::copy_file(scratch_ / "x.requests", scratch_ / "saved");
+    session.end_run(59, "run");
+    frames_before = stored().size();
+  }
+  // as if the program had ended between the frame and the requests
+  std::filesystem::copy_file(scratch_ / "saved", scratch_ / "x.requests");
+  slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
+  options_.resume = scratch_ / "x";
+  LearningSession session(comm_, slot_, options_, messages(), &second);
+  session.start();
+  EXPECT_EQ(second.submitted, 0);
+  EXPECT_EQ(stored().size(), frames_before);
+}
+
+TEST_F(AsynchronousTest, RequestsOfAnEarlierRunAreKeptAside)
+{
+  write_file(scratch_ / "x.requests", "anything");
+  LateSource source(start_, 0);
+  source.beside = true;
+  LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start();
+  EXPECT_EQ(read_file(scratch_ / "x.requests.old"), "anything");
+  EXPECT_NE(log_.find("x.requests.old"), std::string::npos);
+}
+
+TEST_F(AsynchronousTest, ADamagedFileOfRequestsIsNamed)
+{
+  LateSource first(start_, 0), second(start_, 0);
+  first.beside = second.beside = true;
+  {
+    LearningSession session(comm_, slot_, options_, messages(), &first);
+    session.start();
+    run_and_stop(session, 0, 10);
+  }
+  write_file(scratch_ / "x.requests", "no HDF5");
+  slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
+  options_.resume = scratch_ / "x";
+  LearningSession session(comm_, slot_, options_, messages(), &second);
+  EXPECT_NE(message_of([&] { session.start(); }).find("x.requests"), std::string::npos);
+}
+
+TEST_F(AsynchronousTest, WhatOutlivesTheProgramIsNotWaitedFor)
+{
+  LateSource source(start_, 6);
+  source.beside = source.outlives = true;
+  LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start();
+  run_and_stop(session, 0, 60);
+  const int waits = source.waits;
+  session.end_run(59, "run");
+  EXPECT_EQ(source.waits, waits);
+  EXPECT_GT(session.report().in_flight, 0);
+  EXPECT_TRUE(is_file("x.requests"));
+  EXPECT_NE(log_.find("configurations are still with the reference"), std::string::npos);
+}
+
+TEST_F(AsynchronousTest, FailuresAreToldAndTheRunGoesOn)
+{
+  LateSource source(start_, 3);
+  source.beside = true;
+  LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start();
+  run_and_stop(session, 0, 40);
+  const std::int64_t frames = session.report().frames;
+  source.fails = true;
+  run_and_stop(session, 40, 60);
+  session.end_run(59, "run");
+  EXPECT_LE(session.report().frames, frames);
+  EXPECT_GT(session.report().discarded, 3);
+  EXPECT_NE(log_.find("is discarded: no luck"), std::string::npos);
+  EXPECT_FALSE(is_file("x.requests"));
+}
+
+TEST_F(AsynchronousTest, AnotherModelLearnsWhatIsInFlight)
+{
+  LateSource source(start_, 6);
+  source.beside = true;
+  LearningSession before(comm_, slot_, options_, messages(), &source);
+  before.start();
+  run_and_stop(before, 0, 60);
+  const std::int64_t frames = before.report().frames;
+  slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
+  LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start(&before);
+  EXPECT_EQ(session.report().in_flight, 2);
+  session.end_run(59, "run");
+  EXPECT_EQ(session.report().frames, frames + 2);
+  expect_right_labels(stored());
+}
+
+TEST_F(AsynchronousTest, OptionsThatMakeNoSenseAreNamed)
+{
+  LateSource source(start_, 0);
+  source.beside = true;
+  const auto error = [&](auto change, LateSource &asked) {
+    LearningOptions options = options_;
+    change(options);
+    return message_of([&] { LearningSession(comm_, slot_, options, messages(), &asked); });
+  };
+  EXPECT_NE(error([](auto &o) { o.asynchronous = -1; }, source).find("asynchronous -1"),
+            std::string::npos);
+  EXPECT_NE(error([](auto &o) { o.train_share = 0.0; }, source).find("train_share 0"),
+            std::string::npos);
+  EXPECT_NE(error([](auto &o) { o.follow_reference = true; }, source).find("asynchronous"),
+            std::string::npos);
+  EXPECT_NE(error([](auto &o) { o.active = false; }, source).find("mode active"),
+            std::string::npos);
+  LateSource at_once(start_, 0);
+  EXPECT_NE(error([](auto &) {}, at_once).find("computes labels at once"), std::string::npos);
+}
+
+TEST(TrainingPace, GivesTheTrainingItsShare)
+{
+  using Seconds = std::chrono::duration<double>;
+  const auto at = [](double seconds) {
+    return TrainingPace::Clock::time_point(
+        std::chrono::duration_cast<TrainingPace::Clock::duration>(Seconds(seconds)));
+  };
+  TrainingPace pace(0.25);
+  EXPECT_EQ(pace.due(at(100.0)), 0.0);  // a label has come: time counts from here
+  EXPECT_EQ(pace.due(at(100.1)), 0.0);  // too short a slice
+  EXPECT_NEAR(pace.due(at(100.6)), 0.2, 1e-9);
+  pace.slice_done(at(100.8));
+  EXPECT_EQ(pace.due(at(100.9)), 0.0);
+  EXPECT_NEAR(pace.due(at(101.7)), 0.3, 1e-9);
+  pace.end();
+  EXPECT_EQ(pace.due(at(200.0)), 0.0);
+  TrainingPace all(1.0);
+  EXPECT_EQ(all.due(at(0.0)), TrainingPace::everything);
 }
 
 TEST(ForceErrors, AreThoseOfAtomsAndOfComponents)

@@ -25,12 +25,16 @@ void ReferenceDifference::setup()
   baseline_.setup();
 }
 
-std::int64_t ReferenceDifference::Source::submit(const dptrain::WholeFrame &frame)
+void ReferenceDifference::Source::prepare(dptrain::WholeFrame &frame)
 {
   const NestedPair::Values &values = owner_.baseline_.evaluate();
-  dptrain::Label baseline = label_of(owner_.lmp_, {values.energy, values.force, values.virial});
+  frame.label = label_of(owner_.lmp_, {values.energy, values.force, values.virial});
+}
+
+std::int64_t ReferenceDifference::Source::submit(const dptrain::WholeFrame &frame)
+{
   const std::int64_t request = inner().submit(frame);
-  baselines_[request] = std::move(baseline);
+  baselines_[request] = frame.label;
   return request;
 }
 

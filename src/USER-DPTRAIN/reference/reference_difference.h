@@ -31,6 +31,10 @@ class ReferenceDifference : public Reference {
   class Source final : public dptrain::LabelSource {
    public:
     Source(ReferenceDifference &owner) : owner_(owner) {}
+    bool works_beside() const override { return inner().works_beside(); }
+    bool outlives_program() const override { return inner().outlives_program(); }
+    /// The label of the frame is the baseline, until the answer comes.
+    void prepare(dptrain::WholeFrame &frame) override;
     std::int64_t submit(const dptrain::WholeFrame &frame) override;
     std::vector<dptrain::LabelAnswer> poll() override;
     void wait(double seconds) override { inner().wait(seconds); }

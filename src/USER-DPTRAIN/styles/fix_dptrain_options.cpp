@@ -110,67 +110,12 @@ void read_train(FixArguments &arguments, Options &options)
 }
 
 using Handler = std::function<void(FixArguments &, Options &)>;
+using Handlers = std::vector<std::pair<std::string, Handler>>;
 
-// The keywords in the order of the manual.
-const std::vector<std::pair<std::string, Handler>> &handlers()
+// The keywords of mode active alone.
+const Handlers &active_handlers()
 {
-  static const std::vector<std::pair<std::string, Handler>> table = {
-      {"input", [](FixArguments &a, Options &o) { o.learning.input = a.word("FILE"); }},
-      {"model", read_model},
-      {"precision",
-       [](FixArguments &a, Options &o) {
-         o.precision = read_precision(a.lammps(), WHO, a.word("double|single|mixed"));
-       }},
-      {"knots",
-       [](FixArguments &a, Options &o) { o.knots = read_knots(a.lammps(), WHO, a.word("auto|K")); }},
-      {"native",
-       [](FixArguments &a, Options &o) { o.native = a.one_of({"yes", "no"}) == "yes"; }},
-      {"fparam", read_fparam},
-      {"device",
-       [](FixArguments &a, Options &o) {
-         o.device = read_device(a.lammps(), WHO, a.word("auto|cpu|cuda:K"));
-       }},
-      {"reference",
-       [](FixArguments &a, Options &o) { o.reference = read_reference(a); }},
-      {"subtract",
-       [](FixArguments &a, Options &o) {
-         a.one_of({"pair"});
-         o.subtract = read_pair_options(a);
-       }},
-      {"mode",
-       [](FixArguments &a, Options &o) { o.learning.active = a.one_of({"passive", "active"}) == "active"; }},
-      {"every", [](FixArguments &a, Options &o) { o.learning.every = a.number("N", 1); }},
-      {"follow",
-       [](FixArguments &a, Options &o) {
-         o.learning.follow_reference = a.one_of({"model", "reference"}) == "reference";
-       }},
-      {"train", read_train},
-      {"batch", [](FixArguments &a, Options &o) { o.learning.batch = a.small_number("FRAMES", 1); }},
-      {"buffer", [](FixArguments &a, Options &o) { o.learning.buffer = a.number("FRAMES", 1); }},
-      {"optimizer",
-       [](FixArguments &a, Options &o) {
-         o.learning.optimizer = a.one_of({"adam", "adamw", "soap"});
-       }},
-      {"ema",
-       [](FixArguments &a, Options &o) {
-         o.learning.ema = a.real("DECAY, a number from 0 (no average) to below 1", 0.0,
-                        std::nextafter(1.0, 0.0));
-       }},
-      {"stat", [](FixArguments &a, Options &o) { o.learning.stat = a.word("FILE"); }},
-      {"save",
-       [](FixArguments &a, Options &o) {
-         o.learning.save_every = a.number("N FILE", 1);
-         o.learning.save = a.word("N FILE");
-       }},
-      {"resume", [](FixArguments &a, Options &o) { o.learning.resume = a.word("FILE"); }},
-      {"dataset", [](FixArguments &a, Options &o) { o.learning.dataset = a.word("FOLDER"); }},
-      {"warmup", [](FixArguments &a, Options &o) { o.learning.warmup = a.small_number("FRAMES", 1); }},
-      {"seed", [](FixArguments &a, Options &o) { o.learning.seed = a.number("S", 1); }},
-      {"disp",
-       [](FixArguments &a, Options &o) {
-         o.learning.disp_every = a.number("N FILE", 1);
-         o.learning.disp = a.word("N FILE");
-       }},
+  static const Handlers table = {
       {"threshold", read_threshold},
       {"limit",
        [](FixArguments &a, Options &o) {
@@ -184,19 +129,97 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
          o.guard_outer = a.real(usage, std::nextafter(o.guard_inner, HUGE_VAL));
        }},
       {"audit", [](FixArguments &a, Options &o) { o.learning.audit = a.number("N", 0); }},
+      {"asynchronous",
+       [](FixArguments &a, Options &o) { o.learning.asynchronous = a.small_number("N", 0); }},
+      {"train_share",
+       [](FixArguments &a, Options &o) {
+         o.learning.train_share =
+             a.real("F, a part of the time above 0 and up to 1", SMALLEST, 1.0);
+       }},
       {"holdout", [](FixArguments &a, Options &o) { o.learning.holdout = a.small_number("N", 0); }},
       {"duplicate",
-       [](FixArguments &a, Options &o) { o.learning.duplicate = a.real("D, a distance of 0 or more", 0.0); }},
-      {"target",
-       [](FixArguments &a, Options &o) { o.learning.target = a.real("F, a positive force", SMALLEST); }},
-      {"train_seconds",
        [](FixArguments &a, Options &o) {
+         o.learning.duplicate = a.real("D, a distance of 0 or more", 0.0);
+       }},
+      {"target", [](FixArguments &a,
+                    Options &o) { o.learning.target = a.real("F, a positive force", SMALLEST); }},
+      {"train_seconds", [](FixArguments &a, Options &o) {
          o.learning.train_seconds = a.real("S, a positive time", SMALLEST);
+       }}};
+  return table;
+}
+
+// The others, in the order of the manual.
+const Handlers &general_handlers()
+{
+  static const Handlers table = {
+      {"input", [](FixArguments &a, Options &o) { o.learning.input = a.word("FILE"); }},
+      {"model", read_model},
+      {"precision",
+       [](FixArguments &a, Options &o) {
+         o.precision = read_precision(a.lammps(), WHO, a.word("double|single|mixed"));
+       }},
+      {"knots", [](FixArguments &a,
+                   Options &o) { o.knots = read_knots(a.lammps(), WHO, a.word("auto|K")); }},
+      {"native",
+       [](FixArguments &a, Options &o) {
+         o.native = a.one_of({"yes", "no"}) == "yes";
+       }},
+      {"fparam", read_fparam},
+      {"device",
+       [](FixArguments &a, Options &o) {
+         o.device = read_device(a.lammps(), WHO, a.word("auto|cpu|cuda:K"));
+       }},
+      {"reference", [](FixArguments &a, Options &o) { o.reference = read_reference(a); }},
+      {"subtract",
+       [](FixArguments &a, Options &o) {
+         a.one_of({"pair"});
+         o.subtract = read_pair_options(a);
+       }},
+      {"mode",
+       [](FixArguments &a, Options &o) {
+         o.learning.active = a.one_of({"passive", "active"}) == "active";
+       }},
+      {"every", [](FixArguments &a, Options &o) { o.learning.every = a.number("N", 1); }},
+      {"follow",
+       [](FixArguments &a, Options &o) {
+         o.learning.follow_reference = a.one_of({"model", "reference"}) == "reference";
+       }},
+      {"train", read_train},
+      {"batch",
+       [](FixArguments &a, Options &o) { o.learning.batch = a.small_number("FRAMES", 1); }},
+      {"buffer", [](FixArguments &a, Options &o) { o.learning.buffer = a.number("FRAMES", 1); }},
+      {"optimizer",
+       [](FixArguments &a, Options &o) {
+         o.learning.optimizer = a.one_of({"adam", "adamw", "soap"});
+       }},
+      {"ema",
+       [](FixArguments &a, Options &o) {
+         o.learning.ema = a.real("DECAY, a number from 0 (no average) to below 1", 0.0,
+                                 std::nextafter(1.0, 0.0));
+       }},
+      {"stat", [](FixArguments &a, Options &o) { o.learning.stat = a.word("FILE"); }},
+      {"save",
+       [](FixArguments &a, Options &o) {
+         o.learning.save_every = a.number("N FILE", 1);
+         o.learning.save = a.word("N FILE");
+       }},
+      {"resume", [](FixArguments &a, Options &o) { o.learning.resume = a.word("FILE"); }},
+      {"dataset", [](FixArguments &a, Options &o) { o.learning.dataset = a.word("FOLDER"); }},
+      {"warmup",
+       [](FixArguments &a, Options &o) { o.learning.warmup = a.small_number("FRAMES", 1); }},
+      {"seed", [](FixArguments &a, Options &o) { o.learning.seed = a.number("S", 1); }},
+      {"disp",
+       [](FixArguments &a, Options &o) {
+         o.learning.disp_every = a.number("N FILE", 1);
+         o.learning.disp = a.word("N FILE");
        }},
       {"distribute", read_distribution},
       {"compress", read_compression},
       {"micro_batch",
-       [](FixArguments &a, Options &o) { o.learning.parallel.micro_batch = a.small_number("FRAMES", 0); }},
+       [](FixArguments &a, Options &o) {
+         o.learning.parallel.micro_batch = a.small_number("FRAMES", 0);
+       }},
       {"frame_memory",
        [](FixArguments &a, Options &o) {
          o.learning.parallel.frame_memory = a.real("GIB, an amount of memory of 0 or more", 0.0);
@@ -206,31 +229,44 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
        [](FixArguments &a, Options &o) {
          o.memory_report = a.one_of({"yes", "no"}) == "yes";
        }},
-      {"fmax",
-       [](FixArguments &a, Options &o) {
-         o.learning.force_limit = a.real("F, the largest force a label may have, a positive force",
-                                SMALLEST);
+      {"fmax", [](FixArguments &a, Options &o) {
+         o.learning.force_limit =
+             a.real("F, the largest force a label may have, a positive force", SMALLEST);
        }}};
   return table;
 }
 
+// Of a keyword; null: there is none of this name.
+const Handler *find_handler(const std::string &keyword)
+{
+  for (const Handlers *table : {&general_handlers(), &active_handlers()})
+    for (const auto &[name, handler] : *table)
+      if (name == keyword) return &handler;
+  return nullptr;
+}
+
 bool is_keyword(const std::string &word)
 {
-  const auto &table = handlers();
-  return std::any_of(table.begin(), table.end(),
-                     [&](const auto &entry) { return entry.first == word; });
+  return find_handler(word) != nullptr;
+}
+
+std::string all_keywords()
+{
+  std::string names;
+  for (const Handlers *table : {&general_handlers(), &active_handlers()})
+    for (const auto &entry : *table) names += " " + entry.first;
+  return names;
 }
 
 // `given`: the keywords of the input.
 void check_active(LAMMPS *lmp, const Options &options, const std::vector<std::string> &given)
 {
-  static const char *const only_active[] = {"threshold", "limit",     "guard",  "audit",
-                                            "holdout",   "duplicate", "target", "train_seconds"};
-  for (const char *keyword : only_active)
-    if (!options.learning.active && std::count(given.begin(), given.end(), keyword) > 0)
+  if (options.learning.active) return;
+  for (const auto &entry : active_handlers())
+    if (std::count(given.begin(), given.end(), entry.first) > 0)
       lmp->error->all(FLERR,
                       "Fix dptrain: the keyword {0} needs 'mode active': add that, or remove {0}",
-                      keyword);
+                      entry.first);
 }
 
 void check_together(LAMMPS *lmp, const Options &options)
@@ -274,15 +310,11 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
   while (!arguments.empty()) {
     const std::string keyword = arguments.keyword();
     given.push_back(keyword);
-    const Handler *handler = nullptr;
-    std::string names;
-    for (const auto &entry : handlers()) {
-      if (entry.first == keyword) handler = &entry.second;
-      names += " " + entry.first;
-    }
+    const Handler *handler = find_handler(keyword);
     if (!handler)
-      lmp->error->all(FLERR, arguments.position(),
-                      fmt::format("Unknown fix dptrain keyword {}: allowed are{}", keyword, names));
+      lmp->error->all(
+          FLERR, arguments.position(),
+          fmt::format("Unknown fix dptrain keyword {}: allowed are{}", keyword, all_keywords()));
     (*handler)(arguments, options);
   }
   dptrain::LearningOptions &learning = options.learning;

@@ -29,6 +29,11 @@ std::int64_t RunTrajectory::step() const
   return lmp_->update->ntimestep;
 }
 
+std::int64_t RunTrajectory::last_step() const
+{
+  return lmp_->update->laststep;
+}
+
 std::int64_t RunTrajectory::natoms() const
 {
   return lmp_->atom->natoms;

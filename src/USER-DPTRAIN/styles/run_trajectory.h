@@ -17,6 +17,7 @@ class RunTrajectory : public dptrain::Trajectory {
                 FoldGhosts fold, std::function<void()> use_host_atoms);
 
   std::int64_t step() const override;
+  std::int64_t last_step() const override;
   std::int64_t natoms() const override;
   bool has_scores() const override;
   std::vector<double> scores() const override;

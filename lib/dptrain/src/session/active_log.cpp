@@ -8,9 +8,18 @@ namespace dptrain {
 
 using Fate = Outcome::Fate;
 
-ActiveLog::ActiveLog(const SessionCounters &counters, const UnitFactors &units,
+namespace {
+
+constexpr double poor_model = 0.25;  // error of held-out frames over their forces
+
+}  // namespace
+
+ActiveLog::ActiveLog(const SessionCounters &counters, const LearningOptions &options,
                      const Messages &messages) :
-    counters_(counters), units_(units), messages_(messages)
+    counters_(counters),
+    units_(options.units),
+    messages_(messages),
+    progress_seconds_(options.progress_seconds)
 {
 }
 
@@ -26,7 +35,8 @@ void ActiveLog::begin()
 
 void ActiveLog::open(std::int64_t step, double jumps)
 {
-  start_ = std::chrono::steady_clock::now();
+  start_ = progress_time_ = std::chrono::steady_clock::now();
+  progress_step_ = step;
   reference_before_ = counters_.reference_seconds;
   train_before_ = counters_.train_seconds;
   first_step_ = step;
@@ -44,6 +54,34 @@ std::array<double, 3> ActiveLog::seconds() const
   return {reference, training, all - reference - training};
 }
 
+// The time that is left is that of steps as fast as those since the line before.
+void ActiveLog::progress(std::int64_t step, std::int64_t last_step, std::int64_t in_flight,
+                         double expected, const ActiveLearning &learning)
+{
+  const auto now = std::chrono::steady_clock::now();
+  const double seconds = std::chrono::duration<double>(now - progress_time_).count();
+  if (seconds < progress_seconds_) return;
+  const std::int64_t steps = step - progress_step_;
+  progress_time_ = now;
+  progress_step_ = step;
+  const auto [reference, training, md] = this->seconds();
+  const double unit = units_.force(), percent = 100.0 / (reference + training + md);
+  const auto count = [](std::int64_t value) { return static_cast<long long>(value); };
+  std::string text = formatted("dptrain progress: step %lld", count(step));
+  if (last_step > step) text += formatted(" of %lld", count(last_step));
+  text += formatted(
+      ", %lld in flight, %lld asked, %lld frames, expected error %.4g (threshold %.4g), "
+      "time: waiting %.0f %%, training %.0f %%, MD %.0f %%",
+      count(in_flight), count(counters_.reference_calls), count(counters_.frames), expected * unit,
+      learning.threshold() * unit, reference * percent, training * percent, md * percent);
+  if (steps > 0 && last_step > step)
+    text +=
+        formatted(", about %.2g hours to go", seconds / static_cast<double>(steps) *
+                                                  static_cast<double>(last_step - step) / 3600.0);
+  if (steps == 0) text += ", no step since the line before";
+  messages_.table(text);
+}
+
 void ActiveLog::line(const LabelRequest &request, const Outcome &outcome, double jumps)
 {
   const double unit = units_.force(), jump = (jumps - printed_jumps_) * units_.energy;
@@ -52,7 +90,7 @@ void ActiveLog::line(const LabelRequest &request, const Outcome &outcome, double
   const auto number = [](bool known, double value) {
     return known ? formatted("%.4g", value) : std::string("-");
   };
-  std::string learned = "-";
+  std::string learned = outcome.is_late && outcome.fate == Fate::learned ? "later" : "-";
   if (outcome.fate == Fate::held_out) learned = "held_out";
   if (outcome.fate == Fate::duplicate) learned = "duplicate";
   if (outcome.learned_error > 0.0) learned = number(true, outcome.learned_error * unit);
@@ -100,6 +138,42 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
                 batch_error * unit, held_out_error * unit, learning.force() * unit) +
       formatted("  jumps of the potential energy, sum of all runs: %.6g energy units",
                 jumps * units_.energy));
+}
+
+// Not where the threshold follows the errors.
+void ActiveLog::watch_threshold(std::int64_t step, Ask ask, const ActiveLearning &learning)
+{
+  if (!learning.is_threshold_given() || ask == Ask::young) return;
+  const double unit = units_.force(), reached = learning.reached_error();
+  const bool asked = ask == Ask::threshold || ask == Ask::limit;
+  if (!threshold_watch_.add(asked, learning.threshold(), reached)) return;
+  messages_.warning(formatted("step %lld: threshold %.4g is below the error that the model reaches "
+                              "(%.4g): ",
+                              static_cast<long long>(step), learning.threshold() * unit,
+                              reached * unit) +
+                    "the reference is asked at every check. Raise the threshold (or use 'threshold "
+                    "auto'), train longer ('train'), or use a larger model");
+}
+
+void ActiveLog::warn_of_close_atoms(std::int64_t step, double distance)
+{
+  if (close_atoms_warned_) return;
+  close_atoms_warned_ = true;
+  messages_.warning(formatted("step %lld: atoms are %.4g apart, ", static_cast<long long>(step),
+                              distance * units_.length) +
+                    "closer than in the frames from which the model was made: its tables are "
+                    "extended, which takes time, and its forces are guesses there. The keyword "
+                    "'guard' keeps atoms apart while the model is young");
+}
+
+void ActiveLog::warn_of_poor_model(const ActiveLearning &learning, double held_out_error) const
+{
+  if (learning.is_growing() || !(held_out_error > poor_model * learning.force())) return;
+  messages_.warning(
+      formatted("on held-out frames the model's force error is %.0f %% of the forces: ",
+                100.0 * held_out_error / learning.force()) +
+      "what moves the atoms is a poor potential. Train longer per label ('train', 'ema') or use a "
+      "larger model; more labels alone do not help where the error of the last batch is as large");
 }
 
 }  // namespace dptrain

@@ -7,9 +7,11 @@
 
 #include "dptrain/base/messages.h"
 #include "dptrain/base/units.h"
+#include "dptrain/session/learning_options.h"
 #include "dptrain/uncertainty/active_learning.h"
 #include "session/reference_desk.h"
 #include "session/session_state.h"
+#include "session/threshold_watch.h"
 
 namespace dptrain {
 
@@ -19,6 +21,7 @@ struct Outcome {
       0.0;  ///< of the model before it has learned: largest length of an atom's force error
   double rms_error = 0.0;      ///< and root mean square of the components
   double learned_error = 0.0;  ///< largest one after the training
+  bool is_late = false;        ///< the run has gone on meanwhile
   enum class Fate { learned, held_out, duplicate, not_used } fate = Fate::not_used;
   bool reference_moves = true;
   bool stored() const { return fate == Fate::learned || fate == Fate::held_out; }
@@ -27,7 +30,8 @@ struct Outcome {
 /// What an active session tells of a run: a line for each answer of the reference, and a summary.
 class ActiveLog {
  public:
-  ActiveLog(const SessionCounters &counters, const UnitFactors &units, const Messages &messages);
+  ActiveLog(const SessionCounters &counters, const LearningOptions &options,
+            const Messages &messages);
 
   /// The head of the table.
   void begin();
@@ -37,6 +41,16 @@ class ActiveLog {
   void summary(const std::string &name, std::int64_t step, const ActiveLearning &learning,
                double batch_error, double held_out_error, double jumps) const;
   std::int64_t first_step() const { return first_step_; }
+  /// For runs of hours: where the run is, every so many seconds of the options. To be called at each step, and while it waits.
+  void progress(std::int64_t step, std::int64_t last_step, std::int64_t in_flight, double expected,
+                const ActiveLearning &learning);
+
+  /// Warns, once, of a given threshold that is out of the model's reach. To be called where the threshold counts.
+  void watch_threshold(std::int64_t step, Ask ask, const ActiveLearning &learning);
+  /// Warns, once, of atoms (at this distance, Angstrom) that are closer than the model knows.
+  void warn_of_close_atoms(std::int64_t step, double distance);
+  /// Warns of a model that is wrong by more than a part of the forces.
+  void warn_of_poor_model(const ActiveLearning &learning, double held_out_error) const;
 
  private:
   std::array<double, 3> seconds() const;
@@ -48,6 +62,11 @@ class ActiveLog {
   double reference_before_ = 0.0, train_before_ = 0.0;  // seconds
   double printed_jumps_ = 0.0;                          // eV, up to the latest line
   std::int64_t first_step_ = 0, calls_before_ = 0;
+  double progress_seconds_;
+  std::chrono::steady_clock::time_point progress_time_;
+  std::int64_t progress_step_ = 0;
+  ThresholdWatch threshold_watch_;
+  bool close_atoms_warned_ = false;
 };
 
 }  // namespace dptrain

@@ -13,10 +13,10 @@ using Fate = Outcome::Fate;
 
 namespace {
 
-constexpr double poor_model = 0.25;  // error of held-out frames over their forces
 // Steps between two labels of a young model. Each of its steps is a call of the reference, which moves the atoms: labels that are
 // further apart would cost more calls, closer ones tell less.
 constexpr std::int64_t young_every = 3;
+constexpr double one_wait = 60.0;  // seconds between two looks at the log while a run waits
 
 ActiveConfig active_config(const LearningOptions &options)
 {
@@ -40,7 +40,8 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
     options_(options),
     messages_(messages),
     learning_(active_config(options)),
-    log_(training.counters(), options.units, messages)
+    log_(training.counters(), options, messages),
+    pace_(options.train_share)
 {
   jumps_.set_sum(training_.counters().energy_jumps);
   const std::vector<double> &state =
@@ -51,6 +52,11 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
   }
   refresh_scores();
   slot_->calibration = learning_.calibration();
+  if (!desk_) return;
+  desk_->while_waiting([this] { tell_progress(); }, one_wait);
+  for (const LabelRequest &request : desk_->left())
+    if (request.has_scores)
+      unlearned_.push_back({request.id, request.feature_sum, request.natoms()});
 }
 
 // What follows from the present parameters and frames: uncertainties, and the error on held-out frames.
@@ -80,11 +86,18 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
                            std::to_string(looked_at_) + " configurations selected, threshold " +
                            formatted("%.4g", learning_.threshold() * unit) +
                            " (force units): " + options_.dataset);
-  learn_from_labels();  // those of a minimization
+  take_answers();
+  while (desk_->num_left() > 0 && !desk_->outlives_program()) wait_for_answer();
+  learn_from_labels();  // also those of a minimization
   const UpdateReport &batch = training_.report();
   log_.summary(name, step, learning_, batch.step > 0 ? batch.rmse("f") : 0.0, held_out_error_,
                jumps_.sum());
-  warn_of_poor_model();
+  log_.warn_of_poor_model(learning_, held_out_error_);
+  if (desk_->num_left() > 0)
+    messages_.info(
+        std::to_string(desk_->num_left()) +
+        " configurations are still with the reference: the next run takes up their labels, "
+        "or a later one with 'resume'");
   // `run ... pre no` has no beginning but the end of the run before
   log_.open(step, jumps_.sum());
 }
@@ -100,7 +113,7 @@ double ActiveMode::largest_score(const Trajectory &run)
   const double distance = slot_->model->neighbor_report().below_known;
   double values[2] = {largest, distance > 0.0 ? 1.0 / distance : 0.0};
   comm_->all_reduce_max(values, 2);
-  if (values[1] > 0.0) watch_distance(1.0 / values[1]);
+  if (values[1] > 0.0) log_.warn_of_close_atoms(step_, 1.0 / values[1]);
   return values[0];
 }
 
@@ -115,6 +128,7 @@ LabelRequest ActiveMode::look(const Trajectory &run)
 {
   LabelRequest request;
   step_ = run.step();
+  last_step_ = run.last_step();
   request.has_scores = run.has_scores();
   if (request.has_scores) {
     request.score = largest_score(run);
@@ -138,29 +152,35 @@ bool ActiveMode::is_due(const LabelRequest &request) const
   return step_ % (young ? std::min(options_.every, young_every) : options_.every) == 0;
 }
 
-void ActiveMode::decide(LabelRequest &request, bool due)
+void ActiveMode::decide(LabelRequest &request)
 {
+  const bool due = is_due(request);
   request.ask = request.has_scores ? learning_.decide(step_, due, request.score)
                                    : (due ? Ask::young : Ask::no);
   model_moves_ = request.has_scores && !learning_.is_young();
-  if (due) watch_threshold(request.ask);
+  if (due) log_.watch_threshold(step_, request.ask, learning_);
 }
 
 void ActiveMode::step(Trajectory &run)
 {
+  if (desk_->num_left() > 0) take_answers();
+  learn_beside(run);
   LabelRequest request = look(run);
   if (continues_from_answer(run)) {
     model_moves_ = !training_.counters().reference_moved;
     jumps_.begin(!model_moves_);
   } else {
-    decide(request, is_due(request));
+    decide(request);
+    if (request.ask == Ask::limit) catch_up(run, request);
   }
+  if (may_leave(request)) leave(run, request);
   if (request.ask == Ask::no && model_moves_)
     jumps_.not_asked();
   else
     ask(run, request);
   // a jump may also end at a step without an answer
   training_.counters().energy_jumps = jumps_.sum();
+  tell_progress();
 }
 
 std::optional<Label> ActiveMode::answer_to(Trajectory &run, LabelRequest &request)
@@ -183,6 +203,7 @@ void ActiveMode::ask(Trajectory &run, LabelRequest &request)
     return note_answer(run, request, *label);
   }
   Outcome outcome = judge(request, *label);
+  desk_->settle(request.id);
   if (outcome.stored()) learn_from_labels();
   move_on(run, request, *label, outcome);
   note_answer(run, request, *label);
@@ -201,6 +222,7 @@ void ActiveMode::minimization_step(Trajectory &run)
   const std::optional<Label> label = answer_to(run, request);
   if (!label) return;
   Outcome outcome = judge(request, *label);
+  desk_->settle(request.id);
   if (outcome.stored()) training_.uncertainty().remember(request.feature_sum, request.natoms());
   outcome.reference_moves = false;
   log_.line(request, outcome, jumps_.sum());
@@ -281,7 +303,16 @@ Outcome ActiveMode::judge(LabelRequest &request, const Label &label)
 void ActiveMode::learn_from_labels()
 {
   training_.train();
+  finish_learning();
+}
+
+void ActiveMode::finish_learning()
+{
+  pace_.end();
   refresh_scores();
+  forget_learned();
+  if (late_error_ratio_ > 0.0) learning_.learned(late_error_ratio_ * training_.latest_error());
+  late_error_ratio_ = 0.0;
 }
 
 // The forces with which the run goes on from an answer: those of the model, which may have learned from it, unless it is
@@ -294,7 +325,7 @@ void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Lab
   if (trained && outcome.fate == Fate::learned) {
     run.evaluate_again();
     outcome.learned_error = force_errors(run.forces(), label).max;
-    keep_scale(run, request);
+    if (request.has_scores) keep_scale(run, request.score);
     learning_.learned(outcome.learned_error);
     if (outcome.learned_error > learning_.limit()) outcome.reference_moves = true;
     if (!outcome.reference_moves) run.follow_model();
@@ -307,12 +338,12 @@ void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Lab
 
 // The uncertainties of a given model come from features that its parameters gave; with every training here they mean less,
 // and grow. What was expected at a configuration before is not less true once it has been learned.
-void ActiveMode::keep_scale(const Trajectory &run, const LabelRequest &request)
+void ActiveMode::keep_scale(const Trajectory &run, double score)
 {
   if (training_.uncertainty().given_whitening.empty()) return;
   const double now = largest_score(run);
-  if (!request.has_scores || !(now > request.score)) return;
-  learning_.rescale(request.score / now);
+  if (!(now > score)) return;
+  learning_.rescale(score / now);
   slot_->calibration = learning_.calibration();
 }
 
@@ -328,42 +359,115 @@ void ActiveMode::note_answer(const Trajectory &run, const LabelRequest &request,
   training_.active_state() = learning_.state();
 }
 
+// ---- answers that come while the run goes on
+
+// Above the limit the run waits, and where the reference moves the atoms, too.
+bool ActiveMode::may_leave(const LabelRequest &request) const
+{
+  return options_.asynchronous > 0 && model_moves_ &&
+         (request.ask == Ask::threshold || request.ask == Ask::audit);
+}
+
+// One that is like another that will be learned anyway is not worth a label.
+bool ActiveMode::resembles_unlearned(const Trajectory &run) const
+{
+  if (unlearned_.empty()) return false;
+  std::vector<double> features = run.feature_sum();
+  comm_->all_reduce_sum(features.data(), features.size());
+  const std::int64_t natoms = run.natoms();
+  return std::any_of(unlearned_.begin(), unlearned_.end(), [&](const Unlearned &one) {
+    return one.natoms == natoms &&
+           training_.uncertainty().distance(one.feature_sum, features, natoms) < options_.duplicate;
+  });
+}
+
+void ActiveMode::forget_learned()
+{
+  const auto is_learned = [this](const Unlearned &one) { return !desk_->is_left(one.request); };
+  unlearned_.erase(std::remove_if(unlearned_.begin(), unlearned_.end(), is_learned),
+                   unlearned_.end());
+}
+
+// The run goes on with the model. What is not learned yet counts as in flight: until then the model asks for the same again.
+void ActiveMode::leave(Trajectory &run, LabelRequest &request)
+{
+  const Ask why = std::exchange(request.ask, Ask::no);
+  if (!training_.owes_steps()) forget_learned();  // also those that taught nothing
+  if (static_cast<int>(unlearned_.size()) >= options_.asynchronous || resembles_unlearned(run))
+    return;
+  LabelRequest left = request;
+  left.ask = why;
+  desk_->submit(run, left);
+  desk_->leave(left.id);
+  unlearned_.push_back({left.id, left.feature_sum, left.natoms()});
+  SessionCounters &counters = training_.counters();
+  counters.answer_step = step_;
+  counters.answer_energy = left.energy;
+  counters.reference_moved = false;
+}
+
+void ActiveMode::take_answers()
+{
+  for (auto &[request, label] : desk_->collect()) {
+    Outcome outcome = judge(request, label);
+    desk_->settle(request.id);
+    outcome.is_late = true;
+    outcome.reference_moves = false;
+    if (outcome.fate == Fate::learned && outcome.rms_error > 0.0)
+      late_error_ratio_ = outcome.max_error / outcome.rms_error;
+    log_.line(request, outcome, jumps_.sum());
+  }
+}
+
+void ActiveMode::wait_for_answer()
+{
+  const std::int64_t before = desk_->num_left();
+  while (desk_->num_left() == before) {
+    desk_->wait();
+    take_answers();
+  }
+}
+
+// A slice of the training, when it is due.
+void ActiveMode::learn_beside(Trajectory &run)
+{
+  if (!training_.owes_steps() || !run.has_scores() || learning_.is_young()) return;
+  double seconds = pace_.due(TrainingPace::Clock::now());
+  comm_->broadcast(&seconds, sizeof(seconds), 0);
+  if (seconds > 0.0) learn_and_go_on(run, seconds);
+}
+
+void ActiveMode::learn_and_go_on(Trajectory &run, double seconds)
+{
+  const double energy = model_energy(run), score = largest_score(run);
+  training_.train_for(seconds);
+  const bool done = !training_.owes_steps();
+  if (done)
+    finish_learning();
+  else
+    pace_.slice_done(TrainingPace::Clock::now());
+  run.evaluate_again();
+  if (done) keep_scale(run, score);
+  run.follow_model();
+  jumps_.learned(energy, model_energy(run));
+}
+
+// Above the limit the run waits for what is with the reference, learns it, and looks at the step again.
+void ActiveMode::catch_up(Trajectory &run, LabelRequest &request)
+{
+  while (request.ask == Ask::limit && (desk_->num_left() > 0 || training_.owes_steps())) {
+    if (!training_.owes_steps()) wait_for_answer();
+    learn_and_go_on(run, TrainingPace::everything);
+    request = look(run);
+    decide(request);
+  }
+}
+
 // ---- messages
 
-// Not where the threshold follows the errors.
-void ActiveMode::watch_threshold(Ask ask)
+void ActiveMode::tell_progress()
 {
-  if (options_.threshold == 0.0 || ask == Ask::young) return;
-  const double unit = options_.units.force(), reached = learning_.reached_error();
-  const bool asked = ask == Ask::threshold || ask == Ask::limit;
-  if (!threshold_watch_.add(asked, learning_.threshold(), reached)) return;
-  messages_.warning(formatted("step %lld: threshold %.4g is below the error that the model reaches "
-                              "(%.4g): ",
-                              static_cast<long long>(step_), options_.threshold * unit,
-                              reached * unit) +
-                    "the reference is asked at every check. Raise the threshold (or use 'threshold "
-                    "auto'), train longer ('train'), or use a larger model");
-}
-
-void ActiveMode::watch_distance(double distance)
-{
-  if (close_atoms_warned_) return;
-  close_atoms_warned_ = true;
-  messages_.warning(formatted("step %lld: atoms are %.4g apart, ", static_cast<long long>(step_),
-                              distance * options_.units.length) +
-                    "closer than in the frames from which the model was made: its tables are "
-                    "extended, which takes time, and its forces are guesses there. The keyword "
-                    "'guard' keeps atoms apart while the model is young");
-}
-
-void ActiveMode::warn_of_poor_model() const
-{
-  if (learning_.is_growing() || !(held_out_error_ > poor_model * learning_.force())) return;
-  messages_.warning(
-      formatted("on held-out frames the model's force error is %.0f %% of the forces: ",
-                100.0 * held_out_error_ / learning_.force()) +
-      "what moves the atoms is a poor potential. Train longer per label ('train', 'ema') or use a "
-      "larger model; more labels alone do not help where the error of the last batch is as large");
+  log_.progress(step_, last_step_, desk_->num_left(), expected_error_, learning_);
 }
 
 void ActiveMode::stop_above_limit(const LabelRequest &request)

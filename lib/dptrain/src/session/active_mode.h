@@ -2,12 +2,13 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "session/active_log.h"
 #include "session/energy_jumps.h"
 #include "session/online_training.h"
 #include "session/reference_desk.h"
-#include "session/threshold_watch.h"
+#include "session/training_pace.h"
 
 namespace dptrain {
 
@@ -25,6 +26,8 @@ class ActiveMode {
   void minimization_step(Trajectory &run);
   void selection_step(Trajectory &run);
   void end_run(std::int64_t step, const std::string &name);
+  /// Configurations whose answers will be taken when they come, while the run goes on.
+  std::int64_t in_flight() const { return desk_ ? desk_->num_left() : 0; }
 
   const ActiveLearning &learning() const { return learning_; }
   double expected_error() const { return expected_error_; }  ///< of the present step, eV/Angstrom
@@ -40,24 +43,40 @@ class ActiveMode {
   LabelRequest look(const Trajectory &run);
   bool continues_from_answer(const Trajectory &run) const;
   bool is_due(const LabelRequest &request) const;
-  void decide(LabelRequest &request, bool due);
+  void decide(LabelRequest &request);
   void ask(Trajectory &run, LabelRequest &request);
   std::optional<Label> answer_to(Trajectory &run, LabelRequest &request);
   // what follows from an answer
   Outcome judge(LabelRequest &request, const Label &label);
   bool is_held_out(const LabelRequest &request) const;
   void learn_from_labels();
+  void finish_learning();
   void refresh_scores();
   void move_on(Trajectory &run, const LabelRequest &request, const Label &label, Outcome &outcome);
-  void keep_scale(const Trajectory &run, const LabelRequest &request);
+  void keep_scale(const Trajectory &run, double score);
   void note_answer(const Trajectory &run, const LabelRequest &request, const Label &label);
+  // answers that come while the run goes on
+  bool may_leave(const LabelRequest &request) const;
+  void leave(Trajectory &run, LabelRequest &request);
+  void forget_learned();
+  bool resembles_unlearned(const Trajectory &run) const;
+  void take_answers();
+  void wait_for_answer();
+  void learn_beside(Trajectory &run);
+  void learn_and_go_on(Trajectory &run, double seconds);
+  void catch_up(Trajectory &run, LabelRequest &request);
   // messages
-  void watch_threshold(Ask ask);
-  void watch_distance(double distance);
-  void warn_of_poor_model() const;
+  void tell_progress();
   [[noreturn]] void stop_above_limit(const LabelRequest &request);
   double largest_score(const Trajectory &run);
   double model_energy(const Trajectory &run) const;
+
+  /// A configuration that the uncertainties do not know yet, although it will be learned.
+  struct Unlearned {
+    std::int64_t request;
+    std::vector<double> feature_sum;
+    std::int64_t natoms;
+  };
 
   std::shared_ptr<const Communicator> comm_;
   std::shared_ptr<ModelSlot> slot_;
@@ -68,10 +87,12 @@ class ActiveMode {
   ActiveLearning learning_;
   ActiveLog log_;
   EnergyJumps jumps_;  // eV
-  ThresholdWatch threshold_watch_;
+  TrainingPace pace_;
+  std::vector<Unlearned> unlearned_;  // configurations that were left, until they have been learned
+  double late_error_ratio_ = 0.0;     // largest error over rmse of a label that came later; 0: none
   double expected_error_ = 0.0, held_out_error_ = 0.0, found_error_ = 0.0;
-  bool model_moves_ = false, run_open_ = false, close_atoms_warned_ = false;
-  std::int64_t step_ = 0;
+  bool model_moves_ = false, run_open_ = false;
+  std::int64_t step_ = 0, last_step_ = 0;
   std::int64_t looked_at_ = 0;  // configurations, where they are selected
 };
 

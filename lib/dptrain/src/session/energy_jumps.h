@@ -30,6 +30,12 @@ class EnergyJumps {
     if (driver_ == Driver::reference) sum_ += way_back_;
     driver_ = Driver::model;
   }
+  /// The model has learned at a step before it was known who moves the atoms on: its energy before and after.
+  void learned(double before, double after)
+  {
+    if (driver_ == Driver::model) sum_ += after - before;
+    if (driver_ == Driver::reference) way_back_ += after - before;
+  }
   double sum() const { return sum_; }
   void set_sum(double sum) { sum_ = sum; }
 

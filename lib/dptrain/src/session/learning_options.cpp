@@ -34,6 +34,18 @@ void check(const LearningOptions &o)
   at_least("audit", static_cast<double>(o.audit), 0, "a number of steps, or 0 for none");
   at_least("holdout", o.holdout, 0, "a number of labels, or 0 for none");
   at_least("duplicate", o.duplicate, 0, "a distance of 0 or more");
+  at_least("asynchronous", o.asynchronous, 0, "a number of configurations, or 0 for none");
+  if (!(o.train_share > 0.0 && o.train_share <= 1.0))
+    throw Error(
+        formatted("train_share %.6g is not possible: use a part of the time, above 0 and up "
+                  "to 1 (then the run waits until a label is learned)",
+                  o.train_share));
+  if (o.asynchronous > 0 && (!o.active || o.selects))
+    throw Error("asynchronous: labels may come later where the uncertainty of the model asks for "
+                "them, with mode active and a reference");
+  if (o.asynchronous > 0 && o.follow_reference)
+    throw Error("asynchronous: the run goes on with the model while the reference computes, and "
+                "cannot follow the reference: remove one of the two");
   at_least("train", o.train, 0, from_zero);
   at_least("warmup", o.warmup, 1, from_one);
   at_least("target", o.target * unit, 0, "a positive force, or 0 for none");

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "dptrain/base/error.h"
 #include "dptrain/parallel/memory_table.h"
 #include "session/active_mode.h"
 #include "session/passive_mode.h"
@@ -22,6 +23,8 @@ struct LearningSession::Impl {
   {
   }
 
+  void start_desk(const Impl *before);
+
   std::shared_ptr<const Communicator> comm;
   std::shared_ptr<ModelSlot> slot;
   LearningOptions options;
@@ -38,6 +41,10 @@ LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
                                  const Messages &messages, LabelSource *source)
 {
   check(options);
+  if (options.asynchronous > 0 && source && !source->works_beside())
+    throw Error(
+        "asynchronous: this reference computes labels at once, while the run waits: use one "
+        "of another program (socket or spool), or remove asynchronous");
   const Messages own_messages = comm->rank() == 0 ? messages : no_messages();
   impl_ = std::make_unique<Impl>(std::move(comm), std::move(slot), options, own_messages);
   impl_->source = source;
@@ -50,10 +57,22 @@ void LearningSession::start(const LearningSession *before)
     s.training.take_frames(before->impl_->training);
   else if (!s.options.resume.empty())
     s.training.resume(s.options.resume);
-  if (s.source) s.desk.emplace(s.comm, *s.source, s.options, s.messages, s.training.counters());
+  if (s.source) s.start_desk(before ? before->impl_.get() : nullptr);
   if (s.options.active)
     s.active.emplace(s.comm, s.slot, s.training, s.desk ? &*s.desk : nullptr, s.options,
                      s.messages);
+}
+
+// What was with the reference goes with the frames.
+void LearningSession::Impl::start_desk(const Impl *before)
+{
+  desk.emplace(comm, *source, options, messages, training.counters());
+  if (before && before->desk)
+    desk->take_over(*before->desk, training.types_of(before->training));
+  else if (!options.resume.empty())
+    desk->resume(frames_path_of(options.resume), options.frames_path());
+  else
+    desk->begin();
 }
 
 LearningSession::~LearningSession() = default;
@@ -119,6 +138,7 @@ LearningReport LearningSession::report() const
   report.audits = active.learning().audits();
   report.audits_above = active.learning().audits_above();
   report.energy_jumps = active.jumps();
+  report.in_flight = active.in_flight();
   return report;
 }
 

@@ -58,8 +58,8 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
     options_(options),
     messages_(messages),
     settings_(*comm_, options_, *slot_, messages_.info),
-    store_(comm_, options.save.empty() ? options.frames : options.save + ".frames",
-           options.save.empty() ? "" : options.save + ".ckpt", messages_.info),
+    store_(comm_, options.frames_path(), options.save.empty() ? "" : options.save + ".ckpt",
+           messages_.info),
     uncertainty_(comm_, slot_),
     health_(comm_, messages_.warning),
     type_map_(slot_->type_map)
@@ -231,22 +231,25 @@ void OnlineTraining::make_model()
       std::to_string(slot_->model->parameters().size()) + " parameters");
 }
 
-void OnlineTraining::train()
+void OnlineTraining::train_for(double seconds)
 {
   if (!trainer_) return;
   {
     const Stopwatch watch(state_.counters.train_seconds);
     const std::int64_t before = steps();
-    while (state_.earned_steps > 0) {
+    const double label_seconds = label_seconds_;
+    while (state_.earned_steps > 0 && !is_over(watch.elapsed(), seconds)) {
       state_.report = trainer_->update();
       const std::int64_t step = state_.report.step;
       --state_.earned_steps;
       slot_->trained = true;
+      label_seconds_ = label_seconds + watch.elapsed();
       if (step == 1 || step % config().disp_freq == 0) write_curve();
-      if (options_.active) watch_targets(watch.elapsed());
+      if (options_.active) watch_targets();
       if (options_.save_every > 0 && step % options_.save_every == 0) save();
       after_update();
     }
+    if (state_.earned_steps == 0) label_seconds_ = 0.0;
     if (steps() > before) {
       uncertainty_.mark_stale();
       if (!options_.active) slot_->uncertainty = false;  // that of other parameters
@@ -256,6 +259,15 @@ void OnlineTraining::train()
   }
   if (!options_.active && slot_->uncertainty_wanted) refresh_uncertainty();
   watch();
+}
+
+// Whether a time is over, by the clock of rank 0.
+bool OnlineTraining::is_over(double seconds, double limit) const
+{
+  if (!std::isfinite(limit)) return false;
+  bool over = seconds >= limit;
+  comm_->broadcast(&over, sizeof(over), 0);
+  return over;
 }
 
 void OnlineTraining::after_update()
@@ -279,21 +291,22 @@ void OnlineTraining::write_curve()
 }
 
 // Ends the training of a label where the latest frame and the batches have reached the target, or where its time is over.
-void OnlineTraining::watch_targets(double seconds)
+void OnlineTraining::watch_targets()
 {
   double &mean = state_.buffer_error;
   const double error = state_.report.rmse("f"), square = error * error;
   if (std::isfinite(square))
     mean = mean > 0.0 ? batch_memory * mean + (1.0 - batch_memory) * square : square;
   if (state_.earned_steps % target_every != 0) return;
-  if (options_.train_seconds > 0.0) {
-    double over = seconds > options_.train_seconds ? 1.0 : 0.0;  // ranks have clocks of their own
-    comm_->broadcast(&over, sizeof(over), 0);
-    if (over > 0.0) state_.earned_steps = 0;
-  }
-  if (options_.target <= 0.0 || std::sqrt(mean) > options_.target) return;
-  if (trainer_->stored_errors({latest_place_}).rmse("f") <= options_.target)
+  if (options_.train_seconds > 0.0 && is_over(label_seconds_, options_.train_seconds))
     state_.earned_steps = 0;
+  if (options_.target <= 0.0 || std::sqrt(mean) > options_.target) return;
+  if (latest_error() <= options_.target) state_.earned_steps = 0;
+}
+
+double OnlineTraining::latest_error()
+{
+  return trainer_->stored_errors({latest_place_}).rmse("f");
 }
 
 void OnlineTraining::refresh_uncertainty()
@@ -495,6 +508,16 @@ void OnlineTraining::resume_frames(const std::string &path)
   train();
 }
 
+std::vector<int> OnlineTraining::types_of(const OnlineTraining &other) const
+{
+  std::vector<int> types;
+  for (const std::string &name : other.type_map_) {
+    const auto found = std::find(type_map_.begin(), type_map_.end(), name);
+    types.push_back(found == type_map_.end() ? -1 : static_cast<int>(found - type_map_.begin()));
+  }
+  return types;
+}
+
 void OnlineTraining::take_frames(const OnlineTraining &before)
 {
   SessionCounters &counters = state_.counters;
@@ -503,11 +526,7 @@ void OnlineTraining::take_frames(const OnlineTraining &before)
   counters.trained = slot_->model != nullptr;
   resumed_ = true;
   if (counters.frames == 0) return;
-  std::vector<int> types;
-  for (const std::string &name : before.type_map_) {
-    const auto found = std::find(type_map_.begin(), type_map_.end(), name);
-    types.push_back(found == type_map_.end() ? -1 : static_cast<int>(found - type_map_.begin()));
-  }
+  const std::vector<int> types = types_of(before);
   const auto frames = load_frames(before.store_.path(), counters.frames, types);
   // numbers of types in the file are those of its model: for another one it is written again
   const bool same = types == identity(types.size());

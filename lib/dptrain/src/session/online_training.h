@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,7 +43,15 @@ class OnlineTraining {
   void add(const WholeFrame &frame);
   /// The optimizer steps that the labels since the last call have earned; none during the warm-up. They end where the force
   /// errors of the latest frame and of the batches are below `target` of the options, or its time is over.
-  void train();
+  void train() { train_for(std::numeric_limits<double>::infinity()); }
+  /// A part of these steps, about so many seconds long; the run goes on with the parameters that they have given.
+  void train_for(double seconds);
+  /// Whether labels have earned steps that are not done.
+  bool owes_steps() const { return trainer_ && state_.earned_steps > 0; }
+  /// Root mean square error of the forces of the latest label that is trained on, eV/Angstrom.
+  double latest_error();
+  /// The types of this model that those of another training have, by name; -1: none.
+  std::vector<int> types_of(const OnlineTraining &other) const;
   /// Makes the uncertainties of the model those of its present parameters and frames.
   void refresh_uncertainty();
   /// Errors of the latest held-out frames with the model of the run; NaN without any.
@@ -87,7 +96,8 @@ class OnlineTraining {
   std::int64_t num_learned(const std::vector<WholeFrame> &frames) const;
   void resume_frames(const std::string &path);
   void keep_start_model();
-  void watch_targets(double seconds);
+  void watch_targets();
+  bool is_over(double seconds, double limit) const;
   void write(const std::function<void()> &work);
   void write_curve();
   void watch();
@@ -113,6 +123,7 @@ class OnlineTraining {
   bool resumed_ = false;
   std::vector<double> saved_;      // progress() of the latest checkpoint
   std::int64_t latest_place_ = 0;  // of the latest label in the trainer's buffer
+  double label_seconds_ = 0.0;     // of the training since no steps were owed
   std::vector<Frame> held_out_;
 };
 

@@ -2,9 +2,24 @@
 
 namespace dptrain {
 
+// Of requests that an active run has left.
+static void learn_late_labels(OnlineTraining &training, ReferenceDesk &desk)
+{
+  if (desk.num_left() == 0) return;
+  for (auto &[request, label] : desk.collect()) {
+    if (desk.within_limit(request, label)) {
+      request.frame.label = label;
+      training.add(request.frame);
+    }
+    desk.settle(request.id);
+  }
+  training.train();
+}
+
 void passive_step(Trajectory &run, OnlineTraining &training, ReferenceDesk &desk,
                   const LearningOptions &options)
 {
+  learn_late_labels(training, desk);
   const bool due = run.step() % options.every == 0;
   const bool drives = options.runs_model && !training.counters().trained;
   if (!due && !drives) return;

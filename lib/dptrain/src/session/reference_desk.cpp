@@ -12,8 +12,6 @@ namespace dptrain {
 
 namespace {
 
-constexpr double one_wait = 3600.0;  // seconds; any number will do
-
 double seconds_since(std::chrono::steady_clock::time_point start)
 {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -60,7 +58,8 @@ ReferenceDesk::ReferenceDesk(std::shared_ptr<const Communicator> comm, LabelSour
     source_(source),
     options_(options),
     messages_(messages),
-    counters_(counters)
+    counters_(counters),
+    file_(comm_, requests_path_of(options.frames_path()))
 {
 }
 
@@ -74,34 +73,162 @@ void ReferenceDesk::submit(Trajectory &run, LabelRequest &request)
     request.feature_sum = run.feature_sum();
     comm_->all_reduce_sum(request.feature_sum.data(), request.feature_sum.size());
   }
+  hand_over(request);
+  if (!is_recorded(request)) return;
+  open_[request.id] = {request, false};
+  write_open();
+}
+
+void ReferenceDesk::hand_over(LabelRequest &request)
+{
   const auto start = std::chrono::steady_clock::now();
+  source_.prepare(request.frame);
   request.id = source_.submit(request.frame);
   ++counters_.reference_calls;
   counters_.reference_seconds += seconds_since(start);
 }
 
+// What is asked only to move the atoms is of no use to a later run. A source that ends with the program, in a run that waits
+// for each answer, would be asked again for what the run comes to again.
+bool ReferenceDesk::is_recorded(const LabelRequest &request) const
+{
+  return request.ask != Ask::no && (options_.asynchronous > 0 || source_.outlives_program());
+}
+
+void ReferenceDesk::write_open() const
+{
+  std::vector<const LabelRequest *> requests;
+  for (const auto &[id, open] : open_) requests.push_back(&open.request);
+  file_.write(requests);
+}
+
+void ReferenceDesk::poll()
+{
+  for (LabelAnswer &answer : source_.poll()) {
+    const std::int64_t request = answer.request;
+    arrived_[request] = std::move(answer);
+  }
+}
+
+void ReferenceDesk::wait()
+{
+  const auto start = std::chrono::steady_clock::now();
+  source_.wait(one_wait_);
+  counters_.reference_seconds += seconds_since(start);
+  meanwhile_();
+}
+
 std::optional<Label> ReferenceDesk::await(const LabelRequest &request)
 {
   const auto start = std::chrono::steady_clock::now();
-  std::optional<LabelAnswer> answer;
-  while (!answer) {
-    for (LabelAnswer &arrived : source_.poll())
-      if (arrived.request == request.id) answer = std::move(arrived);
-    if (!answer) source_.wait(one_wait);
-  }
+  poll();  // a source inside the run computes now
   counters_.reference_seconds += seconds_since(start);
+  while (arrived_.count(request.id) == 0) {
+    wait();
+    poll();
+  }
+  LabelAnswer answer = std::move(arrived_.extract(request.id).mapped());
+  std::optional<Label> label = usable(request, std::move(answer));
+  if (!label) settle(request.id);
+  return label;
+}
+
+// The label of an answer; else why there is none is told.
+std::optional<Label> ReferenceDesk::usable(const LabelRequest &request, LabelAnswer answer)
+{
   const std::int64_t step = request.frame.step;
-  std::string why = answer->failure;
+  std::string why = answer.failure;
   if (!why.empty() && options_.failure_stops)
     throw Error("no label at step " + std::to_string(step) + ": " + why +
                 "; 'failed skip' would go on without it");
-  if (why.empty() && !is_finite(answer->label)) why = "energy, forces or virial are not finite";
-  if (why.empty()) return std::move(answer->label);
+  if (why.empty() && !is_finite(answer.label)) why = "energy, forces or virial are not finite";
+  if (why.empty()) return std::move(answer.label);
   if (options_.runs_model && !counters_.trained)
     throw Error("no label at step " + std::to_string(step) + ": " + why +
                 "; the model is not trained yet, and the run cannot go on without the reference");
   discard(step, why);
   return std::nullopt;
+}
+
+void ReferenceDesk::settle(std::int64_t request)
+{
+  if (open_.erase(request) > 0) write_open();
+}
+
+bool ReferenceDesk::is_left(std::int64_t request) const
+{
+  const auto place = open_.find(request);
+  return place != open_.end() && place->second.is_left;
+}
+
+std::int64_t ReferenceDesk::num_left() const
+{
+  return std::count_if(open_.begin(), open_.end(),
+                       [](const auto &entry) { return entry.second.is_left; });
+}
+
+std::vector<LabelRequest> ReferenceDesk::left() const
+{
+  std::vector<LabelRequest> requests;
+  for (const auto &[id, open] : open_)
+    if (open.is_left) requests.push_back(open.request);
+  return requests;
+}
+
+std::vector<std::pair<LabelRequest, Label>> ReferenceDesk::collect()
+{
+  poll();
+  std::vector<std::pair<LabelRequest, Label>> labels;
+  for (auto it = arrived_.begin(); it != arrived_.end();) {
+    if (!is_left(it->first)) {  // somebody awaits it, or it is no longer wanted
+      ++it;
+      continue;
+    }
+    const LabelRequest request = open_.at(it->first).request;
+    LabelAnswer answer = std::move(it->second);
+    it = arrived_.erase(it);
+    if (std::optional<Label> label = usable(request, std::move(answer)))
+      labels.emplace_back(request, std::move(*label));
+    else
+      settle(request.id);
+  }
+  return labels;
+}
+
+void ReferenceDesk::resume(const std::string &source, const std::string &frames)
+{
+  const std::string path = requests_path_of(source);
+  std::vector<LabelRequest> requests = file_.read(path, frames);
+  if (path != file_.path()) begin();
+  if (requests.empty()) return;
+  const std::string number = std::to_string(requests.size());
+  if (!source_.works_beside())
+    return messages_.warning(path + " has " + number +
+                             " configurations that wait for a label, which this reference cannot "
+                             "compute: resume with the one that was asked, or do without them");
+  for (LabelRequest &request : requests) {
+    request.id = source_.submit(request.frame);
+    const std::int64_t id = request.id;
+    open_[id] = {std::move(request), true};
+  }
+  write_open();
+  messages_.info(number + " configurations that wait for a label are " +
+                 (source_.outlives_program() ? "looked for" : "asked for") + " again: " + path);
+}
+
+// What the other model said of them does not tell how good this one is.
+void ReferenceDesk::take_over(const ReferenceDesk &before, const std::vector<int> &types)
+{
+  for (const auto &[id, open] : before.open_) {
+    LabelRequest request = open.request;
+    for (int &type : request.frame.type) type = types.at(type);
+    request.has_scores = false;
+    request.force.clear();
+    request.feature_sum.clear();
+    open_[id] = {std::move(request), true};
+  }
+  arrived_ = before.arrived_;
+  write_open();
 }
 
 void ReferenceDesk::discard(std::int64_t step, const std::string &why)

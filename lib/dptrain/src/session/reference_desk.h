@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "dptrain/base/messages.h"
@@ -10,28 +13,11 @@
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/session/learning_options.h"
 #include "dptrain/session/trajectory.h"
-#include "dptrain/uncertainty/active_learning.h"
+#include "session/label_request.h"
+#include "session/request_file.h"
 #include "session/session_state.h"
 
 namespace dptrain {
-
-/// A configuration with the reference, and what the model said of it then: all that is needed to judge the answer, whenever
-/// it comes.
-struct LabelRequest {
-  // of those who ask
-  Ask ask = Ask::no;        ///< why
-  bool has_scores = false;  ///< the model has uncertainties
-  double score = 0.0;       ///< largest one of an atom, without unit
-  double expected = 0.0;    ///< error that it stands for, eV/Angstrom
-  // of the run at the time of the request
-  std::int64_t id = 0;
-  WholeFrame frame;
-  double energy = 0.0;              ///< of the model, eV
-  std::vector<double> force;        ///< of the model, [natoms][3] eV/Angstrom
-  std::vector<double> feature_sum;  ///< of all atoms, [ntypes][H]
-
-  std::int64_t natoms() const { return static_cast<std::int64_t>(frame.type.size()); }
-};
 
 /// Errors of forces [natoms][3] against a label: largest and root mean square, and the size of the label's forces.
 struct ForceErrors {
@@ -42,7 +28,9 @@ ForceErrors force_errors(const std::vector<double> &force, const Label &label);
 /// Whether two energies in eV are those of one configuration, but for the rounding of wrapped positions.
 bool same_energy(double a, double b);
 
-/// Asks the source of labels and judges its answers. Collective.
+/// Asks the source of labels and judges its answers. A request is awaited, or left with the source while the run goes on.
+/// Where other programs compute, requests are on the disk (FILE.requests) until they are settled, such that a later run can
+/// take them up. Collective.
 class ReferenceDesk {
  public:
   ReferenceDesk(std::shared_ptr<const Communicator> comm, LabelSource &source,
@@ -58,15 +46,58 @@ class ReferenceDesk {
   bool within_limit(const LabelRequest &request, const Label &label);
   /// Whether this label was stored before: the first step of a run is the last one of the run before.
   bool is_stored(const LabelRequest &request, const Label &label) const;
+  /// The answer has been dealt with; a label that is wanted is on the disk.
+  void settle(std::int64_t request);
+
+  /// Whether requests need not be answered before the program ends.
+  bool outlives_program() const { return source_.outlives_program(); }
+  /// The run goes on without the answer to a submitted request.
+  void leave(std::int64_t request) { open_.at(request).is_left = true; }
+  std::int64_t num_left() const;
+  std::vector<LabelRequest> left() const;
+  bool is_left(std::int64_t request) const;
+  /// Usable answers that have come to requests that were left, in the order of the requests, which are to be settled.
+  /// Failures are told.
+  std::vector<std::pair<LabelRequest, Label>> collect();
+  /// Sleeps until there may be an answer, at most as long as while_waiting() says, and does what it says.
+  void wait();
+  /// What is done while a run waits, at least every so many seconds; nothing else is called meanwhile.
+  void while_waiting(std::function<void()> work, double seconds)
+  {
+    meanwhile_ = std::move(work);
+    one_wait_ = seconds;
+  }
+
+  /// A new training: requests of an earlier one are kept aside.
+  void begin() const { file_.put_aside(messages_.info); }
+  /// Goes on with what was with the reference when a program ended whose frames are in the file `source`, unless the
+  /// label is among those in `frames`.
+  void resume(const std::string &source, const std::string &frames);
+  /// Goes on with the requests of another desk with the same source, types changed to types[type], for another model.
+  void take_over(const ReferenceDesk &before, const std::vector<int> &types);
 
  private:
+  struct Open {
+    LabelRequest request;
+    bool is_left;
+  };
+  void hand_over(LabelRequest &request);
+  void poll();
+  std::optional<Label> usable(const LabelRequest &request, LabelAnswer answer);
   void discard(std::int64_t step, const std::string &why);
+  bool is_recorded(const LabelRequest &request) const;
+  void write_open() const;
 
   std::shared_ptr<const Communicator> comm_;
   LabelSource &source_;
   const LearningOptions &options_;
   Messages messages_;
   SessionCounters &counters_;
+  RequestFile file_;
+  std::function<void()> meanwhile_ = [] {};
+  double one_wait_ = 3600.0;                     // seconds
+  std::map<std::int64_t, Open> open_;            // the content of the file
+  std::map<std::int64_t, LabelAnswer> arrived_;  // answers that nobody has taken yet
 };
 
 }  // namespace dptrain

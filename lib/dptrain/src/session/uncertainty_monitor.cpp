@@ -81,12 +81,16 @@ double UncertaintyMonitor::distance(const std::vector<double> &feature_sum,
                                     std::int64_t natoms) const
 {
   double smallest = std::numeric_limits<double>::infinity();
-  const std::vector<double> &whitening = slot_->model->last_hidden_layer()->whitening();
   for (const Seen &seen : seen_)
     if (seen.natoms == natoms)
-      smallest =
-          std::min(smallest, feature_distance(whitening, seen.feature_sum, feature_sum, natoms));
+      smallest = std::min(smallest, distance(seen.feature_sum, feature_sum, natoms));
   return smallest;
+}
+
+double UncertaintyMonitor::distance(const std::vector<double> &a, const std::vector<double> &b,
+                                    std::int64_t natoms) const
+{
+  return feature_distance(slot_->model->last_hidden_layer()->whitening(), a, b, natoms);
 }
 
 void UncertaintyMonitor::remember(std::vector<double> feature_sum, std::int64_t natoms)

@@ -27,6 +27,9 @@ class UncertaintyMonitor {
   /// uncertainty that has as many atoms: 0 for the same, about 1 for an independent one of the same kind; infinite if there
   /// is none.
   double distance(const std::vector<double> &feature_sum, std::int64_t natoms) const;
+  /// The same between two configurations of as many atoms.
+  double distance(const std::vector<double> &a, const std::vector<double> &b,
+                  std::int64_t natoms) const;
   /// Configurations like this one are known from now on, until the next refresh().
   void remember(std::vector<double> feature_sum, std::int64_t natoms);
   /// Puts a configuration (this rank's share) behind the uncertainty, without training, and remembers it.

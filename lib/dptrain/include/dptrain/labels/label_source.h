@@ -24,8 +24,15 @@ struct LabelAnswer {
 class LabelSource {
  public:
   virtual ~LabelSource() = default;
-  /// Takes over a configuration (atoms in the order of their ids; its label is not looked at), and returns the number of
-  /// the request. Does not wait.
+  /// Whether other programs compute the labels, of any configuration, such that a run may go on meanwhile.
+  virtual bool works_beside() const { return false; }
+  /// Whether requests live on when this program ends: a later program that submits the same configuration gets the answer.
+  virtual bool outlives_program() const { return false; }
+  /// Puts into the frame's label what of the present atoms of the run will be needed when the answer comes. To be called
+  /// before submit(), while the run has this configuration.
+  virtual void prepare(WholeFrame & /*frame*/) {}
+  /// Takes over a configuration (atoms in the order of their ids; its label is what prepare() has put there), and returns
+  /// the number of the request. Does not wait.
   virtual std::int64_t submit(const WholeFrame &frame) = 0;
   /// The answers that have come since the last call. Does not wait.
   virtual std::vector<LabelAnswer> poll() = 0;

@@ -20,6 +20,7 @@ class SocketSource final : public LabelSource {
   SocketSource(std::shared_ptr<const Communicator> comm, const LabelServerOptions &options,
                Log log);
 
+  bool works_beside() const override { return true; }
   std::int64_t submit(const WholeFrame &frame) override;
   std::vector<LabelAnswer> poll() override;
   void wait(double seconds) override;

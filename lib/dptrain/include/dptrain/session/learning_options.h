@@ -28,6 +28,8 @@ struct LearningOptions {
   std::int64_t audit = 1000;  ///< mean steps between two random labels; 0: none
   int holdout = 10;           ///< one of so many early labels is for validation; 0: none
   double duplicate = 0.05;    ///< frames closer than this in feature space are not stored
+  int asynchronous = 0;  ///< configurations with the reference while the run goes on; 0: it waits
+  double train_share = 0.3;  ///< of the time, for the training beside such a run
   // training
   std::string input;    ///< input.json of the training; empty: that of the model, or defaults
   int train = 100;      ///< optimizer steps for each label
@@ -50,7 +52,11 @@ struct LearningOptions {
   std::optional<std::int64_t> disp_every;  ///< optimizer steps between two lines of `disp`
   std::string disp;                        ///< learning curve
   // for messages
-  UnitFactors units;  ///< in which numbers are shown
+  UnitFactors units;                ///< in which numbers are shown
+  double progress_seconds = 600.0;  ///< between two lines that tell where an active session is
+
+  /// The file of the labeled frames.
+  std::string frames_path() const { return save.empty() ? frames : save + ".frames"; }
 };
 
 /// Throws Error, which names option and value, where a number is out of its range or two options contradict each other.

@@ -35,7 +35,8 @@ struct LearningReport {
   double held_out_error = 0.0;  ///< rms of the forces of held-out frames
   double found_error = 0.0;     ///< at the latest answer of the reference
   std::int64_t audits = 0, audits_above = 0;
-  double energy_jumps = 0.0;  ///< sum of the jumps of the potential energy
+  double energy_jumps = 0.0;   ///< sum of the jumps of the potential energy
+  std::int64_t in_flight = 0;  ///< configurations with the reference while the run goes on
 };
 
 /// Learning beside a run: decides at each step whether the reference is asked, judges and stores its answers, trains the

@@ -16,6 +16,8 @@ class Trajectory {
  public:
   virtual ~Trajectory() = default;
   virtual std::int64_t step() const = 0;
+  /// Where the run will end; 0: nobody knows.
+  virtual std::int64_t last_step() const { return 0; }
   virtual std::int64_t natoms() const = 0;
   /// Whether the latest evaluation gave uncertainties; the same on all ranks.
   virtual bool has_scores() const = 0;

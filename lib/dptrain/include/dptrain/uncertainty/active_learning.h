@@ -48,6 +48,7 @@ class ActiveLearning {
   /// Expected largest error.
   double expected_error(double score) const { return calibration_.scale() * score; }
   double threshold() const;
+  bool is_threshold_given() const { return config_.threshold > 0.0; }
   double limit() const;
   /// What configurations that the model has learned from have as their largest uncertainty of an atom.
   void set_known_score(double score) { known_score_ = score; }

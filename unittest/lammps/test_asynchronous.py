@@ -1,0 +1,137 @@
+"""`asynchronous N`: the run goes on with the model while clients compute, and learns their labels when they come."""
+
+import re
+
+import numpy as np
+import pytest
+from active import events, stored_frames
+from silicon import learn, write_input
+
+ase = pytest.importorskip("ase", reason="the clients need ASE")
+from ase.calculators.lj import LennardJones  # noqa: E402
+
+SLOW = "calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds="
+EDGE = 10.862  # Angstrom, of the box in ATOMS
+# nearly each look at the threshold asks, and the limit is out of reach
+EAGER = "mode active every 2 warmup 3 train 10 threshold 1e-6 limit 1e6 repeat audit 0 holdout 0 duplicate 0 optimizer adam"
+
+
+def socket(address):
+    return f"reference socket {address} wait 60 end"
+
+
+@pytest.fixture
+def clients(client, address):
+    """Function that starts so many clients, each of which needs so many seconds for a label."""
+    return lambda number, seconds: [client(SLOW + str(seconds), address, log=f"client{k}.log") for k in range(number)]
+
+
+def lennard_jones(coord, epsilon=0.05):
+    """Energy and forces of the reference, by ASE alone."""
+    atoms = ase.Atoms(f"Si{len(coord)}", positions=coord, cell=[EDGE] * 3, pbc=True)
+    atoms.calc = LennardJones(sigma=2.1, epsilon=epsilon, rc=6.0)
+    return atoms.get_potential_energy(), atoms.get_forces()
+
+
+def expect_own_labels(frames, epsilon=0.05):
+    """Each frame is there once, and its label is that of its own configuration."""
+    assert len({frame["coord"].tobytes() for frame in frames}) == len(frames)
+    for frame in frames:
+        energy, force = lennard_jones(frame["coord"], epsilon)
+        # ASE and the protocol have Hartree and Bohr of different years: 1e-8
+        assert frame["energy"] == pytest.approx(energy, rel=1e-6)
+        assert np.abs(frame["force"] - force).max() < 1e-6 * max(np.abs(force).max(), 1e-3)
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_the_run_goes_on(ranks, address, clients, lammps, tmp_path):
+    """Two clients work side by side while MD goes on: answers come in lines of earlier steps, in an order that belongs to no step,
+    and each label is that of its own configuration."""
+    write_input(tmp_path)
+    clients(2, 0.1)
+    options = f"{EAGER} asynchronous 2 train_share 0.5 save 100000 si.dp"
+    result = lammps(learn(options, run="run 1500", reference=socket(address), thermo="thermo 1\n"), ranks).check()
+    lines = events(result.output)
+    late = [line for line in lines if line["learned"] == "later"]
+    assert len(late) > 4
+    assert all(line["moved_by"] == "model" for line in late)
+    thermo = result.thermo()
+    in_flight = thermo["f_t[29]"]
+    assert in_flight.max() == 2 and in_flight[-1] <= 2
+    # MD has gone on between a request and its label
+    assert sum(int(b["step"]) - int(a["step"]) for a, b in zip(late, late[1:])) > 100
+    frames = stored_frames(tmp_path / "si.dp.frames")
+    expect_own_labels(frames)
+    assert len(frames) == thermo["f_t[1]"][-1] + in_flight[-1]
+    assert not (tmp_path / "si.dp.requests").exists()
+    assert all(len(re.findall("calculation", (tmp_path / f"client{k}.log").read_text())) > 2 for k in range(2))
+
+
+def test_energy_is_conserved_but_for_the_jumps(address, clients, lammps, tmp_path):
+    """Total energy less the jumps, while the model learns between the steps. A step of 0.1 fs: what is left is the integrator's."""
+    write_input(tmp_path)
+    clients(2, 0.05)
+    text = learn(f"{EAGER} asynchronous 2 train_share 1.0", run="run 1500", reference=socket(address), thermo="thermo 1\n")
+    text = text.replace("timestep 0.001", "timestep 0.0001").replace("custom step pe press", "custom step etotal press")
+    thermo = lammps(text).check().thermo()
+    late = thermo["Step"] > 300
+    total, jumps = thermo["TotEng"][late], thermo["f_t[19]"][late]
+    assert np.ptp(jumps) > 1e-3  # the model has learned, and its energy has changed
+    assert np.ptp(total - jumps) < 0.02 * max(np.ptp(jumps), 0.05)
+
+
+def test_the_baseline_is_that_of_the_request(address, clients, lammps, tmp_path):
+    """With `subtract` the label has the baseline of its own configuration, although the atoms have moved on: the difference of two
+    Lennard-Jones potentials is one again."""
+    write_input(tmp_path)
+    clients(1, 0.1)
+    baseline = 'subtract pair lj/cut 6.0 coeff "* * 0.03 2.1" modify "shift yes" end'
+    pair = ("pair_style hybrid/overlay dptrain lj/cut 6.0\npair_coeff * * dptrain input.json Si\npair_coeff * * lj/cut 0.03 2.1\n"
+            "pair_modify pair lj/cut shift yes")
+    text = learn(f"{baseline} {EAGER} asynchronous 1 train_share 0.5 save 100000 si.dp", run="run 600", reference=socket(address), pair=pair)
+    result = lammps(text).check()
+    assert sum(line["learned"] == "later" for line in events(result.output)) > 2
+    expect_own_labels(stored_frames(tmp_path / "si.dp.frames"), epsilon=0.02)
+
+
+def test_above_the_limit_the_run_waits(address, clients, lammps, tmp_path):
+    """Each step is above the limit: the reference is waited for, as without the keyword."""
+    write_input(tmp_path)
+    clients(2, 0.02)
+    options = EAGER.replace("limit 1e6", "limit 2e-6")
+    text = learn(f"{options} asynchronous 2 train_share 1.0", run="run 30", reference=socket(address), thermo="thermo 1\n")
+    result = lammps(text).check()
+    assert result.thermo()["f_t[29]"].max() == 0
+    lines = [line for line in events(result.output) if line["why"] == "limit"]
+    assert len(lines) > 10 and all(line["learned"] != "later" for line in lines)
+
+
+def test_without_it_nothing_is_in_flight(address, clients, lammps, tmp_path):
+    write_input(tmp_path)
+    clients(2, 0.01)
+    result = lammps(learn(EAGER, run="run 60", reference=socket(address), thermo="thermo 1\n")).check()
+    assert result.thermo()["f_t[29]"].max() == 0
+    assert not any(line["learned"] == "later" for line in events(result.output))
+    assert not list(tmp_path.glob("*.requests"))
+
+
+@pytest.mark.parametrize("words, message", [
+    ("asynchronous -1", "asynchronous -1 is not possible"),
+    ("asynchronous 2 train_share 0", "train_share 0 is not possible"),
+    ("asynchronous 2 train_share 1.5", "train_share 1.5 is not possible"),
+    ("asynchronous 2 follow reference", "asynchronous: the run goes on with the model"),
+])
+def test_bad_input(words, message, address, lammps, tmp_path):
+    write_input(tmp_path)
+    result = lammps(learn(f"{EAGER} {words}", reference=socket(address)))
+    assert result.status != 0 and message in result.output, result.output[-1000:]
+
+
+def test_it_needs_mode_active(address, silicon):
+    result = silicon(learn("asynchronous 2", reference=socket(address)))
+    assert result.status != 0 and "the keyword asynchronous needs 'mode active'" in result.output
+
+
+def test_a_reference_inside_the_run_cannot_be_beside_it(silicon):
+    result = silicon(learn(f"{EAGER} asynchronous 2"))
+    assert result.status != 0 and "this reference computes labels at once" in result.output
