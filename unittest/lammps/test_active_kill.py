@@ -173,9 +173,10 @@ def test_no_label_is_lost_in_flight(address, client, soak, tmp_path):
                 left += [np.array(request["coord"]).tobytes() for request in file["requests"].values()]
     chain.finish()
     assert len(left) >= kills // 5  # there were some at all
-    stored = [frame["coord"].tobytes() for frame in stored_frames(chain.file("si.dp.frames"))]
-    assert len(set(stored)) == len(stored)
-    assert not set(left) - set(stored)
+    frames = stored_frames(chain.file("si.dp.frames"))
+    moved = [frame["coord"].tobytes() for frame in frames if frame["step"] > 0]  # all processes begin with the same atoms
+    assert len(set(moved)) == len(moved)
+    assert not set(left) - {frame["coord"].tobytes() for frame in frames}
 
 
 @pytest.mark.parametrize("cut", [1, 9, 1000])
