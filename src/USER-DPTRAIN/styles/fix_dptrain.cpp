@@ -16,6 +16,7 @@
 #include "styles/guard.h"
 #include "styles/pair_dptrain.h"
 #include "styles/run_trajectory.h"
+#include "universe.h"
 #include "update.h"
 #include "utils.h"
 
@@ -285,7 +286,7 @@ void FixDPTrain::start_session()
   messages.table = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
   collective(lmp, WHO, [&] {
     auto session = std::make_unique<dptrain::LearningSession>(d.comm, d.slot, d.learning(id),
-                                                              messages, d.source());
+                                                              messages, d.source(), replicas());
     check_files(*session);  // before it touches them
     session->start(d.session.get());
     d.session = std::move(session);
@@ -297,6 +298,17 @@ void FixDPTrain::start_session()
                    "training stands at {}: "
                    "continue it with 'resume FILE.ckpt'",
                    static_cast<bigint>(d.restarted[3]), steps);
+}
+
+// The partitions that learn together with this one.
+dptrain::Replicas FixDPTrain::replicas() const
+{
+  dptrain::Replicas replicas;
+  if (!data_->options.share) return replicas;
+  replicas.mpi_comm = &universe->uworld;
+  replicas.index = universe->iworld;
+  replicas.first_rank.assign(universe->root_proc, universe->root_proc + universe->nworlds);
+  return replicas;
 }
 
 // Two fixes may train at the same time, but not into the same files.

@@ -18,7 +18,8 @@ FixStyle(dptrain,FixDPTrain);
 
 namespace dptrain {
 class LearningSession;
-}
+struct Replicas;
+}  // namespace dptrain
 
 namespace LAMMPS_NS {
 
@@ -54,6 +55,7 @@ class FixDPTrain : public Fix {
   void attach_to_pair();
   void start_session();
   void check_run() const;
+  dptrain::Replicas replicas() const;
   void check_files(const dptrain::LearningSession &) const;
   void begin_run();
   void finish_step();

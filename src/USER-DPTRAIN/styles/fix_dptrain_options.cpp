@@ -9,6 +9,7 @@
 #include "atom.h"
 #include "error.h"
 #include "styles/evaluation_keywords.h"
+#include "universe.h"
 #include "utils.h"
 
 using namespace LAMMPS_NS;
@@ -131,6 +132,10 @@ const Handlers &active_handlers()
       {"audit", [](FixArguments &a, Options &o) { o.learning.audit = a.number("N", 0); }},
       {"asynchronous",
        [](FixArguments &a, Options &o) { o.learning.asynchronous = a.small_number("N", 0); }},
+      {"share",
+       [](FixArguments &a, Options &o) {
+         o.share = a.one_of({"yes", "no"}) == "yes";
+       }},
       {"train_share",
        [](FixArguments &a, Options &o) {
          o.learning.train_share =
@@ -280,6 +285,14 @@ void check_together(LAMMPS *lmp, const Options &options)
                     "Fix dptrain: 'mode active' needs the uncertainty of the model that the run "
                     "uses: remove 'model' and make pair_style dptrain (alone or in a hybrid style) "
                     "the pair style of the run");
+  if (options.share && lmp->universe->nworlds == 1)
+    lmp->error->all(FLERR,
+                    "Fix dptrain: 'share yes' is for several partitions that train one model: "
+                    "start LAMMPS with '-partition 1 1 ...', or remove it");
+  if (options.share && options.learning.selects)
+    lmp->error->all(FLERR,
+                    "Fix dptrain: 'share yes' needs a reference that labels: 'reference run' "
+                    "with 'mode active' only selects");
   if (options.learning.selects && options.learning.dataset.empty())
     lmp->error->all(FLERR,
                     "Fix dptrain: 'mode active' with 'reference run' selects configurations, and "

@@ -28,6 +28,7 @@ struct FixDPTrainOptions {
   double guard_inner = 0.0, guard_outer = 0.0;  ///< ZBL guard of a young model; 0: none
   dptrain::DeviceRequest device;                ///< of this model: only with `model`
   std::optional<double> timeout;  ///< seconds that a rank waits for others; 0: any time
+  bool share = false;             ///< the partitions train one model together
   bool memory_report = true;      ///< a table at the end of each run
 };
 

@@ -1,6 +1,7 @@
 // In place of the files that call MPI, for a LAMMPS that was built without it: each process is one rank.
 
 #include "dptrain/parallel/communicator.h"
+#include "parallel/meeting_point.h"
 #include "parallel/node_view.h"
 #include "parallel/serial_communicator.h"
 
@@ -15,6 +16,12 @@ double timeout = 0.0;
 std::shared_ptr<const Communicator> make_mpi_communicator(const void *, bool)
 {
   return std::make_shared<SerialCommunicator>();
+}
+
+// There is no MPI_Comm that it could be made of.
+std::unique_ptr<MeetingPoint> make_meeting_point(const void *)
+{
+  return nullptr;
 }
 
 void set_communication_timeout(double seconds)

@@ -1,7 +1,9 @@
 #include "session/active_mode.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -16,7 +18,14 @@ namespace {
 // Steps between two labels of a young model. Each of its steps is a call of the reference, which moves the atoms: labels that are
 // further apart would cost more calls, closer ones tell less.
 constexpr std::int64_t young_every = 3;
-constexpr double one_wait = 60.0;  // seconds between two looks at the log while a run waits
+// Seconds between two looks at the log, and at those who learn together with a run, while it waits.
+constexpr double one_wait = 60.0, group_nap = 0.02;
+
+// A run that waits for others.
+void nap()
+{
+  std::this_thread::sleep_for(std::chrono::duration<double>(group_nap));
+}
 
 ActiveConfig active_config(const LearningOptions &options)
 {
@@ -31,12 +40,13 @@ ActiveConfig active_config(const LearningOptions &options)
 }  // namespace
 
 ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
-                       OnlineTraining &training, ReferenceDesk *desk,
+                       OnlineTraining &training, ReferenceDesk *desk, ReplicaGroup *group,
                        const LearningOptions &options, const Messages &messages) :
     comm_(std::move(comm)),
     slot_(std::move(slot)),
     training_(training),
     desk_(desk),
+    group_(group),
     options_(options),
     messages_(messages),
     learning_(active_config(options)),
@@ -53,7 +63,12 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
   refresh_scores();
   slot_->calibration = learning_.calibration();
   if (!desk_) return;
-  desk_->while_waiting([this] { tell_progress(); }, one_wait);
+  desk_->while_waiting(
+      [this] {
+        tell_progress();
+        if (group_) meet();
+      },
+      group_ ? group_nap : one_wait);
   for (const LabelRequest &request : desk_->left())
     if (request.has_scores)
       unlearned_.push_back({request.id, request.feature_sum, request.natoms()});
@@ -88,7 +103,10 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
                            " (force units): " + options_.dataset);
   take_answers();
   while (desk_->num_left() > 0 && !desk_->outlives_program()) wait_for_answer();
-  learn_from_labels();  // also those of a minimization
+  if (group_)
+    rest(false);
+  else
+    learn_from_labels();  // also those of a minimization
   const UpdateReport &batch = training_.report();
   log_.summary(name, step, learning_, batch.step > 0 ? batch.rmse("f") : 0.0, held_out_error_,
                jumps_.sum());
@@ -163,7 +181,6 @@ void ActiveMode::decide(LabelRequest &request)
 
 void ActiveMode::step(Trajectory &run)
 {
-  if (desk_->num_left() > 0) take_answers();
   learn_beside(run);
   LabelRequest request = look(run);
   if (continues_from_answer(run)) {
@@ -194,6 +211,10 @@ void ActiveMode::ask(Trajectory &run, LabelRequest &request)
 {
   const std::optional<Label> label = answer_to(run, request);
   if (!label) {
+    if (std::exchange(model_changed_, false)) {
+      run.evaluate_again();
+      run.follow_model();
+    }
     model_moves_ = true;
     return jumps_.not_asked();
   }
@@ -202,9 +223,7 @@ void ActiveMode::ask(Trajectory &run, LabelRequest &request)
     model_moves_ = false;
     return note_answer(run, request, *label);
   }
-  Outcome outcome = judge(request, *label);
-  desk_->settle(request.id);
-  if (outcome.stored()) learn_from_labels();
+  Outcome outcome = judge_and_learn(request, *label);
   move_on(run, request, *label, outcome);
   note_answer(run, request, *label);
   log_.line(request, outcome, jumps_.sum());
@@ -213,6 +232,8 @@ void ActiveMode::ask(Trajectory &run, LabelRequest &request)
 void ActiveMode::minimization_step(Trajectory &run)
 {
   model_moves_ = run.has_scores();
+  if (group_)
+    return;  // the others may learn at any time, but this energy must stay that of one model
   if (!run.has_scores() || run.step() % options_.every != 0 ||
       training_.counters().label_step == run.step())
     return;
@@ -299,6 +320,25 @@ Outcome ActiveMode::judge(LabelRequest &request, const Label &label)
   return outcome;
 }
 
+// Of the request that this run waits for.
+Outcome ActiveMode::judge_and_learn(LabelRequest &request, const Label &label)
+{
+  if (group_) {
+    awaited_ = request.id;
+    brought_.push_back({request, label});
+    while (!awaited_outcome_) {
+      meet();
+      if (!awaited_outcome_) nap();
+    }
+    awaited_.reset();
+    return *std::exchange(awaited_outcome_, {});
+  }
+  const Outcome outcome = judge(request, label);
+  desk_->settle(request.id);
+  if (outcome.stored()) learn_from_labels();
+  return outcome;
+}
+
 // The optimizer steps that the labels have earned, and what follows from them.
 void ActiveMode::learn_from_labels()
 {
@@ -322,7 +362,8 @@ void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Lab
 {
   const bool trained = training_.counters().trained && slot_->has_uncertainty();
   outcome.reference_moves = !trained || learning_.is_young() || options_.follow_reference;
-  if (trained && outcome.fate == Fate::learned) {
+  const bool changed = std::exchange(model_changed_, false);
+  if (trained && (outcome.fate == Fate::learned || changed)) {
     run.evaluate_again();
     outcome.learned_error = force_errors(run.forces(), label).max;
     if (request.has_scores) keep_scale(run, request.score);
@@ -340,7 +381,8 @@ void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Lab
 // and grow. What was expected at a configuration before is not less true once it has been learned.
 void ActiveMode::keep_scale(const Trajectory &run, double score)
 {
-  if (training_.uncertainty().given_whitening.empty()) return;
+  // runs that learn together have one scale, to which their labels bring it back
+  if (group_ || training_.uncertainty().given_whitening.empty()) return;
   const double now = largest_score(run);
   if (!(now > score)) return;
   learning_.rescale(score / now);
@@ -408,13 +450,26 @@ void ActiveMode::leave(Trajectory &run, LabelRequest &request)
 
 void ActiveMode::take_answers()
 {
-  for (auto &[request, label] : desk_->collect()) {
+  if (desk_->num_left() > 0)
+    for (AnsweredRequest &answer : desk_->collect()) brought_.push_back(std::move(answer));
+  if (!group_) judge_all(std::exchange(brought_, {}));
+}
+
+// The same in all runs that learn together, in the same order.
+void ActiveMode::judge_all(std::vector<AnsweredRequest> answers)
+{
+  for (auto &[request, label, asker] : answers) {
     Outcome outcome = judge(request, label);
-    desk_->settle(request.id);
-    outcome.is_late = true;
-    outcome.reference_moves = false;
     if (outcome.fate == Fate::learned && outcome.rms_error > 0.0)
       late_error_ratio_ = outcome.max_error / outcome.rms_error;
+    if (group_ && asker != group_->index()) continue;
+    desk_->settle(request.id);
+    if (awaited_ == request.id) {
+      awaited_outcome_ = outcome;
+      continue;
+    }
+    outcome.is_late = true;
+    outcome.reference_moves = false;
     log_.line(request, outcome, jumps_.sum());
   }
 }
@@ -425,29 +480,51 @@ void ActiveMode::wait_for_answer()
   while (desk_->num_left() == before) {
     desk_->wait();
     take_answers();
+    if (group_) meet();
   }
 }
 
-// A slice of the training, when it is due.
+// At a step: labels that have come, and a slice of the training when it is due.
 void ActiveMode::learn_beside(Trajectory &run)
 {
-  if (!training_.owes_steps() || !run.has_scores() || learning_.is_young()) return;
-  double seconds = pace_.due(TrainingPace::Clock::now());
-  comm_->broadcast(&seconds, sizeof(seconds), 0);
-  if (seconds > 0.0) learn_and_go_on(run, seconds);
+  model_changed_ = false;
+  take_answers();
+  if (group_ && !group_->meets(offer())) return;
+  if (!group_ && (!training_.owes_steps() || !run.has_scores() || learning_.is_young())) return;
+  learn_and_go_on(run, [this] { return learn_slice(); });
 }
 
-void ActiveMode::learn_and_go_on(Trajectory &run, double seconds)
+// A slice of the training, if one is due. Runs that learn together do it together, when they meet, and do all of it where one of
+// them waits for it.
+bool ActiveMode::learn_slice()
 {
-  const double energy = model_energy(run), score = largest_score(run);
+  if (group_) {
+    const std::int64_t calls = desk_->take_new_calls();
+    training_.counters().reference_calls += group_->sum_over_runs(calls) - calls;
+    judge_all(group_->exchange(std::exchange(brought_, {})));
+  }
+  if (!training_.owes_steps()) return false;
+  const bool all = group_ && (group_->sum().awaited > 0 || options_.asynchronous == 0);
+  double seconds = all ? TrainingPace::everything : pace_.due(TrainingPace::Clock::now());
+  (group_ ? *group_->everyone() : *comm_).broadcast(&seconds, sizeof(seconds), 0);
+  if (seconds == 0.0) return false;
   training_.train_for(seconds);
-  const bool done = !training_.owes_steps();
-  if (done)
-    finish_learning();
-  else
+  if (training_.owes_steps())
     pace_.slice_done(TrainingPace::Clock::now());
+  else
+    finish_learning();
+  return true;
+}
+
+// The model changes amid a step: its energy jumps.
+void ActiveMode::learn_and_go_on(Trajectory &run, const std::function<bool()> &learn)
+{
+  const bool has_model = run.has_scores();
+  const double energy = has_model ? model_energy(run) : 0.0,
+               score = has_model ? largest_score(run) : 0.0;
+  if (!learn() || !has_model) return;
   run.evaluate_again();
-  if (done) keep_scale(run, score);
+  if (!training_.owes_steps()) keep_scale(run, score);
   run.follow_model();
   jumps_.learned(energy, model_energy(run));
 }
@@ -456,11 +533,71 @@ void ActiveMode::learn_and_go_on(Trajectory &run, double seconds)
 void ActiveMode::catch_up(Trajectory &run, LabelRequest &request)
 {
   while (request.ask == Ask::limit && (desk_->num_left() > 0 || training_.owes_steps())) {
-    if (!training_.owes_steps()) wait_for_answer();
-    learn_and_go_on(run, TrainingPace::everything);
+    learn_and_go_on(run, [this] {
+      if (!training_.owes_steps()) wait_for_answer();
+      if (group_)
+        wait_for_training();
+      else
+        learn_from_labels();
+      return true;
+    });
     request = look(run);
     decide(request);
   }
+}
+
+// ---- those who learn together
+
+// The clock of the first run decides about slices.
+ReplicaGroup::Offer ActiveMode::offer()
+{
+  ReplicaGroup::Offer offer;
+  offer.labels = static_cast<std::int64_t>(brought_.size());
+  offer.awaited = (awaited_ && !awaited_outcome_) || waits_for_training_ ? 1 : 0;
+  offer.wants_training =
+      group_->index() == 0 && training_.owes_steps() && pace_.due(TrainingPace::Clock::now()) > 0.0;
+  return offer;
+}
+
+// While the run waits: if all meet now, it takes part.
+void ActiveMode::meet()
+{
+  if (group_->meets(offer())) model_changed_ = learn_slice() || model_changed_;
+}
+
+void ActiveMode::wait_for_training()
+{
+  waits_for_training_ = true;
+  while (training_.owes_steps()) {
+    meet();
+    if (training_.owes_steps()) nap();
+  }
+  waits_for_training_ = false;
+}
+
+// What ends first helps the others, until all have come to an end.
+void ActiveMode::rest(bool leaves)
+{
+  for (;;) {
+    take_answers();
+    ReplicaGroup::Offer offer = this->offer();
+    offer.rests = true;
+    offer.has_left = leaves;
+    if (!group_->meets(offer)) {
+      nap();
+      continue;
+    }
+    learn_slice();
+    if (!group_->all_rest()) continue;
+    learn_from_labels();
+    training_.save();
+    if (!leaves || group_->all_have_left()) return;
+  }
+}
+
+void ActiveMode::leave_group()
+{
+  if (group_) rest(true);
 }
 
 // ---- messages
@@ -472,7 +609,7 @@ void ActiveMode::tell_progress()
 
 void ActiveMode::stop_above_limit(const LabelRequest &request)
 {
-  training_.save();
+  if (!group_) training_.save();  // the others do not know of it
   const double unit = options_.units.force();
   throw Error(
       formatted("step %lld: an atom's force error of %.4g is expected, above the limit %.4g "

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "session/energy_jumps.h"
 #include "session/online_training.h"
 #include "session/reference_desk.h"
+#include "session/replica_group.h"
 #include "session/training_pace.h"
 
 namespace dptrain {
@@ -16,16 +18,19 @@ namespace dptrain {
 /// and to move on are made here, by ActiveLearning's numbers.
 class ActiveMode {
  public:
-  /// `desk`: null where configurations are selected, and nobody is asked.
+  /// `comm`: the ranks of this run. `desk`: null where configurations are selected, and nobody is asked. `group`: those who
+  /// learn together with this run; null: nobody.
   ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
-             OnlineTraining &training, ReferenceDesk *desk, const LearningOptions &options,
-             const Messages &messages);
+             OnlineTraining &training, ReferenceDesk *desk, ReplicaGroup *group,
+             const LearningOptions &options, const Messages &messages);
 
   void begin_run(std::int64_t step);
   void step(Trajectory &run);
   void minimization_step(Trajectory &run);
   void selection_step(Trajectory &run);
   void end_run(std::int64_t step, const std::string &name);
+  /// This run will never go on: helps the others to learn until none of them will.
+  void leave_group();
   /// Configurations whose answers will be taken when they come, while the run goes on.
   std::int64_t in_flight() const { return desk_ ? desk_->num_left() : 0; }
 
@@ -49,6 +54,7 @@ class ActiveMode {
   // what follows from an answer
   Outcome judge(LabelRequest &request, const Label &label);
   bool is_held_out(const LabelRequest &request) const;
+  Outcome judge_and_learn(LabelRequest &request, const Label &label);
   void learn_from_labels();
   void finish_learning();
   void refresh_scores();
@@ -61,10 +67,17 @@ class ActiveMode {
   void forget_learned();
   bool resembles_unlearned(const Trajectory &run) const;
   void take_answers();
+  void judge_all(std::vector<AnsweredRequest> answers);
   void wait_for_answer();
   void learn_beside(Trajectory &run);
-  void learn_and_go_on(Trajectory &run, double seconds);
+  bool learn_slice();
+  void learn_and_go_on(Trajectory &run, const std::function<bool()> &learn);
   void catch_up(Trajectory &run, LabelRequest &request);
+  // those who learn together
+  ReplicaGroup::Offer offer();
+  void meet();
+  void wait_for_training();
+  void rest(bool leaves);
   // messages
   void tell_progress();
   [[noreturn]] void stop_above_limit(const LabelRequest &request);
@@ -82,6 +95,7 @@ class ActiveMode {
   std::shared_ptr<ModelSlot> slot_;
   OnlineTraining &training_;
   ReferenceDesk *desk_;
+  ReplicaGroup *group_;
   const LearningOptions &options_;
   Messages messages_;
   ActiveLearning learning_;
@@ -89,7 +103,12 @@ class ActiveMode {
   EnergyJumps jumps_;  // eV
   TrainingPace pace_;
   std::vector<Unlearned> unlearned_;  // configurations that were left, until they have been learned
-  double late_error_ratio_ = 0.0;     // largest error over rmse of a label that came later; 0: none
+  std::vector<AnsweredRequest> brought_;  // answers that the group has not seen yet
+  std::optional<std::int64_t> awaited_;   // the request whose label this run waits to learn
+  std::optional<Outcome> awaited_outcome_;
+  bool model_changed_ = false;  // while the run waited
+  bool waits_for_training_ = false;
+  double late_error_ratio_ = 0.0;  // largest error over rmse of a label that came later; 0: none
   double expected_error_ = 0.0, held_out_error_ = 0.0, found_error_ = 0.0;
   bool model_moves_ = false, run_open_ = false;
   std::int64_t step_ = 0, last_step_ = 0;

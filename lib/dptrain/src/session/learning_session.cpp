@@ -2,8 +2,11 @@
 
 #include <cmath>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "base/hash.h"
+#include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/memory_table.h"
 #include "session/active_mode.h"
@@ -11,16 +14,58 @@
 
 namespace dptrain {
 
+namespace {
+
+// What must be the same in runs that learn together, a line for each option.
+std::string common_options(const LearningOptions &o, const ModelSlot &slot)
+{
+  const auto number = [](const char *name, double value) {
+    return formatted("%s %.12g\n", name, value);
+  };
+  return "elements " + joined(slot.type_map) + "\nprecision " + name_of(slot.settings.precision) +
+         number("\nthreshold", o.threshold) + number("limit", o.limit) +
+         number("holdout", o.holdout) + number("duplicate", o.duplicate) +
+         number("asynchronous", o.asynchronous) + number("train_share", o.train_share) +
+         number("train", o.train) + number("warmup", o.warmup) + number("target", o.target) +
+         number("train_seconds", o.train_seconds) + number("fmax", o.force_limit) +
+         number("batch", o.batch.value_or(0)) +
+         number("seed", static_cast<double>(o.seed.value_or(0))) +
+         number("buffer", static_cast<double>(o.buffer)) + "optimizer " + o.optimizer +
+         number("\nema", o.ema.value_or(-1.0)) + "save " + o.save +
+         number("\nsave every", static_cast<double>(o.save_every)) + "resume " + o.resume +
+         "\ndataset " + o.dataset + "\n";
+}
+
+std::string hash_text(const ModelSlot &slot)
+{
+  return slot.model ? "parameters with hash " +
+                          std::to_string(hash_of(slot.model->parameters().values())) + "\n"
+                    : "no model yet\n";
+}
+
+}  // namespace
+
 struct LearningSession::Impl {
   Impl(std::shared_ptr<const Communicator> c, std::shared_ptr<ModelSlot> s,
-       const LearningOptions &o, const Messages &m) :
+       const LearningOptions &o, const Messages &m, const Replicas &replicas) :
       comm(std::move(c)),
       slot(std::move(s)),
       options(o),
       messages(m),
       generation(slot->generation),
-      training(comm, slot, options, messages)
+      group(make_group(replicas)),
+      training(group ? group->everyone() : comm, slot, options,
+               !group || group->index() == 0 ? messages : no_messages())
   {
+  }
+
+  std::unique_ptr<ReplicaGroup> make_group(const Replicas &replicas) const
+  {
+    if (!replicas.mpi_comm) return nullptr;
+    auto made = std::make_unique<ReplicaGroup>(comm, replicas);
+    made->require_same("options", common_options(options, *slot));
+    made->require_same("model", hash_text(*slot));
+    return made;
   }
 
   void start_desk(const Impl *before);
@@ -30,43 +75,51 @@ struct LearningSession::Impl {
   LearningOptions options;
   Messages messages;
   int generation;
+  std::unique_ptr<ReplicaGroup> group;  // of runs that learn together; null: this run alone
   OnlineTraining training;
   LabelSource *source = nullptr;
   std::optional<ReferenceDesk> desk;
   std::optional<ActiveMode> active;  // else labels come at regular steps
+  bool failed = false;               // a step has not come to its end
 };
 
 LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
                                  std::shared_ptr<ModelSlot> slot, const LearningOptions &options,
-                                 const Messages &messages, LabelSource *source)
+                                 const Messages &messages, LabelSource *source,
+                                 const Replicas &replicas)
 {
   check(options);
+  if (replicas.mpi_comm && (!options.active || options.selects))
+    throw Error("share: runs learn together in mode active, with a reference");
   if (options.asynchronous > 0 && source && !source->works_beside())
     throw Error(
         "asynchronous: this reference computes labels at once, while the run waits: use one "
         "of another program (socket or spool), or remove asynchronous");
   const Messages own_messages = comm->rank() == 0 ? messages : no_messages();
-  impl_ = std::make_unique<Impl>(std::move(comm), std::move(slot), options, own_messages);
+  impl_ = std::make_unique<Impl>(std::move(comm), std::move(slot), options, own_messages, replicas);
   impl_->source = source;
 }
 
 void LearningSession::start(const LearningSession *before)
 {
   Impl &s = *impl_;
+  if (before && s.group)
+    throw Error("share: a model that is trained by several runs together cannot be given again");
   if (before)
     s.training.take_frames(before->impl_->training);
   else if (!s.options.resume.empty())
     s.training.resume(s.options.resume);
   if (s.source) s.start_desk(before ? before->impl_.get() : nullptr);
   if (s.options.active)
-    s.active.emplace(s.comm, s.slot, s.training, s.desk ? &*s.desk : nullptr, s.options,
-                     s.messages);
+    s.active.emplace(s.comm, s.slot, s.training, s.desk ? &*s.desk : nullptr, s.group.get(),
+                     s.options, s.messages);
 }
 
 // What was with the reference goes with the frames.
 void LearningSession::Impl::start_desk(const Impl *before)
 {
-  desk.emplace(comm, *source, options, messages, training.counters());
+  const RunOfGroup run = group ? RunOfGroup{group->index(), group->count()} : RunOfGroup{};
+  desk.emplace(comm, *source, options, messages, training.counters(), run);
   if (before && before->desk)
     desk->take_over(*before->desk, training.types_of(before->training));
   else if (!options.resume.empty())
@@ -75,7 +128,16 @@ void LearningSession::Impl::start_desk(const Impl *before)
     desk->begin();
 }
 
-LearningSession::~LearningSession() = default;
+// After an error nobody waits for the others.
+LearningSession::~LearningSession()
+{
+  if (!impl_ || !impl_->group || !impl_->active || impl_->failed) return;
+  try {
+    impl_->active->leave_group();
+  } catch (const std::exception &error) {
+    impl_->messages.warning(std::string("the others learn on without this run: ") + error.what());
+  }
+}
 
 void LearningSession::begin_run(std::int64_t step)
 {
@@ -84,12 +146,14 @@ void LearningSession::begin_run(std::int64_t step)
 
 void LearningSession::step(Trajectory &run)
 {
+  impl_->failed = true;
   if (!impl_->active)
     passive_step(run, impl_->training, *impl_->desk, impl_->options);
   else if (impl_->options.selects)
     impl_->active->selection_step(run);
   else
     impl_->active->step(run);
+  impl_->failed = false;
 }
 
 void LearningSession::minimization_step(Trajectory &run)

@@ -385,7 +385,11 @@ bool OnlineTraining::nothing_new() const
 
 void OnlineTraining::save()
 {
-  if (options_.save.empty() || !slot_->trained || saved_ == progress() || nothing_new()) return;
+  if (options_.save.empty() || !slot_->trained) return;
+  bool nothing = saved_ == progress();
+  comm_->broadcast(&nothing, sizeof(nothing),
+                   0);  // some of it is of a run, the ranks may be of several
+  if (nothing || nothing_new()) return;
   refresh_uncertainty();
   Checkpoint checkpoint = checkpoint_of(*comm_, *trainer_, *slot_->model);
   guarded(*comm_, [&] {

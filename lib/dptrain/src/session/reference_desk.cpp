@@ -53,13 +53,13 @@ ForceErrors force_errors(const std::vector<double> &force, const Label &label)
 
 ReferenceDesk::ReferenceDesk(std::shared_ptr<const Communicator> comm, LabelSource &source,
                              const LearningOptions &options, const Messages &messages,
-                             SessionCounters &counters) :
+                             SessionCounters &counters, RunOfGroup run) :
     comm_(std::move(comm)),
     source_(source),
     options_(options),
     messages_(messages),
     counters_(counters),
-    file_(comm_, requests_path_of(options.frames_path()))
+    file_(comm_, options.frames_path(), run)
 {
 }
 
@@ -85,6 +85,7 @@ void ReferenceDesk::hand_over(LabelRequest &request)
   source_.prepare(request.frame);
   request.id = source_.submit(request.frame);
   ++counters_.reference_calls;
+  ++new_calls_;
   counters_.reference_seconds += seconds_since(start);
 }
 
@@ -175,10 +176,10 @@ std::vector<LabelRequest> ReferenceDesk::left() const
   return requests;
 }
 
-std::vector<std::pair<LabelRequest, Label>> ReferenceDesk::collect()
+std::vector<AnsweredRequest> ReferenceDesk::collect()
 {
   poll();
-  std::vector<std::pair<LabelRequest, Label>> labels;
+  std::vector<AnsweredRequest> labels;
   for (auto it = arrived_.begin(); it != arrived_.end();) {
     if (!is_left(it->first)) {  // somebody awaits it, or it is no longer wanted
       ++it;
@@ -188,7 +189,7 @@ std::vector<std::pair<LabelRequest, Label>> ReferenceDesk::collect()
     LabelAnswer answer = std::move(it->second);
     it = arrived_.erase(it);
     if (std::optional<Label> label = usable(request, std::move(answer)))
-      labels.emplace_back(request, std::move(*label));
+      labels.push_back({request, std::move(*label)});
     else
       settle(request.id);
   }
@@ -197,13 +198,12 @@ std::vector<std::pair<LabelRequest, Label>> ReferenceDesk::collect()
 
 void ReferenceDesk::resume(const std::string &source, const std::string &frames)
 {
-  const std::string path = requests_path_of(source);
-  std::vector<LabelRequest> requests = file_.read(path, frames);
-  if (path != file_.path()) begin();
+  std::vector<LabelRequest> requests = file_.read(source, frames);
+  if (source != options_.frames_path()) begin();
   if (requests.empty()) return;
   const std::string number = std::to_string(requests.size());
   if (!source_.works_beside())
-    return messages_.warning(path + " has " + number +
+    return messages_.warning(requests_path_of(source) + " has " + number +
                              " configurations that wait for a label, which this reference cannot "
                              "compute: resume with the one that was asked, or do without them");
   for (LabelRequest &request : requests) {
@@ -212,8 +212,10 @@ void ReferenceDesk::resume(const std::string &source, const std::string &frames)
     open_[id] = {std::move(request), true};
   }
   write_open();
+  file_.drop_orphans();
   messages_.info(number + " configurations that wait for a label are " +
-                 (source_.outlives_program() ? "looked for" : "asked for") + " again: " + path);
+                 (source_.outlives_program() ? "looked for" : "asked for") +
+                 " again: " + requests_path_of(source));
 }
 
 // What the other model said of them does not tell how good this one is.

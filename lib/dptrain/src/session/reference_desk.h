@@ -13,7 +13,7 @@
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/session/learning_options.h"
 #include "dptrain/session/trajectory.h"
-#include "session/label_request.h"
+#include "session/answered_request.h"
 #include "session/request_file.h"
 #include "session/session_state.h"
 
@@ -34,8 +34,8 @@ bool same_energy(double a, double b);
 class ReferenceDesk {
  public:
   ReferenceDesk(std::shared_ptr<const Communicator> comm, LabelSource &source,
-                const LearningOptions &options, const Messages &messages,
-                SessionCounters &counters);
+                const LearningOptions &options, const Messages &messages, SessionCounters &counters,
+                RunOfGroup run);
 
   /// Hands over the present configuration; what the model says of it goes along where there is a reason to ask.
   void submit(Trajectory &run, LabelRequest &request);
@@ -58,9 +58,11 @@ class ReferenceDesk {
   bool is_left(std::int64_t request) const;
   /// Usable answers that have come to requests that were left, in the order of the requests, which are to be settled.
   /// Failures are told.
-  std::vector<std::pair<LabelRequest, Label>> collect();
+  std::vector<AnsweredRequest> collect();
   /// Sleeps until there may be an answer, at most as long as while_waiting() says, and does what it says.
   void wait();
+  /// Requests since the last call of this function.
+  std::int64_t take_new_calls() { return std::exchange(new_calls_, 0); }
   /// What is done while a run waits, at least every so many seconds; nothing else is called meanwhile.
   void while_waiting(std::function<void()> work, double seconds)
   {
@@ -71,7 +73,7 @@ class ReferenceDesk {
   /// A new training: requests of an earlier one are kept aside.
   void begin() const { file_.put_aside(messages_.info); }
   /// Goes on with what was with the reference when a program ended whose frames are in the file `source`, unless the
-  /// label is among those in `frames`.
+  /// label is among those in `frames`. Each run of a group takes a part.
   void resume(const std::string &source, const std::string &frames);
   /// Goes on with the requests of another desk with the same source, types changed to types[type], for another model.
   void take_over(const ReferenceDesk &before, const std::vector<int> &types);
@@ -95,8 +97,9 @@ class ReferenceDesk {
   SessionCounters &counters_;
   RequestFile file_;
   std::function<void()> meanwhile_ = [] {};
-  double one_wait_ = 3600.0;                     // seconds
-  std::map<std::int64_t, Open> open_;            // the content of the file
+  double one_wait_ = 3600.0;           // seconds
+  std::map<std::int64_t, Open> open_;  // the content of the file
+  std::int64_t new_calls_ = 0;
   std::map<std::int64_t, LabelAnswer> arrived_;  // answers that nobody has taken yet
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "base/text.h"
@@ -32,6 +33,23 @@ State read_requests(const std::string &path)
   return read_state(file, group);
 }
 
+// The files of a group: {number: path}.
+std::map<int, std::string> files_of_group(const std::string &first)
+{
+  std::map<int, std::string> files;
+  if (fs::exists(first)) files[0] = first;
+  const fs::path folder = fs::path(first).parent_path();
+  const std::string prefix = fs::path(first).filename().string() + ".";
+  for (const auto &entry : fs::directory_iterator(folder.empty() ? "." : folder)) {
+    const std::string name = entry.path().filename().string(),
+                      number = name.substr(std::min(prefix.size(), name.size()));
+    if (name.compare(0, prefix.size(), prefix) == 0 && !number.empty() && number.size() < 6 &&
+        number.find_first_not_of("0123456789") == std::string::npos)
+      files[std::stoi(number)] = entry.path().string();
+  }
+  return files;
+}
+
 bool is_among(const WholeFrame &wanted, const std::vector<WholeFrame> &frames)
 {
   return std::any_of(frames.begin(), frames.end(), [&wanted](const WholeFrame &frame) {
@@ -48,8 +66,12 @@ std::string requests_path_of(const std::string &frames)
          ".requests";
 }
 
-RequestFile::RequestFile(std::shared_ptr<const Communicator> comm, std::string path) :
-    comm_(std::move(comm)), path_(std::move(path))
+RequestFile::RequestFile(std::shared_ptr<const Communicator> comm, const std::string &frames,
+                         RunOfGroup run) :
+    comm_(std::move(comm)),
+    run_(run),
+    first_path_(requests_path_of(frames)),
+    path_(first_path_ + (run.index > 0 ? "." + std::to_string(run.index) : ""))
 {
 }
 
@@ -71,18 +93,20 @@ void RequestFile::write(const std::vector<const LabelRequest *> &requests) const
   });
 }
 
-std::vector<LabelRequest> RequestFile::read(const std::string &path,
+std::vector<LabelRequest> RequestFile::read(const std::string &source,
                                             const std::string &frames) const
 {
   State open;  // those without an answer
   guarded(*comm_, [&] {
-    if (comm_->rank() != 0 || !fs::exists(path)) return;
-    const State all = read_requests(path);
+    if (comm_->rank() != 0) return;
     const auto stored =
         fs::exists(frames) ? FramesFile::read(frames, -1) : std::vector<WholeFrame>{};
-    all.for_each_group([&](const std::string &name, const State &request) {
-      if (!is_among(LabelRequest::from(request).frame, stored)) open.set_group(name, request);
-    });
+    for (const auto &[number, path] : files_of_group(requests_path_of(source)))
+      if (is_mine(number))
+        read_requests(path).for_each_group([&](const std::string &name, const State &request) {
+          if (!is_among(LabelRequest::from(request).frame, stored))
+            open.set_group(formatted("%06d ", number) + name, request);
+        });
   });
   ByteArchive(*comm_).send(open);
   std::vector<LabelRequest> requests;
@@ -90,6 +114,15 @@ std::vector<LabelRequest> RequestFile::read(const std::string &path,
     requests.push_back(LabelRequest::from(request));
   });
   return requests;
+}
+
+void RequestFile::drop_orphans() const
+{
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    for (const auto &[number, path] : files_of_group(first_path_))
+      if (number >= run_.count && is_mine(number)) fs::remove(path);
+  });
 }
 
 void RequestFile::put_aside(const Log &log) const

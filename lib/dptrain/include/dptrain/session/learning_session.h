@@ -13,6 +13,7 @@
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/session/learning_options.h"
 #include "dptrain/session/model_slot.h"
+#include "dptrain/session/replicas.h"
 #include "dptrain/session/trajectory.h"
 #include "dptrain/training/update_report.h"
 
@@ -46,8 +47,14 @@ class LearningSession {
  public:
   /// `source` gives the labels, and must outlive the session; null where the options say that configurations are selected.
   /// `messages` are called on rank 0. No file is touched yet.
+  ///
+  /// `replicas`: runs that train one model together, each with a session, a trajectory and a source of its own. What one
+  /// labels all learn, with all ranks. Collective functions are so over the ranks `comm` of a run; the constructor, start() and
+  /// end_run() over all of them: a run that has ended helps the others until they have, too.
   LearningSession(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
-                  const LearningOptions &options, const Messages &messages, LabelSource *source);
+                  const LearningOptions &options, const Messages &messages, LabelSource *source,
+                  const Replicas &replicas = {});
+  /// One of several runs helps the others until all of them have come here.
   ~LearningSession();
   /// To be called once, before all else but outputs(). With `before`, the frames of a session whose model was given again are
   /// taken over; else the options say whether a checkpoint is continued.

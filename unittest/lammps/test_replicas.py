@@ -1,0 +1,213 @@
+"""`share yes`: partitions of one job train one model together, each with its own atoms, temperature and reference."""
+
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from active import decisions, events, stored_frames
+from lammps_runner import Result, lammps_variables, lammps_words
+from silicon import learn, write_input
+
+ase = pytest.importorskip("ase", reason="the reference of these tests is compared with ASE's")
+from ase.calculators.lj import LennardJones  # noqa: E402
+
+REFERENCE = 'reference pair lj/cut 6.0 coeff "* * 0.05 2.1" modify "shift yes" end'
+# each look at the threshold asks: partitions with as many steps ask at the same ones, and the order of the labels is fixed
+EAGER = "mode active every 5 warmup 4 train 10 threshold 1e-6 limit 1e6 repeat audit 0 holdout 0 duplicate 0 optimizer adam"
+SEEDS = "variable seed world 87287 1234 555 77\nvariable T world 2000 1500 1000 500\n"
+
+
+def worlds(number):
+    """The variables of so many partitions."""
+    return "".join(" ".join(line.split()[:3 + number]) + "\n" for line in SEEDS.splitlines())
+
+
+def shared(options, partitions=2, **words):
+    words.setdefault("reference", REFERENCE)
+    text = worlds(partitions) + learn(f"{options} share yes", **words)
+    return text.replace("velocity all create 2000 87287", "velocity all create $T ${seed}")
+
+
+class Job:
+    """A LAMMPS job of several partitions."""
+
+    def __init__(self, folder, text, ranks, name="in.test"):
+        self.folder, self.partitions = folder, len(ranks)
+        (folder / name).write_text(text)
+        command = lammps_words(sum(ranks), name, "-partition", *map(str, ranks))
+        self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                        start_new_session=True, env=lammps_variables())
+
+    def output(self, partition):
+        path = self.folder / f"screen.{partition}"
+        return path.read_text() if path.exists() else ""
+
+    def finish(self, seconds=120):
+        """A Result for each partition."""
+        try:
+            output, _ = self.process.communicate(timeout=seconds)
+        finally:
+            self.kill()
+        return [Result(self.folder, self.process.returncode, output + self.output(k)) for k in range(self.partitions)]
+
+    def kill(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Function: input text, ranks of the partitions -> a job that has begun; its folder has an input.json."""
+    write_input(tmp_path)
+    started = []
+
+    def start(text, ranks=(1, 1), folder=tmp_path):
+        started.append(Job(folder, text, ranks))
+        return started[-1]
+    yield start
+    for one in started:
+        one.kill()
+
+
+def expect_right_labels(frames, edges):
+    """Each label is that of its own configuration, by ASE; edges: {number of atoms: edge of the cubic box}."""
+    for frame in frames:
+        atoms = ase.Atoms(f"Si{len(frame['coord'])}", positions=frame["coord"], cell=[edges[len(frame["coord"])]] * 3, pbc=True)
+        atoms.calc = LennardJones(sigma=2.1, epsilon=0.05, rc=6.0)
+        assert frame["energy"] == pytest.approx(atoms.get_potential_energy(), rel=1e-9)
+        force = atoms.get_forces()
+        assert np.abs(frame["force"] - force).max() < 1e-8 * max(np.abs(force).max(), 1e-3)
+
+
+def test_one_model_of_two_systems(job, tmp_path):
+    """64 and 8 atoms: both are labeled, both partitions count all frames, and one file has them."""
+    text = shared(f"{EAGER} save 100000 si.dp", run="run 40", thermo="thermo 40\n")
+    text = text.replace("region box block 0 2 0 2 0 2", "variable n world 2 1\nregion box block 0 $n 0 $n 0 $n")
+    results = [result.check() for result in job(text).finish()]
+    frames = stored_frames(tmp_path / "si.dp.frames")
+    sizes = [len(frame["coord"]) for frame in frames]
+    assert min(sizes.count(64), sizes.count(8)) > 5
+    expect_right_labels(frames, {64: 10.862, 8: 5.431})
+    for result in results:
+        assert events(result.output)[-1]["frames"] == str(len(frames))
+    assert not list(tmp_path.glob("*.requests*"))
+
+
+def test_the_numbers_do_not_depend_on_the_ranks(job, tmp_path):
+    """Answers in a fixed order: one and one, two and two, one and two ranks. Sums in another order: 1e-7 after some 100 steps of
+    Adam, whose first steps follow signs."""
+    text, found = shared(EAGER, run="run 20", thermo="thermo 5\n"), []
+    for ranks in ((1, 1), (2, 2), (1, 2)):
+        folder = tmp_path / "-".join(map(str, ranks))
+        folder.mkdir()
+        write_input(folder)
+        found.append([result.check() for result in job(text, ranks, folder).finish()])
+    for other in found[1:]:
+        for a, b in zip(found[0], other):
+            assert decisions(a.output) == decisions(b.output)
+            assert np.allclose(a.thermo()["PotEng"], b.thermo()["PotEng"], rtol=1e-6)
+
+
+def test_who_ends_early_helps_the_others(job, tmp_path):
+    """The first partition has 10 steps, the second 60; both end, and the labels of the second are learned by both."""
+    text = "variable steps world 10 60\n" + shared(f"{EAGER} save 100000 si.dp", run="run ${steps}", thermo="thermo 100\n")
+    first, second = [result.check() for result in job(text).finish()]
+    assert max(int(event["step"]) for event in events(first.output)) <= 10
+    assert max(int(event["step"]) for event in events(second.output)) == 60
+    frames = stored_frames(tmp_path / "si.dp.frames")
+    assert f"{len(frames)} frames" in first.output  # of its summary, once all have ended
+
+
+def test_several_runs_and_a_partition_that_is_gone(job):
+    """The first partition ends its input after one run, the second has three."""
+    text = shared(EAGER, run='run 10\nif "${seed} == 1234" then "run 10" "run 10"', thermo="thermo 10\n")
+    first, second = [result.check() for result in job(text).finish()]
+    assert max(int(event["step"]) for event in events(second.output)) == 30
+
+
+def test_who_waits_does_not_stop_the_others(job, client, address, tmp_path):
+    """The client of the first partition takes half a second for a label; the second one goes on meanwhile, and what it learns the
+    first one helps to learn."""
+    slow, quick = f"reference socket {address} wait 60 end", REFERENCE
+    client("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.5", address)
+    options = EAGER.replace("warmup 4", "warmup 2").replace("every 5", "every 2")
+    lines = shared(options, run="run 20", reference="WHO", thermo="thermo 100\n").splitlines()
+    place = next(k for k, line in enumerate(lines) if line.startswith("fix t "))
+    lines[place:place + 1] = ['if "${seed} == 1234" then "jump SELF quick"', lines[place].replace("WHO", slow), "jump SELF go",
+                              "label quick", lines[place].replace("WHO", quick), "label go"]
+    results = [result.check() for result in job("\n".join(lines) + "\n").finish()]
+    calls = [[int(event["step"]) for event in events(result.output)] for result in results]
+    assert calls[0][-1] == calls[1][-1] == 20
+    seconds = [float(result.output.split("Loop time of ")[1].split()[0]) for result in results]
+    assert seconds[1] < 0.8 * seconds[0]
+
+
+@pytest.mark.parametrize("before, after", [(2, 3), (2, 1)])
+def test_resume_with_other_partitions(before, after, job, tmp_path):
+    save = f"{EAGER} save 4 si.dp"
+    for result in job(shared(save, before, run="run 20", thermo="thermo 20\n"), (1,) * before).finish():
+        result.check()
+    frames = len(stored_frames(tmp_path / "si.dp.frames"))
+    options = f"{save} resume si.dp"
+    text = shared(options, after, run="run 10", thermo="thermo 10\n") if after > 1 else learn(options, run="run 10", reference=REFERENCE)
+    results = [result.check() for result in job(text, (1,) * after).finish()]
+    assert f"resumed from si.dp.ckpt: {frames} frames, {10 * frames} optimizer steps" in results[0].output
+    more = stored_frames(tmp_path / "si.dp.frames")
+    assert len(more) >= frames + 2 * after
+
+
+def test_killed_with_labels_in_flight(job, client, address, tmp_path):
+    """Two partitions, a client for each, asynchronous; after a kill one partition alone takes up what both had in flight."""
+    for k in range(2):
+        client("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.2", f"{address}_{k}", log=f"client{k}.log")
+    options = (EAGER.replace("train 10", "train 4") + " asynchronous 1 train_share 1 save 4 si.dp")
+    text = "variable k world 0 1\n" + shared(options, run="run 1000000", reference=f"reference socket {address}_$k wait 60 end",
+                                              thermo="thermo 100000\n")
+    running = job(text)
+    end = time.monotonic() + 90
+    both = [tmp_path / "si.dp.requests", tmp_path / "si.dp.requests.1"]
+    while not (all(path.exists() for path in both) and all("later" in running.output(k) for k in range(2))):
+        assert running.process.poll() is None and time.monotonic() < end, running.output(0)[-2000:]
+        time.sleep(0.001)
+    running.kill()
+    for path in ("/tmp/ipi_" + f"{address}_{k}"[5:] for k in range(2)):
+        assert os.path.exists(path)
+    h5py = pytest.importorskip("h5py")
+    left = []
+    for path in both:
+        if path.exists():
+            with h5py.File(path) as file:
+                left += [np.array(request["coord"]).tobytes() for request in file["requests"].values()]
+    text = learn(f"{options} resume si.dp", run="run 4", reference=f"reference socket {address}_0 wait 60 end")
+    (result,) = [result.check() for result in job(text, (1,)).finish()]
+    frames = stored_frames(tmp_path / "si.dp.frames")
+    moved = [frame["coord"].tobytes() for frame in frames if frame["step"] > 0]
+    assert left and len(set(moved)) == len(moved)
+    assert not set(left) - {frame["coord"].tobytes() for frame in frames}
+    assert not list(tmp_path.glob("*.requests*"))
+
+
+@pytest.mark.parametrize("change, message", [
+    (("train 10", "train ${seed}"), "share: partition 2 has other options than partition 1; 'train 87287' in partition 1, 'train 1234' here"),
+    (("mode active every 5", "every 5"), "needs 'mode active'"),
+])
+def test_bad_input(change, message, job):
+    results = job(shared(EAGER, run="run 10").replace(*change)).finish()
+    assert any(message in result.output for result in results), results[1].output[-1500:]
+    assert results[0].status != 0
+
+
+def test_other_elements(job, tmp_path):
+    write_input(tmp_path, types=("Si", "O"))
+    text = shared(EAGER, run="run 10").replace("pair_coeff * * input.json Si", "variable e world Si O\npair_coeff * * new $e")
+    results = job(text).finish()
+    assert any("'elements Si' in partition 1, 'elements O' here" in result.output for result in results)
+
+
+def test_it_needs_partitions(silicon):
+    result = silicon(learn(f"{EAGER} share yes"))
+    assert result.status != 0 and "start LAMMPS with '-partition 1 1 ...'" in result.output
