@@ -3,19 +3,15 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "session/active_log.h"
 #include "session/energy_jumps.h"
-#include "session/online_training.h"
-#include "session/reference_desk.h"
-#include "session/replica_group.h"
-#include "session/training_pace.h"
+#include "session/label_learning.h"
 
 namespace dptrain {
 
-/// The run goes on with the model, and the reference is asked where the uncertainty says so. All decisions to ask, to store
-/// and to move on are made here, by ActiveLearning's numbers.
+/// The run goes on with the model, and the reference is asked where the uncertainty says so. Whether to ask, whether to wait and
+/// who moves the atoms on is decided here, by ActiveLearning's numbers.
 class ActiveMode {
  public:
   /// `comm`: the ranks of this run. `desk`: null where configurations are selected, and nobody is asked. `group`: those who
@@ -34,12 +30,15 @@ class ActiveMode {
   /// Configurations whose answers will be taken when they come, while the run goes on.
   std::int64_t in_flight() const { return desk_ ? desk_->num_left() : 0; }
 
-  const ActiveLearning &learning() const { return learning_; }
+  const ActiveLearning &learning() const { return decisions_; }
   double expected_error() const { return expected_error_; }  ///< of the present step, eV/Angstrom
   bool model_moves() const { return model_moves_; }          ///< at the present step
-  double held_out_error() const { return held_out_error_; }  ///< rmse of the forces, eV/Angstrom
-  double found_error() const { return found_error_; }        ///< largest, at the latest answer
-  double jumps() const { return jumps_.sum(); }              ///< eV
+  double held_out_error() const
+  {
+    return learning_.held_out_error();
+  }  ///< rmse of the forces, eV/Angstrom
+  double found_error() const { return learning_.found_error(); }  ///< largest, at the latest answer
+  double jumps() const { return jumps_.sum(); }                   ///< eV
   /// See UncertaintyMonitor::distance.
   double distance(const Trajectory &run) const;
 
@@ -52,64 +51,33 @@ class ActiveMode {
   void ask(Trajectory &run, LabelRequest &request);
   std::optional<Label> answer_to(Trajectory &run, LabelRequest &request);
   // what follows from an answer
-  Outcome judge(LabelRequest &request, const Label &label);
-  bool is_held_out(const LabelRequest &request) const;
-  Outcome judge_and_learn(LabelRequest &request, const Label &label);
-  void learn_from_labels();
-  void finish_learning();
-  void refresh_scores();
   void move_on(Trajectory &run, const LabelRequest &request, const Label &label, Outcome &outcome);
   void keep_scale(const Trajectory &run, double score);
   void note_answer(const Trajectory &run, const LabelRequest &request, const Label &label);
   // answers that come while the run goes on
   bool may_leave(const LabelRequest &request) const;
   void leave(Trajectory &run, LabelRequest &request);
-  void forget_learned();
-  bool resembles_unlearned(const Trajectory &run) const;
-  void take_answers();
-  void judge_all(std::vector<AnsweredRequest> answers);
-  void wait_for_answer();
   void learn_beside(Trajectory &run);
-  bool learn_slice();
   void learn_and_go_on(Trajectory &run, const std::function<bool()> &learn);
   void catch_up(Trajectory &run, LabelRequest &request);
-  // those who learn together
-  ReplicaGroup::Offer offer();
-  void meet();
-  void wait_for_training();
-  void rest(bool leaves);
+  void go_on_with_model(Trajectory &run);
   // messages
   void tell_progress();
   [[noreturn]] void stop_above_limit(const LabelRequest &request);
   double largest_score(const Trajectory &run);
   double model_energy(const Trajectory &run) const;
 
-  /// A configuration that the uncertainties do not know yet, although it will be learned.
-  struct Unlearned {
-    std::int64_t request;
-    std::vector<double> feature_sum;
-    std::int64_t natoms;
-  };
-
   std::shared_ptr<const Communicator> comm_;
   std::shared_ptr<ModelSlot> slot_;
   OnlineTraining &training_;
   ReferenceDesk *desk_;
-  ReplicaGroup *group_;
   const LearningOptions &options_;
   Messages messages_;
-  ActiveLearning learning_;
   ActiveLog log_;
-  EnergyJumps jumps_;  // eV
-  TrainingPace pace_;
-  std::vector<Unlearned> unlearned_;  // configurations that were left, until they have been learned
-  std::vector<AnsweredRequest> brought_;  // answers that the group has not seen yet
-  std::optional<std::int64_t> awaited_;   // the request whose label this run waits to learn
-  std::optional<Outcome> awaited_outcome_;
-  bool model_changed_ = false;  // while the run waited
-  bool waits_for_training_ = false;
-  double late_error_ratio_ = 0.0;  // largest error over rmse of a label that came later; 0: none
-  double expected_error_ = 0.0, held_out_error_ = 0.0, found_error_ = 0.0;
+  LabelLearning learning_;
+  ActiveLearning &decisions_;  // of learning_
+  EnergyJumps jumps_;          // eV
+  double expected_error_ = 0.0;
   bool model_moves_ = false, run_open_ = false;
   std::int64_t step_ = 0, last_step_ = 0;
   std::int64_t looked_at_ = 0;  // configurations, where they are selected

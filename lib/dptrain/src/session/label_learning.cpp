@@ -1,0 +1,281 @@
+#include "session/label_learning.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace dptrain {
+
+using Fate = Outcome::Fate;
+
+namespace {
+
+ActiveConfig active_config(const LearningOptions &options)
+{
+  ActiveConfig config;
+  config.threshold = options.threshold;
+  config.limit = options.limit;
+  config.audit = options.audit;
+  config.seed = options.seed.value_or(1);
+  return config;
+}
+
+// A run that waits for others.
+void nap()
+{
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+}  // namespace
+
+LabelLearning::LabelLearning(std::shared_ptr<const Communicator> run,
+                             std::shared_ptr<ModelSlot> slot, OnlineTraining &training,
+                             ReferenceDesk *desk, ReplicaGroup *group,
+                             const LearningOptions &options, Late late) :
+    run_(std::move(run)),
+    slot_(std::move(slot)),
+    training_(training),
+    desk_(desk),
+    group_(group),
+    options_(options),
+    late_(std::move(late)),
+    decisions_(active_config(options)),
+    pace_(options.train_share)
+{
+  const std::vector<double> &state =
+      training_.active_state().empty() ? slot_->active_state : training_.active_state();
+  if (!state.empty()) {
+    decisions_.set_state(state);
+    training_.active_state() = decisions_.state();
+  }
+  refresh_scores();
+  slot_->calibration = decisions_.calibration();
+  if (!desk_) return;
+  for (const LabelRequest &request : desk_->left())
+    if (request.has_scores) left(request);
+}
+
+// What follows from the present parameters and frames: uncertainties, and the error on held-out frames.
+void LabelLearning::refresh_scores()
+{
+  training_.refresh_uncertainty();
+  held_out_error_ = training_.held_out_errors().rmse("f");
+  const double known = training_.uncertainty().known_score();
+  if (known > 0.0) decisions_.set_known_score(known);
+}
+
+// ---- an answer
+
+// One of `holdout` labels is held out: an early one, or an audit, whatever it has found.
+bool LabelLearning::is_held_out(const LabelRequest &request) const
+{
+  const SessionCounters &counters = training_.counters();
+  if (options_.holdout == 0 || !request.has_scores ||
+      (counters.held_out + 1) * options_.holdout > counters.frames + 1)
+    return false;
+  return request.ask == Ask::audit || request.ask == Ask::young;
+}
+
+Outcome LabelLearning::judge(LabelRequest &request, const Label &label)
+{
+  Outcome outcome;
+  ForceErrors errors;
+  if (request.has_scores) {
+    errors = force_errors(request.force, label);
+    outcome.max_error = found_error_ = errors.max;
+    outcome.rms_error = errors.rms;
+  }
+  if (desk_->is_stored(request, label)) return outcome;
+  const bool held_out = is_held_out(request);
+  if (!held_out && request.has_scores && options_.duplicate > 0.0 &&
+      training_.uncertainty().distance(request.feature_sum, request.natoms()) <
+          options_.duplicate) {
+    outcome.fate =
+        Fate::duplicate;  // of the same configuration: it tells nothing new of the errors
+    return outcome;
+  }
+  if (request.has_scores)
+    decisions_.compare({request.score, errors.max, errors.rms}, request.ask, errors.label_rms);
+  slot_->calibration = decisions_.calibration();
+  training_.active_state() = decisions_.state();
+  if (!desk_->within_limit(request, label)) return outcome;
+  outcome.fate = held_out ? Fate::held_out : Fate::learned;
+  request.frame.label = label;
+  request.frame.held_out = held_out;
+  training_.add(request.frame);
+  return outcome;
+}
+
+Outcome LabelLearning::judge_and_learn(LabelRequest &request, const Label &label)
+{
+  if (!group_) {
+    const Outcome outcome = judge(request, label);
+    desk_->settle(request.id);
+    if (outcome.stored()) learn();
+    return outcome;
+  }
+  awaited_ = request.id;
+  brought_.push_back({request, label});
+  while (!awaited_outcome_) {
+    meet();
+    if (!awaited_outcome_) nap();
+  }
+  awaited_.reset();
+  return *std::exchange(awaited_outcome_, {});
+}
+
+void LabelLearning::learn()
+{
+  training_.train();
+  finish();
+}
+
+// All that was owed has been learned.
+void LabelLearning::finish()
+{
+  pace_.end();
+  refresh_scores();
+  forget_learned();
+  if (late_error_ratio_ > 0.0) decisions_.learned(late_error_ratio_ * training_.latest_error());
+  late_error_ratio_ = 0.0;
+}
+
+// ---- answers that come while the run goes on
+
+void LabelLearning::forget_learned()
+{
+  const auto is_learned = [this](const Unlearned &one) { return !desk_->is_left(one.request); };
+  unlearned_.erase(std::remove_if(unlearned_.begin(), unlearned_.end(), is_learned),
+                   unlearned_.end());
+}
+
+bool LabelLearning::has_room(const std::vector<double> &feature_sum, std::int64_t natoms)
+{
+  if (!training_.owes_steps()) forget_learned();  // also those that taught nothing
+  const auto resembles = [&](const Unlearned &one) {
+    return one.natoms == natoms && training_.uncertainty().distance(one.feature_sum, feature_sum,
+                                                                    natoms) < options_.duplicate;
+  };
+  return static_cast<int>(unlearned_.size()) < options_.asynchronous &&
+         std::none_of(unlearned_.begin(), unlearned_.end(), resembles);
+}
+
+void LabelLearning::left(const LabelRequest &request)
+{
+  unlearned_.push_back({request.id, request.feature_sum, request.natoms()});
+}
+
+void LabelLearning::take_answers()
+{
+  if (desk_->num_left() > 0)
+    for (AnsweredRequest &answer : desk_->collect()) brought_.push_back(std::move(answer));
+  if (!group_) judge_all(std::exchange(brought_, {}));
+}
+
+// The same in all runs that learn together, in the same order.
+void LabelLearning::judge_all(std::vector<AnsweredRequest> answers)
+{
+  for (auto &[request, label, asker] : answers) {
+    Outcome outcome = judge(request, label);
+    if (outcome.fate == Fate::learned && outcome.rms_error > 0.0)
+      late_error_ratio_ = outcome.max_error / outcome.rms_error;
+    if (group_ && asker != group_->index()) continue;
+    desk_->settle(request.id);
+    if (awaited_ == request.id) {
+      awaited_outcome_ = outcome;
+      continue;
+    }
+    outcome.is_late = true;
+    outcome.reference_moves = false;
+    late_(request, outcome);
+  }
+}
+
+void LabelLearning::wait_for_answer()
+{
+  const std::int64_t before = desk_->num_left();
+  while (desk_->num_left() == before) {
+    desk_->wait();
+    take_answers();
+    if (group_) meet();
+  }
+}
+
+// A young model learns while the run waits.
+bool LabelLearning::slice_is_due(bool has_model)
+{
+  changed_ = false;
+  if (group_) return group_->meets(offer());
+  return training_.owes_steps() && has_model && !decisions_.is_young();
+}
+
+bool LabelLearning::learn_slice()
+{
+  if (group_) {
+    const std::int64_t calls = desk_->take_new_calls();
+    training_.counters().reference_calls += group_->sum_over_runs(calls) - calls;
+    judge_all(group_->exchange(std::exchange(brought_, {})));
+  }
+  if (!training_.owes_steps()) return false;
+  const bool all = group_ && (group_->sum().awaited > 0 || options_.asynchronous == 0);
+  double seconds = all ? TrainingPace::everything : pace_.due(TrainingPace::Clock::now());
+  (group_ ? *group_->everyone() : *run_).broadcast(&seconds, sizeof(seconds), 0);
+  if (seconds == 0.0) return false;
+  training_.train_for(seconds);
+  if (training_.owes_steps())
+    pace_.slice_done(TrainingPace::Clock::now());
+  else
+    finish();
+  return true;
+}
+
+void LabelLearning::learn_all_owed()
+{
+  if (!group_) return learn();
+  waits_for_training_ = true;
+  while (training_.owes_steps()) {
+    meet();
+    if (training_.owes_steps()) nap();
+  }
+  waits_for_training_ = false;
+}
+
+// ---- those who learn together
+
+// The clock of the first run decides about slices.
+ReplicaGroup::Offer LabelLearning::offer()
+{
+  ReplicaGroup::Offer offer;
+  offer.labels = static_cast<std::int64_t>(brought_.size());
+  offer.awaited = (awaited_ && !awaited_outcome_) || waits_for_training_ ? 1 : 0;
+  offer.wants_training =
+      group_->index() == 0 && training_.owes_steps() && pace_.due(TrainingPace::Clock::now()) > 0.0;
+  return offer;
+}
+
+void LabelLearning::meet()
+{
+  if (group_->meets(offer())) changed_ = learn_slice() || changed_;
+}
+
+void LabelLearning::rest(bool leaves)
+{
+  for (;;) {
+    take_answers();
+    ReplicaGroup::Offer offer = this->offer();
+    offer.rests = true;
+    offer.has_left = leaves;
+    if (!group_->meets(offer)) {
+      nap();
+      continue;
+    }
+    learn_slice();
+    if (!group_->all_rest()) continue;
+    learn();
+    training_.save();
+    if (!leaves || group_->all_have_left()) return;
+  }
+}
+
+}  // namespace dptrain
