@@ -35,6 +35,8 @@ class LabelSource {
   virtual void cancel(std::int64_t request) = 0;
   /// Requests without an answer.
   virtual std::int64_t in_flight() const = 0;
+  /// Whether requests go on when this program ends, and the same frame submitted by a later program finds its answer.
+  virtual bool outlives_program() const { return false; }
 };
 
 }  // namespace dptrain
