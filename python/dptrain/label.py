@@ -48,7 +48,8 @@ class Signals:
 
 
 def say(text):
-    print(f"dptrain label: {text}", flush=True)
+    sys.stdout.write(f"dptrain label: {text}\n")  # at once: several processes have one output
+    sys.stdout.flush()
 
 
 def answer_text(request, energy, forces, stress):
