@@ -77,7 +77,10 @@ SpoolFolder::SpoolFolder(const std::string &path) : path_(fs::absolute(path).lex
 {
   make_folder(path_);
   const std::vector<std::string> names = visible_names(path_);
-  if (has(names, description)) return expect_spool(path_);
+  if (has(names, description)) {
+    expect_spool(path_);
+    return;
+  }
   if (!names.empty())
     throw Error("the folder '" + path_ + "' is no spool, but not empty either (it has '" +
                 names.front() + "'); choose a new folder, or the one of an earlier run");
