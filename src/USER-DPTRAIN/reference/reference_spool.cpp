@@ -29,7 +29,10 @@ ReferenceSpool::ReferenceSpool(LAMMPS *lmp, const SpoolOptions &options, FindSlo
         find_slot_().type_map,
         {domain->xperiodic != 0, domain->yperiodic != 0, domain->zperiodic != 0}};
   };
-  const dptrain::SpoolOptions spool{options.folder, options.timeout, options.virial};
+  dptrain::SpoolOptions spool;
+  spool.folder = options.folder;
+  spool.timeout = options.timeout;
+  spool.virial = options.virial;
   collective(lmp, WHO, [&] {
     source_ =
         std::make_unique<dptrain::SpoolSource>(world_communicator(lmp), spool, atoms, messages);

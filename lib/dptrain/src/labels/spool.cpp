@@ -22,9 +22,6 @@ constexpr double shortest_pause = 2e-3, longest_pause = 1.0;  // between two loo
 constexpr double pause_growth = 0.1;  // of the time in which nothing has happened
 constexpr double pause_per_look =
     20.0;  // of the time that a look takes: some file systems are slow
-constexpr double settling_time =
-    5.0;  // of an answer in the making, which does not change when it is done
-constexpr double long_wait = 60.0;
 
 constexpr std::size_t hash_digits = 12, longest_reason = 200;
 // bytes; a line of extended XYZ has some hundreds
@@ -142,7 +139,7 @@ std::optional<LabelAnswer> Spool::look_at(Request &request)
     std::optional<LabelAnswer> answer = find_answer(request);
     if (answer) return answer;
   } catch (const Error &error) {
-    if (request.doubt.is_settled(error.what()))
+    if (request.doubt.is_settled(error.what(), options_.settling))
       messages_.warning(std::string(error.what()) + "; the request stays open");
   }
   if (options_.timeout == 0.0 || seconds_since(request.start) < options_.timeout) return {};
@@ -177,7 +174,7 @@ std::optional<LabelAnswer> Spool::read_answer(Request &request)
     why = error.what();
   }
   if (why.empty() && ends_with(text, "\n")) return answer;
-  if (!request.doubt.is_settled(sha1(text))) return {};
+  if (!request.doubt.is_settled(sha1(text), options_.settling)) return {};
   if (why.empty()) return answer;  // a last line without end
   std::string aside;
   try {
@@ -205,8 +202,8 @@ LabelAnswer Spool::read_failure(const Request &request) const
 
 void Spool::tell_of_waiting()
 {
-  if (waited_ < long_wait) told_of_waiting_ = false;
-  if (waited_ < long_wait || told_of_waiting_ || open_.empty()) return;
+  if (waited_ < options_.long_wait) told_of_waiting_ = false;
+  if (waited_ < options_.long_wait || told_of_waiting_ || open_.empty()) return;
   told_of_waiting_ = true;
   messages_.info("waiting for answers in the folder " + folder_.path() + ": " +
                  std::to_string(open_.size()) +
@@ -214,11 +211,10 @@ void Spool::tell_of_waiting()
                  open_.begin()->second.name);
 }
 
-// True once, when the sign has been the same for some seconds.
-bool Spool::Doubt::is_settled(const std::string &now)
+bool Spool::Doubt::is_settled(const std::string &now, double seconds)
 {
   if (now != sign) *this = {now, Clock::now(), false};
-  if (told || seconds_since(since) < settling_time) return false;
+  if (told || seconds_since(since) < seconds) return false;
   told = true;
   return true;
 }

@@ -32,7 +32,8 @@ class Spool final : public LocalSource {
     std::string sign;  // what it is: another sign is another doubt
     Time since;
     bool told = false;
-    bool is_settled(const std::string &now);
+    /// True once, when the sign has been the same for so many seconds.
+    bool is_settled(const std::string &now, double seconds);
   };
   struct Request {
     std::string name;       // of its folder

@@ -16,6 +16,9 @@ struct SpoolOptions {
   std::string folder;
   double timeout = 0.0;  ///< seconds after which a request without answer counts as failed; 0: none
   bool virial = true;    ///< answers must have stress or virial
+  double settling =
+      5.0;  ///< seconds after which a file that has not changed is no longer in the making
+  double long_wait = 60.0;  ///< seconds of waiting after which the log says what for
 };
 
 /// What a frame does not say of its atoms, and a request must.
@@ -31,7 +34,7 @@ struct SpoolAtoms {
 /// finds its answer. Several programs may use one folder. Files stay when an answer has been taken.
 ///
 /// An answer that is damaged, or not for these atoms, is put aside with a warning, and the request stays open. Since it may
-/// be in the making, it gets some seconds. What cannot be read is tried again. A request that somebody has removed is
+/// be in the making, it gets some seconds (`settling`). What cannot be read is tried again. A request that somebody has removed is
 /// written again. Only a request that cannot be written is an Error, on all ranks.
 class SpoolSource final : public RankZeroSource {
  public:
