@@ -1,7 +1,8 @@
 """The console script ``dptrain``.
 
 ``train``, ``test`` and ``stat`` are the work of the LAMMPS command ``dptrain``, which takes the same words: the script
-chooses the ranks, starts LAMMPS and shows what it says. ``convert``, ``show``, ``plot`` and ``client`` are done here.
+chooses the ranks, starts LAMMPS and shows what it says. ``convert``, ``show``, ``plot``, ``client`` and
+``label`` are done here.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ commands
   show FILE             what a model is: elements, settings, what its maker says of it
   plot KIND FILES       figures: learning curve, parity, errors, uncertainty
   client ID.init.xyz    labels for fix dptrain reference socket, by a calculator of ASE
+  label DIR             labels for fix dptrain reference spool, by a calculator of ASE
   COMMAND --help        all arguments of a command
 
 of train, test and stat
@@ -49,7 +51,7 @@ ELSEWHERE = {
     "convert-backend": "its name here is convert: dptrain convert FROM TO",
 }
 IN_LAMMPS = ("train", "test", "stat")
-COMMANDS = (*IN_LAMMPS, "convert", "show", "plot", "client")
+COMMANDS = (*IN_LAMMPS, "convert", "show", "plot", "client", "label")
 
 
 class UsageError(Exception):
@@ -138,6 +140,10 @@ def run(words):
         from dptrain import client
 
         return client.main(words[1:])
+    if words[0] == "label":
+        from dptrain import label
+
+        return label.main(words[1:])
     raise UsageError(unknown(words[0]))
 
 

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 pytest.importorskip("ase", reason="the client needs ASE")
-from dptrain import client  # noqa: E402
+from dptrain import calculators, client  # noqa: E402
 
 
 @pytest.mark.parametrize("text, name, options", [
@@ -21,15 +21,15 @@ from dptrain import client  # noqa: E402
     ("a.B:kpts=(2,2,2),data={'Si': 'a,b'},on=True,off=false,name=x:y,list=[1,2.5]", "a.B",
      {"kpts": (2, 2, 2), "data": {"Si": "a,b"}, "on": True, "off": False, "name": "x:y", "list": [1, 2.5]})])
 def test_calculator_words(text, name, options):
-    assert client.parse_calculator(text) == (name, options)
+    assert calculators.parse_calculator(text) == (name, options)
 
 
 def test_calculators_are_found():
     from ase.calculators.emt import EMT
     from ase.calculators.lj import LennardJones
 
-    assert isinstance(client.make_calculator("emt"), EMT)
-    made = client.make_calculator("ase.calculators.lj.LennardJones:sigma=2.5,rc=8")
+    assert isinstance(calculators.make_calculator("emt"), EMT)
+    made = calculators.make_calculator("ase.calculators.lj.LennardJones:sigma=2.5,rc=8")
     assert isinstance(made, LennardJones) and made.parameters.sigma == 2.5 and made.parameters.rc == 8
 
 
@@ -37,8 +37,8 @@ def test_calculators_are_found():
     ("nosuch", "there is no calculator 'nosuch' here"), ("no.such.Thing", "no.such.Thing"), ("ase.calculators.lj.Nothing", "Nothing"),
     ("emt:fast", "found 'fast' where key=value must stand"), ("ase.calculators.socketio.SocketIOCalculator:wrong=3", "cannot be made")])
 def test_wrong_calculators(text, message):
-    with pytest.raises(client.ClientError, match=message.replace("(", r"\(")):
-        client.make_calculator(text)
+    with pytest.raises(calculators.CalculatorError, match=message.replace("(", r"\(")):
+        calculators.make_calculator(text)
 
 
 def test_addresses():

@@ -4,6 +4,8 @@
 #include "reference/reference_outputs.h"
 #include "reference/reference_pair.h"
 #include "reference/reference_run.h"
+#include "reference/reference_socket.h"
+#include "reference/reference_spool.h"
 
 using namespace LAMMPS_NS;
 
@@ -12,7 +14,7 @@ using Source = ReferenceOptions::Source;
 MadeReference LAMMPS_NS::make_reference(LAMMPS *lmp, const std::string &fix_id,
                                         const ReferenceOptions &options,
                                         const std::optional<PairOptions> &subtract, bool any_step,
-                                        const FoldGhosts &fold, ReferenceSocket::FindSlot find_slot)
+                                        const FoldGhosts &fold, FindSlot find_slot)
 {
   MadeReference made;
   auto &reference = made.reference;
@@ -23,6 +25,8 @@ MadeReference LAMMPS_NS::make_reference(LAMMPS *lmp, const std::string &fix_id,
   else if (options.source == Source::socket)
     reference =
         std::make_unique<ReferenceSocket>(lmp, options.socket, fix_id, std::move(find_slot));
+  else if (options.source == Source::spool)
+    reference = std::make_unique<ReferenceSpool>(lmp, options.spool, std::move(find_slot));
   else
     reference = std::make_unique<ReferencePair>(lmp, options.pair, fold);
   if (!subtract) return made;

@@ -7,7 +7,6 @@
 #include "nested/pair_options.h"
 #include "reference/reference.h"
 #include "reference/reference_options.h"
-#include "reference/reference_socket.h"
 
 namespace LAMMPS_NS {
 
@@ -23,6 +22,6 @@ struct MadeReference {
 MadeReference make_reference(LAMMPS *lmp, const std::string &fix_id,
                              const ReferenceOptions &options,
                              const std::optional<PairOptions> &subtract, bool any_step,
-                             const FoldGhosts &fold, ReferenceSocket::FindSlot find_slot);
+                             const FoldGhosts &fold, FindSlot find_slot);
 
 }  // namespace LAMMPS_NS

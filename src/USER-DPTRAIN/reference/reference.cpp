@@ -2,7 +2,20 @@
 
 #include <utility>
 
+#include "comm.h"
+#include "domain.h"
+#include "error.h"
+
 using namespace LAMMPS_NS;
+
+void LAMMPS_NS::warn_of_missing_virial(LAMMPS *lmp)
+{
+  if (lmp->domain->box_change && lmp->comm->me == 0)
+    lmp->error->warning(
+        FLERR, "Fix dptrain: with 'virial no' the pressure does not know of the reference: "
+               "where that moves the atoms, what changes the box acts on the pressure of "
+               "the model");
+}
 
 dptrain::Label LAMMPS_NS::label_of(LAMMPS *lmp, const ReferenceValues &values)
 {

@@ -12,6 +12,9 @@
 
 namespace LAMMPS_NS {
 
+/// Finds the model, for the elements of the atom types, when a run has started.
+using FindSlot = std::function<const ModelSlot &()>;
+
 /// Energy, forces and virial of the present configuration, in LAMMPS units.
 struct ReferenceValues {
   double energy = 0.0;  ///< of the whole system, same value on all ranks
@@ -57,6 +60,9 @@ class PresentSource final : public dptrain::LabelSource {
   std::int64_t submitted_ = 0;
   std::map<std::int64_t, dptrain::LabelAnswer> answers_;
 };
+
+/// Warns of a box that changes under a reference without virial, at the start of a run.
+void warn_of_missing_virial(LAMMPS *lmp);
 
 /// Values of the present configuration as a label, the same on all ranks. Collective.
 dptrain::Label label_of(LAMMPS *lmp, const ReferenceValues &values);

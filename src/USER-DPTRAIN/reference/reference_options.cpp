@@ -7,7 +7,7 @@ using namespace LAMMPS_NS;
 ReferenceOptions LAMMPS_NS::read_reference(FixArguments &arguments)
 {
   ReferenceOptions options;
-  const std::string source = arguments.one_of({"pair", "run", "values", "socket"});
+  const std::string source = arguments.one_of({"pair", "run", "values", "socket", "spool"});
   if (source == "run") {
     options.source = ReferenceOptions::Source::run;
   } else if (source == "values") {
@@ -16,6 +16,9 @@ ReferenceOptions LAMMPS_NS::read_reference(FixArguments &arguments)
   } else if (source == "socket") {
     options.source = ReferenceOptions::Source::socket;
     options.socket = read_socket_options(arguments);
+  } else if (source == "spool") {
+    options.source = ReferenceOptions::Source::spool;
+    options.spool = read_spool_options(arguments);
   } else {
     options.source = ReferenceOptions::Source::pair;
     options.pair = read_pair_options(arguments);

@@ -3,16 +3,18 @@
 #include "nested/pair_options.h"
 #include "reference/reference_outputs.h"
 #include "reference/socket_options.h"
+#include "reference/spool_options.h"
 
 namespace LAMMPS_NS {
 
 /// What the keyword `reference` of fix dptrain says.
 struct ReferenceOptions {
-  enum class Source { none, pair, run, values, socket };
+  enum class Source { none, pair, run, values, socket, spool };
   Source source = Source::none;
   PairOptions pair;
   ValuesOptions values;
   SocketOptions socket;
+  SpoolOptions spool;
 };
 
 /// Reads what follows `reference`.

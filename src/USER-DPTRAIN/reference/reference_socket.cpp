@@ -5,7 +5,6 @@
 
 #include "comm.h"
 #include "domain.h"
-#include "error.h"
 #include "utils.h"
 
 using namespace LAMMPS_NS;
@@ -37,12 +36,7 @@ ReferenceSocket::ReferenceSocket(LAMMPS *lmp, const SocketOptions &options,
 
 void ReferenceSocket::init()
 {
-  if (!options_.virial && domain->box_change && comm->me == 0)
-    error->warning(FLERR,
-                   "{}: with 'virial no' the pressure does not know of the reference: where that "
-                   "moves the atoms, what "
-                   "changes the box acts on the pressure of the model",
-                   WHO);
+  if (!options_.virial) warn_of_missing_virial(lmp);
 }
 
 void ReferenceSocket::setup()

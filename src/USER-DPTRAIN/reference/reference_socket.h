@@ -1,11 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "dptrain/labels/socket_source.h"
-#include "dptrain/session/model_slot.h"
 #include "pointers.h"
 #include "reference/reference.h"
 #include "reference/socket_options.h"
@@ -15,9 +13,6 @@ namespace LAMMPS_NS {
 /// `reference socket ADDRESS ... end`: other programs compute the labels, as clients of the i-PI protocol.
 class ReferenceSocket : public Reference, protected Pointers {
  public:
-  /// Finds the model, for the elements of the atom types, when a run starts.
-  using FindSlot = std::function<const dptrain::ModelSlot &()>;
-
   /// Listens at the address from now on. Collective.
   ReferenceSocket(LAMMPS *lmp, const SocketOptions &options, const std::string &fix_id,
                   FindSlot find_slot);

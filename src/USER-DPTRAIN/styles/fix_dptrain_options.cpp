@@ -278,7 +278,8 @@ void check_together(LAMMPS *lmp, const Options &options)
 {
   if (options.reference.source == ReferenceOptions::Source::none)
     lmp->error->all(FLERR, "Fix dptrain needs a reference: 'reference pair STYLE ... coeff \"...\" "
-                           "end', 'reference socket ADDRESS end', 'reference values ... end' or "
+                           "end', 'reference socket ADDRESS end', 'reference spool FOLDER end', "
+                           "'reference values ... end' or "
                            "'reference run'");
   if (options.learning.active && !options.model.empty())
     lmp->error->all(FLERR,
@@ -333,7 +334,7 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
   dptrain::LearningOptions &learning = options.learning;
   learning.selects = learning.active && options.reference.source == ReferenceOptions::Source::run;
   learning.runs_model = options.model.empty();
-  learning.failure_stops = options.reference.socket.stop;
+  learning.failure_stops = options.reference.socket.stop || options.reference.spool.stop;
   if (std::count(given.begin(), given.end(), "every") == 0 && learning.selects) learning.every = 1;
   check_together(lmp, options);
   check_active(lmp, options, given);

@@ -13,6 +13,7 @@
 
 #include "dptrain/base/error.h"
 #include "labels/ipi_client.h"
+#include "labels/label_virial.h"
 #include "labels/listener.h"
 #include "labels/result_check.h"
 
@@ -36,15 +37,6 @@ std::string number(double value)
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
   return text;
-}
-
-// sum_i F_i (x) x_i
-std::array<double, 9> moments(const std::vector<double> &force, const std::vector<double> &coord)
-{
-  std::array<double, 9> sum{};
-  for (std::size_t k = 0; k < force.size(); ++k)
-    for (std::size_t d = 0; d < 3; ++d) sum[3 * (k % 3) + d] += force[k] * coord[k - k % 3 + d];
-  return sum;
 }
 
 struct Request {
@@ -242,7 +234,7 @@ void LabelServer::Impl::serve(Worker &worker)
     done.label.force = std::move(result->force);
     // codes have no virial of a frame without cell; there it follows from the forces
     if (options.virial && !worker.request->frame.periodic)
-      done.label.virial = moments(done.label.force, worker.request->frame.coord);
+      done.label.virial = virial_of_forces(done.label.force, worker.request->frame.coord);
     else if (options.virial)
       done.label.virial = result->virial;
   } else {

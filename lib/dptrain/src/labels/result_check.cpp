@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "labels/label_virial.h"
+
 namespace dptrain {
 
 namespace {
@@ -13,11 +15,6 @@ constexpr std::size_t longest_message = 200;
 template <class Values> bool all_finite(const Values &values)
 {
   return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
-}
-
-template <class Values> bool all_zero(const Values &values)
-{
-  return std::all_of(values.begin(), values.end(), [](double x) { return x == 0.0; });
 }
 
 // {"converged": false, "message": "..."} of a code that knows it; any other text says nothing.
@@ -46,7 +43,7 @@ std::string why_unusable(const IpiResult &result, const WholeFrame &frame, bool 
     return "energy or forces are not finite";
   if (!virial) return "";
   if (!all_finite(result.virial)) return "the virial is not finite";
-  if (frame.periodic && all_zero(result.virial) && !all_zero(result.force))
+  if (is_left_out(result.virial, result.force, frame))
     return "there is no virial (all components are zero): let the client compute the stress, or "
            "choose 'virial no'";
   return "";

@@ -2,18 +2,27 @@
 #include "dptrain/io/atomic_file.h"
 #include "dptrain/labels/label_server.h"
 #include "io/file.h"
+#include "labels/structure_text.h"
 
 namespace dptrain {
+
+std::string structure_text(const WholeFrame &frame, const std::vector<std::string> &elements,
+                           const std::array<bool, 3> &periodic, bool with_box,
+                           const std::string &note)
+{
+  std::string text = std::to_string(frame.type.size()) + "\n";
+  if (with_box) text += "Lattice=\"" + extxyz_numbers(frame.box.data(), 9) + "\" ";
+  text += "Properties=species:S:1:pos:R:3 pbc=\"";
+  for (std::size_t k = 0; k < 3; ++k)
+    text += std::string(k == 0 ? "" : " ") + (periodic[k] ? "T" : "F");
+  text += "\"" + (note.empty() ? "" : " " + note) + "\n";
+  return text + extxyz_atoms(frame, elements);
+}
 
 void write_structure(const std::string &path, const WholeFrame &frame,
                      const std::vector<std::string> &elements, const std::array<bool, 3> &periodic)
 {
-  std::string text = std::to_string(frame.type.size()) + "\nLattice=\"" +
-                     extxyz_numbers(frame.box.data(), 9) +
-                     "\" Properties=species:S:1:pos:R:3 pbc=\"";
-  for (std::size_t k = 0; k < 3; ++k)
-    text += std::string(k == 0 ? "" : " ") + (periodic[k] ? "T" : "F");
-  text += "\"\n" + extxyz_atoms(frame, elements);
+  const std::string text = structure_text(frame, elements, periodic, true);
   write_atomically(path, [&text](const std::string &temporary) { write_file(temporary, text); });
 }
 

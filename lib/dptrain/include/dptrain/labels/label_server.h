@@ -8,7 +8,7 @@
 
 #include "dptrain/base/messages.h"
 #include "dptrain/frames/whole_frame.h"
-#include "dptrain/labels/label_source.h"
+#include "dptrain/labels/rank_zero_source.h"
 
 namespace dptrain {
 
@@ -34,25 +34,25 @@ struct LabelServerOptions {
 /// The virial of a frame without cell is sum_i F_i (x) x_i, whatever the client says.
 ///
 /// The protocol has no species: clients know them from a file (write_structure) with the atoms in the same order.
-class LabelServer {
+class LabelServer final : public LocalSource {
  public:
   /// Listens at the address. A socket file that a dead process has left is replaced. Throws Error if the address makes
   /// no sense or somebody listens there already.
   LabelServer(const LabelServerOptions &options, Log log);
   /// Tells the clients to exit and removes the socket file.
-  ~LabelServer();
+  ~LabelServer() override;
   LabelServer(const LabelServer &) = delete;
   LabelServer &operator=(const LabelServer &) = delete;
 
   /// Queues a frame (box, coord, periodic) and returns the number of the request. Does not block. The rows a, b, c of the
   /// box must be lower triangular, as the protocol wants them.
-  std::int64_t submit(const WholeFrame &frame);
+  std::int64_t submit(const WholeFrame &frame) override;
   /// Serves the clients until there is an answer, at most so many seconds (0: what can be done now). The process sleeps
   /// while nothing happens.
-  std::vector<LabelAnswer> poll(double seconds);
+  std::vector<LabelAnswer> poll(double seconds) override;
 
   /// Forgets a request: no client gets it any more, and what one that works on it will send is thrown away.
-  void cancel(std::int64_t request);
+  void cancel(std::int64_t request) override;
 
   int num_clients() const;
   int num_requests() const;  ///< submitted and not answered

@@ -1,0 +1,89 @@
+#include "dptrain/labels/rank_zero_source.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <thread>
+#include <utility>
+
+#include "frames/label_bytes.h"
+#include "labels/label_virial.h"
+
+namespace dptrain {
+
+namespace {
+
+// While ranks wait they look more and more rarely whether something has come (seconds): MPI's own way of waiting would keep
+// a core of each busy.
+constexpr double shortest_nap = 20e-6, nap_growth = 1.1;
+
+}  // namespace
+
+static void visit_fields(ByteArchive &archive, LabelAnswer &answer)
+{
+  auto &[request, failure, label, extra, seconds] = answer;
+  archive.fields(request, failure, label, extra, seconds);
+}
+
+RankZeroSource::RankZeroSource(std::shared_ptr<const Communicator> comm,
+                               const std::function<std::unique_ptr<LocalSource>()> &make,
+                               double longest_nap) :
+    comm_(std::move(comm)), longest_nap_(longest_nap)
+{
+  guarded(*comm_, [&] {
+    if (comm_->rank() == 0) local_ = make();
+  });
+}
+
+std::int64_t RankZeroSource::submit(const WholeFrame &frame)
+{
+  guarded(*comm_, [&] {
+    if (local_) local_->submit(frame);
+  });
+  open_.insert(++submitted_);  // rank 0 counts them so too
+  return submitted_;
+}
+
+std::vector<LabelAnswer> RankZeroSource::poll()
+{
+  guarded(*comm_, [&] { serve(0.0); });
+  ByteArchive(*comm_).send(arrived_);
+  for (const LabelAnswer &answer : arrived_) open_.erase(answer.request);
+  return std::exchange(arrived_, {});
+}
+
+void RankZeroSource::wait(double seconds)
+{
+  using Seconds = std::chrono::duration<double>;
+  bool done = false;
+  double nap = shortest_nap;
+  for (double waited = 0.0; !done && waited < seconds; waited += nap) {
+    nap = std::min(nap * nap_growth, longest_nap_);
+    guarded(*comm_, [&] {
+      if (!local_) return std::this_thread::sleep_for(Seconds(nap));
+      serve(nap);
+      done = !arrived_.empty();
+    });
+    comm_->broadcast(&done, sizeof(done), 0);
+  }
+}
+
+// On rank 0; elsewhere nothing.
+void RankZeroSource::serve(double seconds)
+{
+  if (!local_) return;
+  std::vector<LabelAnswer> latest = local_->poll(arrived_.empty() ? seconds : 0.0);
+  for (LabelAnswer &answer : latest)
+    if (answer.label.virial) make_symmetric(*answer.label.virial);
+  std::move(latest.begin(), latest.end(), std::back_inserter(arrived_));
+}
+
+void RankZeroSource::cancel(std::int64_t request)
+{
+  open_.erase(request);
+  if (local_) local_->cancel(request);
+  const auto is_it = [request](const LabelAnswer &answer) { return answer.request == request; };
+  arrived_.erase(std::remove_if(arrived_.begin(), arrived_.end(), is_it), arrived_.end());
+}
+
+}  // namespace dptrain

@@ -1,0 +1,260 @@
+"""``dptrain label``: a calculator of ASE (https://ase-lib.org) answers the requests of ``fix dptrain reference spool``.
+
+Any number of these processes may work on one spool, on any machines: each claims a request before it computes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import multiprocessing
+import signal
+import sys
+import time
+
+import numpy as np
+
+from dptrain.calculators import CalculatorError, label, make_calculator, parse_calculator
+from dptrain.spool import ANSWER, FAILURE, REQUEST, Claim, Spool, SpoolError, is_settled, write
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SHORTEST_PAUSE, LONGEST_PAUSE, PAUSE_GROWTH = 0.05, 2.0, 0.1  # seconds between two looks; part of the idle time
+ATTEMPTS = 3  # processes that may die over a request
+FAILURES = 3  # calculations that may fail before the first success
+
+
+class Ended(BaseException):
+    """A signal has come: whatever goes on ends now. Not an Exception, which calculators catch."""
+
+
+class Signals:
+    """Makes the first signal an Ended; further ones come too late to matter."""
+
+    def __init__(self):
+        self.received = 0
+        for number in SIGNALS:
+            signal.signal(number, self.handle)
+
+    def handle(self, number, frame):
+        for other in SIGNALS:
+            signal.signal(other, signal.SIG_IGN)
+        self.received = number
+        raise Ended
+
+    def check(self):
+        """For the case that a calculator has caught it."""
+        if self.received:
+            raise Ended
+
+
+def say(text):
+    sys.stdout.write(f"dptrain label: {text}\n")  # at once: several processes have one output
+    sys.stdout.flush()
+
+
+def answer_text(request, energy, forces, stress):
+    """The request with the label added: all digits, extended XYZ as ASE reads it. stress: [3][3] eV/Angstrom^3, or None."""
+    count, comment, *lines = request.rstrip("\n").split("\n")
+    comment = comment.replace(":pos:R:3", ":pos:R:3:forces:R:3") + f" energy={float(energy)!r}"
+    if stress is not None:
+        comment += f' stress="{numbers(stress)}"'
+    return "\n".join([count, comment, *(f"{line} {numbers(force)}" for line, force in zip(lines, forces))]) + "\n"
+
+
+def numbers(values):
+    return " ".join(repr(float(value)) for value in np.ravel(values))
+
+
+class Worker:
+    """Computes one request after the other."""
+
+    def __init__(self, options, signals):
+        self.spool, self.options, self.signals = Spool(options.folder), options, signals
+        self.calculator = make_calculator(options.calculator)
+        self.own_folders = hasattr(self.calculator, "directory") and "directory" not in parse_calculator(options.calculator)[1]
+        self.stress = not options.no_stress and "stress" in getattr(self.calculator, "implemented_properties", ["stress"])
+        self.told_of_stress = False
+        self.settled, self.labels, self.failures = set(), 0, 0
+
+    def work(self):
+        """Until there is nothing to do, or without end."""
+        idle_since = time.monotonic()
+        while True:
+            if self.spool.exists() and self.look():
+                idle_since = time.monotonic()
+            elif not self.options.watch:
+                return
+            self.signals.check()
+            parent = multiprocessing.parent_process()
+            if parent and not parent.is_alive():
+                return
+            time.sleep(min(max(PAUSE_GROWTH * (time.monotonic() - idle_since), SHORTEST_PAUSE), LONGEST_PAUSE))
+
+    def look(self):
+        """One pass over the requests; returns whether any was computed."""
+        before = self.labels + self.failures
+        for name in self.spool.names():
+            if name in self.settled:
+                continue
+            files = self.spool.files(name)
+            if is_settled(files):
+                self.settled.add(name)
+            elif REQUEST in files:
+                self.answer(name)
+                self.signals.check()
+        return self.labels + self.failures > before
+
+    def answer(self, name):
+        """Computes a request, unless somebody else does."""
+        folder = self.spool.path / name
+        claim = Claim(folder, self.options.retake)
+        try:
+            attempt = claim.take()
+            if attempt and not is_settled(self.spool.files(name)):
+                self.compute(name, folder, attempt)
+        except FileNotFoundError:
+            say(f"{name}: the request was taken back")
+        except OSError as error:
+            raise SpoolError(f"{folder} cannot be worked in: {error.strerror or error}") from error
+        finally:
+            claim.release()
+
+    def compute(self, name, folder, attempt):
+        """Writes the answer, or why there is none. OSError is about the files of the request."""
+        request = (folder / REQUEST).read_text()
+        start = time.monotonic()
+        try:
+            if attempt > ATTEMPTS:
+                raise RuntimeError(f"{ATTEMPTS} processes have died over it")
+            energy, forces, stress = self.calculate(folder, request)
+        except Exception as error:  # calculators raise what they like
+            why = f"{type(error).__name__}: {error}"
+            write(folder / FAILURE, why + "\n")
+            self.failures += 1
+            say(f"{name}: failed: {why}, {time.monotonic() - start:.2f} s")
+            if self.failures == FAILURES and not self.labels:
+                raise SpoolError(f"the first {FAILURES} calculations have failed: mend what is wrong with the calculator, and use "
+                                 "--again") from error
+            return
+        if ANSWER not in self.spool.files(name):  # somebody was quicker
+            write(folder / ANSWER, answer_text(request, energy, forces, stress))
+        self.labels += 1
+        say(f"{name}: {energy:.6f} eV, {time.monotonic() - start:.2f} s")
+
+    def calculate(self, folder, request):
+        """Energy, forces, and stress where there is one. Files of the code are in the folder of the request."""
+        from ase.io import read
+
+        atoms = read(io.StringIO(request), format="extxyz")
+        if self.own_folders:
+            self.calculator.directory = str(folder)
+        atoms.calc = self.calculator
+        periodic = any(atoms.pbc)
+        if periodic and not self.stress and not self.told_of_stress:
+            say("no stress is computed: give the spool of the fix 'virial no'")
+            self.told_of_stress = True
+        energy, forces, virial = label(atoms, periodic and self.stress)
+        if not (np.isfinite(energy) and np.isfinite(forces).all() and np.isfinite(virial).all()):
+            raise ArithmeticError("energy, forces or stress are not finite")
+        return energy, forces, -virial / atoms.get_volume() if periodic and self.stress else None
+
+
+def run_worker(options):
+    """Exit status of one worker."""
+    signals, worker, status = Signals(), None, 0
+    try:
+        try:
+            import ase  # noqa: F401
+        except ImportError as error:
+            raise SpoolError(f"ASE is missing: pip install ase ({error})") from error
+        worker = Worker(options, signals)
+        worker.work()
+    except (SpoolError, CalculatorError) as error:
+        print(f"dptrain label: error: {error}", file=sys.stderr)
+        status = 1
+    except Ended:
+        status = 128 + signals.received
+    if worker:
+        end = f"ended by {signal.Signals(signals.received).name}" if signals.received else "the end"
+        say(f"{end} after {worker.labels} labels, {worker.failures} failed")
+    return status
+
+
+def run_workers(options):
+    """Exit status of several workers, each in a process of its own: the largest of theirs."""
+    context = multiprocessing.get_context("fork")
+    workers = [context.Process(target=lambda: sys.exit(run_worker(options))) for _ in range(options.jobs)]
+    received = []
+
+    def handle(number, frame):
+        received.append(number)
+        for worker in workers:
+            if worker.is_alive():
+                worker.terminate()
+
+    for worker in workers:
+        worker.start()
+    for number in SIGNALS:
+        signal.signal(number, handle)
+    for worker in workers:
+        worker.join()
+    for worker in workers:
+        if worker.exitcode < 0:
+            print(f"dptrain label: error: process {worker.pid} was killed by {signal.Signals(-worker.exitcode).name}", file=sys.stderr)
+    if received:
+        return 128 + received[0]
+    return max(1 if worker.exitcode < 0 else worker.exitcode for worker in workers)
+
+
+def positive(kind):
+    """A positive number, for argparse."""
+    def read(text):
+        value = kind(text)
+        if not value > 0:
+            raise ValueError
+        return value
+    read.__name__ = "positive number"
+    return read
+
+
+def parser():
+    made = argparse.ArgumentParser(
+        prog="dptrain label", description="Answers the requests of fix dptrain reference spool with a calculator of ASE.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="examples\n  dptrain label spool --calculator tblite:method=GFN1-xTB --watch\n"
+               "  dptrain label spool --calculator ase.calculators.lj.LennardJones:sigma=3.4,epsilon=0.01,rc=8.5 --jobs 4")
+    made.add_argument("folder", metavar="DIR", help="folder of 'reference spool'")
+    made.add_argument("--calculator", required=True, metavar="NAME[:key=value,...]",
+                      help="a name of ASE's, tblite, xtb, dptrain, or MODULE.CLASS; with its arguments")
+    made.add_argument("--watch", action="store_true", help="wait for further requests until a signal comes (Ctrl-C, TERM)")
+    made.add_argument("--jobs", type=positive(int), metavar="K", default=1, help="work in K processes (default 1)")
+    made.add_argument("--again", action="store_true",
+                      help="also what has failed before, and what has an answer that the fix could not use")
+    made.add_argument("--no-stress", action="store_true", help="do not compute the stress (the fix then needs 'virial no')")
+    made.add_argument("--retake", type=positive(float), metavar="SECONDS",
+                      help="compute what a process of another machine has begun so long ago and not answered (default: never)")
+    return made
+
+
+def work(options):
+    """Exit status."""
+    parse_calculator(options.calculator)
+    spool = Spool(options.folder)
+    if not spool.exists():
+        if not options.watch:
+            raise SpoolError(f"there is no spool {spool.path}: fix dptrain makes it; --watch waits for it")
+        say(f"waiting for {spool.path}")
+    elif options.again:
+        say(f"{spool.open_again()} requests are open again")
+    return run_worker(options) if options.jobs == 1 else run_workers(options)
+
+
+def main(words):
+    """Entry point of `dptrain label`. Returns the exit status."""
+    try:
+        return work(parser().parse_args(words))
+    except (SpoolError, CalculatorError) as error:
+        print(f"dptrain label: error: {error}", file=sys.stderr)
+        return 1
+    except SystemExit as end:
+        return end.code

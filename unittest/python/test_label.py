@@ -1,0 +1,345 @@
+"""`dptrain label` without LAMMPS: answers, failures, and several processes, some of which die, on one spool."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+ase_io = pytest.importorskip("ase.io", reason="the calculators are those of ASE")
+from ase.calculators.lj import LennardJones  # noqa: E402
+from dptrain import label as label_module  # noqa: E402
+from dptrain.spool import this_process  # noqa: E402
+
+LENNARD_JONES = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
+OPTIONS = "sigma=2.1,epsilon=0.05,rc=6.0"
+CELL = [[6.0, 0.0, 0.0], [0.7, 6.5, 0.0], [-0.4, 0.3, 7.0]]
+# calculators of the tests with LAMMPS are at hand, and these
+MODULE = """
+from pathlib import Path
+from ase.calculators.lj import LennardJones
+class Writes(LennardJones):
+    def calculate(self, *args, **kwargs):
+        Path(self.directory, "output.log").write_text("of the code")
+        super().calculate(*args, **kwargs)
+class Fails(LennardJones):
+    def calculate(self, *args, **kwargs):
+        raise RuntimeError("no program")
+class NoStress(LennardJones):
+    implemented_properties = ["energy", "forces"]
+class Infinite(LennardJones):
+    def calculate(self, *args, **kwargs):
+        super().calculate(*args, **kwargs)
+        self.results["forces"][0, 0] = float("nan")
+"""
+
+
+class Folder:
+    """A spool, and processes that work on it."""
+
+    def __init__(self, path, processes):
+        self.path, self.work, self.processes = path / "spool", path, processes
+        (path / "module.py").write_text(MODULE)
+
+    def ask(self, count=1, pbc=(True, True, True), natoms=8, start=0):
+        """Requests as the fix writes them; returns their folders."""
+        self.path.mkdir(exist_ok=True)
+        (self.path / "spool.json").write_text('{"format":"dptrain spool","version":1}\n')
+        rng, folders = np.random.default_rng(start), []
+        for step in range(start, start + count):
+            side = int(np.ceil(natoms ** (1 / 3)))
+            points = (np.array(list(np.ndindex(side, side, side)))[:natoms] + rng.uniform(-0.1, 0.1, (natoms, 3))) / side @ CELL
+            box = f'Lattice="{" ".join(map(str, np.ravel(CELL)))}" ' if any(pbc) else ""
+            lines = [str(natoms), f'{box}Properties=species:S:1:pos:R:3 pbc="{" ".join("FT"[k] for k in pbc)}" step={step}']
+            lines += ["Si " + " ".join(map(repr, map(float, point))) for point in points]
+            folder = self.path / f"{step:09d}-0123456789ab"
+            folder.mkdir()
+            (folder / "request.xyz").write_text("\n".join(lines) + "\n")
+            folders.append(folder)
+        return folders
+
+    def start(self, *words, calculator=LENNARD_JONES, **more):
+        paths = [str(ROOT / "python"), str(ROOT / "unittest" / "lammps"), str(self.work)]
+        variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+        process = subprocess.Popen([sys.executable, "-m", "dptrain", "label", "spool", "--calculator", calculator, *words],
+                                   cwd=self.work, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables, **more)
+        self.processes.append(process)
+        return process
+
+    def __call__(self, *words, **more):
+        """Exit status and what was said."""
+        return end_of(self.start(*words, **more))
+
+    def files(self):
+        return {folder.name: sorted(p.name for p in folder.iterdir()) for folder in sorted(self.path.iterdir()) if folder.is_dir()}
+
+    def answered(self):
+        return len(list(self.path.glob("*/answer.xyz")))
+
+
+def end_of(process):
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out + err
+
+
+def wait_for(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def spool(tmp_path):
+    processes = []
+    yield Folder(tmp_path, processes)
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+BOTH = ["answer.xyz", "request.xyz"]
+
+
+@pytest.mark.parametrize("pbc", [(True, True, True), (True, True, False), (False, False, False)])
+def test_answers(pbc, spool):
+    """Energy, forces and stress are those of the calculator, and atoms those of the request, in all digits."""
+    folders = spool.ask(2, pbc)
+    status, said = spool()
+    assert status == 0 and "the end after 2 labels, 0 failed" in said
+    assert all(files == BOTH for files in spool.files().values())
+    for folder in folders:
+        request, answer = (ase_io.read(folder / name, format="extxyz") for name in ("request.xyz", "answer.xyz"))
+        assert np.array_equal(request.positions, answer.positions) and np.array_equal(request.cell, answer.cell)
+        assert request.symbols.get_chemical_formula() == "Si8" == answer.symbols.get_chemical_formula()
+        assert tuple(answer.pbc) == pbc and answer.info["step"] == request.info["step"]
+        request.calc = LennardJones(sigma=2.1, epsilon=0.05, rc=6.0)
+        assert answer.get_potential_energy() == request.get_potential_energy()
+        assert np.array_equal(answer.get_forces(), request.get_forces()) and np.abs(answer.get_forces()).max() > 0.01
+        if any(pbc):
+            assert np.allclose(answer.get_stress(), request.get_stress(), rtol=1e-14, atol=0)
+        else:
+            assert "stress" not in answer.calc.results
+        assert f"{folder.name}: {request.get_potential_energy():.6f} eV, " in said
+
+
+def test_nothing_is_done_twice(spool):
+    spool.ask(3)
+    assert "3 labels" in spool()[1]
+    before = [path.stat().st_mtime_ns for path in sorted(spool.path.glob("*/answer.xyz"))]
+    assert "0 labels" in spool()[1]
+    spool.ask(1, start=3)
+    assert "1 labels" in spool()[1]
+    assert before == [path.stat().st_mtime_ns for path in sorted(spool.path.glob("*/answer.xyz"))][:3]
+
+
+def test_without_stress(spool):
+    spool.ask(2)
+    for words, calculator in ((["--no-stress"], LENNARD_JONES), ([], f"module.NoStress:{OPTIONS}")):
+        status, said = spool(*words, calculator=calculator)
+        assert status == 0 and said.count("no stress is computed: give the spool of the fix 'virial no'") == 1
+        for answer in spool.path.glob("*/answer.xyz"):
+            assert "stress" not in answer.read_text() and "energy=" in answer.read_text()
+            answer.unlink()
+
+
+def test_a_failure_is_told_and_tried_again(spool):
+    """The second calculation fails; --again does it, and what the fix could not use."""
+    folders = spool.ask(3)
+    status, said = spool(calculator=f"calculators.Moody:{OPTIONS}")
+    assert status == 0 and f"{folders[1].name}: failed: RuntimeError: no self-consistency after 100 cycles" in said
+    assert (folders[1] / "failed.txt").read_text() == "RuntimeError: no self-consistency after 100 cycles\n"
+    assert spool.files()[folders[1].name] == ["failed.txt", "request.xyz"]
+    (folders[2] / "answer.xyz").rename(folders[2] / "answer.xyz.bad1")
+    assert "0 labels, 0 failed" in spool()[1]
+    status, said = spool("--again")
+    assert status == 0 and "2 requests are open again" in said and "2 labels, 0 failed" in said
+    assert spool.files()[folders[1].name] == ["answer.xyz", "failed.old.txt", "request.xyz"]
+    assert spool.files()[folders[2].name] == ["answer.xyz", "answer.xyz.old1", "request.xyz"]
+
+
+@pytest.mark.parametrize("calculator, why", [("Fails", "RuntimeError: no program"), ("Infinite", "energy, forces or stress are not finite")])
+def test_a_calculator_that_does_not_work(calculator, why, spool):
+    """It does not spoil more than a few requests."""
+    spool.ask(6)
+    status, said = spool("--watch", calculator=f"module.{calculator}:{OPTIONS}")
+    assert status == 1 and "the first 3 calculations have failed" in said
+    assert said.count(why) == 3 and len(list(spool.path.glob("*/failed.txt"))) == 3
+
+
+def test_files_of_the_code(spool):
+    """Of codes that write any: in the folder of the request, unless the calculator is told another one."""
+    folders = spool.ask(2)
+    assert spool(calculator=f"module.Writes:{OPTIONS}")[0] == 0
+    assert all((folder / "output.log").read_text() == "of the code" for folder in folders)
+    spool.ask(1, start=2)
+    assert spool(calculator=f"module.Writes:{OPTIONS},directory='.'")[0] == 0
+    assert (spool.work / "output.log").exists()
+
+
+def computed(*said):
+    """Names of the requests that were computed, in all outputs."""
+    return sorted(line.split()[2] for text in said for line in text.splitlines() if " eV, " in line)
+
+
+def test_several_processes(spool):
+    """Each request is computed once."""
+    folders = spool.ask(12)
+    calculator = f"calculators.Slow:{OPTIONS},seconds=0.1"
+    processes = [spool.start(calculator=calculator) for _ in range(3)]
+    said = [end_of(process)[1] for process in processes]
+    assert computed(*said) == [f"{folder.name}:" for folder in folders]
+    assert sum(bool(computed(text)) for text in said) > 1
+    assert all(files == BOTH for files in spool.files().values())
+
+
+def test_jobs(spool):
+    folders = spool.ask(12)
+    status, said = spool("--jobs", "3", calculator=f"calculators.Slow:{OPTIONS},seconds=0.1")
+    assert status == 0 and said.count("the end after") == 3
+    assert computed(said) == [f"{folder.name}:" for folder in folders]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_watch_until_a_signal(jobs, spool):
+    """From before there is a spool; the signal comes amid a calculation and leaves nothing half."""
+    process = spool.start("--watch", "--jobs", str(jobs), calculator=f"calculators.Held:{OPTIONS},hold=3")
+    assert "waiting for" in process.stdout.readline()
+    spool.ask(2)
+    wait_for(lambda: spool.answered() == 2)
+    spool.ask(4, start=2)
+    wait_for((spool.work / "begun").exists)
+    process.send_signal(signal.SIGTERM)
+    status, said = end_of(process)
+    assert status == 143 and said.count("ended by SIGTERM after") == jobs
+    assert set(map(tuple, spool.files().values())) == {tuple(BOTH), ("request.xyz",)}
+    assert spool(calculator=LENNARD_JONES)[0] == 0 and spool.answered() == 6
+
+
+def test_ctrl_c(spool):
+    spool.ask(2)
+    process = spool.start(calculator=f"calculators.Slow:{OPTIONS},seconds=30")
+    wait_for((spool.work / "begun").exists)
+    process.send_signal(signal.SIGINT)
+    status, said = end_of(process)
+    assert status == 130 and "Traceback" not in said
+    assert all(files == ["request.xyz"] for files in spool.files().values())
+
+
+def test_a_process_that_is_killed(spool):
+    """Another one on the machine takes its request over at once; one that lives is left alone."""
+    (folder,) = spool.ask(1)
+    process = spool.start(calculator=f"calculators.Slow:{OPTIONS},seconds=30")
+    wait_for((spool.work / "begun").exists)
+    assert "0 labels" in spool()[1]
+    process.kill()
+    assert spool.files()[folder.name] == ["claim", "request.xyz"]
+    status, said = spool()  # nobody has asked for the end of the process yet: it is a zombie
+    assert status == 0 and "1 labels, 0 failed" in said and spool.files()[folder.name] == BOTH
+
+
+def test_workers_end_with_what_started_them(spool):
+    spool.ask(1)
+    process = spool.start("--watch", "--jobs", "2")
+    wait_for(lambda: spool.answered() == 1)
+    process.kill()
+    out, err = process.communicate(timeout=30)  # the pipes are closed when the last worker has ended
+    assert out.count("the end after") == 2
+
+
+def test_a_request_over_which_processes_die(spool):
+    (folder,) = spool.ask(1)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    owner = {**this_process(), "pid": dead.pid, "started": 1}
+    (folder / "claim").write_text(json.dumps({**owner, "attempt": 2}))
+    process = spool.start(calculator=f"calculators.Slow:{OPTIONS},seconds=30")
+    wait_for((spool.work / "begun").exists)
+    assert json.loads((folder / "claim").read_text())["attempt"] == 3
+    process.kill()
+    process.wait()
+    status, said = spool()
+    assert status == 0 and "3 processes have died over it" in said
+    assert spool.files()[folder.name] == ["failed.txt", "request.xyz"]
+
+
+def age(path, seconds):
+    os.utime(path, (time.time() - seconds,) * 2)
+
+
+@pytest.mark.parametrize("other", [{"host": "elsewhere"}, {"space": "pid:[1]"}])
+def test_claims_of_other_machines(other, spool):
+    """Nothing is known of their processes: they count for ever, or as long as --retake says. Containers are machines."""
+    (folder,) = spool.ask(1)
+    (folder / "claim").write_text(json.dumps({**this_process(), "pid": 1, "started": 1, **other}))
+    age(folder / "claim", 1000)
+    assert "0 labels" in spool()[1]
+    assert "0 labels" in spool("--retake", "3000")[1]
+    assert "1 labels" in spool("--retake", "999")[1] and spool.files()[folder.name] == BOTH
+
+
+def test_claims_from_before_a_boot_and_without_owner(spool):
+    first, second, third = spool.ask(3)
+    (first / "claim").write_text(json.dumps({**this_process(), "boot": "another"}))
+    (second / "claim").write_text("")  # its process was killed before it could write, or writes just now
+    (third / "claim").write_text("by hand, a person works on it")
+    age(third / "claim", 100)
+    assert "2 labels" in spool()[1]
+    age(second / "claim", 100)
+    assert "1 labels" in spool()[1] and spool.answered() == 3
+
+
+def test_what_others_do_meanwhile(spool):
+    """Requests that are answered, or taken back, while they are computed."""
+    first, second = spool.ask(2)
+    process = spool.start(calculator=f"calculators.Held:{OPTIONS},hold=1")
+    wait_for((spool.work / "begun").exists)
+    (first / "answer.xyz").write_text("of a person")
+    (second / "request.xyz").unlink()
+    second.rmdir()
+    (spool.work / "release").touch()
+    assert end_of(process)[0] == 0
+    assert (first / "answer.xyz").read_text() == "of a person" and spool.files() == {first.name: BOTH}
+
+
+def test_full_disk(spool):
+    """A limit on the size of files fails amid writing: nothing is left but the request."""
+    spool.ask(1, natoms=100)
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # noqa: E731
+    status, said = spool(preexec_fn=limit)
+    assert status == 1 and "cannot be worked in: File too large" in said
+    assert all(files == ["request.xyz"] for files in spool.files().values())
+
+
+def test_wrong_words_and_folders(spool):
+    assert spool("--jobs", "0")[0] == 2 and spool("--retake", "-1")[0] == 2 and "--calculator" in spool("--help")[1]
+    status, said = spool()
+    assert status == 1 and "there is no spool" in said and "--watch waits for it" in said
+    spool.path.mkdir()
+    (spool.path / "type.raw").touch()
+    assert "is no spool: there is no spool.json in it" in spool()[1]
+    for text, message in (("{}", "does not describe a spool"), ('{"format": "dptrain spool", "version": 2}', "format version 2")):
+        (spool.path / "spool.json").write_text(text)
+        status, said = spool()
+        assert status == 1 and message in said
+    (spool.path / "spool.json").unlink()
+    (spool.path / "type.raw").unlink()
+    spool.ask(1)
+    status, said = spool(calculator="nosuch")
+    assert status == 1 and "there is no calculator 'nosuch'" in said
+
+
+def test_numbers_keep_all_digits():
+    request = "1\nProperties=species:S:1:pos:R:3 pbc=\"F F F\" step=0\nSi 0.1 0.2 0.3\n"
+    text = label_module.answer_text(request, np.float64(-1 / 3), np.array([[1 / 3, 1e-17, -2.0]]), None)
+    assert text == ("1\nProperties=species:S:1:pos:R:3:forces:R:3 pbc=\"F F F\" step=0 energy=-0.3333333333333333\n"
+                    "Si 0.1 0.2 0.3 0.3333333333333333 1e-17 -2.0\n")
