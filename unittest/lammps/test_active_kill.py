@@ -5,13 +5,15 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from active import stored_frames
-from lammps_runner import lammps_variables, lammps_words
+from lammps_runner import console_variables, lammps_variables, lammps_words
 from silicon import REFERENCE, learn, write_input
 
 TRAIN = 6  # optimizer steps for each label
@@ -155,28 +157,64 @@ def test_no_label_is_lost_in_calls(address, client, soak, tmp_path):
     chain.finish()
 
 
-def test_no_label_is_lost_in_flight(address, client, soak, tmp_path):
-    """Fifty times (a part of them each day) while two clients compute beside the run: each configuration that was with them when
-    the process was killed is learned once by those that follow. The velocities of each process are its own."""
-    pytest.importorskip("ase", reason="the clients need ASE")
-    h5py = pytest.importorskip("h5py")
-    for k in range(2):
-        client("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.1", address, log=f"client{k}.log")
-    chain = Chain(tmp_path, f"{ACTIVE} asynchronous 2 train_share 1", reference=f"reference socket {address} wait 60 end")
-    left = []
-    kills, choice = soak(50, 6, seed=4713)
-    for _ in range(kills):
-        chain.kill(records(1), delay=choice.uniform(0.0, 0.2))
-        path = chain.file("si.dp.requests")
-        if path.exists():
-            with h5py.File(path) as file:
-                left += [np.array(request["coord"]).tobytes() for request in file["requests"].values()]
-    chain.finish()
-    assert len(left) >= kills // 5  # there were some at all
+def in_flight(chain):
+    """Coordinates of the configurations that are with the reference."""
+    path = chain.file("si.dp.requests")
+    if not path.exists():
+        return []
+    with pytest.importorskip("h5py").File(path) as file:
+        return [np.array(request["coord"]).tobytes() for request in file["requests"].values()]
+
+
+def expect_each_once(chain, left):
+    """All configurations in `left` have been learned, and no configuration twice."""
     frames = stored_frames(chain.file("si.dp.frames"))
     moved = [frame["coord"].tobytes() for frame in frames if frame["step"] > 0]  # all processes begin with the same atoms
     assert len(set(moved)) == len(moved)
     assert not set(left) - {frame["coord"].tobytes() for frame in frames}
+
+
+def test_no_label_is_lost_in_flight(address, client, soak, tmp_path):
+    """Fifty times (a part of them each day) while two clients compute beside the run: each configuration that was with them when
+    the process was killed is learned once by those that follow. The velocities of each process are its own."""
+    pytest.importorskip("ase", reason="the client needs ASE")
+    for k in range(2):
+        client("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.1", address, log=f"client{k}.log")
+    chain = Chain(tmp_path, f"{ACTIVE} asynchronous 2 train_share 1", reference=f"reference socket {address} wait 60 end")
+    chain.kill(records(10))  # the model is no longer young
+    left = []
+    kills, choice = soak(50, 6, seed=4713)
+    for _ in range(kills):
+        chain.kill(records(1), delay=choice.uniform(0.0, 0.2))
+        left += in_flight(chain)
+    chain.finish()
+    assert len(left) >= kills // 2  # there were some
+    expect_each_once(chain, left)
+
+
+def test_no_label_is_lost_in_a_spool(processes, soak, tmp_path):
+    """The same with files: those who answer go on while nobody asks, and the next process finds what they have done."""
+    pytest.importorskip("ase", reason="the calculator is one of ASE")
+    variables = console_variables()
+    variables["PYTHONPATH"] = os.pathsep.join(filter(None, [variables.get("PYTHONPATH"), str(Path(__file__).parent)]))
+    with open(tmp_path / "label.log", "w") as log:
+        processes.append(subprocess.Popen(
+            [sys.executable, "-m", "dptrain", "label", "spool", "--calculator", "calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.1",
+             "--watch", "--jobs", "2"], cwd=tmp_path, env=variables, stdout=log, stderr=log))
+    chain = Chain(tmp_path, f"{ACTIVE} asynchronous 2 train_share 1", reference="reference spool spool end")
+    chain.kill(records(10))  # the model is no longer young
+    left = []
+    kills, choice = soak(50, 6, seed=4714)
+    for _ in range(kills):
+        chain.kill(records(1), delay=choice.uniform(0.0, 0.3))
+        left += in_flight(chain)
+    end = time.monotonic() + 30
+    while in_flight(chain):  # nobody waits for a spool at the end of a run: another process takes up what has come
+        assert time.monotonic() < end
+        time.sleep(0.3)
+        chain.start("run 0").wait(60)
+    assert len(left) >= kills // 2
+    expect_each_once(chain, left)
 
 
 @pytest.mark.parametrize("cut", [1, 9, 1000])
