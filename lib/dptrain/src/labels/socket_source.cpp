@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "frames/label_bytes.h"
+#include "labels/answer_bytes.h"
 
 namespace dptrain {
 
@@ -17,12 +17,6 @@ namespace {
 constexpr double shortest_nap = 20e-6, longest_nap = 10e-3, nap_growth = 1.1;
 
 }  // namespace
-
-static void visit_fields(ByteArchive &archive, LabelAnswer &answer)
-{
-  auto &[request, failure, label, extra, seconds] = answer;
-  archive.fields(request, failure, label, extra, seconds);
-}
 
 SocketSource::SocketSource(std::shared_ptr<const Communicator> comm,
                            const LabelServerOptions &options, Log log) :

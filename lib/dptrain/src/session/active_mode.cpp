@@ -51,6 +51,7 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
   }
   refresh_scores();
   slot_->calibration = learning_.calibration();
+  if (options_.cutout.radius > 0.0) cutouts_.emplace(comm_, slot_, options_, messages_);
 }
 
 // What follows from the present parameters and frames: uncertainties, and the error on held-out frames.
@@ -84,6 +85,8 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
   const UpdateReport &batch = training_.report();
   log_.summary(name, step, learning_, batch.step > 0 ? batch.rmse("f") : 0.0, held_out_error_,
                jumps_.sum());
+  const std::string cutouts = cutouts_ ? cutouts_->take_summary() : "";
+  if (!cutouts.empty()) messages_.table(cutouts);
   warn_of_poor_model();
   // `run ... pre no` has no beginning but the end of the run before
   log_.open(step, jumps_.sum());
@@ -172,6 +175,7 @@ std::optional<Label> ActiveMode::answer_to(Trajectory &run, LabelRequest &reques
 
 void ActiveMode::ask(Trajectory &run, LabelRequest &request)
 {
+  if (cutouts_ && ask_around(run, request)) return;
   const std::optional<Label> label = answer_to(run, request);
   if (!label) {
     model_moves_ = true;
@@ -198,6 +202,12 @@ void ActiveMode::minimization_step(Trajectory &run)
   LabelRequest request = look(run);
   request.ask = learning_.decide(step_, true, request.score);
   if (request.ask == Ask::no) return;
+  if (cutouts_) {
+    request.frame.step = step_;
+    std::vector<LabelRequest> requests =
+        cutouts_->at(run, request, learning_, training_.uncertainty());
+    if (!requests.empty()) return minimize_around(answers_around(std::move(requests)));
+  }
   const std::optional<Label> label = answer_to(run, request);
   if (!label) return;
   Outcome outcome = judge(request, *label);

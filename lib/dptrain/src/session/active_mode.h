@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "session/active_log.h"
+#include "session/cutout_requests.h"
 #include "session/energy_jumps.h"
 #include "session/online_training.h"
 #include "session/reference_desk.h"
@@ -49,6 +50,17 @@ class ActiveMode {
   void learn_from_labels();
   void refresh_scores();
   void move_on(Trajectory &run, const LabelRequest &request, const Label &label, Outcome &outcome);
+  // cut-outs in place of the whole box: active_cutouts.cpp
+  struct Answered {
+    LabelRequest request;
+    Label label;
+    Outcome outcome;
+  };
+  bool ask_around(Trajectory &run, LabelRequest &step);
+  std::vector<Answered> answers_around(std::vector<LabelRequest> requests);
+  void learn_around(Trajectory &run, const LabelRequest &step, std::vector<Answered> &answered);
+  void minimize_around(const std::vector<Answered> &answered);
+  void warn_above_limit(double error);
   void keep_scale(const Trajectory &run, const LabelRequest &request);
   void note_answer(const Trajectory &run, const LabelRequest &request, const Label &label);
   // messages
@@ -69,8 +81,10 @@ class ActiveMode {
   ActiveLog log_;
   EnergyJumps jumps_;  // eV
   ThresholdWatch threshold_watch_;
+  std::optional<CutoutRequests> cutouts_;  // none: the reference gets the whole box
   double expected_error_ = 0.0, held_out_error_ = 0.0, found_error_ = 0.0;
-  bool model_moves_ = false, run_open_ = false, close_atoms_warned_ = false;
+  bool model_moves_ = false, run_open_ = false, close_atoms_warned_ = false,
+       above_limit_warned_ = false;
   std::int64_t step_ = 0;
   std::int64_t looked_at_ = 0;  // configurations, where they are selected
 };

@@ -34,6 +34,16 @@ void check(const LearningOptions &o)
   at_least("audit", static_cast<double>(o.audit), 0, "a number of steps, or 0 for none");
   at_least("holdout", o.holdout, 0, "a number of labels, or 0 for none");
   at_least("duplicate", o.duplicate, 0, "a distance of 0 or more");
+  at_least("cutout", o.cutout.radius * o.units.length, 0, "a positive distance");
+  at_least("cutout ... core", o.cutout.core * o.units.length, 0, "a positive distance");
+  at_least("cutout ... vacuum", o.cutout.vacuum * o.units.length, 0, "a positive distance");
+  at_least("cutout ... most", o.cutout.most, 1, from_one);
+  if (o.cutout.radius > 0.0 && (!o.active || o.selects))
+    throw Error("cutout needs mode active and a reference: the uncertainties say what is cut out");
+  if (o.cutout.radius > 0.0 && o.follow_reference)
+    throw Error(
+        "cutout and follow reference contradict each other: who knows a cut-out alone cannot "
+        "move the atoms of the whole box");
   at_least("train", o.train, 0, from_zero);
   at_least("warmup", o.warmup, 1, from_one);
   at_least("target", o.target * unit, 0, "a positive force, or 0 for none");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,19 +26,28 @@ struct LabelRequest {
   double expected = 0.0;    ///< error that it stands for, eV/Angstrom
   // of the run at the time of the request
   std::int64_t id = 0;
-  WholeFrame frame;
-  double energy = 0.0;              ///< of the model, eV
-  std::vector<double> force;        ///< of the model, [natoms][3] eV/Angstrom
-  std::vector<double> feature_sum;  ///< of all atoms, [ntypes][H]
+  WholeFrame frame;        ///< of a cut-out: label.force_weight says whose forces count
+  std::vector<int> atoms;  ///< of a cut-out: its atoms in the configuration of the run; else empty
+  double energy = 0.0;     ///< of the model in the run, eV
+  std::vector<double> force;        ///< of the model in the run, [natoms][3] eV/Angstrom
+  std::vector<double> feature_sum;  ///< of the atoms that count, [ntypes][H]
 
-  std::int64_t natoms() const { return static_cast<std::int64_t>(frame.type.size()); }
+  /// Atoms whose forces count.
+  std::int64_t natoms() const;
+  bool is_cutout() const { return !atoms.empty(); }
+  /// What can be learned of an answer: energy and virial of a cut-out are those of a surface, and its label has weights.
+  Label learnable(Label answer) const;
 };
 
-/// Errors of forces [natoms][3] against a label: largest and root mean square, and the size of the label's forces.
+/// Errors of forces [natoms][3] against a label: largest and root mean square, and the size of the label's forces. Of atoms whose
+/// forces count, with their weights.
 struct ForceErrors {
   double max = 0.0, rms = 0.0, label_rms = 0.0;  ///< eV/Angstrom
 };
 ForceErrors force_errors(const std::vector<double> &force, const Label &label);
+
+/// The forces [n][3] of the request's atoms among those of the configuration that it is about, [natoms][3].
+std::vector<double> forces_on(const LabelRequest &request, const std::vector<double> &force);
 
 /// Whether two energies in eV are those of one configuration, but for the rounding of wrapped positions.
 bool same_energy(double a, double b);
@@ -49,6 +59,8 @@ class ReferenceDesk {
                 const LearningOptions &options, const Messages &messages,
                 SessionCounters &counters);
 
+  /// Hands over a configuration that the request has, with all that will be needed to judge the answer.
+  void submit(LabelRequest &request);
   /// Hands over the present configuration; what the model says of it goes along where there is a reason to ask.
   void submit(Trajectory &run, LabelRequest &request);
   /// Waits for the answer to a request. Nothing where there is no usable label: one that is not finite, or a failure, which is
@@ -67,6 +79,7 @@ class ReferenceDesk {
   const LearningOptions &options_;
   Messages messages_;
   SessionCounters &counters_;
+  std::map<std::int64_t, LabelAnswer> arrived_;  // answers that nobody has awaited yet
 };
 
 }  // namespace dptrain

@@ -9,6 +9,14 @@
 
 namespace dptrain {
 
+/// The surroundings of the worst atoms, in place of the whole box, for the reference. Angstrom.
+struct CutoutOptions {
+  double radius = 0.0;  ///< of a cut-out; 0: the reference gets the whole box
+  double core = 0.0;  ///< radius within which forces are learned; 0: radius less the model's cutoff
+  double vacuum = 0.0;  ///< between a cut-out and its images; 0: the model's cutoff
+  int most = 4;         ///< cut-outs of a step
+};
+
 /// What a user asks of a learning session. Energies in eV, lengths in Angstrom; what is not given comes from the input file
 /// of the training, or has the default of this program.
 struct LearningOptions {
@@ -28,6 +36,7 @@ struct LearningOptions {
   std::int64_t audit = 1000;  ///< mean steps between two random labels; 0: none
   int holdout = 10;           ///< one of so many early labels is for validation; 0: none
   double duplicate = 0.05;    ///< frames closer than this in feature space are not stored
+  CutoutOptions cutout;
   // training
   std::string input;    ///< input.json of the training; empty: that of the model, or defaults
   int train = 100;      ///< optimizer steps for each label

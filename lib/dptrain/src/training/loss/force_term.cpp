@@ -13,7 +13,8 @@ double length_of(const double *v)
 }
 
 /// The terms f and pf. Sums: the penalties, and a Deviation. The errors are divided by |label| + relative_f where that is
-/// set.
+/// set. With force_weight in the label all means are over the forces that count: a cut-out of which few atoms count would
+/// otherwise teach the less, the more atoms surround them.
 class ForceTerm : public LossTerm {
  public:
   ForceTerm(const LossConfig &config, Traits traits, bool weighted) :
@@ -38,15 +39,16 @@ class ForceTerm : public LossTerm {
     Deviation deviation;
     for (int i = 0; i < here.frame.nlocal; ++i) {
       const Error error = error_of(here, i);
-      const double weight = weight_of(here.frame.label, i);
+      const double counts = share_of(here.frame.label, i);
+      const double weight = counts * weight_of(here.frame.label, i);
       const double length = lengths_ ? length_of(error.value) : 0.0;
       Deviation atom;
       for (const double e : error.value) atom.add(e);
       // as DeePMD-kit shows it
       if (lengths_ && penalty_.function == LossFunction::mae) atom.absolutes = 3.0 * length;
-      deviation.add({weight * atom.squares, weight * atom.absolutes, atom.count});
+      deviation.add({weight * atom.squares, weight * atom.absolutes, counts * atom.count});
       if (lengths_)
-        penalties += penalty_.value(length);
+        penalties += weight * penalty_.value(length);
       else
         for (const double e : error.value) penalties += weight * penalty_.value(e);
     }
@@ -56,17 +58,17 @@ class ForceTerm : public LossTerm {
     sums[3] += deviation.count;
   }
 
-  double value(const Prediction &here, const double *sums, Deviation &errors) const override
+  double value(const Prediction &, const double *sums, Deviation &errors) const override
   {
     errors.add({sums[1], sums[2], sums[3]});
-    return sums[0] / count(here.frame);
+    return sums[0] / count(sums);
   }
 
-  void add_residual(const Prediction &here, const double *, double weight,
+  void add_residual(const Prediction &here, const double *sums, double weight,
                     Residual &residual) const override
   {
-    const double scale = weight / count(here.frame);
     for (int i = 0; i < here.frame.nlocal; ++i) {
+      const double scale = weight * share_of(here.frame.label, i) / count(sums);
       const Error error = error_of(here, i);
       double *r = residual.force + 3 * i;
       if (lengths_) {
@@ -97,11 +99,12 @@ class ForceTerm : public LossTerm {
   {
     return weighted_ && !label.atom_pref.empty() ? label.atom_pref[atom] : 1.0;
   }
-  /// Of what the mean is over.
-  double count(const Frame &frame) const
+  static double share_of(const Label &label, int atom)
   {
-    return (lengths_ ? 1.0 : 3.0) * static_cast<double>(frame.natoms);
+    return label.force_weight.empty() ? 1.0 : label.force_weight[atom];
   }
+  /// Of what the mean is over: components, or atoms.
+  double count(const double *sums) const { return lengths_ ? sums[3] / 3.0 : sums[3]; }
 
   Penalty penalty_;
   std::optional<double> relative_;
