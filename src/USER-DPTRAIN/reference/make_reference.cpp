@@ -24,7 +24,7 @@ MadeReference LAMMPS_NS::make_reference(LAMMPS *lmp, const std::string &fix_id,
     reference = std::make_unique<ReferenceOutputs>(lmp, fix_id, options.values, any_step);
   else if (options.source == Source::socket)
     reference =
-        std::make_unique<ReferenceSocket>(lmp, options.socket, fix_id, std::move(find_slot));
+        std::make_unique<ReferenceSocket>(lmp, options.socket, fix_id, cuts, std::move(find_slot));
   else if (cuts)
     reference = std::make_unique<ReferenceInstance>(lmp, options.pair, std::move(find_slot));
   else

@@ -18,8 +18,8 @@ class ReferenceSocket : public Reference, protected Pointers {
   /// Finds the model, for the elements of the atom types, when a run starts.
   using FindSlot = std::function<const dptrain::ModelSlot &()>;
 
-  /// Listens at the address from now on. Collective.
-  ReferenceSocket(LAMMPS *lmp, const SocketOptions &options, const std::string &fix_id,
+  /// Listens at the address from now on. `cuts`: the frames are cut-outs, of which clients are told the elements. Collective.
+  ReferenceSocket(LAMMPS *lmp, const SocketOptions &options, const std::string &fix_id, bool cuts,
                   FindSlot find_slot);
 
   void init() override;
@@ -30,6 +30,7 @@ class ReferenceSocket : public Reference, protected Pointers {
  private:
   SocketOptions options_;
   std::string structure_path_;
+  bool cuts_;
   FindSlot find_slot_;
   std::unique_ptr<dptrain::SocketSource> source_;
 };

@@ -27,6 +27,11 @@ SocketSource::SocketSource(std::shared_ptr<const Communicator> comm,
   });
 }
 
+void SocketSource::name_types(const std::vector<std::string> &elements)
+{
+  if (server_) server_->name_types(elements);
+}
+
 std::int64_t SocketSource::submit(const WholeFrame &frame)
 {
   if (server_) server_->submit(frame);

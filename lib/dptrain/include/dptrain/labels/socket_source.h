@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "dptrain/base/messages.h"
@@ -20,6 +21,8 @@ class SocketSource final : public LabelSource {
   SocketSource(std::shared_ptr<const Communicator> comm, const LabelServerOptions &options,
                Log log);
 
+  /// See LabelServer::name_types.
+  void name_types(const std::vector<std::string> &elements);
   std::int64_t submit(const WholeFrame &frame) override;
   std::vector<LabelAnswer> poll() override;
   void wait(double seconds) override;
