@@ -1,0 +1,163 @@
+"""`cutout R` of fix dptrain: the reference gets the surroundings of the worst atoms, and never the box.
+
+The model has learned in a box of 64 atoms, and runs in one of 512.
+"""
+
+import numpy as np
+import pytest
+from active import decisions, events, stored_frames
+from lammps_runner import Result
+from silicon import ATOMS, COLUMNS, REFERENCE, learn
+from test_bad_input import stops_with
+from test_reference_socket import finish, start_lammps  # noqa: F401
+
+SMALL = "mode active every 5 warmup 3 train 20 optimizer adam threshold 0.8 save 1000 si.dp"
+LARGE = ATOMS.replace("block 0 2 0 2 0 2", "block 0 4 0 4 0 4").replace("create 2000", "create 3000")
+PAIR = "pair_style dptrain\npair_coeff * * si.dp Si"
+OPTIONS = "mode active every 5 train 20 optimizer adam threshold 0.3 limit 50 repeat audit 20 cutout 7 save 1000 large.dp "
+CUTOFF, RADIUS = 4.5, 7.0
+
+
+def text(options=OPTIONS, run="run 20", atoms=LARGE, reference=REFERENCE, pair=PAIR):
+    return f"{atoms}{pair}\nfix t all dptrain {reference} {options}\nfix n all nve\n{COLUMNS}thermo 5\n{run}\n"
+
+
+@pytest.fixture
+def trained(silicon):
+    """LAMMPS in a folder with a model si.dp of the small box."""
+    silicon(learn(SMALL, run="run 60")).check()
+    return silicon
+
+
+def forces_of_sw(silicon, frame):
+    """Forces of Stillinger and Weber's potential on the atoms of a frame, in their box."""
+    atoms = "\n".join(f"create_atoms 1 single {x:.17g} {y:.17g} {z:.17g} units box" for x, y, z in frame["coord"])
+    lx, ly, lz = frame["box"][[0, 4, 8]]
+    result = silicon(f"units metal\natom_modify map yes\nregion box block 0 {lx:.17g} 0 {ly:.17g} 0 {lz:.17g} units box\n"
+                     f"create_box 1 box\n{atoms}\nmass 1 28\npair_style sw\npair_coeff * * Si.sw Si\n"
+                     "dump d all custom 1 sw.dump id fx fy fz\ndump_modify d sort id format float %.17g\nrun 0\n").check()
+    return result.dump("sw.dump")[:, 1:]
+
+
+def test_labels_are_those_of_the_pair_style_around_the_worst_atoms(trained, tmp_path):
+    result = trained(text()).check()
+    rows, frames = events(result.output), stored_frames(tmp_path / "large.dp.frames")
+    assert len(frames) >= 4 and {row["moved_by"] for row in rows} == {"model"}
+    assert int(rows[-1]["calls"]) == len(rows)
+    steps = [int(row["step"]) for row in rows]
+    assert max(steps.count(step) for step in steps) == 4  # several in a step
+    for frame in frames:
+        assert frame["energy"] is None and frame["virial"] is None
+        assert np.allclose(frame["box"], np.diag([2 * RADIUS + CUTOFF] * 3).ravel())
+        distance = np.linalg.norm(frame["coord"] - (RADIUS + CUTOFF / 2), axis=1)  # from the middle of the box
+        assert distance.min() < 1e-9 and distance.max() <= RADIUS and 50 < len(distance) < 100
+        assert np.array_equal(frame["weight"], distance <= RADIUS - CUTOFF)
+        assert 1 <= frame["weight"].sum() < 10
+    for frame in frames[:3]:
+        assert np.abs(frame["force"] - forces_of_sw(trained, frame)).max() < 1e-9
+    assert "cut-outs: " in result.output
+    # what was learned at an atom is known there
+    learned = [row for row in rows if row["learned"] not in ("-", "held_out", "duplicate")]
+    assert np.mean([float(row["learned"]) < float(row["true"]) for row in learned]) > 0.7
+
+
+def test_true_errors_are_those_in_the_box(trained, tmp_path):
+    """A model that does not learn: its forces in the box of 512 atoms against the reference on the cut-out."""
+    pair = PAIR + "\ndump m all custom 1 model.dump id x y z fx fy fz\ndump_modify m sort id format float %.17g"
+    options = OPTIONS.replace("train 20", "train 0").replace("cutout 7", "cutout 7 most 1")
+    result = trained(text(options, run="run 0", pair=pair)).check()
+    (event,), (frame,) = events(result.output), stored_frames(tmp_path / "large.dp.frames")
+    table = result.dump("model.dump")[:, 1:]
+    edge, middle = 4 * 5.431, np.argmin(np.linalg.norm(frame["coord"] - (RADIUS + CUTOFF / 2), axis=1))
+    errors = []
+    for k in np.flatnonzero(frame["weight"]):
+        # the atom of the box with the same distances to all others of the cut-out
+        own = np.sort(np.linalg.norm(frame["coord"] - frame["coord"][k], axis=1))[1:13]
+        apart = table[:, None, :3] - table[None, :, :3]
+        apart -= edge * np.round(apart / edge)
+        nearest = np.sort(np.linalg.norm(apart, axis=2), axis=1)[:, 1:13]
+        atom = np.argmin(np.abs(nearest - own).max(axis=1))
+        assert np.abs(nearest[atom] - own).max() < 1e-9
+        errors.append(np.linalg.norm(table[atom, 3:] - frame["force"][k]))
+    assert middle in np.flatnonzero(frame["weight"])
+    assert float(event["true"]) == pytest.approx(max(errors), rel=1e-3)
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_ranks_decide_the_same(ranks, trained, tmp_path):
+    """Adam in double precision, as in test_active.py: also which rank computes a label makes no difference."""
+    one = trained(text()).check()
+    expected = stored_frames(tmp_path / "large.dp.frames")
+    many = trained(text(OPTIONS.replace("large.dp", "many.dp")), ranks).check()
+    found = stored_frames(tmp_path / "many.dp.frames")
+    assert decisions(many.output) == decisions(one.output)
+    assert len(found) == len(expected)
+    for a, b in zip(found, expected):
+        assert np.array_equal(a["weight"], b["weight"])
+        assert np.allclose(a["coord"], b["coord"], atol=1e-8) and np.allclose(a["force"], b["force"], atol=1e-6)
+    assert np.allclose(many.thermo()["PotEng"], one.thermo()["PotEng"], rtol=1e-8)
+
+
+def test_goes_on_from_its_checkpoint(trained, tmp_path):
+    """Frames with weights are read again, a minimization stores them too, and the data set has them as atom_pref."""
+    trained(text(OPTIONS + "dataset data ", run="run 10\nminimize 0 0 5 5")).check()
+    before = len(stored_frames(tmp_path / "large.dp.frames"))
+    assert before > 1 and (tmp_path / "large.dp.frames").read_bytes()[8] == 2
+    result = trained(text(OPTIONS + "resume large.dp ", run="run 10")).check()
+    assert f"resumed from large.dp.ckpt: {before} frames" in result.output
+    assert len(stored_frames(tmp_path / "large.dp.frames")) > before
+    systems = sorted(path.name for path in (tmp_path / "data").iterdir())
+    assert systems and all(name.endswith("_noenergy_novirial_weighted") for name in systems)
+    weights = np.load(tmp_path / "data" / systems[0] / "set.000" / "atom_pref.npy")
+    assert set(np.unique(weights)) == {0.0, 1.0}
+
+
+def test_a_small_box_is_not_cut(trained):
+    options = OPTIONS.replace("large.dp", "small.dp").replace("limit 50 repeat ", "")
+    whole = trained(text(options.replace("cutout 7 ", ""), atoms=ATOMS)).check()
+    cut = trained(text(options.replace("small", "other"), atoms=ATOMS)).check()
+    assert "a cut-out would be the whole box, which goes to the reference as it is" in cut.output
+    assert decisions(cut.output) == decisions(whole.output)
+    assert np.allclose(cut.thermo()["PotEng"], whole.thermo()["PotEng"], rtol=1e-8)
+
+
+def test_clients_are_told_the_atoms(trained, address, client, start_lammps, tmp_path):  # noqa: F811
+    """`dptrain client` computes cut-outs of different numbers of atoms."""
+    reference = f"reference socket {address} wait 60 end"
+    run = start_lammps(text(OPTIONS.replace("audit 20 ", "audit 0 train_seconds 2 "), run="run 10", reference=reference))
+    client("ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=4.0", address)
+    result: Result = finish(run, tmp_path).check()
+    frames = stored_frames(tmp_path / "large.dp.frames")
+    assert len({len(frame["force"]) for frame in frames}) > 1
+    assert "discarded" not in result.output
+
+
+@pytest.mark.parametrize("options, reference, texts", [
+    ("cutout 7", None, ["keyword cutout needs 'mode active'"]),
+    ("mode active cutout 0", None, ["cutout 0 is not possible"]),
+    ("mode active cutout -3", None, ["cutout -3 is not possible"]),
+    ("mode active cutout x", None, ["cutout x is not possible"]),
+    ("mode active cutout 7 most 0", None, ["cutout 0 is not possible"]),
+    ("mode active cutout 4", None, ["cutout 4 is not possible", "the model's cutoff is 4.5", "a radius above 4.5"]),
+    ("mode active cutout 7 core 3", None, ["cutout 7 core 3 is not possible", "above 7.5, or a smaller core"]),
+    ("mode active cutout 7 follow reference", None, ["'cutout' and 'follow reference' contradict"]),
+    ("mode active cutout 7", "reference values energy c_thermo_pe forces c_f end", ["'reference values' computes the whole box only"]),
+    ("mode active dataset d cutout 7", "reference run", ["'reference run' computes the whole box only"]),
+    ("mode active cutout 7", 'reference pair coul/long 6 coeff "* *" kspace "pppm 1e-4" end', ["with kspace computes the whole box only"]),
+    ("mode active cutout 7 subtract pair zbl 1 2 coeff \"* * 14 14\" end", None, ["'subtract' computes the whole box only"]),
+    ("mode active cutout 7", 'reference pair nosuch coeff "* *" end', ["pair style nosuch", "nosuch"]),
+    ("mode active cutout 7", 'reference pair sw coeff "* * nosuch.sw Si" end', ["pair style sw", "nosuch.sw"])])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_bad_input(options, reference, texts, ranks, trained):
+    stops_with(trained(text(options, run="run 0", reference=reference or REFERENCE), ranks), *texts)
+
+
+def test_models_that_do_not_know(silicon):
+    new = "pair_style dptrain\npair_coeff * * input.json Si"
+    stops_with(silicon(text("mode active cutout 7", run="run 0", pair=new)), "is not trained: train it on a small box first")
+
+
+def test_what_the_reference_cannot_compute_is_no_label(trained):
+    """A failure of the second LAMMPS is told, and the run goes on with the model."""
+    reference = 'reference pair lj/cut 6 coeff "* * 0.05 2.1" modify "nosuch yes" end'
+    stops_with(trained(text(run="run 0", reference=reference)), "pair style lj/cut", "nosuch")
