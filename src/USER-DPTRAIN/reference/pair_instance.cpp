@@ -58,18 +58,18 @@ Box box_of(const dptrain::WholeFrame &frame, double length)
 class PairInstance::Instance {
  public:
   explicit Instance(const PairInstance &owner) :
-      owner_(owner), units_(unit_factors(owner.lmp, "Fix dptrain"))
+      owner_(owner), units_(unit_factors(owner.lmp_, "Fix dptrain"))
   {
     LAMMPS::argv words{"dptrain", "-log", "none", "-screen", "none", "-nocite"};
     guarded([&] { lammps_ = std::make_unique<LAMMPS>(words, MPI_COMM_SELF); });
     // styles of plugins
-    const auto &known = *owner.force->pair_map;
+    const auto &known = *owner.lmp_->force->pair_map;
     lammps_->force->pair_map->insert(known.begin(), known.end());
   }
 
   void make_box(const Box &box, bool periodic)
   {
-    command(fmt::format("units {}", owner_.update->unit_style));
+    command(fmt::format("units {}", owner_.lmp_->update->unit_style));
     command("atom_style atomic");
     command(periodic ? "boundary p p p" : "boundary f f f");
     command("box tilt large");
@@ -78,7 +78,7 @@ class PairInstance::Instance {
     for (int k = 0; k < 3; ++k) region += fmt::format(" {:.17g} {:.17g}", box.low[k], box.high[k]);
     if (tilted) region += fmt::format(" {:.17g} {:.17g} {:.17g}", box.xy, box.xz, box.yz);
     command(region + " units box");
-    command(fmt::format("create_box {} box", owner_.atom->ntypes));
+    command(fmt::format("create_box {} box", owner_.lmp_->atom->ntypes));
     command("mass * 1.0");
     for (const std::string &text : owner_.commands_) command(text);
   }
@@ -149,7 +149,7 @@ class PairInstance::Instance {
 };
 
 PairInstance::PairInstance(LAMMPS *lmp, const PairOptions &options) :
-    Pointers(lmp), style_(options.style)
+    lmp_(lmp), style_(options.style)
 {
   const auto expanded = [lmp](const std::string &command, const std::string &text) {
     std::string line = command;
@@ -174,7 +174,7 @@ dptrain::Label PairInstance::compute(const dptrain::WholeFrame &frame,
                                      const std::vector<int> &atom_type) const
 {
   Instance instance(*this);
-  instance.make_box(box_of(frame, unit_factors(lmp, "Fix dptrain").length), frame.periodic);
+  instance.make_box(box_of(frame, unit_factors(lmp_, "Fix dptrain").length), frame.periodic);
   instance.place(frame, atom_type);
   return instance.compute();
 }

@@ -6,13 +6,14 @@
 #include "dptrain/base/units.h"
 #include "dptrain/frames/whole_frame.h"
 #include "nested/pair_options.h"
-#include "pointers.h"
 
 namespace LAMMPS_NS {
 
+class LAMMPS;
+
 /// A second force field that computes any frame: in a LAMMPS of its own, on this rank alone, which lives as long as a
 /// computation. The atoms of the run are not touched.
-class PairInstance : protected Pointers {
+class PairInstance {
  public:
   /// Takes over units, number of atom types and the variables in quoted arguments from the run, which must have all of them.
   PairInstance(LAMMPS *lmp, const PairOptions &options);
@@ -25,6 +26,7 @@ class PairInstance : protected Pointers {
 
  private:
   class Instance;
+  LAMMPS *lmp_;  // of the run
   std::string style_;
   std::vector<std::string> commands_;  // of the force field, once there is a box
 };
