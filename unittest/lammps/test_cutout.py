@@ -3,11 +3,13 @@
 The model has learned in a box of 64 atoms, and runs in one of 512.
 """
 
+import shutil
+
 import numpy as np
 import pytest
 from active import decisions, events, stored_frames
-from lammps_runner import Result
-from silicon import ATOMS, COLUMNS, REFERENCE, learn
+from lammps_runner import Result, run_lammps
+from silicon import ATOMS, COLUMNS, REFERENCE, learn, write_input
 from test_bad_input import stops_with
 from test_reference_socket import finish, start_lammps  # noqa: F401
 
@@ -22,11 +24,20 @@ def text(options=OPTIONS, run="run 20", atoms=LARGE, reference=REFERENCE, pair=P
     return f"{atoms}{pair}\nfix t all dptrain {reference} {options}\nfix n all nve\n{COLUMNS}thermo 5\n{run}\n"
 
 
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """si.dp, learned in the small box."""
+    folder = tmp_path_factory.mktemp("small")
+    write_input(folder)
+    run_lammps(folder, learn(SMALL, run="run 60")).check()
+    return folder / "si.dp"
+
+
 @pytest.fixture
-def trained(silicon):
-    """LAMMPS in a folder with a model si.dp of the small box."""
-    silicon(learn(SMALL, run="run 60")).check()
-    return silicon
+def trained(model, lammps, tmp_path):
+    """LAMMPS in a folder with a copy of it."""
+    shutil.copy(model, tmp_path)
+    return lammps
 
 
 def forces_of_sw(silicon, frame):
@@ -157,7 +168,7 @@ def test_models_that_do_not_know(silicon):
     stops_with(silicon(text("mode active cutout 7", run="run 0", pair=new)), "is not trained: train it on a small box first")
 
 
-def test_what_the_reference_cannot_compute_is_no_label(trained):
-    """A failure of the second LAMMPS is told, and the run goes on with the model."""
-    reference = 'reference pair lj/cut 6 coeff "* * 0.05 2.1" modify "nosuch yes" end'
-    stops_with(trained(text(run="run 0", reference=reference)), "pair style lj/cut", "nosuch")
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_what_the_reference_cannot_compute_ends_the_run(ranks, trained):
+    reference = 'reference pair lj/cut/coul/long 6 coeff "* * 0.05 2.1" end'
+    stops_with(trained(text(run="run 0", reference=reference), ranks), "pair style lj/cut/coul/long", "requires atom attribute q")

@@ -40,11 +40,7 @@ dptrain::LabelAnswer InstanceSource::compute(const Request &request) const
     if (model_type[type] >= 0) atom_type[model_type[type]] = static_cast<int>(type);
   dptrain::LabelAnswer answer;
   answer.request = request.first;
-  try {
-    answer.label = instance_.compute(request.second, atom_type);
-  } catch (const dptrain::Error &error) {
-    answer.failure = error.what();
-  }
+  answer.label = instance_.compute(request.second, atom_type);
   return answer;
 }
 

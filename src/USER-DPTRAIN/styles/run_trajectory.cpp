@@ -47,6 +47,7 @@ std::vector<double> RunTrajectory::scores() const
 
 std::vector<double> RunTrajectory::all_scores()
 {
+  use_host_atoms_();
   return gather_by_tag(lmp_, pair_->scores(), 1);
 }
 

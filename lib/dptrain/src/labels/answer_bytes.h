@@ -6,6 +6,10 @@
 namespace dptrain {
 
 /// For others who send structs that have an answer.
-void visit_fields(ByteArchive &archive, LabelAnswer &answer);
+inline void visit_fields(ByteArchive &archive, LabelAnswer &answer)
+{
+  auto &[request, failure, label, extra, seconds] = answer;
+  archive.fields(request, failure, label, extra, seconds);
+}
 
 }  // namespace dptrain

@@ -2,12 +2,6 @@
 
 namespace dptrain {
 
-void visit_fields(ByteArchive &archive, LabelAnswer &answer)
-{
-  auto &[request, failure, label, extra, seconds] = answer;
-  archive.fields(request, failure, label, extra, seconds);
-}
-
 void broadcast(const Communicator &comm, LabelAnswer &answer, int root)
 {
   ByteArchive(comm, root).send(answer);
