@@ -12,7 +12,7 @@ def forces(name):
 
 
 def main():
-    radius, reference = forces("sw")
+    radius, reference = forces("Si.sw")
     spot = radius < float(sys.argv[1])
     print(f"{'model':12} {'where':8} {'atoms':>6} {'rms force':>10} {'rms error':>10} {'largest':>8}  eV/A")
     for model in ("crystal.dp", "silicon.dp"):

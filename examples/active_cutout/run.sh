@@ -12,5 +12,6 @@ rm -f crystal.dp* silicon.dp* forces.* spot.data
 lammps in.small
 lammps in.spot "$@"
 grep -h -e '^learned:' -e '^  cut-outs:' log.spot
-for potential in sw crystal.dp silicon.dp; do lammps in.forces -var potential $potential; done
-python compare.py 15
+lammps in.forces
+for model in crystal.dp silicon.dp; do lammps in.forces -var style dptrain -var file $model; done
+python compare.py 12

@@ -3,13 +3,14 @@
 The model has learned in a box of 64 atoms, and runs in one of 512.
 """
 
+import json
 import shutil
 
 import numpy as np
 import pytest
 from active import decisions, events, stored_frames
 from lammps_runner import Result, run_lammps
-from silicon import ATOMS, COLUMNS, REFERENCE, learn, write_input
+from silicon import ATOMS, COLUMNS, MODEL, REFERENCE, learn, write_input
 from test_bad_input import stops_with
 from test_reference_socket import finish, start_lammps  # noqa: F401
 
@@ -17,6 +18,7 @@ SMALL = "mode active every 5 warmup 3 train 20 optimizer adam threshold 0.8 save
 LARGE = ATOMS.replace("block 0 2 0 2 0 2", "block 0 4 0 4 0 4").replace("create 2000", "create 3000")
 PAIR = "pair_style dptrain\npair_coeff * * si.dp Si"
 OPTIONS = "mode active every 5 train 20 optimizer adam threshold 0.3 limit 50 repeat audit 20 cutout 7 save 1000 large.dp "
+SW = "pair_style sw\npair_coeff * * Si.sw Si"
 MOVE = "displace_atoms all random 0.2 0.2 0.2 4711 units box\n"
 CUTOFF, RADIUS = 4.5, 7.0
 
@@ -41,14 +43,14 @@ def trained(model, lammps, tmp_path):
     return lammps
 
 
-def forces_of_sw(silicon, frame):
-    """Forces of Stillinger and Weber's potential on the atoms of a frame, in their box."""
+def forces_of(pair, silicon, frame):
+    """Forces of a pair style on the atoms of a frame, in their box."""
     atoms = "\n".join(f"create_atoms 1 single {x:.17g} {y:.17g} {z:.17g} units box" for x, y, z in frame["coord"])
     lx, ly, lz = frame["box"][[0, 4, 8]]
     result = silicon(f"units metal\natom_modify map yes\nregion box block 0 {lx:.17g} 0 {ly:.17g} 0 {lz:.17g} units box\n"
-                     f"create_box 1 box\n{atoms}\nmass 1 28\npair_style sw\npair_coeff * * Si.sw Si\n"
-                     "dump d all custom 1 sw.dump id fx fy fz\ndump_modify d sort id format float %.17g\nrun 0\n").check()
-    return result.dump("sw.dump")[:, 1:]
+                     f"create_box 1 box\n{atoms}\nmass 1 28\n{pair}\n"
+                     "dump d all custom 1 own.dump id fx fy fz\ndump_modify d sort id format float %.17g\nrun 0\n").check()
+    return result.dump("own.dump")[:, 1:]
 
 
 def test_labels_are_those_of_the_pair_style_around_the_worst_atoms(trained, tmp_path):
@@ -66,7 +68,7 @@ def test_labels_are_those_of_the_pair_style_around_the_worst_atoms(trained, tmp_
         assert np.array_equal(frame["weight"], distance <= RADIUS - CUTOFF)
         assert 1 <= frame["weight"].sum() < 10
     for frame in frames[:3]:
-        assert np.abs(frame["force"] - forces_of_sw(trained, frame)).max() < 1e-9
+        assert np.abs(frame["force"] - forces_of(SW, trained, frame)).max() < 1e-9
     assert "cut-outs: " in result.output
     # what was learned at an atom is known there
     learned = [row for row in rows if row["learned"] not in ("-", "held_out", "duplicate")]
@@ -124,6 +126,26 @@ def test_goes_on_from_its_checkpoint(trained, tmp_path):
     assert systems and all(name.endswith("_noenergy_novirial_weighted") for name in systems)
     weights = np.load(tmp_path / "data" / systems[0] / "set.000" / "atom_pref.npy")
     assert set(np.unique(weights)) == {0.0, 1.0}
+
+
+def test_data_sets_can_be_trained_from(trained, tmp_path):
+    """`dptrain train` with the term pf: its first error is that of LAMMPS' forces on the cores."""
+    trained(text(OPTIONS + "dataset data ", run="run 10")).check()
+    folder = sorted((tmp_path / "data").iterdir())[0]
+    data = {name: np.load(folder / "set.000" / f"{name}.npy") for name in ("box", "coord", "force", "atom_pref")}
+    loss = {"type": "ener", **{f"{when}_pref_{term}": 0 for when in ("start", "limit") for term in "efv"}, "start_pref_pf": 1, "limit_pref_pf": 1}
+    training = {"training_data": {"systems": [str(folder)], "batch_size": 1}, "numb_steps": 1, "disp_file": "train.out", "disp_freq": 1, "seed": 1}
+    (tmp_path / "input.json").write_text(json.dumps({"model": MODEL, "loss": loss, "training": training}))
+    trained("dptrain train input.json --init-model si.dp\n").check()
+    lines = (tmp_path / "train.out").read_text().splitlines()
+    names = next(line[1:].split() for line in lines if "rmse_trn" in line)
+    found = float(next(line for line in lines if not line.startswith("#")).split()[names.index("rmse_pf_trn")])
+    squares = []
+    for k, weight in enumerate(data["atom_pref"]):
+        frame = {"box": data["box"][k], "coord": data["coord"][k].reshape(-1, 3)}
+        error = forces_of(PAIR, trained, frame) - data["force"][k].reshape(-1, 3)
+        squares.append((weight[:, None] * error**2).mean())
+    assert any(found == pytest.approx(np.sqrt(square), rel=1e-2) for square in squares)
 
 
 def test_a_small_box_is_not_cut(trained):
