@@ -128,6 +128,15 @@ def test_goes_on_from_its_checkpoint(trained, tmp_path):
     assert set(np.unique(weights)) == {0.0, 1.0}
 
 
+def test_the_second_lammps_leaves_the_styles_of_the_first(trained, tmp_path):
+    """An instance that ends tells LAMMPS to forget all plugins; commands after it still know ours."""
+    again = "unfix t\nthermo_style one\npair_style sw\npair_coeff * * Si.sw Si\nrun 1\n" + text(OPTIONS.replace("large", "next"), run="run 5").split("\n", 9)[9]
+    assert again.count("pair_style dptrain") == 1 and "create_box" not in again
+    cleared = f"clear\n{ATOMS}{PAIR}\ncompute u all dptrain/uncertainty/atom\nrun 1\n"
+    result = trained(text(run="run 5") + again + cleared).check()
+    assert len(stored_frames(tmp_path / "next.dp.frames")) > 0 and result.output.count("Loop time") == 4
+
+
 def test_data_sets_can_be_trained_from(trained, tmp_path):
     """`dptrain train` with the term pf: its first error is that of LAMMPS' forces on the cores."""
     trained(text(OPTIONS + "dataset data ", run="run 10")).check()
