@@ -96,6 +96,8 @@ void set_option(LearningOptions &options, const std::string &name, const nb::han
       {"audit", field(&LearningOptions::audit)},
       {"holdout", field(&LearningOptions::holdout)},
       {"duplicate", field(&LearningOptions::duplicate)},
+      {"cutout", [](LearningOptions &o,
+                    const nb::handle &value) { o.cutout.radius = nb::cast<double>(value); }},
       {"input", field(&LearningOptions::input)},
       {"train", field(&LearningOptions::train)},
       {"warmup", field(&LearningOptions::warmup)},

@@ -62,7 +62,11 @@ class OnTheFly(BaseCalculator):
         self.session = Session(model, self._label, **options)
 
     def _label(self, positions, elements, cell):
-        atoms = Atoms(elements, positions=positions, cell=self.atoms.cell, pbc=self.atoms.pbc)
+        if len(positions) == len(self.atoms):  # the cell of the session has edges in directions that are not periodic
+            cell_and_pbc = {"cell": self.atoms.cell, "pbc": self.atoms.pbc}
+        else:  # a cut-out has a cell of its own
+            cell_and_pbc = {"cell": cell, "pbc": cell is not None}
+        atoms = Atoms(elements, positions=positions, **cell_and_pbc)
         atoms.calc = self.reference
         forces = atoms.get_forces()
         try:

@@ -37,6 +37,20 @@ def parse_address(text):
     raise ClientError(f"--socket {text}: use the address of the fix, unix:NAME or HOST:PORT")
 
 
+def change_atoms(atoms, text):
+    """Gives `atoms` the elements and the periodicity of the next configuration, where the text of INIT tells them."""
+    try:
+        told = json.loads(text)
+    except ValueError:  # the texts of other servers may be anything
+        return
+    if not isinstance(told, dict) or "species" not in told:
+        return
+    if list(atoms.symbols) != told["species"]:
+        del atoms[:]
+        atoms.extend(type(atoms)(told["species"]))
+    atoms.pbc = told["pbc"]
+
+
 def make_client_class():
     """ASE is optional, so the class is made when it is needed."""
     from ase.calculators.socketio import SocketClient
@@ -47,18 +61,28 @@ def make_client_class():
         def __init__(self, **address):
             super().__init__(**address)
             self.ended_by_server, self.calculations, self.failure = False, 0, ""
-            protocol, receive, send = self.protocol, self.protocol.recvmsg, self.protocol.sendforce
+            self.atoms, self.told = None, False  # each configuration may have atoms of its own, of which INIT tells
+            protocol, receive, send, init = self.protocol, self.protocol.recvmsg, self.protocol.sendforce, self.protocol.recvinit
 
             def recvmsg():
                 message = receive()
                 self.ended_by_server = message == "EXIT"
+                if message == "STATUS" and self.state == "READY" and not self.told:
+                    self.state = "NEEDINIT"
                 return message
+
+            def recvinit():
+                bead, text = init()
+                change_atoms(self.atoms, bytes(text))
+                self.told = True
+                return bead, text
 
             def sendforce(energy, forces, virial):
                 extra = {"converged": False, "message": self.failure} if self.failure else {}
+                self.told = False
                 send(energy, forces, virial, np.frombuffer(json.dumps(extra).encode(), np.byte))
 
-            protocol.recvmsg, protocol.sendforce = recvmsg, sendforce
+            protocol.recvmsg, protocol.sendforce, protocol.recvinit = recvmsg, sendforce, recvinit
 
         def first_message(self):
             """Waits until the server has sent something, and leaves it there; empty if the server is gone."""
@@ -118,6 +142,7 @@ def connect(client_class, address, deadline):
 
 def serve(client, atoms, stress):
     """Answers until the connection ends. Returns True if the server has said that it is the end."""
+    client.atoms = atoms
     try:
         client.run(atoms, use_stress=stress)
     except ValueError as error:  # numpy: other number of positions

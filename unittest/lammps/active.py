@@ -25,7 +25,8 @@ def summary(output, words):
 
 
 def stored_frames(path):
-    """[{step, held_out, coord, energy, force}] of a frames file; a record that was cut off is left out."""
+    """[{step, held_out, box, coord, energy, force, weight}] of a frames file, None for what a frame does not have; a record that
+    was cut off is left out."""
     data, frames, offset = path.read_bytes(), [], 16
     while offset + 16 <= len(data):
         size = int(np.frombuffer(data, np.uint64, 1, offset)[0])
@@ -37,7 +38,14 @@ def stored_frames(path):
         flags, place = int(np.frombuffer(payload, np.uint64, 1, 16)[0]), 24 + 72
         coord = np.frombuffer(payload, np.float64, 3 * natoms, place).reshape(-1, 3)
         place += 28 * natoms
-        energy = float(np.frombuffer(payload, np.float64, 1, place)[0])
-        force = np.frombuffer(payload, np.float64, 3 * natoms, place + 8).reshape(-1, 3)
-        frames.append({"step": step, "held_out": bool(flags & 16), "coord": coord, "energy": energy, "force": force})
+        frame = {"step": step, "held_out": bool(flags & 16), "box": np.frombuffer(payload, np.float64, 9, 24), "coord": coord}
+        for name, flag, count in (("energy", 2, 1), ("force", 4, 3 * natoms), ("virial", 8, 9), ("weight", 32, natoms)):
+            count = count if flags & flag else 0
+            frame[name] = np.frombuffer(payload, np.float64, count, place) if count else None
+            place += 8 * count
+        if frame["energy"] is not None:
+            frame["energy"] = float(frame["energy"][0])
+        if frame["force"] is not None:
+            frame["force"] = frame["force"].reshape(-1, 3)
+        frames.append(frame)
     return frames

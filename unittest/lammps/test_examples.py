@@ -25,6 +25,7 @@ NIAL_FORCE, NIAL_ENERGY, NIAL_DRIFT = 0.2, 0.02, 0.2
 OFFLINE_FORCE, OFFLINE_DRIFT = 0.05, 0.2
 ACTIVE_SILICON_FORCE, ACTIVE_NIAL_FORCE = 0.02, 0.025
 SELECTED_FORCE, SELECTED_GAIN = 0.05, 0.3
+CUTOUT_GAIN = 0.2
 
 
 def copy_example(name, folder, numb_steps=None):
@@ -156,6 +157,21 @@ def test_active_select(ranks, tmp_path):
     assert f"learned: {known + selected} frames" in learned
     after = errors_on(tmp_path, "copper.dp", "trajectory", ranks)
     assert after < SELECTED_FORCE and after < SELECTED_GAIN * before
+
+
+def test_active_cutout(tmp_path):
+    """A spot in 1440 atoms, from cut-outs of a few hundred: the error there falls to a small part of what it was."""
+    copy_example("active_cutout", tmp_path)
+    run_example(tmp_path, "in.small", 2, steps=200)
+    spot = run_example(tmp_path, "in.spot", 2, cells=5, steps=120, spot=8)
+    largest = int(re.search(r"cut-outs: \d+ of \d+ to (\d+) atoms", spot.output)[1])
+    assert 150 < largest < 200
+    run_example(tmp_path, "in.forces", 2)
+    for model in ("crystal.dp", "silicon.dp"):
+        run_example(tmp_path, "in.forces", 2, style="dptrain", file=model)
+    text = subprocess.run([sys.executable, "compare.py", "9"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    rms = {tuple(words[:2]): float(words[4]) for words in map(str.split, text.splitlines()[1:])}
+    assert rms["silicon.dp", "spot"] < CUTOUT_GAIN * rms["crystal.dp", "spot"]
 
 
 def test_active_water(tmp_path):

@@ -48,6 +48,37 @@ TEST(FramesFile, GivesBackEveryBit)
   }
 }
 
+// What a program reads that does not know weights, it must not take for a label of whole forces.
+TEST(FramesFile, HasAnotherVersionWithTheFirstWeights)
+{
+  const Scratch scratch;
+  const std::string path = scratch / "run.frames";
+  write_frames(path, 2);
+  EXPECT_EQ(read_file(path)[8], 1);
+  WholeFrame cut = random_whole_frame(5, 2, 9);
+  cut.label.energy.reset();
+  cut.label.virial.reset();
+  cut.label.force_weight = {0.0, 1.0, 0.25, 0.0, 1.0};
+  {
+    FramesFile file(path, 2);
+    file.append(cut);
+    file.append(random_whole_frame(6, 2, 2));
+  }
+  EXPECT_EQ(read_file(path)[8], 2);
+  {
+    FramesFile file(path, 4);
+    file.append(cut);
+  }
+  const auto frames = FramesFile::read(path, -1);
+  ASSERT_EQ(frames.size(), 5u);
+  EXPECT_TRUE(same_content(frames[1], random_whole_frame(5, 2, 1)));
+  EXPECT_TRUE(same_content(frames[2], cut));
+  EXPECT_TRUE(same_content(frames[3], random_whole_frame(6, 2, 2)));
+  EXPECT_TRUE(same_content(frames[4], cut));
+  cut.label.force_weight.pop_back();
+  expect_in("4 force weights", message_of([&] { FramesFile(path, 5).append(cut); }));
+}
+
 TEST(FramesFile, IsReadableWhileOpen)
 {
   const Scratch scratch;

@@ -301,6 +301,35 @@ TEST(Loss, AtomPrefactorsMayBeMissing)
   EXPECT_NEAR(s.value(c, "pf"), (1.26 + 0.0771) / 12.0, 1e-14);
 }
 
+// Two more atoms are on other ranks, with a weight of 0.5 in all: the means are over weights, not over atoms.
+TEST(Loss, ForcesThatDoNotAllCount)
+{
+  Sample s;
+  s.frame.label.force_weight = {0.0, 2.0};
+  s.frame.label.atom_pref = {3.0, 0.5};
+  s.others = {0.7, 0.7, 0.4, 1.5, 2.0};
+  const double squares = 2.0 * 0.0771 + 0.7, absolutes = 2.0 * 0.41 + 0.7;
+  EXPECT_NEAR(s.value(config(LossFunction::mse), "f"), squares / 7.5, 1e-14);
+  EXPECT_NEAR(s.errors.rmse(), std::sqrt(squares / 7.5), 1e-14);
+  EXPECT_EQ(s.force_residual[0], 0.0);
+  EXPECT_NEAR(s.value(config(LossFunction::mae), "f"), absolutes / 7.5, 1e-14);
+  EXPECT_NEAR(s.value(config(LossFunction::mse), "pf"), (2.0 * 0.5 * 0.0771 + 0.7) / 7.5, 1e-14);
+  for (const auto function : EVERY_FUNCTION) s.check_force_slopes(config(function), "f");
+  for (const auto function : {LossFunction::mse, LossFunction::mae})
+    s.check_force_slopes(config(function), "pf");
+  LossConfig c = config(LossFunction::mae);
+  c.f_use_norm = true;
+  EXPECT_NEAR(s.value(c, "f"), (2.0 * std::sqrt(0.0771) + 0.7) / 2.5, 1e-14);
+  s.check_force_slopes(c, "f", LENGTH_TOLERANCE);
+  // a rank without atoms of the frame finds the same value
+  const double value = s.value(config(LossFunction::mse), "f");
+  Sample none;
+  none.frame.nlocal = 0;
+  none.frame.label.force_weight.clear();
+  none.others = {squares, squares, absolutes, 7.5, 4.0};
+  EXPECT_NEAR(none.value(config(LossFunction::mse), "f"), value, 1e-14);
+}
+
 TEST(Loss, RelativeForces)
 {
   Sample s;

@@ -36,6 +36,9 @@ std::vector<WholeFrame> whole_frames()
   frames[1].label.force.clear();
   frames[2].label.virial.reset();
   frames[3].label.virial.reset();
+  for (int k : {0, 3})  // cut-outs
+    for (std::size_t i = 0; i < frames[k].type.size(); ++i)
+      frames[k].label.force_weight.push_back(i % 3 == 1 ? 1.0 : 0.0);
   return frames;
 }
 

@@ -108,14 +108,18 @@ double defined_loss(ToyModel &model, const WholeFrame &whole)
   model.forward(frame.domain(), out);
   frame.halo->reduce(force.data(), 3);
   const double n = frame.nlocal;
+  const std::vector<double> weight =
+      label.force_weight.empty() ? std::vector<double>(frame.nlocal, 1.0) : label.force_weight;
+  const double weights = std::accumulate(weight.begin(), weight.end(), 0.0);
   double sum = 0.0, total = 0.0, generalized[2] = {0.0, 0.0};
   for (int i = 0; i < frame.nlocal; ++i) {
     total += label.atom_ener_coeff.empty() ? energy[i] : label.atom_ener_coeff[i] * energy[i];
     if (!label.atom_energy.empty()) sum += 3.0 * std::pow(energy[i] - label.atom_energy[i], 2) / n;
     for (int k = 3 * i; k < 3 * i + 3 && !label.force.empty(); ++k) {
       const double error = force[k] - label.force[k];
-      sum += 30.0 * error * error / (3 * n);
-      if (!label.atom_pref.empty()) sum += 4.0 * label.atom_pref[i] * error * error / (3 * n);
+      const double square = weight[i] * error * error / (3.0 * weights);
+      sum += 30.0 * square;
+      if (!label.atom_pref.empty()) sum += 4.0 * label.atom_pref[i] * square;
       for (int q = 0; q < 2; ++q) generalized[q] += label.drdq[2 * k + q] * error;
     }
   }
@@ -279,6 +283,10 @@ TEST(GivenFrames, LabelsMayDifferWithinABatch)
   for (int k : {0, 2, 3}) whole[k].label.atom_pref = numbers(whole[k].type.size());
   for (int k : {0, 1, 3}) whole[k].label.atom_ener_coeff = numbers(whole[k].type.size());
   for (int k : {0, 1, 2, 3}) whole[k].label.drdq = numbers(whole[k].type.size() * 3 * 2);
+  for (int k : {1, 3})  // cut-outs, one of them with a single force that counts
+    for (std::size_t i = 0; i < whole[k].type.size(); ++i)
+      whole[k].label.force_weight.push_back(
+          i == 1 || (k == 1 && i % 2 == 0) ? 0.5 + random(0.0, 1.0) : 0.0);
   whole[1].label.energy.reset();
   whole[2].label.force.clear();
   TrainingConfig config = configuration();
@@ -341,15 +349,14 @@ TEST(GivenFrames, BrokenLabelsOfAtomsAreRefusedOnAllRanks)
   WholeFrame good = whole_frames()[0];
   good.label.atom_energy.assign(30, 0.1);
   good.label.atom_pref.assign(30, 1.0);
+  good.label.force_weight.assign(30, 1.0);
   good.label.atom_ener_coeff.assign(30, 1.0);
   good.label.drdq.assign(180, 0.5);
   const bool last = t.comm->rank() == t.comm->size() - 1;
   const std::pair<const char *, std::vector<double> Label::*> labels[] = {
-      {"force", &Label::force},
-      {"atom_ener ", &Label::atom_energy},
-      {"atom_pref", &Label::atom_pref},
-      {"atom_ener_coeff", &Label::atom_ener_coeff},
-      {"drdq", &Label::drdq}};
+      {"force", &Label::force},         {"atom_ener ", &Label::atom_energy},
+      {"atom_pref", &Label::atom_pref}, {"atom_ener_coeff", &Label::atom_ener_coeff},
+      {"drdq", &Label::drdq},           {"force_weight", &Label::force_weight}};
   for (const auto &[name, values] : labels) {
     const auto refused = [&, member = values](const auto &change) {
       Frame frame = scatter_frame(t.comm, good, RCUT);
@@ -362,6 +369,19 @@ TEST(GivenFrames, BrokenLabelsOfAtomsAreRefusedOnAllRanks)
       expect_in("others do not", refused([](auto &v) { v.clear(); }));
     }
   }
+  const auto message_for = [&](double weight) {
+    WholeFrame bad = good;
+    bad.label.force_weight.assign(30, 0.0);
+    bad.label.force_weight[7] = weight;
+    Frame frame = scatter_frame(t.comm, bad, RCUT);
+    return message_of([&] { t.trainer.check(frame); });
+  };
+  expect_in("a weight is 0 or more", message_for(-1.0));
+  expect_in("at least one force must count", message_for(0.0));
+  Frame single = scatter_frame(t.comm, whole_frames()[0], RCUT);
+  for (int i = 0; i < single.nlocal; ++i)
+    single.label.force_weight.push_back(single.tag[i] == 8 ? 1.0 : 0.0);
+  t.trainer.check(single);
   // the number of generalized coordinates is that of the loss
   TrainingConfig config = configuration();
   config.loss.prefactors["gf"] = {1.0, 1.0};

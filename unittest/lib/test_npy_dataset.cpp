@@ -58,6 +58,30 @@ TEST(Npy, RefusesOtherFiles)
   expect_in("does not exist", message_of([&] { read_npy(scratch / "none.npy"); }));
 }
 
+// Of a cut-out: in a system of its own, with the weights of its forces where DeePMD-kit looks for them.
+TEST(Dataset, WeightsOfForcesAreAtomPref)
+{
+  const Scratch scratch;
+  WholeFrame whole = random_whole_frame(4, 2), cut = whole;
+  cut.label.energy.reset();
+  cut.label.virial.reset();
+  cut.label.force_weight = {1.0, 0.0, 0.5, 0.25};  // types 0 1 0 1
+  append_to_dataset(scratch.path(), names, whole);
+  append_to_dataset(scratch.path(), names, cut);
+  append_to_dataset(scratch.path(), names, cut);
+  EXPECT_EQ(list_folder(scratch.path()),
+            (std::vector<std::string>{"O2H2", "O2H2_noenergy_novirial_weighted"}));
+  const auto frames = read_npy_system(scratch / "O2H2_noenergy_novirial_weighted", names);
+  ASSERT_EQ(frames.size(), 2u);
+  const Label &label = frames[1].label;
+  EXPECT_EQ(label.atom_pref, (std::vector<double>{1.0, 0.5, 0.0, 0.25}));
+  EXPECT_FALSE(label.energy || label.virial);
+  EXPECT_EQ(label.force.size(), 12u);
+  EXPECT_EQ(std::vector<double>(label.force.begin() + 3, label.force.begin() + 6),
+            std::vector<double>(cut.label.force.begin() + 6, cut.label.force.begin() + 9));
+  EXPECT_TRUE(read_npy_system(scratch / "O2H2", names)[0].label.atom_pref.empty());
+}
+
 TEST(Dataset, GivesBackTheFrames)
 {
   const Scratch scratch;

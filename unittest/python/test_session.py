@@ -11,7 +11,7 @@ import pytest
 from real_script import dptrain
 
 pytest.importorskip("ase")
-from ase.build import molecule  # noqa: E402
+from ase.build import bulk, molecule  # noqa: E402
 from ase.calculators.emt import EMT  # noqa: E402
 from copper_run import EXAMPLE, copper, emt, frames  # noqa: E402
 
@@ -41,6 +41,32 @@ def test_active_learning_of_a_run(tmp_path, monkeypatch):
     found = potential.evaluate(atoms).forces
     # a model that has learned nothing has an error as large as the forces
     assert np.sqrt(np.mean((found - expected) ** 2)) < 0.35 * np.sqrt(np.mean(expected**2))
+
+
+def test_cutouts_of_a_large_box(tmp_path, monkeypatch):
+    """A model of 32 atoms in a box of 864: the calculator gets what surrounds the worst atoms, in cells of their own."""
+    monkeypatch.chdir(tmp_path)
+    from dptrain.ase import OnTheFly
+
+    with dptrain.Session(EXAMPLE / "copper.json", emt, every=1, audit=0, train=20, seed=1, save="cu.dp", log=None) as session:
+        for positions, cell in frames(14):
+            session.step(positions, ["Cu"] * 32, cell)
+    sizes = []
+
+    class Counted(EMT):
+        def calculate(self, atoms=None, *args, **kwargs):
+            sizes.append((len(atoms), atoms.cell.lengths().tolist(), atoms.pbc.all()))
+            super().calculate(atoms, *args, **kwargs)
+
+    atoms = bulk("Cu", cubic=True).repeat(6)
+    atoms.rattle(0.2, seed=2)
+    with OnTheFly("cu.dp", Counted(), every=1, threshold=0.1, train=10, cutout=7.0, save="large.dp", log=None) as learner:
+        atoms.calc = learner
+        assert atoms.get_forces().shape == (864, 3)
+    report = learner.session.report()
+    assert report["model_moves"] and 1 <= report["frames"] <= report["reference_calls"] == 4
+    assert all(60 < number < 200 and periodic for number, _, periodic in sizes)
+    assert all(length == pytest.approx(2 * 7.0 + 5.5) for _, lengths, _ in sizes for length in lengths)
 
 
 def test_passive_learning_follows_the_reference_until_it_is_trained(tmp_path, monkeypatch):

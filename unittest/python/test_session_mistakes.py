@@ -30,6 +30,8 @@ PASSIVE = {"mode": "passive", "every": 1, "warmup": 2, "train": 5, "seed": 1, "l
     ({"every": 2.5}, ["every=2.5", "a whole number"]),
     ({"threshold": "aut"}, ["threshold='aut'", "a number or 'auto'"]),
     ({"limit": (0.3, "stop")}, ["limit=(0.3, 'stop')", "a number"]),
+    ({"cutout": -1.0}, ["cutout -1 is not possible", "a positive distance"]),
+    ({"cutout": 7.0, "mode": "passive"}, ["cutout needs mode active"]),
     ({"resume": True}, ["resume=True", "the name of a file"]),
     ({"log": "x"}, ["log='x'", "a function"]),
     ({"optimizer": "sgd"}, ["optimizer sgd", "adam, adamw or soap"]),

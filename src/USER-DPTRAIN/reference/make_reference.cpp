@@ -1,6 +1,7 @@
 #include "reference/make_reference.h"
 
 #include "reference/reference_difference.h"
+#include "reference/reference_instance.h"
 #include "reference/reference_outputs.h"
 #include "reference/reference_pair.h"
 #include "reference/reference_run.h"
@@ -14,7 +15,7 @@ using Source = ReferenceOptions::Source;
 MadeReference LAMMPS_NS::make_reference(LAMMPS *lmp, const std::string &fix_id,
                                         const ReferenceOptions &options,
                                         const std::optional<PairOptions> &subtract, bool any_step,
-                                        const FoldGhosts &fold, FindSlot find_slot)
+                                        bool cuts, const FoldGhosts &fold, FindSlot find_slot)
 {
   MadeReference made;
   auto &reference = made.reference;
@@ -24,9 +25,11 @@ MadeReference LAMMPS_NS::make_reference(LAMMPS *lmp, const std::string &fix_id,
     reference = std::make_unique<ReferenceOutputs>(lmp, fix_id, options.values, any_step);
   else if (options.source == Source::socket)
     reference =
-        std::make_unique<ReferenceSocket>(lmp, options.socket, fix_id, std::move(find_slot));
+        std::make_unique<ReferenceSocket>(lmp, options.socket, fix_id, cuts, std::move(find_slot));
   else if (options.source == Source::spool)
     reference = std::make_unique<ReferenceSpool>(lmp, options.spool, std::move(find_slot));
+  else if (cuts)
+    reference = std::make_unique<ReferenceInstance>(lmp, options.pair, std::move(find_slot));
   else
     reference = std::make_unique<ReferencePair>(lmp, options.pair, fold);
   if (!subtract) return made;

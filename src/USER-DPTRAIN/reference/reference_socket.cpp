@@ -12,10 +12,11 @@ using namespace LAMMPS_NS;
 static const char WHO[] = "Fix dptrain";
 
 ReferenceSocket::ReferenceSocket(LAMMPS *lmp, const SocketOptions &options,
-                                 const std::string &fix_id, FindSlot find_slot) :
+                                 const std::string &fix_id, bool cuts, FindSlot find_slot) :
     Pointers(lmp),
     options_(options),
     structure_path_(fix_id + ".init.xyz"),
+    cuts_(cuts),
     find_slot_(std::move(find_slot))
 {
   const auto log = [this](const std::string &text) {
@@ -42,6 +43,7 @@ void ReferenceSocket::init()
 void ReferenceSocket::setup()
 {
   const dptrain::ModelSlot &slot = find_slot_();
+  if (cuts_) source_->name_types(slot.type_map);
   const dptrain::WholeFrame frame =
       gather_atoms(lmp, slot.model_type, slot.cutoff, unit_factors(lmp, WHO));
   const std::array<bool, 3> periodic = {domain->xperiodic != 0, domain->yperiodic != 0,

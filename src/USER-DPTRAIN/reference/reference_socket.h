@@ -13,8 +13,8 @@ namespace LAMMPS_NS {
 /// `reference socket ADDRESS ... end`: other programs compute the labels, as clients of the i-PI protocol.
 class ReferenceSocket : public Reference, protected Pointers {
  public:
-  /// Listens at the address from now on. Collective.
-  ReferenceSocket(LAMMPS *lmp, const SocketOptions &options, const std::string &fix_id,
+  /// Listens at the address from now on. `cuts`: the frames are cut-outs, of which clients are told the elements. Collective.
+  ReferenceSocket(LAMMPS *lmp, const SocketOptions &options, const std::string &fix_id, bool cuts,
                   FindSlot find_slot);
 
   void init() override;
@@ -25,6 +25,7 @@ class ReferenceSocket : public Reference, protected Pointers {
  private:
   SocketOptions options_;
   std::string structure_path_;
+  bool cuts_;
   FindSlot find_slot_;
   std::unique_ptr<dptrain::SocketSource> source_;
 };

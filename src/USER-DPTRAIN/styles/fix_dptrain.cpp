@@ -58,6 +58,8 @@ struct FixDPTrain::Data {
     for (double *force :
          {&learning.threshold, &learning.limit, &learning.target, &learning.force_limit})
       *force /= units.force();
+    for (double *length : {&learning.cutout.radius, &learning.cutout.core, &learning.cutout.vacuum})
+      *length /= units.length;
     learning.frames = fmt::format("dptrain.{}.frames", fix_id);
     learning.units = units;
     return learning;
@@ -82,9 +84,9 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
     comm->reverse_comm(this, 3);
   };
   if (!d.options.learning.selects)
-    d.made =
-        make_reference(lmp, id, d.options.reference, d.options.subtract, d.options.learning.active,
-                       d.fold, [this]() -> const ModelSlot & { return *data_->slot; });
+    d.made = make_reference(lmp, id, d.options.reference, d.options.subtract,
+                            d.options.learning.active, d.options.learning.cutout.radius > 0.0,
+                            d.fold, [this]() -> const ModelSlot & { return *data_->slot; });
 
   scalar_flag = vector_flag = 1;
   size_vector = NUM_FIX_OUTPUTS;

@@ -110,6 +110,26 @@ void read_train(FixArguments &arguments, Options &options)
         pattern, arguments.real("rate PATTERN FACTOR, a number of 0 or more", 0.0));
 }
 
+// R [core C] [vacuum V] [most K]
+void read_cutout(FixArguments &arguments, Options &options)
+{
+  const char *const usage = "R [core C] [vacuum V] [most K], three distances and a number";
+  dptrain::CutoutOptions &cutout = options.learning.cutout;
+  cutout.radius = arguments.real(usage, SMALLEST);
+  for (;;) {
+    const std::string word = arguments.peek();
+    if (word == "core" || word == "vacuum") {
+      arguments.word(usage);
+      (word == "core" ? cutout.core : cutout.vacuum) = arguments.real(usage, SMALLEST);
+    } else if (word == "most") {
+      arguments.word(usage);
+      cutout.most = arguments.small_number(usage, 1);
+    } else {
+      return;
+    }
+  }
+}
+
 using Handler = std::function<void(FixArguments &, Options &)>;
 using Handlers = std::vector<std::pair<std::string, Handler>>;
 
@@ -129,6 +149,7 @@ const Handlers &active_handlers()
          o.guard_inner = a.real(usage, SMALLEST);
          o.guard_outer = a.real(usage, std::nextafter(o.guard_inner, HUGE_VAL));
        }},
+      {"cutout", read_cutout},
       {"audit", [](FixArguments &a, Options &o) { o.learning.audit = a.number("N", 0); }},
       {"asynchronous",
        [](FixArguments &a, Options &o) { o.learning.asynchronous = a.small_number("N", 0); }},
@@ -274,6 +295,30 @@ void check_active(LAMMPS *lmp, const Options &options, const std::vector<std::st
                       entry.first);
 }
 
+// Who can compute a part of the box.
+void check_cutout(LAMMPS *lmp, const Options &options)
+{
+  if (options.learning.cutout.radius == 0.0) return;
+  using Source = ReferenceOptions::Source;
+  const ReferenceOptions &reference = options.reference;
+  const std::string whole = reference.source == Source::run      ? "'reference run' computes"
+                            : reference.source == Source::values ? "'reference values' computes"
+                            : !reference.pair.kspace.empty()
+                                ? "'reference pair' with kspace computes"
+                            : options.subtract ? "'subtract' computes"
+                                               : "";
+  if (!whole.empty())
+    lmp->error->all(FLERR,
+                    "Fix dptrain: cutout: {} the whole box only: use 'reference pair' without "
+                    "kspace, or another program as the reference, without 'subtract'; or leave "
+                    "cutout out",
+                    whole);
+  if (options.learning.follow_reference)
+    lmp->error->all(FLERR,
+                    "Fix dptrain: 'cutout' and 'follow reference' contradict each other: who knows "
+                    "a cut-out alone cannot move the atoms of the whole box");
+}
+
 void check_together(LAMMPS *lmp, const Options &options)
 {
   if (options.reference.source == ReferenceOptions::Source::none)
@@ -338,5 +383,6 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
   if (std::count(given.begin(), given.end(), "every") == 0 && learning.selects) learning.every = 1;
   check_together(lmp, options);
   check_active(lmp, options, given);
+  check_cutout(lmp, options);
   return options;
 }

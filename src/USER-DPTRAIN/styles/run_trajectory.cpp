@@ -50,6 +50,12 @@ std::vector<double> RunTrajectory::scores() const
   return {scores, scores + lmp_->atom->nlocal};
 }
 
+std::vector<double> RunTrajectory::all_scores()
+{
+  use_host_atoms_();
+  return gather_by_tag(lmp_, pair_->scores(), 1);
+}
+
 std::vector<double> RunTrajectory::feature_sum() const
 {
   return pair_->feature_sum();

@@ -21,6 +21,7 @@ class RunTrajectory : public dptrain::Trajectory {
   std::int64_t natoms() const override;
   bool has_scores() const override;
   std::vector<double> scores() const override;
+  std::vector<double> all_scores() override;
   std::vector<double> feature_sum() const override;
   double energy() const override;
   std::vector<double> forces() override;

@@ -35,13 +35,15 @@ std::vector<std::size_t> order_by_type(const WholeFrame &frame)
   return order;
 }
 
+/// Values of atoms, [natoms][any width].
 std::vector<double> reorder(const std::vector<double> &values,
                             const std::vector<std::size_t> &order)
 {
   std::vector<double> sorted;
   sorted.reserve(values.size());
+  const std::size_t width = values.size() / order.size();
   for (const auto atom : order)
-    sorted.insert(sorted.end(), values.begin() + atom * 3, values.begin() + atom * 3 + 3);
+    sorted.insert(sorted.end(), values.begin() + atom * width, values.begin() + (atom + 1) * width);
   return sorted;
 }
 
@@ -50,10 +52,12 @@ void check(const WholeFrame &frame, const std::vector<std::string> &type_map)
   const std::size_t natoms = frame.type.size();
   if (natoms == 0) throw Error("cannot add a frame without atoms to a data set");
   if (frame.coord.size() != 3 * natoms ||
-      (!frame.label.force.empty() && frame.label.force.size() != 3 * natoms))
+      (!frame.label.force.empty() && frame.label.force.size() != 3 * natoms) ||
+      (!frame.label.force_weight.empty() && frame.label.force_weight.size() != natoms))
     throw Error("cannot add a frame of " + std::to_string(natoms) + " atoms with " +
-                std::to_string(frame.coord.size()) + " coordinates and " +
-                std::to_string(frame.label.force.size()) + " force components to a data set");
+                std::to_string(frame.coord.size()) + " coordinates, " +
+                std::to_string(frame.label.force.size()) + " force components and " +
+                std::to_string(frame.label.force_weight.size()) + " force weights to a data set");
   for (const int type : frame.type)
     if (type < 0 || type >= static_cast<int>(type_map.size()))
       throw Error("cannot add a frame with atom type " + std::to_string(type) +
@@ -73,6 +77,7 @@ std::string system_name(const WholeFrame &frame, const std::vector<std::string> 
   if (!frame.label.energy) name += "_noenergy";
   if (frame.label.force.empty()) name += "_noforce";
   if (!frame.label.virial) name += "_novirial";
+  if (!frame.label.force_weight.empty()) name += "_weighted";
   return name;
 }
 
@@ -84,6 +89,9 @@ std::vector<Row> rows_of(const WholeFrame &frame, const std::vector<std::size_t>
   if (label.energy) rows.push_back({"energy.npy", {*label.energy}});
   if (!label.force.empty()) rows.push_back({"force.npy", reorder(label.force, order)});
   if (label.virial) rows.push_back({"virial.npy", {label.virial->begin(), label.virial->end()}});
+  // DeePMD-kit's only weights of forces; its term pf counts them
+  if (!label.force_weight.empty())
+    rows.push_back({"atom_pref.npy", reorder(label.force_weight, order)});
   return rows;
 }
 

@@ -17,14 +17,18 @@ namespace {
 //   header: "DPFRAMES", uint32 version, uint32 order mark
 //   record: uint64 length of the payload, uint32 crc of the payload, uint32 0, payload
 //   payload: int64 step, int64 natoms, uint64 flags, double box[9], double coord[3 natoms],
-//            int32 type[natoms], then if flagged double energy, force[3 natoms], virial[9]
+//            int32 type[natoms], then if flagged double energy, force[3 natoms], virial[9],
+//            force_weight[natoms]
+// Version 2 has force weights, which programs that know version 1 would not see: a file gets it with the first of them.
 constexpr char magic[] = "DPFRAMES";
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t first_version = 1, with_weights = 2;
 constexpr std::uint32_t order_mark = 0x01020304;
 constexpr std::int64_t header_size = 16;
 constexpr std::int64_t record_header_size = 16;
 constexpr std::uint64_t periodic = 1, with_energy = 2, with_force = 4, with_virial = 8,
-                        held_out = 16;
+                        held_out = 16, with_weight = 32;
+constexpr std::uint64_t known_flags =
+    periodic | with_energy | with_force | with_virial | held_out | with_weight;
 
 /// CRC-32 of ISO 3309 (polynomial 0xEDB88320, reflected).
 std::uint32_t crc32(const std::string &bytes)
@@ -82,12 +86,15 @@ std::string pack(const WholeFrame &frame)
   const Label &label = frame.label;
   const std::uint64_t flags = (frame.periodic ? periodic : 0) | (label.energy ? with_energy : 0) |
                               (label.force.empty() ? 0 : with_force) |
-                              (label.virial ? with_virial : 0) | (frame.held_out ? held_out : 0);
+                              (label.virial ? with_virial : 0) | (frame.held_out ? held_out : 0) |
+                              (label.force_weight.empty() ? 0 : with_weight);
   const std::size_t length = 3 * frame.type.size();
-  if (frame.coord.size() != length || (!label.force.empty() && label.force.size() != length))
+  if (frame.coord.size() != length || (!label.force.empty() && label.force.size() != length) ||
+      (!label.force_weight.empty() && label.force_weight.size() != frame.type.size()))
     throw Error("cannot store a frame of " + std::to_string(natoms) + " atoms with " +
-                std::to_string(frame.coord.size()) + " coordinates and " +
-                std::to_string(label.force.size()) + " force components");
+                std::to_string(frame.coord.size()) + " coordinates, " +
+                std::to_string(label.force.size()) + " force components and " +
+                std::to_string(label.force_weight.size()) + " force weights");
   std::string bytes;
   put(bytes, &frame.step, 1);
   put(bytes, &natoms, 1);
@@ -98,6 +105,7 @@ std::string pack(const WholeFrame &frame)
   if (label.energy) put(bytes, &*label.energy, 1);
   put(bytes, label.force.data(), label.force.size());
   if (label.virial) put(bytes, label.virial->data(), 9);
+  put(bytes, label.force_weight.data(), label.force_weight.size());
   return bytes;
 }
 
@@ -110,6 +118,9 @@ WholeFrame unpack(const std::string &bytes, const std::string &path)
   in.get(&frame.step, 1);
   in.get(&natoms, 1);
   in.get(&flags, 1);
+  if (flags & ~known_flags)
+    throw Error(path + ": a record holds what this version of the program does not know; use the "
+                       "version that wrote it");
   in.get(frame.box.data(), 9);
   in.get(frame.coord, std::size_t(natoms) * 3);
   in.get(frame.type, std::size_t(natoms));
@@ -118,10 +129,11 @@ WholeFrame unpack(const std::string &bytes, const std::string &path)
   if (flags & with_energy) in.get(&frame.label.energy.emplace(), 1);
   if (flags & with_force) in.get(frame.label.force, std::size_t(natoms) * 3);
   if (flags & with_virial) in.get(frame.label.virial.emplace().data(), 9);
+  if (flags & with_weight) in.get(frame.label.force_weight, std::size_t(natoms));
   return frame;
 }
 
-std::string header()
+std::string header(std::uint32_t version)
 {
   std::string bytes(magic, 8);
   put(bytes, &version, 1);
@@ -129,11 +141,13 @@ std::string header()
   return bytes;
 }
 
-void check_header(const File &file)
+/// The version of the file.
+std::uint32_t check_header(const File &file)
 {
   std::string found(header_size, '\0');
   found.resize(file.read(found.data(), header_size, 0));
-  if (found == header()) return;
+  for (const std::uint32_t version : {first_version, with_weights})
+    if (found == header(version)) return version;
   if (found.compare(0, 8, magic) != 0)
     throw Error(file.path() + ": not a file of labeled frames written by this program; it is left "
                               "as it is, choose another name");
@@ -146,7 +160,7 @@ bool is_header_start(const File &file)
 {
   std::string found(header_size, '\0');
   found.resize(file.read(found.data(), header_size, 0));
-  return header().compare(0, found.size(), found) == 0;
+  return header(first_version).compare(0, found.size(), found) == 0;
 }
 
 /// Payload of the record at `offset`, which moves behind it; false at the end or at a cut or damaged
@@ -178,6 +192,7 @@ bool read_record(const File &file, std::int64_t size, std::int64_t &offset, std:
 struct FramesFile::Impl {
   Impl(const std::string &path, int flags) : file(path, flags) {}
   File file;
+  std::uint32_t version = first_version;
   std::int64_t end = header_size;
 };
 
@@ -188,9 +203,9 @@ FramesFile::FramesFile(const std::string &path, std::int64_t keep)
   File &file = impl_->file;
   const std::int64_t size = file.size();
   if (keep == 0 && size < header_size && is_header_start(file))
-    file.write(header().data(), header_size, 0);
+    file.write(header(first_version).data(), header_size, 0);
   else
-    check_header(file);
+    impl_->version = check_header(file);
   std::string payload;
   for (std::int64_t count = 0; count < keep; ++count)
     if (!read_record(file, size, impl_->end, payload)) too_few(path, count, keep);
@@ -213,6 +228,10 @@ void FramesFile::append(const WholeFrame &frame)
   put(record, &zero, 1);
   record += payload;
   File &file = impl_->file;
+  if (!frame.label.force_weight.empty() && impl_->version < with_weights) {
+    file.write(header(with_weights).data(), header_size, 0);
+    impl_->version = with_weights;
+  }
   try {
     file.write(record.data(), record.size(), impl_->end);
     file.sync();

@@ -99,10 +99,22 @@ Domain Frame::domain() const
   return view;
 }
 
+Domain Frame::weighted_domain() const
+{
+  Domain view = domain();
+  const std::vector<double> &weight = label.force_weight;
+  if (weight.empty()) return view;
+  const auto end = std::remove_if(centers_.begin(), centers_.end(),
+                                  [&](int atom) { return !(weight[atom] > 0.0); });
+  view.num_centers = static_cast<int>(end - centers_.begin());
+  return view;
+}
+
 std::size_t Frame::memory_bytes() const
 {
   return sizeof(Frame) + bytes(type_counts, x, type, tag, owner, first, neighbor) +
-         bytes(label.force, label.atom_energy, label.atom_pref, label.atom_ener_coeff, label.drdq) +
+         bytes(label.force, label.force_weight, label.atom_energy, label.atom_pref,
+               label.atom_ener_coeff, label.drdq) +
          bytes(rows_, counts_, centers_);
 }
 

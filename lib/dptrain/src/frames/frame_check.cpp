@@ -37,12 +37,11 @@ struct AtomLabel {
   std::size_t width;
 };
 
-constexpr int num_atom_labels = 5;
-const AtomLabel atom_labels[num_atom_labels] = {{"force", &Label::force, 3},
-                                                {"atom_ener", &Label::atom_energy, 1},
-                                                {"atom_pref", &Label::atom_pref, 1},
-                                                {"atom_ener_coeff", &Label::atom_ener_coeff, 1},
-                                                {"drdq", &Label::drdq, 0}};
+constexpr int num_atom_labels = 6;
+const AtomLabel atom_labels[num_atom_labels] = {
+    {"force", &Label::force, 3},         {"atom_ener", &Label::atom_energy, 1},
+    {"atom_pref", &Label::atom_pref, 1}, {"atom_ener_coeff", &Label::atom_ener_coeff, 1},
+    {"drdq", &Label::drdq, 0},           {"force_weight", &Label::force_weight, 1}};
 
 void check_atom_label(const Frame &frame, const AtomLabel &label)
 {
@@ -73,6 +72,10 @@ void check_share(const Frame &frame, int ntypes)
   if (frame.label.energy) check_finite(frame, &*frame.label.energy, 1, "the energy label");
   if (frame.label.virial) check_finite(frame, frame.label.virial->data(), 9, "the virial label");
   for (const AtomLabel &label : atom_labels) check_atom_label(frame, label);
+  for (const double weight : frame.label.force_weight)
+    if (weight < 0.0)
+      fail(frame,
+           "the label force_weight holds " + std::to_string(weight) + ": a weight is 0 or more");
 }
 
 // All ranks have a label, or none; those without atoms have none of single atoms.
@@ -90,6 +93,16 @@ void check_agreement(const Communicator &comm, const Frame &frame)
     fail(frame, "some ranks have a label (energy, virial or one of the atoms) and others do not");
   if (ranks[0] + ranks[1] + atoms[0] + atoms[1] == 0)
     fail(frame, "it has no label: no energy, no forces, no virial and no atomic energies");
+}
+
+// A mean over forces of which none counts does not exist.
+void check_weights(const Communicator &comm, const Frame &frame)
+{
+  double sums[2] = {static_cast<double>(frame.label.force_weight.size()), 0.0};
+  for (const double weight : frame.label.force_weight) sums[1] += weight;
+  comm.all_reduce_sum(sums, 2);
+  if (sums[0] > 0.0 && sums[1] == 0.0)
+    fail(frame, "the label force_weight is 0 for all atoms: at least one force must count");
 }
 
 std::vector<std::int64_t> count_types(const Communicator &comm, const Frame &frame, int ntypes)
@@ -126,6 +139,7 @@ double check_over(const Communicator &comm, Frame &frame, int ntypes)
     fail(frame, "the ranks own " + std::to_string(owned) + " atoms together, the frame has " +
                     std::to_string(frame.natoms));
   check_agreement(comm, frame);
+  check_weights(comm, frame);
   if (frame.type_counts.empty()) frame.type_counts = count_types(comm, frame, ntypes);
   return shortest_distance(comm, frame);
 }

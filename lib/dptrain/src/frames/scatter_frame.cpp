@@ -31,6 +31,7 @@ void check_whole(const WholeFrame &whole)
     throw Error(where + std::to_string(n) + " atoms but " +
                 std::to_string(whole.label.force.size()) + " force components (3 per atom)");
   const std::pair<const char *, const std::vector<double> *> others[] = {
+      {"force_weight", &whole.label.force_weight},
       {"atom_energy", &whole.label.atom_energy},
       {"atom_pref", &whole.label.atom_pref},
       {"atom_ener_coeff", &whole.label.atom_ener_coeff},
@@ -307,6 +308,7 @@ Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &
     frame.label.virial = whole.label.virial;
     for (int i : owners.mine) frame.tag.push_back(i + 1);
     frame.label.force = share(whole.label.force, owners);
+    frame.label.force_weight = share(whole.label.force_weight, owners);
     frame.label.atom_energy = share(whole.label.atom_energy, owners);
     frame.label.atom_pref = share(whole.label.atom_pref, owners);
     frame.label.atom_ener_coeff = share(whole.label.atom_ener_coeff, owners);

@@ -6,8 +6,10 @@ namespace dptrain {
 
 void visit_fields(ByteArchive &archive, Label &label)
 {
-  auto &[energy, force, virial, atom_energy, atom_pref, atom_ener_coeff, drdq] = label;
-  archive.fields(energy, force, virial, atom_energy, atom_pref, atom_ener_coeff, drdq);
+  auto &[energy, force, virial, force_weight, atom_energy, atom_pref, atom_ener_coeff, drdq] =
+      label;
+  archive.fields(energy, force, virial, force_weight, atom_energy, atom_pref, atom_ener_coeff,
+                 drdq);
 }
 
 void visit_fields(ByteArchive &archive, WholeFrame &frame)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace dptrain {
 
@@ -82,8 +83,9 @@ void IpiClient::send_header(const char *text)
   connection_.send(padded(text).data(), header_length);
 }
 
-void IpiClient::start(const WholeFrame &frame)
+void IpiClient::start(const WholeFrame &frame, std::string about)
 {
+  about_ = std::move(about);
   positions_ = position_message(frame);
   natoms_ = static_cast<std::int32_t>(frame.coord.size() / 3);
   send_header("STATUS");
@@ -166,14 +168,14 @@ void IpiClient::handle_status(const std::string &header)
   }
 }
 
-// Codes ignore the string, but some cannot read an empty one.
 void IpiClient::send_init()
 {
   std::string message = padded("INIT");
-  const std::int32_t replica = 0, length = 1;
+  const std::int32_t replica = 0;
+  const auto length = static_cast<std::int32_t>(about_.size());
   append(message, &replica, 1);
   append(message, &length, 1);
-  message += ' ';
+  message += about_;
   connection_.send(message.data(), message.size());
 }
 

@@ -33,8 +33,8 @@ class IpiClient {
  public:
   explicit IpiClient(Socket socket) : connection_(std::move(socket)) {}
 
-  /// Starts a calculation; the client must be idle.
-  void start(const WholeFrame &frame);
+  /// Starts a calculation; the client must be idle. A client that needs it is told `about` in INIT, which must not be empty.
+  void start(const WholeFrame &frame, std::string about);
   /// Moves bytes and the protocol on. Returns the result when it is complete; the client is idle then.
   std::optional<IpiResult> advance();
   bool idle() const { return state_ == State::idle; }
@@ -48,7 +48,7 @@ class IpiClient {
   enum class State { idle, status, data_status, force_header, force_numbers, forces, extra };
   State state_ = State::idle;
   Connection connection_;
-  std::string positions_;  // the message POSDATA
+  std::string positions_, about_;  // the message POSDATA, the text of INIT
   std::int32_t natoms_ = 0, extra_size_ = 0;
   IpiResult result_;
 

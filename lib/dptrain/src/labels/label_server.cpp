@@ -64,6 +64,7 @@ struct LabelServer::Impl {
   std::vector<std::unique_ptr<Worker>> workers;
   std::deque<Request> queue;
   std::vector<LabelAnswer> answers;
+  std::vector<std::string> elements;  // of the types; empty: clients know them
   std::int64_t num_requests = 0, num_clients = 0, turn = 0;
   Time no_client_since = Clock::now();
   std::optional<Time> accept_paused;
@@ -73,6 +74,7 @@ struct LabelServer::Impl {
   {
   }
 
+  std::string about(const WholeFrame &frame) const;
   void accept_clients();
   void assign();
   void expire();
@@ -105,6 +107,11 @@ LabelServer::~LabelServer()
       continue;  // the client has disconnected
     }
   }
+}
+
+void LabelServer::name_types(const std::vector<std::string> &elements)
+{
+  impl_->elements = elements;
 }
 
 std::int64_t LabelServer::submit(const WholeFrame &frame)
@@ -182,6 +189,16 @@ void LabelServer::Impl::accept_clients()
   }
 }
 
+// Codes ignore the text of INIT, but some cannot read an empty one.
+std::string LabelServer::Impl::about(const WholeFrame &frame) const
+{
+  if (elements.empty()) return " ";
+  std::string species;
+  for (const int type : frame.type)
+    species += (species.empty() ? "\"" : ", \"") + elements.at(type) + "\"";
+  return "{\"species\": [" + species + "], \"pbc\": " + (frame.periodic ? "true" : "false") + "}";
+}
+
 // The idle client whose turn is longest ago gets the oldest request.
 void LabelServer::Impl::assign()
 {
@@ -195,7 +212,7 @@ void LabelServer::Impl::assign()
     queue.pop_front();
     next->last_turn = ++turn;
     next->start = Clock::now();
-    next->client.start(next->request->frame);
+    next->client.start(next->request->frame, about(next->request->frame));
     serve(*next);
   }
 }

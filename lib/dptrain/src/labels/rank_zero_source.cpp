@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "frames/label_bytes.h"
+#include "labels/answer_bytes.h"
 #include "labels/label_virial.h"
 
 namespace dptrain {
@@ -18,12 +18,6 @@ namespace {
 constexpr double shortest_nap = 20e-6, nap_growth = 1.1;
 
 }  // namespace
-
-static void visit_fields(ByteArchive &archive, LabelAnswer &answer)
-{
-  auto &[request, failure, label, extra, seconds] = answer;
-  archive.fields(request, failure, label, extra, seconds);
-}
 
 RankZeroSource::RankZeroSource(std::shared_ptr<const Communicator> comm,
                                const std::function<std::unique_ptr<LocalSource>()> &make,

@@ -13,4 +13,9 @@ SocketSource::SocketSource(std::shared_ptr<const Communicator> comm,
 {
 }
 
+void SocketSource::name_types(const std::vector<std::string> &elements)
+{
+  if (LocalSource *server = local()) static_cast<LabelServer *>(server)->name_types(elements);
+}
+
 }  // namespace dptrain

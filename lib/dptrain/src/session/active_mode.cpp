@@ -38,6 +38,7 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
     decisions_(learning_.decisions())
 {
   jumps_.set_sum(training_.counters().energy_jumps);
+  if (options_.cutout.radius > 0.0) cutouts_.emplace(comm_, slot_, options_, messages_);
   if (!desk_) return;
   desk_->while_waiting(
       [this] {
@@ -74,6 +75,8 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
   const UpdateReport &batch = training_.report();
   log_.summary(name, step, decisions_, batch.step > 0 ? batch.rmse("f") : 0.0, held_out_error(),
                jumps_.sum());
+  const std::string cutouts = cutouts_ ? cutouts_->take_summary() : "";
+  if (!cutouts.empty()) messages_.table(cutouts);
   log_.warn_of_poor_model(decisions_, held_out_error());
   if (desk_->num_left() > 0)
     messages_.info(
@@ -173,6 +176,7 @@ std::optional<Label> ActiveMode::answer_to(Trajectory &run, LabelRequest &reques
 
 void ActiveMode::ask(Trajectory &run, LabelRequest &request)
 {
+  if (cutouts_ && ask_around(run, request)) return;
   const std::optional<Label> label = answer_to(run, request);
   if (!label) return go_on_with_model(run);
   if (request.ask == Ask::no) {
@@ -180,7 +184,8 @@ void ActiveMode::ask(Trajectory &run, LabelRequest &request)
     model_moves_ = false;
     return note_answer(run, request, *label);
   }
-  Outcome outcome = learning_.judge_and_learn(request, *label);
+  Outcome outcome = learning_.judge_awaited(request, *label);
+  if (outcome.stored()) learning_.learn_all_owed();
   move_on(run, request, *label, outcome);
   note_answer(run, request, *label);
   log_.line(request, outcome, jumps_.sum());
@@ -197,10 +202,15 @@ void ActiveMode::minimization_step(Trajectory &run)
   LabelRequest request = look(run);
   request.ask = decisions_.decide(step_, true, request.score);
   if (request.ask == Ask::no) return;
+  if (cutouts_) {
+    request.frame.step = step_;
+    std::vector<LabelRequest> requests =
+        cutouts_->at(run, request, decisions_, training_.uncertainty());
+    if (!requests.empty()) return minimize_around(answers_around(std::move(requests)));
+  }
   const std::optional<Label> label = answer_to(run, request);
   if (!label) return;
-  Outcome outcome = learning_.judge(request, *label);
-  desk_->settle(request.id);
+  Outcome outcome = learning_.judge_awaited(request, *label);
   if (outcome.stored()) training_.uncertainty().remember(request.feature_sum, request.natoms());
   outcome.reference_moves = false;
   log_.line(request, outcome, jumps_.sum());
@@ -298,15 +308,18 @@ bool ActiveMode::may_leave(const LabelRequest &request) const
 
 void ActiveMode::leave(Trajectory &run, LabelRequest &request)
 {
-  const Ask why = std::exchange(request.ask, Ask::no);
-  std::vector<double> features = run.feature_sum();
-  comm_->all_reduce_sum(features.data(), features.size());
-  if (!learning_.has_room(features, run.natoms())) return;
   LabelRequest left = request;
-  left.ask = why;
-  desk_->submit(run, left);
-  desk_->leave(left.id);
-  learning_.left(left);
+  request.ask = Ask::no;
+  if (!learning_.has_room()) return;
+  left.energy = model_energy(run);
+  if (!cutouts_ || !leave_around(run, left)) {
+    std::vector<double> features = run.feature_sum();
+    comm_->all_reduce_sum(features.data(), features.size());
+    if (learning_.resembles_unlearned(features, run.natoms())) return;
+    desk_->submit(run, left);
+    desk_->leave(left.id);
+    learning_.left(left);
+  }
   SessionCounters &counters = training_.counters();
   counters.answer_step = step_;
   counters.answer_energy = left.energy;

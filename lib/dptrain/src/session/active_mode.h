@@ -3,8 +3,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "session/active_log.h"
+#include "session/cutout_requests.h"
 #include "session/energy_jumps.h"
 #include "session/label_learning.h"
 
@@ -53,6 +55,18 @@ class ActiveMode {
   // what follows from an answer
   void move_on(Trajectory &run, const LabelRequest &request, const Label &label, Outcome &outcome);
   void keep_scale(const Trajectory &run, double score);
+  // cut-outs in place of the whole box: active_cutouts.cpp
+  struct Answered {
+    LabelRequest request;
+    Label label;
+    Outcome outcome;
+  };
+  bool ask_around(Trajectory &run, LabelRequest &step);
+  bool leave_around(Trajectory &run, LabelRequest &step);
+  std::vector<Answered> answers_around(std::vector<LabelRequest> requests);
+  void learn_around(Trajectory &run, const LabelRequest &step, std::vector<Answered> &answered);
+  void minimize_around(const std::vector<Answered> &answered);
+  void warn_above_limit(double error);
   void note_answer(const Trajectory &run, const LabelRequest &request, const Label &label);
   // answers that come while the run goes on
   bool may_leave(const LabelRequest &request) const;
@@ -75,10 +89,11 @@ class ActiveMode {
   Messages messages_;
   ActiveLog log_;
   LabelLearning learning_;
-  ActiveLearning &decisions_;  // of learning_
-  EnergyJumps jumps_;          // eV
+  ActiveLearning &decisions_;              // of learning_
+  EnergyJumps jumps_;                      // eV
+  std::optional<CutoutRequests> cutouts_;  // none: the reference gets the whole box
   double expected_error_ = 0.0;
-  bool model_moves_ = false, run_open_ = false;
+  bool model_moves_ = false, run_open_ = false, above_limit_warned_ = false;
   std::int64_t step_ = 0, last_step_ = 0;
   std::int64_t looked_at_ = 0;  // configurations, where they are selected
 };

@@ -107,12 +107,11 @@ Outcome LabelLearning::judge(LabelRequest &request, const Label &label)
   return outcome;
 }
 
-Outcome LabelLearning::judge_and_learn(LabelRequest &request, const Label &label)
+Outcome LabelLearning::judge_awaited(LabelRequest &request, const Label &label)
 {
   if (!group_) {
     const Outcome outcome = judge(request, label);
     desk_->settle(request.id);
-    if (outcome.stored()) learn();
     return outcome;
   }
   awaited_ = request.id;
@@ -150,15 +149,19 @@ void LabelLearning::forget_learned()
                    unlearned_.end());
 }
 
-bool LabelLearning::has_room(const std::vector<double> &feature_sum, std::int64_t natoms)
+bool LabelLearning::has_room()
 {
   if (!training_.owes_steps()) forget_learned();  // also those that taught nothing
-  const auto resembles = [&](const Unlearned &one) {
+  return static_cast<int>(unlearned_.size()) < options_.asynchronous;
+}
+
+bool LabelLearning::resembles_unlearned(const std::vector<double> &feature_sum,
+                                        std::int64_t natoms) const
+{
+  return std::any_of(unlearned_.begin(), unlearned_.end(), [&](const Unlearned &one) {
     return one.natoms == natoms && training_.uncertainty().distance(one.feature_sum, feature_sum,
                                                                     natoms) < options_.duplicate;
-  };
-  return static_cast<int>(unlearned_.size()) < options_.asynchronous &&
-         std::none_of(unlearned_.begin(), unlearned_.end(), resembles);
+  });
 }
 
 void LabelLearning::left(const LabelRequest &request)

@@ -29,19 +29,21 @@ class LabelLearning {
 
   ActiveLearning &decisions() { return decisions_; }
   const ActiveLearning &decisions() const { return decisions_; }
-  double held_out_error() const { return held_out_error_; }  ///< rmse of the forces, eV/Angstrom
-  double found_error() const { return found_error_; }        ///< largest, at the latest answer
+  double held_out_error() const { return held_out_error_; }     ///< rmse of the forces, eV/Angstrom
+  double found_error() const { return found_error_; }           ///< largest, at the latest answer
+  void set_found_error(double error) { found_error_ = error; }  ///< of several answers at once
 
   /// Compares the model with a label, and stores it unless it tells nothing new. The run may have gone on since the request.
   Outcome judge(LabelRequest &request, const Label &label);
-  /// The same for the label that the run waits for, with the training that it has earned.
-  Outcome judge_and_learn(LabelRequest &request, const Label &label);
+  /// The same for a label that the run has waited for, which is settled then. Runs that learn together have also learned it.
+  Outcome judge_awaited(LabelRequest &request, const Label &label);
   /// The optimizer steps that the labels have earned, and what follows from them.
   void learn();
 
-  /// Whether the run may leave another request, with these features of its atoms (sum over all): what is not learned yet counts
-  /// as with the reference, and what is like it is not asked for.
-  bool has_room(const std::vector<double> &feature_sum, std::int64_t natoms);
+  /// Whether the run may leave another request: what is not learned yet counts as with the reference.
+  bool has_room();
+  /// Whether a configuration, by the features of its atoms (sum over all), is like one that will be learned anyway.
+  bool resembles_unlearned(const std::vector<double> &feature_sum, std::int64_t natoms) const;
   /// The run has left a request.
   void left(const LabelRequest &request);
   /// Judges the answers that have come to such requests; runs that learn together do so when they meet.

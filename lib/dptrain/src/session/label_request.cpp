@@ -1,6 +1,8 @@
 #include "session/label_request.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace dptrain {
 
@@ -22,13 +24,14 @@ template <std::size_t N> std::array<double, N> fixed(const State &state, const s
   return result;
 }
 
-// What a source has prepared: a baseline, or nothing.
+// What a source has prepared (a baseline, or nothing), and the weights of a cut-out.
 State state_of(const Label &label)
 {
   State state;
   if (label.energy) state.set_number("energy", *label.energy);
   if (!label.force.empty()) state.set_array("force", label.force);
   if (label.virial) state.set_array("virial", numbers(*label.virial));
+  if (!label.force_weight.empty()) state.set_array("force_weight", label.force_weight);
   return state;
 }
 
@@ -38,10 +41,27 @@ Label label_from(const State &state)
   if (state.has("energy")) label.energy = state.number("energy");
   if (state.has("force")) label.force = state.array("force");
   if (state.has("virial")) label.virial = fixed<9>(state, "virial");
+  if (state.has("force_weight")) label.force_weight = state.array("force_weight");
   return label;
 }
 
 }  // namespace
+
+std::int64_t LabelRequest::natoms() const
+{
+  const std::vector<double> &weight = frame.label.force_weight;
+  if (weight.empty()) return static_cast<std::int64_t>(frame.type.size());
+  return std::count_if(weight.begin(), weight.end(), [](double w) { return w > 0.0; });
+}
+
+Label LabelRequest::learnable(Label answer) const
+{
+  if (!is_cutout()) return answer;
+  answer.energy.reset();
+  answer.virial.reset();
+  answer.force_weight = frame.label.force_weight;
+  return answer;
+}
 
 State LabelRequest::state() const
 {
@@ -58,6 +78,7 @@ State LabelRequest::state() const
   state.set_array("type", numbers(frame.type));
   state.set_array("box", numbers(frame.box));
   state.set_flag("periodic", frame.periodic);
+  state.set_array("atoms", numbers(atoms));
   state.set_group("prepared", state_of(frame.label));
   return state;
 }
@@ -83,9 +104,11 @@ LabelRequest LabelRequest::from(const State &state)
   frame.box = fixed<9>(state, "box");
   frame.periodic = state.flag("periodic");
   frame.label = label_from(state.group("prepared"));
+  for (const double atom : state.array("atoms")) request.atoms.push_back(static_cast<int>(atom));
   const std::size_t natoms = frame.type.size();
   if (natoms == 0 || frame.coord.size() != 3 * natoms ||
-      (request.has_scores && request.force.size() != 3 * natoms))
+      (request.has_scores && request.force.size() != 3 * natoms) ||
+      (request.is_cutout() && frame.label.force_weight.size() != natoms))
     state.fail("its arrays do not have the lengths of one configuration");
   return request;
 }

@@ -19,12 +19,18 @@ struct LabelRequest {
   double expected = 0.0;    ///< error that it stands for, eV/Angstrom
   // of the run at the time of the request
   std::int64_t id = 0;
-  WholeFrame frame;                 ///< its label: what the source has prepared for the answer
-  double energy = 0.0;              ///< of the model, eV
-  std::vector<double> force;        ///< of the model, [natoms][3] eV/Angstrom
-  std::vector<double> feature_sum;  ///< of all atoms, [ntypes][H]
+  WholeFrame frame;        ///< its label: what the source has prepared for the answer, and of a
+                           ///< cut-out force_weight, which says whose forces count
+  std::vector<int> atoms;  ///< of a cut-out: its atoms in the configuration of the run; else empty
+  double energy = 0.0;     ///< of the model in the run, eV
+  std::vector<double> force;        ///< of the model in the run, [natoms][3] eV/Angstrom
+  std::vector<double> feature_sum;  ///< of the atoms that count, [ntypes][H]
 
-  std::int64_t natoms() const { return static_cast<std::int64_t>(frame.type.size()); }
+  /// Atoms whose forces count.
+  std::int64_t natoms() const;
+  bool is_cutout() const { return !atoms.empty(); }
+  /// What can be learned of an answer: energy and virial of a cut-out are those of a surface, and its label has weights.
+  Label learnable(Label answer) const;
 
   /// All of it but the id, for files.
   State state() const;

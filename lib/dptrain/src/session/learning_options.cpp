@@ -46,6 +46,16 @@ void check(const LearningOptions &o)
   if (o.asynchronous > 0 && o.follow_reference)
     throw Error("asynchronous: the run goes on with the model while the reference computes, and "
                 "cannot follow the reference: remove one of the two");
+  at_least("cutout", o.cutout.radius * o.units.length, 0, "a positive distance");
+  at_least("cutout ... core", o.cutout.core * o.units.length, 0, "a positive distance");
+  at_least("cutout ... vacuum", o.cutout.vacuum * o.units.length, 0, "a positive distance");
+  at_least("cutout ... most", o.cutout.most, 1, from_one);
+  if (o.cutout.radius > 0.0 && (!o.active || o.selects))
+    throw Error("cutout needs mode active and a reference: the uncertainties say what is cut out");
+  if (o.cutout.radius > 0.0 && o.follow_reference)
+    throw Error(
+        "cutout and follow reference contradict each other: who knows a cut-out alone cannot "
+        "move the atoms of the whole box");
   at_least("train", o.train, 0, from_zero);
   at_least("warmup", o.warmup, 1, from_one);
   at_least("target", o.target * unit, 0, "a positive force, or 0 for none");

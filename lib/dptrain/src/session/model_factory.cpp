@@ -104,7 +104,7 @@ void ModelFactory::collect_statistics(const std::vector<Frame> &frames)
   for (const Frame &frame : frames) all.push_back(&frame);
   const BatchShares shares(all, *comm_);
   guarded(*comm_, [&] {
-    for (const Frame *share : shares.frames()) statistics_.add(share->domain());
+    for (const Frame *share : shares.frames()) statistics_.add(share->weighted_domain());
   });
   statistics_.reduce(*comm_);
   statistics_.set_source(source());

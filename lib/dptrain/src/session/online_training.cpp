@@ -174,7 +174,7 @@ std::vector<std::pair<std::string, std::string>> OnlineTraining::outputs() const
 void OnlineTraining::add(const WholeFrame &frame)
 {
   SessionCounters &counters = state_.counters;
-  if (counters.frames == 0) check_label(frame.label);
+  if (counters.frames == 0 && frame.label.force_weight.empty()) check_label(frame.label);
   store_.append(frame);
   keep(frame);
   ++counters.frames;

@@ -29,6 +29,18 @@ bool is_finite(const Label &label)
 
 }  // namespace
 
+std::vector<double> forces_on(const LabelRequest &request, const std::vector<double> &force)
+{
+  if (!request.is_cutout()) return force;
+  std::vector<double> found;
+  found.reserve(3 * request.atoms.size());
+  for (const int atom : request.atoms) {
+    const auto first = force.begin() + 3 * static_cast<std::ptrdiff_t>(atom);
+    found.insert(found.end(), first, first + 3);
+  }
+  return found;
+}
+
 bool same_energy(double a, double b)
 {
   return std::fabs(a - b) <= 1e-9 * std::max(1.0, std::fabs(b));
@@ -36,18 +48,20 @@ bool same_energy(double a, double b)
 
 ForceErrors force_errors(const std::vector<double> &force, const Label &label)
 {
-  double squares = 0.0, label_squares = 0.0, largest = 0.0;
+  double squares = 0.0, label_squares = 0.0, largest = 0.0, numbers = 0.0;
   for (std::size_t i = 0; i < force.size(); i += 3) {
+    const double weight = label.force_weight.empty() ? 1.0 : label.force_weight[i / 3];
+    if (weight == 0.0) continue;
     double square = 0.0;
     for (std::size_t k = i; k < i + 3; ++k) {
       const double difference = force[k] - label.force[k];
       square += difference * difference;
-      label_squares += label.force[k] * label.force[k];
+      label_squares += weight * label.force[k] * label.force[k];
     }
-    squares += square;
+    squares += weight * square;
+    numbers += 3.0 * weight;
     largest = std::max(largest, std::sqrt(square));
   }
-  const double numbers = static_cast<double>(force.size());
   return {largest, std::sqrt(squares / numbers), std::sqrt(label_squares / numbers)};
 }
 
@@ -73,6 +87,11 @@ void ReferenceDesk::submit(Trajectory &run, LabelRequest &request)
     request.feature_sum = run.feature_sum();
     comm_->all_reduce_sum(request.feature_sum.data(), request.feature_sum.size());
   }
+  submit(request);
+}
+
+void ReferenceDesk::submit(LabelRequest &request)
+{
   hand_over(request);
   if (!is_recorded(request)) return;
   open_[request.id] = {request, false};
@@ -143,7 +162,7 @@ std::optional<Label> ReferenceDesk::usable(const LabelRequest &request, LabelAns
     throw Error("no label at step " + std::to_string(step) + ": " + why +
                 "; 'failed skip' would go on without it");
   if (why.empty() && !is_finite(answer.label)) why = "energy, forces or virial are not finite";
-  if (why.empty()) return std::move(answer.label);
+  if (why.empty()) return request.learnable(std::move(answer.label));
   if (options_.runs_model && !counters_.trained)
     throw Error("no label at step " + std::to_string(step) + ": " + why +
                 "; the model is not trained yet, and the run cannot go on without the reference");
@@ -242,7 +261,9 @@ void ReferenceDesk::discard(std::int64_t step, const std::string &why)
 bool ReferenceDesk::within_limit(const LabelRequest &request, const Label &label)
 {
   double largest = 0.0;
-  for (const double component : label.force) largest = std::max(largest, std::fabs(component));
+  for (std::size_t k = 0; k < label.force.size(); ++k)
+    if (label.force_weight.empty() || label.force_weight[k / 3] > 0.0)
+      largest = std::max(largest, std::fabs(label.force[k]));
   if (options_.force_limit == 0.0 || largest <= options_.force_limit) return true;
   const double unit = options_.units.force();
   discard(request.frame.step, formatted("the largest force component %.6g is above fmax %.6g",
@@ -252,7 +273,7 @@ bool ReferenceDesk::within_limit(const LabelRequest &request, const Label &label
 
 bool ReferenceDesk::is_stored(const LabelRequest &request, const Label &label) const
 {
-  return counters_.label_step == request.frame.step &&
+  return !request.is_cutout() && counters_.label_step == request.frame.step &&
          same_energy(label.energy.value_or(0.0), counters_.label_energy);
 }
 

@@ -19,11 +19,15 @@
 
 namespace dptrain {
 
-/// Errors of forces [natoms][3] against a label: largest and root mean square, and the size of the label's forces.
+/// Errors of forces [natoms][3] against a label: largest and root mean square, and the size of the label's forces. Of atoms whose
+/// forces count, with their weights.
 struct ForceErrors {
   double max = 0.0, rms = 0.0, label_rms = 0.0;  ///< eV/Angstrom
 };
 ForceErrors force_errors(const std::vector<double> &force, const Label &label);
+
+/// The forces [n][3] of the request's atoms among those of the configuration that it is about, [natoms][3].
+std::vector<double> forces_on(const LabelRequest &request, const std::vector<double> &force);
 
 /// Whether two energies in eV are those of one configuration, but for the rounding of wrapped positions.
 bool same_energy(double a, double b);
@@ -37,6 +41,8 @@ class ReferenceDesk {
                 const LearningOptions &options, const Messages &messages, SessionCounters &counters,
                 RunOfGroup run);
 
+  /// Hands over a configuration that the request has, with all that will be needed to judge the answer.
+  void submit(LabelRequest &request);
   /// Hands over the present configuration; what the model says of it goes along where there is a reason to ask.
   void submit(Trajectory &run, LabelRequest &request);
   /// Waits for the answer to a request. Nothing where there is no usable label: one that is not finite, or a failure, which is

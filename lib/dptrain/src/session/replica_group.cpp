@@ -12,8 +12,8 @@ namespace dptrain {
 
 static void visit_fields(ByteArchive &archive, LabelRequest &request)
 {
-  auto &[ask, has_scores, score, expected, id, frame, energy, force, feature_sum] = request;
-  archive.fields(ask, has_scores, score, expected, id, frame, energy, force, feature_sum);
+  auto &[ask, has_scores, score, expected, id, frame, atoms, energy, force, feature_sum] = request;
+  archive.fields(ask, has_scores, score, expected, id, frame, atoms, energy, force, feature_sum);
 }
 
 static void visit_fields(ByteArchive &archive, AnsweredRequest &answer)

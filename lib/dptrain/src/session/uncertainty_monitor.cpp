@@ -46,10 +46,13 @@ void UncertaintyMonitor::refresh(Trainer &trainer, bool wants_known_score)
   });
   FeatureMoments moments(slot_->model, comm_);
   seen_.clear();
+  std::vector<std::int64_t> atoms;
   trainer.visit(typical_frames(trainer, moment_frames), [&](const Frame &frame) {
     moments.add(frame);
-    seen_.push_back({{}, frame.natoms});
+    atoms.push_back(frame.weighted_domain().num_centers);
   });
+  comm_->all_reduce_sum(atoms.data(), atoms.size());
+  for (const std::int64_t natoms : atoms) seen_.push_back({{}, natoms});
   const double part = static_cast<double>(seen_.size()) / moment_frames;
   moments.apply(given_whitening.empty() ? 1.0 : std::min(1.0, part));
   for (std::size_t k = 0; k < seen_.size(); ++k) seen_[k].feature_sum = moments.feature_sums()[k];
@@ -66,7 +69,7 @@ void UncertaintyMonitor::find_known_score(Trainer &trainer)
     ForwardOutput out;
     out.force = force.data();
     out.uncertainty = uncertainty.data();
-    slot_->model->forward(frame.domain(), out);
+    slot_->model->forward(frame.weighted_domain(), out);
     const auto most = std::max_element(uncertainty.begin(), uncertainty.end());
     largest.push_back(most == uncertainty.end() ? 0.0 : *most);
   });
@@ -91,6 +94,23 @@ double UncertaintyMonitor::distance(const std::vector<double> &a, const std::vec
                                     std::int64_t natoms) const
 {
   return feature_distance(slot_->model->last_hidden_layer()->whitening(), a, b, natoms);
+}
+
+std::vector<double> UncertaintyMonitor::feature_sum(const Frame &frame) const
+{
+  const BatchShares shares({&frame}, *comm_);
+  const Frame &share = *shares.frames().front();
+  std::vector<double> sum(
+      slot_->model->type_map().size() * slot_->model->last_hidden_layer()->num_features(), 0.0),
+      force(static_cast<std::size_t>(share.nall()) * 3, 0.0);
+  guarded(*comm_, [&] {
+    ForwardOutput out;
+    out.force = force.data();
+    out.feature_sum = sum.data();
+    slot_->model->forward(share.weighted_domain(), out);
+  });
+  comm_->all_reduce_sum(sum.data(), sum.size());
+  return sum;
 }
 
 void UncertaintyMonitor::remember(std::vector<double> feature_sum, std::int64_t natoms)

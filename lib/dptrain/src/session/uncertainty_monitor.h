@@ -24,12 +24,14 @@ class UncertaintyMonitor {
   double known_score() const { return known_score_; }
 
   /// Distance of a configuration with these features of its atoms (summed over all ranks) from the nearest one behind the
-  /// uncertainty that has as many atoms: 0 for the same, about 1 for an independent one of the same kind; infinite if there
+  /// uncertainty that has as many atoms (of cut-outs: whose forces count): 0 for the same, about 1 for an independent one of the same kind; infinite if there
   /// is none.
   double distance(const std::vector<double> &feature_sum, std::int64_t natoms) const;
   /// The same between two configurations of as many atoms.
   double distance(const std::vector<double> &a, const std::vector<double> &b,
                   std::int64_t natoms) const;
+  /// Sum of the model's features over the atoms of a frame whose forces count, of all ranks, [ntypes][H].
+  std::vector<double> feature_sum(const Frame &share) const;
   /// Configurations like this one are known from now on, until the next refresh().
   void remember(std::vector<double> feature_sum, std::int64_t natoms);
   /// Puts a configuration (this rank's share) behind the uncertainty, without training, and remembers it.

@@ -45,9 +45,12 @@ void FeatureMoments::add(const Frame &frame)
   out.feature_covariance = sums_.data();
   feature_sums_.emplace_back(model_->type_map().size() * layer().num_features(), 0.0);
   out.feature_sum = feature_sums_.back().data();
-  model_->forward(frame.domain(), out);
-  for (int i = 0; i < frame.nlocal; ++i)
-    if (frame.type[i] >= 0 && model_->has_energy(frame.type[i])) ++atoms_[frame.type[i]];
+  const Domain domain = frame.weighted_domain();
+  model_->forward(domain, out);
+  for (int k = 0; k < domain.num_centers; ++k) {
+    const int type = frame.type[domain.centers[k]];
+    if (type >= 0 && model_->has_energy(type)) ++atoms_[type];
+  }
 }
 
 // C + ridge = L L^T: W = L^-T / sqrt(H).

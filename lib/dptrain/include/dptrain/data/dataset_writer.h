@@ -8,6 +8,7 @@
 namespace dptrain {
 
 /// Appends frames to a deepmd npy data set: one system folder per composition (DIR/<formula>), set.000, type.raw, type_map.raw.
+/// Weights of the forces become atom_pref.npy.
 void append_to_dataset(const std::string &dir, const std::vector<std::string> &type_map,
                        const WholeFrame &frame);
 /// Appends a frame to an extended xyz file, as ASE reads it: cell, species, positions and, where the label has them, energy,

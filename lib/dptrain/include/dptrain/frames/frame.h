@@ -50,6 +50,9 @@ struct Label {
   std::optional<double> energy;                 ///< of the whole frame, same value on all ranks
   std::vector<double> force;                    ///< [nlocal][3] of the owned atoms, or empty
   std::optional<std::array<double, 9>> virial;  ///< of the whole frame, same value on all ranks
+  /// [nlocal] how much an atom's force counts, 0 or more: all means over force errors are weighted means. Empty: 1 for each.
+  /// Of a cut-out the forces on the atoms near its surface are not those of the configuration that it is part of.
+  std::vector<double> force_weight;
   // what DeePMD-kit's further loss terms need; per owned atom, or empty
   std::vector<double> atom_energy;      ///< [nlocal] eV, term `ae`
   std::vector<double> atom_pref;        ///< [nlocal] weight of an atom's force error, term `pf`
@@ -102,6 +105,7 @@ struct Frame {
     work(frame.first);
     work(frame.neighbor);
     work(label.force);
+    work(label.force_weight);
     work(label.atom_energy);
     work(label.atom_pref);
     work(label.atom_ener_coeff);
@@ -112,6 +116,8 @@ struct Frame {
   Frame without_atoms() const;
   /// View for the model; valid while the frame lives and is not changed. Needs the neighbors.
   Domain domain() const;
+  /// The same, whose centers are the atoms with a force_weight above 0.
+  Domain weighted_domain() const;
   /// Bytes of the frame and its arrays, as they are now; without the halo.
   std::size_t memory_bytes() const;
 

@@ -33,7 +33,9 @@ struct LabelServerOptions {
 ///
 /// The virial of a frame without cell is sum_i F_i (x) x_i, whatever the client says.
 ///
-/// The protocol has no species: clients know them from a file (write_structure) with the atoms in the same order.
+/// The protocol has no species: clients know them from a file (write_structure) with the atoms in the same order. Where frames
+/// have different atoms (name_types), clients must say NEEDINIT before each of them, and take elements and periodicity from
+/// the text of INIT: {"species": ["Si", ...], "pbc": true}.
 class LabelServer final : public LocalSource {
  public:
   /// Listens at the address. A socket file that a dead process has left is replaced. Throws Error if the address makes
@@ -44,6 +46,8 @@ class LabelServer final : public LocalSource {
   LabelServer(const LabelServer &) = delete;
   LabelServer &operator=(const LabelServer &) = delete;
 
+  /// From now on the text of INIT tells the elements of the atoms: the names of the frames' types.
+  void name_types(const std::vector<std::string> &elements);
   /// Queues a frame (box, coord, periodic) and returns the number of the request. Does not block. The rows a, b, c of the
   /// box must be lower triangular, as the protocol wants them.
   std::int64_t submit(const WholeFrame &frame) override;

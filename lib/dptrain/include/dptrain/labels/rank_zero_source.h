@@ -40,6 +40,9 @@ class RankZeroSource : public LabelSource {
   RankZeroSource(std::shared_ptr<const Communicator> comm,
                  const std::function<std::unique_ptr<LocalSource>()> &make, double longest_nap);
 
+  /// On rank 0; null elsewhere.
+  LocalSource *local() const { return local_.get(); }
+
  private:
   std::shared_ptr<const Communicator> comm_;
   std::unique_ptr<LocalSource> local_;  // on rank 0

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "dptrain/base/messages.h"
 #include "dptrain/labels/label_server.h"
@@ -14,6 +16,9 @@ class SocketSource final : public RankZeroSource {
   /// Listens from now on. Throws Error on all ranks where the address makes no sense or somebody listens there.
   SocketSource(std::shared_ptr<const Communicator> comm, const LabelServerOptions &options,
                const Log &log);
+
+  /// See LabelServer::name_types.
+  void name_types(const std::vector<std::string> &elements);
 };
 
 }  // namespace dptrain

@@ -39,6 +39,7 @@ class FrameRun final : public Trajectory {
   std::int64_t natoms() const override { return static_cast<std::int64_t>(frame_.type.size()); }
   bool has_scores() const override { return !model_.uncertainty.empty(); }
   std::vector<double> scores() const override { return model_.uncertainty; }
+  std::vector<double> all_scores() override { return model_.uncertainty; }
   std::vector<double> feature_sum() const override { return model_.feature_sum; }
   double energy() const override { return model_.energy; }
   std::vector<double> forces() override { return model_.force; }

@@ -9,6 +9,14 @@
 
 namespace dptrain {
 
+/// The surroundings of the worst atoms, in place of the whole box, for the reference. Angstrom.
+struct CutoutOptions {
+  double radius = 0.0;  ///< of a cut-out; 0: the reference gets the whole box
+  double core = 0.0;  ///< radius within which forces are learned; 0: radius less the model's cutoff
+  double vacuum = 0.0;  ///< between a cut-out and its images; 0: the model's cutoff
+  int most = 4;         ///< cut-outs of a step
+};
+
 /// What a user asks of a learning session. Energies in eV, lengths in Angstrom; what is not given comes from the input file
 /// of the training, or has the default of this program.
 struct LearningOptions {
@@ -30,6 +38,7 @@ struct LearningOptions {
   double duplicate = 0.05;    ///< frames closer than this in feature space are not stored
   int asynchronous = 0;  ///< configurations with the reference while the run goes on; 0: it waits
   double train_share = 0.3;  ///< of the time, for the training beside such a run
+  CutoutOptions cutout;
   // training
   std::string input;    ///< input.json of the training; empty: that of the model, or defaults
   int train = 100;      ///< optimizer steps for each label

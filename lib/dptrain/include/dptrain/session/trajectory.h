@@ -23,6 +23,8 @@ class Trajectory {
   virtual bool has_scores() const = 0;
   /// Uncertainties of this rank's atoms by that evaluation, [number of them].
   virtual std::vector<double> scores() const = 0;
+  /// Those of all atoms, [natoms] in the order of configuration().
+  virtual std::vector<double> all_scores() = 0;
   /// Sum of the model's features over this rank's atoms, [ntypes][H].
   virtual std::vector<double> feature_sum() const = 0;
   /// Energy of the model, this rank's part.

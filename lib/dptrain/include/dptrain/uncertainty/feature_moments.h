@@ -19,7 +19,8 @@ class FeatureMoments {
   /// Throws Error if the model has no last hidden layer.
   FeatureMoments(std::shared_ptr<Model> model, std::shared_ptr<const Communicator> comm);
 
-  /// Adds this rank's centers of a frame, which must have its neighbor rows. Throws on this rank alone.
+  /// Adds this rank's centers of a frame, which must have its neighbor rows: of a cut-out the atoms whose forces count, as
+  /// the neighborhoods of the others are not whole. Throws on this rank alone.
   void add(const Frame &frame);
   /// Of each frame in the order of add(), over all ranks once apply() is done: sum of f_i over its centers, [ntypes][H].
   const std::vector<std::vector<double>> &feature_sums() const { return feature_sums_; }

@@ -12,8 +12,9 @@ double length_of(const double *v)
   return std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
-/// The terms f and pf. Sums: the penalties, and a Deviation. The errors are divided by |label| + relative_f where that is
-/// set.
+/// The terms f and pf. Sums: the penalties, a Deviation, and the atoms with a force_weight. The errors are divided by |label| + relative_f where that is
+/// set. With force_weight in the label all means are over the forces that count: a cut-out of which few atoms count would
+/// otherwise teach the less, the more atoms surround them.
 class ForceTerm : public LossTerm {
  public:
   ForceTerm(const LossConfig &config, Traits traits, bool weighted) :
@@ -30,7 +31,7 @@ class ForceTerm : public LossTerm {
   {
     return !label.force.empty() && (!weighted_ || default_weight_ || !label.atom_pref.empty());
   }
-  std::size_t num_sums(const Model &) const override { return 4; }
+  std::size_t num_sums(const Model &) const override { return 5; }
 
   void add_sums(const Prediction &here, double *sums) const override
   {
@@ -38,15 +39,16 @@ class ForceTerm : public LossTerm {
     Deviation deviation;
     for (int i = 0; i < here.frame.nlocal; ++i) {
       const Error error = error_of(here, i);
-      const double weight = weight_of(here.frame.label, i);
+      const double counts = share_of(here.frame.label, i);
+      const double weight = counts * weight_of(here.frame.label, i);
       const double length = lengths_ ? length_of(error.value) : 0.0;
       Deviation atom;
       for (const double e : error.value) atom.add(e);
       // as DeePMD-kit shows it
       if (lengths_ && penalty_.function == LossFunction::mae) atom.absolutes = 3.0 * length;
-      deviation.add({weight * atom.squares, weight * atom.absolutes, atom.count});
+      deviation.add({weight * atom.squares, weight * atom.absolutes, counts * atom.count});
       if (lengths_)
-        penalties += penalty_.value(length);
+        penalties += weight * penalty_.value(length);
       else
         for (const double e : error.value) penalties += weight * penalty_.value(e);
     }
@@ -54,19 +56,21 @@ class ForceTerm : public LossTerm {
     sums[1] += deviation.squares;
     sums[2] += deviation.absolutes;
     sums[3] += deviation.count;
+    sums[4] += static_cast<double>(here.frame.label.force_weight.size());
   }
 
   double value(const Prediction &here, const double *sums, Deviation &errors) const override
   {
     errors.add({sums[1], sums[2], sums[3]});
-    return sums[0] / count(here.frame);
+    return sums[0] / count(here.frame, sums);
   }
 
-  void add_residual(const Prediction &here, const double *, double weight,
+  void add_residual(const Prediction &here, const double *sums, double weight,
                     Residual &residual) const override
   {
-    const double scale = weight / count(here.frame);
+    const double mean = weight / count(here.frame, sums);
     for (int i = 0; i < here.frame.nlocal; ++i) {
+      const double scale = mean * share_of(here.frame.label, i);
       const Error error = error_of(here, i);
       double *r = residual.force + 3 * i;
       if (lengths_) {
@@ -97,10 +101,15 @@ class ForceTerm : public LossTerm {
   {
     return weighted_ && !label.atom_pref.empty() ? label.atom_pref[atom] : 1.0;
   }
-  /// Of what the mean is over.
-  double count(const Frame &frame) const
+  static double share_of(const Label &label, int atom)
   {
-    return (lengths_ ? 1.0 : 3.0) * static_cast<double>(frame.natoms);
+    return label.force_weight.empty() ? 1.0 : label.force_weight[atom];
+  }
+  /// Of what the mean is over: components, or atoms.
+  double count(const Frame &frame, const double *sums) const
+  {
+    const double components = sums[4] > 0.0 ? sums[3] : 3.0 * static_cast<double>(frame.natoms);
+    return lengths_ ? components / 3.0 : components;
   }
 
   Penalty penalty_;

@@ -1,0 +1,61 @@
+#include "reference/reference_instance.h"
+
+#include <algorithm>
+#include <string>
+
+#include "adapter/dptrain_adapter.h"
+
+using namespace LAMMPS_NS;
+
+static const char WHO[] = "Fix dptrain";
+
+InstanceSource::InstanceSource(LAMMPS *lmp, const PairOptions &options, FindSlot find_slot) :
+    comm_(world_communicator(lmp)), instance_(lmp, options), find_slot_(std::move(find_slot))
+{
+  collective(lmp, WHO, [&] {
+    dptrain::guarded(*comm_, [&] {
+      if (comm_->rank() == 0) instance_.check();
+    });
+  });
+}
+
+std::int64_t InstanceSource::submit(const dptrain::WholeFrame &frame)
+{
+  waiting_.emplace_back(++submitted_, frame);
+  return submitted_;
+}
+
+void InstanceSource::cancel(std::int64_t request)
+{
+  waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(),
+                                [request](const Request &one) { return one.first == request; }),
+                 waiting_.end());
+}
+
+dptrain::LabelAnswer InstanceSource::compute(const Request &request) const
+{
+  const std::vector<int> &model_type = find_slot_().model_type;
+  std::vector<int> atom_type(find_slot_().type_map.size(), 0);
+  for (std::size_t type = model_type.size(); type-- > 1;)  // the first one of an element
+    if (model_type[type] >= 0) atom_type[model_type[type]] = static_cast<int>(type);
+  dptrain::LabelAnswer answer;
+  answer.request = request.first;
+  answer.label = instance_.compute(request.second, atom_type);
+  return answer;
+}
+
+std::vector<dptrain::LabelAnswer> InstanceSource::poll()
+{
+  const std::vector<Request> requests = std::exchange(waiting_, {});
+  std::vector<dptrain::LabelAnswer> answers(requests.size());
+  const int ranks = comm_->size();
+  dptrain::guarded(*comm_, [&] {
+    for (std::size_t k = comm_->rank(); k < requests.size(); k += ranks)
+      answers[k] = compute(requests[k]);
+  });
+  for (std::size_t k = 0; k < requests.size(); ++k) {
+    answers[k].request = requests[k].first;
+    dptrain::broadcast(*comm_, answers[k], static_cast<int>(k % ranks));
+  }
+  return answers;
+}
