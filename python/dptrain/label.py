@@ -19,6 +19,7 @@ from dptrain.spool import ANSWER, FAILURE, REQUEST, Claim, Spool, SpoolError, is
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SHORTEST_PAUSE, LONGEST_PAUSE, PAUSE_GROWTH = 0.05, 2.0, 0.1  # seconds between two looks; part of the idle time
+FORGET, FORGET_PER_LOOK = 30.0, 100.0  # seconds after which all requests are looked at again; times that this takes
 ATTEMPTS = 3  # processes that may die over a request
 FAILURES = 3  # calculations that may fail before the first success
 
@@ -74,7 +75,8 @@ class Worker:
         self.own_folders = hasattr(self.calculator, "directory") and "directory" not in parse_calculator(options.calculator)[1]
         self.stress = not options.no_stress and "stress" in getattr(self.calculator, "implemented_properties", ["stress"])
         self.told_of_stress = False
-        self.settled, self.labels, self.failures = set(), 0, 0
+        self.labels, self.failures = 0, 0
+        self.settled, self.forget = set(), 0.0  # requests that need no look, until then: users may remove what they do not like
 
     def work(self):
         """Until there is nothing to do, or without end."""
@@ -92,8 +94,11 @@ class Worker:
 
     def look(self):
         """One pass over the requests; returns whether any was computed."""
-        before = self.labels + self.failures
-        for name in self.spool.names():
+        before, start = self.labels + self.failures, time.monotonic()
+        fresh = start >= self.forget
+        names = self.spool.names()
+        self.settled = set() if fresh else self.settled.intersection(names)
+        for name in names:
             if name in self.settled:
                 continue
             files = self.spool.files(name)
@@ -102,7 +107,11 @@ class Worker:
             elif REQUEST in files:
                 self.answer(name)
                 self.signals.check()
-        return self.labels + self.failures > before
+        computed = self.labels + self.failures > before
+        if fresh:
+            now = time.monotonic()
+            self.forget = now + (FORGET if computed else max(FORGET, FORGET_PER_LOOK * (now - start)))
+        return computed
 
     def answer(self, name):
         """Computes a request, unless somebody else does."""

@@ -3,10 +3,12 @@
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import numpy as np
@@ -207,6 +209,23 @@ def test_jobs(spool):
     status, said = spool("--jobs", "3", calculator=f"calculators.Slow:{OPTIONS},seconds=0.1")
     assert status == 0 and said.count("the end after") == 3
     assert computed(said) == [f"{folder.name}:" for folder in folders]
+
+
+def test_what_users_remove_is_asked_again(spool, monkeypatch):
+    """A folder that is made anew has the same requests, and an answer may not be good enough: who watches sees both."""
+    words = types.SimpleNamespace(folder=spool.path, calculator=LENNARD_JONES, no_stress=False, retake=None)
+    worker = label_module.Worker(words, types.SimpleNamespace(check=lambda: None))
+    first, second = spool.ask(2)
+    assert worker.look() and spool.answered() == 2 and not worker.look()
+    for folder in (first, second):
+        shutil.rmtree(folder)
+    assert not worker.look()
+    spool.ask(2)
+    assert worker.look() and spool.answered() == 2 and not worker.look()
+    (first / "answer.xyz").unlink()
+    assert not worker.look()  # for half a minute at least
+    monkeypatch.setattr(time, "monotonic", lambda start=time.monotonic: start() + 40)
+    assert worker.look() and spool.answered() == 2 and worker.labels == 5
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
