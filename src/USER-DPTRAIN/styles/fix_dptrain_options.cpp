@@ -177,6 +177,7 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
          o.learning.limit = a.real("F repeat|stop, a positive force", SMALLEST);
          o.learning.limit_stops = a.one_of({"repeat", "stop"}) == "stop";
        }},
+      {"rewind", [](FixArguments &a, Options &o) { o.learning.rewind = a.small_number("N", 0); }},
       {"guard",
        [](FixArguments &a, Options &o) {
          const std::string usage = "INNER OUTER, two distances, the smaller one first";
@@ -224,8 +225,9 @@ bool is_keyword(const std::string &word)
 // `given`: the keywords of the input.
 void check_active(LAMMPS *lmp, const Options &options, const std::vector<std::string> &given)
 {
-  static const char *const only_active[] = {"threshold", "limit",     "guard",  "audit",
-                                            "holdout",   "duplicate", "target", "train_seconds"};
+  static const char *const only_active[] = {"threshold", "limit",  "guard",
+                                            "audit",     "rewind", "holdout",
+                                            "duplicate", "target", "train_seconds"};
   for (const char *keyword : only_active)
     if (!options.learning.active && std::count(given.begin(), given.end(), keyword) > 0)
       lmp->error->all(FLERR,
@@ -248,6 +250,11 @@ void check_together(LAMMPS *lmp, const Options &options)
     lmp->error->all(FLERR,
                     "Fix dptrain: 'mode active' with 'reference run' selects configurations, and "
                     "needs 'dataset FOLDER' for them");
+  if (options.learning.selects && options.learning.rewind > 0)
+    lmp->error->all(FLERR,
+                    "Fix dptrain: rewind {} is not possible with 'reference run', which selects "
+                    "configurations and moves nothing: remove rewind",
+                    options.learning.rewind);
   if (!options.model.empty()) return;
   const bool device = options.device.kind != dptrain::DeviceRequest::Kind::automatic;
   const char *keyword = options.precision         ? "precision"

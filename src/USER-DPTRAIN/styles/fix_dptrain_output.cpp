@@ -14,6 +14,7 @@
     22 frames, neighbors and halo      23 optimizer and average     24 tables
     25 workspace, residuals, gradient  26 process now               27 process at most
     28 how often memory has run out, all ranks
+    29 how often the run has gone back to a trusted state (rewind)
    While the reference drives the run, the energy and virial of the pair style in thermo output are the reference's.
 ------------------------------------------------------------------------- */
 
@@ -62,6 +63,7 @@ double LAMMPS_NS::fix_dptrain_output(int n, const dptrain::LearningSession &sess
       memory("workspace") + memory("residuals") + memory("gradient"),
       memory("process now"),
       memory("process peak"),
-      count(report.shortages)};
+      count(report.shortages),
+      count(report.rewinds)};
   return values[n];
 }

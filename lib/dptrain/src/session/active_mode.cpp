@@ -40,7 +40,8 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
     options_(options),
     messages_(messages),
     learning_(active_config(options)),
-    log_(training.counters(), options.units, messages)
+    log_(training.counters(), options.units, messages),
+    healing_(options.rewind, options.units, messages)
 {
   jumps_.set_sum(training_.counters().energy_jumps);
   const std::vector<double> &state =
@@ -68,6 +69,7 @@ void ActiveMode::begin_run(std::int64_t step)
   run_open_ = true;
   log_.open(step, jumps_.sum());
   jumps_.begin();
+  healing_.begin_run();
   if (!options_.selects) log_.begin();
 }
 
@@ -154,6 +156,7 @@ void ActiveMode::step(Trajectory &run)
     jumps_.begin(!model_moves_);
   } else {
     decide(request, is_due(request));
+    if (model_moves_ && healing_.look(run) && request.ask == Ask::no) request.ask = Ask::rewind;
   }
   if (request.ask == Ask::no && model_moves_)
     jumps_.not_asked();
@@ -161,6 +164,31 @@ void ActiveMode::step(Trajectory &run)
     ask(run, request);
   // a jump may also end at a step without an answer
   training_.counters().energy_jumps = jumps_.sum();
+  heal(run);
+}
+
+// What the model learned stays; where the run goes back, the energy does not jump by what the model says of two places.
+void ActiveMode::heal(Trajectory &run)
+{
+  if (!healing_.is_on()) return;
+  SelfHealing::Step now;
+  now.answered = training_.counters().answer_step == step_;
+  now.model_moves = model_moves_;
+  now.fine = learning_.is_young() || expected_error_ <= learning_.threshold() ||
+             (now.answered && found_error_ <= learning_.limit());
+  if (healing_.finish(run, now)) jumps_.begin();
+}
+
+void ActiveMode::rescue(Trajectory &run, const std::string &why)
+{
+  if (healing_.rescue(run, why)) return jumps_.begin();
+  training_.save();
+  throw Error(formatted("step %lld: ", static_cast<long long>(run.step())) + why +
+              "; the run cannot go on, and " + healing_.refusal() +
+              ". Model, checkpoint and labels are saved where 'save' names them. Let the model "
+              "learn more before it moves the "
+              "atoms ('every', 'threshold', 'train'), keep atoms apart ('guard'), use a shorter "
+              "time step or a lower temperature, or allow more rewinds");
 }
 
 std::optional<Label> ActiveMode::answer_to(Trajectory &run, LabelRequest &request)
@@ -255,6 +283,9 @@ Outcome ActiveMode::judge(LabelRequest &request, const Label &label)
     errors = force_errors(request.force, label);
     outcome.max_error = found_error_ = errors.max;
     outcome.rms_error = errors.rms;
+    if (request.ask != Ask::young)
+      healing_.compare(request.frame.step, request.expected, errors.max, learning_.limit());
+    if (healing_.is_wild(errors.label_rms, learning_.force())) return outcome;
   }
   if (desk_->is_stored(request, label)) return outcome;
   const bool held_out = is_held_out(request);

@@ -7,6 +7,7 @@
 #include "session/energy_jumps.h"
 #include "session/online_training.h"
 #include "session/reference_desk.h"
+#include "session/self_healing.h"
 #include "session/threshold_watch.h"
 
 namespace dptrain {
@@ -22,6 +23,8 @@ class ActiveMode {
 
   void begin_run(std::int64_t step);
   void step(Trajectory &run);
+  /// See LearningSession::rescue.
+  void rescue(Trajectory &run, const std::string &why);
   void minimization_step(Trajectory &run);
   void selection_step(Trajectory &run);
   void end_run(std::int64_t step, const std::string &name);
@@ -32,6 +35,7 @@ class ActiveMode {
   double held_out_error() const { return held_out_error_; }  ///< rmse of the forces, eV/Angstrom
   double found_error() const { return found_error_; }        ///< largest, at the latest answer
   double jumps() const { return jumps_.sum(); }              ///< eV
+  int rewinds() const { return healing_.done(); }
   /// See UncertaintyMonitor::distance.
   double distance(const Trajectory &run) const;
 
@@ -50,6 +54,7 @@ class ActiveMode {
   void refresh_scores();
   void move_on(Trajectory &run, const LabelRequest &request, const Label &label, Outcome &outcome);
   void keep_scale(const Trajectory &run, const LabelRequest &request);
+  void heal(Trajectory &run);
   void note_answer(const Trajectory &run, const LabelRequest &request, const Label &label);
   // messages
   void watch_threshold(Ask ask);
@@ -69,6 +74,7 @@ class ActiveMode {
   ActiveLog log_;
   EnergyJumps jumps_;  // eV
   ThresholdWatch threshold_watch_;
+  SelfHealing healing_;
   double expected_error_ = 0.0, held_out_error_ = 0.0, found_error_ = 0.0;
   bool model_moves_ = false, run_open_ = false, close_atoms_warned_ = false;
   std::int64_t step_ = 0;

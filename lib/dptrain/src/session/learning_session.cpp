@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "dptrain/base/error.h"
 #include "dptrain/parallel/memory_table.h"
 #include "session/active_mode.h"
 #include "session/passive_mode.h"
@@ -73,6 +74,12 @@ void LearningSession::step(Trajectory &run)
     impl_->active->step(run);
 }
 
+void LearningSession::rescue(Trajectory &run, const std::string &why)
+{
+  if (!impl_->active) throw Error(why);
+  impl_->active->rescue(run, why);
+}
+
 void LearningSession::minimization_step(Trajectory &run)
 {
   if (impl_->active && !impl_->options.selects) impl_->active->minimization_step(run);
@@ -119,6 +126,7 @@ LearningReport LearningSession::report() const
   report.audits = active.learning().audits();
   report.audits_above = active.learning().audits_above();
   report.energy_jumps = active.jumps();
+  report.rewinds = active.rewinds();
   return report;
 }
 
