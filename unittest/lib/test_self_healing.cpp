@@ -120,12 +120,12 @@ TEST(TroubleWatch, SeesVolumesAndDistances)
   watch.add_label(condition(300.0, 1000.0, 2.0));
   watch.add_label(condition(300.0, 1000.0, 2.5));
   watch.add_label(condition(300.0, 1000.0, 0.0));  // not known
-  EXPECT_EQ(watch.look(condition(300.0, 1000.0, 1.61), {}), "");
+  EXPECT_EQ(watch.look(condition(300.0, 1000.0, 1.41), {}), "");
   EXPECT_EQ(watch.look(condition(300.0, 1000.0, 0.0), {}), "");
   UnitFactors nano;
   nano.length = 0.1;
-  EXPECT_EQ(watch.look(condition(300.0, 1000.0, 1.59), nano),
-            "atoms are 0.159 apart, and 0.2 at least in all labels");
+  EXPECT_EQ(watch.look(condition(300.0, 1000.0, 1.39), nano),
+            "atoms are 0.139 apart, and were 0.2 at least");
   watch.add(0, condition(300.0, 1000.0), false);
   EXPECT_EQ(watch.look(condition(300.0, 1990.0), {}), "");
   EXPECT_EQ(watch.look(condition(300.0, 2010.0), nano), "the volume is 2.01, and was 1");

@@ -121,5 +121,8 @@ void RunState::restore_fix(LAMMPS *lmp, const std::string &id, std::vector<char>
   MPI_Bcast(&size, 1, MPI_INT, 0, lmp->world);
   data.resize(size);
   MPI_Bcast(data.data(), size, MPI_CHAR, 0, lmp->world);
-  if (fix && size > 0) fix->restart(data.data());
+  if (!fix || size == 0) return;
+  fix->restart(data.data());
+  // Nose-Hoover chains: what accelerates them is not in the data, and is computed as after a restart
+  if (utils::strmatch(fix->style, "^n[pv][ht]")) fix->setup(0);
 }

@@ -12,7 +12,7 @@ constexpr std::int64_t lag = 100;           // steps
 constexpr double boltzmann = 8.617333e-5;   // eV/K
 constexpr double hotter = 3.0, more = 2.0;  // factors of temperature and volume
 constexpr double heat = 1000.0;             // K; a run that begins cold is not in trouble
-constexpr double closer = 0.8;              // of the smallest distance in all labels
+constexpr double closer = 0.7;              // of the smallest distance of all
 
 double temperature(double kinetic_energy)
 {
@@ -32,6 +32,7 @@ void TroubleWatch::learn(const RunCondition &condition)
   const double before = known_ ? known_->kinetic_energy : 0.0;
   known_ = condition;
   known_->kinetic_energy = std::max(before, condition.kinetic_energy);
+  add_label(condition);
 }
 
 void TroubleWatch::add(std::int64_t step, const RunCondition &now, bool certain)
@@ -55,8 +56,8 @@ void TroubleWatch::go_back(std::int64_t state)
 std::string TroubleWatch::look(const RunCondition &now, const UnitFactors &units) const
 {
   if (now.closest > 0.0 && now.closest < closer * closest_)
-    return formatted("atoms are %.4g apart, and %.4g at least in all labels",
-                     now.closest * units.length, closest_ * units.length);
+    return formatted("atoms are %.4g apart, and were %.4g at least", now.closest * units.length,
+                     closest_ * units.length);
   if (!known_) return "";
   const double hot = temperature(now.kinetic_energy), known = temperature(known_->kinetic_energy);
   if (known > 0.0 && hot > std::max(hotter * known, known + heat))
