@@ -34,12 +34,14 @@ TEST(StateHistory, KeepsManyLateStatesAndFewEarlyOnes)
     }
     ASSERT_EQ(history.steps(), kept) << n;
     // there is always one of about each age
-    for (const std::int64_t age : {1, 4, 16, 64})
-      if (n >= 2 * age)
-        ASSERT_TRUE(std::any_of(
-            kept.begin(), kept.end(),
-            [&](std::int64_t s) { return n - (s - 7) / 10 >= age && n - (s - 7) / 10 < 2 * age; }))
-            << n << " " << age;
+    for (const std::int64_t age : {1, 4, 16, 64}) {
+      const auto is_of_age = [&](std::int64_t kept_step) {
+        const std::int64_t now = n - (kept_step - 7) / 10;
+        return now >= age && now < 2 * age;
+      };
+      ASSERT_TRUE(n < 2 * age || std::any_of(kept.begin(), kept.end(), is_of_age))
+          << n << " " << age;
+    }
   }
 }
 
@@ -58,7 +60,7 @@ TEST(StateHistory, GoesBackAndForgetsWhatCameLater)
   EXPECT_EQ(history.go_back(1000), nullptr);
 }
 
-RunCondition condition(double temperature, double volume = 1000.0, double closest = 2.0)
+RunCondition at(double temperature, double volume = 1000.0, double closest = 2.0)
 {
   return {temperature * kelvin, volume, closest};
 }
@@ -67,14 +69,14 @@ TEST(TroubleWatch, ComparesWithWhatWasAWhileAgo)
 {
   TroubleWatch watch;
   watch.add(-1, RunCondition(), false);
-  EXPECT_EQ(watch.look(condition(1e6), {}), "");  // nothing is known
-  watch.add(0, condition(1000.0), false);
-  EXPECT_EQ(watch.look(condition(2990.0), {}), "");
-  EXPECT_EQ(watch.look(condition(3010.0), {}), "the temperature is 3010 K, and was 1000 K");
+  EXPECT_EQ(watch.look(at(1e6), {}), "");  // nothing is known
+  watch.add(0, at(1000.0), false);
+  EXPECT_EQ(watch.look(at(2990.0), {}), "");
+  EXPECT_EQ(watch.look(at(3010.0), {}), "the temperature is 3010 K, and was 1000 K");
   // what grows a little with each step is noticed all the same
   bool noticed = false;
   for (int step = 1; step <= 60; ++step) {
-    const RunCondition now = condition(1000.0 * std::pow(1.03, step));
+    const RunCondition now = at(1000.0 * std::pow(1.03, step));
     noticed = noticed || !watch.look(now, {}).empty();
     watch.add(step, now, false);
   }
@@ -85,60 +87,60 @@ TEST(TroubleWatch, LetsARunHeatUpSlowly)
 {
   TroubleWatch watch;
   for (int step = 0; step < 3000; ++step) {
-    const RunCondition now = condition(10.0 + 1.5 * step);
+    const RunCondition now = at(10.0 + 1.5 * step);
     ASSERT_EQ(watch.look(now, {}), "") << step;
     watch.add(step, now, false);
   }
   watch.begin();
-  watch.add(0, condition(1.0), false);  // a cold start is no measure
-  EXPECT_EQ(watch.look(condition(999.0), {}), "");
-  EXPECT_NE(watch.look(condition(1002.0), {}), "");
-  watch.add(1, condition(5000.0), true);  // as the reference moves the atoms
-  EXPECT_EQ(watch.look(condition(9000.0), {}), "");
+  watch.add(0, at(1.0), false);  // a cold start is no measure
+  EXPECT_EQ(watch.look(at(999.0), {}), "");
+  EXPECT_NE(watch.look(at(1002.0), {}), "");
+  watch.add(1, at(5000.0), true);  // as the reference moves the atoms
+  EXPECT_EQ(watch.look(at(9000.0), {}), "");
 }
 
 TEST(TroubleWatch, ForgetsTheWayThatWasGoneBack)
 {
   TroubleWatch watch;
-  watch.add(0, condition(1000.0), false);
-  for (int step = 1; step <= 50; ++step) watch.add(step, condition(2500.0), false);
+  watch.add(0, at(1000.0), false);
+  for (int step = 1; step <= 50; ++step) watch.add(step, at(2500.0), false);
   watch.go_back(20);
-  watch.add(115, condition(1000.0), false);  // step 15 counts by now
-  EXPECT_EQ(watch.look(condition(7000.0), {}), "");
+  watch.add(115, at(1000.0), false);  // step 15 counts by now
+  EXPECT_EQ(watch.look(at(7000.0), {}), "");
   TroubleWatch other;
-  other.add(0, condition(1000.0), false);
-  for (int step = 1; step <= 50; ++step) other.add(step, condition(2500.0), false);
+  other.add(0, at(1000.0), false);
+  for (int step = 1; step <= 50; ++step) other.add(step, at(2500.0), false);
   other.go_back(0);
-  other.add(140, condition(1000.0), false);
-  EXPECT_NE(other.look(condition(7000.0), {}), "");
+  other.add(140, at(1000.0), false);
+  EXPECT_NE(other.look(at(7000.0), {}), "");
 }
 
 TEST(TroubleWatch, SeesVolumesAndDistances)
 {
   TroubleWatch watch;
-  EXPECT_EQ(watch.look(condition(300.0, 1000.0, 0.1), {}), "");
-  watch.add_label(condition(300.0, 1000.0, 2.0));
-  watch.add_label(condition(300.0, 1000.0, 2.5));
-  watch.add_label(condition(300.0, 1000.0, 0.0));  // not known
-  EXPECT_EQ(watch.look(condition(300.0, 1000.0, 1.41), {}), "");
-  EXPECT_EQ(watch.look(condition(300.0, 1000.0, 0.0), {}), "");
+  EXPECT_EQ(watch.look(at(300.0, 1000.0, 0.1), {}), "");
+  watch.add_label(at(300.0, 1000.0, 2.0));
+  watch.add_label(at(300.0, 1000.0, 2.5));
+  watch.add_label(at(300.0, 1000.0, 0.0));  // not known
+  EXPECT_EQ(watch.look(at(300.0, 1000.0, 1.41), {}), "");
+  EXPECT_EQ(watch.look(at(300.0, 1000.0, 0.0), {}), "");
   UnitFactors nano;
   nano.length = 0.1;
-  EXPECT_EQ(watch.look(condition(300.0, 1000.0, 1.39), nano),
+  EXPECT_EQ(watch.look(at(300.0, 1000.0, 1.39), nano),
             "atoms are 0.139 apart, and were 0.2 at least");
-  watch.add(0, condition(300.0, 1000.0), false);
-  EXPECT_EQ(watch.look(condition(300.0, 1990.0), {}), "");
-  EXPECT_EQ(watch.look(condition(300.0, 2010.0), nano), "the volume is 2.01, and was 1");
-  EXPECT_NE(watch.look(condition(300.0, 490.0), {}), "");
+  watch.add(0, at(300.0, 1000.0), false);
+  EXPECT_EQ(watch.look(at(300.0, 1990.0), {}), "");
+  EXPECT_EQ(watch.look(at(300.0, 2010.0), nano), "the volume is 2.01, and was 1");
+  EXPECT_NE(watch.look(at(300.0, 490.0), {}), "");
   watch.begin();
-  EXPECT_EQ(watch.look(condition(300.0, 490.0), {}), "");
+  EXPECT_EQ(watch.look(at(300.0, 490.0), {}), "");
 }
 
 /// A run of which only the way back is of interest.
-class Run final : public Trajectory {
+class Course final : public Trajectory {
  public:
   std::int64_t now = 0;
-  RunCondition state = condition(1000.0);
+  RunCondition state = at(1000.0);
   StateHistory<int> history;
   std::vector<std::int64_t> asked;  // steps that go_back was called with
   int number = 0;
@@ -171,7 +173,7 @@ class Run final : public Trajectory {
 class SelfHealingTest : public testing::Test {
  protected:
   std::string log_;
-  Run run_;
+  Course run_;
   Messages messages()
   {
     const auto say = [this](const std::string &text) { log_ += text + "\n"; };
@@ -182,7 +184,7 @@ class SelfHealingTest : public testing::Test {
   {
     for (int k = 0; k < steps; ++k) {
       ++run_.now;
-      run_.state = condition(temperature);
+      run_.state = at(temperature);
       SelfHealing::Step step;
       step.answered = healing.look(run_);
       step.fine = fine;
@@ -224,7 +226,7 @@ TEST_F(SelfHealingTest, AsksOnTheWayAfterAReturn)
   EXPECT_FALSE(go(healing, 100));
   EXPECT_TRUE(go(healing, 1, 9000.0));
   std::vector<std::int64_t> asked;
-  run_.state = condition(1000.0);
+  run_.state = at(1000.0);
   for (run_.now = 102; run_.now < 200; ++run_.now)
     if (healing.look(run_)) asked.push_back(run_.now);
   EXPECT_EQ(asked, (std::vector<std::int64_t>{106, 111, 116, 121}));  // 20 steps to the place
