@@ -156,7 +156,7 @@ def test_atoms_keep_what_fixes_keep_with_them(trained):
 
 
 def test_an_answer_above_the_limit(trained):
-    """A label of which less than the limit was expected, and more was found; the limit is chosen from the errors of a run without."""
+    """The limit is chosen from the errors of a run without, so that one of them is above it and less was expected."""
     text = f"{ATOMS}{TRAINED}\nfix n all nve\nfix t all dptrain {REFERENCE} mode active every 10 train 0 audit 4 duplicate 0 threshold 1e3 {{0}}\nrun 60\n"
     found = [(int(e["step"]), float(e["expected"]), float(e["true"])) for e in events(trained(text.format("limit 1e4 repeat")).check().output)
              if e["why"] == "audit" and e["expected"] != "-" and int(e["step"]) > 12]
@@ -167,7 +167,7 @@ def test_an_answer_above_the_limit(trained):
     result = trained(text).check()
     (at, why, state, _, _), = rewinds(result.output)
     event, = [e for e in events(result.output) if int(e["step"]) == at]
-    assert float(event["expected"]) <= limit < float(event["true"])
+    assert limit < float(event["true"]) and at <= step
     assert why.startswith("the force error of an atom is") and state <= at - 10
 
 

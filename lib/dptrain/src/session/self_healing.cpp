@@ -43,7 +43,7 @@ bool SelfHealing::look(const Trajectory &run)
 void SelfHealing::compare(std::int64_t step, double expected, double found, double limit)
 {
   // a label on the way after a return is one of many, from which the model learns at once
-  if (!is_on() || !trouble_.empty() || is_due(step) || expected > limit || !(found > limit)) return;
+  if (!is_on() || !trouble_.empty() || !model_moved_ || is_due(step) || !(found > limit)) return;
   const double unit = units_.force();
   trouble_ = formatted("the force error of an atom is %.4g, expected were %.4g, and the limit is "
                        "%.4g",
@@ -60,6 +60,7 @@ bool SelfHealing::finish(Trajectory &run, const Step &step)
 {
   if (!is_on()) return false;
   const RunCondition now = run.condition();
+  model_moved_ = step.model_moves;
   if (step.answered) watch_.add_label(now);
   if (!trouble_.empty()) return go_back(run);
   if (step.fine) {

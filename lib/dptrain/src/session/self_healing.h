@@ -28,7 +28,8 @@ class SelfHealing {
 
   /// The present step, which the model moves, before the reference is asked. True where it should be.
   bool look(const Trajectory &run);
-  /// An answer about the configuration of a step: errors that were expected and found, and the limit.
+  /// An answer about the configuration of a step: errors that were expected and found, and the limit. Trouble is an error above
+  /// the limit where the model has moved the atoms, also if it was expected there: it was not expected in time.
   void compare(std::int64_t step, double expected, double found, double limit);
   /// Whether a label of trouble is too far from all others to be learned from; root mean squares of its and of usual forces.
   bool is_wild(double force, double usual) const;
@@ -55,6 +56,7 @@ class SelfHealing {
   TroubleWatch watch_;
   std::string trouble_;  // of the present step; empty: none
   std::int64_t trouble_step_ = 0;
+  bool model_moved_ = false;             // the atoms to where they are
   std::int64_t left_ = 0, reached_ = 0;  // steps of the latest return
   bool told_ = false;                    // that there is no state yet
 };

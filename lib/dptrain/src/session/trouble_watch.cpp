@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::int64_t lag = 100;           // steps
 constexpr double boltzmann = 8.617333e-5;   // eV/K
-constexpr double hotter = 3.0, more = 2.0;  // factors of temperature and volume
-constexpr double heat = 1000.0;             // K; a run that begins cold is not in trouble
+constexpr double hotter = 2.0, more = 2.0;  // factors of temperature and volume
+constexpr double heat = 2000.0;             // K; a run that begins cold is not in trouble
 constexpr double closer = 0.7;              // of the smallest distance of all
 
 double temperature(double kinetic_energy)
