@@ -53,6 +53,22 @@ class NeighRequest {
 }  // namespace LAMMPS_NS
 #endif
 
+// ---------------------------------------------------------------------------------------------------------------------
+// atoms as they travel between ranks: atom_vec.h is not installed. The two functions belong to the base class, and no style without
+// an accelerator has others; called by name, they do not depend on the layout of the class.
+
+#if __has_include("atom_vec.h")
+#include "atom_vec.h"
+#else
+namespace LAMMPS_NS {
+class AtomVec {
+ public:
+  int pack_exchange(int, double *);
+  int unpack_exchange(double *);
+};
+}  // namespace LAMMPS_NS
+#endif
+
 namespace LAMMPS_NS {
 /// Neighbor lists that a pair style may ask for, with numbers from 0.
 constexpr int MAX_LISTS = 4;

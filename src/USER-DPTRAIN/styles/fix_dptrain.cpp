@@ -15,6 +15,7 @@
 #include "styles/fix_dptrain_output.h"
 #include "styles/guard.h"
 #include "styles/pair_dptrain.h"
+#include "styles/rewind.h"
 #include "styles/run_trajectory.h"
 #include "universe.h"
 #include "update.h"
@@ -40,6 +41,7 @@ struct FixDPTrain::Data {
   std::unique_ptr<Guard> guard;
   std::unique_ptr<ForceOverride> forces;
   std::unique_ptr<RunTrajectory> run;
+  std::unique_ptr<Rewind> rewind;  // where the run may go back
   std::unique_ptr<dptrain::LearningSession> session;
   double *folded = nullptr;  // array of the reverse communication in progress
   double restarted[RESTART_SIZE] = {};
@@ -94,6 +96,8 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
   extscalar = extvector = 0;
   virial_global_flag = thermo_virial = 1;
   restart_global = 1;
+  force_reneighbor = d.options.learning.rewind > 0;  // post_integrate says when
+  next_reneighbor = -1;
   std::fill(virial, virial + 6, 0.0);  // a compute may read it before the first step
 }
 
@@ -104,7 +108,8 @@ FixDPTrain::~FixDPTrain()
 
 int FixDPTrain::setmask()
 {
-  return POST_FORCE | MIN_POST_FORCE | POST_RUN;
+  const int rewind = POST_INTEGRATE | PRE_EXCHANGE | PRE_FORCE;
+  return POST_FORCE | MIN_POST_FORCE | POST_RUN | (data_->options.learning.rewind > 0 ? rewind : 0);
 }
 
 void FixDPTrain::init()
@@ -121,6 +126,13 @@ void FixDPTrain::init()
   d.forces = std::make_unique<ForceOverride>(lmp, d.pair, d.units, d.fold);
   d.run = std::make_unique<RunTrajectory>(lmp, d.pair, *d.slot, *d.forces, d.fold,
                                           [this] { use_host_atoms(); });
+  if (d.options.learning.rewind > 0) {
+    if (!d.rewind)
+      d.rewind =
+          std::make_unique<Rewind>(lmp, *d.pair, d.units, d.options.learning.seed.value_or(1));
+    d.rewind->init();
+    d.run->set_rewind(d.rewind.get());
+  }
   start_session();
   check_run();
 
@@ -159,12 +171,50 @@ void FixDPTrain::min_setup(int vflag)
   min_post_force(vflag);
 }
 
+void FixDPTrain::post_integrate()
+{
+  Data &d = *data_;
+  const std::string damage = d.rewind->post_integrate();
+  if (!damage.empty()) collective(lmp, WHO, [&] { d.session->rescue(*d.run, damage); });
+  if (d.rewind->is_pending()) next_reneighbor = update->ntimestep;
+}
+
+void FixDPTrain::pre_exchange()
+{
+  data_->rewind->pre_exchange();
+}
+
+void FixDPTrain::pre_force(int)
+{
+  data_->rewind->pre_force();
+  data_->pair->keep_failure(true);
+}
+
+// Whether the model could not compute forces from which the run goes on; the run then goes back, or ends.
+bool FixDPTrain::model_failed()
+{
+  Data &d = *data_;
+  if (!d.rewind) return false;
+  d.pair->keep_failure(false);
+  try {
+    dptrain::guarded(*d.comm, [&] {
+      if (!d.pair->failure().empty()) throw dptrain::Error(d.pair->failure());
+    });
+  } catch (const dptrain::Error &e) {
+    const std::string why = e.what();
+    collective(lmp, WHO, [&] { d.session->rescue(*d.run, why); });
+    return true;
+  }
+  return false;
+}
+
 void FixDPTrain::post_force(int vflag)
 {
   Data &d = *data_;
   v_init(vflag);
   d.forces->begin();
   if (d.made.reference) d.made.reference->announce(d.next_request(update->ntimestep));
+  if (model_failed()) return finish_step();
   collective(lmp, WHO, [&] { d.session->step(*d.run); });
   finish_step();
 }
@@ -198,6 +248,9 @@ void FixDPTrain::post_run()
   collective(lmp, WHO,
              [&] { d.session->end_run(update->ntimestep, fmt::format("Fix dptrain {}", id)); });
   if (d.options.learning.selects) return;
+  if (d.rewind && d.rewind->is_pending() && comm->me == 0)
+    error->warning(FLERR, "Fix dptrain: the run has ended at a step from which it would have gone "
+                          "back: its last configuration is not to be trusted");
   const dptrain::LearningReport report = d.session->report();
   if (d.options.memory_report && report.steps > 0) print_memory();
   if (comm->me == 0 && !d.slot->model)

@@ -31,6 +31,9 @@ class FixDPTrain : public Fix {
   int setmask() override;
   void init() override;
   void setup(int) override;
+  void post_integrate() override;
+  void pre_exchange() override;
+  void pre_force(int) override;
   void post_force(int) override;
   void min_setup(int) override;
   void min_post_force(int) override;
@@ -58,6 +61,7 @@ class FixDPTrain : public Fix {
   dptrain::Replicas replicas() const;
   void check_files(const dptrain::LearningSession &) const;
   void begin_run();
+  bool model_failed();
   void finish_step();
   void print_memory();
 };

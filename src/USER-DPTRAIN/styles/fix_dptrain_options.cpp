@@ -143,6 +143,7 @@ const Handlers &active_handlers()
          o.learning.limit = a.real("F repeat|stop, a positive force", SMALLEST);
          o.learning.limit_stops = a.one_of({"repeat", "stop"}) == "stop";
        }},
+      {"rewind", [](FixArguments &a, Options &o) { o.learning.rewind = a.small_number("N", 0); }},
       {"guard",
        [](FixArguments &a, Options &o) {
          const std::string usage = "INNER OUTER, two distances, the smaller one first";
@@ -343,6 +344,11 @@ void check_together(LAMMPS *lmp, const Options &options)
     lmp->error->all(FLERR,
                     "Fix dptrain: 'mode active' with 'reference run' selects configurations, and "
                     "needs 'dataset FOLDER' for them");
+  if (options.learning.selects && options.learning.rewind > 0)
+    lmp->error->all(FLERR,
+                    "Fix dptrain: rewind {} is not possible with 'reference run', which selects "
+                    "configurations and moves nothing: remove rewind",
+                    options.learning.rewind);
   if (!options.model.empty()) return;
   const bool device = options.device.kind != dptrain::DeviceRequest::Kind::automatic;
   const char *keyword = options.precision         ? "precision"

@@ -15,6 +15,7 @@
     25 workspace, residuals, gradient  26 process now               27 process at most
     28 how often memory has run out, all ranks
     29 configurations with the reference while the run goes on (mode active)
+    30 how often the run has gone back to a trusted state (rewind)
    While the reference drives the run, the energy and virial of the pair style in thermo output are the reference's.
 ------------------------------------------------------------------------- */
 
@@ -64,6 +65,7 @@ double LAMMPS_NS::fix_dptrain_output(int n, const dptrain::LearningSession &sess
       memory("process now"),
       memory("process peak"),
       count(report.shortages),
-      count(report.in_flight)};
+      count(report.in_flight),
+      count(report.rewinds)};
   return values[n];
 }

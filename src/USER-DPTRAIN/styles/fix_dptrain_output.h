@@ -6,7 +6,7 @@
 
 namespace LAMMPS_NS {
 
-constexpr int NUM_FIX_OUTPUTS = 29;  ///< of the global vector of fix dptrain
+constexpr int NUM_FIX_OUTPUTS = 30;  ///< of the global vector of fix dptrain
 
 /// Number n (from 0) of this vector, in LAMMPS units; fix_dptrain_output.cpp lists them.
 double fix_dptrain_output(int n, const dptrain::LearningSession &session, const RunTrajectory &run,

@@ -78,6 +78,16 @@ const PairDPTrain::Sums &PairDPTrain::last_sums() const
   return data_->sums;
 }
 
+void PairDPTrain::keep_failure(bool keep)
+{
+  data_->keeps_failure = keep;
+}
+
+const std::string &PairDPTrain::failure() const
+{
+  return data_->failure;
+}
+
 // What the library cannot know about a position that is not finite; empty where all are.
 static std::string id_of_bad_position(const Atom *atom, int nall)
 {
@@ -150,6 +160,7 @@ void PairDPTrain::compute(int eflag, int vflag)
 void PairDPTrain::compute_model()
 {
   data_->committee.forget();
+  data_->failure.clear();
   data_->has_scores = data_->has_atom_energy = data_->has_atom_virial = false;
   if (!data_->slot->model || !data_->slot->trained) {
     clear_result(FORCE, 3 * static_cast<std::size_t>(atom->nlocal + atom->nghost));
@@ -197,6 +208,13 @@ PairDPTrain::Sums PairDPTrain::evaluate()
   }
   const dptrain::Domain domain = atoms();
   data_->step(lmp, domain, out);
+  if (!data_->failure.empty()) {
+    clear_result(FORCE, 3 * nall);
+    if (data_->has_atom_energy) clear_result(ENERGY, nlocal);
+    if (data_->has_atom_virial) clear_result(VIRIAL, 9 * nall);
+    out.energy = 0.0;
+    out.virial = {};
+  }
   if (!data_->committee.empty()) data_->committee.show(domain, host_result(FORCE), out.virial);
   if (!force->newton_pair) {
     fold(out.force, 3);
@@ -304,7 +322,10 @@ void PairDPTrain::Data::step(LAMMPS *lmp, const dptrain::Domain &domain,
       current().step(domain, out);
     } catch (const dptrain::Error &e) {
       const bool on_gpu = domain.in_kernel_memory && dptrain::runs_on_gpu();
-      throw dptrain::Error(e.what() + (on_gpu ? "" : id_of_bad_position(lmp->atom, domain.nall)));
+      const std::string what =
+          e.what() + (on_gpu ? std::string() : id_of_bad_position(lmp->atom, domain.nall));
+      if (!keeps_failure) throw dptrain::Error(what);
+      failure = what;
     }
   });
 }

@@ -15,6 +15,7 @@ PairStyle(dptrain,PairDPTrain);
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace dptrain {
@@ -59,6 +60,11 @@ class PairDPTrain : public Pair {
   Sums evaluate_again();
   /// The sums of the last evaluation.
   const Sums &last_sums() const;
+  /// Whether compute() keeps an error of the model (an atom is not where it can be, a result is not finite) in failure() and gives
+  /// no forces, in place of ending the run. For a fix that then brings the run back.
+  void keep_failure(bool keep);
+  /// Of this rank in the last compute(); empty: none.
+  const std::string &failure() const;
   /// Whether the last evaluation gave uncertainties; the same on all ranks.
   bool has_scores() const;
   /// Uncertainty of the owned atoms as the model gives it, without unit, of the last evaluation with has_scores().

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "adapter/dptrain_adapter.h"
@@ -29,6 +30,8 @@ struct PairDPTrain::Data {
   bool has_scores = false;       // the latest evaluation gave uncertainties; the same on all ranks
   std::vector<double> features;  // [ntypes][H] sums over the owned atoms
   Sums sums;                     // of the last evaluation
+  bool keeps_failure = false;    // an error of the model does not end the run
+  std::string failure;           // of the last evaluation; empty: none
   RestartData stored;            // of a restart file, until pair_coeff
   bool restarted = false;        // there was one: files are continued
   DeviationOptions deviation_options;

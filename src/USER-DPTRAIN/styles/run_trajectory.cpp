@@ -7,6 +7,7 @@
 #include "comm.h"
 #include "lammps.h"
 #include "styles/pair_dptrain.h"
+#include "styles/rewind.h"
 #include "update.h"
 
 using namespace LAMMPS_NS;
@@ -114,4 +115,19 @@ void RunTrajectory::follow(const dptrain::Label &label)
   }
   forces_.replace(force.data(), speaks ? *label.energy * units_.energy : 0.0,
                   label.virial ? virial.data() : nullptr);
+}
+
+dptrain::RunCondition RunTrajectory::condition() const
+{
+  return rewind_ ? rewind_->condition() : dptrain::RunCondition();
+}
+
+void RunTrajectory::trust()
+{
+  if (rewind_) rewind_->trust();
+}
+
+std::optional<std::int64_t> RunTrajectory::go_back(std::int64_t before, int number)
+{
+  return rewind_ ? rewind_->go_back(before, number) : std::nullopt;
 }

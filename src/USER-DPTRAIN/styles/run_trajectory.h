@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "dptrain/session/trajectory.h"
@@ -7,6 +8,8 @@
 #include "styles/force_override.h"
 
 namespace LAMMPS_NS {
+
+class Rewind;
 
 /// This LAMMPS run as a learning session sees it.
 class RunTrajectory : public dptrain::Trajectory {
@@ -30,6 +33,12 @@ class RunTrajectory : public dptrain::Trajectory {
   void follow_model() override;
   void follow(const dptrain::Label &label) override;
 
+  /// What keeps its states, where it may go back to them.
+  void set_rewind(Rewind *rewind) { rewind_ = rewind; }
+  dptrain::RunCondition condition() const override;
+  void trust() override;
+  std::optional<std::int64_t> go_back(std::int64_t before, int number) override;
+
  private:
   LAMMPS *lmp_;
   PairDPTrain *pair_;
@@ -38,6 +47,7 @@ class RunTrajectory : public dptrain::Trajectory {
   FoldGhosts fold_;
   std::function<void()> use_host_atoms_;
   UnitFactors units_;
+  Rewind *rewind_ = nullptr;
   std::vector<tagint> tags_;  // of the atoms of the latest configuration(), ascending
 };
 

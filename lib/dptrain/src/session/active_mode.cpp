@@ -31,7 +31,8 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
     options_(options),
     messages_(messages),
     log_(training.counters(), options, messages),
-    learning_(comm_, slot_, training, desk, group, options,
+    healing_(options.rewind, options.units, messages),
+    learning_(comm_, slot_, training, desk, group, healing_, options,
               [this](const LabelRequest &request, const Outcome &outcome) {
                 log_.line(request, outcome, jumps_.sum());
               }),
@@ -54,6 +55,7 @@ void ActiveMode::begin_run(std::int64_t step)
   run_open_ = true;
   log_.open(step, jumps_.sum());
   jumps_.begin();
+  healing_.begin_run();
   if (!options_.selects) log_.begin();
 }
 
@@ -156,6 +158,8 @@ void ActiveMode::step(Trajectory &run)
   } else {
     decide(request);
     if (request.ask == Ask::limit) catch_up(run, request);
+    if (model_moves_ && healing_.look(run) && (request.ask == Ask::no || may_leave(request)))
+      request.ask = Ask::rewind;
   }
   if (may_leave(request)) leave(run, request);
   if (request.ask == Ask::no && model_moves_)
@@ -164,7 +168,32 @@ void ActiveMode::step(Trajectory &run)
     ask(run, request);
   // a jump may also end at a step without an answer
   training_.counters().energy_jumps = jumps_.sum();
+  heal(run);
   tell_progress();
+}
+
+// What the model learned stays; where the run goes back, the energy does not jump by what the model says of two places.
+void ActiveMode::heal(Trajectory &run)
+{
+  if (!healing_.is_on()) return;
+  SelfHealing::Step now;
+  now.answered = answered_step_ == step_;
+  now.model_moves = model_moves_;
+  now.fine = decisions_.is_young() || expected_error_ <= decisions_.threshold() ||
+             (now.answered && found_error() <= decisions_.limit());
+  if (healing_.finish(run, now)) jumps_.begin();
+}
+
+void ActiveMode::rescue(Trajectory &run, const std::string &why)
+{
+  if (healing_.rescue(run, why)) return jumps_.begin();
+  if (!learning_.is_shared()) training_.save();  // the others do not know of it
+  throw Error(formatted("step %lld: ", static_cast<long long>(run.step())) + why +
+              "; the run cannot go on, and " + healing_.refusal() +
+              ". Model, checkpoint and labels are saved where 'save' names them. Let the model "
+              "learn more before it moves the "
+              "atoms ('every', 'threshold', 'train'), keep atoms apart ('guard'), use a shorter "
+              "time step or a lower temperature, or allow more rewinds");
 }
 
 std::optional<Label> ActiveMode::answer_to(Trajectory &run, LabelRequest &request)
@@ -291,7 +320,7 @@ void ActiveMode::note_answer(const Trajectory &run, const LabelRequest &request,
   const double after = slot_->has_uncertainty() ? model_energy(run) : 0.0;
   jumps_.asked(request.energy, after, label.energy.value_or(0.0), !model_moves_);
   SessionCounters &counters = training_.counters();
-  counters.answer_step = request.frame.step;
+  counters.answer_step = answered_step_ = request.frame.step;
   counters.answer_energy = after;
   counters.reference_moved = !model_moves_;
   training_.active_state() = decisions_.state();

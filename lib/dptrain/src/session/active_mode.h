@@ -9,6 +9,7 @@
 #include "session/cutout_requests.h"
 #include "session/energy_jumps.h"
 #include "session/label_learning.h"
+#include "session/self_healing.h"
 
 namespace dptrain {
 
@@ -24,6 +25,8 @@ class ActiveMode {
 
   void begin_run(std::int64_t step);
   void step(Trajectory &run);
+  /// See LearningSession::rescue.
+  void rescue(Trajectory &run, const std::string &why);
   void minimization_step(Trajectory &run);
   void selection_step(Trajectory &run);
   void end_run(std::int64_t step, const std::string &name);
@@ -41,6 +44,7 @@ class ActiveMode {
   }  ///< rmse of the forces, eV/Angstrom
   double found_error() const { return learning_.found_error(); }  ///< largest, at the latest answer
   double jumps() const { return jumps_.sum(); }                   ///< eV
+  int rewinds() const { return healing_.done(); }
   /// See UncertaintyMonitor::distance.
   double distance(const Trajectory &run) const;
 
@@ -75,6 +79,7 @@ class ActiveMode {
   void learn_and_go_on(Trajectory &run, const std::function<bool()> &learn);
   void catch_up(Trajectory &run, LabelRequest &request);
   void go_on_with_model(Trajectory &run);
+  void heal(Trajectory &run);
   // messages
   void tell_progress();
   [[noreturn]] void stop_above_limit(const LabelRequest &request);
@@ -88,6 +93,7 @@ class ActiveMode {
   const LearningOptions &options_;
   Messages messages_;
   ActiveLog log_;
+  SelfHealing healing_;
   LabelLearning learning_;
   ActiveLearning &decisions_;              // of learning_
   EnergyJumps jumps_;                      // eV
@@ -95,7 +101,8 @@ class ActiveMode {
   double expected_error_ = 0.0;
   bool model_moves_ = false, run_open_ = false, above_limit_warned_ = false;
   std::int64_t step_ = 0, last_step_ = 0;
-  std::int64_t looked_at_ = 0;  // configurations, where they are selected
+  std::int64_t answered_step_ = -1;  // the latest that went on from an answer
+  std::int64_t looked_at_ = 0;       // configurations, where they are selected
 };
 
 }  // namespace dptrain

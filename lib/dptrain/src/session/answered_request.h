@@ -8,6 +8,8 @@ namespace dptrain {
 struct AnsweredRequest {
   LabelRequest request;
   Label label;
+  bool is_wild =
+      false;    ///< the run was in trouble, and the label is too far from all others to be learned
   int run = 0;  ///< which of the runs that learn together has asked
 };
 

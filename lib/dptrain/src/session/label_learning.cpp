@@ -31,13 +31,14 @@ void nap()
 
 LabelLearning::LabelLearning(std::shared_ptr<const Communicator> run,
                              std::shared_ptr<ModelSlot> slot, OnlineTraining &training,
-                             ReferenceDesk *desk, ReplicaGroup *group,
+                             ReferenceDesk *desk, ReplicaGroup *group, SelfHealing &healing,
                              const LearningOptions &options, Late late) :
     run_(std::move(run)),
     slot_(std::move(slot)),
     training_(training),
     desk_(desk),
     group_(group),
+    healing_(healing),
     options_(options),
     late_(std::move(late)),
     decisions_(active_config(options)),
@@ -77,8 +78,23 @@ bool LabelLearning::is_held_out(const LabelRequest &request) const
   return request.ask == Ask::audit || request.ask == Ask::young;
 }
 
-Outcome LabelLearning::judge(LabelRequest &request, const Label &label)
+// Of a request of this run, when its answer has come.
+void LabelLearning::bring(AnsweredRequest answer)
 {
+  const LabelRequest &request = answer.request;
+  if (request.has_scores) {
+    const ForceErrors errors = force_errors(request.force, answer.label);
+    if (request.ask != Ask::young)
+      healing_.compare(request.frame.step, request.expected, errors.max, decisions_.limit());
+    answer.is_wild = healing_.is_wild(errors.label_rms, decisions_.force());
+  }
+  brought_.push_back(std::move(answer));
+}
+
+// Compares the model with a label, and stores it unless it tells nothing new. The run may have gone on since the request.
+Outcome LabelLearning::judge(AnsweredRequest &answer)
+{
+  auto &[request, label, is_wild, run] = answer;
   Outcome outcome;
   ForceErrors errors;
   if (request.has_scores) {
@@ -86,6 +102,7 @@ Outcome LabelLearning::judge(LabelRequest &request, const Label &label)
     outcome.max_error = found_error_ = errors.max;
     outcome.rms_error = errors.rms;
   }
+  if (is_wild) return outcome;
   if (desk_->is_stored(request, label)) return outcome;
   const bool held_out = is_held_out(request);
   if (!held_out && request.has_scores && options_.duplicate > 0.0 &&
@@ -107,15 +124,11 @@ Outcome LabelLearning::judge(LabelRequest &request, const Label &label)
   return outcome;
 }
 
-Outcome LabelLearning::judge_awaited(LabelRequest &request, const Label &label)
+Outcome LabelLearning::judge_awaited(const LabelRequest &request, const Label &label)
 {
-  if (!group_) {
-    const Outcome outcome = judge(request, label);
-    desk_->settle(request.id);
-    return outcome;
-  }
   awaited_ = request.id;
-  brought_.push_back({request, label});
+  bring({request, label});
+  if (!group_) judge_all(std::exchange(brought_, {}));
   while (!awaited_outcome_) {
     meet();
     if (!awaited_outcome_) nap();
@@ -172,20 +185,23 @@ void LabelLearning::left(const LabelRequest &request)
 void LabelLearning::take_answers()
 {
   if (desk_->num_left() > 0)
-    for (AnsweredRequest &answer : desk_->collect()) brought_.push_back(std::move(answer));
+    for (AnsweredRequest &answer : desk_->collect()) bring(std::move(answer));
   if (!group_) judge_all(std::exchange(brought_, {}));
 }
 
 // The same in all runs that learn together, in the same order.
 void LabelLearning::judge_all(std::vector<AnsweredRequest> answers)
 {
-  for (auto &[request, label, asker] : answers) {
-    Outcome outcome = judge(request, label);
-    if (outcome.fate == Fate::learned && outcome.rms_error > 0.0)
+  for (AnsweredRequest &answer : answers) {
+    const LabelRequest &request = answer.request;
+    Outcome outcome = judge(answer);
+    const bool is_awaited = answer.run == run_index() && awaited_ == request.id;
+    // others do not know whether somebody waits
+    if (outcome.fate == Fate::learned && outcome.rms_error > 0.0 && (group_ || !is_awaited))
       late_error_ratio_ = outcome.max_error / outcome.rms_error;
-    if (group_ && asker != group_->index()) continue;
+    if (answer.run != run_index()) continue;
     desk_->settle(request.id);
-    if (awaited_ == request.id) {
+    if (is_awaited) {
       awaited_outcome_ = outcome;
       continue;
     }

@@ -4,12 +4,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "session/online_training.h"
 #include "session/outcome.h"
 #include "session/reference_desk.h"
 #include "session/replica_group.h"
+#include "session/self_healing.h"
 #include "session/training_pace.h"
 
 namespace dptrain {
@@ -22,10 +24,10 @@ class LabelLearning {
   using Late = std::function<void(const LabelRequest &, const Outcome &)>;
 
   /// `run`: the ranks of this run. `desk`: null where configurations are selected. `group`: the runs that learn together; null:
-  /// this one alone.
+  /// this one alone. `healing` hears of the errors that labels of this run show.
   LabelLearning(std::shared_ptr<const Communicator> run, std::shared_ptr<ModelSlot> slot,
                 OnlineTraining &training, ReferenceDesk *desk, ReplicaGroup *group,
-                const LearningOptions &options, Late late);
+                SelfHealing &healing, const LearningOptions &options, Late late);
 
   ActiveLearning &decisions() { return decisions_; }
   const ActiveLearning &decisions() const { return decisions_; }
@@ -33,10 +35,9 @@ class LabelLearning {
   double found_error() const { return found_error_; }           ///< largest, at the latest answer
   void set_found_error(double error) { found_error_ = error; }  ///< of several answers at once
 
-  /// Compares the model with a label, and stores it unless it tells nothing new. The run may have gone on since the request.
-  Outcome judge(LabelRequest &request, const Label &label);
-  /// The same for a label that the run has waited for, which is settled then. Runs that learn together have also learned it.
-  Outcome judge_awaited(LabelRequest &request, const Label &label);
+  /// Compares the model with the label that the run has waited for, and stores it unless it tells nothing new. Runs that learn
+  /// together have also learned it.
+  Outcome judge_awaited(const LabelRequest &request, const Label &label);
   /// The optimizer steps that the labels have earned, and what follows from them.
   void learn();
 
@@ -75,7 +76,10 @@ class LabelLearning {
     std::vector<double> feature_sum;
     std::int64_t natoms;
   };
+  int run_index() const { return group_ ? group_->index() : 0; }
   bool is_held_out(const LabelRequest &request) const;
+  void bring(AnsweredRequest answer);
+  Outcome judge(AnsweredRequest &answer);
   void judge_all(std::vector<AnsweredRequest> answers);
   void finish();
   void refresh_scores();
@@ -87,6 +91,7 @@ class LabelLearning {
   OnlineTraining &training_;
   ReferenceDesk *desk_;
   ReplicaGroup *group_;
+  SelfHealing &healing_;
   const LearningOptions &options_;
   Late late_;
   ActiveLearning decisions_;

@@ -31,6 +31,7 @@ void check(const LearningOptions &o)
     throw Error(formatted("the limit %g is below the threshold %g: above the threshold the "
                           "reference is asked, above the limit the model does not move the atoms",
                           o.limit * unit, o.threshold * unit));
+  at_least("rewind", o.rewind, 0, "a number of times, or 0 for none");
   at_least("audit", static_cast<double>(o.audit), 0, "a number of steps, or 0 for none");
   at_least("holdout", o.holdout, 0, "a number of labels, or 0 for none");
   at_least("duplicate", o.duplicate, 0, "a distance of 0 or more");

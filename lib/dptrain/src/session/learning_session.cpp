@@ -156,6 +156,12 @@ void LearningSession::step(Trajectory &run)
   impl_->failed = false;
 }
 
+void LearningSession::rescue(Trajectory &run, const std::string &why)
+{
+  if (!impl_->active) throw Error(why);
+  impl_->active->rescue(run, why);
+}
+
 void LearningSession::minimization_step(Trajectory &run)
 {
   if (impl_->active && !impl_->options.selects) impl_->active->minimization_step(run);
@@ -203,6 +209,7 @@ LearningReport LearningSession::report() const
   report.audits_above = active.learning().audits_above();
   report.energy_jumps = active.jumps();
   report.in_flight = active.in_flight();
+  report.rewinds = active.rewinds();
   return report;
 }
 

@@ -6,7 +6,7 @@ namespace dptrain {
 static void learn_late_labels(OnlineTraining &training, ReferenceDesk &desk)
 {
   if (desk.num_left() == 0) return;
-  for (auto &[request, label, run] : desk.collect()) {
+  for (auto &[request, label, is_wild, run] : desk.collect()) {
     if (desk.within_limit(request, label)) {
       request.frame.label = label;
       training.add(request.frame);

@@ -18,8 +18,8 @@ static void visit_fields(ByteArchive &archive, LabelRequest &request)
 
 static void visit_fields(ByteArchive &archive, AnsweredRequest &answer)
 {
-  auto &[request, label, run] = answer;
-  archive.fields(request, label, run);
+  auto &[request, label, is_wild, run] = answer;
+  archive.fields(request, label, is_wild, run);
 }
 
 ReplicaGroup::ReplicaGroup(std::shared_ptr<const Communicator> run, const Replicas &replicas) :

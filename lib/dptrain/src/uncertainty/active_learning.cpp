@@ -57,6 +57,8 @@ std::string name_of(Ask ask)
     return "limit";
   case Ask::audit:
     return "audit";
+  case Ask::rewind:
+    return "rewind";
   }
   return "";
 }

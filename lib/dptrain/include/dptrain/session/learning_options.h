@@ -33,6 +33,7 @@ struct LearningOptions {
   double threshold = 0.0;     ///< 0: auto
   double limit = 0.0;         ///< 0: three thresholds
   bool limit_stops = false;   ///< the run ends there
+  int rewind = 0;             ///< times that the run goes back to a trusted state at most
   std::int64_t audit = 1000;  ///< mean steps between two random labels; 0: none
   int holdout = 10;           ///< one of so many early labels is for validation; 0: none
   double duplicate = 0.05;    ///< frames closer than this in feature space are not stored

@@ -38,6 +38,7 @@ struct LearningReport {
   std::int64_t audits = 0, audits_above = 0;
   double energy_jumps = 0.0;   ///< sum of the jumps of the potential energy
   std::int64_t in_flight = 0;  ///< configurations with the reference while the run goes on
+  int rewinds = 0;             ///< how often the run has gone back to a trusted state
 };
 
 /// Learning beside a run: decides at each step whether the reference is asked, judges and stores its answers, trains the
@@ -67,6 +68,9 @@ class LearningSession {
   void begin_run(std::int64_t step);
   /// One step of the run, after the engine has computed its forces.
   void step(Trajectory &run);
+  /// The run cannot go on from the present step (atoms are lost, numbers are not finite): it goes back to a trusted state. Where it
+  /// cannot do that, saves and throws Error.
+  void rescue(Trajectory &run, const std::string &why);
   /// One step of a minimization: labels are stored, and learned from when it has ended, for its energy must not change.
   void minimization_step(Trajectory &run);
   /// After the last step: learns what is left, tells what the run has done, saves. `name` stands in the summary.

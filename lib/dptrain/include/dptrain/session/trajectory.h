@@ -2,11 +2,19 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "dptrain/frames/whole_frame.h"
 
 namespace dptrain {
+
+/// How a run stands, as far as it shows without the model.
+struct RunCondition {
+  double kinetic_energy = 0.0;  ///< per atom, eV; 0: not known
+  double volume = 0.0;          ///< Angstrom^3; 0: not known
+  double closest = 0.0;         ///< smallest distance of two atoms, Angstrom; 0: not known
+};
 
 /// The run that a learning session accompanies, at its present step, as the session sees it: LAMMPS, ASE, or any other
 /// engine. The engine has evaluated the model of the slot, if that is trained, on the present configuration. Energies in eV,
@@ -40,6 +48,19 @@ class Trajectory {
   virtual void follow_model() = 0;
   /// The run goes on from this step with those of a label of configuration(); without a virial the model's stays.
   virtual void follow(const Label &label) = 0;
+
+  // of an engine whose runs can go back to states of theirs; others have none
+  /// The same on all ranks.
+  virtual RunCondition condition() const { return {}; }
+  /// The present step is one to go back to.
+  virtual void trust() {}
+  /// The next step begins from a trusted state: the latest of step `before` or earlier, or else the earliest one; later ones are
+  /// forgotten. `number` of the return: no two of them go on alike. Returns the step of the state; nothing where there is none.
+  virtual std::optional<std::int64_t> go_back(std::int64_t before, int number)
+  {
+    static_cast<void>(before), static_cast<void>(number);
+    return std::nullopt;
+  }
 };
 
 }  // namespace dptrain

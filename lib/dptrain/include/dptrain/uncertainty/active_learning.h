@@ -23,7 +23,8 @@ enum class Ask {
   young,      ///< the model is new, and its errors are not known yet
   threshold,  ///< an atom is above the threshold
   limit,      ///< an atom is above the limit: the step is not trusted
-  audit       ///< at random
+  audit,      ///< at random
+  rewind      ///< the run is in trouble, or has just gone back from it
 };
 std::string name_of(Ask ask);
 
