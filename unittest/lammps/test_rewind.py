@@ -147,6 +147,16 @@ def test_thermostats_and_barostats_go_back(kind, ranks, trained, tmp_path):
             assert back < 0.2 * trouble, (name, back, trouble)
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_hybrid_pair_styles_and_other_atom_styles(ranks, trained, tmp_path):
+    hybrid = "pair_style hybrid/overlay dptrain zbl 0.5 1.0\npair_coeff * * dptrain si.dp Si\npair_coeff * * zbl 14 14"
+    text = run_with(HOT).replace(TRAINED, hybrid).replace("atom_style atomic", "atom_style full")
+    result = trained(text, ranks).check()
+    assert [r[:1] + r[2:] for r in rewinds(result.output)] == [(41, 31, 1, 3)]
+    place = frames(tmp_path / "atoms.dump")
+    assert np.abs(place[42][:, :3] - place[31][:, :3]).max() < 1e-12
+
+
 def test_atoms_keep_what_fixes_keep_with_them(trained):
     """Displacements from the start, which a compute keeps with the atoms, are those of the state."""
     text = run_with(HOT, more=" c_m[4]").replace(FIX, "compute m all msd\n" + FIX)

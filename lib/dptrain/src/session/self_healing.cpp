@@ -42,8 +42,7 @@ bool SelfHealing::look(const Trajectory &run)
 
 void SelfHealing::compare(std::int64_t step, double expected, double found, double limit)
 {
-  // a label on the way after a return is one of many, from which the model learns at once
-  if (!is_on() || !trouble_.empty() || !model_moved_ || is_due(step) || !(found > limit)) return;
+  if (!is_on() || !trouble_.empty() || !model_moved_ || !(found > limit)) return;
   const double unit = units_.force();
   trouble_ = formatted("the force error of an atom is %.4g, expected were %.4g, and the limit is "
                        "%.4g",
