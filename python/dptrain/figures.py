@@ -234,10 +234,10 @@ def error_panel(axis, events, course):
     axis.legend(frameon=False, fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def plot_active(events, course, output):
+def plot_active(events, course, rewinds, output):
     """The course of a learning run: errors and threshold, frames and reference calls, and the temperature, against the step.
 
-    events, course: as read_events and read_course give them.
+    events, course, rewinds: as read_events, read_course and read_rewinds give them.
     """
     rows = 3 if "temp" in course else 2
     figure, axes = new_figure(rows, 1, (7.6, 2.2 + 1.7 * rows), sharex=True, height_ratios=[2.2] + [1] * (rows - 1))
@@ -245,7 +245,8 @@ def plot_active(events, course, output):
     error_panel(axes[0], events, course)
     last = max([events["step"].max(), *course.get("step", [])])
     for name, color in (("calls", PALETTE[1]), ("frames", PALETTE[0])):
-        axes[1].step([*events["step"], last], [*events[name], events[name][-1]], where="post", color=color, linewidth=1.4,
+        # labels that came later stand at a step of before
+        axes[1].step([*np.maximum.accumulate(events["step"]), last], [*events[name], events[name][-1]], where="post", color=color, linewidth=1.4,
                      label="reference calls" if name == "calls" else name)
     axes[1].set_ylim(bottom=0)
     axes[1].set_ylabel("number")
@@ -253,6 +254,9 @@ def plot_active(events, course, output):
     if rows == 3:
         axes[2].plot(course["step"], course["temp"], color=PALETTE[6], linewidth=1.2)
         axes[2].set_ylabel("temperature")
+    for axis in axes:
+        for step in rewinds:
+            axis.axvline(step, color=PALETTE[3], linewidth=0.7, linestyle=":", zorder=0)
     axes[-1].set_xlabel("MD step")
     figure.align_ylabels(axes)
     save_figure(figure, output)

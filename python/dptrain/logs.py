@@ -121,6 +121,12 @@ def event_column(path, name, words):
         raise FileError(f"{path}: column {name} of the events: not a number among {' '.join(words[:5])} ...") from None
 
 
+def read_rewinds(path):
+    """Steps at which the run of a LAMMPS log has gone back to a trusted state, array."""
+    found = re.findall(r"^Fix dptrain: step (\d+): .*; back to the state of step \d+, rewind \d+ of \d+", read_text(path), re.MULTILINE)
+    return np.array([int(step) for step in found], dtype=float)
+
+
 def read_course(path):
     """What the thermo tables of a log with `mode active` say at each step, {name: array}: ``step``, and those of ``temp``,
     ``expected`` and ``threshold`` (f_ID[13] and f_ID[14] of the fix, under these names too) that all tables have."""

@@ -20,7 +20,7 @@ import numpy as np
 from dptrain.details import rank_correlation, read_pairs, read_uncertainty
 from dptrain.dumps import compare, read_dump  # noqa: F401: for scripts
 from dptrain.figures import bin_rms, plot_active, plot_errors, plot_lcurve, plot_parity, plot_uncertainty
-from dptrain.logs import FileError, names_columns, names_events, read_course, read_events, read_lcurve, read_text
+from dptrain.logs import FileError, names_columns, names_events, read_course, read_events, read_lcurve, read_rewinds, read_text
 
 KINDS = ("lcurve", "parity", "errors", "uncertainty", "active")
 
@@ -46,7 +46,8 @@ two columns), blanks or commas between them, in one unit. Two FILEs: model_devi.
 same frames in the same order, all of the same number of atoms."""
 
 ACTIVE = """The course of a run of fix dptrain with mode active: true and expected largest force error of each event, the threshold,
-numbers of frames and reference calls, and the temperature, against the MD step. The first are read from the lines of the log that
+numbers of frames and reference calls, and the temperature, against the MD step; a vertical line where the run went back to a
+trusted state. The first are read from the lines of the log that
 begin with `dptrain`. Threshold, expected error between the events and temperature come from its thermo output: Temp, and
 f_ID[13] and f_ID[14] of the fix (or columns that are named expected and threshold)."""
 
@@ -87,16 +88,22 @@ def draw_active(options):
     if len(options.files) != 1:
         raise FileError(f"{len(options.files)} files: a figure shows one log")
     events, course = read_events(options.files[0]), read_course(options.files[0])
-    print("\n".join(active_summary(events, course)))
-    plot_active(events, course, options.output)
+    rewinds = read_rewinds(options.files[0])
+    print("\n".join(active_summary(events, course, rewinds)))
+    plot_active(events, course, rewinds, options.output)
 
 
-def active_summary(events, course):
-    """Lines on the events of each kind, and on what the audits found."""
+def active_summary(events, course, rewinds):
+    """Lines on the events of each kind, on what the audits found, and on what came later or had to be done again."""
     steps = max([events["step"].max(), *course.get("step", [])]) - min([events["step"].min(), *course.get("step", [])])
     calls = events["calls"][-1] - events["calls"][0] + 1  # a resumed run goes on counting
     yield f"frames {events['frames'][-1]:.0f}, reference calls {calls:.0f}" + (f" in {steps:.0f} steps ({100 * calls / steps:.2f} %)"
                                                                               if steps > 0 else "")
+    late = np.count_nonzero(events["learned"] == "later") if "learned" in events else 0
+    if late:
+        yield f"{late} labels came while the run went on"
+    if len(rewinds):
+        yield f"{len(rewinds)} times the run went back to a trusted state"
     for why in dict.fromkeys(events["why"]):
         chosen = events["why"] == why
         true = events["true"][chosen & np.isfinite(events["true"])]

@@ -339,6 +339,18 @@ def test_figure_of_an_active_run(kind, tmp_path, capsys):
     assert figure.read_bytes().startswith(PNG)
 
 
+def test_late_labels_and_rewinds_of_an_active_run(tmp_path, capsys):
+    """Lines of labels that came later stand at earlier steps; what a run says of its rewinds is counted and drawn."""
+    path = tmp_path / "log.lammps"
+    late = next(line for line in ACTIVE_LOG.splitlines() if "threshold" in line).replace("130", "1").replace("1.163", "later")
+    rewind = "Fix dptrain: step 150: the temperature is 9999 K, and was 300 K; back to the state of step 131, rewind {} of 20\n"
+    path.write_text(ACTIVE_LOG + "\n" + late + "\n" + rewind.format(1) + rewind.format(2).replace("150", "171"))
+    assert plot.read_rewinds(path).tolist() == [150, 171]
+    assert plot.main(["active", str(path), "-o", str(tmp_path / "a.png")]) == 0
+    printed = capsys.readouterr().out
+    assert "1 labels came while the run went on" in printed and "2 times the run went back to a trusted state" in printed
+
+
 def test_active_run_without_thermo_columns(tmp_path):
     path = tmp_path / "log.lammps"
     path.write_text("\n".join(line for line in ACTIVE_LOG.splitlines() if line.startswith("dptrain")) + "\n")
