@@ -75,7 +75,9 @@ TEST(StirVelocities, ConservesMomentumAndEnergy)
       scale += m * std::fabs(u);
       energy[0] += m * u * u;
       energy[1] += m * v * v;
-      if (i % 10 == 0) EXPECT_EQ(v, 0.0);
+      if (i % 10 == 0) {
+        EXPECT_EQ(v, 0.0);
+      }
     }
   for (const double component : momentum) EXPECT_NEAR(component, 0.0, 1e-14 * scale);
   EXPECT_NEAR(energy[1] / energy[0], 1.0, 1e-13);

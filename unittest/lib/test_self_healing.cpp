@@ -149,6 +149,7 @@ class Course final : public Trajectory {
   std::int64_t natoms() const override { return 1; }
   bool has_scores() const override { return true; }
   std::vector<double> scores() const override { return {}; }
+  std::vector<double> all_scores() override { return {}; }
   std::vector<double> feature_sum() const override { return {}; }
   double energy() const override { return 0.0; }
   std::vector<double> forces() override { return {}; }
