@@ -124,7 +124,7 @@ def test_who_ends_early_helps_the_others(job, tmp_path):
 
 def test_several_runs_and_a_partition_that_is_gone(job):
     """The first partition ends its input after one run, the second has three."""
-    text = shared(EAGER, run='run 10\nif "${seed} == 1234" then "run 10" "run 10"', thermo="thermo 10\n")
+    text = shared(f"{EAGER} save 100000 si.dp", run='run 10\nif "${seed} == 1234" then "run 10" "run 10"', thermo="thermo 10\n")
     first, second = [result.check() for result in job(text).finish()]
     assert max(int(event["step"]) for event in events(second.output)) == 30
 
@@ -133,7 +133,7 @@ def test_who_waits_does_not_stop_the_others(job, client, address, tmp_path):
     """The client of the first partition takes half a second for a label; the second one goes on meanwhile, and what it learns the
     first one helps to learn."""
     slow, quick = f"reference socket {address} wait 60 end", REFERENCE
-    client("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.5", address)
+    client("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.5", address, structure="t.1.init.xyz")
     options = EAGER.replace("warmup 4", "warmup 2").replace("every 5", "every 2")
     lines = shared(options, run="run 20", reference="WHO", thermo="thermo 100\n").splitlines()
     place = next(k for k, line in enumerate(lines) if line.startswith("fix t "))
@@ -163,7 +163,7 @@ def test_resume_with_other_partitions(before, after, job, tmp_path):
 def test_killed_with_labels_in_flight(job, client, address, tmp_path):
     """Two partitions, a client for each, asynchronous; after a kill one partition alone takes up what both had in flight."""
     for k in range(2):
-        client("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.2", f"{address}_{k}", log=f"client{k}.log")
+        client("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.2", f"{address}_{k}", log=f"client{k}.log", structure=f"t.{k + 1}.init.xyz")
     options = (EAGER.replace("train 10", "train 4") + " asynchronous 1 train_share 1 save 4 si.dp")
     text = "variable k world 0 1\n" + shared(options, run="run 1000000", reference=f"reference socket {address}_$k wait 60 end",
                                               thermo="thermo 100000\n")

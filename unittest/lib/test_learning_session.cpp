@@ -465,6 +465,35 @@ TEST_F(AsynchronousTest, OptionsThatMakeNoSenseAreNamed)
   EXPECT_NE(error([](auto &) {}, at_once).find("computes labels at once"), std::string::npos);
 }
 
+TEST(LabelRequest, IsTheSameFromAFile)
+{
+  for (const Ask ask : {Ask::no, Ask::young, Ask::threshold, Ask::limit, Ask::audit, Ask::rewind}) {
+    LabelRequest request;
+    request.ask = ask;
+    request.has_scores = true;
+    request.score = 1.5;
+    request.expected = 0.25;
+    request.energy = -3.0;
+    request.frame = random_frame(3, 4, {edge, 0.0, 0.0, 0.0, edge, 0.0, 0.0, 0.0, edge}, true, 1.6);
+    request.frame.step = 42;
+    request.frame.label = {};
+    request.frame.label.force_weight = {1.0, 0.0, 1.0, 0.0};
+    request.atoms = {7, 3, 9, 1};
+    request.force.assign(12, 0.5);
+    request.feature_sum = {1.0, 2.0};
+    const LabelRequest found = LabelRequest::from(request.state());
+    EXPECT_EQ(found.state(), request.state());
+    EXPECT_EQ(found.ask, ask);
+    EXPECT_EQ(found.frame.coord, request.frame.coord);
+    EXPECT_EQ(found.natoms(), 2);  // whose forces count
+  }
+  LabelRequest damaged;
+  damaged.frame.type = {0, 0};
+  damaged.frame.coord.assign(5, 0.0);
+  EXPECT_NE(message_of([&] { LabelRequest::from(damaged.state()); }).find("lengths"),
+            std::string::npos);
+}
+
 TEST(TrainingPace, GivesTheTrainingItsShare)
 {
   using Seconds = std::chrono::duration<double>;

@@ -35,6 +35,7 @@ class ReferenceDifference : public Reference {
     bool outlives_program() const override { return inner().outlives_program(); }
     /// The label of the frame is the baseline, until the answer comes.
     void prepare(dptrain::WholeFrame &frame) override;
+    bool prepares() const override { return true; }
     std::int64_t submit(const dptrain::WholeFrame &frame) override;
     std::vector<dptrain::LabelAnswer> poll() override;
     void wait(double seconds) override { inner().wait(seconds); }

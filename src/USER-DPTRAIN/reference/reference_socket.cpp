@@ -5,6 +5,7 @@
 
 #include "comm.h"
 #include "domain.h"
+#include "universe.h"
 #include "utils.h"
 
 using namespace LAMMPS_NS;
@@ -15,7 +16,9 @@ ReferenceSocket::ReferenceSocket(LAMMPS *lmp, const SocketOptions &options,
                                  const std::string &fix_id, bool cuts, FindSlot find_slot) :
     Pointers(lmp),
     options_(options),
-    structure_path_(fix_id + ".init.xyz"),
+    structure_path_(
+        fix_id + (lmp->universe->nworlds > 1 ? fmt::format(".{}", lmp->universe->iworld + 1) : "") +
+        ".init.xyz"),
     cuts_(cuts),
     find_slot_(std::move(find_slot))
 {

@@ -86,7 +86,7 @@ void ActiveMode::learn_around(Trajectory &run, const LabelRequest &step,
   for (Answered &one : answered) {
     if (one.outcome.fate != Fate::learned) continue;
     one.outcome.learned_error = force_errors(forces_on(one.request, force), one.label).max;
-    decisions_.learned(one.outcome.learned_error);
+    if (!learning_.is_shared()) decisions_.learned(one.outcome.learned_error);
     if (one.outcome.learned_error > decisions_.limit()) warn_above_limit(one.outcome.learned_error);
   }
   keep_scale(run, step.score);

@@ -55,7 +55,7 @@ void ActiveMode::begin_run(std::int64_t step)
   run_open_ = true;
   log_.open(step, jumps_.sum());
   jumps_.begin();
-  healing_.begin_run();
+  healing_.begin_run(step);
   if (!options_.selects) log_.begin();
 }
 
@@ -292,7 +292,7 @@ void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Lab
   }
   if (trained && learned) {
     outcome.learned_error = error;
-    decisions_.learned(error);
+    if (!learning_.is_shared()) decisions_.learned(error);  // else all of them have heard of it
   }
   if (error > decisions_.limit()) outcome.reference_moves = true;
   if (outcome.reference_moves)

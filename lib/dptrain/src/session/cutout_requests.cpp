@@ -102,7 +102,8 @@ LabelRequest CutoutRequests::request_for(Cutout cutout, const LabelRequest &step
     if (request.frame.label.force_weight[i] > 0.0)
       request.score = std::max(request.score, scores[request.atoms[i]]);
   request.expected = learning.expected_error(request.score);
-  request.feature_sum = uncertainty.feature_sum(scatter_frame(comm_, request.frame, slot_->cutoff));
+  request.feature_sum =
+      uncertainty.feature_sum(*comm_, scatter_frame(comm_, request.frame, slot_->cutoff));
   return request;
 }
 

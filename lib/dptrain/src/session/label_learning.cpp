@@ -86,7 +86,7 @@ void LabelLearning::bring(AnsweredRequest answer)
     const ForceErrors errors = force_errors(request.force, answer.label);
     if (request.ask != Ask::young)
       healing_.compare(request.frame.step, request.expected, errors.max, decisions_.limit());
-    answer.is_wild = healing_.is_wild(errors.label_rms, decisions_.force());
+    answer.is_wild = healing_.is_wild(request.frame.step, errors.label_rms, decisions_.force());
   }
   brought_.push_back(std::move(answer));
 }
@@ -99,7 +99,8 @@ Outcome LabelLearning::judge(AnsweredRequest &answer)
   ForceErrors errors;
   if (request.has_scores) {
     errors = force_errors(request.force, label);
-    outcome.max_error = found_error_ = errors.max;
+    outcome.max_error = errors.max;
+    if (run == run_index()) found_error_ = errors.max;
     outcome.rms_error = errors.rms;
   }
   if (is_wild) return outcome;

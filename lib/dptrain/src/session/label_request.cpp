@@ -8,7 +8,7 @@ namespace dptrain {
 
 namespace {
 
-const Ask asks[] = {Ask::no, Ask::young, Ask::threshold, Ask::limit, Ask::audit};
+const Ask asks[] = {Ask::no, Ask::young, Ask::threshold, Ask::limit, Ask::audit, Ask::rewind};
 
 template <class T> std::vector<double> numbers(const T &values)
 {

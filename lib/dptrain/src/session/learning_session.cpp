@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "base/hash.h"
 #include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/memory_table.h"
@@ -15,6 +14,15 @@
 namespace dptrain {
 
 namespace {
+
+std::string rules_text(const ParameterRules &rules)
+{
+  std::string text =
+      "train only " + joined(rules.only) + "\ntrain freeze " + joined(rules.freeze) + "\n";
+  for (const auto &[pattern, factor] : rules.rates)
+    text += "train rate " + pattern + formatted(" %.12g\n", factor);
+  return text;
+}
 
 // What must be the same in runs that learn together, a line for each option.
 std::string common_options(const LearningOptions &o, const ModelSlot &slot)
@@ -33,14 +41,15 @@ std::string common_options(const LearningOptions &o, const ModelSlot &slot)
          number("buffer", static_cast<double>(o.buffer)) + "optimizer " + o.optimizer +
          number("\nema", o.ema.value_or(-1.0)) + "save " + o.save +
          number("\nsave every", static_cast<double>(o.save_every)) + "resume " + o.resume +
-         "\ndataset " + o.dataset + "\n";
+         "\ndataset " + o.dataset + "\n" +
+         number("distribute", static_cast<double>(o.parallel.distribution)) +
+         number("micro_batch", o.parallel.micro_batch) + rules_text(o.rules);
 }
 
-std::string hash_text(const ModelSlot &slot)
+std::string model_text(const ModelSlot &slot)
 {
-  return slot.model ? "parameters with hash " +
-                          std::to_string(hash_of(slot.model->parameters().values())) + "\n"
-                    : "no model yet\n";
+  return slot.model ? "parameters with hash " + std::to_string(slot.hash()) + "\n"
+                    : "a new model of the input\n" + slot.input_text;
 }
 
 }  // namespace
@@ -64,7 +73,7 @@ struct LearningSession::Impl {
     if (!replicas.mpi_comm) return nullptr;
     auto made = std::make_unique<ReplicaGroup>(comm, replicas);
     made->require_same("options", common_options(options, *slot));
-    made->require_same("model", hash_text(*slot));
+    made->require_same("model", model_text(*slot));
     return made;
   }
 
@@ -170,7 +179,7 @@ void LearningSession::minimization_step(Trajectory &run)
 void LearningSession::end_run(std::int64_t step, const std::string &name)
 {
   if (impl_->active) impl_->active->end_run(step, name);
-  save();
+  if (!impl_->group) save();  // else all of them have saved together
 }
 
 void LearningSession::on_update(std::function<void()> work)

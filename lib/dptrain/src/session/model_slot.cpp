@@ -129,6 +129,7 @@ void ModelSlot::load(const Communicator &comm, const std::string &file,
   type_map = types;
   cutoff = is_input ? new_input.model.rcut : data.config.rcut;
   input.reset();
+  this->input_text = is_input && !is_new ? input_text : "";
   model.reset();
   trained = !is_input;
   from_archive = false;

@@ -178,7 +178,10 @@ void OnlineTraining::add(const WholeFrame &frame)
   store_.append(frame);
   keep(frame);
   ++counters.frames;
-  if (!frame.held_out) state_.earned_steps += options_.train;
+  if (!frame.held_out) {
+    state_.earned_steps += options_.train;
+    ++owed_labels_;
+  }
   if (!trainer_ && counters.frames >= options_.warmup) make_model();
   watch();
   if (!options_.dataset.empty())
@@ -249,7 +252,10 @@ void OnlineTraining::train_for(double seconds)
       if (options_.save_every > 0 && step % options_.save_every == 0) save();
       after_update();
     }
-    if (state_.earned_steps == 0) label_seconds_ = 0.0;
+    if (state_.earned_steps == 0) {
+      label_seconds_ = 0.0;
+      owed_labels_ = 0;
+    }
     if (steps() > before) {
       uncertainty_.mark_stale();
       if (!options_.active) slot_->uncertainty = false;  // that of other parameters
@@ -298,8 +304,8 @@ void OnlineTraining::watch_targets()
   if (std::isfinite(square))
     mean = mean > 0.0 ? batch_memory * mean + (1.0 - batch_memory) * square : square;
   if (state_.earned_steps % target_every != 0) return;
-  if (options_.train_seconds > 0.0 && is_over(label_seconds_, options_.train_seconds))
-    state_.earned_steps = 0;
+  const double most = options_.train_seconds * std::max(owed_labels_, 1);
+  if (options_.train_seconds > 0.0 && is_over(label_seconds_, most)) state_.earned_steps = 0;
   if (options_.target <= 0.0 || std::sqrt(mean) > options_.target) return;
   if (latest_error() <= options_.target) state_.earned_steps = 0;
 }

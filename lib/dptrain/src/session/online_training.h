@@ -124,6 +124,7 @@ class OnlineTraining {
   std::vector<double> saved_;      // progress() of the latest checkpoint
   std::int64_t latest_place_ = 0;  // of the latest label in the trainer's buffer
   double label_seconds_ = 0.0;     // of the training since no steps were owed
+  int owed_labels_ = 0;            // that have earned them
   std::vector<Frame> held_out_;
 };
 

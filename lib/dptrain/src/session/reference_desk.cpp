@@ -225,13 +225,20 @@ void ReferenceDesk::resume(const std::string &source, const std::string &frames)
     return messages_.warning(requests_path_of(source) + " has " + number +
                              " configurations that wait for a label, which this reference cannot "
                              "compute: resume with the one that was asked, or do without them");
+  const bool with_baseline = source_.prepares();
+  for (const LabelRequest &request : requests)
+    if (request.frame.label.energy.has_value() != with_baseline)
+      throw Error(requests_path_of(source) + ": configurations there were asked for " +
+                  (with_baseline ? "without" : "with") +
+                  " 'subtract', and their labels would be of another kind: resume with the "
+                  "options that they were asked with, or put the file aside");
   for (LabelRequest &request : requests) {
     request.id = source_.submit(request.frame);
     const std::int64_t id = request.id;
     open_[id] = {std::move(request), true};
   }
   write_open();
-  file_.drop_orphans();
+  if (source == options_.frames_path()) file_.drop_orphans();
   messages_.info(number + " configurations that wait for a label are " +
                  (source_.outlives_program() ? "looked for" : "asked for") +
                  " again: " + requests_path_of(source));

@@ -101,11 +101,14 @@ std::vector<LabelRequest> RequestFile::read(const std::string &source,
     if (comm_->rank() != 0) return;
     const auto stored =
         fs::exists(frames) ? FramesFile::read(frames, -1) : std::vector<WholeFrame>{};
+    std::vector<WholeFrame> taken;  // a run may have ended while it took over the file of another
     for (const auto &[number, path] : files_of_group(requests_path_of(source)))
       if (is_mine(number))
         read_requests(path).for_each_group([&](const std::string &name, const State &request) {
-          if (!is_among(LabelRequest::from(request).frame, stored))
-            open.set_group(formatted("%06d ", number) + name, request);
+          WholeFrame frame = LabelRequest::from(request).frame;
+          if (is_among(frame, stored) || is_among(frame, taken)) return;
+          open.set_group(formatted("%06d ", number) + name, request);
+          taken.push_back(std::move(frame));
         });
   });
   ByteArchive(*comm_).send(open);
@@ -128,9 +131,12 @@ void RequestFile::drop_orphans() const
 void RequestFile::put_aside(const Log &log) const
 {
   guarded(*comm_, [&] {
-    if (comm_->rank() != 0 || !fs::exists(path_)) return;
-    const std::string old = dptrain::put_aside({path_});
-    log("the requests of an earlier run in " + path_ + " are kept as " + path_ + old);
+    if (comm_->rank() != 0) return;
+    for (const auto &[number, path] : files_of_group(first_path_)) {
+      if (!is_mine(number)) continue;
+      const std::string old = dptrain::put_aside({path});
+      log("the requests of an earlier run in " + path + " are kept as " + path + old);
+    }
   });
 }
 

@@ -24,6 +24,23 @@ SelfHealing::SelfHealing(int most, const UnitFactors &units, const Messages &mes
 {
 }
 
+// Step numbers may be set back between two runs: what was left then is behind.
+void SelfHealing::begin_run(std::int64_t step)
+{
+  watch_.begin();
+  if (!first_step_ || step < *first_step_) first_step_ = step;
+  if (step >= left_) return;
+  left_ = reached_ = step - calm;
+  ways_.clear();
+}
+
+bool SelfHealing::was_left(std::int64_t step) const
+{
+  return (first_step_ && step < *first_step_) ||
+         std::any_of(ways_.begin(), ways_.end(),
+                     [step](const auto &way) { return step > way.first && step <= way.second; });
+}
+
 // On the way that was gone before, and a little further.
 bool SelfHealing::is_due(std::int64_t step) const
 {
@@ -42,7 +59,7 @@ bool SelfHealing::look(const Trajectory &run)
 
 void SelfHealing::compare(std::int64_t step, double expected, double found, double limit)
 {
-  if (!is_on() || !trouble_.empty() || !model_moved_ || !(found > limit)) return;
+  if (!is_on() || !trouble_.empty() || !model_moved_ || was_left(step) || !(found > limit)) return;
   const double unit = units_.force();
   trouble_ = formatted("the force error of an atom is %.4g, expected were %.4g, and the limit is "
                        "%.4g",
@@ -50,9 +67,9 @@ void SelfHealing::compare(std::int64_t step, double expected, double found, doub
   trouble_step_ = step;
 }
 
-bool SelfHealing::is_wild(double force, double usual) const
+bool SelfHealing::is_wild(std::int64_t step, double force, double usual) const
 {
-  return !trouble_.empty() && usual > 0.0 && force > wild * usual;
+  return (!trouble_.empty() || was_left(step)) && usual > 0.0 && force > wild * usual;
 }
 
 bool SelfHealing::finish(Trajectory &run, const Step &step)
@@ -93,6 +110,7 @@ bool SelfHealing::go_back(Trajectory &run)
   ++done_;
   left_ = step;
   reached_ = *state;
+  ways_.emplace_back(reached_, left_);
   watch_.go_back(*state);
   messages_.info(what + formatted("; back to the state of step %lld, rewind %d of %d",
                                   static_cast<long long>(*state), done_, most_));

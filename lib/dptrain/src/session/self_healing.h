@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "dptrain/base/messages.h"
 #include "dptrain/base/units.h"
@@ -24,15 +27,17 @@ class SelfHealing {
   /// Whether something is watched: a return is left.
   bool is_on() const { return done_ < most_; }
   int done() const { return done_; }
-  void begin_run() { watch_.begin(); }
+  /// A run begins at this step.
+  void begin_run(std::int64_t step);
 
   /// The present step, which the model moves, before the reference is asked. True where it should be, and waited for.
   bool look(const Trajectory &run);
   /// An answer about the configuration of a step: errors that were expected and found, and the limit. Trouble is an error above
   /// the limit where the model has moved the atoms, also if it was expected there: it was not expected in time.
   void compare(std::int64_t step, double expected, double found, double limit);
-  /// Whether a label of trouble is too far from all others to be learned from; root mean squares of its and of usual forces.
-  bool is_wild(double force, double usual) const;
+  /// Whether a label of a step in trouble, or on a way that was left, is too far from all others to be learned from; root mean squares
+  /// of its and of usual forces.
+  bool is_wild(std::int64_t step, double force, double usual) const;
   /// What is known at the end of a step.
   struct Step {
     bool answered = false;     ///< the reference was asked
@@ -48,6 +53,7 @@ class SelfHealing {
 
  private:
   bool is_due(std::int64_t step) const;
+  bool was_left(std::int64_t step) const;
   bool go_back(Trajectory &run);
 
   int most_, done_ = 0;
@@ -58,7 +64,10 @@ class SelfHealing {
   std::int64_t trouble_step_ = 0;
   bool model_moved_ = false;             // the atoms to where they are
   std::int64_t left_ = 0, reached_ = 0;  // steps of the latest return
-  bool told_ = false;                    // that there is no state yet
+  // of all of them: answers about a way that was left may come later, and are no trouble any more
+  std::vector<std::pair<std::int64_t, std::int64_t>> ways_;  // reached, left
+  std::optional<std::int64_t> first_step_;                   // of this program
+  bool told_ = false;                                        // that there is no state yet
 };
 
 }  // namespace dptrain

@@ -96,20 +96,21 @@ double UncertaintyMonitor::distance(const std::vector<double> &a, const std::vec
   return feature_distance(slot_->model->last_hidden_layer()->whitening(), a, b, natoms);
 }
 
-std::vector<double> UncertaintyMonitor::feature_sum(const Frame &frame) const
+std::vector<double> UncertaintyMonitor::feature_sum(const Communicator &comm,
+                                                    const Frame &frame) const
 {
-  const BatchShares shares({&frame}, *comm_);
+  const BatchShares shares({&frame}, comm);
   const Frame &share = *shares.frames().front();
   std::vector<double> sum(
       slot_->model->type_map().size() * slot_->model->last_hidden_layer()->num_features(), 0.0),
       force(static_cast<std::size_t>(share.nall()) * 3, 0.0);
-  guarded(*comm_, [&] {
+  guarded(comm, [&] {
     ForwardOutput out;
     out.force = force.data();
     out.feature_sum = sum.data();
     slot_->model->forward(share.weighted_domain(), out);
   });
-  comm_->all_reduce_sum(sum.data(), sum.size());
+  comm.all_reduce_sum(sum.data(), sum.size());
   return sum;
 }
 

@@ -30,8 +30,9 @@ class UncertaintyMonitor {
   /// The same between two configurations of as many atoms.
   double distance(const std::vector<double> &a, const std::vector<double> &b,
                   std::int64_t natoms) const;
-  /// Sum of the model's features over the atoms of a frame whose forces count, of all ranks, [ntypes][H].
-  std::vector<double> feature_sum(const Frame &share) const;
+  /// Sum of the model's features over the atoms of a frame whose forces count, [ntypes][H]. Collective over the ranks that share
+  /// the frame.
+  std::vector<double> feature_sum(const Communicator &comm, const Frame &share) const;
   /// Configurations like this one are known from now on, until the next refresh().
   void remember(std::vector<double> feature_sum, std::int64_t natoms);
   /// Puts a configuration (this rank's share) behind the uncertainty, without training, and remembers it.

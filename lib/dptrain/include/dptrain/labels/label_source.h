@@ -34,6 +34,8 @@ class LabelSource {
   /// Puts into the frame's label what of the present atoms of the run will be needed when the answer comes. To be called
   /// before submit(), while the run has this configuration.
   virtual void prepare(WholeFrame & /*frame*/) {}
+  /// Whether it puts anything there.
+  virtual bool prepares() const { return false; }
   /// Takes over a configuration (atoms in the order of their ids; its label is what prepare() has put there), and returns
   /// the number of the request. Does not wait.
   virtual std::int64_t submit(const WholeFrame &frame) = 0;

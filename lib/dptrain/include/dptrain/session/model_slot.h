@@ -39,6 +39,7 @@ struct ModelSlot {
   bool from_archive = false;  ///< the file was a TorchScript archive
   std::shared_ptr<Model> model;    ///< empty: new, and not made yet
   std::optional<InputFile> input;  ///< of a new model
+  std::string input_text;          ///< of its file
   AnyDescriptorConfig descriptor;  ///< of the model, also of a new one; none in a TorchScript model
   bool trained = false;  ///< the parameters are those of a file, or an optimizer step has been done
   bool uncertainty =
