@@ -7,7 +7,7 @@ Usage: bench/rewind.py [--seeds N] [--steps N] [--ensemble nve npt] [--rewinds N
 five optimizer steps for each, and is then let loose at 12,000 K with limits that hardly keep it from anything. Each seed (of
 the velocities) runs without `rewind` and with it. At constant energy such a run cannot become hotter than it began, for it began in
 the minimum of the potential energy, and melts; it has survived if it ends without an error, its last 100 steps are colder
-than that (also at constant pressure, where a thermostat holds 6,000 K), and the forces of the model on its last configuration are
+than that (also at constant pressure, where a slow thermostat wants 6,000 K), and the forces of the model on its last configuration are
 within the limit of the reference's. Prints a Markdown table, and what became of those that did not; --keep keeps the files.
 `lmp` is looked for on the PATH.
 """
@@ -33,7 +33,7 @@ create_box 1 box
 create_atoms 1 box
 mass 1 28.0855
 """
-ENSEMBLES = {"nve": "fix n all nve", "npt": f"fix n all npt temp {HOT / 2} {HOT / 2} 0.1 iso 0 0 1.0"}
+ENSEMBLES = {"nve": "fix n all nve", "npt": f"fix n all npt temp {HOT / 2} {HOT / 2} 10.0 iso 0 0 2.0"}
 LEARN = """velocity all create {cold} {velocities} loop geom
 pair_style dptrain precision single
 pair_coeff * * new Si
