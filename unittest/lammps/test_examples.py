@@ -199,3 +199,13 @@ def test_an_error_of_lammps_is_shown(tmp_path):
                           capture_output=True, text=True, env=console_variables())
     assert done.returncode != 0
     assert "no/such" in done.stderr and "log.wrong" in done.stderr
+
+
+def test_replicas(tmp_path):
+    """Four partitions end with the same numbers of frames and calls, and one model."""
+    copy_example("replicas", tmp_path)
+    words = ["-partition", "1", "1", "1", "1", "-var", "steps", "50"]
+    run_lammps(tmp_path, (tmp_path / "in.silicon").read_text(), 4, words).check()
+    said = [re.search(r"^at \S+ K: (.*)", (tmp_path / f"screen.{k}").read_text(), re.MULTILINE).group(1) for k in range(4)]
+    assert len(set(said)) == 1
+    assert (tmp_path / "silicon.dp").exists()
