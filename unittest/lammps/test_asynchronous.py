@@ -99,6 +99,24 @@ def test_the_baseline_is_that_of_the_request(address, clients, lammps, tmp_path)
     expect_own_labels(stored_frames(tmp_path / "si.dp.frames"), epsilon=0.02)
 
 
+def test_the_client_is_a_partition_of_the_same_job(address, tmp_path, lammps):
+    """`lmp -partition 1 1`: the second partition answers the first one with fix ipi, while that goes on. Fix ipi ends the job where
+    it hears of the end; the first partition has saved by then."""
+    write_input(tmp_path)
+    first = slowly(learn(f"{EAGER} asynchronous 1 train_share 1 save 100000 si.dp", run="run 400", reference=socket(address)))
+    (tmp_path / "in.second").write_text(
+        "units metal\natom_style atomic\natom_modify map yes\nlattice diamond 5.431\nregion box block 0 2 0 2 0 2\ncreate_box 1 box\n"
+        "create_atoms 1 box\nmass 1 28.0855\npair_style lj/cut 6.0\npair_coeff * * 0.05 2.1\npair_modify shift yes\n"
+        f"shell sleep 3\nfix i all ipi {address[5:]} 12345 unix\nrun 100000\n")
+    (tmp_path / "in.first").write_text(first)
+    text = "variable w world first second\ninclude in.$w\n"
+    assert "Got EXIT message" in lammps(text, 2, ("-partition", "1", "1")).output
+    output = (tmp_path / "screen.0").read_text()
+    assert "Fix dptrain t: 400 steps" in output and (tmp_path / "si.dp").exists()
+    assert any(line["learned"] == "later" for line in events(output))
+    expect_own_labels(stored_frames(tmp_path / "si.dp.frames"))
+
+
 def test_above_the_limit_the_run_waits(address, clients, lammps, tmp_path):
     """Each step is above the limit: the reference is waited for, as without the keyword."""
     write_input(tmp_path)
