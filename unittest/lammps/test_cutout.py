@@ -5,11 +5,13 @@ The model has learned in a box of 64 atoms, and runs in one of 512.
 
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from active import decisions, events, stored_frames
-from lammps_runner import Result, run_lammps
+from lammps_runner import Result, console_variables, run_lammps
 from silicon import ATOMS, COLUMNS, MODEL, REFERENCE, learn, write_input
 from test_bad_input import stops_with
 from test_reference_socket import finish, start_lammps  # noqa: F401
@@ -206,3 +208,36 @@ def test_models_that_do_not_know(silicon):
 def test_what_the_reference_cannot_compute_ends_the_run(ranks, trained):
     reference = 'reference pair lj/cut/coul/long 6 coeff "* * 0.05 2.1" end'
     stops_with(trained(text(run="run 0", reference=reference, pair=MOVE + PAIR), ranks), "pair style lj/cut/coul/long", "requires atom attribute q")
+
+
+def test_asynchronous_cut_outs_in_a_spool(trained, processes, tmp_path):
+    """The run goes on while `dptrain label` computes cut-outs: their labels come later, each with the weights of its own core."""
+    pytest.importorskip("ase", reason="the calculator is one of ASE")
+    calculator = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
+    with open(tmp_path / "label.log", "w") as log:
+        processes.append(subprocess.Popen([sys.executable, "-m", "dptrain", "label", "spool", "--calculator", calculator, "--watch"],
+                                          cwd=tmp_path, env=console_variables(), stdout=log, stderr=log))
+    options = OPTIONS.replace("limit 50", "limit 1e6") + "asynchronous 3 train_share 1"
+    atoms = LARGE.replace("timestep 0.001", "timestep 0.0001")
+    reference = "reference spool spool end"
+    for run in ("run 200", "run 100\nshell sleep 2\nrun 2"):  # what is open at the end of the first is taken up by the second
+        result = trained(text(options, run, atoms, reference)).check()
+        options = options.replace("save 1000", "resume large.dp save 1000")
+    late = [row for row in events(result.output) if row["learned"] == "later"]
+    frames = stored_frames(tmp_path / "large.dp.frames")
+    assert late and len(frames) > 2
+    for frame in frames:
+        weight = frame["weight"]
+        assert len(frame["coord"]) < 512 and 0 < np.count_nonzero(weight) < len(weight)
+
+
+def test_partitions_share_cut_outs(trained, tmp_path):
+    """Two partitions ask around their own worst atoms at the same steps, and both learn all of them."""
+    text_of = text(OPTIONS.replace("threshold 0.3", "threshold 1e-6").replace("limit 50", "limit 1e6") + "share yes duplicate 0")
+    words = text_of.replace("3000 87287", "3000 ${seed}")
+    trained("variable seed world 87287 1234\n" + words, 2, ("-partition", "1", "1")).check()
+    outputs = [(tmp_path / f"screen.{k}").read_text() for k in range(2)]
+    frames = stored_frames(tmp_path / "large.dp.frames")
+    rows = [events(output) for output in outputs]
+    assert min(map(len, rows)) >= 4 and len(frames) > max(map(len, rows))
+    assert all(len(frame["coord"]) < 512 for frame in frames)
