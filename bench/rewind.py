@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How many runs of a young model explode, and how many of them `rewind` of fix dptrain saves.
 
-Usage: bench/rewind.py [--seeds N] [--steps N] [--ensemble nve npt] [--rewinds N] [--lmp LMP] [--keep FOLDER]
+Usage: bench/rewind.py [--seeds N] [--first K] [--steps N] [--ensemble nve npt] [--rewinds N] [--lmp LMP] [--keep FOLDER]
 
 64 silicon atoms with the Stillinger-Weber potential as the reference. The model learns from a few labels of a crystal at 600 K, with
 five optimizer steps for each, and is then let loose at 12,000 K with limits that hardly keep it from anything. Each seed (of
@@ -96,6 +96,7 @@ def run(folder, seed, ensemble, rewinds, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--ensemble", nargs="+", choices=sorted(ENSEMBLES), default=["nve", "npt"])
     parser.add_argument("--rewinds", type=int, default=50)
@@ -111,14 +112,14 @@ def main():
         for ensemble in options.ensemble:
             for rewinds in (0, options.rewinds):
                 runs = list(pool.map(lambda seed: run(top / f"{ensemble}{rewinds}" / str(seed), seed, ensemble, rewinds, options),
-                                     range(options.seeds)))
+                                     range(options.first, options.first + options.seeds)))
                 alive = [r for r in runs if not r["why"]]
                 mean = {name: sum(r[name] for r in runs) / len(runs) for name in ("rewinds", "labels", "calls")}
                 worst = max((r["error"] for r in alive), default=np.nan)
                 hot = np.mean([r["temperature"] for r in alive]) if alive else np.nan
                 print(f"| {ensemble} | {rewinds} | {len(alive)} of {len(runs)} | {mean['rewinds']:.1f} | {mean['labels']:.0f} | "
                       f"{mean['calls']:.0f} | {hot:.0f} | {worst:.2g} |", flush=True)
-                for seed, r in enumerate(runs):
+                for seed, r in enumerate(runs, options.first):
                     if r["why"]:
                         failures.append(f"{ensemble}, rewind {rewinds}, seed {seed}: {r['why'][:150]}")
         print("\n" + "\n".join(failures))
