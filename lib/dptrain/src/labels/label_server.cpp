@@ -24,6 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Time = Clock::time_point;
 constexpr double forever = std::numeric_limits<double>::infinity();
+constexpr double patience = 60.0;  // seconds without a client after which the log says so
 constexpr double accept_pause =
     1.0;  // seconds without new clients where the system has no descriptor left
 
@@ -68,6 +69,7 @@ struct LabelServer::Impl {
   std::int64_t num_requests = 0, num_clients = 0, turn = 0;
   Time no_client_since = Clock::now();
   std::optional<Time> accept_paused;
+  bool told_of_waiting = false;  // since there is no client
 
   Impl(const LabelServerOptions &given, Log given_log) :
       options(given), log(std::move(given_log)), listener(given.address)
@@ -181,6 +183,7 @@ void LabelServer::Impl::accept_clients()
       workers.push_back(
           std::make_unique<Worker>(Worker{IpiClient(std::move(visitor.socket)), name, 0, {}, {}}));
       log(name + " has connected");
+      told_of_waiting = false;
       serve(*workers.back());  // it may have disconnected while it waited
     }
   } catch (const Error &error) {
@@ -298,6 +301,11 @@ void LabelServer::Impl::expire()
       if (worker.request && seconds_since(worker.start) >= options.timeout)
         lose(worker, "no answer within " + number(options.timeout) + " s", true);
     }
+  if (workers.empty() && !queue.empty() && !told_of_waiting && waited(queue.front()) >= patience) {
+    log("no client at " + listener.address() + " for " + number(patience) +
+        " s; waiting for one, " + number(options.wait) + " s at most");
+    told_of_waiting = true;
+  }
   while (workers.empty() && !queue.empty() && waited(queue.front()) >= options.wait) {
     fail(queue.front(), "no client has connected to " + listener.address() + " within " +
                             number(options.wait) + " s");
@@ -312,8 +320,10 @@ double LabelServer::Impl::next_expiry() const
   if (options.timeout > 0.0)
     for (const auto &worker : workers)
       if (worker->request) next = std::min(next, options.timeout - seconds_since(worker->start));
-  if (workers.empty() && !queue.empty())
+  if (workers.empty() && !queue.empty()) {
     next = std::min(next, options.wait - waited(queue.front()));
+    if (!told_of_waiting) next = std::min(next, patience - waited(queue.front()));
+  }
   return std::max(next, 0.0);
 }
 

@@ -165,7 +165,8 @@ void LabelLearning::forget_learned()
 
 bool LabelLearning::has_room()
 {
-  if (!training_.owes_steps()) forget_learned();  // also those that taught nothing
+  if (training_.owes_steps()) return false;
+  forget_learned();  // also those that taught nothing
   return static_cast<int>(unlearned_.size()) < options_.asynchronous;
 }
 

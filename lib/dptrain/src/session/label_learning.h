@@ -41,7 +41,8 @@ class LabelLearning {
   /// The optimizer steps that the labels have earned, and what follows from them.
   void learn();
 
-  /// Whether the run may leave another request: what is not learned yet counts as with the reference.
+  /// Whether the run may leave another request. Not while a label is being learned: the uncertainties are those of other
+  /// parameters then, and far too large.
   bool has_room();
   /// Whether a configuration, by the features of its atoms (sum over all), is like one that will be learned anyway.
   bool resembles_unlearned(const std::vector<double> &feature_sum, std::int64_t natoms) const;

@@ -114,6 +114,7 @@ bool SelfHealing::go_back(Trajectory &run)
   watch_.go_back(*state);
   messages_.info(what + formatted("; back to the state of step %lld, rewind %d of %d",
                                   static_cast<long long>(*state), done_, most_));
+  if (!is_on()) messages_.info("that was the last rewind: the run goes on without");
   return true;
 }
 
