@@ -286,6 +286,22 @@ TEST_F(AsynchronousTest, TheRunGoesOnWhileTheReferenceComputes)
   EXPECT_NE(log_.find("     later "), std::string::npos);
 }
 
+TEST_F(AsynchronousTest, TheLogSaysWhereTheRunIs)
+{
+  LateSource source(start_, 4);
+  source.beside = true;
+  options_.progress_seconds = 0.0;  // at each step
+  LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start();
+  run_and_stop(session, 0, 40);
+  EXPECT_NE(log_.find("dptrain progress: step 39, " + std::to_string(session.report().in_flight) +
+                      " in flight, " + std::to_string(session.report().reference_calls) +
+                      " asked, " + std::to_string(session.report().frames) +
+                      " frames, expected error "),
+            std::string::npos);
+  EXPECT_EQ(log_.find("dptrain progress: step 40"), std::string::npos);
+}
+
 TEST_F(AsynchronousTest, AtTheLimitTheRunWaitsForAllThatIsInFlight)
 {
   LateSource source(start_, 1000000);

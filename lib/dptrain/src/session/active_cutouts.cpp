@@ -10,6 +10,15 @@ namespace dptrain {
 
 using Fate = Outcome::Fate;
 
+// None without `cutout`, and where a cut-out would be the whole box.
+std::vector<LabelRequest> ActiveMode::requests_around(Trajectory &run, LabelRequest &step)
+{
+  if (!cutouts_) return {};
+  step.frame.step = step_;
+  step.energy = total_energy(*comm_, run);
+  return cutouts_->at(run, step, decisions_, training_.uncertainty());
+}
+
 // All are handed over before the first answer is awaited: where there are several clients, they work side by side.
 std::vector<ActiveMode::Answered> ActiveMode::answers_around(std::vector<LabelRequest> requests)
 {
@@ -39,9 +48,7 @@ bool ActiveMode::ask_around(Trajectory &run, LabelRequest &step)
     jumps_.not_asked();
     return true;
   }
-  step.frame.step = step_;
-  step.energy = model_energy(run);
-  std::vector<LabelRequest> requests = cutouts_->at(run, step, decisions_, training_.uncertainty());
+  std::vector<LabelRequest> requests = requests_around(run, step);
   if (requests.empty()) return false;
   std::vector<Answered> answered = answers_around(std::move(requests));
   if (answered.empty()) {
@@ -52,22 +59,6 @@ bool ActiveMode::ask_around(Trajectory &run, LabelRequest &step)
   note_answer(run, step, {});
   for (const Answered &one : answered) log_.line(one.request, one.outcome, jumps_.sum());
   return true;
-}
-
-// The run goes on without the answers. False where the cut-outs would be the whole box.
-bool ActiveMode::leave_around(Trajectory &run, LabelRequest &step)
-{
-  step.frame.step = step_;
-  std::vector<LabelRequest> requests = cutouts_->at(run, step, decisions_, training_.uncertainty());
-  for (LabelRequest &request : requests) {
-    if (!learning_.has_room() ||
-        learning_.resembles_unlearned(request.feature_sum, request.natoms()))
-      continue;
-    desk_->submit(request);
-    desk_->leave(request.id);
-    learning_.left(request);
-  }
-  return !requests.empty();
 }
 
 // The optimizer steps that the labels have earned, after which the forces of the model are those that move the atoms.

@@ -16,8 +16,8 @@ namespace {
 // Steps between two labels of a young model. Each of its steps is a call of the reference, which moves the atoms: labels that are
 // further apart would cost more calls, closer ones tell less.
 constexpr std::int64_t young_every = 3;
-// Seconds between two looks at the log, and at those who learn together with a run, while it waits.
-constexpr double one_wait = 60.0, group_nap = 0.02;
+// Seconds between two looks at the log while a run waits.
+constexpr double one_wait = 60.0;
 
 }  // namespace
 
@@ -46,7 +46,7 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
         tell_progress();
         if (learning_.is_shared()) learning_.meet();
       },
-      group ? group_nap : one_wait);
+      group ? ReplicaGroup::nap : one_wait);
 }
 
 void ActiveMode::begin_run(std::int64_t step)
@@ -104,13 +104,6 @@ double ActiveMode::largest_score(const Trajectory &run)
   return values[0];
 }
 
-double ActiveMode::model_energy(const Trajectory &run) const
-{
-  double energy = run.energy();
-  comm_->all_reduce_sum(&energy, 1);
-  return energy;
-}
-
 LabelRequest ActiveMode::look(const Trajectory &run)
 {
   LabelRequest request;
@@ -130,7 +123,7 @@ bool ActiveMode::continues_from_answer(const Trajectory &run) const
 {
   const SessionCounters &counters = training_.counters();
   return step_ == log_.first_step() && counters.answer_step == step_ && run.has_scores() &&
-         same_energy(counters.answer_energy, model_energy(run));
+         same_energy(counters.answer_energy, total_energy(*comm_, run));
 }
 
 bool ActiveMode::is_due(const LabelRequest &request) const
@@ -199,7 +192,8 @@ void ActiveMode::rescue(Trajectory &run, const std::string &why)
 std::optional<Label> ActiveMode::answer_to(Trajectory &run, LabelRequest &request)
 {
   if (request.ask == Ask::limit && options_.limit_stops) stop_above_limit(request);
-  desk_->submit(run, request);
+  desk_->describe(run, request);
+  desk_->submit(request);
   return desk_->await(request);
 }
 
@@ -231,12 +225,8 @@ void ActiveMode::minimization_step(Trajectory &run)
   LabelRequest request = look(run);
   request.ask = decisions_.decide(step_, true, request.score);
   if (request.ask == Ask::no) return;
-  if (cutouts_) {
-    request.frame.step = step_;
-    std::vector<LabelRequest> requests =
-        cutouts_->at(run, request, decisions_, training_.uncertainty());
-    if (!requests.empty()) return minimize_around(answers_around(std::move(requests)));
-  }
+  std::vector<LabelRequest> requests = requests_around(run, request);
+  if (!requests.empty()) return minimize_around(answers_around(std::move(requests)));
   const std::optional<Label> label = answer_to(run, request);
   if (!label) return;
   Outcome outcome = learning_.judge_awaited(request, *label);
@@ -268,9 +258,7 @@ void ActiveMode::selection_step(Trajectory &run)
 double ActiveMode::distance(const Trajectory &run) const
 {
   if (!run.has_scores()) return HUGE_VAL;
-  std::vector<double> features = run.feature_sum();
-  comm_->all_reduce_sum(features.data(), features.size());
-  return training_.uncertainty().distance(features, run.natoms());
+  return training_.uncertainty().distance(total_features(*comm_, run), run.natoms());
 }
 
 // ---- an answer
@@ -317,7 +305,7 @@ void ActiveMode::keep_scale(const Trajectory &run, double score)
 // What the next steps and the next run need to know of an answer.
 void ActiveMode::note_answer(const Trajectory &run, const LabelRequest &request, const Label &label)
 {
-  const double after = slot_->has_uncertainty() ? model_energy(run) : 0.0;
+  const double after = slot_->has_uncertainty() ? total_energy(*comm_, run) : 0.0;
   jumps_.asked(request.energy, after, label.energy.value_or(0.0), !model_moves_);
   SessionCounters &counters = training_.counters();
   counters.answer_step = answered_step_ = request.frame.step;
@@ -337,21 +325,21 @@ bool ActiveMode::may_leave(const LabelRequest &request) const
 
 void ActiveMode::leave(Trajectory &run, LabelRequest &request)
 {
-  LabelRequest left = request;
+  LabelRequest whole = request;
   request.ask = Ask::no;
   if (!learning_.has_room()) return;
-  left.energy = model_energy(run);
-  if (!cutouts_ || !leave_around(run, left)) {
-    std::vector<double> features = run.feature_sum();
-    comm_->all_reduce_sum(features.data(), features.size());
-    if (learning_.resembles_unlearned(features, run.natoms())) return;
-    desk_->submit(run, left);
-    desk_->leave(left.id);
-    learning_.left(left);
+  std::vector<LabelRequest> requests = requests_around(run, whole);
+  if (requests.empty()) {
+    desk_->describe(run, whole);
+    requests.push_back(whole);
   }
+  const std::int64_t before = desk_->num_left();
+  for (LabelRequest &one : requests)
+    if (learning_.has_room() && !learning_.resembles_left(one)) desk_->leave(one);
+  if (desk_->num_left() == before) return;
   SessionCounters &counters = training_.counters();
   counters.answer_step = step_;
-  counters.answer_energy = left.energy;
+  counters.answer_energy = whole.energy;
   counters.reference_moved = false;
 }
 
@@ -367,13 +355,13 @@ void ActiveMode::learn_beside(Trajectory &run)
 void ActiveMode::learn_and_go_on(Trajectory &run, const std::function<bool()> &learn)
 {
   const bool has_model = run.has_scores();
-  const double energy = has_model ? model_energy(run) : 0.0,
+  const double energy = has_model ? total_energy(*comm_, run) : 0.0,
                score = has_model ? largest_score(run) : 0.0;
   if (!learn() || !has_model) return;
   run.evaluate_again();
   if (!learning_.owes_training()) keep_scale(run, score);
   run.follow_model();
-  jumps_.learned(energy, model_energy(run));
+  jumps_.learned(energy, total_energy(*comm_, run));
 }
 
 // Above the limit the run waits for what is with the reference, learns it, and looks at the step again.

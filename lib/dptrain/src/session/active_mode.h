@@ -66,7 +66,7 @@ class ActiveMode {
     Outcome outcome;
   };
   bool ask_around(Trajectory &run, LabelRequest &step);
-  bool leave_around(Trajectory &run, LabelRequest &step);
+  std::vector<LabelRequest> requests_around(Trajectory &run, LabelRequest &step);
   std::vector<Answered> answers_around(std::vector<LabelRequest> requests);
   void learn_around(Trajectory &run, const LabelRequest &step, std::vector<Answered> &answered);
   void minimize_around(const std::vector<Answered> &answered);
@@ -84,7 +84,6 @@ class ActiveMode {
   void tell_progress();
   [[noreturn]] void stop_above_limit(const LabelRequest &request);
   double largest_score(const Trajectory &run);
-  double model_energy(const Trajectory &run) const;
 
   std::shared_ptr<const Communicator> comm_;
   std::shared_ptr<ModelSlot> slot_;

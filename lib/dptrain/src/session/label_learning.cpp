@@ -24,7 +24,7 @@ ActiveConfig active_config(const LearningOptions &options)
 // A run that waits for others.
 void nap()
 {
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::this_thread::sleep_for(std::chrono::duration<double>(ReplicaGroup::nap));
 }
 
 }  // namespace
@@ -52,9 +52,6 @@ LabelLearning::LabelLearning(std::shared_ptr<const Communicator> run,
   }
   refresh_scores();
   slot_->calibration = decisions_.calibration();
-  if (!desk_) return;
-  for (const LabelRequest &request : desk_->left())
-    if (request.has_scores) left(request);
 }
 
 // What follows from the present parameters and frames: uncertainties, and the error on held-out frames.
@@ -83,7 +80,7 @@ void LabelLearning::bring(AnsweredRequest answer)
 {
   const LabelRequest &request = answer.request;
   if (request.has_scores) {
-    const ForceErrors errors = force_errors(request.force, answer.label);
+    const ForceErrors errors = answer.errors = force_errors(request.force, answer.label);
     if (request.ask != Ask::young)
       healing_.compare(request.frame.step, request.expected, errors.max, decisions_.limit());
     answer.is_wild = healing_.is_wild(request.frame.step, errors.label_rms, decisions_.force());
@@ -94,15 +91,11 @@ void LabelLearning::bring(AnsweredRequest answer)
 // Compares the model with a label, and stores it unless it tells nothing new. The run may have gone on since the request.
 Outcome LabelLearning::judge(AnsweredRequest &answer)
 {
-  auto &[request, label, is_wild, run] = answer;
+  auto &[request, label, errors, is_wild, run] = answer;
   Outcome outcome;
-  ForceErrors errors;
-  if (request.has_scores) {
-    errors = force_errors(request.force, label);
-    outcome.max_error = errors.max;
-    if (run == run_index()) found_error_ = errors.max;
-    outcome.rms_error = errors.rms;
-  }
+  outcome.max_error = errors.max;
+  outcome.rms_error = errors.rms;
+  if (request.has_scores && run == run_index()) found_error_ = errors.max;
   if (is_wild) return outcome;
   if (desk_->is_stored(request, label)) return outcome;
   const bool held_out = is_held_out(request);
@@ -149,39 +142,24 @@ void LabelLearning::finish()
 {
   pace_.end();
   refresh_scores();
-  forget_learned();
   if (late_error_ratio_ > 0.0) decisions_.learned(late_error_ratio_ * training_.latest_error());
   late_error_ratio_ = 0.0;
 }
 
 // ---- answers that come while the run goes on
 
-void LabelLearning::forget_learned()
+bool LabelLearning::has_room() const
 {
-  const auto is_learned = [this](const Unlearned &one) { return !desk_->is_left(one.request); };
-  unlearned_.erase(std::remove_if(unlearned_.begin(), unlearned_.end(), is_learned),
-                   unlearned_.end());
+  return !training_.owes_steps() && desk_->num_left() < options_.asynchronous;
 }
 
-bool LabelLearning::has_room()
+bool LabelLearning::resembles_left(const LabelRequest &request) const
 {
-  if (training_.owes_steps()) return false;
-  forget_learned();  // also those that taught nothing
-  return static_cast<int>(unlearned_.size()) < options_.asynchronous;
-}
-
-bool LabelLearning::resembles_unlearned(const std::vector<double> &feature_sum,
-                                        std::int64_t natoms) const
-{
-  return std::any_of(unlearned_.begin(), unlearned_.end(), [&](const Unlearned &one) {
-    return one.natoms == natoms && training_.uncertainty().distance(one.feature_sum, feature_sum,
-                                                                    natoms) < options_.duplicate;
+  return desk_->any_left([&](const LabelRequest &left) {
+    return left.has_scores && left.natoms() == request.natoms() &&
+           training_.uncertainty().distance(left.feature_sum, request.feature_sum,
+                                            request.natoms()) < options_.duplicate;
   });
-}
-
-void LabelLearning::left(const LabelRequest &request)
-{
-  unlearned_.push_back({request.id, request.feature_sum, request.natoms()});
 }
 
 void LabelLearning::take_answers()

@@ -43,11 +43,9 @@ class LabelLearning {
 
   /// Whether the run may leave another request. Not while a label is being learned: the uncertainties are those of other
   /// parameters then, and far too large.
-  bool has_room();
-  /// Whether a configuration, by the features of its atoms (sum over all), is like one that will be learned anyway.
-  bool resembles_unlearned(const std::vector<double> &feature_sum, std::int64_t natoms) const;
-  /// The run has left a request.
-  void left(const LabelRequest &request);
+  bool has_room() const;
+  /// Whether a configuration is like one that the run has left.
+  bool resembles_left(const LabelRequest &request) const;
   /// Judges the answers that have come to such requests; runs that learn together do so when they meet.
   void take_answers();
   /// Waits until one of them has come.
@@ -71,12 +69,6 @@ class LabelLearning {
   void rest(bool leaves);
 
  private:
-  /// A configuration that the uncertainties do not know yet, although it will be learned.
-  struct Unlearned {
-    std::int64_t request;
-    std::vector<double> feature_sum;
-    std::int64_t natoms;
-  };
   int run_index() const { return group_ ? group_->index() : 0; }
   bool is_held_out(const LabelRequest &request) const;
   void bring(AnsweredRequest answer);
@@ -84,7 +76,6 @@ class LabelLearning {
   void judge_all(std::vector<AnsweredRequest> answers);
   void finish();
   void refresh_scores();
-  void forget_learned();
   ReplicaGroup::Offer offer();
 
   std::shared_ptr<const Communicator> run_;
@@ -98,7 +89,6 @@ class LabelLearning {
   ActiveLearning decisions_;
   TrainingPace pace_;
   double held_out_error_ = 0.0, found_error_ = 0.0;
-  std::vector<Unlearned> unlearned_;
   std::vector<AnsweredRequest> brought_;  // answers that have not been judged yet
   std::optional<std::int64_t> awaited_;   // the request whose label this run waits to learn
   std::optional<Outcome> awaited_outcome_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace dptrain {
@@ -61,6 +62,37 @@ Label LabelRequest::learnable(Label answer) const
   answer.virial.reset();
   answer.force_weight = frame.label.force_weight;
   return answer;
+}
+
+std::vector<double> forces_on(const LabelRequest &request, const std::vector<double> &force)
+{
+  if (!request.is_cutout()) return force;
+  std::vector<double> found;
+  found.reserve(3 * request.atoms.size());
+  for (const int atom : request.atoms) {
+    const auto first = force.begin() + 3 * static_cast<std::ptrdiff_t>(atom);
+    found.insert(found.end(), first, first + 3);
+  }
+  return found;
+}
+
+ForceErrors force_errors(const std::vector<double> &force, const Label &label)
+{
+  double squares = 0.0, label_squares = 0.0, largest = 0.0, numbers = 0.0;
+  for (std::size_t i = 0; i < force.size(); i += 3) {
+    const double weight = label.force_weight.empty() ? 1.0 : label.force_weight[i / 3];
+    if (weight == 0.0) continue;
+    double square = 0.0;
+    for (std::size_t k = i; k < i + 3; ++k) {
+      const double difference = force[k] - label.force[k];
+      square += difference * difference;
+      label_squares += weight * label.force[k] * label.force[k];
+    }
+    squares += weight * square;
+    numbers += 3.0 * weight;
+    largest = std::max(largest, std::sqrt(square));
+  }
+  return {largest, std::sqrt(squares / numbers), std::sqrt(label_squares / numbers)};
 }
 
 State LabelRequest::state() const

@@ -38,4 +38,14 @@ struct LabelRequest {
   static LabelRequest from(const State &state);
 };
 
+/// Errors of forces [natoms][3] against a label: largest and root mean square, and the size of the label's forces. Of atoms whose
+/// forces count, with their weights.
+struct ForceErrors {
+  double max = 0.0, rms = 0.0, label_rms = 0.0;  ///< eV/Angstrom
+};
+ForceErrors force_errors(const std::vector<double> &force, const Label &label);
+
+/// The forces [n][3] of the request's atoms among those of the configuration that it is about, [natoms][3].
+std::vector<double> forces_on(const LabelRequest &request, const std::vector<double> &force);
+
 }  // namespace dptrain

@@ -27,22 +27,24 @@ std::string rules_text(const ParameterRules &rules)
 // What must be the same in runs that learn together, a line for each option.
 std::string common_options(const LearningOptions &o, const ModelSlot &slot)
 {
-  const auto number = [](const char *name, double value) {
-    return formatted("%s %.12g\n", name, value);
+  const auto word = [](const std::string &name, const std::string &value) {
+    return name + " " + value + "\n";
   };
-  return "elements " + joined(slot.type_map) + "\nprecision " + name_of(slot.settings.precision) +
-         number("\nthreshold", o.threshold) + number("limit", o.limit) +
-         number("holdout", o.holdout) + number("duplicate", o.duplicate) +
-         number("asynchronous", o.asynchronous) + number("train_share", o.train_share) +
-         number("train", o.train) + number("warmup", o.warmup) + number("target", o.target) +
+  const auto number = [&](const char *name, auto value) {
+    return word(name, formatted("%.12g", static_cast<double>(value)));
+  };
+  return word("elements", joined(slot.type_map)) +
+         word("precision", name_of(slot.settings.precision)) + number("threshold", o.threshold) +
+         number("limit", o.limit) + number("holdout", o.holdout) +
+         number("duplicate", o.duplicate) + number("asynchronous", o.asynchronous) +
+         number("train_share", o.train_share) + number("train", o.train) +
+         number("warmup", o.warmup) + number("target", o.target) +
          number("train_seconds", o.train_seconds) + number("fmax", o.force_limit) +
-         number("batch", o.batch.value_or(0)) +
-         number("seed", static_cast<double>(o.seed.value_or(0))) +
-         number("buffer", static_cast<double>(o.buffer)) + "optimizer " + o.optimizer +
-         number("\nema", o.ema.value_or(-1.0)) + "save " + o.save +
-         number("\nsave every", static_cast<double>(o.save_every)) + "resume " + o.resume +
-         "\ndataset " + o.dataset + "\n" +
-         number("distribute", static_cast<double>(o.parallel.distribution)) +
+         number("batch", o.batch.value_or(0)) + number("seed", o.seed.value_or(0)) +
+         number("buffer", o.buffer) + word("optimizer", o.optimizer) +
+         number("ema", o.ema.value_or(-1.0)) + word("save", o.save) +
+         number("save every", o.save_every) + word("resume", o.resume) +
+         word("dataset", o.dataset) + number("distribute", o.parallel.distribution) +
          number("micro_batch", o.parallel.micro_batch) + rules_text(o.rules);
 }
 

@@ -6,12 +6,12 @@ namespace dptrain {
 static void learn_late_labels(OnlineTraining &training, ReferenceDesk &desk)
 {
   if (desk.num_left() == 0) return;
-  for (auto &[request, label, is_wild, run] : desk.collect()) {
-    if (desk.within_limit(request, label)) {
-      request.frame.label = label;
-      training.add(request.frame);
+  for (AnsweredRequest &answer : desk.collect()) {
+    if (desk.within_limit(answer.request, answer.label)) {
+      answer.request.frame.label = answer.label;
+      training.add(answer.request.frame);
     }
-    desk.settle(request.id);
+    desk.settle(answer.request.id);
   }
   training.train();
 }
@@ -25,7 +25,8 @@ void passive_step(Trajectory &run, OnlineTraining &training, ReferenceDesk &desk
   if (!due && !drives) return;
 
   LabelRequest request;
-  desk.submit(run, request);
+  desk.describe(run, request);
+  desk.submit(request);
   const std::optional<Label> label = desk.await(request);
   if (!label) return;
   if (due && desk.within_limit(request, *label) && !desk.is_stored(request, *label)) {

@@ -29,40 +29,9 @@ bool is_finite(const Label &label)
 
 }  // namespace
 
-std::vector<double> forces_on(const LabelRequest &request, const std::vector<double> &force)
-{
-  if (!request.is_cutout()) return force;
-  std::vector<double> found;
-  found.reserve(3 * request.atoms.size());
-  for (const int atom : request.atoms) {
-    const auto first = force.begin() + 3 * static_cast<std::ptrdiff_t>(atom);
-    found.insert(found.end(), first, first + 3);
-  }
-  return found;
-}
-
 bool same_energy(double a, double b)
 {
   return std::fabs(a - b) <= 1e-9 * std::max(1.0, std::fabs(b));
-}
-
-ForceErrors force_errors(const std::vector<double> &force, const Label &label)
-{
-  double squares = 0.0, label_squares = 0.0, largest = 0.0, numbers = 0.0;
-  for (std::size_t i = 0; i < force.size(); i += 3) {
-    const double weight = label.force_weight.empty() ? 1.0 : label.force_weight[i / 3];
-    if (weight == 0.0) continue;
-    double square = 0.0;
-    for (std::size_t k = i; k < i + 3; ++k) {
-      const double difference = force[k] - label.force[k];
-      square += difference * difference;
-      label_squares += weight * label.force[k] * label.force[k];
-    }
-    squares += weight * square;
-    numbers += 3.0 * weight;
-    largest = std::max(largest, std::sqrt(square));
-  }
-  return {largest, std::sqrt(squares / numbers), std::sqrt(label_squares / numbers)};
 }
 
 ReferenceDesk::ReferenceDesk(std::shared_ptr<const Communicator> comm, LabelSource &source,
@@ -77,28 +46,16 @@ ReferenceDesk::ReferenceDesk(std::shared_ptr<const Communicator> comm, LabelSour
 {
 }
 
-void ReferenceDesk::submit(Trajectory &run, LabelRequest &request)
+void ReferenceDesk::describe(Trajectory &run, LabelRequest &request) const
 {
   request.frame = run.configuration();
-  request.energy = run.energy();
-  comm_->all_reduce_sum(&request.energy, 1);
-  if (request.has_scores && request.ask != Ask::no) {
-    request.force = run.forces();
-    request.feature_sum = run.feature_sum();
-    comm_->all_reduce_sum(request.feature_sum.data(), request.feature_sum.size());
-  }
-  submit(request);
+  request.energy = total_energy(*comm_, run);
+  if (!request.has_scores || request.ask == Ask::no) return;
+  request.force = run.forces();
+  request.feature_sum = total_features(*comm_, run);
 }
 
 void ReferenceDesk::submit(LabelRequest &request)
-{
-  hand_over(request);
-  if (!is_recorded(request)) return;
-  open_[request.id] = {request, false};
-  write_open();
-}
-
-void ReferenceDesk::hand_over(LabelRequest &request)
 {
   const auto start = std::chrono::steady_clock::now();
   source_.prepare(request.frame);
@@ -106,6 +63,15 @@ void ReferenceDesk::hand_over(LabelRequest &request)
   ++counters_.reference_calls;
   ++new_calls_;
   counters_.reference_seconds += seconds_since(start);
+  if (!is_recorded(request)) return;
+  open_[request.id] = {request, false};
+  write_open();
+}
+
+void ReferenceDesk::leave(LabelRequest &request)
+{
+  submit(request);
+  open_.at(request.id).is_left = true;
 }
 
 // What is asked only to move the atoms is of no use to a later run. A source that ends with the program, in a run that waits
@@ -187,12 +153,11 @@ std::int64_t ReferenceDesk::num_left() const
                        [](const auto &entry) { return entry.second.is_left; });
 }
 
-std::vector<LabelRequest> ReferenceDesk::left() const
+bool ReferenceDesk::any_left(const std::function<bool(const LabelRequest &)> &is_so) const
 {
-  std::vector<LabelRequest> requests;
-  for (const auto &[id, open] : open_)
-    if (open.is_left) requests.push_back(open.request);
-  return requests;
+  return std::any_of(open_.begin(), open_.end(), [&](const auto &entry) {
+    return entry.second.is_left && is_so(entry.second.request);
+  });
 }
 
 std::vector<AnsweredRequest> ReferenceDesk::collect()

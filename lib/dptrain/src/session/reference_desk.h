@@ -19,16 +19,6 @@
 
 namespace dptrain {
 
-/// Errors of forces [natoms][3] against a label: largest and root mean square, and the size of the label's forces. Of atoms whose
-/// forces count, with their weights.
-struct ForceErrors {
-  double max = 0.0, rms = 0.0, label_rms = 0.0;  ///< eV/Angstrom
-};
-ForceErrors force_errors(const std::vector<double> &force, const Label &label);
-
-/// The forces [n][3] of the request's atoms among those of the configuration that it is about, [natoms][3].
-std::vector<double> forces_on(const LabelRequest &request, const std::vector<double> &force);
-
 /// Whether two energies in eV are those of one configuration, but for the rounding of wrapped positions.
 bool same_energy(double a, double b);
 
@@ -41,10 +31,12 @@ class ReferenceDesk {
                 const LearningOptions &options, const Messages &messages, SessionCounters &counters,
                 RunOfGroup run);
 
-  /// Hands over a configuration that the request has, with all that will be needed to judge the answer.
+  /// Puts the present configuration into a request, and what the model says of it where there is a reason to ask.
+  void describe(Trajectory &run, LabelRequest &request) const;
+  /// Hands over the configuration of a request.
   void submit(LabelRequest &request);
-  /// Hands over the present configuration; what the model says of it goes along where there is a reason to ask.
-  void submit(Trajectory &run, LabelRequest &request);
+  /// The same, and the run goes on without the answer.
+  void leave(LabelRequest &request);
   /// Waits for the answer to a request. Nothing where there is no usable label: one that is not finite, or a failure, which is
   /// told. Throws Error where the run cannot go on without it.
   std::optional<Label> await(const LabelRequest &request);
@@ -57,10 +49,8 @@ class ReferenceDesk {
 
   /// Whether requests need not be answered before the program ends.
   bool outlives_program() const { return source_.outlives_program(); }
-  /// The run goes on without the answer to a submitted request.
-  void leave(std::int64_t request) { open_.at(request).is_left = true; }
   std::int64_t num_left() const;
-  std::vector<LabelRequest> left() const;
+  bool any_left(const std::function<bool(const LabelRequest &)> &is_so) const;
   bool is_left(std::int64_t request) const;
   /// Usable answers that have come to requests that were left, in the order of the requests, which are to be settled.
   /// Failures are told.
@@ -89,7 +79,6 @@ class ReferenceDesk {
     LabelRequest request;
     bool is_left;
   };
-  void hand_over(LabelRequest &request);
   void poll();
   std::optional<Label> usable(const LabelRequest &request, LabelAnswer answer);
   void discard(std::int64_t step, const std::string &why);

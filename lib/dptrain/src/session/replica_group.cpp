@@ -18,8 +18,8 @@ static void visit_fields(ByteArchive &archive, LabelRequest &request)
 
 static void visit_fields(ByteArchive &archive, AnsweredRequest &answer)
 {
-  auto &[request, label, is_wild, run] = answer;
-  archive.fields(request, label, is_wild, run);
+  auto &[request, label, errors, is_wild, run] = answer;
+  archive.fields(request, label, errors.max, errors.rms, errors.label_rms, is_wild, run);
 }
 
 ReplicaGroup::ReplicaGroup(std::shared_ptr<const Communicator> run, const Replicas &replicas) :

@@ -20,6 +20,8 @@ class ReplicaGroup {
   /// `run`: the ranks of this run. Collective over all ranks of all runs.
   ReplicaGroup(std::shared_ptr<const Communicator> run, const Replicas &replicas);
 
+  static constexpr double nap = 0.02;  ///< seconds between two looks of a run that waits
+
   /// All ranks of all runs.
   const std::shared_ptr<const Communicator> &everyone() const { return everyone_; }
   int index() const { return replicas_.index; }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/parallel/communicator.h"
 
 namespace dptrain {
 
@@ -62,5 +63,9 @@ class Trajectory {
     return std::nullopt;
   }
 };
+
+/// The model's energy (eV), and the sum of its features over all atoms. Collective over the ranks of the run.
+double total_energy(const Communicator &comm, const Trajectory &run);
+std::vector<double> total_features(const Communicator &comm, const Trajectory &run);
 
 }  // namespace dptrain
