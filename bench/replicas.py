@@ -17,17 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from dpbench.silicon import BOX
+
 TEMPERATURES = (300, 800, 1300, 1800)  # K
-BOX = """units metal
-atom_style atomic
-atom_modify map yes
-lattice diamond 5.431
-region box block 0 2 0 2 0 2
-create_box 1 box
-create_atoms 1 box
-mass 1 28.0855
-timestep 0.001
-"""
 LEARN = """{variables}{box}velocity all create $(2*v_T) ${{seed}} loop geom
 pair_style dptrain precision single
 pair_coeff * * new Si

@@ -21,18 +21,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from dpbench.silicon import BOX
 
 THRESHOLD, LIMIT = 10.0, 30.0  # eV/Angstrom
 COLD, HOT = 600.0, 12000.0  # K
-BOX = """units metal
-atom_style atomic
-atom_modify map yes
-lattice diamond 5.431
-region box block 0 2 0 2 0 2
-create_box 1 box
-create_atoms 1 box
-mass 1 28.0855
-"""
 ENSEMBLES = {"nve": "fix n all nve", "npt": f"fix n all npt temp {HOT / 2} {HOT / 2} 10.0 iso 0 0 2.0"}
 LEARN = """velocity all create {cold} {velocities} loop geom
 pair_style dptrain precision single
@@ -40,7 +32,6 @@ pair_coeff * * new Si
 fix learn all dptrain reference pair sw coeff "* * Si.sw Si" end mode active every 200 warmup 4 train 5 audit 0 &
     threshold {threshold} limit {limit} repeat seed {seed} rewind {rewinds} memory no save 100000 si.dp
 fix n all nve
-timestep 0.001
 thermo 10
 thermo_style custom step temp etotal vol f_learn[1] f_learn[2] f_learn[30]
 run 50

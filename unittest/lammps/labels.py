@@ -12,6 +12,27 @@ thermo_modify format float %.17g norm no
 run 0
 """
 
+# a cluster of two elements in units real, its ids with gaps, with a pair style and the same one in ASE
+CLUSTER = """units real
+atom_style atomic
+atom_modify map yes
+boundary s s s
+region box block -10 10 -10 10 -10 10
+create_box 2 box
+lattice fcc 3.6 origin 0.1 0.1 0.1
+region ball sphere 1.0 2.0 3.0 5.5
+create_atoms 1 region ball
+set group all type/fraction 2 0.4 12345
+displace_atoms all random 0.1 0.1 0.1 4711
+group some id 5 9 12
+delete_atoms group some compress no
+mass * 28.0
+velocity all create 300 4711 loop geom
+"""
+CLUSTER_PAIR = "pair_style lj/cut 6.0\npair_coeff * * 1.2 2.4\npair_modify shift yes"
+# kcal/mol of LAMMPS to eV, as the fix does it
+CLUSTER_LENNARD_JONES = f"ase.calculators.lj.LennardJones:sigma=2.4,epsilon={1.2 * 8.617343e-5 / 0.0019872067!r},rc=6.0"
+
 
 def system_of(folder):
     """Arrays of the only system in a data set folder."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from labels import CLUSTER, CLUSTER_LENNARD_JONES, CLUSTER_PAIR
 from lammps_runner import Result, console_variables, lammps_variables, lammps_words
 from silicon import ATOMS, COLUMNS, write_input
 
@@ -126,28 +127,9 @@ def test_fix_ipi_of_lammps(address, start_lammps, tmp_path):
 def test_cluster_in_other_units(ranks, address, client, start_lammps, tmp_path):
     """Units real, no periodic dimension, two elements, ids with gaps; the virial is that of the forces."""
     write_input(tmp_path, types=["Si", "Ge"])
-    atoms = """units real
-atom_style atomic
-atom_modify map yes
-boundary s s s
-region box block -10 10 -10 10 -10 10
-create_box 2 box
-lattice fcc 3.6 origin 0.1 0.1 0.1
-region ball sphere 1.0 2.0 3.0 5.5
-create_atoms 1 region ball
-set group all type/fraction 2 0.4 12345
-displace_atoms all random 0.1 0.1 0.1 4711
-group some id 5 9 12
-delete_atoms group some compress no
-mass * 28.0
-velocity all create 300 4711 loop geom
-"""
-    pair = "pair_style lj/cut 6.0\npair_coeff * * 1.2 2.4\npair_modify shift yes"
-    text = learn(address, atoms=atoms, pair=pair, elements="Si Ge")
+    text = learn(address, atoms=CLUSTER, pair=CLUSTER_PAIR, elements="Si Ge")
     text = text.replace("fix n", "fix r all dptrain model input.json Si Ge reference run warmup 100 every 5 dataset run disp 9 r.out\nfix n")
-    # kcal/mol of LAMMPS to eV, as the fix does it for both data sets
-    epsilon = 1.2 * 8.617343e-5 / 0.0019872067
-    client(f"ase.calculators.lj.LennardJones:sigma=2.4,epsilon={epsilon!r},rc=6.0", address)
+    client(CLUSTER_LENNARD_JONES, address)
     result = finish(start_lammps(text + "write_dump all custom types id type\n", ranks), tmp_path).check()
     found, expected = system_of(tmp_path / "socket"), system_of(tmp_path / "run")
     expect_same(found, expected, ("coord", "energy", "force", "virial"))

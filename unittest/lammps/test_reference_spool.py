@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from labels import system_of
+from labels import CLUSTER, CLUSTER_LENNARD_JONES, CLUSTER_PAIR, system_of
 from lammps_runner import Result, console_variables, lammps_variables, lammps_words
 from silicon import ATOMS, COLUMNS, write_input
 
@@ -123,27 +123,9 @@ def test_a_model_learned_from_a_spool_moves_the_same(ranks, labeler, start_lammp
 def test_cluster_in_other_units(labeler, start_lammps, lammps, tmp_path):
     """Units real, no periodic dimension, two elements, ids with gaps; the virial is that of the forces."""
     write_input(tmp_path, types=["Si", "Ge"])
-    atoms = """units real
-atom_style atomic
-atom_modify map yes
-boundary s s s
-region box block -10 10 -10 10 -10 10
-create_box 2 box
-lattice fcc 3.6 origin 0.1 0.1 0.1
-region ball sphere 1.0 2.0 3.0 5.5
-create_atoms 1 region ball
-set group all type/fraction 2 0.4 12345
-displace_atoms all random 0.1 0.1 0.1 4711
-group some id 5 9 12
-delete_atoms group some compress no
-mass * 28.0
-velocity all create 300 4711 loop geom
-"""
-    pair = "pair_style lj/cut 6.0\npair_coeff * * 1.2 2.4\npair_modify shift yes"
-    # kcal/mol of LAMMPS to eV, as the fix does it for both data sets
-    labeler(f"ase.calculators.lj.LennardJones:sigma=2.4,epsilon={1.2 * 8.617343e-5 / 0.0019872067!r},rc=6.0")
-    finish(start_lammps(learn(atoms=atoms, pair=pair, elements="Si Ge"), 2), tmp_path).check()
-    lammps(learn(atoms=atoms, pair=pair, elements="Si Ge", fix="warmup 100 dataset expected every 5",
+    labeler(CLUSTER_LENNARD_JONES)
+    finish(start_lammps(learn(atoms=CLUSTER, pair=CLUSTER_PAIR, elements="Si Ge"), 2), tmp_path).check()
+    lammps(learn(atoms=CLUSTER, pair=CLUSTER_PAIR, elements="Si Ge", fix="warmup 100 dataset expected every 5",
                  reference='pair lj/cut 6.0 coeff "* * 1.2 2.4" modify "shift yes"'), 2).check()
     expect_same(system_of(tmp_path / "labels"), system_of(tmp_path / "expected"), names=("coord", "energy", "force", "virial"))
     request = ase_io.read(requests(tmp_path)[0] / "request.xyz")

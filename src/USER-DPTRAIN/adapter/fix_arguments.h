@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -94,6 +96,21 @@ class FixArguments {
     lmp_->error->all(
         FLERR, next_ - 1,
         fmt::format("Fix dptrain: {} {} is not available: {} {}", keyword_, text, keyword_, list));
+  }
+
+  /// Options of a source of labels, `reference KIND ... end`, up to the word `end`: each name with what reads its values.
+  void read_options(const std::string &kind, const std::string &usage,
+                    const std::map<std::string, std::function<void()>> &readers)
+  {
+    for (std::string name = word(usage); name != "end"; name = word(usage)) {
+      const auto reader = readers.find(name);
+      if (reader == readers.end())
+        lmp_->error->all(FLERR, position(),
+                         fmt::format("Fix dptrain: found {} where an option of the {} or 'end' "
+                                     "must stand: reference {}",
+                                     name, kind, usage));
+      reader->second();
+    }
   }
 
   LAMMPS *lammps() const { return lmp_; }
