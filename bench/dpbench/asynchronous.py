@@ -20,7 +20,8 @@ TEACHER = ROOT / "potentials" / "H2O.pbe0ts.dp"
 SECONDS, QUICK_SECONDS = 2.0, 0.02
 MD_STEPS, QUICK_MD_STEPS = 10000, 200
 SEEDS, QUICK_SEEDS = (90125, 4711), (90125,)
-SIDES = {"waits": 0, "asynchronous 2": 2}  # configurations in flight
+# words of the fix; as many clients as configurations are in flight
+SIDES = {"waits": ("", 1), "asynchronous 2": ("asynchronous 2", 2), "asynchronous 2 prepare 16": ("asynchronous 2 prepare 16", 2)}
 MODE = "mode active &"  # of in.water: in its place, with the keyword
 TEST = """units metal
 atom_modify map yes
@@ -95,7 +96,7 @@ class Job:
         shutil.copy(ROOT / "examples" / "active_water" / "water.data", self.folder)
         self.lammps("test run", self.folder, "in.test")
 
-    def side(self, name, in_flight):
+    def side(self, name, words, clients):
         folder = self.folder / name.replace(" ", "-")
         folder.mkdir()
         for file in ("in.water", "water.data"):
@@ -103,10 +104,9 @@ class Job:
         text = (folder / "in.water").read_text()
         if MODE not in text:
             raise BenchError(f"bench: in.water of active_water has no '{MODE}'")
-        words = f"mode active asynchronous {in_flight} &" if in_flight else MODE
-        (folder / "in.water").write_text(text.replace(MODE, words).replace("90125", str(self.seed)))
+        (folder / "in.water").write_text(text.replace(MODE, f"mode active {words} &").replace("90125", str(self.seed)))
         address = f"unix:bench_{uuid.uuid4().hex[:12]}"
-        with self.clients(max(in_flight, 1), folder, address):
+        with self.clients(clients, folder, address):
             log, seconds = self.lammps(f"learning run, {name}", folder, "in.water", steps=self.steps, address=address)
         frames, calls = map(int, re.findall(r"^learned: (\d+) frames, (\d+) reference calls", log, re.MULTILINE)[-1])
         script, variables = self.ours.script()
@@ -118,7 +118,7 @@ class Job:
 
     def measure(self):
         self.test_set()
-        sides = {name: self.side(name, in_flight) for name, in_flight in SIDES.items()}
+        sides = {name: self.side(name, *side) for name, side in SIDES.items()}
         print(f"  seed {self.seed}: {sides}", flush=True)
         return {"seed": self.seed, "label_seconds": self.seconds, "steps": self.steps, "sides": sides}
 

@@ -212,10 +212,10 @@ def asynchronous_tables(result):
     yield markdown(["seed", "run", "seconds", "of these young", "waiting after that, %", "labels", "calls", "rmse of forces, eV/A"],
                    [[row["seed"], name, *(number(side[k]) for k in ("seconds", "young_seconds")), f"{100 * side['idle']:.0f}",
                      side["frames"], side["calls"], number(side["rmse_f"])] for row in result["rows"] for name, side in row["sides"].items()])
-    yield f"\nSeconds and errors of `{names[1]}` over those of `{names[0]}`:\n"
-    yield markdown(["seed", "seconds", "error"],
-                   [[row["seed"], *(f"{row['sides'][names[1]][k] / row['sides'][names[0]][k]:.2f}" for k in ("seconds", "rmse_f"))]
-                    for row in result["rows"]])
+    yield f"\nSeconds and errors over those of `{names[0]}`:\n"
+    yield markdown(["seed", "run", "seconds", "error"],
+                   [[row["seed"], name, *(f"{row['sides'][name][k] / row['sides'][names[0]][k]:.2f}" for k in ("seconds", "rmse_f"))]
+                    for row in result["rows"] for name in names[1:]])
 
 
 def rank_tables(result):

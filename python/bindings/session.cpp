@@ -98,6 +98,8 @@ void set_option(LearningOptions &options, const std::string &name, const nb::han
       {"duplicate", field(&LearningOptions::duplicate)},
       {"cutout", [](LearningOptions &o,
                     const nb::handle &value) { o.cutout.radius = nb::cast<double>(value); }},
+      {"prepare", [](LearningOptions &o,
+                     const nb::handle &value) { o.prepare.copies = nb::cast<int>(value); }},
       {"input", field(&LearningOptions::input)},
       {"train", field(&LearningOptions::train)},
       {"warmup", field(&LearningOptions::warmup)},

@@ -29,7 +29,7 @@ COUNT, NUMBER, FILE, WORD = (whole_number, "a whole number"), (float, "a number"
 THRESHOLD = (lambda value: 0.0 if value == "auto" else float(value), "a number or 'auto'")
 #: options of Session and their kinds; those of LAMMPS' fix dptrain with the same names
 OPTIONS = {"every": COUNT, "fmax": NUMBER, "threshold": THRESHOLD, "limit": NUMBER, "audit": COUNT, "holdout": COUNT, "duplicate": NUMBER,
-           "cutout": NUMBER, "input": FILE, "train": COUNT, "warmup": COUNT, "target": NUMBER, "train_seconds": NUMBER, "batch": COUNT, "seed": COUNT,
+           "prepare": COUNT, "cutout": NUMBER, "input": FILE, "train": COUNT, "warmup": COUNT, "target": NUMBER, "train_seconds": NUMBER, "batch": COUNT, "seed": COUNT,
            "buffer": COUNT, "optimizer": WORD, "ema": NUMBER, "stat": FILE, "save": FILE, "save_every": COUNT, "resume": FILE,
            "dataset": FILE, "disp": FILE, "disp_every": COUNT}
 #: optimizer steps between two checkpoints

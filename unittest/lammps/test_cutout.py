@@ -220,7 +220,9 @@ def test_asynchronous_cut_outs_in_a_spool(trained, processes, tmp_path):
     options = OPTIONS.replace("limit 50", "limit 1e6") + "asynchronous 3 train_share 1"
     atoms = LARGE.replace("timestep 0.001", "timestep 0.0001")
     reference = "reference spool spool end"
-    for run in ("run 200", "run 100\nshell sleep 2\nrun 2"):  # what is open at the end of the first is taken up by the second
+    (tmp_path / "wait.sh").write_text("for i in $(seq 300); do "
+        "[ $(ls spool/*/request.xyz | wc -l) -eq $(ls spool/*/answer.xyz | wc -l) ] && exit; sleep 0.2; done")
+    for run in ("run 200", "run 100\nshell sh wait.sh\nrun 2"):  # what is open at the end of the first is taken up by the second
         result = trained(text(options, run, atoms, reference)).check()
         options = options.replace("save 1000", "resume large.dp save 1000")
     late = [row for row in events(result.output) if row["learned"] == "later"]

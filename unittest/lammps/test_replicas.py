@@ -85,7 +85,7 @@ def expect_right_labels(frames, edges):
 
 def test_one_model_of_two_systems(job, tmp_path):
     """64 and 8 atoms: both are labeled, both partitions count all frames, and one file has them."""
-    text = shared(f"{EAGER} save 100000 si.dp", run="run 40", thermo="thermo 40\n")
+    text = shared(f"{EAGER} save 100000 si.dp", run='run 40\nprint "frames $(f_t[1]:%.0f)"', thermo="thermo 40\n")
     text = text.replace("region box block 0 2 0 2 0 2", "variable n world 2 1\nregion box block 0 $n 0 $n 0 $n")
     results = [result.check() for result in job(text).finish()]
     frames = stored_frames(tmp_path / "si.dp.frames")
@@ -93,7 +93,7 @@ def test_one_model_of_two_systems(job, tmp_path):
     assert min(sizes.count(64), sizes.count(8)) > 5
     expect_right_labels(frames, {64: 10.862, 8: 5.431})
     for result in results:
-        assert events(result.output)[-1]["frames"] == str(len(frames))
+        assert f"frames {len(frames)}" in result.output.splitlines()
     assert not list(tmp_path.glob("*.requests*"))
 
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -14,6 +16,7 @@
 #include "dptrain/session/frame_run.h"
 #include "dptrain/session/learning_session.h"
 #include "io/file.h"
+#include "session/displaced_copy.h"
 #include "session/reference_desk.h"
 #include "session/training_pace.h"
 #include "support/random_frame.h"
@@ -76,7 +79,11 @@ class LateSource final : public LabelSource {
     }
     return answers;
   }
-  void wait(double) override { ++waits; }
+  void wait(double) override
+  {
+    if (ends) throw Error("the program ends");
+    ++waits;
+  }
   void cancel(std::int64_t request) override { open_.erase(request); }
   std::int64_t in_flight() const override { return static_cast<std::int64_t>(open_.size()); }
   bool works_beside() const override { return beside; }
@@ -84,7 +91,7 @@ class LateSource final : public LabelSource {
 
   std::int64_t submitted = 0;
   int waits = 0;
-  bool fails = false, beside = false, outlives = false;
+  bool fails = false, beside = false, outlives = false, ends = false;
 
  private:
   WholeFrame start_;
@@ -234,7 +241,7 @@ class AsynchronousTest : public LearningSessionTest {
     options_.asynchronous = 2;
   }
   bool is_file(const char *name) const { return std::filesystem::exists(scratch_ / name); }
-  std::vector<WholeFrame> stored() const { return FramesFile::read(options_.frames, -1); }
+  std::vector<WholeFrame> stored() const { return FramesFile::read(options_.frames_path(), -1); }
   /// Each frame is there once and has the label of its own configuration.
   void expect_right_labels(const std::vector<WholeFrame> &frames) const
   {
@@ -460,6 +467,124 @@ TEST_F(AsynchronousTest, AnotherModelLearnsWhatIsInFlight)
   expect_right_labels(stored());
 }
 
+/// Displaced copies of the first configuration, before the run.
+class PreparedTest : public AsynchronousTest {
+ protected:
+  void SetUp() override
+  {
+    AsynchronousTest::SetUp();
+    options_.prepare.copies = 5;
+    options_.save = scratch_ / "x.dp";
+    options_.save_every = 1000000;
+  }
+  /// Number of copies among the frames; each has its own label.
+  std::int64_t num_copies(const std::vector<WholeFrame> &frames) const
+  {
+    return std::count_if(frames.begin(), frames.end(), [this](const WholeFrame &one) {
+      EXPECT_EQ(one.label.force, harmonic(start_, one).force);
+      return one.step == 0 && one.coord != frame(0).coord;
+    });
+  }
+};
+
+TEST_F(PreparedTest, CopiesAreLabeledAllAtOnce)
+{
+  LateSource source(start_, 4);
+  source.beside = true;
+  LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start();
+  const int by_reference = run_and_stop(session, 0, 20);
+  EXPECT_EQ(by_reference, 2);            // after the third label the model is known
+  EXPECT_EQ(source.waits, 4 * (1 + 3));  // all copies side by side, then three labels
+  EXPECT_EQ(num_copies(stored()), 5);
+  EXPECT_NE(log_.find("         0   prepare "), std::string::npos);
+  EXPECT_NE(log_.find("new model from 3 frames"), std::string::npos);
+  // they are not asked for again
+  const std::int64_t calls = session.report().reference_calls;
+  session.end_run(19, "run");
+  options_.resume = options_.save;
+  LateSource second(start_, 0);
+  second.beside = true;
+  slot_->load(*comm_, scratch_ / "x.dp", {"A", "B"});
+  LearningSession later(comm_, slot_, options_, messages(), &second);
+  later.start();
+  run_and_stop(later, 20, 22);
+  EXPECT_LE(later.report().reference_calls, calls + 2);
+}
+
+TEST_F(PreparedTest, ACopyWithoutLabelIsToldAndLeftOut)
+{
+  LateSource source(start_, 0);
+  source.beside = source.fails = true;
+  LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start();
+  EXPECT_NE(message_of([&] { run_and_stop(session, 0, 1); }).find("the model is not trained yet"),
+            std::string::npos);  // the first step's own label
+  EXPECT_EQ(session.report().discarded, 5);
+}
+
+TEST_F(PreparedTest, AProgramThatEndsLeavesThemToALaterOne)
+{
+  LateSource first(start_, 4), second(start_, 2);
+  first.beside = second.beside = first.ends = true;
+  {
+    LearningSession session(comm_, slot_, options_, messages(), &first);
+    session.start();
+    EXPECT_EQ(message_of([&] { run_and_stop(session, 0, 1); }), "the program ends");
+  }
+  EXPECT_FALSE(is_file("x.dp.frames"));
+  options_.resume = options_.save;
+  LearningSession session(comm_, slot_, options_, messages(), &second);
+  session.start();
+  EXPECT_EQ(second.submitted, 5);
+  const int by_reference = run_and_stop(session, 0, 20);
+  EXPECT_EQ(num_copies(stored()), 5);
+  EXPECT_LE(second.submitted, 5 + 20);
+  EXPECT_GT(by_reference, 0);
+  EXPECT_LT(by_reference, 10);
+}
+
+TEST(DisplacedCopy, IsAsFarAsTheOptionsSay)
+{
+  WholeFrame start =
+      random_frame(5, 600, {15.0, 0.0, 0.0, 1.0, 14.0, 0.0, 2.0, -1.0, 16.0}, true, 0.5);
+  PrepareOptions options;
+  options.copies = 4;
+  const auto width = [&](const WholeFrame &copy) {
+    double squares = 0.0;
+    for (std::size_t k = 0; k < copy.coord.size(); ++k)
+      squares += std::pow(copy.coord[k] - start.coord[k], 2);
+    return std::sqrt(squares / static_cast<double>(copy.coord.size()));
+  };
+  for (int k = 0; k < 4; ++k) {  // of 1800 numbers: 2 % is the error of such a width
+    const WholeFrame copy = displaced_copy(start, options, k, 1);
+    EXPECT_NEAR(width(copy), 0.1 * (k + 1) / 4, 0.1 * 0.1 * (k + 1) / 4);
+    EXPECT_EQ(copy.box, start.box);
+    EXPECT_EQ(copy.coord, displaced_copy(start, options, k, 1).coord);
+    EXPECT_NE(copy.coord, displaced_copy(start, options, k, 2).coord);
+  }
+  // strained alone: places in units of the cell stay, and the box keeps its orientation
+  options.displace = 0.0;
+  options.strain = 0.05;
+  const WholeFrame copy = displaced_copy(start, options, 3, 1);
+  for (const int k : {1, 2, 5}) EXPECT_EQ(copy.box[k], 0.0);
+  double largest = 0.0;
+  for (const int k : {0, 4, 8})
+    largest = std::max(largest, std::fabs(copy.box[k] / start.box[k] - 1.0));
+  EXPECT_LE(largest, 0.05);
+  EXPECT_GT(largest, 0.001);
+  for (std::size_t i = 0; i < start.coord.size(); i += 3) {
+    const auto inside = [i](const WholeFrame &frame) {
+      const std::array<double, 9> &b = frame.box;
+      const double w = frame.coord[i + 2] / b[8], v = (frame.coord[i + 1] - w * b[7]) / b[4];
+      return std::array<double, 3>{(frame.coord[i] - v * b[3] - w * b[6]) / b[0], v, w};
+    };
+    for (int k = 0; k < 3; ++k) EXPECT_NEAR(inside(copy)[k], inside(start)[k], 1e-12);
+  }
+  start.periodic = false;
+  EXPECT_EQ(displaced_copy(start, options, 3, 1).coord, start.coord);
+}
+
 TEST_F(AsynchronousTest, OptionsThatMakeNoSenseAreNamed)
 {
   LateSource source(start_, 0);
@@ -483,7 +608,8 @@ TEST_F(AsynchronousTest, OptionsThatMakeNoSenseAreNamed)
 
 TEST(LabelRequest, IsTheSameFromAFile)
 {
-  for (const Ask ask : {Ask::no, Ask::young, Ask::threshold, Ask::limit, Ask::audit, Ask::rewind}) {
+  for (const Ask ask :
+       {Ask::no, Ask::prepare, Ask::young, Ask::threshold, Ask::limit, Ask::audit, Ask::rewind}) {
     LabelRequest request;
     request.ask = ask;
     request.has_scores = true;

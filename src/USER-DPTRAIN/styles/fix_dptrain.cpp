@@ -62,6 +62,7 @@ struct FixDPTrain::Data {
       *force /= units.force();
     for (double *length : {&learning.cutout.radius, &learning.cutout.core, &learning.cutout.vacuum})
       *length /= units.length;
+    if (learning.prepare.displace) *learning.prepare.displace /= units.length;
     learning.frames = fmt::format("dptrain.{}.frames", fix_id);
     learning.units = units;
     return learning;

@@ -130,6 +130,24 @@ void read_cutout(FixArguments &arguments, Options &options)
   }
 }
 
+// N [displace A] [strain S]
+void read_prepare(FixArguments &arguments, Options &options)
+{
+  const char *const usage =
+      "N [displace A] [strain S], a number, a distance and a part of a length";
+  dptrain::PrepareOptions &prepare = options.learning.prepare;
+  prepare.copies = arguments.small_number(usage, 0);
+  for (std::string word = arguments.peek(); word == "displace" || word == "strain";
+       word = arguments.peek()) {
+    arguments.word(usage);
+    const double number = arguments.real(usage, 0.0);
+    if (word == "displace")
+      prepare.displace = number;
+    else
+      prepare.strain = number;
+  }
+}
+
 using Handler = std::function<void(FixArguments &, Options &)>;
 using Handlers = std::vector<std::pair<std::string, Handler>>;
 
@@ -150,6 +168,7 @@ const Handlers &active_handlers()
          o.guard_inner = a.real(usage, SMALLEST);
          o.guard_outer = a.real(usage, std::nextafter(o.guard_inner, HUGE_VAL));
        }},
+      {"prepare", read_prepare},
       {"cutout", read_cutout},
       {"audit", [](FixArguments &a, Options &o) { o.learning.audit = a.number("N", 0); }},
       {"asynchronous",
@@ -320,6 +339,22 @@ void check_cutout(LAMMPS *lmp, const Options &options)
                     "a cut-out alone cannot move the atoms of the whole box");
 }
 
+// Who can compute configurations that the run is not in.
+void check_prepare(LAMMPS *lmp, const Options &options)
+{
+  if (options.learning.prepare.copies == 0) return;
+  using Source = ReferenceOptions::Source;
+  const Source source = options.reference.source;
+  if (source != Source::socket && source != Source::spool)
+    lmp->error->all(FLERR,
+                    "Fix dptrain: prepare: the reference must be another program (socket or "
+                    "spool), which computes any configuration: this one labels those of the run, "
+                    "remove prepare");
+  if (options.subtract)
+    lmp->error->all(FLERR, "Fix dptrain: prepare: 'subtract' computes the atoms of the run only: "
+                           "remove one of the two");
+}
+
 void check_together(LAMMPS *lmp, const Options &options)
 {
   if (options.reference.source == ReferenceOptions::Source::none)
@@ -390,5 +425,6 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
   check_together(lmp, options);
   check_active(lmp, options, given);
   check_cutout(lmp, options);
+  check_prepare(lmp, options);
   return options;
 }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "dptrain/base/error.h"
+#include "session/displaced_copy.h"
 
 namespace dptrain {
 
@@ -39,6 +40,7 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
     decisions_(learning_.decisions())
 {
   jumps_.set_sum(training_.counters().energy_jumps);
+  prepares_ = options_.prepare.copies > 0 && training_.counters().frames == 0 && in_flight() == 0;
   if (options_.cutout.radius > 0.0) cutouts_.emplace(comm_, slot_, options_, messages_);
   if (!desk_) return;
   desk_->while_waiting(
@@ -141,8 +143,28 @@ void ActiveMode::decide(LabelRequest &request)
   if (due) log_.watch_threshold(step_, request.ask, decisions_);
 }
 
+// Several clients work side by side here, which they cannot do where the reference moves the atoms.
+void ActiveMode::prepare(Trajectory &run)
+{
+  const WholeFrame start = run.configuration();
+  std::vector<LabelRequest> requests(options_.prepare.copies);
+  for (int k = 0; k < options_.prepare.copies; ++k) {
+    requests[k].ask = Ask::prepare;
+    requests[k].frame = displaced_copy(start, options_.prepare, k, options_.seed.value_or(1));
+    desk_->submit(requests[k]);
+  }
+  for (const LabelRequest &request : requests) {
+    const std::optional<Label> label = desk_->await(request);
+    if (!label) continue;
+    log_.line(request, learning_.judge_awaited(request, *label), jumps_.sum());
+  }
+  learning_.learn_all_owed();
+  if (training_.counters().trained && slot_->has_uncertainty()) run.evaluate_again();
+}
+
 void ActiveMode::step(Trajectory &run)
 {
+  if (std::exchange(prepares_, false)) prepare(run);
   learn_beside(run);
   LabelRequest request = look(run);
   if (continues_from_answer(run)) {

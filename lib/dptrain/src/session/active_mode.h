@@ -49,6 +49,7 @@ class ActiveMode {
   double distance(const Trajectory &run) const;
 
  private:
+  void prepare(Trajectory &run);
   // what is known of the present step
   LabelRequest look(const Trajectory &run);
   bool continues_from_answer(const Trajectory &run) const;
@@ -98,6 +99,7 @@ class ActiveMode {
   EnergyJumps jumps_;                      // eV
   std::optional<CutoutRequests> cutouts_;  // none: the reference gets the whole box
   double expected_error_ = 0.0;
+  bool prepares_;  // at the next step
   bool model_moves_ = false, run_open_ = false, above_limit_warned_ = false;
   std::int64_t step_ = 0, last_step_ = 0;
   std::int64_t answered_step_ = -1;  // the latest that went on from an answer

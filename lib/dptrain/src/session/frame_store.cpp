@@ -32,6 +32,10 @@ FrameStore::FrameStore(std::shared_ptr<const Communicator> comm, std::string pat
     checkpoint_(std::move(checkpoint)),
     log_(std::move(log))
 {
+  if (checkpoint_.empty()) return;
+  guarded(*comm_, [&] {
+    if (comm_->rank() == 0) lock_ = FileLock::of(path_);
+  });
 }
 
 void FrameStore::append(const WholeFrame &frame)
@@ -72,6 +76,7 @@ std::vector<WholeFrame> FrameStore::read(const std::string &path, std::int64_t c
   std::vector<WholeFrame> frames;
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
+    if (count <= 0 && !fs::exists(path)) return;  // the run ended before its first label came
     frames = FramesFile::read(path, count);
     for (WholeFrame &frame : frames)
       for (int &type : frame.type) {

@@ -8,13 +8,15 @@
 #include "dptrain/data/frames_file.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/communicator.h"
+#include "io/file_lock.h"
 
 namespace dptrain {
 
 /// The labeled frames of a session on the disk: each is there before it is used. Collective; rank 0 has the file.
 class FrameStore {
  public:
-  /// `path`: the frames file; `checkpoint`: the one that counts on these frames, or empty.
+  /// `path`: the frames file; `checkpoint`: the one that counts on these frames, or empty. With a checkpoint no other process may
+  /// write them: Error.
   FrameStore(std::shared_ptr<const Communicator> comm, std::string path, std::string checkpoint,
              Log log);
 
@@ -37,6 +39,7 @@ class FrameStore {
   std::shared_ptr<const Communicator> comm_;
   std::string path_, checkpoint_;
   Log log_;
+  std::shared_ptr<FileLock> lock_;    // on rank 0
   std::unique_ptr<FramesFile> file_;  // on rank 0
 };
 

@@ -9,7 +9,8 @@ namespace dptrain {
 
 namespace {
 
-const Ask asks[] = {Ask::no, Ask::young, Ask::threshold, Ask::limit, Ask::audit, Ask::rewind};
+const Ask asks[] = {Ask::no,    Ask::prepare, Ask::young, Ask::threshold,
+                    Ask::limit, Ask::audit,   Ask::rewind};
 
 template <class T> std::vector<double> numbers(const T &values)
 {

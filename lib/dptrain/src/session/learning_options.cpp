@@ -47,6 +47,20 @@ void check(const LearningOptions &o)
   if (o.asynchronous > 0 && o.follow_reference)
     throw Error("asynchronous: the run goes on with the model while the reference computes, and "
                 "cannot follow the reference: remove one of the two");
+  at_least("prepare", o.prepare.copies, 0, "a number of configurations, or 0 for none");
+  at_least("prepare ... displace", o.prepare.displace.value_or(0.0) * o.units.length, 0,
+           "a distance, or 0");
+  at_least("prepare ... strain", o.prepare.strain, 0, "a part of a length, from 0 to 0.3");
+  if (o.prepare.strain > 0.3)
+    throw Error(formatted("prepare ... strain %.6g is not possible: use a part of a length, from 0 "
+                          "to 0.3",
+                          o.prepare.strain));
+  if (o.prepare.copies > 0 && (!o.active || o.selects))
+    throw Error("prepare: configurations before the run are labeled with mode active and a "
+                "reference");
+  if (o.prepare.copies > 0 && o.cutout.radius > 0.0)
+    throw Error("prepare and cutout contradict each other: the reference would get the whole box; "
+                "prepare a model in a small box first");
   at_least("cutout", o.cutout.radius * o.units.length, 0, "a positive distance");
   at_least("cutout ... core", o.cutout.core * o.units.length, 0, "a positive distance");
   at_least("cutout ... vacuum", o.cutout.vacuum * o.units.length, 0, "a positive distance");

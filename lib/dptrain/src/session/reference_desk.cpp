@@ -129,7 +129,7 @@ std::optional<Label> ReferenceDesk::usable(const LabelRequest &request, LabelAns
                 "; 'failed skip' would go on without it");
   if (why.empty() && !is_finite(answer.label)) why = "energy, forces or virial are not finite";
   if (why.empty()) return request.learnable(std::move(answer.label));
-  if (options_.runs_model && !counters_.trained)
+  if (options_.runs_model && !counters_.trained && request.ask != Ask::prepare)
     throw Error("no label at step " + std::to_string(step) + ": " + why +
                 "; the model is not trained yet, and the run cannot go on without the reference");
   discard(step, why);

@@ -8,6 +8,7 @@
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/session/checkpoint.h"
 #include "dptrain/uncertainty/active_learning.h"
+#include "session/request_file.h"
 
 namespace dptrain {
 
@@ -26,8 +27,9 @@ std::string resume_path(const std::string &file)
 {
   if (exists(file) && is_checkpoint(file)) return file;
   if (exists(file + suffix)) return file + suffix;
-  if (exists(frames_path_of(file))) return frames_path_of(file);
-  const std::string checkpoint = file + suffix, frames = frames_path_of(file),
+  const std::string frames = frames_path_of(file);
+  if (exists(frames) || exists(requests_path_of(frames))) return frames;
+  const std::string checkpoint = file + suffix,
                     how = "'save' writes FILE" + suffix + " and FILE.frames";
   throw Error(exists(file) ? "resume: " + file + " is not a checkpoint, and there is no " +
                                  checkpoint + " and no " + frames + " beside it: " + how

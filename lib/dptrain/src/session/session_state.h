@@ -42,7 +42,7 @@ State pack(const SessionState &state);
 SessionState unpack(const State &state);
 
 /// The checkpoint that the user means with FILE: itself, or FILE.ckpt beside a model FILE; where there is none, the frames
-/// file FILE.frames. Throws Error.
+/// file FILE.frames, which has no label yet where there is only a FILE.requests. Throws Error.
 std::string resume_path(const std::string &file);
 /// The frames file that belongs to a checkpoint: FILE.frames for FILE.ckpt.
 std::string frames_path_of(const std::string &checkpoint);

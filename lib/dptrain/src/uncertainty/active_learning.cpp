@@ -49,6 +49,8 @@ std::string name_of(Ask ask)
   switch (ask) {
   case Ask::no:
     return "no";
+  case Ask::prepare:
+    return "prepare";
   case Ask::young:
     return "young";
   case Ask::threshold:

@@ -17,6 +17,15 @@ struct CutoutOptions {
   int most = 4;         ///< cut-outs of a step
 };
 
+/// Copies of the first configuration that are labeled, all at once, before the run begins.
+struct PrepareOptions {
+  int copies = 0;
+  std::optional<double>
+      displace;         ///< standard deviation of a component of a displacement in the last
+                        ///< copy, Angstrom; none: 0.1
+  double strain = 0.0;  ///< largest entry of its strain
+};
+
 /// What a user asks of a learning session. Energies in eV, lengths in Angstrom; what is not given comes from the input file
 /// of the training, or has the default of this program.
 struct LearningOptions {
@@ -39,6 +48,7 @@ struct LearningOptions {
   double duplicate = 0.05;    ///< frames closer than this in feature space are not stored
   int asynchronous = 0;  ///< configurations with the reference while the run goes on; 0: it waits
   double train_share = 0.3;  ///< of the time, for the training beside such a run
+  PrepareOptions prepare;
   CutoutOptions cutout;
   // training
   std::string input;    ///< input.json of the training; empty: that of the model, or defaults

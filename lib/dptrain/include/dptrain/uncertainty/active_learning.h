@@ -20,6 +20,7 @@ struct ActiveConfig {
 /// Why the reference is asked.
 enum class Ask {
   no,
+  prepare,    ///< a displaced copy of the first configuration
   young,      ///< the model is new, and its errors are not known yet
   threshold,  ///< an atom is above the threshold
   limit,      ///< an atom is above the limit: the step is not trusted
