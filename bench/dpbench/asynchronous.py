@@ -1,8 +1,8 @@
 """A run that goes on while its reference computes, beside one that waits for each label.
 
 Liquid water of the example `active_water`, from nothing, with a reference that takes two seconds for a label (a published model
-behind the socket, and a sleep): once as without the keyword, once with `asynchronous 2` and two clients, in turn, with the same
-random numbers. Both models are tested on an independent run of the reference. MD is idle while LAMMPS waits for a label.
+behind the socket, and a sleep): once as without the keyword, once with `asynchronous 2` and two clients, and once with
+`prepare 8`, too, in turn, with the same random numbers. All models are tested on an independent run of the reference. MD is idle while LAMMPS waits for a label.
 """
 
 import re
@@ -21,11 +21,12 @@ SECONDS, QUICK_SECONDS = 2.0, 0.02
 MD_STEPS, QUICK_MD_STEPS = 10000, 200
 SEEDS, QUICK_SEEDS = (90125, 4711), (90125,)
 # words of the fix; as many clients as configurations are in flight
-SIDES = {"waits": ("", 1), "asynchronous 2": ("asynchronous 2", 2), "asynchronous 2 prepare 16": ("asynchronous 2 prepare 16", 2)}
+SIDES = {"waits": ("", 1), "asynchronous 2": ("asynchronous 2", 2), "asynchronous 2 prepare 8": ("asynchronous 2 prepare 8", 2)}
+READ, BOX = "read_data       water.data", "read_data water.data\nreplicate 2 2 1"  # 64 molecules, as many as users begin with
 MODE = "mode active &"  # of in.water: in its place, with the keyword
 TEST = """units metal
 atom_modify map yes
-read_data water.data
+{box}
 mass 1 15.999
 mass 2 1.008
 pair_style dptrain
@@ -92,7 +93,7 @@ class Job:
 
     def test_set(self):
         (self.folder / "in.test").write_text(TEST.format(
-            teacher=TEACHER, before=self.steps // 5, steps=self.steps, every=self.steps // 50))
+            box=BOX, teacher=TEACHER, before=self.steps // 5, steps=self.steps, every=self.steps // 50))
         shutil.copy(ROOT / "examples" / "active_water" / "water.data", self.folder)
         self.lammps("test run", self.folder, "in.test")
 
@@ -102,9 +103,10 @@ class Job:
         for file in ("in.water", "water.data"):
             shutil.copy(ROOT / "examples" / "active_water" / file, folder)
         text = (folder / "in.water").read_text()
-        if MODE not in text:
-            raise BenchError(f"bench: in.water of active_water has no '{MODE}'")
-        (folder / "in.water").write_text(text.replace(MODE, f"mode active {words} &").replace("90125", str(self.seed)))
+        for line in (READ, MODE):
+            if line not in text:
+                raise BenchError(f"bench: in.water of active_water has no '{line}'")
+        (folder / "in.water").write_text(text.replace(READ, BOX).replace(MODE, f"mode active {words} &").replace("90125", str(self.seed)))
         address = f"unix:bench_{uuid.uuid4().hex[:12]}"
         with self.clients(clients, folder, address):
             log, seconds = self.lammps(f"learning run, {name}", folder, "in.water", steps=self.steps, address=address)

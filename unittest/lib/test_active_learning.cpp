@@ -117,6 +117,18 @@ TEST(ActiveLearning, AutomaticThresholdFollowsWhatIsKnown)
   EXPECT_NEAR(learning.threshold(), 1.5, 1e-12);  // no longer young
 }
 
+TEST(ActiveLearning, TheLimitIsLowerWhereLabelsComeLate)
+{
+  ActiveConfig config{0.5, 0.0, 0, 1};
+  config.late = true;
+  ActiveLearning learning(config);
+  EXPECT_EQ(learning.limit(), 0.75);
+  for (int k = 0; k < 50; ++k) answer(learning, 1.0, 0.1, Ask::threshold, 0.8);
+  EXPECT_EQ(learning.limit(), 1.5);  // no longer growing
+  config.limit = 0.9;
+  EXPECT_EQ(ActiveLearning(config).limit(), 0.9);  // given
+}
+
 TEST(ActiveLearning, CountsWhatAuditsFind)
 {
   ActiveLearning learning = grown({0.5, 0.0, 100, 1});

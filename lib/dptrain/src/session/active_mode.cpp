@@ -131,6 +131,8 @@ bool ActiveMode::continues_from_answer(const Trajectory &run) const
 bool ActiveMode::is_due(const LabelRequest &request) const
 {
   const bool young = !request.has_scores || decisions_.is_young();
+  if (young && request.has_scores && options_.asynchronous > 0)
+    return true;  // the sooner it is compared, the sooner several clients have work
   return step_ % (young ? std::min(options_.every, young_every) : options_.every) == 0;
 }
 
@@ -159,7 +161,9 @@ void ActiveMode::prepare(Trajectory &run)
     log_.line(request, learning_.judge_awaited(request, *label), jumps_.sum());
   }
   learning_.learn_all_owed();
-  if (training_.counters().trained && slot_->has_uncertainty()) run.evaluate_again();
+  if (!training_.counters().trained || !slot_->has_uncertainty()) return;
+  run.evaluate_again();
+  run.follow_model();
 }
 
 void ActiveMode::step(Trajectory &run)

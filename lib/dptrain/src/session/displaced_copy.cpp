@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t draws = 0x70726570;  // apart from those that decide about audits
 
-constexpr double usual_displacement = 0.1;  // Angstrom
+constexpr double usual_displacement = 0.05;  // Angstrom
 
 // Row vectors times the lower triangle of a deformation: a box in LAMMPS' orientation keeps it.
 using Deformation = std::array<double, 6>;  // xx yx yy zx zy zz

@@ -16,6 +16,7 @@ ActiveConfig active_config(const LearningOptions &options)
   ActiveConfig config;
   config.threshold = options.threshold;
   config.limit = options.limit;
+  config.late = options.asynchronous > 0;
   config.audit = options.audit;
   config.seed = options.seed.value_or(1);
   return config;

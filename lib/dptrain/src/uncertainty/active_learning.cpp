@@ -16,6 +16,7 @@ constexpr std::size_t ranked = 50;    // answers behind the rank correlation
 constexpr double auto_factor = 1.5;   // of the expected error of what is known
 constexpr double auto_floor = 0.25;   // of the forces
 constexpr double limit_factor = 3.0;  // thresholds
+constexpr double late_factor = 1.5;   // ditto, while a model is growing whose labels come later
 constexpr std::int64_t growing_answers =
     50;  // until then the automatic threshold is bounded by the forces
 constexpr std::size_t counters = 12;
@@ -96,7 +97,8 @@ double ActiveLearning::reached_error() const
 
 double ActiveLearning::limit() const
 {
-  return config_.limit > 0.0 ? config_.limit : limit_factor * threshold();
+  if (config_.limit > 0.0) return config_.limit;
+  return (config_.late && is_growing() ? late_factor : limit_factor) * threshold();
 }
 
 void ActiveLearning::compare(const Comparison &comparison, Ask ask, double force)

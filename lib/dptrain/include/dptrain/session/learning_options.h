@@ -22,7 +22,7 @@ struct PrepareOptions {
   int copies = 0;
   std::optional<double>
       displace;         ///< standard deviation of a component of a displacement in the last
-                        ///< copy, Angstrom; none: 0.1
+                        ///< copy, Angstrom; none: 0.05
   double strain = 0.0;  ///< largest entry of its strain
 };
 
@@ -47,7 +47,7 @@ struct LearningOptions {
   int holdout = 10;           ///< one of so many early labels is for validation; 0: none
   double duplicate = 0.05;    ///< frames closer than this in feature space are not stored
   int asynchronous = 0;  ///< configurations with the reference while the run goes on; 0: it waits
-  double train_share = 0.3;  ///< of the time, for the training beside such a run
+  double train_share = 1.0;  ///< of the time, for the training beside such a run
   PrepareOptions prepare;
   CutoutOptions cutout;
   // training

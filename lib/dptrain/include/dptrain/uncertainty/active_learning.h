@@ -15,6 +15,8 @@ struct ActiveConfig {
       0.0;  ///< expected error above which the model does not move the atoms; 0: 3 thresholds
   std::int64_t audit = 1000;  ///< mean number of steps between two random calls; 0: none
   std::uint64_t seed = 1;     ///< of the random calls
+  bool late = false;  ///< labels come while the run goes on: the limit is 1.5 thresholds during
+                      ///< the first fifty answers, as it would go where the model knows nothing
 };
 
 /// Why the reference is asked.
