@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How many labels four temperatures need: four runs with a model of their own each, and four partitions that share one.
 
-Usage: bench/replicas.py [--seeds N] [--steps N] [--threshold F] [--shared F] [--lmp LMP] [--mpiexec MPIEXEC] [--keep FOLDER]
+Usage: bench/replicas.py [--seeds N] [--steps N] [--threshold F] [--shared F] [--train N] [--lmp LMP] [--mpiexec MPIEXEC] [--keep FOLDER]
 
 64 silicon atoms with the Stillinger-Weber potential as the reference, `mode active` with a given threshold, at four temperatures: once
 as four separate runs, once as `-partition 1 1 1 1` with `share yes`, with the same random numbers. The models are tested on
@@ -73,7 +73,7 @@ def measure(folder, seed, options):
         own.append(labels(call([options.lmp, "-in", "in.own", "-log", "none"], folder)))
     variables = f"variable T world {' '.join(map(str, TEMPERATURES))}\nvariable seed world {' '.join(map(str, seeds))}\n"
     (folder / "in.shared").write_text(LEARN.format(variables=variables, box=BOX, threshold=options.shared or options.threshold,
-                                                   model="shared.dp", share="share yes", steps=options.steps))
+                                                   model="shared.dp", share=f"share yes train {options.train}", steps=options.steps))
     call([*mpi, len(TEMPERATURES), options.lmp, "-partition", *["1"] * len(TEMPERATURES), "-in", "in.shared", "-log", "none"], folder)
     shared = labels((folder / "screen.0").read_text())
     rows = [(T, calls, frames, force_error(f"own{T}.dp", f"test{T}", folder), force_error("shared.dp", f"test{T}", folder))
@@ -87,6 +87,7 @@ def main():
     parser.add_argument("--steps", type=int, default=4000)
     parser.add_argument("--threshold", type=float, default=0.3)
     parser.add_argument("--shared", type=float, help="threshold of the partitions (default: the same)")
+    parser.add_argument("--train", type=int, default=100, help="optimizer steps per label of the shared model (default: %(default)s)")
     parser.add_argument("--lmp", default="lmp")
     parser.add_argument("--mpiexec", default="mpiexec")
     parser.add_argument("--keep", type=Path)

@@ -96,7 +96,9 @@ def draw_active(options):
 def active_summary(events, course, rewinds):
     """Lines on the events of each kind, on what the audits found, and on what came later or had to be done again."""
     steps = max([events["step"].max(), *course.get("step", [])]) - min([events["step"].min(), *course.get("step", [])])
-    calls = events["calls"][-1] - events["calls"][0] + 1  # a resumed run goes on counting
+    # a resumed run goes on counting; a run that begins with copies does not, and has asked for all of them when the first comes
+    before = 0 if events["why"][0] == "prepare" else events["calls"][0] - 1
+    calls = events["calls"][-1] - before
     yield f"frames {events['frames'][-1]:.0f}, reference calls {calls:.0f}" + (f" in {steps:.0f} steps ({100 * calls / steps:.2f} %)"
                                                                               if steps > 0 else "")
     late = np.count_nonzero(events["learned"] == "later") if "learned" in events else 0

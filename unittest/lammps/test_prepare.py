@@ -59,7 +59,28 @@ def test_copies_come_first(ranks, address, clients, lammps, tmp_path):
     assert all(np.array_equal(frame["box"].reshape(3, 3), 10.862 * np.eye(3)) for frame in run)
     # the run itself is not displaced
     assert np.abs(run[0]["coord"] / (10.862 / 8) - np.round(run[0]["coord"] / (10.862 / 8))).max() < 1e-9
-    assert all("calculation" in (tmp_path / f"client{k}.log").read_text() for k in range(2))
+    assert [line["moved_by"] for line in lines[:7]] == ["-"] * 6 + ["reference"]
+
+
+def test_a_copy_that_fails_is_left_out(lammps, processes, tmp_path):
+    """Also with `failed stop`: the run needs none of them."""
+    write_input(tmp_path)
+    text = learn(f"{EAGER} prepare 3", run="run 4", reference="reference spool spool failed stop end")
+    (tmp_path / "in.test").write_text(text)
+    run = subprocess.Popen(lammps_words(1, "in.test", "-log", "none"), cwd=tmp_path, env=lammps_variables(), stdout=subprocess.PIPE, text=True)
+    processes.append(run)
+    end = time.monotonic() + 60
+    while len(list(tmp_path.glob("spool/*/request.xyz"))) < 3:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    (next(tmp_path.glob("spool/*/request.xyz")).parent / "failed.txt").write_text("it did not converge\n")
+    calculator = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
+    with open(tmp_path / "label.log", "w") as log:
+        processes.append(subprocess.Popen(["dptrain", "label", "spool", "--calculator", calculator, "--watch"], cwd=tmp_path,
+                                          env={**os.environ, **lammps_variables()}, stdout=log, stderr=log))
+    output, _ = run.communicate(timeout=120)
+    assert run.returncode == 0 and "label of step 0 is discarded: " in output and "it did not converge" in output, output[-1500:]
+    assert [row["why"] for row in events(output)].count("prepare") == 2
 
 
 def test_a_killed_run_finds_them_again(processes, lammps, tmp_path):
@@ -115,7 +136,7 @@ def test_two_programs_cannot_write_one_model(processes, lammps, tmp_path):
 @pytest.mark.parametrize("words, message", [
     ("prepare -1", "prepare"),
     ("prepare 4 displace -0.1", "prepare"),
-    ("prepare 4 strain 0.5", "prepare ... strain 0.5 is not possible"),
+    ("prepare 4 strain 0.06", "prepare ... strain 0.06 is not possible"),
     ("prepare 4 cutout 6", "prepare and cutout contradict each other"),
     ('prepare 4 subtract pair zero 6.0 coeff "* *" end', "prepare: 'subtract' computes the atoms of the run only"),
 ])

@@ -97,6 +97,20 @@ def test_one_model_of_two_systems(job, tmp_path):
     assert not list(tmp_path.glob("*.requests*"))
 
 
+def test_each_partition_has_copies_of_its_own(tmp_path, job, address, client):
+    """`prepare 3` of two partitions that begin with the same atoms: six copies, none of them twice, in one file."""
+    calculator = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
+    text = shared(f"{EAGER} prepare 3 displace 0.1 save 100000 si.dp", run="run 5", reference=f"reference socket {address}_$w wait 60 end")
+    started = job("variable w world a b\n" + text)
+    for name in "ab":
+        client(calculator, f"{address}_{name}", log=f"client.{name}.log")
+    for result in started.finish():
+        assert [row["why"] for row in events(result.check().output)[:3]] == ["prepare"] * 3
+    copies = stored_frames(tmp_path / "si.dp.frames")[:6]
+    assert all(frame["step"] == 0 for frame in copies)
+    assert len({frame["coord"].tobytes() for frame in copies}) == 6
+
+
 def test_the_numbers_do_not_depend_on_the_ranks(job, tmp_path):
     """Answers in a fixed order: one and one, two and two, one and two ranks. Sums in another order: 1e-7 after some 100 steps of
     Adam, whose first steps follow signs."""

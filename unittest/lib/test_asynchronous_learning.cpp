@@ -259,6 +259,50 @@ TEST_F(AsynchronousTest, AnotherModelLearnsWhatIsInFlight)
   expect_right_labels(stored());
 }
 
+// `every` is for a model that is known: until then several clients have nothing to do.
+TEST_F(AsynchronousTest, AYoungModelIsComparedAtEachStep)
+{
+  const auto young_steps = [this](int asynchronous) {
+    LateSource source(start_, 0);
+    source.beside = true;
+    options_.every = 3;
+    options_.asynchronous = asynchronous;
+    options_.frames = scratch_ / (std::to_string(asynchronous) + ".frames");
+    slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
+    LearningSession session(comm_, slot_, options_, messages(), &source);
+    session.start();
+    return run_and_stop(session, 0, 40);
+  };
+  EXPECT_EQ(young_steps(0),
+            15);  // three labels make the model, three more compare it: steps 0, 3, ..., 15
+  EXPECT_EQ(young_steps(2), 9);  // 0, 3, 6, and then 7, 8, 9
+}
+
+// The first step at which the model decides has twice the threshold: above the lower limit and below the other one.
+TEST_F(AsynchronousTest, TheLimitOfAGrowingModelIsLower)
+{
+  const auto expected_there = [this](int asynchronous, double threshold, double limit) {
+    LateSource source(start_, 0);
+    source.beside = true;
+    options_.asynchronous = asynchronous;
+    options_.threshold = threshold;
+    options_.limit = limit;
+    std::filesystem::remove(options_.frames);
+    slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
+    LearningSession session(comm_, slot_, options_, messages(), &source);
+    session.start();
+    log_.clear();
+    run_and_stop(session, 0, 7);  // three labels make the model, and three compare it
+    return session.report().expected_error;
+  };
+  const double expected = expected_there(0, 1e6, 1e6);
+  ASSERT_GT(expected, 0.0);
+  EXPECT_EQ(expected_there(0, 0.5 * expected, 0.0), expected);
+  EXPECT_NE(log_.find("         6 threshold "), std::string::npos) << log_;
+  expected_there(2, 0.5 * expected, 0.0);
+  EXPECT_NE(log_.find("         6     limit "), std::string::npos) << log_;
+}
+
 /// Displaced copies of the first configuration, before the run.
 class PreparedTest : public AsynchronousTest {
  protected:
@@ -344,7 +388,7 @@ TEST_F(PreparedTest, ACopyWithoutLabelIsToldAndLeftOut)
 
 TEST_F(PreparedTest, AProgramThatEndsLeavesThemToALaterOne)
 {
-  LateSource first(start_, 4), second(start_, 2);
+  LateSource first(start_, 100), second(start_, 2);
   first.beside = second.beside = first.ends = true;
   {
     LearningSession session(comm_, slot_, options_, messages(), &first);
@@ -400,6 +444,9 @@ TEST(DisplacedCopy, IsAsFarAsTheOptionsSay)
     };
     for (int k = 0; k < 3; ++k) EXPECT_NEAR(inside(copy)[k], inside(start)[k], 1e-12);
   }
+  start.box = {15.0, 0.0, 0.0, 0.0, 14.0, 0.0, 0.0, 0.0, 16.0};  // an orthogonal cell stays one
+  const WholeFrame stretched = displaced_copy(start, options, 3, 1);
+  for (int k = 0; k < 9; ++k) EXPECT_EQ(stretched.box[k] == start.box[k], k % 4 != 0);
   start.periodic = false;
   EXPECT_EQ(displaced_copy(start, options, 3, 1).coord, start.coord);
 }

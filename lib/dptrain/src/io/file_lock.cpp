@@ -16,6 +16,8 @@ namespace dptrain {
 
 namespace {
 
+const std::string ending = ".lock";
+
 std::string who_am_i()
 {
   std::array<char, 256> host{};
@@ -41,13 +43,22 @@ bool is_at(const std::string &path, int descriptor)
 
 }  // namespace
 
+// The file that a name stands for, wherever the program goes.
+std::string FileLock::place_of(const std::string &path)
+{
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::path absolute = fs::absolute(path), place = fs::weakly_canonical(absolute, failed);
+  return (failed ? absolute : place).string() + ending;
+}
+
 std::shared_ptr<FileLock> FileLock::of(const std::string &path)
 {
   static std::map<std::string, std::weak_ptr<FileLock>> locks;
-  std::error_code ignored;
-  std::weak_ptr<FileLock> &known = locks[std::filesystem::weakly_canonical(path, ignored).string()];
+  const std::string place = place_of(path);
+  std::weak_ptr<FileLock> &known = locks[place];
   std::shared_ptr<FileLock> lock = known.lock();
-  if (!lock) known = lock = std::shared_ptr<FileLock>(new FileLock(path + ".lock"));
+  if (!lock) known = lock = std::shared_ptr<FileLock>(new FileLock(place));
   return lock;
 }
 
@@ -69,11 +80,12 @@ bool FileLock::try_lock()
   } else if (errno == EWOULDBLOCK) {
     const std::string owner = first_line(descriptor_);
     close(descriptor_);
-    throw Error(path_.substr(0, path_.size() - 5) + " is being written by " +
+    throw Error(path_.substr(0, path_.size() - ending.size()) + " is being written by " +
                 (owner.empty() ? "another process" : owner) +
                 ": wait until it has ended, or choose another name");
   } else {
-    close(std::exchange(descriptor_, -1));  // no locks in this file system
+    unlink(path_.c_str());  // no locks in this file system
+    close(std::exchange(descriptor_, -1));
     return true;
   }
   close(descriptor_);

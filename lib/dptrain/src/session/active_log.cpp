@@ -94,16 +94,19 @@ void ActiveLog::line(const LabelRequest &request, const Outcome &outcome, double
   if (outcome.fate == Fate::held_out) learned = "held_out";
   if (outcome.fate == Fate::duplicate) learned = "duplicate";
   if (outcome.learned_error > 0.0) learned = number(true, outcome.learned_error * unit);
+  const char *const mover = request.ask == Ask::prepare ? "-"  // not a step of the run
+                            : outcome.reference_moves   ? "reference"
+                                                        : "model";
   const std::string expected = number(request.has_scores && request.expected > 0.0,
                                       request.expected * unit),
                     largest = number(request.has_scores, outcome.max_error * unit),
                     rms = number(request.has_scores, outcome.rms_error * unit);
-  messages_.table(formatted(
-      "dptrain %10lld %9s %9s %9s %9s %10s %9s %7lld %7lld %10.4g %9.2f %9.2f %9.2f",
-      static_cast<long long>(request.frame.step), name_of(request.ask).c_str(), expected.c_str(),
-      largest.c_str(), rms.c_str(), learned.c_str(),
-      outcome.reference_moves ? "reference" : "model", static_cast<long long>(counters_.frames),
-      static_cast<long long>(counters_.reference_calls), jump, reference, training, md));
+  messages_.table(
+      formatted("dptrain %10lld %9s %9s %9s %9s %10s %9s %7lld %7lld %10.4g %9.2f %9.2f %9.2f",
+                static_cast<long long>(request.frame.step), name_of(request.ask).c_str(),
+                expected.c_str(), largest.c_str(), rms.c_str(), learned.c_str(), mover,
+                static_cast<long long>(counters_.frames),
+                static_cast<long long>(counters_.reference_calls), jump, reference, training, md));
 }
 
 void ActiveLog::summary(const std::string &name, std::int64_t step, const ActiveLearning &learning,

@@ -145,23 +145,29 @@ void ActiveMode::decide(LabelRequest &request)
   if (due) log_.watch_threshold(step_, request.ask, decisions_);
 }
 
-// Several clients work side by side here, which they cannot do where the reference moves the atoms.
+// Several clients work side by side here, which they cannot do where the reference moves the atoms. Runs that learn together have
+// copies of their own.
 void ActiveMode::prepare(Trajectory &run)
 {
+  step_ = run.step();
+  last_step_ = run.last_step();
   const WholeFrame start = run.configuration();
-  std::vector<LabelRequest> requests(options_.prepare.copies);
+  const std::uint64_t seed =
+      options_.seed.value_or(1) + static_cast<std::uint64_t>(learning_.run_index());
   for (int k = 0; k < options_.prepare.copies; ++k) {
-    requests[k].ask = Ask::prepare;
-    requests[k].frame = displaced_copy(start, options_.prepare, k, options_.seed.value_or(1));
-    desk_->submit(requests[k]);
+    LabelRequest request;
+    request.ask = Ask::prepare;
+    request.frame = displaced_copy(start, options_.prepare, k, seed);
+    desk_->leave(request);
+    learning_.take_answers();  // of who computes at once
   }
-  for (const LabelRequest &request : requests) {
-    const std::optional<Label> label = desk_->await(request);
-    if (!label) continue;
-    log_.line(request, learning_.judge_awaited(request, *label), jumps_.sum());
-  }
-  learning_.learn_all_owed();
-  if (!training_.counters().trained || !slot_->has_uncertainty()) return;
+  while (desk_->num_left() > 0) learning_.wait_for_answer();
+  const bool had_scores = run.has_scores();
+  learn_and_go_on(run, [this] {
+    learning_.learn_all_owed();
+    return true;
+  });
+  if (had_scores || !training_.counters().trained || !slot_->has_uncertainty()) return;
   run.evaluate_again();
   run.follow_model();
 }

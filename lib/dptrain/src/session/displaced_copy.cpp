@@ -23,11 +23,20 @@ void deform(double *row, const Deformation &d)
   row[2] = z * d[5];
 }
 
-Deformation random_deformation(RandomEngine &random, double strain)
+// An orthogonal cell stays one: a code that was started with such a cell may not know others.
+Deformation random_deformation(RandomEngine &random, double strain, bool orthogonal)
 {
   Deformation d{1.0, 0.0, 1.0, 0.0, 0.0, 1.0};
-  for (double &entry : d) entry += strain * (2.0 * random_uniform(random) - 1.0);
+  for (double &entry : d)
+    if (entry == 1.0 || !orthogonal) entry += strain * (2.0 * random_uniform(random) - 1.0);
   return d;
+}
+
+bool is_orthogonal(const std::array<double, 9> &box)
+{
+  for (const int k : {1, 2, 3, 5, 6, 7})
+    if (box[k] != 0.0) return false;
+  return true;
 }
 
 }  // namespace
@@ -40,7 +49,8 @@ WholeFrame displaced_copy(const WholeFrame &start, const PrepareOptions &options
   RandomEngine random = numbered_engine(seed ^ draws, static_cast<std::uint64_t>(k));
   const double part = static_cast<double>(k + 1) / static_cast<double>(options.copies);
   if (copy.periodic) {
-    const Deformation deformation = random_deformation(random, options.strain * part);
+    const Deformation deformation =
+        random_deformation(random, options.strain * part, is_orthogonal(copy.box));
     for (int row = 0; row < 3; ++row) deform(&copy.box[3 * row], deformation);
     for (std::size_t i = 0; i < copy.coord.size(); i += 3) deform(&copy.coord[i], deformation);
   }

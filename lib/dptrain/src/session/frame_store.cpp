@@ -32,16 +32,19 @@ FrameStore::FrameStore(std::shared_ptr<const Communicator> comm, std::string pat
     checkpoint_(std::move(checkpoint)),
     log_(std::move(log))
 {
-  if (checkpoint_.empty()) return;
-  guarded(*comm_, [&] {
-    if (comm_->rank() == 0) lock_ = FileLock::of(path_);
-  });
+  guarded(*comm_, [&] { lock(); });
+}
+
+void FrameStore::lock()
+{
+  if (comm_->rank() == 0 && !checkpoint_.empty() && !lock_) lock_ = FileLock::of(path_);
 }
 
 void FrameStore::append(const WholeFrame &frame)
 {
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
+    lock();
     if (!file_) open({}, "");
     file_->append(frame);
   });

@@ -16,13 +16,15 @@ namespace dptrain {
 class FrameStore {
  public:
   /// `path`: the frames file; `checkpoint`: the one that counts on these frames, or empty. With a checkpoint no other process may
-  /// write them: Error.
+  /// write them until release(), or again after the next append(): Error.
   FrameStore(std::shared_ptr<const Communicator> comm, std::string path, std::string checkpoint,
              Log log);
 
   const std::string &path() const { return path_; }
   /// Writes a frame, which is on the disk when this returns.
   void append(const WholeFrame &frame);
+  /// Another process may go on. Not collective.
+  void release() { lock_.reset(); }
   /// Goes on after `frames`, which were read from the file `source`: in that file if it is this one, else in a new file,
   /// which gets them. An existing file that is not continued is kept under another name, its checkpoint with it.
   void begin(const std::vector<WholeFrame> &frames, const std::string &source);
@@ -34,6 +36,7 @@ class FrameStore {
                                const std::vector<std::string> &elements) const;
 
  private:
+  void lock();
   void open(const std::vector<WholeFrame> &frames, const std::string &source);
 
   std::shared_ptr<const Communicator> comm_;

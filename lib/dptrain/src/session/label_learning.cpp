@@ -83,7 +83,7 @@ void LabelLearning::bring(AnsweredRequest answer)
   if (request.has_scores) {
     const ForceErrors errors = answer.errors = force_errors(request.force, answer.label);
     if (request.ask != Ask::young)
-      healing_.compare(request.frame.step, request.expected, errors.max, decisions_.limit());
+      healing_.compare(request.frame.step, request.expected, errors.max, decisions_.trouble());
     answer.is_wild = healing_.is_wild(request.frame.step, errors.label_rms, decisions_.force());
   }
   brought_.push_back(std::move(answer));

@@ -63,13 +63,13 @@ class LabelLearning {
   /// To be called while the run waits: meets the others, if they do.
   void meet();
   bool is_shared() const { return group_ != nullptr; }
+  int run_index() const { return group_ ? group_->index() : 0; }  ///< among those who do
   /// Whether the model has changed while the run waited, since the last call.
   bool take_change() { return std::exchange(changed_, false); }
   /// The run has come to its end: helps the others, until all have; `leaves`: until none of them will go on.
   void rest(bool leaves);
 
  private:
-  int run_index() const { return group_ ? group_->index() : 0; }
   bool is_held_out(const LabelRequest &request) const;
   void bring(AnsweredRequest answer);
   Outcome judge(AnsweredRequest &answer);

@@ -26,7 +26,7 @@ void check(const LearningOptions &o)
   at_least("every", static_cast<double>(o.every), 1, from_one);
   at_least("fmax", o.force_limit * unit, 0, "a positive force, or 0 for any");
   at_least("threshold", o.threshold * unit, 0, "a positive force, or 0 for one that is chosen");
-  at_least("limit", o.limit * unit, 0, "a positive force, or 0 for three thresholds");
+  at_least("limit", o.limit * unit, 0, "a positive force, or 0 for a multiple of the threshold");
   if (o.limit > 0.0 && o.limit < o.threshold)
     throw Error(formatted("the limit %g is below the threshold %g: above the threshold the "
                           "reference is asked, above the limit the model does not move the atoms",
@@ -50,11 +50,11 @@ void check(const LearningOptions &o)
   at_least("prepare", o.prepare.copies, 0, "a number of configurations, or 0 for none");
   at_least("prepare ... displace", o.prepare.displace.value_or(0.0) * o.units.length, 0,
            "a distance, or 0");
-  at_least("prepare ... strain", o.prepare.strain, 0, "a part of a length, from 0 to 0.3");
-  if (o.prepare.strain > 0.3)
-    throw Error(formatted("prepare ... strain %.6g is not possible: use a part of a length, from 0 "
-                          "to 0.3",
-                          o.prepare.strain));
+  at_least("prepare ... strain", o.prepare.strain, 0, "a part of a length, from 0 to 0.05");
+  if (o.prepare.strain > 0.05)  // the empty space at open boundaries has no more to spare
+    throw Error(
+        formatted("prepare ... strain %.6g is not possible: use a part of a length, from 0 to 0.05",
+                  o.prepare.strain));
   if (o.prepare.copies > 0 && (!o.active || o.selects))
     throw Error("prepare: configurations before the run are labeled with mode active and a "
                 "reference");

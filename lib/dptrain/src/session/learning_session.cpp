@@ -181,7 +181,9 @@ void LearningSession::minimization_step(Trajectory &run)
 void LearningSession::end_run(std::int64_t step, const std::string &name)
 {
   if (impl_->active) impl_->active->end_run(step, name);
-  if (!impl_->group) save();  // else all of them have saved together
+  if (impl_->group) return;  // all of them have saved together, and others may go on
+  save();
+  impl_->training.release_files();
 }
 
 void LearningSession::on_update(std::function<void()> work)

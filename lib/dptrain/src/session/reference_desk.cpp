@@ -78,7 +78,8 @@ void ReferenceDesk::leave(LabelRequest &request)
 // for each answer, would be asked again for what the run comes to again.
 bool ReferenceDesk::is_recorded(const LabelRequest &request) const
 {
-  return request.ask != Ask::no && (options_.asynchronous > 0 || source_.outlives_program());
+  return request.ask == Ask::prepare ||
+         (request.ask != Ask::no && (options_.asynchronous > 0 || source_.outlives_program()));
 }
 
 void ReferenceDesk::write_open() const
@@ -124,12 +125,13 @@ std::optional<Label> ReferenceDesk::usable(const LabelRequest &request, LabelAns
 {
   const std::int64_t step = request.frame.step;
   std::string why = answer.failure;
-  if (!why.empty() && options_.failure_stops)
+  const bool needed = request.ask != Ask::prepare;  // the run can go on without a copy
+  if (!why.empty() && options_.failure_stops && needed)
     throw Error("no label at step " + std::to_string(step) + ": " + why +
                 "; 'failed skip' would go on without it");
   if (why.empty() && !is_finite(answer.label)) why = "energy, forces or virial are not finite";
   if (why.empty()) return request.learnable(std::move(answer.label));
-  if (options_.runs_model && !counters_.trained && request.ask != Ask::prepare)
+  if (options_.runs_model && !counters_.trained && needed)
     throw Error("no label at step " + std::to_string(step) + ": " + why +
                 "; the model is not trained yet, and the run cannot go on without the reference");
   discard(step, why);

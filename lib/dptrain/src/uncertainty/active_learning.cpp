@@ -97,8 +97,13 @@ double ActiveLearning::reached_error() const
 
 double ActiveLearning::limit() const
 {
-  if (config_.limit > 0.0) return config_.limit;
-  return (config_.late && is_growing() ? late_factor : limit_factor) * threshold();
+  const bool cautious = config_.limit == 0.0 && config_.late && is_growing();
+  return cautious ? late_factor * threshold() : trouble();
+}
+
+double ActiveLearning::trouble() const
+{
+  return config_.limit > 0.0 ? config_.limit : limit_factor * threshold();
 }
 
 void ActiveLearning::compare(const Comparison &comparison, Ask ask, double force)

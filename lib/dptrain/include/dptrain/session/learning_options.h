@@ -40,7 +40,7 @@ struct LearningOptions {
       0.0;  ///< labels with a larger force component are not learned, eV/Angstrom; 0: none
   // decisions of an active session; errors are lengths of an atom's force error, eV/Angstrom
   double threshold = 0.0;     ///< 0: auto
-  double limit = 0.0;         ///< 0: three thresholds
+  double limit = 0.0;         ///< 0: see ActiveConfig
   bool limit_stops = false;   ///< the run ends there
   int rewind = 0;             ///< times that the run goes back to a trusted state at most
   std::int64_t audit = 1000;  ///< mean steps between two random labels; 0: none

@@ -54,6 +54,8 @@ class ActiveLearning {
   double threshold() const;
   bool is_threshold_given() const { return config_.threshold > 0.0; }
   double limit() const;
+  /// A true error above it is trouble: the limit that is given, or three thresholds.
+  double trouble() const;
   /// What configurations that the model has learned from have as their largest uncertainty of an atom.
   void set_known_score(double score) { known_score_ = score; }
   /// The median of the latest errors that the model has reached; 0: there was none.
