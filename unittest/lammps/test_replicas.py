@@ -102,8 +102,8 @@ def test_each_partition_has_copies_of_its_own(tmp_path, job, address, client):
     calculator = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
     text = shared(f"{EAGER} prepare 3 displace 0.1 save 100000 si.dp", run="run 5", reference=f"reference socket {address}_$w wait 60 end")
     started = job("variable w world a b\n" + text)
-    for name in "ab":
-        client(calculator, f"{address}_{name}", log=f"client.{name}.log")
+    for name, structure in (("a", "t.1.init.xyz"), ("b", "t.2.init.xyz")):
+        client(calculator, f"{address}_{name}", log=f"client.{name}.log", structure=structure)
     for result in started.finish():
         assert [row["why"] for row in events(result.check().output)[:3]] == ["prepare"] * 3
     copies = stored_frames(tmp_path / "si.dp.frames")[:6]
