@@ -6,7 +6,7 @@ Usage: bench/replicas.py [--seeds N] [--steps N] [--threshold F] [--shared F] [-
 64 silicon atoms with the Stillinger-Weber potential as the reference, `mode active` with a given threshold, at four temperatures: once
 as four separate runs, once as `-partition 1 1 1 1` with `share yes`, with the same random numbers. The models are tested on
 configurations of four independent runs of the reference. A separate model knows its own temperature; the shared one must be
-as good on each of them. Prints a Markdown table. `lmp` and `mpiexec` are looked for on the PATH.
+as good on each of them, and has four times the optimizer steps per label, as many as the four runs together. Prints a Markdown table. `lmp` and `mpiexec` are looked for on the PATH.
 """
 
 import argparse
@@ -87,7 +87,7 @@ def main():
     parser.add_argument("--steps", type=int, default=4000)
     parser.add_argument("--threshold", type=float, default=0.3)
     parser.add_argument("--shared", type=float, help="threshold of the partitions (default: the same)")
-    parser.add_argument("--train", type=int, default=100, help="optimizer steps per label of the shared model (default: %(default)s)")
+    parser.add_argument("--train", type=int, default=400, help="optimizer steps per label of the shared model (default: %(default)s)")
     parser.add_argument("--lmp", default="lmp")
     parser.add_argument("--mpiexec", default="mpiexec")
     parser.add_argument("--keep", type=Path)

@@ -20,10 +20,9 @@ TEACHER = ROOT / "potentials" / "H2O.pbe0ts.dp"
 SECONDS, QUICK_SECONDS = 2.0, 0.02
 MD_STEPS, QUICK_MD_STEPS = 10000, 200
 SEEDS, QUICK_SEEDS = (90125, 4711), (90125,)
-# words of the fix; as many clients as configurations are in flight
-SIDES = {"waits": ("", 1), "asynchronous 2": ("asynchronous 2", 2), "asynchronous 2 prepare 8": ("asynchronous 2 prepare 8", 2)}
+# configurations in flight (and clients), copies before the run
+SIDES = {"waits": (0, 0), "asynchronous 2": (2, 0), "asynchronous 2 prepare 8": (2, 8)}
 READ, BOX = "read_data       water.data", "read_data water.data\nreplicate 2 2 1"  # 64 molecules, as many as users begin with
-MODE = "mode active &"  # of in.water: in its place, with the keyword
 TEST = """units metal
 atom_modify map yes
 {box}
@@ -97,19 +96,18 @@ class Job:
         shutil.copy(ROOT / "examples" / "active_water" / "water.data", self.folder)
         self.lammps("test run", self.folder, "in.test")
 
-    def side(self, name, words, clients):
+    def side(self, name, flight, copies):
         folder = self.folder / name.replace(" ", "-")
         folder.mkdir()
         for file in ("in.water", "water.data"):
             shutil.copy(ROOT / "examples" / "active_water" / file, folder)
         text = (folder / "in.water").read_text()
-        for line in (READ, MODE):
-            if line not in text:
-                raise BenchError(f"bench: in.water of active_water has no '{line}'")
-        (folder / "in.water").write_text(text.replace(READ, BOX).replace(MODE, f"mode active {words} &").replace("90125", str(self.seed)))
+        if READ not in text:
+            raise BenchError(f"bench: in.water of active_water has no '{READ}'")
+        (folder / "in.water").write_text(text.replace(READ, BOX).replace("90125", str(self.seed)))
         address = f"unix:bench_{uuid.uuid4().hex[:12]}"
-        with self.clients(clients, folder, address):
-            log, seconds = self.lammps(f"learning run, {name}", folder, "in.water", steps=self.steps, address=address)
+        with self.clients(max(flight, 1), folder, address):
+            log, seconds = self.lammps(f"learning run, {name}", folder, "in.water", steps=self.steps, address=address, flight=flight, copies=copies)
         frames, calls = map(int, re.findall(r"^learned: (\d+) frames, (\d+) reference calls", log, re.MULTILINE)[-1])
         script, variables = self.ours.script()
         output, _ = run(self.ours.recorder, "test", [*script, "test", "-m", "water.dp", "-s", self.folder / "test", "-np", "1"], folder,

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Learns liquid water from GFN1-xTB while it moves: one client with tblite, and LAMMPS.
+# Learns liquid water from GFN1-xTB while it moves: clients with tblite, and LAMMPS.
 #
 #   bash run.sh [NPROCS [further lmp options]]      default 1: the client needs a core too; options such as -var steps 2000
 #
-# Needs the calculator: pip install ase tblite. CLIENT_PYTHON names the Python that has it, where that is another one.
+# CLIENTS: their number (default 1). Needs the calculator: pip install ase tblite. CLIENT_PYTHON names the Python that has it, where that is another one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 nprocs=${1:-1}
@@ -12,13 +12,16 @@ export OMP_NUM_THREADS=1
 
 rm -rf water.dp* labels lcurve.out
 start=$SECONDS
-"${CLIENT_PYTHON:-python}" -m dptrain client --calculator tblite:method=GFN1-xTB,verbosity=0 --socket unix:active_water \
-    --wait 60 learn.init.xyz >client.log &
-client=$!
-trap 'kill $client 2>/dev/null || true' EXIT
+clients=()
+trap 'kill "${clients[@]}" 2>/dev/null || true' EXIT
+for k in $(seq "${CLIENTS:-1}"); do
+    "${CLIENT_PYTHON:-python}" -m dptrain client --calculator tblite:method=GFN1-xTB,verbosity=0 --socket unix:active_water \
+        --wait 60 learn.init.xyz >"client$k.log" &
+    clients+=($!)
+done
 mpiexec -n "$nprocs" lmp -log log.water -screen none -in in.water "$@"
-wait $client
+wait "${clients[@]}"
 grep -h '^learned:' log.water
 python -m dptrain.plot log.water -o active.png
-tail -n 1 client.log
+tail -q -n 1 client*.log
 printf '%s\n' "water: $((SECONDS - start)) s; figure: $PWD/active.png, potential: $PWD/water.dp"
