@@ -101,7 +101,7 @@ def active_summary(events, course, rewinds):
     calls = events["calls"][-1] - before
     yield f"frames {events['frames'][-1]:.0f}, reference calls {calls:.0f}" + (f" in {steps:.0f} steps ({100 * calls / steps:.2f} %)"
                                                                               if steps > 0 else "")
-    late = np.count_nonzero(events["learned"] == "later") if "learned" in events else 0
+    late = np.count_nonzero((events["learned"] == "later") & (events["why"] != "prepare")) if "learned" in events else 0
     if late:
         yield f"{late} labels came while the run went on"
     if len(rewinds):

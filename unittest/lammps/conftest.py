@@ -67,3 +67,10 @@ def client(processes, tmp_path):
             processes.append(subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=out, stderr=subprocess.STDOUT))
         return processes[-1]
     return start
+
+
+@pytest.fixture
+def clients(client, address):
+    """Function that starts so many clients with Lennard-Jones forces, each of which needs so many seconds for a label."""
+    calculator = "calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds="
+    return lambda number, seconds: [client(calculator + str(seconds), address, log=f"client{k}.log") for k in range(number)]

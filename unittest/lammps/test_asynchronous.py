@@ -10,7 +10,6 @@ from silicon import learn, write_input
 ase = pytest.importorskip("ase", reason="the clients need ASE")
 from ase.calculators.lj import LennardJones  # noqa: E402
 
-SLOW = "calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds="
 EDGE = 10.862  # Angstrom, of the box in ATOMS
 # nearly each look at the threshold asks, and the limit is out of reach
 EAGER = "mode active every 2 warmup 3 train 10 threshold 1e-6 limit 1e6 repeat audit 0 holdout 0 duplicate 0 optimizer adam"
@@ -23,12 +22,6 @@ def socket(address):
 def slowly(text):
     """Steps of 0.1 fs: the model that moves the atoms is poor, and nothing stops it."""
     return text.replace("timestep 0.001", "timestep 0.0001")
-
-
-@pytest.fixture
-def clients(client, address):
-    """Function that starts so many clients, each of which needs so many seconds for a label."""
-    return lambda number, seconds: [client(SLOW + str(seconds), address, log=f"client{k}.log") for k in range(number)]
 
 
 def lennard_jones(coord, epsilon=0.05):

@@ -14,14 +14,7 @@ from silicon import learn, write_input
 ase = pytest.importorskip("ase", reason="the clients need ASE")
 from ase.calculators.lj import LennardJones  # noqa: E402
 
-SLOW = "calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds="
 EAGER = "mode active every 2 warmup 3 train 10 audit 0 holdout 0 optimizer adam"
-
-
-@pytest.fixture
-def clients(client, address):
-    """Function that starts so many clients, each of which needs so many seconds for a label."""
-    return lambda number, seconds: [client(SLOW + str(seconds), address, log=f"client{k}.log") for k in range(number)]
 
 
 def socket(address):
@@ -108,6 +101,8 @@ def test_a_killed_run_finds_them_again(processes, lammps, tmp_path):
     expect_right_labels(frames)
     perfect = [frame for frame in frames if frame["step"] == 0 and np.abs(frame["force"]).max() < 1e-6]
     assert len([frame for frame in frames if frame["step"] == 0]) == 4 + len(perfect) == 5
+    # they were waited for: the model is there, and three labels compare it
+    assert [line["why"] for line in events(result.output)][:7] == ["prepare"] * 4 + ["young"] * 3
     assert not (tmp_path / "si.dp.requests").exists()
 
 
@@ -136,6 +131,8 @@ def test_two_programs_cannot_write_one_model(processes, lammps, tmp_path):
 @pytest.mark.parametrize("words, message", [
     ("prepare -1", "prepare"),
     ("prepare 4 displace -0.1", "prepare"),
+    ("prepare 4 displace 5", "prepare ... displace 5 is not possible"),
+    ("prepare 4 displace 0", "copies that are all the same"),
     ("prepare 4 strain 0.06", "prepare ... strain 0.06 is not possible"),
     ("prepare 4 cutout 6", "prepare and cutout contradict each other"),
     ('prepare 4 subtract pair zero 6.0 coeff "* *" end', "prepare: 'subtract' computes the atoms of the run only"),

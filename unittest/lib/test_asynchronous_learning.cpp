@@ -330,8 +330,8 @@ TEST_F(PreparedTest, CopiesAreLabeledAllAtOnce)
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   const int by_reference = run_and_stop(session, 0, 20);
-  EXPECT_EQ(by_reference, 2);            // after the third label the model is known
-  EXPECT_EQ(source.waits, 4 * (1 + 3));  // all copies side by side, then three labels
+  EXPECT_EQ(by_reference, 3);            // after the label of step 3 the model is known
+  EXPECT_EQ(source.waits, 4 * (1 + 4));  // all copies side by side, then steps 0 to 3
   EXPECT_EQ(num_copies(stored()), 5);
   EXPECT_NE(log_.find("         0   prepare "), std::string::npos);
   EXPECT_NE(log_.find("new model from 3 frames"), std::string::npos);

@@ -15,8 +15,7 @@
 #include "io/file.h"
 #include "session/cutout.h"
 #include "session/reference_desk.h"
-#include "support/random_frame.h"
-#include "support/scratch.h"
+#include "support/learning_session.h"
 
 namespace dptrain::test {
 namespace {
@@ -240,16 +239,6 @@ TEST(Cutouts, ErrorsAreThoseOfForcesThatCount)
 // ---- a session
 
 constexpr double rcut = 3.0;
-
-const char *const input = R"({
-  "model": {
-    "type_map": ["A", "B"],
-    "descriptor": {"type": "se_e2_a", "rcut": 3.0, "rcut_smth": 1.0, "neuron": [4, 8], "axis_neuron": 2, "seed": 1},
-    "fitting_net": {"neuron": [8, 8], "seed": 1}
-  },
-  "loss": {"start_pref_e": 1, "limit_pref_e": 1, "start_pref_f": 10, "limit_pref_f": 10},
-  "training": {"numb_steps": 1000, "seed": 1}
-})";
 
 /// E = sum over pairs of (rcut - r)^2 / 2, which reaches as far as the model.
 Label springs(const WholeFrame &whole)

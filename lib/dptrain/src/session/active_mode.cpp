@@ -40,7 +40,7 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
     decisions_(learning_.decisions())
 {
   jumps_.set_sum(training_.counters().energy_jumps);
-  prepares_ = options_.prepare.copies > 0 && training_.counters().frames == 0 && in_flight() == 0;
+  prepares_ = options_.prepare.copies > 0;
   if (options_.cutout.radius > 0.0) cutouts_.emplace(comm_, slot_, options_, messages_);
   if (!desk_) return;
   desk_->while_waiting(
@@ -131,8 +131,8 @@ bool ActiveMode::continues_from_answer(const Trajectory &run) const
 bool ActiveMode::is_due(const LabelRequest &request) const
 {
   const bool young = !request.has_scores || decisions_.is_young();
-  if (young && request.has_scores && options_.asynchronous > 0)
-    return true;  // the sooner it is compared, the sooner several clients have work
+  // the sooner it is compared, the sooner several clients have work; but the forces of a first step may be those of a lattice: zero
+  if (young && request.has_scores && options_.asynchronous > 0) return step_ > log_.first_step();
   return step_ % (young ? std::min(options_.every, young_every) : options_.every) == 0;
 }
 
@@ -145,12 +145,33 @@ void ActiveMode::decide(LabelRequest &request)
   if (due) log_.watch_threshold(step_, request.ask, decisions_);
 }
 
-// Several clients work side by side here, which they cannot do where the reference moves the atoms. Runs that learn together have
-// copies of their own.
+// Several clients work side by side here, which they cannot do where the reference moves the atoms. A run that goes on with those
+// that an earlier one has asked for makes no others.
 void ActiveMode::prepare(Trajectory &run)
 {
   step_ = run.step();
   last_step_ = run.last_step();
+  const auto any_open = [this] {
+    return desk_->any_left([](const LabelRequest &left) { return left.ask == Ask::prepare; });
+  };
+  if (training_.counters().frames == 0 && desk_->num_left() == 0)
+    ask_for_copies(run);
+  else if (!any_open())
+    return;
+  while (any_open()) learning_.wait_for_answer();
+  const bool had_scores = run.has_scores();
+  learn_and_go_on(run, [this] {
+    learning_.learn_all_owed();
+    return true;
+  });
+  if (had_scores || !training_.counters().trained || !slot_->has_uncertainty()) return;
+  run.evaluate_again();
+  run.follow_model();
+}
+
+// Runs that learn together have copies of their own.
+void ActiveMode::ask_for_copies(Trajectory &run)
+{
   const WholeFrame start = run.configuration();
   const std::uint64_t seed =
       options_.seed.value_or(1) + static_cast<std::uint64_t>(learning_.run_index());
@@ -161,15 +182,6 @@ void ActiveMode::prepare(Trajectory &run)
     desk_->leave(request);
     learning_.take_answers();  // of who computes at once
   }
-  while (desk_->num_left() > 0) learning_.wait_for_answer();
-  const bool had_scores = run.has_scores();
-  learn_and_go_on(run, [this] {
-    learning_.learn_all_owed();
-    return true;
-  });
-  if (had_scores || !training_.counters().trained || !slot_->has_uncertainty()) return;
-  run.evaluate_again();
-  run.follow_model();
 }
 
 void ActiveMode::step(Trajectory &run)

@@ -50,6 +50,7 @@ class ActiveMode {
 
  private:
   void prepare(Trajectory &run);
+  void ask_for_copies(Trajectory &run);
   // what is known of the present step
   LabelRequest look(const Trajectory &run);
   bool continues_from_answer(const Trajectory &run) const;

@@ -51,6 +51,14 @@ void check(const LearningOptions &o)
   at_least("prepare ... displace", o.prepare.displace.value_or(0.0) * o.units.length, 0,
            "a distance, or 0");
   at_least("prepare ... strain", o.prepare.strain, 0, "a part of a length, from 0 to 0.05");
+  constexpr double farthest = 1.0;  // Angstrom
+  if (o.prepare.displace && *o.prepare.displace > farthest)
+    throw Error(
+        formatted("prepare ... displace %.6g is not possible: use a distance of at most %.6g",
+                  *o.prepare.displace * o.units.length, farthest * o.units.length));
+  if (o.prepare.copies > 0 && o.prepare.displace == 0.0 && o.prepare.strain == 0.0)
+    throw Error("prepare ... displace 0 without a strain would make copies that are all the same: "
+                "use a distance, such as 0.05 Angstrom");
   if (o.prepare.strain > 0.05)  // the empty space at open boundaries has no more to spare
     throw Error(
         formatted("prepare ... strain %.6g is not possible: use a part of a length, from 0 to 0.05",
