@@ -10,7 +10,7 @@ nprocs=${1:-1}
 shift || true
 export OMP_NUM_THREADS=1
 
-rm -rf water.dp* labels lcurve.out
+rm -rf water.dp* labels lcurve.out client*.log
 start=$SECONDS
 clients=()
 trap 'kill "${clients[@]}" 2>/dev/null || true' EXIT

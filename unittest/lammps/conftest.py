@@ -11,8 +11,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from lammps_runner import console_variables, run_lammps  # noqa: E402
+from labels import LENNARD_JONES  # noqa: E402
+from lammps_runner import console_variables, lammps_variables, lammps_words, run_lammps  # noqa: E402
 from silicon import write_input  # noqa: E402
+
 
 
 def pytest_sessionstart():
@@ -46,6 +48,37 @@ def processes():
 
 
 @pytest.fixture
+def start_lammps(processes, tmp_path):
+    """Function that starts LAMMPS: input text, ranks -> process with its output in `log`; lammps_runner.finish() waits for it."""
+    def start(text, ranks=1, log="screen"):
+        (tmp_path / f"in.{log}").write_text(text)
+        with open(tmp_path / log, "w") as out:
+            process = subprocess.Popen(lammps_words(ranks, f"in.{log}", "-nonbuf"), cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT,
+                                       start_new_session=True, env=lammps_variables())
+        processes.append(process)
+        return process
+    return start
+
+
+def python_variables():
+    """Environment of `python -m dptrain` that finds the calculators of the tests."""
+    variables = console_variables()
+    paths = [variables.get("PYTHONPATH"), os.environ.get("PYTHONPATH"), str(Path(__file__).parent)]
+    return {**variables, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+
+
+@pytest.fixture
+def labeler(processes, tmp_path):
+    """Function that starts `dptrain label spool`: calculator, further words -> process; its output goes to label.log."""
+    def start(calculator=LENNARD_JONES, *words, log="label.log"):
+        command = [sys.executable, "-m", "dptrain", "label", "spool", "--calculator", calculator, "--watch", *words]
+        with open(tmp_path / log, "w") as out:
+            processes.append(subprocess.Popen(command, cwd=tmp_path, env=python_variables(), stdout=out, stderr=subprocess.STDOUT))
+        return processes[-1]
+    return start
+
+
+@pytest.fixture
 def address(tmp_path):
     """Address of a socket file for this test alone."""
     name = f"test_{uuid.uuid4().hex[:12]}"
@@ -57,14 +90,10 @@ def address(tmp_path):
 def client(processes, tmp_path):
     """Function that starts `dptrain client`: calculator, address, further words -> process; its output goes to client.log."""
     def start(calculator, where, *words, log="client.log", structure="t.init.xyz"):
-        variables = console_variables()
-        here = str(Path(__file__).parent)
-        paths = [variables.get("PYTHONPATH"), os.environ.get("PYTHONPATH"), here]
-        variables["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
         command = [sys.executable, "-m", "dptrain", "client", "--calculator", calculator, "--socket", where, "--wait", "60",
                    *words, structure]
         with open(tmp_path / log, "w") as out:
-            processes.append(subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=out, stderr=subprocess.STDOUT))
+            processes.append(subprocess.Popen(command, cwd=tmp_path, env=python_variables(), stdout=out, stderr=subprocess.STDOUT))
         return processes[-1]
     return start
 

@@ -1,6 +1,7 @@
 """Labels of a fix dptrain (its data set) beside what LAMMPS computes itself with the same styles."""
 
 import numpy as np
+import pytest
 
 NKTV2P = 1.6021765e6  # units metal
 # of pair, kspace and so on: energy, virial as pressure, forces, with all digits
@@ -31,6 +32,10 @@ velocity all create 300 4711 loop geom
 """
 CLUSTER_PAIR = "pair_style lj/cut 6.0\npair_coeff * * 1.2 2.4\npair_modify shift yes"
 # kcal/mol of LAMMPS to eV, as the fix does it
+LENNARD_JONES = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"  # of most tests of clients
+# of energies and of forces: both codes in double precision, or with ASE's Hartree and Bohr of another year than the protocol's,
+# which are 1e-8 apart, in sums whose terms cancel
+EXACT, BY_CLIENT = ({"rel": 1e-9}, 1e-8), ({"rel": 1e-6, "abs": 1e-7}, 1e-6)
 CLUSTER_LENNARD_JONES = f"ase.calculators.lj.LennardJones:sigma=2.4,epsilon={1.2 * 8.617343e-5 / 0.0019872067!r},rc=6.0"
 
 
@@ -62,3 +67,17 @@ def assert_same(values, expected, tolerance):
     for name, value, true in zip(("energy", "forces", "virial"), values, expected):
         scale = np.abs(true).max()
         assert scale > 0 and np.abs(value - true).max() < tolerance * scale, name
+
+
+def expect_right_labels(frames, tolerance, epsilon=0.05):
+    """Energy and forces of frames (active.stored_frames) are those of ASE's Lennard-Jones potential. tolerance: of EXACT, or BY_CLIENT."""
+    import ase
+    from ase.calculators.lj import LennardJones
+
+    energy_tolerance, force_tolerance = tolerance
+    for frame in frames:
+        atoms = ase.Atoms(f"Si{len(frame['coord'])}", positions=frame["coord"], cell=frame["box"].reshape(3, 3), pbc=True)
+        atoms.calc = LennardJones(sigma=2.1, epsilon=epsilon, rc=6.0)
+        force = atoms.get_forces()
+        assert frame["energy"] == pytest.approx(atoms.get_potential_energy(), **energy_tolerance)
+        assert np.abs(frame["force"] - force).max() < force_tolerance * max(np.abs(force).max(), 1e-3)

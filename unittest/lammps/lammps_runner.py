@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,14 @@ def kokkos_has_threads():
     return any("KOKKOS package API:" in line and {"OpenMP", "Threads"} & set(line.split()) for line in lammps_help().splitlines())
 
 
+def wait_for(condition, what, seconds=60):
+    """Returns when the condition is true; fails the test where it does not become so in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"no {what} within {seconds} s"
+        time.sleep(0.05)
+
+
 class Result:
     """Exit status, screen output and thermo tables of one LAMMPS run."""
 
@@ -117,6 +126,12 @@ class Result:
     def errors(self):
         """All lines with ERROR."""
         return [line for line in self.output.splitlines() if "ERROR" in line]
+
+
+def finish(process, folder, log="screen", seconds=120):
+    """The Result of a LAMMPS run that was started in the background."""
+    status = process.wait(seconds)
+    return Result(folder, status, (folder / log).read_text())
 
 
 def run_lammps(folder, text, ranks=1, options=(), **environment):

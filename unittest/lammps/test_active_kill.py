@@ -5,15 +5,13 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from active import stored_frames
-from lammps_runner import console_variables, lammps_variables, lammps_words
+from lammps_runner import lammps_variables, lammps_words
 from silicon import REFERENCE, learn, write_input
 
 TRAIN = 6  # optimizer steps for each label
@@ -192,15 +190,10 @@ def test_no_label_is_lost_in_flight(address, client, soak, tmp_path):
     expect_each_once(chain, left)
 
 
-def test_no_label_is_lost_in_a_spool(processes, soak, tmp_path):
+def test_no_label_is_lost_in_a_spool(labeler, soak, tmp_path):
     """The same with files: those who answer go on while nobody asks, and the next process finds what they have done."""
     pytest.importorskip("ase", reason="the calculator is one of ASE")
-    variables = console_variables()
-    variables["PYTHONPATH"] = os.pathsep.join(filter(None, [variables.get("PYTHONPATH"), str(Path(__file__).parent)]))
-    with open(tmp_path / "label.log", "w") as log:
-        processes.append(subprocess.Popen(
-            [sys.executable, "-m", "dptrain", "label", "spool", "--calculator", "calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.1",
-             "--watch", "--jobs", "2"], cwd=tmp_path, env=variables, stdout=log, stderr=log))
+    labeler("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.1", "--jobs", "2")
     chain = Chain(tmp_path, f"{ACTIVE} asynchronous 2 train_share 1", reference="reference spool spool end")
     chain.kill(records(10))  # the model is no longer young
     left = []

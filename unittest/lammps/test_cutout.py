@@ -5,16 +5,13 @@ The model has learned in a box of 64 atoms, and runs in one of 512.
 
 import json
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from active import decisions, events, stored_frames
-from lammps_runner import Result, console_variables, run_lammps
+from lammps_runner import Result, finish, run_lammps
 from silicon import ATOMS, COLUMNS, MODEL, REFERENCE, learn, write_input
 from test_bad_input import stops_with
-from test_reference_socket import finish, start_lammps  # noqa: F401
 
 SMALL = "mode active every 5 warmup 3 train 20 optimizer adam threshold 0.8 save 1000 si.dp"
 LARGE = ATOMS.replace("block 0 2 0 2 0 2", "block 0 4 0 4 0 4").replace("create 2000", "create 3000")
@@ -168,7 +165,7 @@ def test_a_small_box_is_not_cut(trained):
     assert np.allclose(cut.thermo()["PotEng"], whole.thermo()["PotEng"], rtol=1e-8)
 
 
-def test_clients_are_told_the_atoms(trained, address, client, start_lammps, tmp_path):  # noqa: F811
+def test_clients_are_told_the_atoms(trained, address, client, start_lammps, tmp_path):
     """`dptrain client` computes cut-outs of different numbers of atoms."""
     reference = f"reference socket {address} wait 60 end"
     run = start_lammps(text(OPTIONS.replace("audit 20 ", "audit 0 train_seconds 2 "), run="run 10", reference=reference))
@@ -210,13 +207,10 @@ def test_what_the_reference_cannot_compute_ends_the_run(ranks, trained):
     stops_with(trained(text(run="run 0", reference=reference, pair=MOVE + PAIR), ranks), "pair style lj/cut/coul/long", "requires atom attribute q")
 
 
-def test_asynchronous_cut_outs_in_a_spool(trained, processes, tmp_path):
+def test_asynchronous_cut_outs_in_a_spool(trained, labeler, tmp_path):
     """The run goes on while `dptrain label` computes cut-outs: their labels come later, each with the weights of its own core."""
     pytest.importorskip("ase", reason="the calculator is one of ASE")
-    calculator = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
-    with open(tmp_path / "label.log", "w") as log:
-        processes.append(subprocess.Popen([sys.executable, "-m", "dptrain", "label", "spool", "--calculator", calculator, "--watch"],
-                                          cwd=tmp_path, env=console_variables(), stdout=log, stderr=log))
+    labeler()
     options = OPTIONS.replace("limit 50", "limit 1e6") + "asynchronous 3 train_share 1"
     atoms = LARGE.replace("timestep 0.001", "timestep 0.0001")
     reference = "reference spool spool end"

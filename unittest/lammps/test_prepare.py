@@ -2,33 +2,23 @@
 
 import os
 import signal
-import subprocess
 import time
 
 import numpy as np
 import pytest
 from active import events, stored_frames
-from lammps_runner import lammps_variables, lammps_words
+from labels import BY_CLIENT, EXACT, expect_right_labels
+from lammps_runner import finish, wait_for
 from silicon import learn, write_input
+from test_bad_input import stops_with
 
-ase = pytest.importorskip("ase", reason="the clients need ASE")
-from ase.calculators.lj import LennardJones  # noqa: E402
+pytest.importorskip("ase", reason="the clients need ASE")
 
 EAGER = "mode active every 2 warmup 3 train 10 audit 0 holdout 0 optimizer adam"
 
 
 def socket(address):
     return f"reference socket {address} wait 60 end"
-
-
-def expect_right_labels(frames):
-    for frame in frames:
-        atoms = ase.Atoms(f"Si{len(frame['coord'])}", positions=frame["coord"], cell=frame["box"].reshape(3, 3), pbc=True)
-        atoms.calc = LennardJones(sigma=2.1, epsilon=0.05, rc=6.0)
-        force = atoms.get_forces()
-        # ASE and the protocol have Hartree and Bohr of different years: 1e-8, of sums whose terms cancel
-        assert frame["energy"] == pytest.approx(atoms.get_potential_energy(), rel=1e-6, abs=1e-7)
-        assert np.abs(frame["force"] - force).max() < 1e-6 * max(np.abs(force).max(), 1e-2)
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -43,7 +33,7 @@ def test_copies_come_first(ranks, address, clients, lammps, tmp_path):
     assert [line["why"] for line in lines[:9]] == ["prepare"] * 6 + ["young"] * 3
     assert [line["step"] for line in lines[:9]] == ["0"] * 7 + ["2", "4"]
     frames = stored_frames(tmp_path / "si.dp.frames")
-    expect_right_labels(frames)
+    expect_right_labels(frames, BY_CLIENT)
     copies, run = frames[:6], frames[6:]
     widths = [np.linalg.norm(frame["force"]) for frame in copies]
     assert all(frame["step"] == 0 for frame in copies) and widths[5] > 2 * widths[0] > 0
@@ -55,50 +45,40 @@ def test_copies_come_first(ranks, address, clients, lammps, tmp_path):
     assert [line["moved_by"] for line in lines[:7]] == ["-"] * 6 + ["reference"]
 
 
-def test_a_copy_that_fails_is_left_out(lammps, processes, tmp_path):
+def requests(folder):
+    return list(folder.glob("spool/*/request.xyz"))
+
+
+def kill(process):
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def test_a_copy_that_fails_is_left_out(start_lammps, labeler, tmp_path):
     """Also with `failed stop`: the run needs none of them."""
     write_input(tmp_path)
-    text = learn(f"{EAGER} prepare 3", run="run 4", reference="reference spool spool failed stop end")
-    (tmp_path / "in.test").write_text(text)
-    run = subprocess.Popen(lammps_words(1, "in.test", "-log", "none"), cwd=tmp_path, env=lammps_variables(), stdout=subprocess.PIPE, text=True)
-    processes.append(run)
-    end = time.monotonic() + 60
-    while len(list(tmp_path.glob("spool/*/request.xyz"))) < 3:
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    (next(tmp_path.glob("spool/*/request.xyz")).parent / "failed.txt").write_text("it did not converge\n")
-    calculator = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
-    with open(tmp_path / "label.log", "w") as log:
-        processes.append(subprocess.Popen(["dptrain", "label", "spool", "--calculator", calculator, "--watch"], cwd=tmp_path,
-                                          env={**os.environ, **lammps_variables()}, stdout=log, stderr=log))
-    output, _ = run.communicate(timeout=120)
-    assert run.returncode == 0 and "label of step 0 is discarded: " in output and "it did not converge" in output, output[-1500:]
+    run = start_lammps(learn(f"{EAGER} prepare 3", run="run 4", reference="reference spool spool failed stop end"))
+    wait_for(lambda: len(requests(tmp_path)) == 3, "requests")
+    (requests(tmp_path)[0].parent / "failed.txt").write_text("it did not converge\n")
+    labeler()
+    output = finish(run, tmp_path).check().output
+    assert "label of step 0 is discarded: " in output and "it did not converge" in output
     assert [row["why"] for row in events(output)].count("prepare") == 2
 
 
-def test_a_killed_run_finds_them_again(processes, lammps, tmp_path):
+def test_a_killed_run_finds_them_again(start_lammps, labeler, lammps, tmp_path):
     """Nobody answers before LAMMPS is killed; the next run takes up what was asked, and asks for no other copies."""
     write_input(tmp_path)
     options = f"{EAGER} prepare 4 save 100000 si.dp"
-    (tmp_path / "in.killed").write_text(learn(options, reference="reference spool spool end"))
-    killed = subprocess.Popen(lammps_words(1, "in.killed", "-log", "none"), cwd=tmp_path, start_new_session=True, env=lammps_variables(),
-                              stdout=subprocess.DEVNULL)
-    processes.append(killed)
-    end = time.monotonic() + 60
-    while len(list(tmp_path.glob("spool/*/request.xyz"))) < 4:
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    time.sleep(0.5)
-    os.killpg(killed.pid, signal.SIGKILL)
-    killed.wait()
-    calculator = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
-    with open(tmp_path / "label.log", "w") as log:
-        processes.append(subprocess.Popen(["dptrain", "label", "spool", "--calculator", calculator, "--watch"], cwd=tmp_path,
-                                          env={**os.environ, **lammps_variables()}, stdout=log, stderr=log))
+    killed = start_lammps(learn(options, reference="reference spool spool end"))
+    wait_for(lambda: len(requests(tmp_path)) == 4, "requests")
+    time.sleep(0.5)  # FILE.requests follows the folder
+    kill(killed)
+    labeler()
     result = lammps(learn(f"{options} resume si.dp", reference="reference spool spool end")).check()
     assert "4 configurations that wait for a label are looked for again" in result.output
     frames = stored_frames(tmp_path / "si.dp.frames")
-    expect_right_labels(frames)
+    expect_right_labels(frames, EXACT)
     perfect = [frame for frame in frames if frame["step"] == 0 and np.abs(frame["force"]).max() < 1e-6]
     assert len([frame for frame in frames if frame["step"] == 0]) == 4 + len(perfect) == 5
     # they were waited for: the model is there, and three labels compare it
@@ -106,31 +86,21 @@ def test_a_killed_run_finds_them_again(processes, lammps, tmp_path):
     assert not (tmp_path / "si.dp.requests").exists()
 
 
-def test_two_programs_cannot_write_one_model(processes, lammps, tmp_path):
+def test_two_programs_cannot_write_one_model(start_lammps, lammps, tmp_path):
     """The second one ends before it touches a file; when the first one has ended, a third one goes on."""
     write_input(tmp_path)
-    waits = learn(f"{EAGER} save 100000 si.dp", reference="reference spool nobody end")
-    (tmp_path / "in.first").write_text(waits)
-    first = subprocess.Popen(lammps_words(1, "in.first", "-log", "none"), cwd=tmp_path, start_new_session=True, env=lammps_variables(),
-                             stdout=subprocess.DEVNULL)
-    processes.append(first)
-    end = time.monotonic() + 60
-    while not list(tmp_path.glob("nobody/*/request.xyz")):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    first = start_lammps(learn(f"{EAGER} save 100000 si.dp", reference="reference spool spool end"))
+    wait_for(lambda: requests(tmp_path), "request")
     text = learn(f"{EAGER} save 100000 si.dp")
-    result = lammps(text)
-    assert result.status != 0
-    assert "si.dp.frames is being written by process" in result.output and "choose another name" in result.output
-    os.killpg(first.pid, signal.SIGKILL)
-    first.wait()
+    stops_with(lammps(text), "si.dp.frames is being written by process", "choose another name")
+    kill(first)
     lammps(text).check()
     assert not (tmp_path / "si.dp.frames.lock").exists()
 
 
 @pytest.mark.parametrize("words, message", [
-    ("prepare -1", "prepare"),
-    ("prepare 4 displace -0.1", "prepare"),
+    ("prepare -1", "prepare -1 is not possible: the smallest number is 0"),
+    ("prepare 4 displace -0.1", "prepare ... displace -0.1 is not possible"),
     ("prepare 4 displace 5", "prepare ... displace 5 is not possible"),
     ("prepare 4 displace 0", "copies that are all the same"),
     ("prepare 4 strain 0.06", "prepare ... strain 0.06 is not possible"),
@@ -139,15 +109,12 @@ def test_two_programs_cannot_write_one_model(processes, lammps, tmp_path):
 ])
 def test_bad_input(words, message, address, lammps, tmp_path):
     write_input(tmp_path)
-    result = lammps(learn(f"{EAGER} {words}", reference=socket(address)))
-    assert result.status != 0 and message in result.output, result.output[-1000:]
+    stops_with(lammps(learn(f"{EAGER} {words}", reference=socket(address))), message)
 
 
 def test_it_needs_mode_active(address, silicon):
-    result = silicon(learn("prepare 4", reference=socket(address)))
-    assert result.status != 0 and "the keyword prepare needs 'mode active'" in result.output
+    stops_with(silicon(learn("prepare 4", reference=socket(address))), "the keyword prepare needs 'mode active'")
 
 
 def test_a_reference_inside_the_run_labels_no_copies(silicon):
-    result = silicon(learn(f"{EAGER} prepare 4"))
-    assert result.status != 0 and "prepare: the reference must be another program" in result.output
+    stops_with(silicon(learn(f"{EAGER} prepare 4")), "prepare: the reference must be another program")

@@ -9,50 +9,22 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from labels import CLUSTER, CLUSTER_LENNARD_JONES, CLUSTER_PAIR
-from lammps_runner import Result, console_variables, lammps_variables, lammps_words
+from labels import CLUSTER, CLUSTER_LENNARD_JONES, CLUSTER_PAIR, LENNARD_JONES
+from lammps_runner import finish, wait_for
 from silicon import ATOMS, COLUMNS, write_input
 
 ase_io = pytest.importorskip("ase.io", reason="the clients need ASE")
 
 LJ = "pair_style lj/cut 6.0\npair_coeff * * 0.05 2.1\npair_modify shift yes"
-LENNARD_JONES = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
 SLOW = "calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds="
 TILT = "change_box all triclinic\nchange_box all xy final 1.5 xz final -0.7 yz final 2.0 remap\n"
 # Both codes have the same potential in double precision, but ASE's Hartree and Bohr are those of CODATA 2014, 8e-9 and
 # 2e-10 off those of 2022 in the fix; the power 12 multiplies the error of lengths.
 TOLERANCE = 3e-8
-
-
-@pytest.fixture
-def start_lammps(processes, tmp_path):
-    """Function that starts LAMMPS: input text, ranks -> process with its output in `log`; finish() waits for it."""
-    def start(text, ranks=1, name="in.test", log="screen"):
-        (tmp_path / name).write_text(text)
-        with open(tmp_path / log, "w") as out:
-            process = subprocess.Popen(lammps_words(ranks, name, "-nonbuf"), cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT,
-                                       start_new_session=True, env=lammps_variables())
-        processes.append(process)
-        return process
-    return start
-
-
-def finish(process, folder, log="screen", seconds=120):
-    """The result of a LAMMPS run that was started in the background."""
-    status = process.wait(seconds)
-    return Result(folder, status, (folder / log).read_text())
-
-
-def wait_for(condition, what, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"no {what} within {seconds} s"
-        time.sleep(0.05)
 
 
 def free_port():
@@ -116,7 +88,7 @@ def test_fix_ipi_of_lammps(address, start_lammps, tmp_path):
     wait_for(lambda: "listening" in (tmp_path / "screen").read_text(), "socket")
     worker = ("units metal\natom_style atomic\natom_modify map yes\nread_data atoms.data\nmass 1 28\n" + LJ +
               f"\nfix i all ipi {address[5:]} 12345 unix\nrun 100\n")
-    start_lammps(worker, 2, "in.worker", "worker")
+    start_lammps(worker, 2, "worker")
     finish(run, tmp_path).check()
     found, expected = system_of(tmp_path / "socket"), system_of(tmp_path / "run")
     for name in ("energy", "force", "virial"):
@@ -286,7 +258,7 @@ def test_second_run_at_the_same_address(address, client, start_lammps, tmp_path)
     write_input(tmp_path)
     first = start_lammps(learn(address))
     wait_for(lambda: Path(f"/tmp/ipi_{address[5:]}").exists(), "socket")
-    second = finish(start_lammps(learn(address), name="in.second", log="second"), tmp_path, "second")
+    second = finish(start_lammps(learn(address), log="second"), tmp_path, "second")
     assert second.status != 0 and any(f"another program listens at {address}" in line for line in second.errors())
     client(LENNARD_JONES, address)
     finish(first, tmp_path).check()

@@ -9,62 +9,21 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from labels import CLUSTER, CLUSTER_LENNARD_JONES, CLUSTER_PAIR, system_of
-from lammps_runner import Result, console_variables, lammps_variables, lammps_words
+from labels import CLUSTER, CLUSTER_LENNARD_JONES, CLUSTER_PAIR, LENNARD_JONES, system_of
+from lammps_runner import console_variables, finish, lammps_variables, wait_for
 from silicon import ATOMS, COLUMNS, write_input
 
 ase_io = pytest.importorskip("ase.io", reason="the calculators are those of ASE")
 
 LJ = "pair_style lj/cut 6.0\npair_coeff * * 0.05 2.1\npair_modify shift yes"
-LENNARD_JONES = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
 OPTIONS = "sigma=2.1,epsilon=0.05,rc=6.0"
 PAIR = 'pair lj/cut 6.0 coeff "* * 0.05 2.1" modify "shift yes"'
 TILT = "change_box all triclinic\nchange_box all xy final 1.5 xz final -0.7 yz final 2.0 remap\n"
 TOLERANCE = 1e-11  # of sums over the neighbors of an atom, in another order
-
-
-@pytest.fixture
-def labeler(processes, tmp_path):
-    """Function that starts `dptrain label`: calculator, further words -> process; its output goes to label.log."""
-    def start(calculator=LENNARD_JONES, *words, log="label.log"):
-        variables = console_variables()
-        paths = [variables.get("PYTHONPATH"), str(Path(__file__).parent)]
-        variables["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-        command = [sys.executable, "-m", "dptrain", "label", "spool", "--calculator", calculator, "--watch", *words]
-        with open(tmp_path / log, "w") as out:
-            processes.append(subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=out, stderr=subprocess.STDOUT))
-        return processes[-1]
-    return start
-
-
-@pytest.fixture
-def start_lammps(processes, tmp_path):
-    """Function that starts LAMMPS: input text, ranks -> process with its output in `log`; finish() waits for it."""
-    def start(text, ranks=1, log="screen"):
-        (tmp_path / f"in.{log}").write_text(text)
-        with open(tmp_path / log, "w") as out:
-            process = subprocess.Popen(lammps_words(ranks, f"in.{log}", "-nonbuf"), cwd=tmp_path, stdout=out, stderr=subprocess.STDOUT,
-                                       start_new_session=True, env=lammps_variables())
-        processes.append(process)
-        return process
-    return start
-
-
-def finish(process, folder, log="screen", seconds=120):
-    status = process.wait(seconds)
-    return Result(folder, status, (folder / log).read_text())
-
-
-def wait_for(condition, what, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"no {what} within {seconds} s"
-        time.sleep(0.05)
 
 
 def learn(options="", fix="warmup 100 dataset labels every 5", run="run 10", atoms=ATOMS, pair=LJ, elements="Si",

@@ -8,11 +8,11 @@ import time
 import numpy as np
 import pytest
 from active import decisions, events, stored_frames
+from labels import EXACT, LENNARD_JONES, expect_right_labels
 from lammps_runner import Result, lammps_variables, lammps_words
 from silicon import learn, write_input
 
-ase = pytest.importorskip("ase", reason="the reference of these tests is compared with ASE's")
-from ase.calculators.lj import LennardJones  # noqa: E402
+pytest.importorskip("ase", reason="the reference of these tests is compared with ASE's")
 
 REFERENCE = 'reference pair lj/cut 6.0 coeff "* * 0.05 2.1" modify "shift yes" end'
 # each look at the threshold asks: partitions with as many steps ask at the same ones, and the order of the labels is fixed
@@ -73,16 +73,6 @@ def job(tmp_path):
         one.kill()
 
 
-def expect_right_labels(frames, edges):
-    """Each label is that of its own configuration, by ASE; edges: {number of atoms: edge of the cubic box}."""
-    for frame in frames:
-        atoms = ase.Atoms(f"Si{len(frame['coord'])}", positions=frame["coord"], cell=[edges[len(frame["coord"])]] * 3, pbc=True)
-        atoms.calc = LennardJones(sigma=2.1, epsilon=0.05, rc=6.0)
-        assert frame["energy"] == pytest.approx(atoms.get_potential_energy(), rel=1e-9)
-        force = atoms.get_forces()
-        assert np.abs(frame["force"] - force).max() < 1e-8 * max(np.abs(force).max(), 1e-3)
-
-
 def test_one_model_of_two_systems(job, tmp_path):
     """64 and 8 atoms: both are labeled, both partitions count all frames, and one file has them."""
     text = shared(f"{EAGER} save 100000 si.dp", run='run 40\nprint "frames $(f_t[1]:%.0f)"', thermo="thermo 40\n")
@@ -91,7 +81,9 @@ def test_one_model_of_two_systems(job, tmp_path):
     frames = stored_frames(tmp_path / "si.dp.frames")
     sizes = [len(frame["coord"]) for frame in frames]
     assert min(sizes.count(64), sizes.count(8)) > 5
-    expect_right_labels(frames, {64: 10.862, 8: 5.431})
+    edges = {64: 10.862, 8: 5.431}
+    assert all(np.array_equal(frame["box"].reshape(3, 3), edges[len(frame["coord"])] * np.eye(3)) for frame in frames)
+    expect_right_labels(frames, EXACT)
     for result in results:
         assert f"frames {len(frames)}" in result.output.splitlines()
     assert not list(tmp_path.glob("*.requests*"))
@@ -99,11 +91,10 @@ def test_one_model_of_two_systems(job, tmp_path):
 
 def test_each_partition_has_copies_of_its_own(tmp_path, job, address, client):
     """`prepare 3` of two partitions that begin with the same atoms: six copies, none of them twice, in one file."""
-    calculator = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
     text = shared(f"{EAGER} prepare 3 displace 0.1 save 100000 si.dp", run="run 5", reference=f"reference socket {address}_$w wait 60 end")
     started = job("variable w world a b\n" + text)
     for name, structure in (("a", "t.1.init.xyz"), ("b", "t.2.init.xyz")):
-        client(calculator, f"{address}_{name}", log=f"client.{name}.log", structure=structure)
+        client(LENNARD_JONES, f"{address}_{name}", log=f"client.{name}.log", structure=structure)
     for result in started.finish():
         assert [row["why"] for row in events(result.check().output)[:3]] == ["prepare"] * 3
     copies = stored_frames(tmp_path / "si.dp.frames")[:6]

@@ -32,6 +32,20 @@ class AsynchronousTest : public LearningSessionTest {
     options_.limit = 1e6;
     options_.asynchronous = 2;
   }
+  /// A reference that is another program.
+  LateSource beside(int looks) const
+  {
+    LateSource source(start_, looks);
+    source.beside = true;
+    return source;
+  }
+  /// As a later program that resumes, which has asked for nothing yet.
+  void go_on_later()
+  {
+    new_model();
+    options_.resume = scratch_ / "x";
+  }
+  void new_model() { slot_->load(*comm_, scratch_ / "input.json", {"A", "B"}); }
   bool is_file(const char *name) const { return std::filesystem::exists(scratch_ / name); }
   std::vector<WholeFrame> stored() const { return FramesFile::read(options_.frames_path(), -1); }
   /// Each frame is there once and has the label of its own configuration.
@@ -62,8 +76,7 @@ class AsynchronousTest : public LearningSessionTest {
 
 TEST_F(AsynchronousTest, TheRunGoesOnWhileTheReferenceComputes)
 {
-  LateSource source(start_, 4);
-  source.beside = true;
+  LateSource source = beside(4);
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   const int by_reference = run_and_stop(session, 0, 60);
@@ -87,8 +100,7 @@ TEST_F(AsynchronousTest, TheRunGoesOnWhileTheReferenceComputes)
 
 TEST_F(AsynchronousTest, TheLogSaysWhereTheRunIs)
 {
-  LateSource source(start_, 4);
-  source.beside = true;
+  LateSource source = beside(4);
   options_.progress_seconds = 0.0;  // at each step
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
@@ -103,10 +115,7 @@ TEST_F(AsynchronousTest, TheLogSaysWhereTheRunIs)
 
 TEST_F(AsynchronousTest, AtTheLimitTheRunWaitsForAllThatIsInFlight)
 {
-  LateSource source(start_, 1000000);
-  source.beside = true;
-  LateSource young(start_, 0);
-  young.beside = true;
+  LateSource young = beside(0);
   options_.save = scratch_ / "x.dp";
   options_.save_every = 1000000;
   {
@@ -119,8 +128,7 @@ TEST_F(AsynchronousTest, AtTheLimitTheRunWaitsForAllThatIsInFlight)
   options_.threshold = 1e-6;
   options_.limit = 2e-6;  // each step is above
   slot_->load(*comm_, scratch_ / "x.dp", {"A", "B"});
-  LateSource late(start_, 3);
-  late.beside = true;
+  LateSource late = beside(3);
   LearningSession session(comm_, slot_, options_, messages(), &late);
   session.start();
   FrameRun trajectory(slot_);
@@ -136,8 +144,7 @@ TEST_F(AsynchronousTest, AtTheLimitTheRunWaitsForAllThatIsInFlight)
 
 TEST_F(AsynchronousTest, ALaterProgramTakesUpWhatIsInFlight)
 {
-  LateSource first(start_, 6), second(start_, 2);
-  first.beside = second.beside = true;
+  LateSource first = beside(6), second = beside(2);
   std::int64_t frames_before = 0;
   {
     LearningSession session(comm_, slot_, options_, messages(), &first);
@@ -146,8 +153,7 @@ TEST_F(AsynchronousTest, ALaterProgramTakesUpWhatIsInFlight)
     EXPECT_EQ(session.report().in_flight, 2);
     frames_before = session.report().frames;
   }
-  slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
-  options_.resume = scratch_ / "x";
+  go_on_later();
   LearningSession session(comm_, slot_, options_, messages(), &second);
   session.start();
   EXPECT_EQ(second.submitted, 2);
@@ -162,8 +168,7 @@ TEST_F(AsynchronousTest, ALaterProgramTakesUpWhatIsInFlight)
 
 TEST_F(AsynchronousTest, ALabelThatWasStoredIsNotAskedForAgain)
 {
-  LateSource first(start_, 6), second(start_, 0);
-  first.beside = second.beside = true;
+  LateSource first = beside(6), second = beside(0);
   std::size_t frames_before = 0;
   {
     LearningSession session(comm_, slot_, options_, messages(), &first);
@@ -175,8 +180,7 @@ TEST_F(AsynchronousTest, ALabelThatWasStoredIsNotAskedForAgain)
   }
   // as if the program had ended between the frame and the requests
   std::filesystem::copy_file(scratch_ / "saved", scratch_ / "x.requests");
-  slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
-  options_.resume = scratch_ / "x";
+  go_on_later();
   LearningSession session(comm_, slot_, options_, messages(), &second);
   session.start();
   EXPECT_EQ(second.submitted, 0);
@@ -186,8 +190,7 @@ TEST_F(AsynchronousTest, ALabelThatWasStoredIsNotAskedForAgain)
 TEST_F(AsynchronousTest, RequestsOfAnEarlierRunAreKeptAside)
 {
   write_file(scratch_ / "x.requests", "anything");
-  LateSource source(start_, 0);
-  source.beside = true;
+  LateSource source = beside(0);
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   EXPECT_EQ(read_file(scratch_ / "x.requests.old"), "anything");
@@ -196,24 +199,22 @@ TEST_F(AsynchronousTest, RequestsOfAnEarlierRunAreKeptAside)
 
 TEST_F(AsynchronousTest, ADamagedFileOfRequestsIsNamed)
 {
-  LateSource first(start_, 0), second(start_, 0);
-  first.beside = second.beside = true;
+  LateSource first = beside(0), second = beside(0);
   {
     LearningSession session(comm_, slot_, options_, messages(), &first);
     session.start();
     run_and_stop(session, 0, 10);
   }
   write_file(scratch_ / "x.requests", "no HDF5");
-  slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
-  options_.resume = scratch_ / "x";
+  go_on_later();
   LearningSession session(comm_, slot_, options_, messages(), &second);
   EXPECT_NE(message_of([&] { session.start(); }).find("x.requests"), std::string::npos);
 }
 
 TEST_F(AsynchronousTest, WhatOutlivesTheProgramIsNotWaitedFor)
 {
-  LateSource source(start_, 6);
-  source.beside = source.outlives = true;
+  LateSource source = beside(6);
+  source.outlives = true;
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   run_and_stop(session, 0, 60);
@@ -227,8 +228,7 @@ TEST_F(AsynchronousTest, WhatOutlivesTheProgramIsNotWaitedFor)
 
 TEST_F(AsynchronousTest, FailuresAreToldAndTheRunGoesOn)
 {
-  LateSource source(start_, 3);
-  source.beside = true;
+  LateSource source = beside(3);
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   run_and_stop(session, 0, 40);
@@ -244,13 +244,12 @@ TEST_F(AsynchronousTest, FailuresAreToldAndTheRunGoesOn)
 
 TEST_F(AsynchronousTest, AnotherModelLearnsWhatIsInFlight)
 {
-  LateSource source(start_, 6);
-  source.beside = true;
+  LateSource source = beside(6);
   LearningSession before(comm_, slot_, options_, messages(), &source);
   before.start();
   run_and_stop(before, 0, 60);
   const std::int64_t frames = before.report().frames;
-  slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
+  new_model();
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start(&before);
   EXPECT_EQ(session.report().in_flight, 2);
@@ -263,12 +262,11 @@ TEST_F(AsynchronousTest, AnotherModelLearnsWhatIsInFlight)
 TEST_F(AsynchronousTest, AYoungModelIsComparedAtEachStep)
 {
   const auto young_steps = [this](int asynchronous) {
-    LateSource source(start_, 0);
-    source.beside = true;
+    LateSource source = beside(0);
     options_.every = 3;
     options_.asynchronous = asynchronous;
     options_.frames = scratch_ / (std::to_string(asynchronous) + ".frames");
-    slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
+    new_model();
     LearningSession session(comm_, slot_, options_, messages(), &source);
     session.start();
     return run_and_stop(session, 0, 40);
@@ -282,13 +280,12 @@ TEST_F(AsynchronousTest, AYoungModelIsComparedAtEachStep)
 TEST_F(AsynchronousTest, TheLimitOfAGrowingModelIsLower)
 {
   const auto expected_there = [this](int asynchronous, double threshold, double limit) {
-    LateSource source(start_, 0);
-    source.beside = true;
+    LateSource source = beside(0);
     options_.asynchronous = asynchronous;
     options_.threshold = threshold;
     options_.limit = limit;
     std::filesystem::remove(options_.frames);
-    slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
+    new_model();
     LearningSession session(comm_, slot_, options_, messages(), &source);
     session.start();
     log_.clear();
@@ -325,8 +322,7 @@ class PreparedTest : public AsynchronousTest {
 
 TEST_F(PreparedTest, CopiesAreLabeledAllAtOnce)
 {
-  LateSource source(start_, 4);
-  source.beside = true;
+  LateSource source = beside(4);
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   const int by_reference = run_and_stop(session, 0, 20);
@@ -339,8 +335,7 @@ TEST_F(PreparedTest, CopiesAreLabeledAllAtOnce)
   const std::int64_t calls = session.report().reference_calls;
   session.end_run(19, "run");
   options_.resume = options_.save;
-  LateSource second(start_, 0);
-  second.beside = true;
+  LateSource second = beside(0);
   slot_->load(*comm_, scratch_ / "x.dp", {"A", "B"});
   LearningSession later(comm_, slot_, options_, messages(), &second);
   later.start();
@@ -350,8 +345,7 @@ TEST_F(PreparedTest, CopiesAreLabeledAllAtOnce)
 
 TEST_F(PreparedTest, AGivenModelMovesAsItHasLearned)
 {
-  LateSource source(start_, 0);
-  source.beside = true;
+  LateSource source = beside(0);
   {
     LearningSession session(comm_, slot_, options_, messages(), &source);
     session.start();
@@ -377,8 +371,8 @@ TEST_F(PreparedTest, AGivenModelMovesAsItHasLearned)
 
 TEST_F(PreparedTest, ACopyWithoutLabelIsToldAndLeftOut)
 {
-  LateSource source(start_, 0);
-  source.beside = source.fails = true;
+  LateSource source = beside(0);
+  source.fails = true;
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   EXPECT_NE(message_of([&] { run_and_stop(session, 0, 1); }).find("the model is not trained yet"),
@@ -388,8 +382,8 @@ TEST_F(PreparedTest, ACopyWithoutLabelIsToldAndLeftOut)
 
 TEST_F(PreparedTest, AProgramThatEndsLeavesThemToALaterOne)
 {
-  LateSource first(start_, 100), second(start_, 2);
-  first.beside = second.beside = first.ends = true;
+  LateSource first = beside(100), second = beside(2);
+  first.ends = true;
   {
     LearningSession session(comm_, slot_, options_, messages(), &first);
     session.start();
@@ -453,8 +447,7 @@ TEST(DisplacedCopy, IsAsFarAsTheOptionsSay)
 
 TEST_F(AsynchronousTest, OptionsThatMakeNoSenseAreNamed)
 {
-  LateSource source(start_, 0);
-  source.beside = true;
+  LateSource source = beside(0);
   const auto error = [&](auto change, LateSource &asked) {
     LearningOptions options = options_;
     change(options);

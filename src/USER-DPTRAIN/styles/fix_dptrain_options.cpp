@@ -140,7 +140,7 @@ void read_prepare(FixArguments &arguments, Options &options)
   for (std::string word = arguments.peek(); word == "displace" || word == "strain";
        word = arguments.peek()) {
     arguments.word(usage);
-    const double number = arguments.real(usage, 0.0);
+    const double number = arguments.real(usage, -HUGE_VAL);  // the library knows the bounds
     if (word == "displace")
       prepare.displace = number;
     else

@@ -41,16 +41,23 @@ bool is_at(const std::string &path, int descriptor)
          named.st_ino == open.st_ino && named.st_dev == open.st_dev;
 }
 
-}  // namespace
+// For the message of another process; on a full disk it knows no name.
+void sign(int descriptor)
+{
+  const std::string me = who_am_i();
+  if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, me.data(), me.size(), 0) < 0) return;
+}
 
 // The file that a name stands for, wherever the program goes.
-std::string FileLock::place_of(const std::string &path)
+std::string place_of(const std::string &path)
 {
   namespace fs = std::filesystem;
   std::error_code failed;
   const fs::path absolute = fs::absolute(path), place = fs::weakly_canonical(absolute, failed);
   return (failed ? absolute : place).string() + ending;
 }
+
+}  // namespace
 
 std::shared_ptr<FileLock> FileLock::of(const std::string &path)
 {
@@ -74,7 +81,7 @@ bool FileLock::try_lock()
   if (descriptor_ < 0) return true;  // who writes here says why that is not possible
   if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) {
     if (is_at(path_, descriptor_)) {
-      sign();
+      sign(descriptor_);
       return true;
     }
   } else if (errno == EWOULDBLOCK) {
@@ -90,13 +97,6 @@ bool FileLock::try_lock()
   }
   close(descriptor_);
   return false;
-}
-
-// For the message of another process; on a full disk it knows no name.
-void FileLock::sign() const
-{
-  const std::string me = who_am_i();
-  if (ftruncate(descriptor_, 0) != 0 || pwrite(descriptor_, me.data(), me.size(), 0) < 0) return;
 }
 
 FileLock::~FileLock()

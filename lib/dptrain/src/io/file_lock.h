@@ -17,9 +17,7 @@ class FileLock {
 
  private:
   explicit FileLock(std::string path);
-  static std::string place_of(const std::string &path);
   bool try_lock();
-  void sign() const;
 
   std::string path_;  // PATH.lock
   int descriptor_ = -1;

@@ -48,21 +48,20 @@ void check(const LearningOptions &o)
     throw Error("asynchronous: the run goes on with the model while the reference computes, and "
                 "cannot follow the reference: remove one of the two");
   at_least("prepare", o.prepare.copies, 0, "a number of configurations, or 0 for none");
-  at_least("prepare ... displace", o.prepare.displace.value_or(0.0) * o.units.length, 0,
-           "a distance, or 0");
-  at_least("prepare ... strain", o.prepare.strain, 0, "a part of a length, from 0 to 0.05");
   constexpr double farthest = 1.0;  // Angstrom
-  if (o.prepare.displace && *o.prepare.displace > farthest)
+  const double displace = o.prepare.displace.value_or(farthest);
+  if (!(displace >= 0.0 && displace <= farthest))
     throw Error(
-        formatted("prepare ... displace %.6g is not possible: use a distance of at most %.6g",
-                  *o.prepare.displace * o.units.length, farthest * o.units.length));
-  if (o.prepare.copies > 0 && o.prepare.displace == 0.0 && o.prepare.strain == 0.0)
+        formatted("prepare ... displace %.6g is not possible: use a distance from 0 to %.6g",
+                  displace * o.units.length, farthest * o.units.length));
+  constexpr double largest = 0.05;  // the empty space at open boundaries has no more to spare
+  if (!(o.prepare.strain >= 0.0 && o.prepare.strain <= largest))
+    throw Error(formatted("prepare ... strain %.6g is not possible: use a part of a length, from 0 "
+                          "to %.6g",
+                          o.prepare.strain, largest));
+  if (o.prepare.copies > 0 && displace == 0.0 && o.prepare.strain == 0.0)
     throw Error("prepare ... displace 0 without a strain would make copies that are all the same: "
                 "use a distance, such as 0.05 Angstrom");
-  if (o.prepare.strain > 0.05)  // the empty space at open boundaries has no more to spare
-    throw Error(
-        formatted("prepare ... strain %.6g is not possible: use a part of a length, from 0 to 0.05",
-                  o.prepare.strain));
   if (o.prepare.copies > 0 && (!o.active || o.selects))
     throw Error("prepare: configurations before the run are labeled with mode active and a "
                 "reference");

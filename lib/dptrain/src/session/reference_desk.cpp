@@ -75,7 +75,7 @@ void ReferenceDesk::leave(LabelRequest &request)
 }
 
 // What is asked only to move the atoms is of no use to a later run. A source that ends with the program, in a run that waits
-// for each answer, would be asked again for what the run comes to again.
+// for each answer, would be asked again for what the run comes to again; it does not come to copies again.
 bool ReferenceDesk::is_recorded(const LabelRequest &request) const
 {
   return request.ask == Ask::prepare ||
