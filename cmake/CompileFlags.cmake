@@ -39,3 +39,15 @@ endif()
 
 # Release has -O3 already; CMake's own RelWithDebInfo has -O2
 string(REPLACE "-O2" "-O3" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
+
+# With DPTRAIN_UNITY the sources of a folder are compiled as one: names in anonymous namespaces are unique in their folder.
+function(dptrain_unity TARGET)
+  get_target_property(sources ${TARGET} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(folder "${source}" DIRECTORY)
+    file(RELATIVE_PATH folder "${CMAKE_CURRENT_SOURCE_DIR}" "${folder}")
+    string(MAKE_C_IDENTIFIER "${folder}" group)
+    set_property(SOURCE "${source}" PROPERTY UNITY_GROUP "${group}")
+  endforeach()
+  set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ${DPTRAIN_UNITY} UNITY_BUILD_MODE GROUP)
+endfunction()

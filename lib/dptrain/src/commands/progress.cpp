@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/text.h"
 #include "training/shown_errors.h"
 
 namespace dptrain {
@@ -16,18 +17,11 @@ constexpr int bar_width = 30;
 constexpr double draw_seconds = 0.2;
 const char clear_line[] = "\r\033[K";
 
-template <class... Values> std::string format(const char *pattern, Values... values)
-{
-  char text[160];
-  std::snprintf(text, sizeof text, pattern, values...);
-  return text;
-}
-
 std::string errors(const LossConfig &loss, const UpdateReport &report)
 {
-  std::string text = format("rmse %.2e", std::sqrt(report.loss));
+  std::string text = formatted("rmse %.2e", std::sqrt(report.loss));
   for (const ShownError &error : shown_errors(loss))
-    text += format(" %s %.2e", error.term.c_str(), error.value(report));
+    text += formatted(" %s %.2e", error.term.c_str(), error.value(report));
   return text;
 }
 
@@ -36,7 +30,7 @@ std::string errors(const LossConfig &loss, const UpdateReport &report)
 std::string duration_text(double seconds)
 {
   const long long s = std::llround(std::max(seconds, 0.0));
-  return format("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  return formatted("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
 }
 
 double peak_memory_mib(const Communicator &comm)
@@ -90,8 +84,9 @@ void Progress::step(std::int64_t step)
       static_cast<double>(step) / static_cast<double>(std::max<std::int64_t>(total_, 1));
   const int filled = static_cast<int>(part * bar_width);
   draw_(clear_line + ("[" + std::string(filled, '#') + std::string(bar_width - filled, '.')) +
-        format("] %3.0f %%  step %lld of %lld  %s left", 100.0 * part, static_cast<long long>(step),
-               static_cast<long long>(total_), remaining(step).c_str()));
+        formatted("] %3.0f %%  step %lld of %lld  %s left", 100.0 * part,
+                  static_cast<long long>(step), static_cast<long long>(total_),
+                  remaining(step).c_str()));
   drawn_ = true;
 }
 
@@ -102,15 +97,15 @@ void Progress::line(const UpdateReport &training, const std::optional<UpdateRepo
   if (comm_->rank() != 0) return;
   end();
   const double elapsed = seconds_since(line_time_);
-  std::string text =
-      format("step %7lld  trn: ", static_cast<long long>(training.step)) + errors(loss_, training);
+  std::string text = formatted("step %7lld  trn: ", static_cast<long long>(training.step)) +
+                     errors(loss_, training);
   if (validation) text += "  val: " + errors(loss_, *validation);
-  text += format("  lr %.1e", training.learning_rate);
+  text += formatted("  lr %.1e", training.learning_rate);
   if (times)
-    text += format("  %.3g steps/s  %s left",
-                   static_cast<double>(training.step - line_step_) / std::max(elapsed, 1e-9),
-                   remaining(training.step).c_str());
-  text += format("  %.0f MiB per rank", memory);
+    text += formatted("  %.3g steps/s  %s left",
+                      static_cast<double>(training.step - line_step_) / std::max(elapsed, 1e-9),
+                      remaining(training.step).c_str());
+  text += formatted("  %.0f MiB per rank", memory);
   log_(text);
   line_time_ = Clock::now();
   line_step_ = training.step;

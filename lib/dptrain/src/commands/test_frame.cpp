@@ -18,8 +18,8 @@ bool has_stress(const WholeFrame &frame)
 
 }  // namespace
 
-Prediction predict(const std::shared_ptr<Model> &model,
-                   const std::shared_ptr<const Communicator> &comm, const WholeFrame &whole)
+FramePrediction predict(const std::shared_ptr<Model> &model,
+                        const std::shared_ptr<const Communicator> &comm, const WholeFrame &whole)
 {
   const Frame frame = scatter_frame(comm, whole, model->cutoff());
   std::vector<double> force(std::size_t(frame.nall()) * 3, 0.0), atom_energy(frame.nlocal, 0.0);
@@ -41,7 +41,7 @@ Prediction predict(const std::shared_ptr<Model> &model,
   }
   comm->all_reduce_sum(all.data(), all.size());
 
-  Prediction prediction;
+  FramePrediction prediction;
   prediction.energy = all[0];
   std::copy_n(&all[1], 9, prediction.virial.begin());
   for (std::size_t i = 0; i < whole.type.size(); ++i) {
@@ -52,7 +52,7 @@ Prediction predict(const std::shared_ptr<Model> &model,
   return prediction;
 }
 
-ErrorSums frame_errors(const WholeFrame &frame, const Prediction &prediction, bool atomic)
+ErrorSums frame_errors(const WholeFrame &frame, const FramePrediction &prediction, bool atomic)
 {
   ErrorSums sums;
   const Label &label = frame.label;
@@ -93,7 +93,7 @@ ErrorSums frame_errors(const WholeFrame &frame, const Prediction &prediction, bo
   return sums;
 }
 
-std::vector<double> frame_details(const WholeFrame &frame, const Prediction &prediction)
+std::vector<double> frame_details(const WholeFrame &frame, const FramePrediction &prediction)
 {
   namespace row = detail_row;
   const Label &label = frame.label;

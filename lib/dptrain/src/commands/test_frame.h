@@ -10,7 +10,7 @@
 namespace dptrain {
 
 /// Results of a model for a whole frame. eV, eV/Angstrom.
-struct Prediction {
+struct FramePrediction {
   double energy = 0.0;
   std::array<double, 9> virial{};
   std::vector<double> force;        ///< [natoms][3]
@@ -19,12 +19,12 @@ struct Prediction {
 
 /// Evaluates a frame (same on all ranks) by all ranks of `comm` together; the result is the same on all. Collective.
 /// Throws Error on all ranks if the frame cannot be evaluated.
-Prediction predict(const std::shared_ptr<Model> &model,
-                   const std::shared_ptr<const Communicator> &comm, const WholeFrame &frame);
+FramePrediction predict(const std::shared_ptr<Model> &model,
+                        const std::shared_ptr<const Communicator> &comm, const WholeFrame &frame);
 
 /// Sums of the errors of one frame, of the labels that it has. The virial counts in periodic frames only. Atomic energies
 /// must be there if they are asked for: throws Error otherwise.
-ErrorSums frame_errors(const WholeFrame &frame, const Prediction &prediction, bool atomic);
+ErrorSums frame_errors(const WholeFrame &frame, const FramePrediction &prediction, bool atomic);
 
 /// Labels and results of one frame, as the detail files list them: a flat array, so that ranks can exchange it.
 /// A label that the frame does not have is zero, as `dp test` writes it.
@@ -39,6 +39,6 @@ constexpr std::size_t size(std::int64_t natoms)
 }
 }  // namespace detail_row
 
-std::vector<double> frame_details(const WholeFrame &frame, const Prediction &prediction);
+std::vector<double> frame_details(const WholeFrame &frame, const FramePrediction &prediction);
 
 }  // namespace dptrain

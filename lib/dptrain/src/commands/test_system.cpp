@@ -65,7 +65,7 @@ std::vector<double> SystemTest::test(const DataSystem &system, std::int64_t inde
   WholeFrame frame;
   guarded(*comm, [&] { frame = system.read(index); });
   try {
-    const Prediction prediction = predict(model_, comm, frame);
+    const FramePrediction prediction = predict(model_, comm, frame);
     const ErrorSums sums = frame_errors(frame, prediction, atomic_);
     std::vector<double> record(sums_size);
     std::memcpy(record.data(), sums.data(), sizeof(sums));

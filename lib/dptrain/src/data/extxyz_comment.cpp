@@ -4,15 +4,11 @@
 #include <charconv>
 
 #include "data/extxyz_header.h"
+#include "data/text_words.h"
 
 namespace dptrain {
 
 namespace {
-
-bool blank(char c)
-{
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';
-}
 
 /// Closing delimiter of an opening one, 0 for other characters.
 char closing(char c)

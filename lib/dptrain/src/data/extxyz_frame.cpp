@@ -117,11 +117,6 @@ class FrameParser {
   WholeFrame frame_;
 };
 
-bool blank(char c)
-{
-  return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
-
 }  // namespace
 
 std::int64_t parse_atom_count(std::string_view line)

@@ -11,9 +11,9 @@ namespace dptrain {
 
 namespace {
 
-constexpr std::size_t header_size = 128;  // of files written here: room for any shape
+constexpr std::size_t written_header_size = 128;  // of files written here: room for any shape
 constexpr std::size_t max_header = 1 << 16;
-const std::string magic("\x93NUMPY", 6);
+const std::string npy_magic("\x93NUMPY", 6);
 
 [[noreturn]] void fail(const std::string &path, const std::string &what)
 {
@@ -32,7 +32,7 @@ struct Extent {
 
 Extent header_extent(const std::string &bytes, const std::string &path)
 {
-  if (bytes.size() < 12 || bytes.compare(0, magic.size(), magic) != 0)
+  if (bytes.size() < 12 || bytes.compare(0, npy_magic.size(), npy_magic) != 0)
     fail(path, "not a NumPy .npy file; write it with numpy.save");
   const auto byte = [&](std::size_t i) {
     return std::size_t(static_cast<unsigned char>(bytes[i]));
@@ -106,9 +106,9 @@ std::string header_bytes(const std::vector<std::int64_t> &shape)
   for (std::size_t i = 0; i < shape.size(); ++i)
     text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
   text += shape.size() == 1 ? ",), }" : "), }";
-  text.resize(header_size - 11, ' ');
-  const std::size_t length = header_size - 10;
-  return magic + std::string("\1\0", 2) + static_cast<char>(length & 0xFF) +
+  text.resize(written_header_size - 11, ' ');
+  const std::size_t length = written_header_size - 10;
+  return npy_magic + std::string("\1\0", 2) + static_cast<char>(length & 0xFF) +
          static_cast<char>(length >> 8) + text + "\n";
 }
 
@@ -148,7 +148,7 @@ NpyHeader parse_npy_header(const std::string &start, std::int64_t file_size,
 
 NpyHeader read_npy_header(const File &file)
 {
-  std::string start(header_size, '\0');
+  std::string start(written_header_size, '\0');
   start.resize(file.read(start.data(), start.size(), 0));
   const Extent extent = header_extent(start, file.path());
   const std::size_t needed = extent.start + std::min(extent.length, max_header);
@@ -200,11 +200,11 @@ std::int64_t npy_rows(const std::string &path, std::int64_t width)
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return -1;
   const File file(path, O_RDONLY);
-  std::string bytes(header_size, '\0');
-  if (file.read(bytes.data(), header_size, 0) != header_size) return -1;
+  std::string bytes(written_header_size, '\0');
+  if (file.read(bytes.data(), written_header_size, 0) != written_header_size) return -1;
   // only a header that would be written here is trusted
-  if (bytes.compare(0, magic.size(), magic) != 0 || bytes[6] != 1) return -1;
-  if (static_cast<unsigned char>(bytes[8]) != header_size - 10 || bytes[9] != 0) return -1;
+  if (bytes.compare(0, npy_magic.size(), npy_magic) != 0 || bytes[6] != 1) return -1;
+  if (static_cast<unsigned char>(bytes[8]) != written_header_size - 10 || bytes[9] != 0) return -1;
   try {
     const NpyHeader header = parse_npy_header(bytes, file.size(), path);
     const std::int64_t rows = header.shape.empty() ? -1 : header.shape[0];
@@ -221,7 +221,7 @@ void append_npy_row(const std::string &path, std::int64_t row, const std::vector
   File file(path, O_RDWR);
   const auto width = static_cast<std::int64_t>(values.size());
   const std::int64_t bytes = width * std::int64_t(sizeof(double));
-  const std::int64_t offset = std::int64_t(header_size) + row * bytes;
+  const std::int64_t offset = std::int64_t(written_header_size) + row * bytes;
   file.write(values.data(), bytes, offset);
   const std::string header = header_bytes(row_shape(row + 1, width));
   file.write(header.data(), header.size(), 0);

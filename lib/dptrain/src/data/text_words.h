@@ -13,6 +13,12 @@ std::vector<std::string> words_of(const std::string &text);
 std::vector<std::int64_t> whole_numbers(const std::vector<std::string> &words,
                                         const std::string &path);
 
+/// True for characters that separate words, ends of lines among them.
+inline bool blank(char c)
+{
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
 /// Words with blanks in between.
 std::string join(const std::vector<std::string> &words);
 

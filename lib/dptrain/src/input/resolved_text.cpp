@@ -9,54 +9,55 @@
 
 namespace dptrain {
 
-using json = nlohmann::ordered_json;
-
 namespace {
 
-template <class T> void put(json &section, const char *key, const std::optional<T> &value)
+using nlohmann::ordered_json;
+
+template <class T> void put(ordered_json &section, const char *key, const std::optional<T> &value)
 {
   if (value) section[key] = *value;
 }
 
-json fitting_section(const ModelConfig &model)
+ordered_json fitting_section(const ModelConfig &model)
 {
-  json section{{"type", "ener"},
-               {"neuron", model.fitting_neuron},
-               {"activation_function", model.fitting_activation},
-               {"resnet_dt", model.fitting_resnet_dt},
-               {"precision", model.fitting_precision},
-               {"trainable", true},
-               {"atom_ener", json::array()}};
+  ordered_json section{{"type", "ener"},
+                       {"neuron", model.fitting_neuron},
+                       {"activation_function", model.fitting_activation},
+                       {"resnet_dt", model.fitting_resnet_dt},
+                       {"precision", model.fitting_precision},
+                       {"trainable", true},
+                       {"atom_ener", ordered_json::array()}};
   const auto &flags = model.fitting_trainable;
   if (std::find(flags.begin(), flags.end(), true) != flags.end())
     section["trainable"] = flags;
   else if (!flags.empty())
     section["trainable"] = false;
   for (const auto &energy : model.atom_ener)
-    section["atom_ener"].push_back(energy ? json(*energy) : json(nullptr));
+    section["atom_ener"].push_back(energy ? ordered_json(*energy) : ordered_json(nullptr));
   put(section, "seed", model.fitting_seed);
   return section;
 }
 
-json model_section(const InputFile &input)
+ordered_json model_section(const InputFile &input)
 {
   // the model of a TorchScript archive is what the archive says
   if (!input.model.descriptor)
-    return input.model_def_script.empty() ? json::object() : json::parse(input.model_def_script);
+    return input.model_def_script.empty() ? ordered_json::object()
+                                          : ordered_json::parse(input.model_def_script);
   return {{"type", "standard"},
           {"type_map", input.model.type_map},
           {"data_stat_nbatch", input.offline.data_stat_nbatch},
           {"pair_exclude_types", input.model.pair_exclude_types},
           {"atom_exclude_types", input.model.atom_exclude_types},
-          {"descriptor", json::parse(input.model.descriptor->keys(input.model))},
+          {"descriptor", ordered_json::parse(input.model.descriptor->keys(input.model))},
           {"fitting_net", fitting_section(input.model)}};
 }
 
-json schedule_section(const ScheduleConfig &schedule)
+ordered_json schedule_section(const ScheduleConfig &schedule)
 {
-  json section{{"type", "exp"},
-               {"start_lr", schedule.start_lr},
-               {"warmup_start_factor", schedule.warmup_start_factor}};
+  ordered_json section{{"type", "exp"},
+                       {"start_lr", schedule.start_lr},
+                       {"warmup_start_factor", schedule.warmup_start_factor}};
   put(section, "stop_lr", schedule.stop_lr);
   put(section, "stop_lr_ratio", schedule.stop_lr_ratio);
   put(section, "warmup_ratio", schedule.warmup_ratio);
@@ -79,17 +80,17 @@ json schedule_section(const ScheduleConfig &schedule)
   return section;
 }
 
-json loss_section(const LossConfig &loss)
+ordered_json loss_section(const LossConfig &loss)
 {
-  json section{{"type", "ener"},
-               {"numb_generalized_coord", loss.numb_generalized_coord},
-               {"loss_func", loss.function == LossFunction::mae ? "mae" : "mse"},
-               {"use_huber", loss.function == LossFunction::huber},
-               {"huber_delta", loss.huber_delta},
-               {"f_use_norm", loss.f_use_norm},
-               {"intensive_ener_virial", loss.intensive_ener_virial},
-               {"enable_atom_ener_coeff", loss.enable_atom_ener_coeff},
-               {"use_default_pf", loss.use_default_pf}};
+  ordered_json section{{"type", "ener"},
+                       {"numb_generalized_coord", loss.numb_generalized_coord},
+                       {"loss_func", loss.function == LossFunction::mae ? "mae" : "mse"},
+                       {"use_huber", loss.function == LossFunction::huber},
+                       {"huber_delta", loss.huber_delta},
+                       {"f_use_norm", loss.f_use_norm},
+                       {"intensive_ener_virial", loss.intensive_ener_virial},
+                       {"enable_atom_ener_coeff", loss.enable_atom_ener_coeff},
+                       {"use_default_pf", loss.use_default_pf}};
   for (const auto &[term, prefactor] : loss.prefactors) {
     section["start_pref_" + term] = prefactor.start;
     section["limit_pref_" + term] = prefactor.limit;
@@ -98,10 +99,10 @@ json loss_section(const LossConfig &loss)
   return section;
 }
 
-json optimizer_section(const OptimizerConfig &given)
+ordered_json optimizer_section(const OptimizerConfig &given)
 {
   const OptimizerConfig optimizer = complete(given);
-  json section{{"type", name_of(optimizer.type)}};
+  ordered_json section{{"type", name_of(optimizer.type)}};
   put(section, "adam_beta1", optimizer.beta1);
   put(section, "adam_beta2", optimizer.beta2);
   put(section, "weight_decay", optimizer.weight_decay);
@@ -115,9 +116,9 @@ json optimizer_section(const OptimizerConfig &given)
 }
 
 /// What a training from labels and one from data sets have in common.
-json training_section(const TrainingConfig &training)
+ordered_json training_section(const TrainingConfig &training)
 {
-  json section{
+  ordered_json section{
       {"numb_steps", training.numb_steps}, {"seed", training.seed},
       {"disp_file", training.disp_file},   {"disp_freq", training.disp_freq},
       {"save_freq", training.save_freq},   {"gradient_max_norm", training.gradient_max_norm},
@@ -126,11 +127,11 @@ json training_section(const TrainingConfig &training)
   if (!training.rules.only.empty()) section["train_only"] = training.rules.only;
   if (!training.rules.freeze.empty()) section["train_freeze"] = training.rules.freeze;
   for (const auto &[pattern, factor] : training.rules.rates)
-    section["train_rates"].push_back(json::array({pattern, factor}));
+    section["train_rates"].push_back(ordered_json::array({pattern, factor}));
   return section;
 }
 
-json batch_size_value(const BatchSize &size)
+ordered_json batch_size_value(const BatchSize &size)
 {
   const std::string number = std::to_string(size.number);
   switch (size.rule) {
@@ -150,11 +151,11 @@ json batch_size_value(const BatchSize &size)
   return "mixed:" + number;
 }
 
-json data_section(const DataConfig &data)
+ordered_json data_section(const DataConfig &data)
 {
-  json section{{"systems", data.systems},
-               {"batch_size", batch_size_value(data.batch_size)},
-               {"auto_prob", data.auto_prob}};
+  ordered_json section{{"systems", data.systems},
+                       {"batch_size", batch_size_value(data.batch_size)},
+                       {"auto_prob", data.auto_prob}};
   if (!data.rglob_patterns.empty()) section["rglob_patterns"] = data.rglob_patterns;
   if (!data.sys_probs.empty()) section["sys_probs"] = data.sys_probs;
   // no key of DeePMD-kit since version 3, which has this default only
@@ -162,7 +163,7 @@ json data_section(const DataConfig &data)
   return section;
 }
 
-void add_offline_keys(json &section, const OfflineConfig &offline)
+void add_offline_keys(ordered_json &section, const OfflineConfig &offline)
 {
   if (offline.num_epoch) {
     section.erase("numb_steps");
@@ -186,7 +187,7 @@ void add_offline_keys(json &section, const OfflineConfig &offline)
   section["change_bias_after_training"] = offline.change_bias_after_training;
 }
 
-json document_of(const TrainingConfig &training)
+ordered_json document_of(const TrainingConfig &training)
 {
   return {{"learning_rate", schedule_section(training.schedule)},
           {"loss", loss_section(training.loss)},
@@ -198,14 +199,14 @@ json document_of(const TrainingConfig &training)
 
 std::string training_text(const TrainingConfig &training)
 {
-  json document = document_of(training);
+  ordered_json document = document_of(training);
   document["training"]["training_data"] = {{"batch_size", training.batch_size}};
   return document.dump();
 }
 
 std::string resolved_input_text(const InputFile &input)
 {
-  json document{{"model", model_section(input)}};
+  ordered_json document{{"model", model_section(input)}};
   document.update(document_of(input.training));
   add_offline_keys(document["training"], input.offline);
   return document.dump(2) + "\n";

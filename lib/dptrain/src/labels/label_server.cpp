@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/elapsed.h"
 #include "dptrain/base/error.h"
 #include "labels/ipi_client.h"
 #include "labels/label_virial.h"
@@ -27,11 +28,6 @@ constexpr double forever = std::numeric_limits<double>::infinity();
 constexpr double patience = 60.0;  // seconds without a client after which the log says so
 constexpr double accept_pause =
     1.0;  // seconds without new clients where the system has no descriptor left
-
-double seconds_since(Time start)
-{
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 std::string number(double value)
 {

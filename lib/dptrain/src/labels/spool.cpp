@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/elapsed.h"
 #include "base/sha1.h"
 #include "base/text.h"
 #include "dptrain/base/error.h"
@@ -26,11 +27,6 @@ constexpr double pause_per_look =
 constexpr std::size_t hash_digits = 12, longest_reason = 200;
 // bytes; a line of extended XYZ has some hundreds
 constexpr std::int64_t smallest_limit = 1 << 16, limit_per_atom = 1 << 12;
-
-double seconds_since(std::chrono::steady_clock::time_point start)
-{
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 std::chrono::steady_clock::duration duration_of(double seconds)
 {

@@ -5,17 +5,13 @@
 #include <cmath>
 #include <utility>
 
+#include "base/elapsed.h"
 #include "base/text.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
 
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start)
-{
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // A number that is not finite spoils the sum.
 bool is_finite(const Label &label)

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string group = "requests";
+const std::string requests_group = "requests";
 
 bool same_configuration(const WholeFrame &a, const WholeFrame &b)
 {
@@ -30,7 +30,7 @@ bool same_configuration(const WholeFrame &a, const WholeFrame &b)
 State read_requests(const std::string &path)
 {
   const Hdf5File file = Hdf5File::open(read_file(path), path, false);
-  return read_state(file, group);
+  return read_state(file, requests_group);
 }
 
 // The files of a group: {number: path}.
@@ -87,7 +87,7 @@ void RequestFile::write(const std::vector<const LabelRequest *> &requests) const
     for (std::size_t k = 0; k < requests.size(); ++k)
       all.set_group(formatted("%08zu", k), requests[k]->state());  // groups are sorted by name
     Hdf5File file = Hdf5File::create(path_);
-    write_state(file, group, all);
+    write_state(file, requests_group, all);
     const std::string bytes = file.bytes();
     write_atomically(path_, [&](const std::string &name) { write_file(name, bytes); });
   });

@@ -13,34 +13,35 @@ namespace {
 constexpr double default_stop_lr = 5e-8;
 constexpr double PI = 3.14159265358979323846;
 
-void check(bool good, const std::string &message)
+void check_rate(bool good, const std::string &message)
 {
   if (!good) throw Error("learning_rate: " + message);
 }
 
 void check_config(const ScheduleConfig &config, std::int64_t numb_steps)
 {
-  check(config.start_lr > 0.0 && std::isfinite(config.start_lr),
-        "start_lr must be a positive number, found " + std::to_string(config.start_lr));
-  check(!config.stop_lr || !config.stop_lr_ratio, "give stop_lr or stop_lr_ratio, not both");
-  check(config.warmup_steps == 0 || !config.warmup_ratio,
-        "give warmup_steps or warmup_ratio, not both");
-  check(config.decay_steps > 0,
-        "decay_steps must be positive, found " + std::to_string(config.decay_steps));
-  check(numb_steps >= 0,
-        "numb_steps of `training` must not be negative, found " + std::to_string(numb_steps));
-  check(!config.decay_rate || *config.decay_rate > 0.0, "decay_rate must be positive");
+  check_rate(config.start_lr > 0.0 && std::isfinite(config.start_lr),
+             "start_lr must be a positive number, found " + std::to_string(config.start_lr));
+  check_rate(!config.stop_lr || !config.stop_lr_ratio, "give stop_lr or stop_lr_ratio, not both");
+  check_rate(config.warmup_steps == 0 || !config.warmup_ratio,
+             "give warmup_steps or warmup_ratio, not both");
+  check_rate(config.decay_steps > 0,
+             "decay_steps must be positive, found " + std::to_string(config.decay_steps));
+  check_rate(numb_steps >= 0,
+             "numb_steps of `training` must not be negative, found " + std::to_string(numb_steps));
+  check_rate(!config.decay_rate || *config.decay_rate > 0.0, "decay_rate must be positive");
 }
 
 void check_wsd(const ScheduleConfig &config, double stop)
 {
-  check(stop > 0.0, "stop_lr must be positive for the type wsd");
-  check(config.decay_phase_ratio > 0.0 && config.decay_phase_ratio <= 1.0,
-        "decay_phase_ratio must be above 0 and at most 1, found " +
-            std::to_string(config.decay_phase_ratio));
-  check(config.decay_type == "inverse_linear" || config.decay_type == "cosine" ||
-            config.decay_type == "linear",
-        "decay_type must be inverse_linear, cosine or linear, found '" + config.decay_type + "'");
+  check_rate(stop > 0.0, "stop_lr must be positive for the type wsd");
+  check_rate(config.decay_phase_ratio > 0.0 && config.decay_phase_ratio <= 1.0,
+             "decay_phase_ratio must be above 0 and at most 1, found " +
+                 std::to_string(config.decay_phase_ratio));
+  check_rate(config.decay_type == "inverse_linear" || config.decay_type == "cosine" ||
+                 config.decay_type == "linear",
+             "decay_type must be inverse_linear, cosine or linear, found '" + config.decay_type +
+                 "'");
 }
 
 /// Half a cosine from start to stop as `progress` goes from 0 to 1.
@@ -56,12 +57,12 @@ Schedule::Schedule(const ScheduleConfig &config, std::int64_t numb_steps) : conf
   check_config(config, numb_steps);
   stop_ = config.stop_lr_ratio ? config.start_lr * *config.stop_lr_ratio
                                : config.stop_lr.value_or(default_stop_lr);
-  check(stop_ >= 0.0 && std::isfinite(stop_), "stop_lr must not be negative");
+  check_rate(stop_ >= 0.0 && std::isfinite(stop_), "stop_lr must not be negative");
   warmup_ = config.warmup_ratio ? static_cast<std::int64_t>(*config.warmup_ratio * numb_steps)
                                 : config.warmup_steps;
-  check(warmup_ >= 0 && (warmup_ < numb_steps || warmup_ == 0),
-        "the warm-up of " + std::to_string(warmup_) + " steps must be shorter than the " +
-            std::to_string(numb_steps) + " steps of the training");
+  check_rate(warmup_ >= 0 && (warmup_ < numb_steps || warmup_ == 0),
+             "the warm-up of " + std::to_string(warmup_) + " steps must be shorter than the " +
+                 std::to_string(numb_steps) + " steps of the training");
   length_ = numb_steps - warmup_;
   if (config.type == ScheduleType::wsd) {
     check_wsd(config, stop_);

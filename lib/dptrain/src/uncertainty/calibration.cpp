@@ -11,7 +11,7 @@ namespace dptrain {
 namespace {
 
 // Weight of a comparison in relation to the next one: about ten count.
-constexpr double memory = 0.9;
+constexpr double kept_share = 0.9;
 
 // Ranks from 0; equal numbers get their mean.
 std::vector<double> ranks(const std::vector<double> &values)
@@ -49,8 +49,8 @@ void Calibration::add(const Comparison &c)
   ++count_;
   if (!(c.score > 0.0) || !std::isfinite(c.score) || !std::isfinite(c.max_error)) return;
   const double ratio = c.max_error / c.score;
-  squares_ = memory * squares_ + ratio * ratio;
-  weights_ = memory * weights_ + 1.0;
+  squares_ = kept_share * squares_ + ratio * ratio;
+  weights_ = kept_share * weights_ + 1.0;
 }
 
 double Calibration::scale() const

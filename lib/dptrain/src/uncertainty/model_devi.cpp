@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/uncertainty/model_deviation.h"
 
@@ -15,13 +16,6 @@ namespace {
   throw Error("cannot write the model deviations '" + path +
               "': " + (code ? std::strerror(code) : "unknown reason") +
               "; check the folder, the permissions and the space on the disk");
-}
-
-template <class... Values> std::string formatted(const char *format, Values... values)
-{
-  char text[64];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
 }
 
 std::string header_of(bool atomic)

