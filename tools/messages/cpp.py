@@ -1,0 +1,221 @@
+"""Messages of the C++ sources: what is thrown, given to LAMMPS' `error` or to a log of warnings, directly or through a function that
+adds something to the text it gets."""
+
+from dataclasses import dataclass
+
+from .expressions import Renderer, choice, has_words
+from .tokens import Token, end_of, is_sign, split
+
+LAMMPS_ERRORS = {"all": "error", "one": "error", "warning": "warning"}
+LOGS = {"warning": "warning", "warn_": "warning", "end_job": "error"}
+MAX_RETURNS, MAX_TEXTS = 8, 3
+
+
+@dataclass
+class Sink:
+    """One place where a message begins: the arguments, and the function (with its source) that completes the text, if any."""
+    source: object
+    index: int
+    kind: str
+    arguments: list
+    helper: object = None
+
+
+def words_outside(text):
+    """Whether a text is more than a name, values aside."""
+    return any(" " in part.strip() for part in text.replace("<", "\0<").replace(">", "\0").split("\0") if not part.startswith("<"))
+
+
+def statement(tokens, begin):
+    """Tokens up to the next semicolon outside of brackets."""
+    return split(tokens[begin:begin + 400], ";")[0]
+
+
+def sink_at(source, i):
+    """The direct sink that begins at token i, or None."""
+    tokens, token = source.tokens, source.tokens[i]
+    if token.kind != "name":
+        return None
+    if token.value == "throw":
+        thrown = statement(tokens, i + 1)
+        return Sink(source, i, "error", [thrown]) if thrown else None
+    if i + 1 >= len(tokens) or not is_sign(tokens[i + 1], "("):
+        return None
+    arguments = split(tokens[i + 2:end_of(tokens, i + 1)], ",")
+    before = tokens[i - 1].value if i else ""
+    if token.value in LAMMPS_ERRORS and arguments and arguments[0] and arguments[0][0].value == "FLERR":
+        arguments = arguments[1:]
+        if len(arguments) > 1 and not any(t.kind == "text" for t in arguments[0]):
+            arguments = arguments[1:]  # the index of a word of the input
+        return Sink(source, i, LAMMPS_ERRORS[token.value], arguments)
+    if token.value in LOGS and (before in (".", "->") or token.value != "warning") and tokens[i - 1].kind != "name":
+        return Sink(source, i, LOGS[token.value], arguments)
+    if token.value == "push_back" and i > 1 and tokens[i - 2].value == "warnings":
+        return Sink(source, i, "warning", arguments)
+    if token.value == "fprintf" and arguments[0][0].value == "stderr":
+        return Sink(source, i, "error", arguments[1:])
+    return None
+
+
+class Program:
+    """All sources, and the messages in them."""
+
+    def __init__(self, sources):
+        self.sources = sources
+        self.by_name = {}
+        for source in sources:
+            for function in source.functions:
+                self.by_name.setdefault(function.name, []).append((source, function))
+        self.sinks = [sink for s in sources for i in range(len(s.tokens)) if (sink := sink_at(s, i))]
+        self.helpers = {}  # id of a function -> its sinks
+        self.filled = set()  # sinks whose text is given by those who call
+        self.find_helpers()
+
+    def function_of(self, sink):
+        """The innermost function with a name around a sink."""
+        return next((f for f in sink.source.around(sink.index) if f.name), None)
+
+    def find_helpers(self):
+        done = 0
+        while done < len(self.sinks):
+            new = []
+            for sink in self.sinks[done:]:
+                function = self.function_of(sink)
+                names = {name for name, _ in function.parameters} if function else set()
+                used = {t.value for argument in sink.arguments for t in self.with_locals(sink, argument) if t.kind == "name"}
+                if names & used:
+                    if id(function) not in self.helpers:
+                        new.append((sink.source, function))
+                    self.helpers.setdefault(id(function), []).append(sink)
+            done = len(self.sinks)
+            for source, function in new:
+                self.sinks += self.calls_of(source, function)
+
+    def with_locals(self, sink, tokens):
+        """The tokens, and those of variables of the function that they name."""
+        found = list(tokens)
+        for token in tokens:
+            local = self.variable(sink.source, sink.index, token.value) if token.kind == "name" else None
+            found += local or []
+        return found
+
+    def calls_of(self, home, function):
+        found = []
+        for source in self.sources:
+            for i, token in enumerate(source.tokens[:-1]):
+                if token.value != function.name or token.kind != "name" or not is_sign(source.tokens[i + 1], "("):
+                    continue
+                end = end_of(source.tokens, i + 1)
+                arguments = split(source.tokens[i + 2:end], ",")
+                if end + 1 == function.begin - 1 and source is home:
+                    continue
+                call = Sink(source, i, "", arguments, function)
+                if self.resolve(source, function.name, len(arguments)) is function and self.gives_words(call):
+                    found.append(call)
+        return found
+
+    def gives_words(self, call):
+        return any(words_outside(self.renderer(call, {}).text(argument)) for argument in call.arguments)
+
+    def resolve(self, source, name, count):
+        """The function of a call: in this file, else in the same folder, else anywhere."""
+        fitting = [(s, f) for s, f in self.by_name.get(name, [])
+                   if (s is source or not f.is_local) and len([p for p in f.parameters if not p[1]]) <= count <= len(f.parameters)]
+        for choice in ([f for s, f in fitting if s is source],
+                       [f for s, f in fitting if s.path.rpartition("/")[0] == source.path.rpartition("/")[0]],
+                       [f for s, f in fitting]):
+            if choice:
+                return choice[0]
+        return None
+
+    def variable(self, source, index, name):
+        """What a variable is set to, as one expression: in the function around the place, else in the file."""
+        named = [f for f in source.around(index) if f.name]
+        for function in named[:1]:
+            if name in (parameter for parameter, _ in function.parameters):
+                return None
+            found = assignments(source.tokens[function.begin:index], name)
+            if found:
+                return found if has_words(found) else None
+        found = assignments(source.tokens, name, at_most=1)
+        return found if has_words(found) else None
+
+    def renderer(self, sink, values):
+        def lookup(name):
+            return values[name] if name in values else self.variable(sink.source, sink.index, name)
+
+        def call(name, arguments):
+            return self.returned(sink.source, name, arguments, renderer)
+
+        renderer = Renderer(lookup, call)
+        return renderer
+
+    def returned(self, source, name, arguments, outer):
+        """The text of a function whose return statements have words."""
+        function = self.resolve(source, name, len(arguments))
+        if not function:
+            return None
+        home = next(s for s, f in self.by_name[name] if f is function)
+        returns = [i for i in range(function.begin, function.end) if home.tokens[i].value == "return"]
+        expressions = [statement(home.tokens, i + 1) for i in returns]
+        if not 0 < len(returns) <= MAX_RETURNS or not any(has_words(e) for e in expressions):
+            return None
+        values = given(function, [outer.text(a) for a in arguments])
+        texts = []
+        for i, expression in zip(returns, expressions):
+            inner = self.renderer(Sink(home, i, "", []), values)
+            inner.depth = outer.depth + 1
+            texts.append(inner.text(expression))
+        return choice(texts) if len(set(texts) - {""}) <= MAX_TEXTS else None
+
+    def texts(self, sink, values):
+        """(kind, text) of the messages of a sink, with the tokens of parameters in `values`."""
+        renderer = self.renderer(sink, values)
+        if not sink.helper:
+            return [(sink.kind, renderer.formatted(sink.arguments) if len(sink.arguments) > 1 else renderer.text(sink.arguments[0]))]
+        texts = [renderer.text(argument) for argument in sink.arguments]
+        inner = given(sink.helper, texts)
+        full = {name for (name, _), text in zip(sink.helper.parameters, texts) if words_outside(text)}
+        found = []
+        for other in self.helpers[id(sink.helper)]:
+            used = {t.value for argument in other.arguments for t in self.with_locals(other, argument)}
+            if full & used:
+                self.filled.add(id(other))
+                found += self.texts(other, inner)
+        return found
+
+    def messages(self):
+        """(path, kind, text) of all of them."""
+        found = [(sink, self.texts(sink, {})) for sink in self.sinks]
+        return [(sink.source.path, kind, " ".join(text.split())) for sink, texts in found for kind, text in texts
+                if id(sink) not in self.filled and words_outside(text)]
+
+
+def given(function, texts):
+    """Values of the parameters: texts of the arguments, else the defaults, as tokens."""
+    values = {}
+    for k, (name, default) in enumerate(function.parameters):
+        values[name] = [Token("text", texts[k])] if k < len(texts) else default
+    return values
+
+
+def assignments(tokens, name, at_most=100):
+    """All that is assigned to a variable or added to it, as one sum."""
+    found, plain = [], 0
+    for i, token in enumerate(tokens[:-2]):
+        if token.kind != "name" or token.value != name or (i and tokens[i - 1].value in (".", "->")):
+            continue
+        sign = i + 1
+        while is_sign(tokens[sign], "[") and sign + 2 < len(tokens):
+            sign = end_of(tokens, sign) + 1
+        if sign >= len(tokens) or tokens[sign].value not in ("=", "+=", "<<"):
+            continue
+        plain += tokens[sign].value == "="
+        for part in split(statement(tokens, sign + 1), "<<"):
+            found.append(part)
+    if plain > at_most or (at_most == 1 and plain != len(found)):
+        return []
+    joined = []
+    for part in found:
+        joined += [Token("sign", "+"), Token("sign", "("), *part, Token("sign", ")")]
+    return joined[1:]
