@@ -2,7 +2,7 @@
 
 import re
 
-from .expressions import CHOICE, END, OPTIONAL, OR
+from .expressions import CHOICE, END, MESSAGE, OPTIONAL, OR
 
 INNERMOST = re.compile(f"[{OPTIONAL}{CHOICE}][^{OPTIONAL}{CHOICE}{END}]*{END}")
 MAX_VARIANTS = 64
@@ -35,5 +35,9 @@ def variants(text):
 
 
 def has_advice(text):
-    """In each of its variants, values aside."""
-    return all(ORDER.search(one) or RULE.search(one) for one in (re.sub(r"<[^<>]*>", "X", v) for v in variants(text)))
+    """In each of its variants, values aside. One with another message in it has the advice of that one."""
+    def tells(one):
+        plain = re.sub(r"<[^<>]*>", "X", one)
+        return MESSAGE in one or ORDER.search(plain) or RULE.search(plain)
+
+    return all(tells(one) for one in variants(text))

@@ -8,7 +8,7 @@ from .tokens import Token, end_of, is_sign, split
 
 LAMMPS_ERRORS = {"all": "error", "one": "error", "warning": "warning"}
 LOGS = {"warning": "warning", "warn_": "warning", "end_job": "error"}
-MAX_RETURNS, MAX_TEXTS = 8, 3
+MAX_RETURNS, MAX_TEXTS = 8, 5
 
 
 @dataclass
@@ -26,6 +26,17 @@ def words_outside(text):
     return any(" " in part.strip() for part in text.replace("<", "\0<").replace(">", "\0").split("\0") if not part.startswith("<"))
 
 
+def caught_error(tokens, index):
+    """The name of the Error of this package that is caught around a place, if any: its text is a message of the list."""
+    for i in range(index, max(index - 400, 0), -1):
+        if tokens[i].value != "catch" or not is_sign(tokens[i + 1], "("):
+            continue
+        head = end_of(tokens, i + 1)
+        if end_of(tokens, head + 1) > index:
+            return tokens[head - 1].value if "Error" in [t.value for t in tokens[i:head]] else ""
+    return ""
+
+
 def statement(tokens, begin):
     """Tokens up to the next semicolon outside of brackets."""
     return split(tokens[begin:begin + 400], ";")[0]
@@ -39,6 +50,8 @@ def sink_at(source, i):
     if token.value == "throw":
         thrown = statement(tokens, i + 1)
         return Sink(source, i, "error", [thrown]) if thrown else None
+    if token.value == "failure" and tokens[i - 1].value in (".", "->") and is_sign(tokens[i + 1], "="):
+        return Sink(source, i, "error", [statement(tokens, i + 2)])  # of a label: the end of another message
     if i + 1 >= len(tokens) or not is_sign(tokens[i + 1], "("):
         return None
     arguments = split(tokens[i + 2:end_of(tokens, i + 1)], ",")
@@ -63,6 +76,7 @@ class Program:
     def __init__(self, sources):
         self.sources = sources
         self.by_name = {}
+        self.of_files = {}  # what variables of files are set to
         for source in sources:
             for function in source.functions:
                 self.by_name.setdefault(function.name, []).append((source, function))
@@ -110,23 +124,27 @@ class Program:
                 if end + 1 == function.begin - 1 and source is home:
                     continue
                 call = Sink(source, i, "", arguments, function)
-                if self.resolve(source, function.name, len(arguments)) is function and self.gives_words(call):
+                if self.resolve(source, i, len(arguments)) is function and self.gives_words(call):
                     found.append(call)
         return found
 
     def gives_words(self, call):
         return any(words_outside(self.renderer(call, {}).text(argument)) for argument in call.arguments)
 
-    def resolve(self, source, name, count):
-        """The function of a call: in this file, else in the same folder, else anywhere."""
-        fitting = [(s, f) for s, f in self.by_name.get(name, [])
+    def resolve(self, source, index, count):
+        """The function of the call at a token: in this file, else of the class that the object is named after, else one whose header is
+        included; None where there is none with so many parameters."""
+        tokens = source.tokens
+        is_method = index > 1 and tokens[index - 1].value in (".", "->")
+        receiver = tokens[index - 2].value.strip("_").lower() if is_method else ""
+
+        def rank(candidate):
+            home, function = candidate
+            return home is source, receiver != "" and receiver in function.owner.lower(), home.stem in source.includes
+
+        fitting = [(s, f) for s, f in self.by_name.get(tokens[index].value, [])
                    if (s is source or not f.is_local) and len([p for p in f.parameters if not p[1]]) <= count <= len(f.parameters)]
-        for choice in ([f for s, f in fitting if s is source],
-                       [f for s, f in fitting if s.path.rpartition("/")[0] == source.path.rpartition("/")[0]],
-                       [f for s, f in fitting]):
-            if choice:
-                return choice[0]
-        return None
+        return max(fitting, key=rank)[1] if fitting else None
 
     def variable(self, source, index, name):
         """What a variable is set to, as one expression: in the function around the place, else in the file."""
@@ -137,22 +155,27 @@ class Program:
             found = assignments(source.tokens[function.begin:index], name)
             if found:
                 return found if has_words(found) else None
-        found = assignments(source.tokens, name, at_most=1)
-        return found if has_words(found) else None
+        key = (source.path, name)
+        if key not in self.of_files:
+            found = assignments(source.tokens, name, at_most=1)
+            self.of_files[key] = found if has_words(found) else None
+        return self.of_files[key]
 
     def renderer(self, sink, values):
         def lookup(name):
             return values[name] if name in values else self.variable(sink.source, sink.index, name)
 
         def call(name, arguments):
-            return self.returned(sink.source, name, arguments, renderer)
+            return self.returned(sink, name, arguments, renderer)
 
-        renderer = Renderer(lookup, call)
+        renderer = Renderer(lookup, call, caught_error(sink.source.tokens, sink.index))
         return renderer
 
-    def returned(self, source, name, arguments, outer):
+    def returned(self, sink, name, arguments, outer):
         """The text of a function whose return statements have words."""
-        function = self.resolve(source, name, len(arguments))
+        tokens = sink.source.tokens
+        call = next((i for i in range(sink.index, len(tokens)) if tokens[i].value == name), None)
+        function = self.resolve(sink.source, call, len(arguments)) if call is not None else None
         if not function:
             return None
         home = next(s for s, f in self.by_name[name] if f is function)

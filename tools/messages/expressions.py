@@ -7,6 +7,7 @@ from .tokens import end_of, is_sign, split
 PASS_ON = {"string", "to_string", "move", "str", "format", "formatted", "c_str", "Error", "OutOfMemory", "WrongStructure"}
 OPTIONAL, CHOICE, OR, END = "\1", "\2", "\3", "\4"  # [A] and (A | B) of a text, told from brackets of its own
 PLACEHOLDER = re.compile(r"\{[^{}]*\}|%[-+ 0#.\d]*(?:ll|z|l)?[diugefsx]")
+MESSAGE = "<message>"  # another one of the list
 DEPTH = 6
 NAMES = {"where": "place"}  # of what functions return
 
@@ -29,10 +30,10 @@ def choice(texts):
 
 class Renderer:
     """Renders expressions of one place. `lookup(name)` gives the expression (tokens) of a variable, or None; `call(name, arguments)` the
-    text of a function with the arguments (lists of tokens), or None."""
+    text of a function with the arguments (lists of tokens), or None; `caught` is the name of an Error whose text is a message of the list."""
 
-    def __init__(self, lookup, call):
-        self.lookup, self.call, self.depth = lookup, call, 0
+    def __init__(self, lookup, call, caught=""):
+        self.lookup, self.call, self.caught, self.depth = lookup, call, caught, 0
 
     def text(self, tokens):
         while tokens and is_sign(tokens[0], "(") and end_of(tokens, 0) == len(tokens) - 1:
@@ -60,6 +61,8 @@ class Renderer:
             return tokens[0].value.strip("'") if tokens[0].kind == "char" else tokens[0].value
         if len(tokens) == 1 and tokens[0].kind == "number":
             return tokens[0].value
+        if [t.value for t in tokens[:3]] == [self.caught, ".", "what"]:
+            return MESSAGE
         found = self.expanded(tokens)
         return f"<{short_name(tokens)}>" if found is None else found
 

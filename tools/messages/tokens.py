@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from pathlib import PurePath
 
 TOKEN = re.compile(r"""
     (?P<skip>\s+|//[^\n]*|/\*.*?\*/|^[ \t]*\#(?:[^\n\\]|\\.)*)
@@ -26,12 +27,13 @@ class Token:
 @dataclass
 class Function:
     """`parameters` are pairs of a name and the tokens of its default; the body are the tokens from `begin` to `end`. `is_local`: only
-    its own file can call it."""
+    its own file can call it; `owner` is its class, where its name says so."""
     name: str
     parameters: list
     begin: int
     end: int
     is_local: bool = True
+    owner: str = ""
 
 
 @dataclass
@@ -39,6 +41,11 @@ class Source:
     path: str
     tokens: list
     functions: list = field(default_factory=list)
+    includes: set = field(default_factory=set)  # stems of the headers
+
+    @property
+    def stem(self):
+        return PurePath(self.path).stem
 
     def around(self, index):
         """The functions whose body the token is in, the innermost first."""
@@ -137,11 +144,13 @@ def head_of(tokens, brace):
 
 def read_source(path, text):
     source = Source(path, tokenize(text))
+    source.includes = {PurePath(name).stem for name in re.findall(r'#include "([^"]+)"', text)}
     for i, token in enumerate(source.tokens):
         head = head_of(source.tokens, i) if is_sign(token, "{") else None
         if head:
             begin = begin_of(source.tokens, max(k for k in range(i) if is_sign(source.tokens[k], ")")))
             qualified = begin > 1 and is_sign(source.tokens[begin - 2], "::")
+            owner = source.tokens[begin - 3].value if qualified else ""
             is_local = not (qualified or path.endswith(".h"))
-            source.functions.append(Function(*head, i + 1, end_of(source.tokens, i), is_local))
+            source.functions.append(Function(*head, i + 1, end_of(source.tokens, i), is_local, owner))
     return source

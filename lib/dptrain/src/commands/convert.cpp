@@ -15,8 +15,8 @@ void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions 
     const auto &[from, to] = options;
     if (!ends_with(to, ".dp") && !is_pth(to))
       throw Error(to +
-                  ": inside LAMMPS .dp and .pth files are written; other formats come from the "
-                  "program dptrain in a shell: dptrain convert " +
+                  ": inside LAMMPS only .dp and .pth files are written; for other formats use "
+                  "the program dptrain in a shell: dptrain convert " +
                   from + " " + to);
     if (std::filesystem::exists(to) && is_checkpoint(to))
       throw Error(to + ": a checkpoint is there, whose training could not go on without it; give "

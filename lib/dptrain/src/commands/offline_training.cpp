@@ -86,8 +86,9 @@ void OfflineTraining::read_settings()
   if (!input_.length_given)
     throw Error(options_.input + ": training: give its length, as numb_steps or num_epoch");
   if (input_.offline.training_data.systems.empty())
-    throw Error(options_.input +
-                ": training/training_data/systems: is missing, or names no data set");
+    throw Error(
+        options_.input +
+        ": training/training_data/systems: is missing, or names no data set; name at least one");
   TrainingConfig &training = input_.training;
   training.parallel = options_.parallel;
   training.parallel.distribution = possible_distribution(
@@ -159,7 +160,7 @@ void OfflineTraining::open_data()
       std::ceil(*offline.num_epoch * static_cast<double>(training_->plan.steps_per_epoch()));
   if (!(steps < most_steps))
     throw Error(options_.input + ": training/num_epoch: gives " + std::to_string(steps) +
-                " steps, more than can be counted");
+                " steps, more than can be counted; give a smaller number");
   input_.training.numb_steps = std::max<std::int64_t>(1, std::llround(steps));
   say("num_epoch gives " + std::to_string(input_.training.numb_steps) + " steps");
 }
@@ -346,7 +347,9 @@ std::vector<const Frame *> OfflineTraining::load(BatchSource &source)
   std::vector<const Frame *> frames;
   for (std::int64_t tries = 2 * source.plan.steps_per_epoch(); frames.empty(); --tries) {
     if (tries < 0)
-      throw Error("min_pair_dist: all frames have atoms that are closer to each other");
+      throw Error(
+          "min_pair_dist: all frames have atoms that are closer to each other; give a smaller "
+          "distance");
     frames = load(source, source.plan.next());
   }
   source.cache.prefetch(source.plan.peek());
@@ -386,7 +389,7 @@ std::optional<UpdateReport> OfflineTraining::validate()
 void OfflineTraining::report(const UpdateReport &last)
 {
   health_.watch(*model_);
-  health_.watch_scratch("frames are read again instead of kept",
+  health_.watch_scratch("frames are read again instead of kept (set TMPDIR to a disk with room)",
                         training_->cache.scratch_trouble());
   if (!input_.offline.disp_training) return;
   const UpdateReport training = mean_.empty() ? last : mean_.mean();

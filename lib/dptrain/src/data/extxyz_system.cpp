@@ -65,8 +65,8 @@ class ExtxyzSystem : public DataSystem {
   const ExtxyzIndex::Entry &entry(std::int64_t frame) const
   {
     if (frame < 0 || frame >= num_frames())
-      throw Error(path_ + ": frame " + std::to_string(frame) + " of " +
-                  std::to_string(num_frames()) + " was asked for");
+      throw internal_error(path_ + ": frame " + std::to_string(frame) + " of " +
+                           std::to_string(num_frames()) + " was asked for");
     return index_.frames[static_cast<std::size_t>(frame)];
   }
 

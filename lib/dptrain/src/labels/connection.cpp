@@ -21,13 +21,14 @@ bool not_now()
 
 [[noreturn]] void closed()
 {
-  throw Error("it closed the connection");
+  throw Error("it closed the connection; look into its own output");
 }
 
 [[noreturn]] void lost()
 {
   if (errno == ECONNRESET || errno == EPIPE) closed();
-  throw Error(std::string("the connection broke (") + std::strerror(errno) + ")");
+  throw Error(std::string("the connection broke (") + std::strerror(errno) +
+              "); look into its own output");
 }
 
 }  // namespace

@@ -128,12 +128,12 @@ std::optional<Label> ReferenceDesk::usable(const LabelRequest &request, LabelAns
   const bool needed = request.ask != Ask::prepare;  // the run can go on without a copy
   if (!why.empty() && options_.failure_stops && needed)
     throw Error("no label at step " + std::to_string(step) + ": " + why +
-                "; 'failed skip' would go on without it");
+                "; use 'failed skip' to go on without it");
   if (why.empty() && !is_finite(answer.label)) why = "energy, forces or virial are not finite";
   if (why.empty()) return request.learnable(std::move(answer.label));
   if (options_.runs_model && !counters_.trained && needed)
     throw Error("no label at step " + std::to_string(step) + ": " + why +
-                "; the model is not trained yet, and the run cannot go on without the reference");
+                "; the model is not trained yet, and the run needs the reference");
   discard(step, why);
   return std::nullopt;
 }
@@ -229,7 +229,8 @@ void ReferenceDesk::take_over(const ReferenceDesk &before, const std::vector<int
 void ReferenceDesk::discard(std::int64_t step, const std::string &why)
 {
   ++counters_.discarded;
-  messages_.warning("label of step " + std::to_string(step) + " is discarded: " + why);
+  messages_.warning("label of step " + std::to_string(step) + " is discarded: " + why +
+                    "; see what the reference says");
 }
 
 bool ReferenceDesk::within_limit(const LabelRequest &request, const Label &label)

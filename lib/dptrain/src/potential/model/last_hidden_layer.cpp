@@ -22,8 +22,8 @@ void LastHiddenLayer::set_weight_samples(std::vector<double> changes)
 {
   const std::size_t one = ntypes_ * h_;
   if (changes.size() % one != 0)
-    throw Error("Samples of the last layer need " + std::to_string(one) + " numbers each, found " +
-                std::to_string(changes.size()) + " numbers");
+    throw internal_error("Samples of the last layer need " + std::to_string(one) +
+                         " numbers each, found " + std::to_string(changes.size()) + " numbers");
   weight_samples_ = std::move(changes);
   ++version_;
 }

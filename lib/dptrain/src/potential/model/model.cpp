@@ -33,7 +33,8 @@ ModelData Model::data() const
 void Model::gradient(Tape &tape, const GradientSeed *seeds, double *gradient)
 {
   if (tape.version() != parameters_.version())
-    throw Error("Pass B needs the model and the parameters of pass A: they are others now");
+    throw internal_error(
+        "Pass B needs the model and the parameters of pass A: they are others now");
   pass_b(tape, seeds, gradient);
 }
 

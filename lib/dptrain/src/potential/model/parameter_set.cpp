@@ -13,8 +13,8 @@ namespace {
 void check_number(std::size_t needed, std::size_t given)
 {
   if (given != needed)
-    throw Error("the model has " + std::to_string(needed) + " parameters, " +
-                std::to_string(given) + " were given");
+    throw internal_error("the model has " + std::to_string(needed) + " parameters, " +
+                         std::to_string(given) + " were given");
 }
 
 }  // namespace

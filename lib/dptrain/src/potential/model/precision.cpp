@@ -17,7 +17,7 @@ std::string name_of(Precision precision)
 {
   for (const auto &[name, value] : precisions)
     if (value == precision) return name;
-  throw Error("a precision has no name");
+  throw internal_error("a precision has no name");
 }
 
 Precision precision_of(const std::string &name)

@@ -105,7 +105,7 @@ template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
 template <class Real> void DeepPotEngine<Real>::set_device_ways(bool on)
 {
   if (!on && kernels::separate_memory())
-    throw Error("kernels on a device cannot read the neighbor lists of the host");
+    throw internal_error("kernels on a device cannot read the neighbor lists of the host");
   device_ways_ = on;
   descriptor_->set_device_ways(on);
 }
