@@ -5,14 +5,13 @@ Usage: tools/list_messages.py [--check]   writes the page; exit status 1 if ther
 ``--check`` writes nothing: exit status 1 also where the page is not up to date.
 """
 
-import re
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 
-from messages.advice import has_advice  # noqa: E402
+from messages.advice import SPEAKER, has_advice  # noqa: E402
 from messages.cpp import Program, words_outside  # noqa: E402
 from messages.page import page, with_brackets  # noqa: E402
 from messages.python_sources import python_messages  # noqa: E402
@@ -20,7 +19,6 @@ from messages.tokens import read_source  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "doc/src/Errors_dptrain.rst"
-SPEAKER = r"^(Pair style|Fix|Compute) [\w/]+: "
 CPP = ["lib/dptrain", "src/USER-DPTRAIN", "python/bindings"]
 
 
@@ -30,7 +28,7 @@ def all_messages():
     found = Program([read_source(p.relative_to(ROOT).as_posix(), p.read_text()) for p in files]).messages()
     for path in sorted((ROOT / "python/dptrain").glob("*.py")):
         found += python_messages(path.relative_to(ROOT).as_posix(), path.read_text())
-    return [message for message in found if words_outside(re.sub(SPEAKER, "", message[2]))]
+    return [message for message in found if words_outside(SPEAKER.sub("", message[2]))]
 
 
 def without_advice(messages):

@@ -8,6 +8,10 @@ from .tokens import Token, end_of, is_sign, split
 
 LAMMPS_ERRORS = {"all": "error", "one": "error", "warning": "warning"}
 LOGS = {"warning": "warning", "warn_": "warning", "end_job": "error"}
+RESULTS = {"unlikely_distance": "warning", "line_about": "warning", "shortage_warning": "warning", "plugin_refusal": "error",
+           "refusal_of": "error"}  # functions whose result is a message
+KEPT = {"failure", "message"}  # variables that hold a message until it is told
+SIGNS = {"WARNING: ": "warning", "ERROR: ": "error"}  # how texts begin that go to the screen as they are
 MAX_RETURNS, MAX_TEXTS = 8, 5
 
 
@@ -24,6 +28,12 @@ class Sink:
 def words_outside(text):
     """Whether a text is more than a name, values aside."""
     return any(" " in part.strip() for part in text.replace("<", "\0<").replace(">", "\0").split("\0") if not part.startswith("<"))
+
+
+def without_sign(text):
+    """In one line, without the word that says what it is."""
+    text = " ".join(text.split())
+    return next((text.removeprefix(sign) for sign in SIGNS if text.startswith(sign)), text)
 
 
 def caught_error(tokens, index):
@@ -50,8 +60,11 @@ def sink_at(source, i):
     if token.value == "throw":
         thrown = statement(tokens, i + 1)
         return Sink(source, i, "error", [thrown]) if thrown else None
-    if token.value == "failure" and tokens[i - 1].value in (".", "->") and is_sign(tokens[i + 1], "="):
-        return Sink(source, i, "error", [statement(tokens, i + 2)])  # of a label: the end of another message
+    if token.value in KEPT and is_sign(tokens[i + 1], "="):
+        return Sink(source, i, "error", [statement(tokens, i + 2)])
+    if token.value == "return":
+        kinds = [RESULTS[f.name] for f in source.around(i) if f.name in RESULTS]
+        return Sink(source, i, kinds[0], [statement(tokens, i + 1)]) if kinds else None
     if i + 1 >= len(tokens) or not is_sign(tokens[i + 1], "("):
         return None
     arguments = split(tokens[i + 2:end_of(tokens, i + 1)], ",")
@@ -65,8 +78,10 @@ def sink_at(source, i):
         return Sink(source, i, LOGS[token.value], arguments)
     if token.value == "push_back" and i > 1 and tokens[i - 2].value == "warnings":
         return Sink(source, i, "warning", arguments)
-    if token.value == "fprintf" and arguments[0][0].value == "stderr":
-        return Sink(source, i, "error", arguments[1:])
+    for argument in arguments if token.value not in ("format", "fprintf") else []:
+        sign = next((s for t in argument[:2 + 2 * (len(argument) > 1 and argument[1].value == "(")] for s in SIGNS if t.value.startswith(s)), None)
+        if sign and not any(t.value in LOGS for t in argument):
+            return Sink(source, i, SIGNS[sign], [argument])
     return None
 
 
@@ -80,6 +95,11 @@ class Program:
         for source in sources:
             for function in source.functions:
                 self.by_name.setdefault(function.name, []).append((source, function))
+        self.calls = {}
+        for source in sources:
+            for i, (token, following) in enumerate(zip(source.tokens, source.tokens[1:])):
+                if token.kind == "name" and is_sign(following, "("):
+                    self.calls.setdefault(token.value, []).append((source, i))
         self.sinks = [sink for s in sources for i in range(len(s.tokens)) if (sink := sink_at(s, i))]
         self.helpers = {}  # id of a function -> its sinks
         self.filled = set()  # sinks whose text is given by those who call
@@ -115,17 +135,14 @@ class Program:
 
     def calls_of(self, home, function):
         found = []
-        for source in self.sources:
-            for i, token in enumerate(source.tokens[:-1]):
-                if token.value != function.name or token.kind != "name" or not is_sign(source.tokens[i + 1], "("):
-                    continue
-                end = end_of(source.tokens, i + 1)
-                arguments = split(source.tokens[i + 2:end], ",")
-                if end + 1 == function.begin - 1 and source is home:
-                    continue
-                call = Sink(source, i, "", arguments, function)
-                if self.resolve(source, i, len(arguments)) is function and self.gives_words(call):
-                    found.append(call)
+        for source, i in self.calls.get(function.name, []):
+            end = end_of(source.tokens, i + 1)
+            arguments = split(source.tokens[i + 2:end], ",")
+            if end + 1 == function.begin - 1 and source is home:
+                continue  # the function itself
+            call = Sink(source, i, "", arguments, function)
+            if self.resolve(source, i, len(arguments)) is function and self.gives_words(call):
+                found.append(call)
         return found
 
     def gives_words(self, call):
@@ -148,6 +165,8 @@ class Program:
 
     def variable(self, source, index, name):
         """What a variable is set to, as one expression: in the function around the place, else in the file."""
+        if name in KEPT:
+            return None
         named = [f for f in source.around(index) if f.name]
         for function in named[:1]:
             if name in (parameter for parameter, _ in function.parameters):
@@ -210,7 +229,7 @@ class Program:
     def messages(self):
         """(path, kind, text) of all of them."""
         found = [(sink, self.texts(sink, {})) for sink in self.sinks]
-        return [(sink.source.path, kind, " ".join(text.split())) for sink, texts in found for kind, text in texts
+        return [(sink.source.path, kind, without_sign(text)) for sink, texts in found for kind, text in texts
                 if id(sink) not in self.filled and words_outside(text)]
 
 

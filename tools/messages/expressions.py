@@ -9,6 +9,7 @@ OPTIONAL, CHOICE, OR, END = "\1", "\2", "\3", "\4"  # [A] and (A | B) of a text,
 PLACEHOLDER = re.compile(r"\{[^{}]*\}|%[-+ 0#.\d]*(?:ll|z|l)?[diugefsx]")
 MESSAGE = "<message>"  # another one of the list
 DEPTH = 6
+NO_NAMES = {"int", "double", "char", "long", "float", "static_cast", "this", "i", "j", "k"}
 NAMES = {"where": "place"}  # of what functions return
 
 
@@ -42,7 +43,7 @@ class Renderer:
         if len(question) > 1:
             return self.alternatives(tokens[len(question[0]) + 1:])
         pieces = split(tokens, "+")
-        if len(pieces) > 1:
+        if len(pieces) > 1 and not any(len(piece) == 1 and piece[0].kind == "number" for piece in pieces):
             return "".join(self.text(piece) for piece in pieces)
         return self.piece(tokens)
 
@@ -61,6 +62,8 @@ class Renderer:
             return tokens[0].value.strip("'") if tokens[0].kind == "char" else tokens[0].value
         if len(tokens) == 1 and tokens[0].kind == "number":
             return tokens[0].value
+        if tokens[0].kind == "text" and all(t.kind in ("text", "name") for t in tokens):  # macros between literals
+            return "".join(t.value if t.kind == "text" else f"<{t.value}>" for t in tokens)
         if [t.value for t in tokens[:3]] == [self.caught, ".", "what"]:
             return MESSAGE
         found = self.expanded(tokens)
@@ -91,6 +94,8 @@ class Renderer:
         if name == "str" and begin >= 3:
             expression = self.lookup(tokens[begin - 3].value)
             return None if expression is None else self.text(expression)
+        if name == "said_by_one":  # of all ranks
+            return self.text(arguments[-1])
         if name == "to_string" and not any(t.kind == "text" for t in arguments[0]):
             return f"<{short_name(arguments[0])}>"
         if name in PASS_ON and len(arguments) == 1:
@@ -101,7 +106,13 @@ class Renderer:
         """A format with its values, in the order of the placeholders."""
         values = [self.text(argument) for argument in arguments[1:]]
         template = self.text(arguments[0])
-        text = PLACEHOLDER.sub(lambda m: values.pop(0) if values else m.group(), template)
+        left = iter(values)
+
+        def value(match):
+            index = match.group().strip("{}")
+            return values[int(index)] if index.isdigit() and int(index) < len(values) else next(left, "<value>")
+
+        text = PLACEHOLDER.sub(value, template)
         return text.replace("{{", "{").replace("}}", "}").replace("%%", "%")
 
 
@@ -113,7 +124,7 @@ def short_name(tokens):
         qualifies = i + 1 < len(tokens) and is_sign(tokens[i + 1], "::")
         if token.kind == "name" and not qualifies:
             names.append((token.value.strip("_"), is_call))
-    plain = [name for name, is_call in names if not is_call and name not in ("int", "double", "char", "this", "i", "k", "j")]
+    plain = [name for name, is_call in names if not is_call and name not in NO_NAMES]
     calls = [name for name, is_call in names if is_call and name not in PASS_ON]
     name = plain[-1] if plain else calls[0] if calls else "value"
     if len(tokens) > 2 and tokens[-3].value in ("size", "count"):
@@ -124,4 +135,4 @@ def short_name(tokens):
         name = "reason"
     if "strerror" in calls or name == "code" or names[-1:] == [("message", True)]:
         name = "reason of the system"
-    return name.replace("_", " ").strip()
+    return name.replace("_", " ").removesuffix(" of").strip()

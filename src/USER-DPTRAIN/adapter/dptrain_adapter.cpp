@@ -200,7 +200,7 @@ std::vector<double> LAMMPS_NS::gather_by_tag(LAMMPS *lmp, const double *values, 
   if (static_cast<bigint>(natoms) != atom->natoms)
     lmp->error->all(FLERR,
                     "Lost atoms: {} expected, {} there: what is left is no configuration to learn "
-                    "from",
+                    "from; check the time step and the start configuration, or add rewind",
                     atom->natoms, natoms);
   std::vector<std::size_t> order(natoms);
   std::iota(order.begin(), order.end(), 0);

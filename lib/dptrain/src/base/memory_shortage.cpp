@@ -33,9 +33,7 @@ const char *const shortages[] = {
 
 std::string with_advice(const std::string &cause)
 {
-  const std::string advice =
-      "; use more ranks, a smaller 'batch' or 'micro_batch', or less 'frame_memory'";
-  return cause.find(advice) == std::string::npos ? cause + advice : cause;
+  return cause.find(memory_advice) == std::string::npos ? cause + memory_advice : cause;
 }
 
 }  // namespace

@@ -99,7 +99,8 @@ void OfflineTraining::read_settings()
   std::string ignored;
   for (const std::string &key : input_.ignored) ignored += (ignored.empty() ? "" : ", ") + key;
   if (!ignored.empty())
-    say("WARNING: " + options_.input + ": these keys have no meaning here: " + ignored);
+    say("WARNING: " + options_.input +
+        ": these keys have no meaning here (remove them, or let them be): " + ignored);
 }
 
 void OfflineTraining::check_output() const
@@ -189,7 +190,8 @@ void OfflineTraining::fit_energy_bias()
     for (const Frame *frame : shares.frames()) fit.add(*frame);
   }
   const std::int64_t frames = fit.num_frames();
-  if (frames == 0) return say("WARNING: the data have no energies: the energy bias stays");
+  if (frames == 0)
+    return say("WARNING: the data have no energies: the energy bias stays; add energies to fit it");
   const double deviation = fit.apply();
   std::ostringstream text;
   text << "energy bias fitted to " << frames << " frames (eV):";
@@ -224,7 +226,7 @@ void OfflineTraining::continue_trainer()
   if (validation_) same = validation_->plan.set_state(session.group("validation")) && same;
   if (!same)
     say("WARNING: the data are others than before " + options_.restart +
-        " was written: their order starts anew");
+        " was written: their order starts anew; check the systems of the input");
   const bool same_precision = session.text("precision") == name_of(options_.precision);
   if (!restore_tables(*comm_, *model_, *start_.restart, same_precision))
     say("restart: the precision is another one than before");
@@ -264,7 +266,7 @@ void OfflineTraining::train()
     else if (!left.empty())
       say("WARNING: " + files_->path(*left.rbegin()) +
           " is that of an earlier training, which --restart would go on with; this one replaces "
-          "files of the same names");
+          "files of the same names: stop it now to keep them");
     curve_ = std::make_unique<LearningCurve>(config.disp_file, config.loss, validation_ != nullptr,
                                              restarted);
   });

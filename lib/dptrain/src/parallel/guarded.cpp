@@ -1,6 +1,7 @@
 #include <new>
 #include <string>
 
+#include "base/memory_shortage.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/communicator.h"
 
@@ -14,8 +15,7 @@ void guarded(const Communicator &comm, const std::function<void()> &work)
     work();
     failed = false;
   } catch (const std::bad_alloc &) {
-    message = "Out of memory on rank " + std::to_string(comm.rank()) +
-              ": use more ranks, or fewer on a node";
+    message = "Out of memory on rank " + std::to_string(comm.rank()) + memory_advice;
   } catch (const std::exception &error) {
     message = error.what();
   } catch (...) {

@@ -148,8 +148,9 @@ LearningSession::~LearningSession()
   try {
     impl_->active->leave_group();
   } catch (const std::exception &error) {
-    impl_->messages.warning(std::string("the others learn on without this run, see why: ") +
-                            error.what());
+    impl_->messages.warning(
+        std::string("the others learn on without this run, look up what has failed: ") +
+        error.what());
   }
 }
 

@@ -134,7 +134,7 @@ std::optional<Label> ReferenceDesk::usable(const LabelRequest &request, LabelAns
   if (options_.runs_model && !counters_.trained && needed)
     throw Error("no label at step " + std::to_string(step) + ": " + why +
                 "; the model is not trained yet, and the run needs the reference");
-  discard(step, why);
+  discard(step, why + "; see what the reference says");
   return std::nullopt;
 }
 
@@ -229,8 +229,7 @@ void ReferenceDesk::take_over(const ReferenceDesk &before, const std::vector<int
 void ReferenceDesk::discard(std::int64_t step, const std::string &why)
 {
   ++counters_.discarded;
-  messages_.warning("label of step " + std::to_string(step) + " is discarded: " + why +
-                    "; see what the reference says");
+  messages_.warning("label of step " + std::to_string(step) + " is discarded: " + why);
 }
 
 bool ReferenceDesk::within_limit(const LabelRequest &request, const Label &label)
@@ -241,8 +240,11 @@ bool ReferenceDesk::within_limit(const LabelRequest &request, const Label &label
       largest = std::max(largest, std::fabs(label.force[k]));
   if (options_.force_limit == 0.0 || largest <= options_.force_limit) return true;
   const double unit = options_.units.force();
-  discard(request.frame.step, formatted("the largest force component %.6g is above fmax %.6g",
-                                        largest * unit, options_.force_limit * unit));
+  discard(
+      request.frame.step,
+      formatted(
+          "the largest force component %.6g is above fmax %.6g; give a larger fmax if it is right",
+          largest * unit, options_.force_limit * unit));
   return false;
 }
 

@@ -122,7 +122,8 @@ ModelData read_model_tree(const Hdf5File &file, const std::string &path)
       config.fitting_neuron.empty() ? config.descriptor->size() : config.fitting_neuron.back();
   if (!data.whitening.empty() && data.whitening.size() != ntypes * features * features)
     throw Error(path + ": damaged: dptrain_whitening has " + std::to_string(data.whitening.size()) +
-                " numbers, the model needs " + std::to_string(ntypes * features * features));
+                " numbers, the model needs " + std::to_string(ntypes * features * features) +
+                "; copy the file again");
   if (const auto values = reader.find(extra, "dptrain_calibration"))
     data.calibration = values->values;
   const json *script = root.find("model_def_script");

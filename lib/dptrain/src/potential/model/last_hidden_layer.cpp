@@ -13,7 +13,7 @@ void LastHiddenLayer::set_whitening(std::vector<double> matrices)
   if (matrices.size() != needed)
     throw Error("The uncertainty of this model needs " + std::to_string(needed) +
                 " numbers, found " + std::to_string(matrices.size()) +
-                ": they are those of another model");
+                ": they are those of another model; copy or train the model again");
   whitening_ = std::move(matrices);
   ++version_;
 }
