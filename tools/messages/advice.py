@@ -16,7 +16,7 @@ BEGINNING = r"(?:^|[:;,.?(] ?|\b(?:and|or|then|please|instead|first|also|else) )
 ORDER = re.compile(BEGINNING + rf"(?:{'|'.join(VERBS)})\b(?! of\b)", re.IGNORECASE)
 
 # what is needed or allowed
-RULE = re.compile(r"\b(?:must|needs?|(?:is|are) needed|needed is|requires?|required|expected (?!errors\b)|is expected$|allowed|possible are|known are|there are|at least|at most"
+RULE = re.compile(r"\b(?:must|needs?|(?:is|are) needed|needed is|requires?|required|expected(?= (?!errors\b))|is expected$|allowed|possible are|known are|there are|at least|at most"
                   r"|the (?:smallest|largest|only)|only one|instead of|one of)\b|\bfrom \S+ (?:to|on|up)\b|\bhas only\b")
 
 

@@ -3,11 +3,13 @@ adds something to the text it gets."""
 
 from dataclasses import dataclass
 
-from .expressions import Renderer, choice, has_words
+from .expressions import MESSAGE, Renderer, choice, has_words
 from .tokens import Token, end_of, is_sign, split
 
 LAMMPS_ERRORS = {"all": "error", "one": "error", "warning": "warning"}
 LOGS = {"warning": "warning", "warn_": "warning", "end_job": "error"}
+OWN_ERRORS = {"Error", "OutOfMemory", "WrongStructure"}
+FOREIGN = {"c10", "std", "torch"}  # who has errors of the same names
 RESULTS = {"unlikely_distance": "warning", "line_about": "warning", "shortage_warning": "warning", "plugin_refusal": "error",
            "refusal_of": "error"}  # functions whose result is a message
 KEPT = {"failure", "message"}  # variables that hold a message until it is told
@@ -43,7 +45,8 @@ def caught_error(tokens, index):
             continue
         head = end_of(tokens, i + 1)
         if end_of(tokens, head + 1) > index:
-            return tokens[head - 1].value if "Error" in [t.value for t in tokens[i:head]] else ""
+            words = {t.value for t in tokens[i:head]}
+            return tokens[head - 1].value if words & OWN_ERRORS and not words & FOREIGN else ""
     return ""
 
 
@@ -95,6 +98,8 @@ class Program:
         for source in sources:
             for function in source.functions:
                 self.by_name.setdefault(function.name, []).append((source, function))
+        self.headers = {s.stem: s.includes for s in sources if s.path.endswith(".h")}
+        self.seen = {}  # what sources include
         self.calls = {}
         for source in sources:
             for i, (token, following) in enumerate(zip(source.tokens, source.tokens[1:])):
@@ -103,6 +108,7 @@ class Program:
         self.sinks = [sink for s in sources for i in range(len(s.tokens)) if (sink := sink_at(s, i))]
         self.helpers = {}  # id of a function -> its sinks
         self.filled = set()  # sinks whose text is given by those who call
+        self.bare = set()  # functions that are also called with nothing but values
         self.find_helpers()
 
     def function_of(self, sink):
@@ -119,11 +125,11 @@ class Program:
                 used = {t.value for argument in sink.arguments for t in self.with_locals(sink, argument) if t.kind == "name"}
                 if names & used:
                     if id(function) not in self.helpers:
-                        new.append((sink.source, function))
+                        new.append(function)
                     self.helpers.setdefault(id(function), []).append(sink)
             done = len(self.sinks)
-            for source, function in new:
-                self.sinks += self.calls_of(source, function)
+            for function in new:
+                self.sinks += self.calls_of(function)
 
     def with_locals(self, sink, tokens):
         """The tokens, and those of variables of the function that they name."""
@@ -133,24 +139,27 @@ class Program:
             found += local or []
         return found
 
-    def calls_of(self, home, function):
+    def calls_of(self, function):
+        """Calls that give words to a function, which has the rest of the message."""
         found = []
         for source, i in self.calls.get(function.name, []):
-            end = end_of(source.tokens, i + 1)
-            arguments = split(source.tokens[i + 2:end], ",")
-            if end + 1 == function.begin - 1 and source is home:
-                continue  # the function itself
+            before = source.tokens[i - 1]
+            if (before.kind == "name" and before.value not in ("return", "else", "throw")) or before.value == "::":
+                continue  # a declaration
+            arguments = split(source.tokens[i + 2:end_of(source.tokens, i + 1)], ",")
             call = Sink(source, i, "", arguments, function)
-            if self.resolve(source, i, len(arguments)) is function and self.gives_words(call):
+            if self.resolve(source, i, len(arguments)) is not function:
+                continue
+            texts = [self.renderer(call, {}).text(argument) for argument in arguments]
+            if any(words_outside(text) for text in texts):
                 found.append(call)
+            elif MESSAGE not in texts:
+                self.bare.add(id(function))
         return found
 
-    def gives_words(self, call):
-        return any(words_outside(self.renderer(call, {}).text(argument)) for argument in call.arguments)
-
     def resolve(self, source, index, count):
-        """The function of the call at a token: in this file, else of the class that the object is named after, else one whose header is
-        included; None where there is none with so many parameters."""
+        """The function of the call at a token: in this file, else one that it includes, first of the class that the object is named after;
+        None where there is none with so many parameters."""
         tokens = source.tokens
         is_method = index > 1 and tokens[index - 1].value in (".", "->")
         receiver = tokens[index - 2].value.strip("_").lower() if is_method else ""
@@ -160,8 +169,19 @@ class Program:
             return home is source, receiver != "" and receiver in function.owner.lower(), home.stem in source.includes
 
         fitting = [(s, f) for s, f in self.by_name.get(tokens[index].value, [])
-                   if (s is source or not f.is_local) and len([p for p in f.parameters if not p[1]]) <= count <= len(f.parameters)]
+                   if (s is source or (not f.is_local and s.stem in self.included(source)))
+                   and len([p for p in f.parameters if not p[1]]) <= count <= len(f.parameters)]
         return max(fitting, key=rank)[1] if fitting else None
+
+    def included(self, source):
+        """Stems of the headers that a source includes, and of those that these include."""
+        if source.path not in self.seen:
+            found, todo = set(), set(source.includes) | {source.stem}
+            while todo:
+                found |= todo
+                todo = {stem for one in todo for stem in self.headers.get(one, ())} - found
+            self.seen[source.path] = found
+        return self.seen[source.path]
 
     def variable(self, source, index, name):
         """What a variable is set to, as one expression: in the function around the place, else in the file."""
@@ -193,7 +213,8 @@ class Program:
     def returned(self, sink, name, arguments, outer):
         """The text of a function whose return statements have words."""
         tokens = sink.source.tokens
-        call = next((i for i in range(sink.index, len(tokens)) if tokens[i].value == name), None)
+        places = [i for i, token in enumerate(tokens) if token.value == name]
+        call = min(places, key=lambda i: (i < sink.index, i)) if places else None
         function = self.resolve(sink.source, call, len(arguments)) if call is not None else None
         if not function:
             return None
@@ -230,7 +251,7 @@ class Program:
         """(path, kind, text) of all of them."""
         found = [(sink, self.texts(sink, {})) for sink in self.sinks]
         return [(sink.source.path, kind, without_sign(text)) for sink, texts in found for kind, text in texts
-                if id(sink) not in self.filled and words_outside(text)]
+                if words_outside(text) and (id(sink) not in self.filled or id(self.function_of(sink)) in self.bare)]
 
 
 def given(function, texts):

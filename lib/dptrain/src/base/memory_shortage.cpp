@@ -33,7 +33,7 @@ const char *const shortages[] = {
 
 std::string with_advice(const std::string &cause)
 {
-  return cause.find(memory_advice) == std::string::npos ? cause + memory_advice : cause;
+  return cause.find(memory_advice()) == std::string::npos ? cause + memory_advice() : cause;
 }
 
 }  // namespace

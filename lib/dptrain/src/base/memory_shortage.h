@@ -7,8 +7,10 @@
 namespace dptrain {
 
 /// What to do where memory has run out: the end of a message.
-constexpr const char *memory_advice =
-    "; use more ranks, a smaller 'batch' or 'micro_batch', or less 'frame_memory'";
+inline std::string memory_advice()
+{
+  return "; use more ranks, a smaller 'batch' or 'micro_batch', or less 'frame_memory'";
+}
 
 /// What an exception says of memory that ran out, whoever threw it (C++, LibTorch, TorchScript, Kokkos, CUDA, cuBLAS, cuDNN,
 /// cuSOLVER, NCCL, HIP and their relatives); empty: it is something else.

@@ -19,7 +19,7 @@ namespace {
   std::ostringstream text;
   text.precision(3);
   text << "Out of memory: " << static_cast<double>(bytes) / mib << " MiB more were needed beside "
-       << static_cast<double>(held) / mib << " MiB that kernels hold" << memory_advice;
+       << static_cast<double>(held) / mib << " MiB that kernels hold" << memory_advice();
   throw OutOfMemory(text.str());
 }
 

@@ -15,7 +15,7 @@ void guarded(const Communicator &comm, const std::function<void()> &work)
     work();
     failed = false;
   } catch (const std::bad_alloc &) {
-    message = "Out of memory on rank " + std::to_string(comm.rank()) + memory_advice;
+    message = "Out of memory on rank " + std::to_string(comm.rank()) + memory_advice();
   } catch (const std::exception &error) {
     message = error.what();
   } catch (...) {
