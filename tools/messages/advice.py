@@ -9,14 +9,16 @@ SPEAKER = re.compile(r"^(?:Pair style|Fix|Compute) dptrain\S*:? |^training data:
 MAX_VARIANTS = 64
 
 # verbs that begin a clause: after a sign, or after and, or, then, please, instead
-VERBS = ("add allow ask begin build change check choose close compute continue convert copy correct define delete divide end exclude fix free freeze give go "
-         "increase install keep label leave let list look lower make mend move name omit order pass put raise rebuild reduce remove rename repair "
-         "repeat replace report resume run see set shorten split start stop train try turn unfix unset update upgrade use wait write").split()
+VERBS = ("add allow ask begin build change check choose close compute continue convert copy correct define delete divide end "
+         "exclude fix free freeze give go increase install keep label leave let list look lower make mend move name omit order "
+         "pass put raise rebuild reduce remove rename repair repeat replace report resume run see set shorten split start stop "
+         "train try turn unfix unset update upgrade use wait write").split()
 BEGINNING = r"(?:^|[:;,.?(] ?|\b(?:and|or|then|please|instead|first|also|else) )"
 ORDER = re.compile(BEGINNING + rf"(?:{'|'.join(VERBS)})\b(?! of\b)", re.IGNORECASE)
 
 # what is needed or allowed
-RULE = re.compile(r"\b(?:must|needs?|(?:is|are) needed|needed is|requires?|required|expected(?= (?!errors\b))|is expected$|allowed|possible are|known are|there are|at least|at most"
+RULE = re.compile(r"\b(?:must|needs?|(?:is|are) needed|needed is|requires?|required|expected(?= (?!errors\b))|is expected$|allowed|"
+                  r"possible are|known are|there are|at least|at most"
                   r"|the (?:smallest|largest|only)|only one|instead of|one of)\b|\bfrom \S+ (?:to|on|up)\b|\bhas only\b")
 
 

@@ -1,6 +1,7 @@
 """Messages of the C++ sources: what is thrown, given to LAMMPS' `error` or to a log of warnings, directly or through a function that
 adds something to the text it gets."""
 
+import re
 from dataclasses import dataclass
 
 from .expressions import MESSAGE, Renderer, choice, has_words
@@ -13,6 +14,7 @@ FOREIGN = {"c10", "std", "torch"}  # who has errors of the same names
 RESULTS = {"unlikely_distance": "warning", "line_about": "warning", "shortage_warning": "warning", "plugin_refusal": "error",
            "refusal_of": "error"}  # functions whose result is a message
 KEPT = {"failure", "message"}  # variables that hold a message until it is told
+STATEMENT_ENDS = (";", "{", "}", ")", "else")
 SIGNS = {"WARNING: ": "warning", "ERROR: ": "error"}  # how texts begin that go to the screen as they are
 MAX_RETURNS, MAX_TEXTS = 8, 5
 
@@ -28,8 +30,8 @@ class Sink:
 
 
 def words_outside(text):
-    """Whether a text is more than a name, values aside."""
-    return any(" " in part.strip() for part in text.replace("<", "\0<").replace(">", "\0").split("\0") if not part.startswith("<"))
+    """Whether a text is more than a word, values aside."""
+    return sum(any(sign.isalpha() for sign in word) for word in re.sub(r"<[^<>]*>", " ", text).split()) > 1
 
 
 def without_sign(text):
@@ -82,9 +84,9 @@ def sink_at(source, i):
     if token.value == "push_back" and i > 1 and tokens[i - 2].value == "warnings":
         return Sink(source, i, "warning", arguments)
     for argument in arguments if token.value not in ("format", "fprintf") else []:
-        sign = next((s for t in argument[:2 + 2 * (len(argument) > 1 and argument[1].value == "(")] for s in SIGNS if t.value.startswith(s)), None)
-        if sign and not any(t.value in LOGS for t in argument):
-            return Sink(source, i, SIGNS[sign], [argument])
+        kind = next((SIGNS[sign] for t in argument[:3] for sign in SIGNS if t.value.startswith(sign)), None)
+        if kind:
+            return Sink(source, i, kind, [argument])
     return None
 
 
@@ -272,6 +274,8 @@ def assignments(tokens, name, at_most=100):
         while is_sign(tokens[sign], "[") and sign + 2 < len(tokens):
             sign = end_of(tokens, sign) + 1
         if sign >= len(tokens) or tokens[sign].value not in ("=", "+=", "<<"):
+            continue
+        if tokens[sign].value == "<<" and i and tokens[i - 1].value not in STATEMENT_ENDS:
             continue
         plain += tokens[sign].value == "="
         for part in split(statement(tokens, sign + 1), "<<"):

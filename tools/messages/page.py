@@ -5,19 +5,20 @@ import textwrap
 
 from .expressions import CHOICE, END, OPTIONAL, OR
 
+SESSION, LIBRARY = "lib/dptrain/src/session", "lib/dptrain/src"
 GROUPS = [
-    ("Commands of an input: pair style, fix, compute", ["src/USER-DPTRAIN", "lib/dptrain/src/session", "lib/dptrain/include/dptrain/session"]),
-    ("Uncertainty and active learning", ["lib/dptrain/src/uncertainty", "lib/dptrain/include/dptrain/uncertainty"]),
-    ("Model files, checkpoints and input.json", ["lib/dptrain/src/session/checkpoint", "lib/dptrain/src/session/legacy_state",
-                                               "lib/dptrain/src/session/model_slot", "lib/dptrain/src/input", "lib/dptrain/src/potential", "lib/dptrain/include/dptrain/potential",
-                                    "lib/dptrain/src/io", "lib/dptrain/src/base", "lib/dptrain/include/dptrain/base"]),
-    ("Data sets and their statistics", ["lib/dptrain/src/session/statistics", "lib/dptrain/src/session/data_statistics", "lib/dptrain/src/data", "lib/dptrain/src/statistics", "lib/dptrain/src/frames"]),
-    ("Training", ["lib/dptrain/src/training", "lib/dptrain/src/optimizer"]),
-    ("Ranks, memory and devices", ["lib/dptrain/src/parallel", "lib/dptrain/src/kernels", "lib/dptrain/src/neighbor", "lib/dptrain/src/rehearsal"]),
-    ("Reference programs: sockets and spools", ["lib/dptrain/src/labels", "src/USER-DPTRAIN/reference", "python/dptrain/client.py",
-                                                "python/dptrain/label.py", "python/dptrain/spool.py", "python/dptrain/calculators.py"]),
-    ("Plugin and installation", ["src/USER-DPTRAIN/plugin", "src/USER-DPTRAIN/adapter/lammps_compat"]),
-    ("The program dptrain and Python", ["lib/dptrain/src/commands", "python"]),
+    ("Commands of an input: pair style, fix, compute", ["src/USER-DPTRAIN", SESSION]),
+    ("Uncertainty and active learning", [f"{LIBRARY}/uncertainty"]),
+    ("Model files, checkpoints and input.json", [f"{SESSION}/checkpoint", f"{SESSION}/legacy_state", f"{SESSION}/model_slot", f"{LIBRARY}/input",
+                                                f"{LIBRARY}/potential", f"{LIBRARY}/io", f"{LIBRARY}/base"]),
+    ("Data sets and their statistics", [f"{SESSION}/statistics", f"{SESSION}/data_statistics", f"{LIBRARY}/data", f"{LIBRARY}/statistics",
+                                       f"{LIBRARY}/frames"]),
+    ("Training", [f"{LIBRARY}/training", f"{LIBRARY}/optimizer"]),
+    ("Ranks, memory and devices", [f"{LIBRARY}/{folder}" for folder in ("parallel", "kernels", "neighbor", "rehearsal")]),
+    ("Reference programs: sockets and spools", [f"{LIBRARY}/labels", "src/USER-DPTRAIN/reference",
+                                               *(f"python/dptrain/{name}.py" for name in ("client", "label", "spool", "calculators"))]),
+    ("Plugin and installation", ["src/USER-DPTRAIN/plugin"]),
+    ("The program dptrain and Python", [f"{LIBRARY}/commands", "python"]),
 ]
 HEAD = """\
 Errors and warnings

@@ -157,17 +157,17 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     ("reference pair sw coeff \"* * Si.sw Si\" kspace \"pppm 1e-4\" end", ["kspace \"pppm 1e-4\" has no use"]),
     ("reference pair coul/long 4.0 coeff \"* *\" kspace \"nosuch 1e-4\" end", ["nosuch"]),
     ("reference pair coul/long 4.0 coeff \"* *\" kspace \"none\" end", ["needs the arguments of a kspace_style command"]),
-    ("reference pair sw coeff \"* * Si.sw Si\" kspace_modify \"order 4\" end", ["kspace_modify without kspace"]),
+    ("reference pair sw coeff \"* * Si.sw Si\" kspace_modify \"order 4\" end", ["kspace_modify needs kspace"]),
     ("reference pair hybrid/overlay coul/long 4.0 lj/cut/coul/long 3.0 coeff \"* * coul/long\" coeff \"* * lj/cut/coul/long 0.1 2.0\" "
      "kspace \"pppm 1e-4\" end", ["the Coulomb cutoffs of its long-range styles must be the same"]),
     ("reference pair coul/msm 4.0 coeff \"* *\" kspace \"msm 1e-3\" end", ["must compute the whole virial"]),
     ("reference values energy c_thermo_pe end", ["labels need an energy and forces"]),
     ("reference values energy c_thermo_pe forces c_a c_b end", ["labels need an energy and forces"]),
     ("reference values energy c_thermo_pe forces c_a", ["keyword reference needs more values"]),
-    ("reference values energy thermo_pe forces c_a end", ["energy thermo_pe: a value is named c_ID"]),
-    ("reference values energy c_a[0] forces c_a end", ["energy c_a[0]: a value is named"]),
-    ("reference values energy c_a[1 forces c_a end", ["energy c_a[1: a value is named"]),
-    ("reference values energy v_a[1] forces c_a end", ["energy v_a[1]: a value is named"]),
+    ("reference values energy thermo_pe forces c_a end", ["energy thermo_pe: use the name of a value, c_ID"]),
+    ("reference values energy c_a[0] forces c_a end", ["energy c_a[0]: use the name of a value"]),
+    ("reference values energy c_a[1 forces c_a end", ["energy c_a[1: use the name of a value"]),
+    ("reference values energy v_a[1] forces c_a end", ["energy v_a[1]: use the name of a value"]),
     ("reference values stress c_a energy c_thermo_pe forces c_b end", ["found stress where 'energy', 'forces'"]),
     ("reference values energy c_nosuch forces c_a end", ["there is none with the ID nosuch"]),
     ("reference values energy f_nosuch forces c_a end", ["there is none with the ID nosuch"]),
@@ -192,7 +192,7 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     (SW + " train 0 warmup 1 every 1\nrun 2\nminimize 0 0 10 10", ["is not trained yet"]),
     (SW + " train 0 warmup 1 every 1\nrun 2\nunfix t", ["is not trained yet"]),
     ("reference pair lj/cut 4.0 coeff \"* * 0.1 2.0\" modify \"tale yes\" end", ["tale"]),
-    (SW + "\nfix u all dptrain " + SW, ["Fix dptrain u: the model of", "trained by fix t already: one fix per model"])])
+    (SW + "\nfix u all dptrain " + SW, ["Fix dptrain u: the model of", "trained by fix t already: use one fix per model"])])
 def test_fix_commands(text, texts, lammps, tmp_path):
     write_input(tmp_path)
     (tmp_path / "text.dp").write_text("text\n")

@@ -21,14 +21,13 @@ bool not_now()
 
 [[noreturn]] void closed()
 {
-  throw Error("it closed the connection; look into its own output");
+  throw Error("it closed the connection (see its output)");
 }
 
 [[noreturn]] void lost()
 {
   if (errno == ECONNRESET || errno == EPIPE) closed();
-  throw Error(std::string("the connection broke (") + std::strerror(errno) +
-              "); look into its own output");
+  throw Error(std::string("the connection broke (") + std::strerror(errno) + "; see its output)");
 }
 
 }  // namespace
