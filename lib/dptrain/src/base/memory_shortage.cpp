@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {

@@ -6,12 +6,6 @@
 
 namespace dptrain {
 
-/// What to do where memory has run out: the end of a message.
-inline std::string memory_advice()
-{
-  return "; use more ranks, a smaller 'batch' or 'micro_batch', or less 'frame_memory'";
-}
-
 /// What an exception says of memory that ran out, whoever threw it (C++, LibTorch, TorchScript, Kokkos, CUDA, cuBLAS, cuDNN,
 /// cuSOLVER, NCCL, HIP and their relatives); empty: it is something else.
 std::string memory_shortage(const std::exception &error);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "base/advice.h"
 #include "data/npy.h"
 #include "dptrain/base/error.h"
 #include "dptrain/data/dataset_writer.h"

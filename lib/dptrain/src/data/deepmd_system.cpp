@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/advice.h"
 #include "data/deepmd_layout.h"
 #include "data/frame_values.h"
 #include "data/text_words.h"

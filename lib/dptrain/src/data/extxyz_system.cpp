@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "base/advice.h"
 #include "data/extxyz_file.h"
 #include "data/stored_array.h"
 #include "data/text_words.h"

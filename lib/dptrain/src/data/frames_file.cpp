@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/data/frames_file.h"
 #include "dptrain/frames/whole_frame.h"

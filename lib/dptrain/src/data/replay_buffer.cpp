@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/advice.h"
 #include "base/random.h"
 #include "dptrain/base/error.h"
 

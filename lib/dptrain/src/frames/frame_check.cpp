@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "base/memory_shortage.h"
+#include "base/advice.h"
 #include "base/process_memory.h"
 #include "dptrain/base/error.h"
 #include "kernels/kokkos_types.h"

@@ -4,6 +4,7 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "kernels/runtime.h"
 #include "kernels/workers.h"

@@ -1,7 +1,7 @@
 #include <new>
 #include <string>
 
-#include "base/memory_shortage.h"
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/communicator.h"
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/communicator.h"
 #include "parallel/node_memory.h"

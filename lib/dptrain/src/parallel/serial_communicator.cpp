@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
-#include "dptrain/base/state.h"
 #include "dptrain/io/atomic_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "io/file.h"

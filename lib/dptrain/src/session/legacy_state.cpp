@@ -5,8 +5,8 @@
 #include <iterator>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
-#include "dptrain/base/state.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/training/update_report.h"

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/statistics/statistics.h"
 #include "statistics/least_squares.h"

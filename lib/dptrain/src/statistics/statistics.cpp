@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "kernels/environment.h"
 

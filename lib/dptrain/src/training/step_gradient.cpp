@@ -5,8 +5,8 @@
 #include <numeric>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
-#include "dptrain/base/state.h"
 #include "kernels/workers.h"
 
 namespace dptrain {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "base/advice.h"
 #include "base/hash.h"
 #include "data/replay_buffer.h"
 #include "data/replay_weights.h"

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/advice.h"
 #include "base/memory_shortage.h"
 #include "dptrain/base/error.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
-#include "dptrain/base/state.h"
 
 namespace dptrain {
 

@@ -8,12 +8,6 @@
 
 namespace dptrain {
 
-/// What to do about a checkpoint that is not whole: the end of a message.
-inline std::string checkpoint_advice()
-{
-  return "; copy the checkpoint again, or start from the model file beside it instead of resuming";
-}
-
 /// What a checkpoint keeps of a part of the program: values by name, and groups of values. A part has a function `state()`
 /// that gives one, and takes it back with `set_state`; files keep it as groups of HDF5.
 ///

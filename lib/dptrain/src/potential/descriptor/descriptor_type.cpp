@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/advice.h"
 #include "base/text.h"
 #include "dptrain/base/error.h"
 #include "potential/descriptor/power_spectrum_type.h"

@@ -1,3 +1,4 @@
+#include "base/advice.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "potential/descriptor/descriptor_type.h"

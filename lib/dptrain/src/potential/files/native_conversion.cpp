@@ -6,6 +6,7 @@
 #include <numeric>
 #include <regex>
 
+#include "base/advice.h"
 #include "base/random.h"
 #include "dptrain/base/error.h"
 #include "dptrain/frames/whole_frame.h"

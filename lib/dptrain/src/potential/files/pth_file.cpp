@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/advice.h"
 #include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/io/atomic_file.h"

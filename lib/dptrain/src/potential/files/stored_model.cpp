@@ -1,7 +1,7 @@
 #include "potential/files/stored_model.h"
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
-#include "dptrain/base/state.h"
 #include "dptrain/potential/files/pth_file.h"
 #include "potential/files/dp_format.h"
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/advice.h"
 #include "base/process_memory.h"
 #include "base/torch_memory.h"
 #include "dptrain/base/error.h"

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/advice.h"
 #include "base/unique_number.h"
 #include "dptrain/base/error.h"
 

@@ -1,9 +1,9 @@
 #include "potential/native/deep_pot.h"
 
+#include "base/advice.h"
 #include "base/memory_shortage.h"
 #include "dptrain/base/error.h"
 #include "dptrain/base/memory_ledger.h"
-#include "dptrain/base/state.h"
 #include "dptrain/potential/model/model_data.h"
 #include "kernels/runtime.h"
 #include "potential/native/deep_pot_engine.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/advice.h"
 #include "base/unique_number.h"
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "kernels/features.h"
 #include "kernels/workers.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "kernels/dense.h"
 #include "kernels/features.h"

@@ -8,12 +8,12 @@
 #include <numeric>
 #include <utility>
 
+#include "base/advice.h"
 #include "base/memory_shortage.h"
 #include "base/process_memory.h"
 #include "base/torch_memory.h"
 #include "dptrain/base/error.h"
 #include "dptrain/base/memory_ledger.h"
-#include "dptrain/base/state.h"
 #include "dptrain/potential/model/model_data.h"
 #include "kernels/memory.h"
 #include "kernels/runtime.h"
