@@ -134,7 +134,7 @@ def connect(client_class, address, deadline):
             return client_class(**address)
         except OSError as error:
             if error.errno not in NOT_THERE:
-                raise ClientError(f"no connection to {address}: {error}. Check the address and the permissions") from error
+                raise ClientError(f"no connection: {error}. Check the address and the permissions") from error
         if time.monotonic() > deadline:
             return None
         time.sleep(PAUSE)

@@ -52,7 +52,7 @@ def numbers_of(path, number, line, count):
     try:
         row = [float(word) for word in line.split()]
     except ValueError:
-        raise FileError(f"{path}:{number}: a number is needed instead of a word in: {line}") from None
+        raise FileError(f"{path}:{number}: not a number, and only numbers are allowed, in: {line}") from None
     if len(row) != count:
         raise FileError(f"{path}:{number}: {len(row)} numbers where {count} columns are named: write the file again")
     return row
@@ -118,7 +118,8 @@ def event_column(path, name, words):
     try:
         return np.array([np.nan if word == "-" else float(word) for word in words])
     except ValueError:
-        raise FileError(f"{path}: column {name} of the events: only numbers are allowed, found {' '.join(words[:5])} ...") from None
+        raise FileError(f"{path}: column {name} of the events: not a number, and only numbers are allowed, among "
+                        f"{' '.join(words[:5])} ...") from None
 
 
 def read_rewinds(path):
