@@ -121,7 +121,8 @@ void set_option(LearningOptions &options, const std::string &name, const nb::han
   try {
     setters.at(name)(options, value);
   } catch (const std::bad_cast &) {
-    throw dptrain::Error("option " + name + ": " + nb::repr(value).c_str() + " is not possible");
+    throw dptrain::Error("option " + name + ": " + nb::repr(value).c_str() +
+                         " is not possible: use a value of its kind");
   }
 }
 

@@ -37,7 +37,7 @@ def __getattr__(name):
         return getattr(importlib.import_module(f"dptrain.{_HOME[name]}"), name)
     if name == "ase":
         return importlib.import_module("dptrain.ase")
-    raise AttributeError(f"module 'dptrain' has no attribute {name!r}")
+    raise AttributeError(f"module 'dptrain' has no attribute {name!r}: see dir(dptrain)")
 
 
 def __dir__():

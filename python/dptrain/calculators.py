@@ -81,7 +81,7 @@ def make_calculator(text):
     except CalculatorError:
         raise
     except Exception as error:  # whatever a calculator does not like
-        raise CalculatorError(f"the calculator {text} cannot be made: {error}") from error
+        raise CalculatorError(f"the calculator {text} cannot be made: {error}. Check its name and options") from error
 
 
 def label(atoms, use_stress):

@@ -77,7 +77,7 @@ def take_count(words, name):
     if not value.isdecimal() or int(value) < 1:
         raise UsageError(f"{name} is '{value}': use a number of at least 1")
     if any(word == name or word.startswith(name + "=") for word in words):
-        raise UsageError(f"{name} is given twice")
+        raise UsageError(f"{name} is given twice: give it once")
     return int(value)
 
 

@@ -119,12 +119,12 @@ def read_structure(path, deadline):
 
     while not os.path.exists(path):
         if time.monotonic() > deadline:
-            raise ClientError(f"there is no file {path}: it is ID.init.xyz of the fix with name ID, in the folder of the run")
+            raise ClientError(f"there is no file {path}: name ID.init.xyz of the fix with name ID, in the folder of the run")
         time.sleep(PAUSE)
     try:
         return read(path, format="extxyz")
     except Exception as error:
-        raise ClientError(f"{path} cannot be read as extended XYZ: {error}") from error
+        raise ClientError(f"{path} cannot be read as extended XYZ: {error}. Use ID.init.xyz of the fix") from error
 
 
 def connect(client_class, address, deadline):
@@ -134,7 +134,7 @@ def connect(client_class, address, deadline):
             return client_class(**address)
         except OSError as error:
             if error.errno not in NOT_THERE:
-                raise ClientError(f"no connection: {error}") from error
+                raise ClientError(f"no connection: {error}. Check the address and the permissions") from error
         if time.monotonic() > deadline:
             return None
         time.sleep(PAUSE)
@@ -146,7 +146,8 @@ def serve(client, atoms, stress):
     try:
         client.run(atoms, use_stress=stress)
     except ValueError as error:  # numpy: other number of positions
-        raise ClientError(f"the configuration of LAMMPS does not fit the {len(atoms)} atoms of the file: {error}") from error
+        raise ClientError(f"the configuration of LAMMPS does not fit the {len(atoms)} atoms of the file: {error}. Use ID.init.xyz of this "
+                          "very run") from error
     except OSError as error:
         say(f"connection lost: {error}")
     return client.ended_by_server
@@ -176,14 +177,14 @@ def work(options):
     try:
         client_class = make_client_class()
     except ImportError as error:
-        raise ClientError(f"ASE is missing: pip install ase ({error})") from error
+        raise ClientError(f"ASE is missing: install it with pip install ase ({error})") from error
     stress_known = "stress" in getattr(calculator, "implemented_properties", ["stress"])
     say(f"waiting for LAMMPS at {options.socket}")
     while True:
         deadline = time.monotonic() + options.wait
         client = connect(client_class, address, deadline)
         if client is None:
-            raise ClientError(f"nobody listens at {options.socket} since {options.wait:g} s")
+            raise ClientError(f"nobody listens at {options.socket} since {options.wait:g} s: start LAMMPS, or give a longer --wait")
         say(f"connected to {options.socket}")
         message = client.first_message()  # the file of this run is there by then, not that of one before
         if message in ("", "EXIT"):

@@ -54,7 +54,7 @@ def is_hdf5(path):
     except IsADirectoryError:
         return False  # a .savedmodel
     except OSError as error:
-        raise ConvertError(f"{path}: {error.strerror}") from None
+        raise ConvertError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from None
 
 
 def write_own(source, target):
@@ -63,8 +63,10 @@ def write_own(source, target):
     with contextlib.redirect_stderr(told):
         status = Run(["convert", str(source), str(target)], out=io.StringIO()).run()
     told = told.getvalue().strip()
+    if status != 0 and not told:
+        raise ConvertError(f"{source}: the conversion was ended; start it again")
     if status != 0:
-        raise ConvertError(told.removeprefix("dptrain: error: ") or f"{source}: the conversion was ended")
+        raise ConvertError(told.removeprefix("dptrain: error: "))
     if told:
         print(told, file=sys.stderr)
 
@@ -88,7 +90,7 @@ def convert_backend(words, source, target):
     if done.returncode != 0 or not Path(target).exists():
         last = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1:]
         raise ConvertError(f"DeePMD-kit cannot convert {source} to {target}: {' '.join(last) or 'no message'}\n"
-                           f"All of it: {shlex.join(command)}")
+                           f"To see all that it says, run {shlex.join(command)}")
 
 
 def why_unusable(path):
@@ -157,13 +159,13 @@ def convert(source, target, dp=None):
     source = complete_source(source)
     check_names(source, target)
     if Path(target).parent != Path() and not Path(target).parent.is_dir():
-        raise ConvertError(f"{target}: there is no folder {Path(target).parent}")
+        raise ConvertError(f"{target}: there is no folder {Path(target).parent}: make it, or choose another place")
     native, to_dp = is_hdf5(source), Path(target).suffix == ".dp"
     descriptor = foreign_descriptor(source) if native and not to_dp else None
     if descriptor:
         raise ConvertError(f"{source}: DeePMD-kit does not have the descriptor {descriptor}, so that none of its tools and formats "
                            "(.pth, .pb, ...) can hold this model. pair_style dptrain and, in Python, dptrain.load and "
-                           "dptrain.ase.Calculator run the .dp file")
+                           "dptrain.ase.Calculator run the .dp file: use that")
     known = (native or Path(source).suffix == ".pth") and Path(target).suffix in (".dp", ".pth")
     try:
         if not known:
@@ -186,7 +188,8 @@ def with_deepmd(source, target, native, dp, reason):
         convert_backend(words, source, target)
         unusable = why_unusable(target) if Path(target).suffix == ".dp" else None
         if unusable:
-            print(f"dptrain: warning: {target} is written, but pair_style dptrain cannot use it: {unusable}", file=sys.stderr)
+            print(f"dptrain: warning: {target} is written, but pair_style dptrain cannot use it: {unusable}. "
+                  "Use pair_style deepmd", file=sys.stderr)
         return
     # DeePMD-kit tells formats by names, and a checkpoint may have any
     with tempfile.TemporaryDirectory() as folder:

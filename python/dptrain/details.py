@@ -61,13 +61,13 @@ def read_table(path):
         elif line.strip():
             rows.append(line.replace(",", " ").split())
             if len(rows[-1]) != len(rows[0]):
-                raise FileError(f"{path}:{number}: {len(rows[-1])} columns where the lines before have {len(rows[0])}")
+                raise FileError(f"{path}:{number}: {len(rows[-1])} columns where the lines before have {len(rows[0])}: write the file again")
     if not rows:
-        raise FileError(f"{path}: no numbers in it")
+        raise FileError(f"{path}: no numbers in it: write the file again")
     try:
         return names, np.array(rows, dtype=float)
     except ValueError as error:
-        raise FileError(f"{path}: not a table of numbers: {error}") from None
+        raise FileError(f"{path}: a table of numbers is needed: {error}") from None
 
 
 def read_detail(path):
@@ -83,7 +83,7 @@ def read_detail(path):
     reference, predicted = values[:, :half].ravel(), values[:, half:2 * half].ravel()
     known = np.isfinite(reference) & np.isfinite(predicted)
     if not known.any():
-        raise FileError(f"{path}: no row has both values")
+        raise FileError(f"{path}: no row has both values: use test data with labels")
     return Pairs(*QUANTITIES[end], reference[known], predicted[known])
 
 
@@ -93,7 +93,7 @@ def expand_prefix(name):
         return [name]
     found = {end: f"{name}.{end}.out" for end in QUANTITIES if Path(f"{name}.{end}.out").is_file()}
     if not found:
-        raise FileError(f"{name}: neither a file, nor the prefix of detail files ({name}.f.out, ...)")
+        raise FileError(f"{name}: neither a file, nor the prefix of detail files ({name}.f.out, ...): check the name")
     return [path for end, path in found.items() if f"{end}_peratom" not in found]
 
 
@@ -108,7 +108,7 @@ def read_pairs(names):
     paths = [path for name in names for path in expand_prefix(name)]
     if any(map(is_dump, paths)):
         if len(paths) != 2:
-            raise FileError("dumps come in twos: the reference's and the model's")
+            raise FileError("give two dumps: the reference's and the model's")
         both = compare(*paths)
         found = [Pairs("force", "eV/\u00c5", both.force_reference.ravel(), both.force_predicted.ravel())]
         if both.energy_reference is not None:
@@ -139,14 +139,14 @@ def read_uncertainty(names, column="avg_devi_f"):
     elif len(names) == 2:
         titles, devi = read_table(names[0])
         if column not in titles or len(titles) > devi.shape[1]:
-            raise FileError(f"{names[0]}: not a model_devi.out: it has no column {column}")
+            raise FileError(f"{names[0]}: not a model_devi.out: it needs a column {column}")
         sigma = devi[:, titles.index(column)]
         error = frame_errors(names[1], len(devi), np.mean if column == "avg_devi_f" else np.max)
     else:
         raise FileError("give one file with the columns sigma and error, or model_devi.out and a *.f.out")
     known = np.isfinite(sigma) & np.isfinite(error) & (sigma > 0)
     if known.sum() < 3:
-        raise FileError(f"{names[0]}: fewer than three rows have an uncertainty above zero and an error")
+        raise FileError(f"{names[0]}: at least three rows need an uncertainty above zero and an error")
     return sigma[known], np.abs(error[known])
 
 
@@ -154,7 +154,7 @@ def frame_errors(path, frames, reduce):
     """Mean or maximum of |dF| over the atoms of each frame, [frames]."""
     pairs = read_detail(path)
     if pairs.quantity != "force" or len(pairs.errors) % (3 * frames) != 0:
-        raise FileError(f"{path}: {len(pairs.errors)} values do not fit {frames} frames of forces in the other file")
+        raise FileError(f"{path}: {len(pairs.errors)} values do not fit {frames} frames of forces in the other file: use files of the same frames")
     return reduce(np.linalg.norm(pairs.errors.reshape(frames, -1, 3), axis=2), axis=1)
 
 

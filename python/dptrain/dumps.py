@@ -61,7 +61,7 @@ def read_dump(path):
                 raise FileError(f"{path}: not a LAMMPS text dump: found '{line.strip()}' instead of 'ITEM: TIMESTEP'")
             frames.append(read_snapshot(path, file))
     if not frames:
-        raise FileError(f"{path}: no frame in it")
+        raise FileError(f"{path}: no frame in it: write the dump again")
     return frames
 
 
@@ -71,17 +71,17 @@ def read_snapshot(path, file):
     while columns is None:
         line = file.readline()
         if not line:
-            raise FileError(f"{path}: step {step}: the file ends inside a frame")
+            raise FileError(f"{path}: step {step}: the file ends inside a frame: write it again")
         if line.startswith("ITEM: NUMBER OF ATOMS"):
             natoms = int(file.readline())
         elif line.startswith("ITEM: ATOMS"):
             columns = line.split()[2:]
     missing = {"id", "fx", "fy", "fz"} - set(columns)
     if missing:
-        raise FileError(f"{path}: step {step}: missing columns: {' '.join(sorted(missing))}")
+        raise FileError(f"{path}: step {step}: missing columns: {' '.join(sorted(missing))}: add them to the dump command")
     rows = [file.readline().split() for _ in range(natoms)]
     if any(len(row) != len(columns) for row in rows):
-        raise FileError(f"{path}: step {step}: the file ends inside a frame")
+        raise FileError(f"{path}: step {step}: the file ends inside a frame: write it again")
     table = {name: [row[k] for row in rows] for k, name in enumerate(columns)}
     order = np.argsort(np.array(table["id"], dtype=np.int64))
     force = np.array([table["fx"], table["fy"], table["fz"]], dtype=float).T[order]
@@ -95,7 +95,7 @@ def compare(reference_path, predicted_path):
     steps = [[(frame.step, len(frame.force)) for frame in frames] for frames in (reference, predicted)]
     if steps[0] != steps[1]:
         raise FileError(f"{reference_path} and {predicted_path} hold different frames: {describe(reference)} and "
-                        f"{describe(predicted)}")
+                        f"{describe(predicted)}: write both with the same dump command")
 
     def energies(frames):
         return np.array([frame.energy.mean() for frame in frames])

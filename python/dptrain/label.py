@@ -124,7 +124,7 @@ class Worker:
         except FileNotFoundError:
             say(f"{name}: the request was taken back")
         except OSError as error:
-            raise SpoolError(f"{folder} cannot be worked in: {error.strerror or error}") from error
+            raise SpoolError(f"{folder} cannot be worked in: {error.strerror or error}; check its permissions and the disk") from error
         finally:
             claim.release()
 
@@ -134,7 +134,7 @@ class Worker:
         start = time.monotonic()
         try:
             if attempt > ATTEMPTS:
-                raise RuntimeError(f"{ATTEMPTS} processes have died over it")
+                raise RuntimeError(f"{ATTEMPTS} processes have died over it; mend the calculator, and use --again")
             energy, forces, stress = self.calculate(folder, request)
         except Exception as error:  # calculators raise what they like
             why = f"{type(error).__name__}: {error}"
@@ -164,7 +164,7 @@ class Worker:
             self.told_of_stress = True
         energy, forces, virial = label(atoms, periodic and self.stress)
         if not (np.isfinite(energy) and np.isfinite(forces).all() and np.isfinite(virial).all()):
-            raise ArithmeticError("energy, forces or stress are not finite")
+            raise ArithmeticError("energy, forces or stress are not finite: check the configuration and the calculator")
         return energy, forces, -virial / atoms.get_volume() if periodic and self.stress else None
 
 
@@ -175,7 +175,7 @@ def run_worker(options):
         try:
             import ase  # noqa: F401
         except ImportError as error:
-            raise SpoolError(f"ASE is missing: pip install ase ({error})") from error
+            raise SpoolError(f"ASE is missing: install it with pip install ase ({error})") from error
         worker = Worker(options, signals)
         worker.work()
     except (SpoolError, CalculatorError) as error:
@@ -209,7 +209,8 @@ def run_workers(options):
         worker.join()
     for worker in workers:
         if worker.exitcode < 0:
-            print(f"dptrain label: error: process {worker.pid} was killed by {signal.Signals(-worker.exitcode).name}", file=sys.stderr)
+            print(f"dptrain label: error: process {worker.pid} was killed by {signal.Signals(-worker.exitcode).name}: "
+                  "start it again", file=sys.stderr)
     if received:
         return 128 + received[0]
     return max(1 if worker.exitcode < 0 else worker.exitcode for worker in workers)

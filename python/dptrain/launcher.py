@@ -58,7 +58,7 @@ def quote_for_lammps(word):
         # with triple quotes, a quote at either end of the word would be taken for a part of them
         if mark not in word and not (len(mark) == 3 and '"' in (word[:1], word[-1:])):
             return inside
-    raise LaunchError(f"LAMMPS cannot read the argument {word!r}: it has too many kinds of quotes")
+    raise LaunchError(f"LAMMPS cannot read the argument {word!r}: it has too many kinds of quotes: use another name")
 
 
 def find_program(name, variable):
@@ -232,7 +232,7 @@ class Run:
             self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                             stderr=subprocess.PIPE, env=self.environment(needed), start_new_session=True)
         except OSError as error:
-            raise LaunchError(f"cannot start {command[0]}: {error.strerror}") from None
+            raise LaunchError(f"cannot start {command[0]}: {error.strerror}; check that it can be run") from None
         if self.received:  # a signal came before there was a process
             self.pass_on()
         try:
@@ -268,7 +268,7 @@ class Run:
         message = message or other
         if not message:
             ended = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-            message = f"LAMMPS {ended} without an error message"
+            message = f"LAMMPS {ended} without an error message: see the log of the system"
         if USAGE.search(message):
             print(f"dptrain: {message}", file=sys.stderr)
             return 2

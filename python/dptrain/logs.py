@@ -17,7 +17,7 @@ def read_text(path):
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise FileError(f"{path}: {error.strerror}") from None
+        raise FileError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from None
 
 
 def read_lcurve(path):
@@ -39,7 +39,7 @@ def read_lcurve(path):
                 rows.pop()
             rows.append(row)
     if not rows:
-        raise FileError(f"{path}: no training step in it yet")
+        raise FileError(f"{path}: no training step in it yet: wait for the first")
     every = dict.fromkeys(name for row in rows for name in row)
     return {name: np.array([row.get(name, np.nan) for row in rows]) for name in every}
 
@@ -52,9 +52,9 @@ def numbers_of(path, number, line, count):
     try:
         row = [float(word) for word in line.split()]
     except ValueError:
-        raise FileError(f"{path}:{number}: not a number in: {line}") from None
+        raise FileError(f"{path}:{number}: not a number, and only numbers are allowed, in: {line}") from None
     if len(row) != count:
-        raise FileError(f"{path}:{number}: {len(row)} numbers where {count} columns are named")
+        raise FileError(f"{path}:{number}: {len(row)} numbers where {count} columns are named: write the file again")
     return row
 
 
@@ -78,7 +78,7 @@ def read_log(path):
             except ValueError:
                 pass  # a warning in between
     if not runs:
-        raise FileError(f"{path}: not a LAMMPS log with thermo output: no line begins with Step")
+        raise FileError(f"{path}: not a LAMMPS log with thermo output: a line must begin with Step")
     return [dict(zip(names, np.array(rows, dtype=float).reshape(-1, len(names)).T)) for names, rows in runs]
 
 
@@ -105,9 +105,9 @@ def read_events(path):
         elif names and words[:1] == ["dptrain"] and len(words) == len(names) + 1:
             rows.append(dict(zip(names, words[1:])))
     if names is None:
-        raise FileError(f"{path}: no events of fix dptrain ... mode active: no line begins with 'dptrain step'")
+        raise FileError(f"{path}: no events of fix dptrain ... mode active: a line must begin with 'dptrain step'")
     if not rows:
-        raise FileError(f"{path}: no event of fix dptrain ... mode active in it yet")
+        raise FileError(f"{path}: no event of fix dptrain ... mode active in it yet: wait for the first")
     every = dict.fromkeys(name for row in rows for name in row)
     return {name: event_column(path, name, [row.get(name, "-") for row in rows]) for name in every}
 
@@ -118,7 +118,8 @@ def event_column(path, name, words):
     try:
         return np.array([np.nan if word == "-" else float(word) for word in words])
     except ValueError:
-        raise FileError(f"{path}: column {name} of the events: not a number among {' '.join(words[:5])} ...") from None
+        raise FileError(f"{path}: column {name} of the events: not a number, and only numbers are allowed, among "
+                        f"{' '.join(words[:5])} ...") from None
 
 
 def read_rewinds(path):

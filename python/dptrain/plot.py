@@ -55,7 +55,7 @@ f_ID[13] and f_ID[14] of the fix (or columns that are named expected and thresho
 def draw_lcurve(options):
     labels = options.labels or options.files
     if len(labels) != len(options.files):
-        raise FileError(f"{len(labels)} labels for {len(options.files)} files")
+        raise FileError(f"{len(labels)} labels for {len(options.files)} files: give one for each")
     plot_lcurve([read_lcurve(path) for path in options.files], options.output, labels, options.columns or (),
                 options.smooth)
 
@@ -86,7 +86,7 @@ def draw_uncertainty(options):
 
 def draw_active(options):
     if len(options.files) != 1:
-        raise FileError(f"{len(options.files)} files: a figure shows one log")
+        raise FileError(f"{len(options.files)} files: give one log for a figure")
     events, course = read_events(options.files[0]), read_course(options.files[0])
     rewinds = read_rewinds(options.files[0])
     print("\n".join(active_summary(events, course, rewinds)))

@@ -130,11 +130,11 @@ class Potential:
             wrong = sorted({int(t) for t in types if not 0 <= t < len(self._index)})
             if wrong:
                 raise Error(f"type {wrong[0]} is not in the model: {self.path} has the types 0 to {len(self._index) - 1} "
-                            f"({' '.join(self.type_map)})")
+                            f"({' '.join(self.type_map)}): use one of them")
             return types.astype(np.int32)
         unknown = sorted({str(name) for name in types} - set(self._index))
         if unknown:
-            raise Error(f"{', '.join(unknown)}: not in the model: {self.path} knows {' '.join(self.type_map)}")
+            raise Error(f"{', '.join(unknown)}: not in the model {self.path}: use one of {' '.join(self.type_map)}")
         return np.array([self._index[str(name)] for name in types], dtype=np.int32)
 
     def evaluate(self, positions, types=None, cell=None, pbc=None):
@@ -155,7 +155,7 @@ class Potential:
             raise Error("the types of the atoms are missing: give one number or name for each atom")
         types = self.types_of(types)
         if len(types) != len(positions):
-            raise Error(f"{len(positions)} positions but {len(types)} types")
+            raise Error(f"{len(positions)} positions but {len(types)} types: give one for each atom")
         cell = complete_cell(positions, cell, pbc, self.rcut)
         return Evaluation(*self._model.evaluate(positions, types, None if cell is None else cell.ravel()))
 
@@ -177,11 +177,11 @@ def complete_cell(positions, cell, pbc, cutoff):
     if pbc.all():
         # finite, as the library itself tells of other numbers; the same measure of a volume as there
         if np.isfinite(cell).all() and abs(np.linalg.det(cell)) <= 1e-12 * np.prod(np.linalg.norm(cell, axis=1)):
-            raise Error("the cell has no volume: its three vectors are zero or lie in a plane. Atoms without a cell have cell=None")
+            raise Error("the cell has no volume: its three vectors are zero or lie in a plane. Give cell=None for atoms without a cell")
         return cell
     # directions perpendicular to the periodic vectors, one for each that is missing
     if np.linalg.matrix_rank(cell[pbc]) < pbc.sum():
-        raise Error("the periodic vectors of the cell are zero or lie in one line")
+        raise Error("the periodic vectors of the cell are zero or lie in one line: give vectors that span it, or change pbc")
     free = np.linalg.svd(cell[pbc])[2][pbc.sum():]
     extent = np.ptp(positions @ free.T, axis=0) + 2.0 * cutoff
     cell[~pbc] = free * extent[:, None]

@@ -111,7 +111,7 @@ class Session:
         energy, forces, virial = answer
         forces = np.asarray(forces, dtype=float)
         if forces.shape != positions.shape:
-            raise ValueError(f"the reference gave forces of the shape {forces.shape} for {len(positions)} atoms")
+            raise ValueError(f"the reference gave forces of the shape {forces.shape} for {len(positions)} atoms: {positions.shape} is needed")
         if virial is not None:
             virial = np.asarray(virial, dtype=float)
             if virial.shape != (3, 3):
@@ -126,10 +126,10 @@ class Session:
             raise Error("elements must be names, as ['Cu', 'Au']")
         unknown = sorted(set(elements) - set(self._index))
         if unknown:
-            raise Error(f"{', '.join(unknown)}: not in the model, which knows {' '.join(self.type_map)}")
+            raise Error(f"{', '.join(unknown)}: not in the model: use one of {' '.join(self.type_map)}")
         types = np.array([self._index[name] for name in elements], dtype=np.int32)
         if len(types) != len(positions):
-            raise Error(f"{len(positions)} positions but {len(types)} elements")
+            raise Error(f"{len(positions)} positions but {len(types)} elements: give one for each atom")
         cell = complete_cell(positions, cell, pbc, self._session.cutoff)
         self._claim_files()
         self._failure = None

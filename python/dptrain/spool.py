@@ -39,14 +39,14 @@ class Spool:
                                  "spool'") from None
             return False
         except OSError as error:
-            raise SpoolError(f"{file} cannot be read: {error.strerror}") from error
+            raise SpoolError(f"{file} cannot be read: {error.strerror}; check its permissions") from error
         try:
             found = json.loads(text)
             known = found["format"] == FORMAT and isinstance(found["version"], int)
         except (ValueError, TypeError, KeyError):
             known = False
         if not known:
-            raise SpoolError(f"{file} does not describe a spool of dptrain")
+            raise SpoolError(f"{file} does not describe a spool of dptrain: use the folder of 'reference spool'")
         if found["version"] > VERSION:
             raise SpoolError(f"the spool {self.path} has format version {found['version']}, this program knows {VERSION}: update it")
         return True
@@ -56,7 +56,7 @@ class Spool:
         try:
             return sorted(name for name in os.listdir(self.path) if not name.startswith(".") and name != DESCRIPTION)
         except OSError as error:
-            raise SpoolError(f"the folder {self.path} cannot be listed: {error.strerror}") from error
+            raise SpoolError(f"the folder {self.path} cannot be listed: {error.strerror}; check its permissions") from error
 
     def files(self, name):
         """Names of the files of a request; none where it is not there (any more)."""

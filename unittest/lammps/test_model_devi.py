@@ -220,7 +220,7 @@ BAD = [
     ("committee m1.dp out_freq 10", ["committee without end before the keyword out_freq"]),
     ("committee end", ["committee has no members"]),
     ("committee m1.dp nothing.dp end", ["cannot open file 'nothing.dp'"]),
-    ("committee m1.dp alloy.dp end", ["element O is not in the model alloy.dp: its elements are Al Cu Ni"]),
+    ("committee m1.dp alloy.dp end", ["element O is not in the model alloy.dp: use its elements, Al Cu Ni, or NULL"]),
     ("committee m1.dp input.json end", ["input.json of the committee describes a new model"]),
     ("committee m1.dp text.dp end", ["text.dp"]),
     (f"{COMMITTEE} out_freq 0", ["out_freq 0 is not possible", "from 1"]),

@@ -70,7 +70,7 @@ def power_spectrum_model(tmp_path_factory):
 
 def test_power_spectrum_with_another_element(power_spectrum_model, lammps):
     two = ATOMS.replace("create_box 1", "create_box 2").replace("mass 1", "mass *")
-    for elements, texts in (("Si O", ["element O is not in the model", "its elements are Si"]), ("Si", ["2 types, found 1: Si"])):
+    for elements, texts in (("Si O", ["element O is not in the model", "use its elements, Si, or NULL"]), ("Si", ["2 types, found 1: Si"])):
         stops_with(lammps(f"{two}{STYLE}pair_coeff * * {power_spectrum_model} {elements}\n", 2), *texts)
 
 

@@ -184,7 +184,7 @@ def test_client_dies_for_good(failed, address, client, start_lammps, tmp_path):
     wait_for((tmp_path / "begun").exists, "calculation")
     process.kill()
     result = finish(run, tmp_path)
-    text = f"client 1 (process {process.pid}) is lost: it closed the connection; attempt 1 was the last one"
+    text = f"client 1 (process {process.pid}) is lost: it closed the connection (see its output); attempt 1 was the last one"
     if failed == "stop":
         assert result.status != 0
         assert any("no label at step 0" in line and text in line for line in result.errors()), result.output[-2000:]

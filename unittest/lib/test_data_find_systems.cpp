@@ -114,7 +114,7 @@ TEST(ElementsOf, AreThoseThatOccur)
   files.remove("type_map.raw");
   expect_in("type_map.raw: missing", message_of([&] { elements_of({files.path()}); }));
   files.remove("set.000/real_atom_types.npy");
-  expect_in("elements of the system are not known",
+  expect_in("missing; write it, with the name of the element",
             message_of([&] { elements_of({files.path()}); }));
   files.with("type_map.raw", "H C");
   expect_in("found type 2", message_of([&] { elements_of({files.path()}); }));

@@ -140,7 +140,7 @@ TEST(Hdf5Data, NamesWhatIsWrong)
   expect_in("has no volume", replaced("set.000/box.npy", {2, 9}, Numbers(18)));
   expect_in("frame 0: component 0 is nan",
             replaced("set.000/energy.npy", {2, 1}, Numbers(2, std::nan(""))));
-  expect_in("does not hold numbers", error_after([](Hdf5Systems &file) {
+  expect_in("must hold numbers", error_after([](Hdf5Systems &file) {
               file.remove("/a/set.000/force.npy");
               file.strings("/a/set.000/force.npy", {"a", "b"}, true);
             }));

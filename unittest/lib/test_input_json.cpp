@@ -282,7 +282,7 @@ TEST(InputJson, NamesWhatThisVersionDoesNotHave)
   absent("/model/preset_out_bias", {{"energy", {1, 2}}}, "preset_out_bias");
   absent("/loss/type", "ener_spin", "ener_spin");
   absent("/optimizer/type", "LKF", "LKF");
-  absent("/optimizer/type", "Muon", R"(it has "Adam", "AdamW" and "SOAP")");
+  absent("/optimizer/type", "Muon", R"(use "Adam", "AdamW" or "SOAP")");
   absent("/training/opt_type", "LKF", "LKF");
   absent("/training/kf_blocksize", 1, "LKF");
   absent("/optimizer/muon_momentum", 0.9, "Muon");

@@ -248,7 +248,7 @@ TEST_F(LabelServerTest, ADeadClientIsReplaced)
   EXPECT_TRUE(server.poll(0.3).empty());
   EXPECT_EQ(server.num_clients(), 0);
   expect_in("client 1 (process " + std::to_string(::getpid()) +
-                ") is lost: it closed the connection; another client "
+                ") is lost: it closed the connection (see its output); another client "
                 "gets its configuration",
             log());
   connect(Kind::good);
@@ -285,7 +285,7 @@ TEST_F(LabelServerTest, TheLastAttemptTellsWhy)
   connect(Kind::garbage);
   server.submit(triclinic_frame());
   expect_in("is lost: it said '?? what?", next().failure);
-  expect_in("where the i-PI protocol has HAVEDATA", log());
+  expect_in("where the i-PI protocol needs HAVEDATA", log());
   connect(Kind::long_extra);
   server.submit(triclinic_frame());
   expect_in("extra string of 2000000000 bytes", next().failure);

@@ -376,7 +376,7 @@ TEST(GivenFrames, BrokenLabelsOfAtomsAreRefusedOnAllRanks)
     Frame frame = scatter_frame(t.comm, bad, RCUT);
     return message_of([&] { t.trainer.check(frame); });
   };
-  expect_in("a weight is 0 or more", message_for(-1.0));
+  expect_in("a weight must be 0 or more", message_for(-1.0));
   expect_in("at least one force must count", message_for(0.0));
   Frame single = scatter_frame(t.comm, whole_frames()[0], RCUT);
   for (int i = 0; i < single.nlocal; ++i)

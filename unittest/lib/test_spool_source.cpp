@@ -498,7 +498,7 @@ TEST_F(SpoolTest, WhatIsNoFileIsNotRead)
   fs::resize_file(scratch_.with("spool/" + request_of(2) + "/answer.xyz", ""), 1 << 30);
   expect_nothing(*source, 2.0);
   ASSERT_EQ(warned_.size(), 2u);
-  expect_in("is not a regular file; the request stays open", warned_[0]);
+  expect_in("is not a regular file, expected one; the request stays open", warned_[0]);
   expect_in("has 1073741824 bytes, too many for the label of 2 atoms", warned_[1]);
 }
 

@@ -138,7 +138,7 @@ def test_errors(say, message, script):
 
 def test_a_crash_has_a_message(script):
     status, _, err = script("train", "x", act="11")
-    assert status == 1 and err == "dptrain: error: LAMMPS ended with status 11 without an error message\n"
+    assert status == 1 and err == "dptrain: error: LAMMPS ended with status 11 without an error message: see the log of the system\n"
 
 
 def test_why_the_command_is_not_known(script):

@@ -140,7 +140,7 @@ def test_wrong_dumps(dumps, tmp_path, capsys):
     assert plot.main([reference, str(tmp_path / "other.dump")]) == 1
     assert "different frames" in capsys.readouterr().err
     assert plot.main([reference, predicted, reference]) == 1
-    assert "come in twos" in capsys.readouterr().err
+    assert "give two dumps" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------ detail files of `dptrain test -d`
@@ -204,7 +204,7 @@ def test_the_kind_is_told_by_the_file(details, tmp_path):
 
 
 @pytest.mark.parametrize("text, message", [
-    ("# a: data_e pred_e\n1 2\n1 2 3\n", "x.e.out:3: 3 columns"), ("# a: data_e pred_e\n1 two\n", "not a table of numbers"),
+    ("# a: data_e pred_e\n1 2\n1 2 3\n", "x.e.out:3: 3 columns"), ("# a: data_e pred_e\n1 two\n", "a table of numbers is needed"),
     ("", "no numbers"), ("1 2\n", "must name the columns"), ("# a: data_e pred_e\nnan 1\n", "no row has both")])
 def test_wrong_detail_files(text, message, tmp_path, capsys):
     (tmp_path / "x.e.out").write_text(text)

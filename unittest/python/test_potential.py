@@ -172,7 +172,7 @@ def test_molecular_dynamics(atoms):
 
 def test_ase_with_wrong_elements(atoms):
     atoms.symbols[0] = "Fe"
-    with pytest.raises(dptrain.Error, match="Fe: not in the model.*knows Al Cu Ni"):
+    with pytest.raises(dptrain.Error, match="Fe: not in the model.*use one of Al Cu Ni"):
         atoms.get_potential_energy()
 
 
@@ -247,5 +247,5 @@ def test_thermo_output(tmp_path):
     assert [list(run) for run in runs] == [["Step", "Temp", "f_learn[4]"], ["Step", "pe"]]
     assert list(runs[0]["f_learn[4]"]) == [1.5, 1.25] and list(runs[1]["pe"]) == [-1.0]
     log.write_text("hello")
-    with pytest.raises(dptrain.FileError, match="no line begins with Step"):
+    with pytest.raises(dptrain.FileError, match="a line must begin with Step"):
         dptrain.read_log(log)

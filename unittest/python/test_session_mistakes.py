@@ -54,7 +54,7 @@ def test_wrong_words(options, words, tmp_path, monkeypatch):
 def test_wrong_atoms(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     session = dptrain.Session(EXAMPLE / "copper.json", emt, log=None)
-    with pytest.raises(dptrain.Error, match="Au: not in the model, which knows Cu"):
+    with pytest.raises(dptrain.Error, match="Au: not in the model: use one of Cu"):
         session.step(np.zeros((1, 3)), ["Au"])
     with pytest.raises(dptrain.Error, match="2 positions but 1 elements"):
         session.step(np.zeros((2, 3)), ["Cu"])

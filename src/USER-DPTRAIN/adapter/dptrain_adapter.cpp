@@ -200,7 +200,7 @@ std::vector<double> LAMMPS_NS::gather_by_tag(LAMMPS *lmp, const double *values, 
   if (static_cast<bigint>(natoms) != atom->natoms)
     lmp->error->all(FLERR,
                     "Lost atoms: {} expected, {} there: what is left is no configuration to learn "
-                    "from",
+                    "from; check the time step and the start configuration, or add rewind",
                     atom->natoms, natoms);
   std::vector<std::size_t> order(natoms);
   std::iota(order.begin(), order.end(), 0);
@@ -253,10 +253,9 @@ std::string LAMMPS_NS::find_model(LAMMPS *lmp, const std::string &who, const std
   int found = !path.empty() || platform::file_is_readable(file + ".dp") ? 1 : 0;
   MPI_Bcast(&found, 1, MPI_INT, 0, lmp->world);
   if (found == 0)
-    lmp->error->all(
-        FLERR,
-        "{}: cannot open file '{}', which is looked for in the current folder, in those "
-        "of LAMMPS_POTENTIALS and among the models that come with the package",
-        who, file);
+    lmp->error->all(FLERR,
+                    "{}: cannot open file '{}', which must be in the current folder, in those "
+                    "of LAMMPS_POTENTIALS or among the models that come with the package",
+                    who, file);
   return path.empty() ? file : path;
 }

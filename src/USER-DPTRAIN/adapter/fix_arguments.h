@@ -81,7 +81,7 @@ class FixArguments {
     const double value = utils::is_double(text) ? std::strtod(text.c_str(), nullptr) : NAN;
     if (!(value >= smallest && value <= largest))
       lmp_->error->all(FLERR, next_ - 1,
-                       fmt::format("Fix dptrain: {} {} is not possible: {} {}", keyword_, text,
+                       fmt::format("Fix dptrain: {} {} is not possible: use {} {}", keyword_, text,
                                    keyword_, usage));
     return value;
   }
@@ -93,9 +93,9 @@ class FixArguments {
     const std::string &text = word(list);
     for (const std::string &name : allowed)
       if (text == name) return text;
-    lmp_->error->all(
-        FLERR, next_ - 1,
-        fmt::format("Fix dptrain: {} {} is not available: {} {}", keyword_, text, keyword_, list));
+    lmp_->error->all(FLERR, next_ - 1,
+                     fmt::format("Fix dptrain: {} {} is not available: use {} {}", keyword_, text,
+                                 keyword_, list));
   }
 
   /// Options of a source of labels, `reference KIND ... end`, up to the word `end`: each name with what reads its values.

@@ -23,13 +23,14 @@ NestedPair::NestedPair(LAMMPS *lmp, const std::string &who, const PairOptions &o
 {
   find_long_range();
   if (options.kspace.empty() && !options.kspace_modify.empty())
-    error->all(FLERR, "{}: kspace_modify without kspace \"STYLE ACCURACY\"", set_.name());
+    error->all(FLERR, "{}: kspace_modify needs kspace \"STYLE ACCURACY\"", set_.name());
   if (long_range_ && options.kspace.empty())
     error->all(FLERR, "{}: {} needs a kspace style: add kspace \"STYLE ACCURACY\" before end",
                set_.name(), long_range_->name);
   if (options.kspace.empty()) return;
   if (!long_range_)
-    error->all(FLERR, "{}: kspace \"{}\" has no use: no style of it has a long-range part",
+    error->all(FLERR,
+               "{}: kspace \"{}\" has no use: no style of it has a long-range part; remove it",
                set_.name(), options.kspace);
   kspace_ = std::make_unique<NestedKSpace>(lmp, set_.name(), options);
 }

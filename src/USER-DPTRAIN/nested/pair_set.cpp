@@ -89,7 +89,7 @@ void PairSet::make_parts(const PairOptions &options)
   for (auto next = words.begin(); next != words.end();) {
     const std::string sub_style = *next++;
     if (sub_style == "none" || utils::strmatch(sub_style, "^hybrid"))
-      error->all(FLERR, "{} cannot have {} as a sub-style", name_, sub_style);
+      error->all(FLERR, "{} cannot have {} as a sub-style: name others", name_, sub_style);
     const auto end = std::find_if(next, words.end(), is_style);
     add_part(sub_style, {next, end});
     next = end;
@@ -203,7 +203,9 @@ void PairSet::map_types(int m, const std::string &first, const std::string &seco
       set_[i][j] = true;
       ++count;
     }
-  if (count == 0) error->all(FLERR, "{}: coeff \"{}\" sets no pair of atom types", name_, text);
+  if (count == 0)
+    error->all(FLERR, "{}: coeff \"{}\" sets no pair of atom types: give types from 1 to {}", name_,
+               text, atom->ntypes);
 }
 
 // Arguments of a pair_modify command: for all parts, or for one with `pair STYLE [N]` before them.
@@ -217,7 +219,8 @@ void PairSet::modify(const std::string &text)
     words.erase(words.begin(), words.begin() + next);
   }
   if (hybrid() && !words.empty() && (words[0] == "special" || words[0] == "compute/tally"))
-    error->all(FLERR, "{}: modify \"{}\": '{}' is not available", name_, text, words[0]);
+    error->all(FLERR, "{}: modify \"{}\": '{}' is not available in a hybrid style: remove it",
+               name_, text, words[0]);
   for (std::size_t m = 0; m < parts_.size(); ++m) {
     if (only >= 0 && only != static_cast<int>(m)) continue;
     std::vector<char *> list = pointers(words);
@@ -252,7 +255,9 @@ void PairSet::mask_types()
     for (int j = i + 1; j <= atom->ntypes; ++j) {
       if (set_[i][j]) continue;
       if (map_[i][i].size() != 1 || map_[i][i] != map_[j][j])
-        error->all(FLERR, "{} has no coefficients for the atom types {} and {}", name_, i, j);
+        error->all(FLERR,
+                   "{} has no coefficients for the atom types {} and {}: add coeff \"{} {} ...\"",
+                   name_, i, j, i, j);
       map_[i][j] = map_[i][i];
     }
   for (Part &part : parts_) {

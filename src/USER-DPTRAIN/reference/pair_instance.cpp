@@ -100,7 +100,8 @@ class PairInstance::Instance {
     });
     if (lammps_->atom->nlocal != natoms)
       throw dptrain::Error("LAMMPS has " + std::to_string(lammps_->atom->nlocal) + " of " +
-                           std::to_string(natoms) + " atoms of the frame in its box");
+                           std::to_string(natoms) +
+                           " atoms of the frame in its box: check that the cell holds them");
   }
 
   dptrain::Label compute()
@@ -134,7 +135,8 @@ class PairInstance::Instance {
     } catch (const std::exception &error) {
       std::string text = error.what();
       text.erase(text.find_last_not_of(" \n") + 1);
-      throw dptrain::Error("pair style " + owner_.style_ + ": " + text);
+      throw dptrain::Error("pair style " + owner_.style_ + ": " + text +
+                           "; check its arguments in 'reference pair'");
     }
   }
   void command(const std::string &text)

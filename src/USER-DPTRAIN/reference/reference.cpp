@@ -14,7 +14,7 @@ void LAMMPS_NS::warn_of_missing_virial(LAMMPS *lmp)
     lmp->error->warning(
         FLERR, "Fix dptrain: with 'virial no' the pressure does not know of the reference: "
                "where that moves the atoms, what changes the box acts on the pressure of "
-               "the model");
+               "the model; keep the box as it is, or let the reference compute the virial");
 }
 
 dptrain::Label LAMMPS_NS::label_of(LAMMPS *lmp, const ReferenceValues &values)

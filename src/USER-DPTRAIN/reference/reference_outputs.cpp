@@ -91,7 +91,8 @@ void ReferenceOutputs::check_time(const ValueSource &source) const
     const bool later = modify->fmask[k] & POST_FORCE && !before;
     if (later || modify->fmask[k] & END_OF_STEP)
       error->warning(FLERR,
-                     "Fix dptrain: values that fix {} makes {} would be those of the step before",
+                     "Fix dptrain: values that fix {} makes {} would be those of the step before: "
+                     "use what is made at the step itself",
                      fix->id,
                      later ? "after fix " + fix_id_ + " is called (define it before)"
                            : "at the end of a step");

@@ -31,7 +31,8 @@ ValueSource::ValueSource(LAMMPS *lmp, const std::string &what, const std::string
   if (id_.empty() || (kind_ == Kind::compute && prefix != "c_") ||
       (kind_ == Kind::variable && index_ > 0))
     error->all(FLERR,
-               "Fix dptrain: reference values {} {}: a value is named c_ID, c_ID[k], f_ID, f_ID[k] "
+               "Fix dptrain: reference values {} {}: use the name of a value, c_ID, c_ID[k], f_ID, "
+               "f_ID[k] "
                "or v_NAME",
                what_, text_);
 }

@@ -63,8 +63,8 @@ void ComputeDPTrainUncertaintyAtom::init()
                WHO, slot.path);
   if (!pair_->may_learn() && !slot.has_uncertainty())
     error->all(FLERR,
-               "{}: the model {} has no uncertainty: only models that fix dptrain has trained have "
-               "one, best in 'mode active'",
+               "{}: the model {} has no uncertainty: train it with fix dptrain, best in "
+               "'mode active'",
                WHO, slot.path);
   if (!raw_) pair_->check_unit(WHO);
 }

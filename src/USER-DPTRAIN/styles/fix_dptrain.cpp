@@ -250,15 +250,16 @@ void FixDPTrain::post_run()
              [&] { d.session->end_run(update->ntimestep, fmt::format("Fix dptrain {}", id)); });
   if (d.options.learning.selects) return;
   if (d.rewind && d.rewind->is_pending() && comm->me == 0)
-    error->warning(FLERR, "Fix dptrain: the run has ended at a step from which it would have gone "
-                          "back: its last configuration is not to be trusted");
+    error->warning(FLERR,
+                   "Fix dptrain: the run has ended at a step from which it would have gone "
+                   "back: do not trust its last configuration, and begin the next run before it");
   const dptrain::LearningReport report = d.session->report();
   if (d.options.memory_report && report.steps > 0) print_memory();
   if (comm->me == 0 && !d.slot->model)
     error->warning(
         FLERR,
-        "Fix dptrain: no model yet: {} of {} warm-up frames; 'resume FILE' with the name "
-        "of 'save N FILE' continues with those in FILE.frames",
+        "Fix dptrain: no model yet: {} of {} warm-up frames; go on from those in FILE.frames with "
+        "'resume FILE', the name of 'save N FILE'",
         report.frames, d.options.learning.warmup);
 }
 
@@ -316,9 +317,10 @@ void FixDPTrain::attach_to_pair()
         "Fix dptrain: with pair_style dptrain 'reference run' would train the model on itself: use "
         "'reference pair', or run with another pair style and give 'model FILE El1 El2 ...'");
   if (!slot->owner.empty() && slot->owner != id)
-    error->all(FLERR,
-               "Fix dptrain {}: the model of {} is trained by fix {} already: one fix per model",
-               id, slot->path, slot->owner);
+    error->all(
+        FLERR,
+        "Fix dptrain {}: the model of {} is trained by fix {} already: use one fix per model", id,
+        slot->path, slot->owner);
   if (slot->has_null())
     error->all(
         FLERR,
@@ -400,9 +402,10 @@ void FixDPTrain::check_run() const
   if (!d.pair) return;
   // what the labels do not have must come from somewhere else in a run with the model
   if (reference.source == ReferenceOptions::Source::values && reference.values.virial.empty())
-    error->warning(FLERR,
-                   "Fix dptrain: 'reference values' without virial: the pressure of steps at which "
-                   "the reference moves the atoms is that of the model");
+    error->warning(
+        FLERR,
+        "Fix dptrain: 'reference values' without virial: the pressure of steps at which "
+        "the reference moves the atoms is that of the model; add virial where the box changes");
   if (!d.made.baseline) return;
   const auto warn = [this](const std::string &what) {
     error->warning(

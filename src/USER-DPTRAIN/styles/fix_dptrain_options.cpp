@@ -334,9 +334,9 @@ void check_cutout(LAMMPS *lmp, const Options &options)
                     "cutout out",
                     whole);
   if (options.learning.follow_reference)
-    lmp->error->all(FLERR,
-                    "Fix dptrain: 'cutout' and 'follow reference' contradict each other: who knows "
-                    "a cut-out alone cannot move the atoms of the whole box");
+    lmp->error->all(
+        FLERR, "Fix dptrain: 'cutout' and 'follow reference' contradict each other: who knows "
+               "a cut-out alone cannot move the atoms of the whole box; remove one of the two");
 }
 
 // Who can compute configurations that the run is not in.

@@ -397,7 +397,8 @@ void PairDPTrain::coeff(int narg, char **arg)
       setflag[i][j] = i <= j && map[i] >= 0 && map[j] >= 0;
       count += setflag[i][j];
     }
-  if (count == 0) error->all(FLERR, "Pair style dptrain: all elements of pair_coeff are NULL");
+  if (count == 0)
+    error->all(FLERR, "Pair style dptrain: all elements of pair_coeff are NULL: name at least one");
   check_stored();
 }
 
@@ -444,7 +445,10 @@ bool PairDPTrain::may_learn() const
 double PairDPTrain::init_one(int i, int j)
 {
   if (setflag[std::min(i, j)][std::max(i, j)] == 0)
-    error->all(FLERR, "All pair coeffs are not set");
+    error->all(
+        FLERR,
+        "All pair coeffs are not set: give elements instead of NULL in pair_coeff, or use hybrid "
+        "styles");
   return std::max(data_->slot->cutoff, data_->committee.cutoff()) * data_->units.length;
 }
 
@@ -489,7 +493,8 @@ void PairDPTrain::check_stored()
   if (comm->me == 0 && elements != data_->stored.elements)
     error->warning(
         FLERR,
-        "Pair style dptrain: the restart file was written with elements {}, pair_coeff gives {}",
+        "Pair style dptrain: the restart file was written with elements {}, pair_coeff gives {}: "
+        "check pair_coeff",
         data_->stored.elements, elements);
   // 0: there was, or is, no model yet
   if (comm->me == 0 && data_->stored.hash != 0 && data_->slot->model &&
@@ -497,7 +502,7 @@ void PairDPTrain::check_stored()
     error->warning(FLERR,
                    "Pair style dptrain: the parameters of {} differ from those in use when the "
                    "restart file was "
-                   "written (model {})",
+                   "written (model {}): check pair_coeff",
                    data_->slot->path, data_->stored.path);
   data_->stored.path.clear();
 }

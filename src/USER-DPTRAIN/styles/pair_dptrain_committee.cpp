@@ -23,7 +23,7 @@ void PairDPTrain::load_committee()
   for (const std::string &file : data_->committee.repeated(*data_->slot))
     error->warning(FLERR,
                    "Pair style dptrain: {} of the committee has the same parameters as a model "
-                   "before it: the models seem to agree more than they do",
+                   "before it: the models seem to agree more than they do; remove it",
                    file);
 }
 
@@ -45,7 +45,8 @@ const double *PairDPTrain::committee_deviation()
   if (!committee.shown()) return nullptr;
   if (committee.nlocal() != atom->nlocal)
     error->one(FLERR, "Pair style dptrain: atoms have come or gone since the forces were computed, "
-                      "and the deviation of the committee is not that of the present ones");
+                      "and the deviation of the committee is not that of the present ones: "
+                      "ask for it after the next step");
   DeviationOptions absolute = data_->deviation_options;
   absolute.relative.reset();
   data_->deviation =

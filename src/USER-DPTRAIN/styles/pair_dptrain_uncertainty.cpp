@@ -41,10 +41,11 @@ double PairDPTrain::score_unit() const
 void PairDPTrain::check_unit(const char *who) const
 {
   if (comm->me == 0 && !may_learn() && !data_->slot->calibration.is_known())
-    error->warning(FLERR,
-                   "{}: the uncertainty of {} was never compared with a reference: it is given as "
-                   "it is, without unit",
-                   who, data_->slot->path);
+    error->warning(
+        FLERR,
+        "{}: the uncertainty of {} was never compared with a reference: it is given as "
+        "it is, without unit; train the model with fix dptrain and mode active for force units",
+        who, data_->slot->path);
 }
 
 // Samples have no scale of their own: they take that of the expected errors.
@@ -104,8 +105,8 @@ void *PairDPTrain::extract_peratom(const char *name, int &columns)
   if (update->whichflag == 0) return values.data();  // only the number of columns is asked for
   if (!deviation && slot.trained && !may_learn() && !slot.has_uncertainty())
     error->all(FLERR,
-               "Pair style dptrain has no uncertainty to extract: {} does not know its own, as "
-               "models do that fix dptrain has trained",
+               "Pair style dptrain has no uncertainty to extract: {} does not know its own; use "
+               "a model that fix dptrain has trained",
                slot.path);
   if (!deviation && slot.trained && !data_->warned_of_unit) {
     data_->warned_of_unit = true;

@@ -39,7 +39,9 @@ std::vector<char> restart_data(LAMMPS *lmp, Fix *fix)
   std::size_t size = 0;
   FILE *file = lmp->comm->me == 0 ? open_memstream(&text, &size) : nullptr;
   if (lmp->comm->me == 0 && !file)
-    lmp->error->one(FLERR, "Fix dptrain: no memory for the state of fix {}", fix->id);
+    lmp->error->one(
+        FLERR, "Fix dptrain: no memory for the state of fix {}: use more ranks, or remove rewind",
+        fix->id);
   fix->write_restart(file);
   if (!file) return {};
   fclose(file);

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -33,9 +34,7 @@ const char *const shortages[] = {
 
 std::string with_advice(const std::string &cause)
 {
-  const std::string advice =
-      "; use more ranks, a smaller 'batch' or 'micro_batch', or less 'frame_memory'";
-  return cause.find(advice) == std::string::npos ? cause + advice : cause;
+  return cause.find(memory_advice()) == std::string::npos ? cause + memory_advice() : cause;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -9,7 +10,8 @@ namespace dptrain {
 void State::fail(const std::string &reason) const
 {
   const std::string place = place_.empty() ? "" : " (" + place_.substr(0, place_.size() - 1) + ")";
-  throw Error("The state in the checkpoint" + place + " is damaged: " + reason);
+  throw Error("The state in the checkpoint" + place + " is damaged: " + reason +
+              checkpoint_advice());
 }
 
 void State::move_to(const std::string &place)
@@ -46,9 +48,12 @@ bool State::has(const std::string &name) const
 template <class T> const T &State::get(const std::string &name, const char *kind) const
 {
   const Value *value = find(name);
-  if (!value) throw Error("The state in the checkpoint has no " + place_ + name);
+  if (!value)
+    throw Error("The state in the checkpoint has no " + place_ + name + checkpoint_advice());
   const T *found = std::get_if<T>(value);
-  if (!found) throw Error("The state in the checkpoint: " + place_ + name + " is not " + kind);
+  if (!found)
+    throw Error("The state in the checkpoint: " + place_ + name + " is not " + kind +
+                checkpoint_advice());
   return *found;
 }
 

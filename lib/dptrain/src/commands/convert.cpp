@@ -14,10 +14,11 @@ void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions 
     if (comm->rank() != 0) return;
     const auto &[from, to] = options;
     if (!ends_with(to, ".dp") && !is_pth(to))
-      throw Error(to +
-                  ": inside LAMMPS .dp and .pth files are written; other formats come from the "
-                  "program dptrain in a shell: dptrain convert " +
-                  from + " " + to);
+      throw Error(
+          to +
+          ": inside LAMMPS only .dp and .pth files are written; use the program dptrain in a "
+          "shell for other formats: dptrain convert " +
+          from + " " + to);
     if (std::filesystem::exists(to) && is_checkpoint(to))
       throw Error(to + ": a checkpoint is there, whose training could not go on without it; give "
                        "another name");

@@ -96,7 +96,7 @@ void DataModel::tell(const DataStatistics &found, const ModelData &data) const
     health_.overflow_is_known();
     say_("WARNING: atoms have up to " + std::to_string(found.statistics.max_neighbors()[type]) +
          " neighbors of element " + data.config.type_map[type] + ", sel keeps the nearest " +
-         std::to_string(limits[type]));
+         std::to_string(limits[type]) + ": give a larger sel to keep all");
   }
 }
 

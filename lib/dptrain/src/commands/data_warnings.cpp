@@ -21,7 +21,7 @@ std::string line_about(const LossTerm::Traits &term, const std::vector<std::stri
     line << without.size() << " of " << systems << " systems have no " << term.label
          << " (the first of them is " << without[0] << ")";
   line << ", which the loss asks for (pref_" << term.name << ")";
-  return line.str() + (all ? ": they are not learned" : "");
+  return line.str() + (all ? ": they are not learned" : "") + "; add them, or set it to 0";
 }
 
 }  // namespace
@@ -46,7 +46,8 @@ std::string unlikely_distance(double shortest)
 {
   if (!(shortest < shortest_likely)) return "";
   std::ostringstream line;
-  line << "two atoms are " << shortest << " Angstrom apart: are coordinates and cells in Angstrom?";
+  line << "two atoms are " << shortest
+       << " Angstrom apart: check that coordinates and cells are in Angstrom";
   return line.str();
 }
 

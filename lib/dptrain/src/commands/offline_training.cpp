@@ -86,8 +86,9 @@ void OfflineTraining::read_settings()
   if (!input_.length_given)
     throw Error(options_.input + ": training: give its length, as numb_steps or num_epoch");
   if (input_.offline.training_data.systems.empty())
-    throw Error(options_.input +
-                ": training/training_data/systems: is missing, or names no data set");
+    throw Error(
+        options_.input +
+        ": training/training_data/systems: is missing, or names no data set; name at least one");
   TrainingConfig &training = input_.training;
   training.parallel = options_.parallel;
   training.parallel.distribution = possible_distribution(
@@ -98,7 +99,8 @@ void OfflineTraining::read_settings()
   std::string ignored;
   for (const std::string &key : input_.ignored) ignored += (ignored.empty() ? "" : ", ") + key;
   if (!ignored.empty())
-    say("WARNING: " + options_.input + ": these keys have no meaning here: " + ignored);
+    say("WARNING: " + options_.input +
+        ": these keys have no meaning here (remove them, or let them be): " + ignored);
 }
 
 void OfflineTraining::check_output() const
@@ -159,7 +161,7 @@ void OfflineTraining::open_data()
       std::ceil(*offline.num_epoch * static_cast<double>(training_->plan.steps_per_epoch()));
   if (!(steps < most_steps))
     throw Error(options_.input + ": training/num_epoch: gives " + std::to_string(steps) +
-                " steps, more than can be counted");
+                " steps, more than can be counted; give a smaller number");
   input_.training.numb_steps = std::max<std::int64_t>(1, std::llround(steps));
   say("num_epoch gives " + std::to_string(input_.training.numb_steps) + " steps");
 }
@@ -188,7 +190,8 @@ void OfflineTraining::fit_energy_bias()
     for (const Frame *frame : shares.frames()) fit.add(*frame);
   }
   const std::int64_t frames = fit.num_frames();
-  if (frames == 0) return say("WARNING: the data have no energies: the energy bias stays");
+  if (frames == 0)
+    return say("WARNING: the data have no energies: the energy bias stays; add energies to fit it");
   const double deviation = fit.apply();
   std::ostringstream text;
   text << "energy bias fitted to " << frames << " frames (eV):";
@@ -223,7 +226,7 @@ void OfflineTraining::continue_trainer()
   if (validation_) same = validation_->plan.set_state(session.group("validation")) && same;
   if (!same)
     say("WARNING: the data are others than before " + options_.restart +
-        " was written: their order starts anew");
+        " was written: their order starts anew; check the systems of the input");
   const bool same_precision = session.text("precision") == name_of(options_.precision);
   if (!restore_tables(*comm_, *model_, *start_.restart, same_precision))
     say("restart: the precision is another one than before");
@@ -263,7 +266,7 @@ void OfflineTraining::train()
     else if (!left.empty())
       say("WARNING: " + files_->path(*left.rbegin()) +
           " is that of an earlier training, which --restart would go on with; this one replaces "
-          "files of the same names");
+          "files of the same names: stop it now to keep them");
     curve_ = std::make_unique<LearningCurve>(config.disp_file, config.loss, validation_ != nullptr,
                                              restarted);
   });
@@ -346,7 +349,9 @@ std::vector<const Frame *> OfflineTraining::load(BatchSource &source)
   std::vector<const Frame *> frames;
   for (std::int64_t tries = 2 * source.plan.steps_per_epoch(); frames.empty(); --tries) {
     if (tries < 0)
-      throw Error("min_pair_dist: all frames have atoms that are closer to each other");
+      throw Error(
+          "min_pair_dist: all frames have atoms that are closer to each other; give a smaller "
+          "distance");
     frames = load(source, source.plan.next());
   }
   source.cache.prefetch(source.plan.peek());
@@ -386,7 +391,7 @@ std::optional<UpdateReport> OfflineTraining::validate()
 void OfflineTraining::report(const UpdateReport &last)
 {
   health_.watch(*model_);
-  health_.watch_scratch("frames are read again instead of kept",
+  health_.watch_scratch("frames are read again instead of kept (set TMPDIR to a disk with room)",
                         training_->cache.scratch_trouble());
   if (!input_.offline.disp_training) return;
   const UpdateReport training = mean_.empty() ? last : mean_.mean();

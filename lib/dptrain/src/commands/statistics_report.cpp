@@ -145,7 +145,8 @@ std::vector<std::string> text_lines(const StatisticsReport &report)
   for (std::size_t t = 0; t < sel.size(); ++t)
     if (found.statistics.max_neighbors()[t] > sel[t])
       lines.push_back(formatted(
-          "WARNING: sel of %s is %d, but an atom has %d such neighbors: only the nearest count",
+          "WARNING: sel of %s is %d, but an atom has %d such neighbors: only the nearest count; "
+          "give a larger sel to keep all",
           config.type_map[t].c_str(), sel[t], found.statistics.max_neighbors()[t]));
   const std::string unlikely = unlikely_distance(found.statistics.min_distance());
   if (!unlikely.empty()) lines.push_back("WARNING: " + unlikely);

@@ -158,7 +158,7 @@ class ModelTest {
     if (overflow > 0)
       print("WARNING: " + std::to_string(overflow) +
             " atoms have more neighbors of a type than sel of the model keeps: the nearest ones "
-            "count. A model with a larger sel sees them all");
+            "count. Train a model with a larger sel for all of them");
   }
 
   std::shared_ptr<const Communicator> comm_;

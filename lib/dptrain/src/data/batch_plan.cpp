@@ -217,7 +217,7 @@ Systems open_systems(const DataConfig &config, const DataOptions &options,
   }
   if (systems.empty())
     throw Error("batch_size filter:" + std::to_string(config.batch_size.number) +
-                " leaves no system: all have larger frames");
+                " leaves no system: all have larger frames; give a larger number");
   return systems;
 }
 

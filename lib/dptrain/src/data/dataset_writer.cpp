@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "base/advice.h"
 #include "data/npy.h"
 #include "dptrain/base/error.h"
 #include "dptrain/data/dataset_writer.h"
@@ -50,19 +51,20 @@ std::vector<double> reorder(const std::vector<double> &values,
 void check(const WholeFrame &frame, const std::vector<std::string> &type_map)
 {
   const std::size_t natoms = frame.type.size();
-  if (natoms == 0) throw Error("cannot add a frame without atoms to a data set");
+  if (natoms == 0) throw internal_error("a frame without atoms was to be added to a data set");
   if (frame.coord.size() != 3 * natoms ||
       (!frame.label.force.empty() && frame.label.force.size() != 3 * natoms) ||
       (!frame.label.force_weight.empty() && frame.label.force_weight.size() != natoms))
-    throw Error("cannot add a frame of " + std::to_string(natoms) + " atoms with " +
-                std::to_string(frame.coord.size()) + " coordinates, " +
-                std::to_string(frame.label.force.size()) + " force components and " +
-                std::to_string(frame.label.force_weight.size()) + " force weights to a data set");
+    throw internal_error("cannot add a frame of " + std::to_string(natoms) + " atoms with " +
+                         std::to_string(frame.coord.size()) + " coordinates, " +
+                         std::to_string(frame.label.force.size()) + " force components and " +
+                         std::to_string(frame.label.force_weight.size()) +
+                         " force weights to a data set");
   for (const int type : frame.type)
     if (type < 0 || type >= static_cast<int>(type_map.size()))
-      throw Error("cannot add a frame with atom type " + std::to_string(type) +
-                  " to a data set: type_map has the types 0 to " +
-                  std::to_string(type_map.size() - 1));
+      throw internal_error("cannot add a frame with atom type " + std::to_string(type) +
+                           " to a data set: type_map has the types 0 to " +
+                           std::to_string(type_map.size() - 1));
 }
 
 /// Folder of the frames that can share arrays with this one: same composition, boundary and labels.
@@ -175,7 +177,8 @@ void start_set(const std::string &system, const std::string &name, const std::ve
   std::error_code code;
   fs::rename(temporary, system + "/" + name, code);
   if (code)
-    throw Error("cannot create the folder '" + system + "/" + name + "': " + code.message());
+    throw Error("cannot create the folder '" + system + "/" + name + "': " + code.message() +
+                "; check space and permissions, or choose another place");
   sync_folder_of(system + "/" + name);
 }
 

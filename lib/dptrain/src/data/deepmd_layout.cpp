@@ -47,7 +47,7 @@ std::vector<std::string> find_sets(const SystemTree &tree, const std::string &pr
       sets.push_back(name);
   if (sets.empty())
     throw Error(tree.path_of("") + ": no folder " + pattern +
-                " (set.000, ...); not a data set in DeePMD-kit's format");
+                " (set.000, ...); a data set in DeePMD-kit's format needs at least one");
   return sets;
 }
 
@@ -79,8 +79,9 @@ DeepmdLayout::DeepmdLayout(const SystemTree &tree, const DataOptions &options) :
     sets.push_back(read_set(tree, folder));
   }
   if (mixed && names.empty())
-    throw Error(names_path +
-                ": missing; a system with mixed types names its elements in this file");
+    throw Error(
+        names_path +
+        ": missing; a system with mixed types needs this file, with the names of its elements");
   const auto has_frames = [](const DataSet &set) { return set.frames > 0; };
   if (std::none_of(sets.begin(), sets.end(), has_frames))
     throw Error(root_path + ": the system has no frame; leave it out");
@@ -90,15 +91,17 @@ void DeepmdLayout::read_types(const SystemTree &tree)
 {
   const std::vector<std::string> files = tree.list("");
   if (!contains(files, "type.raw"))
-    throw Error(type_path + ": missing; a system in DeePMD-kit's format has the types of its atoms "
-                            "in this file");
+    throw Error(type_path + ": missing; a system in DeePMD-kit's format needs this file, with the "
+                            "types of its atoms");
   for (const std::int64_t type : whole_numbers(tree.words("type.raw"), type_path))
     types.push_back(static_cast<int>(type));
-  if (types.empty()) throw Error(type_path + ": names no atom");
+  if (types.empty())
+    throw Error(type_path + ": names no atom; write the type of each atom, from 0");
   periodic = !contains(files, "nopbc");
   if (!contains(files, "type_map.raw")) return;
   names = tree.words("type_map.raw");
-  if (names.empty()) throw Error(names_path + ": names no element");
+  if (names.empty())
+    throw Error(names_path + ": names no element; write one for each type, or remove the file");
 }
 
 DataSet DeepmdLayout::read_set(const SystemTree &tree, const std::string &folder) const
@@ -123,8 +126,8 @@ DataSet DeepmdLayout::read_set(const SystemTree &tree, const std::string &folder
     else if (item == Item::coord)
       throw Error(tree.path_of(path) + ": missing; each set needs the coordinates");
     else if (item == Item::box)
-      throw Error(tree.path_of(path) + ": missing; a system without a cell has a file 'nopbc' "
-                                       "beside type.raw");
+      throw Error(tree.path_of(path) + ": missing; a periodic system needs it, one without a "
+                                       "cell needs a file 'nopbc' beside type.raw");
   }
   set.frames = frames_of(*set.get(Item::coord));
   for (std::size_t i = 0; i < num_items; ++i)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/advice.h"
 #include "data/deepmd_layout.h"
 #include "data/frame_values.h"
 #include "data/text_words.h"
@@ -46,8 +47,8 @@ class DeepmdSystem : public DataSystem {
   Place find(std::int64_t frame) const
   {
     if (frame < 0 || frame >= num_frames_)
-      throw Error(name_ + ": frame " + std::to_string(frame) + " of " +
-                  std::to_string(num_frames_) + " was asked for");
+      throw internal_error(name_ + ": frame " + std::to_string(frame) + " of " +
+                           std::to_string(num_frames_) + " was asked for");
     const auto next = std::upper_bound(first_frame_.begin(), first_frame_.end(), frame);
     const auto index = next - first_frame_.begin() - 1;
     return {layout_.sets[index], frame - first_frame_[index]};
@@ -146,7 +147,7 @@ WholeFrame DeepmdSystem::read(std::int64_t index) const
       }
     if (real.empty())
       throw Error(place.set.get(Item::real_types)->path() + ": frame " + std::to_string(place.row) +
-                  " has no atom (all types are -1)");
+                  " has no atom (all types are -1); remove the frame");
     frame.type = to_model(types);
   } else
     frame.type = types_;
@@ -173,8 +174,8 @@ std::vector<std::string> elements_of_deepmd(const SystemTree &tree, const std::s
 {
   const DeepmdLayout layout(tree, {{}, set_prefix});
   if (layout.names.empty())
-    throw Error(layout.names_path + ": missing; without it the elements of the system are not "
-                                    "known");
+    throw Error(layout.names_path + ": missing; write it, with the name of the element of "
+                                    "each type in type.raw");
   std::vector<bool> occurs(layout.names.size(), false);
   const auto mark = [&](const std::vector<int> &types) {
     for (const int type : types) {

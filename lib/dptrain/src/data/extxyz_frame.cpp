@@ -76,8 +76,9 @@ class FrameParser {
     auto type = by_number ? types_.end() : types_.find(word);
     if (type == types_.end()) type = types_.find(element_name(word, by_number));
     if (type == types_.end())
-      throw Error(here() + ": found '" + shown(std::string(word)) + "', which is no element of " +
-                  "the model");
+      throw Error(here() + ": found '" + shown(std::string(word)) +
+                  "', which is no element of the model; "
+                  "remove the frame, or use a model with this element");
     frame_.type.push_back(type->second);
   }
 

@@ -122,7 +122,9 @@ void read_cell(const Pairs &pairs, const std::string &where, ExtxyzHeader &heade
     header.periodic[d] = parse_flag(flags[flags.size() == 3 ? d : 0], where);
   const auto yes = [](bool flag) { return flag; };
   if (!header.lattice && std::any_of(header.periodic.begin(), header.periodic.end(), yes))
-    throw Error(where + ": pbc says that the frame is periodic, but there is no Lattice");
+    throw Error(where +
+                ": pbc says that the frame is periodic, but there is no Lattice; add it, or write "
+                "pbc=\"F F F\"");
 }
 
 void read_virial(const Pairs &pairs, const std::string &where, ExtxyzHeader &header)
@@ -208,10 +210,13 @@ ExtxyzColumns columns_of(const Pairs &pairs, const std::string &where)
                   shown(fields[i + 2]) + ", expected a type of R, I, S, L and a number of columns");
     add_property(fields[i], fields[i + 1][0], static_cast<int>(width), ranks, columns, where);
     if (columns.count > max_columns)
-      throw Error(where + ": Properties has more than " + std::to_string(max_columns) + " columns");
+      throw Error(where + ": Properties has more than " + std::to_string(max_columns) +
+                  " columns; leave out what is no label");
   }
   if (columns.position < 0 || (columns.species < 0 && columns.number < 0))
-    throw Error(where + ": Properties=" + shown(*text) + " lacks species (or Z) or pos");
+    throw Error(where + ": Properties=" + shown(*text) +
+                " lacks species (or Z) or pos; add "
+                "what is missing");
   return columns;
 }
 

@@ -55,7 +55,7 @@ class Lines {
     const std::size_t kept = buffer_.size();
     if (kept > max_line)
       throw Error(path_ + ": line " + std::to_string(number_ + 1) + " is longer than " +
-                  std::to_string(max_line) + " characters; not an extended XYZ file");
+                  std::to_string(max_line) + " characters; an extended XYZ file is expected");
     buffer_.resize(kept + block_);
     const std::size_t got =
         read_(buffer_.data() + kept, block_, base_ + static_cast<std::int64_t>(kept));
@@ -123,7 +123,7 @@ class Scanner {
   {
     throw Error(where(entry.line) + ": the frame has " + std::to_string(entry.natoms) +
                 " atoms, but the file ends before " + missing +
-                "; the file is truncated or the number is wrong");
+                "; the file is truncated or the number is wrong: copy or write the file again");
   }
 
   int species_of(std::string_view word, bool by_number)
@@ -140,7 +140,7 @@ class Scanner {
     if (last_ == static_cast<int>(names.size())) {
       if (names.size() == max_species)
         throw Error(where(lines_.number()) + ": more than " + std::to_string(max_species) +
-                    " different names of atoms; the columns may be wrong");
+                    " different names of atoms; check Properties, the columns may be wrong");
       names.push_back(name);
       index_.species_lines.push_back(lines_.number());
     }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "base/advice.h"
 #include "data/extxyz_file.h"
 #include "data/stored_array.h"
 #include "data/text_words.h"
@@ -65,8 +66,8 @@ class ExtxyzSystem : public DataSystem {
   const ExtxyzIndex::Entry &entry(std::int64_t frame) const
   {
     if (frame < 0 || frame >= num_frames())
-      throw Error(path_ + ": frame " + std::to_string(frame) + " of " +
-                  std::to_string(num_frames()) + " was asked for");
+      throw internal_error(path_ + ": frame " + std::to_string(frame) + " of " +
+                           std::to_string(num_frames()) + " was asked for");
     return index_.frames[static_cast<std::size_t>(frame)];
   }
 

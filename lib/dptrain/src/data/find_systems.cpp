@@ -30,7 +30,8 @@ template <typename Use> void walk(const std::string &root, Use &&use)
   try {
     for (const auto &item : fs::recursive_directory_iterator(root)) use(item.path());
   } catch (const fs::filesystem_error &error) {
-    throw Error("cannot search the folder '" + root + "': " + error.what());
+    throw Error("cannot search the folder '" + root + "': " + error.what() +
+                "; check its permissions");
   }
 }
 
@@ -95,7 +96,7 @@ Names search(const std::string &root, const Names &patterns)
 {
   std::error_code ignored;
   if (!fs::is_directory(root, ignored))
-    throw Error("systems: '" + root + "' is no folder; rglob_patterns searches folders");
+    throw Error("systems: '" + root + "' is no folder; rglob_patterns needs folders to search");
   Names found;
   walk(root, [&](const fs::path &path) {
     const Names parts = parts_of(path.lexically_relative(root));
@@ -128,7 +129,7 @@ Names expand(const std::string &name)
   for (std::size_t i = 0; status == 0 && i < list.gl_pathc; ++i)
     found.push_back(list.gl_pathv[i] + group);
   ::globfree(&list);
-  if (status != 0) throw Error("systems: nothing matches the pattern '" + name + "'");
+  if (status != 0) throw Error("systems: nothing matches the pattern '" + name + "'; check it");
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -152,9 +153,9 @@ std::vector<std::string> find_systems(const std::vector<std::string> &systems,
     if (found.empty())
       throw Error("systems: '" + entry + "' holds no system" +
                   (rglob_patterns.empty() ? ": no folder with a file type.raw at or below it; "
-                                            "extended XYZ files are named one by one or by a "
+                                            "name extended XYZ files one by one or by a "
                                             "pattern (FOLDER/*.extxyz)"
-                                          : " that matches rglob_patterns"));
+                                          : " that matches rglob_patterns; check the patterns"));
     all.insert(all.end(), found.begin(), found.end());
   }
   return all;

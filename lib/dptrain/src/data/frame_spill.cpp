@@ -27,7 +27,8 @@ void require_room(std::size_t bytes)
   const auto disk = std::filesystem::space(scratch_folder(), none);
   if (!none && disk.available < bytes + disk_reserve)
     throw Error("The disk of " + scratch_folder() + " is nearly full: it has " +
-                std::to_string(disk.available >> 20) + " MiB left, of which 1024 are not used");
+                std::to_string(disk.available >> 20) +
+                " MiB left, of which 1024 are not used: free space, or set TMPDIR to another disk");
 }
 
 template <class T> std::size_t bytes_of(const std::vector<T> &array)

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/data/frames_file.h"
 #include "dptrain/frames/whole_frame.h"
@@ -73,7 +74,8 @@ class Unpacker {
   template <typename T> void check(std::size_t count) const
   {
     if (count > (bytes_.size() - position_) / sizeof(T))
-      throw Error(path_ + ": damaged record: shorter than its number of atoms needs");
+      throw Error(path_ +
+                  ": damaged record: shorter than its number of atoms needs; copy the file again");
   }
   const std::string &bytes_;
   const std::string &path_;
@@ -91,10 +93,10 @@ std::string pack(const WholeFrame &frame)
   const std::size_t length = 3 * frame.type.size();
   if (frame.coord.size() != length || (!label.force.empty() && label.force.size() != length) ||
       (!label.force_weight.empty() && label.force_weight.size() != frame.type.size()))
-    throw Error("cannot store a frame of " + std::to_string(natoms) + " atoms with " +
-                std::to_string(frame.coord.size()) + " coordinates, " +
-                std::to_string(label.force.size()) + " force components and " +
-                std::to_string(label.force_weight.size()) + " force weights");
+    throw internal_error("cannot store a frame of " + std::to_string(natoms) + " atoms with " +
+                         std::to_string(frame.coord.size()) + " coordinates, " +
+                         std::to_string(label.force.size()) + " force components and " +
+                         std::to_string(label.force_weight.size()) + " force weights");
   std::string bytes;
   put(bytes, &frame.step, 1);
   put(bytes, &natoms, 1);
@@ -182,9 +184,10 @@ bool read_record(const File &file, std::int64_t size, std::int64_t &offset, std:
 
 [[noreturn]] void too_few(const std::string &path, std::int64_t found, std::int64_t expected)
 {
-  throw Error(path + ": holds " + std::to_string(found) + " complete frames, " +
-              std::to_string(expected) +
-              " are needed; it does not belong to this checkpoint, or its end was lost");
+  throw Error(
+      path + ": holds " + std::to_string(found) + " complete frames, " + std::to_string(expected) +
+      " are needed; it does not belong to this checkpoint, or its end was lost: copy both files "
+      "again, or start from the model file instead of resuming");
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ class Hdf5Tree : public SystemTree {
       file_(std::make_shared<Hdf5DataFile>(file)), group_(std::move(group))
   {
     while (group_.size() > 1 && group_.back() == '/') group_.pop_back();
-    if (!file_->is_group(group_)) file_->fail("there is no HDF5 group '" + group_ + "'");
+    if (!file_->is_group(group_))
+      file_->fail("there is no HDF5 group '" + group_ + "'; check the name after #");
   }
   std::string path_of(const std::string &name) const override
   {

@@ -96,7 +96,8 @@ std::int64_t checked_count(const NpyHeader &header, std::int64_t file_size, cons
     }
     count *= extent;
   }
-  if (count > available) fail(path, "truncated: no number follows the header");
+  if (count > available)
+    fail(path, "truncated: no number follows the header; copy or write the file again");
   return count;
 }
 

@@ -50,7 +50,8 @@ std::vector<double> by_blocks(const std::string &text, const std::vector<std::in
   while (std::getline(stream, word, ';')) blocks.push_back(read_block(word, batches.size()));
   double weights = 0.0;
   for (const Block &block : blocks) weights += block.weight;
-  if (!(weights > 0.0)) throw Error("auto_prob: the weights of '" + text + "' add up to nothing");
+  if (!(weights > 0.0))
+    throw Error("auto_prob: the weights of '" + text + "' add up to nothing; give a positive one");
   std::vector<double> probability(batches.size(), 0.0);
   for (const Block &block : blocks)
     for (std::size_t k = block.first; k < block.last; ++k) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -25,9 +26,8 @@ void check_finite(const Frame &frame, const double *values, std::size_t n, const
 {
   for (std::size_t k = 0; k < n; ++k)
     if (!std::isfinite(values[k]))
-      fail(frame,
-           what + " holds " + std::to_string(values[k]) +
-               ": the reference or the simulation went wrong there; the frame cannot be used");
+      fail(frame, what + " holds " + std::to_string(values[k]) +
+                      ": the reference or the simulation went wrong there; leave the frame out");
 }
 
 /// Labels of single atoms: numbers per atom; 0: any number for each of the three components.
@@ -61,21 +61,22 @@ void check_share(const Frame &frame, int ntypes)
   const std::size_t n = frame.nlocal, nall = frame.type.size();
   if (nall < n || frame.x.size() != 3 * nall || frame.first.size() != n + 1 ||
       frame.neighbor.size() != std::size_t(frame.first.back()))
-    fail(frame, "its arrays do not fit to " + std::to_string(n) + " owned of " +
-                    std::to_string(nall) + " atoms");
-  if (!frame.halo) fail(frame, "it has no halo; frames come from scatter_frame");
+    throw internal_error(name_of(frame) + ": its arrays do not fit to " + std::to_string(n) +
+                         " owned of " + std::to_string(nall) + " atoms");
+  if (!frame.halo) throw internal_error(name_of(frame) + ": it has no halo");
   for (int type : frame.type)
     if (type < -1 || type >= ntypes)
       fail(frame, "atom type " + std::to_string(type) + " does not exist in the model, which has " +
-                      std::to_string(ntypes) + " types (counted from 0)");
+                      std::to_string(ntypes) +
+                      " types (counted from 0): use a model with all elements of the data");
   check_finite(frame, frame.x.data(), frame.x.size(), "a position");
   if (frame.label.energy) check_finite(frame, &*frame.label.energy, 1, "the energy label");
   if (frame.label.virial) check_finite(frame, frame.label.virial->data(), 9, "the virial label");
   for (const AtomLabel &label : atom_labels) check_atom_label(frame, label);
   for (const double weight : frame.label.force_weight)
     if (weight < 0.0)
-      fail(frame,
-           "the label force_weight holds " + std::to_string(weight) + ": a weight is 0 or more");
+      fail(frame, "the label force_weight holds " + std::to_string(weight) +
+                      ": a weight must be 0 or more");
 }
 
 // All ranks have a label, or none; those without atoms have none of single atoms.
@@ -90,9 +91,13 @@ void check_agreement(const Communicator &comm, const Frame &frame)
   bool agree = ranks[0] % comm.size() == 0 && ranks[1] % comm.size() == 0;
   for (std::int64_t n : atoms) agree = agree && (n == 0 || n == frame.natoms);
   if (!agree)
-    fail(frame, "some ranks have a label (energy, virial or one of the atoms) and others do not");
+    throw internal_error(name_of(frame) +
+                         ": some ranks have a label (energy, virial or one of the atoms) and "
+                         "others do not");
   if (ranks[0] + ranks[1] + atoms[0] + atoms[1] == 0)
-    fail(frame, "it has no label: no energy, no forces, no virial and no atomic energies");
+    fail(frame,
+         "it has no label: no energy, no forces, no virial and no atomic energies; add one, or "
+         "leave the frame out");
 }
 
 // A mean over forces of which none counts does not exist.
@@ -126,7 +131,7 @@ double shortest_distance(const Communicator &comm, const Frame &frame)
     }
   double largest = -shortest;
   comm.all_reduce_max(&largest, 1);
-  if (largest == 0.0) fail(frame, "two atoms are at the same position");
+  if (largest == 0.0) fail(frame, "two atoms are at the same position; leave the frame out");
   return std::sqrt(-largest);
 }
 
@@ -136,8 +141,8 @@ double check_over(const Communicator &comm, Frame &frame, int ntypes)
   std::int64_t owned = frame.nlocal;
   comm.all_reduce_sum(&owned, 1);
   if (owned != frame.natoms || frame.natoms < 1)
-    fail(frame, "the ranks own " + std::to_string(owned) + " atoms together, the frame has " +
-                    std::to_string(frame.natoms));
+    throw internal_error(name_of(frame) + ": the ranks own " + std::to_string(owned) +
+                         " atoms together, the frame has " + std::to_string(frame.natoms));
   check_agreement(comm, frame);
   check_weights(comm, frame);
   if (frame.type_counts.empty()) frame.type_counts = count_types(comm, frame, ntypes);

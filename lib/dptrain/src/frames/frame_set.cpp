@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -17,15 +18,17 @@ void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip, 
   if (way_ == Way::search &&
       std::any_of(domains, domains + n, [](const Domain &d) { return d.in_kernel_memory; })) {
     if (n > 1 || copy)
-      throw Error("one domain in the memory of the kernels, and pass A alone: several at a time, "
-                  "and gradients, take copies from host memory");
+      throw internal_error(
+          "one domain in the memory of the kernels, and pass A alone: several at a time, "
+          "and gradients, take copies from host memory");
     return set_engine_lists(domains[0], skip);
   }
   for (int f = 0; f < n; ++f) {
     const Domain &d = domains[f];
     mask_ = d.neighbor_mask;
     if (d.entry_stride != 1 && way_ == Way::host_lists)
-      throw Error("neighbor lists that the host reads have their entries one after the other");
+      throw internal_error(
+          "neighbor lists that the host reads have their entries one after the other");
     for (int k = 0; k < d.num_centers; ++k) {
       const int i = d.centers[k], type = d.type[i];
       if (type < 0 || skip[type]) continue;
@@ -46,7 +49,7 @@ void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip, 
 void FrameSet::set_engine_lists(const Domain &domain, const std::vector<char> &skip)
 {
   if (!domain.neighbor_table && domain.num_centers > 0)
-    throw Error("a domain in the memory of the kernels needs its neighbors in a table");
+    throw internal_error("a domain in the memory of the kernels needs its neighbors in a table");
   way_ = Way::engine_lists;
   mask_ = domain.neighbor_mask;
   offsets_.push_back(domain.nall);

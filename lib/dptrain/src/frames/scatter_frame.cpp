@@ -23,13 +23,14 @@ void check_whole(const WholeFrame &whole)
 {
   const std::size_t n = whole.type.size();
   const std::string where = "Frame of step " + std::to_string(whole.step) + ": ";
-  if (n == 0) throw Error(where + "it has no atoms");
+  if (n == 0) throw Error(where + "it has no atoms; leave it out");
   if (whole.coord.size() != 3 * n)
     throw Error(where + std::to_string(n) + " atom types but " +
                 std::to_string(whole.coord.size()) + " coordinates (3 per atom are needed)");
   if (!whole.label.force.empty() && whole.label.force.size() != 3 * n)
     throw Error(where + std::to_string(n) + " atoms but " +
-                std::to_string(whole.label.force.size()) + " force components (3 per atom)");
+                std::to_string(whole.label.force.size()) +
+                " force components (3 per atom are needed)");
   const std::pair<const char *, const std::vector<double> *> others[] = {
       {"force_weight", &whole.label.force_weight},
       {"atom_energy", &whole.label.atom_energy},
@@ -39,11 +40,13 @@ void check_whole(const WholeFrame &whole)
   for (const auto &[name, values] : others)
     if (values->size() % n != 0)
       throw Error(where + std::to_string(n) + " atoms but " + std::to_string(values->size()) +
-                  " numbers of " + name);
+                  " numbers of " + name + " (as many for each atom are needed)");
   for (std::size_t k = 0; k < 3 * n; ++k)
     if (!std::isfinite(whole.coord[k]))
-      throw Error(where + "the position of atom " + std::to_string(k / 3 + 1) +
-                  " is not a finite number");
+      throw Error(
+          where + "the position of atom " + std::to_string(k / 3 + 1) +
+          " is not a finite number: the simulation or the data set is broken there; leave the "
+          "frame out");
 }
 
 /// Wrapped positions and coordinates u along which the frame is cut: fractional in a cell, Cartesian without one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -52,14 +53,14 @@ void StoredHalo::check_owners(const std::vector<int> &owner_rank,
                               const std::vector<std::int64_t> &atoms_of_rank) const
 {
   if (owner_rank.size() != owner_index.size())
-    throw Error("StoredHalo: as many owner ranks as owner indices are needed");
+    throw internal_error("StoredHalo: as many owner ranks as owner indices are needed");
   for (std::size_t g = 0; g < owner_rank.size(); ++g) {
     const int rank = owner_rank[g];
     if (rank < 0 || rank >= comm_->size() || owner_index[g] < 0 ||
         owner_index[g] >= atoms_of_rank[rank])
-      throw Error("StoredHalo: ghost " + std::to_string(g) + " has no owner: atom " +
-                  std::to_string(owner_index[g]) + " of rank " + std::to_string(rank) +
-                  " does not exist");
+      throw internal_error("StoredHalo: ghost " + std::to_string(g) + " has no owner: atom " +
+                           std::to_string(owner_index[g]) + " of rank " + std::to_string(rank) +
+                           " does not exist");
   }
 }
 

@@ -44,7 +44,7 @@ BatchSize batch_size_of_text(const JsonReader &reader, const std::string &text)
   if (name == "mix")
     reader.fail("batch_size", "\"" + text +
                                   "\" is for LMDB data, which this version does not read; "
-                                  "\"mixed:N\" takes N frames of all systems");
+                                  "use \"mixed:N\" for N frames of all systems");
   if (name == "auto")
     size.rule = BatchSize::Rule::at_least;
   else if (name == "max")

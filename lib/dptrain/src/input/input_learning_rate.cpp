@@ -91,7 +91,7 @@ void read_learning_rate_section(JsonReader reader, JsonReader &training, InputFi
     schedule.type = ScheduleType::wsd;
   else if (type != "exp")
     reader.fail("type", "learning rate \"" + type +
-                            "\" is not in this version; it has \"exp\", \"cosine\" and \"wsd\"");
+                            "\" is not in this version; use \"exp\", \"cosine\" or \"wsd\"");
   input.start_lr_given = reader.has("start_lr");
   schedule.start_lr = reader.positive("start_lr", schedule.start_lr);
   read_stop(reader, schedule);

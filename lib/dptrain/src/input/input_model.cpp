@@ -34,8 +34,7 @@ void check_kind(JsonReader &reader, const std::string &found, const std::vector<
 {
   for (const auto &name : known)
     if (found == name) return;
-  reader.fail("type",
-              part + " \"" + found + "\" is not in this version; it has \"" + known[0] + "\"");
+  reader.fail("type", part + " \"" + found + "\" is not in this version; use \"" + known[0] + "\"");
 }
 
 void ignore(JsonReader &reader, const std::map<std::string, json> &defaults, InputFile &input)

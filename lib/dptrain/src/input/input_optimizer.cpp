@@ -19,7 +19,7 @@ OptimizerType read_type(JsonReader &reader, const std::string &key)
                                    [&](const auto &entry) { return type == entry.first; });
   if (found != std::end(optimizers)) return found->second;
   reader.fail(key, "optimizer \"" + type +
-                       "\" is not in this version; it has \"Adam\", \"AdamW\" and \"SOAP\" (the "
+                       "\" is not in this version; use \"Adam\", \"AdamW\" or \"SOAP\" (the "
                        "fastest here)");
 }
 

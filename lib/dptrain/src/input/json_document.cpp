@@ -61,8 +61,10 @@ json parse_json(const std::string &text, const std::string &source)
     const auto end = what.find("] ");
     if (end != std::string::npos) what.erase(0, end + 2);
     const std::string place = take_place(what);
-    throw Error(source + (place.empty() ? "" : ":" + place) + ": not valid JSON: " + what +
-                " (JSON has no comments and no comma after the last item)");
+    throw Error(
+        source + (place.empty() ? "" : ":" + place) + ": not valid JSON: " + what +
+        " (correct it there or just before: JSON has no comments and no comma after the last "
+        "item)");
   }
 }
 
@@ -110,7 +112,8 @@ void JsonDocument::find_places(const std::string &text)
     } else if (c == '{' || c == '[') {
       if (levels.size() == max_depth)
         throw Error(source_ + ":" + std::to_string(line) + ":" + std::to_string(place.column) +
-                    ": values are nested deeper than " + std::to_string(max_depth) + " levels");
+                    ": values are nested deeper than " + std::to_string(max_depth) +
+                    " levels; give fewer");
       levels.push_back({c == '{', levels.empty() ? "" : levels.back().value_path()});
     } else if (c == '}' || c == ']') {
       levels.pop_back();

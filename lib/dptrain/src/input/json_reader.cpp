@@ -240,7 +240,7 @@ void JsonReader::finish() const
     for (const auto &name : known_)
       if (nearest.empty() || distance(key, name) < distance(key, nearest)) nearest = name;
     fail(key, "unknown key" + (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?") +
-                  " (a key that starts with _ is a comment)");
+                  " (remove it, or let it start with _ as a comment)");
   }
 }
 

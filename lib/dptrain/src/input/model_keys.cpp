@@ -18,8 +18,8 @@ const std::vector<std::string> activations{"tanh",    "relu",        "relu6",   
 void check_type(const JsonReader &reader, const std::string &key, int type, int ntypes)
 {
   if (type < 0 || type >= ntypes)
-    reader.fail(key, "found type " + std::to_string(type) + ", but type_map has the types 0 to " +
-                         std::to_string(ntypes - 1));
+    reader.fail(key, "found type " + std::to_string(type) +
+                         ", allowed are those of type_map, 0 to " + std::to_string(ntypes - 1));
 }
 
 std::string read_precision(JsonReader &reader)
@@ -28,7 +28,7 @@ std::string read_precision(JsonReader &reader)
   if (name == "default" || name == "float64" || name == "double") return "float64";
   if (name == "float32" || name == "single") return "float32";
   reader.fail("precision", "found \"" + name +
-                               "\"; this version has float64 (= default = double) and float32 "
+                               "\", allowed are float64 (= default = double) and float32 "
                                "(= single)");
 }
 
@@ -137,7 +137,8 @@ void read_type_keys(JsonReader &model, ModelConfig &config)
   auto sorted = config.type_map;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) model.fail("type_map", "names \"" + *twice + "\" twice");
+  if (twice != sorted.end())
+    model.fail("type_map", "names \"" + *twice + "\" twice; name each element once");
   const int ntypes = config.ntypes();
   config.pair_exclude_types = read_pairs(model, "pair_exclude_types", ntypes);
   config.atom_exclude_types = model.integers("atom_exclude_types", {});
@@ -164,7 +165,7 @@ void read_descriptor_section(JsonReader &section, ModelConfig &config)
   const std::string type = section.text("type", "");
   config.descriptor = make_descriptor_config(type);
   if (!config.descriptor)
-    section.fail("type", "descriptor \"" + type + "\" is not in this version; it has " +
+    section.fail("type", "descriptor \"" + type + "\" is not in this version; use one of " +
                              descriptor_type_names());
   config.descriptor->read(section, config);
 }

@@ -36,7 +36,7 @@ const char *hint(int code, bool reading = false)
     if (reading) return "; check its permissions";
     return "; choose a place where you may write, or change the permissions";
   default:
-    return "";
+    return "; check the disk, or choose another place";
   }
 }
 
@@ -133,7 +133,7 @@ void expect_regular_file(const std::string &path)
     throw Error("cannot open '" + path + "': " + std::strerror(errno) + hint(errno, true));
   }
   if (S_ISDIR(info.st_mode)) throw Error("'" + path + "' is a directory, expected a file");
-  if (!S_ISREG(info.st_mode)) throw Error("'" + path + "' is not a regular file");
+  if (!S_ISREG(info.st_mode)) throw Error("'" + path + "' is not a regular file, expected one");
 }
 
 std::string read_file(const std::string &path)
@@ -167,7 +167,8 @@ std::vector<std::string> list_folder(const std::string &path)
     for (const auto &item : std::filesystem::directory_iterator(path))
       names.push_back(item.path().filename().string());
   } catch (const std::filesystem::filesystem_error &error) {
-    throw Error("cannot list the folder '" + path + "': " + error.code().message());
+    throw Error("cannot list the folder '" + path + "': " + error.code().message() +
+                hint(error.code().value(), true));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -198,11 +199,15 @@ void write_atomically(const std::string &path,
     write(temporary);
     File(temporary, O_RDWR).sync();
     if (::rename(temporary.c_str(), target.c_str()) != 0)
-      throw Error(std::string("cannot rename '") + temporary + "': " + std::strerror(errno));
-  } catch (const std::exception &error) {
+      throw Error(std::string("cannot rename '") + temporary + "': " + std::strerror(errno) +
+                  hint(errno));
+  } catch (const Error &error) {
     ::unlink(temporary.c_str());
     throw Error("cannot write '" + path +
                 "' (a previous file of this name is unchanged): " + error.what());
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
   }
   sync_folder_of(target);
 }

@@ -110,7 +110,8 @@ std::vector<std::string> Hdf5DataFile::list(const std::string &group) const
 {
   const Hdf5Quiet quiet;
   const auto names = names_in_group(file_.get(), group);
-  if (!names) fail("cannot list the HDF5 group '" + group + "' (missing or damaged)");
+  if (!names)
+    fail("cannot list the HDF5 group '" + group + "' (missing or damaged); check the name after #");
   return *names;
 }
 
@@ -121,7 +122,7 @@ std::vector<std::string> Hdf5DataFile::groups_with(const std::string &group,
   Visit visit{"/" + member, {}};
   if (visit_by_name(file_.get(), group.c_str(), H5_INDEX_NAME, H5_ITER_NATIVE, visit_object, &visit,
                     H5O_INFO_BASIC, H5P_DEFAULT) < 0)
-    fail("cannot read the HDF5 group '" + group + "' (missing or damaged)");
+    fail("cannot read the HDF5 group '" + group + "' (missing or damaged); check the name after #");
   std::vector<std::string> groups;
   for (const auto &name : visit.found)
     groups.push_back(name.empty() ? group : joined(group, name.substr(1)));
@@ -133,18 +134,20 @@ std::vector<std::string> Hdf5DataFile::words(const std::string &name) const
 {
   const Hdf5Quiet quiet;
   const Hdf5Handle data = open_dataset(file_.get(), name);
-  if (!data.valid()) fail("HDF5 data set '" + name + "' is missing or damaged");
+  if (!data.valid())
+    fail("HDF5 data set '" + name + "' is missing or damaged; write the file again");
   std::int64_t count = 1;
   for (const auto extent : extents_of(*this, data.get(), name)) count *= extent;
   if (static_cast<std::size_t>(count) > max_words)
-    fail("HDF5 data set '" + name + "' has " + std::to_string(count) + " values");
+    fail("HDF5 data set '" + name + "' has " + std::to_string(count) + " values, at most " +
+         std::to_string(max_words) + " are read");
   const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
   const H5T_class_t kind = H5Tget_class(type.get());
   if (count == 0) return {};
   if (kind == H5T_STRING)
     return strings(data.get(), type.get(), static_cast<std::size_t>(count), name);
   if (kind != H5T_INTEGER && kind != H5T_FLOAT)
-    fail("HDF5 data set '" + name + "' holds neither numbers nor strings");
+    fail("HDF5 data set '" + name + "' holds neither numbers nor strings; write the file again");
   std::vector<double> values(static_cast<std::size_t>(count));
   if (H5Dread(data.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
     fail("HDF5 data set '" + name + "' cannot be read (damaged); write the file again");
@@ -211,11 +214,12 @@ Hdf5Dataset::Hdf5Dataset(std::shared_ptr<const Hdf5DataFile> file, const std::st
   const Hdf5Quiet quiet;
   data_ = open_dataset(file_->id(), name);
   if (!data_.valid())
-    file_->fail("HDF5 data set '" + name + "' is missing, damaged or not a data set");
+    file_->fail("HDF5 data set '" + name +
+                "' is missing, damaged or not a data set; write the file again");
   const Hdf5Handle type(H5Dget_type(data_.get()), H5Tclose);
   const H5T_class_t kind = H5Tget_class(type.get());
   if (kind != H5T_FLOAT && kind != H5T_INTEGER && kind != H5T_ENUM)
-    file_->fail("HDF5 data set '" + name + "' does not hold numbers");
+    file_->fail("HDF5 data set '" + name + "' must hold numbers");
   shape_ = extents_of(*file_, data_.get(), name);
 }
 
@@ -227,7 +231,7 @@ void Hdf5Dataset::read(std::int64_t first, std::int64_t count, double *values) c
   if (!(first == 0 && count == total)) {
     const std::int64_t row = shape_.empty() || shape_[0] <= 0 ? 0 : total / shape_[0];
     if (row <= 0 || first % row != 0 || count % row != 0 || first + count > total)
-      file_->fail("HDF5 data set '" + name_ + "': its first extent is not the number of frames");
+      file_->fail("HDF5 data set '" + name_ + "': its first extent must be the number of frames");
     std::vector<hsize_t> start(shape_.size(), 0), extent(shape_.begin(), shape_.end());
     start[0] = static_cast<hsize_t>(first / row);
     extent[0] = static_cast<hsize_t>(count / row);

@@ -20,6 +20,9 @@ Hdf5Handle memory_access()
   return access;
 }
 
+// Files are made in memory, where a lack of it is all that can go wrong.
+const std::string in_memory = "; check that there is memory left";
+
 /// HDF5 takes two files in memory with one name for the same file: each gets its own.
 std::string memory_name()
 {
@@ -75,7 +78,7 @@ Hdf5File Hdf5File::create(const std::string &name)
   const Hdf5Handle access = memory_access();
   Hdf5File file(
       {H5Fcreate(memory_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose}, name);
-  if (!file.file_.valid()) file.fail("cannot create an HDF5 file in memory");
+  if (!file.file_.valid()) file.fail("cannot create an HDF5 file in memory" + in_memory);
   return file;
 }
 
@@ -109,10 +112,10 @@ std::string Hdf5File::bytes() const
   const Hdf5Quiet quiet;
   H5Fflush(file_.get(), H5F_SCOPE_GLOBAL);
   const ssize_t size = H5Fget_file_image(file_.get(), nullptr, 0);
-  if (size <= 0) fail("cannot take the HDF5 file out of memory");
+  if (size <= 0) fail("cannot take the HDF5 file out of memory" + in_memory);
   std::string image(size, '\0');
   if (H5Fget_file_image(file_.get(), image.data(), image.size()) != size)
-    fail("cannot take the HDF5 file out of memory");
+    fail("cannot take the HDF5 file out of memory" + in_memory);
   return image;
 }
 
@@ -121,7 +124,7 @@ void Hdf5File::make_group(const std::string &path)
   const Hdf5Quiet quiet;
   const Hdf5Handle group(
       H5Gcreate2(file_.get(), path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
-  if (!group.valid()) fail("cannot create the HDF5 group '" + path + "'");
+  if (!group.valid()) fail("cannot create the HDF5 group '" + path + "'" + in_memory);
 }
 
 bool Hdf5File::has(const std::string &path) const
@@ -134,7 +137,7 @@ void Hdf5File::remove(const std::string &path)
 {
   const Hdf5Quiet quiet;
   if (H5Ldelete(file_.get(), path.c_str(), H5P_DEFAULT) < 0)
-    fail("cannot remove '" + path + "' from the HDF5 file");
+    fail("cannot remove '" + path + "' from the HDF5 file" + in_memory);
 }
 
 void Hdf5File::write_array(const std::string &path, const double *values,
@@ -151,7 +154,7 @@ void Hdf5File::write_array(const std::string &path, const double *values,
   if (!data.valid() ||
       (H5Sget_simple_extent_npoints(space.get()) > 0 &&
        H5Dwrite(data.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0))
-    fail("cannot write the HDF5 data set '" + path + "'");
+    fail("cannot write the HDF5 data set '" + path + "'" + in_memory);
 }
 
 void Hdf5File::write_texts(const std::string &path, const std::vector<std::string> &texts)
@@ -168,7 +171,7 @@ void Hdf5File::write_texts(const std::string &path, const std::vector<std::strin
                         H5Dclose);
   if (!data.valid() || (!texts.empty() && H5Dwrite(data.get(), type.get(), H5S_ALL, H5S_ALL,
                                                    H5P_DEFAULT, block.data()) < 0))
-    fail("cannot write the HDF5 data set '" + path + "'");
+    fail("cannot write the HDF5 data set '" + path + "'" + in_memory);
 }
 
 void Hdf5File::write_bytes(const std::string &path, const std::string &bytes)
@@ -182,7 +185,7 @@ void Hdf5File::write_bytes(const std::string &path, const std::string &bytes)
                         H5Dclose);
   if (!data.valid() ||
       H5Dwrite(data.get(), H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0)
-    fail("cannot write the HDF5 data set '" + path + "'");
+    fail("cannot write the HDF5 data set '" + path + "'" + in_memory);
 }
 
 std::string Hdf5File::read_bytes(const std::string &path) const
@@ -209,7 +212,7 @@ Hdf5Array Hdf5File::read_array(const std::string &path) const
   const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
   const H5T_class_t kind = H5Tget_class(type.get());
   if (kind != H5T_FLOAT && kind != H5T_INTEGER)
-    fail("HDF5 data set '" + path + "' does not hold numbers");
+    fail("HDF5 data set '" + path + "' must hold numbers");
   constexpr std::size_t largest_number = 16;  // bytes; HDF5 makes buffers of a damaged size
   if (H5Tget_size(type.get()) > largest_number)
     fail("HDF5 data set '" + path + "' is damaged; write the file again");
@@ -240,7 +243,7 @@ void Hdf5File::write_scalar(const std::string &path, hid_t stored, hid_t given, 
                                    settings.get(), H5P_DEFAULT),
                         H5Dclose);
   if (!data.valid() || H5Dwrite(data.get(), given, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) < 0)
-    fail("cannot write the HDF5 data set '" + path + "'");
+    fail("cannot write the HDF5 data set '" + path + "'" + in_memory);
 }
 
 void Hdf5File::write_value(const std::string &path, const Value &value)
@@ -313,7 +316,8 @@ std::vector<std::string> Hdf5File::list(const std::string &group) const
 {
   const Hdf5Quiet quiet;
   const auto names = names_in_group(file_.get(), group);
-  if (!names) fail("cannot list the HDF5 group '" + group + "' (missing or damaged)");
+  if (!names)
+    fail("cannot list the HDF5 group '" + group + "' (missing or damaged); write the file again");
   return *names;
 }
 
@@ -335,7 +339,7 @@ void Hdf5File::write_text(const std::string &object, const char *attribute, cons
       H5Aclose);
   const char *start = text.c_str();
   if (!data.valid() || H5Awrite(data.get(), type.get(), &start) < 0)
-    fail(std::string("cannot write the HDF5 attribute '") + attribute + "'");
+    fail(std::string("cannot write the HDF5 attribute '") + attribute + "'" + in_memory);
 }
 
 void Hdf5File::write_integer(const std::string &object, const char *attribute, std::int64_t value)
@@ -347,7 +351,7 @@ void Hdf5File::write_integer(const std::string &object, const char *attribute, s
       H5Acreate2(owner.get(), attribute, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
       H5Aclose);
   if (!data.valid() || H5Awrite(data.get(), H5T_NATIVE_INT64, &value) < 0)
-    fail(std::string("cannot write the HDF5 attribute '") + attribute + "'");
+    fail(std::string("cannot write the HDF5 attribute '") + attribute + "'" + in_memory);
 }
 
 Hdf5Handle Hdf5File::open_attribute(const std::string &object, const char *attribute) const
@@ -367,8 +371,8 @@ std::optional<std::string> Hdf5File::read_text(const std::string &object,
   const Hdf5Handle space(H5Aget_space(data.get()), H5Sclose);
   if (H5Tget_class(type.get()) != H5T_STRING || H5Sget_simple_extent_npoints(space.get()) != 1)
     return std::nullopt;
-  const std::string problem =
-      std::string("HDF5 attribute '") + attribute + "' cannot be read (damaged file)";
+  const std::string problem = std::string("HDF5 attribute '") + attribute +
+                              "' cannot be read (damaged); write the file again";
   if (H5Tis_variable_str(type.get()) > 0) {
     char *text = nullptr;
     if (H5Aread(data.get(), type.get(), &text) < 0 || !text) fail(problem);

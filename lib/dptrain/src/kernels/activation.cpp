@@ -121,7 +121,7 @@ double threshold_of(const std::string &name)
   const std::string text = name.substr(colon + 1);
   const double value = std::strtod(text.c_str(), &end);
   if (text.empty() || *end)
-    throw Error("activation function '" + name + "': the threshold after ':' is not a number");
+    throw Error("activation function '" + name + "': the threshold after ':' must be a number");
   return value;
 }
 

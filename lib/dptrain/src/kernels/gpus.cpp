@@ -21,7 +21,8 @@ int bound = -1;
 void check(cudaError_t status, const char *what)
 {
   if (status != cudaSuccess)
-    throw Error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
+    throw Error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status) +
+                "; check the driver and the GPU with nvidia-smi");
 }
 
 // The memory domain that the system names for a PCI device; -1: it names none.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/advice.h"
 #include "base/process_memory.h"
 #include "dptrain/base/error.h"
 #include "kernels/kokkos_types.h"
@@ -18,7 +19,7 @@ namespace {
   std::ostringstream text;
   text.precision(3);
   text << "Out of memory: " << static_cast<double>(bytes) / mib << " MiB more were needed beside "
-       << static_cast<double>(held) / mib << " MiB that kernels hold";
+       << static_cast<double>(held) / mib << " MiB that kernels hold" << memory_advice();
   throw OutOfMemory(text.str());
 }
 

@@ -21,13 +21,13 @@ bool not_now()
 
 [[noreturn]] void closed()
 {
-  throw Error("it closed the connection");
+  throw Error("it closed the connection (see its output)");
 }
 
 [[noreturn]] void lost()
 {
   if (errno == ECONNRESET || errno == EPIPE) closed();
-  throw Error(std::string("the connection broke (") + std::strerror(errno) + ")");
+  throw Error(std::string("the connection broke (") + std::strerror(errno) + "; see its output)");
 }
 
 }  // namespace

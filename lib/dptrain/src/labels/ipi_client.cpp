@@ -119,7 +119,7 @@ std::optional<IpiResult> IpiClient::advance()
   // one byte more than nothing: it shows whether an idle client says something or is gone
   connection_.transfer(std::max<std::size_t>(awaited(), 1));
   if (idle() && connection_.available() > 0)
-    throw Error("it speaks without being asked, which is not the i-PI protocol");
+    throw Error("it speaks without being asked; the i-PI protocol is needed");
   while (!idle() && connection_.available() >= awaited()) {
     handle();
     if (idle()) return std::move(result_);
@@ -164,7 +164,7 @@ void IpiClient::handle_status(const std::string &header)
     const char *expected = state_ == State::status        ? "READY or NEEDINIT"
                            : state_ == State::data_status ? "HAVEDATA"
                                                           : "FORCEREADY";
-    throw Error("it said '" + shown(word) + "' where the i-PI protocol has " + expected);
+    throw Error("it said '" + shown(word) + "' where the i-PI protocol needs " + expected);
   }
 }
 
@@ -202,7 +202,7 @@ void IpiClient::read_forces()
   extra_size_ = read_one<std::int32_t>(data);
   if (extra_size_ < 0 || extra_size_ > max_extra)
     throw Error("it announced an extra string of " + std::to_string(extra_size_) +
-                " bytes, which is not the i-PI protocol");
+                " bytes; the i-PI protocol is needed");
   state_ = extra_size_ > 0 ? State::extra : State::idle;
 }
 

@@ -273,7 +273,8 @@ void LabelServer::Impl::lose(Worker &worker, const std::string &why, bool retry)
       fail(request, text);
     } else if (request.losses > options.retries) {
       log(text + "; no further attempt");
-      fail(request, text + "; attempt " + std::to_string(request.losses) + " was the last one");
+      fail(request, text + "; attempt " + std::to_string(request.losses) +
+                        " was the last one ('retries' allows more)");
     } else {
       log(text + "; another client gets its configuration");
       request.waiting_since = Clock::now();
@@ -295,7 +296,10 @@ void LabelServer::Impl::expire()
     for (std::size_t k = workers.size(); k-- > 0;) {
       Worker &worker = *workers[k];
       if (worker.request && seconds_since(worker.start) >= options.timeout)
-        lose(worker, "no answer within " + number(options.timeout) + " s", true);
+        lose(worker,
+             "no answer within " + number(options.timeout) +
+                 " s: look into its output, or give a longer 'timeout'",
+             true);
     }
   if (workers.empty() && !queue.empty() && !told_of_waiting && waited(queue.front()) >= patience) {
     log("no client at " + listener.address() + " for " + number(patience) +
@@ -304,7 +308,7 @@ void LabelServer::Impl::expire()
   }
   while (workers.empty() && !queue.empty() && waited(queue.front()) >= options.wait) {
     fail(queue.front(), "no client has connected to " + listener.address() + " within " +
-                            number(options.wait) + " s");
+                            number(options.wait) + " s: start one, or give a longer 'wait'");
     queue.pop_front();
   }
 }

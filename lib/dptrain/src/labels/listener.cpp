@@ -49,7 +49,7 @@ sockaddr_un file_address(const std::string &path)
   result.sun_family = AF_UNIX;
   if (path.size() >= sizeof(result.sun_path))
     throw Error("the name of the socket file " + path + " is too long: the system allows " +
-                std::to_string(sizeof(result.sun_path) - 1) + " characters");
+                std::to_string(sizeof(result.sun_path) - 1) + " characters; choose a shorter one");
   std::copy(path.begin(), path.end(), result.sun_path);
   return result;
 }
@@ -156,7 +156,7 @@ void Listener::listen_on_file(const std::string &name)
     inode_ = info.st_ino;
   }
   if (::listen(socket_.descriptor(), backlog) != 0)
-    throw Error("cannot listen at " + path_ + ": " + reason());
+    throw Error("cannot listen at " + path_ + ": " + reason() + "; use another address");
 }
 
 void Listener::listen_on_port(const std::string &host, const std::string &port)
@@ -172,8 +172,8 @@ void Listener::listen_on_port(const std::string &host, const std::string &port)
     code = ::getaddrinfo(name, port.c_str(), &hints, &found);
   }
   if (code != 0)
-    throw Error("the host of the address '" + address_ +
-                "' is not known here: " + ::gai_strerror(code));
+    throw Error("the host of the address '" + address_ + "' is not known here: " +
+                ::gai_strerror(code) + "; use a name or number of this machine, or :PORT");
   const std::unique_ptr<addrinfo, void (*)(addrinfo *)> owner(found, ::freeaddrinfo);
   socket_ = Socket(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   set(socket_.descriptor(), SOL_SOCKET, SO_REUSEADDR);  // connections of a run that has just ended
@@ -203,7 +203,7 @@ Listener::Visitor Listener::accept()
                                     SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!visitor.socket.is_open()) {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-      throw Error("a client cannot be let in: " + reason());
+      throw Error("a client cannot be let in: " + reason() + "; raise the limits of the system");
     return visitor;
   }
   const int client = visitor.socket.descriptor();

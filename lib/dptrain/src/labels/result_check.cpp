@@ -40,9 +40,10 @@ std::string why_unusable(const IpiResult &result, const WholeFrame &frame, bool 
   const std::string text = not_converged(result.extra);
   if (!text.empty()) return text;
   if (!std::isfinite(result.energy) || !all_finite(result.force))
-    return "energy or forces are not finite";
+    return "energy or forces are not finite: check the configuration and the code";
   if (!virial) return "";
-  if (!all_finite(result.virial)) return "the virial is not finite";
+  if (!all_finite(result.virial))
+    return "the virial is not finite: let the client compute the stress, or choose 'virial no'";
   if (is_left_out(result.virial, result.force, frame))
     return "there is no virial (all components are zero): let the client compute the stress, or "
            "choose 'virial no'";

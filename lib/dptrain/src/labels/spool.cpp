@@ -41,7 +41,7 @@ std::string read_bounded(const std::string &path, std::size_t natoms)
   const std::int64_t size = File(path, O_RDONLY).size();
   if (size > limit)
     throw Error(path + " has " + std::to_string(size) + " bytes, too many for the label of " +
-                std::to_string(natoms) + " atoms");
+                std::to_string(natoms) + " atoms: write one frame with energy, forces and stress");
   return read_file(path);
 }
 
@@ -140,7 +140,9 @@ std::optional<LabelAnswer> Spool::look_at(Request &request)
   }
   if (options_.timeout == 0.0 || seconds_since(request.start) < options_.timeout) return {};
   LabelAnswer late;
-  late.failure = "no answer to " + request.name + formatted(" within %g s", options_.timeout);
+  late.failure =
+      "no answer to " + request.name +
+      formatted(" within %g s: start dptrain label, or give a longer 'timeout'", options_.timeout);
   return late;
 }
 
@@ -180,7 +182,7 @@ std::optional<LabelAnswer> Spool::read_answer(Request &request)
     aside = error.what();
   }
   messages_.warning("an answer is not usable: " + why + "; " + aside +
-                    ", and the request stays open");
+                    ", and the request stays open: write a new answer");
   return {};
 }
 
@@ -192,7 +194,7 @@ LabelAnswer Spool::read_failure(const Request &request) const
     text += c > ' ' && c <= '~' ? c : ' ';
   text.erase(text.find_last_not_of(' ') + 1);
   LabelAnswer failed;
-  failed.failure = (text.empty() ? "no reason is given" : text) + " (" + path + ")";
+  failed.failure = (text.empty() ? "no reason is given" : text) + " (see " + path + ")";
   return failed;
 }
 

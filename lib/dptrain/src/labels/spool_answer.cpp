@@ -37,8 +37,10 @@ class AnswerReader {
     if (frame_.periodic) expect_box();
     expect_positions(answer.coord);
     Label label;
-    if (!answer.label.energy) throw Error(path_ + " has no energy");
-    if (answer.label.force.empty()) throw Error(path_ + " has no forces");
+    if (!answer.label.energy)
+      throw Error(path_ + " has no energy: add energy=... to its comment line");
+    if (answer.label.force.empty())
+      throw Error(path_ + " has no forces: add the columns forces:R:3");
     label.energy = answer.label.energy;
     label.force = answer.label.force;
     if (!virial) return label;
@@ -79,8 +81,9 @@ class AnswerReader {
   void expect_atoms(const WholeFrame &answer) const
   {
     if (answer.type.size() != frame_.type.size())
-      throw Error(path_ + " has " + std::to_string(answer.type.size()) + " atoms, the request " +
-                  std::to_string(frame_.type.size()));
+      throw Error(path_ + " has " + std::to_string(answer.type.size()) +
+                  " atoms, the request has " + std::to_string(frame_.type.size()) +
+                  ": write all atoms of the request");
     for (std::size_t i = 0; i < frame_.type.size(); ++i)
       if (answer.type[i] != frame_.type[i])
         throw Error(path_ + ": atom " + std::to_string(i + 1) + " is " +
@@ -93,7 +96,7 @@ class AnswerReader {
     const auto &periodic = header_.periodic;
     const bool any = periodic[0] || periodic[1] || periodic[2];
     if (!header_.lattice || !any)
-      throw Error(path_ + " has no periodic box (Lattice, pbc), the request has one");
+      throw Error(path_ + " has no periodic box (Lattice, pbc), the request has one: keep it");
     for (std::size_t k = 0; k < 9; ++k) {
       const double found = (*header_.lattice)[k];
       if (!(std::abs(found - frame_.box[k]) <= position_tolerance))
@@ -116,7 +119,8 @@ class AnswerReader {
       if (lattice) to_nearest_image(*lattice, d);
       const double distance = std::hypot(d[0], d[1], d[2]);
       if (!(distance <= position_tolerance))
-        throw Error(path_ + formatted(": atom %lld is %.6g Angstrom from where the request has it",
+        throw Error(path_ + formatted(": atom %lld is %.6g Angstrom from where the request has "
+                                      "it: keep the positions",
                                       static_cast<long long>(i / 3 + 1), distance));
     }
   }

@@ -127,7 +127,7 @@ std::string SpoolFolder::put_aside(const std::string &name) const
   for (int k = 1; aside.empty() || has(names, aside); ++k)
     aside = std::string(answer) + ".bad" + std::to_string(k);
   if (std::rename(path(name, answer).c_str(), path(name, aside).c_str()) != 0)
-    throw Error("it cannot be renamed: " + std::string(std::strerror(errno)));
+    throw Error("it cannot be renamed: " + std::string(std::strerror(errno)) + " (remove it)");
   return aside;
 }
 

@@ -23,7 +23,8 @@ CellGrid make_cell_grid(const double *x, int n, double rcut)
       if (!std::isfinite(value))
         throw Error("Atom " + std::to_string(i) +
                     " of the frame has a coordinate that is not a "
-                    "finite number: the simulation or the data set is broken there");
+                    "finite number: the simulation or the data set is broken there; check the time "
+                    "step, the start configuration and the model, or leave the frame out");
       grid.low[c] = std::min(grid.low[c], value);
       high[c] = std::max(high[c], value);
     }

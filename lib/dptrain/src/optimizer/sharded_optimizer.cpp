@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "kernels/workers.h"
 
@@ -30,8 +31,8 @@ void ShardedOptimizer<T>::step(std::vector<double> &parameters, const std::vecto
                                double lr)
 {
   if (parameters.size() != partition_.total || gradient.size() != partition_.total)
-    throw Error(name_ + ": made for " + std::to_string(partition_.total) + " parameters, got " +
-                std::to_string(parameters.size()));
+    throw internal_error(name_ + ": made for " + std::to_string(partition_.total) +
+                         " parameters, got " + std::to_string(parameters.size()));
   guarded(*partition_.comm, [&] {
     ++steps_;
     change_own(parameters.data() + partition_.begin, gradient.data() + partition_.begin, lr);

@@ -4,6 +4,7 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "kernels/runtime.h"
 #include "kernels/workers.h"
@@ -59,8 +60,8 @@ Division divide(const OptimizerConfig &config, const std::vector<ParameterBlock>
   std::size_t end = 0;
   for (const ParameterBlock &block : index) {
     if (block.offset != end)
-      throw Error("SOAP: the parameter block " + block.name +
-                  " does not begin where the one before it ends");
+      throw internal_error("SOAP: the parameter block " + block.name +
+                           " does not begin where the one before it ends");
     end += block.size;
     costs.push_back(cost_of(config, block));
   }

@@ -94,7 +94,8 @@ int choose_device(const DeviceRequest &request, int visible, int local_rank)
   if (request.kind != DeviceRequest::Kind::gpu) return visible > 0 ? local_rank % visible : -1;
   if (request.index < visible) return request.index;
   throw Error("device cuda:" + std::to_string(request.index) + ": this rank sees " +
-              std::to_string(visible) + " GPUs (counted from 0); CUDA_VISIBLE_DEVICES says which");
+              std::to_string(visible) +
+              " GPUs (counted from 0), which CUDA_VISIBLE_DEVICES says: use one of them, or auto");
 }
 
 DeviceReport describe_devices(const std::vector<RankDevice> &ranks)
@@ -130,7 +131,7 @@ DeviceReport describe_devices(const std::vector<RankDevice> &ranks)
                                 " share a GPU, and its memory: start one rank for each GPU");
   if (kinds.size() > 1)
     report.warnings.push_back("the GPUs are not the same: all ranks wait for the slowest one, and "
-                              "the one with the least memory fills first");
+                              "the one with the least memory fills first; use GPUs of one kind");
   if (!far.empty())
     report.warnings.push_back(names_of(far) +
                               " run on cores far from their GPU: let the launcher bind each rank "
@@ -138,7 +139,8 @@ DeviceReport describe_devices(const std::vector<RankDevice> &ranks)
   if (!alone.empty())
     report.warnings.push_back(names_of(alone) +
                               " cannot reach the memory of the other GPUs directly: what travels "
-                              "between them goes through the host");
+                              "between them goes through the host; use GPUs that NVLink or one "
+                              "PCIe switch connects");
   return report;
 }
 

@@ -1,6 +1,7 @@
 #include <new>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/communicator.h"
 
@@ -14,11 +15,11 @@ void guarded(const Communicator &comm, const std::function<void()> &work)
     work();
     failed = false;
   } catch (const std::bad_alloc &) {
-    message = "Out of memory on rank " + std::to_string(comm.rank());
+    message = "Out of memory on rank " + std::to_string(comm.rank()) + memory_advice();
   } catch (const std::exception &error) {
     message = error.what();
   } catch (...) {
-    message = "Unknown exception on rank " + std::to_string(comm.rank());
+    message = internal_error("Unknown exception on rank " + std::to_string(comm.rank())).what();
   }
 
   // size - rank is largest on the lowest failing rank; 0 = nobody failed

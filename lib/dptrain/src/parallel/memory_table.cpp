@@ -94,7 +94,8 @@ std::string shortage_warning(const Communicator &comm, const MemoryShortages &ow
       "memory has run out " + (number == 1 ? "once" : std::to_string(number) + " times") +
       "; on rank " + std::to_string(comm.rank()) +
       " the model now works with less memory (chunk: " + std::to_string(own.chunk) +
-      " atoms): " + own.latest + ". A smaller 'batch' or 'micro_batch', or more ranks, leave more";
+      " atoms): " + own.latest +
+      ". Use a smaller 'batch' or 'micro_batch', or more ranks, to leave more";
   return said_by_one(comm, own.number > 0 ? text : "");
 }
 

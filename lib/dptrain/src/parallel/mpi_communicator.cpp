@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/communicator.h"
 #include "parallel/node_memory.h"
@@ -195,8 +196,9 @@ class MpiCommunicator : public Communicator {
                                           const char *name) const
   {
     if (parts.size() != static_cast<std::size_t>(size_))
-      throw Error(std::string("Communicator::") + name + ": " + std::to_string(size_) +
-                  " ranks need as many parts, " + std::to_string(parts.size()) + " were given");
+      throw internal_error(std::string("Communicator::") + name + ": " + std::to_string(size_) +
+                           " ranks need as many parts, " + std::to_string(parts.size()) +
+                           " were given");
     std::vector<std::size_t> first(parts.size() + 1, 0);
     for (std::size_t r = 0; r < parts.size(); ++r) first[r + 1] = first[r] + parts[r];
     return first;
@@ -234,7 +236,7 @@ class MpiCommunicator : public Communicator {
     const std::size_t size = size_;
     if (send_counts.size() != size || recv_counts.size() != size ||
         send_counts[rank_] != recv_counts[rank_])
-      throw Error("Communicator::all_to_all: one count per rank is needed on both sides");
+      throw internal_error("Communicator::all_to_all: one count per rank is needed on both sides");
     std::vector<MPI_Request> requests;
     const T *own = nullptr;
     T *target = recv;
@@ -275,7 +277,9 @@ std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm, 
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
   if (!initialized || finalized)
-    throw Error("A communicator was asked for before MPI_Init or after MPI_Finalize");
+    throw Error(
+        "A communicator was asked for before MPI_Init or after MPI_Finalize: make it between "
+        "the two");
   return std::make_shared<MpiCommunicator>(*static_cast<const MPI_Comm *>(mpi_comm), node_memory);
 }
 

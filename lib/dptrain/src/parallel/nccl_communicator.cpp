@@ -28,7 +28,8 @@ constexpr auto nap = std::chrono::microseconds(20);
 void check(cudaError_t status, const char *what)
 {
   if (status != cudaSuccess)
-    throw Error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status));
+    throw Error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status) +
+                "; check the driver and the GPU with nvidia-smi");
 }
 
 /// Memory on the GPU that grows.
@@ -57,7 +58,8 @@ class NcclCommunicator : public Communicator {
   explicit NcclCommunicator(std::shared_ptr<const Communicator> mpi) : mpi_(std::move(mpi))
   {
     guarded(*mpi_, [&] {
-      check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "a stream for NCCL");
+      check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
+            "a stream for NCCL cannot be made");
     });
     ncclUniqueId id{};
     if (mpi_->rank() == 0) require(ncclGetUniqueId(&id), "start");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -14,7 +15,7 @@ void copy_to_self(const T *send, const std::vector<int> &send_counts, T *recv,
                   const std::vector<int> &recv_counts)
 {
   if (send_counts.size() != 1 || recv_counts != send_counts)
-    throw Error(
+    throw internal_error(
         "Communicator::all_to_all: on one rank both count lists must be the same one number");
   std::copy_n(send, send_counts[0], recv);
 }
@@ -22,8 +23,8 @@ void copy_to_self(const T *send, const std::vector<int> &send_counts, T *recv,
 void check_one_part(const std::vector<std::size_t> &parts, const std::string &name)
 {
   if (parts.size() != 1)
-    throw Error("Communicator::" + name + ": one rank has one part, " +
-                std::to_string(parts.size()) + " were given");
+    throw internal_error("Communicator::" + name + ": one rank has one part, " +
+                         std::to_string(parts.size()) + " were given");
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ void Watchdog::look_for_death(const Watched &watched)
               std::to_string(other->process) + ") has died";
   if (!dead.empty())
     end_job_of(watched, "ERROR: dptrain: " + dead +
-                            "; the log of the system may say why, such as a lack of memory. The "
+                            "; see the log of the system for why, such as a lack of memory. The "
                             "job ends now; 'resume' goes on from the checkpoint\n");
 }
 

@@ -173,7 +173,8 @@ void release(void *block, std::size_t bytes)
 {
   const auto found = range.blocks.find(static_cast<char *>(block));
   if (found == range.blocks.end() || found->second != bytes)
-    throw Error("rehearsal: a block is released that is none, or twice");
+    throw Error(
+        "rehearsal: a block is released that is none, or twice; correct the code that releases it");
   range.blocks.erase(found);
 }
 
@@ -227,7 +228,7 @@ void check_block(const void *place, std::size_t bytes)
   const auto block = range.find(begin);
   if (block == range.blocks.end() || begin + bytes > block->first + block->second)
     throw Error("rehearsal: a copy of " + std::to_string(bytes) +
-                " bytes leaves the block of device memory that it begins in");
+                " bytes leaves the block of device memory that it begins in; correct its size");
 }
 
 Access::Access()

@@ -15,7 +15,7 @@ constexpr std::size_t most_second_level = std::size_t(20) << 20;
 
 [[noreturn]] void fail(const char *name, const std::string &what)
 {
-  throw Error("rehearsal: " + std::string(name) + ": " + what);
+  throw Error("rehearsal: " + std::string(name) + ": " + what + "; correct the launch");
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ void check_pointers(const char *name, const void *bytes, std::size_t size)
     const Place place = place_of(word);
     if (place != Place::host && place != Place::freed) continue;
     throw Error("rehearsal: " + std::string(name) + ": byte " + std::to_string(k) + " of the " +
-                std::to_string(size) + " bytes that it takes along is a pointer into " +
+                std::to_string(size) +
+                " bytes that it takes along is a pointer, which must not be, into " +
                 (place == Place::freed ? "freed device memory"
                                        : "memory of the host (" + host_memory_name(word) + ")"));
   }

@@ -165,8 +165,8 @@ void ActiveLog::warn_of_close_atoms(std::int64_t step, double distance)
   messages_.warning(formatted("step %lld: atoms are %.4g apart, ", static_cast<long long>(step),
                               distance * units_.length) +
                     "closer than in the frames from which the model was made: its tables are "
-                    "extended, which takes time, and its forces are guesses there. The keyword "
-                    "'guard' keeps atoms apart while the model is young");
+                    "extended, which takes time, and its forces are guesses there. Add "
+                    "'guard' to keep atoms apart while the model is young");
 }
 
 void ActiveLog::warn_of_poor_model(const ActiveLearning &learning, double held_out_error) const

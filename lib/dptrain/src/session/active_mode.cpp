@@ -451,7 +451,7 @@ void ActiveMode::stop_above_limit(const LabelRequest &request)
   const double unit = options_.units.force();
   throw Error(
       formatted("step %lld: an atom's force error of %.4g is expected, above the limit %.4g "
-                "('limit ... stop')",
+                "('limit ... stop'): train longer, or give a larger limit",
                 static_cast<long long>(step_), request.expected * unit, decisions_.limit() * unit));
 }
 

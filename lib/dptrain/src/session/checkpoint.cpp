@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/io/atomic_file.h"
 #include "dptrain/potential/model/model_data.h"
@@ -77,14 +78,15 @@ Checkpoint read_checkpoint(const std::string &path)
   checkpoint.num_frames = file.read_integer(group, "num_frames").value_or(-1);
   checkpoint.auxiliary_state = read_vector(file, "auxiliary_state");
   if (checkpoint.num_frames < 0)
-    throw Error(path + ": damaged checkpoint: it does not tell its number of frames");
+    throw Error(path + ": damaged checkpoint: it does not tell its number of frames" +
+                checkpoint_advice());
   if (*version == 1) {
     read_version_1(file, path, checkpoint);
     return checkpoint;
   }
   const Hdf5File::Value training = file.read_value(group + "/training");
   if (!std::holds_alternative<std::string>(training))
-    throw Error(path + ": damaged checkpoint: its settings are no text");
+    throw Error(path + ": damaged checkpoint: its settings are no text" + checkpoint_advice());
   checkpoint.training = std::get<std::string>(training);
   State parts;  // which know their places
   for (const char *name : {"trainer", "session"})

@@ -33,7 +33,7 @@ void Committee::load(const Communicator &comm, const std::vector<std::string> &f
     member.slot->load(comm, file, main.elements);
     if (!member.slot->trained)
       throw Error(file + " of the committee describes a new model, which has no parameters: "
-                         "members of a committee are "
+                         "members of a committee must be "
                          "trained models or checkpoints");
     member.evaluator = std::make_unique<Evaluator>(member.slot->model);
     if (!member.slot->model->is_local() && comm.size() > 1)

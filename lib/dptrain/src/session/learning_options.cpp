@@ -28,9 +28,11 @@ void check(const LearningOptions &o)
   at_least("threshold", o.threshold * unit, 0, "a positive force, or 0 for one that is chosen");
   at_least("limit", o.limit * unit, 0, "a positive force, or 0 for a multiple of the threshold");
   if (o.limit > 0.0 && o.limit < o.threshold)
-    throw Error(formatted("the limit %g is below the threshold %g: above the threshold the "
-                          "reference is asked, above the limit the model does not move the atoms",
-                          o.limit * unit, o.threshold * unit));
+    throw Error(
+        formatted("the limit %g is below the threshold %g: above the threshold the "
+                  "reference is asked, above the limit the model does not move the atoms; give a "
+                  "larger limit",
+                  o.limit * unit, o.threshold * unit));
   at_least("rewind", o.rewind, 0, "a number of times, or 0 for none");
   at_least("audit", static_cast<double>(o.audit), 0, "a number of steps, or 0 for none");
   at_least("holdout", o.holdout, 0, "a number of labels, or 0 for none");
@@ -42,8 +44,8 @@ void check(const LearningOptions &o)
                   "to 1 (then the run waits until a label is learned)",
                   o.train_share));
   if (o.asynchronous > 0 && (!o.active || o.selects))
-    throw Error("asynchronous: labels may come later where the uncertainty of the model asks for "
-                "them, with mode active and a reference");
+    throw Error("asynchronous needs mode active and a reference: labels may come later where the "
+                "uncertainty of the model asks for them");
   if (o.asynchronous > 0 && o.follow_reference)
     throw Error("asynchronous: the run goes on with the model while the reference computes, and "
                 "cannot follow the reference: remove one of the two");
@@ -63,11 +65,11 @@ void check(const LearningOptions &o)
     throw Error("prepare ... displace 0 without a strain would make copies that are all the same: "
                 "use a distance, such as 0.05 Angstrom");
   if (o.prepare.copies > 0 && (!o.active || o.selects))
-    throw Error("prepare: configurations before the run are labeled with mode active and a "
-                "reference");
+    throw Error(
+        "prepare needs mode active and a reference: it labels configurations before the run");
   if (o.prepare.copies > 0 && o.cutout.radius > 0.0)
     throw Error("prepare and cutout contradict each other: the reference would get the whole box; "
-                "prepare a model in a small box first");
+                "remove one of the two, and prepare a model in a small box first");
   at_least("cutout", o.cutout.radius * o.units.length, 0, "a positive distance");
   at_least("cutout ... core", o.cutout.core * o.units.length, 0, "a positive distance");
   at_least("cutout ... vacuum", o.cutout.vacuum * o.units.length, 0, "a positive distance");
@@ -77,7 +79,7 @@ void check(const LearningOptions &o)
   if (o.cutout.radius > 0.0 && o.follow_reference)
     throw Error(
         "cutout and follow reference contradict each other: who knows a cut-out alone cannot "
-        "move the atoms of the whole box");
+        "move the atoms of the whole box; remove one of the two");
   at_least("train", o.train, 0, from_zero);
   at_least("warmup", o.warmup, 1, from_one);
   at_least("target", o.target * unit, 0, "a positive force, or 0 for none");

@@ -101,7 +101,7 @@ LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
 {
   check(options);
   if (replicas.mpi_comm && (!options.active || options.selects))
-    throw Error("share: runs learn together in mode active, with a reference");
+    throw Error("share needs mode active and a reference: runs learn together there");
   if (options.asynchronous > 0 && source && !source->works_beside())
     throw Error(
         "asynchronous: this reference computes labels at once, while the run waits: use one "
@@ -115,7 +115,9 @@ void LearningSession::start(const LearningSession *before)
 {
   Impl &s = *impl_;
   if (before && s.group)
-    throw Error("share: a model that is trained by several runs together cannot be given again");
+    throw Error(
+        "share: a model that is trained by several runs together cannot be given again: remove "
+        "the second pair_coeff");
   if (before)
     s.training.take_frames(before->impl_->training);
   else if (!s.options.resume.empty())
@@ -146,7 +148,9 @@ LearningSession::~LearningSession()
   try {
     impl_->active->leave_group();
   } catch (const std::exception &error) {
-    impl_->messages.warning(std::string("the others learn on without this run: ") + error.what());
+    impl_->messages.warning(
+        std::string("the others learn on without this run, look up what has failed: ") +
+        error.what());
   }
 }
 

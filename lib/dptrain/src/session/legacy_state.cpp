@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/files/model_file.h"
@@ -22,7 +23,8 @@ constexpr std::size_t active_numbers = 122;  // of ActiveLearning::state() in th
 std::string precision_name(std::int64_t number)
 {
   if (number < 0 || number > 2)
-    throw Error("The precision in the checkpoint is damaged: it is " + std::to_string(number));
+    throw Error("The precision in the checkpoint is damaged: it is " + std::to_string(number) +
+                checkpoint_advice());
   return name_of(static_cast<Precision>(number));
 }
 
@@ -58,7 +60,7 @@ class Numbers {
   [[noreturn]] void fail() const
   {
     throw Error("The " + what_ + " in the checkpoint is damaged: it has " +
-                std::to_string(values_.size()) + " numbers");
+                std::to_string(values_.size()) + " numbers" + checkpoint_advice());
   }
 
  private:

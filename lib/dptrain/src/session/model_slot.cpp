@@ -40,8 +40,8 @@ std::vector<int> map_elements(const std::string &file, const std::vector<std::st
   for (const std::string &element : elements) {
     const auto found = std::find(type_map.begin(), type_map.end(), element);
     if (found == type_map.end() && element != "NULL")
-      throw Error("element " + element + " is not in the model " + file + ": its elements are " +
-                  joined(type_map));
+      throw Error("element " + element + " is not in the model " + file + ": use its elements, " +
+                  joined(type_map) + ", or NULL");
     model_type.push_back(element == "NULL" ? -1 : static_cast<int>(found - type_map.begin()));
   }
   return model_type;
@@ -51,7 +51,7 @@ std::vector<int> map_elements(const std::string &file, const std::vector<std::st
 std::vector<std::string> elements_of_new_model(const std::vector<std::string> &elements)
 {
   if (elements.empty())
-    throw Error("new is for pair_coeff, which names the elements; here give an input.json with "
+    throw Error("new is for pair_coeff, which names the elements: give here an input.json with "
                 "model/type_map and \"descriptor\": {\"type\": \"power_spectrum\"}");
   constexpr int no_element = 119;
   std::vector<std::string> once;
@@ -104,7 +104,7 @@ void ModelSlot::load(const Communicator &comm, const std::string &file,
   guarded(comm, [&] {
     if (comm.rank() != 0 || is_new) return;
     if (!std::ifstream(file).good() && !std::ifstream(file + ".dp").good())
-      throw Error("cannot open file '" + file + "'");
+      throw Error("cannot open file '" + file + "'; check the name");
     is_input = is_input_file(file);
     if (is_input)
       input_text = read_input_file(file);

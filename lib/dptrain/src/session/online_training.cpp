@@ -71,7 +71,7 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
   check_save_name();
   check_folders();
   if (options_.save.empty() && !options_.selects)
-    messages_.warning("without 'save' the trained model is lost at the end");
+    messages_.warning("without 'save' the trained model is lost at the end: add save N FILE");
   if (!slot_->model) {
     factory_.emplace(comm_, options_, *slot_->input);
     return;
@@ -132,7 +132,8 @@ void OnlineTraining::check_label(const Label &label) const
     if (term->traits().prefactor.is_on() && !term->has_label(label))
       messages_.warning("the labels have no " + term->traits().label +
                         ", which the loss asks for (pref_" + term->traits().name +
-                        "): they are not learned");
+                        "): they are not learned; set it to 0, or use a reference "
+                        "that has them");
 }
 
 void OnlineTraining::divide_frames()
@@ -354,7 +355,9 @@ void OnlineTraining::watch()
 {
   if (slot_->model) health_.watch(*slot_->model);
   health_.watch_memory(memory(true));
-  if (trainer_) health_.watch_scratch("frames stay in memory", trainer_->scratch_trouble());
+  if (trainer_)
+    health_.watch_scratch("frames stay in memory (set TMPDIR to a disk with room)",
+                          trainer_->scratch_trouble());
 }
 
 MemoryLedger OnlineTraining::memory(bool with_model) const

@@ -124,13 +124,13 @@ std::optional<Label> ReferenceDesk::usable(const LabelRequest &request, LabelAns
   const bool needed = request.ask != Ask::prepare;  // the run can go on without a copy
   if (!why.empty() && options_.failure_stops && needed)
     throw Error("no label at step " + std::to_string(step) + ": " + why +
-                "; 'failed skip' would go on without it");
+                "; use 'failed skip' to go on without it");
   if (why.empty() && !is_finite(answer.label)) why = "energy, forces or virial are not finite";
   if (why.empty()) return request.learnable(std::move(answer.label));
   if (options_.runs_model && !counters_.trained && needed)
     throw Error("no label at step " + std::to_string(step) + ": " + why +
-                "; the model is not trained yet, and the run cannot go on without the reference");
-  discard(step, why);
+                "; the model is not trained yet, and the run needs the reference");
+  discard(step, why + "; see what the reference says");
   return std::nullopt;
 }
 
@@ -236,8 +236,11 @@ bool ReferenceDesk::within_limit(const LabelRequest &request, const Label &label
       largest = std::max(largest, std::fabs(label.force[k]));
   if (options_.force_limit == 0.0 || largest <= options_.force_limit) return true;
   const double unit = options_.units.force();
-  discard(request.frame.step, formatted("the largest force component %.6g is above fmax %.6g",
-                                        largest * unit, options_.force_limit * unit));
+  discard(
+      request.frame.step,
+      formatted(
+          "the largest force component %.6g is above fmax %.6g; give a larger fmax if it is right",
+          largest * unit, options_.force_limit * unit));
   return false;
 }
 

@@ -189,7 +189,7 @@ std::string source_of(const std::string &path)
 std::string deepmd_statistics_hash(const ModelConfig &model)
 {
   if (model.descriptor->type() != "se_e2_a")
-    throw Error("Statistics files in DeePMD-kit's layout are those of descriptor se_e2_a, not of " +
+    throw Error("Statistics files in DeePMD-kit's layout need descriptor se_e2_a, the model has " +
                 model.descriptor->type());
   const SeE2AConfig &config = se_e2_a(model);
   if (config.sel.empty())

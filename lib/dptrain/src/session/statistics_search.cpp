@@ -54,7 +54,7 @@ FrameSearch::FrameSearch(const WholeFrame &frame, int ntypes, double rcut) :
   for (std::size_t k = 0; k < frame.coord.size(); ++k)
     if (!std::isfinite(frame.coord[k]))
       throw Error("the position of " + name_of(static_cast<int>(k / 3)) +
-                  " is not a finite number");
+                  " is not a finite number: correct it, or leave the frame out");
   std::vector<double> x = frame.coord, u = frame.coord;
   if (frame.periodic) {
     lattice_.emplace(frame.box);
@@ -128,7 +128,8 @@ void FrameSearch::sort(const WholeFrame &frame, const std::vector<double> &x,
     if (frame.type[i] < 0) continue;
     if (frame.type[i] >= ntypes_)
       throw Error(name_of(i) + " has type index " + std::to_string(frame.type[i]) +
-                  ", but there are " + std::to_string(ntypes_) + " types");
+                  ", but there are only " + std::to_string(ntypes_) +
+                  " types: use a type map with all elements");
     const int a = axes_[0].cell_of(u[3 * i]), b = axes_[1].cell_of(u[3 * i + 1]);
     slot[i] = stride * frame.type[i] + (std::size_t(a) * axes_[1].count + b) * axes_[2].count +
               axes_[2].cell_of(u[3 * i + 2]);

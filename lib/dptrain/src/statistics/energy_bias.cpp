@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/statistics/statistics.h"
 #include "statistics/least_squares.h"
@@ -35,10 +36,11 @@ std::vector<double> fit_energy_bias(const std::vector<double> &counts,
 {
   const std::int64_t frames = static_cast<std::int64_t>(energies.size());
   if (ntypes < 1 || counts.size() != energies.size() * std::size_t(ntypes))
-    throw Error("Energy bias: " + std::to_string(frames) + " energies of " +
-                std::to_string(ntypes) + " types need as many rows of atom counts");
+    throw internal_error("Energy bias: " + std::to_string(frames) + " energies of " +
+                         std::to_string(ntypes) + " types need as many rows of atom counts");
   for (double value : energies)
-    if (!std::isfinite(value)) throw Error("Energy bias: a frame energy is not a finite number");
+    if (!std::isfinite(value))
+      throw Error("Energy bias: a frame energy is not a finite number: leave the frame out");
   return least_squares(counts, energies, ntypes, frames);
 }
 

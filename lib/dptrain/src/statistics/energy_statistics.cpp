@@ -24,7 +24,8 @@ void EnergyStatistics::add(const std::vector<int> &type, const Label &label)
   for (int t : type)
     if (t >= 0) ++counts.at(t);
   if (label.energy) {
-    if (!std::isfinite(*label.energy)) throw Error("the energy is not a finite number");
+    if (!std::isfinite(*label.energy))
+      throw Error("the energy is not a finite number: leave the frame out");
     frames_[counts].add(*label.energy);
   }
 }

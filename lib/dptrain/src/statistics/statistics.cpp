@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "kernels/environment.h"
 
@@ -60,7 +61,8 @@ class ListedNeighbors {
       if (!std::isfinite(square) || square == 0.0)
         throw Error("Statistics: atom " + std::to_string(i) + " of the frame " +
                     (square == 0.0 ? "lies on top of another atom"
-                                   : "or a neighbor has a position that is not finite"));
+                                   : "or a neighbor has a position that is not finite") +
+                    ": leave the frame out");
       if (square <= rcut * rcut) runs_[domain.type[j]].push_back({square, dx + dy + dz});
     }
     squares_.clear();
@@ -98,8 +100,8 @@ Statistics::Statistics(int ntypes, StatisticsSettings settings) :
     excluded_(std::size_t(ntypes) * ntypes, 0)
 {
   if (!settings_.sel.empty() && settings_.sel.size() != std::size_t(ntypes))
-    throw Error("Statistics: sel has " + std::to_string(settings_.sel.size()) + " entries, " +
-                std::to_string(ntypes) + " types need as many");
+    throw internal_error("Statistics: sel has " + std::to_string(settings_.sel.size()) +
+                         " entries, " + std::to_string(ntypes) + " types need as many");
   for (const auto &[a, b] : settings_.excluded)
     excluded_.at(a * ntypes_ + b) = excluded_.at(b * ntypes_ + a) = 1;
 }
@@ -206,8 +208,9 @@ std::int64_t Statistics::centers(int type) const
 double Statistics::mean_neighbors() const
 {
   if (neighbors_ < 0.0)
-    throw Error("Statistics: " + (source_.empty() ? "their source" : source_) +
-                " does not tell the mean number of neighbors; have them computed again");
+    throw Error(
+        "Statistics: " + (source_.empty() ? "their source" : source_) +
+        " does not tell the mean number of neighbors; remove the file to have it computed again");
   const auto atoms = std::accumulate(centers_.begin(), centers_.end(), std::int64_t(0));
   return atoms > 0 ? neighbors_ / static_cast<double>(atoms) : 0.0;
 }
@@ -215,9 +218,9 @@ double Statistics::mean_neighbors() const
 void Statistics::set_sums(const std::vector<std::int64_t> &centers, const std::vector<double> &sums)
 {
   if (centers.size() != centers_.size() || sums.size() != sums_.size())
-    throw Error("Statistics: " + std::to_string(ntypes_) +
-                " types need as many numbers of centers "
-                "and four times as many sums");
+    throw internal_error("Statistics: " + std::to_string(ntypes_) +
+                         " types need as many numbers of centers "
+                         "and four times as many sums");
   centers_ = centers;
   sums_ = sums;
   neighbors_ = -1.0;

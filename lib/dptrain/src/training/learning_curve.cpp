@@ -15,7 +15,8 @@ namespace {
 {
   const int code = errno;
   throw Error("cannot write the learning curve '" + path +
-              "': " + (code ? std::strerror(code) : "unknown reason"));
+              "': " + (code ? std::strerror(code) : "unknown reason") +
+              "; check space and permissions, or choose another file (disp)");
 }
 
 std::string formatted(const char *format, double value)

@@ -46,8 +46,9 @@ void check_pattern(const std::vector<ParameterBlock> &index, const std::string &
 {
   for (const ParameterBlock &block : index)
     if (matches(block, pattern)) return;
-  if (index.empty()) throw Error("the model has no parameters that " + pattern + " could be about");
-  throw Error("no parameter of the model has a name like " + pattern + ": names are such as " +
+  if (index.empty())
+    throw Error("the model has no parameters that " + pattern + " could be about: remove it");
+  throw Error("no parameter of the model has a name like " + pattern + ": use names such as " +
               shown_name(index.front()) + " and " + shown_name(index.back()));
 }
 
@@ -69,7 +70,8 @@ const std::vector<ParameterBlock> &apply_rules(ParameterSet &parameters,
   }
   if (std::none_of(trained.begin(), trained.end(), [](char on) { return on; }))
     throw Error(
-        "no parameter is left to train: what is trained only and what is frozen leave none");
+        "no parameter is left to train: what is trained only and what is frozen leave none; "
+        "change one of the two");
   parameters.set_trainable(trained);
   return index;
 }

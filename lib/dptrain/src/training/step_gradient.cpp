@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "kernels/workers.h"
 
@@ -94,7 +95,7 @@ void StepGradient::set_state(const State &state)
   if (!state.empty() && state.array("kept").size() != partition_.total)
     throw Error("The gradient in the state has " + std::to_string(state.array("kept").size()) +
                 " numbers, the model has " + std::to_string(partition_.total) +
-                " parameters: it belongs to another model");
+                " parameters: it belongs to another model" + checkpoint_advice());
   has_kept_ = !state.empty();
   kept_.clear();
   if (!has_kept_) return;

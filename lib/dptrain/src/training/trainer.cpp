@@ -5,6 +5,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "base/advice.h"
 #include "base/hash.h"
 #include "data/replay_buffer.h"
 #include "data/replay_weights.h"
@@ -119,8 +120,8 @@ void Trainer::check(Frame &frame)
     if (!t.model->is_local() && t.comm->size() > 1 && !frame.is_copy)
       throw Error("The atoms of this model pass messages: a frame cannot be divided over " +
                   std::to_string(t.comm->size()) +
-                  " ranks, each rank works on whole frames "
-                  "(distribute frames)");
+                  " ranks: use distribute frames, with which each rank works on whole "
+                  "frames");
     if (std::isfinite(shortest)) t.model->expect_distance(shortest);
   });
 }
@@ -226,7 +227,7 @@ UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &places,
 UpdateReport Trainer::Impl::sweep(const Batch &batch, double lr, std::vector<double> *gradient)
 {
   const std::size_t n = batch.size(), micro = config.parallel.micro_batch;
-  if (n == 0) throw Error("The loss of no frames was asked for: give at least one");
+  if (n == 0) throw internal_error("The loss of no frames was asked for");
   passes.begin_batch(n, lr / schedule.start_rate());
   const std::size_t most = micro > 0 ? micro : n;
   for (std::size_t begin = 0; begin < n; begin += most)

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/advice.h"
 #include "base/memory_shortage.h"
 #include "dptrain/base/error.h"
 
@@ -37,8 +38,8 @@ void TwoPass::begin_batch(std::size_t num_frames, double rate_fraction)
 void TwoPass::check(const Frame &frame) const
 {
   if (!frame.has_neighbors())
-    throw Error("The frame of step " + std::to_string(frame.step) +
-                " has no neighbor rows: call find_neighbors before it is used");
+    throw internal_error("The frame of step " + std::to_string(frame.step) +
+                         " has no neighbor rows");
   for (const auto &term : terms_)
     if (term->has_label(frame.label)) term->check(frame);
 }

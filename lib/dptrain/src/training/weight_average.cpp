@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -54,7 +55,8 @@ void WeightAverage::set_state(const State &state)
   if (!state.empty() && state.array("mean").size() != partition_.total)
     throw Error("The average of the weights in the state has " +
                 std::to_string(state.array("mean").size()) + " numbers, the model has " +
-                std::to_string(partition_.total) + " parameters: it belongs to another model");
+                std::to_string(partition_.total) + " parameters: it belongs to another model" +
+                checkpoint_advice());
   if (decay_ == 0.0) return;
   weight_ = state.empty() ? 0.0 : state.number("weight");
   if (state.empty())

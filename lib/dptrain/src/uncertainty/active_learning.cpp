@@ -176,12 +176,12 @@ void ActiveLearning::set_state(const std::vector<double> &state)
   if (state.size() != state_size())
     throw Error("The state of the active learning is damaged: it has " +
                 std::to_string(state.size()) + " numbers, " + std::to_string(state_size()) +
-                " are needed");
+                " are needed; copy the file again");
   for (std::size_t k = 0; k < state.size(); ++k)
     if (!std::isfinite(state[k]) || (state[k] < 0.0 && !(k >= counters && state[k] == no_error)))
       throw Error("The state of the active learning is damaged: its number " +
                   std::to_string(k + 1) + " is " + std::to_string(state[k]) +
-                  ", and must not be negative");
+                  ", and must not be negative; copy the file again");
   calibration_ = state[2] > 0.0 ? Calibration({state.begin(), state.begin() + 3}) : Calibration();
   force_ = state[3];
   std::int64_t *const integers[] = {&answers_,          &audits_, &audits_above_,
@@ -199,7 +199,8 @@ void ActiveLearning::set_state(const std::vector<double> &state)
   take(found_, ranked);
   if (expected_.size() != found_.size())
     throw Error("The state of the active learning is damaged: " + std::to_string(expected_.size()) +
-                " expected errors and " + std::to_string(found_.size()) + " true ones");
+                " expected errors and " + std::to_string(found_.size()) + " true ones" +
+                "; copy the file again");
 }
 
 }  // namespace dptrain

@@ -38,7 +38,8 @@ Calibration::Calibration(const std::vector<double> &state)
   if (state.empty()) return;
   const auto is_good = [](double number) { return std::isfinite(number) && number >= 0.0; };
   if (state.size() != 3 || !std::all_of(state.begin(), state.end(), is_good))
-    throw Error("The calibration of the uncertainty is damaged: it must be three positive numbers");
+    throw Error("The calibration of the uncertainty is damaged: it must be three positive numbers; "
+                "copy the file again");
   squares_ = state[0];
   weights_ = state[1];
   count_ = static_cast<std::int64_t>(state[2]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/advice.h"
 #include "base/text.h"
 #include "dptrain/base/error.h"
 #include "potential/descriptor/power_spectrum_type.h"
@@ -41,9 +42,9 @@ const DescriptorType *find_descriptor_type(const std::string &name)
 
 const DescriptorType &descriptor_type(const ModelConfig &model)
 {
-  if (!model.descriptor) throw Error("The model has no descriptor");
+  if (!model.descriptor) throw internal_error("The model has no descriptor");
   if (const DescriptorType *type = find_descriptor_type(model.descriptor->type())) return *type;
-  throw Error("The descriptor " + model.descriptor->type() + " is none of " +
+  throw Error("The descriptor " + model.descriptor->type() + " is not known: use one of " +
               descriptor_type_names());
 }
 

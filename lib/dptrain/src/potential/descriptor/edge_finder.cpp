@@ -72,7 +72,8 @@ std::optional<EdgeFinder::Report> EdgeFinder::end_sweep(const FrameSet &frames)
   }
   if (all.smallest_r2 == 0.0)
     throw Error("two atoms are at the same place: the start configuration overlaps or the "
-                "simulation has blown up");
+                "simulation has blown up (check the time step, the start configuration and the "
+                "model)");
   return Report{std::sqrt(all.smallest_r2), all.overflow};
 }
 

@@ -78,7 +78,7 @@ const PowerSpectrumConfig &power_spectrum(const ModelConfig &model)
 {
   const DescriptorConfig *descriptor = model.descriptor.get();
   if (const auto *config = dynamic_cast<const PowerSpectrumConfig *>(descriptor)) return *config;
-  throw Error("this is only possible for models with descriptor power_spectrum" +
+  throw Error("this needs a model with descriptor power_spectrum" +
               (descriptor ? "; this one has " + descriptor->type() : std::string()));
 }
 

@@ -90,7 +90,7 @@ const SeE2AConfig &se_e2_a(const ModelConfig &model)
 {
   const DescriptorConfig *descriptor = model.descriptor.get();
   if (const auto *config = dynamic_cast<const SeE2AConfig *>(descriptor)) return *config;
-  throw Error("this is only possible for models with descriptor se_e2_a" +
+  throw Error("this needs a model with descriptor se_e2_a" +
               (descriptor ? "; this one has " + descriptor->type() : std::string()));
 }
 

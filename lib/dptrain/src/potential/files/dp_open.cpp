@@ -56,7 +56,8 @@ Hdf5File open_model_file(const std::string &path)
 {
   const std::string bytes = read_file(path);
   if (!Hdf5File::is_hdf5(bytes))
-    throw Error(path + ": not a .dp model file (HDF5): " + describe_foreign(bytes, path));
+    throw Error(path +
+                ": not a .dp model file (HDF5), expected one: " + describe_foreign(bytes, path));
   return Hdf5File::open(bytes, path);
 }
 

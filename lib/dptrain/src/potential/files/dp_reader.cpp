@@ -15,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 const std::string only_model =
-    "; this version reads DeePMD-kit models with descriptor se_e2_a and fitting ener";
+    "; use a model of DeePMD-kit with descriptor se_e2_a and fitting ener";
 
 /// Zeros if the variable is absent.
 std::vector<double> bias(const TreeReader &reader, JsonReader &variables, const std::string &name,
@@ -49,8 +49,8 @@ void read_fitting(JsonReader &fitting, ModelConfig &config)
   for (const int one : fitting.integers("exclude_types", {}))
     if (std::find(excluded.begin(), excluded.end(), one) == excluded.end())
       fitting.fail("exclude_types", "found type " + std::to_string(one) +
-                                        "; this version has exclude_types of the fitting only for "
-                                        "types that atom_exclude_types of the model names too");
+                                        "; exclude_types of the fitting must be among "
+                                        "atom_exclude_types of the model");
 }
 
 /// All weights in the order of parameter_index(), whose names are places in the tree.
@@ -72,7 +72,9 @@ std::vector<double> read_parameters(const TreeReader &reader, const json &tree,
 JsonReader open_model(JsonReader &root)
 {
   if (!root.has("model"))
-    root.fail("model", "missing: the file is an HDF5 file, but not a model of DeePMD-kit");
+    root.fail(
+        "model",
+        "missing: the file is an HDF5 file, but not a model of DeePMD-kit; expected a .dp file");
   JsonReader model = root.section("model");
   if (model.has("model_dict"))
     model.fail("model_dict", "multi-task models are not supported; freeze one head of the model");
@@ -120,7 +122,8 @@ ModelData read_model_tree(const Hdf5File &file, const std::string &path)
       config.fitting_neuron.empty() ? config.descriptor->size() : config.fitting_neuron.back();
   if (!data.whitening.empty() && data.whitening.size() != ntypes * features * features)
     throw Error(path + ": damaged: dptrain_whitening has " + std::to_string(data.whitening.size()) +
-                " numbers, the model needs " + std::to_string(ntypes * features * features));
+                " numbers, the model needs " + std::to_string(ntypes * features * features) +
+                "; copy the file again");
   if (const auto values = reader.find(extra, "dptrain_calibration"))
     data.calibration = values->values;
   const json *script = root.find("model_def_script");

@@ -38,7 +38,8 @@ std::string find_model_file(const std::string &name)
   for (const std::string &path : {name, name + ".dp"})
     if (std::filesystem::exists(path)) return path;
   const bool is_whole = is_pth(name) || std::filesystem::path(name).extension() == ".dp";
-  throw Error("there is no file " + name + (is_whole ? "" : " and no " + name + ".dp"));
+  throw Error("there is no file " + name + (is_whole ? "" : " and no " + name + ".dp") +
+              "; check the name");
 }
 
 void write_model_file(const std::string &path, const ModelData &data)

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <regex>
 
+#include "base/advice.h"
 #include "base/random.h"
 #include "dptrain/base/error.h"
 #include "dptrain/frames/whole_frame.h"
@@ -49,7 +50,8 @@ std::vector<double> values(const Tensors &tensors, const std::string &name, std:
 {
   const auto found = tensors.find(name);
   if (found == tensors.end() || found->second.numel() != size)
-    throw Error("the archive has no tensor " + name + " with " + std::to_string(size) + " numbers");
+    throw Error("the archive has no tensor " + name + " with " + std::to_string(size) +
+                " numbers; it must run as it is");
   return numbers_of(found->second);
 }
 
@@ -62,7 +64,8 @@ std::vector<double> moments(const Tensors &tensors, const std::string &name, int
     const auto row = all.begin() + std::int64_t(type) * slots * 4;
     for (int slot = 1; slot < slots; ++slot)
       if (!std::equal(row, row + 4, row + 4L * slot))
-        throw Error(name + " differs between the neighbor slots of a type");
+        throw Error(name +
+                    " differs between the neighbor slots of a type; the archive must run as it is");
     first.insert(first.end(), row, row + 4);
   }
   return first;
@@ -77,7 +80,8 @@ ModelData convert(const Script &script, const ModelData &archive)
   const ModelConfig &config = data.config;
   const Tensors tensors = tensors_of(script);
   const std::vector<int> &sel = se_e2_a(config).sel;
-  if (sel != script.contract->facts().sel) throw Error("sel is not that of its script");
+  if (sel != script.contract->facts().sel)
+    throw Error("sel is not that of its script; the archive must run as it is");
   const int ntypes = config.ntypes();
   const int slots = std::accumulate(sel.begin(), sel.end(), 0);
   // the table of a compressed archive stays that of the nets before: other weights cannot be put into it
@@ -146,7 +150,7 @@ std::string name_in_archive(const std::string &native_name)
   static const std::map<std::string, std::string> names{{"w", "matrix"}, {"b", "bias"}};
   std::smatch part;
   if (!std::regex_match(native_name, part, place))
-    throw Error("no place in an archive for the parameter " + native_name);
+    throw internal_error("no place in an archive for the parameter " + native_name);
   const auto renamed = names.find(part[4]);
   return (part[1] == "fitting/nets" ? fitting_nets : descriptor_nets) + ".networks." +
          part[2].str() + ".layers." + part[3].str() + "." +

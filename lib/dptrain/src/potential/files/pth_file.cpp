@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/advice.h"
 #include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/io/atomic_file.h"
@@ -35,7 +36,7 @@ void read_own(const std::string &bytes, const std::string &path, ModelData &data
       own.at("calibration").get_to(data.calibration);
     } catch (const json::exception &e) {
       throw Error(path + ": damaged: the uncertainty in " + record.name +
-                  " cannot be read: " + e.what());
+                  " cannot be read: " + e.what() + "; copy the file again");
     }
   }
 }
@@ -104,7 +105,8 @@ void fill(OpenArchive &archive, const ModelData &data, const std::string &path)
   for (const ParameterBlock &block : index) {
     const auto found = tensors.find(native ? name_in_archive(block.name) : block.name);
     if (found == tensors.end() || static_cast<std::size_t>(found->second.numel()) != block.size)
-      throw Error(path + ": the archive that the model comes from has no place for " + block.name);
+      throw internal_error(path + ": the archive that the model comes from has no place for " +
+                           block.name);
     const torch::Tensor values = torch::tensor(
         at::ArrayRef<double>(data.parameters.data() + block.offset, block.size), torch::kFloat64);
     found->second.copy_(values.view(found->second.sizes()));
@@ -151,12 +153,13 @@ void write_pth(const std::string &path, const ModelData &data)
   if (data.archive.empty() && data.config.descriptor && !data.config.descriptor->is_in_deepmd())
     throw Error(
         path + ": models with descriptor " + data.config.descriptor->type() +
-        " are written as .dp: DeePMD-kit does not have this descriptor, so that none of its "
+        " must be written as .dp: DeePMD-kit does not have this descriptor, so that none of its "
         "tools and formats (.pth, .pb, ...) can hold them. pair_style dptrain and, in "
         "Python, dptrain.load and dptrain.ase.Calculator run them");
   if (data.archive.empty())
-    throw Error(path + ": a model that does not come from a TorchScript archive is written as .dp, "
-                       "of which DeePMD-kit makes a .pth (dp convert-backend model.dp model.pth)");
+    throw Error(path +
+                ": a model that does not come from a TorchScript archive must be written as .dp, "
+                "of which DeePMD-kit makes a .pth (dp convert-backend model.dp model.pth)");
   OpenArchive &archive = open_for_writing(data.archive, path);
   fill(archive, data, path);
   std::ostringstream stream;

@@ -1,5 +1,6 @@
 #include "potential/files/stored_model.h"
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/potential/files/pth_file.h"
 #include "potential/files/dp_format.h"
@@ -45,7 +46,8 @@ ModelData read_model(const Hdf5File &file, const std::string &path)
   const auto kind = file.read_text(group, "kind");
   if (kind != native_kind && kind != script_kind)
     throw Error(path + ": checkpoint of a model of kind \"" + kind.value_or("unknown") +
-                "\", this version resumes \"" + native_kind + "\" and \"" + script_kind + "\"");
+                "\", this version resumes \"" + native_kind + "\" and \"" + script_kind +
+                "\"; resume with the version that wrote it");
   ModelData model;
   if (kind == native_kind) model = read_model_tree(file, path);
   if (file.has(group + "/archive")) model.archive = file.read_bytes(group + "/archive");
@@ -77,7 +79,7 @@ StoredModel read_stored_model(const Hdf5File &file, const std::string &path)
   for (const auto *weights : {&stored.parameters, &stored.average})
     if (weights->size() != size && !(weights->empty() && weights == &stored.average))
       throw Error(path + ": damaged checkpoint: " + std::to_string(weights->size()) +
-                  " raw weights for a model of " + std::to_string(size));
+                  " raw weights for a model of " + std::to_string(size) + checkpoint_advice());
   return stored;
 }
 

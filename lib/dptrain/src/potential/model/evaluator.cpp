@@ -15,12 +15,14 @@ void Evaluator::step(const Domain &domain, ForwardOutput &out)
   const std::size_t numbers = readable ? std::size_t(domain.nall) * 3 : 0;
   for (std::size_t k = 0; k < numbers; ++k)
     if (!std::isfinite(domain.x[k]))
-      throw Error("The position of atom " + std::to_string(k / 3) +
-                  " of this rank is not a finite number: the simulation has become unstable");
+      throw Error(
+          "The position of atom " + std::to_string(k / 3) +
+          " of this rank is not a finite number: the simulation has become unstable; check the "
+          "time step, the start configuration and the model");
   model_->forward(domain, out);
   if (out.sums && !std::isfinite(out.energy))
     throw Error("The energy of the model is not finite: atoms lie on top of each other, or the "
-                "parameters of the model are broken");
+                "parameters of the model are broken; check the start configuration and the model");
 }
 
 }  // namespace dptrain

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -13,7 +14,7 @@ void LastHiddenLayer::set_whitening(std::vector<double> matrices)
   if (matrices.size() != needed)
     throw Error("The uncertainty of this model needs " + std::to_string(needed) +
                 " numbers, found " + std::to_string(matrices.size()) +
-                ": they are those of another model");
+                ": they are those of another model; copy or train the model again");
   whitening_ = std::move(matrices);
   ++version_;
 }
@@ -22,8 +23,8 @@ void LastHiddenLayer::set_weight_samples(std::vector<double> changes)
 {
   const std::size_t one = ntypes_ * h_;
   if (changes.size() % one != 0)
-    throw Error("Samples of the last layer need " + std::to_string(one) + " numbers each, found " +
-                std::to_string(changes.size()) + " numbers");
+    throw internal_error("Samples of the last layer need " + std::to_string(one) +
+                         " numbers each, found " + std::to_string(changes.size()) + " numbers");
   weight_samples_ = std::move(changes);
   ++version_;
 }

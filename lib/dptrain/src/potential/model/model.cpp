@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/advice.h"
 #include "base/process_memory.h"
 #include "base/torch_memory.h"
 #include "dptrain/base/error.h"
@@ -33,7 +34,8 @@ ModelData Model::data() const
 void Model::gradient(Tape &tape, const GradientSeed *seeds, double *gradient)
 {
   if (tape.version() != parameters_.version())
-    throw Error("Pass B needs the model and the parameters of pass A: they are others now");
+    throw internal_error(
+        "Pass B needs the model and the parameters of pass A: they are others now");
   pass_b(tape, seeds, gradient);
 }
 

@@ -33,14 +33,16 @@ std::optional<Hdf5Array> TreeReader::find(JsonReader &variables, const std::stri
   if (value->is_number()) return Hdf5Array{{}, {value->get<double>()}};
   auto array = file_.read_array(variables.text(name, ""));
   for (const double number : array.values)
-    if (!std::isfinite(number)) variables.fail(name, "holds a value that is not finite");
+    if (!std::isfinite(number))
+      variables.fail(name, "holds a value that is not finite; copy or train the model again");
   return array;
 }
 
 std::vector<double> TreeReader::array(JsonReader &variables, const std::string &name) const
 {
   auto array = find(variables, name);
-  if (!array) variables.fail(name, "the array is missing; the file is not a complete model");
+  if (!array)
+    variables.fail(name, "the array is missing; the file is not a complete model: copy it again");
   return std::move(array->values);
 }
 
@@ -48,7 +50,8 @@ std::vector<double> TreeReader::array(JsonReader &variables, const std::string &
                                       const std::vector<std::int64_t> &shape) const
 {
   auto array = find(variables, name);
-  if (!array) variables.fail(name, "the array is missing; the file is not a complete model");
+  if (!array)
+    variables.fail(name, "the array is missing; the file is not a complete model: copy it again");
   // DeePMD-kit flattens what should be a vector
   const bool flat = shape.size() == 1 && array->values.size() == static_cast<std::size_t>(shape[0]);
   if (array->shape != shape && !flat)

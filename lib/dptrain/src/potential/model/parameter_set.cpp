@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/advice.h"
 #include "base/unique_number.h"
 #include "dptrain/base/error.h"
 
@@ -13,8 +14,8 @@ namespace {
 void check_number(std::size_t needed, std::size_t given)
 {
   if (given != needed)
-    throw Error("the model has " + std::to_string(needed) + " parameters, " +
-                std::to_string(given) + " were given");
+    throw internal_error("the model has " + std::to_string(needed) + " parameters, " +
+                         std::to_string(given) + " were given");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -17,7 +18,7 @@ std::string name_of(Precision precision)
 {
   for (const auto &[name, value] : precisions)
     if (value == precision) return name;
-  throw Error("a precision has no name");
+  throw internal_error("a precision has no name");
 }
 
 Precision precision_of(const std::string &name)

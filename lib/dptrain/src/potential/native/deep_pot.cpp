@@ -1,5 +1,6 @@
 #include "potential/native/deep_pot.h"
 
+#include "base/advice.h"
 #include "base/memory_shortage.h"
 #include "dptrain/base/error.h"
 #include "dptrain/base/memory_ledger.h"
@@ -132,7 +133,7 @@ void DeepPot::set_auxiliary_state(const std::vector<double> &state)
   if (state.size() != auxiliary_state().size())
     throw Error("the table state of the checkpoint is damaged: it has " +
                 std::to_string(state.size()) + " numbers, " +
-                std::to_string(auxiliary_state().size()) + " are needed");
+                std::to_string(auxiliary_state().size()) + " are needed" + checkpoint_advice());
   const bool filled = state.at(0) != 0.0;
   engine_->set_auxiliary_state({state.begin() + 1, state.end()},
                                filled ? &parameters().values() : nullptr);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/advice.h"
 #include "base/unique_number.h"
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
@@ -105,7 +106,7 @@ template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
 template <class Real> void DeepPotEngine<Real>::set_device_ways(bool on)
 {
   if (!on && kernels::separate_memory())
-    throw Error("kernels on a device cannot read the neighbor lists of the host");
+    throw internal_error("kernels on a device cannot read the neighbor lists of the host");
   device_ways_ = on;
   descriptor_->set_device_ways(on);
 }

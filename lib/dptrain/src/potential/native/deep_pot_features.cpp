@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "kernels/features.h"
 #include "kernels/workers.h"
@@ -35,10 +36,10 @@ template <class Real> void DeepPotEngine<Real>::begin_samples(const ForwardOutpu
   samples_ = std::any_of(out, out + n, [](const auto &o) { return o.sampled_force != nullptr; });
   if (!samples_) return;
   if (frames().engine_lists())
-    throw Error("Forces of sampled last layers are made for domains in host memory");
-  if (n != 1) throw Error("Sampled last layers are made for one frame at a time");
+    throw internal_error("Forces of sampled last layers are made for domains in host memory");
+  if (n != 1) throw internal_error("Sampled last layers are made for one frame at a time");
   if (num_samples_ == 0)
-    throw Error("Forces of sampled last layers were asked for, and there are no samples");
+    throw internal_error("Forces of sampled last layers were asked for, and there are no samples");
   sample_forces_.resize_clear(3L * frames().num_atoms() * kernels::workers() * num_samples_);
   sample_virials_.resize_clear(9L * kernels::workers());
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "kernels/dense.h"
 #include "kernels/features.h"
@@ -26,9 +27,9 @@ void LastLayer<Real>::begin(const ForwardOutput *out, int n, std::size_t centers
   wants_covariance_ = any(&ForwardOutput::feature_covariance);
   if (wants_norms_ && whitening_.size() == 0)
     throw Error("The model has no uncertainty: it was not trained by fix dptrain, and nothing was "
-                "said about the frames that it has learned from");
+                "said about the frames that it has learned from; train it with fix dptrain");
   if (n != 1 && (wants_sum_ || wants_covariance_))
-    throw Error("Sums of features are made of one frame at a time");
+    throw internal_error("Sums of features are made of one frame at a time");
   if (wants_norms_) norms_.resize(centers);
   if (wants_sum_) sums_.resize_clear(static_cast<long>(ntypes_) * features_);
   if (wants_covariance_) covariance_.resize_clear(ntypes_ * square());

@@ -53,8 +53,9 @@ void check_layer(JsonReader layer, const NetworkShape &shape, std::size_t k)
   const bool skip = hidden && (shape.hidden[k] == in || shape.hidden[k] == 2 * in);
   JsonReader variables = layer.section("@variables");
   if (variables.has("idt") != (skip && shape.resnet_dt))
-    variables.fail("idt",
-                   variables.has("idt") ? "must be null in this layer" : "the array is missing");
+    variables.fail("idt", variables.has("idt") ? "must be null in this layer"
+                                               : "the array is missing; copy the "
+                                                 "model again");
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ void BlockMaker::add_row(const Domain &domain, int center)
     if (square > cutoff) continue;
     if (square == 0.0)
       throw Error("Two atoms are at the same position: neighbor distance 0 of atom " +
-                  std::to_string(center) + " of this rank");
+                  std::to_string(center) +
+                  " of this rank; check the time step, the start configuration and the model");
     row_.push_back({square, atom});
     ++of_type[of_type.size() == 1 ? 0 : domain.type[atom]];
   }

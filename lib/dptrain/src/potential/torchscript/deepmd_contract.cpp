@@ -174,7 +174,7 @@ class DeepmdContract final : public ScriptContract {
       }
       if (!energy)
         throw Error(path + ": a model of DeePMD-kit that predicts " + outputs +
-                    ", not energies: it is no potential");
+                    ", not energies: use a potential");
     }
     if (value_of<std::int64_t>(module_, "get_dim_aparam", 0) > 0)
       throw Error(path + ": a model with " +

@@ -66,8 +66,8 @@ double energy_of_atom(ScriptContract &contract, int type, const torch::Tensor &f
   try {
     return contract.evaluate(atom, false, false).atom_energy.item<double>();
   } catch (const std::exception &e) {
-    throw Error(path +
-                ": the program in the archive failed for a single atom: " + script_failure(e));
+    throw Error(path + ": the program in the archive failed for a single atom: " +
+                script_failure(e) + "; freeze the model again with DeePMD-kit 3.0 to 3.2");
   }
 }
 
@@ -245,7 +245,7 @@ std::unique_ptr<ScriptContract> make_contract(torch::jit::Module module, const s
     throw Error(path +
                 ": a potential of DeePMD-kit that does not answer as those of versions 3.0 to "
                 "3.2 do: " +
-                script_failure(e));
+                script_failure(e) + "; freeze it with one of them");
   }
   throw Error(path +
               ": a TorchScript module, but no potential of DeePMD-kit 3.0 to 3.2: it lacks the "

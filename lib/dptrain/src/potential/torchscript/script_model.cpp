@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/advice.h"
 #include "base/memory_shortage.h"
 #include "base/process_memory.h"
 #include "base/torch_memory.h"
@@ -69,7 +70,8 @@ void complete(ModelData &data, const Script &script, const std::vector<ScriptPar
   if (data.parameters.empty()) data.parameters = values;
   if (data.parameters.size() != values.size())
     throw Error(path + ": damaged: " + std::to_string(data.parameters.size()) +
-                " parameters for an archive of " + std::to_string(values.size()));
+                " parameters for an archive of " + std::to_string(values.size()) +
+                "; copy the file again");
   if (data.out_bias.empty()) data.out_bias = constants.energy;
   const std::size_t features = static_cast<std::size_t>(facts.num_features);
   if (data.whitening.size() != facts.type_map.size() * features * features) {
@@ -160,7 +162,8 @@ void ScriptModel::set_precision(Precision precision)
 
 void ScriptModel::set_auxiliary_state(const std::vector<double> &state)
 {
-  if (!state.empty()) throw Error("the checkpoint has the state of another kind of model");
+  if (!state.empty())
+    throw Error("the checkpoint has the state of another kind of model" + checkpoint_advice());
 }
 
 // The end of the block that begins with this center: a whole frame where messages are passed.
@@ -239,7 +242,7 @@ void ScriptModel::add_features(const AtomBlock &block, ScriptSums &sums)
   set_differentiable(false);
   ScriptAtoms atoms = block.tensors;
   if (sums.wants_samples() && !weight_samples_.defined())
-    throw Error("Forces of sampled last layers were asked for, and there are no samples");
+    throw internal_error("Forces of sampled last layers were asked for, and there are no samples");
   if (sums.wants_samples()) atoms.coord = atoms.coord.detach().clone().requires_grad_(true);
   const torch::AutoGradMode graph(sums.wants_samples());
   const torch::Tensor f = script_.contract->features(atoms).to(torch::kFloat64);
@@ -359,7 +362,8 @@ void ScriptModel::sweep(const std::function<void()> &work)
       throw;
     } catch (const std::exception &e) {
       if (!memory_shortage(e).empty()) throw;
-      throw Error(path_ + ": the program in the archive failed: " + script_failure(e));
+      throw Error(path_ + ": the program in the archive failed: " + script_failure(e) +
+                  "; freeze the model again with DeePMD-kit 3.0 to 3.2");
     }
   };
   with_relief(run, [&](const std::string &cause) { return use_less_memory(cause); });

@@ -35,14 +35,14 @@ void check_settings(const LossConfig &config)
   check(config.function != LossFunction::huber ||
             (!config.prefactor("pf").is_on() && !config.prefactor("gf").is_on() &&
              !config.relative_f),
-        "use_huber does not go with relative_f, nor with the terms pf and gf");
+        "use_huber does not go with relative_f, nor with the terms pf and gf: remove one of them");
   check(!config.relative_f || *config.relative_f >= 0.0, "relative_f must not be negative");
   for (const double delta : config.huber_delta)
     check(delta > 0.0, "huber_delta must be positive, found " + std::to_string(delta));
   for (const auto &item : config.prefactors)
     check(std::any_of(std::begin(all_terms), std::end(all_terms),
                       [&](const Entry &entry) { return entry.name == item.first; }),
-          "there is no term '" + item.first + "'");
+          "there is no term '" + item.first + "': use e, f, v, ae, pf or gf");
 }
 
 }  // namespace
