@@ -1,5 +1,6 @@
 """What the tests of the manual read: its pages, and the texts that the program prints."""
 
+import csv
 import re
 from pathlib import Path
 
@@ -55,3 +56,11 @@ def table_rows(text):
         elif line.strip() and not line.startswith(" "):
             rows.append([])  # the table has ended
     return [row for row in rows if row]
+
+
+def csv_rows(text):
+    """Rows of all csv-tables in the text, without their heads."""
+    rows = []
+    for body in re.findall(r"^\.\. csv-table::.*\n(?:   :.*\n)+\n((?:   .*\n)+)", text, re.MULTILINE):
+        rows += csv.reader(body.splitlines(keepends=True), skipinitialspace=True)
+    return [[re.sub(r"\s+", " ", cell).strip() for cell in row] for row in rows]
