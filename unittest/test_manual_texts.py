@@ -30,7 +30,7 @@ def keyword_rows():
     """Rows of the tables of keywords of fix dptrain: name of the keyword, its cells."""
     text = page("fix_dptrain").split(".. _fix_dptrain_keywords:")[1].split(".. _fix_dptrain_labels:")[0]
     rows = csv_rows(text)
-    return [(re.match(r"\*(\w+)\*", row[0]).group(1), row) for row in rows]
+    return [(re.match(r"\*\*(\w+)\*\*", row[0]).group(1), row) for row in rows]
 
 
 def parsed_keywords(table):
