@@ -17,7 +17,6 @@ intersphinx_disabled_reftypes = []  # :doc: leads to pages of LAMMPS, too
 lammps_pages = str(HERE / "lammps_pages.txt")
 source_suffix = {".rst": "restructuredtext"}
 highlight_language = "none"
-suppress_warnings = ["toc.empty_glob"]
 
 html_theme = "sphinx_rtd_theme"
 html_theme_options = {"style_nav_header_background": "#2980b9", "navigation_depth": 3}

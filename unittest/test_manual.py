@@ -99,3 +99,27 @@ def test_the_manual_needs_no_network(html):
     assert not loaded
     assert (html / "_static" / "mathjax" / "tex-chtml.js").is_file()
     assert "_static/mathjax/tex-chtml.js" in (html / "Howto_dptrain_active.html").read_text(encoding="utf-8")
+
+
+def test_every_example_has_a_picture(pages):
+    folders = {file.parent.name for file in (ROOT / "examples").glob("*/README.md")}
+    text = (PAGES / "Examples_dptrain.rst").read_text(encoding="ascii")
+    shown = set(re.findall(r"cd examples/(\w+)", text))
+    assert len(folders) > 10 and shown == folders
+    assert len(re.findall(r"\.\. image:: img/", text)) == len(folders)
+
+
+def test_pictures_are_small_and_shown(pages):
+    pictures = list((PAGES / "img").glob("*"))
+    assert not [picture.name for picture in pictures if picture.stat().st_size > 60000]
+    shown = {Path(link).name for page in pages.values() for link in page.links if "_images/" in link}
+    assert {picture.name for picture in pictures} == shown
+
+
+def test_pictures_are_drawn_from_the_logs_of_the_examples(tmp_path):
+    pytest.importorskip("matplotlib")
+    done = subprocess.run([sys.executable, ROOT / "doc" / "utils" / "make_figures.py", "-o", tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    drawn = {file.name: file.stat().st_size for file in tmp_path.iterdir()}
+    assert set(drawn) == {picture.name for picture in (PAGES / "img").glob("*")}
+    assert all(1000 < size < 60000 for size in drawn.values())
