@@ -83,17 +83,22 @@ def reasons(stolen):
         yield "the build is portable: one for this machine takes 0.8 to 0.9 of the time, tools/install makes it"
 
 
-def verdicts(times, stolen):
+def table(times, note):
+    """One line: each time with its unit and a note in parentheses."""
+    return ", ".join(f"{what} {time:.3g} {EXPECTED[what][1]} ({note(what)})" for what, time in times.items())
+
+
+def one_rank(times, stolen):
     """Times of one rank beside the expected ones."""
-    for what, (expected, unit) in EXPECTED.items():
-        if what not in times:
-            continue
-        found = f"{times[what]:.3g} {unit} on one rank, {expected:.3g} expected"
-        if times[what] <= FACTOR * expected:
-            yield ok(what, found)
-        else:
-            why = "; ".join(reasons(stolen)) or "a debug build, a slower or throttled processor, or a core that others use too"
-            yield warning(what, f"{found}: {times[what] / expected:.1f} times as long", why)
+    if not times:
+        return
+    found = table(times, lambda what: f"expected {EXPECTED[what][0]:.3g}")
+    longest = max(time / EXPECTED[what][0] for what, time in times.items())
+    if longest <= FACTOR:
+        yield ok("one rank", found)
+    else:
+        why = "; ".join(reasons(stolen)) or "a debug build, a slower or throttled processor, or a core that others use too"
+        yield warning("one rank", found, f"up to {longest:.1f} times as long as expected: {why}")
 
 
 def two_ranks(one, two):
@@ -101,14 +106,14 @@ def two_ranks(one, two):
     gains = {what: one[what] / two[what] for what in one if what in two}
     if not gains:
         return
-    found = "; ".join(f"{what} {two[what]:.3g} {EXPECTED[what][1]}, {gain:.2f} times as fast" for what, gain in gains.items())
+    found = table({what: two[what] for what in gains}, lambda what: f"{gains[what]:.2f} times as fast")
     if min(gains.values()) >= 1:
         yield ok("two ranks", found)
     elif physical_cores() < 2:
         yield warning("two ranks", found, "the processors are two threads of one core: run one rank")
     else:
-        why = "; ".join(reasons(0)) or "small systems do not gain from ranks; more than that: do others use the cores, and has each rank its own?"
-        yield warning("two ranks", found, f"run one rank. Why: {why}")
+        why = "; ".join(reasons(0)) or "look whether others use the cores, and whether the batch system gives each rank its own"
+        yield warning("two ranks", found, f"slower than one: run one rank. Why: {why}")
 
 
 def measure(lab, ranks):
@@ -129,9 +134,9 @@ def check_speed(lab):
     yield from failures
     stolen, total = (after - since for after, since in zip(stolen_time(), before))
     if gpu:
-        yield ok("speed", ", ".join(f"{what} {time:.3g} {EXPECTED[what][1]}" for what, time in one.items()) + " on one rank and its GPU")
+        yield ok("one rank", table(one, lambda what: "on a GPU"))
         return
-    yield from verdicts(one, stolen / max(total, 1))
+    yield from one_rank(one, stolen / max(total, 1))
     if not failures and cores() > 1 and mpiexec_words():
         two, failures, _ = measure(lab, 2)
         yield from failures or two_ranks(one, two)

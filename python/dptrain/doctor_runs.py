@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from dptrain import plugin_folder
-from dptrain.doctor_checks import REBUILD, gpus
+from dptrain.doctor_checks import REBUILD, gpus, plugin
 from dptrain.doctor_finding import error, ok, warning
 from dptrain.launcher import PLACE, SHARED_CORES, LaunchError, cores, find_lammps, find_program, last_children
 
@@ -31,13 +31,17 @@ fix learn all dptrain reference pair lj/cut 5.0 coeff "* * 0.01 2.2" end every 1
 fix nve all nve
 run 12
 """
-# what LAMMPS or the shell says, and what to do about it
+OWN_MPIEXEC = Path(sys.prefix) / "bin" / "mpiexec"
+OTHER_MPI = ("this mpiexec belongs to another MPI library than lmp: use the one of that library"
+             f"{f', {OWN_MPIEXEC}' if OWN_MPIEXEC.exists() else ''}, by putting its folder first in PATH")
+# what LAMMPS, MPI or the shell says, and what to do about it
 ADVICE = (
     (r"cannot be used with this LAMMPS|another update of the release", f"use the lmp of the environment of this package, or {REBUILD}"),
     (r"cannot load its styles|cannot use \S+: it is from another version", REBUILD),
     (r"built for processors of kind|Illegal instruction", f"this processor lacks instructions that the package was compiled with: {REBUILD}"),
-    (r"Unrecognized pair style 'dptrain'|Unknown pair style dptrain", "this lmp does not load the plugin. Activate the environment of this package,"
-     f" or: export LAMMPS_PLUGIN_PATH={plugin_folder()}"),
+    (r"Unrecognized pair style 'dptrain'|Unknown pair style dptrain",
+     "this lmp does not load the plugin: activate the environment of this package, or: export LAMMPS_PLUGIN_PATH={folder}"),
+    (r"unsupported PMI version|MPI_Init\S* failed|PMI2?_Init failed", OTHER_MPI),
     (r"as root|allow-run-as-root", "Open MPI does not run as root: use another user, or the mpiexec of the MPI library of LAMMPS"),
     (r"not enough slots", "Open MPI sees too few cores: add --oversubscribe, or ask the batch system for two"),
     (r"error while loading shared libraries|cannot open shared object file", "the library is missing, or not in LD_LIBRARY_PATH: use the lmp of the "
@@ -70,10 +74,10 @@ class Lab:
 
     @staticmethod
     def end(process):
-        """Kills a program and all that it has started."""
-        for pid in (*last_children(process.pid), process.pid):
+        """Kills a program and all that it has started, also ranks in groups of their own."""
+        for kill, number in ((os.killpg, process.pid), *((os.kill, pid) for pid in last_children(process.pid))):
             try:
-                os.kill(pid, signal.SIGKILL)
+                kill(number, signal.SIGKILL)
             except ProcessLookupError:
                 pass
         process.wait()
@@ -105,8 +109,8 @@ def complaint(status, output):
     """The line that tells what went wrong: the plugin's own where there is one."""
     if status in ILLEGAL:
         return "Illegal instruction"
-    lines = [PLACE.sub("", line.strip()) for line in output.splitlines() if line.strip()]
-    for pattern in ("dptrainplugin.so", r"ERROR\b", r"(?i)error|cannot|not "):
+    lines = [PLACE.sub("", line.strip()) for line in output.splitlines() if re.search(r"\w", line) and "(ignored)" not in line]
+    for pattern in ("dptrainplugin.so", r"ERROR\b", *(pattern for pattern, _ in ADVICE), r"(?i)error|cannot|not "):
         for line in lines:
             if re.search(pattern, line):
                 return re.sub(r"^(ERROR|WARNING)(?: on proc \d+)?: ", "", line)
@@ -115,7 +119,10 @@ def complaint(status, output):
 
 def advice_for(message):
     """What to do about a message."""
-    return next((text for pattern, text in ADVICE if re.search(pattern, message)), "look at what LAMMPS prints: lmp -in INPUT")
+    text = next((text for pattern, text in ADVICE if re.search(pattern, message)), "look at what LAMMPS prints: lmp -in INPUT")
+    if "{folder}" not in text:
+        return text
+    return text.format(folder=plugin().parent) if plugin() else REBUILD
 
 
 def ranks_of(output):
@@ -166,9 +173,7 @@ def check_ranks(lab):
     if status == 0 and jobs == [2]:
         yield ok("mpiexec", f"{name}: two ranks are one job")
     elif jobs == [1, 1]:
-        own = Path(sys.prefix) / "bin" / "mpiexec"
-        yield error("mpiexec", f"{name} starts two jobs of one rank each: it belongs to another MPI library than lmp",
-                    f"use the mpiexec of the MPI library of lmp{f', {own}' if own.exists() else ''}: put its folder first in PATH")
+        yield error("mpiexec", f"{name} starts two jobs of one rank each", OTHER_MPI)
     else:
         message = complaint(status, output)
         yield error("mpiexec", f"{name}: {message}", advice_for(message))

@@ -4,7 +4,9 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections import namedtuple
+from pathlib import Path
 
 import pytest
 from real_script import ROOT, RealScript
@@ -80,10 +82,11 @@ def test_all_is_well(bin_folder, tmp_path):
      "built with torch 2.11.0", "install the package again"),
     ("1 ERROR: dptrainplugin.so was built for processors of kind x86-64-v4, and this one is older", "x86-64-v4", "lacks instructions"),
     ("132 Illegal instruction", "Illegal instruction", "lacks instructions"), ("252 ", "Illegal instruction", "lacks instructions"),
-    ("1 ERROR: Unrecognized pair style 'dptrain' (src/force.cpp:275)", "Unrecognized pair style 'dptrain'", "export LAMMPS_PLUGIN_PATH="),
+    ("1 ERROR: Unrecognized pair style 'dptrain' (src/force.cpp:275)", "Unrecognized pair style 'dptrain'", "export LAMMPS_PLUGIN_PATH=/there"),
     ("127 lmp: error while loading shared libraries: libmpi.so.12: cannot open", "libmpi.so.12", "LD_LIBRARY_PATH"),
     ("3 ", "exit status 3", "look at what LAMMPS prints")])
-def test_an_lmp_that_does_not_work(says, found, advice, bin_folder, tmp_path):
+def test_an_lmp_that_does_not_work(says, found, advice, bin_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor_runs, "plugin", lambda: Path("/there/dptrainplugin.so"))
     (bin_folder / "says").write_text(says)
     findings = runs(tmp_path)
     text = of(findings, "run")
@@ -98,7 +101,15 @@ def test_an_lmp_that_hangs(bin_folder, tmp_path):
     status, output = doctor_runs.Lab(tmp_path).run([*doctor_runs.mpiexec_words(), "-n", "2", str(bin_folder / "lmp")], seconds=4)
     assert status is None and "did not end within 4 s" in output
     pids = (tmp_path / "pids").read_text().split()
+    end = time.monotonic() + 20
+    while any(running(pid) for pid in pids) and time.monotonic() < end:
+        time.sleep(0.05)
     assert pids and not any(running(pid) for pid in pids)
+
+
+def test_an_lmp_without_a_plugin_to_load(monkeypatch):
+    monkeypatch.setattr(doctor_runs, "plugin", lambda: None)
+    assert doctor_runs.advice_for("Unrecognized pair style 'dptrain'") == doctor_checks.REBUILD
 
 
 def running(pid):
@@ -119,15 +130,17 @@ def test_no_lammps(bin_folder, tmp_path, monkeypatch):
 def test_mpiexec_of_another_mpi_library(bin_folder, tmp_path):
     program(bin_folder / "mpiexec", TWO_JOBS)
     text = of(runs(tmp_path), "mpiexec")
-    assert text.startswith(f"error: {bin_folder}/mpiexec starts two jobs of one rank each") and "put its folder first in PATH" in text
+    assert text.startswith(f"error: {bin_folder}/mpiexec starts two jobs of one rank each") and "another MPI library than lmp" in text
 
 
 @pytest.mark.parametrize("says, advice", [("There are not enough slots available in the system", "--oversubscribe"),
-                                          ("mpiexec has detected an attempt to run as root.", "does not run as root")])
+                                          ("----\nmpiexec has detected an attempt to run as root.", "does not run as root"),
+                                          ("unable to open mca_x: cannot open shared object file (ignored)\nMPIR_pmi_init(225):\n"
+                                           "check_PMI(167):  Runtime environment uses unsupported PMI version PMIx. Aborting.", "another MPI library")])
 def test_mpiexec_that_stops(says, advice, bin_folder, tmp_path):
     program(bin_folder / "mpiexec", f"#!/bin/sh\necho '{says}'\nexit 1\n")
     text = of(runs(tmp_path), "mpiexec")
-    assert text.startswith("error:") and says in text and advice in text
+    assert text.startswith("error:") and says.splitlines()[-1] in text and advice in text
 
 
 def test_no_mpiexec(bin_folder, tmp_path, monkeypatch):
@@ -242,9 +255,14 @@ def test_speed(bin_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("LAMMPS_POTENTIALS", str(ROOT / "potentials"))
     monkeypatch.setattr(doctor_benchmark, "cores", lambda: 2)
     findings = list(doctor_benchmark.check_speed(doctor_runs.Lab(tmp_path)))
-    assert of(findings, "MD double").startswith("ok: 1 us/atom/step on one rank, 0.9 expected")
-    assert of(findings, "MD single").startswith("warning: 1 us/atom/step on one rank, 0.4 expected: 2.5 times as long")
-    assert of(findings, "training").startswith("ok: 1 ms/step") and of(findings, "two ranks").startswith("ok: training 0.5 ms/step, 2.00 times as fast")
+    text = "training 1 ms/step (expected 1), MD double 1 us/atom/step (expected 0.9), MD single 1 us/atom/step (expected 0.4)"
+    assert of(findings, "one rank").startswith(f"warning: {text} -> up to 2.5 times as long as expected: ")
+    assert of(findings, "two ranks").startswith("ok: training 0.5 ms/step (2.00 times as fast), MD double 0.5 us/atom/step (2.00 times as fast)")
+
+
+def test_twice_the_expected_time_is_fine():
+    times = {what: 1.9 * time for what, (time, _) in doctor_benchmark.EXPECTED.items()}
+    assert of(doctor_benchmark.one_rank(times, 0), "one rank").startswith("ok:")
 
 
 @pytest.mark.parametrize("load, march, stolen, text", [(99.0, "native", 0, "other programs use the cores"), (0.1, "x86-64-v3", 0, "the build is portable"),
@@ -252,15 +270,16 @@ def test_speed(bin_folder, tmp_path, monkeypatch):
 def test_why_it_is_slow(load, march, stolen, text, monkeypatch):
     monkeypatch.setattr(os, "getloadavg", lambda: (load, 1.0, 1.0))
     monkeypatch.setattr(doctor_benchmark, "built_for", lambda: {"march": march})
-    findings = list(doctor_benchmark.verdicts({what: 10 * time for what, (time, _) in doctor_benchmark.EXPECTED.items()}, stolen))
-    assert len(findings) == 3 and text in of(findings, "MD single") and "10.0 times as long" in of(findings, "training")
+    times = {what: 10 * time for what, (time, _) in doctor_benchmark.EXPECTED.items()}
+    found = of(doctor_benchmark.one_rank(times, stolen), "one rank")
+    assert found.startswith("warning:") and "up to 10.0 times as long as expected: " in found and text in found
 
 
-@pytest.mark.parametrize("physical, text", [(1, "two threads of one core"), (2, "run one rank. Why: ")])
+@pytest.mark.parametrize("physical, text", [(1, "two threads of one core"), (2, "slower than one: run one rank. Why: ")])
 def test_two_ranks_slower_than_one(physical, text, monkeypatch):
     monkeypatch.setattr(doctor_benchmark, "physical_cores", lambda: physical)
     found = of(doctor_benchmark.two_ranks({"MD single": 3.0, "training": 1.0}, {"MD single": 3.3, "training": 0.9}), "two ranks")
-    assert found.startswith("warning: MD single 3.3 us/atom/step, 0.91 times as fast") and text in found
+    assert found.startswith("warning: MD single 3.3 us/atom/step (0.91 times as fast)") and text in found
 
 
 # ---- the whole
@@ -294,4 +313,4 @@ def test_a_real_run(tmp_path):
     found = {finding["what"]: finding for finding in report["findings"]}
     assert status == 0 and report["works"], out + err
     assert found["run"]["level"] == found["mpiexec"]["level"] == "ok"
-    assert {"training", "MD double", "MD single"} <= set(found) and list(tmp_path.iterdir()) == []
+    assert all(what in found["one rank"]["found"] for what in ("training", "MD double", "MD single")) and list(tmp_path.iterdir()) == []
