@@ -4,15 +4,14 @@
 #include <string>
 
 #include "adapter/dptrain_adapter.h"
+#include "adapter/style_names.h"
 
 using namespace LAMMPS_NS;
-
-static const char WHO[] = "Fix dptrain";
 
 InstanceSource::InstanceSource(LAMMPS *lmp, const PairOptions &options, FindSlot find_slot) :
     comm_(world_communicator(lmp)), instance_(lmp, options), find_slot_(std::move(find_slot))
 {
-  collective(lmp, WHO, [&] {
+  collective(lmp, FIX_STYLE, [&] {
     dptrain::guarded(*comm_, [&] {
       if (comm_->rank() == 0) instance_.check();
     });

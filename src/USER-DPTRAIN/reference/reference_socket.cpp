@@ -3,14 +3,13 @@
 #include <array>
 #include <cstdio>
 
+#include "adapter/style_names.h"
 #include "comm.h"
 #include "domain.h"
 #include "universe.h"
 #include "utils.h"
 
 using namespace LAMMPS_NS;
-
-static const char WHO[] = "Fix dptrain";
 
 ReferenceSocket::ReferenceSocket(LAMMPS *lmp, const SocketOptions &options,
                                  const std::string &fix_id, bool cuts, FindSlot find_slot) :
@@ -23,7 +22,7 @@ ReferenceSocket::ReferenceSocket(LAMMPS *lmp, const SocketOptions &options,
     find_slot_(std::move(find_slot))
 {
   const auto log = [this](const std::string &text) {
-    utils::logmesg(this->lmp, "{}: {}\n", WHO, text);
+    utils::logmesg(this->lmp, "{}: {}\n", FIX_STYLE, text);
     for (FILE *out : {screen, logfile})  // who waits wants to know for whom
       if (out) fflush(out);
   };
@@ -33,7 +32,7 @@ ReferenceSocket::ReferenceSocket(LAMMPS *lmp, const SocketOptions &options,
   server.wait = options_.wait;
   server.retries = options_.retries;
   server.virial = options_.virial;
-  collective(lmp, WHO, [&] {
+  collective(lmp, FIX_STYLE, [&] {
     source_ = std::make_unique<dptrain::SocketSource>(world_communicator(lmp), server, log);
   });
 }
@@ -48,10 +47,10 @@ void ReferenceSocket::setup()
   const dptrain::ModelSlot &slot = find_slot_();
   if (cuts_) source_->name_types(slot.type_map);
   const dptrain::WholeFrame frame =
-      gather_atoms(lmp, slot.model_type, slot.cutoff, unit_factors(lmp, WHO));
+      gather_atoms(lmp, slot.model_type, slot.cutoff, unit_factors(lmp, FIX_STYLE));
   const std::array<bool, 3> periodic = {domain->xperiodic != 0, domain->yperiodic != 0,
                                         domain->zperiodic != 0};
-  collective(lmp, WHO, [&] {
+  collective(lmp, FIX_STYLE, [&] {
     dptrain::guarded(*world_communicator(lmp), [&] {
       if (comm->me == 0) dptrain::write_structure(structure_path_, frame, slot.type_map, periodic);
     });

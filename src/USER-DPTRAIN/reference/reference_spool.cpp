@@ -2,25 +2,24 @@
 
 #include <cstdio>
 
+#include "adapter/style_names.h"
 #include "domain.h"
 #include "error.h"
 #include "utils.h"
 
 using namespace LAMMPS_NS;
 
-static const char WHO[] = "Fix dptrain";
-
 ReferenceSpool::ReferenceSpool(LAMMPS *lmp, const SpoolOptions &options, FindSlot find_slot) :
     Pointers(lmp), virial_(options.virial), find_slot_(std::move(find_slot))
 {
   dptrain::Messages messages = dptrain::no_messages();
   messages.info = [this](const std::string &text) {
-    utils::logmesg(this->lmp, "{}: {}\n", WHO, text);
+    utils::logmesg(this->lmp, "{}: {}\n", FIX_STYLE, text);
     for (FILE *out : {screen, logfile})  // who waits wants to know for what
       if (out) fflush(out);
   };
   messages.warning = [this](const std::string &text) {
-    error->warning(FLERR, "{}: {}", WHO, text);
+    error->warning(FLERR, "{}: {}", FIX_STYLE, text);
     for (FILE *out : {screen, logfile})
       if (out) fflush(out);
   };
@@ -33,7 +32,7 @@ ReferenceSpool::ReferenceSpool(LAMMPS *lmp, const SpoolOptions &options, FindSlo
   spool.folder = options.folder;
   spool.timeout = options.timeout;
   spool.virial = options.virial;
-  collective(lmp, WHO, [&] {
+  collective(lmp, FIX_STYLE, [&] {
     source_ =
         std::make_unique<dptrain::SpoolSource>(world_communicator(lmp), spool, atoms, messages);
   });

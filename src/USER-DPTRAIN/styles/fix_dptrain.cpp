@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "adapter/style_names.h"
 #include "atom.h"
 #include "comm.h"
 #include "domain.h"
@@ -23,8 +24,6 @@
 
 using namespace LAMMPS_NS;
 using namespace FixConst;
-
-static const char WHO[] = "Fix dptrain";
 
 /// What the fix holds; its header is read by LAMMPS and stays free of the library's types.
 struct FixDPTrain::Data {
@@ -116,7 +115,7 @@ int FixDPTrain::setmask()
 void FixDPTrain::init()
 {
   Data &d = *data_;
-  d.units = unit_factors(lmp, WHO);
+  d.units = unit_factors(lmp, FIX_STYLE);
   if (!force->newton_pair)
     error->all(FLERR, "Fix dptrain needs newton on for pair interactions: remove 'newton off' from "
                       "the input, and with KOKKOS add "
@@ -176,7 +175,7 @@ void FixDPTrain::post_integrate()
 {
   Data &d = *data_;
   const std::string damage = d.rewind->post_integrate();
-  if (!damage.empty()) collective(lmp, WHO, [&] { d.session->rescue(*d.run, damage); });
+  if (!damage.empty()) collective(lmp, FIX_STYLE, [&] { d.session->rescue(*d.run, damage); });
   if (d.rewind->is_pending()) next_reneighbor = update->ntimestep;
 }
 
@@ -203,7 +202,7 @@ bool FixDPTrain::model_failed()
     });
   } catch (const dptrain::Error &e) {
     const std::string why = e.what();
-    collective(lmp, WHO, [&] { d.session->rescue(*d.run, why); });
+    collective(lmp, FIX_STYLE, [&] { d.session->rescue(*d.run, why); });
     return true;
   }
   return false;
@@ -216,7 +215,7 @@ void FixDPTrain::post_force(int vflag)
   d.forces->begin();
   if (d.made.reference) d.made.reference->announce(d.next_request(update->ntimestep));
   if (model_failed()) return finish_step();
-  collective(lmp, WHO, [&] { d.session->step(*d.run); });
+  collective(lmp, FIX_STYLE, [&] { d.session->step(*d.run); });
   finish_step();
 }
 
@@ -226,7 +225,7 @@ void FixDPTrain::min_post_force(int vflag)
   data_->forces->begin();
   if (data_->made.reference)
     data_->made.reference->announce(data_->next_request(update->ntimestep));
-  collective(lmp, WHO, [&] { data_->session->minimization_step(*data_->run); });
+  collective(lmp, FIX_STYLE, [&] { data_->session->minimization_step(*data_->run); });
   finish_step();
 }
 
@@ -246,7 +245,7 @@ void FixDPTrain::finish_step()
 void FixDPTrain::post_run()
 {
   Data &d = *data_;
-  collective(lmp, WHO,
+  collective(lmp, FIX_STYLE,
              [&] { d.session->end_run(update->ntimestep, fmt::format("Fix dptrain {}", id)); });
   if (d.options.learning.selects) return;
   if (d.rewind && d.rewind->is_pending() && comm->me == 0)
@@ -269,8 +268,8 @@ void FixDPTrain::attach()
   const FixDPTrainOptions &options = data_->options;
   if (options.model.empty()) return attach_to_pair();
   if (data_->slot) return;
-  start_kernels(lmp, WHO, options.device);
-  const std::string path = find_model(lmp, WHO, options.model);
+  start_kernels(lmp, FIX_STYLE, options.device);
+  const std::string path = find_model(lmp, FIX_STYLE, options.model);
   data_->slot = std::make_shared<ModelSlot>();
   data_->slot->owner = id;
   ModelSettings &settings = data_->slot->settings;
@@ -278,7 +277,7 @@ void FixDPTrain::attach()
   settings.knots = options.knots.value_or(settings.knots);
   settings.native = options.native.value_or(settings.native);
   settings.fparam = options.fparam;
-  collective(lmp, WHO, [&] { data_->slot->load(*data_->comm, path, options.elements); });
+  collective(lmp, FIX_STYLE, [&] { data_->slot->load(*data_->comm, path, options.elements); });
   if (comm->me == 0 && !data_->slot->note.empty())
     utils::logmesg(lmp, "Fix dptrain: {}\n", data_->slot->note);
   if (data_->slot->has_null())
@@ -342,7 +341,7 @@ void FixDPTrain::start_session()
     error->warning(FLERR, "Fix dptrain: {}", text);
   };
   messages.table = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
-  collective(lmp, WHO, [&] {
+  collective(lmp, FIX_STYLE, [&] {
     auto session = std::make_unique<dptrain::LearningSession>(d.comm, d.slot, d.learning(id),
                                                               messages, d.source(), replicas());
     check_files(*session);  // before it touches them
@@ -428,8 +427,9 @@ double FixDPTrain::compute_scalar()
 double FixDPTrain::compute_vector(int n)
 {
   if (!data_->session) return 0.0;
-  return collective(
-      lmp, WHO, [&] { return fix_dptrain_output(n, *data_->session, *data_->run, data_->units); });
+  return collective(lmp, FIX_STYLE, [&] {
+    return fix_dptrain_output(n, *data_->session, *data_->run, data_->units);
+  });
 }
 
 // fix_modify ID memory: the table, now.
@@ -447,7 +447,8 @@ int FixDPTrain::modify_param(int, char **arg)
 
 void FixDPTrain::print_memory()
 {
-  const std::string table = collective(lmp, WHO, [&] { return data_->session->memory_table(); });
+  const std::string table =
+      collective(lmp, FIX_STYLE, [&] { return data_->session->memory_table(); });
   if (comm->me == 0) utils::logmesg(lmp, "Fix dptrain {}:\n{}", id, table);
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "adapter/fix_arguments.h"
+#include "adapter/style_names.h"
 #include "atom.h"
 #include "error.h"
 #include "styles/evaluation_keywords.h"
@@ -16,7 +17,6 @@ using namespace LAMMPS_NS;
 
 namespace {
 
-const char WHO[] = "Fix dptrain";
 constexpr double SMALLEST = std::numeric_limits<double>::min();
 
 using Options = FixDPTrainOptions;
@@ -203,10 +203,10 @@ const Handlers &general_handlers()
       {"model", read_model},
       {"precision",
        [](FixArguments &a, Options &o) {
-         o.precision = read_precision(a.lammps(), WHO, a.word("double|single|mixed"));
+         o.precision = read_precision(a.lammps(), FIX_STYLE, a.word("double|single|mixed"));
        }},
       {"knots", [](FixArguments &a,
-                   Options &o) { o.knots = read_knots(a.lammps(), WHO, a.word("auto|K")); }},
+                   Options &o) { o.knots = read_knots(a.lammps(), FIX_STYLE, a.word("auto|K")); }},
       {"native",
        [](FixArguments &a, Options &o) {
          o.native = a.one_of({"yes", "no"}) == "yes";
@@ -214,7 +214,7 @@ const Handlers &general_handlers()
       {"fparam", read_fparam},
       {"device",
        [](FixArguments &a, Options &o) {
-         o.device = read_device(a.lammps(), WHO, a.word("auto|cpu|cuda:K"));
+         o.device = read_device(a.lammps(), FIX_STYLE, a.word("auto|cpu|cuda:K"));
        }},
       {"reference", [](FixArguments &a, Options &o) { o.reference = read_reference(a); }},
       {"subtract",

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "adapter/style_names.h"
 #include "atom.h"
 #include "comm.h"
 #include "domain.h"
@@ -25,8 +26,6 @@
 #include "utils.h"
 
 using namespace LAMMPS_NS;
-
-static const char WHO[] = "Pair style dptrain";
 
 PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data(lmp))
 {
@@ -314,10 +313,11 @@ void PairDPTrain::Data::step(LAMMPS *lmp, const dptrain::Domain &domain,
                              dptrain::ForwardOutput &out)
 {
   if (!slot->model->is_local() && comm->size() > 1) {
-    collective(lmp, WHO, [&] { whole_frame_step(lmp, *comm, *slot, units, current(), out); });
+    collective(lmp, PAIR_STYLE,
+               [&] { whole_frame_step(lmp, *comm, *slot, units, current(), out); });
     return;
   }
-  local(lmp, WHO, [&] {
+  local(lmp, PAIR_STYLE, [&] {
     try {
       current().step(domain, out);
     } catch (const dptrain::Error &e) {
@@ -354,7 +354,7 @@ void PairDPTrain::settings(int narg, char **arg)
   // the same pair_style command again: by the new slot, a fix that trains the old model notices
   data_->slot = std::make_shared<ModelSlot>();
   const PairDPTrainOptions options = parse_pair_dptrain(lmp, narg, arg);
-  start_kernels(lmp, WHO, options.device);
+  start_kernels(lmp, PAIR_STYLE, options.device);
   data_->slot->settings = options.settings;
   data_->deviation_options = options.deviation;
   data_->committee = dptrain::Committee();
@@ -384,8 +384,8 @@ void PairDPTrain::coeff(int narg, char **arg)
         "Pair style dptrain: pair_coeff needs one element per atom type: {} types, found {}{}{}",
         ntypes, elements.size(), elements.empty() ? "" : ": ", utils::join_words(elements, " "));
 
-  const std::string path = find_model(lmp, WHO, arg[2]);
-  collective(lmp, WHO, [&] { data_->slot->load(*data_->comm, path, elements); });
+  const std::string path = find_model(lmp, PAIR_STYLE, arg[2]);
+  collective(lmp, PAIR_STYLE, [&] { data_->slot->load(*data_->comm, path, elements); });
   if (comm->me == 0 && !data_->slot->note.empty())
     utils::logmesg(lmp, "Pair style dptrain: {}\n", data_->slot->note);
   load_committee();
@@ -404,7 +404,7 @@ void PairDPTrain::coeff(int narg, char **arg)
 
 void PairDPTrain::init_style()
 {
-  data_->units = unit_factors(lmp, WHO);
+  data_->units = unit_factors(lmp, PAIR_STYLE);
   if (update->whichflag == 1 && utils::strmatch(update->integrate_style, "^respa"))
     error->all(FLERR,
                "Pair style dptrain does not work with run_style respa: use run_style verlet");
@@ -434,7 +434,8 @@ void PairDPTrain::init_style()
                  data_->deviation_options.path, slot.path);
   }
   if (data_->deviation_options.every > 0)
-    collective(lmp, WHO, [&] { data_->output.open(data_->deviation_options, data_->restarted); });
+    collective(lmp, PAIR_STYLE,
+               [&] { data_->output.open(data_->deviation_options, data_->restarted); });
 }
 
 bool PairDPTrain::may_learn() const
@@ -474,8 +475,8 @@ void PairDPTrain::write_restart_settings(FILE *fp)
 void PairDPTrain::read_restart_settings(FILE *fp)
 {
   RestartData &stored = data_->stored;
-  stored = read_restart_data(lmp, WHO, fp);
-  start_kernels(lmp, WHO);
+  stored = read_restart_data(lmp, PAIR_STYLE, fp);
+  start_kernels(lmp, PAIR_STYLE);
   data_->slot->settings = stored.settings;
   data_->deviation_options = stored.deviation;
   data_->restarted = true;

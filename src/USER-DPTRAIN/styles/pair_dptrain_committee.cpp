@@ -1,6 +1,7 @@
 // The part of pair style dptrain that is about model deviations.
 #include <algorithm>
 
+#include "adapter/style_names.h"
 #include "atom.h"
 #include "comm.h"
 #include "error.h"
@@ -9,8 +10,6 @@
 
 using namespace LAMMPS_NS;
 
-static const char WHO[] = "Pair style dptrain";
-
 void PairDPTrain::load_committee()
 {
   std::vector<std::string> files;
@@ -18,7 +17,7 @@ void PairDPTrain::load_committee()
     const std::string path = utils::get_potential_file_path(file);
     files.push_back(path.empty() ? file : path);
   }
-  collective(lmp, WHO, [&] { data_->committee.load(*data_->comm, files, *data_->slot); });
+  collective(lmp, PAIR_STYLE, [&] { data_->committee.load(*data_->comm, files, *data_->slot); });
   if (comm->me != 0) return;
   for (const std::string &file : data_->committee.repeated(*data_->slot))
     error->warning(FLERR,
@@ -29,7 +28,7 @@ void PairDPTrain::load_committee()
 
 std::vector<const double *> PairDPTrain::committee_forces()
 {
-  return local(lmp, WHO, [this] {
+  return local(lmp, PAIR_STYLE, [this] {
     return data_->committee.forces([this](double *values) { fold(values, 3); });
   });
 }
@@ -61,12 +60,12 @@ void PairDPTrain::write_deviation()
     const double *own = scores();
     std::vector<double> expected(own, own + atom->nlocal);
     for (double &value : expected) value *= score_unit();
-    collective(lmp, WHO, [&] { data_->output.write(options, expected, {}); });
+    collective(lmp, PAIR_STYLE, [&] { data_->output.write(options, expected, {}); });
     return;
   }
   const std::vector<double> atoms =
       shown_force_deviation(options, data_->units, committee_forces(), data_->committee.nlocal());
-  collective(lmp, WHO, [&] {
+  collective(lmp, PAIR_STYLE, [&] {
     data_->output.write(options, atoms,
                         shown_virial_deviation(options, data_->units, *data_->comm,
                                                data_->committee.virials(), atom->natoms));

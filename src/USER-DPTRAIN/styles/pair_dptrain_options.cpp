@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "adapter/style_names.h"
 #include "error.h"
 #include "styles/evaluation_keywords.h"
 #include "utils.h"
@@ -13,7 +14,6 @@ using namespace LAMMPS_NS;
 
 namespace {
 
-const char WHO[] = "Pair style dptrain";
 constexpr bigint DEFAULT_EVERY = 100;  // DeePMD-kit's
 
 // Hands out the words one after the other.
@@ -31,7 +31,10 @@ class Words {
     if (empty()) fail(fmt::format("keyword {} needs a value", keyword_));
     return words_[next_++];
   }
-  [[noreturn]] void fail(const std::string &what) { lmp_->error->all(FLERR, "{}: {}", WHO, what); }
+  [[noreturn]] void fail(const std::string &what)
+  {
+    lmp_->error->all(FLERR, "{}: {}", PAIR_STYLE, what);
+  }
   bigint steps()
   {
     const std::string text = value();
@@ -82,7 +85,7 @@ struct Given {
   std::string file_keyword;  ///< one that shapes model_devi.out, but does not ask for it
 };
 
-bool is_keyword(const std::string &word);
+bool is_pair_keyword(const std::string &word);
 
 void read_committee(Words &words, Given &given)
 {
@@ -91,7 +94,7 @@ void read_committee(Words &words, Given &given)
   while (true) {
     const std::string file = words.empty() ? "" : words.value();
     if (file == "end") break;
-    if (file.empty() || is_keyword(file))
+    if (file.empty() || is_pair_keyword(file))
       words.fail(fmt::format("committee without end{}: give committee FILE2 [FILE3 ...] end",
                              file.empty() ? "" : " before the keyword " + file));
     files.push_back(file);
@@ -101,26 +104,28 @@ void read_committee(Words &words, Given &given)
                "beside that of pair_coeff");
 }
 
-using Handler = std::function<void(Words &, Given &)>;
+using PairHandler = std::function<void(Words &, Given &)>;
 
 // The keywords in the order of the manual.
-const std::vector<std::pair<std::string, Handler>> &handlers()
+const std::vector<std::pair<std::string, PairHandler>> &handlers()
 {
-  static const std::vector<std::pair<std::string, Handler>> table = {
+  static const std::vector<std::pair<std::string, PairHandler>> table = {
       {"precision",
        [](Words &w, Given &g) {
-         g.options.settings.precision = read_precision(w.lammps(), WHO, w.value());
+         g.options.settings.precision = read_precision(w.lammps(), PAIR_STYLE, w.value());
        }},
       {"knots",
        [](Words &w, Given &g) {
-         g.options.settings.knots = read_knots(w.lammps(), WHO, w.value());
+         g.options.settings.knots = read_knots(w.lammps(), PAIR_STYLE, w.value());
        }},
       {"chunk",
        [](Words &w, Given &g) {
-         g.options.settings.chunk = read_chunk(w.lammps(), WHO, w.value());
+         g.options.settings.chunk = read_chunk(w.lammps(), PAIR_STYLE, w.value());
        }},
       {"device",
-       [](Words &w, Given &g) { g.options.device = read_device(w.lammps(), WHO, w.value()); }},
+       [](Words &w, Given &g) {
+         g.options.device = read_device(w.lammps(), PAIR_STYLE, w.value());
+       }},
       {"native", [](Words &w, Given &g) { g.options.settings.native = w.yes_or_no(); }},
       {"fparam", [](Words &w, Given &g) { g.options.settings.fparam = w.numbers(); }},
       {"committee", read_committee},
@@ -153,7 +158,7 @@ const std::vector<std::pair<std::string, Handler>> &handlers()
   return table;
 }
 
-bool is_keyword(const std::string &word)
+bool is_pair_keyword(const std::string &word)
 {
   for (const auto &entry : handlers())
     if (entry.first == word) return true;
@@ -180,7 +185,7 @@ PairDPTrainOptions LAMMPS_NS::parse_pair_dptrain(LAMMPS *lmp, int narg, char **a
   Given given;
   while (!words.empty()) {
     const std::string keyword = words.keyword();
-    const Handler *handler = nullptr;
+    const PairHandler *handler = nullptr;
     std::string allowed;
     for (const auto &[name, entry] : handlers()) {
       allowed += (allowed.empty() ? "" : ", ") + name;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "adapter/style_names.h"
 #include "atom.h"
 #include "comm.h"
 #include "dptrain/kernels/threads.h"
@@ -13,7 +14,6 @@
 
 using namespace LAMMPS_NS;
 
-static const char WHO[] = "Pair style dptrain";
 static constexpr std::uint64_t SAMPLE_SEED =
     1;  // the same samples at every step: their spread is smooth
 
@@ -59,7 +59,7 @@ const double *PairDPTrain::sampled_deviation(int samples)
   const std::size_t nlocal = atom->nlocal, size = (nlocal + atom->nghost) * 3;
   data_->sampled.assign(samples * size, 0.0);
   std::vector<double> force(size), score(nlocal);
-  local(lmp, WHO, [&] {
+  local(lmp, PAIR_STYLE, [&] {
     dptrain::Model &model = data_->current().model();
     dptrain::LastHiddenLayer &layer = *model.last_hidden_layer();
     layer.set_weight_samples(
@@ -110,7 +110,7 @@ void *PairDPTrain::extract_peratom(const char *name, int &columns)
                slot.path);
   if (!deviation && slot.trained && !data_->warned_of_unit) {
     data_->warned_of_unit = true;
-    check_unit(WHO);
+    check_unit(PAIR_STYLE);
   }
   const double *found = nullptr;
   if (deviation) found = committee_deviation();

@@ -17,7 +17,7 @@ namespace {
 // Of an atom in a step, Angstrom: less than half a bond, and more than any time step that conserves energy gives.
 constexpr double LONGEST_MOVE = 0.5;
 
-enum { ENERGY, ATOMS, NOT_FINITE, FAR, OUTSIDE, NUM_SUMS };
+enum { ENERGY, NUM_ATOMS, NOT_FINITE, FAR, OUTSIDE, NUM_SUMS };
 
 bool is_finite(const double *v)
 {
@@ -43,8 +43,8 @@ std::string damage_of(const double *sums, bigint natoms, bool box)
   if (sums[NOT_FINITE] > 0.0)
     return text(sums[NOT_FINITE], "with a position or velocity that is not finite");
   if (!box) return "the box is not finite";
-  if (sums[ATOMS] < static_cast<double>(natoms))
-    return text(static_cast<double>(natoms) - sums[ATOMS], "lost");
+  if (sums[NUM_ATOMS] < static_cast<double>(natoms))
+    return text(static_cast<double>(natoms) - sums[NUM_ATOMS], "lost");
   if (sums[FAR] > 0.0)
     return text(sums[FAR],
                 fmt::format("moved by more than {} Angstrom in a time step", LONGEST_MOVE).c_str());
@@ -59,7 +59,7 @@ RunSurvey LAMMPS_NS::survey_run(LAMMPS *lmp, const UnitFactors &units, bigint na
   const Domain &domain = *lmp->domain;
   const double longest = LONGEST_MOVE * units.length / lmp->update->dt;
   double sums[NUM_SUMS] = {};
-  sums[ATOMS] = atom.nlocal;
+  sums[NUM_ATOMS] = atom.nlocal;
   for (int i = 0; i < atom.nlocal; ++i) {
     const double *v = atom.v[i], v2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
     if (!is_finite(atom.x[i]) || !is_finite(v)) {
