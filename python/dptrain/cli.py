@@ -1,8 +1,8 @@
 """The console script ``dptrain``.
 
 ``train``, ``test`` and ``stat`` are the work of the LAMMPS command ``dptrain``, which takes the same words: the script
-chooses the ranks, starts LAMMPS and shows what it says. ``convert``, ``show``, ``plot``, ``client`` and
-``label`` are done here.
+chooses the ranks, starts LAMMPS and shows what it says. ``convert``, ``show``, ``plot``, ``client``, ``label`` and ``demo``
+are done here.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ commands
   plot KIND FILES       figures: learning curve, parity, errors, uncertainty
   client ID.init.xyz    labels for fix dptrain reference socket, by a calculator of ASE
   label DIR             labels for fix dptrain reference spool, by a calculator of ASE
+  demo [DIR]            a first run: silicon is learned, tested and drawn in about a minute
   COMMAND --help        all arguments of a command
 
 of train, test and stat
@@ -51,7 +52,7 @@ ELSEWHERE = {
     "convert-backend": "its name here is convert: dptrain convert FROM TO",
 }
 IN_LAMMPS = ("train", "test", "stat")
-COMMANDS = (*IN_LAMMPS, "convert", "show", "plot", "client", "label")
+COMMANDS = (*IN_LAMMPS, "convert", "show", "plot", "client", "label", "demo")
 
 
 class UsageError(Exception):
@@ -144,6 +145,10 @@ def run(words):
         from dptrain import label
 
         return label.main(words[1:])
+    if words[0] == "demo":
+        from dptrain import demo
+
+        return demo.main(words[1:])
     raise UsageError(unknown(words[0]))
 
 
