@@ -36,20 +36,21 @@ FIRST_GUESS = 2.0  # seconds before the time left is told
 
 @dataclass(frozen=True)
 class Part:
-    """One run of LAMMPS: its input and further options, and its share of the time of all."""
+    """One run of LAMMPS: its input and further options, its share of the time of all, and its stage until its log names one."""
 
     input: str
     share: float
+    stage: str
     options: tuple = ()
 
     @property
     def log(self):
-        return ".".join(["log", self.input.partition(".")[2], *self.options[1:2]])
+        return ".".join(["log", self.input.partition(".")[2], *self.options[2:3]])
 
 
-PARTS = (Part("in.learn", 0.50), Part("in.reference", 0.06), Part("in.compare", 0.04),
-         Part("in.run", 0.10, ("-var", "potential", "sw", "-var", "rdf", "reference")), Part("in.run", 0.30))
-OUTPUTS = ("silicon.dp*", "*.dump", "rdf.*.dat", "demo.png")  # of an earlier run
+PARTS = (Part("in.learn", 0.53, "starting"), Part("in.reference", 0.07, "testing"), Part("in.compare", 0.03, "testing"),
+         Part("in.run", 0.13, "running", ("-var", "potential", "sw", "-var", "rdf", "reference")), Part("in.run", 0.24, "running"))
+OUTPUTS = ("silicon.dp*", "lcurve.out", "*.dump", "rdf.*.dat", "demo.png")  # of an earlier run
 
 
 class DemoError(Exception):
@@ -149,7 +150,7 @@ class Demo:
     def follow(self, process, part):
         """Shows the progress of a run until it ends."""
         while process.poll() is None:
-            progress = read_progress(self.folder / part.log)
+            progress = read_progress(self.folder / part.log, part.stage)
             self.show(str(progress), self.done + part.share * progress.fraction)
             try:
                 process.wait(timeout=POLL)

@@ -95,7 +95,7 @@ def asking_panel(axis, events, course):
 
 def plot_demo(found, output):
     """One figure of all Findings."""
-    figure, axes = new_figure(2, 3, (9.8, 6.5), height_ratios=[1.25, 1])
+    figure, axes = new_figure(2, 3, (9.6, 6.4), height_ratios=[1.25, 1])
     force_panel(axes[0, 0], found.tests)
     rdf_panel(axes[0, 1], found.rdf_learned, found.rdf_reference)
     expectation_panel(axes[0, 2], found.largest)

@@ -127,7 +127,7 @@ def read_profile(path):
     rows = [line.split() for line in read_text(path).splitlines() if line.strip() and not line.startswith("#")]
     heads = [k for k, row in enumerate(rows) if len(row) == 2]  # `step rows` begins a block
     block = rows[heads[-1] + 1:] if heads else []
-    if not block or rows[heads[-1]][1] != str(len(block)):
+    if not block or rows[heads[-1]][1] != str(len(block)) or len(set(map(len, block))) > 1:
         raise FileError(f"{path}: not a file of fix ave/time with mode vector, or one that was cut off")
     return np.array(block, dtype=float)[:, 1:].T
 

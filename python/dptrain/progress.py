@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from dptrain.logs import FileError, read_course, read_events, read_text
 
-STAGE = re.compile(r"^stage: (\w+) \((\d+) steps in all\)$", re.MULTILINE)
+STAGE = re.compile(r"^stage: (\w+)(?: \((\d+) steps in all\))?$", re.MULTILINE)
 
 
 @dataclass
 class Progress:
     """What the log of a run says so far.
 
-    stage, steps: of the latest line `stage: NAME (N steps in all)` that the input has printed; step: of the run.
+    stage, steps: of the latest line `stage: NAME (N steps in all)` that the input has printed, or `stage: NAME`; step: of the run.
     labels: that fix dptrain learned; expected: largest force error of an atom that it expects (eV/A), nan where it says nothing.
     """
 
@@ -43,15 +43,15 @@ class Progress:
         return "  ".join(words)
 
 
-def read_progress(path):
-    """The Progress of the run that writes this log; of any run, also one without fix dptrain. A log that is not there yet has none."""
+def read_progress(path, stage="starting"):
+    """The Progress of the run that writes this log; of any run, also one without fix dptrain. stage: until the log names one."""
+    found = Progress(stage)
     try:
         stages = STAGE.findall(read_text(path))
     except FileError:
-        return Progress()
-    found = Progress()
+        return found
     if stages:
-        found.stage, found.steps = stages[-1][0], int(stages[-1][1])
+        found.stage, found.steps = stages[-1][0], int(stages[-1][1] or 0)
     course = read_course(path)
     found.step = last(course.get("step"), 0)
     found.expected = last(course.get("expected"), math.nan) or math.nan  # 0: there is no model yet

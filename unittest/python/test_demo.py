@@ -14,6 +14,7 @@ from real_script import ROOT, RealScript
 
 from dptrain import launcher
 from dptrain.dumps import compare, read_dump
+from dptrain.logs import FileError, read_profile
 from dptrain.progress import Progress, StatusLine, read_progress
 
 SILICON = ROOT / "examples" / "silicon"
@@ -41,7 +42,7 @@ def test_progress_at_an_event(tmp_path):
     """Step and labels are those of the latest answer, the stage that of before."""
     words = cut_after(tmp_path / "log", r"dptrain +\d+ ", 20)
     found = read_progress(tmp_path / "log")
-    assert (found.step, found.labels) == (int(words[1]), int(words[9])) and found.step > 0
+    assert (found.step, found.labels) == (int(words[1]), int(words[8])) and found.step > 0
     assert (found.stage, found.steps) == ("heating", 20000) and 0.0 < found.expected < 5.0
     assert found.fraction == pytest.approx(found.step / 20000)
     assert str(found).startswith(f"heating  step {found.step}/20000  {found.labels} labels  expected force error 0.")
@@ -88,6 +89,17 @@ def test_line_on_a_terminal(monkeypatch):
     assert out.getvalue() == "\rheating  st\033[K\rmelting\033[K\r\033[K"
 
 
+def test_profile(tmp_path):
+    """The latest block counts; one that was cut off is refused."""
+    path = tmp_path / "rdf.dat"
+    path.write_text("# Time-averaged data\n100 2\n1 0.5 1.5 0\n2 1.0 2.5 0\n200 2\n1 0.5 3.5 0\n2 1.0 4.5 0\n")
+    assert read_profile(path)[:2].tolist() == [[0.5, 1.0], [3.5, 4.5]]
+    for text in (path.read_text()[:-11], "a b c\n", ""):
+        path.write_text(text)
+        with pytest.raises(FileError, match="rdf.dat: not a file of fix ave/time"):
+            read_profile(path)
+
+
 def numbers(text, pattern):
     found = re.search(pattern, " ".join(text.split()))
     assert found, text
@@ -103,7 +115,7 @@ def test_a_short_demo(script):
     log = (script.folder / "log.learn").read_text()
     answers = [line.split() for line in log.splitlines() if re.match(r"dptrain +\d", line)]
     steps, calls, share, labels = numbers(out, r"run of (\d+) steps .* asked (\d+) times, in (\S+) % of the steps, for (\d+) labels\.")
-    assert (steps, calls, labels) == (1200, int(answers[-1][10]), int(answers[-1][9]))
+    assert (steps, calls, labels) == (1200, int(answers[-1][9]), int(answers[-1][8]))
     assert share == pytest.approx(100 * calls / steps, abs=0.005)
     dumps = [[script.folder / f"{kind}.{part}.dump" for kind in ("reference", "predicted")] for part in ("crystal", "melt")]
     tests = [compare(*paths) for paths in dumps]
@@ -146,14 +158,21 @@ def test_ctrl_c_ends_all(script):
     assert not any(Path(f"/proc/{pid}").exists() for pid in ranks)
 
 
-def test_notebook(tmp_path, script):
-    """All cells of the notebook run, and what it says about errors is what comes out."""
+# the kernel's package is this checkout's, with what is compiled in the build folder
+OF_CHECKOUT = "import real_script; real_script.dptrain.plugin_folder = lambda: str(real_script.PLUGINS)"
+
+
+def test_notebook(tmp_path, script, compiled_module):
+    """All cells run, three figures are drawn, and the errors that it prints are small."""
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     notebook = nbformat.read(ROOT / "examples" / "notebook" / "first_run.ipynb", as_version=4)
     assert not any(cell.get("outputs") for cell in notebook.cells)  # they are not in the repository
-    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute(env=script.variables)
-    text = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(OF_CHECKOUT))
+    variables = {**script.variables, "PYTHONPATH": str(Path(__file__).parent)}
+    client = nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute(env=variables)
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    text = "".join(output.get("text", "") for output in outputs)
     for part in ("crystal", "melt"):
-        assert numbers(text, rf"{part}: force error (\S+) %")[0] < 5.0
-    pictures = [output for cell in notebook.cells for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
-    assert len(pictures) == 3
+        assert 0.0 < numbers(text, rf"{part}: force error (\S+) %")[0] < 5.0
+    assert sum("image/png" in output.get("data", {}) for output in outputs) == 3
