@@ -174,7 +174,7 @@ def sentences(found, folder, seconds):
     crystal, melt = (found.tests[part] for part in ("crystal", "melt"))
     percent = [100 * test.force_rmse / test.force_rms for test in (crystal, melt)]
     rdf = np.abs(found.rdf_learned[1] - found.rdf_reference[1]).max()
-    yield (f"In {seconds:.0f} s a potential for silicon was learned from nothing, during a run of {steps:.0f} steps in which a crystal melts: "
+    yield (f"In {seconds:.0f} s, tests included, a potential for silicon was learned from nothing, during a run of {steps:.0f} steps in which a crystal melts: "
            f"the potential itself moved the atoms, and the reference (Stillinger-Weber) was asked {calls:.0f} times, "
            f"in {100 * calls / steps:.2f} % of the steps, for {labels:.0f} labels.")
     yield (f"On trajectories of the reference that it has never seen its force error is {percent[0]:.1f} % in the crystal and "
@@ -197,8 +197,9 @@ def run_demo(folder, ranks, scale, out):
         plot_demo(found, folder / "demo.png")
     finally:
         demo.line.clear()
+    width = min(100, shutil.get_terminal_size((100, 24)).columns)
     for sentence in sentences(found, folder, demo.seconds):
-        out.write(textwrap.fill(sentence, 100, break_long_words=False, break_on_hyphens=False) + "\n")
+        out.write(textwrap.fill(sentence, width, break_long_words=False, break_on_hyphens=False) + "\n")
 
 
 def interrupt(number, frame):

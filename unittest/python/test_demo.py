@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from real_script import ROOT, RealScript
 
-from dptrain import launcher
+from dptrain import demo, launcher
 from dptrain.dumps import compare, read_dump
 from dptrain.logs import FileError, read_profile
 from dptrain.progress import Progress, StatusLine, read_progress
@@ -134,6 +134,21 @@ def test_lammps_stops(script):
     status, out, err = script("demo", ".", "-np", 1)
     assert status == 1 and "no/such" in err and "in.learn" in err and "log.learn" in err
     assert "Traceback" not in err and not (script.folder / "demo.png").exists()
+
+
+def test_inputs_are_copied(tmp_path, monkeypatch):
+    """From the package, unless they are there: what the user has edited stays. Results of before go."""
+    monkeypatch.setattr(demo, "plugin_folder", lambda: str(tmp_path))
+    folder = tmp_path / "new"
+    with pytest.raises(demo.DemoError, match="in.compare is not there"):
+        demo.prepare(folder)
+    shutil.copytree(SILICON, tmp_path / "silicon")
+    (folder / "in.run").write_text("mine")
+    (folder / "silicon.dp.ckpt").write_text("old")
+    demo.prepare(folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["in.compare", "in.learn", "in.reference", "in.run"]
+    assert (folder / "in.run").read_text() == "mine"
+    assert (folder / "in.learn").read_text() == (SILICON / "in.learn").read_text()
 
 
 def test_wrong_words(script):
