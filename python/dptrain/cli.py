@@ -1,13 +1,13 @@
 """The console script ``dptrain``.
 
 ``train``, ``test`` and ``stat`` are the work of the LAMMPS command ``dptrain``, which takes the same words: the script
-chooses the ranks, starts LAMMPS and shows what it says. ``convert``, ``show``, ``plot``, ``client``, ``label`` and
-``doctor`` are done here.
+chooses the ranks, starts LAMMPS and shows what it says. The others are modules of this package.
 """
 
 from __future__ import annotations
 
 import difflib
+import importlib
 import sys
 
 LAUNCH_HELP = """  -np N                 number of MPI ranks (default 1)
@@ -26,6 +26,7 @@ commands
   plot KIND FILES       figures: learning curve, parity, errors, uncertainty
   client ID.init.xyz    labels for fix dptrain reference socket, by a calculator of ASE
   label DIR             labels for fix dptrain reference spool, by a calculator of ASE
+  demo [DIR]            a first run: silicon is learned, tested and drawn in about a minute
   doctor                whether all that is installed works together, how fast, and what to do if not
   COMMAND --help        all arguments of a command
 
@@ -52,7 +53,8 @@ ELSEWHERE = {
     "convert-backend": "its name here is convert: dptrain convert FROM TO",
 }
 IN_LAMMPS = ("train", "test", "stat")
-COMMANDS = (*IN_LAMMPS, "convert", "show", "plot", "client", "label", "doctor")
+HERE = ("convert", "show", "plot", "client", "label", "demo", "doctor")  # modules with a function main(words)
+COMMANDS = (*IN_LAMMPS, *HERE)
 
 
 class UsageError(Exception):
@@ -125,30 +127,8 @@ def run(words):
         return 0
     if words[0] in IN_LAMMPS:
         return run_in_lammps(words)
-    if words[0] == "convert":
-        from dptrain import convert
-
-        return convert.main(words[1:])
-    if words[0] == "show":
-        from dptrain import show
-
-        return show.main(words[1:])
-    if words[0] == "plot":
-        from dptrain import plot
-
-        return plot.main(words[1:])
-    if words[0] == "client":
-        from dptrain import client
-
-        return client.main(words[1:])
-    if words[0] == "label":
-        from dptrain import label
-
-        return label.main(words[1:])
-    if words[0] == "doctor":
-        from dptrain import doctor
-
-        return doctor.main(words[1:])
+    if words[0] in HERE:
+        return importlib.import_module(f"dptrain.{words[0]}").main(words[1:])
     raise UsageError(unknown(words[0]))
 
 

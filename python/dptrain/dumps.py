@@ -1,7 +1,7 @@
 """Forces and energies of two LAMMPS dumps of the same frames: a reference's and a model's.
 
 A dump is a text file of LAMMPS' ``dump custom`` with the columns ``id fx fy fz`` and, for the energies, ``c_pe`` (a
-``compute pe/atom``), in ``units metal``.
+``compute pe/atom``), for expected force errors ``c_u`` (a ``compute dptrain/uncertainty/atom``), in ``units metal``.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from dptrain.logs import FileError
 
 @dataclass
 class Frame:
-    """One snapshot of a dump, atoms in order of their ids: forces [natoms][3] in eV/A, energies [natoms] in eV or None."""
+    """One snapshot of a dump, atoms in order of their ids: forces [natoms][3] in eV/A, energies [natoms] in eV or None, expected
+    force errors [natoms] in eV/A or None."""
 
     step: int
     force: np.ndarray
     energy: np.ndarray | None
+    expected: np.ndarray | None = None
 
 
 @dataclass
@@ -85,17 +87,33 @@ def read_snapshot(path, file):
     table = {name: [row[k] for row in rows] for k, name in enumerate(columns)}
     order = np.argsort(np.array(table["id"], dtype=np.int64))
     force = np.array([table["fx"], table["fy"], table["fz"]], dtype=float).T[order]
-    energy = np.array(table["c_pe"], dtype=float)[order] if "c_pe" in table else None
-    return Frame(step, force, energy)
+    energy, expected = (np.array(table[name], dtype=float)[order] if name in table else None for name in ("c_pe", "c_u"))
+    return Frame(step, force, energy, expected)
 
 
-def compare(reference_path, predicted_path):
-    """The Comparison of two dumps of the same frames."""
+def read_both(reference_path, predicted_path):
+    """All frames of two dumps, which must be the same ones."""
     reference, predicted = read_dump(reference_path), read_dump(predicted_path)
     steps = [[(frame.step, len(frame.force)) for frame in frames] for frames in (reference, predicted)]
     if steps[0] != steps[1]:
         raise FileError(f"{reference_path} and {predicted_path} hold different frames: {describe(reference)} and "
                         f"{describe(predicted)}: write both with the same dump command")
+    return reference, predicted
+
+
+def largest_errors(reference_path, predicted_path):
+    """Largest expected and largest true force error of an atom in each frame of two dumps, [frames] each, eV/A. The second has
+    the column c_u."""
+    reference, predicted = read_both(reference_path, predicted_path)
+    if any(frame.expected is None for frame in predicted):
+        raise FileError(f"{predicted_path}: there is no column c_u: write the compute dptrain/uncertainty/atom with that ID")
+    true = [np.linalg.norm(p.force - r.force, axis=1).max() for r, p in zip(reference, predicted)]
+    return np.array([frame.expected.max() for frame in predicted]), np.array(true)
+
+
+def compare(reference_path, predicted_path):
+    """The Comparison of two dumps of the same frames."""
+    reference, predicted = read_both(reference_path, predicted_path)
 
     def energies(frames):
         return np.array([frame.energy.mean() for frame in frames])

@@ -47,12 +47,12 @@ def new_figure(rows, columns, size, **options):
     return plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **options)
 
 
-def save_figure(figure, output):
+def save_figure(figure, output, dpi=150):
     """Writes the file, in the format of its end."""
     kinds = figure.canvas.get_supported_filetypes()
     if Path(output).suffix[1:].lower() not in kinds:
         raise FileError(f"{output}: unknown format: end the name with .png, .pdf or .svg")
-    figure.savefig(output, dpi=150)
+    figure.savefig(output, dpi=dpi)
 
 
 def smooth(values, width):

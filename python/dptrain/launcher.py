@@ -96,9 +96,9 @@ def find_lammps():
     return lmp, {}
 
 
-def command_line(lmp, ranks):
-    """Words that start LAMMPS on so many ranks."""
-    lmp = [*lmp, "-log", "none", "-nocite", "-nonbuf"]
+def command_line(lmp, ranks, log="none"):
+    """Words that start LAMMPS on so many ranks; log: its log file."""
+    lmp = [*lmp, "-log", log, "-nocite", "-nonbuf"]
     if ranks == 1:
         return lmp
     mpiexec = find_program("mpiexec", "DPTRAIN_MPIEXEC")
@@ -106,6 +106,11 @@ def command_line(lmp, ranks):
         raise LaunchError(f"-np {ranks} needs mpiexec, which is neither in the environment of this Python nor on the PATH. "
                           "Install it (pip install mpich), or set DPTRAIN_MPIEXEC to the one of the MPI of LAMMPS")
     return [*mpiexec, "-n", str(ranks), *lmp]
+
+
+def shared_cores(ranks):
+    """Variables for ranks that have to share the cores."""
+    return SHARED_CORES if ranks > cores() else {}
 
 
 def give_up(stream):
@@ -199,8 +204,7 @@ class Run:
         variables = {**os.environ, **needed}
         if self.threads:
             variables["OMP_NUM_THREADS"] = str(self.threads)
-        if self.ranks > cores():
-            variables = {**SHARED_CORES, **variables}
+        variables = {**shared_cores(self.ranks), **variables}
         variables["COLUMNS"] = str(shutil.get_terminal_size().columns)  # LAMMPS writes to a pipe
         return variables
 

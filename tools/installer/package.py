@@ -10,7 +10,7 @@ from pathlib import Path
 
 from progress import Failure, Progress, duration, run
 
-SOURCES = ["CMakeLists.txt", "pyproject.toml", "README.md", "cmake", "lib", "potentials", "python", "src"]
+SOURCES = ["CMakeLists.txt", "pyproject.toml", "README.md", "cmake", "examples/silicon", "lib", "potentials", "python", "src"]
 # a run that needs the plugin, LibTorch and the styles
 TRIAL = """units metal
 lattice diamond 5.431

