@@ -41,7 +41,7 @@ class BuildProgress:
         if not self.all:
             return "configuring"
         left = ""
-        if self.done > 9:
+        if self.done > 3:
             seconds = (self.progress.elapsed() - self.start) * (self.all - self.done) / self.done
             left = f", about {duration(seconds)} left"
         return f"{self.done} of {self.all} files{left}"
@@ -58,9 +58,16 @@ def state_of_sources(root):
     return state.hexdigest()
 
 
+def jobs():
+    """Files to compile at once: one for each core, and a GiB of memory for each."""
+    with open("/proc/meminfo", encoding="utf-8") as file:
+        available = int(re.search(r"^MemAvailable:\s+(\d+) kB", file.read(), re.M)[1])
+    return max(1, min(len(os.sched_getaffinity(0)), available // 2**20))
+
+
 def pip_environment(environment):
     """Programs of the environment first; its own CMake and ninja are used."""
-    return {**os.environ, "VIRTUAL_ENV": str(environment.folder), "PATH": f"{environment.folder}/bin{os.pathsep}{os.environ['PATH']}"}
+    return {"CMAKE_BUILD_PARALLEL_LEVEL": str(jobs()), **os.environ, "VIRTUAL_ENV": str(environment.folder), "PATH": f"{environment.folder}/bin{os.pathsep}{os.environ['PATH']}"}
 
 
 def install_from_source(root, environment, log):
@@ -70,7 +77,7 @@ def install_from_source(root, environment, log):
     if stamp.exists() and stamp.read_text() == state:
         return False
     log.unlink(missing_ok=True)
-    progress = Progress(f"compiling on {len(os.sched_getaffinity(0))} cores")
+    progress = Progress(f"compiling {os.environ.get('CMAKE_BUILD_PARALLEL_LEVEL', jobs())} files at a time")
     build = BuildProgress(progress)
     code, output = run([environment.python, "-m", "pip", "install", "-v", "--no-build-isolation", "--no-deps", "--force-reinstall",
                         "--disable-pip-version-check", root], log, progress, build.read, build.text, pip_environment(environment))
