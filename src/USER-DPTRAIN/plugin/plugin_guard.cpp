@@ -5,7 +5,7 @@ namespace dptrain {
 namespace {
 
 const char *const kRebuild =
-    "Rebuild dptrain with the headers of this LAMMPS (README.md, section Install), "
+    "Rebuild dptrain with the headers of this LAMMPS (manual, Build_dptrain), "
     "or take its folder out of LAMMPS_PLUGIN_PATH";
 
 std::string refuse(const std::string &what)

@@ -56,7 +56,7 @@ const char *refusal_of(LAMMPS *lmp)
                                               "it was built for another update of the release ") +
                                   lmp->version +
                                   ", whose class Pair has another layout. Rebuild dptrain with the "
-                                  "headers of this LAMMPS (README.md, section Install)";
+                                  "headers of this LAMMPS (manual, Build_dptrain)";
   return text.c_str();
 }
 

@@ -56,8 +56,7 @@ dptrain_factory find(void *lmp, const char *kind, const char *name, std::string 
   factory.v1 = nullptr;
   if (!processor_fits()) {
     message = "dptrainplugin.so was built for processors of kind " DPTRAIN_MARCH
-              ", and this one is older: build the package on this machine (README.md, section "
-              "Install)";
+              ", and this one is older: build the package on this machine (manual, Build_dptrain)";
     return factory;
   }
   limit_spinning();
@@ -67,10 +66,9 @@ dptrain_factory find(void *lmp, const char *kind, const char *name, std::string 
   void *styles =
       dlopen((own_folder() + kFile).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_DEEPBIND);
   if (!styles) {
-    message =
-        std::string("dptrainplugin.so cannot load its styles: ") + dlerror() +
-        ". They were built with torch " DPTRAIN_TORCH_VERSION
-        " and are for that version alone. Install the package again (README.md, section Install)";
+    message = std::string("dptrainplugin.so cannot load its styles: ") + dlerror() +
+              ". They were built with torch " DPTRAIN_TORCH_VERSION
+              " and are for that version alone. Install the package again (manual, Build_dptrain)";
     return factory;
   }
   const auto find_factory =

@@ -64,7 +64,7 @@ inline std::string model_of(const std::string &name)
 /// A frame and what DeePMD-kit computes for it.
 struct Known {
   WholeFrame frame;
-  Prediction result;
+  FramePrediction result;
 };
 
 /// Labels: the result plus shifts that are different in each frame and component.
