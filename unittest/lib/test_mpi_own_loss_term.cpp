@@ -25,21 +25,21 @@ class PressureTerm : public LossTerm {
   PressureTerm() : LossTerm({"p", "virials", {2.0, 1.0}, true, true}) {}
   bool has_label(const Label &label) const override { return label.virial.has_value(); }
   std::size_t num_sums(const Model &) const override { return 4; }
-  void add_sums(const FramePrediction &here, double *sums) const override
+  void add_sums(const Prediction &here, double *sums) const override
   {
     sums[0] += trace(here.virial) / 3.0;
     for (int i = 0; i < here.frame.nlocal; ++i)
       for (int c = 0; c < 3; ++c)
         if (here.frame.type[i] == 0) sums[1 + c] += here.force[3 * i + c];
   }
-  double value(const FramePrediction &here, const double *sums, Deviation &errors) const override
+  double value(const Prediction &here, const double *sums, Deviation &errors) const override
   {
     errors.add(error_of(here, sums));
     double value = std::pow(error_of(here, sums), 2) / static_cast<double>(here.frame.natoms);
     for (int c = 0; c < 3; ++c) value += sums[1 + c] * sums[1 + c];
     return value;
   }
-  void add_residual(const FramePrediction &here, const double *sums, double weight,
+  void add_residual(const Prediction &here, const double *sums, double weight,
                     Residual &residual) const override
   {
     const double n = static_cast<double>(here.frame.natoms);
@@ -52,7 +52,7 @@ class PressureTerm : public LossTerm {
 
  private:
   static double trace(const std::array<double, 9> &m) { return m[0] + m[4] + m[8]; }
-  static double error_of(const FramePrediction &here, const double *sums)
+  static double error_of(const Prediction &here, const double *sums)
   {
     return sums[0] - trace(*here.frame.label.virial) / 3.0;
   }
