@@ -274,11 +274,12 @@ TEST(InputJson, NamesWhatThisVersionDoesNotHave)
   absent("/model/fitting_net/numb_fparam", 2, "fparam");
   absent("/model/fitting_net/rcond", 1e-3, "rcond");
   absent("/model/fitting_net/layer_name", {"a", nullptr}, "layers shared");
-  absent("/model/descriptor/precision", "float16", "float16");
   absent("/model/type_embedding", {{"neuron", {8}}}, "type embeddings");
   absent("/model/use_srtab", "table", "pair table");
   absent("/model/spin", json::object(), "spin");
   absent("/model/model_dict", json::object(), "multi-task");
+  expect_in("found \"float16\", allowed are float64",
+            message_with("/model/descriptor/precision", "float16"));
   absent("/model/preset_out_bias", {{"energy", {1, 2}}}, "preset_out_bias");
   absent("/loss/type", "ener_spin", "ener_spin");
   absent("/optimizer/type", "LKF", "LKF");

@@ -305,8 +305,12 @@ TEST_F(LabelServerTest, TimeOuts)
   connect(Kind::slow);
   server.submit(triclinic_frame());
   const LabelAnswer answer = next();
-  expect_in("no answer within 0.3 s; another client gets its configuration", log());
-  EXPECT_EQ(answer.failure, "no client has connected to unix:" + name_ + " within 0.4 s");
+  expect_in("no answer within 0.3 s: look into its output, or give a longer 'timeout'; another "
+            "client gets "
+            "its configuration",
+            log());
+  EXPECT_EQ(answer.failure, "no client has connected to unix:" + name_ +
+                                " within 0.4 s: start one, or give a longer 'wait'");
   connect(Kind::good);
   server.submit(triclinic_frame());
   expect_harmonic(next(), triclinic_frame());

@@ -308,7 +308,7 @@ TEST_F(SpoolTest, UnusableAnswersArePutAside)
       {"the file has no frame", [](const std::string &) { return ""; }},
       {"", [](const std::string &text) { return text.substr(0, text.size() / 2) + "\n"; }},
       {"has 2 frames", [](const std::string &text) { return text + text; }},
-      {"has 1 atoms, the request 2",
+      {"has 1 atoms, the request has 2",
        [](const std::string &text) { return "1" + text.substr(1, text.rfind("\nH ")); }},
       {"atom 1 is H, in the request O: keep the order", change("\nO ", "\nH ")},
       {"found 'Fe', which is no element of the model", change("\nO ", "\nFe ")},
@@ -393,9 +393,9 @@ TEST_F(SpoolTest, FailuresHaveAReason)
   put_file(path(request_of(2), "failed.txt"), "");
   const std::vector<LabelAnswer> answers = wait_for_answers(*source);
   ASSERT_EQ(answers.size(), 2u);
-  EXPECT_EQ(answers[0].failure, "RuntimeError: no self-consistency after 100 cycles (" +
+  EXPECT_EQ(answers[0].failure, "RuntimeError: no self-consistency after 100 cycles (see " +
                                     path(request_of(1), "failed.txt") + ")");
-  expect_in("no reason is given (", answers[1].failure);
+  expect_in("no reason is given (see ", answers[1].failure);
 }
 
 TEST_F(SpoolTest, AnswersThatComeTooLateAreForTheNextProgram)
@@ -405,7 +405,8 @@ TEST_F(SpoolTest, AnswersThatComeTooLateAreForTheNextProgram)
   source->submit(triclinic_frame());
   const auto start = Clock::now();
   const LabelAnswer late = wait_for_answers(*source).front();
-  EXPECT_EQ(late.failure, "no answer to 000000042-" + request_of(42).substr(10) + " within 0.3 s");
+  EXPECT_EQ(late.failure, "no answer to 000000042-" + request_of(42).substr(10) +
+                              " within 0.3 s: start dptrain label, or give a longer 'timeout'");
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(2));
   answer(triclinic_frame());
   EXPECT_TRUE(source->poll().empty());
