@@ -58,7 +58,7 @@ def test_advice(text):
 
 
 @pytest.mark.parametrize("text", ["the file is damaged", "the socket is in use", "Fix dptrain: the name is unknown", "an error of 1 is expected, above it",
-                                  "<path>: <reason>", "the file is damaged\1; copy it again\4", "it is \2wrong; remove it\3broken\4"])
+                                  "<path>: <reason>", "there are 3 atoms in the frame", "the only client is gone", "the file is damaged\1; copy it again\4", "it is \2wrong; remove it\3broken\4"])
 def test_no_advice(text):
     """A name at the beginning is no verb, and advice in a part that may be missing does not count."""
     assert not has_advice(text)

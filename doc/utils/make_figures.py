@@ -130,7 +130,6 @@ def bench(name):
 
 
 FIGURES = {
-    "example_silicon": learning("silicon"),
     "example_nial": learning("nial"),
     "example_socket": learning("socket", "water"),
     "example_spool": learning("spool", "water"),

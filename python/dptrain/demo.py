@@ -28,7 +28,6 @@ from dptrain.dumps import compare, largest_errors
 from dptrain.launcher import LaunchError, Screen, command_line, cores, find_lammps, last_children, shared_cores
 from dptrain.logs import FileError, read_course, read_events, read_profile, read_text
 from dptrain.progress import StatusLine, read_progress
-from dptrain.start import defaults
 
 POLL = 0.3  # seconds between two looks at the log
 FIRST_GUESS = 2.0  # seconds before the time left is told
@@ -50,7 +49,8 @@ class Part:
 
 PARTS = (Part("in.learn", 0.53, "starting"), Part("in.reference", 0.07, "testing"), Part("in.compare", 0.03, "testing"),
          Part("in.run", 0.13, "running", ("-var", "potential", "sw", "-var", "rdf", "reference")), Part("in.run", 0.24, "running"))
-OUTPUTS = ("silicon.dp*", "lcurve.out", "*.dump", "rdf.*.dat", "demo.png")  # of an earlier run
+OUTPUTS = ("silicon.dp", "silicon.dp.ckpt", "silicon.dp.frames", "lcurve.out", "reference.crystal.dump", "reference.melt.dump",
+           "predicted.crystal.dump", "predicted.melt.dump", "rdf.learned.dat", "rdf.reference.dat", "demo.png")  # of an earlier run
 
 
 class DemoError(Exception):
@@ -58,8 +58,10 @@ class DemoError(Exception):
 
 
 def prepare(folder):
-    """Inputs are in the folder, results of an earlier run are not."""
+    """Inputs are in the folder, results of an earlier run are not. Another folder that has something in it is refused."""
     folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()) and not (folder / PARTS[0].input).exists():
+        raise DemoError(f"{folder} has other files: name a new folder, or one of an earlier demo")
     for name in sorted({part.input for part in PARTS}):
         if not (folder / name).exists():
             source = Path(plugin_folder()) / "silicon" / name
@@ -67,9 +69,8 @@ def prepare(folder):
                 raise DemoError(f"{folder}: {name} is not there, and this installation does not have it: use the folder examples/silicon "
                                 "of the sources")
             shutil.copy(source, folder)
-    for pattern in (*OUTPUTS, *(part.log for part in PARTS)):
-        for path in folder.glob(pattern):
-            path.unlink()
+    for name in (*OUTPUTS, *(part.log for part in PARTS)):
+        (folder / name).unlink(missing_ok=True)
 
 
 def end(process):
@@ -122,7 +123,7 @@ class Demo:
         lmp, needed = find_lammps()
         words = [*command_line(lmp, self.ranks, part.log), "-screen", "none", "-var", "scale", str(self.scale), *part.options,
                  "-in", part.input]
-        variables = {"OMP_NUM_THREADS": "1", **defaults(), **shared_cores(self.ranks), **os.environ, **needed}
+        variables = {"OMP_NUM_THREADS": "1", **shared_cores(self.ranks), **needed, **os.environ}
         with tempfile.TemporaryFile() as output:
             try:
                 process = subprocess.Popen(words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output,

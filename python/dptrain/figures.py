@@ -69,7 +69,7 @@ def lcurve_columns(curves, asked):
     for name in asked:
         if not present(name):
             columns = dict.fromkeys(column for curve in curves for column in curve)
-            raise FileError(f"no learning curve has the columns {name}_trn or {name}_val; there are: {' '.join(columns)}")
+            raise FileError(f"no learning curve has the columns {name}_trn or {name}_val: choose one of {' '.join(columns)}")
     terms = [column[:-4] for curve in curves for column in curve if re.fullmatch("(rmse|mae)_.*_(trn|val)", column)]
     shown = list(asked) or [name for name in dict.fromkeys([*CURVES, *terms]) if name != "rmse" and present(name)]
     return shown or ["rmse"]

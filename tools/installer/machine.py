@@ -11,7 +11,7 @@ from progress import Failure, Progress, run
 
 PYTHON_VERSIONS = (3, 10), (3, 14)  # those of which torch 2.11 has wheels
 DEBIAN_BUILD = ["g++", "python3-venv", "python3-dev", "libhdf5-dev", "nlohmann-json3-dev", "libcli11-dev"]
-DEBIAN_RUN = ["python3-venv", "libhdf5-103-1"]  # of a wheel that is there already
+DEBIAN_RUN = ["python3-venv"]  # of a wheel that is there already
 DEBIAN_TESTS = ["git", "xz-utils", "libgtest-dev"]
 GIB = 2**30
 ROOM_ENVIRONMENT, ROOM_BUILD, ROOM_TEMPORARY = 3.0, 1.0, 1.5  # GiB
@@ -25,15 +25,14 @@ def check_python():
                       f"{low[0]}.{low[1]} to {high[0]}.{high[1]}: name another one with DPTRAIN_PYTHON=/path/to/python3 tools/install")
 
 
-def check_room(folder, gib, what):
+def check_room(folder, gib, what, advice):
     """`gib` GiB of free space in the folder, or in the nearest one above it that exists."""
     place = Path(folder).resolve()
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free / GIB
     if free < gib:
-        raise Failure(f"{what} needs {gib:.1f} GiB in {place}, where {free:.1f} GiB are free: make room, or choose another folder "
-                      f"({'TMPDIR' if what == 'pip' else 'DPTRAIN_VENV'}=FOLDER tools/install), and call tools/install again")
+        raise Failure(f"{what} needs {gib:.1f} GiB in {place}, where {free:.1f} GiB are free: make room, or {advice}, and call tools/install again")
 
 
 def check_writable(folder):

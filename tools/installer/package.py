@@ -11,6 +11,7 @@ from pathlib import Path
 from progress import Failure, Progress, duration, run
 
 SOURCES = ["CMakeLists.txt", "pyproject.toml", "README.md", "cmake", "examples/silicon", "lib", "potentials", "python", "src"]
+FROM_WHEEL = "wheel "  # how what is remembered of a wheel begins
 # a run that needs the plugin, LibTorch and the styles
 TRIAL = """units metal
 lattice diamond 5.431
@@ -65,17 +66,32 @@ def jobs():
     return max(1, min(len(os.sched_getaffinity(0)), available // 2**20))
 
 
+def remembered(environment):
+    """What was installed, and worked, at the latest call; empty if nothing was."""
+    stamp = environment.folder / ".dptrain-installed"
+    return stamp.read_text() if stamp.exists() else ""
+
+
+def remember(environment, state):
+    (environment.folder / ".dptrain-installed").write_text(state)
+
+
+def from_wheel(environment):
+    """True where a wheel was installed."""
+    return remembered(environment).startswith(FROM_WHEEL)
+
+
 def pip_environment(environment):
     """Programs of the environment first; its own CMake and ninja are used."""
     return {"CMAKE_BUILD_PARALLEL_LEVEL": str(jobs()), **os.environ, "VIRTUAL_ENV": str(environment.folder), "PATH": f"{environment.folder}/bin{os.pathsep}{os.environ['PATH']}"}
 
 
 def install_from_source(root, environment, log):
-    """Compiles and installs; what is compiled already stays, so that a second call goes on."""
-    stamp = environment.folder / ".dptrain-installed"
+    """Compiles and installs; what is compiled already stays, so that a second call goes on. Returns the state of the sources, or
+    an empty text where that is installed already."""
     state = state_of_sources(root)
-    if stamp.exists() and stamp.read_text() == state:
-        return False
+    if remembered(environment) == state:
+        return ""
     log.unlink(missing_ok=True)
     progress = Progress(f"compiling {os.environ.get('CMAKE_BUILD_PARALLEL_LEVEL', jobs())} files at a time")
     build = BuildProgress(progress)
@@ -85,8 +101,7 @@ def install_from_source(root, environment, log):
         progress.failed()
         raise Failure(build_failure(output, log))
     progress.done()
-    stamp.write_text(state)
-    return True
+    return state
 
 
 def build_failure(output, log):
@@ -113,12 +128,11 @@ def wheel_file(place):
 
 
 def install_wheel(place, environment, log):
-    """Installs a wheel of tools/wheel; nothing is compiled."""
+    """Installs a wheel of tools/wheel; nothing is compiled. Returns what install_from_source does."""
     wheel = wheel_file(place)
-    stamp = environment.folder / ".dptrain-installed"
-    state = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    if stamp.exists() and stamp.read_text() == state:
-        return False
+    state = FROM_WHEEL + hashlib.sha256(wheel.read_bytes()).hexdigest()
+    if remembered(environment) == state:
+        return ""
     progress = Progress(f"installing {wheel.name}")
     code, output = run([environment.python, "-m", "pip", "install", "--no-deps", "--force-reinstall", "--disable-pip-version-check", wheel],
                        log, progress)
@@ -127,8 +141,7 @@ def install_wheel(place, environment, log):
         why = next((line for line in output.splitlines() if line.startswith("ERROR")), output.strip()[-300:])
         raise Failure(f"{why}\n  A wheel fits one version of Python and one kind of processor: make one with  tools/wheel  on a machine like this")
     progress.done()
-    stamp.write_text(state)
-    return True
+    return state
 
 
 def try_out(environment):
@@ -147,8 +160,9 @@ def try_out(environment):
     if not works:
         progress.failed()
         lines = [line for line in output.splitlines() if re.search("ERROR|WARNING|dptrain|error", line)]
-        raise Failure("it is installed, but LAMMPS cannot use it:\n" + "\n".join(lines[-6:] or output.splitlines()[-6:]) +
-                      "\n  What another plugin folder in LAMMPS_PLUGIN_PATH brings comes in the way, for example; unset it and try again")
+        said = "\n".join(lines[-6:] or output.splitlines()[-6:])
+        raise Failure(f"it is installed, but LAMMPS cannot use it:\n{said}\n  Try  {environment.folder}/bin/dptrain doctor , which says what to do; "
+                      "another plugin in LAMMPS_PLUGIN_PATH comes in the way, for example, or a wheel of a system with another HDF5")
     progress.done("lmp runs pair_style dptrain")
 
 
@@ -159,7 +173,9 @@ def uninstall(root, environment):
         shutil.rmtree(environment.folder)
         removed.append(environment.folder)
     elif environment.works():
-        subprocess.run([environment.python, "-m", "pip", "uninstall", "-q", "-y", "dptrain"], check=False)
+        done = subprocess.run([environment.python, "-m", "pip", "uninstall", "-q", "-y", "dptrain"], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failure(f"pip could not remove dptrain: {done.stderr.strip().splitlines()[-1:]}; remove it by hand from {environment.folder}")
         for name in (".dptrain-installed", ".dptrain-packages"):
             (environment.folder / name).unlink(missing_ok=True)
         removed.append(f"the package dptrain of {environment.folder}")

@@ -18,8 +18,8 @@ ORDER = re.compile(BEGINNING + rf"(?:{'|'.join(VERBS)})\b(?! of\b)", re.IGNORECA
 
 # what is needed or allowed
 RULE = re.compile(r"\b(?:must|needs?|(?:is|are) needed|needed is|requires?|required|expected(?= (?!errors\b))|is expected$|allowed|"
-                  r"possible are|known are|there are|at least|at most"
-                  r"|the (?:smallest|largest|only)|only one|instead of|one of)\b|\bfrom \S+ (?:to|on|up)\b|\bhas only\b")
+                  r"possible are|known are|there are only|at least|at most"
+                  r"|the (?:smallest|largest)|only one|instead of|one of)\b|\bfrom \S+ (?:to|on|up)\b|\bhas only\b")
 
 
 def variants(text):

@@ -37,6 +37,6 @@ def test_references_are_complete():
 
 def test_papers_of_the_manual_are_there():
     """Each arXiv number that a page of the manual cites."""
-    cited = {number for page in (ROOT / "doc" / "src").glob("*.rst") for number in re.findall(r"arXiv:? ?(\d{4}\.\d{5})", page.read_text())}
+    cited = {number for page in (ROOT / "doc" / "src").glob("*.rst") for number in re.findall(r"arXiv:?\s+(\d{4}\.\d{5})", page.read_text())}
     listed = {identifier["value"] for work in CITATION["references"] for identifier in work.get("identifiers", [])}
     assert len(cited) > 2 and {f"arXiv:{number}" for number in cited} <= listed

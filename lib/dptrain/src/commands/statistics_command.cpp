@@ -43,7 +43,8 @@ ModelConfig config_of(const StatOptions &options, const std::vector<std::string>
   config.descriptor = std::move(descriptor);
   if (!options.sel.empty() && options.sel.size() != type_map.size())
     throw Error("dptrain stat: sel has " + std::to_string(options.sel.size()) +
-                " numbers, but there are " + std::to_string(type_map.size()) + " elements");
+                " numbers: give one for each of the " + std::to_string(type_map.size()) +
+                " elements");
   return config;
 }
 
