@@ -9,7 +9,7 @@ from dptrain import start
 
 
 def test_defaults(monkeypatch):
-    """Potentials of LAMMPS are found, waiting ranks sleep; what the user has set stays."""
+    """Potentials of LAMMPS are found, waiting ranks offer their cores; what the user has set stays."""
     monkeypatch.setattr(os, "environ", {name: value for name, value in os.environ.items() if name not in ("LAMMPS_POTENTIALS", *start.PATIENT)})
     folder = start.plugins()
     assert Path(folder).name == "dptrain"
