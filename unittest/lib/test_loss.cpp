@@ -81,8 +81,7 @@ struct Sample {
   }
   double value(const LossTerm &term)
   {
-    const Prediction here{model,  frame,        network_energy,
-                               virial, force.data(), atom_energy.data()};
+    const Prediction here{model, frame, network_energy, virial, force.data(), atom_energy.data()};
     EXPECT_TRUE(term.has_label(frame.label));
     Vec sums = others;
     sums.resize(term.num_sums(model), 0.0);
