@@ -123,7 +123,7 @@ class Demo:
         lmp, needed = find_lammps()
         words = [*command_line(lmp, self.ranks, part.log), "-screen", "none", "-var", "scale", str(self.scale), *part.options,
                  "-in", part.input]
-        variables = {"OMP_NUM_THREADS": "1", **shared_cores(self.ranks), **needed, **os.environ}
+        variables = {"OMP_NUM_THREADS": "1", **os.environ, **needed, **shared_cores(self.ranks)}
         with tempfile.TemporaryFile() as output:
             try:
                 process = subprocess.Popen(words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output,

@@ -14,7 +14,7 @@ from pathlib import Path
 from dptrain import plugin_folder
 from dptrain.doctor_checks import REBUILD, gpus, plugin
 from dptrain.doctor_finding import error, ok, warning
-from dptrain.launcher import PLACE, SHARED_CORES, LaunchError, cores, find_lammps, find_program, last_children
+from dptrain.launcher import PLACE, LaunchError, find_lammps, find_program, last_children, shared_cores
 
 SECONDS = 120  # that a run may take: LibTorch from a slow network disk alone can need half a minute
 # trains a new potential on weak forces between the atoms of a small crystal, and runs it; needs no file
@@ -88,8 +88,7 @@ class Lab:
         words, needed = lammps_words()
         if ranks > 1:
             words = [*mpiexec_words(), "-n", str(ranks), *words]
-            if ranks > cores():
-                needed = {**SHARED_CORES, **needed}
+            needed = {**needed, **shared_cores(ranks)}
         return self.run([*words, "-in", "in.doctor", "-log", "none", "-nocite"], **{**needed, **variables})
 
 

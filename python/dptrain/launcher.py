@@ -110,8 +110,8 @@ def command_line(lmp, ranks, log="none"):
 
 
 def shared_cores(ranks):
-    """Variables for ranks that have to share the cores."""
-    return SHARED_CORES if ranks > cores() else {}
+    """Variables for ranks that have to share the cores, in place of the defaults; what the user has chosen stays."""
+    return {name: value for name, value in SHARED_CORES.items() if name not in os.environ} if ranks > cores() else {}
 
 
 def give_up(stream):
@@ -205,7 +205,7 @@ class Run:
         variables = {**os.environ, **needed}
         if self.threads:
             variables["OMP_NUM_THREADS"] = str(self.threads)
-        variables = {**shared_cores(self.ranks), **variables}
+        variables.update(shared_cores(self.ranks))
         variables["COLUMNS"] = str(shutil.get_terminal_size().columns)  # LAMMPS writes to a pipe
         return variables
 
