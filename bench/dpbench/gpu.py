@@ -5,6 +5,7 @@ import re
 
 from .errors import BenchError
 from .gpu_forecast import GPUS, Model, forecast
+from .models import NETS
 from .tables import markdown, number
 
 # us per atom and step of MD of water with DP, as its authors have published it
@@ -61,11 +62,11 @@ def gpu_of(names):
 
 def add_forecast(part, facts):
     """Writes to each row of MD (us per atom, of the pair style alone) and training (ms) what was forecast for this GPU, where
-    there is a forecast: not for TF32, and for one GPU alone."""
+    there is a forecast: of se_e2_a, not for TF32, and for one GPU alone."""
     gpu = gpu_of(facts["hardware"]["gpus"])
     for row in part["md"] + part["training"]:
         real = {"double": 8, "single": 4}.get(row["precision"])
-        if gpu is None or real is None or row.get("ranks", 1) > 1:
+        if gpu is None or real is None or row["net"] not in NETS or row.get("ranks", 1) > 1:
             continue
         train = row["what"] == "training"
         found = forecast(gpu, Model(row["net"], real), row["atoms"], train)
@@ -88,7 +89,7 @@ def tables(part):
                          f"{PUBLISHED['us_per_atom_step'] / r['us_per_atom_step']:.2f}",
                          *(number(r.get(key)) for key in ("pair_us", "forecast", "neigh_us"))] for r in part["md"]])
     if part["training"]:
-        yield "\nTraining step, one frame, Adam:\n"
+        yield "\nTraining step, one frame (power_spectrum with SOAP, the others with Adam):\n"
         yield markdown(["net", "precision", "atoms", "GPUs", "ms/step", "forecast"],
                        rows_of(part["training"], "net", "precision", "atoms", "ranks", "ms_per_step", "forecast"))
     if part[STATISTICS]:

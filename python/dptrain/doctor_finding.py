@@ -16,9 +16,9 @@ class Finding:
     advice: str = ""
 
 
-def ok(what, found, advice=""):
-    """A finding that needs no attention; the advice is for those who want more."""
-    return Finding("ok", what, found, advice)
+def ok(what, found):
+    """A finding that needs no attention."""
+    return Finding("ok", what, found)
 
 
 def warning(what, found, advice):

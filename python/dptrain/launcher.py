@@ -189,6 +189,22 @@ def last_children(pid):
     return [leaf for child in children for leaf in last_children(child)] if children else [pid]
 
 
+def end_program(process):
+    """Ends what a process has started, the ranks of a job among them, and itself; what is there after five seconds is killed."""
+    targets = [*last_children(process.pid), process.pid]
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in targets:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+        try:
+            process.wait(timeout=5)
+            return
+        except subprocess.TimeoutExpired:
+            pass
+
+
 class Run:
     """One LAMMPS run of the command. A first SIGINT, SIGTERM or SIGHUP asks the ranks to save and end, one that comes
     more than ONE_SIGNAL seconds later ends them.

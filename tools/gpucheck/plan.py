@@ -2,9 +2,10 @@
 
 # tests of single kernels and of what puts them together; the first ones are the ones to look at first on a new device
 KERNELS = ["contraction", "contraction_rows", "gather", "neighbor_search", "device_ways", "gram", "layer", "table", "activation",
-           "fast_tanh", "gemm", "mlp", "fitting_net", "runtime", "cell_list", "deep_pot", "precision"]
+           "fast_tanh", "gemm", "mlp", "fitting_net", "runtime", "cell_list", "deep_pot", "precision", "power_spectrum", "domain_in_kernels", "soap"]
 # small enough for compute-sanitizer, which makes a program 10 to 100 times slower
-SANITIZED = ["contraction", "contraction_rows", "gather", "neighbor_search", "gram", "layer", "table", "activation", "fitting_net"]
+SANITIZED = ["contraction", "contraction_rows", "gather", "neighbor_search", "gram", "layer", "table", "activation", "fitting_net",
+             "power_spectrum"]
 # those that need no kernels: they pass on any machine that has LibTorch
 HOST = ["active_learning", "atomic_file", "batch_plan", "checkpoint", "data_deepmd", "data_extxyz", "data_find_systems",
         "data_hdf5", "data_mutations", "dp_file", "energy_bias", "energy_jumps", "frames_file", "hdf5_guard", "input_json",
@@ -18,7 +19,7 @@ LEFT_OUT = ["mpi_memory_soak", "performance_guard", "many_atoms"]
 LAMMPS_TESTS = ["test_pair_dptrain.py", "test_fix_dptrain.py"]
 KOKKOS_TESTS = ["test_kokkos.py"]
 
-NETS = ["standard", "small"]
+NETS = ["spectrum", "standard", "small"]
 PRECISIONS = ["double", "single", "mixed"]
 # by the device of the kit, MD: (copies of the cell of 192 atoms along each edge, timed steps); a processor only tries the machinery
 MD_SIZES = {"cuda": [(1, 2000), (2, 1000), (4, 200), (8, 40)], "cpu": [(1, 20), (2, 4)]}

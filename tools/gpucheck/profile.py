@@ -32,17 +32,23 @@ def heaviest(kernels):
         yield row
 
 
+def profiled_programs(target, net):
+    """{name: (launches to skip, words)} of MD and training with a net."""
+    path, data = target.work / f"in.profile-{net}", target.kit / "data"
+    path.write_text(md_input(target, net, "single", [(4, 20)]))
+    return {f"MD, {net}, single, 12288 atoms": (300, [target.program("lmp"), "-in", path, "-log", "none"]),
+            f"training, {net}, single": (600, [target.program("bench_train"), data / "nets" / net / "input.json",
+                                               target.work / f"profile-{net}.jsonl", "--train", data / "water", "--steps", 12,
+                                               "--precision", "single"])}
+
+
 def stage(stage, target, clock):
     program = find_tool("ncu")
     if program is None:
         return stage.end("not there", "ncu is not on the PATH, nor in a CUDA toolkit")
-    path = target.work / "in.profile"
-    path.write_text(md_input(target, "standard", "single", [(4, 20)]))
-    data = target.kit / "data"
-    programs = {"MD, standard, single, 12288 atoms": (300, [target.program("lmp"), "-in", path, "-log", "none"]),
-                "training, standard, single": (600, [target.program("bench_train"), data / "nets" / "standard" / "input.json",
-                                                     target.work / "profile.jsonl", "--train", data / "water", "--steps", 12,
-                                                     "--precision", "single"])}
+    programs = {}
+    for net in ("spectrum", "standard"):
+        programs |= profiled_programs(target, net)
     words = [program, "--clock-control", "none", "--target-processes", "all", "--csv", "--print-units", "base",
              "--launch-count", LAUNCHES, "--metrics", ",".join(METRICS)]
     for name, (skip, command) in programs.items():

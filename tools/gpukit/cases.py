@@ -13,8 +13,10 @@ sys.path.insert(0, str(ROOT / "bench"))
 from dpbench.models import Kind, training_input  # noqa: E402
 
 TRAINED = 200  # steps, until the weights are no longer what was drawn
-# name: net of the benchmark, whether one embedding net serves all centers, Adam's start
-NETS = {"standard": ("standard", True, 1e-3), "small": ("small", True, 5e-3), "two_side": ("small", False, 5e-3)}
+# name: net of se_e2_a of the benchmark, whether one embedding net serves all centers, the optimizer's start
+EMBEDDINGS = {"standard": ("standard", True, 1e-3), "small": ("small", True, 5e-3), "two_side": ("small", False, 5e-3)}
+SPECTRUM = "spectrum"  # power_spectrum with all its defaults, SOAP among them
+NETS = [*EMBEDDINGS, SPECTRUM]
 
 
 class KitError(Exception):
@@ -31,10 +33,13 @@ def call(command, folder, environment):
 
 def input_of(name):
     """input.json of a case: the net in float64, all terms of the loss."""
-    net, one_side, rate = NETS[name]
+    net, one_side, rate = EMBEDDINGS.get(name, ("standard", True, 1e-3))
     data = SimpleNamespace(train_systems=["water"])
     tree = training_input(Kind(net), data, 1000, start_lr=rate)
-    tree["model"]["descriptor"]["type_one_side"] = one_side
+    if name == SPECTRUM:
+        tree["model"].update({"descriptor": {"type": "power_spectrum", "seed": 1}, "fitting_net": {"seed": 1}})
+    else:
+        tree["model"]["descriptor"]["type_one_side"] = one_side
     tree["loss"].update(start_pref_v=0.02, limit_pref_v=1)
     return tree
 

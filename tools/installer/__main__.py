@@ -95,7 +95,8 @@ def main():
     except KeyboardInterrupt:
         print("\ninstall: cut off; tools/install goes on from here", file=sys.stderr)
         return 130
-    print(f"install: ready ({duration(time.monotonic() - start)}):  source {environment.folder}/bin/activate  gives lmp and dptrain; dptrain demo shows what they do")
+    print(f"install: ready ({duration(time.monotonic() - start)}):  source {environment.folder}/bin/activate  gives lmp and dptrain; "
+          "dptrain demo shows what they do")
     return 0
 
 

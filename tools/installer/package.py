@@ -83,7 +83,8 @@ def from_wheel(environment):
 
 def pip_environment(environment):
     """Programs of the environment first; its own CMake and ninja are used."""
-    return {"CMAKE_BUILD_PARALLEL_LEVEL": str(jobs()), **os.environ, "VIRTUAL_ENV": str(environment.folder), "PATH": f"{environment.folder}/bin{os.pathsep}{os.environ['PATH']}"}
+    return {"CMAKE_BUILD_PARALLEL_LEVEL": str(jobs()), **os.environ, "VIRTUAL_ENV": str(environment.folder),
+            "PATH": f"{environment.folder}/bin{os.pathsep}{os.environ['PATH']}"}
 
 
 def install_from_source(root, environment, log):

@@ -51,6 +51,20 @@ class Moody(LennardJones):
         super().calculate(*args, **kwargs)
 
 
+class Wrong(LennardJones):
+    """Lennard-Jones whose energies, forces and stresses are multiplied by what they should not."""
+
+    def __init__(self, energy=1.0, forces=1.0, stress=1.0, **options):
+        super().__init__(**options)
+        self.factors = {"energy": energy, "forces": forces, "stress": stress}
+
+    def calculate(self, *args, **kwargs):
+        super().calculate(*args, **kwargs)
+        for name, factor in self.factors.items():
+            self.results[name] = factor * self.results[name]
+        self.results["free_energy"] = self.results["energy"]
+
+
 class GammaLDA(Calculator):
     """LDA at the Gamma point with GTH pseudopotentials by PySCF (https://pyscf.org); no stress.
 

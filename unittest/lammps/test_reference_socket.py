@@ -212,6 +212,23 @@ def test_calculation_that_does_not_converge(address, client, start_lammps, tmp_p
     assert result.thermo()["f_t[1]"][-1] == 2 and result.thermo()["f_t[11]"][-1] == 1
 
 
+@pytest.mark.parametrize("wrong, factor, work", [("energy=0.03674932", 0.0367, "forces"), ("forces=-1.0", -1.0, "forces"),
+                                                 ("stress=-1.0", -1.0, "virial"), ("energy=1.0", None, None)])
+def test_units_and_signs_of_a_client(wrong, factor, work, address, client, start_lammps, tmp_path):
+    """Energies are compared with the work of forces, and of the virial in a cell that changes."""
+    write_input(tmp_path)
+    client(f"calculators.Wrong:{wrong},sigma=2.1,epsilon=0.05,rc=6.0", address)
+    text = learn(address, fix="warmup 100 every 2", run="run 20")
+    text = text.replace("fix n all nve", "fix n all nve\nfix cell all deform 1 x erate 0.5 y erate -1.0 remap x")
+    warnings = " ".join(finish(start_lammps(text), tmp_path).check().warnings("Fix dptrain"))
+    if factor is None:
+        assert "energies of the reference" not in warnings
+        return
+    assert f"the work of its {work}: check units" in warnings
+    found = float(re.search(r"energies of the reference change by (\S+) times", warnings)[1])
+    assert found == pytest.approx(factor, rel=0.1)  # the rule's own error
+
+
 def test_client_with_another_structure(address, client, start_lammps, tmp_path):
     """A plain client of ASE with a wrong file: a clear message."""
     write_input(tmp_path)

@@ -311,6 +311,9 @@ TEST_F(LabelServerTest, TimeOuts)
             log());
   EXPECT_EQ(answer.failure, "no client has connected to unix:" + name_ +
                                 " within 0.4 s: start one, or give a longer 'wait'");
+  // nobody was there: the next one does not wait again
+  server.submit(triclinic_frame());
+  EXPECT_EQ(server.poll(0.0).size(), 1u);
   connect(Kind::good);
   server.submit(triclinic_frame());
   expect_harmonic(next(), triclinic_frame());

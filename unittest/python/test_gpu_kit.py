@@ -86,6 +86,8 @@ def test_the_same_system_comes_out_each_time(frame, tmp_path):
 
 def test_inputs_of_the_nets():
     trees = {name: cases.input_of(name) for name in cases.NETS}
+    spectrum = trees.pop("spectrum")
+    assert spectrum["model"] == {"type_map": ["O", "H"], "descriptor": {"type": "power_spectrum", "seed": 1}, "fitting_net": {"seed": 1}}
     assert [tree["model"]["descriptor"]["type_one_side"] for tree in trees.values()] == [True, True, False]
     assert trees["standard"]["model"]["fitting_net"]["neuron"] == [240, 240, 240]
 

@@ -26,11 +26,14 @@ class Subcommand {
   void operator()(dptrain::TrainOptions &options)
   {
     if (options.terminal) options.draw = [this](const std::string &text) { draw(text); };
+    for (std::string *model : {&options.init_model, &options.finetune})
+      if (!model->empty()) *model = find_model(lmp_, "dptrain train", *model);
     work("dptrain train", options.device,
          [&](auto comm, auto log) { run_training(comm, options, log); });
   }
-  void operator()(const dptrain::TestOptions &options)
+  void operator()(dptrain::TestOptions &options)
   {
+    options.model = find_model(lmp_, "dptrain test", options.model);
     work("dptrain test", options.device,
          [&](auto comm, auto log) { run_test(comm, options, log); });
   }

@@ -65,7 +65,8 @@ struct LabelServer::Impl {
   std::int64_t num_requests = 0, num_clients = 0, turn = 0;
   Time no_client_since = Clock::now();
   std::optional<Time> accept_paused;
-  bool told_of_waiting = false;  // since there is no client
+  // since there is no client
+  bool told_of_waiting = false, waited_in_vain = false;
 
   Impl(const LabelServerOptions &given, Log given_log) :
       options(given), log(std::move(given_log)), listener(given.address)
@@ -179,7 +180,7 @@ void LabelServer::Impl::accept_clients()
       workers.push_back(
           std::make_unique<Worker>(Worker{IpiClient(std::move(visitor.socket)), name, 0, {}, {}}));
       log(name + " has connected");
-      told_of_waiting = false;
+      told_of_waiting = waited_in_vain = false;
       serve(*workers.back());  // it may have disconnected while it waited
     }
   } catch (const Error &error) {
@@ -306,7 +307,9 @@ void LabelServer::Impl::expire()
         " s; waiting for one, " + number(options.wait) + " s at most");
     told_of_waiting = true;
   }
-  while (workers.empty() && !queue.empty() && waited(queue.front()) >= options.wait) {
+  while (workers.empty() && !queue.empty() &&
+         (waited_in_vain || waited(queue.front()) >= options.wait)) {
+    waited_in_vain = true;
     fail(queue.front(), "no client has connected to " + listener.address() + " within " +
                             number(options.wait) + " s: start one, or give a longer 'wait'");
     queue.pop_front();
@@ -321,7 +324,7 @@ double LabelServer::Impl::next_expiry() const
     for (const auto &worker : workers)
       if (worker->request) next = std::min(next, options.timeout - seconds_since(worker->start));
   if (workers.empty() && !queue.empty()) {
-    next = std::min(next, options.wait - waited(queue.front()));
+    next = waited_in_vain ? 0.0 : std::min(next, options.wait - waited(queue.front()));
     if (!told_of_waiting) next = std::min(next, patience - waited(queue.front()));
   }
   return std::max(next, 0.0);

@@ -41,6 +41,7 @@ void ActiveLog::open(std::int64_t step, double jumps)
   train_before_ = counters_.train_seconds;
   first_step_ = step;
   calls_before_ = counters_.reference_calls;
+  discarded_before_ = counters_.discarded;
   printed_jumps_ = jumps;
 }
 
@@ -116,13 +117,16 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
   const auto [reference, training, md] = seconds();
   const double total = reference + training + md, percent = 100.0 / std::max(total, 1e-300);
   const auto steps = static_cast<long long>(step - first_step_),
-             calls = static_cast<long long>(counters_.reference_calls - calls_before_);
+             calls = static_cast<long long>(counters_.reference_calls - calls_before_),
+             discarded = static_cast<long long>(counters_.discarded - discarded_before_);
   const auto count = [](std::int64_t value) { return static_cast<long long>(value); };
   messages_.table(
       name +
       formatted(": %lld steps, %lld reference calls (%.2f %%), %lld frames\n", steps, calls,
                 steps > 0 ? 100.0 * static_cast<double>(calls) / static_cast<double>(steps) : 0.0,
                 count(counters_.frames)) +
+      (discarded > 0 ? formatted("  labels discarded: %lld, see the warnings above\n", discarded)
+                     : std::string()) +
       formatted("  seconds: reference %.2f (%.0f %%), training %.2f (%.0f %%), MD %.2f (%.0f %%), "
                 "all %.2f\n",
                 reference, reference * percent, training, training * percent, md, md * percent,

@@ -50,7 +50,7 @@ class ActiveLog {
   std::chrono::steady_clock::time_point start_;
   double reference_before_ = 0.0, train_before_ = 0.0;  // seconds
   double printed_jumps_ = 0.0;                          // eV, up to the latest line
-  std::int64_t first_step_ = 0, calls_before_ = 0;
+  std::int64_t first_step_ = 0, calls_before_ = 0, discarded_before_ = 0;
   double progress_seconds_;
   std::chrono::steady_clock::time_point progress_time_;
   std::int64_t progress_step_ = 0;

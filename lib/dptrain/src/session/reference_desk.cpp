@@ -126,12 +126,22 @@ std::optional<Label> ReferenceDesk::usable(const LabelRequest &request, LabelAns
     throw Error("no label at step " + std::to_string(step) + ": " + why +
                 "; use 'failed skip' to go on without it");
   if (why.empty() && !is_finite(answer.label)) why = "energy, forces or virial are not finite";
-  if (why.empty()) return request.learnable(std::move(answer.label));
+  if (why.empty()) {
+    if (!request.is_cutout()) check(request.frame, answer.label);
+    return request.learnable(std::move(answer.label));
+  }
   if (options_.runs_model && !counters_.trained && needed)
     throw Error("no label at step " + std::to_string(step) + ": " + why +
                 "; the model is not trained yet, and the run needs the reference");
   discard(step, why + "; see what the reference says");
   return std::nullopt;
+}
+
+void ReferenceDesk::check(const WholeFrame &frame, const Label &label)
+{
+  const std::string fault = check_.add(frame, label);
+  if (!fault.empty())
+    messages_.warning(formatted("step %lld: ", static_cast<long long>(frame.step)) + fault);
 }
 
 void ReferenceDesk::settle(std::int64_t request)

@@ -14,6 +14,7 @@
 #include "dptrain/session/learning_options.h"
 #include "dptrain/session/trajectory.h"
 #include "session/answered_request.h"
+#include "session/label_check.h"
 #include "session/request_file.h"
 #include "session/session_state.h"
 
@@ -81,6 +82,7 @@ class ReferenceDesk {
   };
   void poll();
   std::optional<Label> usable(const LabelRequest &request, LabelAnswer answer);
+  void check(const WholeFrame &frame, const Label &label);
   void discard(std::int64_t step, const std::string &why);
   bool is_recorded(const LabelRequest &request) const;
   void write_open() const;
@@ -95,6 +97,7 @@ class ReferenceDesk {
   double one_wait_ = 3600.0;           // seconds
   std::map<std::int64_t, Open> open_;  // the content of the file
   std::int64_t new_calls_ = 0;
+  LabelCheck check_;
   std::map<std::int64_t, LabelAnswer> arrived_;  // answers that nobody has taken yet
 };
 

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "dptrain/frames/whole_frame.h"
+
+namespace dptrain {
+
+/// Whether energies, forces and virials of a reference belong together: between two of its answers that lie close to each other the
+/// energy changes by the work of forces and virial (trapezoid rule). Finds wrong units and signs of a client, of which a model
+/// would learn what does not exist. Energy changes are fitted with a factor for the work of either; both should be one.
+class LabelCheck {
+ public:
+  /// A label that has come. What is wrong with those so far, each fault once; empty if nothing is.
+  std::string add(const WholeFrame &frame, const Label &label);
+
+ private:
+  void compare(const WholeFrame &frame, const Label &label);
+  std::string fault(int of, const char *text);
+
+  WholeFrame last_;  ///< with its label
+  int pairs_ = 0;
+  // sums over pairs of products of the work of forces, that of the virial, and the loss of energy, eV^2
+  double forces2_ = 0.0, both_ = 0.0, virial2_ = 0.0, forces_energy_ = 0.0, virial_energy_ = 0.0,
+         energy2_ = 0.0;
+  std::array<bool, 2> told_{};  ///< of forces, of virial
+};
+
+}  // namespace dptrain

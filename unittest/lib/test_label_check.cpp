@@ -1,0 +1,171 @@
+// Energies, forces and virials of a reference that belong together, and of clients with wrong units and signs.
+
+#include "session/label_check.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "neighbor/lattice.h"
+
+namespace dptrain {
+namespace {
+
+constexpr double depth = 0.5, width = 1.5, distance = 2.6;  // Morse: eV, 1/Angstrom, Angstrom
+constexpr int pairs = 12;
+
+// Energy, forces and virial of Morse pairs between nearest images.
+Label morse(const WholeFrame &frame)
+{
+  const Lattice lattice(frame.box);
+  Label label;
+  label.energy = 0.0;
+  label.force.assign(frame.coord.size(), 0.0);
+  label.virial.emplace();
+  for (std::size_t i = 0; i < frame.coord.size(); i += 3)
+    for (std::size_t j = i + 3; j < frame.coord.size(); j += 3) {
+      std::array<double, 3> d{};
+      for (int k = 0; k < 3; ++k) d[k] = frame.coord[j + k] - frame.coord[i + k];
+      const auto part = lattice.fractional(d.data());
+      for (int k = 0; k < 3; ++k)
+        for (int c = 0; c < 3; ++c) d[c] -= std::round(part[k]) * frame.box[3 * k + c];
+      const double r = std::sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+      const double e = std::exp(-width * (r - distance));
+      *label.energy += depth * (e * e - 2.0 * e);
+      const double slope = -2.0 * width * depth * (e * e - e);
+      for (int k = 0; k < 3; ++k) {
+        const double force = -slope * d[k] / r;  // on j
+        label.force[j + k] += force;
+        label.force[i + k] -= force;
+        for (int c = 0; c < 3; ++c) (*label.virial)[3 * k + c] += force * d[c];
+      }
+    }
+  return label;
+}
+
+// A cubic lattice, disordered; its cell sheared, and moved out of the orientation that LAMMPS has.
+WholeFrame start()
+{
+  WholeFrame frame;
+  constexpr int edge = 4;
+  constexpr double a = 2.7;
+  frame.box = {edge * a, 0.3, 0.0, 0.0, edge * a, 0.2, 0.1, 0.0, edge * a};
+  std::mt19937 random(3);
+  std::normal_distribution<double> shift(0.0, 0.1);
+  for (int x = 0; x < edge; ++x)
+    for (int y = 0; y < edge; ++y)
+      for (int z = 0; z < edge; ++z) {
+        for (const int n : {x, y, z}) frame.coord.push_back(n * a + shift(random));
+        frame.type.push_back(0);
+      }
+  return frame;
+}
+
+struct Walk {
+  double displacement = 0.05;  // Angstrom, of each coordinate
+  double strain = 0.0;
+  double noise = 0.0;  // eV
+};
+
+// What the check says of the labels of a walk, each changed by `client`; checks that it says each thing once.
+std::string said_of(const Walk &walk,
+                    const std::function<void(Label &, const WholeFrame &)> &client)
+{
+  WholeFrame frame = start();
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal(0.0, 1.0);
+  LabelCheck check;
+  std::string said;
+  for (int k = 0; k <= pairs; ++k) {
+    Label label = morse(frame);
+    *label.energy += walk.noise * normal(random);
+    client(label, frame);
+    const std::string now = check.add(frame, label);
+    EXPECT_EQ(said.find(now), now.empty() ? 0 : std::string::npos) << now;
+    said += now;
+    const double strain[6] = {walk.strain * normal(random), walk.strain * normal(random),
+                              walk.strain * normal(random), walk.strain * normal(random),
+                              walk.strain * normal(random), walk.strain * normal(random)};
+    const auto deform = [&](double *x) {
+      const double y[3] = {x[0], x[1], x[2]};
+      x[0] += strain[0] * y[0] + strain[3] * y[1] + strain[4] * y[2];
+      x[1] += strain[1] * y[1] + strain[5] * y[2];
+      x[2] += strain[2] * y[2];
+    };
+    for (int row = 0; row < 9; row += 3) deform(&frame.box[row]);
+    for (std::size_t i = 0; i < frame.coord.size(); i += 3) deform(&frame.coord[i]);
+    for (double &x : frame.coord) x += walk.displacement * normal(random);
+    for (int d = 0; d < 3; ++d) frame.coord[d] += frame.box[3 * (k % 3) + d];  // another image
+  }
+  return said;
+}
+
+void as_it_is(Label &, const WholeFrame &) {}
+
+TEST(LabelCheck, SaysNothingOfARightReference)
+{
+  EXPECT_EQ(said_of({}, as_it_is), "");
+  EXPECT_EQ(said_of({0.05, 0.01}, as_it_is), "");
+  EXPECT_EQ(said_of({0.01, 0.0, 0.5}, as_it_is), "");  // an energy that says little
+  EXPECT_EQ(said_of({0.0, 0.0}, as_it_is), "");        // nothing moves
+}
+
+TEST(LabelCheck, NamesTheFactorOfWrongUnits)
+{
+  const auto expect = [](const char *factor, const std::function<void(Label &)> &client) {
+    for (const double strain : {0.0, 0.01}) {
+      const std::string said =
+          said_of({0.05, strain}, [&](Label &label, const WholeFrame &) { client(label); });
+      EXPECT_NE(said.find(factor), std::string::npos) << said;
+      EXPECT_NE(said.find("the work of its forces"), std::string::npos) << said;
+    }
+  };
+  expect("change by -0.9", [](Label &label) {
+    for (double &f : label.force) f = -f;
+  });
+  expect("change by 0.03", [](Label &label) { *label.energy /= 27.2114; });
+  expect("change by 0.5", [](Label &label) {
+    for (double &f : label.force) f *= 1.8897;
+  });
+}
+
+TEST(LabelCheck, NamesAWrongVirial)
+{
+  const auto expect = [](const char *factor, double times) {
+    const std::string said = said_of({0.02, 0.01}, [times](Label &label, const WholeFrame &) {
+      for (double &v : *label.virial) v *= times;
+    });
+    EXPECT_NE(said.find(factor), std::string::npos) << said;
+    EXPECT_NE(said.find("the work of its virial"), std::string::npos) << said;
+    EXPECT_EQ(said.find("the work of its forces"), std::string::npos) << said;
+  };
+  expect("change by -0.9", -1.0);
+  expect("change by -159 times", -1.0 / 160.2);
+  // where the cell does not change nobody can know
+  EXPECT_EQ(said_of({}, [](Label &label, const WholeFrame &) { *label.virial = {1, 2, 3}; }), "");
+}
+
+TEST(LabelCheck, ComparesOnlyWhatIsClose)
+{
+  const auto flip = [](Label &label, const WholeFrame &) {
+    for (double &f : label.force) f = -f;
+  };
+  EXPECT_EQ(said_of({1.0, 0.0}, flip), "");   // jumps
+  EXPECT_EQ(said_of({0.05, 0.3}, flip), "");  // of the cell
+  const auto surface = [&flip](Label &label, const WholeFrame &frame) {
+    flip(label, frame);
+    label.energy.reset();
+  };
+  EXPECT_EQ(said_of({}, surface), "");
+  EXPECT_EQ(said_of({0.05, 0.01},
+                    [&flip](Label &label, const WholeFrame &frame) {
+                      flip(label, frame);
+                      label.virial.reset();
+                    }),
+            "");
+}
+
+}  // namespace
+}  // namespace dptrain
