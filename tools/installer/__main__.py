@@ -18,7 +18,8 @@ MORE = """environment variables
   CMAKE_ARGS=...         further arguments for CMake, for example -DDPTRAIN_NATIVE=OFF
   https_proxy, PIP_INDEX_URL, PIP_CERT, TMPDIR are heeded, as pip does
 
-without root      Debian packages that are missing are named, with the command to ask for; a wheel needs no compiler
+without root      Debian packages that are missing are named, with the command to ask for; --no-system takes those of modules;
+                  a wheel needs no compiler
 without network   on a machine like this one with network, after tools/install:
                     tools/wheel FOLDER
                     .venv/bin/pip freeze --exclude dptrain | xargs .venv/bin/pip download --no-deps -d FOLDER
@@ -35,6 +36,8 @@ def arguments():
                                      ".venv of this checkout. A second call only does what has changed since the first.")
     parser.add_argument("--wheel", metavar="PLACE", help="install this wheel, or the newest one in a folder, in place of compiling")
     parser.add_argument("--tests", action="store_true", help="also install what the tests need (tools/test does)")
+    parser.add_argument("--no-system", action="store_true", help="leave the system's packages alone: compiler, HDF5, nlohmann-json and CLI11 come "
+                        "from modules, Conda, or folders in CMAKE_PREFIX_PATH")
     parser.add_argument("--uninstall", action="store_true", help="remove the environment and what was compiled")
     return parser.parse_args()
 
@@ -62,8 +65,11 @@ def install(options, environment):
         machine.check_room(os.environ.get("TMPDIR", "/tmp"), machine.ROOM_TEMPORARY, "pip", "name another folder with TMPDIR=FOLDER")
     if build and not (ROOT / "build-wheel").exists():
         machine.check_room(ROOT, machine.ROOM_BUILD, "the build", "clone the repository on a larger disk")
-    machine.install_system_packages((machine.DEBIAN_BUILD if build else machine.DEBIAN_RUN) +
-                                    (machine.DEBIAN_TESTS if options.tests else []), build, LOGS / "system.log")
+    if options.no_system:
+        machine.check_elsewhere(build)
+    else:
+        machine.install_system_packages((machine.DEBIAN_BUILD if build else machine.DEBIAN_RUN) +
+                                        (machine.DEBIAN_TESTS if options.tests else []), build, LOGS / "system.log")
     environment.prepare()
     environment.install(build, options.tests, LOGS / "python.log")
     if build:

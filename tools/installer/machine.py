@@ -57,23 +57,28 @@ def missing_elsewhere(build):
     return found
 
 
+def check_elsewhere(build):
+    """Says what has to be there where this program installs no packages of the system."""
+    missing = missing_elsewhere(build)
+    if missing:
+        raise Failure(f"missing: {', '.join(missing)}. Install them with the package manager of this system, or load their modules, beside "
+                      "the development files of HDF5, nlohmann-json and CLI11, and call tools/install again")
+
+
 def install_system_packages(names, build, log):
     """Debian packages that are missing; elsewhere only says what has to be there."""
     if shutil.which("dpkg-query") is None:
-        missing = missing_elsewhere(build)
-        if missing:
-            raise Failure(f"missing: {', '.join(missing)}. Install them with the package manager of this system, beside the development "
-                          "files of HDF5, nlohmann-json and CLI11, and call tools/install again")
-        return
+        return check_elsewhere(build)
     missing = missing_debian(names)
     if not missing:
-        return
+        return None
     ask = f"sudo apt-get install {' '.join(missing)}"
     prefix = []
     if os.geteuid() != 0:
         if shutil.which("sudo") is None or subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode != 0:
             raise Failure(f"Debian packages are missing and this user may not install them: {' '.join(missing)}\n"
                           f"  Ask the administrator for:  {ask}\n"
+                          "  Or, where modules or Conda have them:  tools/install --no-system\n"
                           "  Or build on a machine that has them:  tools/wheel  there, then here  tools/install --wheel FILE.whl  "
                           "(no compiler needed)")
         prefix = ["sudo"]
@@ -84,7 +89,7 @@ def install_system_packages(names, build, log):
         if code != 0 and words[0] != "update":  # old lists may do
             progress.failed()
             raise Failure(apt_failure(output, ask, log))
-    progress.done()
+    return progress.done()
 
 
 def apt_failure(output, ask, log):

@@ -59,8 +59,19 @@ def test_missing_debian_packages(installer, tmp_path, monkeypatch, root):
         installer.machine.install_system_packages(["g++", "libhdf5-dev"], True, tmp_path / "log")
         assert "install -y --no-install-recommends libhdf5-dev" in (tmp_path / "called").read_text()
     else:
-        with pytest.raises(installer.progress.Failure, match=r"(?s)libhdf5-dev\n.*sudo apt-get install libhdf5-dev\n.*--wheel"):
+        with pytest.raises(installer.progress.Failure, match=r"(?s)libhdf5-dev\n.*sudo apt-get install libhdf5-dev\n.*--no-system.*--wheel"):
             installer.machine.install_system_packages(["g++", "libhdf5-dev"], True, tmp_path / "log")
+
+
+def test_compiler_and_libraries_of_modules(installer, tmp_path, monkeypatch):
+    """Debian is not asked; a compiler that CXX or PATH names does."""
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(installer.progress.Failure, match=r"C\+\+17 compiler.*load their modules"):
+        installer.machine.check_elsewhere(True)
+    installer.machine.check_elsewhere(False)  # a wheel needs none
+    fake(tmp_path / "bin", "c++", "true")
+    installer.machine.check_elsewhere(True)
 
 
 @pytest.mark.parametrize("said, meaning", [("E: Could not get lock /var/lib/dpkg/lock", "another package manager"), ("Temporary failure resolving", "no network"),

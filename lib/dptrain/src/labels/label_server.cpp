@@ -36,25 +36,25 @@ std::string number(double value)
   return text;
 }
 
-struct Request {
-  std::int64_t id = 0;
-  WholeFrame frame;
-  int losses = 0;         // clients that were lost over it
-  bool canceled = false;  // while a client works on it
-  Time waiting_since;
-};
-
-struct Worker {
-  IpiClient client;
-  std::string name;
-  std::int64_t last_turn = 0;
-  std::optional<Request> request;  // in work
-  Time start;
-};
-
 }  // namespace
 
 struct LabelServer::Impl {
+  struct Request {
+    std::int64_t id = 0;
+    WholeFrame frame;
+    int losses = 0;         // clients that were lost over it
+    bool canceled = false;  // while a client works on it
+    Time waiting_since;
+  };
+
+  struct Worker {
+    IpiClient client;
+    std::string name;
+    std::int64_t last_turn = 0;
+    std::optional<Request> request;  // in work
+    Time start;
+  };
+
   LabelServerOptions options;
   Log log;
   Listener listener;
@@ -115,7 +115,7 @@ void LabelServer::name_types(const std::vector<std::string> &elements)
 
 std::int64_t LabelServer::submit(const WholeFrame &frame)
 {
-  Request request;
+  Impl::Request request;
   request.id = ++impl_->num_requests;
   request.frame = frame;
   request.waiting_since = Clock::now();
