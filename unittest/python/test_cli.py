@@ -44,7 +44,7 @@ sys.exit(int(act or 0))
 MPIEXEC = """#!{python}
 import os, subprocess, sys
 open("ranks", "w").write(sys.argv[2])
-open("throttle", "w").write(os.environ.get("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "not set"))
+open("sleeps", "w").write(os.environ.get("MPIR_CVAR_ENABLE_HEAVY_YIELD", "not set"))
 sys.exit(subprocess.call(sys.argv[3:]))
 """
 
@@ -61,7 +61,7 @@ class Script:
     def start(self, *words, say="", act="", complain=""):
         variables = {**os.environ, "PYTHONPATH": str(PACKAGE), "DPTRAIN_LMP": str(self.folder / "lmp"),
                      "DPTRAIN_MPIEXEC": str(self.folder / "mpiexec"), "SAY": say, "ACT": act, "COMPLAIN": complain}
-        for name in ("OMP_NUM_THREADS", "MPIR_CVAR_CH4_PROGRESS_THROTTLE"):
+        for name in ("OMP_NUM_THREADS", *launcher.SHARED_CORES):
             variables.pop(name, None)
         return subprocess.Popen([sys.executable, "-m", "dptrain", *words], cwd=self.folder, env=variables, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -93,11 +93,11 @@ def test_ranks_and_threads(script):
     assert script.read("ranks") == "3" and script.read("arguments").endswith("OMP=2\n")
 
 
-@pytest.mark.parametrize("more, throttle", [(0, "not set"), (1, "1")])
-def test_ranks_that_share_cores_wait_patiently(more, throttle, script):
+@pytest.mark.parametrize("more, sleeps", [(0, "0"), (1, "1")])
+def test_ranks_that_share_cores_sleep(more, sleeps, script):
     ranks = len(os.sched_getaffinity(0)) + more
     assert script("stat", "-np", str(max(ranks, 2)))[0] == 0
-    assert script.read("throttle") == throttle or ranks == 1
+    assert script.read("sleeps") == sleeps or ranks == 1
 
 
 @pytest.mark.parametrize("word, quoted", [
