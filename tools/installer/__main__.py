@@ -61,7 +61,8 @@ def install(options, environment):
     if not build and not options.wheel:
         return  # from a wheel, which stays until --uninstall
     if not (environment.folder / ".dptrain-packages").exists():
-        machine.check_room(environment.folder, machine.ROOM_ENVIRONMENT, "the environment", "name another folder with DPTRAIN_VENV=FOLDER")
+        room = machine.ROOM_ENVIRONMENT - machine.size(environment.folder)  # a part may be there from a call that was cut off
+        machine.check_room(environment.folder, room, "the environment", "name another folder with DPTRAIN_VENV=FOLDER")
         machine.check_room(os.environ.get("TMPDIR", "/tmp"), machine.ROOM_TEMPORARY, "pip", "name another folder with TMPDIR=FOLDER")
     if build and not (ROOT / "build-wheel").exists():
         machine.check_room(ROOT, machine.ROOM_BUILD, "the build", "clone the repository on a larger disk")

@@ -25,6 +25,11 @@ def check_python():
                       f"{low[0]}.{low[1]} to {high[0]}.{high[1]}: name another one with DPTRAIN_PYTHON=/path/to/python3 tools/install")
 
 
+def size(folder):
+    """GiB of all files in a folder; 0 where there is none."""
+    return sum(file.lstat().st_size for file in Path(folder).rglob("*")) / GIB
+
+
 def check_room(folder, gib, what, advice):
     """`gib` GiB of free space in the folder, or in the nearest one above it that exists."""
     place = Path(folder).resolve()
