@@ -8,6 +8,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+from gpucheck import plan
 from .cases import ROOT, KitError
 
 # what every machine has, and what comes from the CUDA driver, the CUDA libraries and torch of the target
@@ -20,8 +21,9 @@ LD_LIBRARY_PATH=${DPTRAIN_KIT_LIBRARIES:-} exec "$(dirname "$(readlink -f "$0")"
 MPIEXEC = """#!/bin/sh
 exec "$(dirname "$(readlink -f "$0")")/../../bin/mpiexec" "$@"
 """
-LAMMPS_FILES = ["conftest.py", "lammps_runner.py", "silicon.py", "test_pair_dptrain.py", "test_fix_dptrain.py",
-                "active.py", "committee.py", "test_kokkos.py", "kokkos_copies.cpp"]
+# the tests of gpucheck.plan and what they import
+LAMMPS_FILES = ["conftest.py", "lammps_runner.py", "silicon.py", "labels.py", "active.py", "committee.py", "kokkos_copies.cpp",
+                *plan.LAMMPS_TESTS, *plan.KOKKOS_TESTS]
 SHARED = ["cases", "data/water"]  # of the folder DPTRAIN_SHARED, where there is one
 
 

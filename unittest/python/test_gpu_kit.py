@@ -1,6 +1,7 @@
 """tools/gpu-kit's own logic: the generated data, which libraries and programs go into it, the archive."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -207,3 +208,12 @@ def test_without_kokkos_there_is_one_message(capsys):
     with pytest.raises(SystemExit):
         main.main([])
     assert "--kokkos" in capsys.readouterr().err
+
+
+def test_tests_of_the_styles_have_what_they_import():
+    """A file that is missing in the kit is seen only where the GPU is."""
+    folder = ROOT / "unittest" / "lammps"
+    own = {path.stem for path in folder.glob("*.py")}
+    for name in pack.LAMMPS_FILES:
+        imported = set(re.findall(r"^(?:from|import) (\w+)", (folder / name).read_text(), re.M)) if name.endswith(".py") else set()
+        assert {f"{module}.py" for module in imported & own} <= set(pack.LAMMPS_FILES), name
