@@ -85,7 +85,7 @@ def kernel_name(text):
     tag = re.search(r"&\(?(?:void )?dptrain::([\w:]+(?:<[\w, ]*>)?).*?, (?:\(unsigned int\))?(\d+)u?>", text)
     if tag:
         return tag.group(1) + (f" #{tag.group(2)}" if tag.group(2) != "1" else "")
-    own = re.findall(r"dptrain::([\w:]+(?:<[\w, :]*>)?)", text)
+    own = re.findall(r"dptrain::([\w:]+(?:<[\w, :]*>)?)", text) or re.findall(r"void (kernels::\w+)", text)  # ncu leaves out namespaces
     return (max(own, key=len) if own else text)[:100]
 
 

@@ -3,7 +3,7 @@
 from . import logs
 from .benchmark import md_input
 from .process import Job, run_within
-from .report import FAILED, NOT_RUN, PASSED
+from .report import CUT_OFF, FAILED, NOT_RUN, PASSED
 from .target import find_tool
 
 LAUNCHES = 120  # that are measured of each program
@@ -61,5 +61,5 @@ def stage(stage, target, clock):
         rows = list(heaviest(logs.ncu_kernels(outcome.output)))
         for row in rows:
             stage.number(what="kernel", of=name, **row)
-        stage.add(name, PASSED if rows else FAILED, outcome.seconds, logs.end_of(outcome.output))
+        stage.add(name, PASSED if rows else CUT_OFF if outcome.status is None else FAILED, outcome.seconds, logs.end_of(outcome.output))
     return stage.end()
