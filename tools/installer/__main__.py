@@ -57,6 +57,8 @@ def only_one():
 def install(options, environment):
     """All steps; each leaves alone what is as it should be."""
     machine.check_python()
+    if options.wheel:
+        package.wheel_file(options.wheel)  # before anything is downloaded
     build = not options.wheel and (options.tests or not package.from_wheel(environment))
     if not build and not options.wheel:
         return  # from a wheel, which stays until --uninstall

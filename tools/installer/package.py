@@ -170,7 +170,9 @@ def try_out(environment):
 def uninstall(root, environment):
     """Removes what tools/install has made: all of an environment of its own, of another one this package only."""
     removed = []
-    if environment.ours():
+    if not environment.folder.exists():
+        pass
+    elif environment.ours():
         shutil.rmtree(environment.folder)
         removed.append(environment.folder)
     elif environment.works():

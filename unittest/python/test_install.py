@@ -184,6 +184,7 @@ def test_uninstall(installer, tmp_path):
     (tmp_path / "build-wheel").mkdir()
     assert len(installer.package.uninstall(tmp_path, installer.environment.Environment(tmp_path / "ours"))) == 2
     assert not (tmp_path / "ours").exists() and not (tmp_path / "build-wheel").exists()
+    assert installer.package.uninstall(tmp_path, installer.environment.Environment(tmp_path / "ours")) == []  # a second time
     installer.package.uninstall(tmp_path, installer.environment.Environment(tmp_path / "other"))
     assert (tmp_path / "other/data").exists() and "uninstall -q -y dptrain" in (tmp_path / "called").read_text()
 
