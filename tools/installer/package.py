@@ -170,9 +170,7 @@ def try_out(environment):
 def uninstall(root, environment):
     """Removes what tools/install has made: all of an environment of its own, of another one this package only."""
     removed = []
-    if not environment.folder.exists():
-        pass
-    elif environment.ours():
+    if environment.ours() and environment.folder.exists():
         shutil.rmtree(environment.folder)
         removed.append(environment.folder)
     elif environment.works():
