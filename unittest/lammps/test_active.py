@@ -54,6 +54,17 @@ def test_ranks_decide_the_same(ranks, silicon):
     assert np.allclose(b["f_t[21]"][:10], a["f_t[21]"][:10], rtol=1e-9, atol=1e-10)
 
 
+def test_a_given_model_is_compared_before_it_is_trained(trained):
+    """One label of a perfect crystal, whose forces are zero, would spoil it."""
+    options = "mode active every 2 warmup 4 train 20 optimizer adam threshold 0.01 limit 100 repeat duplicate 0 save 1000 "
+    first = trained(learn(options + "first.dp", pair=TRAINED, run="run 0")).check()
+    assert "the model is compared with 4 labels before it is trained" in first.output
+    assert first.thermo()["f_t[1]"][-1] == 1 and first.thermo()["f_t[7]"][-1] == 0
+    more = trained(learn(options + "more.dp", pair=TRAINED, run="run 20")).check()
+    assert [e["learned"] for e in events(more.output)][:3] == ["-"] * 3 and events(more.output)[3]["learned"] != "-"
+    assert more.thermo()["f_t[7]"][-1] >= 4 * 20
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_errors_are_those_of_model_and_reference(ranks, trained, tmp_path):
     """A model that does not learn (train 0): the errors of an event are those of its forces on the stored positions."""
@@ -112,11 +123,11 @@ def test_thermo_at_asked_steps(trained):
         result = trained(text, ranks).check()
         return result.value("pe"), result.value("press"), result.dump(name)[:, 1:]
     for ranks in (1, 2):
-        new = values(learn("mode active threshold 0.1 limit 1e6 repeat train 5 save 1000 new.dp", pair=move + TRAINED + "\n" + dump.format("new.dump"),
+        new = values(learn("mode active warmup 1 threshold 0.1 limit 1e6 repeat train 5 save 1000 new.dp", pair=move + TRAINED + "\n" + dump.format("new.dump"),
                            run="run 0" + out), "new.dump", ranks)
         saved = values(ATOMS + move + TRAINED.replace("si.dp", "new.dp") + "\n" + dump.format("saved.dump") + "run 0" + out + "\n", "saved.dump")
         old = values(ATOMS + move + TRAINED + "\n" + dump.format("old.dump") + "run 0" + out + "\n", "old.dump")
-        followed = values(learn("mode active threshold 0.1 train 5 follow reference", pair=move + TRAINED + "\n" + dump.format("f.dump"),
+        followed = values(learn("mode active warmup 1 threshold 0.1 train 5 follow reference", pair=move + TRAINED + "\n" + dump.format("f.dump"),
                                 run="run 0" + out), "f.dump", ranks)
         native = values(ATOMS + move + SW + "\n" + dump.format("sw.dump") + "run 0" + out + "\n", "sw.dump")
         for ours, theirs in ((new, saved), (followed, native)):

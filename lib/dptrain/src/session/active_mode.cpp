@@ -315,7 +315,7 @@ void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Lab
   const bool trained = training_.counters().trained && slot_->has_uncertainty();
   outcome.reference_moves = !trained || decisions_.is_young() || options_.follow_reference;
   double error = outcome.max_error;
-  const bool learned = outcome.fate == Fate::learned;
+  const bool learned = outcome.fate == Fate::learned && !training_.is_collecting();
   const bool changed = learning_.take_change() || learned;
   if (trained && changed) {
     run.evaluate_again();

@@ -82,6 +82,9 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
                 "freeze the model with DeePMD-kit 3.2, or label with mode passive");
   state_.counters.trained = true;
   make_trainer();
+  if (is_collecting() && options_.resume.empty() && options_.train > 0)
+    say("the model is compared with " + std::to_string(options_.warmup) +
+        " labels before it is trained ('warmup')");
   if (!config().rules.only.empty() || !config().rules.freeze.empty())
     say("trains " + std::to_string(slot_->model->parameters().num_trainable()) + " of " +
         std::to_string(slot_->model->parameters().size()) + " parameters");
@@ -237,7 +240,7 @@ void OnlineTraining::make_model()
 
 void OnlineTraining::train_for(double seconds)
 {
-  if (!trainer_) return;
+  if (is_collecting()) return;
   {
     const Stopwatch watch(state_.counters.train_seconds);
     const std::int64_t before = steps();

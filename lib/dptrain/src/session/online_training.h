@@ -47,7 +47,13 @@ class OnlineTraining {
   /// A part of these steps, about so many seconds long; the run goes on with the parameters that they have given.
   void train_for(double seconds);
   /// Whether labels have earned steps that are not done.
-  bool owes_steps() const { return trainer_ && state_.earned_steps > 0; }
+  bool owes_steps() const { return trainer_ && !is_collecting() && state_.earned_steps > 0; }
+  /// Too few frames to train on. Also a model that was given is not trained on its first label alone in mode active: of the
+  /// crystal that a run starts with it would learn that all forces are zero.
+  bool is_collecting() const
+  {
+    return !trainer_ || (options_.active && state_.counters.frames < options_.warmup);
+  }
   /// Root mean square error of the forces of the latest label that is trained on, eV/Angstrom.
   double latest_error();
   /// The types of this model that those of another training have, by name; -1: none.
