@@ -54,15 +54,18 @@ def test_ranks_decide_the_same(ranks, silicon):
     assert np.allclose(b["f_t[21]"][:10], a["f_t[21]"][:10], rtol=1e-9, atol=1e-10)
 
 
-def test_a_given_model_is_compared_before_it_is_trained(trained):
+def test_a_given_model_is_trained_when_it_is_wrong(trained):
     """One label of a perfect crystal, whose forces are zero, would spoil it."""
-    options = "mode active every 2 warmup 4 train 20 optimizer adam threshold 0.01 limit 100 repeat duplicate 0 save 1000 "
-    first = trained(learn(options + "first.dp", pair=TRAINED, run="run 0")).check()
-    assert "the model is compared with 4 labels before it is trained" in first.output
-    assert first.thermo()["f_t[1]"][-1] == 1 and first.thermo()["f_t[7]"][-1] == 0
-    more = trained(learn(options + "more.dp", pair=TRAINED, run="run 20")).check()
-    assert [e["learned"] for e in events(more.output)][:3] == ["-"] * 3 and events(more.output)[3]["learned"] != "-"
-    assert more.thermo()["f_t[7]"][-1] >= 4 * 20
+    options = "mode active every 2 train 20 optimizer adam limit 100 repeat duplicate 0 save 1000 "
+    at_rest = trained(learn(options + "first.dp threshold 0.5 audit 1", pair=TRAINED, run="run 0")).check()
+    assert "the model is trained from the first label on whose error is above the threshold" in at_rest.output
+    assert at_rest.thermo()["f_t[1]"][-1] == 1 and at_rest.thermo()["f_t[7]"][-1] == 0
+    assert events(at_rest.output)[0]["learned"] == "-"
+    right = trained(learn(options + "right.dp threshold 50 audit 1", pair=TRAINED, run="run 20")).check()
+    assert right.thermo()["f_t[1]"][-1] >= 1 and right.thermo()["f_t[7]"][-1] == 0
+    wrong = trained(learn(options + "wrong.dp threshold 0.001", pair=TRAINED, run="run 20")).check()
+    frames = [float(e["frames"]) for e in events(wrong.output) if e["learned"] != "-"]
+    assert frames and wrong.thermo()["f_t[7]"][-1] == 20 * wrong.thermo()["f_t[1]"][-1]  # those before, too
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -123,11 +126,11 @@ def test_thermo_at_asked_steps(trained):
         result = trained(text, ranks).check()
         return result.value("pe"), result.value("press"), result.dump(name)[:, 1:]
     for ranks in (1, 2):
-        new = values(learn("mode active warmup 1 threshold 0.1 limit 1e6 repeat train 5 save 1000 new.dp", pair=move + TRAINED + "\n" + dump.format("new.dump"),
+        new = values(learn("mode active threshold 0.1 limit 1e6 repeat train 5 save 1000 new.dp", pair=move + TRAINED + "\n" + dump.format("new.dump"),
                            run="run 0" + out), "new.dump", ranks)
         saved = values(ATOMS + move + TRAINED.replace("si.dp", "new.dp") + "\n" + dump.format("saved.dump") + "run 0" + out + "\n", "saved.dump")
         old = values(ATOMS + move + TRAINED + "\n" + dump.format("old.dump") + "run 0" + out + "\n", "old.dump")
-        followed = values(learn("mode active warmup 1 threshold 0.1 train 5 follow reference", pair=move + TRAINED + "\n" + dump.format("f.dump"),
+        followed = values(learn("mode active threshold 0.1 train 5 follow reference", pair=move + TRAINED + "\n" + dump.format("f.dump"),
                                 run="run 0" + out), "f.dump", ranks)
         native = values(ATOMS + move + SW + "\n" + dump.format("sw.dump") + "run 0" + out + "\n", "sw.dump")
         for ours, theirs in ((new, saved), (followed, native)):

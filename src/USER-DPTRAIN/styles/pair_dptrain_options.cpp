@@ -191,6 +191,13 @@ PairDPTrainOptions LAMMPS_NS::parse_pair_dptrain(LAMMPS *lmp, int narg, char **a
       allowed += (allowed.empty() ? "" : ", ") + name;
       if (name == keyword) handler = &entry;
     }
+    if (!handler && (utils::strmatch(keyword, "\\.dp$") || utils::strmatch(keyword, "\\.pth$") ||
+                     utils::strmatch(keyword, "\\.pb$")))
+      lmp->error->all(
+          FLERR,
+          "Unknown pair style dptrain keyword {}: the model belongs in pair_coeff, with "
+          "the elements of the atom types: pair_coeff * * {} El1 El2 ...",
+          keyword, keyword);
     if (!handler)
       lmp->error->all(FLERR, "Unknown pair style dptrain keyword {}: allowed are {}", keyword,
                       allowed);

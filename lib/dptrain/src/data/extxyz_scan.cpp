@@ -93,7 +93,10 @@ class Scanner {
     const ExtxyzIndex::Entry entry{lines_.offset(), lines_.number(), parse_atom_count(first)};
     if (entry.natoms < 0)
       throw Error(where(entry.line) + ": found '" + shown(std::string(first)) +
-                  "', expected the number of atoms of a frame");
+                  "', expected the number of atoms of a frame" +
+                  (entry.line == 1 ? ", with which an extended XYZ file begins: convert other "
+                                     "formats, such as OUTCAR, with ASE or dpdata"
+                                   : ""));
     if (entry.natoms == 0)
       throw Error(where(entry.line) + ": the frame has no atoms; leave it out");
     std::string_view line;

@@ -109,6 +109,9 @@ Outcome LabelLearning::judge(AnsweredRequest &answer)
   }
   if (request.has_scores)
     decisions_.compare({request.score, errors.max, errors.rms}, request.ask, errors.label_rms);
+  // of a young model the threshold is not known yet
+  if (request.has_scores && !decisions_.is_young() && errors.max > decisions_.threshold())
+    training_.note_wrong_model();
   slot_->calibration = decisions_.calibration();
   training_.active_state() = decisions_.state();
   if (!desk_->within_limit(request, label)) return outcome;

@@ -67,9 +67,12 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
   divide_frames();
   if (comm_->rank() == 0 && options_.resume.empty() && !options_.dataset.empty() &&
       fs::exists(options_.dataset))
-    say("there is a data set " + options_.dataset + " already: frames are added to it");
+    messages_.warning("there is a data set " + options_.dataset +
+                      " already: frames are added to it; give another name if it is not of an "
+                      "earlier run like this one");
   check_save_name();
   check_folders();
+  if (!options_.selects) say(settings_.summary());
   if (options_.save.empty() && !options_.selects)
     messages_.warning("without 'save' the trained model is lost at the end: add save N FILE");
   if (!slot_->model) {
@@ -82,9 +85,9 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
                 "freeze the model with DeePMD-kit 3.2, or label with mode passive");
   state_.counters.trained = true;
   make_trainer();
-  if (is_collecting() && options_.resume.empty() && options_.train > 0)
-    say("the model is compared with " + std::to_string(options_.warmup) +
-        " labels before it is trained ('warmup')");
+  is_right_ = options_.active && !options_.selects && options_.resume.empty();
+  if (is_right_)
+    say("the model is trained from the first label on whose error is above the threshold");
   if (!config().rules.only.empty() || !config().rules.freeze.empty())
     say("trains " + std::to_string(slot_->model->parameters().num_trainable()) + " of " +
         std::to_string(slot_->model->parameters().size()) + " parameters");

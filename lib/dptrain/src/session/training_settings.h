@@ -20,6 +20,8 @@ class TrainingSettings {
                    const Log &say);
 
   const TrainingConfig &config() const { return config_; }
+  /// Optimizer, learning rate and loss in a line for the log.
+  std::string summary() const;
   /// Settings of the checkpoint `path`, of which those go on that neither options nor an input file give: all of them where
   /// there is no file; else the optimizer, whose state the checkpoint has, its learning rate, and the average of the
   /// weights. Throws Error where another optimizer is asked for.

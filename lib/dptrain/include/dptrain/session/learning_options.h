@@ -53,7 +53,7 @@ struct LearningOptions {
   // training
   std::string input;    ///< input.json of the training; empty: that of the model, or defaults
   int train = 100;      ///< optimizer steps for each label
-  int warmup = 8;       ///< frames that a new model is made from; in mode active a given one is trained after as many
+  int warmup = 8;       ///< frames that a new model is made from
   double target = 0.0;  ///< force error at which the training of a label ends, eV/Angstrom; 0: none
   double train_seconds = 0.0;  ///< largest time of the training of a label; 0: any
   std::optional<int> batch;
