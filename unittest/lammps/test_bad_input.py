@@ -61,6 +61,7 @@ COEFF = f"pair_coeff * * {MODEL_FILE} "
     (STYLE + "pair_coeff * *\n", ["expected pair_coeff * * FILE"]),
     (STYLE + f"pair_coeff 1 2 {MODEL_FILE} O H\n", ["must start with * *"]),
     (STYLE + COEFF + "NULL NULL\n", ["all elements of pair_coeff are NULL"]),
+    ("pair_style dptrain model.dp\n", ["give the model in pair_coeff", "pair_coeff * * model.dp El1 El2"]),
     ("pair_style dptrain knot 5\n", ["Unknown pair style dptrain keyword knot", "precision, knots, chunk"]),
     ("pair_style dptrain chunk\n", ["keyword chunk needs a value"]),
     ("pair_style dptrain chunk 0\n", ["chunk 0 is not possible"]),

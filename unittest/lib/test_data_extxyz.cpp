@@ -244,6 +244,9 @@ TEST(ExtxyzDamage, OfAtomsIsNamed)
   expect_in("the file ends before the line after", error("3\n"));
   expect_in("line 4: found 'H 0 0 1', expected the number of atoms",
             error("1\n\nO 0 0 0\nH 0 0 1\n"));
+  expect_in("line 1: found ' vasp.6.3.0', expected the number of atoms of a frame, with which an "
+            "extended XYZ file begins: convert other formats",
+            error(" vasp.6.3.0\n"));
   // the first line of the next frame is taken for an atom
   expect_in("line 4: found '1', expected the name of an element",
             error("2\n\nO 0 0 0\n1\n\nO 0 0 0\n"));

@@ -177,6 +177,18 @@ void check_together(Words &words, const Given &given)
                            given.file_keyword));
 }
 
+[[noreturn]] void refuse(LAMMPS *lmp, const std::string &keyword, const std::string &allowed)
+{
+  // as in pair_style deepmd
+  if (utils::strmatch(keyword, "\\.dp$") || utils::strmatch(keyword, "\\.pth$") ||
+      utils::strmatch(keyword, "\\.pb$"))
+    lmp->error->all(FLERR,
+                    "Unknown pair style dptrain keyword {}: give the model in pair_coeff, with "
+                    "the elements of the atom types: pair_coeff * * {} El1 El2 ...",
+                    keyword, keyword);
+  lmp->error->all(FLERR, "Unknown pair style dptrain keyword {}: allowed are {}", keyword, allowed);
+}
+
 }  // namespace
 
 PairDPTrainOptions LAMMPS_NS::parse_pair_dptrain(LAMMPS *lmp, int narg, char **arg)
@@ -191,16 +203,7 @@ PairDPTrainOptions LAMMPS_NS::parse_pair_dptrain(LAMMPS *lmp, int narg, char **a
       allowed += (allowed.empty() ? "" : ", ") + name;
       if (name == keyword) handler = &entry;
     }
-    if (!handler && (utils::strmatch(keyword, "\\.dp$") || utils::strmatch(keyword, "\\.pth$") ||
-                     utils::strmatch(keyword, "\\.pb$")))
-      lmp->error->all(
-          FLERR,
-          "Unknown pair style dptrain keyword {}: the model belongs in pair_coeff, with "
-          "the elements of the atom types: pair_coeff * * {} El1 El2 ...",
-          keyword, keyword);
-    if (!handler)
-      lmp->error->all(FLERR, "Unknown pair style dptrain keyword {}: allowed are {}", keyword,
-                      allowed);
+    if (!handler) refuse(lmp, keyword, allowed);
     (*handler)(words, given);
   }
   check_together(words, given);
