@@ -47,6 +47,7 @@ template <class DeviceType> class PairDPTrainKokkos : public PairDPTrain, public
   const double *host_result(Result) override;
   void add_forces(int) override;
   bool searches_neighbors() const override;
+  bool reads_lists() const override { return true; }
 
   const double *positions(int nall);
   const int *model_types(int nall);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -96,7 +97,7 @@ static std::string id_of_bad_position(const Atom *atom, int nall)
   return "";
 }
 
-dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList &list)
+dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList *list)
 {
   const int nall = atom.nlocal + atom.nghost;
   dptrain::Domain domain;
@@ -111,10 +112,17 @@ dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList &lis
   type.resize(nall);
   for (int i = 0; i < nall; ++i) type[i] = slot->model_type[atom.type[i]];
   domain.type = type.data();
-  domain.num_centers = list.inum;
-  domain.centers = list.ilist;
-  domain.num_neighbors = list.numneigh;
-  domain.neighbors = list.firstneigh;
+  if (list) {
+    domain.num_centers = list->inum;
+    domain.centers = list->ilist;
+    domain.num_neighbors = list->numneigh;
+    domain.neighbors = list->firstneigh;
+  } else {
+    centers.resize(atom.nlocal);
+    std::iota(centers.begin(), centers.end(), 0);
+    domain.num_centers = atom.nlocal;
+    domain.centers = centers.data();
+  }
   domain.neighbor_mask = NEIGHMASK;
   add_whole_frame(atom, domain);
   return domain;
@@ -231,13 +239,19 @@ PairDPTrain::Sums PairDPTrain::evaluate()
 
 dptrain::Domain PairDPTrain::atoms()
 {
-  return data_->domain(*atom, *list);
+  return data_->domain(*atom, list);
 }
 
 // On a GPU, to which the lists of the host would have to travel.
 bool PairDPTrain::searches_neighbors() const
 {
   return dptrain::runs_on_gpu();
+}
+
+// Those of LibTorch do not search.
+bool PairDPTrain::reads_lists() const
+{
+  return !searches_neighbors() || !data_->slot->descriptor || !data_->committee.empty();
 }
 
 double *PairDPTrain::clear_result(Result result, std::size_t n)
@@ -422,7 +436,10 @@ void PairDPTrain::init_style()
   if (searches_neighbors() && neighbor->nex_type + neighbor->nex_group + neighbor->nex_mol > 0)
     error->all(FLERR, "Pair style dptrain finds neighbors itself on a GPU and cannot leave pairs "
                       "out: remove 'neigh_modify exclude'");
-  neighbor->add_request(this, NeighConst::REQ_FULL);
+  if (reads_lists())
+    neighbor->add_request(this, NeighConst::REQ_FULL);
+  else
+    list = nullptr;
   data_->find_first_type(*atom);
   const ModelSlot &slot = *data_->slot;
   if (data_->deviation_options.every > 0 && data_->committee.empty()) {

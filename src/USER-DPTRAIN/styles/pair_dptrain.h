@@ -103,6 +103,8 @@ class PairDPTrain : public Pair {
   virtual const double *host_result(Result);
   /// Whether the model finds neighbors itself, so that what LAMMPS' lists leave out has no effect.
   virtual bool searches_neighbors() const;
+  /// Whether it needs LAMMPS' lists: they cost more than the model on a GPU.
+  virtual bool reads_lists() const;
   /// Adds the forces to those of the first `n` atoms.
   virtual void add_forces(int n);
   /// Adds what ghosts have of [nall][width] numbers, memory of the host or of results, to their owners.

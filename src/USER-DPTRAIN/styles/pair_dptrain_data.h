@@ -36,6 +36,7 @@ struct PairDPTrain::Data {
   bool restarted = false;        // there was one: files are continued
   DeviationOptions deviation_options;
   dptrain::Committee committee;
+  std::vector<int> centers;  // [nlocal] without a list: all owned atoms
   ModelDeviationOutput output;
   std::vector<double> deviation;  // [nlocal] of the committee or of samples, LAMMPS units
   std::vector<double> sampled;    // [samples][nall][3] changes of the forces, eV/Angstrom
@@ -46,7 +47,8 @@ struct PairDPTrain::Data {
   bool warned_of_unit = false;       // that what fix pair reads has none
 
   // The present atoms as the library takes them: pointers into LAMMPS and into this object.
-  dptrain::Domain domain(const class Atom &atom, const class NeighList &list);
+  /// `list`: none where the model finds neighbors itself.
+  dptrain::Domain domain(const class Atom &atom, const class NeighList *list);
   // Where the owner of each ghost has to be known, or models look at all types: not by the arrays of LAMMPS alone.
   void add_whole_frame(const class Atom &atom, dptrain::Domain &domain);
   // Which it is when a run begins. Collective.
