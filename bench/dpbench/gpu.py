@@ -82,8 +82,8 @@ def tables(part):
     yield "## On a GPU (gpu-check)\n"
     yield "Stages: " + ", ".join(f"{name} {state}" for name, state in part["stages"].items()) + "."
     if part["md"]:
-        yield "\nMD, us per atom and step, of it the pair style, which the forecast is of, and LAMMPS' neighbor lists, which it " + \
-            f"plain dptrain does not use on a GPU; published: {PUBLISHED['us_per_atom_step']} ({PUBLISHED['program']}):\n"
+        yield "\nMD, us per atom and step, of it the pair style, which the forecast is of, and LAMMPS' neighbor lists, which native " + \
+            f"models do without on a GPU; published: {PUBLISHED['us_per_atom_step']} ({PUBLISHED['program']}):\n"
         yield markdown(["style", "net", "precision", "atoms", "us/atom/step", "published / ours", "pair style", "forecast", "lists"],
                        [[r.get("style", "dptrain"), r["net"], r["precision"], r["atoms"], number(r["us_per_atom_step"]),
                          f"{PUBLISHED['us_per_atom_step'] / r['us_per_atom_step']:.2f}",
