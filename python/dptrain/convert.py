@@ -82,15 +82,19 @@ def find_dp(given):
     return words
 
 
-def convert_backend(words, source, target):
-    """Runs `dp convert-backend`."""
+def convert_backend(words, source, target, origin=None):
+    """Runs `dp convert-backend`. origin: the user's file, of which `source` is a copy that will be gone."""
     command = [*words, "convert-backend", str(source), str(target)]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
                           env={"CUDA_VISIBLE_DEVICES": "", **os.environ})
     if done.returncode != 0 or not Path(target).exists():
         last = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1:]
-        raise ConvertError(f"DeePMD-kit cannot convert {source} to {target}: {' '.join(last) or 'no message'}\n"
-                           f"To see all that it says, run {shlex.join(command)}")
+        checkpoint = origin and Path(origin).suffix != ".dp"
+        command[-2] = "model.dp" if checkpoint else str(origin or source)
+        before = f"dptrain convert {shlex.quote(str(origin))} model.dp, then " if checkpoint else ""
+        backend = "; .pth is of its PyTorch backend, for that of TensorFlow convert to .pb" if "named 'torch'" in " ".join(last) else ""
+        raise ConvertError(f"DeePMD-kit cannot convert {origin or source} to {target}: {' '.join(last) or 'no message'}{backend}\n"
+                           f"To see all that it says, run {before}{shlex.join(command)}")
 
 
 def why_unusable(path):
@@ -198,7 +202,7 @@ def with_deepmd(source, target, native, dp, reason):
             shutil.copyfile(source, plain)
         else:
             write_own(source, plain)
-        convert_backend(words, plain, target)
+        convert_backend(words, plain, target, source)
 
 
 def main(arguments=None):

@@ -200,7 +200,6 @@ def end_program(process):
                 pass
         try:
             process.wait(timeout=5)
-            return
         except subprocess.TimeoutExpired:
             pass
 

@@ -18,7 +18,7 @@ MORE = """environment variables
   CMAKE_ARGS=...         further arguments for CMake, for example -DDPTRAIN_NATIVE=OFF
   https_proxy, PIP_INDEX_URL, PIP_CERT, TMPDIR are heeded, as pip does
 
-without root      Debian packages that are missing are named, with the command to ask for; --no-system takes those of modules;
+without root      Debian packages that are missing are named, with the command to ask for; --no-system uses those from modules;
                   a wheel needs no compiler
 without network   on a machine like this one with network, after tools/install:
                     tools/wheel FOLDER
@@ -63,7 +63,8 @@ def install(options, environment):
     if not build and not options.wheel:
         return  # from a wheel, which stays until --uninstall
     if not (environment.folder / ".dptrain-packages").exists():
-        room = machine.ROOM_ENVIRONMENT - machine.size(environment.folder)  # a part may be there from a call that was cut off
+        # a part may be there from a call that was cut off
+        room = machine.ROOM_ENVIRONMENT - (machine.size(environment.folder) if environment.ours() else 0.0)
         machine.check_room(environment.folder, room, "the environment", "name another folder with DPTRAIN_VENV=FOLDER")
         machine.check_room(os.environ.get("TMPDIR", "/tmp"), machine.ROOM_TEMPORARY, "pip", "name another folder with TMPDIR=FOLDER")
     if build and not (ROOT / "build-wheel").exists():

@@ -73,10 +73,11 @@ def check_elsewhere(build):
 def install_system_packages(names, build, log):
     """Debian packages that are missing; elsewhere only says what has to be there."""
     if shutil.which("dpkg-query") is None:
-        return check_elsewhere(build)
+        check_elsewhere(build)
+        return
     missing = missing_debian(names)
     if not missing:
-        return None
+        return
     ask = f"sudo apt-get install {' '.join(missing)}"
     prefix = []
     if os.geteuid() != 0:
@@ -94,7 +95,7 @@ def install_system_packages(names, build, log):
         if code != 0 and words[0] != "update":  # old lists may do
             progress.failed()
             raise Failure(apt_failure(output, ask, log))
-    return progress.done()
+    progress.done()
 
 
 def apt_failure(output, ask, log):

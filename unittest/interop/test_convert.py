@@ -85,6 +85,16 @@ def test_what_deepmd_cannot_read(script, tmp_path):
     assert status == 1 and "DeePMD-kit cannot convert broken.pth" in err and not (tmp_path / "model.dp").exists()
 
 
+def test_a_deepmd_without_torch(script, tmp_path):
+    """The message names files that are still there, and the format that its backend has."""
+    dp = tmp_path / "dp"
+    dp.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'torch'\" >&2\nexit 1\n")
+    dp.chmod(0o755)
+    status, out, err = script("convert", CASE / "model.dp", "model.pth", "--dp", dp)
+    assert status == 1 and "for that of TensorFlow convert to .pb" in err
+    assert f"run {dp} convert-backend {CASE / 'model.dp'} model.pth" in err and "/tmp" not in err.replace(str(tmp_path), "")
+
+
 def test_without_deepmd(script, tmp_path):
     script.variables.update(DPTRAIN_DEEPMD="", PATH="/usr/bin:/bin")
     if shutil.which("dp", path=f"{sys.prefix}/bin:/usr/bin:/bin"):

@@ -63,6 +63,8 @@ def test_a_given_model_is_trained_when_it_is_wrong(trained):
     assert events(at_rest.output)[0]["learned"] == "-"
     right = trained(learn(options + "right.dp threshold 50 audit 1", pair=TRAINED, run="run 20")).check()
     assert right.thermo()["f_t[1]"][-1] >= 1 and right.thermo()["f_t[7]"][-1] == 0
+    later = trained(learn(options + "later.dp threshold 50 audit 1 resume right.dp", pair=TRAINED, run="run 10")).check()
+    assert later.thermo()["f_t[1]"][-1] > right.thermo()["f_t[1]"][-1] and later.thermo()["f_t[7]"][-1] == 0
     wrong = trained(learn(options + "wrong.dp threshold 0.001", pair=TRAINED, run="run 20")).check()
     frames = [float(e["frames"]) for e in events(wrong.output) if e["learned"] != "-"]
     assert frames and wrong.thermo()["f_t[7]"][-1] == 20 * wrong.thermo()["f_t[1]"][-1]  # those before, too
@@ -338,10 +340,10 @@ def test_held_out_frames(silicon, tmp_path):
 
 def test_one_of_holdout_audits_is_held_out(trained, tmp_path):
     """The others are learned, although they found nothing: one of four labels at any moment."""
-    words = "mode active every 1000 audit 2 holdout 4 duplicate 0 threshold 100 limit 1000 repeat train 5 save 1000 b.dp"
+    words = "mode active every 1000 audit 2 holdout 4 duplicate 0 threshold 0.01 limit 1000 repeat train 5 save 1000 b.dp"
     result = trained(learn(words, pair=TRAINED, run="run 60")).check()
     fates = [e["learned"] == "held_out" for e in events(result.output)]
-    assert [e["why"] for e in events(result.output)] == ["audit"] * len(fates) and len(fates) > 15
+    assert [e["why"] for e in events(result.output)][1:] == ["audit"] * (len(fates) - 1) and len(fates) > 15
     assert fates == [k % 4 == 3 for k in range(len(fates))]
     assert result.thermo()["f_t[7]"][-1] == 5 * fates.count(False)
 
@@ -360,6 +362,7 @@ def test_a_poor_model_is_told(trained):
     words = "mode active every 1 holdout 3 duplicate 0 threshold 1000 audit 1 train 1"
     text = learn(words, pair=TRAINED, run="run 60", reference='reference pair lj/cut 5.0 coeff "* * 0.5 2.4" end')
     assert trained(text).check().output.count("is a poor potential") == 1
+    words = words.replace("threshold 1000", "threshold 0.01")  # it learns from the first labels on
     assert "poor potential" not in trained(learn(words, pair=TRAINED, run="run 60")).check().output
 
 

@@ -327,7 +327,7 @@ def test_a_large_data_set_does_not_stay_in_memory(train, tmp_path):
 @pytest.mark.parametrize("options, change, words", [
     ("--restart nowhere", {}, ["there is no file nowhere and no nowhere.dp"]),
     (f"--restart {TRAIN_A}/model.dp", {}, ["not a checkpoint"]),
-    ("--init-model nowhere", {}, ["there is no file nowhere and no nowhere.dp"]),
+    ("--init-model nowhere", {}, ["cannot open file 'nowhere', which must be in the current folder"]),
     (f"--init-model {TRAIN_A}/model.dp", {"rcut": 5.0}, ["another model", "rcut is 6 there and 5 here", "--use-pretrain-script"]),
     (f"--init-model {TRAIN_A}/model.dp --finetune x", {}, ["--help"]),
     ("--precision half", {}, ["--precision", "half"]),

@@ -218,7 +218,7 @@ def test_units_and_signs_of_a_client(wrong, factor, work, address, client, start
     """Energies are compared with the work of forces, and of the virial in a cell that changes."""
     write_input(tmp_path)
     client(f"calculators.Wrong:{wrong},sigma=2.1,epsilon=0.05,rc=6.0", address)
-    text = learn(address, fix="warmup 100 every 2", run="run 20")
+    text = learn(address, fix="warmup 100 every 2", run="run 24")
     text = text.replace("fix n all nve", "fix n all nve\nfix cell all deform 1 x erate 0.5 y erate -1.0 remap x")
     warnings = " ".join(finish(start_lammps(text), tmp_path).check().warnings("Fix dptrain"))
     if factor is None:

@@ -14,7 +14,7 @@ namespace dptrain {
 namespace {
 
 constexpr double depth = 0.5, width = 1.5, distance = 2.6;  // Morse: eV, 1/Angstrom, Angstrom
-constexpr int pairs = 12;
+constexpr int pairs = 14;
 
 // Energy, forces and virial of Morse pairs between nearest images.
 Label morse(const WholeFrame &frame)
@@ -110,6 +110,42 @@ TEST(LabelCheck, SaysNothingOfARightReference)
   EXPECT_EQ(said_of({0.05, 0.01}, as_it_is), "");
   EXPECT_EQ(said_of({0.01, 0.0, 0.5}, as_it_is), "");  // an energy that says little
   EXPECT_EQ(said_of({0.0, 0.0}, as_it_is), "");        // nothing moves
+}
+
+TEST(LabelCheck, SaysNothingWhereMoleculesTurn)
+{
+  // far between two labels: the rule gives work that is none
+  WholeFrame frame;
+  frame.box = {20, 0, 0, 0, 20, 0, 0, 0, 20};
+  frame.type = {0, 0};
+  for (const double angle : {0.1, 0.2, 0.3}) {
+    LabelCheck check;
+    for (int k = 0; k < 60; ++k) {
+      const double r = 0.5 * (distance + 0.08 * std::sin(1.7 * k)), x = r * std::cos(k * angle),
+                   y = r * std::sin(k * angle);
+      frame.coord = {10 + x, 10 + y, 10, 10 - x, 10 - y, 10};
+      EXPECT_EQ(check.add(frame, morse(frame)), "") << angle;
+    }
+  }
+}
+
+TEST(LabelCheck, OneStrainedPairSaysNothingOfTheVirial)
+{
+  // copies of a strained cell, and then a long run in one cell
+  LabelCheck check;
+  WholeFrame frame = start();
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal(0.0, 1.0);
+  for (int k = 0; k < 40; ++k) {
+    Label label = morse(frame);
+    for (double &v : *label.virial) v *= 2.0;
+    EXPECT_EQ(check.add(frame, label), "");
+    if (k < 2) {
+      for (double &x : frame.box) x *= 1.01;
+      for (double &x : frame.coord) x *= 1.01;
+    }
+    for (double &x : frame.coord) x += 0.02 * normal(random);
+  }
 }
 
 TEST(LabelCheck, NamesTheFactorOfWrongUnits)

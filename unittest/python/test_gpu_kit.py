@@ -212,7 +212,7 @@ def test_without_kokkos_there_is_one_message(capsys):
 
 def test_tests_of_the_styles_have_what_they_import():
     """A file that is missing in the kit is seen only where the GPU is."""
-    folder = ROOT / "unittest" / "lammps"
+    folder = cases.ROOT / "unittest" / "lammps"
     own = {path.stem for path in folder.glob("*.py")}
     for name in pack.LAMMPS_FILES:
         imported = set(re.findall(r"^(?:from|import) (\w+)", (folder / name).read_text(), re.M)) if name.endswith(".py") else set()

@@ -10,15 +10,17 @@ namespace dptrain {
 
 namespace {
 
-constexpr int fewest_pairs = 6;
+constexpr int fewest_pairs = 8;
 // Angstrom, of an atom between the two configurations of a pair; the rule's error grows with the third power
 constexpr double largest_displacement = 0.4;
 constexpr double largest_strain = 0.1;
 // eV; less is lost among the digits that clients send
 constexpr double smallest_work = 1e-4;
 // A factor is wrong where it differs from one by more than this and by more standard errors than that. Factors of wrong units are
-// 27.2 (Hartree), 1.89 or 0.529 (Bohr), 2 and more; a basis that changes with the cell makes some percent.
+// 27.2 (Hartree), 1.89 or 0.529 (Bohr), 2 and more.
 constexpr double largest_difference = 0.4, standard_errors = 6.0;
+// R^2 of the fit. Where molecules turn far between two labels the rule does not hold, and the factor says nothing.
+constexpr double least_correlation = 0.9;
 
 // What happens between two configurations: the displacement of each atom in the second cell, and the strain of the cell.
 struct Change {
@@ -92,12 +94,14 @@ std::string LabelCheck::add(const WholeFrame &frame, const Label &label)
   if (last_.type == frame.type && last_.periodic == frame.periodic) compare(frame, label);
   last_ = frame;
   last_.label = label;
-  std::string text = fault(
-      0, "the work of its forces: check units and sign of the forces, and units of the energy");
-  if (text.empty())
-    text =
-        fault(1, "the work of its virial: check units and sign of the stress (the virial is minus "
-                 "the volume times the stress)");
+  const char *const forces =
+                        "the work of its forces: check units and sign of the forces, and units of "
+                        "the energy",
+                    *const virial =
+                        "the work of its virial: check units and sign of the stress (the virial is "
+                        "minus the volume times the stress), and that the basis is converged";
+  std::string text = fault(0, still_.pairs >= fewest_pairs ? still_ : deformed_, forces);
+  if (text.empty()) text = fault(1, deformed_, virial);
   return text;
 }
 
@@ -116,36 +120,39 @@ void LabelCheck::compare(const WholeFrame &frame, const Label &label)
     virial += 0.5 * ((*label.virial)[k] + (*last_.label.virial)[k]) * change.strain[k];
   const double energy = *last_.label.energy - *label.energy;
   if (std::max(std::fabs(forces), std::fabs(virial)) < smallest_work) return;
-  ++pairs_;
-  forces2_ += forces * forces;
-  both_ += forces * virial;
-  virial2_ += virial * virial;
-  forces_energy_ += forces * energy;
-  virial_energy_ += virial * energy;
-  energy2_ += energy * energy;
+  Sums &sums = deformed ? deformed_ : still_;
+  ++sums.pairs;
+  sums.forces2 += forces * forces;
+  sums.both += forces * virial;
+  sums.virial2 += virial * virial;
+  sums.forces_energy += forces * energy;
+  sums.virial_energy += virial * energy;
+  sums.energy2 += energy * energy;
 }
 
 // Least squares with two unknowns, with one where no cell has changed.
-std::string LabelCheck::fault(int of, const char *text)
+std::string LabelCheck::fault(int of, const Sums &s, const char *text)
 {
-  if (told_[of] || pairs_ < fewest_pairs || forces2_ <= 0.0) return "";
-  const double determinant = forces2_ * virial2_ - both_ * both_;
-  const bool two = determinant > 1e-6 * forces2_ * virial2_;
+  if (told_[of] || s.pairs < fewest_pairs || s.forces2 <= 0.0) return "";
+  const double determinant = s.forces2 * s.virial2 - s.both * s.both;
+  const bool two = determinant > 1e-6 * s.forces2 * s.virial2;
   if (of == 1 && !two) return "";
-  const double of_forces = two ? (forces_energy_ * virial2_ - virial_energy_ * both_) / determinant
-                               : forces_energy_ / forces2_,
+  const double of_forces =
+                   two ? (s.forces_energy * s.virial2 - s.virial_energy * s.both) / determinant
+                       : s.forces_energy / s.forces2,
                of_virial =
-                   two ? (virial_energy_ * forces2_ - forces_energy_ * both_) / determinant : 0.0;
-  const double rest = energy2_ - of_forces * forces_energy_ - of_virial * virial_energy_,
-               variance = std::max(0.0, rest) / (pairs_ - (two ? 2 : 1)),
-               inverse = two ? (of == 0 ? virial2_ : forces2_) / determinant : 1.0 / forces2_,
+                   two ? (s.virial_energy * s.forces2 - s.forces_energy * s.both) / determinant
+                       : 0.0;
+  const double rest =
+      std::max(0.0, s.energy2 - of_forces * s.forces_energy - of_virial * s.virial_energy);
+  if (rest > (1.0 - least_correlation) * s.energy2) return "";
+  const double variance = rest / (s.pairs - (two ? 2 : 1)),
+               inverse = two ? (of == 0 ? s.virial2 : s.forces2) / determinant : 1.0 / s.forces2,
                factor = of == 0 ? of_forces : of_virial, error = std::sqrt(variance * inverse);
-  if (std::fabs(factor - 1.0) <=
-      std::max(largest_difference, standard_errors * std::max(error, 0.0)))
-    return "";
+  if (std::fabs(factor - 1.0) <= std::max(largest_difference, standard_errors * error)) return "";
   told_[of] = true;
-  return formatted("energies of the reference change by %.3g times (expected: once) ", factor) +
-         text + formatted("; found in %d pairs of configurations", pairs_);
+  return formatted("energies of the reference change by %.3g times (expected: 1) ", factor) + text +
+         formatted("; found in %d pairs of configurations", s.pairs);
 }
 
 }  // namespace dptrain

@@ -16,14 +16,17 @@ class LabelCheck {
   std::string add(const WholeFrame &frame, const Label &label);
 
  private:
+  /// Sums over pairs of products of the work of forces, that of the virial, and the loss of energy, eV^2.
+  struct Sums {
+    int pairs = 0;
+    double forces2 = 0.0, both = 0.0, virial2 = 0.0, forces_energy = 0.0, virial_energy = 0.0,
+           energy2 = 0.0;
+  };
   void compare(const WholeFrame &frame, const Label &label);
-  std::string fault(int of, const char *text);
+  std::string fault(int of, const Sums &sums, const char *text);
 
-  WholeFrame last_;  ///< with its label
-  int pairs_ = 0;
-  // sums over pairs of products of the work of forces, that of the virial, and the loss of energy, eV^2
-  double forces2_ = 0.0, both_ = 0.0, virial2_ = 0.0, forces_energy_ = 0.0, virial_energy_ = 0.0,
-         energy2_ = 0.0;
+  WholeFrame last_;             ///< with its label
+  Sums still_, deformed_;       ///< pairs with the same cell, and others
   std::array<bool, 2> told_{};  ///< of forces, of virial
 };
 

@@ -109,12 +109,13 @@ Outcome LabelLearning::judge(AnsweredRequest &answer)
   }
   if (request.has_scores)
     decisions_.compare({request.score, errors.max, errors.rms}, request.ask, errors.label_rms);
-  // of a young model the threshold is not known yet
-  if (request.has_scores && !decisions_.is_young() && errors.max > decisions_.threshold())
-    training_.note_wrong_model();
   slot_->calibration = decisions_.calibration();
   training_.active_state() = decisions_.state();
   if (!desk_->within_limit(request, label)) return outcome;
+  // of a young model a threshold that follows the errors is not known yet
+  if (request.has_scores && (decisions_.is_threshold_given() || !decisions_.is_young()) &&
+      errors.max > decisions_.threshold())
+    training_.note_wrong_model();
   outcome.fate = held_out ? Fate::held_out : Fate::learned;
   request.frame.label = label;
   request.frame.held_out = held_out;
@@ -181,7 +182,8 @@ void LabelLearning::judge_all(std::vector<AnsweredRequest> answers)
     Outcome outcome = judge(answer);
     const bool is_awaited = answer.run == run_index() && awaited_ == request.id;
     // others do not know whether somebody waits
-    if (outcome.fate == Fate::learned && outcome.rms_error > 0.0 && (group_ || !is_awaited))
+    if (outcome.fate == Fate::learned && !training_.is_collecting() && outcome.rms_error > 0.0 &&
+        (group_ || !is_awaited))
       late_error_ratio_ = outcome.max_error / outcome.rms_error;
     if (answer.run != run_index()) continue;
     desk_->settle(request.id);

@@ -85,8 +85,8 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
                 "freeze the model with DeePMD-kit 3.2, or label with mode passive");
   state_.counters.trained = true;
   make_trainer();
-  is_right_ = options_.active && !options_.selects && options_.resume.empty();
-  if (is_right_)
+  state_.is_right = options_.active && !options_.selects;  // resume() knows better
+  if (state_.is_right && options_.train > 0 && options_.resume.empty())
     say("the model is trained from the first label on whose error is above the threshold");
   if (!config().rules.only.empty() || !config().rules.freeze.empty())
     say("trains " + std::to_string(slot_->model->parameters().num_trainable()) + " of " +
@@ -188,6 +188,7 @@ void OnlineTraining::add(const WholeFrame &frame)
   if (!frame.held_out) {
     state_.earned_steps += options_.train;
     ++owed_labels_;
+    has_unseen_ = true;
   }
   if (!trainer_ && counters.frames >= options_.warmup) make_model();
   watch();
@@ -243,6 +244,7 @@ void OnlineTraining::make_model()
 
 void OnlineTraining::train_for(double seconds)
 {
+  has_unseen_ = false;
   if (is_collecting()) return;
   {
     const Stopwatch watch(state_.counters.train_seconds);

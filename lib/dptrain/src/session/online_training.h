@@ -47,12 +47,16 @@ class OnlineTraining {
   /// A part of these steps, about so many seconds long; the run goes on with the parameters that they have given.
   void train_for(double seconds);
   /// Whether labels have earned steps that are not done.
-  bool owes_steps() const { return trainer_ && !is_collecting() && state_.earned_steps > 0; }
-  /// A new model is not there yet, or one that was given has not been wrong yet.
-  bool is_collecting() const { return !trainer_ || is_right_; }
+  bool owes_steps() const
+  {
+    return trainer_ && (is_collecting() ? has_unseen_ : state_.earned_steps > 0);
+  }
+  /// A new model is not there yet, or one that was given has not been wrong yet: then labels are kept, and what is known of
+  /// the uncertainty follows them.
+  bool is_collecting() const { return !trainer_ || (options_.active && state_.is_right); }
   /// In mode active a model that was given is trained as soon as this is said: of a crystal at rest, with which a run may
   /// begin, it would learn that all forces are zero, and forget what it knew.
-  void note_wrong_model() { is_right_ = false; }
+  void note_wrong_model() { state_.is_right = false; }
   /// Root mean square error of the forces of the latest label that is trained on, eV/Angstrom.
   double latest_error();
   /// The types of this model that those of another training have, by name; -1: none.
@@ -124,7 +128,7 @@ class OnlineTraining {
   std::optional<ModelFactory> factory_;  // until there is a model
   std::vector<Frame> waiting_;           // frames for it
   std::unique_ptr<Trainer> trainer_;
-  bool is_right_ = false;                 // a given model, as far as labels have shown
+  bool has_unseen_ = false;               // labels since train_for()
   std::unique_ptr<LearningCurve> curve_;  // on rank 0
   std::function<void()> on_update_;
   SessionState state_;

@@ -31,6 +31,7 @@ struct SessionState {
   SessionCounters counters;
   UpdateReport report;                       ///< of the latest step
   std::int64_t earned_steps = 0;             ///< optimizer steps that labels have earned
+  bool is_right = false;                     ///< a given model that no label has shown to be wrong
   Precision precision = Precision::float64;  ///< of the steps so far
   double buffer_error = 0.0;                 ///< mean square force error of the latest batches
   std::vector<double> active;                ///< of the ActiveLearning; empty: none
