@@ -60,6 +60,7 @@ def test_a_copy_that_fails_is_left_out(start_lammps, labeler, tmp_path):
     run = start_lammps(learn(f"{EAGER} prepare 3", run="run 4", reference="reference spool spool failed stop end"))
     wait_for(lambda: len(requests(tmp_path)) == 3, "requests")
     (requests(tmp_path)[0].parent / "failed.txt").write_text("it did not converge\n")
+    wait_for(lambda: "is discarded" in (tmp_path / "screen").read_text(), "warning")  # else the labeler may answer first
     labeler()
     output = finish(run, tmp_path).check().output
     assert "label of step 0 is discarded: " in output and "it did not converge" in output

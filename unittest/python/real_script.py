@@ -3,6 +3,7 @@ script with the environment's LAMMPS and the plugin of the build folder."""
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -34,8 +35,10 @@ class RealScript:
                           "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
 
     def start(self, *words):
+        """Ctrl-C ends it, also where the tests run in the background of a shell, which makes all below it ignore that."""
         return subprocess.Popen([sys.executable, "-m", "dptrain", *map(str, words)], cwd=self.folder, env=self.variables, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
 
     def __call__(self, *words):
         process = self.start(*words)

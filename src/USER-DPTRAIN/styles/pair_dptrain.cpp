@@ -248,10 +248,11 @@ bool PairDPTrain::searches_neighbors() const
   return dptrain::runs_on_gpu();
 }
 
-// Those of LibTorch do not search.
+// Models of LibTorch do not search, and in a hybrid style the list says which atoms are centers.
 bool PairDPTrain::reads_lists() const
 {
-  return !searches_neighbors() || !data_->slot->descriptor || !data_->committee.empty();
+  return !searches_neighbors() || force->pair != this || !data_->slot->descriptor ||
+         !data_->committee.empty();
 }
 
 double *PairDPTrain::clear_result(Result result, std::size_t n)

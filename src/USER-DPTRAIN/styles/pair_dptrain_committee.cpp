@@ -1,22 +1,20 @@
 // The part of pair style dptrain that is about model deviations.
 #include <algorithm>
 
+#include "adapter/dptrain_adapter.h"
 #include "adapter/style_names.h"
 #include "atom.h"
 #include "comm.h"
 #include "error.h"
 #include "styles/pair_dptrain_data.h"
-#include "utils.h"
 
 using namespace LAMMPS_NS;
 
 void PairDPTrain::load_committee()
 {
   std::vector<std::string> files;
-  for (const std::string &file : data_->deviation_options.files) {
-    const std::string path = utils::get_potential_file_path(file);
-    files.push_back(path.empty() ? file : path);
-  }
+  for (const std::string &file : data_->deviation_options.files)
+    files.push_back(find_model(lmp, PAIR_STYLE, file));
   collective(lmp, PAIR_STYLE, [&] { data_->committee.load(*data_->comm, files, *data_->slot); });
   if (comm->me != 0) return;
   for (const std::string &file : data_->committee.repeated(*data_->slot))
