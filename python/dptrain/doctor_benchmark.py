@@ -14,7 +14,7 @@ from dptrain.launcher import cores
 # one rank, one thread, on an AMD EPYC with AVX-512: MD from bench/results/bench.md, Si (mlearn), 24 November 2026; training is the median of
 # five runs of this benchmark on 26 November 2026, beside other programs on the other core
 EXPECTED = {"training": (2.0, "ms/step"), "MD double": (6.66, "us/atom/step"), "MD single": (3.64, "us/atom/step")}
-FACTOR = 2.0  # slower than this is worth a word: processors differ
+FACTOR = 3.0  # slower than this is worth a word: processors differ, and the same one took 1.4 to 2.6 times as long on another day, alone
 NOISE = 0.95  # a run twice differs by that much
 # training from nothing on 64 atoms, each forty steps with a new label; the forces are weak, so that the crystal stays
 TRAINING = """units metal

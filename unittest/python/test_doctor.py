@@ -260,17 +260,17 @@ def test_folders_that_cannot_be_written(monkeypatch):
 
 def test_speed(bin_folder, tmp_path, monkeypatch):
     """The stand-in needs a microsecond for an atom and step, half of it on two ranks."""
-    monkeypatch.setattr(doctor_benchmark, "EXPECTED", {"training": (1, "ms/step"), "MD double": (0.9, "us/atom/step"), "MD single": (0.4, "us/atom/step")})
+    monkeypatch.setattr(doctor_benchmark, "EXPECTED", {"training": (1, "ms/step"), "MD double": (0.9, "us/atom/step"), "MD single": (0.25, "us/atom/step")})
     monkeypatch.setenv("LAMMPS_POTENTIALS", str(ROOT / "potentials"))
     monkeypatch.setattr(doctor_benchmark, "cores", lambda: 2)
     findings = list(doctor_benchmark.check_speed(doctor_runs.Lab(tmp_path)))
-    text = "training 1 ms/step (expected 1), MD double 1 us/atom/step (expected 0.9), MD single 1 us/atom/step (expected 0.4)"
-    assert of(findings, "one rank").startswith(f"warning: {text} -> up to 2.5 times as long as expected: ")
+    text = "training 1 ms/step (expected 1), MD double 1 us/atom/step (expected 0.9), MD single 1 us/atom/step (expected 0.25)"
+    assert of(findings, "one rank").startswith(f"warning: {text} -> up to 4.0 times as long as expected: ")
     assert of(findings, "two ranks").startswith("ok: training 0.5 ms/step (2.00 times as fast), MD double 0.5 us/atom/step (2.00 times as fast)")
 
 
-def test_twice_the_expected_time_is_fine():
-    times = {what: 1.9 * time for what, (time, _) in doctor_benchmark.EXPECTED.items()}
+def test_another_processor_is_fine():
+    times = {what: 2.9 * time for what, (time, _) in doctor_benchmark.EXPECTED.items()}
     assert of(doctor_benchmark.one_rank(times, 0), "one rank").startswith("ok:")
 
 
