@@ -112,10 +112,11 @@ Outcome LabelLearning::judge(AnsweredRequest &answer)
   slot_->calibration = decisions_.calibration();
   training_.active_state() = decisions_.state();
   if (!desk_->within_limit(request, label)) return outcome;
-  // of a young model a threshold that follows the errors is not known yet
-  if (request.has_scores && (decisions_.is_threshold_given() || !decisions_.is_young()) &&
-      errors.max > decisions_.threshold())
-    training_.note_wrong_model();
+  // of a young model a threshold that follows the errors is not known yet; copies are made to be learned
+  const bool is_wrong = request.has_scores &&
+                        (decisions_.is_threshold_given() || !decisions_.is_young()) &&
+                        errors.max > decisions_.threshold();
+  if (is_wrong || request.ask == Ask::prepare) training_.note_wrong_model();
   outcome.fate = held_out ? Fate::held_out : Fate::learned;
   request.frame.label = label;
   request.frame.held_out = held_out;
