@@ -36,13 +36,13 @@ REBUILD = 10  # MD steps between two neighbor builds
 #           that, for another order inside of matrix products
 #   mixed   matrix products of 11 bits (TF32) on a GPU, of 8 (bfloat16) on the processor, which differs by up to 1e-3, 3e-3,
 #           2e-4, 9e-2, 0.6: a GPU has to do no worse than that, with a little room
-#   in all of them twenty times the processor's own difference is allowed
-OF_PROCESSOR = 20.0
-# The net of power_spectrum has learned its data almost exactly: its gradient is small against its terms. SOAP's steps follow the
-# eigenvectors of means of it, and turn by far more than it changes: by 1.5e-4 from 8e-13 (H100).
-OF_NETS = {"spectrum": {"double": {"change": 1e-2}, "mixed": {"gradient": 1.0, "virial": 2e-3}}}
 TOLERANCES = {
     "double": {"energy": 1e-12, "force": 1e-12, "virial": 1e-12, "gradient": 1e-9, "change": 1e-9},
     "single": {"energy": 1e-5, "force": 3e-5, "virial": 4e-6, "gradient": 2e-3, "change": 5e-2},
     "mixed": {"energy": 2e-3, "force": 5e-3, "virial": 5e-4, "gradient": 0.15, "change": 1.0},
 }
+# in all of them so many times the processor's own difference is allowed
+OF_PROCESSOR = 20.0
+# The net of power_spectrum has learned its data almost exactly: its gradient is small against its terms. SOAP's steps follow the
+# eigenvectors of means of it, and turn by far more than it changes: by 1.5e-4 from 8e-13 (H100).
+OF_NETS = {"spectrum": {"double": {"change": 1e-2}, "mixed": {"gradient": 1.0, "virial": 2e-3}}}

@@ -121,4 +121,16 @@ void read_learning_rate_section(JsonReader reader, JsonReader &training, InputFi
   reader.finish();
 }
 
+std::string name_of(ScheduleType type)
+{
+  switch (type) {
+  case ScheduleType::cosine:
+    return "cosine";
+  case ScheduleType::wsd:
+    return "wsd";
+  default:
+    return "exp";
+  }
+}
+
 }  // namespace dptrain

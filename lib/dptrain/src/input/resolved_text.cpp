@@ -55,7 +55,7 @@ ordered_json model_section(const InputFile &input)
 
 ordered_json schedule_section(const ScheduleConfig &schedule)
 {
-  ordered_json section{{"type", "exp"},
+  ordered_json section{{"type", name_of(schedule.type)},
                        {"start_lr", schedule.start_lr},
                        {"warmup_start_factor", schedule.warmup_start_factor}};
   put(section, "stop_lr", schedule.stop_lr);
@@ -69,10 +69,8 @@ ordered_json schedule_section(const ScheduleConfig &schedule)
     put(section, "decay_rate", schedule.decay_rate);
     break;
   case ScheduleType::cosine:
-    section["type"] = "cosine";
     break;
   case ScheduleType::wsd:
-    section["type"] = "wsd";
     section["decay_phase_ratio"] = schedule.decay_phase_ratio;
     section["decay_type"] = schedule.decay_type;
     break;

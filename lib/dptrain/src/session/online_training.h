@@ -46,7 +46,7 @@ class OnlineTraining {
   void train() { train_for(std::numeric_limits<double>::infinity()); }
   /// A part of these steps, about so many seconds long; the run goes on with the parameters that they have given.
   void train_for(double seconds);
-  /// Whether labels have earned steps that are not done.
+  /// Whether labels have earned steps that are not done, or, while they are only kept, train_for() has not seen them.
   bool owes_steps() const
   {
     return trainer_ && (is_collecting() ? has_unseen_ : state_.earned_steps > 0);

@@ -108,11 +108,9 @@ void TrainingSettings::continue_from(const std::string &path, const std::string 
 std::string TrainingSettings::summary() const
 {
   const ScheduleConfig &schedule = config_.schedule;
-  const char *const types[] = {"exp", "cosine", "wsd"};
   std::string text =
       "optimizer " + name_of(config_.optimizer.type) +
-      formatted(", learning rate %g (", schedule.start_lr) +
-      types[static_cast<int>(schedule.type)] +
+      formatted(", learning rate %g (", schedule.start_lr) + name_of(schedule.type) +
       formatted("), %lld steps for a label, prefactors", static_cast<long long>(options_.train));
   for (const auto &[term, prefactor] : config_.loss.prefactors) {
     if (!prefactor.is_on()) continue;

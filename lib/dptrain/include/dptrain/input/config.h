@@ -36,6 +36,9 @@ struct ModelConfig {
 
 enum class ScheduleType { exponential, cosine, wsd };
 
+/// As in input files: exp, cosine, wsd.
+std::string name_of(ScheduleType type);
+
 /// DeePMD-kit's `learning_rate`.
 struct ScheduleConfig {
   ScheduleType type = ScheduleType::exponential;

@@ -17,10 +17,9 @@ struct LabelServerOptions {
   std::string
       address;  ///< host:port, :port (all interfaces) or unix:NAME (the file /tmp/ipi_NAME); port 0: a free one
   double timeout = 3600.0;  ///< seconds that one calculation may take; 0: no limit
-  double wait =
-      600.0;  ///< seconds that requests wait while there is no client; the next ones fail at once until one connects
-  int retries = 2;     ///< further attempts after a client was lost amid a calculation
-  bool virial = true;  ///< clients send virials
+  double wait = 600.0;      ///< seconds without a client; then requests fail until one connects
+  int retries = 2;          ///< further attempts after a client was lost amid a calculation
+  bool virial = true;       ///< clients send virials
 };
 
 /// Sends configurations to quantum codes and collects energies, forces and virials: the server of the socket protocol of
