@@ -129,8 +129,10 @@ void wait(int milliseconds)
 UnitFactors LAMMPS_NS::unit_factors(LAMMPS *lmp, const std::string &who)
 {
   if (strcmp(lmp->update->unit_style, "lj") == 0)
-    lmp->error->all(FLERR, who + " has no meaning in units lj, which have no eV and no Angstrom: "
-                                 "use units metal, real, si, cgs, electron, micro or nano");
+    lmp->error->all(FLERR,
+                    fmt::format("{} has no meaning in units lj, which have no eV and no Angstrom: "
+                                "use units metal, real, si, cgs, electron, micro or nano",
+                                who));
   UnitFactors factors;
   factors.energy = lmp->force->boltz / BOLTZMANN_METAL;
   factors.length = lmp->force->angstrom;

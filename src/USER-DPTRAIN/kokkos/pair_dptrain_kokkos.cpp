@@ -134,9 +134,10 @@ template <class DeviceType> void PairDPTrainKokkos<DeviceType>::check_model() co
   error->all(FLERR,
              "Pair style dptrain/kk: {}: use pair_style dptrain/kk/host, which takes the atoms "
              "from the host",
-             device_model ? "a committee compares forces on the host"
-                          : slot.path + " is a program of TorchScript, which reads the host's "
-                                        "memory");
+             device_model
+                 ? "a committee compares forces on the host"
+                 : fmt::format("{} is a program of TorchScript, which reads the host's memory",
+                               slot.path));
 }
 
 template <class DeviceType> void PairDPTrainKokkos<DeviceType>::compute(int eflag, int vflag)

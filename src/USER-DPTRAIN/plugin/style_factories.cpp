@@ -52,11 +52,11 @@ const StyleEntry kStyles[] = {
 const char *refusal_of(LAMMPS *lmp)
 {
   if (dptrain::pair_layout_fits(lmp)) return nullptr;
-  static const std::string text = std::string("dptrainplugin.so cannot be used with this LAMMPS: "
-                                              "it was built for another update of the release ") +
-                                  lmp->version +
-                                  ", whose class Pair has another layout. Rebuild dptrain with the "
-                                  "headers of this LAMMPS (manual, Build_dptrain)";
+  static const std::string text =
+      fmt::format("dptrainplugin.so cannot be used with this LAMMPS: it was built for another "
+                  "update of the release {}, whose class Pair has another layout. Rebuild dptrain "
+                  "with the headers of this LAMMPS (manual, Build_dptrain)",
+                  lmp->version);
   return text.c_str();
 }
 

@@ -77,7 +77,7 @@ class PairInstance::Instance {
     std::string region = fmt::format("region box {}", tilted ? "prism" : "block");
     for (int k = 0; k < 3; ++k) region += fmt::format(" {:.17g} {:.17g}", box.low[k], box.high[k]);
     if (tilted) region += fmt::format(" {:.17g} {:.17g} {:.17g}", box.xy, box.xz, box.yz);
-    command(region + " units box");
+    command(fmt::format("{} units box", region));
     command(fmt::format("create_box {} box", owner_.lmp_->atom->ntypes));
     command("mass * 1.0");
     for (const std::string &text : owner_.commands_) command(text);
@@ -99,9 +99,9 @@ class PairInstance::Instance {
                           nullptr, 0);
     });
     if (lammps_->atom->nlocal != natoms)
-      throw dptrain::Error("LAMMPS has " + std::to_string(lammps_->atom->nlocal) + " of " +
-                           std::to_string(natoms) +
-                           " atoms of the frame in its box: check that the cell holds them");
+      throw dptrain::Error(fmt::format(
+          "LAMMPS has {} of {} atoms of the frame in its box: check that the cell holds them",
+          lammps_->atom->nlocal, natoms));
   }
 
   dptrain::Label compute()
@@ -135,8 +135,8 @@ class PairInstance::Instance {
     } catch (const std::exception &error) {
       std::string text = error.what();
       text.erase(text.find_last_not_of(" \n") + 1);
-      throw dptrain::Error("pair style " + owner_.style_ + ": " + text +
-                           "; check its arguments in 'reference pair'");
+      throw dptrain::Error(fmt::format("pair style {}: {}; check its arguments in 'reference pair'",
+                                       owner_.style_, text));
     }
   }
   void command(const std::string &text)

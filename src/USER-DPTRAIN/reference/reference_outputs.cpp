@@ -94,7 +94,7 @@ void ReferenceOutputs::check_time(const ValueSource &source) const
                      "Fix dptrain: values that fix {} makes {} would be those of the step before: "
                      "use what is made at the step itself",
                      fix->id,
-                     later ? "after fix " + fix_id_ + " is called (define it before)"
+                     later ? fmt::format("after fix {} is called (define it before)", fix_id_)
                            : "at the end of a step");
   }
 }

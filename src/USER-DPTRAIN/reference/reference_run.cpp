@@ -16,8 +16,10 @@ ReferenceRun::ReferenceRun(LAMMPS *lmp, const std::string &fix_id) :
     virial_id_(fix_id + "_dptrain_virial"),
     source_(lmp, [this] { return values(); })
 {
-  modify->add_compute(energy_id_ + " all pe pair bond angle dihedral improper kspace");
-  modify->add_compute(virial_id_ + " all pressure NULL pair bond angle dihedral improper kspace");
+  modify->add_compute(
+      fmt::format("{} all pe pair bond angle dihedral improper kspace", energy_id_));
+  modify->add_compute(
+      fmt::format("{} all pressure NULL pair bond angle dihedral improper kspace", virial_id_));
 }
 
 ReferenceRun::~ReferenceRun()

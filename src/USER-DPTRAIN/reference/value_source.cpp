@@ -51,7 +51,7 @@ Compute *ValueSource::compute() const
 {
   if (kind_ != Kind::compute) return nullptr;
   Compute *compute = modify->get_compute_by_id(id_);
-  need(compute, "a compute that exists: there is none with the ID " + id_);
+  need(compute, fmt::format("a compute that exists: there is none with the ID {}", id_));
   return compute;
 }
 
@@ -59,14 +59,14 @@ Fix *ValueSource::fix() const
 {
   if (kind_ != Kind::fix) return nullptr;
   Fix *fix = modify->get_fix_by_id(id_);
-  need(fix, "a fix that exists: there is none with the ID " + id_);
+  need(fix, fmt::format("a fix that exists: there is none with the ID {}", id_));
   return fix;
 }
 
 int ValueSource::variable() const
 {
   const int index = input->variable->find(id_.c_str());
-  need(index >= 0, "a variable that exists: there is none with the name " + id_);
+  need(index >= 0, fmt::format("a variable that exists: there is none with the name {}", id_));
   return index;
 }
 

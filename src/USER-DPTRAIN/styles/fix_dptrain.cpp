@@ -415,7 +415,7 @@ void FixDPTrain::check_run() const
   };
   for (const std::string &style : d.made.baseline->style_names())
     if (!utils::strmatch(force->pair_style, "^hybrid/overlay") || !force->pair_match(style, 1, 1))
-      warn("pair style " + style + " beside dptrain");
+      warn(fmt::format("pair style {} beside dptrain", style));
   if (d.made.baseline->has_kspace() && !force->kspace) warn("kspace style");
 }
 

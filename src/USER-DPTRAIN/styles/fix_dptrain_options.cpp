@@ -99,7 +99,7 @@ void read_train(FixArguments &arguments, Options &options)
     return;
   }
   arguments.word("");
-  const std::string usage = what + " PATTERN, a part of names of parameters";
+  const std::string usage = fmt::format("{} PATTERN, a part of names of parameters", what);
   if (is_keyword(arguments.peek()))
     arguments.fail(fmt::format("train {}: found the keyword {}", usage, arguments.peek()));
   const std::string pattern = arguments.word(usage);

@@ -68,7 +68,7 @@ class Words {
       found.push_back(std::strtod(words_[next_++].c_str(), nullptr));
     if (found.empty())
       fail(fmt::format("keyword {} needs a number or several{}", keyword_,
-                       empty() ? "" : ", found " + words_[next_]));
+                       empty() ? "" : fmt::format(", found {}", words_[next_])));
     return found;
   }
   LAMMPS *lammps() const { return lmp_; }
@@ -96,7 +96,7 @@ void read_committee(Words &words, Given &given)
     if (file == "end") break;
     if (file.empty() || is_pair_keyword(file))
       words.fail(fmt::format("committee without end{}: give committee FILE2 [FILE3 ...] end",
-                             file.empty() ? "" : " before the keyword " + file));
+                             file.empty() ? "" : fmt::format(" before the keyword {}", file)));
     files.push_back(file);
   }
   if (files.empty())

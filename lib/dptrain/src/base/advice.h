@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fmt/format.h>
 #include <string>
 
 #include "dptrain/base/error.h"
@@ -11,7 +12,8 @@ namespace dptrain {
 /// Something that no input can bring about; `what` says which rule of the program is broken.
 inline Error internal_error(const std::string &what)
 {
-  return Error(what + ": this is an error of the package; please report it with the input");
+  return Error(
+      fmt::format("{}: this is an error of the package; please report it with the input", what));
 }
 
 /// About a checkpoint that is not whole.

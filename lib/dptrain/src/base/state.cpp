@@ -1,6 +1,7 @@
 #include "dptrain/base/state.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/advice.h"
 #include "dptrain/base/error.h"
@@ -10,8 +11,8 @@ namespace dptrain {
 void State::fail(const std::string &reason) const
 {
   const std::string place = place_.empty() ? "" : " (" + place_.substr(0, place_.size() - 1) + ")";
-  throw Error("The state in the checkpoint" + place + " is damaged: " + reason +
-              checkpoint_advice());
+  throw Error(fmt::format("The state in the checkpoint{} is damaged: {}{}", place, reason,
+                          checkpoint_advice()));
 }
 
 void State::move_to(const std::string &place)
@@ -49,11 +50,12 @@ template <class T> const T &State::get(const std::string &name, const char *kind
 {
   const Value *value = find(name);
   if (!value)
-    throw Error("The state in the checkpoint has no " + place_ + name + checkpoint_advice());
+    throw Error(fmt::format("The state in the checkpoint has no {}{}{}", place_, name,
+                            checkpoint_advice()));
   const T *found = std::get_if<T>(value);
   if (!found)
-    throw Error("The state in the checkpoint: " + place_ + name + " is not " + kind +
-                checkpoint_advice());
+    throw Error(fmt::format("The state in the checkpoint: {}{} is not {}{}", place_, name, kind,
+                            checkpoint_advice()));
   return *found;
 }
 
@@ -68,7 +70,7 @@ std::int64_t State::integer(const std::string &name) const
 std::int64_t State::count(const std::string &name) const
 {
   const std::int64_t value = integer(name);
-  if (value < 0) fail(name + " is " + std::to_string(value) + ", and must not be negative");
+  if (value < 0) fail(fmt::format("{} is {}, and must not be negative", name, value));
   return value;
 }
 bool State::flag(const std::string &name) const

@@ -1,6 +1,7 @@
 #include "commands/checkpoint_files.h"
 
 #include <filesystem>
+#include <fmt/format.h>
 
 #include "dptrain/base/error.h"
 #include "dptrain/io/atomic_file.h"
@@ -43,7 +44,7 @@ void CheckpointFiles::take_over(std::int64_t last)
 
 std::string CheckpointFiles::path(std::int64_t step) const
 {
-  return prefix_ + "-" + std::to_string(step) + ".dp";
+  return fmt::format("{}-{}.dp", prefix_, step);
 }
 
 void CheckpointFiles::wrote(std::int64_t step)

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <utility>
 
@@ -33,7 +34,7 @@ std::string not_below_zero(const std::string &text)
 {
   double number = 0.0;
   const bool fine = CLI::detail::lexical_cast(text, number) && number >= 0.0;
-  return fine ? "" : "found " + text + ", use a number not below 0";
+  return fine ? "" : fmt::format("found {}, use a number not below 0", text);
 }
 
 /// A whole number of at least `smallest`, that an int holds.
@@ -42,7 +43,7 @@ std::function<std::string(const std::string &)> whole_number(int smallest)
   return [smallest](const std::string &text) {
     int number = 0;
     const bool fine = CLI::detail::lexical_cast(text, number) && number >= smallest;
-    return fine ? "" : "found " + text + ", use a whole number from " + std::to_string(smallest);
+    return fine ? "" : fmt::format("found {}, use a whole number from {}", text, smallest);
   };
 }
 
@@ -50,7 +51,7 @@ std::string zero_or_a_second(const std::string &text)
 {
   double number = 0.0;
   const bool fine = CLI::detail::lexical_cast(text, number) && (number == 0.0 || number >= 1.0);
-  return fine ? "" : "found " + text + ", use 0 for none, or 1 second or more";
+  return fine ? "" : fmt::format("found {}, use 0 for none, or 1 second or more", text);
 }
 
 void add_timeout(CLI::App &app)
@@ -188,8 +189,8 @@ CommandOptions read_command_options(const std::vector<std::string> &words)
                        [&](const CLI::App *sub) { return sub->check_name(word); });
   };
   if (!words.empty() && words[0].rfind('-', 0) != 0 && !known(words[0]))
-    throw Error("found '" + words[0] +
-                "', allowed are train, test, stat and convert. Run: dptrain --help");
+    throw Error(fmt::format(
+        "found '{}', allowed are train, test, stat and convert. Run: dptrain --help", words[0]));
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // the parser's order
   } catch (const CLI::CallForHelp &) {
@@ -198,7 +199,7 @@ CommandOptions read_command_options(const std::vector<std::string> &words)
   } catch (const CLI::ParseError &e) {
     const auto subcommands = app.get_subcommands();
     const std::string name = subcommands.empty() ? "" : " " + subcommands[0]->get_name();
-    throw Error(std::string(e.what()) + ". Run: dptrain" + name + " --help");
+    throw Error(fmt::format("{}. Run: dptrain{} --help", e.what(), name));
   }
   const std::string name = app.get_subcommands()[0]->get_name();
   if (name == "train") return train;

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "dptrain/base/error.h"
@@ -14,17 +15,16 @@ void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions 
     if (comm->rank() != 0) return;
     const auto &[from, to] = options;
     if (!ends_with(to, ".dp") && !is_pth(to))
-      throw Error(
-          to +
-          ": inside LAMMPS only .dp and .pth files are written; use the program dptrain in a "
-          "shell for other formats: dptrain convert " +
-          from + " " + to);
+      throw Error(fmt::format("{}: inside LAMMPS only .dp and .pth files are written; use the "
+                              "program dptrain in a shell for other formats: dptrain convert {} {}",
+                              to, from, to));
     if (std::filesystem::exists(to) && is_checkpoint(to))
-      throw Error(to + ": a checkpoint is there, whose training could not go on without it; give "
-                       "another name");
+      throw Error(fmt::format(
+          "{}: a checkpoint is there, whose training could not go on without it; give another name",
+          to));
     write_model_file(to, read_model_file(from, !is_pth(to)));
   });
-  if (comm->rank() == 0) log("wrote " + options.to);
+  if (comm->rank() == 0) log(fmt::format("wrote {}", options.to));
 }
 
 }  // namespace dptrain

@@ -1,6 +1,7 @@
 #include "commands/data_model.h"
 
 #include <cmath>
+#include <fmt/format.h>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -41,8 +42,9 @@ ModelData DataModel::make()
     read();
   }
   if (!stored && offline.stat_file_mode == StatFileMode::read && !offline.stat_file.empty())
-    throw Error("stat_file " + offline.stat_file + " has no statistics for this model, and " +
-                "stat_file_mode is read; change the mode to update to have them computed");
+    throw Error(fmt::format("stat_file {} has no statistics for this model, and stat_file_mode is "
+                            "read; change the mode to update to have them computed",
+                            offline.stat_file));
 
   const Statistics &moments = stored ? stored->statistics : found->statistics;
   ModelData data = dptrain::new_model(comm_, config, moments, input_.model_def_script);
@@ -53,7 +55,8 @@ ModelData DataModel::make()
     data.min_nbor_dist = found->statistics.min_distance();
   if (found) tell(*found, data);
   if (stored)
-    say_("moments of the descriptor and energy bias are those of stat_file " + offline.stat_file);
+    say_(fmt::format("moments of the descriptor and energy bias are those of stat_file {}",
+                     offline.stat_file));
   if (!stored && !offline.stat_file.empty() && !options_.dry_run)
     guarded(comm_, [&] {
       if (comm_.rank() == 0) write_deepmd_statistics(offline.stat_file, config, *found);
@@ -67,8 +70,9 @@ DataStatistics DataModel::count_data() const
   options.min_pair_dist = input_.offline.training_data.min_pair_dist;
   if (options_.skip_neighbor_stat) {
     if (input_.model.descriptor->needs_neighbor_counts())
-      throw Error("--skip-neighbor-stat: " + options_.input +
-                  " leaves sel to the neighbor statistics; give numbers there");
+      throw Error(fmt::format(
+          "--skip-neighbor-stat: {} leaves sel to the neighbor statistics; give numbers there",
+          options_.input));
     for (const std::int64_t batch : training_.plan.batch_sizes())
       options.max_frames.push_back(batch * input_.offline.data_stat_nbatch);
   } else {
@@ -94,9 +98,10 @@ void DataModel::tell(const DataStatistics &found, const ModelData &data) const
   for (std::size_t type = 0; type < limits.size(); ++type) {
     if (found.statistics.max_neighbors()[type] <= limits[type]) continue;
     health_.overflow_is_known();
-    say_("WARNING: atoms have up to " + std::to_string(found.statistics.max_neighbors()[type]) +
-         " neighbors of element " + data.config.type_map[type] + ", sel keeps the nearest " +
-         std::to_string(limits[type]) + ": give a larger sel to keep all");
+    say_(fmt::format("WARNING: atoms have up to {} neighbors of element {}, sel keeps the nearest "
+                     "{}: give a larger sel to keep all",
+                     found.statistics.max_neighbors()[type], data.config.type_map[type],
+                     limits[type]));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "commands/data_warnings.h"
 
+#include <fmt/format.h>
 #include <sstream>
 
 #include "training/loss/loss_term.h"
@@ -21,7 +22,8 @@ std::string line_about(const LossTerm::Traits &term, const std::vector<std::stri
     line << without.size() << " of " << systems << " systems have no " << term.label
          << " (the first of them is " << without[0] << ")";
   line << ", which the loss asks for (pref_" << term.name << ")";
-  return line.str() + (all ? ": they are not learned" : "") + "; add them, or set it to 0";
+  return fmt::format("{}{}; add them, or set it to 0", line.str(),
+                     all ? ": they are not learned" : "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <fmt/format.h>
 #include <iomanip>
 #include <sstream>
 #include <utility>
@@ -84,11 +85,12 @@ void OfflineTraining::read_settings()
   start_ = read_start_file(*comm_, options_);
   guarded(*comm_, [&] { input_ = input_of_start(text, options_, start_); });
   if (!input_.length_given)
-    throw Error(options_.input + ": training: give its length, as numb_steps or num_epoch");
-  if (input_.offline.training_data.systems.empty())
     throw Error(
-        options_.input +
-        ": training/training_data/systems: is missing, or names no data set; name at least one");
+        fmt::format("{}: training: give its length, as numb_steps or num_epoch", options_.input));
+  if (input_.offline.training_data.systems.empty())
+    throw Error(fmt::format(
+        "{}: training/training_data/systems: is missing, or names no data set; name at least one",
+        options_.input));
   TrainingConfig &training = input_.training;
   training.parallel = options_.parallel;
   training.parallel.distribution = possible_distribution(
@@ -99,8 +101,9 @@ void OfflineTraining::read_settings()
   std::string ignored;
   for (const std::string &key : input_.ignored) ignored += (ignored.empty() ? "" : ", ") + key;
   if (!ignored.empty())
-    say("WARNING: " + options_.input +
-        ": these keys have no meaning here (remove them, or let them be): " + ignored);
+    say(fmt::format(
+        "WARNING: {}: these keys have no meaning here (remove them, or let them be): {}",
+        options_.input, ignored));
 }
 
 void OfflineTraining::check_output() const
@@ -110,8 +113,9 @@ void OfflineTraining::check_output() const
        {options_.input, options_.restart, options_.init_model, options_.finetune})
     for (const auto &name : {file, file + ".dp"})
       if (!file.empty() && std::filesystem::equivalent(options_.output, name, missing))
-        throw Error("--output " + options_.output +
-                    " is a file that this training reads: choose another name");
+        throw Error(
+            fmt::format("--output {} is a file that this training reads: choose another name",
+                        options_.output));
 }
 
 std::unique_ptr<BatchSource>
@@ -129,7 +133,7 @@ OfflineTraining::open_section(const char *name, const DataConfig &config, std::u
       systems =
           open_systems(config, data, [&](const std::string &line) { left_out.push_back(line); });
     } catch (const Error &error) {
-      throw Error(options_.input + ": training/" + name + ": " + error.what());
+      throw Error(fmt::format("{}: training/{}: {}", options_.input, name, error.what()));
     }
     const std::int64_t work =
         start_.model ? weights_of_an_atom(*start_.model) : weights_of_an_atom(input_.model);
@@ -149,7 +153,7 @@ void OfflineTraining::open_data()
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
     for (const auto &line : missing_labels(training_->systems, input_.training.loss))
-      say("WARNING: training data: " + line);
+      say(fmt::format("WARNING: training data: {}", line));
   });
   if (offline.validation_data) {
     validation_ =
@@ -160,10 +164,11 @@ void OfflineTraining::open_data()
   const double steps =
       std::ceil(*offline.num_epoch * static_cast<double>(training_->plan.steps_per_epoch()));
   if (!(steps < most_steps))
-    throw Error(options_.input + ": training/num_epoch: gives " + std::to_string(steps) +
-                " steps, more than can be counted; give a smaller number");
+    throw Error(fmt::format(
+        "{}: training/num_epoch: gives {} steps, more than can be counted; give a smaller number",
+        options_.input, steps));
   input_.training.numb_steps = std::max<std::int64_t>(1, std::llround(steps));
-  say("num_epoch gives " + std::to_string(input_.training.numb_steps) + " steps");
+  say(fmt::format("num_epoch gives {} steps", input_.training.numb_steps));
 }
 
 void OfflineTraining::make_model()
@@ -207,8 +212,8 @@ void OfflineTraining::make_trainer()
   trainer_ = std::make_unique<Trainer>(model_, comm_, input_.training);
   const std::size_t all = model_->parameters().size(),
                     trained = model_->parameters().num_trainable();
-  say("model: " + std::to_string(all) + " parameters" +
-      (trained < all ? ", " + std::to_string(trained) + " of them are trained" : ""));
+  say(fmt::format("model: {} parameters{}", all,
+                  trained < all ? fmt::format(", {} of them are trained", trained) : ""));
   if (start_.restart) continue_trainer();
   trainer_->begin_average();
 }
@@ -217,24 +222,24 @@ void OfflineTraining::continue_trainer()
 {
   const State &session = start_.restart->session;
   if (!session.has("program") || session.text("program") != program_train)
-    throw Error("--restart " + options_.restart +
-                ": not a checkpoint of dptrain train (one of fix dptrain goes on there, with "
-                "resume; here, --init-model takes its parameters)");
+    throw Error(fmt::format("--restart {}: not a checkpoint of dptrain train (one of fix dptrain "
+                            "goes on there, with resume; here, --init-model takes its parameters)",
+                            options_.restart));
   trainer_->set_state(start_.restart->trainer);
   bool same = training_->plan.set_state(session.group("training"));
   if (same) mean_.set_state(session.group("means"));
   if (validation_) same = validation_->plan.set_state(session.group("validation")) && same;
   if (!same)
-    say("WARNING: the data are others than before " + options_.restart +
-        " was written: their order starts anew; check the systems of the input");
+    say(fmt::format("WARNING: the data are others than before {} was written: their order starts "
+                    "anew; check the systems of the input",
+                    options_.restart));
   const bool same_precision = session.text("precision") == name_of(options_.precision);
   if (!restore_tables(*comm_, *model_, *start_.restart, same_precision))
     say("restart: the precision is another one than before");
   start_.restart.reset();
-  say("restart: goes on after step " + std::to_string(trainer_->steps()));
+  say(fmt::format("restart: goes on after step {}", trainer_->steps()));
   if (trainer_->steps() >= input_.training.numb_steps)
-    say("numb_steps is " + std::to_string(input_.training.numb_steps) +
-        ": nothing is left to train");
+    say(fmt::format("numb_steps is {}: nothing is left to train", input_.training.numb_steps));
 }
 
 State OfflineTraining::session_state() const
@@ -264,9 +269,9 @@ void OfflineTraining::train()
     if (restarted)
       files_->take_over(trainer_->steps());
     else if (!left.empty())
-      say("WARNING: " + files_->path(*left.rbegin()) +
-          " is that of an earlier training, which --restart would go on with; this one replaces "
-          "files of the same names: stop it now to keep them");
+      say(fmt::format("WARNING: {} is that of an earlier training, which --restart would go on "
+                      "with; this one replaces files of the same names: stop it now to keep them",
+                      files_->path(*left.rbegin())));
     curve_ = std::make_unique<LearningCurve>(config.disp_file, config.loss, validation_ != nullptr,
                                              restarted);
   });
@@ -434,8 +439,7 @@ void OfflineTraining::say_systems(const char *title, const BatchSource &source) 
 {
   std::int64_t frames = 0;
   for (const auto &system : source.systems) frames += system->num_frames();
-  say(std::string(title) + " data: " + std::to_string(source.systems.size()) + " systems, " +
-      std::to_string(frames) + " frames");
+  say(fmt::format("{} data: {} systems, {} frames", title, source.systems.size(), frames));
   for (std::size_t k = 0; k < source.systems.size(); ++k) {
     const DataSystem &system = *source.systems[k];
     std::ostringstream text;

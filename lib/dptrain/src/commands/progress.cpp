@@ -1,5 +1,6 @@
 #include "commands/progress.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -19,9 +20,9 @@ const char clear_line[] = "\r\033[K";
 
 std::string errors(const LossConfig &loss, const UpdateReport &report)
 {
-  std::string text = formatted("rmse %.2e", std::sqrt(report.loss));
+  std::string text = fmt::format("rmse {:.2e}", std::sqrt(report.loss));
   for (const ShownError &error : shown_errors(loss))
-    text += formatted(" %s %.2e", error.term.c_str(), error.value(report));
+    text += fmt::format(" {} {:.2e}", error.term, error.value(report));
   return text;
 }
 
@@ -30,7 +31,7 @@ std::string errors(const LossConfig &loss, const UpdateReport &report)
 std::string duration_text(double seconds)
 {
   const long long s = std::llround(std::max(seconds, 0.0));
-  return formatted("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
 double peak_memory_mib(const Communicator &comm)
@@ -83,10 +84,9 @@ void Progress::step(std::int64_t step)
   const double part =
       static_cast<double>(step) / static_cast<double>(std::max<std::int64_t>(total_, 1));
   const int filled = static_cast<int>(part * bar_width);
-  draw_(clear_line + ("[" + std::string(filled, '#') + std::string(bar_width - filled, '.')) +
-        formatted("] %3.0f %%  step %lld of %lld  %s left", 100.0 * part,
-                  static_cast<long long>(step), static_cast<long long>(total_),
-                  remaining(step).c_str()));
+  draw_(fmt::format("{}{}] {:3.0f} %  step {} of {}  {} left", clear_line,
+                    "[" + std::string(filled, '#') + std::string(bar_width - filled, '.'),
+                    100.0 * part, step, total_, remaining(step)));
   drawn_ = true;
 }
 
@@ -97,15 +97,14 @@ void Progress::line(const UpdateReport &training, const std::optional<UpdateRepo
   if (comm_->rank() != 0) return;
   end();
   const double elapsed = seconds_since(line_time_);
-  std::string text = formatted("step %7lld  trn: ", static_cast<long long>(training.step)) +
-                     errors(loss_, training);
-  if (validation) text += "  val: " + errors(loss_, *validation);
-  text += formatted("  lr %.1e", training.learning_rate);
+  std::string text = fmt::format("step {:7}  trn: {}", training.step, errors(loss_, training));
+  if (validation) text += fmt::format("  val: {}", errors(loss_, *validation));
+  text += fmt::format("  lr {:.1e}", training.learning_rate);
   if (times)
-    text += formatted("  %.3g steps/s  %s left",
-                      static_cast<double>(training.step - line_step_) / std::max(elapsed, 1e-9),
-                      remaining(training.step).c_str());
-  text += formatted("  %.0f MiB per rank", memory);
+    text += fmt::format("  {:.3g} steps/s  {} left",
+                        static_cast<double>(training.step - line_step_) / std::max(elapsed, 1e-9),
+                        remaining(training.step));
+  text += fmt::format("  {:.0f} MiB per rank", memory);
   log_(text);
   line_time_ = Clock::now();
   line_step_ = training.step;

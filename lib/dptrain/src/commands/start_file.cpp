@@ -1,5 +1,7 @@
 #include "commands/start_file.h"
 
+#include <fmt/format.h>
+
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/files/model_file.h"
@@ -11,9 +13,9 @@ namespace {
 
 std::string option_of(const TrainOptions &options)
 {
-  if (!options.restart.empty()) return "--restart " + options.restart;
-  if (!options.init_model.empty()) return "--init-model " + options.init_model;
-  return options.finetune.empty() ? "" : "--finetune " + options.finetune;
+  if (!options.restart.empty()) return fmt::format("--restart {}", options.restart);
+  if (!options.init_model.empty()) return fmt::format("--init-model {}", options.init_model);
+  return options.finetune.empty() ? "" : fmt::format("--finetune {}", options.finetune);
 }
 
 /// The text of the input with another model section.
@@ -77,10 +79,10 @@ InputFile input_of_start(const std::string &text, const TrainOptions &options, S
   }
   const std::string differences = model_differences(model.config, input.model);
   if (!differences.empty())
-    throw Error(start.option + " holds another model than " + options.input +
-                " asks for: " + differences +
-                (start.restart ? "; change the input"
-                               : "; change the input, or give --use-pretrain-script"));
+    throw Error(fmt::format("{} holds another model than {} asks for: {}{}", start.option,
+                            options.input, differences,
+                            start.restart ? "; change the input"
+                                          : "; change the input, or give --use-pretrain-script"));
   return input;
 }
 

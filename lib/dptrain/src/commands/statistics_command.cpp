@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <fmt/format.h>
 
 #include "commands/statistics_report.h"
 #include "dptrain/base/error.h"
@@ -17,17 +18,19 @@ namespace {
 
 void check(const StatOptions &options)
 {
-  const auto fail = [](const std::string &what) { throw Error("dptrain stat: " + what); };
+  const auto fail = [](const std::string &what) {
+    throw Error(fmt::format("dptrain stat: {}", what));
+  };
   if (!(options.rcut > 0.0) || !std::isfinite(options.rcut))
-    fail("the cutoff (rcut) must be a positive number of Angstrom, found " +
-         std::to_string(options.rcut));
+    fail(fmt::format("the cutoff (rcut) must be a positive number of Angstrom, found {}",
+                     options.rcut));
   if (!(options.rcut_smth >= 0.0) || options.rcut_smth >= options.rcut)
-    fail("rcut_smth must be from 0 to less than rcut (" + std::to_string(options.rcut) +
-         "), found " + std::to_string(options.rcut_smth));
+    fail(fmt::format("rcut_smth must be from 0 to less than rcut ({}), found {}", options.rcut,
+                     options.rcut_smth));
   if (!(options.sel_factor >= 1.0) || !std::isfinite(options.sel_factor))
-    fail("the factor of sel must be 1 or more, found " + std::to_string(options.sel_factor));
+    fail(fmt::format("the factor of sel must be 1 or more, found {}", options.sel_factor));
   for (int n : options.sel)
-    if (n < 0) fail("sel must not be negative, found " + std::to_string(n));
+    if (n < 0) fail(fmt::format("sel must not be negative, found {}", n));
 }
 
 /// Settings of a model that has nothing but a descriptor.
@@ -42,9 +45,9 @@ ModelConfig config_of(const StatOptions &options, const std::vector<std::string>
   descriptor->sel_factor = options.sel_factor;
   config.descriptor = std::move(descriptor);
   if (!options.sel.empty() && options.sel.size() != type_map.size())
-    throw Error("dptrain stat: sel has " + std::to_string(options.sel.size()) +
-                " numbers: give one for each of the " + std::to_string(type_map.size()) +
-                " elements");
+    throw Error(
+        fmt::format("dptrain stat: sel has {} numbers: give one for each of the {} elements",
+                    options.sel.size(), type_map.size()));
   return config;
 }
 
@@ -74,7 +77,7 @@ void run_statistics(std::shared_ptr<const Communicator> comm, const StatOptions 
     if (options.output.empty()) return;
     write_atomically(options.output,
                      [&](const std::string &name) { write_file(name, json_text(report)); });
-    log("Statistics written to " + options.output);
+    log(fmt::format("Statistics written to {}", options.output));
   });
 }
 

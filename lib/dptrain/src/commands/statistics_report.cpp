@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -49,15 +50,14 @@ std::size_t name_width(const StatisticsReport &report)
 std::string row(const std::string &name, const SystemStatistics &system)
 {
   const double frames = std::max<double>(1.0, static_cast<double>(system.frames));
-  std::string line =
-      formatted("%s %9lld %9.6g %10.5g", name.c_str(), static_cast<long long>(system.frames),
-                static_cast<double>(system.atoms) / frames, density(system));
+  std::string line = fmt::format("{} {:9} {:9.6g} {:10.5g}", name, system.frames,
+                                 static_cast<double>(system.atoms) / frames, density(system));
   if (system.closest) {
     const auto &[pair, frame] = *system.closest;
-    line += formatted(" %9.6f %9lld %13s", pair.distance, static_cast<long long>(frame),
-                      (std::to_string(pair.i) + "-" + std::to_string(pair.j)).c_str());
+    line += fmt::format(" {:9.6f} {:9} {:>13}", pair.distance, frame,
+                        fmt::format("{}-{}", pair.i, pair.j));
   } else {
-    line += formatted(" %9s %9s %13s", "-", "-", "-");
+    line += fmt::format(" {:>9} {:>9} {:>13}", "-", "-", "-");
   }
   return line + "  " + list(system.max_neighbors);
 }
@@ -71,10 +71,10 @@ void add_types(const StatisticsReport &report, std::vector<std::string> &lines)
   lines.push_back("type        atoms  max_nbor   sel         davg  dstd radial dstd angular   "
                   "energy bias (eV)");
   for (int t = 0; t < config.ntypes(); ++t)
-    lines.push_back(formatted(
-        "%-4s %12lld %9d %5d %12.8f %12.8f %12.8f %18.8f", config.type_map[t].c_str(),
-        static_cast<long long>(found.statistics.centers(t)), found.statistics.max_neighbors()[t],
-        report.sel()[t], davg[4 * t], dstd[4 * t], dstd[4 * t + 1], found.energy.bias[t]));
+    lines.push_back(fmt::format("{:4} {:12} {:9} {:5} {:12.8f} {:12.8f} {:12.8f} {:18.8f}",
+                                config.type_map[t], found.statistics.centers(t),
+                                found.statistics.max_neighbors()[t], report.sel()[t], davg[4 * t],
+                                dstd[4 * t], dstd[4 * t + 1], found.energy.bias[t]));
 }
 
 nlohmann::ordered_json rows_of_four(const std::vector<double> &values)
@@ -122,35 +122,33 @@ std::vector<std::string> text_lines(const StatisticsReport &report)
   const auto &[config, names, found, ranks, seconds] = report;
   const std::size_t width = name_width(report);
   std::vector<std::string> lines;
+  lines.push_back(fmt::format("Statistics of {} systems, {} frames, {} atoms; cutoff {:g} "
+                              "Angstrom; {} rank{}, {:.3f} seconds",
+                              names.size(), total(report, &SystemStatistics::frames),
+                              total(report, &SystemStatistics::atoms), config.rcut, ranks,
+                              ranks == 1 ? "" : "s", seconds));
   lines.push_back(
-      formatted("Statistics of %zu systems, %lld frames, %lld atoms; cutoff %g Angstrom; "
-                "%d rank%s, %.3f seconds",
-                names.size(), static_cast<long long>(total(report, &SystemStatistics::frames)),
-                static_cast<long long>(total(report, &SystemStatistics::atoms)), config.rcut, ranks,
-                ranks == 1 ? "" : "s", seconds));
-  lines.push_back(padded("system", width) +
-                  "    frames     atoms  atoms/A^3  min_dist     frame         atoms  max_nbor");
+      fmt::format("{}    frames     atoms  atoms/A^3  min_dist     frame         atoms  max_nbor",
+                  padded("system", width)));
   for (std::size_t s = 0; s < names.size(); ++s)
     lines.push_back(row(padded(names[s], width), found.systems[s]));
   add_types(report, lines);
   if (found.energy.frames > 0)
-    lines.push_back(formatted(
-        "energy bias: from %lld frames, which deviate from it by %.6g eV (standard deviation), "
-        "%.6g eV per atom (root mean square)",
-        static_cast<long long>(found.energy.frames), found.energy.deviation[0],
-        found.energy.rmse_per_atom));
-  lines.push_back(formatted("recommended sel (%g times the largest numbers, in steps of 4): %s",
-                            *se_e2_a(config).sel_factor, list(report.recommended_sel()).c_str()));
+    lines.push_back(fmt::format("energy bias: from {} frames, which deviate from it by {:.6g} eV "
+                                "(standard deviation), {:.6g} eV per atom (root mean square)",
+                                found.energy.frames, found.energy.deviation[0],
+                                found.energy.rmse_per_atom));
+  lines.push_back(fmt::format("recommended sel ({:g} times the largest numbers, in steps of 4): {}",
+                              *se_e2_a(config).sel_factor, list(report.recommended_sel())));
   const std::vector<int> &sel = se_e2_a(config).sel;
   for (std::size_t t = 0; t < sel.size(); ++t)
     if (found.statistics.max_neighbors()[t] > sel[t])
-      lines.push_back(formatted(
-          "WARNING: sel of %s is %d, but an atom has %d such neighbors: only the nearest count; "
-          "give a larger sel to keep all",
-          config.type_map[t].c_str(), sel[t], found.statistics.max_neighbors()[t]));
+      lines.push_back(fmt::format("WARNING: sel of {} is {}, but an atom has {} such neighbors: "
+                                  "only the nearest count; give a larger sel to keep all",
+                                  config.type_map[t], sel[t], found.statistics.max_neighbors()[t]));
   const std::string unlikely = unlikely_distance(found.statistics.min_distance());
   if (!unlikely.empty()) lines.push_back("WARNING: " + unlikely);
-  lines.push_back(formatted("min_nbor_dist: %f", found.statistics.min_distance()));
+  lines.push_back(fmt::format("min_nbor_dist: {:f}", found.statistics.min_distance()));
   lines.push_back("max_nbor_size: [" + list(found.statistics.max_neighbors()) + "]");
   return lines;
 }
@@ -159,9 +157,8 @@ std::string json_text(const StatisticsReport &report)
 {
   const auto &[config, names, found, ranks, seconds] = report;
   Statistics statistics = found.statistics;
-  statistics.set_source(
-      formatted("dptrain stat: %zu systems, %lld frames", names.size(),
-                static_cast<long long>(total(report, &SystemStatistics::frames))));
+  statistics.set_source(fmt::format("dptrain stat: {} systems, {} frames", names.size(),
+                                    total(report, &SystemStatistics::frames)));
   auto root = nlohmann::ordered_json::parse(statistics.to_json(config.type_map));
   root["recommended_sel"] = report.recommended_sel();
   root["sel"] = report.sel();

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <fmt/format.h>
 #include <sstream>
 
 #include "commands/test_details.h"
@@ -41,9 +42,8 @@ Sources systems_of(const std::string &input, bool validation)
   const DataConfig data =
       validation ? config.validation_data.value_or(DataConfig()) : config.training_data;
   if (data.systems.empty())
-    throw Error(input + ": training/" + section +
-                " names no systems to test; name them there, or "
-                "with -s");
+    throw Error(fmt::format("{}: training/{} names no systems to test; name them there, or with -s",
+                            input, section));
   const fs::path base = fs::absolute(input).parent_path();
   Sources sources;
   sources.set_prefix = data.set_prefix;
@@ -63,14 +63,16 @@ Sources find_sources(const TestOptions &options)
         "test: the systems are named in more than one way; give one of -s, -f, --train-data "
         "and --valid-data");
   if (options.numb_test < 0)
-    throw Error("test: found " + std::to_string(options.numb_test) +
-                " frames per system, expected a positive number, or 0 for all");
+    throw Error(
+        fmt::format("test: found {} frames per system, expected a positive number, or 0 for all",
+                    options.numb_test));
   if (!options.train_data.empty()) return systems_of(options.train_data, false);
   if (!options.valid_data.empty()) return systems_of(options.valid_data, true);
   Sources sources;
   if (!options.data_file.empty()) {
     const std::vector<std::string> names = lines_of(options.data_file);
-    if (names.empty()) throw Error(options.data_file + ": names no system; write one in each line");
+    if (names.empty())
+      throw Error(fmt::format("{}: names no system; write one in each line", options.data_file));
     sources.systems = find_systems(names);
   } else {
     sources.systems = find_systems(given ? options.systems : std::vector<std::string>{"."});
@@ -95,8 +97,9 @@ class ModelTest {
       model_ = make_model(data, options_.model);
       model_->set_precision(options_.precision);
       if (!model_->is_local() && comm_->size() > 1)
-        throw Error(options_.model + ": the atoms of this model pass messages, and frames are not "
-                                     "divided over ranks: run this test on one rank (-np 1)");
+        throw Error(fmt::format("{}: the atoms of this model pass messages, and frames are not "
+                                "divided over ranks: run this test on one rank (-np 1)",
+                                options_.model));
       if (comm_->rank() == 0 && !options_.detail_file.empty())
         details_ = std::make_unique<TestDetails>(options_.detail_file);
     });
@@ -115,7 +118,7 @@ class ModelTest {
     report.overflow = model_->neighbor_report().overflow;
     comm_->all_reduce_sum(&report.overflow, 1);
     print("# ----------weighted average of errors----------- ");
-    print("# number of systems : " + std::to_string(report.systems.size()));
+    print(fmt::format("# number of systems : {}", report.systems.size()));
     print(report.total);
     print("# ----------------------------------------------- ");
     warn(report.overflow);
@@ -129,17 +132,18 @@ class ModelTest {
     guarded(*comm_, [&] {
       system = open_system(name, {model_->type_map(), sources_.set_prefix, 0, num_fparam_});
       if (system->num_frames() == 0)
-        throw Error(name + ": no frames to test; leave the system out, or add frames to it");
+        throw Error(
+            fmt::format("{}: no frames to test; leave the system out, or add frames to it", name));
     });
     print("# ---------------output of dp test--------------- ");
-    print("# testing system : " + name);
+    print(fmt::format("# testing system : {}", name));
     const std::vector<std::int64_t> frames = order_.next(system->num_frames());
     const SystemTest run(comm_, model_, options_.atomic, !options_.detail_file.empty());
     const ErrorSums sums = run.run(*system, frames, [&](const double *row, std::int64_t natoms) {
       details_->add(name, row, natoms);
     });
     report.systems.push_back({name, static_cast<std::int64_t>(frames.size()), errors_of(sums)});
-    print("# number of test data : " + std::to_string(frames.size()) + " ");
+    print(fmt::format("# number of test data : {} ", frames.size()));
     print(report.systems.back().errors);
     print("# ----------------------------------------------- ");
     return sums;
@@ -156,9 +160,10 @@ class ModelTest {
   void warn(std::int64_t overflow) const
   {
     if (overflow > 0)
-      print("WARNING: " + std::to_string(overflow) +
-            " atoms have more neighbors of a type than sel of the model keeps: the nearest ones "
-            "count. Train a model with a larger sel for all of them");
+      print(fmt::format(
+          "WARNING: {} atoms have more neighbors of a type than sel of the model keeps: the "
+          "nearest ones count. Train a model with a larger sel for all of them",
+          overflow));
   }
 
   std::shared_ptr<const Communicator> comm_;

@@ -1,6 +1,7 @@
 #include "commands/test_system.h"
 
 #include <cstring>
+#include <fmt/format.h>
 #include <numeric>
 
 #include "dptrain/base/error.h"
@@ -75,7 +76,7 @@ std::vector<double> SystemTest::test(const DataSystem &system, std::int64_t inde
     }
     return record;
   } catch (const Error &error) {
-    throw Error(system.name() + ": frame " + std::to_string(index) + ": " + error.what());
+    throw Error(fmt::format("{}: frame {}: {}", system.name(), index, error.what()));
   }
 }
 

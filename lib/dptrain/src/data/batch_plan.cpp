@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numeric>
 
 #include "base/random.h"
@@ -56,9 +57,9 @@ BatchPlan::BatchPlan(const DataConfig &config, const Systems &systems, std::uint
 {
   const BatchSize &rule = config.batch_size;
   if (rule.rule == BatchSize::Rule::per_system && rule.list.size() != systems.size())
-    throw Error("batch_size: " + std::to_string(rule.list.size()) + " numbers for " +
-                std::to_string(systems.size()) +
-                " systems; give one number for each system, or one for all");
+    throw Error(fmt::format(
+        "batch_size: {} numbers for {} systems; give one number for each system, or one for all",
+        rule.list.size(), systems.size()));
   for (std::size_t k = 0; k < systems.size(); ++k) {
     orders_[k].num_frames = systems[k]->num_frames();
     sizes_.push_back(batch_size(rule, k, mean_natoms(*systems[k])));
@@ -186,12 +187,12 @@ bool BatchPlan::set_state(const State &state)
   if (!std::equal(orders_.begin(), orders_.end(), frames.begin(), frames.end(), is_same))
     return false;
   if (epochs.size() != frames.size() || positions.size() != frames.size())
-    state.fail("not each of the " + std::to_string(frames.size()) + " systems has a position");
+    state.fail(fmt::format("not each of the {} systems has a position", frames.size()));
   for (std::size_t k = 0; k < frames.size(); ++k)
     if (!(positions[k] >= 0.0 && positions[k] <= frames[k] && epochs[k] >= -1.0 &&
           epochs[k] < most_epochs))
-      state.fail("system " + std::to_string(k + 1) + " is at frame " +
-                 std::to_string(positions[k]) + " of epoch " + std::to_string(epochs[k]));
+      state.fail(
+          fmt::format("system {} is at frame {} of epoch {}", k + 1, positions[k], epochs[k]));
   state_before_peek_ = {};
   draws_ = static_cast<std::uint64_t>(state.count("draws"));
   for (std::size_t k = 0; k < orders_.size(); ++k) {
@@ -210,14 +211,15 @@ Systems open_systems(const DataConfig &config, const DataOptions &options,
   for (const std::string &path : find_systems(config.systems, config.rglob_patterns)) {
     auto system = open_system(path, options);
     if (filter && mean_natoms(*system) > config.batch_size.number)
-      log(path + ": left out, its frames have " + std::to_string(mean_natoms(*system)) +
-          " atoms, more than batch_size filter:" + std::to_string(config.batch_size.number));
+      log(fmt::format("{}: left out, its frames have {} atoms, more than batch_size filter:{}",
+                      path, mean_natoms(*system), config.batch_size.number));
     else
       systems.push_back(std::move(system));
   }
   if (systems.empty())
-    throw Error("batch_size filter:" + std::to_string(config.batch_size.number) +
-                " leaves no system: all have larger frames; give a larger number");
+    throw Error(fmt::format(
+        "batch_size filter:{} leaves no system: all have larger frames; give a larger number",
+        config.batch_size.number));
   return systems;
 }
 

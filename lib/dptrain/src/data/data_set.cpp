@@ -1,6 +1,7 @@
 #include "dptrain/data/data_set.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -50,10 +51,10 @@ DataPath parse_data_path(const std::string &name)
     if (path.group.empty() || path.group[0] != '/') path.group = "/" + path.group;
   }
   if (!fs::exists(path.file, code))
-    throw Error("data set '" + path.file + "': no such file or folder; check the name");
+    throw Error(fmt::format("data set '{}': no such file or folder; check the name", path.file));
   if (fs::is_directory(path.file, code))
-    throw Error("data set '" + name + "': '" + path.file +
-                "' is a folder; FILE#/GROUP needs an HDF5 file");
+    throw Error(fmt::format("data set '{}': '{}' is a folder; FILE#/GROUP needs an HDF5 file", name,
+                            path.file));
   expect_regular_file(path.file);
   if (mark != std::string::npos || is_hdf5(path.file)) path.kind = DataPath::Kind::hdf5;
   return path;

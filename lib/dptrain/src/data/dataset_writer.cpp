@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
 #include <numeric>
 
 #include "base/advice.h"
@@ -55,16 +56,15 @@ void check(const WholeFrame &frame, const std::vector<std::string> &type_map)
   if (frame.coord.size() != 3 * natoms ||
       (!frame.label.force.empty() && frame.label.force.size() != 3 * natoms) ||
       (!frame.label.force_weight.empty() && frame.label.force_weight.size() != natoms))
-    throw internal_error("cannot add a frame of " + std::to_string(natoms) + " atoms with " +
-                         std::to_string(frame.coord.size()) + " coordinates, " +
-                         std::to_string(frame.label.force.size()) + " force components and " +
-                         std::to_string(frame.label.force_weight.size()) +
-                         " force weights to a data set");
+    throw internal_error(fmt::format("cannot add a frame of {} atoms with {} coordinates, {} force "
+                                     "components and {} force weights to a data set",
+                                     natoms, frame.coord.size(), frame.label.force.size(),
+                                     frame.label.force_weight.size()));
   for (const int type : frame.type)
     if (type < 0 || type >= static_cast<int>(type_map.size()))
-      throw internal_error("cannot add a frame with atom type " + std::to_string(type) +
-                           " to a data set: type_map has the types 0 to " +
-                           std::to_string(type_map.size() - 1));
+      throw internal_error(fmt::format(
+          "cannot add a frame with atom type {} to a data set: type_map has the types 0 to {}",
+          type, type_map.size() - 1));
 }
 
 /// Folder of the frames that can share arrays with this one: same composition, boundary and labels.
@@ -116,15 +116,16 @@ void write_or_compare(const std::string &path, const std::string &text)
     return list;
   };
   if (words(found) != words(text))
-    throw Error(path + ": the data set in this folder has other atoms or types than the frame to "
-                       "be added; choose another data set folder");
+    throw Error(fmt::format("{}: the data set in this folder has other atoms or types than the "
+                            "frame to be added; choose another data set folder",
+                            path));
 }
 
 void write_types(const std::string &system, const std::vector<std::string> &type_map,
                  const WholeFrame &frame, const std::vector<std::size_t> &order)
 {
   std::string types, names;
-  for (const auto atom : order) types += std::to_string(frame.type[atom]) + "\n";
+  for (const auto atom : order) types += fmt::format("{}\n", frame.type[atom]);
   for (const auto &name : type_map) names += name + "\n";
   write_or_compare(system + "/type_map.raw", names);
   write_or_compare(system + "/type.raw", types);
@@ -177,8 +178,9 @@ void start_set(const std::string &system, const std::string &name, const std::ve
   std::error_code code;
   fs::rename(temporary, system + "/" + name, code);
   if (code)
-    throw Error("cannot create the folder '" + system + "/" + name + "': " + code.message() +
-                "; check space and permissions, or choose another place");
+    throw Error(fmt::format("cannot create the folder '{}/{}': {}; check space and permissions, or "
+                            "choose another place",
+                            system, name, code.message()));
   sync_folder_of(system + "/" + name);
 }
 

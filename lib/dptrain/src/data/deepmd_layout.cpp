@@ -1,5 +1,6 @@
 #include "data/deepmd_layout.h"
 
+#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -46,8 +47,9 @@ std::vector<std::string> find_sets(const SystemTree &tree, const std::string &pr
     if (::fnmatch(pattern.c_str(), name.c_str(), 0) == 0 && tree.is_folder(name))
       sets.push_back(name);
   if (sets.empty())
-    throw Error(tree.path_of("") + ": no folder " + pattern +
-                " (set.000, ...); a data set in DeePMD-kit's format needs at least one");
+    throw Error(fmt::format(
+        "{}: no folder {} (set.000, ...); a data set in DeePMD-kit's format needs at least one",
+        tree.path_of(""), pattern));
   return sets;
 }
 
@@ -72,36 +74,38 @@ DeepmdLayout::DeepmdLayout(const SystemTree &tree, const DataOptions &options) :
   for (const auto &folder : folders) {
     const bool has_types = contains(tree.list(folder), "real_atom_types.npy");
     if (folder != folders.front() && has_types != mixed)
-      throw Error(tree.path_of(folder) +
-                  ": real_atom_types.npy is in some sets of the system only; "
-                  "all sets must have mixed types, or none");
+      throw Error(fmt::format("{}: real_atom_types.npy is in some sets of the system only; all "
+                              "sets must have mixed types, or none",
+                              tree.path_of(folder)));
     mixed = has_types;
     sets.push_back(read_set(tree, folder));
   }
   if (mixed && names.empty())
-    throw Error(
-        names_path +
-        ": missing; a system with mixed types needs this file, with the names of its elements");
+    throw Error(fmt::format(
+        "{}: missing; a system with mixed types needs this file, with the names of its elements",
+        names_path));
   const auto has_frames = [](const DataSet &set) { return set.frames > 0; };
   if (std::none_of(sets.begin(), sets.end(), has_frames))
-    throw Error(root_path + ": the system has no frame; leave it out");
+    throw Error(fmt::format("{}: the system has no frame; leave it out", root_path));
 }
 
 void DeepmdLayout::read_types(const SystemTree &tree)
 {
   const std::vector<std::string> files = tree.list("");
   if (!contains(files, "type.raw"))
-    throw Error(type_path + ": missing; a system in DeePMD-kit's format needs this file, with the "
-                            "types of its atoms");
+    throw Error(fmt::format(
+        "{}: missing; a system in DeePMD-kit's format needs this file, with the types of its atoms",
+        type_path));
   for (const std::int64_t type : whole_numbers(tree.words("type.raw"), type_path))
     types.push_back(static_cast<int>(type));
   if (types.empty())
-    throw Error(type_path + ": names no atom; write the type of each atom, from 0");
+    throw Error(fmt::format("{}: names no atom; write the type of each atom, from 0", type_path));
   periodic = !contains(files, "nopbc");
   if (!contains(files, "type_map.raw")) return;
   names = tree.words("type_map.raw");
   if (names.empty())
-    throw Error(names_path + ": names no element; write one for each type, or remove the file");
+    throw Error(fmt::format("{}: names no element; write one for each type, or remove the file",
+                            names_path));
 }
 
 DataSet DeepmdLayout::read_set(const SystemTree &tree, const std::string &folder) const
@@ -110,9 +114,10 @@ DataSet DeepmdLayout::read_set(const SystemTree &tree, const std::string &folder
   DataSet set;
   const std::string frame_parameters = "fparam.npy";
   if (num_fparam > 0 && contains(files, frame_parameters))
-    throw Error(tree.path_of(folder + "/" + frame_parameters) +
-                ": frame parameters of a data set are not read, and this model depends on them: "
-                "remove the file to use the model's default values, or use DeePMD-kit here");
+    throw Error(fmt::format(
+        "{}: frame parameters of a data set are not read, and this model depends on them: remove "
+        "the file to use the model's default values, or use DeePMD-kit here",
+        tree.path_of(folder + "/" + frame_parameters)));
   for (std::size_t i = 0; i < num_items; ++i) {
     const Item item = static_cast<Item>(i);
     if (item == Item::box && !periodic) continue;
@@ -124,10 +129,11 @@ DataSet DeepmdLayout::read_set(const SystemTree &tree, const std::string &folder
     if (contains(files, file))
       set.arrays[i] = tree.array(path);
     else if (item == Item::coord)
-      throw Error(tree.path_of(path) + ": missing; each set needs the coordinates");
+      throw Error(fmt::format("{}: missing; each set needs the coordinates", tree.path_of(path)));
     else if (item == Item::box)
-      throw Error(tree.path_of(path) + ": missing; a periodic system needs it, one without a "
-                                       "cell needs a file 'nopbc' beside type.raw");
+      throw Error(fmt::format("{}: missing; a periodic system needs it, one without a cell needs a "
+                              "file 'nopbc' beside type.raw",
+                              tree.path_of(path)));
   }
   set.frames = frames_of(*set.get(Item::coord));
   for (std::size_t i = 0; i < num_items; ++i)
@@ -147,13 +153,11 @@ void DeepmdLayout::check_shape(const StoredArray &array, Item item, std::int64_t
   const std::int64_t size = array.size(), expected = width(item);
   if (frames == 0 ? size == 0 : size % frames == 0 && size / frames == expected) return;
   const bool atomic = items[static_cast<std::size_t>(item)].atomic;
-  throw Error(array.path() + ": shape " + array.shape_text() + ", expected (" +
-              std::to_string(frames) + ", " + std::to_string(expected) +
-              "): " + std::to_string(frames) + " frames as in coord of this set, " +
-              (atomic ? std::to_string(rows()) + " atoms as in type.raw with " +
-                            std::to_string(expected / rows())
-                      : std::to_string(expected)) +
-              " numbers each");
+  throw Error(fmt::format(
+      "{}: shape {}, expected ({}, {}): {} frames as in coord of this set, {} numbers each",
+      array.path(), array.shape_text(), frames, expected, frames,
+      atomic ? fmt::format("{} atoms as in type.raw with {}", rows(), expected / rows())
+             : std::to_string(expected)));
 }
 
 std::vector<int> DeepmdLayout::real_types(const DataSet &set, std::int64_t row) const
@@ -165,9 +169,9 @@ std::vector<int> DeepmdLayout::real_types(const DataSet &set, std::int64_t row) 
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double value = values[i];
     if (!(value >= -1.0 && value < static_cast<double>(names.size()) && value == std::floor(value)))
-      throw Error(array.path() + ": frame " + std::to_string(row) + ", atom " + std::to_string(i) +
-                  ": found type " + std::to_string(value) + ", expected 0 to " +
-                  std::to_string(names.size() - 1) + " as in type_map.raw, or -1 for no atom");
+      throw Error(fmt::format("{}: frame {}, atom {}: found type {}, expected 0 to {} as in "
+                              "type_map.raw, or -1 for no atom",
+                              array.path(), row, i, value, names.size() - 1));
     found[i] = static_cast<int>(value);
   }
   return found;

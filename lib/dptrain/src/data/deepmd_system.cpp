@@ -1,6 +1,7 @@
 #include "data/deepmd_system.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/advice.h"
 #include "data/deepmd_layout.h"
@@ -47,8 +48,8 @@ class DeepmdSystem : public DataSystem {
   Place find(std::int64_t frame) const
   {
     if (frame < 0 || frame >= num_frames_)
-      throw internal_error(name_ + ": frame " + std::to_string(frame) + " of " +
-                           std::to_string(num_frames_) + " was asked for");
+      throw internal_error(
+          fmt::format("{}: frame {} of {} was asked for", name_, frame, num_frames_));
     const auto next = std::upper_bound(first_frame_.begin(), first_frame_.end(), frame);
     const auto index = next - first_frame_.begin() - 1;
     return {layout_.sets[index], frame - first_frame_[index]};
@@ -74,15 +75,14 @@ std::vector<int> DeepmdSystem::to_model(const std::vector<int> &types) const
   mapped.reserve(types.size());
   for (const int type : types) {
     if (type < 0 || type >= static_cast<int>(model_type_.size()))
-      throw Error(layout_.type_path + ": found type " + std::to_string(type) +
-                  ", but there are only the types 0 to " +
-                  std::to_string(static_cast<int>(model_type_.size()) - 1) +
-                  (layout_.names.empty() ? " of the model (there is no type_map.raw)"
-                                         : " of type_map.raw"));
+      throw Error(fmt::format("{}: found type {}, but there are only the types 0 to {}{}",
+                              layout_.type_path, type, static_cast<int>(model_type_.size()) - 1,
+                              layout_.names.empty() ? " of the model (there is no type_map.raw)"
+                                                    : " of type_map.raw"));
     if (model_type_[type] < 0)
-      throw Error(layout_.names_path + ": element " + layout_.names[type] +
-                  " is not in the type map (" + join(type_map_) +
-                  "); leave the system out, or use a type map, or a model, with this element");
+      throw Error(fmt::format("{}: element {} is not in the type map ({}); leave the system out, "
+                              "or use a type map, or a model, with this element",
+                              layout_.names_path, layout_.names[type], join(type_map_)));
     mapped.push_back(model_type_[type]);
   }
   return mapped;
@@ -113,7 +113,7 @@ std::vector<double> DeepmdSystem::row_of(const Place &place, Item item,
     values.resize(real.size() * per_atom);
   }
   expect_finite(values.data(), values.size(), per_atom,
-                array->path() + ": frame " + std::to_string(place.row));
+                fmt::format("{}: frame {}", array->path(), place.row));
   return values;
 }
 
@@ -146,8 +146,8 @@ WholeFrame DeepmdSystem::read(std::int64_t index) const
         types.push_back(all[i]);
       }
     if (real.empty())
-      throw Error(place.set.get(Item::real_types)->path() + ": frame " + std::to_string(place.row) +
-                  " has no atom (all types are -1); remove the frame");
+      throw Error(fmt::format("{}: frame {} has no atom (all types are -1); remove the frame",
+                              place.set.get(Item::real_types)->path(), place.row));
     frame.type = to_model(types);
   } else
     frame.type = types_;
@@ -156,7 +156,7 @@ WholeFrame DeepmdSystem::read(std::int64_t index) const
     const auto box = row_of(place, Item::box, real);
     std::copy_n(box.begin(), 9, frame.box.begin());
     expect_volume(frame.box,
-                  place.set.get(Item::box)->path() + ": frame " + std::to_string(place.row));
+                  fmt::format("{}: frame {}", place.set.get(Item::box)->path(), place.row));
   }
   read_labels(place, real, frame.label);
   return frame;
@@ -174,15 +174,16 @@ std::vector<std::string> elements_of_deepmd(const SystemTree &tree, const std::s
 {
   const DeepmdLayout layout(tree, {{}, set_prefix});
   if (layout.names.empty())
-    throw Error(layout.names_path + ": missing; write it, with the name of the element of "
-                                    "each type in type.raw");
+    throw Error(
+        fmt::format("{}: missing; write it, with the name of the element of each type in type.raw",
+                    layout.names_path));
   std::vector<bool> occurs(layout.names.size(), false);
   const auto mark = [&](const std::vector<int> &types) {
     for (const int type : types) {
       if (type >= static_cast<int>(occurs.size()) || (type < 0 && !layout.mixed))
-        throw Error(layout.type_path + ": found type " + std::to_string(type) +
-                    ", but there are only the types 0 to " + std::to_string(occurs.size() - 1) +
-                    " of type_map.raw");
+        throw Error(
+            fmt::format("{}: found type {}, but there are only the types 0 to {} of type_map.raw",
+                        layout.type_path, type, occurs.size() - 1));
       if (type >= 0) occurs[type] = true;
     }
   };

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <fmt/format.h>
 
 #include "data/extxyz_file.h"
 #include "data/extxyz_header.h"
@@ -32,18 +33,19 @@ class FrameParser {
     const std::int64_t natoms = parse_atom_count(first);
     // each atom has a line: what the text could hold bounds the memory
     if (natoms <= 0 || natoms > static_cast<std::int64_t>(text_.size()))
-      throw Error(here() + ": found '" + shown(std::string(first)) +
-                  "', expected the number of atoms of a frame; was the file changed?");
+      throw Error(fmt::format(
+          "{}: found '{}', expected the number of atoms of a frame; was the file changed?", here(),
+          shown(std::string(first))));
     ++line_;
     header_ = parse_extxyz_header(take_line(text_), here());
     words_.resize(static_cast<std::size_t>(header_.columns.count) + 1);
     for (std::int64_t i = 0; i < natoms; ++i) parse_atom();
-    finish(path_ + ": line " + std::to_string(line_ - natoms));
+    finish(fmt::format("{}: line {}", path_, line_ - natoms));
     return std::move(frame_);
   }
 
  private:
-  std::string here() const { return path_ + ": line " + std::to_string(line_); }
+  std::string here() const { return fmt::format("{}: line {}", path_, line_); }
 
   void parse_atom()
   {
@@ -54,11 +56,10 @@ class FrameParser {
     while (found < words_.size() && !(words_[found] = take_word(line)).empty()) ++found;
     const auto expected = static_cast<std::size_t>(columns.count);
     if (found < expected || (columns.exact && found > expected))
-      throw Error(here() + ": " + (found > expected ? "more than " : "") +
-                  std::to_string(std::min(found, expected)) + " columns, expected " +
-                  std::to_string(expected) +
-                  (columns.exact ? " as in Properties" : ": name x y z") +
-                  "; the number of atoms of the frame may be wrong");
+      throw Error(fmt::format(
+          "{}: {}{} columns, expected {}{}; the number of atoms of the frame may be wrong", here(),
+          found > expected ? "more than " : "", std::min(found, expected), expected,
+          columns.exact ? " as in Properties" : ": name x y z"));
     add_type();
     Label &label = frame_.label;
     read(columns.position, 3, frame_.coord);
@@ -76,9 +77,9 @@ class FrameParser {
     auto type = by_number ? types_.end() : types_.find(word);
     if (type == types_.end()) type = types_.find(element_name(word, by_number));
     if (type == types_.end())
-      throw Error(here() + ": found '" + shown(std::string(word)) +
-                  "', which is no element of the model; "
-                  "remove the frame, or use a model with this element");
+      throw Error(fmt::format("{}: found '{}', which is no element of the model; remove the frame, "
+                              "or use a model with this element",
+                              here(), shown(std::string(word))));
     frame_.type.push_back(type->second);
   }
 
@@ -88,10 +89,11 @@ class FrameParser {
       const std::string_view word = words_[static_cast<std::size_t>(column + k)];
       double value = 0.0;
       if (!parse_number(word, value))
-        throw Error(here() + ": found '" + shown(std::string(word)) + "', expected a number");
+        throw Error(
+            fmt::format("{}: found '{}', expected a number", here(), shown(std::string(word))));
       if (!std::isfinite(value))
-        throw Error(here() + ": " + std::string(word) +
-                    " is not a finite number; remove the frame or repair the file");
+        throw Error(fmt::format(
+            "{}: {} is not a finite number; remove the frame or repair the file", here(), word));
       values.push_back(value);
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <fmt/format.h>
 
 #include "data/frame_values.h"
 #include "data/text_words.h"
@@ -71,11 +72,12 @@ std::vector<double> numbers_of(const std::pair<std::string, std::string> &pair,
   for (const auto &item : items_of(pair.second)) {
     double value = 0.0;
     if (!parse_number(item, value))
-      throw Error(where + ": " + shown(pair.first) + ": found '" + shown(item) +
-                  "', expected a number");
+      throw Error(fmt::format("{}: {}: found '{}', expected a number", where, shown(pair.first),
+                              shown(item)));
     if (!std::isfinite(value))
-      throw Error(where + ": " + shown(pair.first) + " is " + shown(item) +
-                  ", not a finite number; remove the frame or repair the file");
+      throw Error(
+          fmt::format("{}: {} is {}, not a finite number; remove the frame or repair the file",
+                      where, shown(pair.first), shown(item)));
     numbers.push_back(value);
   }
   return numbers;
@@ -88,8 +90,8 @@ std::array<double, 9> matrix_of(const std::pair<std::string, std::string> &pair,
   const std::vector<double> v = numbers_of(pair, where);
   if (v.size() == 6) return {v[0], v[5], v[4], v[5], v[1], v[3], v[4], v[3], v[2]};
   if (v.size() != 9)
-    throw Error(where + ": " + shown(pair.first) + " has " + std::to_string(v.size()) +
-                " numbers, expected 9 or 6 (xx yy zz yz xz xy)");
+    throw Error(fmt::format("{}: {} has {} numbers, expected 9 or 6 (xx yy zz yz xz xy)", where,
+                            shown(pair.first), v.size()));
   const bool by_row = pair.second.find('[') != std::string::npos;  // an array of arrays
   if (by_row) return {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8]};
   return {v[0], v[3], v[6], v[1], v[4], v[7], v[2], v[5], v[8]};
@@ -100,7 +102,7 @@ bool parse_flag(const std::string &text, const std::string &where)
   const std::string word = lower(text);
   if (word == "t" || word == "true" || word == "1") return true;
   if (word == "f" || word == "false" || word == "0") return false;
-  throw Error(where + ": pbc: found '" + shown(text) + "', expected three of T and F");
+  throw Error(fmt::format("{}: pbc: found '{}', expected three of T and F", where, shown(text)));
 }
 
 void read_cell(const Pairs &pairs, const std::string &where, ExtxyzHeader &header)
@@ -108,8 +110,8 @@ void read_cell(const Pairs &pairs, const std::string &where, ExtxyzHeader &heade
   if (const std::string *text = value_of(pairs, "Lattice")) {
     const auto numbers = numbers_of({"Lattice", *text}, where);
     if (numbers.size() != 9)
-      throw Error(where + ": Lattice has " + std::to_string(numbers.size()) +
-                  " numbers, expected 9: the vectors a, b and c");
+      throw Error(fmt::format("{}: Lattice has {} numbers, expected 9: the vectors a, b and c",
+                              where, numbers.size()));
     std::copy_n(numbers.begin(), 9, header.lattice.emplace().begin());
     header.periodic.fill(true);
   }
@@ -117,14 +119,14 @@ void read_cell(const Pairs &pairs, const std::string &where, ExtxyzHeader &heade
   if (!text) return;
   const auto flags = items_of(*text);
   if (flags.size() != 3 && flags.size() != 1)
-    throw Error(where + ": pbc: found '" + shown(*text) + "', expected three of T and F");
+    throw Error(fmt::format("{}: pbc: found '{}', expected three of T and F", where, shown(*text)));
   for (std::size_t d = 0; d < 3; ++d)
     header.periodic[d] = parse_flag(flags[flags.size() == 3 ? d : 0], where);
   const auto yes = [](bool flag) { return flag; };
   if (!header.lattice && std::any_of(header.periodic.begin(), header.periodic.end(), yes))
-    throw Error(where +
-                ": pbc says that the frame is periodic, but there is no Lattice; add it, or write "
-                "pbc=\"F F F\"");
+    throw Error(fmt::format("{}: pbc says that the frame is periodic, but there is no Lattice; add "
+                            "it, or write pbc=\"F F F\"",
+                            where));
 }
 
 void read_virial(const Pairs &pairs, const std::string &where, ExtxyzHeader &header)
@@ -141,8 +143,9 @@ void read_virial(const Pairs &pairs, const std::string &where, ExtxyzHeader &hea
   if (!stress) return;
   const double volume = header.lattice ? std::abs(volume_of(*header.lattice)) : 0.0;
   if (!(volume > 0.0))
-    throw Error(where + ": " + stress->first +
-                " needs a cell with a volume; give a Lattice, or the virial instead");
+    throw Error(
+        fmt::format("{}: {} needs a cell with a volume; give a Lattice, or the virial instead",
+                    where, stress->first));
   auto &matrix = header.virial.emplace(matrix_of(*stress, where));
   for (double &value : matrix) value *= -volume;
 }
@@ -153,9 +156,8 @@ void add_property(const std::string &name, char type, int width, std::array<int,
 {
   const auto expect = [&](const char *types, int expected) {
     if (std::string(types).find(type) == std::string::npos || width != expected)
-      throw Error(where + ": Properties: " + shown(name) + ":" + type + ":" +
-                  std::to_string(width) + ", expected " + name + ":" + types[0] + ":" +
-                  std::to_string(expected));
+      throw Error(fmt::format("{}: Properties: {}:{}:{}, expected {}:{}:{}", where, shown(name),
+                              type, width, name, types[0], expected));
   };
   if (name == "species" || name == "symbols") {
     expect("S", 1);
@@ -196,7 +198,8 @@ ExtxyzColumns columns_of(const Pairs &pairs, const std::string &where)
     else
       fields.back() += c;
   if (fields.size() % 3 != 0)
-    throw Error(where + ": Properties=" + shown(*text) + ", expected NAME:TYPE:COLUMNS:...");
+    throw Error(
+        fmt::format("{}: Properties={}, expected NAME:TYPE:COLUMNS:...", where, shown(*text)));
   columns = {-1, -1, -1, -1, -1, -1, -1, 0, true};
   std::array<int, 5> ranks;
   ranks.fill(-1);
@@ -206,17 +209,17 @@ ExtxyzColumns columns_of(const Pairs &pairs, const std::string &where)
         fields[i + 1].size() == 1 && std::string("RISL").find(fields[i + 1]) != std::string::npos;
     if (!known || !parse_number(fields[i + 2], width) || !(width >= 1.0 && width <= 1e4) ||
         width != std::floor(width))
-      throw Error(where + ": Properties: " + shown(fields[i]) + ":" + shown(fields[i + 1]) + ":" +
-                  shown(fields[i + 2]) + ", expected a type of R, I, S, L and a number of columns");
+      throw Error(fmt::format(
+          "{}: Properties: {}:{}:{}, expected a type of R, I, S, L and a number of columns", where,
+          shown(fields[i]), shown(fields[i + 1]), shown(fields[i + 2])));
     add_property(fields[i], fields[i + 1][0], static_cast<int>(width), ranks, columns, where);
     if (columns.count > max_columns)
-      throw Error(where + ": Properties has more than " + std::to_string(max_columns) +
-                  " columns; leave out what is no label");
+      throw Error(fmt::format("{}: Properties has more than {} columns; leave out what is no label",
+                              where, max_columns));
   }
   if (columns.position < 0 || (columns.species < 0 && columns.number < 0))
-    throw Error(where + ": Properties=" + shown(*text) +
-                " lacks species (or Z) or pos; add "
-                "what is missing");
+    throw Error(fmt::format("{}: Properties={} lacks species (or Z) or pos; add what is missing",
+                            where, shown(*text)));
   return columns;
 }
 
@@ -236,8 +239,8 @@ ExtxyzHeader parse_extxyz_header(std::string_view line, const std::string &where
   if (const auto *energy = best(pairs, {"free_energy", "energy"})) {
     const auto numbers = numbers_of(*energy, where);
     if (numbers.size() != 1)
-      throw Error(where + ": " + shown(energy->first) + "=" + shown(energy->second) +
-                  ", expected one number");
+      throw Error(fmt::format("{}: {}={}, expected one number", where, shown(energy->first),
+                              shown(energy->second)));
     header.energy = numbers.front();
   }
   read_virial(pairs, where, header);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 
 #include "data/extxyz_file.h"
 #include "data/extxyz_header.h"
@@ -54,8 +55,9 @@ class Lines {
     position_ = 0;
     const std::size_t kept = buffer_.size();
     if (kept > max_line)
-      throw Error(path_ + ": line " + std::to_string(number_ + 1) + " is longer than " +
-                  std::to_string(max_line) + " characters; an extended XYZ file is expected");
+      throw Error(
+          fmt::format("{}: line {} is longer than {} characters; an extended XYZ file is expected",
+                      path_, number_ + 1, max_line));
     buffer_.resize(kept + block_);
     const std::size_t got =
         read_(buffer_.data() + kept, block_, base_ + static_cast<std::int64_t>(kept));
@@ -81,24 +83,26 @@ class Scanner {
     std::string_view line;
     while (lines_.next(line))
       if (std::string_view rest = line; !take_word(rest).empty()) scan_frame(line);
-    if (index_.frames.empty()) throw Error(path_ + ": the file has no frame; leave it out");
+    if (index_.frames.empty())
+      throw Error(fmt::format("{}: the file has no frame; leave it out", path_));
     return std::move(index_);
   }
 
  private:
-  std::string where(std::int64_t line) const { return path_ + ": line " + std::to_string(line); }
+  std::string where(std::int64_t line) const { return fmt::format("{}: line {}", path_, line); }
 
   void scan_frame(std::string_view first)
   {
     const ExtxyzIndex::Entry entry{lines_.offset(), lines_.number(), parse_atom_count(first)};
     if (entry.natoms < 0)
-      throw Error(where(entry.line) + ": found '" + shown(std::string(first)) +
-                  "', expected the number of atoms of a frame" +
-                  (entry.line == 1 ? ", with which an extended XYZ file begins: convert other "
-                                     "formats, such as OUTCAR, with ASE or dpdata"
-                                   : ""));
+      throw Error(fmt::format("{}: found '{}', expected the number of atoms of a frame{}",
+                              where(entry.line), shown(std::string(first)),
+                              entry.line == 1
+                                  ? ", with which an extended XYZ file begins: convert other "
+                                    "formats, such as OUTCAR, with ASE or dpdata"
+                                  : ""));
     if (entry.natoms == 0)
-      throw Error(where(entry.line) + ": the frame has no atoms; leave it out");
+      throw Error(fmt::format("{}: the frame has no atoms; leave it out", where(entry.line)));
     std::string_view line;
     if (!lines_.next(line)) cut(entry, "the line after the number of atoms");
     const ExtxyzColumns columns = parse_extxyz_columns(line, where(lines_.number()));
@@ -109,7 +113,7 @@ class Scanner {
         index_.same_atoms &&
         (first_frame || entry.natoms == static_cast<std::int64_t>(first_atoms_.size()));
     for (std::int64_t i = 0; i < entry.natoms; ++i) {
-      if (!lines_.next(line)) cut(entry, "atom " + std::to_string(i + 1));
+      if (!lines_.next(line)) cut(entry, fmt::format("atom {}", i + 1));
       std::string_view rest = line, word;
       for (int k = 0; k <= column; ++k) word = take_word(rest);
       const int species = species_of(word, by_number);
@@ -124,9 +128,9 @@ class Scanner {
 
   [[noreturn]] void cut(const ExtxyzIndex::Entry &entry, const std::string &missing) const
   {
-    throw Error(where(entry.line) + ": the frame has " + std::to_string(entry.natoms) +
-                " atoms, but the file ends before " + missing +
-                "; the file is truncated or the number is wrong: copy or write the file again");
+    throw Error(fmt::format("{}: the frame has {} atoms, but the file ends before {}; the file is "
+                            "truncated or the number is wrong: copy or write the file again",
+                            where(entry.line), entry.natoms, missing));
   }
 
   int species_of(std::string_view word, bool by_number)
@@ -135,15 +139,17 @@ class Scanner {
     if (!last_word_.empty() && word == last_word_ && by_number == last_by_number_) return last_;
     const std::string name = element_name(word, by_number);
     if (name.empty())
-      throw Error(where(lines_.number()) + ": found '" + shown(std::string(word)) + "', expected " +
-                  (by_number ? "an atomic number" : "the name of an element") +
-                  "; the number of atoms of the frame or the columns may be wrong");
+      throw Error(fmt::format("{}: found '{}', expected {}; the number of atoms of the frame or "
+                              "the columns may be wrong",
+                              where(lines_.number()), shown(std::string(word)),
+                              by_number ? "an atomic number" : "the name of an element"));
     auto &names = index_.species;
     last_ = static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
     if (last_ == static_cast<int>(names.size())) {
       if (names.size() == max_species)
-        throw Error(where(lines_.number()) + ": more than " + std::to_string(max_species) +
-                    " different names of atoms; check Properties, the columns may be wrong");
+        throw Error(fmt::format(
+            "{}: more than {} different names of atoms; check Properties, the columns may be wrong",
+            where(lines_.number()), max_species));
       names.push_back(name);
       index_.species_lines.push_back(lines_.number());
     }

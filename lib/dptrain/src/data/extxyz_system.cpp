@@ -1,6 +1,7 @@
 #include "data/extxyz_system.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include "base/advice.h"
 #include "data/extxyz_file.h"
@@ -34,9 +35,10 @@ class ExtxyzSystem : public DataSystem {
     }
     for (std::size_t i = 0; i < index_.species.size(); ++i)
       if (types_.find(index_.species[i]) == types_.end())
-        throw Error(path_ + ": line " + std::to_string(index_.species_lines[i]) + ": element " +
-                    index_.species[i] + " is not in the type map (" + join(options.type_map) +
-                    "); leave the file out, or use a type map, or a model, with this element");
+        throw Error(fmt::format("{}: line {}: element {} is not in the type map ({}); leave the "
+                                "file out, or use a type map, or a model, with this element",
+                                path_, index_.species_lines[i], index_.species[i],
+                                join(options.type_map)));
     if (place_.granted()) file_ = std::make_unique<File>(path_, O_RDONLY);
   }
 
@@ -66,8 +68,8 @@ class ExtxyzSystem : public DataSystem {
   const ExtxyzIndex::Entry &entry(std::int64_t frame) const
   {
     if (frame < 0 || frame >= num_frames())
-      throw internal_error(path_ + ": frame " + std::to_string(frame) + " of " +
-                           std::to_string(num_frames()) + " was asked for");
+      throw internal_error(
+          fmt::format("{}: frame {} of {} was asked for", path_, frame, num_frames()));
     return index_.frames[static_cast<std::size_t>(frame)];
   }
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <fstream>
 
 #include "data/extxyz_text.h"
@@ -14,12 +15,11 @@ std::string comment(const WholeFrame &frame, const std::string &note)
   const Label &label = frame.label;
   std::string text;
   if (frame.periodic) text += "Lattice=\"" + extxyz_numbers(frame.box.data(), 9) + "\" ";
-  text +=
-      std::string("Properties=species:S:1:pos:R:3") + (label.force.empty() ? "" : ":forces:R:3");
-  if (label.energy) text += " energy=" + extxyz_numbers(&*label.energy, 1);
-  if (label.virial) text += " virial=\"" + extxyz_numbers(label.virial->data(), 9) + "\"";
+  text += fmt::format("Properties=species:S:1:pos:R:3{}", label.force.empty() ? "" : ":forces:R:3");
+  if (label.energy) text += fmt::format(" energy={}", extxyz_numbers(&*label.energy, 1));
+  if (label.virial) text += fmt::format(" virial=\"{}\"", extxyz_numbers(label.virial->data(), 9));
   text += frame.periodic ? " pbc=\"T T T\"" : " pbc=\"F F F\"";
-  text += " step=" + std::to_string(frame.step);
+  text += fmt::format(" step={}", frame.step);
   return note.empty() ? text : text + " " + note;
 }
 
@@ -33,7 +33,8 @@ void append_to_extxyz(const std::string &path, const std::vector<std::string> &t
        << comment(frame, note) << "\n"
        << extxyz_atoms(frame, type_map, frame.label.force);
   file.flush();
-  if (!file) throw Error("The file '" + path + "' cannot be written: check space and permissions");
+  if (!file)
+    throw Error(fmt::format("The file '{}' cannot be written: check space and permissions", path));
 }
 
 }  // namespace dptrain

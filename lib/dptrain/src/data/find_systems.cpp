@@ -1,5 +1,6 @@
 // Names of systems: what DeePMD-kit's process_systems() does, and patterns.
 
+#include <fmt/format.h>
 #include <fnmatch.h>
 #include <glob.h>
 
@@ -30,8 +31,8 @@ template <typename Use> void walk(const std::string &root, Use &&use)
   try {
     for (const auto &item : fs::recursive_directory_iterator(root)) use(item.path());
   } catch (const fs::filesystem_error &error) {
-    throw Error("cannot search the folder '" + root + "': " + error.what() +
-                "; check its permissions");
+    throw Error(fmt::format("cannot search the folder '{}': {}; check its permissions", root,
+                            error.what()));
   }
 }
 
@@ -96,7 +97,8 @@ Names search(const std::string &root, const Names &patterns)
 {
   std::error_code ignored;
   if (!fs::is_directory(root, ignored))
-    throw Error("systems: '" + root + "' is no folder; rglob_patterns needs folders to search");
+    throw Error(
+        fmt::format("systems: '{}' is no folder; rglob_patterns needs folders to search", root));
   Names found;
   walk(root, [&](const fs::path &path) {
     const Names parts = parts_of(path.lexically_relative(root));
@@ -129,7 +131,8 @@ Names expand(const std::string &name)
   for (std::size_t i = 0; status == 0 && i < list.gl_pathc; ++i)
     found.push_back(list.gl_pathv[i] + group);
   ::globfree(&list);
-  if (status != 0) throw Error("systems: nothing matches the pattern '" + name + "'; check it");
+  if (status != 0)
+    throw Error(fmt::format("systems: nothing matches the pattern '{}'; check it", name));
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -151,11 +154,12 @@ std::vector<std::string> find_systems(const std::vector<std::string> &systems,
       found.insert(found.end(), here.begin(), here.end());
     }
     if (found.empty())
-      throw Error("systems: '" + entry + "' holds no system" +
-                  (rglob_patterns.empty() ? ": no folder with a file type.raw at or below it; "
-                                            "name extended XYZ files one by one or by a "
-                                            "pattern (FOLDER/*.extxyz)"
-                                          : " that matches rglob_patterns; check the patterns"));
+      throw Error(fmt::format("systems: '{}' holds no system{}", entry,
+                              rglob_patterns.empty()
+                                  ? ": no folder with a file type.raw at or below it; "
+                                    "name extended XYZ files one by one or by a "
+                                    "pattern (FOLDER/*.extxyz)"
+                                  : " that matches rglob_patterns; check the patterns"));
     all.insert(all.end(), found.begin(), found.end());
   }
   return all;

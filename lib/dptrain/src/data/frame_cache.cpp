@@ -1,6 +1,7 @@
 #include "data/frame_cache.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 
 #include "dptrain/base/error.h"
@@ -95,8 +96,7 @@ void FrameCache::read(const FrameId &id, std::uint64_t key)
     frame = distributor_.share(whole, rcut_);
     shortest = check_frame(*comm_, frame, ntypes_);
   } catch (const Error &e) {  // thrown on all ranks
-    throw Error(systems_[id.system]->name() + ", frame " + std::to_string(id.frame) + ": " +
-                e.what());
+    throw Error(fmt::format("{}, frame {}: {}", systems_[id.system]->name(), id.frame, e.what()));
   }
   // the ranks forget the same frames: each is as large as the largest of its shares
   const std::size_t rest = sizeof(Entry) + (frame.halo ? frame.halo->memory_bytes() : 0);

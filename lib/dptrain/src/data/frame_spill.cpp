@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,9 @@ void require_room(std::size_t bytes)
   std::error_code none;
   const auto disk = std::filesystem::space(scratch_folder(), none);
   if (!none && disk.available < bytes + disk_reserve)
-    throw Error("The disk of " + scratch_folder() + " is nearly full: it has " +
-                std::to_string(disk.available >> 20) +
-                " MiB left, of which 1024 are not used: free space, or set TMPDIR to another disk");
+    throw Error(fmt::format("The disk of {} is nearly full: it has {} MiB left, of which 1024 are "
+                            "not used: free space, or set TMPDIR to another disk",
+                            scratch_folder(), disk.available >> 20));
 }
 
 template <class T> std::size_t bytes_of(const std::vector<T> &array)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <fmt/format.h>
 
 #include "dptrain/base/error.h"
 
@@ -15,11 +16,11 @@ void expect_finite(const double *values, std::size_t count, std::size_t per_atom
       std::find_if(values, values + count, [](double value) { return !std::isfinite(value); });
   if (bad == values + count) return;
   const auto index = static_cast<std::size_t>(bad - values);
-  const std::string place = per_atom > 0 ? "atom " + std::to_string(index / per_atom) +
-                                               ", component " + std::to_string(index % per_atom)
-                                         : "component " + std::to_string(index);
-  throw Error(where + ": " + place + " is " + std::to_string(*bad) +
-              ", not a finite number; remove the frame or repair the file");
+  const std::string place =
+      per_atom > 0 ? fmt::format("atom {}, component {}", index / per_atom, index % per_atom)
+                   : fmt::format("component {}", index);
+  throw Error(fmt::format("{}: {} is {}, not a finite number; remove the frame or repair the file",
+                          where, place, *bad));
 }
 
 double volume_of(const std::array<double, 9> &b)
@@ -41,8 +42,9 @@ void expect_volume(const std::array<double, 9> &box, const std::string &where)
     std::snprintf(number, sizeof number, "%s%g", text.empty() ? "" : " ", value);
     text += number;
   }
-  throw Error(where + ": the cell (" + text +
-              ") has no volume; it needs three vectors that do not lie in a plane");
+  throw Error(fmt::format(
+      "{}: the cell ({}) has no volume; it needs three vectors that do not lie in a plane", where,
+      text));
 }
 
 }  // namespace dptrain

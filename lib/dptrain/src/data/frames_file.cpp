@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <array>
 #include <cstring>
@@ -74,8 +75,9 @@ class Unpacker {
   template <typename T> void check(std::size_t count) const
   {
     if (count > (bytes_.size() - position_) / sizeof(T))
-      throw Error(path_ +
-                  ": damaged record: shorter than its number of atoms needs; copy the file again");
+      throw Error(fmt::format(
+          "{}: damaged record: shorter than its number of atoms needs; copy the file again",
+          path_));
   }
   const std::string &bytes_;
   const std::string &path_;
@@ -93,10 +95,10 @@ std::string pack(const WholeFrame &frame)
   const std::size_t length = 3 * frame.type.size();
   if (frame.coord.size() != length || (!label.force.empty() && label.force.size() != length) ||
       (!label.force_weight.empty() && label.force_weight.size() != frame.type.size()))
-    throw internal_error("cannot store a frame of " + std::to_string(natoms) + " atoms with " +
-                         std::to_string(frame.coord.size()) + " coordinates, " +
-                         std::to_string(label.force.size()) + " force components and " +
-                         std::to_string(label.force_weight.size()) + " force weights");
+    throw internal_error(fmt::format("cannot store a frame of {} atoms with {} coordinates, {} "
+                                     "force components and {} force weights",
+                                     natoms, frame.coord.size(), label.force.size(),
+                                     label.force_weight.size()));
   std::string bytes;
   put(bytes, &frame.step, 1);
   put(bytes, &natoms, 1);
@@ -121,8 +123,9 @@ WholeFrame unpack(const std::string &bytes, const std::string &path)
   in.get(&natoms, 1);
   in.get(&flags, 1);
   if (flags & ~known_flags)
-    throw Error(path + ": a record holds what this version of the program does not know; use the "
-                       "version that wrote it");
+    throw Error(fmt::format("{}: a record holds what this version of the program does not know; "
+                            "use the version that wrote it",
+                            path));
   in.get(frame.box.data(), 9);
   in.get(frame.coord, std::size_t(natoms) * 3);
   in.get(frame.type, std::size_t(natoms));
@@ -151,10 +154,12 @@ std::uint32_t check_header(const File &file)
   for (const std::uint32_t version : {first_version, with_weights})
     if (found == header(version)) return version;
   if (found.compare(0, 8, magic) != 0)
-    throw Error(file.path() + ": not a file of labeled frames written by this program; it is left "
-                              "as it is, choose another name");
-  throw Error(file.path() + ": labeled frames in another format (version or byte order); use the "
-                            "version and the kind of machine that wrote it");
+    throw Error(fmt::format("{}: not a file of labeled frames written by this program; it is left "
+                            "as it is, choose another name",
+                            file.path()));
+  throw Error(fmt::format("{}: labeled frames in another format (version or byte order); use the "
+                          "version and the kind of machine that wrote it",
+                          file.path()));
 }
 
 /// True for an empty file and for one whose creation was interrupted.
@@ -184,10 +189,10 @@ bool read_record(const File &file, std::int64_t size, std::int64_t &offset, std:
 
 [[noreturn]] void too_few(const std::string &path, std::int64_t found, std::int64_t expected)
 {
-  throw Error(
-      path + ": holds " + std::to_string(found) + " complete frames, " + std::to_string(expected) +
-      " are needed; it does not belong to this checkpoint, or its end was lost: copy both files "
-      "again, or start from the model file instead of resuming");
+  throw Error(fmt::format(
+      "{}: holds {} complete frames, {} are needed; it does not belong to this checkpoint, or its "
+      "end was lost: copy both files again, or start from the model file instead of resuming",
+      path, found, expected));
 }
 
 }  // namespace

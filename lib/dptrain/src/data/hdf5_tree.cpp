@@ -1,5 +1,6 @@
 // A system as a group of an HDF5 file.
 
+#include <fmt/format.h>
 #include <memory>
 
 #include "data/stored_array.h"
@@ -44,7 +45,7 @@ class Hdf5Tree : public SystemTree {
   {
     while (group_.size() > 1 && group_.back() == '/') group_.pop_back();
     if (!file_->is_group(group_))
-      file_->fail("there is no HDF5 group '" + group_ + "'; check the name after #");
+      file_->fail(fmt::format("there is no HDF5 group '{}'; check the name after #", group_));
   }
   std::string path_of(const std::string &name) const override
   {

@@ -1,6 +1,7 @@
 #include "data/npy.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -22,7 +23,7 @@ const std::string npy_magic("\x93NUMPY", 6);
 
 [[noreturn]] void damaged(const std::string &path, const std::string &what)
 {
-  fail(path, "damaged .npy header: " + what + "; write the file again with numpy.save");
+  fail(path, fmt::format("damaged .npy header: {}; write the file again with numpy.save", what));
 }
 
 /// Where the text of the header begins and how long it is.
@@ -38,8 +39,9 @@ Extent header_extent(const std::string &bytes, const std::string &path)
     return std::size_t(static_cast<unsigned char>(bytes[i]));
   };
   if (byte(6) < 1 || byte(6) > 3)
-    fail(path, ".npy format " + std::to_string(byte(6)) + "." + std::to_string(byte(7)) +
-                   ", known are 1.0 to 3.0; write the file again with numpy.save");
+    fail(path, fmt::format(
+                   ".npy format {}.{}, known are 1.0 to 3.0; write the file again with numpy.save",
+                   byte(6), byte(7)));
   if (byte(6) == 1) return {10, byte(8) | byte(9) << 8};
   return {12, byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24};
 }
@@ -48,13 +50,13 @@ Extent header_extent(const std::string &bytes, const std::string &path)
 std::string entry(const std::string &text, const std::string &key, const std::string &path)
 {
   const auto start = text.find("'" + key + "':");
-  if (start == std::string::npos) damaged(path, "no '" + key + "'");
+  if (start == std::string::npos) damaged(path, fmt::format("no '{}'", key));
   const auto value = text.find_first_not_of(' ', start + key.size() + 3);
   const bool tuple = value != std::string::npos && text[value] == '(';
   const auto end = value == std::string::npos ? value
                    : tuple                    ? text.find(')', value)
                                               : text.find_first_of(",}", value);
-  if (end == std::string::npos) damaged(path, "no value of '" + key + "'");
+  if (end == std::string::npos) damaged(path, fmt::format("no value of '{}'", key));
   const auto first = tuple ? value + 1 : value;
   return text.substr(first, end - first);
 }
@@ -72,10 +74,10 @@ std::vector<std::int64_t> parse_shape(const std::string &text, const std::string
     const auto last = item.find_first_not_of("0123456789", first);
     if (last == first || item.find_first_not_of(" L", last) != std::string::npos ||
         item.substr(first, last - first).size() > 18)
-      damaged(path, "shape (" + text + "), expected a tuple of integers");
+      damaged(path, fmt::format("shape ({}), expected a tuple of integers", text));
     shape.push_back(std::stoll(item.substr(first)));
   }
-  if (shape.size() > 32) damaged(path, std::to_string(shape.size()) + " dimensions");
+  if (shape.size() > 32) damaged(path, fmt::format("{} dimensions", shape.size()));
   return shape;
 }
 
@@ -91,8 +93,9 @@ std::int64_t checked_count(const NpyHeader &header, std::int64_t file_size, cons
       std::string text;
       for (const auto number : header.shape)
         text += (text.empty() ? "" : ", ") + std::to_string(number);
-      fail(path, "truncated: the header tells the shape (" + text + "), but only " +
-                     std::to_string(available) + " numbers follow; copy or write the file again");
+      fail(path, fmt::format("truncated: the header tells the shape ({}), but only {} numbers "
+                             "follow; copy or write the file again",
+                             text, available));
     }
     count *= extent;
   }
@@ -126,7 +129,7 @@ NpyHeader parse_npy_header(const std::string &start, std::int64_t file_size,
 {
   const Extent extent = header_extent(start, path);
   if (extent.length > max_header)
-    damaged(path, "it has a length of " + std::to_string(extent.length) + " bytes");
+    damaged(path, fmt::format("it has a length of {} bytes", extent.length));
   if (start.size() < extent.start + extent.length)
     fail(path, "truncated: the file ends within the .npy header; copy or write it again");
   const std::string text = start.substr(extent.start, extent.length);
@@ -136,11 +139,12 @@ NpyHeader parse_npy_header(const std::string &start, std::int64_t file_size,
   const std::size_t length = header.type_name.size();
   const auto type = number_type(length > 2 ? header.type_name.substr(1, length - 2) : "");
   if (!type)
-    fail(path, "holds values of type " + header.type_name +
-                   ", expected float16, float32, float64, integers or bool");
+    fail(path, fmt::format(
+                   "holds values of type {}, expected float16, float32, float64, integers or bool",
+                   header.type_name));
   header.type = *type;
   const std::string order = entry(text, "fortran_order", path);
-  if (order != "True" && order != "False") damaged(path, "fortran_order is " + order);
+  if (order != "True" && order != "False") damaged(path, fmt::format("fortran_order is {}", order));
   header.fortran_order = order == "True";
   header.shape = parse_shape(entry(text, "shape", path), path);
   header.count = checked_count(header, file_size, path);

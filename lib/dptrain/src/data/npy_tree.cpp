@@ -1,6 +1,7 @@
 // A system as a folder of .npy files.
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <optional>
@@ -42,9 +43,9 @@ class NpyStoredArray : public StoredArray {
     const auto size = static_cast<std::int64_t>(header_.type.size);
     const auto wanted = static_cast<std::size_t>(count * size);
     if (file.read(bytes, wanted, header_.data + index * size) != wanted)
-      throw Error(
-          path_ +
-          ": truncated since it was opened; start again, and leave a data set in use as it is");
+      throw Error(fmt::format(
+          "{}: truncated since it was opened; start again, and leave a data set in use as it is",
+          path_));
   }
 
   void read_from(const File &file, std::int64_t first, std::int64_t count, double *values) const

@@ -1,6 +1,7 @@
 #include "data/replay_buffer.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <numeric>
 #include <string>
 
@@ -76,9 +77,9 @@ void ReplayBuffer::prefetch()
 const Frame &ReplayBuffer::frame(std::int64_t index) const
 {
   if (index < 0 || index >= size())
-    throw internal_error("There is no frame " + std::to_string(index) +
-                         " in the replay buffer: it holds " + std::to_string(size()) +
-                         " frames, counted from 0");
+    throw internal_error(
+        fmt::format("There is no frame {} in the replay buffer: it holds {} frames, counted from 0",
+                    index, size()));
   return frames_[index];
 }
 
@@ -99,10 +100,9 @@ std::vector<std::int64_t> ReplayBuffer::next_batch(int batch_size)
   if (frames_.empty()) throw Error("Training needs at least one labeled frame: there is none yet");
   if (position_ >= order_.size()) start_epoch(epoch_ + 1, size());
   if (static_cast<std::int64_t>(order_.size()) > size())
-    throw Error("The checkpoint was written with " + std::to_string(order_.size()) +
-                " frames or more, only " + std::to_string(size()) +
-                " are here; copy FILE.frames, which "
-                "belongs to the checkpoint, again");
+    throw Error(fmt::format("The checkpoint was written with {} frames or more, only {} are here; "
+                            "copy FILE.frames, which belongs to the checkpoint, again",
+                            order_.size(), size()));
   const std::size_t n = std::min<std::size_t>(std::max(batch_size, 1), order_.size() - position_);
   std::vector<std::int64_t> batch(order_.begin() + position_, order_.begin() + position_ + n);
   position_ += n;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <numeric>
 #include <sstream>
 
@@ -35,9 +36,9 @@ Block read_block(const std::string &text, std::size_t systems)
   const bool good = stream && !(stream >> rest) && colon1 == ':' && colon2 == ':';
   if (!good || first < 0 || last <= first || last > static_cast<long long>(systems) ||
       !(weight >= 0.0))
-    throw Error("auto_prob: found the block '" + text +
-                "', expected FIRST:LAST:WEIGHT with 0 <= FIRST < LAST <= " +
-                std::to_string(systems) + " (the number of systems) and a weight not below 0");
+    throw Error(fmt::format("auto_prob: found the block '{}', expected FIRST:LAST:WEIGHT with 0 <= "
+                            "FIRST < LAST <= {} (the number of systems) and a weight not below 0",
+                            text, systems));
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(last), weight};
 }
 
@@ -51,13 +52,15 @@ std::vector<double> by_blocks(const std::string &text, const std::vector<std::in
   double weights = 0.0;
   for (const Block &block : blocks) weights += block.weight;
   if (!(weights > 0.0))
-    throw Error("auto_prob: the weights of '" + text + "' add up to nothing; give a positive one");
+    throw Error(
+        fmt::format("auto_prob: the weights of '{}' add up to nothing; give a positive one", text));
   std::vector<double> probability(batches.size(), 0.0);
   for (const Block &block : blocks)
     for (std::size_t k = block.first; k < block.last; ++k) {
       if (probability[k] > 0.0)
-        throw Error("auto_prob: two blocks of '" + text + "' have system " + std::to_string(k) +
-                    " (counted from 0); a system may be in one of them only");
+        throw Error(fmt::format("auto_prob: two blocks of '{}' have system {} (counted from 0); a "
+                                "system may be in one of them only",
+                                text, k));
       probability[k] = block.weight / weights * static_cast<double>(batches[k]) /
                        sum(batches, block.first, block.last);
     }
@@ -69,16 +72,17 @@ std::vector<double> by_list(const std::vector<double> &given,
                             const std::vector<std::int64_t> &batches)
 {
   if (given.size() != batches.size())
-    throw Error("sys_probs: " + std::to_string(given.size()) + " numbers for " +
-                std::to_string(batches.size()) + " systems; give one for each");
+    throw Error(fmt::format("sys_probs: {} numbers for {} systems; give one for each", given.size(),
+                            batches.size()));
   double assigned = 0.0, open = 0.0;
   for (std::size_t k = 0; k < given.size(); ++k)
     (given[k] >= 0.0 ? assigned : open) +=
         given[k] >= 0.0 ? given[k] : static_cast<double>(batches[k]);
   const double rest = 1.0 - assigned;
   if (rest < -1e-8 || (open == 0.0 && std::abs(rest) > 1e-5))
-    throw Error("sys_probs: the probabilities add up to " + std::to_string(assigned) +
-                ", expected 1; a negative one takes what the others leave");
+    throw Error(fmt::format("sys_probs: the probabilities add up to {}, expected 1; a negative one "
+                            "takes what the others leave",
+                            assigned));
   std::vector<double> probability = given;
   for (std::size_t k = 0; k < given.size(); ++k)
     if (given[k] < 0.0)
@@ -95,10 +99,11 @@ std::vector<double> system_probabilities(const DataConfig &config,
   if (!config.sys_probs.empty()) return by_list(config.sys_probs, batches);
   if (config.auto_prob == "prob_uniform") return std::vector<double>(systems, 1.0 / systems);
   if (config.auto_prob == by_size)
-    return by_blocks(by_size + ";0:" + std::to_string(systems) + ":1", batches);
+    return by_blocks(fmt::format("{};0:{}:1", by_size, systems), batches);
   if (config.auto_prob.rfind(by_size + ";", 0) == 0) return by_blocks(config.auto_prob, batches);
-  throw Error("auto_prob: found '" + config.auto_prob +
-              "', allowed are prob_uniform, prob_sys_size and prob_sys_size;FIRST:LAST:WEIGHT;...");
+  throw Error(fmt::format("auto_prob: found '{}', allowed are prob_uniform, prob_sys_size and "
+                          "prob_sys_size;FIRST:LAST:WEIGHT;...",
+                          config.auto_prob));
 }
 
 }  // namespace dptrain

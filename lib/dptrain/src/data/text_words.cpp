@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <fmt/format.h>
 
 #include "dptrain/base/error.h"
 
@@ -33,7 +34,7 @@ std::vector<std::int64_t> whole_numbers(const std::vector<std::string> &words,
     char *end = nullptr;
     const double value = std::strtod(word.c_str(), &end);
     if (*end != '\0' || end == word.c_str() || value != std::floor(value) || std::abs(value) > 1e9)
-      throw Error(path + ": found '" + shown(word) + "', expected integers");
+      throw Error(fmt::format("{}: found '{}', expected integers", path, shown(word)));
     numbers.push_back(static_cast<std::int64_t>(value));
   }
   return numbers;

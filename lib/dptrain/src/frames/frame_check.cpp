@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <string>
 
@@ -14,7 +15,7 @@ namespace {
 
 std::string name_of(const Frame &frame)
 {
-  return "Labeled frame of step " + std::to_string(frame.step);
+  return fmt::format("Labeled frame of step {}", frame.step);
 }
 
 [[noreturn]] void fail(const Frame &frame, const std::string &what)
@@ -26,8 +27,10 @@ void check_finite(const Frame &frame, const double *values, std::size_t n, const
 {
   for (std::size_t k = 0; k < n; ++k)
     if (!std::isfinite(values[k]))
-      fail(frame, what + " holds " + std::to_string(values[k]) +
-                      ": the reference or the simulation went wrong there; leave the frame out");
+      fail(frame,
+           fmt::format(
+               "{} holds {}: the reference or the simulation went wrong there; leave the frame out",
+               what, values[k]));
 }
 
 /// Labels of single atoms: numbers per atom; 0: any number for each of the three components.
@@ -47,13 +50,12 @@ void check_atom_label(const Frame &frame, const AtomLabel &label)
 {
   const std::vector<double> &values = frame.label.*label.values;
   const std::size_t n = frame.nlocal;
-  check_finite(frame, values.data(), values.size(), std::string("the label ") + label.name);
+  check_finite(frame, values.data(), values.size(), fmt::format("the label {}", label.name));
   if (values.empty()) return;
   if (n == 0 || (label.width > 0 ? values.size() != label.width * n : values.size() % (3 * n) != 0))
-    fail(frame, std::to_string(values.size()) + " numbers of the label " + label.name + " for " +
-                    std::to_string(n) + " atoms (" +
-                    (label.width > 0 ? std::to_string(label.width) : "a multiple of 3") +
-                    " per atom are needed)");
+    fail(frame, fmt::format("{} numbers of the label {} for {} atoms ({} per atom are needed)",
+                            values.size(), label.name, n,
+                            label.width > 0 ? std::to_string(label.width) : "a multiple of 3"));
 }
 
 void check_share(const Frame &frame, int ntypes)
@@ -61,22 +63,22 @@ void check_share(const Frame &frame, int ntypes)
   const std::size_t n = frame.nlocal, nall = frame.type.size();
   if (nall < n || frame.x.size() != 3 * nall || frame.first.size() != n + 1 ||
       frame.neighbor.size() != std::size_t(frame.first.back()))
-    throw internal_error(name_of(frame) + ": its arrays do not fit to " + std::to_string(n) +
-                         " owned of " + std::to_string(nall) + " atoms");
-  if (!frame.halo) throw internal_error(name_of(frame) + ": it has no halo");
+    throw internal_error(
+        fmt::format("{}: its arrays do not fit to {} owned of {} atoms", name_of(frame), n, nall));
+  if (!frame.halo) throw internal_error(fmt::format("{}: it has no halo", name_of(frame)));
   for (int type : frame.type)
     if (type < -1 || type >= ntypes)
-      fail(frame, "atom type " + std::to_string(type) + " does not exist in the model, which has " +
-                      std::to_string(ntypes) +
-                      " types (counted from 0): use a model with all elements of the data");
+      fail(frame, fmt::format("atom type {} does not exist in the model, which has {} types "
+                              "(counted from 0): use a model with all elements of the data",
+                              type, ntypes));
   check_finite(frame, frame.x.data(), frame.x.size(), "a position");
   if (frame.label.energy) check_finite(frame, &*frame.label.energy, 1, "the energy label");
   if (frame.label.virial) check_finite(frame, frame.label.virial->data(), 9, "the virial label");
   for (const AtomLabel &label : atom_labels) check_atom_label(frame, label);
   for (const double weight : frame.label.force_weight)
     if (weight < 0.0)
-      fail(frame, "the label force_weight holds " + std::to_string(weight) +
-                      ": a weight must be 0 or more");
+      fail(frame,
+           fmt::format("the label force_weight holds {}: a weight must be 0 or more", weight));
 }
 
 // All ranks have a label, or none; those without atoms have none of single atoms.
@@ -91,9 +93,9 @@ void check_agreement(const Communicator &comm, const Frame &frame)
   bool agree = ranks[0] % comm.size() == 0 && ranks[1] % comm.size() == 0;
   for (std::int64_t n : atoms) agree = agree && (n == 0 || n == frame.natoms);
   if (!agree)
-    throw internal_error(name_of(frame) +
-                         ": some ranks have a label (energy, virial or one of the atoms) and "
-                         "others do not");
+    throw internal_error(fmt::format(
+        "{}: some ranks have a label (energy, virial or one of the atoms) and others do not",
+        name_of(frame)));
   if (ranks[0] + ranks[1] + atoms[0] + atoms[1] == 0)
     fail(frame,
          "it has no label: no energy, no forces, no virial and no atomic energies; add one, or "
@@ -141,8 +143,8 @@ double check_over(const Communicator &comm, Frame &frame, int ntypes)
   std::int64_t owned = frame.nlocal;
   comm.all_reduce_sum(&owned, 1);
   if (owned != frame.natoms || frame.natoms < 1)
-    throw internal_error(name_of(frame) + ": the ranks own " + std::to_string(owned) +
-                         " atoms together, the frame has " + std::to_string(frame.natoms));
+    throw internal_error(fmt::format("{}: the ranks own {} atoms together, the frame has {}",
+                                     name_of(frame), owned, frame.natoms));
   check_agreement(comm, frame);
   check_weights(comm, frame);
   if (frame.type_counts.empty()) frame.type_counts = count_types(comm, frame, ntypes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -22,15 +23,14 @@ constexpr double max_images = 100.0;
 void check_whole(const WholeFrame &whole)
 {
   const std::size_t n = whole.type.size();
-  const std::string where = "Frame of step " + std::to_string(whole.step) + ": ";
-  if (n == 0) throw Error(where + "it has no atoms; leave it out");
+  const std::string where = fmt::format("Frame of step {}: ", whole.step);
+  if (n == 0) throw Error(fmt::format("{}it has no atoms; leave it out", where));
   if (whole.coord.size() != 3 * n)
-    throw Error(where + std::to_string(n) + " atom types but " +
-                std::to_string(whole.coord.size()) + " coordinates (3 per atom are needed)");
+    throw Error(fmt::format("{}{} atom types but {} coordinates (3 per atom are needed)", where, n,
+                            whole.coord.size()));
   if (!whole.label.force.empty() && whole.label.force.size() != 3 * n)
-    throw Error(where + std::to_string(n) + " atoms but " +
-                std::to_string(whole.label.force.size()) +
-                " force components (3 per atom are needed)");
+    throw Error(fmt::format("{}{} atoms but {} force components (3 per atom are needed)", where, n,
+                            whole.label.force.size()));
   const std::pair<const char *, const std::vector<double> *> others[] = {
       {"force_weight", &whole.label.force_weight},
       {"atom_energy", &whole.label.atom_energy},
@@ -39,14 +39,13 @@ void check_whole(const WholeFrame &whole)
       {"drdq", &whole.label.drdq}};
   for (const auto &[name, values] : others)
     if (values->size() % n != 0)
-      throw Error(where + std::to_string(n) + " atoms but " + std::to_string(values->size()) +
-                  " numbers of " + name + " (as many for each atom are needed)");
+      throw Error(fmt::format("{}{} atoms but {} numbers of {} (as many for each atom are needed)",
+                              where, n, values->size(), name));
   for (std::size_t k = 0; k < 3 * n; ++k)
     if (!std::isfinite(whole.coord[k]))
-      throw Error(
-          where + "the position of atom " + std::to_string(k / 3 + 1) +
-          " is not a finite number: the simulation or the data set is broken there; leave the "
-          "frame out");
+      throw Error(fmt::format("{}the position of atom {} is not a finite number: the simulation or "
+                              "the data set is broken there; leave the frame out",
+                              where, k / 3 + 1));
 }
 
 /// Wrapped positions and coordinates u along which the frame is cut: fractional in a cell, Cartesian without one.
@@ -80,9 +79,9 @@ Space make_space(const WholeFrame &whole, double rcut)
     space.extent[d] = space.lattice->height(d);
     space.reach[d] = rcut / space.extent[d];
     if (!(space.reach[d] < max_images))
-      throw Error("The cell of a frame is only " + std::to_string(space.extent[d]) +
-                  " Angstrom thick, the cutoff is " + std::to_string(rcut) +
-                  " Angstrom: check the units of the box");
+      throw Error(fmt::format("The cell of a frame is only {} Angstrom thick, the cutoff is {} "
+                              "Angstrom: check the units of the box",
+                              space.extent[d], rcut));
   }
   for (std::size_t i = 0; i < n; ++i) {
     double *x = &space.x[i * 3];
@@ -90,9 +89,9 @@ Space make_space(const WholeFrame &whole, double rcut)
     std::array<int, 3> back;
     for (int d = 0; d < 3; ++d) {
       if (!(std::abs(f[d]) < 1e9))
-        throw Error("Atom " + std::to_string(i + 1) +
-                    " of a frame is more than 10^9 cells away "
-                    "from the origin: check the units of positions and box");
+        throw Error(fmt::format("Atom {} of a frame is more than 10^9 cells away from the origin: "
+                                "check the units of positions and box",
+                                i + 1));
       back[d] = -static_cast<int>(std::floor(f[d]));
       space.u[i * 3 + d] = f[d] + back[d];
     }

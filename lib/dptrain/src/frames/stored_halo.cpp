@@ -1,6 +1,7 @@
 #include "frames/stored_halo.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <string>
 
 #include "base/advice.h"
@@ -58,9 +59,9 @@ void StoredHalo::check_owners(const std::vector<int> &owner_rank,
     const int rank = owner_rank[g];
     if (rank < 0 || rank >= comm_->size() || owner_index[g] < 0 ||
         owner_index[g] >= atoms_of_rank[rank])
-      throw internal_error("StoredHalo: ghost " + std::to_string(g) + " has no owner: atom " +
-                           std::to_string(owner_index[g]) + " of rank " + std::to_string(rank) +
-                           " does not exist");
+      throw internal_error(
+          fmt::format("StoredHalo: ghost {} has no owner: atom {} of rank {} does not exist", g,
+                      owner_index[g], rank));
   }
 }
 

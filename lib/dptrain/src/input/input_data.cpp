@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <fmt/format.h>
 
 #include "input/input_sections.h"
 
@@ -42,9 +43,9 @@ BatchSize batch_size_of_text(const JsonReader &reader, const std::string &text)
   const std::string name = text.substr(0, colon);
   if (text == "auto") return size;
   if (name == "mix")
-    reader.fail("batch_size", "\"" + text +
-                                  "\" is for LMDB data, which this version does not read; "
-                                  "use \"mixed:N\" for N frames of all systems");
+    reader.fail("batch_size", fmt::format("\"{}\" is for LMDB data, which this version does not "
+                                          "read; use \"mixed:N\" for N frames of all systems",
+                                          text));
   if (name == "auto")
     size.rule = BatchSize::Rule::at_least;
   else if (name == "max")

@@ -1,8 +1,10 @@
 // DeePMD-kit's input file: its layout at the top level. The sections are in input_model.cpp, input_training.cpp, ...
 
 #include "base/text.h"
+
 #include "input/input_sections.h"
 #include "io/file.h"
+#include <fmt/format.h>
 
 namespace dptrain {
 
@@ -53,10 +55,11 @@ std::string read_input_file(const std::string &path)
 {
   for (const char *end : {".yaml", ".yml"})
     if (ends_with(path, end))
-      throw Error(path + ": an input file must be JSON, not YAML; convert it, for example with: " +
-                  "python3 -c 'import sys, json, yaml; json.dump(yaml.safe_load(sys.stdin), "
-                  "sys.stdout, indent=2)' < " +
-                  path + " > input.json");
+      throw Error(
+          fmt::format("{}: an input file must be JSON, not YAML; convert it, for example with: "
+                      "python3 -c 'import sys, json, yaml; json.dump(yaml.safe_load(sys.stdin), "
+                      "sys.stdout, indent=2)' < {} > input.json",
+                      path, path));
   return read_file(path);
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 #include "input/input_sections.h"
 
@@ -50,7 +51,7 @@ void refuse_keys_of(const char *type, const std::vector<std::string> &keys, Json
 {
   for (const auto &key : keys)
     if (reader.has(key))
-      reader.fail(key, "belongs to learning rate type \"" + std::string(type) + "\"; remove it");
+      reader.fail(key, fmt::format("belongs to learning rate type \"{}\"; remove it", type));
 }
 
 void read_warmup(JsonReader &section, JsonReader &training, ScheduleConfig &schedule)
@@ -90,8 +91,11 @@ void read_learning_rate_section(JsonReader reader, JsonReader &training, InputFi
   else if (type == "wsd")
     schedule.type = ScheduleType::wsd;
   else if (type != "exp")
-    reader.fail("type", "learning rate \"" + type +
-                            "\" is not in this version; use \"exp\", \"cosine\" or \"wsd\"");
+    reader.fail(
+        "type",
+        fmt::format(
+            "learning rate \"{}\" is not in this version; use \"exp\", \"cosine\" or \"wsd\"",
+            type));
   input.start_lr_given = reader.has("start_lr");
   schedule.start_lr = reader.positive("start_lr", schedule.start_lr);
   read_stop(reader, schedule);
@@ -106,8 +110,8 @@ void read_learning_rate_section(JsonReader reader, JsonReader &training, InputFi
   read_warmup(reader, training, schedule);
   if (!input.offline.num_epoch && schedule.warmup_steps >= input.training.numb_steps)
     (training.has("warmup_steps") ? training : reader)
-        .fail("warmup_steps", "must be smaller than training/numb_steps (" +
-                                  std::to_string(input.training.numb_steps) + ")");
+        .fail("warmup_steps", fmt::format("must be smaller than training/numb_steps ({})",
+                                          input.training.numb_steps));
   // DeePMD-kit 1: the rate of the decay gives where it ends
   if (training.has("systems") && schedule.decay_rate) {
     schedule.stop_lr = schedule.start_lr * std::pow(*schedule.decay_rate,

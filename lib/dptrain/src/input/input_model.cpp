@@ -1,5 +1,7 @@
 #include "input/input_sections.h"
+
 #include "input/model_keys.h"
+#include <fmt/format.h>
 
 namespace dptrain {
 
@@ -34,7 +36,8 @@ void check_kind(JsonReader &reader, const std::string &found, const std::vector<
 {
   for (const auto &name : known)
     if (found == name) return;
-  reader.fail("type", part + " \"" + found + "\" is not in this version; use \"" + known[0] + "\"");
+  reader.fail("type",
+              fmt::format("{} \"{}\" is not in this version; use \"{}\"", part, found, known[0]));
 }
 
 void ignore(JsonReader &reader, const std::map<std::string, json> &defaults, InputFile &input)

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <fmt/format.h>
 #include <iterator>
 #include <string_view>
 
@@ -18,9 +19,9 @@ OptimizerType read_type(JsonReader &reader, const std::string &key)
   const auto *found = std::find_if(std::begin(optimizers), std::end(optimizers),
                                    [&](const auto &entry) { return type == entry.first; });
   if (found != std::end(optimizers)) return found->second;
-  reader.fail(key, "optimizer \"" + type +
-                       "\" is not in this version; use \"Adam\", \"AdamW\" or \"SOAP\" (the "
-                       "fastest here)");
+  reader.fail(key, fmt::format("optimizer \"{}\" is not in this version; use \"Adam\", \"AdamW\" "
+                               "or \"SOAP\" (the fastest here)",
+                               type));
 }
 
 /// Keys that the section `optimizer` and, in older files, `training` have.
@@ -75,7 +76,7 @@ OptimizerType optimizer_named(const std::string &name)
     const std::string_view other = known;
     if (std::equal(name.begin(), name.end(), other.begin(), other.end(), same)) return type;
   }
-  throw Error("optimizer " + name + " is not possible: use adam, adamw or soap");
+  throw Error(fmt::format("optimizer {} is not possible: use adam, adamw or soap", name));
 }
 
 void read_optimizer_section(JsonReader reader, JsonReader &training, InputFile &input)

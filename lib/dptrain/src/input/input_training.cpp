@@ -1,4 +1,5 @@
 #include <cmath>
+#include <fmt/format.h>
 
 #include "input/input_sections.h"
 
@@ -17,7 +18,8 @@ void read_length(JsonReader &reader, InputFile &input)
   input.length_given = input.length_given || reader.has(steps) || reader.has(epochs);
   input.training.numb_steps = reader.integer(steps, input.training.numb_steps, 1);
   if (!reader.has(epochs)) return;
-  if (reader.has(steps)) reader.fail(epochs, "given beside " + steps + "; keep one of them");
+  if (reader.has(steps))
+    reader.fail(epochs, fmt::format("given beside {}; keep one of them", steps));
   input.offline.num_epoch = reader.positive(epochs, 1.0);
 }
 

@@ -1,6 +1,7 @@
 #include "input/json_document.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <vector>
 
 #include "dptrain/base/error.h"
@@ -61,10 +62,9 @@ json parse_json(const std::string &text, const std::string &source)
     const auto end = what.find("] ");
     if (end != std::string::npos) what.erase(0, end + 2);
     const std::string place = take_place(what);
-    throw Error(
-        source + (place.empty() ? "" : ":" + place) + ": not valid JSON: " + what +
-        " (correct it there or just before: JSON has no comments and no comma after the last "
-        "item)");
+    throw Error(fmt::format("{}{}: not valid JSON: {} (correct it there or just before: JSON has "
+                            "no comments and no comma after the last item)",
+                            source, place.empty() ? "" : ":" + place, what));
   }
 }
 
@@ -111,9 +111,8 @@ void JsonDocument::find_places(const std::string &text)
       i = end;
     } else if (c == '{' || c == '[') {
       if (levels.size() == max_depth)
-        throw Error(source_ + ":" + std::to_string(line) + ":" + std::to_string(place.column) +
-                    ": values are nested deeper than " + std::to_string(max_depth) +
-                    " levels; give fewer");
+        throw Error(fmt::format("{}:{}:{}: values are nested deeper than {} levels; give fewer",
+                                source_, line, place.column, max_depth));
       levels.push_back({c == '{', levels.empty() ? "" : levels.back().value_path()});
     } else if (c == '}' || c == ']') {
       levels.pop_back();
@@ -128,9 +127,8 @@ void JsonDocument::add_place(const std::string &path, Place place)
 {
   const auto [entry, is_new] = places_.emplace(path, place);
   if (is_new) return;
-  throw Error(source_ + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) +
-              ": " + path + ": given twice, first in line " + std::to_string(entry->second.line) +
-              "; keep one");
+  throw Error(fmt::format("{}:{}:{}: {}: given twice, first in line {}; keep one", source_,
+                          place.line, place.column, path, entry->second.line));
 }
 
 std::string JsonDocument::where(std::string path) const
@@ -138,8 +136,7 @@ std::string JsonDocument::where(std::string path) const
   while (true) {
     const auto found = places_.find(path);
     if (found != places_.end())
-      return source_ + ":" + std::to_string(found->second.line) + ":" +
-             std::to_string(found->second.column);
+      return fmt::format("{}:{}:{}", source_, found->second.line, found->second.column);
     const auto slash = path.rfind('/');
     if (slash == std::string::npos) return source_;
     path.erase(slash);

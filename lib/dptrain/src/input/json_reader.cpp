@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 namespace dptrain {
 
@@ -17,10 +18,10 @@ std::string show(const json &value)
   if (value.is_object()) return "an object";
   std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
   if (text.size() > 60) text = text.substr(0, 57) + "...";
-  if (value.is_array()) return text + " (a list)";
-  if (value.is_string()) return text + " (a text)";
+  if (value.is_array()) return fmt::format("{} (a list)", text);
+  if (value.is_string()) return fmt::format("{} (a text)", text);
   if (value.is_boolean()) return text + " (true/false)";
-  if (value.is_number()) return text + " (a number)";
+  if (value.is_number()) return fmt::format("{} (a number)", text);
   return text;
 }
 
@@ -71,9 +72,9 @@ JsonReader::JsonReader(const json &object, std::string file, std::string path,
     object_(&object), file_(std::move(file)), path_(std::move(path)), document_(document)
 {
   if (!object.is_object())
-    throw Error((document_ ? document_->where(path_) : file_) + ": " +
-                (path_.empty() ? "top level" : path_) + ": expected an object { ... }, found " +
-                show(object));
+    throw Error(fmt::format("{}: {}: expected an object {{ ... }}, found {}",
+                            document_ ? document_->where(path_) : file_,
+                            path_.empty() ? "top level" : path_, show(object)));
 }
 
 JsonReader::JsonReader(const json &object, std::string file, std::string path) :
@@ -99,7 +100,8 @@ std::string JsonReader::either(const std::string &key, const std::vector<std::st
   if (has(key)) used = key;
   for (const auto &alias : aliases) {
     if (!has(alias)) continue;
-    if (!used.empty()) fail(alias, "given beside its other name \"" + used + "\"; keep one");
+    if (!used.empty())
+      fail(alias, fmt::format("given beside its other name \"{}\"; keep one", used));
     used = alias;
   }
   return used.empty() ? key : used;
@@ -142,8 +144,8 @@ std::int64_t JsonReader::integer(const std::string &key, std::int64_t fallback, 
       value->is_number_unsigned() &&
       value->get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max());
   const std::int64_t number = too_large ? 0 : to_integer(*value);
-  if (too_large || number > most) expected(key, "an integer not above " + std::to_string(most));
-  if (number < least) expected(key, "an integer not below " + std::to_string(least));
+  if (too_large || number > most) expected(key, fmt::format("an integer not above {}", most));
+  if (number < least) expected(key, fmt::format("an integer not below {}", least));
   return number;
 }
 
@@ -227,9 +229,10 @@ void JsonReader::only(const std::string &key, const json &neutral, const std::st
 {
   const json *value = find(key);
   if (!value || *value == neutral) return;
-  fail(key, "found " + show(*value) + ", but this version does not have " + feature +
-                (neutral.is_null() ? "; remove the key"
-                                   : "; remove the key or set it to " + neutral.dump()));
+  fail(key, fmt::format("found {}, but this version does not have {}{}", show(*value), feature,
+                        neutral.is_null()
+                            ? "; remove the key"
+                            : fmt::format("; remove the key or set it to {}", neutral.dump())));
 }
 
 void JsonReader::finish() const
@@ -239,8 +242,8 @@ void JsonReader::finish() const
     std::string nearest;
     for (const auto &name : known_)
       if (nearest.empty() || distance(key, name) < distance(key, nearest)) nearest = name;
-    fail(key, "unknown key" + (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?") +
-                  " (remove it, or let it start with _ as a comment)");
+    fail(key, fmt::format("unknown key{} (remove it, or let it start with _ as a comment)",
+                          nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
   }
 }
 
@@ -258,8 +261,9 @@ void JsonReader::fail(const std::string &key, const std::string &message) const
 void JsonReader::expected(const std::string &key, const std::string &what) const
 {
   const auto found = object_->find(key);
-  fail(key, "expected " + what +
-                (found == object_->end() ? ", but the key is missing" : ", found " + show(*found)));
+  fail(key, fmt::format("expected {}{}", what,
+                        found == object_->end() ? ", but the key is missing"
+                                                : fmt::format(", found {}", show(*found))));
 }
 
 }  // namespace dptrain

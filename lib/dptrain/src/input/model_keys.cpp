@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <fmt/format.h>
 
 namespace dptrain {
 
@@ -18,8 +19,8 @@ const std::vector<std::string> activations{"tanh",    "relu",        "relu6",   
 void check_type(const JsonReader &reader, const std::string &key, int type, int ntypes)
 {
   if (type < 0 || type >= ntypes)
-    reader.fail(key, "found type " + std::to_string(type) +
-                         ", allowed are those of type_map, 0 to " + std::to_string(ntypes - 1));
+    reader.fail(key, fmt::format("found type {}, allowed are those of type_map, 0 to {}", type,
+                                 ntypes - 1));
 }
 
 std::string read_precision(JsonReader &reader)
@@ -27,9 +28,10 @@ std::string read_precision(JsonReader &reader)
   const std::string name = reader.text("precision", "default");
   if (name == "default" || name == "float64" || name == "double") return "float64";
   if (name == "float32" || name == "single") return "float32";
-  reader.fail("precision", "found \"" + name +
-                               "\", allowed are float64 (= default = double) and float32 "
-                               "(= single)");
+  reader.fail(
+      "precision",
+      fmt::format("found \"{}\", allowed are float64 (= default = double) and float32 (= single)",
+                  name));
 }
 
 std::optional<std::uint64_t> read_seed(JsonReader &reader)
@@ -45,8 +47,9 @@ void read_atom_ener(JsonReader &fitting, ModelConfig &config)
   const auto allowed = [](const json &item) { return item.is_number() || item.is_null(); };
   if (!value->is_array() || !std::all_of(value->begin(), value->end(), allowed) ||
       (!value->empty() && static_cast<int>(value->size()) != config.ntypes()))
-    fitting.expected("atom_ener", "an empty list, or " + std::to_string(config.ntypes()) +
-                                      " numbers (or null), one per type of type_map");
+    fitting.expected("atom_ener",
+                     fmt::format("an empty list, or {} numbers (or null), one per type of type_map",
+                                 config.ntypes()));
   config.atom_ener.clear();
   for (const auto &item : *value)
     config.atom_ener.push_back(item.is_null() ? std::nullopt
@@ -66,8 +69,11 @@ void read_trainable(JsonReader &fitting, ModelConfig &config)
            std::all_of(value->begin(), value->end(), is_flag))
     config.fitting_trainable = value->get<std::vector<bool>>();
   else
-    fitting.expected("trainable", "true, false or a list of " + std::to_string(layers) +
-                                      " of them (one per hidden layer and one for the output)");
+    fitting.expected(
+        "trainable",
+        fmt::format(
+            "true, false or a list of {} of them (one per hidden layer and one for the output)",
+            layers));
   const auto &flags = config.fitting_trainable;
   if (std::find(flags.begin(), flags.end(), false) == flags.end()) config.fitting_trainable.clear();
 }
@@ -124,7 +130,7 @@ std::string read_activation(JsonReader &reader, const std::string &key, const st
   if (!known) {
     std::string all;
     for (const auto &one : activations) all += (all.empty() ? "" : " ") + one;
-    reader.expected(key, "one of " + all + " (silut:T and custom_silu:T with a number T)");
+    reader.expected(key, fmt::format("one of {} (silut:T and custom_silu:T with a number T)", all));
   }
   return name;
 }
@@ -138,7 +144,7 @@ void read_type_keys(JsonReader &model, ModelConfig &config)
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end())
-    model.fail("type_map", "names \"" + *twice + "\" twice; name each element once");
+    model.fail("type_map", fmt::format("names \"{}\" twice; name each element once", *twice));
   const int ntypes = config.ntypes();
   config.pair_exclude_types = read_pairs(model, "pair_exclude_types", ntypes);
   config.atom_exclude_types = model.integers("atom_exclude_types", {});
@@ -161,12 +167,13 @@ void read_common_keys(JsonReader &section, DescriptorConfig &descriptor)
 
 void read_descriptor_section(JsonReader &section, ModelConfig &config)
 {
-  if (!section.has("type")) section.expected("type", "one of " + descriptor_type_names());
+  if (!section.has("type"))
+    section.expected("type", fmt::format("one of {}", descriptor_type_names()));
   const std::string type = section.text("type", "");
   config.descriptor = make_descriptor_config(type);
   if (!config.descriptor)
-    section.fail("type", "descriptor \"" + type + "\" is not in this version; use one of " +
-                             descriptor_type_names());
+    section.fail("type", fmt::format("descriptor \"{}\" is not in this version; use one of {}",
+                                     type, descriptor_type_names()));
   config.descriptor->read(section, config);
 }
 

@@ -1,6 +1,7 @@
 #include "io/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,7 +49,7 @@ File::File(const std::string &path, int flags) :
   if (descriptor_ >= 0) return;
   if (flags & (O_WRONLY | O_RDWR)) fail("open for writing");
   const int code = errno;
-  throw Error("cannot open '" + path + "': " + std::strerror(code) + hint(code, true));
+  throw Error(fmt::format("cannot open '{}': {}{}", path, std::strerror(code), hint(code, true)));
 }
 
 std::unique_ptr<File> File::scratch(const std::string &folder)
@@ -69,8 +70,7 @@ File::~File()
 void File::fail(const char *action) const
 {
   const int code = errno;
-  throw Error(std::string("cannot ") + action + " '" + path_ + "': " + std::strerror(code) +
-              hint(code));
+  throw Error(fmt::format("cannot {} '{}': {}{}", action, path_, std::strerror(code), hint(code)));
 }
 
 std::int64_t File::size() const
@@ -129,11 +129,13 @@ void expect_regular_file(const std::string &path)
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) {
     if (errno == ENOENT || errno == ENOTDIR)
-      throw Error("file '" + path + "' does not exist; check the name");
-    throw Error("cannot open '" + path + "': " + std::strerror(errno) + hint(errno, true));
+      throw Error(fmt::format("file '{}' does not exist; check the name", path));
+    throw Error(
+        fmt::format("cannot open '{}': {}{}", path, std::strerror(errno), hint(errno, true)));
   }
-  if (S_ISDIR(info.st_mode)) throw Error("'" + path + "' is a directory, expected a file");
-  if (!S_ISREG(info.st_mode)) throw Error("'" + path + "' is not a regular file, expected one");
+  if (S_ISDIR(info.st_mode)) throw Error(fmt::format("'{}' is a directory, expected a file", path));
+  if (!S_ISREG(info.st_mode))
+    throw Error(fmt::format("'{}' is not a regular file, expected one", path));
 }
 
 std::string read_file(const std::string &path)
@@ -167,8 +169,8 @@ std::vector<std::string> list_folder(const std::string &path)
     for (const auto &item : std::filesystem::directory_iterator(path))
       names.push_back(item.path().filename().string());
   } catch (const std::filesystem::filesystem_error &error) {
-    throw Error("cannot list the folder '" + path + "': " + error.code().message() +
-                hint(error.code().value(), true));
+    throw Error(fmt::format("cannot list the folder '{}': {}{}", path, error.code().message(),
+                            hint(error.code().value(), true)));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -179,7 +181,8 @@ void make_folder(const std::string &path)
   std::error_code code;
   std::filesystem::create_directories(path, code);
   if (code)
-    throw Error("cannot create the folder '" + path + "': " + code.message() + hint(code.value()));
+    throw Error(fmt::format("cannot create the folder '{}': {}{}", path, code.message(),
+                            hint(code.value())));
 }
 
 void write_atomically(const std::string &path,
@@ -193,18 +196,17 @@ void write_atomically(const std::string &path,
     if (!ignored) target = real.string();
   }
   const auto name = std::filesystem::path(target).filename().string();
-  const std::string temporary =
-      folder_of(target) + "/." + name + "." + std::to_string(::getpid()) + ".tmp";
+  const std::string temporary = fmt::format("{}/.{}.{}.tmp", folder_of(target), name, ::getpid());
   try {
     write(temporary);
     File(temporary, O_RDWR).sync();
     if (::rename(temporary.c_str(), target.c_str()) != 0)
-      throw Error(std::string("cannot rename '") + temporary + "': " + std::strerror(errno) +
-                  hint(errno));
+      throw Error(
+          fmt::format("cannot rename '{}': {}{}", temporary, std::strerror(errno), hint(errno)));
   } catch (const Error &error) {
     ::unlink(temporary.c_str());
-    throw Error("cannot write '" + path +
-                "' (a previous file of this name is unchanged): " + error.what());
+    throw Error(fmt::format("cannot write '{}' (a previous file of this name is unchanged): {}",
+                            path, error.what()));
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;

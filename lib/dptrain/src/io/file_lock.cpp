@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
 #include <map>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,7 +23,7 @@ std::string who_am_i()
 {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  return "process " + std::to_string(getpid()) + " on " + host.data() + "\n";
+  return fmt::format("process {} on {}\n", getpid(), host.data());
 }
 
 std::string first_line(int descriptor)
@@ -87,9 +88,9 @@ bool FileLock::try_lock()
   } else if (errno == EWOULDBLOCK) {
     const std::string owner = first_line(descriptor_);
     close(descriptor_);
-    throw Error(path_.substr(0, path_.size() - ending.size()) + " is being written by " +
-                (owner.empty() ? "another process" : owner) +
-                ": wait until it has ended, or choose another name");
+    throw Error(fmt::format(
+        "{} is being written by {}: wait until it has ended, or choose another name",
+        path_.substr(0, path_.size() - ending.size()), owner.empty() ? "another process" : owner));
   } else {
     unlink(path_.c_str());  // no locks in this file system
     close(std::exchange(descriptor_, -1));

@@ -1,6 +1,7 @@
 #include "io/hdf5_data_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -43,8 +44,8 @@ std::vector<std::int64_t> extents_of(const Hdf5DataFile &file, hid_t data, const
   if (rank < 0 || points < 0 || H5Fget_filesize(file.id(), &file_size) < 0 ||
       static_cast<double>(points) * static_cast<double>(H5Tget_size(type.get())) >
           1000.0 * static_cast<double>(file_size))
-    file.fail("HDF5 data set '" + name +
-              "' has an impossible size (damaged); write the file again");
+    file.fail(fmt::format(
+        "HDF5 data set '{}' has an impossible size (damaged); write the file again", name));
   std::vector<hsize_t> extents(static_cast<std::size_t>(rank));
   H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
   return {extents.begin(), extents.end()};
@@ -111,7 +112,8 @@ std::vector<std::string> Hdf5DataFile::list(const std::string &group) const
   const Hdf5Quiet quiet;
   const auto names = names_in_group(file_.get(), group);
   if (!names)
-    fail("cannot list the HDF5 group '" + group + "' (missing or damaged); check the name after #");
+    fail(fmt::format("cannot list the HDF5 group '{}' (missing or damaged); check the name after #",
+                     group));
   return *names;
 }
 
@@ -122,7 +124,8 @@ std::vector<std::string> Hdf5DataFile::groups_with(const std::string &group,
   Visit visit{"/" + member, {}};
   if (visit_by_name(file_.get(), group.c_str(), H5_INDEX_NAME, H5_ITER_NATIVE, visit_object, &visit,
                     H5O_INFO_BASIC, H5P_DEFAULT) < 0)
-    fail("cannot read the HDF5 group '" + group + "' (missing or damaged); check the name after #");
+    fail(fmt::format("cannot read the HDF5 group '{}' (missing or damaged); check the name after #",
+                     group));
   std::vector<std::string> groups;
   for (const auto &name : visit.found)
     groups.push_back(name.empty() ? group : joined(group, name.substr(1)));
@@ -135,22 +138,23 @@ std::vector<std::string> Hdf5DataFile::words(const std::string &name) const
   const Hdf5Quiet quiet;
   const Hdf5Handle data = open_dataset(file_.get(), name);
   if (!data.valid())
-    fail("HDF5 data set '" + name + "' is missing or damaged; write the file again");
+    fail(fmt::format("HDF5 data set '{}' is missing or damaged; write the file again", name));
   std::int64_t count = 1;
   for (const auto extent : extents_of(*this, data.get(), name)) count *= extent;
   if (static_cast<std::size_t>(count) > max_words)
-    fail("HDF5 data set '" + name + "' has " + std::to_string(count) + " values, at most " +
-         std::to_string(max_words) + " are read");
+    fail(fmt::format("HDF5 data set '{}' has {} values, at most {} are read", name, count,
+                     max_words));
   const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
   const H5T_class_t kind = H5Tget_class(type.get());
   if (count == 0) return {};
   if (kind == H5T_STRING)
     return strings(data.get(), type.get(), static_cast<std::size_t>(count), name);
   if (kind != H5T_INTEGER && kind != H5T_FLOAT)
-    fail("HDF5 data set '" + name + "' holds neither numbers nor strings; write the file again");
+    fail(fmt::format("HDF5 data set '{}' holds neither numbers nor strings; write the file again",
+                     name));
   std::vector<double> values(static_cast<std::size_t>(count));
   if (H5Dread(data.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
-    fail("HDF5 data set '" + name + "' cannot be read (damaged); write the file again");
+    fail(fmt::format("HDF5 data set '{}' cannot be read (damaged); write the file again", name));
   std::vector<std::string> list;
   for (const double value : values) {
     std::string text = std::to_string(value);  // 3.000000
@@ -182,8 +186,8 @@ bool Hdf5DataFile::are_sound(hid_t data, std::size_t count) const
 std::vector<std::string> Hdf5DataFile::strings(hid_t data, hid_t type, std::size_t count,
                                                const std::string &name) const
 {
-  const std::string problem =
-      "strings of the HDF5 data set '" + name + "' cannot be read (damaged); write the file again";
+  const std::string problem = fmt::format(
+      "strings of the HDF5 data set '{}' cannot be read (damaged); write the file again", name);
   std::vector<std::string> list;
   if (H5Tis_variable_str(type) > 0) {
     if (!are_sound(data, count)) fail(problem);
@@ -214,12 +218,12 @@ Hdf5Dataset::Hdf5Dataset(std::shared_ptr<const Hdf5DataFile> file, const std::st
   const Hdf5Quiet quiet;
   data_ = open_dataset(file_->id(), name);
   if (!data_.valid())
-    file_->fail("HDF5 data set '" + name +
-                "' is missing, damaged or not a data set; write the file again");
+    file_->fail(fmt::format(
+        "HDF5 data set '{}' is missing, damaged or not a data set; write the file again", name));
   const Hdf5Handle type(H5Dget_type(data_.get()), H5Tclose);
   const H5T_class_t kind = H5Tget_class(type.get());
   if (kind != H5T_FLOAT && kind != H5T_INTEGER && kind != H5T_ENUM)
-    file_->fail("HDF5 data set '" + name + "' must hold numbers");
+    file_->fail(fmt::format("HDF5 data set '{}' must hold numbers", name));
   shape_ = extents_of(*file_, data_.get(), name);
 }
 
@@ -231,7 +235,8 @@ void Hdf5Dataset::read(std::int64_t first, std::int64_t count, double *values) c
   if (!(first == 0 && count == total)) {
     const std::int64_t row = shape_.empty() || shape_[0] <= 0 ? 0 : total / shape_[0];
     if (row <= 0 || first % row != 0 || count % row != 0 || first + count > total)
-      file_->fail("HDF5 data set '" + name_ + "': its first extent must be the number of frames");
+      file_->fail(
+          fmt::format("HDF5 data set '{}': its first extent must be the number of frames", name_));
     std::vector<hsize_t> start(shape_.size(), 0), extent(shape_.begin(), shape_.end());
     start[0] = static_cast<hsize_t>(first / row);
     extent[0] = static_cast<hsize_t>(count / row);
@@ -240,7 +245,8 @@ void Hdf5Dataset::read(std::int64_t first, std::int64_t count, double *values) c
   const auto length = static_cast<hsize_t>(count);
   const Hdf5Handle memory(H5Screate_simple(1, &length, nullptr), H5Sclose);
   if (H5Dread(data_.get(), H5T_NATIVE_DOUBLE, memory.get(), space.get(), H5P_DEFAULT, values) < 0)
-    file_->fail("HDF5 data set '" + name_ + "' cannot be read (damaged); write the file again");
+    file_->fail(
+        fmt::format("HDF5 data set '{}' cannot be read (damaged); write the file again", name_));
 }
 
 }  // namespace dptrain

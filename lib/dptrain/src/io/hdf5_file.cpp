@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <fmt/format.h>
 
 #include "dptrain/base/error.h"
 #include "io/hdf5_guard.h"
@@ -27,7 +28,7 @@ const std::string in_memory = "; check that there is memory left";
 std::string memory_name()
 {
   static std::atomic<unsigned long> count{0};
-  return "dptrain-in-memory-" + std::to_string(++count);
+  return fmt::format("dptrain-in-memory-{}", ++count);
 }
 
 Hdf5Handle open_object(hid_t file, const std::string &path)
@@ -78,7 +79,8 @@ Hdf5File Hdf5File::create(const std::string &name)
   const Hdf5Handle access = memory_access();
   Hdf5File file(
       {H5Fcreate(memory_name().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose}, name);
-  if (!file.file_.valid()) file.fail("cannot create an HDF5 file in memory" + in_memory);
+  if (!file.file_.valid())
+    file.fail(fmt::format("cannot create an HDF5 file in memory{}", in_memory));
   return file;
 }
 
@@ -87,8 +89,8 @@ Hdf5File Hdf5File::open(const std::string &bytes, const std::string &name, bool 
   const auto read = [&](char *data, std::size_t count, std::int64_t offset) {
     return bytes.copy(data, count, std::min(bytes.size(), static_cast<std::size_t>(offset)));
   };
-  const std::string damaged = name + ": damaged or truncated HDF5 file (" +
-                              std::to_string(bytes.size()) + " bytes); copy or write it again";
+  const std::string damaged = fmt::format(
+      "{}: damaged or truncated HDF5 file ({} bytes); copy or write it again", name, bytes.size());
   if (!is_sound_hdf5_start(read) || !are_sound_strings(bytes)) throw Error(damaged);
   const Hdf5Quiet quiet;
   const Hdf5Handle access = memory_access();
@@ -112,10 +114,10 @@ std::string Hdf5File::bytes() const
   const Hdf5Quiet quiet;
   H5Fflush(file_.get(), H5F_SCOPE_GLOBAL);
   const ssize_t size = H5Fget_file_image(file_.get(), nullptr, 0);
-  if (size <= 0) fail("cannot take the HDF5 file out of memory" + in_memory);
+  if (size <= 0) fail(fmt::format("cannot take the HDF5 file out of memory{}", in_memory));
   std::string image(size, '\0');
   if (H5Fget_file_image(file_.get(), image.data(), image.size()) != size)
-    fail("cannot take the HDF5 file out of memory" + in_memory);
+    fail(fmt::format("cannot take the HDF5 file out of memory{}", in_memory));
   return image;
 }
 
@@ -124,7 +126,7 @@ void Hdf5File::make_group(const std::string &path)
   const Hdf5Quiet quiet;
   const Hdf5Handle group(
       H5Gcreate2(file_.get(), path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
-  if (!group.valid()) fail("cannot create the HDF5 group '" + path + "'" + in_memory);
+  if (!group.valid()) fail(fmt::format("cannot create the HDF5 group '{}'{}", path, in_memory));
 }
 
 bool Hdf5File::has(const std::string &path) const
@@ -137,7 +139,7 @@ void Hdf5File::remove(const std::string &path)
 {
   const Hdf5Quiet quiet;
   if (H5Ldelete(file_.get(), path.c_str(), H5P_DEFAULT) < 0)
-    fail("cannot remove '" + path + "' from the HDF5 file" + in_memory);
+    fail(fmt::format("cannot remove '{}' from the HDF5 file{}", path, in_memory));
 }
 
 void Hdf5File::write_array(const std::string &path, const double *values,
@@ -154,7 +156,7 @@ void Hdf5File::write_array(const std::string &path, const double *values,
   if (!data.valid() ||
       (H5Sget_simple_extent_npoints(space.get()) > 0 &&
        H5Dwrite(data.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0))
-    fail("cannot write the HDF5 data set '" + path + "'" + in_memory);
+    fail(fmt::format("cannot write the HDF5 data set '{}'{}", path, in_memory));
 }
 
 void Hdf5File::write_texts(const std::string &path, const std::vector<std::string> &texts)
@@ -171,7 +173,7 @@ void Hdf5File::write_texts(const std::string &path, const std::vector<std::strin
                         H5Dclose);
   if (!data.valid() || (!texts.empty() && H5Dwrite(data.get(), type.get(), H5S_ALL, H5S_ALL,
                                                    H5P_DEFAULT, block.data()) < 0))
-    fail("cannot write the HDF5 data set '" + path + "'" + in_memory);
+    fail(fmt::format("cannot write the HDF5 data set '{}'{}", path, in_memory));
 }
 
 void Hdf5File::write_bytes(const std::string &path, const std::string &bytes)
@@ -185,7 +187,7 @@ void Hdf5File::write_bytes(const std::string &path, const std::string &bytes)
                         H5Dclose);
   if (!data.valid() ||
       H5Dwrite(data.get(), H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0)
-    fail("cannot write the HDF5 data set '" + path + "'" + in_memory);
+    fail(fmt::format("cannot write the HDF5 data set '{}'{}", path, in_memory));
 }
 
 std::string Hdf5File::read_bytes(const std::string &path) const
@@ -199,7 +201,7 @@ std::string Hdf5File::read_bytes(const std::string &path) const
   if (points > 0 && static_cast<hsize_t>(points) == size) bytes.resize(size);
   if (bytes.empty() ||
       H5Dread(data.get(), H5T_NATIVE_UCHAR, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0)
-    fail("HDF5 data set '" + path + "' is missing or damaged; write the file again");
+    fail(fmt::format("HDF5 data set '{}' is missing or damaged; write the file again", path));
   return bytes;
 }
 
@@ -208,17 +210,17 @@ Hdf5Array Hdf5File::read_array(const std::string &path) const
   const Hdf5Quiet quiet;
   const Hdf5Handle data(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!data.valid())
-    fail("HDF5 data set '" + path + "' is missing or damaged; write the file again");
+    fail(fmt::format("HDF5 data set '{}' is missing or damaged; write the file again", path));
   const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
   const H5T_class_t kind = H5Tget_class(type.get());
   if (kind != H5T_FLOAT && kind != H5T_INTEGER)
-    fail("HDF5 data set '" + path + "' must hold numbers");
+    fail(fmt::format("HDF5 data set '{}' must hold numbers", path));
   constexpr std::size_t largest_number = 16;  // bytes; HDF5 makes buffers of a damaged size
   if (H5Tget_size(type.get()) > largest_number)
-    fail("HDF5 data set '" + path + "' is damaged; write the file again");
+    fail(fmt::format("HDF5 data set '{}' is damaged; write the file again", path));
   const Hdf5Handle space(H5Dget_space(data.get()), H5Sclose);
   const int rank = H5Sget_simple_extent_ndims(space.get());
-  if (rank < 0) fail("HDF5 data set '" + path + "' is damaged; write the file again");
+  if (rank < 0) fail(fmt::format("HDF5 data set '{}' is damaged; write the file again", path));
   std::vector<hsize_t> extents(rank);
   H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
   Hdf5Array array;
@@ -226,11 +228,11 @@ Hdf5Array Hdf5File::read_array(const std::string &path) const
   // a damaged extent could ask for any amount of memory; compression saves a factor of 1000 at most
   const hssize_t points = H5Sget_simple_extent_npoints(space.get());
   if (points < 0 || static_cast<std::uint64_t>(points) / 1000 > opened_bytes_)
-    fail("HDF5 data set '" + path + "' is damaged; write the file again");
+    fail(fmt::format("HDF5 data set '{}' is damaged; write the file again", path));
   array.values.resize(points);
   if (!array.values.empty() && H5Dread(data.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                                        array.values.data()) < 0)
-    fail("HDF5 data set '" + path + "' cannot be read (damaged); write the file again");
+    fail(fmt::format("HDF5 data set '{}' cannot be read (damaged); write the file again", path));
   return array;
 }
 
@@ -243,7 +245,7 @@ void Hdf5File::write_scalar(const std::string &path, hid_t stored, hid_t given, 
                                    settings.get(), H5P_DEFAULT),
                         H5Dclose);
   if (!data.valid() || H5Dwrite(data.get(), given, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) < 0)
-    fail("cannot write the HDF5 data set '" + path + "'" + in_memory);
+    fail(fmt::format("cannot write the HDF5 data set '{}'{}", path, in_memory));
 }
 
 void Hdf5File::write_value(const std::string &path, const Value &value)
@@ -267,7 +269,8 @@ void Hdf5File::write_value(const std::string &path, const Value &value)
 Hdf5File::Value Hdf5File::read_value(const std::string &path) const
 {
   const Hdf5Quiet quiet;
-  const std::string problem = "HDF5 data set '" + path + "' is damaged; write the file again";
+  const std::string problem =
+      fmt::format("HDF5 data set '{}' is damaged; write the file again", path);
   const Hdf5Handle data(H5Dopen2(file_.get(), path.c_str(), H5P_DEFAULT), H5Dclose);
   if (!data.valid()) fail(problem);
   const Hdf5Handle type(H5Dget_type(data.get()), H5Tclose);
@@ -317,7 +320,8 @@ std::vector<std::string> Hdf5File::list(const std::string &group) const
   const Hdf5Quiet quiet;
   const auto names = names_in_group(file_.get(), group);
   if (!names)
-    fail("cannot list the HDF5 group '" + group + "' (missing or damaged); write the file again");
+    fail(fmt::format("cannot list the HDF5 group '{}' (missing or damaged); write the file again",
+                     group));
   return *names;
 }
 
@@ -339,7 +343,7 @@ void Hdf5File::write_text(const std::string &object, const char *attribute, cons
       H5Aclose);
   const char *start = text.c_str();
   if (!data.valid() || H5Awrite(data.get(), type.get(), &start) < 0)
-    fail(std::string("cannot write the HDF5 attribute '") + attribute + "'" + in_memory);
+    fail(fmt::format("cannot write the HDF5 attribute '{}'{}", attribute, in_memory));
 }
 
 void Hdf5File::write_integer(const std::string &object, const char *attribute, std::int64_t value)
@@ -351,7 +355,7 @@ void Hdf5File::write_integer(const std::string &object, const char *attribute, s
       H5Acreate2(owner.get(), attribute, H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
       H5Aclose);
   if (!data.valid() || H5Awrite(data.get(), H5T_NATIVE_INT64, &value) < 0)
-    fail(std::string("cannot write the HDF5 attribute '") + attribute + "'" + in_memory);
+    fail(fmt::format("cannot write the HDF5 attribute '{}'{}", attribute, in_memory));
 }
 
 Hdf5Handle Hdf5File::open_attribute(const std::string &object, const char *attribute) const
@@ -371,8 +375,8 @@ std::optional<std::string> Hdf5File::read_text(const std::string &object,
   const Hdf5Handle space(H5Aget_space(data.get()), H5Sclose);
   if (H5Tget_class(type.get()) != H5T_STRING || H5Sget_simple_extent_npoints(space.get()) != 1)
     return std::nullopt;
-  const std::string problem = std::string("HDF5 attribute '") + attribute +
-                              "' cannot be read (damaged); write the file again";
+  const std::string problem =
+      fmt::format("HDF5 attribute '{}' cannot be read (damaged); write the file again", attribute);
   if (H5Tis_variable_str(type.get()) > 0) {
     char *text = nullptr;
     if (H5Aread(data.get(), type.get(), &text) < 0 || !text) fail(problem);

@@ -1,5 +1,6 @@
 #include "io/hdf5_state.h"
 
+#include <fmt/format.h>
 #include <type_traits>
 
 #include "dptrain/base/error.h"
@@ -13,7 +14,7 @@ constexpr int deepest = 8;  // groups in groups: in a damaged file they may go r
 State read(const Hdf5File &file, const std::string &group, int depth)
 {
   State state;
-  if (depth > deepest) state.fail("the group " + group + " is too deep in others");
+  if (depth > deepest) state.fail(fmt::format("the group {} is too deep in others", group));
   for (const std::string &name : file.list(group)) {
     const std::string path = group + "/" + name;
     if (file.is_group(path))

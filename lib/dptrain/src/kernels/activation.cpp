@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <fmt/format.h>
 
 #include "dptrain/base/error.h"
 #include "kernels/fast_tanh.h"
@@ -121,7 +122,8 @@ double threshold_of(const std::string &name)
   const std::string text = name.substr(colon + 1);
   const double value = std::strtod(text.c_str(), &end);
   if (text.empty() || *end)
-    throw Error("activation function '" + name + "': the threshold after ':' must be a number");
+    throw Error(
+        fmt::format("activation function '{}': the threshold after ':' must be a number", name));
   return value;
 }
 
@@ -156,9 +158,9 @@ Activation Activation::from_name(const std::string &given)
       return a;
     }
   throw Error(
-      "activation function '" + given +
-      "' is not known; allowed are tanh, relu, relu6, gelu, gelu_tf, sigmoid, softplus, silu, "
-      "silut:T, custom_silu:T, linear, none");
+      fmt::format("activation function '{}' is not known; allowed are tanh, relu, relu6, gelu, "
+                  "gelu_tf, sigmoid, softplus, silu, silut:T, custom_silu:T, linear, none",
+                  given));
 }
 
 bool Activation::smooth() const

@@ -1,5 +1,6 @@
 #include "kernels/gpus.h"
 
+#include <fmt/format.h>
 #include <fstream>
 
 #include "base/process_memory.h"
@@ -21,8 +22,8 @@ int bound = -1;
 void check(cudaError_t status, const char *what)
 {
   if (status != cudaSuccess)
-    throw Error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status) +
-                "; check the driver and the GPU with nvidia-smi");
+    throw Error(fmt::format("CUDA: {}: {}; check the driver and the GPU with nvidia-smi", what,
+                            cudaGetErrorString(status)));
 }
 
 // The memory domain that the system names for a PCI device; -1: it names none.
@@ -103,7 +104,7 @@ Gpu describe_gpu(int device)
 {
   Gpu found;
   found.name = "rehearsal on the host";
-  found.id = "rehearsal" + std::to_string(device);
+  found.id = fmt::format("rehearsal{}", device);
   found.memory = static_cast<std::int64_t>(host_memory().total);
   return found;
 }

@@ -1,5 +1,6 @@
 #include "labels/connection.h"
 
+#include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ bool not_now()
 [[noreturn]] void lost()
 {
   if (errno == ECONNRESET || errno == EPIPE) closed();
-  throw Error(std::string("the connection broke (") + std::strerror(errno) + "; see its output)");
+  throw Error(fmt::format("the connection broke ({}; see its output)", std::strerror(errno)));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 #include <utility>
 
 namespace dptrain {
@@ -164,7 +165,8 @@ void IpiClient::handle_status(const std::string &header)
     const char *expected = state_ == State::status        ? "READY or NEEDINIT"
                            : state_ == State::data_status ? "HAVEDATA"
                                                           : "FORCEREADY";
-    throw Error("it said '" + shown(word) + "' where the i-PI protocol needs " + expected);
+    throw Error(
+        fmt::format("it said '{}' where the i-PI protocol needs {}", shown(word), expected));
   }
 }
 
@@ -186,9 +188,9 @@ void IpiClient::read_count()
   result_.energy = read_one<double>(data) * hartree;
   const auto natoms = read_one<std::int32_t>(data);
   if (natoms != natoms_)
-    throw WrongStructure("it sent forces of " + std::to_string(natoms) + " atoms for " +
-                         std::to_string(natoms_) +
-                         ": start it with the structure of this run, in the same order of atoms");
+    throw WrongStructure(fmt::format("it sent forces of {} atoms for {}: start it with the "
+                                     "structure of this run, in the same order of atoms",
+                                     natoms, natoms_));
   state_ = State::forces;
 }
 
@@ -201,8 +203,8 @@ void IpiClient::read_forces()
   symmetrize(result_.virial);
   extra_size_ = read_one<std::int32_t>(data);
   if (extra_size_ < 0 || extra_size_ > max_extra)
-    throw Error("it announced an extra string of " + std::to_string(extra_size_) +
-                " bytes; the i-PI protocol is needed");
+    throw Error(fmt::format("it announced an extra string of {} bytes; the i-PI protocol is needed",
+                            extra_size_));
   state_ = extra_size_ > 0 ? State::extra : State::idle;
 }
 

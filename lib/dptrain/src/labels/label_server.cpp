@@ -1,5 +1,6 @@
 #include "dptrain/labels/label_server.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -93,7 +94,7 @@ LabelServer::LabelServer(const LabelServerOptions &options, Log log) :
     impl_(std::make_unique<Impl>(options, std::move(log)))
 {
   const std::string &path = impl_->listener.path();
-  impl_->log("listening at " + address() + (path.empty() ? "" : " (" + path + ")"));
+  impl_->log(fmt::format("listening at {}{}", address(), path.empty() ? "" : " (" + path + ")"));
 }
 
 LabelServer::~LabelServer()
@@ -175,11 +176,10 @@ void LabelServer::Impl::accept_clients()
     for (;;) {
       Listener::Visitor visitor = listener.accept();
       if (!visitor.socket.is_open()) return;
-      const std::string name =
-          "client " + std::to_string(++num_clients) + " (" + visitor.from + ")";
+      const std::string name = fmt::format("client {} ({})", ++num_clients, visitor.from);
       workers.push_back(
           std::make_unique<Worker>(Worker{IpiClient(std::move(visitor.socket)), name, 0, {}, {}}));
-      log(name + " has connected");
+      log(fmt::format("{} has connected", name));
       told_of_waiting = waited_in_vain = false;
       serve(*workers.back());  // it may have disconnected while it waited
     }
@@ -265,7 +265,7 @@ void LabelServer::Impl::serve(Worker &worker)
 // Lets a client go; the caller must not use it afterwards.
 void LabelServer::Impl::lose(Worker &worker, const std::string &why, bool retry)
 {
-  const std::string text = worker.name + " is lost: " + why;
+  const std::string text = fmt::format("{} is lost: {}", worker.name, why);
   if (worker.request) {
     Request &request = *worker.request;
     ++request.losses;
@@ -273,11 +273,11 @@ void LabelServer::Impl::lose(Worker &worker, const std::string &why, bool retry)
       log(text);
       fail(request, text);
     } else if (request.losses > options.retries) {
-      log(text + "; no further attempt");
-      fail(request, text + "; attempt " + std::to_string(request.losses) +
-                        " was the last one ('retries' allows more)");
+      log(fmt::format("{}; no further attempt", text));
+      fail(request, fmt::format("{}; attempt {} was the last one ('retries' allows more)", text,
+                                request.losses));
     } else {
-      log(text + "; another client gets its configuration");
+      log(fmt::format("{}; another client gets its configuration", text));
       request.waiting_since = Clock::now();
       queue.push_front(std::move(request));
     }
@@ -298,20 +298,22 @@ void LabelServer::Impl::expire()
       Worker &worker = *workers[k];
       if (worker.request && seconds_since(worker.start) >= options.timeout)
         lose(worker,
-             "no answer within " + number(options.timeout) +
-                 " s: look into its output, or give a longer 'timeout'",
+             fmt::format("no answer within {} s: look into its output, or give a longer 'timeout'",
+                         number(options.timeout)),
              true);
     }
   if (workers.empty() && !queue.empty() && !told_of_waiting && waited(queue.front()) >= patience) {
-    log("no client at " + listener.address() + " for " + number(patience) +
-        " s; waiting for one, " + number(options.wait) + " s at most");
+    log(fmt::format("no client at {} for {} s; waiting for one, {} s at most", listener.address(),
+                    number(patience), number(options.wait)));
     told_of_waiting = true;
   }
   while (workers.empty() && !queue.empty() &&
          (waited_in_vain || waited(queue.front()) >= options.wait)) {
     waited_in_vain = true;
-    fail(queue.front(), "no client has connected to " + listener.address() + " within " +
-                            number(options.wait) + " s: start one, or give a longer 'wait'");
+    fail(
+        queue.front(),
+        fmt::format("no client has connected to {} within {} s: start one, or give a longer 'wait'",
+                    listener.address(), number(options.wait)));
     queue.pop_front();
   }
 }

@@ -1,6 +1,7 @@
 #include "labels/listener.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -32,15 +33,15 @@ std::string reason()
 
 [[noreturn]] void misread(const std::string &address)
 {
-  throw Error("the address '" + address +
-              "' is none: use HOST:PORT, :PORT (all interfaces of this machine) or unix:NAME, "
-              "which is the socket file "
-              "/tmp/ipi_NAME");
+  throw Error(fmt::format("the address '{}' is none: use HOST:PORT, :PORT (all interfaces of this "
+                          "machine) or unix:NAME, which is the socket file /tmp/ipi_NAME",
+                          address));
 }
 
 [[noreturn]] void in_use(const std::string &address)
 {
-  throw Error("another program listens at " + address + " already: end it, or use another address");
+  throw Error(fmt::format("another program listens at {} already: end it, or use another address",
+                          address));
 }
 
 sockaddr_un file_address(const std::string &path)
@@ -48,8 +49,9 @@ sockaddr_un file_address(const std::string &path)
   sockaddr_un result{};
   result.sun_family = AF_UNIX;
   if (path.size() >= sizeof(result.sun_path))
-    throw Error("the name of the socket file " + path + " is too long: the system allows " +
-                std::to_string(sizeof(result.sun_path) - 1) + " characters; choose a shorter one");
+    throw Error(fmt::format("the name of the socket file {} is too long: the system allows {} "
+                            "characters; choose a shorter one",
+                            path, sizeof(result.sun_path) - 1));
   std::copy(path.begin(), path.end(), result.sun_path);
   return result;
 }
@@ -89,7 +91,7 @@ std::string process_of(int descriptor)
   socklen_t length = sizeof(credentials);
   if (::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0)
     return "a process";
-  return "process " + std::to_string(credentials.pid);
+  return fmt::format("process {}", credentials.pid);
 }
 
 }  // namespace
@@ -148,15 +150,16 @@ void Listener::listen_on_file(const std::string &name)
     status = ::bind(socket_.descriptor(), generic, sizeof(address));
   }
   if (status != 0)
-    throw Error("cannot make the socket file " + path_ + ": " + reason() +
-                "; remove what has this name, or use another one");
+    throw Error(fmt::format(
+        "cannot make the socket file {}: {}; remove what has this name, or use another one", path_,
+        reason()));
   struct stat info {};
   if (::lstat(path_.c_str(), &info) == 0) {
     device_ = info.st_dev;
     inode_ = info.st_ino;
   }
   if (::listen(socket_.descriptor(), backlog) != 0)
-    throw Error("cannot listen at " + path_ + ": " + reason() + "; use another address");
+    throw Error(fmt::format("cannot listen at {}: {}; use another address", path_, reason()));
 }
 
 void Listener::listen_on_port(const std::string &host, const std::string &port)
@@ -172,16 +175,18 @@ void Listener::listen_on_port(const std::string &host, const std::string &port)
     code = ::getaddrinfo(name, port.c_str(), &hints, &found);
   }
   if (code != 0)
-    throw Error("the host of the address '" + address_ + "' is not known here: " +
-                ::gai_strerror(code) + "; use a name or number of this machine, or :PORT");
+    throw Error(fmt::format("the host of the address '{}' is not known here: {}; use a name or "
+                            "number of this machine, or :PORT",
+                            address_, ::gai_strerror(code)));
   const std::unique_ptr<addrinfo, void (*)(addrinfo *)> owner(found, ::freeaddrinfo);
   socket_ = Socket(::socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   set(socket_.descriptor(), SOL_SOCKET, SO_REUSEADDR);  // connections of a run that has just ended
   if (::bind(socket_.descriptor(), found->ai_addr, found->ai_addrlen) != 0 ||
       ::listen(socket_.descriptor(), backlog) != 0) {
     if (errno == EADDRINUSE) in_use(address_);
-    throw Error("cannot listen at " + address_ + ": " + reason() +
-                "; the host must be this machine, as clients see it");
+    throw Error(
+        fmt::format("cannot listen at {}: {}; the host must be this machine, as clients see it",
+                    address_, reason()));
   }
   if (std::stoi(port) == 0) add_real_port(host);
 }
@@ -203,7 +208,8 @@ Listener::Visitor Listener::accept()
                                     SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!visitor.socket.is_open()) {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-      throw Error("a client cannot be let in: " + reason() + "; raise the limits of the system");
+      throw Error(
+          fmt::format("a client cannot be let in: {}; raise the limits of the system", reason()));
     return visitor;
   }
   const int client = visitor.socket.descriptor();

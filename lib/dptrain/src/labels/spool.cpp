@@ -1,6 +1,7 @@
 #include "labels/spool.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <thread>
@@ -40,8 +41,9 @@ std::string read_bounded(const std::string &path, std::size_t natoms)
   expect_regular_file(path);
   const std::int64_t size = File(path, O_RDONLY).size();
   if (size > limit)
-    throw Error(path + " has " + std::to_string(size) + " bytes, too many for the label of " +
-                std::to_string(natoms) + " atoms: write one frame with energy, forces and stress");
+    throw Error(fmt::format("{} has {} bytes, too many for the label of {} atoms: write one frame "
+                            "with energy, forces and stress",
+                            path, size, natoms));
   return read_file(path);
 }
 
@@ -53,7 +55,7 @@ Spool::Spool(const SpoolOptions &options, std::function<SpoolAtoms()> atoms, Mes
     messages_(std::move(messages)),
     folder_(options.folder)
 {
-  messages_.info("labels are asked for in the folder " + folder_.path());
+  messages_.info(fmt::format("labels are asked for in the folder {}", folder_.path()));
 }
 
 std::int64_t Spool::submit(const WholeFrame &frame)
@@ -64,15 +66,15 @@ std::int64_t Spool::submit(const WholeFrame &frame)
   Request request;
   request.structure =
       structure_text(frame, atoms.elements, frame.periodic ? atoms.periodic : nowhere,
-                     frame.periodic, formatted("step=%lld", step));
-  request.name = formatted("%09lld-", step) + sha1(request.structure).substr(0, hash_digits);
+                     frame.periodic, fmt::format("step={}", step));
+  request.name = fmt::format("{:09}-{}", step, sha1(request.structure).substr(0, hash_digits));
   request.frame = frame;
   request.elements = atoms.elements;
   request.start = last_event_ = next_look_ = Clock::now();
   const bool known = folder_.put(request.name, request.structure);
   if (known && !told_of_answers_ && has(folder_.files(request.name), SpoolFolder::answer)) {
-    messages_.info("the answer to " + request.name +
-                   " is in the folder already: it is used, as are others");
+    messages_.info(fmt::format(
+        "the answer to {} is in the folder already: it is used, as are others", request.name));
     told_of_answers_ = true;
   }
   open_.emplace(++submitted_, std::move(request));
@@ -136,13 +138,13 @@ std::optional<LabelAnswer> Spool::look_at(Request &request)
     if (answer) return answer;
   } catch (const Error &error) {
     if (request.doubt.is_settled(error.what(), options_.settling))
-      messages_.warning(std::string(error.what()) + "; the request stays open");
+      messages_.warning(fmt::format("{}; the request stays open", error.what()));
   }
   if (options_.timeout == 0.0 || seconds_since(request.start) < options_.timeout) return {};
   LabelAnswer late;
   late.failure =
-      "no answer to " + request.name +
-      formatted(" within %g s: start dptrain label, or give a longer 'timeout'", options_.timeout);
+      fmt::format("no answer to {} within {:g} s: start dptrain label, or give a longer 'timeout'",
+                  request.name, options_.timeout);
   return late;
 }
 
@@ -153,9 +155,9 @@ std::optional<LabelAnswer> Spool::find_answer(Request &request)
   if (has(files, SpoolFolder::failure)) return read_failure(request);
   if (!has(files, SpoolFolder::request)) {
     folder_.put(request.name, request.structure);
-    messages_.warning("the request " + request.name +
-                      " had been removed and is there again; to refuse it, put a " +
-                      SpoolFolder::failure + " into its folder");
+    messages_.warning(fmt::format("the request {} had been removed and is there again; to refuse "
+                                  "it, put a {} into its folder",
+                                  request.name, SpoolFolder::failure));
   }
   return {};
 }
@@ -176,13 +178,14 @@ std::optional<LabelAnswer> Spool::read_answer(Request &request)
   if (why.empty()) return answer;  // a last line without end
   std::string aside;
   try {
-    aside = "it is now " + folder_.put_aside(request.name);
+    aside = fmt::format("it is now {}", folder_.put_aside(request.name));
     request.doubt = {};
   } catch (const Error &error) {
     aside = error.what();
   }
-  messages_.warning("an answer is not usable: " + why + "; " + aside +
-                    ", and the request stays open: write a new answer");
+  messages_.warning(
+      fmt::format("an answer is not usable: {}; {}, and the request stays open: write a new answer",
+                  why, aside));
   return {};
 }
 
@@ -194,7 +197,7 @@ LabelAnswer Spool::read_failure(const Request &request) const
     text += c > ' ' && c <= '~' ? c : ' ';
   text.erase(text.find_last_not_of(' ') + 1);
   LabelAnswer failed;
-  failed.failure = (text.empty() ? "no reason is given" : text) + " (see " + path + ")";
+  failed.failure = fmt::format("{} (see {})", text.empty() ? "no reason is given" : text, path);
   return failed;
 }
 
@@ -203,10 +206,10 @@ void Spool::tell_of_waiting()
   if (waited_ < options_.long_wait) told_of_waiting_ = false;
   if (waited_ < options_.long_wait || told_of_waiting_ || open_.empty()) return;
   told_of_waiting_ = true;
-  messages_.info("waiting for answers in the folder " + folder_.path() + ": " +
-                 std::to_string(open_.size()) +
-                 (open_.size() == 1 ? " request is" : " requests are") + " open, the oldest is " +
-                 open_.begin()->second.name);
+  messages_.info(fmt::format("waiting for answers in the folder {}: {}{} open, the oldest is {}",
+                             folder_.path(), open_.size(),
+                             open_.size() == 1 ? " request is" : " requests are",
+                             open_.begin()->second.name));
 }
 
 bool Spool::Doubt::is_settled(const std::string &now, double seconds)

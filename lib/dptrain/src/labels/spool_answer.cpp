@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -38,16 +39,17 @@ class AnswerReader {
     expect_positions(answer.coord);
     Label label;
     if (!answer.label.energy)
-      throw Error(path_ + " has no energy: add energy=... to its comment line");
+      throw Error(fmt::format("{} has no energy: add energy=... to its comment line", path_));
     if (answer.label.force.empty())
-      throw Error(path_ + " has no forces: add the columns forces:R:3");
+      throw Error(fmt::format("{} has no forces: add the columns forces:R:3", path_));
     label.energy = answer.label.energy;
     label.force = answer.label.force;
     if (!virial) return label;
     label.virial =
         frame_.periodic ? answer.label.virial : virial_of_forces(label.force, frame_.coord);
     if (!label.virial || is_left_out(*label.virial, label.force, frame_))
-      throw Error(path_ + " has no stress or virial: compute it, or choose 'virial no'");
+      throw Error(
+          fmt::format("{} has no stress or virial: compute it, or choose 'virial no'", path_));
     return label;
   }
 
@@ -62,7 +64,7 @@ class AnswerReader {
     };
     const ExtxyzIndex index = scan_extxyz(from_text, path_);
     if (index.frames.size() != 1)
-      throw Error(path_ + " has " + std::to_string(index.frames.size()) + " frames, expected one");
+      throw Error(fmt::format("{} has {} frames, expected one", path_, index.frames.size()));
     const auto start = static_cast<std::size_t>(index.frames.front().offset);
     std::string_view lines(text_);
     lines = lines.substr(start, static_cast<std::size_t>(index.end) - start);
@@ -81,14 +83,13 @@ class AnswerReader {
   void expect_atoms(const WholeFrame &answer) const
   {
     if (answer.type.size() != frame_.type.size())
-      throw Error(path_ + " has " + std::to_string(answer.type.size()) +
-                  " atoms, the request has " + std::to_string(frame_.type.size()) +
-                  ": write all atoms of the request");
+      throw Error(fmt::format("{} has {} atoms, the request has {}: write all atoms of the request",
+                              path_, answer.type.size(), frame_.type.size()));
     for (std::size_t i = 0; i < frame_.type.size(); ++i)
       if (answer.type[i] != frame_.type[i])
-        throw Error(path_ + ": atom " + std::to_string(i + 1) + " is " +
-                    elements_.at(answer.type[i]) + ", in the request " +
-                    elements_.at(frame_.type[i]) + ": keep the order of the atoms");
+        throw Error(fmt::format("{}: atom {} is {}, in the request {}: keep the order of the atoms",
+                                path_, i + 1, elements_.at(answer.type[i]),
+                                elements_.at(frame_.type[i])));
   }
 
   void expect_box() const
@@ -96,15 +97,14 @@ class AnswerReader {
     const auto &periodic = header_.periodic;
     const bool any = periodic[0] || periodic[1] || periodic[2];
     if (!header_.lattice || !any)
-      throw Error(path_ + " has no periodic box (Lattice, pbc), the request has one: keep it");
+      throw Error(fmt::format("{} has no periodic box (Lattice, pbc), the request has one: keep it",
+                              path_));
     for (std::size_t k = 0; k < 9; ++k) {
       const double found = (*header_.lattice)[k];
       if (!(std::abs(found - frame_.box[k]) <= position_tolerance))
-        throw Error(
-            path_ +
-            formatted(": component %d of Lattice is %.6f, in the request %.6f: the box must "
-                      "be that of the request",
-                      static_cast<int>(k) + 1, found, frame_.box[k]));
+        throw Error(fmt::format("{}: component {} of Lattice is {:.6f}, in the request {:.6f}: the "
+                                "box must be that of the request",
+                                path_, static_cast<int>(k) + 1, found, frame_.box[k]));
     }
   }
 
@@ -119,9 +119,9 @@ class AnswerReader {
       if (lattice) to_nearest_image(*lattice, d);
       const double distance = std::hypot(d[0], d[1], d[2]);
       if (!(distance <= position_tolerance))
-        throw Error(path_ + formatted(": atom %lld is %.6g Angstrom from where the request has "
-                                      "it: keep the positions",
-                                      static_cast<long long>(i / 3 + 1), distance));
+        throw Error(fmt::format(
+            "{}: atom {} is {:.6g} Angstrom from where the request has it: keep the positions",
+            path_, i / 3 + 1, distance));
     }
   }
 

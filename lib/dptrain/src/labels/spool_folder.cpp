@@ -1,5 +1,6 @@
 #include "labels/spool_folder.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,8 +48,9 @@ void make_request_folder(const std::string &path)
   std::error_code code;
   fs::create_directory(path, code);
   if (code)
-    throw Error("cannot create the folder '" + path + "' for a request: " + code.message() +
-                "; check that the spool is there, has space and may be written to");
+    throw Error(fmt::format("cannot create the folder '{}' for a request: {}; check that the spool "
+                            "is there, has space and may be written to",
+                            path, code.message()));
 }
 
 void expect_spool(const std::string &path)
@@ -58,12 +60,12 @@ void expect_spool(const std::string &path)
   const bool ours = json.is_object() && json.value("format", nlohmann::json()) == format &&
                     json.value("version", nlohmann::json()).is_number_integer();
   if (!ours)
-    throw Error("the file '" + file + "' does not describe a spool of dptrain; choose another " +
-                "folder");
+    throw Error(fmt::format(
+        "the file '{}' does not describe a spool of dptrain; choose another folder", file));
   if (json["version"] > version)
-    throw Error("the spool '" + path + "' has format version " + json["version"].dump() +
-                ", this program knows " + std::to_string(version) +
-                "; update it, or choose another folder");
+    throw Error(fmt::format("the spool '{}' has format version {}, this program knows {}; update "
+                            "it, or choose another folder",
+                            path, json["version"].dump(), version));
 }
 
 }  // namespace
@@ -82,8 +84,9 @@ SpoolFolder::SpoolFolder(const std::string &path) : path_(fs::absolute(path).lex
     return;
   }
   if (!names.empty())
-    throw Error("the folder '" + path_ + "' is no spool, but not empty either (it has '" +
-                names.front() + "'); choose a new folder, or the one of an earlier run");
+    throw Error(fmt::format("the folder '{}' is no spool, but not empty either (it has '{}'); "
+                            "choose a new folder, or the one of an earlier run",
+                            path_, names.front()));
   write_text(path_ + "/" + description,
              nlohmann::json({{"format", format}, {"version", version}}).dump() + "\n");
 }
@@ -125,9 +128,9 @@ std::string SpoolFolder::put_aside(const std::string &name) const
   const std::vector<std::string> names = files(name);
   std::string aside;
   for (int k = 1; aside.empty() || has(names, aside); ++k)
-    aside = std::string(answer) + ".bad" + std::to_string(k);
+    aside = fmt::format("{}.bad{}", answer, k);
   if (std::rename(path(name, answer).c_str(), path(name, aside).c_str()) != 0)
-    throw Error("it cannot be renamed: " + std::string(std::strerror(errno)) + " (remove it)");
+    throw Error(fmt::format("it cannot be renamed: {} (remove it)", std::strerror(errno)));
   return aside;
 }
 

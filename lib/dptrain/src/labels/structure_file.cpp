@@ -1,8 +1,10 @@
 #include "data/extxyz_text.h"
+
 #include "dptrain/io/atomic_file.h"
 #include "dptrain/labels/label_server.h"
 #include "io/file.h"
 #include "labels/structure_text.h"
+#include <fmt/format.h>
 
 namespace dptrain {
 
@@ -10,7 +12,7 @@ std::string structure_text(const WholeFrame &frame, const std::vector<std::strin
                            const std::array<bool, 3> &periodic, bool with_box,
                            const std::string &note)
 {
-  std::string text = std::to_string(frame.type.size()) + "\n";
+  std::string text = fmt::format("{}\n", frame.type.size());
   if (with_box) text += "Lattice=\"" + extxyz_numbers(frame.box.data(), 9) + "\" ";
   text += "Properties=species:S:1:pos:R:3 pbc=\"";
   for (std::size_t k = 0; k < 3; ++k)

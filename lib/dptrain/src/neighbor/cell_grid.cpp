@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <string>
 
@@ -21,10 +22,11 @@ CellGrid make_cell_grid(const double *x, int n, double rcut)
     for (int c = 0; c < 3; ++c) {
       const double value = x[3L * i + c];
       if (!std::isfinite(value))
-        throw Error("Atom " + std::to_string(i) +
-                    " of the frame has a coordinate that is not a "
-                    "finite number: the simulation or the data set is broken there; check the time "
-                    "step, the start configuration and the model, or leave the frame out");
+        throw Error(
+            fmt::format("Atom {} of the frame has a coordinate that is not a finite number: the "
+                        "simulation or the data set is broken there; check the time step, the "
+                        "start configuration and the model, or leave the frame out",
+                        i));
       grid.low[c] = std::min(grid.low[c], value);
       high[c] = std::max(high[c], value);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <fmt/format.h>
 #include <limits>
 #include <string>
 
@@ -52,8 +53,7 @@ class Cells {
 NeighborRows build_neighbor_rows(const double *x, int nlocal, int nall, double rcut)
 {
   if (!(rcut > 0.0) || !std::isfinite(rcut))
-    throw Error("Neighbor list: the cutoff must be a positive number, found " +
-                std::to_string(rcut));
+    throw Error(fmt::format("Neighbor list: the cutoff must be a positive number, found {}", rcut));
   NeighborRows rows;
   rows.first.assign(1, 0);
   if (nlocal == 0) return rows;

@@ -1,6 +1,7 @@
 #include "neighbor/lattice.h"
 
 #include <cmath>
+#include <fmt/format.h>
 #include <string>
 
 #include "dptrain/base/error.h"
@@ -23,9 +24,10 @@ Lattice::Lattice(const std::array<double, 9> &box) : box_(box)
   }
   const double volume = box[0] * reciprocal_[0] + box[1] * reciprocal_[1] + box[2] * reciprocal_[2];
   if (!(std::abs(volume) > 1e-12 * length_[0] * length_[1] * length_[2]))
-    throw Error("The cell of a frame has no volume (" + std::to_string(volume) +
-                " Angstrom^3): its three vectors must not lie in a plane; a frame without a cell "
-                "needs the file `nopbc` beside type.raw");
+    throw Error(
+        fmt::format("The cell of a frame has no volume ({} Angstrom^3): its three vectors must not "
+                    "lie in a plane; a frame without a cell needs the file `nopbc` beside type.raw",
+                    volume));
   volume_ = std::abs(volume);
   for (int d = 0; d < 3; ++d) {
     double norm = 0.0;

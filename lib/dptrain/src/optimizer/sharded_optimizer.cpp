@@ -1,6 +1,7 @@
 #include "optimizer/sharded_optimizer.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/advice.h"
 #include "dptrain/base/error.h"
@@ -31,8 +32,8 @@ void ShardedOptimizer<T>::step(std::vector<double> &parameters, const std::vecto
                                double lr)
 {
   if (parameters.size() != partition_.total || gradient.size() != partition_.total)
-    throw internal_error(name_ + ": made for " + std::to_string(partition_.total) +
-                         " parameters, got " + std::to_string(parameters.size()));
+    throw internal_error(fmt::format("{}: made for {} parameters, got {}", name_, partition_.total,
+                                     parameters.size()));
   guarded(*partition_.comm, [&] {
     ++steps_;
     change_own(parameters.data() + partition_.begin, gradient.data() + partition_.begin, lr);
@@ -82,12 +83,11 @@ template <class T> void ShardedOptimizer<T>::set_state(const State &state)
                             &extra = state.array("extra");
   const std::size_t n = partition_.total;
   if (mean.size() != n || square.size() != n || extra.size() != extra_.total)
-    throw Error("The optimizer state has " + std::to_string(mean.size()) + " means, " +
-                std::to_string(square.size()) + " squares and " + std::to_string(extra.size()) +
-                " further numbers, " + name_ + " for " + std::to_string(n) + " parameters has " +
-                std::to_string(extra_.total) +
-                " further numbers: it belongs to another model or optimizer; continue with those "
-                "of the checkpoint (keyword or input section optimizer)");
+    throw Error(fmt::format(
+        "The optimizer state has {} means, {} squares and {} further numbers, {} for {} parameters "
+        "has {} further numbers: it belongs to another model or optimizer; continue with those of "
+        "the checkpoint (keyword or input section optimizer)",
+        mean.size(), square.size(), extra.size(), name_, n, extra_.total));
   steps_ = state.count("steps");
   std::copy_n(mean.begin() + partition_.begin, partition_.own(), moments_.mean.begin());
   std::copy_n(square.begin() + partition_.begin, partition_.own(), moments_.square.begin());

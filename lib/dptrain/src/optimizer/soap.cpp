@@ -3,6 +3,7 @@
 // divided over the ranks by the work that they cost.
 
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <fmt/format.h>
 
 #include "base/advice.h"
 #include "dptrain/base/error.h"
@@ -60,8 +61,8 @@ Division divide(const OptimizerConfig &config, const std::vector<ParameterBlock>
   std::size_t end = 0;
   for (const ParameterBlock &block : index) {
     if (block.offset != end)
-      throw internal_error("SOAP: the parameter block " + block.name +
-                           " does not begin where the one before it ends");
+      throw internal_error(fmt::format(
+          "SOAP: the parameter block {} does not begin where the one before it ends", block.name));
     end += block.size;
     costs.push_back(cost_of(config, block));
   }

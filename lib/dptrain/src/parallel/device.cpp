@@ -1,5 +1,6 @@
 #include "dptrain/parallel/device.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sched.h>
@@ -44,8 +45,7 @@ int numa_of_core()
   const int core = sched_getcpu();
   std::error_code none;
   for (int node = 0; core >= 0 && node < 64; ++node)
-    if (std::filesystem::exists("/sys/devices/system/node/node" + std::to_string(node) + "/cpu" +
-                                    std::to_string(core),
+    if (std::filesystem::exists(fmt::format("/sys/devices/system/node/node{}/cpu{}", node, core),
                                 none))
       return node;
 #endif
@@ -55,7 +55,7 @@ int numa_of_core()
 std::string names_of(const std::vector<int> &ranks)
 {
   std::string text = ranks.size() == 1 ? "rank" : "ranks";
-  for (const int rank : ranks) text += " " + std::to_string(rank);
+  for (const int rank : ranks) text += fmt::format(" {}", rank);
   return text;
 }
 
@@ -83,7 +83,7 @@ DeviceRequest read_device(const std::string &text)
   const bool digits =
       !number.empty() && number.size() < 6 &&
       std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits) throw Error("device " + text + " is not possible: use auto, cpu or cuda:K");
+  if (!digits) throw Error(fmt::format("device {} is not possible: use auto, cpu or cuda:K", text));
   request.kind = DeviceRequest::Kind::gpu;
   request.index = std::stoi(number);
   return request;
@@ -93,9 +93,9 @@ int choose_device(const DeviceRequest &request, int visible, int local_rank)
 {
   if (request.kind != DeviceRequest::Kind::gpu) return visible > 0 ? local_rank % visible : -1;
   if (request.index < visible) return request.index;
-  throw Error("device cuda:" + std::to_string(request.index) + ": this rank sees " +
-              std::to_string(visible) +
-              " GPUs (counted from 0), which CUDA_VISIBLE_DEVICES says: use one of them, or auto");
+  throw Error(fmt::format("device cuda:{}: this rank sees {} GPUs (counted from 0), which "
+                          "CUDA_VISIBLE_DEVICES says: use one of them, or auto",
+                          request.index, visible));
 }
 
 DeviceReport describe_devices(const std::vector<RankDevice> &ranks)
@@ -127,20 +127,20 @@ DeviceReport describe_devices(const std::vector<RankDevice> &ranks)
 
   for (const auto &[id, sharing] : users)
     if (sharing.size() > 1)
-      report.warnings.push_back(names_of(sharing) +
-                                " share a GPU, and its memory: start one rank for each GPU");
+      report.warnings.push_back(fmt::format(
+          "{} share a GPU, and its memory: start one rank for each GPU", names_of(sharing)));
   if (kinds.size() > 1)
     report.warnings.push_back("the GPUs are not the same: all ranks wait for the slowest one, and "
                               "the one with the least memory fills first; use GPUs of one kind");
   if (!far.empty())
-    report.warnings.push_back(names_of(far) +
-                              " run on cores far from their GPU: let the launcher bind each rank "
-                              "to the cores of its GPU's memory domain");
+    report.warnings.push_back(fmt::format("{} run on cores far from their GPU: let the launcher "
+                                          "bind each rank to the cores of its GPU's memory domain",
+                                          names_of(far)));
   if (!alone.empty())
-    report.warnings.push_back(names_of(alone) +
-                              " cannot reach the memory of the other GPUs directly: what travels "
-                              "between them goes through the host; use GPUs that NVLink or one "
-                              "PCIe switch connects");
+    report.warnings.push_back(
+        fmt::format("{} cannot reach the memory of the other GPUs directly: what travels between "
+                    "them goes through the host; use GPUs that NVLink or one PCIe switch connects",
+                    names_of(alone)));
   return report;
 }
 
@@ -156,9 +156,9 @@ DeviceReport bind_devices(const Communicator &comm, const DeviceRequest &request
       throw Error("device cpu: the kernels of this build run on GPUs: use a build without "
                   "DPTRAIN_CUDA for processors");
     if (request.kind == DeviceRequest::Kind::gpu && !runs_on_gpu())
-      throw Error("device cuda:" + std::to_string(request.index) +
-                  ": the kernels of this build run on processors: build with "
-                  "DPTRAIN_CUDA for GPUs");
+      throw Error(fmt::format("device cuda:{}: the kernels of this build run on processors: build "
+                              "with DPTRAIN_CUDA for GPUs",
+                              request.index));
     if (runs_on_gpu() && own.visible == 0)
       throw Error("the kernels of this build run on GPUs, and this rank sees none: look at "
                   "nvidia-smi and CUDA_VISIBLE_DEVICES, or use a build without DPTRAIN_CUDA");
@@ -168,10 +168,10 @@ DeviceReport bind_devices(const Communicator &comm, const DeviceRequest &request
     const int bound = kernels::bound_gpu() >= 0 ? kernels::bound_gpu() : running;
     if (kernels::bound_gpu() < 0) kernels::bind_gpu(running >= 0 ? running : own.device);
     if (bound >= 0 && bound != own.device && request.kind == DeviceRequest::Kind::gpu)
-      throw Error("device cuda:" + std::to_string(own.device) +
-                  ": this process uses cuda:" + std::to_string(bound) +
-                  " already, since its first model or the start of KOKKOS: give 'device' where "
-                  "that one is made, or the GPU to KOKKOS");
+      throw Error(fmt::format(
+          "device cuda:{}: this process uses cuda:{} already, since its first model or the start "
+          "of KOKKOS: give 'device' where that one is made, or the GPU to KOKKOS",
+          own.device, bound));
     own.device = kernels::bound_gpu();
     const kernels::Gpu gpu = kernels::describe_gpu(own.device);
     own.name = gpu.name;

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <new>
 #include <string>
 
@@ -15,11 +16,11 @@ void guarded(const Communicator &comm, const std::function<void()> &work)
     work();
     failed = false;
   } catch (const std::bad_alloc &) {
-    message = "Out of memory on rank " + std::to_string(comm.rank()) + memory_advice();
+    message = fmt::format("Out of memory on rank {}{}", comm.rank(), memory_advice());
   } catch (const std::exception &error) {
     message = error.what();
   } catch (...) {
-    message = internal_error("Unknown exception on rank " + std::to_string(comm.rank())).what();
+    message = internal_error(fmt::format("Unknown exception on rank {}", comm.rank())).what();
   }
 
   // size - rank is largest on the lowest failing rank; 0 = nobody failed

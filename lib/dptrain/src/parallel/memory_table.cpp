@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fmt/format.h>
 #include <vector>
 
 #include "base/process_memory.h"
@@ -78,8 +79,8 @@ std::string memory_table(const Communicator &comm, const MemoryLedger &ledger)
   for (std::size_t k = 0; k < n; ++k)
     text += row(rows[k].purpose.c_str(), -most[n + k], sum[k] / comm.size(), most[k]);
   if (sum[n] > 0.0)
-    text += "memory is tight on " + std::to_string(static_cast<int>(sum[n])) +
-            " ranks: " + said_by_one(comm, is_tight ? advice(ledger) : "") + "\n";
+    text += fmt::format("memory is tight on {} ranks: {}\n", static_cast<int>(sum[n]),
+                        said_by_one(comm, is_tight ? advice(ledger) : ""));
   return text;
 }
 
@@ -90,12 +91,10 @@ std::string shortage_warning(const Communicator &comm, const MemoryShortages &ow
   comm.all_reduce_sum(&number, 1);
   if (number <= warned) return "";
   warned = number;
-  const std::string text =
-      "memory has run out " + (number == 1 ? "once" : std::to_string(number) + " times") +
-      "; on rank " + std::to_string(comm.rank()) +
-      " the model now works with less memory (chunk: " + std::to_string(own.chunk) +
-      " atoms): " + own.latest +
-      ". Use a smaller 'batch' or 'micro_batch', or more ranks, to leave more";
+  const std::string text = fmt::format(
+      "memory has run out {}; on rank {} the model now works with less memory (chunk: {} atoms): "
+      "{}. Use a smaller 'batch' or 'micro_batch', or more ranks, to leave more",
+      number == 1 ? "once" : fmt::format("{} times", number), comm.rank(), own.chunk, own.latest);
   return said_by_one(comm, own.number > 0 ? text : "");
 }
 

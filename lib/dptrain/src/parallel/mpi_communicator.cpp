@@ -1,5 +1,6 @@
 // The Communicator over MPI. Only files of this folder call MPI.
 
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -196,9 +197,9 @@ class MpiCommunicator : public Communicator {
                                           const char *name) const
   {
     if (parts.size() != static_cast<std::size_t>(size_))
-      throw internal_error(std::string("Communicator::") + name + ": " + std::to_string(size_) +
-                           " ranks need as many parts, " + std::to_string(parts.size()) +
-                           " were given");
+      throw internal_error(
+          fmt::format("Communicator::{}: {} ranks need as many parts, {} were given", name, size_,
+                      parts.size()));
     std::vector<std::size_t> first(parts.size() + 1, 0);
     for (std::size_t r = 0; r < parts.size(); ++r) first[r + 1] = first[r] + parts[r];
     return first;

@@ -2,6 +2,7 @@
 
 #ifdef DPTRAIN_NCCL
 #include <cuda_runtime.h>
+#include <fmt/format.h>
 #include <nccl.h>
 
 #include <algorithm>
@@ -28,8 +29,8 @@ constexpr auto nap = std::chrono::microseconds(20);
 void check(cudaError_t status, const char *what)
 {
   if (status != cudaSuccess)
-    throw Error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(status) +
-                "; check the driver and the GPU with nvidia-smi");
+    throw Error(fmt::format("CUDA: {}: {}; check the driver and the GPU with nvidia-smi", what,
+                            cudaGetErrorString(status)));
 }
 
 /// Memory on the GPU that grows.
@@ -198,7 +199,7 @@ class NcclCommunicator : public Communicator {
 
   void note(const char *name, std::size_t bytes) const
   {
-    const std::string full = std::string("nccl ") + name;
+    const std::string full = fmt::format("nccl {}", name);
     for (Traffic &known : traffic_) {
       if (known.calls > 0 && known.operation != full) continue;
       known.operation = full;
@@ -222,9 +223,9 @@ class NcclCommunicator : public Communicator {
   // After this no rank knows what the others have: the job ends.
   [[noreturn]] void fail(const char *name, const std::string &why) const
   {
-    end_job("ERROR: dptrain: NCCL on rank " + std::to_string(rank()) + ", operation " + name +
-            ": " + why +
-            ". The job ends now. Checkpoints are complete: resume goes on with the latest\n");
+    end_job(fmt::format("ERROR: dptrain: NCCL on rank {}, operation {}: {}. The job ends now. "
+                        "Checkpoints are complete: resume goes on with the latest\n",
+                        rank(), name, why));
   }
 
   // Until NCCL has done its part and `done` says so; NCCL may fail at any time without a word.
@@ -238,7 +239,7 @@ class NcclCommunicator : public Communicator {
       if (state == ncclSuccess && done()) return;
       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
       if (communication_timeout() > 0.0 && waited.count() > communication_timeout())
-        fail(name, "no answer of the other ranks for " + std::to_string(waited.count()) + " s");
+        fail(name, fmt::format("no answer of the other ranks for {} s", waited.count()));
       if (waited > std::chrono::milliseconds(1)) std::this_thread::sleep_for(nap);
     }
   }

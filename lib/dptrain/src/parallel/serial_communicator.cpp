@@ -1,6 +1,7 @@
 #include "parallel/serial_communicator.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <string>
 
 #include "base/advice.h"
@@ -23,8 +24,8 @@ void copy_to_self(const T *send, const std::vector<int> &send_counts, T *recv,
 void check_one_part(const std::vector<std::size_t> &parts, const std::string &name)
 {
   if (parts.size() != 1)
-    throw internal_error("Communicator::" + name + ": one rank has one part, " +
-                         std::to_string(parts.size()) + " were given");
+    throw internal_error(
+        fmt::format("Communicator::{}: one rank has one part, {} were given", name, parts.size()));
 }
 
 }  // namespace

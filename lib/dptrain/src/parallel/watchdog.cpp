@@ -1,5 +1,6 @@
 #include "parallel/watchdog.h"
 
+#include <fmt/format.h>
 #include <mpi.h>
 #include <signal.h>
 
@@ -44,7 +45,7 @@ double seconds_since(std::int64_t milliseconds)
 bool has_ended(pid_t process)
 {
   if (::kill(process, 0) != 0) return errno == ESRCH;
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string stat;
   std::getline(file, stat);
   const std::size_t name_end = stat.rfind(')');  // "PID (NAME) STATE ..."
@@ -168,12 +169,13 @@ void Watchdog::look_for_death(const Watched &watched)
   for (const RankStatus *other : watched.ranks)
     // signs of life: the process of a rank in another container may not be seen from here
     if (seconds_since(other->alive) > time_to_die && has_ended(other->process))
-      dead += (dead.empty() ? "rank " : ", rank ") + std::to_string(other->rank) + " (process " +
-              std::to_string(other->process) + ") has died";
+      dead += fmt::format("{}{} (process {}) has died", dead.empty() ? "rank " : ", rank ",
+                          other->rank, other->process);
   if (!dead.empty())
-    end_job_of(watched, "ERROR: dptrain: " + dead +
-                            "; see the log of the system for why, such as a lack of memory. The "
-                            "job ends now; 'resume' goes on from the checkpoint\n");
+    end_job_of(watched,
+               fmt::format("ERROR: dptrain: {}; see the log of the system for why, such as a lack "
+                           "of memory. The job ends now; 'resume' goes on from the checkpoint\n",
+                           dead));
 }
 
 // Processes that do not run, while the others may wait for them where this library does not see it.

@@ -1,6 +1,7 @@
 #include "rehearsal/device_memory.h"
 
 #include <execinfo.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -227,8 +228,9 @@ void check_block(const void *place, std::size_t bytes)
   char *begin = static_cast<char *>(const_cast<void *>(place));
   const auto block = range.find(begin);
   if (block == range.blocks.end() || begin + bytes > block->first + block->second)
-    throw Error("rehearsal: a copy of " + std::to_string(bytes) +
-                " bytes leaves the block of device memory that it begins in; correct its size");
+    throw Error(fmt::format("rehearsal: a copy of {} bytes leaves the block of device memory that "
+                            "it begins in; correct its size",
+                            bytes));
 }
 
 Access::Access()

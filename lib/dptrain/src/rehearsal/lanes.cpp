@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fmt/format.h>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -66,8 +67,8 @@ std::uint32_t seed()
   if (!text) return 0;
   const std::size_t digits = std::strspn(text, "0123456789");
   if (digits == 0 || digits > 9 || text[digits] != 0)
-    throw Error(std::string("DPTRAIN_REHEARSAL_SEED is '") + text +
-                "': use a number of up to nine digits");
+    throw Error(
+        fmt::format("DPTRAIN_REHEARSAL_SEED is '{}': use a number of up to nine digits", text));
   return static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
 }
 
@@ -229,7 +230,7 @@ void Lanes::begin_team(Lane &lane, int league_rank)
 void Lanes::meet(Meeting &meeting, const char *what, bool orders)
 {
   if (meeting.arrived > 0 && std::strcmp(meeting.what, what) != 0) {
-    failure_ = std::string("some lanes of a team are at ") + meeting.what + ", others at " + what;
+    failure_ = fmt::format("some lanes of a team are at {}, others at {}", meeting.what, what);
     happens_before(&end_);
     suspend();
   }
@@ -310,8 +311,9 @@ void Lanes::run(const Launch &launch)
   happens_after(&end_);
   if (thrown_) std::rethrow_exception(thrown_);
   if (!failure_.empty())
-    throw Error("rehearsal: " + std::string(launch.name) + ": " + failure_ +
-                ": all lanes of a team must come to each barrier and each reduction");
+    throw Error(fmt::format(
+        "rehearsal: {}: {}: all lanes of a team must come to each barrier and each reduction",
+        launch.name, failure_));
 }
 
 Lanes *lanes_of_device = nullptr;  // lives as long as the process, as a device does
@@ -345,10 +347,10 @@ TeamShape team_shape()
         times != 'x' || wanted.threads < 1 || wanted.threads > 1024 || wanted.lanes < 1 ||
         wanted.lanes > 32 || (wanted.lanes & (wanted.lanes - 1)) != 0 || wanted.size() < 2 ||
         wanted.size() > 1024)
-      throw Error(
-          std::string("DPTRAIN_REHEARSAL_TEAM is '") + text +
-          "': use threads x lanes as a GPU may have them, for example 4x32: lanes 1, 2, 4, 8, "
-          "16 or 32, and 2 to 1024 of both together");
+      throw Error(fmt::format(
+          "DPTRAIN_REHEARSAL_TEAM is '{}': use threads x lanes as a GPU may have them, for example "
+          "4x32: lanes 1, 2, 4, 8, 16 or 32, and 2 to 1024 of both together",
+          text));
     return wanted;
   }();
   return shape;

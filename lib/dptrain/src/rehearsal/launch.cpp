@@ -1,5 +1,6 @@
 #include "rehearsal/launch.h"
 
+#include <fmt/format.h>
 #include <limits>
 #include <string>
 
@@ -15,7 +16,7 @@ constexpr std::size_t most_second_level = std::size_t(20) << 20;
 
 [[noreturn]] void fail(const char *name, const std::string &what)
 {
-  throw Error("rehearsal: " + std::string(name) + ": " + what + "; correct the launch");
+  throw Error(fmt::format("rehearsal: {}: {}; correct the launch", name, what));
 }
 
 }  // namespace
@@ -23,17 +24,16 @@ constexpr std::size_t most_second_level = std::size_t(20) << 20;
 void RangePolicy::check(const char *name) const
 {
   if (begin < 0 || end < begin || end > std::numeric_limits<int>::max())
-    fail(name, "indices from " + std::to_string(begin) + " to " + std::to_string(end));
+    fail(name, fmt::format("indices from {} to {}", begin, end));
 }
 
 void TeamPolicy::check(const char *name) const
 {
-  if (league_ < 0)
-    fail(name, "a league of " + std::to_string(league_) + " teams: an int has overflowed");
+  if (league_ < 0) fail(name, fmt::format("a league of {} teams: an int has overflowed", league_));
   const std::size_t most = level_ == 0 ? most_shared : most_second_level;
   if (scratch_ > most)
-    fail(name, std::to_string(scratch_) + " bytes of scratch memory of level " +
-                   std::to_string(level_) + " for a team: a GPU has " + std::to_string(most));
+    fail(name, fmt::format("{} bytes of scratch memory of level {} for a team: a GPU has {}",
+                           scratch_, level_, most));
 }
 
 }  // namespace dptrain::rehearsal

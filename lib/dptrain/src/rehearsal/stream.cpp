@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <fmt/format.h>
 #include <utility>
 
 #include "dptrain/base/error.h"
@@ -23,11 +24,12 @@ void check_pointers(const char *name, const void *bytes, std::size_t size)
     std::memcpy(&word, begin + k, sizeof(word));
     const Place place = place_of(word);
     if (place != Place::host && place != Place::freed) continue;
-    throw Error("rehearsal: " + std::string(name) + ": byte " + std::to_string(k) + " of the " +
-                std::to_string(size) +
-                " bytes that it takes along is a pointer, which must not be, into " +
-                (place == Place::freed ? "freed device memory"
-                                       : "memory of the host (" + host_memory_name(word) + ")"));
+    throw Error(fmt::format("rehearsal: {}: byte {} of the {} bytes that it takes along is a "
+                            "pointer, which must not be, into {}",
+                            name, k, size,
+                            place == Place::freed
+                                ? "freed device memory"
+                                : fmt::format("memory of the host ({})", host_memory_name(word))));
   }
 }
 

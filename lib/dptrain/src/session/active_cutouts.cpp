@@ -1,6 +1,7 @@
 // Mode active with cut-outs: the reference labels the surroundings of the worst atoms, and the model moves all atoms.
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/text.h"
@@ -97,12 +98,11 @@ void ActiveMode::warn_above_limit(double error)
 {
   if (std::exchange(above_limit_warned_, true)) return;
   const double unit = options_.units.force();
-  messages_.warning(
-      formatted("step %lld: after it has learned from a cut-out the model's error there is %.4g, "
-                "above the limit %.4g, and it moves the atoms all the same, as the reference does "
-                "not know the whole box: train longer per label ('train'), or stop with 'limit "
-                "... stop'",
-                static_cast<long long>(step_), error * unit, decisions_.limit() * unit));
+  messages_.warning(fmt::format(
+      "step {}: after it has learned from a cut-out the model's error there is {:.4g}, above the "
+      "limit {:.4g}, and it moves the atoms all the same, as the reference does not know the whole "
+      "box: train longer per label ('train'), or stop with 'limit ... stop'",
+      step_, error * unit, decisions_.limit() * unit));
 }
 
 }  // namespace dptrain

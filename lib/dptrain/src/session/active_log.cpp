@@ -1,6 +1,7 @@
 #include "session/active_log.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/text.h"
 
@@ -68,17 +69,17 @@ void ActiveLog::progress(std::int64_t step, std::int64_t last_step, std::int64_t
   const auto [reference, training, md] = this->seconds();
   const double unit = units_.force(), percent = 100.0 / (reference + training + md);
   const auto count = [](std::int64_t value) { return static_cast<long long>(value); };
-  std::string text = formatted("dptrain progress: step %lld", count(step));
-  if (last_step > step) text += formatted(" of %lld", count(last_step));
-  text += formatted(
-      ", %lld in flight, %lld asked, %lld frames, expected error %.4g (threshold %.4g), "
-      "time: waiting %.0f %%, training %.0f %%, MD %.0f %%",
-      count(in_flight), count(counters_.reference_calls), count(counters_.frames), expected * unit,
-      learning.threshold() * unit, reference * percent, training * percent, md * percent);
+  std::string text = fmt::format("dptrain progress: step {}", count(step));
+  if (last_step > step) text += fmt::format(" of {}", count(last_step));
+  text += fmt::format(", {} in flight, {} asked, {} frames, expected error {:.4g} (threshold "
+                      "{:.4g}), time: waiting {:.0f} %, training {:.0f} %, MD {:.0f} %",
+                      count(in_flight), count(counters_.reference_calls), count(counters_.frames),
+                      expected * unit, learning.threshold() * unit, reference * percent,
+                      training * percent, md * percent);
   if (steps > 0 && last_step > step)
-    text +=
-        formatted(", about %.2g hours to go", seconds / static_cast<double>(steps) *
-                                                  static_cast<double>(last_step - step) / 3600.0);
+    text += fmt::format(", about {:.2g} hours to go", seconds / static_cast<double>(steps) *
+                                                          static_cast<double>(last_step - step) /
+                                                          3600.0);
   if (steps == 0) text += ", no step since the line before";
   messages_.table(text);
 }
@@ -89,7 +90,7 @@ void ActiveLog::line(const LabelRequest &request, const Outcome &outcome, double
   printed_jumps_ = jumps;
   const auto [reference, training, md] = seconds();
   const auto number = [](bool known, double value) {
-    return known ? formatted("%.4g", value) : std::string("-");
+    return known ? fmt::format("{:.4g}", value) : std::string("-");
   };
   std::string learned = outcome.is_late && outcome.fate == Fate::learned ? "later" : "-";
   if (outcome.fate == Fate::held_out) learned = "held_out";
@@ -102,12 +103,11 @@ void ActiveLog::line(const LabelRequest &request, const Outcome &outcome, double
                                       request.expected * unit),
                     largest = number(request.has_scores, outcome.max_error * unit),
                     rms = number(request.has_scores, outcome.rms_error * unit);
-  messages_.table(
-      formatted("dptrain %10lld %9s %9s %9s %9s %10s %9s %7lld %7lld %10.4g %9.2f %9.2f %9.2f",
-                static_cast<long long>(request.frame.step), name_of(request.ask).c_str(),
-                expected.c_str(), largest.c_str(), rms.c_str(), learned.c_str(), mover,
-                static_cast<long long>(counters_.frames),
-                static_cast<long long>(counters_.reference_calls), jump, reference, training, md));
+  messages_.table(fmt::format("dptrain {:10} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9} {:7} {:7} "
+                              "{:10.4g} {:9.2f} {:9.2f} {:9.2f}",
+                              request.frame.step, name_of(request.ask), expected, largest, rms,
+                              learned, mover, counters_.frames, counters_.reference_calls, jump,
+                              reference, training, md));
 }
 
 void ActiveLog::summary(const std::string &name, std::int64_t step, const ActiveLearning &learning,
@@ -120,31 +120,24 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
              calls = static_cast<long long>(counters_.reference_calls - calls_before_),
              discarded = static_cast<long long>(counters_.discarded - discarded_before_);
   const auto count = [](std::int64_t value) { return static_cast<long long>(value); };
-  messages_.table(
-      name +
-      formatted(": %lld steps, %lld reference calls (%.2f %%), %lld frames\n", steps, calls,
-                steps > 0 ? 100.0 * static_cast<double>(calls) / static_cast<double>(steps) : 0.0,
-                count(counters_.frames)) +
-      (discarded > 0 ? formatted("  labels discarded: %lld, see the warnings above\n", discarded)
-                     : std::string()) +
-      formatted("  seconds: reference %.2f (%.0f %%), training %.2f (%.0f %%), MD %.2f (%.0f %%), "
-                "all %.2f\n",
-                reference, reference * percent, training, training * percent, md, md * percent,
-                total) +
-      formatted("  threshold %.4g, limit %.4g, scale of the uncertainty %.4g (force units)\n",
-                learning.threshold() * unit, learning.limit() * unit,
-                learning.calibration().scale() * unit) +
-      formatted("  largest errors over expected ones: mean %.3g, above 1 in %.0f %% of the "
-                "answers, rank correlation %.2f\n",
-                learning.mean_ratio(), 100.0 * learning.part_above(), learning.rank_correlation()) +
-      formatted("  audits: %lld, %lld above the threshold, %lld above three thresholds\n",
-                count(learning.audits()), count(learning.audits_above()),
-                count(learning.audits_far_above())) +
-      formatted("  force rmse: last batch %.4g, held-out frames %.4g, forces of the latest label "
-                "%.4g\n",
-                batch_error * unit, held_out_error * unit, learning.force() * unit) +
-      formatted("  jumps of the potential energy, sum of all runs: %.6g energy units",
-                jumps * units_.energy));
+  messages_.table(fmt::format(
+      "{}: {} steps, {} reference calls ({:.2f} %), {} frames\n{}  seconds: reference {:.2f} "
+      "({:.0f} %), training {:.2f} ({:.0f} %), MD {:.2f} ({:.0f} %), all {:.2f}\n  threshold "
+      "{:.4g}, limit {:.4g}, scale of the uncertainty {:.4g} (force units)\n  largest errors over "
+      "expected ones: mean {:.3g}, above 1 in {:.0f} % of the answers, rank correlation {:.2f}\n  "
+      "audits: {}, {} above the threshold, {} above three thresholds\n  force rmse: last batch "
+      "{:.4g}, held-out frames {:.4g}, forces of the latest label {:.4g}\n  jumps of the potential "
+      "energy, sum of all runs: {:.6g} energy units",
+      name, steps, calls,
+      steps > 0 ? 100.0 * static_cast<double>(calls) / static_cast<double>(steps) : 0.0,
+      count(counters_.frames),
+      discarded > 0 ? fmt::format("  labels discarded: {}, see the warnings above\n", discarded)
+                    : std::string(),
+      reference, reference * percent, training, training * percent, md, md * percent, total,
+      learning.threshold() * unit, learning.limit() * unit, learning.calibration().scale() * unit,
+      learning.mean_ratio(), 100.0 * learning.part_above(), learning.rank_correlation(),
+      count(learning.audits()), count(learning.audits_above()), count(learning.audits_far_above()),
+      batch_error * unit, held_out_error * unit, learning.force() * unit, jumps * units_.energy));
 }
 
 // Not where the threshold follows the errors.
@@ -154,33 +147,32 @@ void ActiveLog::watch_threshold(std::int64_t step, Ask ask, const ActiveLearning
   const double unit = units_.force(), reached = learning.reached_error();
   const bool asked = ask == Ask::threshold || ask == Ask::limit;
   if (!threshold_watch_.add(asked, learning.threshold(), reached)) return;
-  messages_.warning(formatted("step %lld: threshold %.4g is below the error that the model reaches "
-                              "(%.4g): ",
-                              static_cast<long long>(step), learning.threshold() * unit,
-                              reached * unit) +
-                    "the reference is asked at every check. Raise the threshold (or use 'threshold "
-                    "auto'), train longer ('train'), or use a larger model");
+  messages_.warning(
+      fmt::format("step {}: threshold {:.4g} is below the error that the model reaches ({:.4g}): "
+                  "the reference is asked at every check. Raise the threshold (or use 'threshold "
+                  "auto'), train longer ('train'), or use a larger model",
+                  step, learning.threshold() * unit, reached * unit));
 }
 
 void ActiveLog::warn_of_close_atoms(std::int64_t step, double distance)
 {
   if (close_atoms_warned_) return;
   close_atoms_warned_ = true;
-  messages_.warning(formatted("step %lld: atoms are %.4g apart, ", static_cast<long long>(step),
-                              distance * units_.length) +
-                    "closer than in the frames from which the model was made: its tables are "
-                    "extended, which takes time, and its forces are guesses there. Add "
-                    "'guard' to keep atoms apart while the model is young");
+  messages_.warning(
+      fmt::format("step {}: atoms are {:.4g} apart, closer than in the frames from which the model "
+                  "was made: its tables are extended, which takes time, and its forces are guesses "
+                  "there. Add 'guard' to keep atoms apart while the model is young",
+                  step, distance * units_.length));
 }
 
 void ActiveLog::warn_of_poor_model(const ActiveLearning &learning, double held_out_error) const
 {
   if (learning.is_growing() || !(held_out_error > poor_model * learning.force())) return;
-  messages_.warning(
-      formatted("on held-out frames the model's force error is %.0f %% of the forces: ",
-                100.0 * held_out_error / learning.force()) +
-      "what moves the atoms is a poor potential. Train longer per label ('train', 'ema') or use a "
-      "larger model; more labels alone do not help where the error of the last batch is as large");
+  messages_.warning(fmt::format(
+      "on held-out frames the model's force error is {:.0f} % of the forces: what moves the atoms "
+      "is a poor potential. Train longer per label ('train', 'ema') or use a larger model; more "
+      "labels alone do not help where the error of the last batch is as large",
+      100.0 * held_out_error / learning.force()));
 }
 
 }  // namespace dptrain

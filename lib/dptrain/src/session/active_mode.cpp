@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/text.h"
@@ -66,10 +67,9 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
   run_open_ = false;
   const double unit = options_.units.force();
   if (options_.selects)
-    return messages_.table(name + ": " + std::to_string(training_.counters().frames) + " of " +
-                           std::to_string(looked_at_) + " configurations selected, threshold " +
-                           formatted("%.4g", decisions_.threshold() * unit) +
-                           " (force units): " + options_.dataset);
+    return messages_.table(fmt::format(
+        "{}: {} of {} configurations selected, threshold {:.4g} (force units): {}", name,
+        training_.counters().frames, looked_at_, decisions_.threshold() * unit, options_.dataset));
   learning_.take_answers();
   while (desk_->num_left() > 0 && !desk_->outlives_program()) learning_.wait_for_answer();
   if (learning_.is_shared())
@@ -83,10 +83,9 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
   if (!cutouts.empty()) messages_.table(cutouts);
   log_.warn_of_poor_model(decisions_, held_out_error());
   if (desk_->num_left() > 0)
-    messages_.info(
-        std::to_string(desk_->num_left()) +
-        " configurations are still with the reference: the next run takes up their labels, "
-        "or a later one with 'resume'");
+    messages_.info(fmt::format("{} configurations are still with the reference: the next run takes "
+                               "up their labels, or a later one with 'resume'",
+                               desk_->num_left()));
   // `run ... pre no` has no beginning but the end of the run before
   log_.open(step, jumps_.sum());
 }
@@ -225,12 +224,12 @@ void ActiveMode::rescue(Trajectory &run, const std::string &why)
 {
   if (healing_.rescue(run, why)) return jumps_.begin();
   if (!learning_.is_shared()) training_.save();  // the others do not know of it
-  throw Error(formatted("step %lld: ", static_cast<long long>(run.step())) + why +
-              "; the run cannot go on, and " + healing_.refusal() +
-              ". Model, checkpoint and labels are saved where 'save' names them. Let the model "
-              "learn more before it moves the "
-              "atoms ('every', 'threshold', 'train'), keep atoms apart ('guard'), use a shorter "
-              "time step or a lower temperature, or allow more rewinds");
+  throw Error(
+      fmt::format("step {}: {}; the run cannot go on, and {}. Model, checkpoint and labels are "
+                  "saved where 'save' names them. Let the model learn more before it moves the "
+                  "atoms ('every', 'threshold', 'train'), keep atoms apart ('guard'), use a "
+                  "shorter time step or a lower temperature, or allow more rewinds",
+                  run.step(), why, healing_.refusal()));
 }
 
 std::optional<Label> ActiveMode::answer_to(Trajectory &run, LabelRequest &request)
@@ -283,20 +282,20 @@ void ActiveMode::selection_step(Trajectory &run)
 {
   if (run.step() % options_.every != 0) return;
   if (!run.has_scores() || !decisions_.calibration().is_known())
-    throw Error("'mode active' with 'reference run' needs a model that knows what its "
-                "uncertainties mean, such as 'save' of a run with 'mode active' writes it: " +
-                slot_->path + " does not");
+    throw Error(fmt::format(
+        "'mode active' with 'reference run' needs a model that knows what its uncertainties mean, "
+        "such as 'save' of a run with 'mode active' writes it: {} does not",
+        slot_->path));
   ++looked_at_;
   const double expected = look(run).expected;
   if (!(expected > decisions_.threshold()) ||
       (options_.duplicate > 0.0 && distance(run) < options_.duplicate))
     return;
   WholeFrame frame = run.configuration();
-  training_.select(frame, formatted("expected_error=%.6g", expected));
-  messages_.table(formatted(
-      "dptrain %10lld selected, expected error %.4g, %lld of %lld configurations",
-      static_cast<long long>(step_), expected * options_.units.force(),
-      static_cast<long long>(training_.counters().frames), static_cast<long long>(looked_at_)));
+  training_.select(frame, fmt::format("expected_error={:.6g}", expected));
+  messages_.table(
+      fmt::format("dptrain {:10} selected, expected error {:.4g}, {} of {} configurations", step_,
+                  expected * options_.units.force(), training_.counters().frames, looked_at_));
 }
 
 double ActiveMode::distance(const Trajectory &run) const
@@ -449,10 +448,9 @@ void ActiveMode::stop_above_limit(const LabelRequest &request)
 {
   if (!learning_.is_shared()) training_.save();  // the others do not know of it
   const double unit = options_.units.force();
-  throw Error(
-      formatted("step %lld: an atom's force error of %.4g is expected, above the limit %.4g "
-                "('limit ... stop'): train longer, or give a larger limit",
-                static_cast<long long>(step_), request.expected * unit, decisions_.limit() * unit));
+  throw Error(fmt::format("step {}: an atom's force error of {:.4g} is expected, above the limit "
+                          "{:.4g} ('limit ... stop'): train longer, or give a larger limit",
+                          step_, request.expected * unit, decisions_.limit() * unit));
 }
 
 }  // namespace dptrain

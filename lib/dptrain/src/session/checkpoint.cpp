@@ -1,5 +1,6 @@
 #include "dptrain/session/checkpoint.h"
 
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/advice.h"
@@ -63,13 +64,14 @@ Checkpoint read_checkpoint(const std::string &path)
 {
   const Hdf5File file = open_model_file(path);
   if (!file.has(group))
-    throw Error(path + ": a model, but not a checkpoint: it has no state of a training to resume; "
-                       "name the checkpoint, or start a new training from this model");
+    throw Error(fmt::format("{}: a model, but not a checkpoint: it has no state of a training to "
+                            "resume; name the checkpoint, or start a new training from this model",
+                            path));
   const auto version = file.read_integer(group, "format_version");
   if (!version || *version < 1 || *version > format_version)
-    throw Error(path + ": checkpoint format " + (version ? std::to_string(*version) : "unknown") +
-                ", this version reads formats up to " + std::to_string(format_version) +
-                "; resume with the version that wrote it");
+    throw Error(fmt::format("{}: checkpoint format {}, this version reads formats up to {}; resume "
+                            "with the version that wrote it",
+                            path, version ? std::to_string(*version) : "unknown", format_version));
   Checkpoint checkpoint;
   StoredModel stored = read_stored_model(file, path);
   checkpoint.model = std::move(stored.model);
@@ -78,15 +80,16 @@ Checkpoint read_checkpoint(const std::string &path)
   checkpoint.num_frames = file.read_integer(group, "num_frames").value_or(-1);
   checkpoint.auxiliary_state = read_vector(file, "auxiliary_state");
   if (checkpoint.num_frames < 0)
-    throw Error(path + ": damaged checkpoint: it does not tell its number of frames" +
-                checkpoint_advice());
+    throw Error(fmt::format("{}: damaged checkpoint: it does not tell its number of frames{}", path,
+                            checkpoint_advice()));
   if (*version == 1) {
     read_version_1(file, path, checkpoint);
     return checkpoint;
   }
   const Hdf5File::Value training = file.read_value(group + "/training");
   if (!std::holds_alternative<std::string>(training))
-    throw Error(path + ": damaged checkpoint: its settings are no text" + checkpoint_advice());
+    throw Error(fmt::format("{}: damaged checkpoint: its settings are no text{}", path,
+                            checkpoint_advice()));
   checkpoint.training = std::get<std::string>(training);
   State parts;  // which know their places
   for (const char *name : {"trainer", "session"})

@@ -1,6 +1,7 @@
 #include "dptrain/session/committee.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 
 #include "dptrain/base/error.h"
@@ -32,14 +33,14 @@ void Committee::load(const Communicator &comm, const std::vector<std::string> &f
     member.slot->settings = main.settings;
     member.slot->load(comm, file, main.elements);
     if (!member.slot->trained)
-      throw Error(file + " of the committee describes a new model, which has no parameters: "
-                         "members of a committee must be "
-                         "trained models or checkpoints");
+      throw Error(fmt::format("{} of the committee describes a new model, which has no parameters: "
+                              "members of a committee must be trained models or checkpoints",
+                              file));
     member.evaluator = std::make_unique<Evaluator>(member.slot->model);
     if (!member.slot->model->is_local() && comm.size() > 1)
-      throw Error(file + " of the committee: its atoms pass messages, and members are evaluated on "
-                         "divided atoms: run on "
-                         "one rank");
+      throw Error(fmt::format("{} of the committee: its atoms pass messages, and members are "
+                              "evaluated on divided atoms: run on one rank",
+                              file));
     member.type = types_of_member(main, *member.slot);
     for (const int type : member.type)
       if (type >= 0) member.first_type = std::min(member.first_type, type);

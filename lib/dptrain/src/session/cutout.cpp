@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numeric>
 
 #include "base/text.h"
@@ -37,15 +38,14 @@ CutoutShape cutout_shape(const CutoutOptions &options, double cutoff, const Unit
   if (shape.vacuum == 0.0) shape.vacuum = cutoff;
   const double unit = units.length;
   if (!(shape.core > 0.0) || shape.core > shape.radius - cutoff + rounding)
-    throw Error(
-        formatted("cutout %.6g%s is not possible: the neighborhoods of the atoms whose "
-                  "forces are learned must be whole, and the model's cutoff is %.6g: use a "
-                  "radius above ",
-                  options.radius * unit,
-                  options.core > 0.0 ? formatted(" core %.6g", options.core * unit).c_str() : "",
-                  cutoff * unit) +
+    throw Error(fmt::format(
+        "cutout {:.6g}{} is not possible: the neighborhoods of the atoms whose forces are learned "
+        "must be whole, and the model's cutoff is {:.6g}: use a radius above {}",
+        options.radius * unit,
+        options.core > 0.0 ? formatted(" core %.6g", options.core * unit).c_str() : "",
+        cutoff * unit,
         formatted(options.core > 0.0 ? "%.6g, or a smaller core" : "%.6g",
-                  (cutoff + options.core) * unit));
+                  (cutoff + options.core) * unit)));
   return shape;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/random.h"
@@ -20,15 +21,18 @@ void check_model(const ModelSlot &slot)
       ": train it on a small box first, with 'mode active' and without cutout, and give the model "
       "that 'save' writes to pair_coeff, or its checkpoint to resume";
   if (!slot.model || !slot.trained)
-    throw Error("cutout: the model moves the atoms from the first step on, and " + slot.path +
-                " is not trained" + small_box);
+    throw Error(fmt::format(
+        "cutout: the model moves the atoms from the first step on, and {} is not trained{}",
+        slot.path, small_box));
   if (!slot.has_uncertainty())
-    throw Error("cutout: " + slot.path +
-                " has no uncertainties, from which the worst atoms would be known" + small_box);
+    throw Error(
+        fmt::format("cutout: {} has no uncertainties, from which the worst atoms would be known{}",
+                    slot.path, small_box));
   if (!slot.model->is_local())
-    throw Error("cutout: the atoms of " + slot.path +
-                " pass messages, so that a force depends on atoms far beyond the cutoff: use a "
-                "model whose atoms see their neighbors alone, or leave cutout out");
+    throw Error(fmt::format(
+        "cutout: the atoms of {} pass messages, so that a force depends on atoms far beyond the "
+        "cutoff: use a model whose atoms see their neighbors alone, or leave cutout out",
+        slot.path));
 }
 
 }  // namespace
@@ -122,10 +126,9 @@ std::string CutoutRequests::take_summary()
   if (cutouts_ == 0) return "";
   const double number = static_cast<double>(cutouts_);
   const std::string text =
-      formatted("  cut-outs: %lld of %lld to %lld atoms, in the mean %.1f, whose cores have %.1f",
-                static_cast<long long>(cutouts_), static_cast<long long>(fewest_),
-                static_cast<long long>(largest_), static_cast<double>(atoms_) / number,
-                static_cast<double>(core_atoms_) / number);
+      fmt::format("  cut-outs: {} of {} to {} atoms, in the mean {:.1f}, whose cores have {:.1f}",
+                  cutouts_, fewest_, largest_, static_cast<double>(atoms_) / number,
+                  static_cast<double>(core_atoms_) / number);
   cutouts_ = fewest_ = largest_ = atoms_ = core_atoms_ = 0;
   return text;
 }

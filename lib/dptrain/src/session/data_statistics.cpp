@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <tuple>
 
 #include "dptrain/base/error.h"
@@ -44,8 +45,8 @@ class Collector {
     try {
       add(share, frame);
     } catch (const Error &error) {
-      throw Error("System " + system.name() + ", frame " + std::to_string(share.frame) +
-                  " (frames and atoms are counted from 0): " + error.what());
+      throw Error(fmt::format("System {}, frame {} (frames and atoms are counted from 0): {}",
+                              system.name(), share.frame, error.what()));
     }
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/text.h"
@@ -17,11 +18,12 @@ std::string put_aside(const std::vector<std::string> &paths)
   std::string ending = ".old";
   const auto taken = [&](const std::string &path) { return fs::exists(path + ending); };
   for (int k = 2; std::any_of(paths.begin(), paths.end(), taken); ++k)
-    ending = ".old" + std::to_string(k);
+    ending = fmt::format(".old{}", k);
   for (const std::string &path : paths)
     if (fs::is_regular_file(path) && std::rename(path.c_str(), (path + ending).c_str()) != 0)
-      throw Error("The file " + path + " of an earlier run cannot be renamed to " + path + ending +
-                  ": check the permissions of its folder");
+      throw Error(fmt::format("The file {} of an earlier run cannot be renamed to {}{}: check the "
+                              "permissions of its folder",
+                              path, path, ending));
   return ending;
 }
 
@@ -65,7 +67,7 @@ void FrameStore::open(const std::vector<WholeFrame> &frames, const std::string &
     std::vector<std::string> files{path_};
     if (!checkpoint_.empty()) files.push_back(checkpoint_);
     const std::string old = put_aside(files);
-    log_("the frames of an earlier run in " + path_ + " are kept as " + path_ + old);
+    log_(fmt::format("the frames of an earlier run in {} are kept as {}{}", path_, path_, old));
   }
   file_ = std::make_unique<FramesFile>(path_, same ? frames.size() : 0);
   if (!same)
@@ -85,10 +87,10 @@ std::vector<WholeFrame> FrameStore::read(const std::string &path, std::int64_t c
       for (int &type : frame.type) {
         const bool known = type >= 0 && type < static_cast<int>(types.size());
         if (!known || types[type] < 0)
-          throw Error(path + " has frames with the element of type " + std::to_string(type) +
-                      ", which the model " + model + " has not: its elements are " +
-                      joined(elements) +
-                      "; give a model with all elements, or start again without these frames");
+          throw Error(fmt::format(
+              "{} has frames with the element of type {}, which the model {} has not: its elements "
+              "are {}; give a model with all elements, or start again without these frames",
+              path, type, model, joined(elements)));
         type = types[type];
       }
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "neighbor/lattice.h"
@@ -151,8 +152,9 @@ std::string LabelCheck::fault(int of, const Sums &s, const char *text)
                factor = of == 0 ? of_forces : of_virial, error = std::sqrt(variance * inverse);
   if (std::fabs(factor - 1.0) <= std::max(largest_difference, standard_errors * error)) return "";
   told_[of] = true;
-  return formatted("energies of the reference change by %.3g times (expected: 1) ", factor) + text +
-         formatted("; found in %d pairs of configurations", s.pairs);
+  return fmt::format("energies of the reference change by {:.3g} times (expected: 1) {}; found in "
+                     "{} pairs of configurations",
+                     factor, text, s.pairs);
 }
 
 }  // namespace dptrain

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <utility>
 
 namespace dptrain {
@@ -20,7 +21,7 @@ template <class T> std::vector<double> numbers(const T &values)
 template <std::size_t N> std::array<double, N> fixed(const State &state, const std::string &name)
 {
   const std::vector<double> &values = state.array(name);
-  if (values.size() != N) state.fail(name + " has another length than " + std::to_string(N));
+  if (values.size() != N) state.fail(fmt::format("{} has another length than {}", name, N));
   std::array<double, N> result;
   std::copy(values.begin(), values.end(), result.begin());
   return result;
@@ -122,7 +123,7 @@ LabelRequest LabelRequest::from(const State &state)
   const std::string &why = state.text("why");
   const auto ask = std::find_if(std::begin(asks), std::end(asks),
                                 [&](Ask known) { return name_of(known) == why; });
-  if (ask == std::end(asks)) state.fail("there is no reason '" + why + "' to ask");
+  if (ask == std::end(asks)) state.fail(fmt::format("there is no reason '{}' to ask", why));
   request.ask = *ask;
   request.has_scores = state.flag("has_scores");
   request.score = state.number("score");

@@ -1,6 +1,7 @@
 #include "dptrain/session/learning_options.h"
 
 #include <cmath>
+#include <fmt/format.h>
 #include <string>
 
 #include "base/text.h"
@@ -14,7 +15,7 @@ namespace {
 void at_least(const char *name, double value, double smallest, const std::string &allowed)
 {
   if (!std::isfinite(value) || value < smallest)
-    throw Error(formatted("%s %.6g is not possible: use ", name, value) + allowed);
+    throw Error(fmt::format("{} {:.6g} is not possible: use {}", name, value, allowed));
 }
 
 }  // namespace
@@ -28,21 +29,19 @@ void check(const LearningOptions &o)
   at_least("threshold", o.threshold * unit, 0, "a positive force, or 0 for one that is chosen");
   at_least("limit", o.limit * unit, 0, "a positive force, or 0 for a multiple of the threshold");
   if (o.limit > 0.0 && o.limit < o.threshold)
-    throw Error(
-        formatted("the limit %g is below the threshold %g: above the threshold the "
-                  "reference is asked, above the limit the model does not move the atoms; give a "
-                  "larger limit",
-                  o.limit * unit, o.threshold * unit));
+    throw Error(fmt::format(
+        "the limit {:g} is below the threshold {:g}: above the threshold the reference is asked, "
+        "above the limit the model does not move the atoms; give a larger limit",
+        o.limit * unit, o.threshold * unit));
   at_least("rewind", o.rewind, 0, "a number of times, or 0 for none");
   at_least("audit", static_cast<double>(o.audit), 0, "a number of steps, or 0 for none");
   at_least("holdout", o.holdout, 0, "a number of labels, or 0 for none");
   at_least("duplicate", o.duplicate, 0, "a distance of 0 or more");
   at_least("asynchronous", o.asynchronous, 0, "a number of configurations, or 0 for none");
   if (!(o.train_share > 0.0 && o.train_share <= 1.0))
-    throw Error(
-        formatted("train_share %.6g is not possible: use a part of the time, above 0 and up "
-                  "to 1 (then the run waits until a label is learned)",
-                  o.train_share));
+    throw Error(fmt::format("train_share {:.6g} is not possible: use a part of the time, above 0 "
+                            "and up to 1 (then the run waits until a label is learned)",
+                            o.train_share));
   if (o.asynchronous > 0 && (!o.active || o.selects))
     throw Error("asynchronous needs mode active and a reference: labels may come later where the "
                 "uncertainty of the model asks for them");
@@ -54,13 +53,13 @@ void check(const LearningOptions &o)
   const double displace = o.prepare.displace.value_or(farthest);
   if (!(displace >= 0.0 && displace <= farthest))
     throw Error(
-        formatted("prepare ... displace %.6g is not possible: use a distance from 0 to %.6g",
-                  displace * o.units.length, farthest * o.units.length));
+        fmt::format("prepare ... displace {:.6g} is not possible: use a distance from 0 to {:.6g}",
+                    displace * o.units.length, farthest * o.units.length));
   constexpr double largest = 0.05;  // the empty space at open boundaries has no more to spare
   if (!(o.prepare.strain >= 0.0 && o.prepare.strain <= largest))
-    throw Error(formatted("prepare ... strain %.6g is not possible: use a part of a length, from 0 "
-                          "to %.6g",
-                          o.prepare.strain, largest));
+    throw Error(fmt::format(
+        "prepare ... strain {:.6g} is not possible: use a part of a length, from 0 to {:.6g}",
+        o.prepare.strain, largest));
   if (o.prepare.copies > 0 && displace == 0.0 && o.prepare.strain == 0.0)
     throw Error("prepare ... displace 0 without a strain would make copies that are all the same: "
                 "use a distance, such as 0.05 Angstrom");
@@ -89,8 +88,8 @@ void check(const LearningOptions &o)
   if (!o.optimizer.empty()) optimizer_named(o.optimizer);
   const double ema = o.ema.value_or(0.0);
   if (!(ema >= 0.0 && ema < 1.0))
-    throw Error(
-        formatted("ema %.6g is not possible: use a number from 0 (no average) to below 1", ema));
+    throw Error(fmt::format(
+        "ema {:.6g} is not possible: use a number from 0 (no average) to below 1", ema));
   at_least("save_every", static_cast<double>(o.save_every), 0, from_zero);
   at_least("disp_every", static_cast<double>(o.disp_every.value_or(1)), 1, from_one);
 }

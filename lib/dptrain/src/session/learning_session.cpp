@@ -1,6 +1,7 @@
 #include "dptrain/session/learning_session.h"
 
 #include <cmath>
+#include <fmt/format.h>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,9 +19,9 @@ namespace {
 std::string rules_text(const ParameterRules &rules)
 {
   std::string text =
-      "train only " + joined(rules.only) + "\ntrain freeze " + joined(rules.freeze) + "\n";
+      fmt::format("train only {}\ntrain freeze {}\n", joined(rules.only), joined(rules.freeze));
   for (const auto &[pattern, factor] : rules.rates)
-    text += "train rate " + pattern + formatted(" %.12g\n", factor);
+    text += fmt::format("train rate {} {:.12g}\n", pattern, factor);
   return text;
 }
 
@@ -31,7 +32,7 @@ std::string common_options(const LearningOptions &o, const ModelSlot &slot)
     return name + " " + value + "\n";
   };
   const auto number = [&](const char *name, auto value) {
-    return word(name, formatted("%.12g", static_cast<double>(value)));
+    return word(name, fmt::format("{:.12g}", static_cast<double>(value)));
   };
   return word("elements", joined(slot.type_map)) +
          word("precision", name_of(slot.settings.precision)) + number("threshold", o.threshold) +
@@ -50,8 +51,8 @@ std::string common_options(const LearningOptions &o, const ModelSlot &slot)
 
 std::string model_text(const ModelSlot &slot)
 {
-  return slot.model ? "parameters with hash " + std::to_string(slot.hash()) + "\n"
-                    : "a new model of the input\n" + slot.input_text;
+  return slot.model ? fmt::format("parameters with hash {}\n", slot.hash())
+                    : fmt::format("a new model of the input\n{}", slot.input_text);
 }
 
 }  // namespace
@@ -148,9 +149,8 @@ LearningSession::~LearningSession()
   try {
     impl_->active->leave_group();
   } catch (const std::exception &error) {
-    impl_->messages.warning(
-        std::string("the others learn on without this run, look up what has failed: ") +
-        error.what());
+    impl_->messages.warning(fmt::format(
+        "the others learn on without this run, look up what has failed: {}", error.what()));
   }
 }
 

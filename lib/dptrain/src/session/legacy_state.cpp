@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <fmt/format.h>
 #include <iterator>
 #include <string>
 
@@ -23,8 +24,8 @@ constexpr std::size_t active_numbers = 122;  // of ActiveLearning::state() in th
 std::string precision_name(std::int64_t number)
 {
   if (number < 0 || number > 2)
-    throw Error("The precision in the checkpoint is damaged: it is " + std::to_string(number) +
-                checkpoint_advice());
+    throw Error(fmt::format("The precision in the checkpoint is damaged: it is {}{}", number,
+                            checkpoint_advice()));
   return name_of(static_cast<Precision>(number));
 }
 
@@ -59,8 +60,8 @@ class Numbers {
   }
   [[noreturn]] void fail() const
   {
-    throw Error("The " + what_ + " in the checkpoint is damaged: it has " +
-                std::to_string(values_.size()) + " numbers" + checkpoint_advice());
+    throw Error(fmt::format("The {} in the checkpoint is damaged: it has {} numbers{}", what_,
+                            values_.size(), checkpoint_advice()));
   }
 
  private:

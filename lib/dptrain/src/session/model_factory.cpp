@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "dptrain/base/error.h"
@@ -37,8 +38,8 @@ std::string composition_of(const WholeFrame &frame, const std::vector<std::strin
 {
   std::string text;
   for (std::size_t t = 0; t < type_map.size(); ++t)
-    text += (t == 0 ? "" : " ") + type_map[t] + " " +
-            std::to_string(std::count(frame.type.begin(), frame.type.end(), static_cast<int>(t)));
+    text += fmt::format("{}{} {}", t == 0 ? "" : " ", type_map[t],
+                        std::count(frame.type.begin(), frame.type.end(), static_cast<int>(t)));
   return text;
 }
 
@@ -74,8 +75,8 @@ void ModelFactory::note(const WholeFrame &frame)
 // The frames that statistics are made of.
 std::string ModelFactory::source() const
 {
-  return composition_ + ", " + std::to_string(noted_) + " frames with hash " +
-         formatted("%016llx", static_cast<unsigned long long>(data_hash_));
+  return fmt::format("{}, {} frames with hash {:016x}", composition_, noted_,
+                     static_cast<unsigned long long>(data_hash_));
 }
 
 // A file of an earlier run saves the computation, and gives the new model the same numbers.
@@ -91,9 +92,9 @@ bool ModelFactory::read_statistics(std::string &said)
   statistics_ =
       Statistics::from_json(text, options_.stat, config_.type_map, statistics_settings(config_));
   if (statistics_.source() != source())
-    said = "the statistics in " + options_.stat + " are those of other frames (" +
-           statistics_.source() + ") than the present ones (" + source() +
-           "), and are used; remove the file to have them computed";
+    said = fmt::format("the statistics in {} are those of other frames ({}) than the present ones "
+                       "({}), and are used; remove the file to have them computed",
+                       options_.stat, statistics_.source(), source());
   return true;
 }
 

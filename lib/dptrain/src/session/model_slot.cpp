@@ -1,6 +1,7 @@
 #include "dptrain/session/model_slot.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <fstream>
 
 #include "base/text.h"
@@ -40,8 +41,8 @@ std::vector<int> map_elements(const std::string &file, const std::vector<std::st
   for (const std::string &element : elements) {
     const auto found = std::find(type_map.begin(), type_map.end(), element);
     if (found == type_map.end() && element != "NULL")
-      throw Error("element " + element + " is not in the model " + file + ": use its elements, " +
-                  joined(type_map) + ", or NULL");
+      throw Error(fmt::format("element {} is not in the model {}: use its elements, {}, or NULL",
+                              element, file, joined(type_map)));
     model_type.push_back(element == "NULL" ? -1 : static_cast<int>(found - type_map.begin()));
   }
   return model_type;
@@ -58,8 +59,9 @@ std::vector<std::string> elements_of_new_model(const std::vector<std::string> &e
   for (const std::string &element : elements) {
     if (element == "NULL") continue;
     if (atomic_number(element) == no_element)
-      throw Error("a new model is made of chemical elements such as O, H or Si, and " + element +
-                  " is none; give one for each atom type, or NULL");
+      throw Error(fmt::format("a new model is made of chemical elements such as O, H or Si, and {} "
+                              "is none; give one for each atom type, or NULL",
+                              element));
     if (std::find(once.begin(), once.end(), element) == once.end()) once.push_back(element);
   }
   if (once.empty()) throw Error("a new model needs at least one element that is not NULL");
@@ -71,23 +73,23 @@ std::string note_of(const ModelData &data, const std::vector<double> &fparam,
                     const std::string &file, int ranks)
 {
   if (data.kind == ModelKind::native)
-    return file + ": descriptor se_e2_a, runs as a native model (native no: through LibTorch)" +
-           (data.is_compressed ? "; the archive is compressed: what is trained is saved as .dp"
-                               : "");
-  std::string note = file + ": TorchScript model with " + std::to_string(data.parameters.size()) +
-                     " parameters, " +
-                     (data.passes_messages ? "whose atoms pass messages" : "local") +
-                     ", runs through LibTorch";
+    return fmt::format(
+        "{}: descriptor se_e2_a, runs as a native model (native no: through LibTorch){}", file,
+        data.is_compressed ? "; the archive is compressed: what is trained is saved as .dp" : "");
+  std::string note = fmt::format(
+      "{}: TorchScript model with {} parameters, {}, runs through LibTorch", file,
+      data.parameters.size(), data.passes_messages ? "whose atoms pass messages" : "local");
   const std::string reason = not_native_because(data.model_def_script);
   std::string values;
-  for (const double value : fparam) values += formatted(" %.16g", value);
+  for (const double value : fparam) values += fmt::format(" {:.16g}", value);
   if (data.num_fparam > 0)
-    note += "; frame parameters:" + (values.empty() ? " the model's default values" : values);
+    note += fmt::format("; frame parameters:{}",
+                        values.empty() ? " the model's default values" : values);
   else if (!reason.empty())
-    note += "; has no native form: " + reason;
+    note += fmt::format("; has no native form: {}", reason);
   if (data.is_compressed) note += "; compressed: the nets behind its tables are not trained";
   if (data.passes_messages && ranks > 1)
-    note += "; in MD, one of " + std::to_string(ranks) + " ranks evaluates whole frames";
+    note += fmt::format("; in MD, one of {} ranks evaluates whole frames", ranks);
   return note;
 }
 
@@ -104,7 +106,7 @@ void ModelSlot::load(const Communicator &comm, const std::string &file,
   guarded(comm, [&] {
     if (comm.rank() != 0 || is_new) return;
     if (!std::ifstream(file).good() && !std::ifstream(file + ".dp").good())
-      throw Error("cannot open file '" + file + "'; check the name");
+      throw Error(fmt::format("cannot open file '{}'; check the name", file));
     is_input = is_input_file(file);
     if (is_input)
       input_text = read_input_file(file);

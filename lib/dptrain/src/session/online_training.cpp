@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <fmt/format.h>
 #include <numeric>
 
 #include "base/text.h"
@@ -67,9 +68,9 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
   divide_frames();
   if (comm_->rank() == 0 && options_.resume.empty() && !options_.dataset.empty() &&
       fs::exists(options_.dataset))
-    messages_.warning("there is a data set " + options_.dataset +
-                      " already: frames are added to it; give another name if it is not of an "
-                      "earlier run like this one");
+    messages_.warning(fmt::format("there is a data set {} already: frames are added to it; give "
+                                  "another name if it is not of an earlier run like this one",
+                                  options_.dataset));
   check_save_name();
   check_folders();
   if (!options_.selects) say(settings_.summary());
@@ -80,17 +81,18 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
     return;
   }
   if (options_.active && !slot_->model->last_hidden_layer())
-    throw Error("mode active: " + slot_->path +
-                " does not tell the outputs of its last hidden layer, which uncertainties rest on: "
-                "freeze the model with DeePMD-kit 3.2, or label with mode passive");
+    throw Error(fmt::format(
+        "mode active: {} does not tell the outputs of its last hidden layer, which uncertainties "
+        "rest on: freeze the model with DeePMD-kit 3.2, or label with mode passive",
+        slot_->path));
   state_.counters.trained = true;
   make_trainer();
   state_.is_right = options_.active && !options_.selects;  // resume() knows better
   if (state_.is_right && options_.train > 0 && options_.resume.empty())
     say("the model is trained from the first label on whose error is above the threshold");
   if (!config().rules.only.empty() || !config().rules.freeze.empty())
-    say("trains " + std::to_string(slot_->model->parameters().num_trainable()) + " of " +
-        std::to_string(slot_->model->parameters().size()) + " parameters");
+    say(fmt::format("trains {} of {} parameters", slot_->model->parameters().num_trainable(),
+                    slot_->model->parameters().size()));
 }
 
 void OnlineTraining::say(const std::string &text) const
@@ -105,13 +107,15 @@ void OnlineTraining::check_save_name() const
   const ModelData none;
   const ModelData data = slot_->model ? slot_->model->data() : none;
   if (is_pth(options_.save) && data.archive.empty())
-    throw Error("save " + options_.save +
-                ": a model that does not come from an (uncompressed) TorchScript archive is "
-                "written as .dp: choose such a name; models of DeePMD-kit's descriptors may be "
-                "converted later, with 'dptrain convert'");
+    throw Error(
+        fmt::format("save {}: a model that does not come from an (uncompressed) TorchScript "
+                    "archive is written as .dp: choose such a name; models of DeePMD-kit's "
+                    "descriptors may be converted later, with 'dptrain convert'",
+                    options_.save));
   if (!is_pth(options_.save) && data.kind == ModelKind::torchscript)
-    throw Error("save " + options_.save + ": " + slot_->path +
-                " is a TorchScript model, which is written as .pth: choose a name that ends so");
+    throw Error(fmt::format(
+        "save {}: {} is a TorchScript model, which is written as .pth: choose a name that ends so",
+        options_.save, slot_->path));
 }
 
 // A folder that is missing is noticed before a label was paid for.
@@ -125,8 +129,8 @@ void OnlineTraining::check_folders() const
     for (const auto &[keyword, path] : files) {
       const fs::path folder = fs::path(path).parent_path();
       if (!folder.empty() && !fs::is_directory(folder))
-        throw Error(keyword + " " + path + ": there is no folder " + folder.string() +
-                    ": make it, or choose another name");
+        throw Error(fmt::format("{} {}: there is no folder {}: make it, or choose another name",
+                                keyword, path, folder.string()));
     }
   });
 }
@@ -136,10 +140,10 @@ void OnlineTraining::check_label(const Label &label) const
 {
   for (const auto &term : make_loss_terms(config().loss))
     if (term->traits().prefactor.is_on() && !term->has_label(label))
-      messages_.warning("the labels have no " + term->traits().label +
-                        ", which the loss asks for (pref_" + term->traits().name +
-                        "): they are not learned; set it to 0, or use a reference "
-                        "that has them");
+      messages_.warning(
+          fmt::format("the labels have no {}, which the loss asks for (pref_{}): they are not "
+                      "learned; set it to 0, or use a reference that has them",
+                      term->traits().label, term->traits().name));
 }
 
 void OnlineTraining::divide_frames()
@@ -236,10 +240,10 @@ void OnlineTraining::make_model()
   for (Frame &frame : waiting_) latest_place_ = trainer_->add(std::move(frame));
   waiting_.clear();
   const std::vector<int> limits = data.config.descriptor->neighbor_limits();
-  say("new model from " + std::to_string(state_.counters.frames) +
-      " frames: " + (limits.empty() ? "" : "sel " + joined(limits) + ", ") + "smallest distance " +
-      formatted("%.4g", shortest) + " Angstrom, " +
-      std::to_string(slot_->model->parameters().size()) + " parameters");
+  say(fmt::format("new model from {} frames: {}smallest distance {:.4g} Angstrom, {} parameters",
+                  state_.counters.frames,
+                  limits.empty() ? "" : fmt::format("sel {}, ", joined(limits)), shortest,
+                  slot_->model->parameters().size()));
 }
 
 void OnlineTraining::train_for(double seconds)
@@ -429,8 +433,8 @@ void OnlineTraining::keep_start_model()
   std::error_code none;
   if (!fs::equivalent(slot_->path, options_.save, none)) return;
   const std::string old = put_aside({options_.save});
-  say("the model " + options_.save + " that the training began with is kept as " + options_.save +
-      old);
+  say(fmt::format("the model {} that the training began with is kept as {}{}", options_.save,
+                  options_.save, old));
 }
 
 // Old frames that the buffer has dropped are left out, such that each of the others comes to the place that it had.
@@ -492,11 +496,12 @@ void OnlineTraining::resume(const std::string &file)
   resumed_ = true;
   load_later_frames(source, frames);
   store_.begin(frames, source);
-  say("resumed from " + path + ": " + std::to_string(state_.counters.frames) + " frames, " +
-      std::to_string(steps()) + " optimizer steps");
+  say(fmt::format("resumed from {}: {} frames, {} optimizer steps", path, state_.counters.frames,
+                  steps()));
   if (before != now)
-    say("the steps before were done in precision " + name_of(before) +
-        ", those from here on are done in precision " + name_of(now));
+    say(fmt::format(
+        "the steps before were done in precision {}, those from here on are done in precision {}",
+        name_of(before), name_of(now)));
   train();  // what a checkpoint amid the training of a label has left
 }
 
@@ -521,8 +526,8 @@ void OnlineTraining::resume_frames(const std::string &path)
 {
   const auto frames = load_frames(path, -1, identity(type_map_.size()));
   store_.begin(frames, path);
-  say("resumed with the " + std::to_string(state_.counters.frames) + " frames of " + path +
-      ", there is no checkpoint");
+  say(fmt::format("resumed with the {} frames of {}, there is no checkpoint",
+                  state_.counters.frames, path));
   state_.earned_steps = options_.train * num_learned(frames);
   state_.counters.reference_calls = state_.counters.frames;
   if (!trainer_ && state_.counters.frames >= options_.warmup) make_model();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/elapsed.h"
@@ -123,25 +124,25 @@ std::optional<Label> ReferenceDesk::usable(const LabelRequest &request, LabelAns
   std::string why = answer.failure;
   const bool needed = request.ask != Ask::prepare;  // the run can go on without a copy
   if (!why.empty() && options_.failure_stops && needed)
-    throw Error("no label at step " + std::to_string(step) + ": " + why +
-                "; use 'failed skip' to go on without it");
+    throw Error(
+        fmt::format("no label at step {}: {}; use 'failed skip' to go on without it", step, why));
   if (why.empty() && !is_finite(answer.label)) why = "energy, forces or virial are not finite";
   if (why.empty()) {
     if (!request.is_cutout()) check(request.frame, answer.label);
     return request.learnable(std::move(answer.label));
   }
   if (options_.runs_model && !counters_.trained && needed)
-    throw Error("no label at step " + std::to_string(step) + ": " + why +
-                "; the model is not trained yet, and the run needs the reference");
-  discard(step, why + "; see what the reference says");
+    throw Error(fmt::format(
+        "no label at step {}: {}; the model is not trained yet, and the run needs the reference",
+        step, why));
+  discard(step, fmt::format("{}; see what the reference says", why));
   return std::nullopt;
 }
 
 void ReferenceDesk::check(const WholeFrame &frame, const Label &label)
 {
   const std::string fault = check_.add(frame, label);
-  if (!fault.empty())
-    messages_.warning(formatted("step %lld: ", static_cast<long long>(frame.step)) + fault);
+  if (!fault.empty()) messages_.warning(fmt::format("step {}: {}", frame.step, fault));
 }
 
 void ReferenceDesk::settle(std::int64_t request)
@@ -195,16 +196,17 @@ void ReferenceDesk::resume(const std::string &source, const std::string &frames)
   if (requests.empty()) return;
   const std::string number = std::to_string(requests.size());
   if (!source_.works_beside())
-    return messages_.warning(requests_path_of(source) + " has " + number +
-                             " configurations that wait for a label, which this reference cannot "
-                             "compute: resume with the one that was asked, or do without them");
+    return messages_.warning(
+        fmt::format("{} has {} configurations that wait for a label, which this reference cannot "
+                    "compute: resume with the one that was asked, or do without them",
+                    requests_path_of(source), number));
   const bool with_baseline = source_.prepares();
   for (const LabelRequest &request : requests)
     if (request.frame.label.energy.has_value() != with_baseline)
-      throw Error(requests_path_of(source) + ": configurations there were asked for " +
-                  (with_baseline ? "without" : "with") +
-                  " 'subtract', and their labels would be of another kind: resume with the "
-                  "options that they were asked with, or put the file aside");
+      throw Error(fmt::format(
+          "{}: configurations there were asked for {} 'subtract', and their labels would be of "
+          "another kind: resume with the options that they were asked with, or put the file aside",
+          requests_path_of(source), with_baseline ? "without" : "with"));
   for (LabelRequest &request : requests) {
     request.id = source_.submit(request.frame);
     const std::int64_t id = request.id;
@@ -212,9 +214,9 @@ void ReferenceDesk::resume(const std::string &source, const std::string &frames)
   }
   write_open();
   if (source == options_.frames_path()) file_.drop_orphans();
-  messages_.info(number + " configurations that wait for a label are " +
-                 (source_.outlives_program() ? "looked for" : "asked for") +
-                 " again: " + requests_path_of(source));
+  messages_.info(fmt::format("{} configurations that wait for a label are {} again: {}", number,
+                             source_.outlives_program() ? "looked for" : "asked for",
+                             requests_path_of(source)));
 }
 
 // What the other model said of them does not tell how good this one is.
@@ -235,7 +237,7 @@ void ReferenceDesk::take_over(const ReferenceDesk &before, const std::vector<int
 void ReferenceDesk::discard(std::int64_t step, const std::string &why)
 {
   ++counters_.discarded;
-  messages_.warning("label of step " + std::to_string(step) + " is discarded: " + why);
+  messages_.warning(fmt::format("label of step {} is discarded: {}", step, why));
 }
 
 bool ReferenceDesk::within_limit(const LabelRequest &request, const Label &label)
@@ -246,11 +248,9 @@ bool ReferenceDesk::within_limit(const LabelRequest &request, const Label &label
       largest = std::max(largest, std::fabs(label.force[k]));
   if (options_.force_limit == 0.0 || largest <= options_.force_limit) return true;
   const double unit = options_.units.force();
-  discard(
-      request.frame.step,
-      formatted(
-          "the largest force component %.6g is above fmax %.6g; give a larger fmax if it is right",
-          largest * unit, options_.force_limit * unit));
+  discard(request.frame.step, fmt::format("the largest force component {:.6g} is above fmax "
+                                          "{:.6g}; give a larger fmax if it is right",
+                                          largest * unit, options_.force_limit * unit));
   return false;
 }
 

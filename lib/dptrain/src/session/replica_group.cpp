@@ -1,5 +1,6 @@
 #include "session/replica_group.h"
 
+#include <fmt/format.h>
 #include <iterator>
 #include <sstream>
 #include <utility>
@@ -79,10 +80,10 @@ void ReplicaGroup::require_same(const std::string &what, const std::string &text
     std::istringstream wanted(first), found(text);
     std::string differences, a, b;
     while (std::getline(wanted, a) && std::getline(found, b))
-      if (a != b) differences += "; '" + a + "' in partition 1, '" + b + "' here";
-    throw Error("share: partition " + std::to_string(replicas_.index + 1) + " has other " + what +
-                " than partition 1" + differences +
-                ": runs that train one model together need the same");
+      if (a != b) differences += fmt::format("; '{}' in partition 1, '{}' here", a, b);
+    throw Error(fmt::format("share: partition {} has other {} than partition 1{}: runs that train "
+                            "one model together need the same",
+                            replicas_.index + 1, what, differences));
   });
 }
 

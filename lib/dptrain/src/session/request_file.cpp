@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fmt/format.h>
 #include <map>
 #include <utility>
 
@@ -71,7 +72,7 @@ RequestFile::RequestFile(std::shared_ptr<const Communicator> comm, const std::st
     comm_(std::move(comm)),
     run_(run),
     first_path_(requests_path_of(frames)),
-    path_(first_path_ + (run.index > 0 ? "." + std::to_string(run.index) : ""))
+    path_(first_path_ + (run.index > 0 ? fmt::format(".{}", run.index) : ""))
 {
 }
 
@@ -85,7 +86,7 @@ void RequestFile::write(const std::vector<const LabelRequest *> &requests) const
     }
     State all;
     for (std::size_t k = 0; k < requests.size(); ++k)
-      all.set_group(formatted("%08zu", k), requests[k]->state());  // groups are sorted by name
+      all.set_group(fmt::format("{:08}", k), requests[k]->state());  // groups are sorted by name
     Hdf5File file = Hdf5File::create(path_);
     write_state(file, requests_group, all);
     const std::string bytes = file.bytes();
@@ -107,7 +108,7 @@ std::vector<LabelRequest> RequestFile::read(const std::string &source,
         read_requests(path).for_each_group([&](const std::string &name, const State &request) {
           WholeFrame frame = LabelRequest::from(request).frame;
           if (is_among(frame, stored) || is_among(frame, taken)) return;
-          open.set_group(formatted("%06d ", number) + name, request);
+          open.set_group(fmt::format("{:06} {}", number, name), request);
           taken.push_back(std::move(frame));
         });
   });
@@ -135,7 +136,7 @@ void RequestFile::put_aside(const Log &log) const
     for (const auto &[number, path] : files_of_group(first_path_)) {
       if (!is_mine(number)) continue;
       const std::string old = dptrain::put_aside({path});
-      log("the requests of an earlier run in " + path + " are kept as " + path + old);
+      log(fmt::format("the requests of an earlier run in {} are kept as {}{}", path, path, old));
     }
   });
 }

@@ -1,6 +1,7 @@
 #include "session/self_healing.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <optional>
 #include <utility>
 
@@ -61,9 +62,9 @@ void SelfHealing::compare(std::int64_t step, double expected, double found, doub
 {
   if (!is_on() || !trouble_.empty() || !model_moved_ || was_left(step) || !(found > limit)) return;
   const double unit = units_.force();
-  trouble_ = formatted("the force error of an atom is %.4g, expected were %.4g, and the limit is "
-                       "%.4g",
-                       found * unit, expected * unit, limit * unit);
+  trouble_ = fmt::format(
+      "the force error of an atom is {:.4g}, expected were {:.4g}, and the limit is {:.4g}",
+      found * unit, expected * unit, limit * unit);
   trouble_step_ = step;
 }
 
@@ -100,10 +101,10 @@ bool SelfHealing::go_back(Trajectory &run)
   const bool again = done_ > 0 && step <= left_ + (left_ - reached_) + calm;
   const std::optional<std::int64_t> state =
       run.go_back(again ? reached_ - 1 : trouble_step_ - margin, done_ + 1);
-  const std::string what =
-      formatted("step %lld: ", static_cast<long long>(step)) + std::exchange(trouble_, "");
+  const std::string what = fmt::format("step {}: {}", step, std::exchange(trouble_, ""));
   if (!state) {
-    if (!told_) messages_.info(what + "; there is no trusted state yet to go back to");
+    if (!told_)
+      messages_.info(fmt::format("{}; there is no trusted state yet to go back to", what));
     told_ = true;
     return false;
   }
@@ -112,8 +113,8 @@ bool SelfHealing::go_back(Trajectory &run)
   reached_ = *state;
   ways_.emplace_back(reached_, left_);
   watch_.go_back(*state);
-  messages_.info(what + formatted("; back to the state of step %lld, rewind %d of %d",
-                                  static_cast<long long>(*state), done_, most_));
+  messages_.info(
+      fmt::format("{}; back to the state of step {}, rewind {} of {}", what, *state, done_, most_));
   if (!is_on()) messages_.info("that was the last rewind: the run goes on without");
   return true;
 }
@@ -121,7 +122,7 @@ bool SelfHealing::go_back(Trajectory &run)
 std::string SelfHealing::refusal() const
 {
   if (is_on()) return "there is no trusted state yet to go back to";
-  return most_ == 1 ? "the one rewind is used" : formatted("all %d rewinds are used", most_);
+  return most_ == 1 ? "the one rewind is used" : fmt::format("all {} rewinds are used", most_);
 }
 
 }  // namespace dptrain

@@ -1,5 +1,6 @@
 #include "session/session_state.h"
 
+#include <fmt/format.h>
 #include <fstream>
 
 #include "base/text.h"
@@ -30,11 +31,14 @@ std::string resume_path(const std::string &file)
   const std::string frames = frames_path_of(file);
   if (exists(frames) || exists(requests_path_of(frames))) return frames;
   const std::string checkpoint = file + suffix,
-                    how = "'save' writes FILE" + suffix + " and FILE.frames";
-  throw Error(exists(file) ? "resume: " + file + " is not a checkpoint, and there is no " +
-                                 checkpoint + " and no " + frames + " beside it: " + how
-                           : "resume: there is no checkpoint " + file + " or " + checkpoint +
-                                 ", and no " + frames + ": " + how);
+                    how = fmt::format("'save' writes FILE{} and FILE.frames", suffix);
+  throw Error(
+      exists(file)
+          ? fmt::format(
+                "resume: {} is not a checkpoint, and there is no {} and no {} beside it: {}", file,
+                checkpoint, frames, how)
+          : fmt::format("resume: there is no checkpoint {} or {}, and no {}: {}", file, checkpoint,
+                        frames, how));
 }
 
 std::string frames_path_of(const std::string &checkpoint)
@@ -54,8 +58,8 @@ void check_same_model(const std::string &path, const ModelData &found, const Mod
     wanted.config = slot.input->model;
   const std::string differences = model_differences(found, wanted);
   if (!differences.empty())
-    throw Error("resume: " + path + " is a checkpoint of another model than " + slot.path + ": " +
-                differences);
+    throw Error(fmt::format("resume: {} is a checkpoint of another model than {}: {}", path,
+                            slot.path, differences));
 }
 
 State pack(const SessionState &session)

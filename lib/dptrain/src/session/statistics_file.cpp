@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <fmt/format.h>
 #include <memory>
 #include <numeric>
 
@@ -38,9 +39,8 @@ std::string npy_text_bytes(const std::vector<std::string> &texts)
 {
   std::size_t length = 1;
   for (const auto &text : texts) length = std::max(length, text.size());
-  std::string header = "{'descr': '|S" + std::to_string(length) +
-                       "', 'fortran_order': False, 'shape': (" + std::to_string(texts.size()) +
-                       ",), }";
+  std::string header = fmt::format("{{'descr': '|S{}', 'fortran_order': False, 'shape': ({},), }}",
+                                   length, texts.size());
   header.resize(117, ' ');  // with magic, version, length and end of line 128 bytes
   std::string bytes = std::string("\x93NUMPY\1\0\x76\0", 10) + header + "\n";
   for (const auto &text : texts) bytes += text + std::string(length - text.size(), '\0');
@@ -173,15 +173,15 @@ std::vector<double> read_checked(const Store &store, const std::string &path,
   const bool finite =
       std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
   if (values.size() != size || !finite)
-    throw Error("Statistics file " + path + ": " + name + " must hold " + std::to_string(size) +
-                " finite numbers, found " + std::to_string(values.size()) +
-                (finite ? "" : ", not all finite") + ". Remove the file to have it computed again");
+    throw Error(fmt::format("Statistics file {}: {} must hold {} finite numbers, found {}{}. "
+                            "Remove the file to have it computed again",
+                            path, name, size, values.size(), finite ? "" : ", not all finite"));
   return values;
 }
 
 std::string source_of(const std::string &path)
 {
-  return "DeePMD-kit's statistics file " + path;
+  return fmt::format("DeePMD-kit's statistics file {}", path);
 }
 
 }  // namespace
@@ -189,18 +189,19 @@ std::string source_of(const std::string &path)
 std::string deepmd_statistics_hash(const ModelConfig &model)
 {
   if (model.descriptor->type() != "se_e2_a")
-    throw Error("Statistics files in DeePMD-kit's layout need descriptor se_e2_a, the model has " +
-                model.descriptor->type());
+    throw Error(fmt::format(
+        "Statistics files in DeePMD-kit's layout need descriptor se_e2_a, the model has {}",
+        model.descriptor->type()));
   const SeE2AConfig &config = se_e2_a(model);
   if (config.sel.empty())
     throw Error("Statistics file in DeePMD-kit's layout: sel must be known, it is part of the key");
   std::string sel;
   for (int n : config.sel) sel += (sel.empty() ? "" : ", ") + std::to_string(n);
   const int nsel = std::accumulate(config.sel.begin(), config.sel.end(), 0);
-  return sha1("{\"type\": \"se_a\", \"ntypes\": " + std::to_string(config.sel.size()) +
-              ", \"rcut\": " + two_decimals(model.rcut) + ", \"rcut_smth\": " +
-              two_decimals(config.rcut_smth) + ", \"nsel\": " + std::to_string(nsel) +
-              ", \"sel\": [" + sel + "], \"mixed_types\": false}");
+  return sha1(fmt::format("{{\"type\": \"se_a\", \"ntypes\": {}, \"rcut\": {}, \"rcut_smth\": {}, "
+                          "\"nsel\": {}, \"sel\": [{}], \"mixed_types\": false}}",
+                          config.sel.size(), two_decimals(model.rcut),
+                          two_decimals(config.rcut_smth), nsel, sel));
 }
 
 std::optional<StoredStatistics> read_deepmd_statistics(const std::string &path,
@@ -219,15 +220,16 @@ std::optional<StoredStatistics> read_deepmd_statistics(const std::string &path,
   std::vector<std::int64_t> centers(ntypes);
   std::vector<double> sums(4 * std::size_t(ntypes));
   for (int t = 0; t < ntypes; ++t) {
-    const std::string radial = group + "/r_" + std::to_string(t),
-                      angular = group + "/a_" + std::to_string(t);
+    const std::string radial = fmt::format("{}/r_{}", group, t),
+                      angular = fmt::format("{}/a_{}", group, t);
     if (!store->has(radial) || !store->has(angular)) return std::nullopt;
     const auto r = read_checked(*store, path, radial, 3),
                a = read_checked(*store, path, angular, 3);
     centers[t] = std::llround(r[0] / slots);
     if (centers[t] * slots != r[0] || 3.0 * r[0] != a[0])
-      throw Error("Statistics file " + path + ": the numbers of entries in " + radial + " and " +
-                  angular + " do not belong to sel. Remove the file to have it computed again");
+      throw Error(fmt::format("Statistics file {}: the numbers of entries in {} and {} do not "
+                              "belong to sel. Remove the file to have it computed again",
+                              path, radial, angular));
     std::copy_n(r.begin() + 1, 2, sums.begin() + 4 * t);
     std::copy_n(a.begin() + 1, 2, sums.begin() + 4 * t + 2);
   }
@@ -284,8 +286,8 @@ void write_deepmd_statistics(const std::string &path, const ModelConfig &config,
   for (int t = 0; t < ntypes; ++t) {
     const double number = static_cast<double>(found.statistics.centers(t)) * slots;
     const double *sums = &found.statistics.sums()[std::size_t(t) * 4];
-    store->write(group + "/r_" + std::to_string(t), {3}, {number, sums[0], sums[1]});
-    store->write(group + "/a_" + std::to_string(t), {3}, {3.0 * number, sums[2], sums[3]});
+    store->write(fmt::format("{}/r_{}", group, t), {3}, {number, sums[0], sums[1]});
+    store->write(fmt::format("{}/a_{}", group, t), {3}, {3.0 * number, sums[2], sums[3]});
     if (found.statistics.centers(t) > 0) observed.push_back(config.type_map[t]);
   }
   // names that are no elements stand behind all others

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -18,7 +19,7 @@ constexpr double same_place = 1e-4;   // Angstrom: one atom twice, in some file 
 
 std::string name_of(int atom)
 {
-  return "atom " + std::to_string(atom);
+  return fmt::format("atom {}", atom);
 }
 
 /// Finds the image of an atom that lies in the cell; u are its fractional coordinates there.
@@ -28,9 +29,9 @@ void wrap(const Lattice &lattice, int atom, double *x, double *u)
   std::array<int, 3> back;
   for (int d = 0; d < 3; ++d) {
     if (!(std::abs(f[d]) < farthest))
-      throw Error(name_of(atom) +
-                  " is more than 10^9 cells away from the origin: check the units of "
-                  "positions and box");
+      throw Error(fmt::format(
+          "{} is more than 10^9 cells away from the origin: check the units of positions and box",
+          name_of(atom)));
     back[d] = -static_cast<int>(std::floor(f[d]));
     u[d] = f[d] + back[d];
   }
@@ -49,12 +50,13 @@ FrameSearch::FrameSearch(const WholeFrame &frame, int ntypes, double rcut) :
 {
   const std::size_t natoms = frame.type.size();
   if (frame.coord.size() != 3 * natoms)
-    throw Error(std::to_string(natoms) + " atom types but " + std::to_string(frame.coord.size()) +
-                " coordinates (3 per atom are needed)");
+    throw Error(fmt::format("{} atom types but {} coordinates (3 per atom are needed)", natoms,
+                            frame.coord.size()));
   for (std::size_t k = 0; k < frame.coord.size(); ++k)
     if (!std::isfinite(frame.coord[k]))
-      throw Error("the position of " + name_of(static_cast<int>(k / 3)) +
-                  " is not a finite number: correct it, or leave the frame out");
+      throw Error(fmt::format(
+          "the position of {} is not a finite number: correct it, or leave the frame out",
+          name_of(static_cast<int>(k / 3))));
   std::vector<double> x = frame.coord, u = frame.coord;
   if (frame.periodic) {
     lattice_.emplace(frame.box);
@@ -74,9 +76,9 @@ void FrameSearch::make_axes(const WholeFrame &frame, std::vector<double> &u)
       extent[d] = lattice_->height(d);
       unit[d] = 1.0;
       if (!(rcut_ / extent[d] < max_images))
-        throw Error("the cell is only " + std::to_string(extent[d]) +
-                    " Angstrom thick, the cutoff is " + std::to_string(rcut_) +
-                    " Angstrom: check the units of the box");
+        throw Error(fmt::format("the cell is only {} Angstrom thick, the cutoff is {} Angstrom: "
+                                "check the units of the box",
+                                extent[d], rcut_));
       continue;
     }
     double low = 0.0, high = 0.0;
@@ -127,9 +129,9 @@ void FrameSearch::sort(const WholeFrame &frame, const std::vector<double> &x,
   for (int i = 0; i < natoms; ++i) {
     if (frame.type[i] < 0) continue;
     if (frame.type[i] >= ntypes_)
-      throw Error(name_of(i) + " has type index " + std::to_string(frame.type[i]) +
-                  ", but there are only " + std::to_string(ntypes_) +
-                  " types: use a type map with all elements");
+      throw Error(fmt::format(
+          "{} has type index {}, but there are only {} types: use a type map with all elements",
+          name_of(i), frame.type[i], ntypes_));
     const int a = axes_[0].cell_of(u[3 * i]), b = axes_[1].cell_of(u[3 * i + 1]);
     slot[i] = stride * frame.type[i] + (std::size_t(a) * axes_[1].count + b) * axes_[2].count +
               axes_[2].cell_of(u[3 * i + 2]);
@@ -292,9 +294,9 @@ void FrameSearch::note_closest(int index, double square)
       std::tie(closest_->i, closest_->j) < std::tie(i, j))
     return;
   if (distance < same_place)
-    throw Error(name_of(i) + " and " + (i == j ? "its image" : name_of(j)) +
-                " are at the same place (" + std::to_string(distance) +
-                " Angstrom): remove one of the two, or the frame");
+    throw Error(fmt::format(
+        "{} and {} are at the same place ({} Angstrom): remove one of the two, or the frame",
+        name_of(i), i == j ? "its image" : name_of(j), distance));
   closest_ = AtomPair{distance, i, j};
 }
 

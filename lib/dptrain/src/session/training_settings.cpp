@@ -1,5 +1,7 @@
 #include "session/training_settings.h"
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/broadcast.h"
@@ -19,10 +21,9 @@ void refuse_other_model(const InputFile &input, const std::string &path, const M
   if (!slot.input || input.model_def_script.empty()) return;
   const std::string differences = model_differences(input.model, slot.input->model);
   if (!differences.empty())
-    throw Error(path +
-                ": its section model is not that of the new model, which pair_coeff makes of " +
-                slot.path + ": " + differences + "; give " + path +
-                " in pair_coeff, or remove the section");
+    throw Error(fmt::format("{}: its section model is not that of the new model, which pair_coeff "
+                            "makes of {}: {}; give {} in pair_coeff, or remove the section",
+                            path, slot.path, differences, path));
 }
 
 }  // namespace
@@ -44,7 +45,8 @@ TrainingSettings::TrainingSettings(const Communicator &comm, const LearningOptio
     });
   }
   if (input_ && !input_->ignored.empty())
-    say("keys of the input file that have no meaning here: " + joined(input_->ignored));
+    say(fmt::format("keys of the input file that have no meaning here: {}",
+                    joined(input_->ignored)));
   InputFile defaults;
   defaults.training.disp_freq = disp_every;
   if (descriptor) descriptor->set_input_defaults(defaults, true);
@@ -99,23 +101,22 @@ void TrainingSettings::continue_from(const std::string &path, const std::string 
   configure(input);
   const OptimizerType kept = before.training.optimizer.type;
   if (config_.optimizer.type != kept)
-    throw Error("resume: the training of " + path + " goes on with its optimizer " + name_of(kept) +
-                ", here " + name_of(config_.optimizer.type) +
-                " is asked for: remove that from keyword or input, or train the model of the "
-                "checkpoint anew, without resume");
+    throw Error(fmt::format(
+        "resume: the training of {} goes on with its optimizer {}, here {} is asked for: remove "
+        "that from keyword or input, or train the model of the checkpoint anew, without resume",
+        path, name_of(kept), name_of(config_.optimizer.type)));
 }
 
 std::string TrainingSettings::summary() const
 {
   const ScheduleConfig &schedule = config_.schedule;
-  std::string text =
-      "optimizer " + name_of(config_.optimizer.type) +
-      formatted(", learning rate %g (", schedule.start_lr) + name_of(schedule.type) +
-      formatted("), %lld steps for a label, prefactors", static_cast<long long>(options_.train));
+  std::string text = fmt::format(
+      "optimizer {}, learning rate {:g} ({}), {} steps for a label, prefactors",
+      name_of(config_.optimizer.type), schedule.start_lr, name_of(schedule.type), options_.train);
   for (const auto &[term, prefactor] : config_.loss.prefactors) {
     if (!prefactor.is_on()) continue;
-    text += " " + term + formatted(" %g", prefactor.start);
-    if (prefactor.limit != prefactor.start) text += formatted(" to %g", prefactor.limit);
+    text += fmt::format(" {} {:g}", term, prefactor.start);
+    if (prefactor.limit != prefactor.start) text += fmt::format(" to {:g}", prefactor.limit);
   }
   if (!config_.loss.prefactor("v").is_on())
     text += "; the virial is not learned, so do not trust pressures";

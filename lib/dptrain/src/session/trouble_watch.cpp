@@ -1,6 +1,7 @@
 #include "session/trouble_watch.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/text.h"
 
@@ -56,15 +57,15 @@ void TroubleWatch::go_back(std::int64_t state)
 std::string TroubleWatch::look(const RunCondition &now, const UnitFactors &units) const
 {
   if (now.closest > 0.0 && now.closest < closer * closest_)
-    return formatted("atoms are %.4g apart, and were %.4g at least", now.closest * units.length,
-                     closest_ * units.length);
+    return fmt::format("atoms are {:.4g} apart, and were {:.4g} at least",
+                       now.closest * units.length, closest_ * units.length);
   if (!known_) return "";
   const double hot = temperature(now.kinetic_energy), known = temperature(known_->kinetic_energy);
   if (known > 0.0 && hot > std::max(hotter * known, known + heat))
-    return formatted("the temperature is %.4g K, and was %.4g K", hot, known);
+    return fmt::format("the temperature is {:.4g} K, and was {:.4g} K", hot, known);
   const double volume = units.length * units.length * units.length, was = known_->volume;
   if (was > 0.0 && (now.volume > more * was || now.volume < was / more))
-    return formatted("the volume is %.4g, and was %.4g", now.volume * volume, was * volume);
+    return fmt::format("the volume is {:.4g}, and was {:.4g}", now.volume * volume, was * volume);
   return "";
 }
 

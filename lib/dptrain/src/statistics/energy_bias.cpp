@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/linalg_lstsq.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
@@ -36,8 +37,8 @@ std::vector<double> fit_energy_bias(const std::vector<double> &counts,
 {
   const std::int64_t frames = static_cast<std::int64_t>(energies.size());
   if (ntypes < 1 || counts.size() != energies.size() * std::size_t(ntypes))
-    throw internal_error("Energy bias: " + std::to_string(frames) + " energies of " +
-                         std::to_string(ntypes) + " types need as many rows of atom counts");
+    throw internal_error(fmt::format(
+        "Energy bias: {} energies of {} types need as many rows of atom counts", frames, ntypes));
   for (double value : energies)
     if (!std::isfinite(value))
       throw Error("Energy bias: a frame energy is not a finite number: leave the frame out");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <numeric>
 
@@ -59,10 +60,9 @@ class ListedNeighbors {
       const double dx = y[0] - x[0], dy = y[1] - x[1], dz = y[2] - x[2];
       const double square = dx * dx + dy * dy + dz * dz;
       if (!std::isfinite(square) || square == 0.0)
-        throw Error("Statistics: atom " + std::to_string(i) + " of the frame " +
-                    (square == 0.0 ? "lies on top of another atom"
-                                   : "or a neighbor has a position that is not finite") +
-                    ": leave the frame out");
+        throw Error(fmt::format("Statistics: atom {} of the frame {}: leave the frame out", i,
+                                square == 0.0 ? "lies on top of another atom"
+                                              : "or a neighbor has a position that is not finite"));
       if (square <= rcut * rcut) runs_[domain.type[j]].push_back({square, dx + dy + dz});
     }
     squares_.clear();
@@ -100,8 +100,8 @@ Statistics::Statistics(int ntypes, StatisticsSettings settings) :
     excluded_(std::size_t(ntypes) * ntypes, 0)
 {
   if (!settings_.sel.empty() && settings_.sel.size() != std::size_t(ntypes))
-    throw internal_error("Statistics: sel has " + std::to_string(settings_.sel.size()) +
-                         " entries, " + std::to_string(ntypes) + " types need as many");
+    throw internal_error(fmt::format("Statistics: sel has {} entries, {} types need as many",
+                                     settings_.sel.size(), ntypes));
   for (const auto &[a, b] : settings_.excluded)
     excluded_.at(a * ntypes_ + b) = excluded_.at(b * ntypes_ + a) = 1;
 }
@@ -208,9 +208,9 @@ std::int64_t Statistics::centers(int type) const
 double Statistics::mean_neighbors() const
 {
   if (neighbors_ < 0.0)
-    throw Error(
-        "Statistics: " + (source_.empty() ? "their source" : source_) +
-        " does not tell the mean number of neighbors; remove the file to have it computed again");
+    throw Error(fmt::format("Statistics: {} does not tell the mean number of neighbors; remove the "
+                            "file to have it computed again",
+                            source_.empty() ? "their source" : source_));
   const auto atoms = std::accumulate(centers_.begin(), centers_.end(), std::int64_t(0));
   return atoms > 0 ? neighbors_ / static_cast<double>(atoms) : 0.0;
 }
@@ -218,9 +218,9 @@ double Statistics::mean_neighbors() const
 void Statistics::set_sums(const std::vector<std::int64_t> &centers, const std::vector<double> &sums)
 {
   if (centers.size() != centers_.size() || sums.size() != sums_.size())
-    throw internal_error("Statistics: " + std::to_string(ntypes_) +
-                         " types need as many numbers of centers "
-                         "and four times as many sums");
+    throw internal_error(fmt::format(
+        "Statistics: {} types need as many numbers of centers and four times as many sums",
+        ntypes_));
   centers_ = centers;
   sums_ = sums;
   neighbors_ = -1.0;

@@ -1,6 +1,7 @@
 // The statistics file: JSON with a key that says to which settings and data the numbers belong.
 
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -17,9 +18,8 @@ const char *const file_format = "dptrain statistics 1";
 std::string fingerprint_of(const std::vector<std::array<int, 2>> &exclude_types)
 {
   std::string excluded;
-  for (const auto &[a, b] : exclude_types)
-    excluded += " " + std::to_string(a) + "-" + std::to_string(b);
-  return "excluded pairs of types:" + (excluded.empty() ? " none" : excluded);
+  for (const auto &[a, b] : exclude_types) excluded += fmt::format(" {}-{}", a, b);
+  return fmt::format("excluded pairs of types:{}", excluded.empty() ? " none" : excluded);
 }
 
 Json make_key(const std::vector<std::string> &type_map, const StatisticsSettings &s)
@@ -49,9 +49,8 @@ std::string differences(const Json &found, const Json &wanted)
   std::string text;
   for (const auto &[name, value] : wanted.items())
     if (!found.contains(name) || found[name] != value)
-      text += (text.empty() ? "" : "; ") + name + " is " +
-              (found.contains(name) ? found[name].dump() : "missing") + " there and " +
-              value.dump() + " here";
+      text += fmt::format("{}{} is {} there and {} here", text.empty() ? "" : "; ", name,
+                          found.contains(name) ? found[name].dump() : "missing", value.dump());
   return text;
 }
 
@@ -75,20 +74,21 @@ Statistics Statistics::from_json(const std::string &text, const std::string &fil
                                  const std::vector<std::string> &type_map,
                                  const StatisticsSettings &settings)
 {
-  const std::string what = "Statistics file " + file_name;
+  const std::string what = fmt::format("Statistics file {}", file_name);
   const std::string advice = ". Remove the file to have it computed again, or name another one";
   try {
     const Json root = Json::parse(text);
     if (!root.is_object() || root.value("format", "") != file_format)
-      throw Error(what + " is not one of this version: \"format\" must be \"" + file_format + "\"" +
-                  advice);
+      throw Error(fmt::format("{} is not one of this version: \"format\" must be \"{}\"{}", what,
+                              file_format, advice));
     Json there = root.at("key");
     const Json here = make_key(type_map, settings);
     const auto most = root.at("max_neighbors").get<std::vector<int>>();
     if (there.contains("sel") && equivalent_sel(there["sel"], here["sel"], most))
       there["sel"] = here["sel"];
     const std::string different = differences(there, here);
-    if (!different.empty()) throw Error(what + " belongs to other settings: " + different + advice);
+    if (!different.empty())
+      throw Error(fmt::format("{} belongs to other settings: {}{}", what, different, advice));
     Statistics s(static_cast<int>(type_map.size()), settings);
     s.source_ = root.value("source", "unknown");
     if (!root.at("min_distance").is_null()) s.min_distance_ = root.at("min_distance").get<double>();
@@ -98,10 +98,11 @@ Statistics Statistics::from_json(const std::string &text, const std::string &fil
     s.neighbors_ = root.value("neighbors", -1.0);  // files of earlier versions do not have it
     const std::size_t n = type_map.size();
     if (s.max_neighbors_.size() != n || s.centers_.size() != n || s.sums_.size() != 4 * n)
-      throw Error(what + " is damaged: its lists do not have one entry per type" + advice);
+      throw Error(
+          fmt::format("{} is damaged: its lists do not have one entry per type{}", what, advice));
     return s;
   } catch (const nlohmann::json::exception &error) {
-    throw Error(what + " cannot be read: " + error.what() + advice);
+    throw Error(fmt::format("{} cannot be read: {}{}", what, error.what(), advice));
   }
 }
 

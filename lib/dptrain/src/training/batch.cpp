@@ -1,5 +1,7 @@
 #include "training/batch.h"
 
+#include <fmt/format.h>
+
 #include "base/memory_shortage.h"
 #include "dptrain/frames/distribution.h"
 
@@ -52,7 +54,7 @@ class FramesInUse {
 
 std::string step_of(const Frame &frame)
 {
-  return " " + std::to_string(frame.step);
+  return fmt::format(" {}", frame.step);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <fmt/format.h>
 
 #include "dptrain/base/error.h"
 #include "dptrain/training/learning_curve.h"
@@ -14,9 +15,9 @@ namespace {
 [[noreturn]] void fail(const std::string &path)
 {
   const int code = errno;
-  throw Error("cannot write the learning curve '" + path +
-              "': " + (code ? std::strerror(code) : "unknown reason") +
-              "; check space and permissions, or choose another file (disp)");
+  throw Error(fmt::format("cannot write the learning curve '{}': {}; check space and permissions, "
+                          "or choose another file (disp)",
+                          path, code ? std::strerror(code) : "unknown reason"));
 }
 
 std::string formatted(const char *format, double value)
@@ -73,11 +74,11 @@ void LearningCurve::write(const UpdateReport &training,
   std::string row = step;
   for (const auto &[name, value] : columns_) {
     row += "   ";
-    if (validation_) row += formatted("%11.2e", validation ? value(*validation) : NAN) + " ";
-    row += formatted("%11.2e", value(training));
+    if (validation_) row += fmt::format("{:11.2e} ", validation ? value(*validation) : NAN);
+    row += fmt::format("{:11.2e}", value(training));
   }
   errno = 0;
-  file_ << row << formatted("   %8.1e\n", training.learning_rate) << std::flush;
+  file_ << row << fmt::format("   {:8.1e}\n", training.learning_rate) << std::flush;
   if (!file_) fail(path_);
 }
 

@@ -1,5 +1,6 @@
 #include "training/parameter_rules.h"
 
+#include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -47,9 +48,11 @@ void check_pattern(const std::vector<ParameterBlock> &index, const std::string &
   for (const ParameterBlock &block : index)
     if (matches(block, pattern)) return;
   if (index.empty())
-    throw Error("the model has no parameters that " + pattern + " could be about: remove it");
-  throw Error("no parameter of the model has a name like " + pattern + ": use names such as " +
-              shown_name(index.front()) + " and " + shown_name(index.back()));
+    throw Error(
+        fmt::format("the model has no parameters that {} could be about: remove it", pattern));
+  throw Error(
+      fmt::format("no parameter of the model has a name like {}: use names such as {} and {}",
+                  pattern, shown_name(index.front()), shown_name(index.back())));
 }
 
 }  // namespace

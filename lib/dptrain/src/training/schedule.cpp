@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <string>
 
 #include "dptrain/base/error.h"
@@ -21,14 +22,14 @@ void check_rate(bool good, const std::string &message)
 void check_config(const ScheduleConfig &config, std::int64_t numb_steps)
 {
   check_rate(config.start_lr > 0.0 && std::isfinite(config.start_lr),
-             "start_lr must be a positive number, found " + std::to_string(config.start_lr));
+             fmt::format("start_lr must be a positive number, found {}", config.start_lr));
   check_rate(!config.stop_lr || !config.stop_lr_ratio, "give stop_lr or stop_lr_ratio, not both");
   check_rate(config.warmup_steps == 0 || !config.warmup_ratio,
              "give warmup_steps or warmup_ratio, not both");
   check_rate(config.decay_steps > 0,
-             "decay_steps must be positive, found " + std::to_string(config.decay_steps));
+             fmt::format("decay_steps must be positive, found {}", config.decay_steps));
   check_rate(numb_steps >= 0,
-             "numb_steps of `training` must not be negative, found " + std::to_string(numb_steps));
+             fmt::format("numb_steps of `training` must not be negative, found {}", numb_steps));
   check_rate(!config.decay_rate || *config.decay_rate > 0.0, "decay_rate must be positive");
 }
 
@@ -36,12 +37,12 @@ void check_wsd(const ScheduleConfig &config, double stop)
 {
   check_rate(stop > 0.0, "stop_lr must be positive for the type wsd");
   check_rate(config.decay_phase_ratio > 0.0 && config.decay_phase_ratio <= 1.0,
-             "decay_phase_ratio must be above 0 and at most 1, found " +
-                 std::to_string(config.decay_phase_ratio));
+             fmt::format("decay_phase_ratio must be above 0 and at most 1, found {}",
+                         config.decay_phase_ratio));
   check_rate(config.decay_type == "inverse_linear" || config.decay_type == "cosine" ||
                  config.decay_type == "linear",
-             "decay_type must be inverse_linear, cosine or linear, found '" + config.decay_type +
-                 "'");
+             fmt::format("decay_type must be inverse_linear, cosine or linear, found '{}'",
+                         config.decay_type));
 }
 
 /// Half a cosine from start to stop as `progress` goes from 0 to 1.
@@ -60,9 +61,10 @@ Schedule::Schedule(const ScheduleConfig &config, std::int64_t numb_steps) : conf
   check_rate(stop_ >= 0.0 && std::isfinite(stop_), "stop_lr must not be negative");
   warmup_ = config.warmup_ratio ? static_cast<std::int64_t>(*config.warmup_ratio * numb_steps)
                                 : config.warmup_steps;
-  check_rate(warmup_ >= 0 && (warmup_ < numb_steps || warmup_ == 0),
-             "the warm-up of " + std::to_string(warmup_) + " steps must be shorter than the " +
-                 std::to_string(numb_steps) + " steps of the training");
+  check_rate(
+      warmup_ >= 0 && (warmup_ < numb_steps || warmup_ == 0),
+      fmt::format("the warm-up of {} steps must be shorter than the {} steps of the training",
+                  warmup_, numb_steps));
   length_ = numb_steps - warmup_;
   if (config.type == ScheduleType::wsd) {
     check_wsd(config, stop_);

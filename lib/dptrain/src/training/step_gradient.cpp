@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numeric>
 #include <string>
 
@@ -93,9 +94,9 @@ State StepGradient::state() const
 void StepGradient::set_state(const State &state)
 {
   if (!state.empty() && state.array("kept").size() != partition_.total)
-    throw Error("The gradient in the state has " + std::to_string(state.array("kept").size()) +
-                " numbers, the model has " + std::to_string(partition_.total) +
-                " parameters: it belongs to another model" + checkpoint_advice());
+    throw Error(fmt::format("The gradient in the state has {} numbers, the model has {} "
+                            "parameters: it belongs to another model{}",
+                            state.array("kept").size(), partition_.total, checkpoint_advice()));
   has_kept_ = !state.empty();
   kept_.clear();
   if (!has_kept_) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <numeric>
 #include <sstream>
 
@@ -78,7 +79,7 @@ Trainer::Impl::Impl(std::shared_ptr<Model> m, std::shared_ptr<const Communicator
     bias_is_fitted(!config.fit_energy_bias)
 {
   if (config.acc_freq < 1)
-    throw Error("acc_freq must be positive, found " + std::to_string(config.acc_freq));
+    throw Error(fmt::format("acc_freq must be positive, found {}", config.acc_freq));
 }
 
 StoredBatch Trainer::Impl::stored(std::vector<std::int64_t> places)
@@ -118,10 +119,10 @@ void Trainer::check(Frame &frame)
   const double shortest = check_frame(*t.comm, frame, static_cast<int>(t.model->type_map().size()));
   guarded(*t.comm, [&] {
     if (!t.model->is_local() && t.comm->size() > 1 && !frame.is_copy)
-      throw Error("The atoms of this model pass messages: a frame cannot be divided over " +
-                  std::to_string(t.comm->size()) +
-                  " ranks: use distribute frames, with which each rank works on whole "
-                  "frames");
+      throw Error(
+          fmt::format("The atoms of this model pass messages: a frame cannot be divided over {} "
+                      "ranks: use distribute frames, with which each rank works on whole frames",
+                      t.comm->size()));
     if (std::isfinite(shortest)) t.model->expect_distance(shortest);
   });
 }
@@ -252,10 +253,11 @@ void Trainer::Impl::check_parameters() const
   std::int64_t bounds[2] = {hash, -hash};
   comm->all_reduce_max(bounds, 2);
   if (bounds[0] == -bounds[1]) return;
-  throw Error("Training step " + std::to_string(steps) +
-              ": the ranks have different parameters. All of them compute the same from the same "
-              "numbers: look for a broken memory or network, and for ranks with another program, "
-              "library, processor or number of threads; resume from the last checkpoint");
+  throw Error(fmt::format(
+      "Training step {}: the ranks have different parameters. All of them compute the same from "
+      "the same numbers: look for a broken memory or network, and for ranks with another program, "
+      "library, processor or number of threads; resume from the last checkpoint",
+      steps));
 }
 
 void Trainer::Impl::show_raw()

@@ -1,6 +1,7 @@
 #include "training/two_pass.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <string>
 #include <utility>
 
@@ -38,8 +39,7 @@ void TwoPass::begin_batch(std::size_t num_frames, double rate_fraction)
 void TwoPass::check(const Frame &frame) const
 {
   if (!frame.has_neighbors())
-    throw internal_error("The frame of step " + std::to_string(frame.step) +
-                         " has no neighbor rows");
+    throw internal_error(fmt::format("The frame of step {} has no neighbor rows", frame.step));
   for (const auto &term : terms_)
     if (term->has_label(frame.label)) term->check(frame);
 }

@@ -1,6 +1,7 @@
 #include "training/weight_average.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <string>
 
 #include "base/advice.h"
@@ -13,7 +14,7 @@ WeightAverage::WeightAverage(double decay, std::shared_ptr<const Communicator> c
     decay_(decay), partition_(std::move(comm), parts)
 {
   if (!(decay >= 0.0 && decay < 1.0))
-    throw Error("ema_decay must be at least 0 and below 1, found " + std::to_string(decay));
+    throw Error(fmt::format("ema_decay must be at least 0 and below 1, found {}", decay));
   if (decay_ > 0.0) mean_.assign(partition_.own(), 0.0);
 }
 
@@ -53,10 +54,9 @@ State WeightAverage::state() const
 void WeightAverage::set_state(const State &state)
 {
   if (!state.empty() && state.array("mean").size() != partition_.total)
-    throw Error("The average of the weights in the state has " +
-                std::to_string(state.array("mean").size()) + " numbers, the model has " +
-                std::to_string(partition_.total) + " parameters: it belongs to another model" +
-                checkpoint_advice());
+    throw Error(fmt::format("The average of the weights in the state has {} numbers, the model has "
+                            "{} parameters: it belongs to another model{}",
+                            state.array("mean").size(), partition_.total, checkpoint_advice()));
   if (decay_ == 0.0) return;
   weight_ = state.empty() ? 0.0 : state.number("weight");
   if (state.empty())

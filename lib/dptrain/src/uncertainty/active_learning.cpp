@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 
 #include "base/random.h"
@@ -174,14 +175,14 @@ std::vector<double> ActiveLearning::state() const
 void ActiveLearning::set_state(const std::vector<double> &state)
 {
   if (state.size() != state_size())
-    throw Error("The state of the active learning is damaged: it has " +
-                std::to_string(state.size()) + " numbers, " + std::to_string(state_size()) +
-                " are needed; copy the file again");
+    throw Error(fmt::format("The state of the active learning is damaged: it has {} numbers, {} "
+                            "are needed; copy the file again",
+                            state.size(), state_size()));
   for (std::size_t k = 0; k < state.size(); ++k)
     if (!std::isfinite(state[k]) || (state[k] < 0.0 && !(k >= counters && state[k] == no_error)))
-      throw Error("The state of the active learning is damaged: its number " +
-                  std::to_string(k + 1) + " is " + std::to_string(state[k]) +
-                  ", and must not be negative; copy the file again");
+      throw Error(fmt::format("The state of the active learning is damaged: its number {} is {}, "
+                              "and must not be negative; copy the file again",
+                              k + 1, state[k]));
   calibration_ = state[2] > 0.0 ? Calibration({state.begin(), state.begin() + 3}) : Calibration();
   force_ = state[3];
   std::int64_t *const integers[] = {&answers_,          &audits_, &audits_above_,
@@ -198,9 +199,9 @@ void ActiveLearning::set_state(const std::vector<double> &state)
   take(expected_, ranked);
   take(found_, ranked);
   if (expected_.size() != found_.size())
-    throw Error("The state of the active learning is damaged: " + std::to_string(expected_.size()) +
-                " expected errors and " + std::to_string(found_.size()) + " true ones" +
-                "; copy the file again");
+    throw Error(fmt::format("The state of the active learning is damaged: {} expected errors and "
+                            "{} true ones; copy the file again",
+                            expected_.size(), found_.size()));
 }
 
 }  // namespace dptrain

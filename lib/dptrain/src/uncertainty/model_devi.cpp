@@ -1,6 +1,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "dptrain/base/error.h"
@@ -13,18 +14,18 @@ namespace {
 [[noreturn]] void fail(const std::string &path)
 {
   const int code = errno;
-  throw Error("cannot write the model deviations '" + path +
-              "': " + (code ? std::strerror(code) : "unknown reason") +
-              "; check the folder, the permissions and the space on the disk");
+  throw Error(fmt::format("cannot write the model deviations '{}': {}; check the folder, the "
+                          "permissions and the space on the disk",
+                          path, code ? std::strerror(code) : "unknown reason"));
 }
 
 std::string header_of(bool atomic)
 {
-  std::string header = formatted("#%11s", "step");
+  std::string header = fmt::format("#{:>11}", "step");
   for (const char *name :
        {"max_devi_v", "min_devi_v", "avg_devi_v", "max_devi_f", "min_devi_f", "avg_devi_f"})
-    header += formatted("%19s", name);
-  if (atomic) header += formatted("%19s", "atm_devi_f(N)");
+    header += fmt::format("{:>19}", name);
+  if (atomic) header += fmt::format("{:>19}", "atm_devi_f(N)");
   return header;
 }
 
@@ -45,11 +46,11 @@ ModelDeviationFile::ModelDeviationFile(const std::string &path, bool atomic, boo
 
 void ModelDeviationFile::write(const ModelDeviationRow &row)
 {
-  std::string line = formatted("%12lld", static_cast<long long>(row.step));
+  std::string line = fmt::format("{:12}", row.step);
   const DeviationRange &v = row.virial, &f = row.force;
   for (const double value : {v.max, v.min, v.average, f.max, f.min, f.average})
-    line += formatted(" %18.6e", value);
-  for (const double value : row.atoms) line += formatted(" %18.6e", value);
+    line += fmt::format(" {:18.6e}", value);
+  for (const double value : row.atoms) line += fmt::format(" {:18.6e}", value);
   errno = 0;
   file_ << line << "\n" << std::flush;
   if (!file_) fail(path_);

@@ -1,6 +1,7 @@
 #include "potential/descriptor/descriptor_type.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/advice.h"
 #include "base/text.h"
@@ -44,8 +45,8 @@ const DescriptorType &descriptor_type(const ModelConfig &model)
 {
   if (!model.descriptor) throw internal_error("The model has no descriptor");
   if (const DescriptorType *type = find_descriptor_type(model.descriptor->type())) return *type;
-  throw Error("The descriptor " + model.descriptor->type() + " is not known: use one of " +
-              descriptor_type_names());
+  throw Error(fmt::format("The descriptor {} is not known: use one of {}", model.descriptor->type(),
+                          descriptor_type_names()));
 }
 
 void add_descriptor_type(std::unique_ptr<const DescriptorType> type)

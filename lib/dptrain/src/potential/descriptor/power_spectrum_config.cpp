@@ -1,6 +1,7 @@
 #include "dptrain/potential/descriptor/power_spectrum_config.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "dptrain/base/error.h"
 #include "input/model_keys.h"
@@ -16,9 +17,10 @@ void PowerSpectrumConfig::read(JsonReader &section, ModelConfig &model)
   read_cutoff(section, "rcut", model);
   rcut_smth = section.number("rcut_smth", model.rcut / 3.0);
   if (!(rcut_smth >= 0.0 && rcut_smth < model.rcut))
-    section.fail("rcut_smth", "must be at least 0 and smaller than rcut; found rcut_smth = " +
-                                  nlohmann::json(rcut_smth).dump() +
-                                  ", rcut = " + nlohmann::json(model.rcut).dump());
+    section.fail(
+        "rcut_smth",
+        fmt::format("must be at least 0 and smaller than rcut; found rcut_smth = {}, rcut = {}",
+                    nlohmann::json(rcut_smth).dump(), nlohmann::json(model.rcut).dump()));
   n_max = count("n_max", n_max, 1, 256);
   axis_neuron = count("axis_neuron", std::min(axis_neuron, n_max), 1, n_max);
   l_max = count("l_max", l_max, 0, kernels::most_l);
@@ -78,8 +80,9 @@ const PowerSpectrumConfig &power_spectrum(const ModelConfig &model)
 {
   const DescriptorConfig *descriptor = model.descriptor.get();
   if (const auto *config = dynamic_cast<const PowerSpectrumConfig *>(descriptor)) return *config;
-  throw Error("this needs a model with descriptor power_spectrum" +
-              (descriptor ? "; this one has " + descriptor->type() : std::string()));
+  throw Error(fmt::format("this needs a model with descriptor power_spectrum{}",
+                          descriptor ? fmt::format("; this one has {}", descriptor->type())
+                                     : std::string()));
 }
 
 }  // namespace dptrain

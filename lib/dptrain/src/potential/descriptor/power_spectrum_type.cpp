@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 #include "potential/descriptor/power_spectrum.h"
 
@@ -24,7 +25,7 @@ void PowerSpectrumType::add_blocks(const ModelConfig &model,
   const PowerSpectrumConfig &config = power_spectrum(model);
   for (int type = 0; type < model.ntypes(); ++type) {
     ParameterBlock block;
-    block.name = "/model/descriptor/@variables/c" + std::to_string(type);
+    block.name = fmt::format("/model/descriptor/@variables/c{}", type);
     block.offset = blocks.empty() ? 0 : blocks.back().offset + blocks.back().size;
     block.shape = {config.n_max, model.ntypes() * config.n_basis};
     block.size = static_cast<std::size_t>(block.shape[0]) * block.shape[1];

@@ -1,5 +1,7 @@
 #include "dptrain/potential/descriptor/se_e2_a_config.h"
 
+#include <fmt/format.h>
+
 #include "dptrain/base/error.h"
 #include "input/model_keys.h"
 
@@ -29,7 +31,7 @@ void read_sel(JsonReader &section, int ntypes, SeE2AConfig &config)
   }
   config.sel = section.integers("sel", {});
   if (static_cast<int>(config.sel.size()) != ntypes)
-    section.expected("sel", std::to_string(ntypes) + " integers, one per type of type_map");
+    section.expected("sel", fmt::format("{} integers, one per type of type_map", ntypes));
   int total = 0;
   for (const int count : config.sel) {
     if (count < 0) section.expected("sel", "integers not below 0");
@@ -45,16 +47,18 @@ void SeE2AConfig::read(JsonReader &section, ModelConfig &model)
   read_cutoff(section, "rcut", model);
   rcut_smth = section.number("rcut_smth", rcut_smth);
   if (!(rcut_smth >= 0.0 && rcut_smth < model.rcut))
-    section.fail("rcut_smth", "must be at least 0 and smaller than rcut; found rcut_smth = " +
-                                  json(rcut_smth).dump() + ", rcut = " + json(model.rcut).dump());
+    section.fail(
+        "rcut_smth",
+        fmt::format("must be at least 0 and smaller than rcut; found rcut_smth = {}, rcut = {}",
+                    json(rcut_smth).dump(), json(model.rcut).dump()));
   read_sel(section, model.ntypes(), *this);
   neuron = read_widths(section, neuron);
   const std::string axis = section.either("axis_neuron", {"n_axis_neuron"});
   axis_neuron = static_cast<int>(section.integer(axis, axis_neuron));
   if (axis_neuron < 1 || axis_neuron > neuron.back())
-    section.fail(axis, "must lie between 1 and the last number of neuron (" +
-                           std::to_string(neuron.back()) + "), found " +
-                           std::to_string(axis_neuron));
+    section.fail(axis,
+                 fmt::format("must lie between 1 and the last number of neuron ({}), found {}",
+                             neuron.back(), axis_neuron));
   activation = read_activation(section, "activation_function", activation);
   resnet_dt = section.boolean("resnet_dt", resnet_dt);
   type_one_side = section.boolean("type_one_side", type_one_side);
@@ -90,8 +94,9 @@ const SeE2AConfig &se_e2_a(const ModelConfig &model)
 {
   const DescriptorConfig *descriptor = model.descriptor.get();
   if (const auto *config = dynamic_cast<const SeE2AConfig *>(descriptor)) return *config;
-  throw Error("this needs a model with descriptor se_e2_a" +
-              (descriptor ? "; this one has " + descriptor->type() : std::string()));
+  throw Error(fmt::format("this needs a model with descriptor se_e2_a{}",
+                          descriptor ? fmt::format("; this one has {}", descriptor->type())
+                                     : std::string()));
 }
 
 SeE2AConfig &se_e2_a(ModelConfig &model)

@@ -1,6 +1,7 @@
 #include "potential/descriptor/se_e2_a_type.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "dptrain/base/error.h"
 #include "potential/descriptor/se_e2_a.h"
@@ -57,8 +58,9 @@ std::vector<double> read_moments(TreeReader &reader, JsonReader &variables, cons
     const double *first = full.data() + type * slots * 4;
     for (std::size_t slot = 1; slot < slots; ++slot)
       if (!std::equal(first, first + 4, first + slot * 4))
-        variables.fail(name, "differs between the neighbor slots of type " + model.type_map[type] +
-                                 "; this version needs one set of values per center type");
+        variables.fail(name, fmt::format("differs between the neighbor slots of type {}; this "
+                                         "version needs one set of values per center type",
+                                         model.type_map[type]));
     std::copy(first, first + 4, moments.begin() + type * 4);
   }
   return moments;
@@ -84,8 +86,8 @@ void check_sizes(const ModelData &data)
   const std::size_t ntypes = data.config.type_map.size();
   const auto check = [](const char *name, std::size_t found, std::size_t expected) {
     if (found != expected)
-      throw Error(std::string("cannot write the model: ") + name + " has " + std::to_string(found) +
-                  " numbers, expected " + std::to_string(expected));
+      throw Error(fmt::format("cannot write the model: {} has {} numbers, expected {}", name, found,
+                              expected));
   };
   check("sel", se_e2_a(data.config).sel.size(), ntypes);
   for (const char *name : {"davg", "dstd"})

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "dptrain/base/error.h"
@@ -40,14 +41,15 @@ std::string describe_foreign(const std::string &bytes, const std::string &path)
       return "it looks like JSON text; a model file is a .dp file (an input file stands for a new, "
              "untrained model only)";
     if (bytes.find("@class") != std::string::npos || bytes.find("backend:") != std::string::npos)
-      return "it looks like a YAML model of DeePMD-kit; " + convert + path + targets;
+      return fmt::format("it looks like a YAML model of DeePMD-kit; {}{}{}", convert, path,
+                         targets);
     return "it looks like text; a model file is a .dp or a .pth file";
   }
   // a serialized TensorFlow GraphDef begins with a node: tag 0x0a and its length
   if (bytes[0] == '\x0a')
-    return "it looks like a TensorFlow graph (.pb); " + convert + path + targets;
-  return "its format is unknown; a model file is a .dp or a .pth file (" + convert + "FILE" +
-         targets + ")";
+    return fmt::format("it looks like a TensorFlow graph (.pb); {}{}{}", convert, path, targets);
+  return fmt::format("its format is unknown; a model file is a .dp or a .pth file ({}FILE{})",
+                     convert, targets);
 }
 
 }  // namespace
@@ -56,8 +58,8 @@ Hdf5File open_model_file(const std::string &path)
 {
   const std::string bytes = read_file(path);
   if (!Hdf5File::is_hdf5(bytes))
-    throw Error(path +
-                ": not a .dp model file (HDF5), expected one: " + describe_foreign(bytes, path));
+    throw Error(fmt::format("{}: not a .dp model file (HDF5), expected one: {}", path,
+                            describe_foreign(bytes, path)));
   return Hdf5File::open(bytes, path);
 }
 

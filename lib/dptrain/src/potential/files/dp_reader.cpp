@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
@@ -30,7 +31,8 @@ void read_descriptor(TreeReader &reader, JsonReader &descriptor, ModelData &data
 {
   const std::string name = descriptor.text("type", "se_e2_a");
   const DescriptorType *type = find_descriptor_type(name);
-  if (!type) descriptor.fail("type", "descriptor \"" + name + "\" is not supported" + only_model);
+  if (!type)
+    descriptor.fail("type", fmt::format("descriptor \"{}\" is not supported{}", name, only_model));
   data.config.descriptor = type->make_config();
   type->read(reader, descriptor, data);
 }
@@ -39,7 +41,7 @@ void read_fitting(JsonReader &fitting, ModelConfig &config)
 {
   const std::string type = fitting.text("type", "ener");
   if (type != "ener")
-    fitting.fail("type", "fitting \"" + type + "\" is not supported" + only_model);
+    fitting.fail("type", fmt::format("fitting \"{}\" is not supported{}", type, only_model));
   check_version(fitting, 1, 4);
   read_fitting_keys(fitting, config);
   fitting.only("mixed_types", false, "fitting nets shared by all types (mixed_types)");
@@ -48,9 +50,9 @@ void read_fitting(JsonReader &fitting, ModelConfig &config)
   const auto &excluded = config.atom_exclude_types;
   for (const int one : fitting.integers("exclude_types", {}))
     if (std::find(excluded.begin(), excluded.end(), one) == excluded.end())
-      fitting.fail("exclude_types", "found type " + std::to_string(one) +
-                                        "; exclude_types of the fitting must be among "
-                                        "atom_exclude_types of the model");
+      fitting.fail("exclude_types", fmt::format("found type {}; exclude_types of the fitting must "
+                                                "be among atom_exclude_types of the model",
+                                                one));
 }
 
 /// All weights in the order of parameter_index(), whose names are places in the tree.
@@ -80,7 +82,7 @@ JsonReader open_model(JsonReader &root)
     model.fail("model_dict", "multi-task models are not supported; freeze one head of the model");
   const std::string type = model.text("type", "standard");
   if (type != "standard")
-    model.fail("type", "model type \"" + type + "\" is not supported" + only_model);
+    model.fail("type", fmt::format("model type \"{}\" is not supported{}", type, only_model));
   check_version(model, 2, 2);
   for (const char *part : {"descriptor", "fitting"})
     if (!model.has(part)) model.expected(part, "an object { ... }");
@@ -93,9 +95,10 @@ ModelData read_model_tree(const Hdf5File &file, const std::string &path)
 {
   const auto text = file.read_text("/", "json");
   if (!text)
-    throw Error(path + ": an HDF5 file, but not a model of DeePMD-kit (it has no attribute 'json')"
-                       "; expected a .dp file");
-  const json tree = parse_json(*text, path + " (attribute 'json')");
+    throw Error(fmt::format("{}: an HDF5 file, but not a model of DeePMD-kit (it has no attribute "
+                            "'json'); expected a .dp file",
+                            path));
+  const json tree = parse_json(*text, fmt::format("{} (attribute 'json')", path));
   JsonReader root(tree, path);
   JsonReader model = open_model(root);
   TreeReader reader(file);
@@ -121,9 +124,9 @@ ModelData read_model_tree(const Hdf5File &file, const std::string &path)
   const std::size_t features =
       config.fitting_neuron.empty() ? config.descriptor->size() : config.fitting_neuron.back();
   if (!data.whitening.empty() && data.whitening.size() != ntypes * features * features)
-    throw Error(path + ": damaged: dptrain_whitening has " + std::to_string(data.whitening.size()) +
-                " numbers, the model needs " + std::to_string(ntypes * features * features) +
-                "; copy the file again");
+    throw Error(fmt::format(
+        "{}: damaged: dptrain_whitening has {} numbers, the model needs {}; copy the file again",
+        path, data.whitening.size(), ntypes * features * features));
   if (const auto values = reader.find(extra, "dptrain_calibration"))
     data.calibration = values->values;
   const json *script = root.find("model_def_script");

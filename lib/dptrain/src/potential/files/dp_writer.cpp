@@ -1,10 +1,12 @@
 #include "base/advice.h"
+
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "potential/descriptor/descriptor_type.h"
 #include "potential/files/dp_format.h"
 #include "potential/native/fitting_shape.h"
 #include "potential/nets/network_tree.h"
+#include <fmt/format.h>
 
 namespace dptrain {
 
@@ -97,9 +99,8 @@ void check_sizes(const ModelData &data, const std::vector<ParameterBlock> &block
   const std::size_t ntypes = data.config.type_map.size();
   const auto check = [](const char *name, std::size_t found, std::size_t expected) {
     if (found != expected)
-      throw internal_error(std::string("cannot write the model: ") + name + " has " +
-                           std::to_string(found) + " numbers, expected " +
-                           std::to_string(expected));
+      throw internal_error(fmt::format("cannot write the model: {} has {} numbers, expected {}",
+                                       name, found, expected));
   };
   check("out_bias", data.out_bias.size(), ntypes);
   check("bias_atom_e", data.bias_atom_e.size(), ntypes);

@@ -1,6 +1,7 @@
 #include "dptrain/potential/files/model_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <utility>
@@ -38,15 +39,16 @@ std::string find_model_file(const std::string &name)
   for (const std::string &path : {name, name + ".dp"})
     if (std::filesystem::exists(path)) return path;
   const bool is_whole = is_pth(name) || std::filesystem::path(name).extension() == ".dp";
-  throw Error("there is no file " + name + (is_whole ? "" : " and no " + name + ".dp") +
-              "; check the name");
+  throw Error(fmt::format("there is no file {}{}; check the name", name,
+                          is_whole ? "" : fmt::format(" and no {}.dp", name)));
 }
 
 void write_model_file(const std::string &path, const ModelData &data)
 {
   if (is_pth(path)) return write_pth(path, data);
   if (data.kind == ModelKind::torchscript)
-    throw Error(path + ": a TorchScript model is written as .pth: choose a name that ends so");
+    throw Error(fmt::format(
+        "{}: a TorchScript model is written as .pth: choose a name that ends so", path));
   write_dp(path, data);
 }
 
@@ -71,7 +73,8 @@ std::shared_ptr<Model> make_model(ModelData data, const std::string &path)
 {
   if (data.kind == ModelKind::torchscript) return make_script_model(std::move(data), path);
   if (!data.fparam.empty())
-    throw Error(path + ": the model has no frame parameters: remove the keyword fparam");
+    throw Error(
+        fmt::format("{}: the model has no frame parameters: remove the keyword fparam", path));
   return make_deep_pot(std::move(data));
 }
 

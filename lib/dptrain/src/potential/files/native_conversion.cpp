@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <map>
 #include <numeric>
 #include <regex>
@@ -50,8 +51,8 @@ std::vector<double> values(const Tensors &tensors, const std::string &name, std:
 {
   const auto found = tensors.find(name);
   if (found == tensors.end() || found->second.numel() != size)
-    throw Error("the archive has no tensor " + name + " with " + std::to_string(size) +
-                " numbers; it must run as it is");
+    throw Error(fmt::format("the archive has no tensor {} with {} numbers; it must run as it is",
+                            name, size));
   return numbers_of(found->second);
 }
 
@@ -64,8 +65,9 @@ std::vector<double> moments(const Tensors &tensors, const std::string &name, int
     const auto row = all.begin() + std::int64_t(type) * slots * 4;
     for (int slot = 1; slot < slots; ++slot)
       if (!std::equal(row, row + 4, row + 4L * slot))
-        throw Error(name +
-                    " differs between the neighbor slots of a type; the archive must run as it is");
+        throw Error(fmt::format(
+            "{} differs between the neighbor slots of a type; the archive must run as it is",
+            name));
     first.insert(first.end(), row, row + 4);
   }
   return first;
@@ -150,7 +152,7 @@ std::string name_in_archive(const std::string &native_name)
   static const std::map<std::string, std::string> names{{"w", "matrix"}, {"b", "bias"}};
   std::smatch part;
   if (!std::regex_match(native_name, part, place))
-    throw internal_error("no place in an archive for the parameter " + native_name);
+    throw internal_error(fmt::format("no place in an archive for the parameter {}", native_name));
   const auto renamed = names.find(part[4]);
   return (part[1] == "fitting/nets" ? fitting_nets : descriptor_nets) + ".networks." +
          part[2].str() + ".layers." + part[3].str() + "." +

@@ -1,6 +1,7 @@
 #include "dptrain/potential/files/pth_file.h"
 
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -35,8 +36,9 @@ void read_own(const std::string &bytes, const std::string &path, ModelData &data
       own.at("whitening").get_to(data.whitening);
       own.at("calibration").get_to(data.calibration);
     } catch (const json::exception &e) {
-      throw Error(path + ": damaged: the uncertainty in " + record.name +
-                  " cannot be read: " + e.what() + "; copy the file again");
+      throw Error(
+          fmt::format("{}: damaged: the uncertainty in {} cannot be read: {}; copy the file again",
+                      path, record.name, e.what()));
     }
   }
 }
@@ -105,8 +107,8 @@ void fill(OpenArchive &archive, const ModelData &data, const std::string &path)
   for (const ParameterBlock &block : index) {
     const auto found = tensors.find(native ? name_in_archive(block.name) : block.name);
     if (found == tensors.end() || static_cast<std::size_t>(found->second.numel()) != block.size)
-      throw internal_error(path + ": the archive that the model comes from has no place for " +
-                           block.name);
+      throw internal_error(fmt::format(
+          "{}: the archive that the model comes from has no place for {}", path, block.name));
     const torch::Tensor values = torch::tensor(
         at::ArrayRef<double>(data.parameters.data() + block.offset, block.size), torch::kFloat64);
     found->second.copy_(values.view(found->second.sizes()));
@@ -151,15 +153,16 @@ ModelData read_pth(const std::string &path, bool native)
 void write_pth(const std::string &path, const ModelData &data)
 {
   if (data.archive.empty() && data.config.descriptor && !data.config.descriptor->is_in_deepmd())
-    throw Error(
-        path + ": models with descriptor " + data.config.descriptor->type() +
-        " must be written as .dp: DeePMD-kit does not have this descriptor, so that none of its "
-        "tools and formats (.pth, .pb, ...) can hold them. pair_style dptrain and, in "
-        "Python, dptrain.load and dptrain.ase.Calculator run them");
+    throw Error(fmt::format(
+        "{}: models with descriptor {} must be written as .dp: DeePMD-kit does not have this "
+        "descriptor, so that none of its tools and formats (.pth, .pb, ...) can hold them. "
+        "pair_style dptrain and, in Python, dptrain.load and dptrain.ase.Calculator run them",
+        path, data.config.descriptor->type()));
   if (data.archive.empty())
-    throw Error(path +
-                ": a model that does not come from a TorchScript archive must be written as .dp, "
-                "of which DeePMD-kit makes a .pth (dp convert-backend model.dp model.pth)");
+    throw Error(
+        fmt::format("{}: a model that does not come from a TorchScript archive must be written as "
+                    ".dp, of which DeePMD-kit makes a .pth (dp convert-backend model.dp model.pth)",
+                    path));
   OpenArchive &archive = open_for_writing(data.archive, path);
   fill(archive, data, path);
   std::ostringstream stream;

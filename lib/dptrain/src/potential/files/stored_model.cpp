@@ -1,5 +1,7 @@
 #include "potential/files/stored_model.h"
 
+#include <fmt/format.h>
+
 #include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/potential/files/pth_file.h"
@@ -45,9 +47,9 @@ ModelData read_model(const Hdf5File &file, const std::string &path)
 {
   const auto kind = file.read_text(group, "kind");
   if (kind != native_kind && kind != script_kind)
-    throw Error(path + ": checkpoint of a model of kind \"" + kind.value_or("unknown") +
-                "\", this version resumes \"" + native_kind + "\" and \"" + script_kind +
-                "\"; resume with the version that wrote it");
+    throw Error(fmt::format("{}: checkpoint of a model of kind \"{}\", this version resumes \"{}\" "
+                            "and \"{}\"; resume with the version that wrote it",
+                            path, kind.value_or("unknown"), native_kind, script_kind));
   ModelData model;
   if (kind == native_kind) model = read_model_tree(file, path);
   if (file.has(group + "/archive")) model.archive = file.read_bytes(group + "/archive");
@@ -78,8 +80,8 @@ StoredModel read_stored_model(const Hdf5File &file, const std::string &path)
   const std::size_t size = stored.model.parameters.size();
   for (const auto *weights : {&stored.parameters, &stored.average})
     if (weights->size() != size && !(weights->empty() && weights == &stored.average))
-      throw Error(path + ": damaged checkpoint: " + std::to_string(weights->size()) +
-                  " raw weights for a model of " + std::to_string(size) + checkpoint_advice());
+      throw Error(fmt::format("{}: damaged checkpoint: {} raw weights for a model of {}{}", path,
+                              weights->size(), size, checkpoint_advice()));
   return stored;
 }
 

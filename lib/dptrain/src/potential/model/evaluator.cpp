@@ -1,6 +1,7 @@
 #include "dptrain/potential/model/evaluator.h"
 
 #include <cmath>
+#include <fmt/format.h>
 #include <string>
 
 #include "dptrain/base/error.h"
@@ -15,10 +16,10 @@ void Evaluator::step(const Domain &domain, ForwardOutput &out)
   const std::size_t numbers = readable ? std::size_t(domain.nall) * 3 : 0;
   for (std::size_t k = 0; k < numbers; ++k)
     if (!std::isfinite(domain.x[k]))
-      throw Error(
-          "The position of atom " + std::to_string(k / 3) +
-          " of this rank is not a finite number: the simulation has become unstable; check the "
-          "time step, the start configuration and the model");
+      throw Error(fmt::format(
+          "The position of atom {} of this rank is not a finite number: the simulation has become "
+          "unstable; check the time step, the start configuration and the model",
+          k / 3));
   model_->forward(domain, out);
   if (out.sums && !std::isfinite(out.energy))
     throw Error("The energy of the model is not finite: atoms lie on top of each other, or the "

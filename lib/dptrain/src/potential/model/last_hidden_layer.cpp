@@ -1,5 +1,6 @@
 #include "dptrain/potential/model/last_hidden_layer.h"
 
+#include <fmt/format.h>
 #include <string>
 #include <utility>
 
@@ -12,9 +13,9 @@ void LastHiddenLayer::set_whitening(std::vector<double> matrices)
 {
   const std::size_t needed = ntypes_ * h_ * h_;
   if (matrices.size() != needed)
-    throw Error("The uncertainty of this model needs " + std::to_string(needed) +
-                " numbers, found " + std::to_string(matrices.size()) +
-                ": they are those of another model; copy or train the model again");
+    throw Error(fmt::format("The uncertainty of this model needs {} numbers, found {}: they are "
+                            "those of another model; copy or train the model again",
+                            needed, matrices.size()));
   whitening_ = std::move(matrices);
   ++version_;
 }
@@ -23,8 +24,8 @@ void LastHiddenLayer::set_weight_samples(std::vector<double> changes)
 {
   const std::size_t one = ntypes_ * h_;
   if (changes.size() % one != 0)
-    throw internal_error("Samples of the last layer need " + std::to_string(one) +
-                         " numbers each, found " + std::to_string(changes.size()) + " numbers");
+    throw internal_error(fmt::format(
+        "Samples of the last layer need {} numbers each, found {} numbers", one, changes.size()));
   weight_samples_ = std::move(changes);
   ++version_;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <set>
 #include <sstream>
 
@@ -75,7 +76,8 @@ class Differences {
   }
   void add(const std::string &name, const std::string &there, const std::string &here)
   {
-    text_ += (text_.empty() ? "" : "; ") + name + " is " + there + " there and " + here + " here";
+    text_ +=
+        fmt::format("{}{} is {} there and {} here", text_.empty() ? "" : "; ", name, there, here);
   }
   const std::string &text() const { return text_; }
 
@@ -150,12 +152,12 @@ std::string model_differences(const ModelData &there, const ModelData &here)
     return data.kind == ModelKind::native ? "native" : "TorchScript";
   };
   if (there.kind != here.kind)
-    return std::string("the model is ") + name(there) + " there and " + name(here) + " here";
+    return fmt::format("the model is {} there and {} here", name(there), name(here));
   if (there.kind == ModelKind::native) return model_differences(there.config, here.config);
   if (there.config.type_map != here.config.type_map) return "type_map differs";
   if (there.parameters.size() != here.parameters.size())
-    return "the model has " + std::to_string(there.parameters.size()) + " parameters there and " +
-           std::to_string(here.parameters.size()) + " here";
+    return fmt::format("the model has {} parameters there and {} here", there.parameters.size(),
+                       here.parameters.size());
   if (there.model_def_script != here.model_def_script) return "model_def_script differs";
   return "";
 }

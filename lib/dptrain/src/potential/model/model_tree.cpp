@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <fmt/format.h>
 #include <utility>
 
 namespace dptrain {
@@ -55,8 +56,8 @@ std::vector<double> TreeReader::array(JsonReader &variables, const std::string &
   // DeePMD-kit flattens what should be a vector
   const bool flat = shape.size() == 1 && array->values.size() == static_cast<std::size_t>(shape[0]);
   if (array->shape != shape && !flat)
-    variables.fail(name, "expected an array of shape " + show_shape(shape) + ", found " +
-                             show_shape(array->shape));
+    variables.fail(name, fmt::format("expected an array of shape {}, found {}", show_shape(shape),
+                                     show_shape(array->shape)));
   return std::move(array->values);
 }
 
@@ -64,9 +65,9 @@ void check_version(JsonReader &section, std::int64_t least, std::int64_t most)
 {
   const std::int64_t version = section.integer("@version", 1);
   if (version < least || version > most)
-    section.fail("@version", "found " + std::to_string(version) + ", this version reads " +
-                                 std::to_string(least) + " to " + std::to_string(most) +
-                                 "; write the model again with DeePMD-kit 3.0 to 3.2");
+    section.fail("@version", fmt::format("found {}, this version reads {} to {}; write the model "
+                                         "again with DeePMD-kit 3.0 to 3.2",
+                                         version, least, most));
 }
 
 }  // namespace dptrain

@@ -1,5 +1,6 @@
 #include "dptrain/potential/model/parameter_set.h"
 
+#include <fmt/format.h>
 #include <string>
 #include <utility>
 
@@ -14,8 +15,7 @@ namespace {
 void check_number(std::size_t needed, std::size_t given)
 {
   if (given != needed)
-    throw internal_error("the model has " + std::to_string(needed) + " parameters, " +
-                         std::to_string(given) + " were given");
+    throw internal_error(fmt::format("the model has {} parameters, {} were given", needed, given));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "dptrain/potential/model/precision.h"
 
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/advice.h"
@@ -25,7 +26,7 @@ Precision precision_of(const std::string &name)
 {
   for (const auto &[known, value] : precisions)
     if (known == name) return value;
-  throw Error("precision '" + name + "' is not known: use double, single or mixed");
+  throw Error(fmt::format("precision '{}' is not known: use double, single or mixed", name));
 }
 
 }  // namespace dptrain

@@ -1,5 +1,7 @@
 #include "potential/native/deep_pot.h"
 
+#include <fmt/format.h>
+
 #include "base/advice.h"
 #include "base/memory_shortage.h"
 #include "dptrain/base/error.h"
@@ -131,9 +133,9 @@ std::vector<double> DeepPot::auxiliary_state() const
 void DeepPot::set_auxiliary_state(const std::vector<double> &state)
 {
   if (state.size() != auxiliary_state().size())
-    throw Error("the table state of the checkpoint is damaged: it has " +
-                std::to_string(state.size()) + " numbers, " +
-                std::to_string(auxiliary_state().size()) + " are needed" + checkpoint_advice());
+    throw Error(fmt::format(
+        "the table state of the checkpoint is damaged: it has {} numbers, {} are needed{}",
+        state.size(), auxiliary_state().size(), checkpoint_advice()));
   const bool filled = state.at(0) != 0.0;
   engine_->set_auxiliary_state({state.begin() + 1, state.end()},
                                filled ? &parameters().values() : nullptr);

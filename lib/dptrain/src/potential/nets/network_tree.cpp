@@ -1,6 +1,7 @@
 #include "potential/nets/network_tree.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "input/model_keys.h"
@@ -44,10 +45,10 @@ void check_layer(JsonReader layer, const NetworkShape &shape, std::size_t k)
   const bool hidden = k < shape.hidden.size();
   const std::string found = read_activation(layer, "activation_function", "none");
   if (hidden ? found != shape.activation : found != "none" && found != "linear")
-    layer.fail("activation_function", "found \"" + found + "\", expected \"" +
-                                          (hidden ? shape.activation : "none") + "\"");
+    layer.fail("activation_function", fmt::format("found \"{}\", expected \"{}\"", found,
+                                                  hidden ? shape.activation : "none"));
   if (layer.boolean("resnet", false) != hidden)
-    layer.fail("resnet", std::string("expected ") + (hidden ? "true" : "false"));
+    layer.fail("resnet", fmt::format("expected {}", hidden ? "true" : "false"));
   layer.only("bias", true, "layers without bias");
   const int in = k == 0 ? shape.inputs : shape.hidden[k - 1];
   const bool skip = hidden && (shape.hidden[k] == in || shape.hidden[k] == 2 * in);
@@ -87,18 +88,17 @@ void check_networks(JsonReader collection, int number, const NetworkShape &shape
   const auto list = [](JsonReader &reader, const char *key, std::size_t size) -> const json & {
     const json *items = reader.find(key);
     if (!items || !items->is_array() || items->size() != size)
-      reader.expected(key, "a list of " + std::to_string(size));
+      reader.expected(key, fmt::format("a list of {}", size));
     return *items;
   };
   const json &networks = list(collection, "networks", static_cast<std::size_t>(number));
   for (std::size_t net = 0; net < networks.size(); ++net) {
     JsonReader network(networks[net], collection.file(),
-                       collection.path("networks/" + std::to_string(net)));
+                       collection.path(fmt::format("networks/{}", net)));
     const json &layers = list(network, "layers", shape.num_layers());
     for (std::size_t k = 0; k < layers.size(); ++k)
-      check_layer(
-          JsonReader(layers[k], network.file(), network.path("layers/" + std::to_string(k))), shape,
-          k);
+      check_layer(JsonReader(layers[k], network.file(), network.path(fmt::format("layers/{}", k))),
+                  shape, k);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "potential/nets/networks.h"
 
 #include <cmath>
+#include <fmt/format.h>
 #include <map>
 
 #include "base/text.h"
@@ -10,8 +11,7 @@ namespace {
 
 std::string layer_name(const std::string &name, int net, std::size_t layer)
 {
-  return name + "/networks/" + std::to_string(net) + "/layers/" + std::to_string(layer) +
-         "/@variables/";
+  return fmt::format("{}/networks/{}/layers/{}/@variables/", name, net, layer);
 }
 
 // Of a layer with an activation: 1 where the input is added, 2 where it is added to both halves.

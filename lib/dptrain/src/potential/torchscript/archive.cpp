@@ -1,6 +1,7 @@
 #include "potential/torchscript/archive.h"
 
 #include <caffe2/serialize/inline_container.h>
+#include <fmt/format.h>
 
 #include <sstream>
 #include <tuple>
@@ -35,8 +36,8 @@ auto with_reader(const std::string &bytes, const std::string &path, const Work &
     PyTorchStreamReader reader(&stream);
     return work(reader);
   } catch (const c10::Error &e) {
-    throw Error(path + ": a damaged archive (" + first_line(e.what_without_backtrace()) +
-                "); copy or freeze the model again");
+    throw Error(fmt::format("{}: a damaged archive ({}); copy or freeze the model again", path,
+                            first_line(e.what_without_backtrace())));
   }
 }
 

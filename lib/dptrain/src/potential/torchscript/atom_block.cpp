@@ -1,6 +1,7 @@
 #include "potential/torchscript/atom_block.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <string>
 
 #include "dptrain/base/error.h"
@@ -33,9 +34,10 @@ void BlockMaker::add_row(const Domain &domain, int center)
     }
     if (square > cutoff) continue;
     if (square == 0.0)
-      throw Error("Two atoms are at the same position: neighbor distance 0 of atom " +
-                  std::to_string(center) +
-                  " of this rank; check the time step, the start configuration and the model");
+      throw Error(
+          fmt::format("Two atoms are at the same position: neighbor distance 0 of atom {} of this "
+                      "rank; check the time step, the start configuration and the model",
+                      center));
     row_.push_back({square, atom});
     ++of_type[of_type.size() == 1 ? 0 : domain.type[atom]];
   }

@@ -1,6 +1,7 @@
 // The contract of potentials that DeePMD-kit 3.0 to 3.2 freezes: all that is special to them.
 
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -158,13 +159,15 @@ class DeepmdContract final : public ScriptContract {
   void refuse_others(const std::string &path) const
   {
     if (has_argument(module_, "forward_lower", "extended_spin"))
-      throw Error(path + ": a spin model of DeePMD-kit (pair style deepspin): magnetic moments are "
-                         "not supported; use pair_style deepspin, or a model without spin");
+      throw Error(
+          fmt::format("{}: a spin model of DeePMD-kit (pair style deepspin): magnetic moments are "
+                      "not supported; use pair_style deepspin, or a model without spin",
+                      path));
     if (!module_.hasattr("atomic_model") || !module_.find_method("get_nnei"))
-      throw Error(path +
-                  ": a model of DeePMD-kit of another kind than the potentials of versions 3.0 "
-                  "to 3.2: it lacks atomic_model or get_nnei; freeze a potential: dp --pt "
-                  "freeze -o model.pth");
+      throw Error(fmt::format(
+          "{}: a model of DeePMD-kit of another kind than the potentials of versions 3.0 to 3.2: "
+          "it lacks atomic_model or get_nnei; freeze a potential: dp --pt freeze -o model.pth",
+          path));
     if (module_.find_method("model_output_type")) {
       std::string outputs;
       bool energy = false;
@@ -173,20 +176,21 @@ class DeepmdContract final : public ScriptContract {
         if (output != "mask") outputs += (outputs.empty() ? "" : ", ") + output;
       }
       if (!energy)
-        throw Error(path + ": a model of DeePMD-kit that predicts " + outputs +
-                    ", not energies: use a potential");
+        throw Error(
+            fmt::format("{}: a model of DeePMD-kit that predicts {}, not energies: use a potential",
+                        path, outputs));
     }
     if (value_of<std::int64_t>(module_, "get_dim_aparam", 0) > 0)
-      throw Error(path + ": a model with " +
-                  std::to_string(value_of<std::int64_t>(module_, "get_dim_aparam", 0)) +
-                  " parameters of each atom (numb_aparam): these are not supported; train a model "
-                  "without aparam, or use pair_style deepmd");
+      throw Error(
+          fmt::format("{}: a model with {} parameters of each atom (numb_aparam): these are not "
+                      "supported; train a model without aparam, or use pair_style deepmd",
+                      path, value_of<std::int64_t>(module_, "get_dim_aparam", 0)));
     if (value_of<std::int64_t>(module_, "get_dim_chg_spin", 0) > 0 &&
         !value_of(module_, "has_default_chg_spin", false))
-      throw Error(path +
-                  ": a model that needs total charge and spin of each frame (charge_spin) and "
-                  "has no default for them: these are not supported; freeze it with "
-                  "default values, or use pair_style deepmd");
+      throw Error(fmt::format("{}: a model that needs total charge and spin of each frame "
+                              "(charge_spin) and has no default for them: these are not supported; "
+                              "freeze it with default values, or use pair_style deepmd",
+                              path));
   }
 
   void find_sel()

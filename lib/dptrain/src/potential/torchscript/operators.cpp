@@ -1,6 +1,7 @@
 #include "potential/torchscript/operators.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <torch/csrc/jit/runtime/operator.h>
 #include <torch/library.h>
 
@@ -110,12 +111,11 @@ LoadableArchive loadable(const std::string &bytes, const std::string &path)
                      [&](const auto &op) { return "deepmd." + op.first == name; }))
       foreign += (foreign.empty() ? "" : ", ") + name;
   if (!foreign.empty())
-    throw Error(path +
-                ": a TorchScript archive that calls operators which are neither LibTorch's nor "
-                "among those of DeePMD-kit 3.0 to 3.2: " +
-                foreign +
-                ". Load the library that has them before (plugin load), or freeze the model with "
-                "DeePMD-kit 3.0 to 3.2");
+    throw Error(
+        fmt::format("{}: a TorchScript archive that calls operators which are neither LibTorch's "
+                    "nor among those of DeePMD-kit 3.0 to 3.2: {}. Load the library that has them "
+                    "before (plugin load), or freeze the model with DeePMD-kit 3.0 to 3.2",
+                    path, foreign));
   register_stand_ins();
   return {
       with_edited_code(bytes, path,
@@ -135,7 +135,7 @@ std::string load_deepmd_operators()
   const std::filesystem::path folder = packages_folder();
   const std::filesystem::path library = folder / "deepmd" / "lib" / "libdeepmd_op_pt.so";
   if (!std::filesystem::exists(library))
-    return "there is no " + library.string() + ": install deepmd-kit there";
+    return fmt::format("there is no {}: install deepmd-kit there", library.string());
   for (const auto &file : {folder / "torch" / "lib" / "libtorch.so", library})
     if (!dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL)) return dlerror();
   return "";

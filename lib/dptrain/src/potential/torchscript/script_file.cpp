@@ -1,6 +1,7 @@
 #include "potential/torchscript/script_file.h"
 
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 #include <torch/csrc/jit/serialization/import.h>
 
 #include <algorithm>
@@ -27,16 +28,15 @@ void refuse_other_archives(const std::vector<std::string> &names, const std::str
 {
   if (has_record(names, "aotinductor") || has_record(names, "extra/metadata.json") ||
       has_record(names, "archive_format"))
-    throw Error(path +
-                ": a compiled model (.pt2, AOTInductor; DPA4 of DeePMD-kit is frozen so): its "
-                "weights are constants of machine code and cannot be trained. Run it with "
-                "pair_style deepmd, or freeze a model that has a TorchScript form: dp "
-                "freeze -o model.pth");
+    throw Error(fmt::format(
+        "{}: a compiled model (.pt2, AOTInductor; DPA4 of DeePMD-kit is frozen so): its weights "
+        "are constants of machine code and cannot be trained. Run it with pair_style deepmd, or "
+        "freeze a model that has a TorchScript form: dp freeze -o model.pth",
+        path));
   if (!has_record(names, "code/") || !has_record(names, "constants.pkl"))
-    throw Error(path +
-                ": weights without a program (a checkpoint .pt of PyTorch): freeze it with "
-                "DeePMD-kit: dp --pt freeze -c " +
-                path + " -o model.pth");
+    throw Error(fmt::format("{}: weights without a program (a checkpoint .pt of PyTorch): freeze "
+                            "it with DeePMD-kit: dp --pt freeze -c {} -o model.pth",
+                            path, path));
 }
 
 torch::jit::Module load_module(const std::string &bytes, const std::string &path,
@@ -46,10 +46,10 @@ torch::jit::Module load_module(const std::string &bytes, const std::string &path
   try {
     return torch::jit::load(stream, device);
   } catch (const std::exception &e) {
-    throw Error(
-        path + ": LibTorch cannot load this archive: " + script_failure(e) +
-        ". Freeze the model with DeePMD-kit 3.0 to 3.2 and a PyTorch that is not newer than "
-        "the one that this program uses");
+    throw Error(fmt::format(
+        "{}: LibTorch cannot load this archive: {}. Freeze the model with DeePMD-kit 3.0 to 3.2 "
+        "and a PyTorch that is not newer than the one that this program uses",
+        path, script_failure(e)));
   }
 }
 
@@ -66,8 +66,9 @@ double energy_of_atom(ScriptContract &contract, int type, const torch::Tensor &f
   try {
     return contract.evaluate(atom, false, false).atom_energy.item<double>();
   } catch (const std::exception &e) {
-    throw Error(path + ": the program in the archive failed for a single atom: " +
-                script_failure(e) + "; freeze the model again with DeePMD-kit 3.0 to 3.2");
+    throw Error(fmt::format("{}: the program in the archive failed for a single atom: {}; freeze "
+                            "the model again with DeePMD-kit 3.0 to 3.2",
+                            path, script_failure(e)));
   }
 }
 
@@ -100,12 +101,11 @@ Script open_script(const std::string &archive, const std::string &path, torch::D
   if (!script.contract->facts().needs_operators || !ready.has_stand_ins) return script;
   const std::string trouble = load_deepmd_operators();
   if (!trouble.empty())
-    throw Error(path +
-                ": a compressed model, which needs the operator library of DeePMD-kit "
-                "(libdeepmd_op_pt.so): " +
-                trouble +
-                ". Load DeePMD-kit's plugin before, install it beside this program, or freeze the "
-                "model without dp compress");
+    throw Error(
+        fmt::format("{}: a compressed model, which needs the operator library of DeePMD-kit "
+                    "(libdeepmd_op_pt.so): {}. Load DeePMD-kit's plugin before, install it beside "
+                    "this program, or freeze the model without dp compress",
+                    path, trouble));
   script.has_stand_ins = false;
   script.module = load_module(archive, path, device);
   script.contract = make_contract(script.module, path, true);
@@ -223,13 +223,13 @@ torch::Tensor fparam_tensor(const ScriptFacts &facts, const std::vector<double> 
   if (values.empty() && (expected == 0 || facts.has_default_fparam))
     return torch::empty({0}, torch::TensorOptions().dtype(torch::kFloat64).device(device));
   if (values.size() != expected)
-    throw Error(path + ": the model has " + std::to_string(expected) +
-                " frame parameters (numb_fparam), " + std::to_string(values.size()) +
-                " are given; " +
-                (expected > 0 ? "give them with the keyword fparam V1 V2 ... of pair_style dptrain "
-                                "(or of fix dptrain with its own model); elsewhere freeze the "
-                                "model with default_fparam"
-                              : "remove the keyword fparam"));
+    throw Error(fmt::format(
+        "{}: the model has {} frame parameters (numb_fparam), {} are given; {}", path, expected,
+        values.size(),
+        expected > 0 ? "give them with the keyword fparam V1 V2 ... of pair_style dptrain "
+                       "(or of fix dptrain with its own model); elsewhere freeze the "
+                       "model with default_fparam"
+                     : "remove the keyword fparam"));
   return torch::tensor(values, torch::kFloat64).view({1, facts.fparam}).to(device);
 }
 
@@ -242,16 +242,15 @@ std::unique_ptr<ScriptContract> make_contract(torch::jit::Module module, const s
   } catch (const Error &) {
     throw;
   } catch (const std::exception &e) {  // what fails inside the program is no c10::Error
-    throw Error(path +
-                ": a potential of DeePMD-kit that does not answer as those of versions 3.0 to "
-                "3.2 do: " +
-                script_failure(e) + "; freeze it with one of them");
+    throw Error(fmt::format("{}: a potential of DeePMD-kit that does not answer as those of "
+                            "versions 3.0 to 3.2 do: {}; freeze it with one of them",
+                            path, script_failure(e)));
   }
-  throw Error(path +
-              ": a TorchScript module, but no potential of DeePMD-kit 3.0 to 3.2: it lacks the "
-              "methods forward_lower, get_rcut and get_type_map. Models of other "
-              "programs and of DeePMD-kit before 3.0 cannot be used; freeze the model with "
-              "DeePMD-kit 3: dp --pt freeze -o model.pth");
+  throw Error(fmt::format(
+      "{}: a TorchScript module, but no potential of DeePMD-kit 3.0 to 3.2: it lacks the methods "
+      "forward_lower, get_rcut and get_type_map. Models of other programs and of DeePMD-kit before "
+      "3.0 cannot be used; freeze the model with DeePMD-kit 3: dp --pt freeze -o model.pth",
+      path));
 }
 
 }  // namespace dptrain

@@ -1,6 +1,7 @@
 #include "potential/torchscript/script_model.h"
 
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 
@@ -69,9 +70,8 @@ void complete(ModelData &data, const Script &script, const std::vector<ScriptPar
   }
   if (data.parameters.empty()) data.parameters = values;
   if (data.parameters.size() != values.size())
-    throw Error(path + ": damaged: " + std::to_string(data.parameters.size()) +
-                " parameters for an archive of " + std::to_string(values.size()) +
-                "; copy the file again");
+    throw Error(fmt::format("{}: damaged: {} parameters for an archive of {}; copy the file again",
+                            path, data.parameters.size(), values.size()));
   if (data.out_bias.empty()) data.out_bias = constants.energy;
   const std::size_t features = static_cast<std::size_t>(facts.num_features);
   if (data.whitening.size() != facts.type_map.size() * features * features) {
@@ -154,16 +154,18 @@ void ScriptModel::prepare_last_layer()
 void ScriptModel::set_precision(Precision precision)
 {
   if (precision != Precision::float64 && facts().is_double)
-    throw Error(path_ + ": the archive computes in float64, as it was frozen: precision single and "
-                        "mixed are for archives whose descriptor and fitting net have precision "
-                        "float32; leave the precision at double");
+    throw Error(fmt::format("{}: the archive computes in float64, as it was frozen: precision "
+                            "single and mixed are for archives whose descriptor and fitting net "
+                            "have precision float32; leave the precision at double",
+                            path_));
   precision_ = precision;
 }
 
 void ScriptModel::set_auxiliary_state(const std::vector<double> &state)
 {
   if (!state.empty())
-    throw Error("the checkpoint has the state of another kind of model" + checkpoint_advice());
+    throw Error(fmt::format("the checkpoint has the state of another kind of model{}",
+                            checkpoint_advice()));
 }
 
 // The end of the block that begins with this center: a whole frame where messages are passed.
@@ -362,8 +364,9 @@ void ScriptModel::sweep(const std::function<void()> &work)
       throw;
     } catch (const std::exception &e) {
       if (!memory_shortage(e).empty()) throw;
-      throw Error(path_ + ": the program in the archive failed: " + script_failure(e) +
-                  "; freeze the model again with DeePMD-kit 3.0 to 3.2");
+      throw Error(fmt::format("{}: the program in the archive failed: {}; freeze the model again "
+                              "with DeePMD-kit 3.0 to 3.2",
+                              path_, script_failure(e)));
     }
   };
   with_relief(run, [&](const std::string &cause) { return use_less_memory(cause); });

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <string>
 
 #include "dptrain/base/error.h"
@@ -27,10 +28,10 @@ class GeneralizedForceTerm : public LossTerm {
   {
     const std::size_t expected = std::size_t(frame.nlocal) * 3 * coordinates_;
     if (frame.label.drdq.size() != expected)
-      throw Error("The frame of step " + std::to_string(frame.step) + " has " +
-                  std::to_string(frame.label.drdq.size()) + " numbers of drdq for " +
-                  std::to_string(frame.nlocal) + " atoms; numb_generalized_coord = " +
-                  std::to_string(coordinates_) + " needs " + std::to_string(expected));
+      throw Error(fmt::format("The frame of step {} has {} numbers of drdq for {} atoms; "
+                              "numb_generalized_coord = {} needs {}",
+                              frame.step, frame.label.drdq.size(), frame.nlocal, coordinates_,
+                              expected));
   }
 
   std::size_t num_sums(const Model &) const override { return coordinates_; }

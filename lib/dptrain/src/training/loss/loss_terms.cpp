@@ -1,6 +1,7 @@
 // The list of all terms, and what settings they have in common.
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <iterator>
 #include <string>
 
@@ -38,11 +39,11 @@ void check_settings(const LossConfig &config)
         "use_huber does not go with relative_f, nor with the terms pf and gf: remove one of them");
   check(!config.relative_f || *config.relative_f >= 0.0, "relative_f must not be negative");
   for (const double delta : config.huber_delta)
-    check(delta > 0.0, "huber_delta must be positive, found " + std::to_string(delta));
+    check(delta > 0.0, fmt::format("huber_delta must be positive, found {}", delta));
   for (const auto &item : config.prefactors)
     check(std::any_of(std::begin(all_terms), std::end(all_terms),
                       [&](const Entry &entry) { return entry.name == item.first; }),
-          "there is no term '" + item.first + "': use e, f, v, ae, pf or gf");
+          fmt::format("there is no term '{}': use e, f, v, ae, pf or gf", item.first));
 }
 
 }  // namespace
