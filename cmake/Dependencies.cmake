@@ -2,6 +2,7 @@
 #   dptrain_torch   LibTorch of the installed torch wheel      dptrain_kokkos  Kokkos, by one of three ways
 #   dptrain_mpi     the MPI that LAMMPS runs with              dptrain_hdf5    the HDF5 C library
 #   nlohmann_json::nlohmann_json                          CLI11::CLI11    command lines
+#   dptrain_fmt     fmt, headers only: texts with values in them
 # Variables: DPTRAIN_RPATH_DIRS, folders where the loader finds the shared libraries at run time.
 
 include(PythonPackages)
@@ -13,6 +14,14 @@ if(DPTRAIN_IN_TREE)
 else()
   include(FindMpiOfPython)
   include(FindKokkosOrBuild)
+endif()
+
+# LibTorch's headers bring those of fmt; a LibTorch without them needs the system's
+add_library(dptrain_fmt INTERFACE)
+target_compile_definitions(dptrain_fmt INTERFACE FMT_HEADER_ONLY)
+if(NOT EXISTS "${DPTRAIN_TORCH_DIR}/include/fmt/format.h")
+  find_package(fmt 9 REQUIRED)
+  target_link_libraries(dptrain_fmt INTERFACE fmt::fmt-header-only)
 endif()
 
 find_package(HDF5 REQUIRED COMPONENTS C)

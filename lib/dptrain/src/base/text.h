@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdio>
+#include <fmt/format.h>
 #include <string>
 #include <vector>
 
@@ -17,27 +17,10 @@ inline bool ends_with(const std::string &text, const std::string &end)
 }
 
 /// The words with a blank between them.
-inline std::string joined(const std::vector<std::string> &words)
+template <class T> std::string joined(const std::vector<T> &words)
 {
   std::string text;
-  for (const std::string &word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
-inline std::string joined(const std::vector<int> &numbers)
-{
-  std::string text;
-  for (const int number : numbers) text += (text.empty() ? "" : " ") + std::to_string(number);
-  return text;
-}
-
-/// The text that printf would write.
-template <class... Values> std::string formatted(const char *format, Values... values)
-{
-  const int length = std::snprintf(nullptr, 0, format, values...);
-  std::string text(length + 1, '\0');
-  std::snprintf(text.data(), text.size(), format, values...);
-  text.pop_back();
+  for (const T &word : words) text += fmt::format("{}{}", text.empty() ? "" : " ", word);
   return text;
 }
 

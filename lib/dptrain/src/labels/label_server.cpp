@@ -274,7 +274,7 @@ void LabelServer::Impl::lose(Worker &worker, const std::string &why, bool retry)
       fail(request, text);
     } else if (request.losses > options.retries) {
       log(fmt::format("{}; no further attempt", text));
-      fail(request, fmt::format("{}; attempt {} was the last one ('retries' allows more)", text,
+      fail(request, fmt::format("{}; attempt {} was the last one: raise 'retries' for more", text,
                                 request.losses));
     } else {
       log(fmt::format("{}; another client gets its configuration", text));

@@ -68,14 +68,13 @@ void ActiveLog::progress(std::int64_t step, std::int64_t last_step, std::int64_t
   progress_step_ = step;
   const auto [reference, training, md] = this->seconds();
   const double unit = units_.force(), percent = 100.0 / (reference + training + md);
-  const auto count = [](std::int64_t value) { return static_cast<long long>(value); };
-  std::string text = fmt::format("dptrain progress: step {}", count(step));
-  if (last_step > step) text += fmt::format(" of {}", count(last_step));
+  std::string text = fmt::format("dptrain progress: step {}", step);
+  if (last_step > step) text += fmt::format(" of {}", last_step);
   text += fmt::format(", {} in flight, {} asked, {} frames, expected error {:.4g} (threshold "
                       "{:.4g}), time: waiting {:.0f} %, training {:.0f} %, MD {:.0f} %",
-                      count(in_flight), count(counters_.reference_calls), count(counters_.frames),
-                      expected * unit, learning.threshold() * unit, reference * percent,
-                      training * percent, md * percent);
+                      in_flight, counters_.reference_calls, counters_.frames, expected * unit,
+                      learning.threshold() * unit, reference * percent, training * percent,
+                      md * percent);
   if (steps > 0 && last_step > step)
     text += fmt::format(", about {:.2g} hours to go", seconds / static_cast<double>(steps) *
                                                           static_cast<double>(last_step - step) /
@@ -116,10 +115,8 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
   const double unit = units_.force();
   const auto [reference, training, md] = seconds();
   const double total = reference + training + md, percent = 100.0 / std::max(total, 1e-300);
-  const auto steps = static_cast<long long>(step - first_step_),
-             calls = static_cast<long long>(counters_.reference_calls - calls_before_),
-             discarded = static_cast<long long>(counters_.discarded - discarded_before_);
-  const auto count = [](std::int64_t value) { return static_cast<long long>(value); };
+  const std::int64_t steps = step - first_step_, calls = counters_.reference_calls - calls_before_,
+                     discarded = counters_.discarded - discarded_before_;
   messages_.table(fmt::format(
       "{}: {} steps, {} reference calls ({:.2f} %), {} frames\n{}  seconds: reference {:.2f} "
       "({:.0f} %), training {:.2f} ({:.0f} %), MD {:.2f} ({:.0f} %), all {:.2f}\n  threshold "
@@ -130,14 +127,14 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
       "energy, sum of all runs: {:.6g} energy units",
       name, steps, calls,
       steps > 0 ? 100.0 * static_cast<double>(calls) / static_cast<double>(steps) : 0.0,
-      count(counters_.frames),
+      counters_.frames,
       discarded > 0 ? fmt::format("  labels discarded: {}, see the warnings above\n", discarded)
                     : std::string(),
       reference, reference * percent, training, training * percent, md, md * percent, total,
       learning.threshold() * unit, learning.limit() * unit, learning.calibration().scale() * unit,
       learning.mean_ratio(), 100.0 * learning.part_above(), learning.rank_correlation(),
-      count(learning.audits()), count(learning.audits_above()), count(learning.audits_far_above()),
-      batch_error * unit, held_out_error * unit, learning.force() * unit, jumps * units_.energy));
+      learning.audits(), learning.audits_above(), learning.audits_far_above(), batch_error * unit,
+      held_out_error * unit, learning.force() * unit, jumps * units_.energy));
 }
 
 // Not where the threshold follows the errors.

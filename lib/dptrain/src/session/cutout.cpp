@@ -42,10 +42,9 @@ CutoutShape cutout_shape(const CutoutOptions &options, double cutoff, const Unit
         "cutout {:.6g}{} is not possible: the neighborhoods of the atoms whose forces are learned "
         "must be whole, and the model's cutoff is {:.6g}: use a radius above {}",
         options.radius * unit,
-        options.core > 0.0 ? formatted(" core %.6g", options.core * unit).c_str() : "",
-        cutoff * unit,
-        formatted(options.core > 0.0 ? "%.6g, or a smaller core" : "%.6g",
-                  (cutoff + options.core) * unit)));
+        options.core > 0.0 ? fmt::format(" core {:.6g}", options.core * unit) : "", cutoff * unit,
+        fmt::format("{:.6g}{}", (cutoff + options.core) * unit,
+                    options.core > 0.0 ? ", or a smaller core" : "")));
   return shape;
 }
 

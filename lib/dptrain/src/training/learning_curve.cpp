@@ -20,19 +20,9 @@ namespace {
                           path, code ? std::strerror(code) : "unknown reason"));
 }
 
-std::string formatted(const char *format, double value)
+std::string column(double value)
 {
-  char text[64];
-  std::snprintf(text, sizeof text, format,
-                std::isnan(value) ? std::fabs(value) : value);  // no -nan
-  return text;
-}
-
-std::string padded(const std::string &name)
-{
-  char text[64];
-  std::snprintf(text, sizeof text, "%11s", name.c_str());
-  return text;
+  return fmt::format("{:11.2e}", std::isnan(value) ? std::fabs(value) : value);  // no -nan
 }
 
 }  // namespace
@@ -52,7 +42,8 @@ LearningCurve::LearningCurve(const std::string &path, const LossConfig &loss, bo
   choose_columns(loss);
   std::string header = "# step ";
   for (const auto &[name, value] : columns_)
-    header += "   " + (validation_ ? padded(name + "_val") + " " : "") + padded(name + "_trn");
+    header += "   " + (validation_ ? fmt::format("{:>11} ", name + "_val") : "") +
+              fmt::format("{:>11}", name + "_trn");
   header += "   lr      ";
   std::string first;
   if (append) std::getline(std::ifstream(path), first);
@@ -69,13 +60,11 @@ LearningCurve::LearningCurve(const std::string &path, const LossConfig &loss, bo
 void LearningCurve::write(const UpdateReport &training,
                           const std::optional<UpdateReport> &validation)
 {
-  char step[32];
-  std::snprintf(step, sizeof step, "%7lld", static_cast<long long>(training.step));
-  std::string row = step;
+  std::string row = fmt::format("{:7}", training.step);
   for (const auto &[name, value] : columns_) {
     row += "   ";
-    if (validation_) row += fmt::format("{:11.2e} ", validation ? value(*validation) : NAN);
-    row += fmt::format("{:11.2e}", value(training));
+    if (validation_) row += column(validation ? value(*validation) : NAN) + " ";
+    row += column(value(training));
   }
   errno = 0;
   file_ << row << fmt::format("   {:8.1e}\n", training.learning_rate) << std::flush;

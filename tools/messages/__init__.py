@@ -1,1 +1,0 @@
-"""Finds the errors and warnings of the package in its sources: ``tools/list_messages.py``."""
