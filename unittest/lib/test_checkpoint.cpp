@@ -108,7 +108,11 @@ std::string message_with(std::int64_t version, const std::string &kind)
 TEST(Checkpoint, RefusesOtherFormats)
 {
   expect_in("checkpoint format 3", message_with(3, "deep_pot"));
-  expect_in("\"graph_net\"", message_with(1, "graph_net"));
+  expect_in("checkpoint format unknown", message_with(0, "deep_pot"));
+  const std::string old = message_with(1, "deep_pot");
+  for (const char *part : {"before the first release", "pair_coeff", ".frames", "--init-model"})
+    expect_in(part, old);
+  expect_in("\"graph_net\"", message_with(2, "graph_net"));
 }
 
 TEST(Checkpoint, RefusesWeightsOfAnotherModel)

@@ -115,7 +115,10 @@ def pretrained_archive(folder):
     if deepmd:
         subprocess.run([Path(deepmd).with_name("python"), ROOT / "examples" / "fine_tune" / "make_model.py", target], check=True)
         return
-    with zipfile.ZipFile(ROOT / "unittest" / "legacy" / "script" / "local.pth") as source, zipfile.ZipFile(target, "w") as written:
+    program = Path(os.environ.get("DPTRAIN_BUILD", ROOT / "build")) / "unittest/lib/write_script_toy"
+    toy = folder / "toy.pth"
+    subprocess.run([program, toy], check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    with zipfile.ZipFile(toy) as source, zipfile.ZipFile(target, "w") as written:
         for name in source.namelist():
             content = source.read(name)
             if name.endswith("toy.py"):

@@ -10,7 +10,7 @@ using namespace LAMMPS_NS;
 
 namespace {
 
-// The first number. Version 0.1.0 began with the number of knots, and had no precision. The third format, with what is
+// The first number. The third format, with what is
 // said about model deviations at its end, is written where something is said, so that older versions read the others.
 // The fourth has what is said about TorchScript models after that.
 constexpr int FORMAT = -2, FORMAT_WITH_DEVIATIONS = -3, FORMAT_WITH_SCRIPT = -4;
@@ -114,14 +114,20 @@ RestartData LAMMPS_NS::read_restart_data(LAMMPS *lmp, const std::string &who, FI
   Reader reader(lmp, file);
   RestartData data;
   const int format = reader.value<int>();
-  if (format < FORMAT_WITH_SCRIPT || format == -1)
+  if (format > FORMAT)
+    lmp->error->all(FLERR,
+                    "{}: the restart file is of a version of the package before the first release: "
+                    "write the atoms with that version as a data file (write_data) and read them "
+                    "with read_data",
+                    who);
+  if (format < FORMAT_WITH_SCRIPT)
     lmp->error->all(FLERR,
                     "{}: the restart file has settings of format {}, this version reads up to {}: "
                     "use the version of the package that wrote it",
                     who, -format, -FORMAT_WITH_SCRIPT);
-  data.settings.knots = format < 0 ? reader.value<int>() : format;
+  data.settings.knots = reader.value<int>();
   data.settings.chunk = reader.value<int>();
-  const int precision = format < 0 ? reader.value<int>() : 0;
+  const int precision = reader.value<int>();
   if (precision < 0 || precision > static_cast<int>(dptrain::Precision::mixed))
     lmp->error->all(FLERR,
                     "{}: the restart file has precision {}, allowed are 0 (double), 1 (single) and "

@@ -21,8 +21,7 @@ struct RestartData {
 
 /// To be called on rank 0.
 void write_restart_data(FILE *file, const RestartData &data);
-/// Collective. Reads the form of version 0.1.0 too. Ends LAMMPS with a message, which begins with `who`, if the data are of
-/// a later version or damaged.
+/// Collective. Ends LAMMPS with a message, which begins with `who`, if the data are of another version or damaged.
 RestartData read_restart_data(LAMMPS *lmp, const std::string &who, FILE *file);
 
 }  // namespace LAMMPS_NS

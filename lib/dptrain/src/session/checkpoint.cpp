@@ -1,6 +1,7 @@
 #include "dptrain/session/checkpoint.h"
 
 #include <fmt/format.h>
+#include <optional>
 #include <utility>
 
 #include "base/advice.h"
@@ -12,7 +13,6 @@
 #include "parallel/byte_archive.h"
 #include "potential/files/dp_format.h"
 #include "potential/files/stored_model.h"
-#include "session/legacy_state.h"
 
 namespace dptrain {
 
@@ -31,17 +31,20 @@ std::vector<double> read_vector(const Hdf5File &file, const char *name)
   return file.read_array(group + "/" + name).values;
 }
 
-void read_version_1(const Hdf5File &file, const std::string &path, Checkpoint &checkpoint)
+// What to do with a file that this version does not read.
+std::string other_format(std::int64_t version)
 {
-  const std::vector<double> trainer = read_vector(file, "trainer_state"),
-                            session = read_vector(file, "counters");
-  checkpoint.training = file.read_text(group, "training").value_or("");
-  try {
-    checkpoint.trainer = trainer_of_version_1(trainer, checkpoint);
-    checkpoint.session = session_of_version_1(session);
-  } catch (const Error &error) {
-    throw Error(path + ": " + error.what());
-  }
+  if (version > 0 && version < format_version)
+    return "a checkpoint of a version before the first release, which cannot be resumed; go on "
+           "from "
+           "its model and its labels: fix dptrain takes this file in pair_coeff as a model, and "
+           "with "
+           "a copy of its .frames file as NEW.frames 'resume NEW' trains it with all labels; "
+           "dptrain "
+           "train takes it with --init-model";
+  return fmt::format(
+      "checkpoint format {}, this version reads format {}; resume with the version that wrote it",
+      version > 0 ? std::to_string(version) : "unknown", format_version);
 }
 
 }  // namespace
@@ -67,11 +70,8 @@ Checkpoint read_checkpoint(const std::string &path)
     throw Error(fmt::format("{}: a model, but not a checkpoint: it has no state of a training to "
                             "resume; name the checkpoint, or start a new training from this model",
                             path));
-  const auto version = file.read_integer(group, "format_version");
-  if (!version || *version < 1 || *version > format_version)
-    throw Error(fmt::format("{}: checkpoint format {}, this version reads formats up to {}; resume "
-                            "with the version that wrote it",
-                            path, version ? std::to_string(*version) : "unknown", format_version));
+  const std::optional<std::int64_t> version = file.read_integer(group, "format_version");
+  if (version != format_version) throw Error(path + ": " + other_format(version.value_or(0)));
   Checkpoint checkpoint;
   StoredModel stored = read_stored_model(file, path);
   checkpoint.model = std::move(stored.model);
@@ -82,10 +82,6 @@ Checkpoint read_checkpoint(const std::string &path)
   if (checkpoint.num_frames < 0)
     throw Error(fmt::format("{}: damaged checkpoint: it does not tell its number of frames{}", path,
                             checkpoint_advice()));
-  if (*version == 1) {
-    read_version_1(file, path, checkpoint);
-    return checkpoint;
-  }
   const Hdf5File::Value training = file.read_value(group + "/training");
   if (!std::holds_alternative<std::string>(training))
     throw Error(fmt::format("{}: damaged checkpoint: its settings are no text{}", path,

@@ -86,7 +86,6 @@ void TrainingSettings::choose_optimizer(const InputFile &input)
 
 void TrainingSettings::continue_from(const std::string &path, const std::string &training_text)
 {
-  if (training_text.empty()) return;  // of version 0.1.0
   const InputFile before = read_training_text(training_text, path);
   InputFile input = input_.value_or(before);
   if (!input.optimizer_given) {

@@ -19,14 +19,14 @@ struct Checkpoint {
   std::vector<double> auxiliary_state;  ///< Model::auxiliary_state()
   std::int64_t num_frames = 0;          ///< index into FILE.frames
   State session;         ///< of the program around the trainer, whose name is its text "program"
-  std::string training;  ///< training_text() of the settings; empty in files of version 0.1.0
+  std::string training;  ///< training_text() of the settings
 };
 
 /// Names of programs in Checkpoint::session.
 inline constexpr char program_fix[] = "fix dptrain", program_train[] = "dptrain train";
 
 void write_checkpoint(const std::string &path, const Checkpoint &checkpoint);
-/// Also files of format 1, which had no named groups (session/legacy_state.h).
+/// Throws Error where the file is none, is damaged, or is of another version.
 Checkpoint read_checkpoint(const std::string &path);
 /// Copies the checkpoint of rank 0 to all ranks. Collective.
 void broadcast(const Communicator &comm, Checkpoint &checkpoint);
