@@ -32,7 +32,8 @@ INCLUDE_RULES = [
 # include/dptrain.
 LAYERS = ["base", "io", "rehearsal", "kernels", "parallel", "input", "neighbor", "frames", "statistics", "potential/model",
           "potential/nets", "potential/descriptor", "potential/native", "potential/torchscript", "potential/files", "data",
-          "optimizer", "training/loss", "training", "uncertainty", "labels", "session", "commands"]
+          "statistics/data", "optimizer", "training/loss", "training", "uncertainty", "models", "checkpoint", "labels", "session",
+          "session/requests", "session/recovery", "session/learning", "session/asking", "session/run", "commands"]
 PACKAGE_LAYERS = ["adapter", "nested", "reference", "styles", "kokkos", "plugin"]
 TREES = {"lib/dptrain/src/": LAYERS, "lib/dptrain/include/dptrain/": LAYERS, "src/USER-DPTRAIN/": PACKAGE_LAYERS}
 

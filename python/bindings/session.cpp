@@ -16,7 +16,7 @@
 
 #include "conversions.h"
 #include "dptrain/session/frame_run.h"
-#include "dptrain/session/learning_session.h"
+#include "dptrain/session/run/learning_session.h"
 
 namespace {
 

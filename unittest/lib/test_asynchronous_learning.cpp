@@ -9,7 +9,7 @@
 #include <set>
 
 #include "dptrain/data/frames_file.h"
-#include "session/displaced_copy.h"
+#include "session/requests/displaced_copy.h"
 #include "support/learning_session.h"
 
 namespace dptrain::test {

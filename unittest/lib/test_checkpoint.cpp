@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "dptrain/checkpoint/checkpoint.h"
 #include "dptrain/potential/files/model_file.h"
-#include "dptrain/session/checkpoint.h"
 #include "io/hdf5_file.h"
 #include "support/scratch.h"
 #include "support/tiny_model.h"

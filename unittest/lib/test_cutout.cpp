@@ -11,10 +11,10 @@
 #include "dptrain/base/error.h"
 #include "dptrain/data/frames_file.h"
 #include "dptrain/session/frame_run.h"
-#include "dptrain/session/learning_session.h"
+#include "dptrain/session/run/learning_session.h"
 #include "io/file.h"
-#include "session/cutout.h"
-#include "session/reference_desk.h"
+#include "session/requests/cutout.h"
+#include "session/requests/reference_desk.h"
 #include "support/learning_session.h"
 
 namespace dptrain::test {

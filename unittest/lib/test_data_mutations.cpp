@@ -8,11 +8,11 @@
 #include <new>
 
 #include "dptrain/base/error.h"
+#include "dptrain/checkpoint/checkpoint.h"
 #include "dptrain/data/data_set.h"
 #include "dptrain/data/frames_file.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/potential/files/model_file.h"
-#include "dptrain/session/checkpoint.h"
 #include "support/hdf5_system.h"
 #include "support/mutation.h"
 #include "support/tiny_model.h"

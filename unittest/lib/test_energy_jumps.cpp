@@ -1,6 +1,6 @@
 // The sum of the jumps of a run's potential energy, on sequences whose sum is known.
 
-#include "session/energy_jumps.h"
+#include "session/asking/energy_jumps.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Energies, forces and virials of a reference that belong together, and of clients with wrong units and signs.
 
-#include "session/label_check.h"
+#include "session/requests/label_check.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 
 #include "dptrain/base/error.h"
 #include "dptrain/data/frames_file.h"
-#include "session/reference_desk.h"
-#include "session/training_pace.h"
+#include "session/learning/training_pace.h"
+#include "session/requests/reference_desk.h"
 #include "support/learning_session.h"
 
 namespace dptrain::test {

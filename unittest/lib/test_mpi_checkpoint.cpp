@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "dptrain/base/error.h"
+#include "dptrain/checkpoint/checkpoint.h"
 #include "dptrain/frames/whole_frame.h"
-#include "dptrain/session/checkpoint.h"
 #include "dptrain/training/trainer.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"

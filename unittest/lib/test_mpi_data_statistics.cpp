@@ -17,7 +17,7 @@
 #include "dptrain/potential/descriptor/se_e2_a_config.h"
 #include "dptrain/statistics/statistics.h"
 #include "io/file.h"
-#include "session/data_statistics.h"
+#include "statistics/data/data_statistics.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
 #include "support/world.h"

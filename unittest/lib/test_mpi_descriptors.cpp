@@ -9,14 +9,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "dptrain/checkpoint/checkpoint.h"
 #include "dptrain/frames/distribution.h"
 #include "dptrain/frames/halo.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/native/deep_pot.h"
-#include "dptrain/session/checkpoint.h"
 #include "dptrain/session/frame_run.h"
-#include "dptrain/session/learning_session.h"
+#include "dptrain/session/run/learning_session.h"
 #include "dptrain/training/trainer.h"
 #include "io/file.h"
 #include "potential/native/deep_pot.h"

@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <sstream>
 
+#include "dptrain/checkpoint/checkpoint.h"
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/kernels/threads.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/native/deep_pot.h"
-#include "dptrain/session/checkpoint.h"
 #include "io/file.h"
 #include "support/known_frames.h"
 

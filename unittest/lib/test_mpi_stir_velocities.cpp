@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "dptrain/session/stir_velocities.h"
+#include "dptrain/session/recovery/stir_velocities.h"
 #include "support/random_frame.h"
 #include "support/world.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/session/state_history.h"
-#include "session/self_healing.h"
+#include "dptrain/session/recovery/state_history.h"
+#include "session/recovery/self_healing.h"
 
 namespace dptrain::test {
 namespace {

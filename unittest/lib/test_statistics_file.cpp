@@ -15,7 +15,7 @@
 #include "dptrain/potential/descriptor/se_e2_a_config.h"
 #include "io/file.h"
 #include "io/hdf5_file.h"
-#include "session/statistics_file.h"
+#include "statistics/data/statistics_file.h"
 #include "support/scratch.h"
 
 namespace dptrain::test {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "dptrain/session/model_slot.h"
+#include "dptrain/models/model_slot.h"
 #include "reference/pair_instance.h"
 #include "reference/reference.h"
 

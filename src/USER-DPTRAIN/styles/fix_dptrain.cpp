@@ -7,7 +7,7 @@
 #include "atom.h"
 #include "comm.h"
 #include "domain.h"
-#include "dptrain/session/learning_session.h"
+#include "dptrain/session/run/learning_session.h"
 #include "error.h"
 #include "force.h"
 #include "modify.h"

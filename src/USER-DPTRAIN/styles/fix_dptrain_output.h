@@ -1,7 +1,7 @@
 #pragma once
 
 #include "adapter/dptrain_adapter.h"
-#include "dptrain/session/learning_session.h"
+#include "dptrain/session/run/learning_session.h"
 #include "styles/run_trajectory.h"
 
 namespace LAMMPS_NS {

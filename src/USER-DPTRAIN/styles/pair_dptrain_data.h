@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "adapter/dptrain_adapter.h"
+#include "dptrain/models/committee.h"
+#include "dptrain/models/model_slot.h"
 #include "dptrain/potential/model/evaluator.h"
-#include "dptrain/session/committee.h"
-#include "dptrain/session/model_slot.h"
 #include "styles/model_deviation.h"
 #include "styles/pair_dptrain.h"
 #include "styles/restart_data.h"

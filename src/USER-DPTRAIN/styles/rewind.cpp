@@ -5,7 +5,7 @@
 
 #include "atom.h"
 #include "comm.h"
-#include "dptrain/session/stir_velocities.h"
+#include "dptrain/session/recovery/stir_velocities.h"
 #include "error.h"
 #include "neigh_list.h"
 #include "styles/pair_dptrain.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "adapter/dptrain_adapter.h"
-#include "dptrain/session/state_history.h"
+#include "dptrain/session/recovery/state_history.h"
 #include "dptrain/session/trajectory.h"
 #include "pointers.h"
 #include "styles/run_state.h"

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "adapter/dptrain_adapter.h"
+#include "dptrain/models/model_slot.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/evaluator.h"
-#include "dptrain/session/model_slot.h"
 
 namespace LAMMPS_NS {
 

@@ -7,7 +7,7 @@
 
 #include "dptrain/base/error.h"
 #include "dptrain/session/frame_run.h"
-#include "dptrain/session/learning_session.h"
+#include "dptrain/session/run/learning_session.h"
 #include "io/file.h"
 #include "random_frame.h"
 #include "scratch.h"

@@ -9,8 +9,8 @@
 #include "commands/data_warnings.h"
 #include "dptrain/base/error.h"
 #include "dptrain/potential/native/deep_pot.h"
-#include "session/model_factory.h"
-#include "session/statistics_file.h"
+#include "session/learning/model_factory.h"
+#include "statistics/data/statistics_file.h"
 
 namespace dptrain {
 

@@ -3,8 +3,8 @@
 #include "commands/batch_source.h"
 #include "dptrain/commands/commands.h"
 #include "dptrain/potential/model/model_data.h"
-#include "session/data_statistics.h"
-#include "session/health.h"
+#include "session/learning/health.h"
+#include "statistics/data/data_statistics.h"
 
 namespace dptrain {
 

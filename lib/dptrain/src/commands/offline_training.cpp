@@ -9,22 +9,22 @@
 #include <sstream>
 #include <utility>
 
+#include "checkpoint/training_checkpoint.h"
 #include "commands/data_model.h"
 #include "commands/data_warnings.h"
 #include "commands/interrupt.h"
 #include "dptrain/base/error.h"
 #include "dptrain/base/memory_ledger.h"
+#include "dptrain/checkpoint/checkpoint.h"
 #include "dptrain/frames/distribution.h"
 #include "dptrain/io/atomic_file.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/parallel/memory_table.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
-#include "dptrain/session/checkpoint.h"
 #include "dptrain/training/energy_bias_fit.h"
 #include "dptrain/training/learning_curve.h"
 #include "io/file.h"
-#include "session/training_checkpoint.h"
 
 namespace dptrain {
 

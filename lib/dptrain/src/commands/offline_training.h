@@ -12,7 +12,7 @@
 #include "dptrain/commands/commands.h"
 #include "dptrain/training/learning_curve.h"
 #include "dptrain/training/trainer.h"
-#include "session/health.h"
+#include "session/learning/health.h"
 #include "training/report_mean.h"
 
 namespace dptrain {

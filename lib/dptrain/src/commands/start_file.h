@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
+#include "dptrain/checkpoint/checkpoint.h"
 #include "dptrain/commands/commands.h"
 #include "dptrain/potential/model/model_data.h"
-#include "dptrain/session/checkpoint.h"
 
 namespace dptrain {
 

@@ -10,7 +10,7 @@
 #include "dptrain/io/atomic_file.h"
 #include "dptrain/potential/descriptor/se_e2_a_config.h"
 #include "io/file.h"
-#include "session/data_statistics.h"
+#include "statistics/data/data_statistics.h"
 
 namespace dptrain {
 

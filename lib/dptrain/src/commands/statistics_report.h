@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "session/data_statistics.h"
+#include "statistics/data/data_statistics.h"
 
 namespace dptrain {
 

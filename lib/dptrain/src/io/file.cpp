@@ -176,6 +176,23 @@ std::vector<std::string> list_folder(const std::string &path)
   return names;
 }
 
+std::string put_aside(const std::vector<std::string> &paths)
+{
+  std::string ending = ".old";
+  const auto taken = [&](const std::string &path) {
+    return std::filesystem::exists(path + ending);
+  };
+  for (int k = 2; std::any_of(paths.begin(), paths.end(), taken); ++k)
+    ending = fmt::format(".old{}", k);
+  for (const std::string &path : paths)
+    if (std::filesystem::is_regular_file(path) &&
+        std::rename(path.c_str(), (path + ending).c_str()) != 0)
+      throw Error(fmt::format("The file {} of an earlier run cannot be renamed to {}{}: check the "
+                              "permissions of its folder",
+                              path, path, ending));
+  return ending;
+}
+
 void make_folder(const std::string &path)
 {
   std::error_code code;

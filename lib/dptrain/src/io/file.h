@@ -61,6 +61,10 @@ void sync_folder_of(const std::string &path);
 /// Names in a folder, sorted. Throws Error with the system's reason.
 std::vector<std::string> list_folder(const std::string &path);
 
+/// Keeps files under new names beside them, which have one more ending: ".old", ".old2", ... Files that are not there are
+/// passed over. Throws Error where that is not possible. Returns the ending.
+std::string put_aside(const std::vector<std::string> &paths);
+
 /// Makes a folder and its parents. Throws Error with the system's reason.
 void make_folder(const std::string &path);
 

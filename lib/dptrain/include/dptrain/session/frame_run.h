@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "dptrain/frames/whole_frame.h"
+#include "dptrain/models/model_slot.h"
 #include "dptrain/potential/model/evaluator.h"
-#include "dptrain/session/model_slot.h"
 #include "dptrain/session/trajectory.h"
 
 namespace dptrain {

@@ -1,0 +1,182 @@
+#include "dptrain/models/model_slot.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fstream>
+
+#include "base/text.h"
+#include "dptrain/base/elements.h"
+#include "dptrain/base/error.h"
+#include "dptrain/parallel/broadcast.h"
+#include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/files/pth_file.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/uncertainty/active_learning.h"
+
+namespace dptrain {
+
+namespace {
+
+// A DeePMD input is JSON; everything else is for the reader of model files, which names what it finds.
+bool is_input_file(const std::string &path)
+{
+  if (path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0) return true;
+  std::ifstream file(path);
+  char first = 0;
+  return (file >> first) && first == '{';
+}
+
+std::uint64_t fnv1a(std::uint64_t hash, const std::vector<double> &values)
+{
+  const unsigned char *bytes = reinterpret_cast<const unsigned char *>(values.data());
+  for (std::size_t i = 0; i < values.size() * sizeof(double); ++i)
+    hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
+  return hash;
+}
+
+std::vector<int> map_elements(const std::string &file, const std::vector<std::string> &elements,
+                              const std::vector<std::string> &type_map)
+{
+  std::vector<int> model_type{-1};
+  for (const std::string &element : elements) {
+    const auto found = std::find(type_map.begin(), type_map.end(), element);
+    if (found == type_map.end() && element != "NULL")
+      throw Error(fmt::format("element {} is not in the model {}: use its elements, {}, or NULL",
+                              element, file, joined(type_map)));
+    model_type.push_back(element == "NULL" ? -1 : static_cast<int>(found - type_map.begin()));
+  }
+  return model_type;
+}
+
+// Each once, in the order of the atom types.
+std::vector<std::string> elements_of_new_model(const std::vector<std::string> &elements)
+{
+  if (elements.empty())
+    throw Error("new is for pair_coeff, which names the elements: give here an input.json with "
+                "model/type_map and \"descriptor\": {\"type\": \"power_spectrum\"}");
+  constexpr int no_element = 119;
+  std::vector<std::string> once;
+  for (const std::string &element : elements) {
+    if (element == "NULL") continue;
+    if (atomic_number(element) == no_element)
+      throw Error(fmt::format("a new model is made of chemical elements such as O, H or Si, and {} "
+                              "is none; give one for each atom type, or NULL",
+                              element));
+    if (std::find(once.begin(), once.end(), element) == once.end()) once.push_back(element);
+  }
+  if (once.empty()) throw Error("a new model needs at least one element that is not NULL");
+  return once;
+}
+
+// Of an archive: what runs it, and why.
+std::string note_of(const ModelData &data, const std::vector<double> &fparam,
+                    const std::string &file, int ranks)
+{
+  if (data.kind == ModelKind::native)
+    return fmt::format(
+        "{}: descriptor se_e2_a, runs as a native model (native no: through LibTorch){}", file,
+        data.is_compressed ? "; the archive is compressed: what is trained is saved as .dp" : "");
+  std::string note = fmt::format(
+      "{}: TorchScript model with {} parameters, {}, runs through LibTorch", file,
+      data.parameters.size(), data.passes_messages ? "whose atoms pass messages" : "local");
+  const std::string reason = not_native_because(data.model_def_script);
+  std::string values;
+  for (const double value : fparam) values += fmt::format(" {:.16g}", value);
+  if (data.num_fparam > 0)
+    note += fmt::format("; frame parameters:{}",
+                        values.empty() ? " the model's default values" : values);
+  else if (!reason.empty())
+    note += fmt::format("; has no native form: {}", reason);
+  if (data.is_compressed) note += "; compressed: the nets behind its tables are not trained";
+  if (data.passes_messages && ranks > 1)
+    note += fmt::format("; in MD, one of {} ranks evaluates whole frames", ranks);
+  return note;
+}
+
+}  // namespace
+
+void ModelSlot::load(const Communicator &comm, const std::string &file,
+                     const std::vector<std::string> &type_elements)
+{
+  ModelData data;
+  InputFile new_input;
+  std::string input_text;
+  const bool is_new = file == new_model_name;
+  bool is_input = is_new;
+  guarded(comm, [&] {
+    if (comm.rank() != 0 || is_new) return;
+    if (!std::ifstream(file).good() && !std::ifstream(file + ".dp").good())
+      throw Error(fmt::format("cannot open file '{}'; check the name", file));
+    is_input = is_input_file(file);
+    if (is_input)
+      input_text = read_input_file(file);
+    else
+      data = read_model_file(file, settings.native);
+  });
+  comm.broadcast(&is_input, sizeof(is_input), 0);
+
+  if (is_new) {
+    new_input = default_input(elements_of_new_model(type_elements));
+  } else if (is_input) {
+    broadcast(comm, input_text);
+    guarded(comm, [&] { new_input = read_input_text(input_text, file, {false, nullptr, true}); });
+  } else {
+    broadcast(comm, data);
+  }
+  const std::vector<std::string> &types =
+      is_input ? new_input.model.type_map : data.config.type_map;
+  model_type = map_elements(file, type_elements, types);
+  path = file;
+  elements = type_elements;
+  type_map = types;
+  cutoff = is_input ? new_input.model.rcut : data.config.rcut;
+  input.reset();
+  this->input_text = is_input && !is_new ? input_text : "";
+  model.reset();
+  trained = !is_input;
+  from_archive = false;
+  uncertainty = false;
+  active_state.clear();
+  calibration = {};
+  if (is_input) {
+    input = new_input;
+    descriptor = new_input.model.descriptor;
+  } else {
+    set_model(comm, data);
+  }
+  note =
+      from_archive || data.is_compressed ? note_of(data, settings.fparam, file, comm.size()) : "";
+  ++generation;
+}
+
+void ModelSlot::set_model(const Communicator &comm, ModelData data)
+{
+  from_archive = !data.archive.empty();
+  descriptor = data.config.descriptor;
+  data.knots = settings.knots;
+  data.fparam = settings.fparam;
+  uncertainty = !data.whitening.empty();
+  active_state = data.calibration;
+  ActiveLearning learning({});
+  if (!active_state.empty()) learning.set_state(active_state);
+  calibration = learning.calibration();
+  guarded(comm, [&] {
+    std::shared_ptr<Model> made = make_model(std::move(data), path);
+    if (settings.chunk > 0) made->set_chunk(settings.chunk);
+    made->set_precision(settings.precision);
+    model = made;
+  });
+}
+
+std::uint64_t ModelSlot::hash() const
+{
+  if (!model) return 0;
+  return fnv1a(fnv1a(0xcbf29ce484222325ULL, model->parameters().values()), model->energy_bias());
+}
+
+bool ModelSlot::has_null() const
+{
+  return std::find(model_type.begin() + 1, model_type.end(), -1) != model_type.end();
+}
+
+}  // namespace dptrain

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "dptrain/base/messages.h"
+#include "dptrain/base/units.h"
+#include "dptrain/session/learning_options.h"
+#include "dptrain/uncertainty/active_learning.h"
+#include "session/asking/threshold_watch.h"
+#include "session/learning/outcome.h"
+#include "session/learning/session_state.h"
+#include "session/requests/label_request.h"
+
+namespace dptrain {
+
+/// What an active session tells of a run: a line for each answer of the reference, and a summary.
+class ActiveLog {
+ public:
+  ActiveLog(const SessionCounters &counters, const LearningOptions &options,
+            const Messages &messages);
+
+  /// The head of the table.
+  void begin();
+  /// What is counted from now on: the summary is of what comes after this step. `jumps`: sum of the jumps so far, eV.
+  void open(std::int64_t step, double jumps);
+  void line(const LabelRequest &request, const Outcome &outcome, double jumps);
+  void summary(const std::string &name, std::int64_t step, const ActiveLearning &learning,
+               double batch_error, double held_out_error, double jumps) const;
+  std::int64_t first_step() const { return first_step_; }
+  /// For runs of hours: where the run is, every so many seconds of the options. To be called at each step, and while it waits.
+  void progress(std::int64_t step, std::int64_t last_step, std::int64_t in_flight, double expected,
+                const ActiveLearning &learning);
+
+  /// Warns, once, of a given threshold that is out of the model's reach. To be called where the threshold counts.
+  void watch_threshold(std::int64_t step, Ask ask, const ActiveLearning &learning);
+  /// Warns, once, of atoms (at this distance, Angstrom) that are closer than the model knows.
+  void warn_of_close_atoms(std::int64_t step, double distance);
+  /// Warns of a model that is wrong by more than a part of the forces.
+  void warn_of_poor_model(const ActiveLearning &learning, double held_out_error) const;
+
+ private:
+  std::array<double, 3> seconds() const;
+
+  const SessionCounters &counters_;
+  UnitFactors units_;
+  Messages messages_;
+  std::chrono::steady_clock::time_point start_;
+  double reference_before_ = 0.0, train_before_ = 0.0;  // seconds
+  double printed_jumps_ = 0.0;                          // eV, up to the latest line
+  std::int64_t first_step_ = 0, calls_before_ = 0, discarded_before_ = 0;
+  double progress_seconds_;
+  std::chrono::steady_clock::time_point progress_time_;
+  std::int64_t progress_step_ = 0;
+  ThresholdWatch threshold_watch_;
+  bool close_atoms_warned_ = false;
+};
+
+}  // namespace dptrain

@@ -1,0 +1,456 @@
+#include "session/asking/active_mode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <utility>
+
+#include "base/text.h"
+#include "dptrain/base/error.h"
+#include "session/requests/displaced_copy.h"
+
+namespace dptrain {
+
+using Fate = Outcome::Fate;
+
+namespace {
+
+// Steps between two labels of a young model. Each of its steps is a call of the reference, which moves the atoms: labels that are
+// further apart would cost more calls, closer ones tell less.
+constexpr std::int64_t young_every = 3;
+// Seconds between two looks at the log while a run waits.
+constexpr double one_wait = 60.0;
+
+}  // namespace
+
+ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
+                       OnlineTraining &training, ReferenceDesk *desk, ReplicaGroup *group,
+                       const LearningOptions &options, const Messages &messages) :
+    comm_(std::move(comm)),
+    slot_(std::move(slot)),
+    training_(training),
+    desk_(desk),
+    options_(options),
+    messages_(messages),
+    log_(training.counters(), options, messages),
+    healing_(options.rewind, options.units, messages),
+    learning_(comm_, slot_, training, desk, group, healing_, options,
+              [this](const LabelRequest &request, const Outcome &outcome) {
+                log_.line(request, outcome, jumps_.sum());
+              }),
+    decisions_(learning_.decisions())
+{
+  jumps_.set_sum(training_.counters().energy_jumps);
+  prepares_ = options_.prepare.copies > 0;
+  if (options_.cutout.radius > 0.0) cutouts_.emplace(comm_, slot_, options_, messages_);
+  if (!desk_) return;
+  desk_->while_waiting(
+      [this] {
+        tell_progress();
+        if (learning_.is_shared()) learning_.meet();
+      },
+      group ? ReplicaGroup::nap : one_wait);
+}
+
+void ActiveMode::begin_run(std::int64_t step)
+{
+  if (run_open_) return;  // rerun sets up each of its configurations
+  run_open_ = true;
+  log_.open(step, jumps_.sum());
+  jumps_.begin();
+  healing_.begin_run(step);
+  if (!options_.selects) log_.begin();
+}
+
+void ActiveMode::end_run(std::int64_t step, const std::string &name)
+{
+  run_open_ = false;
+  const double unit = options_.units.force();
+  if (options_.selects)
+    return messages_.table(fmt::format(
+        "{}: {} of {} configurations selected, threshold {:.4g} (force units): {}", name,
+        training_.counters().frames, looked_at_, decisions_.threshold() * unit, options_.dataset));
+  learning_.take_answers();
+  while (desk_->num_left() > 0 && !desk_->outlives_program()) learning_.wait_for_answer();
+  if (learning_.is_shared())
+    learning_.rest(false);
+  else
+    learning_.learn();  // also those of a minimization
+  const UpdateReport &batch = training_.report();
+  log_.summary(name, step, decisions_, batch.step > 0 ? batch.rmse("f") : 0.0, held_out_error(),
+               jumps_.sum());
+  const std::string cutouts = cutouts_ ? cutouts_->take_summary() : "";
+  if (!cutouts.empty()) messages_.table(cutouts);
+  log_.warn_of_poor_model(decisions_, held_out_error());
+  if (desk_->num_left() > 0)
+    messages_.info(fmt::format("{} configurations are still with the reference: the next run takes "
+                               "up their labels, or a later one with 'resume'",
+                               desk_->num_left()));
+  // `run ... pre no` has no beginning but the end of the run before
+  log_.open(step, jumps_.sum());
+}
+
+// ---- the present step
+
+double ActiveMode::largest_score(const Trajectory &run)
+{
+  double largest = 0.0;
+  for (const double score : run.scores())
+    if (!(score <= largest)) largest = score;  // takes over what is not a number
+  if (!std::isfinite(largest)) largest = HUGE_VAL;
+  const double distance = slot_->model->neighbor_report().below_known;
+  double values[2] = {largest, distance > 0.0 ? 1.0 / distance : 0.0};
+  comm_->all_reduce_max(values, 2);
+  if (values[1] > 0.0) log_.warn_of_close_atoms(step_, 1.0 / values[1]);
+  return values[0];
+}
+
+LabelRequest ActiveMode::look(const Trajectory &run)
+{
+  LabelRequest request;
+  step_ = run.step();
+  last_step_ = run.last_step();
+  request.has_scores = run.has_scores();
+  if (request.has_scores) {
+    request.score = largest_score(run);
+    request.expected = decisions_.expected_error(request.score);
+  }
+  expected_error_ = request.expected;
+  return request;
+}
+
+// The first step of a run is the last one of the run before: it has been asked about, and is not asked about again.
+bool ActiveMode::continues_from_answer(const Trajectory &run) const
+{
+  const SessionCounters &counters = training_.counters();
+  return step_ == log_.first_step() && counters.answer_step == step_ && run.has_scores() &&
+         same_energy(counters.answer_energy, total_energy(*comm_, run));
+}
+
+bool ActiveMode::is_due(const LabelRequest &request) const
+{
+  const bool young = !request.has_scores || decisions_.is_young();
+  // the sooner it is compared, the sooner several clients have work; but the forces of a first step may be those of a lattice: zero
+  if (young && request.has_scores && options_.asynchronous > 0) return step_ > log_.first_step();
+  return step_ % (young ? std::min(options_.every, young_every) : options_.every) == 0;
+}
+
+void ActiveMode::decide(LabelRequest &request)
+{
+  const bool due = is_due(request);
+  request.ask = request.has_scores ? decisions_.decide(step_, due, request.score)
+                                   : (due ? Ask::young : Ask::no);
+  model_moves_ = request.has_scores && !decisions_.is_young();
+  if (due) log_.watch_threshold(step_, request.ask, decisions_);
+}
+
+// Several clients work side by side here, which they cannot do where the reference moves the atoms. A run that goes on with those
+// that an earlier one has asked for makes no others.
+void ActiveMode::prepare(Trajectory &run)
+{
+  step_ = run.step();
+  last_step_ = run.last_step();
+  const auto any_open = [this] {
+    return desk_->any_left([](const LabelRequest &left) { return left.ask == Ask::prepare; });
+  };
+  if (training_.counters().frames == 0 && desk_->num_left() == 0)
+    ask_for_copies(run);
+  else if (!any_open())
+    return;
+  while (any_open()) learning_.wait_for_answer();
+  const bool had_scores = run.has_scores();
+  learn_and_go_on(run, [this] {
+    learning_.learn_all_owed();
+    return true;
+  });
+  if (had_scores || !training_.counters().trained || !slot_->has_uncertainty()) return;
+  run.evaluate_again();
+  run.follow_model();
+}
+
+// Runs that learn together have copies of their own.
+void ActiveMode::ask_for_copies(Trajectory &run)
+{
+  const WholeFrame start = run.configuration();
+  const std::uint64_t seed =
+      options_.seed.value_or(1) + static_cast<std::uint64_t>(learning_.run_index());
+  for (int k = 0; k < options_.prepare.copies; ++k) {
+    LabelRequest request;
+    request.ask = Ask::prepare;
+    request.frame = displaced_copy(start, options_.prepare, k, seed);
+    desk_->leave(request);
+    learning_.take_answers();  // of who computes at once
+  }
+}
+
+void ActiveMode::step(Trajectory &run)
+{
+  if (std::exchange(prepares_, false)) prepare(run);
+  learn_beside(run);
+  LabelRequest request = look(run);
+  if (continues_from_answer(run)) {
+    model_moves_ = !training_.counters().reference_moved;
+    jumps_.begin(!model_moves_);
+  } else {
+    decide(request);
+    if (request.ask == Ask::limit) catch_up(run, request);
+    if (model_moves_ && healing_.look(run) && (request.ask == Ask::no || may_leave(request)))
+      request.ask = Ask::rewind;
+  }
+  if (may_leave(request)) leave(run, request);
+  if (request.ask == Ask::no && model_moves_)
+    jumps_.not_asked();
+  else
+    ask(run, request);
+  // a jump may also end at a step without an answer
+  training_.counters().energy_jumps = jumps_.sum();
+  heal(run);
+  tell_progress();
+}
+
+// What the model learned stays; where the run goes back, the energy does not jump by what the model says of two places.
+void ActiveMode::heal(Trajectory &run)
+{
+  if (!healing_.is_on()) return;
+  SelfHealing::Step now;
+  now.answered = answered_step_ == step_;
+  now.model_moves = model_moves_;
+  now.fine = decisions_.is_young() || expected_error_ <= decisions_.threshold() ||
+             (now.answered && found_error() <= decisions_.limit());
+  if (healing_.finish(run, now)) jumps_.begin();
+}
+
+void ActiveMode::rescue(Trajectory &run, const std::string &why)
+{
+  if (healing_.rescue(run, why)) return jumps_.begin();
+  if (!learning_.is_shared()) training_.save();  // the others do not know of it
+  throw Error(
+      fmt::format("step {}: {}; the run cannot go on, and {}. Model, checkpoint and labels are "
+                  "saved where 'save' names them. Let the model learn more before it moves the "
+                  "atoms ('every', 'threshold', 'train'), keep atoms apart ('guard'), use a "
+                  "shorter time step or a lower temperature, or allow more rewinds",
+                  run.step(), why, healing_.refusal()));
+}
+
+std::optional<Label> ActiveMode::answer_to(Trajectory &run, LabelRequest &request)
+{
+  if (request.ask == Ask::limit && options_.limit_stops) stop_above_limit(request);
+  desk_->describe(run, request);
+  desk_->submit(request);
+  return desk_->await(request);
+}
+
+void ActiveMode::ask(Trajectory &run, LabelRequest &request)
+{
+  if (cutouts_ && ask_around(run, request)) return;
+  const std::optional<Label> label = answer_to(run, request);
+  if (!label) return go_on_with_model(run);
+  if (request.ask == Ask::no) {
+    run.follow(*label);
+    model_moves_ = false;
+    return note_answer(run, request, *label);
+  }
+  Outcome outcome = learning_.judge_awaited(request, *label);
+  if (outcome.stored()) learning_.learn_all_owed();
+  move_on(run, request, *label, outcome);
+  note_answer(run, request, *label);
+  log_.line(request, outcome, jumps_.sum());
+}
+
+void ActiveMode::minimization_step(Trajectory &run)
+{
+  model_moves_ = run.has_scores();
+  if (learning_.is_shared())
+    return;  // the others may learn at any time, but this energy must stay that of one model
+  if (!run.has_scores() || run.step() % options_.every != 0 ||
+      training_.counters().label_step == run.step())
+    return;
+  LabelRequest request = look(run);
+  request.ask = decisions_.decide(step_, true, request.score);
+  if (request.ask == Ask::no) return;
+  std::vector<LabelRequest> requests = requests_around(run, request);
+  if (!requests.empty()) return minimize_around(answers_around(std::move(requests)));
+  const std::optional<Label> label = answer_to(run, request);
+  if (!label) return;
+  Outcome outcome = learning_.judge_awaited(request, *label);
+  if (outcome.stored()) training_.uncertainty().remember(request.feature_sum, request.natoms());
+  outcome.reference_moves = false;
+  log_.line(request, outcome, jumps_.sum());
+}
+
+void ActiveMode::selection_step(Trajectory &run)
+{
+  if (run.step() % options_.every != 0) return;
+  if (!run.has_scores() || !decisions_.calibration().is_known())
+    throw Error(fmt::format(
+        "'mode active' with 'reference run' needs a model that knows what its uncertainties mean, "
+        "such as 'save' of a run with 'mode active' writes it: {} does not",
+        slot_->path));
+  ++looked_at_;
+  const double expected = look(run).expected;
+  if (!(expected > decisions_.threshold()) ||
+      (options_.duplicate > 0.0 && distance(run) < options_.duplicate))
+    return;
+  WholeFrame frame = run.configuration();
+  training_.select(frame, fmt::format("expected_error={:.6g}", expected));
+  messages_.table(
+      fmt::format("dptrain {:10} selected, expected error {:.4g}, {} of {} configurations", step_,
+                  expected * options_.units.force(), training_.counters().frames, looked_at_));
+}
+
+double ActiveMode::distance(const Trajectory &run) const
+{
+  if (!run.has_scores()) return HUGE_VAL;
+  return training_.uncertainty().distance(total_features(*comm_, run), run.natoms());
+}
+
+// ---- an answer
+
+// The forces with which the run goes on from an answer: those of the model, which may have learned from it, unless it is
+// young or still wrong here, or those of the reference.
+void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Label &label,
+                         Outcome &outcome)
+{
+  const bool trained = training_.counters().trained && slot_->has_uncertainty();
+  outcome.reference_moves = !trained || decisions_.is_young() || options_.follow_reference;
+  double error = outcome.max_error;
+  const bool learned = outcome.fate == Fate::learned && !training_.is_collecting();
+  const bool changed = learning_.take_change() || learned;
+  if (trained && changed) {
+    run.evaluate_again();
+    error = force_errors(run.forces(), label).max;
+    if (request.has_scores) keep_scale(run, request.score);
+  }
+  if (trained && learned) {
+    outcome.learned_error = error;
+    if (!learning_.is_shared()) decisions_.learned(error);  // else all of them have heard of it
+  }
+  if (error > decisions_.limit()) outcome.reference_moves = true;
+  if (outcome.reference_moves)
+    run.follow(label);
+  else if (trained && changed)
+    run.follow_model();
+  model_moves_ = !outcome.reference_moves;
+}
+
+// The uncertainties of a given model come from features that its parameters gave; with every training here they mean less,
+// and grow. What was expected at a configuration before is not less true once it has been learned.
+void ActiveMode::keep_scale(const Trajectory &run, double score)
+{
+  // runs that learn together have one scale, to which their labels bring it back
+  if (learning_.is_shared() || training_.uncertainty().given_whitening.empty()) return;
+  const double now = largest_score(run);
+  if (!(now > score)) return;
+  decisions_.rescale(score / now);
+  slot_->calibration = decisions_.calibration();
+}
+
+// What the next steps and the next run need to know of an answer.
+void ActiveMode::note_answer(const Trajectory &run, const LabelRequest &request, const Label &label)
+{
+  const double after = slot_->has_uncertainty() ? total_energy(*comm_, run) : 0.0;
+  jumps_.asked(request.energy, after, label.energy.value_or(0.0), !model_moves_);
+  SessionCounters &counters = training_.counters();
+  counters.answer_step = answered_step_ = request.frame.step;
+  counters.answer_energy = after;
+  counters.reference_moved = !model_moves_;
+  training_.active_state() = decisions_.state();
+}
+
+// ---- answers that come while the run goes on
+
+// Above the limit the run waits, and where the reference moves the atoms, too.
+bool ActiveMode::may_leave(const LabelRequest &request) const
+{
+  return options_.asynchronous > 0 && model_moves_ &&
+         (request.ask == Ask::threshold || request.ask == Ask::audit);
+}
+
+void ActiveMode::leave(Trajectory &run, LabelRequest &request)
+{
+  LabelRequest whole = request;
+  request.ask = Ask::no;
+  if (!learning_.has_room()) return;
+  std::vector<LabelRequest> requests = requests_around(run, whole);
+  if (requests.empty()) {
+    desk_->describe(run, whole);
+    requests.push_back(whole);
+  }
+  const std::int64_t before = desk_->num_left();
+  for (LabelRequest &one : requests)
+    if (learning_.has_room() && !learning_.resembles_left(one)) desk_->leave(one);
+  if (desk_->num_left() == before) return;
+  SessionCounters &counters = training_.counters();
+  counters.answer_step = step_;
+  counters.answer_energy = whole.energy;
+  counters.reference_moved = false;
+}
+
+// At a step: labels that have come, and a slice of the training when it is due.
+void ActiveMode::learn_beside(Trajectory &run)
+{
+  learning_.take_answers();
+  if (learning_.slice_is_due(run.has_scores()))
+    learn_and_go_on(run, [this] { return learning_.learn_slice(); });
+}
+
+// The model changes amid a step: its energy jumps.
+void ActiveMode::learn_and_go_on(Trajectory &run, const std::function<bool()> &learn)
+{
+  const bool has_model = run.has_scores();
+  const double energy = has_model ? total_energy(*comm_, run) : 0.0,
+               score = has_model ? largest_score(run) : 0.0;
+  if (!learn() || !has_model) return;
+  run.evaluate_again();
+  if (!learning_.owes_training()) keep_scale(run, score);
+  run.follow_model();
+  jumps_.learned(energy, total_energy(*comm_, run));
+}
+
+// Above the limit the run waits for what is with the reference, learns it, and looks at the step again.
+void ActiveMode::catch_up(Trajectory &run, LabelRequest &request)
+{
+  while (request.ask == Ask::limit && (desk_->num_left() > 0 || learning_.owes_training())) {
+    learn_and_go_on(run, [this] {
+      if (!learning_.owes_training()) learning_.wait_for_answer();
+      learning_.learn_all_owed();
+      return true;
+    });
+    request = look(run);
+    decide(request);
+  }
+}
+
+// Without a label. Others may have taught the model something meanwhile.
+void ActiveMode::go_on_with_model(Trajectory &run)
+{
+  if (learning_.take_change()) {
+    run.evaluate_again();
+    run.follow_model();
+  }
+  model_moves_ = true;
+  jumps_.not_asked();
+}
+
+void ActiveMode::leave_group()
+{
+  learning_.rest(true);
+}
+
+// ---- messages
+
+void ActiveMode::tell_progress()
+{
+  log_.progress(step_, last_step_, desk_->num_left(), expected_error_, decisions_);
+}
+
+void ActiveMode::stop_above_limit(const LabelRequest &request)
+{
+  if (!learning_.is_shared()) training_.save();  // the others do not know of it
+  const double unit = options_.units.force();
+  throw Error(fmt::format("step {}: an atom's force error of {:.4g} is expected, above the limit "
+                          "{:.4g} ('limit ... stop'): train longer, or give a larger limit",
+                          step_, request.expected * unit, decisions_.limit() * unit));
+}
+
+}  // namespace dptrain

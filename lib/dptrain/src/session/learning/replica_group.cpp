@@ -1,0 +1,90 @@
+#include "session/learning/replica_group.h"
+
+#include <fmt/format.h>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+#include "dptrain/base/error.h"
+#include "frames/label_bytes.h"
+#include "parallel/byte_archive.h"
+
+namespace dptrain {
+
+static void visit_fields(ByteArchive &archive, LabelRequest &request)
+{
+  auto &[ask, has_scores, score, expected, id, frame, atoms, energy, force, feature_sum] = request;
+  archive.fields(ask, has_scores, score, expected, id, frame, atoms, energy, force, feature_sum);
+}
+
+static void visit_fields(ByteArchive &archive, AnsweredRequest &answer)
+{
+  auto &[request, label, errors, is_wild, run] = answer;
+  archive.fields(request, label, errors.max, errors.rms, errors.label_rms, is_wild, run);
+}
+
+ReplicaGroup::ReplicaGroup(std::shared_ptr<const Communicator> run, const Replicas &replicas) :
+    run_(std::move(run)),
+    everyone_(make_mpi_communicator(replicas.mpi_comm)),
+    replicas_(replicas),
+    point_(make_meeting_point(replicas.mpi_comm))
+{
+}
+
+// Ranks of a run must find out at the same step: the first of them decides.
+bool ReplicaGroup::meets(const Offer &offer)
+{
+  const bool speaks = run_->rank() == 0;
+  if (!begun_) {
+    MeetingPoint::Values values{};
+    if (speaks)
+      values = {offer.labels, offer.awaited, offer.wants_training, offer.rests, offer.has_left};
+    point_->begin(values);
+    begun_ = true;
+  }
+  bool done = point_->test();
+  run_->broadcast(&done, sizeof(done), 0);
+  if (!done) return false;
+  const auto [labels, awaited, trainings, resting, left] = point_->finish();
+  sum_ = {labels, awaited, trainings, resting, left};
+  begun_ = false;
+  return labels > 0 || awaited > 0 || trainings > 0 || all_rest();
+}
+
+std::vector<AnsweredRequest> ReplicaGroup::exchange(std::vector<AnsweredRequest> own) const
+{
+  std::vector<AnsweredRequest> all;
+  for (int run = 0; run < count(); ++run) {
+    std::vector<AnsweredRequest> answers;
+    if (run == replicas_.index) answers = std::move(own);
+    for (AnsweredRequest &answer : answers) answer.run = run;
+    ByteArchive(*everyone_, replicas_.first_rank[run]).send(answers);
+    std::move(answers.begin(), answers.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+std::int64_t ReplicaGroup::sum_over_runs(std::int64_t value) const
+{
+  if (run_->rank() != 0) value = 0;
+  everyone_->all_reduce_sum(&value, 1);
+  return value;
+}
+
+void ReplicaGroup::require_same(const std::string &what, const std::string &text) const
+{
+  std::string first = text;
+  ByteArchive(*everyone_, replicas_.first_rank[0]).send(first);
+  guarded(*everyone_, [&] {
+    if (first == text) return;
+    std::istringstream wanted(first), found(text);
+    std::string differences, a, b;
+    while (std::getline(wanted, a) && std::getline(found, b))
+      if (a != b) differences += fmt::format("; '{}' in partition 1, '{}' here", a, b);
+    throw Error(fmt::format("share: partition {} has other {} than partition 1{}: runs that train "
+                            "one model together need the same",
+                            replicas_.index + 1, what, differences));
+  });
+}
+
+}  // namespace dptrain

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dptrain/models/model_slot.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/training/trainer.h"
+
+namespace dptrain {
+
+/// Keeps the uncertainties of a model those of its present parameters and of the frames that it is trained on, and knows
+/// which configurations are among them. Collective.
+class UncertaintyMonitor {
+ public:
+  UncertaintyMonitor(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot);
+
+  /// The uncertainties from now on are those of other parameters or frames than the model has.
+  void mark_stale() { current_ = false; }
+  /// Makes them those of the present ones, if they are not. `find_known_score`: that is wanted too.
+  void refresh(Trainer &trainer, bool find_known_score);
+  /// The largest uncertainty of an atom that nine in ten of the stored frames do not exceed; 0: there are none.
+  double known_score() const { return known_score_; }
+
+  /// Distance of a configuration with these features of its atoms (summed over all ranks) from the nearest one behind the
+  /// uncertainty that has as many atoms (of cut-outs: whose forces count): 0 for the same, about 1 for an independent one of the same kind; infinite if there
+  /// is none.
+  double distance(const std::vector<double> &feature_sum, std::int64_t natoms) const;
+  /// The same between two configurations of as many atoms.
+  double distance(const std::vector<double> &a, const std::vector<double> &b,
+                  std::int64_t natoms) const;
+  /// Sum of the model's features over the atoms of a frame whose forces count, [ntypes][H]. Collective over the ranks that share
+  /// the frame.
+  std::vector<double> feature_sum(const Communicator &comm, const Frame &share) const;
+  /// Configurations like this one are known from now on, until the next refresh().
+  void remember(std::vector<double> feature_sum, std::int64_t natoms);
+  /// Puts a configuration (this rank's share) behind the uncertainty, without training, and remembers it.
+  void add(const Frame &share);
+
+  /// The matrices of the uncertainty that came with a given model: its frames stand for those that are missing here. Empty:
+  /// there are none.
+  std::vector<double> given_whitening;
+
+ private:
+  void find_known_score(Trainer &trainer);
+
+  struct Seen {
+    std::vector<double> feature_sum;
+    std::int64_t natoms;
+  };
+  std::shared_ptr<const Communicator> comm_;
+  std::shared_ptr<ModelSlot> slot_;
+  bool current_ = false;
+  std::vector<Seen> seen_;  // frames behind the uncertainty
+  double known_score_ = 0.0;
+};
+
+}  // namespace dptrain

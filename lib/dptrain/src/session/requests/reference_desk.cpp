@@ -1,0 +1,263 @@
+#include "session/requests/reference_desk.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fmt/format.h>
+#include <utility>
+
+#include "base/elapsed.h"
+#include "base/text.h"
+#include "dptrain/base/error.h"
+
+namespace dptrain {
+
+namespace {
+
+// A number that is not finite spoils the sum.
+bool is_finite(const Label &label)
+{
+  double sum = label.energy.value_or(0.0);
+  for (const double component : label.force) sum += component;
+  if (label.virial)
+    for (const double component : *label.virial) sum += component;
+  return std::isfinite(sum);
+}
+
+}  // namespace
+
+bool same_energy(double a, double b)
+{
+  return std::fabs(a - b) <= 1e-9 * std::max(1.0, std::fabs(b));
+}
+
+ReferenceDesk::ReferenceDesk(std::shared_ptr<const Communicator> comm, LabelSource &source,
+                             const LearningOptions &options, const Messages &messages,
+                             SessionCounters &counters, RunOfGroup run) :
+    comm_(std::move(comm)),
+    source_(source),
+    options_(options),
+    messages_(messages),
+    counters_(counters),
+    file_(comm_, options.frames_path(), run)
+{
+}
+
+void ReferenceDesk::describe(Trajectory &run, LabelRequest &request) const
+{
+  request.frame = run.configuration();
+  request.energy = total_energy(*comm_, run);
+  if (!request.has_scores || request.ask == Ask::no) return;
+  request.force = run.forces();
+  request.feature_sum = total_features(*comm_, run);
+}
+
+void ReferenceDesk::submit(LabelRequest &request)
+{
+  const auto start = std::chrono::steady_clock::now();
+  source_.prepare(request.frame);
+  request.id = source_.submit(request.frame);
+  ++counters_.reference_calls;
+  ++new_calls_;
+  counters_.reference_seconds += seconds_since(start);
+  if (!is_recorded(request)) return;
+  open_[request.id] = {request, false};
+  write_open();
+}
+
+void ReferenceDesk::leave(LabelRequest &request)
+{
+  submit(request);
+  open_.at(request.id).is_left = true;
+}
+
+// What is asked only to move the atoms is of no use to a later run. A source that ends with the program, in a run that waits
+// for each answer, would be asked again for what the run comes to again; it does not come to copies again.
+bool ReferenceDesk::is_recorded(const LabelRequest &request) const
+{
+  return request.ask == Ask::prepare ||
+         (request.ask != Ask::no && (options_.asynchronous > 0 || source_.outlives_program()));
+}
+
+void ReferenceDesk::write_open() const
+{
+  std::vector<const LabelRequest *> requests;
+  for (const auto &[id, open] : open_) requests.push_back(&open.request);
+  file_.write(requests);
+}
+
+void ReferenceDesk::poll()
+{
+  for (LabelAnswer &answer : source_.poll()) {
+    const std::int64_t request = answer.request;
+    arrived_[request] = std::move(answer);
+  }
+}
+
+void ReferenceDesk::wait()
+{
+  const auto start = std::chrono::steady_clock::now();
+  source_.wait(one_wait_);
+  counters_.reference_seconds += seconds_since(start);
+  meanwhile_();
+}
+
+std::optional<Label> ReferenceDesk::await(const LabelRequest &request)
+{
+  const auto start = std::chrono::steady_clock::now();
+  poll();  // a source inside the run computes now
+  counters_.reference_seconds += seconds_since(start);
+  while (arrived_.count(request.id) == 0) {
+    wait();
+    poll();
+  }
+  LabelAnswer answer = std::move(arrived_.extract(request.id).mapped());
+  std::optional<Label> label = usable(request, std::move(answer));
+  if (!label) settle(request.id);
+  return label;
+}
+
+// The label of an answer; else why there is none is told.
+std::optional<Label> ReferenceDesk::usable(const LabelRequest &request, LabelAnswer answer)
+{
+  const std::int64_t step = request.frame.step;
+  std::string why = answer.failure;
+  const bool needed = request.ask != Ask::prepare;  // the run can go on without a copy
+  if (!why.empty() && options_.failure_stops && needed)
+    throw Error(
+        fmt::format("no label at step {}: {}; use 'failed skip' to go on without it", step, why));
+  if (why.empty() && !is_finite(answer.label)) why = "energy, forces or virial are not finite";
+  if (why.empty()) {
+    if (!request.is_cutout()) check(request.frame, answer.label);
+    return request.learnable(std::move(answer.label));
+  }
+  if (options_.runs_model && !counters_.trained && needed)
+    throw Error(fmt::format(
+        "no label at step {}: {}; the model is not trained yet, and the run needs the reference",
+        step, why));
+  discard(step, fmt::format("{}; see what the reference says", why));
+  return std::nullopt;
+}
+
+void ReferenceDesk::check(const WholeFrame &frame, const Label &label)
+{
+  const std::string fault = check_.add(frame, label);
+  if (!fault.empty()) messages_.warning(fmt::format("step {}: {}", frame.step, fault));
+}
+
+void ReferenceDesk::settle(std::int64_t request)
+{
+  if (open_.erase(request) > 0) write_open();
+}
+
+bool ReferenceDesk::is_left(std::int64_t request) const
+{
+  const auto place = open_.find(request);
+  return place != open_.end() && place->second.is_left;
+}
+
+std::int64_t ReferenceDesk::num_left() const
+{
+  return std::count_if(open_.begin(), open_.end(),
+                       [](const auto &entry) { return entry.second.is_left; });
+}
+
+bool ReferenceDesk::any_left(const std::function<bool(const LabelRequest &)> &is_so) const
+{
+  return std::any_of(open_.begin(), open_.end(), [&](const auto &entry) {
+    return entry.second.is_left && is_so(entry.second.request);
+  });
+}
+
+std::vector<AnsweredRequest> ReferenceDesk::collect()
+{
+  poll();
+  std::vector<AnsweredRequest> labels;
+  for (auto it = arrived_.begin(); it != arrived_.end();) {
+    if (!is_left(it->first)) {  // somebody awaits it, or it is no longer wanted
+      ++it;
+      continue;
+    }
+    const LabelRequest request = open_.at(it->first).request;
+    LabelAnswer answer = std::move(it->second);
+    it = arrived_.erase(it);
+    if (std::optional<Label> label = usable(request, std::move(answer)))
+      labels.push_back({request, std::move(*label)});
+    else
+      settle(request.id);
+  }
+  return labels;
+}
+
+void ReferenceDesk::resume(const std::string &source, const std::string &frames)
+{
+  std::vector<LabelRequest> requests = file_.read(source, frames);
+  if (source != options_.frames_path()) begin();
+  if (requests.empty()) return;
+  const std::string number = std::to_string(requests.size());
+  if (!source_.works_beside())
+    return messages_.warning(
+        fmt::format("{} has {} configurations that wait for a label, which this reference cannot "
+                    "compute: resume with the one that was asked, or do without them",
+                    requests_path_of(source), number));
+  const bool with_baseline = source_.prepares();
+  for (const LabelRequest &request : requests)
+    if (request.frame.label.energy.has_value() != with_baseline)
+      throw Error(fmt::format(
+          "{}: configurations there were asked for {} 'subtract', and their labels would be of "
+          "another kind: resume with the options that they were asked with, or put the file aside",
+          requests_path_of(source), with_baseline ? "without" : "with"));
+  for (LabelRequest &request : requests) {
+    request.id = source_.submit(request.frame);
+    const std::int64_t id = request.id;
+    open_[id] = {std::move(request), true};
+  }
+  write_open();
+  if (source == options_.frames_path()) file_.drop_orphans();
+  messages_.info(fmt::format("{} configurations that wait for a label are {} again: {}", number,
+                             source_.outlives_program() ? "looked for" : "asked for",
+                             requests_path_of(source)));
+}
+
+// What the other model said of them does not tell how good this one is.
+void ReferenceDesk::take_over(const ReferenceDesk &before, const std::vector<int> &types)
+{
+  for (const auto &[id, open] : before.open_) {
+    LabelRequest request = open.request;
+    for (int &type : request.frame.type) type = types.at(type);
+    request.has_scores = false;
+    request.force.clear();
+    request.feature_sum.clear();
+    open_[id] = {std::move(request), true};
+  }
+  arrived_ = before.arrived_;
+  write_open();
+}
+
+void ReferenceDesk::discard(std::int64_t step, const std::string &why)
+{
+  ++counters_.discarded;
+  messages_.warning(fmt::format("label of step {} is discarded: {}", step, why));
+}
+
+bool ReferenceDesk::within_limit(const LabelRequest &request, const Label &label)
+{
+  double largest = 0.0;
+  for (std::size_t k = 0; k < label.force.size(); ++k)
+    if (label.force_weight.empty() || label.force_weight[k / 3] > 0.0)
+      largest = std::max(largest, std::fabs(label.force[k]));
+  if (options_.force_limit == 0.0 || largest <= options_.force_limit) return true;
+  const double unit = options_.units.force();
+  discard(request.frame.step, fmt::format("the largest force component {:.6g} is above fmax "
+                                          "{:.6g}; give a larger fmax if it is right",
+                                          largest * unit, options_.force_limit * unit));
+  return false;
+}
+
+bool ReferenceDesk::is_stored(const LabelRequest &request, const Label &label) const
+{
+  return !request.is_cutout() && counters_.label_step == request.frame.step &&
+         same_energy(label.energy.value_or(0.0), counters_.label_energy);
+}
+
+}  // namespace dptrain

@@ -1,0 +1,268 @@
+#include "dptrain/session/run/learning_session.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "dptrain/base/error.h"
+#include "dptrain/parallel/memory_table.h"
+#include "session/asking/active_mode.h"
+#include "session/asking/passive_mode.h"
+
+namespace dptrain {
+
+namespace {
+
+std::string rules_text(const ParameterRules &rules)
+{
+  std::string text =
+      fmt::format("train only {}\ntrain freeze {}\n", joined(rules.only), joined(rules.freeze));
+  for (const auto &[pattern, factor] : rules.rates)
+    text += fmt::format("train rate {} {:.12g}\n", pattern, factor);
+  return text;
+}
+
+// What must be the same in runs that learn together, a line for each option.
+std::string common_options(const LearningOptions &o, const ModelSlot &slot)
+{
+  const auto word = [](const std::string &name, const std::string &value) {
+    return name + " " + value + "\n";
+  };
+  const auto number = [&](const char *name, auto value) {
+    return word(name, fmt::format("{:.12g}", static_cast<double>(value)));
+  };
+  return word("elements", joined(slot.type_map)) +
+         word("precision", name_of(slot.settings.precision)) + number("threshold", o.threshold) +
+         number("limit", o.limit) + number("holdout", o.holdout) +
+         number("duplicate", o.duplicate) + number("asynchronous", o.asynchronous) +
+         number("train_share", o.train_share) + number("train", o.train) +
+         number("warmup", o.warmup) + number("target", o.target) +
+         number("train_seconds", o.train_seconds) + number("fmax", o.force_limit) +
+         number("batch", o.batch.value_or(0)) + number("seed", o.seed.value_or(0)) +
+         number("buffer", o.buffer) + word("optimizer", o.optimizer) +
+         number("ema", o.ema.value_or(-1.0)) + word("save", o.save) +
+         number("save every", o.save_every) + word("resume", o.resume) +
+         word("dataset", o.dataset) + number("distribute", o.parallel.distribution) +
+         number("micro_batch", o.parallel.micro_batch) + rules_text(o.rules);
+}
+
+std::string model_text(const ModelSlot &slot)
+{
+  return slot.model ? fmt::format("parameters with hash {}\n", slot.hash())
+                    : fmt::format("a new model of the input\n{}", slot.input_text);
+}
+
+}  // namespace
+
+struct LearningSession::Impl {
+  Impl(std::shared_ptr<const Communicator> c, std::shared_ptr<ModelSlot> s,
+       const LearningOptions &o, const Messages &m, const Replicas &replicas) :
+      comm(std::move(c)),
+      slot(std::move(s)),
+      options(o),
+      messages(m),
+      generation(slot->generation),
+      group(make_group(replicas)),
+      training(group ? group->everyone() : comm, slot, options,
+               !group || group->index() == 0 ? messages : no_messages())
+  {
+  }
+
+  std::unique_ptr<ReplicaGroup> make_group(const Replicas &replicas) const
+  {
+    if (!replicas.mpi_comm) return nullptr;
+    auto made = std::make_unique<ReplicaGroup>(comm, replicas);
+    made->require_same("options", common_options(options, *slot));
+    made->require_same("model", model_text(*slot));
+    return made;
+  }
+
+  void start_desk(const Impl *before);
+
+  std::shared_ptr<const Communicator> comm;
+  std::shared_ptr<ModelSlot> slot;
+  LearningOptions options;
+  Messages messages;
+  int generation;
+  std::unique_ptr<ReplicaGroup> group;  // of runs that learn together; null: this run alone
+  OnlineTraining training;
+  LabelSource *source = nullptr;
+  std::optional<ReferenceDesk> desk;
+  std::optional<ActiveMode> active;  // else labels come at regular steps
+  bool failed = false;               // a step has not come to its end
+};
+
+LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
+                                 std::shared_ptr<ModelSlot> slot, const LearningOptions &options,
+                                 const Messages &messages, LabelSource *source,
+                                 const Replicas &replicas)
+{
+  check(options);
+  if (replicas.mpi_comm && (!options.active || options.selects))
+    throw Error("share needs mode active and a reference: runs learn together there");
+  if (options.asynchronous > 0 && source && !source->works_beside())
+    throw Error(
+        "asynchronous: this reference computes labels at once, while the run waits: use one "
+        "of another program (socket or spool), or remove asynchronous");
+  const Messages own_messages = comm->rank() == 0 ? messages : no_messages();
+  impl_ = std::make_unique<Impl>(std::move(comm), std::move(slot), options, own_messages, replicas);
+  impl_->source = source;
+}
+
+void LearningSession::start(const LearningSession *before)
+{
+  Impl &s = *impl_;
+  if (before && s.group)
+    throw Error(
+        "share: a model that is trained by several runs together cannot be given again: remove "
+        "the second pair_coeff");
+  if (before)
+    s.training.take_frames(before->impl_->training);
+  else if (!s.options.resume.empty())
+    s.training.resume(s.options.resume);
+  if (s.source) s.start_desk(before ? before->impl_.get() : nullptr);
+  if (s.options.active)
+    s.active.emplace(s.comm, s.slot, s.training, s.desk ? &*s.desk : nullptr, s.group.get(),
+                     s.options, s.messages);
+}
+
+// What was with the reference goes with the frames.
+void LearningSession::Impl::start_desk(const Impl *before)
+{
+  const RunOfGroup run = group ? RunOfGroup{group->index(), group->count()} : RunOfGroup{};
+  desk.emplace(comm, *source, options, messages, training.counters(), run);
+  if (before && before->desk)
+    desk->take_over(*before->desk, training.types_of(before->training));
+  else if (!options.resume.empty())
+    desk->resume(frames_path_of(options.resume), options.frames_path());
+  else
+    desk->begin();
+}
+
+// After an error nobody waits for the others.
+LearningSession::~LearningSession()
+{
+  if (!impl_ || !impl_->group || !impl_->active || impl_->failed) return;
+  try {
+    impl_->active->leave_group();
+  } catch (const std::exception &error) {
+    impl_->messages.warning(fmt::format(
+        "the others learn on without this run, look up what has failed: {}", error.what()));
+  }
+}
+
+void LearningSession::begin_run(std::int64_t step)
+{
+  if (impl_->active) impl_->active->begin_run(step);
+}
+
+void LearningSession::step(Trajectory &run)
+{
+  impl_->failed = true;
+  if (!impl_->active)
+    passive_step(run, impl_->training, *impl_->desk, impl_->options);
+  else if (impl_->options.selects)
+    impl_->active->selection_step(run);
+  else
+    impl_->active->step(run);
+  impl_->failed = false;
+}
+
+void LearningSession::rescue(Trajectory &run, const std::string &why)
+{
+  if (!impl_->active) throw Error(why);
+  impl_->active->rescue(run, why);
+}
+
+void LearningSession::minimization_step(Trajectory &run)
+{
+  if (impl_->active && !impl_->options.selects) impl_->active->minimization_step(run);
+}
+
+void LearningSession::end_run(std::int64_t step, const std::string &name)
+{
+  if (impl_->active) impl_->active->end_run(step, name);
+  if (impl_->group) return;  // all of them have saved together, and others may go on
+  save();
+  impl_->training.release_files();
+}
+
+void LearningSession::on_update(std::function<void()> work)
+{
+  impl_->training.on_update(std::move(work));
+}
+
+void LearningSession::save()
+{
+  if (!impl_->options.selects) impl_->training.save();
+}
+
+LearningReport LearningSession::report() const
+{
+  const OnlineTraining &training = impl_->training;
+  const SessionCounters &counters = training.counters();
+  LearningReport report;
+  report.frames = counters.frames;
+  report.reference_calls = counters.reference_calls;
+  report.discarded = counters.discarded;
+  report.steps = training.steps();
+  report.batch = training.report();
+  report.train_seconds = counters.train_seconds;
+  report.reference_seconds = counters.reference_seconds;
+  report.overflow = training.health().overflow();
+  report.shortages = training.health().shortages();
+  report.trained = counters.trained;
+  if (!impl_->active) return report;
+  const ActiveMode &active = *impl_->active;
+  report.expected_error = active.expected_error();
+  report.threshold = active.learning().threshold();
+  report.model_moves = active.model_moves();
+  report.held_out_error = active.held_out_error();
+  report.found_error = active.found_error();
+  report.audits = active.learning().audits();
+  report.audits_above = active.learning().audits_above();
+  report.energy_jumps = active.jumps();
+  report.in_flight = active.in_flight();
+  report.rewinds = active.rewinds();
+  return report;
+}
+
+double LearningSession::distance(const Trajectory &run) const
+{
+  return impl_->active ? impl_->active->distance(run) : HUGE_VAL;
+}
+
+bool LearningSession::needs_guard() const
+{
+  return impl_->active && impl_->active->model_moves() && impl_->active->learning().is_growing();
+}
+
+int LearningSession::generation() const
+{
+  return impl_->generation;
+}
+
+std::vector<std::pair<std::string, std::string>> LearningSession::outputs() const
+{
+  return impl_->training.outputs();
+}
+
+std::string LearningSession::memory_table() const
+{
+  return dptrain::memory_table(*impl_->comm, impl_->training.memory(true));
+}
+
+double LearningSession::largest_memory(const char *purpose) const
+{
+  return impl_->training.health().largest(purpose);
+}
+
+std::size_t LearningSession::memory_bytes() const
+{
+  return total_bytes(impl_->training.memory(false));
+}
+
+}  // namespace dptrain
