@@ -31,12 +31,12 @@ std::vector<ActiveMode::Answered> ActiveMode::answers_around(std::vector<LabelRe
   for (LabelRequest &request : requests) {
     const std::optional<Label> label = desk_->await(request);
     if (!label) continue;
-    Outcome outcome = learning_.judge_awaited(request, *label);
+    Outcome outcome = learning_->judge_awaited(request, *label);
     outcome.reference_moves = false;
     found = std::max(found, outcome.max_error);
     answered.push_back({std::move(request), *label, outcome});
   }
-  if (!answered.empty()) learning_.set_found_error(found);
+  if (!answered.empty()) learning_->set_found_error(found);
   return answered;
 }
 
@@ -71,14 +71,14 @@ void ActiveMode::learn_around(Trajectory &run, const LabelRequest &step,
                        [&](const Answered &one) { return one.outcome.fate == fate; });
   };
   const bool learned = has(Fate::learned);
-  if (learned || has(Fate::held_out)) learning_.learn_all_owed();
+  if (learned || has(Fate::held_out)) learning_->train_pending();
   if (!learned) return;
   run.evaluate_again();
   const std::vector<double> force = run.forces();
   for (Answered &one : answered) {
     if (one.outcome.fate != Fate::learned) continue;
     one.outcome.learned_error = force_errors(forces_on(one.request, force), one.label).max;
-    if (!learning_.is_shared()) decisions_.learned(one.outcome.learned_error);
+    learning_->learned(one.outcome.learned_error);
     if (one.outcome.learned_error > decisions_.limit()) warn_above_limit(one.outcome.learned_error);
   }
   keep_scale(run, step.score);

@@ -18,8 +18,6 @@ namespace {
 // Steps between two labels of a young model. Each of its steps is a call of the reference, which moves the atoms: labels that are
 // further apart would cost more calls, closer ones tell less.
 constexpr std::int64_t young_every = 3;
-// Seconds between two looks at the log while a run waits.
-constexpr double one_wait = 60.0;
 
 }  // namespace
 
@@ -34,11 +32,12 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
     messages_(messages),
     log_(training.counters(), options, messages),
     healing_(options.rewind, options.units, messages),
-    learning_(comm_, slot_, training, desk, group, healing_, options,
-              [this](const LabelRequest &request, const Outcome &outcome) {
-                log_.line(request, outcome, jumps_.sum());
-              }),
-    decisions_(learning_.decisions())
+    learning_(make_learner({comm_, slot_, training_, desk_, healing_, options_,
+                            [this](const LabelRequest &request, const Outcome &outcome) {
+                              log_.line(request, outcome, jumps_.sum());
+                            }},
+                           group)),
+    decisions_(learning_->decisions())
 {
   jumps_.set_sum(training_.counters().energy_jumps);
   prepares_ = options_.prepare.copies > 0;
@@ -47,9 +46,9 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
   desk_->while_waiting(
       [this] {
         tell_progress();
-        if (learning_.is_shared()) learning_.meet();
+        learning_->synchronize();
       },
-      group ? ReplicaGroup::nap : one_wait);
+      learning_->poll_interval());
 }
 
 void ActiveMode::begin_run(std::int64_t step)
@@ -70,12 +69,9 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
     return messages_.table(fmt::format(
         "{}: {} of {} configurations selected, threshold {:.4g} (force units): {}", name,
         training_.counters().frames, looked_at_, decisions_.threshold() * unit, options_.dataset));
-  learning_.take_answers();
-  while (desk_->num_left() > 0 && !desk_->outlives_program()) learning_.wait_for_answer();
-  if (learning_.is_shared())
-    learning_.rest(false);
-  else
-    learning_.learn();  // also those of a minimization
+  learning_->take_answers();
+  while (desk_->num_left() > 0 && !desk_->outlives_program()) learning_->wait_for_answer();
+  learning_->end_run();
   const UpdateReport &batch = training_.report();
   log_.summary(name, step, decisions_, batch.step > 0 ? batch.rmse("f") : 0.0, held_out_error(),
                jumps_.sum());
@@ -157,10 +153,10 @@ void ActiveMode::prepare(Trajectory &run)
     ask_for_copies(run);
   else if (!any_open())
     return;
-  while (any_open()) learning_.wait_for_answer();
+  while (any_open()) learning_->wait_for_answer();
   const bool had_scores = run.has_scores();
   learn_and_go_on(run, [this] {
-    learning_.learn_all_owed();
+    learning_->train_pending();
     return true;
   });
   if (had_scores || !training_.counters().trained || !slot_->has_uncertainty()) return;
@@ -173,13 +169,13 @@ void ActiveMode::ask_for_copies(Trajectory &run)
 {
   const WholeFrame start = run.configuration();
   const std::uint64_t seed =
-      options_.seed.value_or(1) + static_cast<std::uint64_t>(learning_.run_index());
+      options_.seed.value_or(1) + static_cast<std::uint64_t>(learning_->run_index());
   for (int k = 0; k < options_.prepare.copies; ++k) {
     LabelRequest request;
     request.ask = Ask::prepare;
     request.frame = displaced_copy(start, options_.prepare, k, seed);
     desk_->leave(request);
-    learning_.take_answers();  // of who computes at once
+    learning_->take_answers();  // of who computes at once
   }
 }
 
@@ -223,7 +219,7 @@ void ActiveMode::heal(Trajectory &run)
 void ActiveMode::rescue(Trajectory &run, const std::string &why)
 {
   if (healing_.rescue(run, why)) return jumps_.begin();
-  if (!learning_.is_shared()) training_.save();  // the others do not know of it
+  learning_->save_before_error();
   throw Error(
       fmt::format("step {}: {}; the run cannot go on, and {}. Model, checkpoint and labels are "
                   "saved where 'save' names them. Let the model learn more before it moves the "
@@ -250,8 +246,8 @@ void ActiveMode::ask(Trajectory &run, LabelRequest &request)
     model_moves_ = false;
     return note_answer(run, request, *label);
   }
-  Outcome outcome = learning_.judge_awaited(request, *label);
-  if (outcome.stored()) learning_.learn_all_owed();
+  Outcome outcome = learning_->judge_awaited(request, *label);
+  if (outcome.stored()) learning_->train_pending();
   move_on(run, request, *label, outcome);
   note_answer(run, request, *label);
   log_.line(request, outcome, jumps_.sum());
@@ -260,7 +256,7 @@ void ActiveMode::ask(Trajectory &run, LabelRequest &request)
 void ActiveMode::minimization_step(Trajectory &run)
 {
   model_moves_ = run.has_scores();
-  if (learning_.is_shared())
+  if (learning_->is_shared())
     return;  // the others may learn at any time, but this energy must stay that of one model
   if (!run.has_scores() || run.step() % options_.every != 0 ||
       training_.counters().label_step == run.step())
@@ -272,7 +268,7 @@ void ActiveMode::minimization_step(Trajectory &run)
   if (!requests.empty()) return minimize_around(answers_around(std::move(requests)));
   const std::optional<Label> label = answer_to(run, request);
   if (!label) return;
-  Outcome outcome = learning_.judge_awaited(request, *label);
+  Outcome outcome = learning_->judge_awaited(request, *label);
   if (outcome.stored()) training_.uncertainty().remember(request.feature_sum, request.natoms());
   outcome.reference_moves = false;
   log_.line(request, outcome, jumps_.sum());
@@ -315,7 +311,7 @@ void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Lab
   outcome.reference_moves = !trained || decisions_.is_young() || options_.follow_reference;
   double error = outcome.max_error;
   const bool learned = outcome.fate == Fate::learned && !training_.is_collecting();
-  const bool changed = learning_.take_change() || learned;
+  const bool changed = learning_->take_change() || learned;
   if (trained && changed) {
     run.evaluate_again();
     error = force_errors(run.forces(), label).max;
@@ -323,7 +319,7 @@ void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Lab
   }
   if (trained && learned) {
     outcome.learned_error = error;
-    if (!learning_.is_shared()) decisions_.learned(error);  // else all of them have heard of it
+    learning_->learned(error);
   }
   if (error > decisions_.limit()) outcome.reference_moves = true;
   if (outcome.reference_moves)
@@ -338,7 +334,7 @@ void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Lab
 void ActiveMode::keep_scale(const Trajectory &run, double score)
 {
   // runs that learn together have one scale, to which their labels bring it back
-  if (learning_.is_shared() || training_.uncertainty().given_whitening.empty()) return;
+  if (learning_->is_shared() || training_.uncertainty().given_whitening.empty()) return;
   const double now = largest_score(run);
   if (!(now > score)) return;
   decisions_.rescale(score / now);
@@ -370,7 +366,7 @@ void ActiveMode::leave(Trajectory &run, LabelRequest &request)
 {
   LabelRequest whole = request;
   request.ask = Ask::no;
-  if (!learning_.has_room()) return;
+  if (!learning_->has_room()) return;
   std::vector<LabelRequest> requests = requests_around(run, whole);
   if (requests.empty()) {
     desk_->describe(run, whole);
@@ -378,7 +374,7 @@ void ActiveMode::leave(Trajectory &run, LabelRequest &request)
   }
   const std::int64_t before = desk_->num_left();
   for (LabelRequest &one : requests)
-    if (learning_.has_room() && !learning_.resembles_left(one)) desk_->leave(one);
+    if (learning_->has_room() && !learning_->resembles_left(one)) desk_->leave(one);
   if (desk_->num_left() == before) return;
   SessionCounters &counters = training_.counters();
   counters.answer_step = step_;
@@ -389,9 +385,9 @@ void ActiveMode::leave(Trajectory &run, LabelRequest &request)
 // At a step: labels that have come, and a slice of the training when it is due.
 void ActiveMode::learn_beside(Trajectory &run)
 {
-  learning_.take_answers();
-  if (learning_.slice_is_due(run.has_scores()))
-    learn_and_go_on(run, [this] { return learning_.learn_slice(); });
+  learning_->take_answers();
+  if (learning_->slice_is_due(run.has_scores()))
+    learn_and_go_on(run, [this] { return learning_->learn_slice(); });
 }
 
 // The model changes amid a step: its energy jumps.
@@ -402,7 +398,7 @@ void ActiveMode::learn_and_go_on(Trajectory &run, const std::function<bool()> &l
                score = has_model ? largest_score(run) : 0.0;
   if (!learn() || !has_model) return;
   run.evaluate_again();
-  if (!learning_.owes_training()) keep_scale(run, score);
+  if (!learning_->owes_training()) keep_scale(run, score);
   run.follow_model();
   jumps_.learned(energy, total_energy(*comm_, run));
 }
@@ -410,10 +406,10 @@ void ActiveMode::learn_and_go_on(Trajectory &run, const std::function<bool()> &l
 // Above the limit the run waits for what is with the reference, learns it, and looks at the step again.
 void ActiveMode::catch_up(Trajectory &run, LabelRequest &request)
 {
-  while (request.ask == Ask::limit && (desk_->num_left() > 0 || learning_.owes_training())) {
+  while (request.ask == Ask::limit && (desk_->num_left() > 0 || learning_->owes_training())) {
     learn_and_go_on(run, [this] {
-      if (!learning_.owes_training()) learning_.wait_for_answer();
-      learning_.learn_all_owed();
+      if (!learning_->owes_training()) learning_->wait_for_answer();
+      learning_->train_pending();
       return true;
     });
     request = look(run);
@@ -424,7 +420,7 @@ void ActiveMode::catch_up(Trajectory &run, LabelRequest &request)
 // Without a label. Others may have taught the model something meanwhile.
 void ActiveMode::go_on_with_model(Trajectory &run)
 {
-  if (learning_.take_change()) {
+  if (learning_->take_change()) {
     run.evaluate_again();
     run.follow_model();
   }
@@ -434,7 +430,7 @@ void ActiveMode::go_on_with_model(Trajectory &run)
 
 void ActiveMode::leave_group()
 {
-  learning_.rest(true);
+  learning_->leave_group();
 }
 
 // ---- messages
@@ -446,7 +442,7 @@ void ActiveMode::tell_progress()
 
 void ActiveMode::stop_above_limit(const LabelRequest &request)
 {
-  if (!learning_.is_shared()) training_.save();  // the others do not know of it
+  learning_->save_before_error();
   const double unit = options_.units.force();
   throw Error(fmt::format("step {}: an atom's force error of {:.4g} is expected, above the limit "
                           "{:.4g} ('limit ... stop'): train longer, or give a larger limit",

@@ -8,7 +8,7 @@
 #include "session/asking/active_log.h"
 #include "session/asking/cutout_requests.h"
 #include "session/asking/energy_jumps.h"
-#include "session/learning/label_learning.h"
+#include "session/learning/learner.h"
 #include "session/recovery/self_healing.h"
 
 namespace dptrain {
@@ -40,10 +40,13 @@ class ActiveMode {
   bool model_moves() const { return model_moves_; }          ///< at the present step
   double held_out_error() const
   {
-    return learning_.held_out_error();
+    return learning_->held_out_error();
   }  ///< rmse of the forces, eV/Angstrom
-  double found_error() const { return learning_.found_error(); }  ///< largest, at the latest answer
-  double jumps() const { return jumps_.sum(); }                   ///< eV
+  double found_error() const
+  {
+    return learning_->found_error();
+  }                                              ///< largest, at the latest answer
+  double jumps() const { return jumps_.sum(); }  ///< eV
   int rewinds() const { return healing_.done(); }
   /// See UncertaintyMonitor::distance.
   double distance(const Trajectory &run) const;
@@ -95,7 +98,7 @@ class ActiveMode {
   Messages messages_;
   ActiveLog log_;
   SelfHealing healing_;
-  LabelLearning learning_;
+  std::unique_ptr<Learner> learning_;
   ActiveLearning &decisions_;              // of learning_
   EnergyJumps jumps_;                      // eV
   std::optional<CutoutRequests> cutouts_;  // none: the reference gets the whole box

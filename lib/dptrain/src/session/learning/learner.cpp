@@ -1,9 +1,9 @@
-#include "session/learning/label_learning.h"
+#include "session/learning/learner.h"
 
-#include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
+
+#include "session/learning/learner_alone.h"
+#include "session/learning/learner_in_group.h"
 
 namespace dptrain {
 
@@ -22,28 +22,18 @@ ActiveConfig active_config(const LearningOptions &options)
   return config;
 }
 
-// A run that waits for others.
-void nap()
-{
-  std::this_thread::sleep_for(std::chrono::duration<double>(ReplicaGroup::nap));
-}
-
 }  // namespace
 
-LabelLearning::LabelLearning(std::shared_ptr<const Communicator> run,
-                             std::shared_ptr<ModelSlot> slot, OnlineTraining &training,
-                             ReferenceDesk *desk, ReplicaGroup *group, SelfHealing &healing,
-                             const LearningOptions &options, Late late) :
-    run_(std::move(run)),
-    slot_(std::move(slot)),
-    training_(training),
-    desk_(desk),
-    group_(group),
-    healing_(healing),
-    options_(options),
-    late_(std::move(late)),
-    decisions_(active_config(options)),
-    pace_(options.train_share)
+Learner::Learner(Parts parts) :
+    training_(parts.training),
+    desk_(parts.desk),
+    options_(parts.options),
+    run_(std::move(parts.run)),
+    slot_(std::move(parts.slot)),
+    healing_(parts.healing),
+    on_late_answer_(std::move(parts.on_late_answer)),
+    decisions_(active_config(options_)),
+    pace_(options_.train_share)
 {
   const std::vector<double> &state =
       training_.active_state().empty() ? slot_->active_state : training_.active_state();
@@ -56,7 +46,7 @@ LabelLearning::LabelLearning(std::shared_ptr<const Communicator> run,
 }
 
 // What follows from the present parameters and frames: uncertainties, and the error on held-out frames.
-void LabelLearning::refresh_scores()
+void Learner::refresh_scores()
 {
   training_.refresh_uncertainty();
   held_out_error_ = training_.held_out_errors().rmse("f");
@@ -67,7 +57,7 @@ void LabelLearning::refresh_scores()
 // ---- an answer
 
 // One of `holdout` labels is held out: an early one, or an audit, whatever it has found.
-bool LabelLearning::is_held_out(const LabelRequest &request) const
+bool Learner::is_held_out(const LabelRequest &request) const
 {
   const SessionCounters &counters = training_.counters();
   if (options_.holdout == 0 || !request.has_scores ||
@@ -77,7 +67,7 @@ bool LabelLearning::is_held_out(const LabelRequest &request) const
 }
 
 // Of a request of this run, when its answer has come.
-void LabelLearning::bring(AnsweredRequest answer)
+void Learner::queue(AnsweredRequest answer)
 {
   const LabelRequest &request = answer.request;
   if (request.has_scores) {
@@ -86,11 +76,11 @@ void LabelLearning::bring(AnsweredRequest answer)
       healing_.compare(request.frame.step, request.expected, errors.max, decisions_.trouble());
     answer.is_wild = healing_.is_wild(request.frame.step, errors.label_rms, decisions_.force());
   }
-  brought_.push_back(std::move(answer));
+  queued_.push_back(std::move(answer));
 }
 
 // Compares the model with a label, and stores it unless it tells nothing new. The run may have gone on since the request.
-Outcome LabelLearning::judge(AnsweredRequest &answer)
+Outcome Learner::judge(AnsweredRequest &answer)
 {
   auto &[request, label, errors, is_wild, run] = answer;
   Outcome outcome;
@@ -124,27 +114,14 @@ Outcome LabelLearning::judge(AnsweredRequest &answer)
   return outcome;
 }
 
-Outcome LabelLearning::judge_awaited(const LabelRequest &request, const Label &label)
-{
-  awaited_ = request.id;
-  bring({request, label});
-  if (!group_) judge_all(std::exchange(brought_, {}));
-  while (!awaited_outcome_) {
-    meet();
-    if (!awaited_outcome_) nap();
-  }
-  awaited_.reset();
-  return *std::exchange(awaited_outcome_, {});
-}
-
-void LabelLearning::learn()
+void Learner::learn()
 {
   training_.train();
   finish();
 }
 
 // All that was owed has been learned.
-void LabelLearning::finish()
+void Learner::finish()
 {
   pace_.end();
   refresh_scores();
@@ -154,12 +131,12 @@ void LabelLearning::finish()
 
 // ---- answers that come while the run goes on
 
-bool LabelLearning::has_room() const
+bool Learner::has_room() const
 {
   return !training_.owes_steps() && desk_->num_left() < options_.asynchronous;
 }
 
-bool LabelLearning::resembles_left(const LabelRequest &request) const
+bool Learner::resembles_left(const LabelRequest &request) const
 {
   return desk_->any_left([&](const LabelRequest &left) {
     return left.has_scores && left.natoms() == request.natoms() &&
@@ -168,23 +145,21 @@ bool LabelLearning::resembles_left(const LabelRequest &request) const
   });
 }
 
-void LabelLearning::take_answers()
+void Learner::take_answers()
 {
   if (desk_->num_left() > 0)
-    for (AnsweredRequest &answer : desk_->collect()) bring(std::move(answer));
-  if (!group_) judge_all(std::exchange(brought_, {}));
+    for (AnsweredRequest &answer : desk_->collect()) queue(std::move(answer));
 }
 
 // The same in all runs that learn together, in the same order.
-void LabelLearning::judge_all(std::vector<AnsweredRequest> answers)
+void Learner::judge_all(std::vector<AnsweredRequest> answers)
 {
   for (AnsweredRequest &answer : answers) {
     const LabelRequest &request = answer.request;
     Outcome outcome = judge(answer);
     const bool is_awaited = answer.run == run_index() && awaited_ == request.id;
-    // others do not know whether somebody waits
     if (outcome.fate == Fate::learned && !training_.is_collecting() && outcome.rms_error > 0.0 &&
-        (group_ || !is_awaited))
+        learns_later(is_awaited))
       late_error_ratio_ = outcome.max_error / outcome.rms_error;
     if (answer.run != run_index()) continue;
     desk_->settle(request.id);
@@ -194,94 +169,34 @@ void LabelLearning::judge_all(std::vector<AnsweredRequest> answers)
     }
     outcome.is_late = true;
     outcome.reference_moves = false;
-    late_(request, outcome);
+    on_late_answer_(request, outcome);
   }
 }
 
-void LabelLearning::wait_for_answer()
+void Learner::wait_for_answer()
 {
   const std::int64_t before = desk_->num_left();
   while (desk_->num_left() == before) {
     desk_->wait();
     take_answers();
-    if (group_) meet();
+    synchronize();
   }
 }
 
-// A young model learns while the run waits.
-bool LabelLearning::slice_is_due(bool has_model)
+// A slice of the training.
+void Learner::train_for(double seconds)
 {
-  changed_ = false;
-  if (group_) return group_->meets(offer());
-  return training_.owes_steps() && has_model && !decisions_.is_young();
-}
-
-bool LabelLearning::learn_slice()
-{
-  if (group_) {
-    const std::int64_t calls = desk_->take_new_calls();
-    training_.counters().reference_calls += group_->sum_over_runs(calls) - calls;
-    judge_all(group_->exchange(std::exchange(brought_, {})));
-  }
-  if (!training_.owes_steps()) return false;
-  const bool all = group_ && (group_->sum().awaited > 0 || options_.asynchronous == 0);
-  double seconds = all ? TrainingPace::everything : pace_.due(TrainingPace::Clock::now());
-  (group_ ? *group_->everyone() : *run_).broadcast(&seconds, sizeof(seconds), 0);
-  if (seconds == 0.0) return false;
   training_.train_for(seconds);
   if (training_.owes_steps())
     pace_.slice_done(TrainingPace::Clock::now());
   else
     finish();
-  return true;
 }
 
-void LabelLearning::learn_all_owed()
+std::unique_ptr<Learner> make_learner(Learner::Parts parts, ReplicaGroup *group)
 {
-  if (!group_) return learn();
-  waits_for_training_ = true;
-  while (training_.owes_steps()) {
-    meet();
-    if (training_.owes_steps()) nap();
-  }
-  waits_for_training_ = false;
-}
-
-// ---- those who learn together
-
-// The clock of the first run decides about slices.
-ReplicaGroup::Offer LabelLearning::offer()
-{
-  ReplicaGroup::Offer offer;
-  offer.labels = static_cast<std::int64_t>(brought_.size());
-  offer.awaited = (awaited_ && !awaited_outcome_) || waits_for_training_ ? 1 : 0;
-  offer.wants_training =
-      group_->index() == 0 && training_.owes_steps() && pace_.due(TrainingPace::Clock::now()) > 0.0;
-  return offer;
-}
-
-void LabelLearning::meet()
-{
-  if (group_->meets(offer())) changed_ = learn_slice() || changed_;
-}
-
-void LabelLearning::rest(bool leaves)
-{
-  for (;;) {
-    take_answers();
-    ReplicaGroup::Offer offer = this->offer();
-    offer.rests = true;
-    offer.has_left = leaves;
-    if (!group_->meets(offer)) {
-      nap();
-      continue;
-    }
-    learn_slice();
-    if (!group_->all_rest()) continue;
-    learn();
-    training_.save();
-    if (!leaves || group_->all_have_left()) return;
-  }
+  if (group) return std::make_unique<LearnerInGroup>(std::move(parts), *group);
+  return std::make_unique<LearnerAlone>(std::move(parts));
 }
 
 }  // namespace dptrain
