@@ -14,7 +14,7 @@
 #include "dptrain/session/run/learning_session.h"
 #include "io/file.h"
 #include "session/requests/cutout.h"
-#include "session/requests/reference_desk.h"
+#include "session/requests/request_book.h"
 #include "support/learning_session.h"
 
 namespace dptrain::test {

@@ -8,7 +8,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/data/frames_file.h"
 #include "session/learning/training_pace.h"
-#include "session/requests/reference_desk.h"
+#include "session/requests/request_book.h"
 #include "support/learning_session.h"
 
 namespace dptrain::test {

@@ -242,17 +242,17 @@ TEST_F(SelfHealingTest, AnswersMayBeTrouble)
   healing.compare(120, 0.3, 0.9, 1.0);  // below the limit
   EXPECT_FALSE(end());
   healing.compare(112, 0.3, 1.1, 1.0);  // an answer that comes late
-  EXPECT_TRUE(healing.is_wild(112, 5.1, 1.0));
-  EXPECT_FALSE(healing.is_wild(112, 4.9, 1.0));
-  EXPECT_FALSE(healing.is_wild(112, 4.9, 0.0));
+  EXPECT_TRUE(healing.is_outlier(112, 5.1, 1.0));
+  EXPECT_FALSE(healing.is_outlier(112, 4.9, 1.0));
+  EXPECT_FALSE(healing.is_outlier(112, 4.9, 0.0));
   EXPECT_TRUE(end());
   EXPECT_EQ(run_.asked.back(), 102);
   EXPECT_NE(log_.find("step 120: the force error of an atom is 1.1, expected were 0.3, and the "
                       "limit is 1; back"),
             std::string::npos);
-  EXPECT_FALSE(healing.is_wild(121, 100.0, 1.0));  // the trouble is over
-  EXPECT_TRUE(healing.is_wild(115, 100.0, 1.0));   // but not on the way that was left
-  healing.compare(115, 0.3, 50.0, 1.0);            // an answer about it is no new one
+  EXPECT_FALSE(healing.is_outlier(121, 100.0, 1.0));  // the trouble is over
+  EXPECT_TRUE(healing.is_outlier(115, 100.0, 1.0));   // but not on the way that was left
+  healing.compare(115, 0.3, 50.0, 1.0);               // an answer about it is no new one
   EXPECT_FALSE(end());
   run_.now = 121;
   healing.compare(121, 1.1, 2.3, 1.0);  // was expected, but not in time

@@ -27,9 +27,9 @@ std::vector<ActiveMode::Answered> ActiveMode::answers_around(std::vector<LabelRe
     stop_above_limit(requests.front());
   std::vector<Answered> answered;
   double found = 0.0;
-  for (LabelRequest &request : requests) desk_->submit(request);
+  for (LabelRequest &request : requests) book_->submit(request);
   for (LabelRequest &request : requests) {
-    const std::optional<Label> label = desk_->await(request);
+    const std::optional<Label> label = book_->await(request);
     if (!label) continue;
     Outcome outcome = learning_->judge_awaited(request, *label);
     outcome.reference_moves = false;

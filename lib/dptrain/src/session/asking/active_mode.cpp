@@ -22,17 +22,17 @@ constexpr std::int64_t young_every = 3;
 }  // namespace
 
 ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
-                       OnlineTraining &training, ReferenceDesk *desk, ReplicaGroup *group,
+                       OnlineTraining &training, RequestBook *book, ReplicaGroup *group,
                        const LearningOptions &options, const Messages &messages) :
     comm_(std::move(comm)),
     slot_(std::move(slot)),
     training_(training),
-    desk_(desk),
+    book_(book),
     options_(options),
     messages_(messages),
     log_(training.counters(), options, messages),
     healing_(options.rewind, options.units, messages),
-    learning_(make_learner({comm_, slot_, training_, desk_, healing_, options_,
+    learning_(make_learner({comm_, slot_, training_, book_, healing_, options_,
                             [this](const LabelRequest &request, const Outcome &outcome) {
                               log_.line(request, outcome, jumps_.sum());
                             }},
@@ -42,8 +42,8 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
   jumps_.set_sum(training_.counters().energy_jumps);
   prepares_ = options_.prepare.copies > 0;
   if (options_.cutout.radius > 0.0) cutouts_.emplace(comm_, slot_, options_, messages_);
-  if (!desk_) return;
-  desk_->while_waiting(
+  if (!book_) return;
+  book_->while_waiting(
       [this] {
         tell_progress();
         learning_->synchronize();
@@ -70,7 +70,7 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
         "{}: {} of {} configurations selected, threshold {:.4g} (force units): {}", name,
         training_.counters().frames, looked_at_, decisions_.threshold() * unit, options_.dataset));
   learning_->take_answers();
-  while (desk_->num_left() > 0 && !desk_->outlives_program()) learning_->wait_for_answer();
+  while (book_->num_left() > 0 && !book_->outlives_program()) learning_->wait_for_answer();
   learning_->end_run();
   const UpdateReport &batch = training_.report();
   log_.summary(name, step, decisions_, batch.step > 0 ? batch.rmse("f") : 0.0, held_out_error(),
@@ -78,10 +78,10 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
   const std::string cutouts = cutouts_ ? cutouts_->take_summary() : "";
   if (!cutouts.empty()) messages_.table(cutouts);
   log_.warn_of_poor_model(decisions_, held_out_error());
-  if (desk_->num_left() > 0)
+  if (book_->num_left() > 0)
     messages_.info(fmt::format("{} configurations are still with the reference: the next run takes "
                                "up their labels, or a later one with 'resume'",
-                               desk_->num_left()));
+                               book_->num_left()));
   // `run ... pre no` has no beginning but the end of the run before
   log_.open(step, jumps_.sum());
 }
@@ -147,9 +147,9 @@ void ActiveMode::prepare(Trajectory &run)
   step_ = run.step();
   last_step_ = run.last_step();
   const auto any_open = [this] {
-    return desk_->any_left([](const LabelRequest &left) { return left.ask == Ask::prepare; });
+    return book_->any_left([](const LabelRequest &left) { return left.ask == Ask::prepare; });
   };
-  if (training_.counters().frames == 0 && desk_->num_left() == 0)
+  if (training_.counters().frames == 0 && book_->num_left() == 0)
     ask_for_copies(run);
   else if (!any_open())
     return;
@@ -174,7 +174,7 @@ void ActiveMode::ask_for_copies(Trajectory &run)
     LabelRequest request;
     request.ask = Ask::prepare;
     request.frame = displaced_copy(start, options_.prepare, k, seed);
-    desk_->leave(request);
+    book_->leave(request);
     learning_->take_answers();  // of who computes at once
   }
 }
@@ -231,9 +231,9 @@ void ActiveMode::rescue(Trajectory &run, const std::string &why)
 std::optional<Label> ActiveMode::answer_to(Trajectory &run, LabelRequest &request)
 {
   if (request.ask == Ask::limit && options_.limit_stops) stop_above_limit(request);
-  desk_->describe(run, request);
-  desk_->submit(request);
-  return desk_->await(request);
+  book_->describe(run, request);
+  book_->submit(request);
+  return book_->await(request);
 }
 
 void ActiveMode::ask(Trajectory &run, LabelRequest &request)
@@ -310,7 +310,7 @@ void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Lab
   const bool trained = training_.counters().trained && slot_->has_uncertainty();
   outcome.reference_moves = !trained || decisions_.is_young() || options_.follow_reference;
   double error = outcome.max_error;
-  const bool learned = outcome.fate == Fate::learned && !training_.is_collecting();
+  const bool learned = outcome.fate == Fate::learned && !training_.is_deferred();
   const bool changed = learning_->take_change() || learned;
   if (trained && changed) {
     run.evaluate_again();
@@ -369,13 +369,13 @@ void ActiveMode::leave(Trajectory &run, LabelRequest &request)
   if (!learning_->has_room()) return;
   std::vector<LabelRequest> requests = requests_around(run, whole);
   if (requests.empty()) {
-    desk_->describe(run, whole);
+    book_->describe(run, whole);
     requests.push_back(whole);
   }
-  const std::int64_t before = desk_->num_left();
+  const std::int64_t before = book_->num_left();
   for (LabelRequest &one : requests)
-    if (learning_->has_room() && !learning_->resembles_left(one)) desk_->leave(one);
-  if (desk_->num_left() == before) return;
+    if (learning_->has_room() && !learning_->resembles_left(one)) book_->leave(one);
+  if (book_->num_left() == before) return;
   SessionCounters &counters = training_.counters();
   counters.answer_step = step_;
   counters.answer_energy = whole.energy;
@@ -406,7 +406,7 @@ void ActiveMode::learn_and_go_on(Trajectory &run, const std::function<bool()> &l
 // Above the limit the run waits for what is with the reference, learns it, and looks at the step again.
 void ActiveMode::catch_up(Trajectory &run, LabelRequest &request)
 {
-  while (request.ask == Ask::limit && (desk_->num_left() > 0 || learning_->owes_training())) {
+  while (request.ask == Ask::limit && (book_->num_left() > 0 || learning_->owes_training())) {
     learn_and_go_on(run, [this] {
       if (!learning_->owes_training()) learning_->wait_for_answer();
       learning_->train_pending();
@@ -437,7 +437,7 @@ void ActiveMode::leave_group()
 
 void ActiveMode::tell_progress()
 {
-  log_.progress(step_, last_step_, desk_->num_left(), expected_error_, decisions_);
+  log_.progress(step_, last_step_, book_->num_left(), expected_error_, decisions_);
 }
 
 void ActiveMode::stop_above_limit(const LabelRequest &request)

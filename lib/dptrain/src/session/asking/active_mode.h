@@ -17,10 +17,10 @@ namespace dptrain {
 /// who moves the atoms on is decided here, by ActiveLearning's numbers.
 class ActiveMode {
  public:
-  /// `comm`: the ranks of this run. `desk`: null where configurations are selected, and nobody is asked. `group`: those who
+  /// `comm`: the ranks of this run. `book`: null where configurations are selected, and nobody is asked. `group`: those who
   /// learn together with this run; null: nobody.
   ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
-             OnlineTraining &training, ReferenceDesk *desk, ReplicaGroup *group,
+             OnlineTraining &training, RequestBook *book, ReplicaGroup *group,
              const LearningOptions &options, const Messages &messages);
 
   void begin_run(std::int64_t step);
@@ -33,7 +33,7 @@ class ActiveMode {
   /// This run will never go on: helps the others to learn until none of them will.
   void leave_group();
   /// Configurations whose answers will be taken when they come, while the run goes on.
-  std::int64_t in_flight() const { return desk_ ? desk_->num_left() : 0; }
+  std::int64_t in_flight() const { return book_ ? book_->num_left() : 0; }
 
   const ActiveLearning &learning() const { return decisions_; }
   double expected_error() const { return expected_error_; }  ///< of the present step, eV/Angstrom
@@ -93,7 +93,7 @@ class ActiveMode {
   std::shared_ptr<const Communicator> comm_;
   std::shared_ptr<ModelSlot> slot_;
   OnlineTraining &training_;
-  ReferenceDesk *desk_;
+  RequestBook *book_;
   const LearningOptions &options_;
   Messages messages_;
   ActiveLog log_;

@@ -13,7 +13,7 @@
 #include "dptrain/uncertainty/active_learning.h"
 #include "session/learning/uncertainty_monitor.h"
 #include "session/requests/cutout.h"
-#include "session/requests/reference_desk.h"
+#include "session/requests/request_book.h"
 
 namespace dptrain {
 

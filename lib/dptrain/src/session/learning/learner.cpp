@@ -26,7 +26,7 @@ ActiveConfig active_config(const LearningOptions &options)
 
 Learner::Learner(Parts parts) :
     training_(parts.training),
-    desk_(parts.desk),
+    book_(parts.book),
     options_(parts.options),
     run_(std::move(parts.run)),
     slot_(std::move(parts.slot)),
@@ -74,7 +74,8 @@ void Learner::queue(AnsweredRequest answer)
     const ForceErrors errors = answer.errors = force_errors(request.force, answer.label);
     if (request.ask != Ask::young)
       healing_.compare(request.frame.step, request.expected, errors.max, decisions_.trouble());
-    answer.is_wild = healing_.is_wild(request.frame.step, errors.label_rms, decisions_.force());
+    answer.is_outlier =
+        healing_.is_outlier(request.frame.step, errors.label_rms, decisions_.force());
   }
   queued_.push_back(std::move(answer));
 }
@@ -82,13 +83,13 @@ void Learner::queue(AnsweredRequest answer)
 // Compares the model with a label, and stores it unless it tells nothing new. The run may have gone on since the request.
 Outcome Learner::judge(AnsweredRequest &answer)
 {
-  auto &[request, label, errors, is_wild, run] = answer;
+  auto &[request, label, errors, is_outlier, run] = answer;
   Outcome outcome;
   outcome.max_error = errors.max;
   outcome.rms_error = errors.rms;
   if (request.has_scores && run == run_index()) found_error_ = errors.max;
-  if (is_wild) return outcome;
-  if (desk_->is_stored(request, label)) return outcome;
+  if (is_outlier) return outcome;
+  if (book_->is_stored(request, label)) return outcome;
   const bool held_out = is_held_out(request);
   if (!held_out && request.has_scores && options_.duplicate > 0.0 &&
       training_.uncertainty().distance(request.feature_sum, request.natoms()) <
@@ -101,12 +102,12 @@ Outcome Learner::judge(AnsweredRequest &answer)
     decisions_.compare({request.score, errors.max, errors.rms}, request.ask, errors.label_rms);
   slot_->calibration = decisions_.calibration();
   training_.active_state() = decisions_.state();
-  if (!desk_->within_limit(request, label)) return outcome;
+  if (!book_->within_limit(request, label)) return outcome;
   // of a young model a threshold that follows the errors is not known yet; copies are made to be learned
   const bool is_wrong = request.has_scores &&
                         (decisions_.is_threshold_given() || !decisions_.is_young()) &&
                         errors.max > decisions_.threshold();
-  if (is_wrong || request.ask == Ask::prepare) training_.note_wrong_model();
+  if (is_wrong || request.ask == Ask::prepare) training_.start_training();
   outcome.fate = held_out ? Fate::held_out : Fate::learned;
   request.frame.label = label;
   request.frame.held_out = held_out;
@@ -133,12 +134,12 @@ void Learner::finish()
 
 bool Learner::has_room() const
 {
-  return !training_.owes_steps() && desk_->num_left() < options_.asynchronous;
+  return !training_.owes_steps() && book_->num_left() < options_.asynchronous;
 }
 
 bool Learner::resembles_left(const LabelRequest &request) const
 {
-  return desk_->any_left([&](const LabelRequest &left) {
+  return book_->any_left([&](const LabelRequest &left) {
     return left.has_scores && left.natoms() == request.natoms() &&
            training_.uncertainty().distance(left.feature_sum, request.feature_sum,
                                             request.natoms()) < options_.duplicate;
@@ -147,8 +148,8 @@ bool Learner::resembles_left(const LabelRequest &request) const
 
 void Learner::take_answers()
 {
-  if (desk_->num_left() > 0)
-    for (AnsweredRequest &answer : desk_->collect()) queue(std::move(answer));
+  if (book_->num_left() > 0)
+    for (AnsweredRequest &answer : book_->collect()) queue(std::move(answer));
 }
 
 // The same in all runs that learn together, in the same order.
@@ -158,11 +159,11 @@ void Learner::judge_all(std::vector<AnsweredRequest> answers)
     const LabelRequest &request = answer.request;
     Outcome outcome = judge(answer);
     const bool is_awaited = answer.run == run_index() && awaited_ == request.id;
-    if (outcome.fate == Fate::learned && !training_.is_collecting() && outcome.rms_error > 0.0 &&
+    if (outcome.fate == Fate::learned && !training_.is_deferred() && outcome.rms_error > 0.0 &&
         learns_later(is_awaited))
       late_error_ratio_ = outcome.max_error / outcome.rms_error;
     if (answer.run != run_index()) continue;
-    desk_->settle(request.id);
+    book_->settle(request.id);
     if (is_awaited) {
       awaited_outcome_ = outcome;
       continue;
@@ -175,9 +176,9 @@ void Learner::judge_all(std::vector<AnsweredRequest> answers)
 
 void Learner::wait_for_answer()
 {
-  const std::int64_t before = desk_->num_left();
-  while (desk_->num_left() == before) {
-    desk_->wait();
+  const std::int64_t before = book_->num_left();
+  while (book_->num_left() == before) {
+    book_->wait();
     take_answers();
     synchronize();
   }

@@ -12,7 +12,7 @@
 #include "session/learning/replica_group.h"
 #include "session/learning/training_pace.h"
 #include "session/recovery/self_healing.h"
-#include "session/requests/reference_desk.h"
+#include "session/requests/request_book.h"
 
 namespace dptrain {
 
@@ -28,7 +28,7 @@ class Learner {
     std::shared_ptr<const Communicator> run;  ///< the ranks of this run
     std::shared_ptr<ModelSlot> slot;
     OnlineTraining &training;
-    ReferenceDesk *desk;   ///< null where configurations are selected
+    RequestBook *book;     ///< null where configurations are selected
     SelfHealing &healing;  ///< gets the errors that labels of this run show
     const LearningOptions &options;
     OnLateAnswer on_late_answer;
@@ -96,7 +96,7 @@ class Learner {
   virtual bool learns_later(bool is_awaited) const = 0;
 
   OnlineTraining &training_;
-  ReferenceDesk *desk_;
+  RequestBook *book_;
   const LearningOptions &options_;
   std::vector<AnsweredRequest> queued_;  // answers that have not been judged yet
   std::optional<std::int64_t> awaited_;  // the request whose label this run waits to learn

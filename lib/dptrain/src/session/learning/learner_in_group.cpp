@@ -11,7 +11,7 @@ namespace {
 // A run that waits for others.
 void nap()
 {
-  std::this_thread::sleep_for(std::chrono::duration<double>(ReplicaGroup::nap));
+  std::this_thread::sleep_for(std::chrono::duration<double>(ReplicaGroup::poll_interval));
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ bool LearnerInGroup::slice_is_due(bool)
 
 bool LearnerInGroup::learn_slice()
 {
-  const std::int64_t calls = desk_->take_new_calls();
+  const std::int64_t calls = book_->take_new_calls();
   training_.counters().reference_calls += group_.sum_over_runs(calls) - calls;
   judge_all(group_.exchange(std::exchange(queued_, {})));
   if (!training_.owes_steps()) return false;
@@ -79,17 +79,17 @@ void LearnerInGroup::help_others(bool leaves)
   for (;;) {
     take_answers();
     ReplicaGroup::Offer offer = this->offer();
-    offer.rests = true;
-    offer.has_left = leaves;
+    offer.finished = true;
+    offer.detached = leaves;
     if (!group_.meets(offer)) {
       nap();
       continue;
     }
     learn_slice();
-    if (!group_.all_rest()) continue;
+    if (!group_.all_finished()) continue;
     learn();
     training_.save();
-    if (!leaves || group_.all_have_left()) return;
+    if (!leaves || group_.all_detached()) return;
   }
 }
 

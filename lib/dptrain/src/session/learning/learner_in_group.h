@@ -14,7 +14,7 @@ class LearnerInGroup : public Learner {
   bool learn_slice() override;
   void train_pending() override;
   void synchronize() override;
-  double poll_interval() const override { return ReplicaGroup::nap; }
+  double poll_interval() const override { return ReplicaGroup::poll_interval; }
   bool is_shared() const override { return true; }
   int run_index() const override { return group_.index(); }
   bool take_change() override { return std::exchange(changed_, false); }

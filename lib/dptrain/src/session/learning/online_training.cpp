@@ -87,8 +87,8 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
         slot_->path));
   state_.counters.trained = true;
   make_trainer();
-  state_.is_right = options_.active && !options_.selects;  // resume() knows better
-  if (state_.is_right && options_.train > 0 && options_.resume.empty())
+  state_.training_deferred = options_.active && !options_.selects;  // resume() knows better
+  if (state_.training_deferred && options_.train > 0 && options_.resume.empty())
     say("the model is trained from the first label on whose error is above the threshold");
   if (!config().rules.only.empty() || !config().rules.freeze.empty())
     say(fmt::format("trains {} of {} parameters", slot_->model->parameters().num_trainable(),
@@ -249,7 +249,7 @@ void OnlineTraining::make_model()
 void OnlineTraining::train_for(double seconds)
 {
   has_unseen_ = false;
-  if (is_collecting()) return;
+  if (is_deferred()) return;
   {
     const Stopwatch watch(state_.counters.train_seconds);
     const std::int64_t before = steps();

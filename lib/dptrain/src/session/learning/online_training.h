@@ -49,14 +49,14 @@ class OnlineTraining {
   /// Whether labels have earned steps that are not done, or, while they are only kept, train_for() has not seen them.
   bool owes_steps() const
   {
-    return trainer_ && (is_collecting() ? has_unseen_ : state_.earned_steps > 0);
+    return trainer_ && (is_deferred() ? has_unseen_ : state_.earned_steps > 0);
   }
-  /// A new model is not there yet, or one that was given has not been wrong yet: then labels are kept, and what is known of
-  /// the uncertainty follows them.
-  bool is_collecting() const { return !trainer_ || (options_.active && state_.is_right); }
-  /// In mode active a model that was given is trained as soon as this is said: of a crystal at rest, with which a run may
-  /// begin, it would learn that all forces are zero, and forget what it knew.
-  void note_wrong_model() { state_.is_right = false; }
+  /// Whether labels are kept and not trained on yet: there is no model, or, in mode active, a pretrained model has not been
+  /// trained so far. The uncertainties use the labels all the same.
+  bool is_deferred() const { return !trainer_ || (options_.active && state_.training_deferred); }
+  /// A pretrained model is not trained in mode active until a label exceeds the threshold, when this is called: trained on a
+  /// crystal at rest alone, with which a run may begin, it would unlearn all other configurations.
+  void start_training() { state_.training_deferred = false; }
   /// Root mean square error of the forces of the latest label that is trained on, eV/Angstrom.
   double latest_error();
   /// The types of this model that those of another training have, by name; -1: none.

@@ -19,8 +19,8 @@ static void visit_fields(ByteArchive &archive, LabelRequest &request)
 
 static void visit_fields(ByteArchive &archive, AnsweredRequest &answer)
 {
-  auto &[request, label, errors, is_wild, run] = answer;
-  archive.fields(request, label, errors.max, errors.rms, errors.label_rms, is_wild, run);
+  auto &[request, label, errors, is_outlier, run] = answer;
+  archive.fields(request, label, errors.max, errors.rms, errors.label_rms, is_outlier, run);
 }
 
 ReplicaGroup::ReplicaGroup(std::shared_ptr<const Communicator> run, const Replicas &replicas) :
@@ -38,17 +38,17 @@ bool ReplicaGroup::meets(const Offer &offer)
   if (!begun_) {
     MeetingPoint::Values values{};
     if (speaks)
-      values = {offer.labels, offer.awaited, offer.wants_training, offer.rests, offer.has_left};
+      values = {offer.labels, offer.awaited, offer.wants_training, offer.finished, offer.detached};
     point_->begin(values);
     begun_ = true;
   }
   bool done = point_->test();
   run_->broadcast(&done, sizeof(done), 0);
   if (!done) return false;
-  const auto [labels, awaited, trainings, resting, left] = point_->finish();
-  sum_ = {labels, awaited, trainings, resting, left};
+  const auto [labels, awaited, trainings, finished, detached] = point_->finish();
+  sum_ = {labels, awaited, trainings, finished, detached};
   begun_ = false;
-  return labels > 0 || awaited > 0 || trainings > 0 || all_rest();
+  return labels > 0 || awaited > 0 || trainings > 0 || all_finished();
 }
 
 std::vector<AnsweredRequest> ReplicaGroup::exchange(std::vector<AnsweredRequest> own) const

@@ -12,15 +12,15 @@
 
 namespace dptrain {
 
-/// How the runs of a group come together to learn: each tells what it has, goes on, and when all have told, and anybody has
-/// something, all meet. A run that waits or has ended looks for the others in the same way, so that nobody waits for a run
-/// longer than it needs for one step.
+/// How the runs of a group synchronize to learn: a nonblocking all-reduce at each step; when all runs have contributed and any
+/// has work, all of them exchange labels and train. A run that waits or has ended polls in the same way, so that no run is
+/// waited for longer than it needs for one step.
 class ReplicaGroup {
  public:
   /// `run`: the ranks of this run. Collective over all ranks of all runs.
   ReplicaGroup(std::shared_ptr<const Communicator> run, const Replicas &replicas);
 
-  static constexpr double nap = 0.02;  ///< seconds between two looks of a run that waits
+  static constexpr double poll_interval = 0.02;  ///< seconds between two looks of a run that waits
 
   /// All ranks of all runs.
   const std::shared_ptr<const Communicator> &everyone() const { return everyone_; }
@@ -31,19 +31,20 @@ class ReplicaGroup {
   struct Offer {
     std::int64_t labels = 0, awaited = 0;  ///< whether the run waits until all is learned
     bool wants_training = false;           ///< it is time for a slice
-    bool rests = false, has_left = false;  ///< the run has come to its end; it will never go on
+    bool finished = false,
+         detached = false;  ///< the run has come to its end; it will not start again
   };
   /// What all bring together.
   struct Sum {
-    std::int64_t labels = 0, awaited = 0, trainings = 0, resting = 0, left = 0;
+    std::int64_t labels = 0, awaited = 0, trainings = 0, finished = 0, detached = 0;
   };
   /// To be called at each step, and while the run waits: true if all meet now. Does not wait. The same on all ranks of the run,
   /// which is collective over them.
   bool meets(const Offer &offer);
   /// What the latest meets() that was true has found.
   const Sum &sum() const { return sum_; }
-  bool all_rest() const { return sum_.resting == count(); }
-  bool all_have_left() const { return sum_.left == count(); }
+  bool all_finished() const { return sum_.finished == count(); }
+  bool all_detached() const { return sum_.detached == count(); }
 
   /// At a meeting: the answers of all runs, in the order of the runs. Collective over everyone.
   std::vector<AnsweredRequest> exchange(std::vector<AnsweredRequest> own) const;

@@ -77,7 +77,7 @@ State pack(const SessionState &session)
   state.set_number("reference_seconds", counters.reference_seconds);
   state.set_group("report", session.report.state());
   state.set_integer("earned_steps", session.earned_steps);
-  state.set_flag("is_right", session.is_right);
+  state.set_flag("is_right", session.training_deferred);
   if (session.active.empty()) return state;
   State active;
   active.set_array("learning", session.active);
@@ -108,7 +108,7 @@ SessionState unpack(const State &state)
   counters.reference_seconds = state.number("reference_seconds");
   session.report = UpdateReport::from(state.group("report"));
   session.earned_steps = state.integer("earned_steps");
-  session.is_right = state.has("is_right") && state.flag("is_right");
+  session.training_deferred = state.has("is_right") && state.flag("is_right");
   if (!state.has("active")) return session;
   const State &active = state.group("active");
   session.active = active.array("learning");

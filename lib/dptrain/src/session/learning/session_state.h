@@ -14,9 +14,9 @@ namespace dptrain {
 /// What a checkpoint keeps of a session beside the state of the training.
 struct SessionState {
   SessionCounters counters;
-  UpdateReport report;                       ///< of the latest step
-  std::int64_t earned_steps = 0;             ///< optimizer steps that labels have earned
-  bool is_right = false;                     ///< a given model that no label has shown to be wrong
+  UpdateReport report;             ///< of the latest step
+  std::int64_t earned_steps = 0;   ///< optimizer steps that labels have earned
+  bool training_deferred = false;  ///< a pretrained model, no label above the threshold yet
   Precision precision = Precision::float64;  ///< of the steps so far
   double buffer_error = 0.0;                 ///< mean square force error of the latest batches
   std::vector<double> active;                ///< of the ActiveLearning; empty: none

@@ -32,13 +32,13 @@ void SelfHealing::begin_run(std::int64_t step)
   if (!first_step_ || step < *first_step_) first_step_ = step;
   if (step >= left_) return;
   left_ = reached_ = step - calm;
-  ways_.clear();
+  abandoned_.clear();
 }
 
-bool SelfHealing::was_left(std::int64_t step) const
+bool SelfHealing::was_abandoned(std::int64_t step) const
 {
   return (first_step_ && step < *first_step_) ||
-         std::any_of(ways_.begin(), ways_.end(),
+         std::any_of(abandoned_.begin(), abandoned_.end(),
                      [step](const auto &way) { return step > way.first && step <= way.second; });
 }
 
@@ -60,7 +60,8 @@ bool SelfHealing::look(const Trajectory &run)
 
 void SelfHealing::compare(std::int64_t step, double expected, double found, double limit)
 {
-  if (!is_on() || !trouble_.empty() || !model_moved_ || was_left(step) || !(found > limit)) return;
+  if (!is_on() || !trouble_.empty() || !model_moved_ || was_abandoned(step) || !(found > limit))
+    return;
   const double unit = units_.force();
   trouble_ = fmt::format(
       "the force error of an atom is {:.4g}, expected were {:.4g}, and the limit is {:.4g}",
@@ -68,9 +69,9 @@ void SelfHealing::compare(std::int64_t step, double expected, double found, doub
   trouble_step_ = step;
 }
 
-bool SelfHealing::is_wild(std::int64_t step, double force, double usual) const
+bool SelfHealing::is_outlier(std::int64_t step, double force, double usual) const
 {
-  return (!trouble_.empty() || was_left(step)) && usual > 0.0 && force > wild * usual;
+  return (!trouble_.empty() || was_abandoned(step)) && usual > 0.0 && force > wild * usual;
 }
 
 bool SelfHealing::finish(Trajectory &run, const Step &step)
@@ -111,7 +112,7 @@ bool SelfHealing::go_back(Trajectory &run)
   ++done_;
   left_ = step;
   reached_ = *state;
-  ways_.emplace_back(reached_, left_);
+  abandoned_.emplace_back(reached_, left_);
   watch_.go_back(*state);
   messages_.info(
       fmt::format("{}; back to the state of step {}, rewind {} of {}", what, *state, done_, most_));

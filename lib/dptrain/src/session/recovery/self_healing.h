@@ -35,9 +35,9 @@ class SelfHealing {
   /// An answer about the configuration of a step: errors that were expected and found, and the limit. Trouble is an error above
   /// the limit where the model has moved the atoms, also if it was expected there: it was not expected in time.
   void compare(std::int64_t step, double expected, double found, double limit);
-  /// Whether a label of a step in trouble, or on a way that was left, is too far from all others to be learned from; root mean squares
+  /// Whether a label of a step in trouble, or of an abandoned stretch, is too far from all others to be learned from; root mean squares
   /// of its and of usual forces.
-  bool is_wild(std::int64_t step, double force, double usual) const;
+  bool is_outlier(std::int64_t step, double force, double usual) const;
   /// What is known at the end of a step.
   struct Step {
     bool answered = false;     ///< the reference was asked
@@ -53,7 +53,7 @@ class SelfHealing {
 
  private:
   bool is_due(std::int64_t step) const;
-  bool was_left(std::int64_t step) const;
+  bool was_abandoned(std::int64_t step) const;
   bool go_back(Trajectory &run);
 
   int most_, done_ = 0;
@@ -65,9 +65,9 @@ class SelfHealing {
   bool model_moved_ = false;             // the atoms to where they are
   std::int64_t left_ = 0, reached_ = 0;  // steps of the latest return
   // of all of them: answers about a way that was left may come later, and are no trouble any more
-  std::vector<std::pair<std::int64_t, std::int64_t>> ways_;  // reached, left
-  std::optional<std::int64_t> first_step_;                   // of this program
-  bool told_ = false;                                        // that there is no state yet
+  std::vector<std::pair<std::int64_t, std::int64_t>> abandoned_;  // reached, left
+  std::optional<std::int64_t> first_step_;                        // of this program
+  bool told_ = false;                                             // that there is no state yet
 };
 
 }  // namespace dptrain

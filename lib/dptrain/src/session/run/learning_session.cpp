@@ -80,7 +80,7 @@ struct LearningSession::Impl {
     return made;
   }
 
-  void start_desk(const Impl *before);
+  void start_book(const Impl *before);
 
   std::shared_ptr<const Communicator> comm;
   std::shared_ptr<ModelSlot> slot;
@@ -90,7 +90,7 @@ struct LearningSession::Impl {
   std::unique_ptr<ReplicaGroup> group;  // of runs that learn together; null: this run alone
   OnlineTraining training;
   LabelSource *source = nullptr;
-  std::optional<ReferenceDesk> desk;
+  std::optional<RequestBook> book;
   std::optional<ActiveMode> active;  // else labels come at regular steps
   bool failed = false;               // a step has not come to its end
 };
@@ -123,23 +123,23 @@ void LearningSession::start(const LearningSession *before)
     s.training.take_frames(before->impl_->training);
   else if (!s.options.resume.empty())
     s.training.resume(s.options.resume);
-  if (s.source) s.start_desk(before ? before->impl_.get() : nullptr);
+  if (s.source) s.start_book(before ? before->impl_.get() : nullptr);
   if (s.options.active)
-    s.active.emplace(s.comm, s.slot, s.training, s.desk ? &*s.desk : nullptr, s.group.get(),
+    s.active.emplace(s.comm, s.slot, s.training, s.book ? &*s.book : nullptr, s.group.get(),
                      s.options, s.messages);
 }
 
 // What was with the reference goes with the frames.
-void LearningSession::Impl::start_desk(const Impl *before)
+void LearningSession::Impl::start_book(const Impl *before)
 {
   const RunOfGroup run = group ? RunOfGroup{group->index(), group->count()} : RunOfGroup{};
-  desk.emplace(comm, *source, options, messages, training.counters(), run);
-  if (before && before->desk)
-    desk->take_over(*before->desk, training.types_of(before->training));
+  book.emplace(comm, *source, options, messages, training.counters(), run);
+  if (before && before->book)
+    book->take_over(*before->book, training.types_of(before->training));
   else if (!options.resume.empty())
-    desk->resume(frames_path_of(options.resume), options.frames_path());
+    book->resume(frames_path_of(options.resume), options.frames_path());
   else
-    desk->begin();
+    book->begin();
 }
 
 // After an error nobody waits for the others.
@@ -163,7 +163,7 @@ void LearningSession::step(Trajectory &run)
 {
   impl_->failed = true;
   if (!impl_->active)
-    passive_step(run, impl_->training, *impl_->desk, impl_->options);
+    passive_step(run, impl_->training, *impl_->book, impl_->options);
   else if (impl_->options.selects)
     impl_->active->selection_step(run);
   else

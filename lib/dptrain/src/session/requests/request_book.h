@@ -26,11 +26,11 @@ bool same_energy(double a, double b);
 /// Asks the source of labels and judges its answers. A request is awaited, or left with the source while the run goes on.
 /// Where other programs compute, requests are on the disk (FILE.requests) until they are settled, such that a later run can
 /// take them up. Collective.
-class ReferenceDesk {
+class RequestBook {
  public:
-  ReferenceDesk(std::shared_ptr<const Communicator> comm, LabelSource &source,
-                const LearningOptions &options, const Messages &messages, SessionCounters &counters,
-                RunOfGroup run);
+  RequestBook(std::shared_ptr<const Communicator> comm, LabelSource &source,
+              const LearningOptions &options, const Messages &messages, SessionCounters &counters,
+              RunOfGroup run);
 
   /// Puts the present configuration into a request, and what the model says of it where there is a reason to ask.
   void describe(Trajectory &run, LabelRequest &request) const;
@@ -72,8 +72,8 @@ class ReferenceDesk {
   /// Goes on with what was with the reference when a program ended whose frames are in the file `source`, unless the
   /// label is among those in `frames`. Each run of a group takes a part.
   void resume(const std::string &source, const std::string &frames);
-  /// Goes on with the requests of another desk with the same source, types changed to types[type], for another model.
-  void take_over(const ReferenceDesk &before, const std::vector<int> &types);
+  /// Goes on with the requests of another book with the same source, types changed to types[type], for another model.
+  void take_over(const RequestBook &before, const std::vector<int> &types);
 
  private:
   struct Open {

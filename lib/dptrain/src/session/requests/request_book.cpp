@@ -1,4 +1,4 @@
-#include "session/requests/reference_desk.h"
+#include "session/requests/request_book.h"
 
 #include <algorithm>
 #include <chrono>
@@ -31,9 +31,9 @@ bool same_energy(double a, double b)
   return std::fabs(a - b) <= 1e-9 * std::max(1.0, std::fabs(b));
 }
 
-ReferenceDesk::ReferenceDesk(std::shared_ptr<const Communicator> comm, LabelSource &source,
-                             const LearningOptions &options, const Messages &messages,
-                             SessionCounters &counters, RunOfGroup run) :
+RequestBook::RequestBook(std::shared_ptr<const Communicator> comm, LabelSource &source,
+                         const LearningOptions &options, const Messages &messages,
+                         SessionCounters &counters, RunOfGroup run) :
     comm_(std::move(comm)),
     source_(source),
     options_(options),
@@ -43,7 +43,7 @@ ReferenceDesk::ReferenceDesk(std::shared_ptr<const Communicator> comm, LabelSour
 {
 }
 
-void ReferenceDesk::describe(Trajectory &run, LabelRequest &request) const
+void RequestBook::describe(Trajectory &run, LabelRequest &request) const
 {
   request.frame = run.configuration();
   request.energy = total_energy(*comm_, run);
@@ -52,7 +52,7 @@ void ReferenceDesk::describe(Trajectory &run, LabelRequest &request) const
   request.feature_sum = total_features(*comm_, run);
 }
 
-void ReferenceDesk::submit(LabelRequest &request)
+void RequestBook::submit(LabelRequest &request)
 {
   const auto start = std::chrono::steady_clock::now();
   source_.prepare(request.frame);
@@ -65,7 +65,7 @@ void ReferenceDesk::submit(LabelRequest &request)
   write_open();
 }
 
-void ReferenceDesk::leave(LabelRequest &request)
+void RequestBook::leave(LabelRequest &request)
 {
   submit(request);
   open_.at(request.id).is_left = true;
@@ -73,20 +73,20 @@ void ReferenceDesk::leave(LabelRequest &request)
 
 // What is asked only to move the atoms is of no use to a later run. A source that ends with the program, in a run that waits
 // for each answer, would be asked again for what the run comes to again; it does not come to copies again.
-bool ReferenceDesk::is_recorded(const LabelRequest &request) const
+bool RequestBook::is_recorded(const LabelRequest &request) const
 {
   return request.ask == Ask::prepare ||
          (request.ask != Ask::no && (options_.asynchronous > 0 || source_.outlives_program()));
 }
 
-void ReferenceDesk::write_open() const
+void RequestBook::write_open() const
 {
   std::vector<const LabelRequest *> requests;
   for (const auto &[id, open] : open_) requests.push_back(&open.request);
   file_.write(requests);
 }
 
-void ReferenceDesk::poll()
+void RequestBook::poll()
 {
   for (LabelAnswer &answer : source_.poll()) {
     const std::int64_t request = answer.request;
@@ -94,7 +94,7 @@ void ReferenceDesk::poll()
   }
 }
 
-void ReferenceDesk::wait()
+void RequestBook::wait()
 {
   const auto start = std::chrono::steady_clock::now();
   source_.wait(one_wait_);
@@ -102,7 +102,7 @@ void ReferenceDesk::wait()
   meanwhile_();
 }
 
-std::optional<Label> ReferenceDesk::await(const LabelRequest &request)
+std::optional<Label> RequestBook::await(const LabelRequest &request)
 {
   const auto start = std::chrono::steady_clock::now();
   poll();  // a source inside the run computes now
@@ -118,7 +118,7 @@ std::optional<Label> ReferenceDesk::await(const LabelRequest &request)
 }
 
 // The label of an answer; else why there is none is told.
-std::optional<Label> ReferenceDesk::usable(const LabelRequest &request, LabelAnswer answer)
+std::optional<Label> RequestBook::usable(const LabelRequest &request, LabelAnswer answer)
 {
   const std::int64_t step = request.frame.step;
   std::string why = answer.failure;
@@ -139,37 +139,37 @@ std::optional<Label> ReferenceDesk::usable(const LabelRequest &request, LabelAns
   return std::nullopt;
 }
 
-void ReferenceDesk::check(const WholeFrame &frame, const Label &label)
+void RequestBook::check(const WholeFrame &frame, const Label &label)
 {
   const std::string fault = check_.add(frame, label);
   if (!fault.empty()) messages_.warning(fmt::format("step {}: {}", frame.step, fault));
 }
 
-void ReferenceDesk::settle(std::int64_t request)
+void RequestBook::settle(std::int64_t request)
 {
   if (open_.erase(request) > 0) write_open();
 }
 
-bool ReferenceDesk::is_left(std::int64_t request) const
+bool RequestBook::is_left(std::int64_t request) const
 {
   const auto place = open_.find(request);
   return place != open_.end() && place->second.is_left;
 }
 
-std::int64_t ReferenceDesk::num_left() const
+std::int64_t RequestBook::num_left() const
 {
   return std::count_if(open_.begin(), open_.end(),
                        [](const auto &entry) { return entry.second.is_left; });
 }
 
-bool ReferenceDesk::any_left(const std::function<bool(const LabelRequest &)> &is_so) const
+bool RequestBook::any_left(const std::function<bool(const LabelRequest &)> &is_so) const
 {
   return std::any_of(open_.begin(), open_.end(), [&](const auto &entry) {
     return entry.second.is_left && is_so(entry.second.request);
   });
 }
 
-std::vector<AnsweredRequest> ReferenceDesk::collect()
+std::vector<AnsweredRequest> RequestBook::collect()
 {
   poll();
   std::vector<AnsweredRequest> labels;
@@ -189,7 +189,7 @@ std::vector<AnsweredRequest> ReferenceDesk::collect()
   return labels;
 }
 
-void ReferenceDesk::resume(const std::string &source, const std::string &frames)
+void RequestBook::resume(const std::string &source, const std::string &frames)
 {
   std::vector<LabelRequest> requests = file_.read(source, frames);
   if (source != options_.frames_path()) begin();
@@ -220,7 +220,7 @@ void ReferenceDesk::resume(const std::string &source, const std::string &frames)
 }
 
 // What the other model said of them does not tell how good this one is.
-void ReferenceDesk::take_over(const ReferenceDesk &before, const std::vector<int> &types)
+void RequestBook::take_over(const RequestBook &before, const std::vector<int> &types)
 {
   for (const auto &[id, open] : before.open_) {
     LabelRequest request = open.request;
@@ -234,13 +234,13 @@ void ReferenceDesk::take_over(const ReferenceDesk &before, const std::vector<int
   write_open();
 }
 
-void ReferenceDesk::discard(std::int64_t step, const std::string &why)
+void RequestBook::discard(std::int64_t step, const std::string &why)
 {
   ++counters_.discarded;
   messages_.warning(fmt::format("label of step {} is discarded: {}", step, why));
 }
 
-bool ReferenceDesk::within_limit(const LabelRequest &request, const Label &label)
+bool RequestBook::within_limit(const LabelRequest &request, const Label &label)
 {
   double largest = 0.0;
   for (std::size_t k = 0; k < label.force.size(); ++k)
@@ -254,7 +254,7 @@ bool ReferenceDesk::within_limit(const LabelRequest &request, const Label &label
   return false;
 }
 
-bool ReferenceDesk::is_stored(const LabelRequest &request, const Label &label) const
+bool RequestBook::is_stored(const LabelRequest &request, const Label &label) const
 {
   return !request.is_cutout() && counters_.label_step == request.frame.step &&
          same_energy(label.energy.value_or(0.0), counters_.label_energy);
