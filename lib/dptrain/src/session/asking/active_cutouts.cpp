@@ -85,15 +85,6 @@ void ActiveMode::learn_around(Trajectory &run, const LabelRequest &step,
   run.follow_model();
 }
 
-void ActiveMode::minimize_around(const std::vector<Answered> &answered)
-{
-  for (const Answered &one : answered) {
-    if (one.outcome.stored())
-      training_.uncertainty().remember(one.request.feature_sum, one.request.natoms());
-    log_.line(one.request, one.outcome, jumps_.sum());
-  }
-}
-
 void ActiveMode::warn_above_limit(double error)
 {
   if (std::exchange(above_limit_warned_, true)) return;

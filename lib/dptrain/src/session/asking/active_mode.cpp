@@ -253,47 +253,6 @@ void ActiveMode::ask(Trajectory &run, LabelRequest &request)
   log_.line(request, outcome, jumps_.sum());
 }
 
-void ActiveMode::minimization_step(Trajectory &run)
-{
-  model_moves_ = run.has_scores();
-  if (learning_->is_shared())
-    return;  // the others may learn at any time, but this energy must stay that of one model
-  if (!run.has_scores() || run.step() % options_.every != 0 ||
-      training_.counters().label_step == run.step())
-    return;
-  LabelRequest request = look(run);
-  request.ask = decisions_.decide(step_, true, request.score);
-  if (request.ask == Ask::no) return;
-  std::vector<LabelRequest> requests = requests_around(run, request);
-  if (!requests.empty()) return minimize_around(answers_around(std::move(requests)));
-  const std::optional<Label> label = answer_to(run, request);
-  if (!label) return;
-  Outcome outcome = learning_->judge_awaited(request, *label);
-  if (outcome.stored()) training_.uncertainty().remember(request.feature_sum, request.natoms());
-  outcome.reference_moves = false;
-  log_.line(request, outcome, jumps_.sum());
-}
-
-void ActiveMode::selection_step(Trajectory &run)
-{
-  if (run.step() % options_.every != 0) return;
-  if (!run.has_scores() || !decisions_.calibration().is_known())
-    throw Error(fmt::format(
-        "'mode active' with 'reference run' needs a model that knows what its uncertainties mean, "
-        "such as 'save' of a run with 'mode active' writes it: {} does not",
-        slot_->path));
-  ++looked_at_;
-  const double expected = look(run).expected;
-  if (!(expected > decisions_.threshold()) ||
-      (options_.duplicate > 0.0 && distance(run) < options_.duplicate))
-    return;
-  WholeFrame frame = run.configuration();
-  training_.select(frame, fmt::format("expected_error={:.6g}", expected));
-  messages_.table(
-      fmt::format("dptrain {:10} selected, expected error {:.4g}, {} of {} configurations", step_,
-                  expected * options_.units.force(), training_.counters().frames, looked_at_));
-}
-
 double ActiveMode::distance(const Trajectory &run) const
 {
   if (!run.has_scores()) return HUGE_VAL;
@@ -351,70 +310,6 @@ void ActiveMode::note_answer(const Trajectory &run, const LabelRequest &request,
   counters.answer_energy = after;
   counters.reference_moved = !model_moves_;
   training_.active_state() = decisions_.state();
-}
-
-// ---- answers that come while the run goes on
-
-// Above the limit the run waits, and where the reference moves the atoms, too.
-bool ActiveMode::may_leave(const LabelRequest &request) const
-{
-  return options_.asynchronous > 0 && model_moves_ &&
-         (request.ask == Ask::threshold || request.ask == Ask::audit);
-}
-
-void ActiveMode::leave(Trajectory &run, LabelRequest &request)
-{
-  LabelRequest whole = request;
-  request.ask = Ask::no;
-  if (!learning_->has_room()) return;
-  std::vector<LabelRequest> requests = requests_around(run, whole);
-  if (requests.empty()) {
-    book_->describe(run, whole);
-    requests.push_back(whole);
-  }
-  const std::int64_t before = book_->num_left();
-  for (LabelRequest &one : requests)
-    if (learning_->has_room() && !learning_->resembles_left(one)) book_->leave(one);
-  if (book_->num_left() == before) return;
-  SessionCounters &counters = training_.counters();
-  counters.answer_step = step_;
-  counters.answer_energy = whole.energy;
-  counters.reference_moved = false;
-}
-
-// At a step: labels that have come, and a slice of the training when it is due.
-void ActiveMode::learn_beside(Trajectory &run)
-{
-  learning_->take_answers();
-  if (learning_->slice_is_due(run.has_scores()))
-    learn_and_go_on(run, [this] { return learning_->learn_slice(); });
-}
-
-// The model changes amid a step: its energy jumps.
-void ActiveMode::learn_and_go_on(Trajectory &run, const std::function<bool()> &learn)
-{
-  const bool has_model = run.has_scores();
-  const double energy = has_model ? total_energy(*comm_, run) : 0.0,
-               score = has_model ? largest_score(run) : 0.0;
-  if (!learn() || !has_model) return;
-  run.evaluate_again();
-  if (!learning_->owes_training()) keep_scale(run, score);
-  run.follow_model();
-  jumps_.learned(energy, total_energy(*comm_, run));
-}
-
-// Above the limit the run waits for what is with the reference, learns it, and looks at the step again.
-void ActiveMode::catch_up(Trajectory &run, LabelRequest &request)
-{
-  while (request.ask == Ask::limit && (book_->num_left() > 0 || learning_->owes_training())) {
-    learn_and_go_on(run, [this] {
-      if (!learning_->owes_training()) learning_->wait_for_answer();
-      learning_->train_pending();
-      return true;
-    });
-    request = look(run);
-    decide(request);
-  }
 }
 
 // Without a label. Others may have taught the model something meanwhile.

@@ -27,8 +27,8 @@ class ActiveMode {
   void step(Trajectory &run);
   /// See LearningSession::rescue.
   void rescue(Trajectory &run, const std::string &why);
-  void minimization_step(Trajectory &run);
-  void selection_step(Trajectory &run);
+  void minimization_step(Trajectory &run);  // active_minimization.cpp
+  void selection_step(Trajectory &run);     // active_selection.cpp
   void end_run(std::int64_t step, const std::string &name);
   /// This run will never go on: helps the others to learn until none of them will.
   void leave_group();
@@ -77,7 +77,7 @@ class ActiveMode {
   void minimize_around(const std::vector<Answered> &answered);
   void warn_above_limit(double error);
   void note_answer(const Trajectory &run, const LabelRequest &request, const Label &label);
-  // answers that come while the run goes on
+  // answers that come while the run goes on: active_asynchronous.cpp
   bool may_leave(const LabelRequest &request) const;
   void leave(Trajectory &run, LabelRequest &request);
   void learn_beside(Trajectory &run);

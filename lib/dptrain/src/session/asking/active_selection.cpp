@@ -1,0 +1,31 @@
+// Mode active with `reference run`: configurations are selected, and nobody is asked.
+
+#include "base/text.h"
+
+#include "dptrain/base/error.h"
+#include "session/asking/active_mode.h"
+#include <fmt/format.h>
+
+namespace dptrain {
+
+void ActiveMode::selection_step(Trajectory &run)
+{
+  if (run.step() % options_.every != 0) return;
+  if (!run.has_scores() || !decisions_.calibration().is_known())
+    throw Error(fmt::format(
+        "'mode active' with 'reference run' needs a model that knows what its uncertainties mean, "
+        "such as 'save' of a run with 'mode active' writes it: {} does not",
+        slot_->path));
+  ++looked_at_;
+  const double expected = look(run).expected;
+  if (!(expected > decisions_.threshold()) ||
+      (options_.duplicate > 0.0 && distance(run) < options_.duplicate))
+    return;
+  WholeFrame frame = run.configuration();
+  training_.select(frame, fmt::format("expected_error={:.6g}", expected));
+  messages_.table(
+      fmt::format("dptrain {:10} selected, expected error {:.4g}, {} of {} configurations", step_,
+                  expected * options_.units.force(), training_.counters().frames, looked_at_));
+}
+
+}  // namespace dptrain
