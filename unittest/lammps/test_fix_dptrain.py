@@ -1,7 +1,9 @@
 """`fix dptrain`: labels against what LAMMPS computes itself, training through runs, ranks, units and restarts."""
 
 import re
+import shutil
 
+import h5py
 import numpy as np
 import pytest
 
@@ -167,6 +169,23 @@ def test_resume_under_another_name_takes_the_frames_along(silicon, tmp_path):
     result = silicon(learn("every 50 train 5 resume b.dp.ckpt", run="run 0")).check()
     frames = int(re.search(r"resumed from b.dp.ckpt: (\d+) frames", result.output).group(1))
     assert frames == 6  # 3 of the first run; the second starts from other positions at step 0 again
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_checkpoint_of_a_version_before_the_first_release(ranks, silicon, tmp_path):
+    """Is refused, and what the message says works: its model goes on, and learns from all its labels."""
+    silicon(learn("every 5 warmup 2 train 5 save 1000 si.dp", run="run 10")).check()
+    with h5py.File(tmp_path / "si.dp.ckpt", "r+") as file:
+        file["dptrain"].attrs["format_version"] = 1
+        del file["dptrain/trainer"], file["dptrain/session"]
+    refused = silicon(learn("every 5 train 5 resume si.dp", run="run 0"), ranks)
+    assert refused.status != 0 and "si.dp.ckpt: a checkpoint of a version before the first release" in refused.errors()[0]
+    shutil.copy(tmp_path / "si.dp.frames", tmp_path / "new.dp.frames")
+    pair = "pair_style dptrain\npair_coeff * * si.dp.ckpt Si"
+    after = silicon(learn("every 5 train 5 save 1000 new.dp resume new.dp", pair=pair, run="run 0"), ranks).check()
+    assert "resumed with the 3 frames of new.dp.frames" in after.output
+    with h5py.File(tmp_path / "new.dp.ckpt") as file:
+        assert file["dptrain/trainer/steps"][()] == (3 + 1) * 5  # and the label of step 0
 
 
 def test_resume_amid_the_training_of_a_label(silicon, tmp_path):

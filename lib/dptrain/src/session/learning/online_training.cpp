@@ -13,6 +13,7 @@
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/files/model_file.h"
+#include "io/file.h"
 #include "training/loss/loss_term.h"
 
 namespace dptrain {
