@@ -65,8 +65,8 @@ double dot(const Vector &a, const Vector &b)
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-// Type and position of the owned atoms, as they are folded into the periodic box.
-std::vector<double> owned_atoms(LAMMPS *lmp)
+// Type (0: hidden) and position of the owned atoms, as they are folded into the periodic box.
+std::vector<double> owned_atoms(LAMMPS *lmp, int hidden_groups)
 {
   const Atom *atom = lmp->atom;
   std::vector<double> values(static_cast<std::size_t>(atom->nlocal) * ATOM);
@@ -75,7 +75,7 @@ std::vector<double> owned_atoms(LAMMPS *lmp)
     lmp->domain->remap(x);
     double *v = &values[static_cast<std::size_t>(i) * ATOM];
     v[0] = static_cast<double>(atom->tag[i]);
-    v[1] = atom->type[i];
+    v[1] = atom->mask[i] & hidden_groups ? 0 : atom->type[i];
     for (int k = 0; k < 3; ++k) v[2 + k] = x[k] - lmp->domain->boxlo[k];
   }
   return values;
@@ -218,9 +218,10 @@ std::vector<double> LAMMPS_NS::gather_by_tag(LAMMPS *lmp, const double *values, 
 
 dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> &model_type,
                                             double cutoff, const UnitFactors &units,
-                                            std::vector<tagint> *tags)
+                                            std::vector<tagint> *tags, int hidden_groups)
 {
-  const std::vector<double> atoms = gather_by_tag(lmp, owned_atoms(lmp).data(), ATOM);
+  const std::vector<double> atoms =
+      gather_by_tag(lmp, owned_atoms(lmp, hidden_groups).data(), ATOM);
   dptrain::WholeFrame frame;
   frame.step = lmp->update->ntimestep;
   frame.coord.reserve(atoms.size() / ATOM * 3);
@@ -228,7 +229,8 @@ dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> 
   for (std::size_t i = 0; i < atoms.size(); i += ATOM) {
     const double *r = &atoms[i];
     if (tags) tags->push_back(static_cast<tagint>(r[0]));
-    frame.type.push_back(model_type[static_cast<int>(r[1])]);
+    const int type = static_cast<int>(r[1]);
+    frame.type.push_back(type > 0 ? model_type[type] : -1);
     for (int k = 0; k < 3; ++k) frame.coord.push_back(r[2 + k] / units.length);
   }
 

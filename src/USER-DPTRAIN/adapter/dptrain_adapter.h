@@ -80,9 +80,11 @@ std::vector<double> gather_by_tag(LAMMPS *lmp, const double *values, int width);
 /// The atoms of this LAMMPS instance as one frame, the same on all ranks, in order of their tags: wrapped coordinates
 /// relative to the box corner, in Angstrom. `model_type` maps atom types [ntypes + 1] to model types. Periodic in no
 /// dimension: a frame without cell. Periodic in some: the others get an edge so long that images are out of reach of
-/// `cutoff` (Angstrom). The label is left empty. `tags`, if given, gets the atoms' tags. Collective.
+/// `cutoff` (Angstrom). The label is left empty. `tags`, if given, gets the atoms' tags. Atoms of
+/// `hidden_groups` (bits) have the type -1. Collective.
 dptrain::WholeFrame gather_atoms(LAMMPS *lmp, const std::vector<int> &model_type, double cutoff,
-                                 const UnitFactors &units, std::vector<tagint> *tags = nullptr);
+                                 const UnitFactors &units, std::vector<tagint> *tags = nullptr,
+                                 int hidden_groups = 0);
 
 /// Where LAMMPS finds a model: in the present folder, or in those of LAMMPS_POTENTIALS. `who` begins the message where it
 /// is in none of them.

@@ -67,6 +67,15 @@ void map_types(const From &type, const Kokkos::View<int *, DeviceType> &map, int
       KOKKOS_LAMBDA(const int i) { to(i) = map(type(i)); });
 }
 
+template <class DeviceType, class Masks>
+void hide_types(const Masks &mask, int groups, int n, const Kokkos::View<int *, DeviceType> &type)
+{
+  Kokkos::parallel_for(
+      "dptrain::hide_types", Range<DeviceType>(0, n), KOKKOS_LAMBDA(const int i) {
+        if (mask(i) & groups) type(i) = -1;
+      });
+}
+
 template <class DeviceType, class Force>
 void add_to_forces(const Kokkos::View<double *, DeviceType> &values, double unit, int n,
                    const Force &f)
@@ -119,8 +128,13 @@ template <class DeviceType> void PairDPTrainKokkos<DeviceType>::init_style()
                            !std::is_same_v<DeviceType, LMPDeviceType>);
   request->set_kokkos_device(std::is_same_v<DeviceType, LMPDeviceType>);
   check_model();
-  const std::vector<int> &map = data_->slot->model_type;
-  model_type_ = Integers("dptrain", map.size());
+  model_type_ = Integers("dptrain", data_->slot->model_type.size());
+  copy_map(data_->slot->model_type);
+}
+
+template <class DeviceType>
+void PairDPTrainKokkos<DeviceType>::copy_map(const std::vector<int> &map)
+{
   Kokkos::deep_copy(model_type_, HostNumbers<const int>(map.data(), map.size()));
 }
 
@@ -148,6 +162,10 @@ template <class DeviceType> void PairDPTrainKokkos<DeviceType>::compute(int efla
       (data_->slot->model && !data_->slot->model->is_local()) || data_->committee.passes_messages();
   if (passes_messages || data_->deviation_options.every > 0)
     atomKK->sync(Host, X_MASK | TYPE_MASK | TAG_MASK | IMAGE_MASK);
+  if (data_->exclusions.any()) {
+    atomKK->sync(Host, MASK_MASK | TYPE_MASK);
+    atomKK->sync(execution_space, MASK_MASK);
+  }
   ev_init(eflag, vflag);
   compute_model();
   atomKK->modified(execution_space, F_MASK);
@@ -188,8 +206,13 @@ template <class DeviceType> const double *PairDPTrainKokkos<DeviceType>::positio
 
 template <class DeviceType> const int *PairDPTrainKokkos<DeviceType>::model_types(int nall)
 {
+  const Exclusions &exclusions = data_->exclusions;
+  if (exclusions.any()) copy_map(exclusions.model_type());
   grow(type_, nall);
   map_types<DeviceType>(atomKK->k_type.template view<DeviceType>(), model_type_, nall, type_);
+  if (exclusions.hidden_groups() != 0)
+    hide_types<DeviceType>(atomKK->k_mask.template view<DeviceType>(), exclusions.hidden_groups(),
+                           nall, type_);
   return type_.data();
 }
 

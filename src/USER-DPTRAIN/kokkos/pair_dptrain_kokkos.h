@@ -51,6 +51,7 @@ template <class DeviceType> class PairDPTrainKokkos : public PairDPTrain, public
 
   const double *positions(int nall);
   const int *model_types(int nall);
+  void copy_map(const std::vector<int> &);
   void check_model() const;
 };
 

@@ -11,13 +11,16 @@
 #include "error.h"
 #include "force.h"
 #include "modify.h"
+#include "neighbor.h"
 #include "reference/make_reference.h"
+#include "styles/exclusions.h"
 #include "styles/fix_dptrain_options.h"
 #include "styles/fix_dptrain_output.h"
 #include "styles/guard.h"
 #include "styles/pair_dptrain.h"
 #include "styles/rewind.h"
 #include "styles/run_trajectory.h"
+#include "styles/trial_moves.h"
 #include "universe.h"
 #include "update.h"
 #include "utils.h"
@@ -42,6 +45,9 @@ struct FixDPTrain::Data {
   std::unique_ptr<RunTrajectory> run;
   std::unique_ptr<Rewind> rewind;  // where the run may go back
   std::unique_ptr<dptrain::LearningSession> session;
+  std::unique_ptr<Exclusions> exclusions;
+  bool moved = false;    // the step has moved the atoms, and LAMMPS has not made new lists for it
+  bool may_try = false;  // other fixes may ask for energies before it does
   double *folded = nullptr;  // array of the reverse communication in progress
   double restarted[RESTART_SIZE] = {};
 
@@ -108,8 +114,9 @@ FixDPTrain::~FixDPTrain()
 
 int FixDPTrain::setmask()
 {
-  const int rewind = POST_INTEGRATE | PRE_EXCHANGE | PRE_FORCE;
-  return POST_FORCE | MIN_POST_FORCE | POST_RUN | (data_->options.learning.rewind > 0 ? rewind : 0);
+  const int rewind = PRE_EXCHANGE | PRE_FORCE;
+  return POST_INTEGRATE | POST_NEIGHBOR | POST_FORCE | MIN_POST_FORCE | POST_RUN |
+         (data_->options.learning.rewind > 0 ? rewind : 0);
 }
 
 void FixDPTrain::init()
@@ -123,6 +130,8 @@ void FixDPTrain::init()
   if (utils::strmatch(update->integrate_style, "^respa") && update->whichflag == 1)
     error->all(FLERR, "Fix dptrain does not work with run_style respa: use run_style verlet");
   attach();
+  init_trials();
+  d.exclusions = std::make_unique<Exclusions>(lmp);
   d.forces = std::make_unique<ForceOverride>(lmp, d.pair, d.units, d.fold);
   d.run = std::make_unique<RunTrajectory>(lmp, d.pair, *d.slot, *d.forces, d.fold,
                                           [this] { use_host_atoms(); });
@@ -150,9 +159,64 @@ void FixDPTrain::init()
   reference.announce((update->ntimestep / options.learning.every + 1) * options.learning.every);
 }
 
+// Fixes that try moves in the middle of a step.
+void FixDPTrain::init_trials()
+{
+  data_->moved = data_->may_try = false;
+  for (int k = 0; k < modify->nfix; ++k) {
+    const Fix *fix = modify->fix[k];
+    if (fix != this && modify->fmask[k] & PRE_EXCHANGE) data_->may_try = true;
+    if (utils::strmatch(fix->style, "^sgcmc"))
+      error->all(FLERR,
+                 "Fix dptrain does not work with fix {} of style sgcmc, which changes types of "
+                 "atoms after the forces of a step are known: use fix atom/swap",
+                 fix->id);
+  }
+}
+
+// Whether this is the energy of a move that a fix tries, or may undo: neighbor lists are new, and not those of the step.
+bool FixDPTrain::is_trial() const
+{
+  return is_trial_move(lmp) || (data_->may_try && data_->moved && neighbor->ago == 0);
+}
+
+// The energy is that of the model, and such a configuration is none of the run.
+void FixDPTrain::try_move()
+{
+  Data &d = *data_;
+  if (d.pair && !d.slot->trained)
+    error->all(FLERR,
+               "Fix dptrain: a fix asks for energies of moves that it tries, and there is no model "
+               "yet that could give them ({}): begin with a run without that fix, until the model "
+               "is trained, or start from a trained model",
+               d.slot->path);
+  d.forces->begin(true);
+  finish_step();
+}
+
+// Labels and frames must be of the same atoms.
+void FixDPTrain::check_exclusions()
+{
+  Data &d = *data_;
+  const ReferenceOptions::Source source = d.options.reference.source;
+  const bool elsewhere =
+      source == ReferenceOptions::Source::socket || source == ReferenceOptions::Source::spool;
+  if (!d.exclusions->any() || neighbor->ago != 0) return;
+  if (!d.pair && elsewhere && !d.options.subtract) return;
+  use_host_atoms();
+  const std::string found = d.exclusions->concerned(d.slot->model_type);
+  if (found.empty()) return;
+  error->all(FLERR,
+             "Fix dptrain: '{}' leaves out pairs of atoms, and labels would not be those of the "
+             "frames, which have all atoms: remove it ('neigh_modify exclude none'). Atoms that do "
+             "not move need no exclusion",
+             found);
+}
+
 void FixDPTrain::begin_run()
 {
   Data &d = *data_;
+  d.moved = false;
   use_host_atoms();
   if (d.made.reference) d.made.reference->setup();
   if (d.guard) d.guard->setup();
@@ -174,6 +238,8 @@ void FixDPTrain::min_setup(int vflag)
 void FixDPTrain::post_integrate()
 {
   Data &d = *data_;
+  d.moved = true;
+  if (!d.rewind) return;
   const std::string damage = d.rewind->post_integrate();
   if (!damage.empty()) collective(lmp, FIX_STYLE, [&] { d.session->rescue(*d.run, damage); });
   if (d.rewind->is_pending()) next_reneighbor = update->ntimestep;
@@ -184,8 +250,14 @@ void FixDPTrain::pre_exchange()
   data_->rewind->pre_exchange();
 }
 
+void FixDPTrain::post_neighbor()
+{
+  data_->moved = false;
+}
+
 void FixDPTrain::pre_force(int)
 {
+  if (is_trial()) return;
   data_->rewind->pre_force();
   data_->pair->keep_failure(true);
 }
@@ -212,6 +284,8 @@ void FixDPTrain::post_force(int vflag)
 {
   Data &d = *data_;
   v_init(vflag);
+  if (is_trial()) return try_move();
+  check_exclusions();
   d.forces->begin();
   if (d.made.reference) d.made.reference->announce(d.next_request(update->ntimestep));
   if (model_failed()) return finish_step();
@@ -222,6 +296,7 @@ void FixDPTrain::post_force(int vflag)
 void FixDPTrain::min_post_force(int vflag)
 {
   v_init(vflag);
+  check_exclusions();
   data_->forces->begin();
   if (data_->made.reference)
     data_->made.reference->announce(data_->next_request(update->ntimestep));

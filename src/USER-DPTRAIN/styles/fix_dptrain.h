@@ -33,6 +33,7 @@ class FixDPTrain : public Fix {
   void setup(int) override;
   void post_integrate() override;
   void pre_exchange() override;
+  void post_neighbor() override;
   void pre_force(int) override;
   void post_force(int) override;
   void min_setup(int) override;
@@ -60,6 +61,10 @@ class FixDPTrain : public Fix {
   void check_run() const;
   dptrain::Replicas replicas() const;
   void check_files(const dptrain::LearningSession &) const;
+  void check_exclusions();
+  void init_trials();
+  bool is_trial() const;
+  void try_move();
   void begin_run();
   bool model_failed();
   void finish_step();

@@ -13,8 +13,9 @@ ForceOverride::ForceOverride(LAMMPS *lmp, PairDPTrain *pair, const UnitFactors &
 {
 }
 
-void ForceOverride::begin()
+void ForceOverride::begin(bool trial)
 {
+  trial_ = trial;
   kept_ = false;
   virial_change_ = {};
 }
@@ -59,7 +60,7 @@ void ForceOverride::apply(const double *owned, const double *model, double energ
 
 void ForceOverride::add_energy(double change)
 {
-  if (update->eflag_global != update->ntimestep) return;
+  if (!trial_ && update->eflag_global != update->ntimestep) return;
   pair_->eng_vdwl += change;
   if (force->pair != pair_) force->pair->eng_vdwl += change;  // hybrid/overlay
 }

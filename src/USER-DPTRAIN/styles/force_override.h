@@ -21,8 +21,8 @@ class ForceOverride : protected Pointers {
  public:
   ForceOverride(LAMMPS *lmp, PairDPTrain *pair, const UnitFactors &units, FoldGhosts fold);
 
-  /// A new step, whose forces the pair style has added.
-  void begin();
+  /// A new step, whose forces the pair style has added; `trial`: a move that a fix tries, which always asks for the energy.
+  void begin(bool trial = false);
   /// Keeps what the pair style has added, before it evaluates the model again.
   void keep();
   /// Forces of the owned atoms [nlocal][3], this rank's part of the energy, and virial (xx yy zz xy xz yz; null: that of the
@@ -42,7 +42,7 @@ class ForceOverride : protected Pointers {
   PairDPTrain *pair_;
   UnitFactors units_;
   FoldGhosts fold_;
-  bool kept_ = false;
+  bool kept_ = false, trial_ = false;
   std::vector<double> before_;  // [nall][3] eV/Angstrom, what the pair style has added
   std::vector<double> change_;  // [nall][3] forces, what they become minus that
   std::array<double, 6> virial_change_{};

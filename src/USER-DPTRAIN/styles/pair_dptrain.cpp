@@ -22,6 +22,7 @@
 #include "neighbor.h"
 #include "styles/pair_dptrain_data.h"
 #include "styles/pair_dptrain_options.h"
+#include "styles/trial_moves.h"
 #include "styles/whole_frame_step.h"
 #include "update.h"
 #include "utils.h"
@@ -110,7 +111,7 @@ dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList *lis
     domain.x = x.data();
   }
   type.resize(nall);
-  for (int i = 0; i < nall; ++i) type[i] = slot->model_type[atom.type[i]];
+  for (int i = 0; i < nall; ++i) type[i] = exclusions.model_type_of(i);
   domain.type = type.data();
   if (list) {
     domain.num_centers = list->inum;
@@ -169,6 +170,7 @@ void PairDPTrain::compute_model()
   data_->committee.forget();
   data_->failure.clear();
   data_->has_scores = data_->has_atom_energy = data_->has_atom_virial = false;
+  data_->exclusions.look(data_->slot->model_type);
   if (!data_->slot->model || !data_->slot->trained) {
     clear_result(FORCE, 3 * static_cast<std::size_t>(atom->nlocal + atom->nghost));
     return check_setup();
@@ -180,7 +182,7 @@ void PairDPTrain::compute_model()
     for (int k = 0; k < 6; ++k) virial[k] += sums.virial[k];
   add_atom_values(1.0);
   const bigint every = data_->deviation_options.every;
-  if (every > 0 && update->ntimestep % every == 0) write_deviation();
+  if (every > 0 && update->ntimestep % every == 0 && !is_trial_move(lmp)) write_deviation();
 }
 
 PairDPTrain::Sums PairDPTrain::evaluate_again()
@@ -329,7 +331,7 @@ void PairDPTrain::Data::step(LAMMPS *lmp, const dptrain::Domain &domain,
 {
   if (!slot->model->is_local() && comm->size() > 1) {
     collective(lmp, PAIR_STYLE,
-               [&] { whole_frame_step(lmp, *comm, *slot, units, current(), out); });
+               [&] { whole_frame_step(lmp, *comm, *slot, exclusions, units, current(), out); });
     return;
   }
   local(lmp, PAIR_STYLE, [&] {
@@ -434,9 +436,6 @@ void PairDPTrain::init_style()
                           "and the model needs all pairs: use 'special_bonds lj/coul 1.0 1.0 1.0' "
                           "or, beside pair styles "
                           "that must skip them, small non-zero factors such as 1.0e-50");
-  if (searches_neighbors() && neighbor->nex_type + neighbor->nex_group + neighbor->nex_mol > 0)
-    error->all(FLERR, "Pair style dptrain finds neighbors itself on a GPU and cannot leave pairs "
-                      "out: remove 'neigh_modify exclude'");
   if (reads_lists())
     neighbor->add_request(this, NeighConst::REQ_FULL);
   else

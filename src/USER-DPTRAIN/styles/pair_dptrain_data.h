@@ -9,6 +9,7 @@
 #include "dptrain/models/committee.h"
 #include "dptrain/models/model_slot.h"
 #include "dptrain/potential/model/evaluator.h"
+#include "styles/exclusions.h"
 #include "styles/model_deviation.h"
 #include "styles/pair_dptrain.h"
 #include "styles/restart_data.h"
@@ -16,12 +17,13 @@
 namespace LAMMPS_NS {
 
 struct PairDPTrain::Data {
-  Data(LAMMPS *lmp) : comm(world_communicator(lmp)), output(lmp, comm) {}
+  Data(LAMMPS *lmp) : comm(world_communicator(lmp)), exclusions(lmp), output(lmp, comm) {}
   std::shared_ptr<const dptrain::Communicator> comm;
   std::shared_ptr<ModelSlot> slot;
   std::unique_ptr<dptrain::Evaluator> evaluator;
   UnitFactors units;
-  std::vector<int> type;   // [nall] model types
+  Exclusions exclusions;   // of the last compute()
+  std::vector<int> type;   // [nall] model types; -1: not there for the model
   int first_type = 0;      // the lowest model type of all atoms
   std::vector<int> owner;  // [nall] owned atom of each, where the model needs to know
   std::vector<double> x;   // [nall][3] Angstrom, only where LAMMPS has another length unit

@@ -66,12 +66,14 @@ std::vector<double> evaluate(const dptrain::WholeFrame &whole, double cutoff,
 }  // namespace
 
 void LAMMPS_NS::whole_frame_step(LAMMPS *lmp, const dptrain::Communicator &comm,
-                                 const ModelSlot &slot, const UnitFactors &units,
-                                 dptrain::Evaluator &evaluator, dptrain::ForwardOutput &out)
+                                 const ModelSlot &slot, const Exclusions &exclusions,
+                                 const UnitFactors &units, dptrain::Evaluator &evaluator,
+                                 dptrain::ForwardOutput &out)
 {
   const Atom *atom = lmp->atom;
   std::vector<tagint> tags;
-  const dptrain::WholeFrame whole = gather_atoms(lmp, slot.model_type, slot.cutoff, units, &tags);
+  const dptrain::WholeFrame whole = gather_atoms(lmp, exclusions.model_type(), slot.cutoff, units,
+                                                 &tags, exclusions.hidden_groups());
   const Columns columns(comm, out);
   std::vector<double> rows(tags.size() * columns.width);
   dptrain::guarded(comm, [&] {

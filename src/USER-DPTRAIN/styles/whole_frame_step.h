@@ -6,6 +6,7 @@
 #include "dptrain/models/model_slot.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/evaluator.h"
+#include "styles/exclusions.h"
 
 namespace LAMMPS_NS {
 
@@ -13,7 +14,7 @@ namespace LAMMPS_NS {
 /// and each rank gets what belongs to its atoms. `out` is as for Evaluator::step; sums (energy, virial, features) go to
 /// rank 0 alone, forces to owned atoms alone. Collective; throws dptrain::Error on all ranks.
 void whole_frame_step(LAMMPS *lmp, const dptrain::Communicator &comm, const ModelSlot &slot,
-                      const UnitFactors &units, dptrain::Evaluator &evaluator,
-                      dptrain::ForwardOutput &out);
+                      const Exclusions &exclusions, const UnitFactors &units,
+                      dptrain::Evaluator &evaluator, dptrain::ForwardOutput &out);
 
 }  // namespace LAMMPS_NS
