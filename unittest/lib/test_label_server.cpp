@@ -295,6 +295,27 @@ TEST_F(LabelServerTest, TheLastAttemptTellsWhy)
   EXPECT_EQ(server.num_clients(), 0);
 }
 
+// Whether there ever was a client, which one and what it had to do are told apart.
+TEST_F(LabelServerTest, NobodyThere)
+{
+  LabelServerOptions options;
+  options.wait = 0.05;
+  options.retries = 1;
+  LabelServer &server = open(options);
+  server.submit(triclinic_frame());
+  EXPECT_EQ(next().failure, "no client has connected to unix:" + name_ +
+                                " within 0.05 s: start one, or give a longer 'wait'");
+  connect(Kind::dies);
+  WholeFrame frame = triclinic_frame();
+  frame.step = 170;
+  server.submit(frame);
+  const std::string failure = next().failure;
+  expect_in("client 1 (process ", failure);
+  expect_in("), which had the configuration of step 170, was lost (it closed the connection",
+            failure);
+  expect_in(" ago, and no other one has connected to unix:" + name_ + " within 0.05 s", failure);
+}
+
 TEST_F(LabelServerTest, TimeOuts)
 {
   LabelServerOptions options;
@@ -309,8 +330,10 @@ TEST_F(LabelServerTest, TimeOuts)
             "client gets "
             "its configuration",
             log());
-  EXPECT_EQ(answer.failure, "no client has connected to unix:" + name_ +
-                                " within 0.4 s: start one, or give a longer 'wait'");
+  expect_in(" was lost (no answer within 0.3 s", answer.failure);
+  expect_in(" s ago, and no other one has connected to unix:" + name_ +
+                " within 0.4 s: look into its output, start one, or give a longer 'wait'",
+            answer.failure);
   // nobody was there: the next one does not wait again
   server.submit(triclinic_frame());
   EXPECT_EQ(server.poll(0.0).size(), 1u);

@@ -4,7 +4,9 @@
 #include <numeric>
 #include <utility>
 
+#include "adapter/style_names.h"
 #include "atom.h"
+#include "error.h"
 #include "update.h"
 
 using namespace LAMMPS_NS;
@@ -18,7 +20,8 @@ void ModelDeviationOutput::open(const DeviationOptions &options, bool append)
 }
 
 // Values of the atoms of all ranks in order of their ids.
-std::vector<double> ModelDeviationOutput::all_by_id(const std::vector<double> &atoms) const
+void ModelDeviationOutput::gather_by_id(const std::vector<double> &atoms,
+                                        dptrain::ModelDeviationRow &row) const
 {
   const std::vector<std::int64_t> counts =
       comm_->all_gather(static_cast<std::int64_t>(atoms.size()));
@@ -36,9 +39,10 @@ std::vector<double> ModelDeviationOutput::all_by_id(const std::vector<double> &a
   std::vector<std::pair<double, double>> pairs;  // id, value
   for (std::size_t k = 0; k < all.size(); k += 2) pairs.emplace_back(all[k], all[k + 1]);
   std::sort(pairs.begin(), pairs.end());
-  std::vector<double> values;
-  for (const auto &[id, value] : pairs) values.push_back(value);
-  return values;
+  for (const auto &[id, value] : pairs) {
+    row.ids.push_back(static_cast<std::int64_t>(id));
+    row.atoms.push_back(value);
+  }
 }
 
 void ModelDeviationOutput::write(const DeviationOptions &options, const std::vector<double> &atoms,
@@ -48,10 +52,18 @@ void ModelDeviationOutput::write(const DeviationOptions &options, const std::vec
   row.step = lmp_->update->ntimestep;
   row.virial = virial;
   row.force = dptrain::range_of_atoms(*comm_, atoms.data(), atoms.size());
-  if (options.atomic) row.atoms = all_by_id(atoms);
+  if (options.atomic) gather_by_id(atoms, row);
+  std::size_t without_column = 0;
   dptrain::guarded(*comm_, [&] {
-    if (comm_->rank() == 0) file_->write(row);
+    if (comm_->rank() == 0) without_column = file_->write(row);
   });
+  if (without_column == 0 || warned_) return;
+  warned_ = true;
+  lmp_->error->warning(
+      FLERR,
+      "{}: {} of the atoms have no column in {}, whose columns are the atoms of its first row: "
+      "they count in the other columns; a new file has them",
+      PAIR_STYLE, without_column, options.path);
 }
 
 std::vector<double> LAMMPS_NS::shown_force_deviation(const DeviationOptions &options,

@@ -45,7 +45,9 @@ class ModelDeviationOutput {
   std::shared_ptr<const dptrain::Communicator> comm_;
   std::unique_ptr<dptrain::ModelDeviationFile> file_;  // on rank 0
 
-  std::vector<double> all_by_id(const std::vector<double> &atoms) const;
+  bool warned_ = false;  // of atoms without a column
+
+  void gather_by_id(const std::vector<double> &atoms, dptrain::ModelDeviationRow &row) const;
 };
 
 /// Force deviations of the owned atoms as the file shows them (relative or not), from the forces of the models in

@@ -37,6 +37,12 @@ std::string number(double value)
   return text;
 }
 
+std::string time_since(Time start)
+{
+  const double seconds = seconds_since(start);
+  return number(seconds < 10.0 ? std::round(10.0 * seconds) / 10.0 : std::round(seconds)) + " s";
+}
+
 }  // namespace
 
 struct LabelServer::Impl {
@@ -66,6 +72,7 @@ struct LabelServer::Impl {
   std::int64_t num_requests = 0, num_clients = 0, turn = 0;
   Time no_client_since = Clock::now();
   std::optional<Time> accept_paused;
+  std::string last_loss;  // of the latest client; empty: there was none
   // since there is no client
   bool told_of_waiting = false, waited_in_vain = false;
 
@@ -266,6 +273,11 @@ void LabelServer::Impl::serve(Worker &worker)
 void LabelServer::Impl::lose(Worker &worker, const std::string &why, bool retry)
 {
   const std::string text = fmt::format("{} is lost: {}", worker.name, why);
+  last_loss = worker.name;
+  if (worker.request)
+    last_loss +=
+        fmt::format(", which had the configuration of step {},", worker.request->frame.step);
+  last_loss += fmt::format(" was lost ({})", why);
   if (worker.request) {
     Request &request = *worker.request;
     ++request.losses;
@@ -310,10 +322,15 @@ void LabelServer::Impl::expire()
   while (workers.empty() && !queue.empty() &&
          (waited_in_vain || waited(queue.front()) >= options.wait)) {
     waited_in_vain = true;
-    fail(
-        queue.front(),
-        fmt::format("no client has connected to {} within {} s: start one, or give a longer 'wait'",
-                    listener.address(), number(options.wait)));
+    fail(queue.front(),
+         last_loss.empty()
+             ? fmt::format(
+                   "no client has connected to {} within {} s: start one, or give a longer 'wait'",
+                   listener.address(), number(options.wait))
+             : fmt::format("{} {} ago, and no other one has connected to {} within {} s: look into "
+                           "its output, start one, or give a longer 'wait'",
+                           last_loss, time_since(no_client_since), listener.address(),
+                           number(options.wait)));
     queue.pop_front();
   }
 }

@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "dptrain/base/error.h"
@@ -94,6 +96,26 @@ std::string process_of(int descriptor)
   return fmt::format("process {}", credentials.pid);
 }
 
+// Programs end a run that has failed with exit(), and then nothing else calls the destructors.
+struct OpenFiles {
+  std::set<const Listener *> listeners;
+  const pid_t owner = ::getpid();  // a copy of the process has copies of these
+};
+
+OpenFiles &open_files()
+{
+  static auto *files = [] {
+    auto *made = new OpenFiles;
+    std::atexit([] {
+      OpenFiles &left = open_files();
+      if (::getpid() != left.owner) return;
+      for (const Listener *listener : left.listeners) listener->remove_file();
+    });
+    return made;
+  }();
+  return *files;
+}
+
 }  // namespace
 
 Socket::~Socket()
@@ -131,6 +153,12 @@ Listener::Listener(const std::string &address) : address_(address)
 
 Listener::~Listener()
 {
+  open_files().listeners.erase(this);
+  remove_file();
+}
+
+void Listener::remove_file() const
+{
   struct stat info {};
   if (!path_.empty() && ::lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ &&
       info.st_ino == inode_)
@@ -157,6 +185,7 @@ void Listener::listen_on_file(const std::string &name)
   if (::lstat(path_.c_str(), &info) == 0) {
     device_ = info.st_dev;
     inode_ = info.st_ino;
+    open_files().listeners.insert(this);
   }
   if (::listen(socket_.descriptor(), backlog) != 0)
     throw Error(fmt::format("cannot listen at {}: {}; use another address", path_, reason()));

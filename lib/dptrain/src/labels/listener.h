@@ -25,7 +25,7 @@ class Listener {
  public:
   /// Throws Error if the address makes no sense or cannot be had.
   explicit Listener(const std::string &address);
-  /// Removes the file of a unix socket, unless another process has replaced it.
+  /// remove_file(), which exit() calls, too.
   ~Listener();
   Listener(const Listener &) = delete;
   Listener &operator=(const Listener &) = delete;
@@ -40,6 +40,8 @@ class Listener {
   const std::string &address() const { return address_; }
   /// The socket file; empty for host:port.
   const std::string &path() const { return path_; }
+  /// Removes the socket file, unless another process has replaced it.
+  void remove_file() const;
 
  private:
   std::string address_, path_;

@@ -41,19 +41,26 @@ struct ModelDeviationRow {
   DeviationRange virial, force;
   std::vector<double>
       atoms;  ///< force deviation of each atom, by id; empty: these columns are left out
+  std::vector<std::int64_t> ids;  ///< of these atoms, in rising order; empty: 1, 2, ...
 };
 
 /// model_devi.out in the layout of DeePMD-kit's pair style: step (12 characters), then columns of 18 behind a blank, and a
-/// comment line with their names. Used on rank 0.
+/// comment line with their names. Columns of atoms are those of the first row in the file, where it goes on of the first row
+/// before; a comment line names their ids where these are not 1, 2, .... An atom that is not there any more is nan. Used on
+/// rank 0.
 class ModelDeviationFile {
  public:
   /// `append` goes on in an existing file, as after a restart; otherwise it is replaced. `atomic`: rows have columns of
   /// atoms. Throws Error where the file cannot be written.
   ModelDeviationFile(const std::string &path, bool atomic, bool append);
-  /// Adds a row, which is in the file when this returns. Throws Error (disk full).
-  void write(const ModelDeviationRow &row);
+  /// Adds a row, which is in the file when this returns. The number of its atoms that have no column, because they were not
+  /// there in the first row. Throws Error (disk full).
+  std::size_t write(const ModelDeviationRow &row);
 
  private:
+  void name_columns(const std::vector<std::int64_t> &ids);
+
+  std::vector<std::int64_t> ids_;  // of the atoms that have columns; empty: not known yet
   std::ofstream file_;
   std::string path_;
 };
