@@ -10,7 +10,7 @@ SANITIZED = ["contraction", "contraction_rows", "gather", "neighbor_search", "gr
 HOST = ["active_learning", "atomic_file", "batch_plan", "checkpoint", "data_deepmd", "data_extxyz", "data_find_systems",
         "data_hdf5", "data_mutations", "dp_file", "energy_bias", "energy_jumps", "frames_file", "hdf5_guard", "input_json",
         "input_training", "json_document", "label_server", "lcurve", "loss", "npy", "npy_dataset", "plugin_guard",
-        "replay_buffer", "replay_weights", "report_mean", "resolved_input", "schedule", "statistics_file", "training_text",
+        "replay_buffer", "replay_weights", "report_mean", "resolved_input", "schedule", "sha1", "training_text",
         "watchdog", "mpi_communicator", "mpi_data_statistics", "mpi_frame", "mpi_frame_cache", "mpi_model_deviation",
         "mpi_statistics", "mpi_statistics_command"]
 DEVICE = ["device", "mpi_device"]

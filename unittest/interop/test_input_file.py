@@ -28,7 +28,7 @@ WITHOUT_MEANING = {
     "model": {"data_stat_protect", "data_bias_nsample", "srtab_add_bias", "model_branch_alias", "info", "bridging_r_inner", "bridging_r_outer"},
     "learning_rate": {"scale_by_worker"},
     "training": {"tensorboard", "tensorboard_log_dir", "tensorboard_freq", "profiling", "profiling_file", "enable_profiler", "enable_compile", "enable_tf32",
-                 "zero_stage", "neighbor_graph_method", "mixed_precision", "ema_ckpt_keep"},
+                 "zero_stage", "neighbor_graph_method", "mixed_precision", "ema_ckpt_keep", "stat_file", "stat_file_mode"},
     "validating": {"compiled_infer", "tf32_infer", "amp_infer"},
 }
 
@@ -212,8 +212,8 @@ REFUSED = [
     ("/learning_rate", {"start_lr": 1e-3, "stop_lr": 1e-8, "stop_lr_ratio": 1e-3}), ("/learning_rate", {"start_lr": 1e-3, "warmup_steps": 1, "warmup_ratio": 0.1}),
     ("/learning_rate", {"type": "wsd", "start_lr": 1e-3, "decay_phase_ratio": 0}), ("/learning_rate", {"type": "wsd", "start_lr": 1e-3, "stop_lr": 0.0}),
     ("/learning_rate", {"type": "wsd", "start_lr": 1e-3, "decay_type": "exp"}), ("/loss/start_pref", 1), ("/loss/use_huber", 1), ("/loss/relative_f", "x"),
-    ("/optimizer/type", "SGD"), ("/optimizer/adam_beta3", 0.9), ("/training/numb_epoch", 3), ("/training/ema_decay", 1.0), ("/training/stat_file_mode", "read"),
-    ("/training/stat_file_mode", "write"), ("/training/ckpt_keep_ratio", 1.0), ("/training/training_data/numb_btch", 1), ("/training/validation_data", {"systems": "a", "min_pair_dist": 0.1}),
+    ("/optimizer/type", "SGD"), ("/optimizer/adam_beta3", 0.9), ("/training/numb_epoch", 3), ("/training/ema_decay", 1.0),
+    ("/training/ckpt_keep_ratio", 1.0), ("/training/training_data/numb_btch", 1), ("/training/validation_data", {"systems": "a", "min_pair_dist": 0.1}),
     ("/training/systems", ["a"]), ("/training/training_data/batch_sizes", 1),
 ]
 

@@ -203,19 +203,8 @@ def test_change_bias_after_training(train, tmp_path):
     assert np.abs(with_bias - bias(tmp_path / "model.ckpt-20.dp")).max() > 1e-6
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_statistics_of_a_file_are_those_of_the_data(ranks, train, tmp_path):
-    """Rank 0 reads the file for all. The errors have nine digits in the learning curve."""
-    document = settings(numb_steps=3, disp_freq=1, stat_file="stat.hdf5")
-    train(document).check()
-    expected = np.array(rows(tmp_path))
-    document["training"]["stat_file_mode"] = "read"
-    train(document, "--skip-neighbor-stat", ranks).check()
-    np.testing.assert_allclose(np.array(rows(tmp_path)), expected, rtol=1e-7)
-
-
 def test_a_dry_run_trains_and_writes_nothing(train, tmp_path):
-    output = train(settings(numb_steps=1000, stat_file="stat.hdf5"), "--dry-run").check().output
+    output = train(settings(numb_steps=1000), "--dry-run").check().output
     assert "dry run: nothing was trained. 1000 steps of" in output and "MiB" in output
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.test", "input.json"]
 

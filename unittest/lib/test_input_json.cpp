@@ -106,6 +106,7 @@ TEST(InputJson, NotesKeysWithoutMeaning)
     "learning_rate": {"scale_by_worker": "sqrt"},
     "training": {"tensorboard": true, "tensorboard_freq": 10, "tensorboard_log_dir": "log",
       "profiling": false, "profiling_file": "timeline.json", "zero_stage": 1, "numb_test": 3,
+      "stat_file": "s.hdf5", "stat_file_mode": "read",
       "mixed_precision": {"compute_prec": "float16"}, "enable_compile": true},
     "validating": {"tf32_infer": true, "validation_freq": 10}})"));
   std::sort(input.ignored.begin(), input.ignored.end());
@@ -113,6 +114,7 @@ TEST(InputJson, NotesKeysWithoutMeaning)
             (std::vector<std::string>{"learning_rate/scale_by_worker", "model/data_bias_nsample",
                                       "model/data_stat_protect", "training/enable_compile",
                                       "training/mixed_precision", "training/numb_test",
+                                      "training/stat_file", "training/stat_file_mode",
                                       "training/tensorboard", "training/tensorboard_freq",
                                       "training/zero_stage", "validating/tf32_infer"}));
 }

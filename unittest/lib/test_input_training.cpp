@@ -26,8 +26,7 @@ TEST(InputTraining, ReadsEveryTrainingKey)
     "training": {"num_steps": 1e6, "seed": 10, "disp_file": "curve", "disp_freq": 5,
       "save_freq": 7, "save_ckpt": "ckpt/m", "save_dir": "out", "max_ckpt_keep": 2,
       "ckpt_keep_ratio": 0.25, "enable_ema": false, "gradient_max_norm": 5, "acc_freq": 2,
-      "stat_file": "stat.hdf5", "stat_file_mode": "read", "disp_training": false,
-      "time_training": false, "disp_avg": true, "change_bias_after_training": true,
+      "disp_training": false, "time_training": false, "disp_avg": true, "change_bias_after_training": true,
       "training_data": {"systems": ["a", "b*"], "batch_size": 4, "set_prefix": "part",
         "auto_prob": "prob_sys_size;0:1:0.3;1:2:0.7", "sys_probs": [1, 0.5], "min_pair_dist": 0.6,
         "rglob_patterns": ["*/data"]},
@@ -76,8 +75,6 @@ TEST(InputTraining, ReadsEveryTrainingKey)
   EXPECT_EQ(kept_checkpoints(o, 1000, 300), 1);  // of 4
   EXPECT_EQ(kept_checkpoints(o, 1000, 100), 3);  // 2.5 of 10
   EXPECT_EQ(kept_checkpoints(InputFile().offline, 1000, 100), 5);
-  EXPECT_EQ(o.stat_file, "stat.hdf5");
-  EXPECT_EQ(o.stat_file_mode, StatFileMode::read);
   EXPECT_FALSE(o.disp_training || o.time_training);
   EXPECT_TRUE(o.disp_avg && o.change_bias_after_training);
   const DataConfig &data = o.training_data;

@@ -96,8 +96,6 @@ const std::vector<std::pair<const char *, json>> other_values{
     {"/training", {{"enable_ema", true}, {"ema_decay", 0.5}}},
     {"/training/gradient_max_norm", 4.5},
     {"/training/acc_freq", 2},
-    {"/training/stat_file", "s.hdf5"},
-    {"/training", {{"stat_file", "s"}, {"stat_file_mode", "read"}}},
     {"/training/disp_training", false},
     {"/training/time_training", false},
     {"/training/disp_avg", true},

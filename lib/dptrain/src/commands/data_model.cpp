@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <fmt/format.h>
-#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -27,40 +26,16 @@ DataModel::DataModel(const Communicator &comm, const TrainOptions &options, cons
 
 ModelData DataModel::make()
 {
-  const OfflineConfig &offline = input_.offline;
-  std::optional<StoredStatistics> stored;
+  const DataStatistics found = count_data();
   ModelConfig config = input_.model;
-  const auto read = [&] {
-    if (!offline.stat_file.empty() && !config.descriptor->needs_neighbor_counts())
-      stored = read_deepmd_statistics(comm_, offline.stat_file, config);
-  };
-  read();
-  std::optional<DataStatistics> found;
-  if (!stored || !options_.skip_neighbor_stat) found = count_data();
-  if (config.descriptor->needs_neighbor_counts()) {
-    complete(config, found->statistics);
-    read();
-  }
-  if (!stored && offline.stat_file_mode == StatFileMode::read && !offline.stat_file.empty())
-    throw Error(fmt::format("stat_file {} has no statistics for this model, and stat_file_mode is "
-                            "read; change the mode to update to have them computed",
-                            offline.stat_file));
-
-  const Statistics &moments = stored ? stored->statistics : found->statistics;
-  ModelData data = dptrain::new_model(comm_, config, moments, input_.model_def_script);
-  data.out_bias = stored ? stored->out_bias : found->energy.bias;
+  if (config.descriptor->needs_neighbor_counts()) complete(config, found.statistics);
+  ModelData data = dptrain::new_model(comm_, config, found.statistics, input_.model_def_script);
+  data.out_bias = found.energy.bias;
   for (int type = 0; type < config.ntypes(); ++type)
     data.out_bias[type] -= data.bias_atom_e[type];  // atom_ener is a part of it
-  if (found && std::isfinite(found->statistics.min_distance()))
-    data.min_nbor_dist = found->statistics.min_distance();
-  if (found) tell(*found, data);
-  if (stored)
-    say_(fmt::format("moments of the descriptor and energy bias are those of stat_file {}",
-                     offline.stat_file));
-  if (!stored && !offline.stat_file.empty() && !options_.dry_run)
-    guarded(comm_, [&] {
-      if (comm_.rank() == 0) write_deepmd_statistics(offline.stat_file, config, *found);
-    });
+  if (std::isfinite(found.statistics.min_distance()))
+    data.min_nbor_dist = found.statistics.min_distance();
+  tell(found, data);
   return data;
 }
 

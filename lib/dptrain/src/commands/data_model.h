@@ -8,8 +8,7 @@
 
 namespace dptrain {
 
-/// Makes the new model of a training from its data: from their statistics, or from those of a stat_file. Collective; throws
-/// Error on all ranks.
+/// Makes the new model of a training from its data: from their statistics. Collective; throws Error on all ranks.
 class DataModel {
  public:
   /// `say` gets lines of text, on all ranks; `health` is told of warnings that were given here.

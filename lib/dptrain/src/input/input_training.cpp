@@ -44,15 +44,6 @@ void read_output(JsonReader &reader, TrainingConfig &training, OfflineConfig &of
   offline.disp_avg = reader.boolean("disp_avg", offline.disp_avg);
 }
 
-void read_statistics_file(JsonReader &reader, OfflineConfig &offline)
-{
-  offline.stat_file = reader.text("stat_file", offline.stat_file);
-  const bool read = reader.choice("stat_file_mode", "update", {"update", "read"}) == "read";
-  offline.stat_file_mode = read ? StatFileMode::read : StatFileMode::update;
-  if (read && offline.stat_file.empty())
-    reader.fail("stat_file_mode", "\"read\" needs stat_file, the file to read");
-}
-
 /// Settings of a step.
 void read_step(JsonReader &reader, TrainingConfig &training)
 {
@@ -130,6 +121,8 @@ void note_ignored(JsonReader &reader, InputFile &input)
           {"mixed_precision", nullptr},
           {"zero_stage", 0},
           {"ema_ckpt_keep", nullptr},
+          {"stat_file", nullptr},
+          {"stat_file_mode", "update"},
           {"numb_test", nullptr},
           {"load_ckpt", nullptr}},
          input);
@@ -141,7 +134,6 @@ void read_training_section(JsonReader &training, InputFile &input)
 {
   read_length(training, input);
   read_output(training, input.training, input.offline);
-  read_statistics_file(training, input.offline);
   input.average_given = training.has("enable_ema") || training.has("ema_decay");
   read_step(training, input.training);
   read_rules(training, input.training.rules);

@@ -177,8 +177,6 @@ void add_offline_keys(ordered_json &section, const OfflineConfig &offline)
   if (!offline.save_dir.empty()) section["save_dir"] = offline.save_dir;
   section["max_ckpt_keep"] = offline.max_ckpt_keep;
   put(section, "ckpt_keep_ratio", offline.ckpt_keep_ratio);
-  if (!offline.stat_file.empty()) section["stat_file"] = offline.stat_file;
-  section["stat_file_mode"] = offline.stat_file_mode == StatFileMode::read ? "read" : "update";
   section["disp_training"] = offline.disp_training;
   section["time_training"] = offline.time_training;
   section["disp_avg"] = offline.disp_avg;

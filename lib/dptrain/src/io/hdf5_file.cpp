@@ -159,23 +159,6 @@ void Hdf5File::write_array(const std::string &path, const double *values,
     fail(fmt::format("cannot write the HDF5 data set '{}'{}", path, in_memory));
 }
 
-void Hdf5File::write_texts(const std::string &path, const std::vector<std::string> &texts)
-{
-  const Hdf5Quiet quiet;
-  std::size_t length = 1;
-  for (const auto &text : texts) length = std::max(length, text.size());
-  std::string block;
-  for (const auto &text : texts) block += text + std::string(length - text.size(), '\0');
-  const Hdf5Handle type = fixed_text_type(length);
-  const Hdf5Handle space = space_of({static_cast<std::int64_t>(texts.size())});
-  const Hdf5Handle data(H5Dcreate2(file_.get(), path.c_str(), type.get(), space.get(), H5P_DEFAULT,
-                                   H5P_DEFAULT, H5P_DEFAULT),
-                        H5Dclose);
-  if (!data.valid() || (!texts.empty() && H5Dwrite(data.get(), type.get(), H5S_ALL, H5S_ALL,
-                                                   H5P_DEFAULT, block.data()) < 0))
-    fail(fmt::format("cannot write the HDF5 data set '{}'{}", path, in_memory));
-}
-
 void Hdf5File::write_bytes(const std::string &path, const std::string &bytes)
 {
   const Hdf5Quiet quiet;

@@ -89,8 +89,6 @@ class Hdf5File {
   /// Writes a data set in float64, or float32 with `single`.
   void write_array(const std::string &path, const double *values,
                    const std::vector<std::int64_t> &shape, bool single = false);
-  /// Writes a one-dimensional data set of texts of one length, the shorter ones filled up with zeros.
-  void write_texts(const std::string &path, const std::vector<std::string> &texts);
   /// A one-dimensional data set of bytes.
   void write_bytes(const std::string &path, const std::string &bytes);
   std::string read_bytes(const std::string &path) const;

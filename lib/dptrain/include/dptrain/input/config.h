@@ -150,8 +150,6 @@ struct DataConfig {
   int numb_btch = 1;           ///< validation: batches of one estimate
 };
 
-enum class StatFileMode { update, read };
-
 /// The keys of `training` that concern a training from data sets only.
 struct OfflineConfig {
   DataConfig training_data;
@@ -161,9 +159,7 @@ struct OfflineConfig {
   std::string save_dir;   ///< folder of the checkpoints; empty: the present one
   int max_ckpt_keep = 5;  ///< of the numbered checkpoints; 0: all
   std::optional<double>
-      ckpt_keep_ratio;    ///< part of the checkpoints that is kept, instead of max_ckpt_keep
-  std::string stat_file;  ///< in DeePMD-kit's layout; empty: none
-  StatFileMode stat_file_mode = StatFileMode::update;
+      ckpt_keep_ratio;        ///< part of the checkpoints that is kept, instead of max_ckpt_keep
   int data_stat_nbatch = 10;  ///< with --skip-neighbor-stat: batches per system of the statistics
   bool disp_training = true, time_training = true;
   bool disp_avg = false;  ///< errors in lcurve.out are means since the row before
