@@ -11,7 +11,6 @@
 #include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/communicator.h"
-#include "parallel/node_memory.h"
 #include "parallel/rank_board.h"
 #include "parallel/serial_communicator.h"
 #include "parallel/watchdog.h"
@@ -35,12 +34,11 @@ MPI_Datatype mpi_type(const std::int64_t *)
 
 class MpiCommunicator : public Communicator {
  public:
-  MpiCommunicator(MPI_Comm comm, bool node_memory)
+  explicit MpiCommunicator(MPI_Comm comm)
   {
     MPI_Comm_dup(comm, &comm_);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
-    if (node_memory) node_ = std::make_unique<NodeMemory>(comm_);
     if (size_ == 1) return;
     board_ = std::make_unique<RankBoard>(comm_);
     std::vector<RankStatus *> ranks;
@@ -56,12 +54,10 @@ class MpiCommunicator : public Communicator {
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (finalized) {
-      static_cast<void>(node_.release());  // nothing can be freed any more
-      if (board_) board_->abandon();
+      if (board_) board_->abandon();  // nothing can be freed any more
       return;
     }
     if (board_) board_->leave();
-    node_.reset();
     board_.reset();
     MPI_Comm_free(&comm_);
   }
@@ -89,9 +85,9 @@ class MpiCommunicator : public Communicator {
     const std::vector<std::size_t> first = first_of_parts(parts, "reduce_scatter_sum");
     const Call call(*this, Operation::reduce_scatter,
                     (first[size_] - parts[rank_]) * sizeof(double));
-    if (size_ == 1 || (node_ && node_->reduce_scatter_sum(data, first))) return;
+    if (size_ == 1) return;
     if (first[size_] > max_piece) return reduce_in_pieces(data, first[size_], MPI_SUM);
-    // not MPI_Reduce_scatter: here the sums are taken in the order of the ranks, as in NodeMemory
+    // not MPI_Reduce_scatter: here the sums are taken in the order of the ranks
     const std::size_t own = parts[rank_];
     received_.resize(own * size_);
     exchange(data, {parts.begin(), parts.end()}, received_.data(),
@@ -106,7 +102,7 @@ class MpiCommunicator : public Communicator {
   {
     const std::vector<std::size_t> first = first_of_parts(parts, "all_gather");
     const Call call(*this, Operation::all_gather, parts[rank_] * (size_ - 1) * sizeof(double));
-    if (size_ == 1 || (node_ && node_->all_gather(data, first))) return;
+    if (size_ == 1) return;
     if (first[size_] > max_piece) {
       for (int r = 0; r < size_; ++r)
         broadcast_in_pieces(data + first[r], parts[r] * sizeof(double), r);
@@ -261,7 +257,6 @@ class MpiCommunicator : public Communicator {
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
-  std::unique_ptr<NodeMemory> node_;
   std::unique_ptr<RankBoard> board_;
   RankStatus alone_;
   RankStatus *status_ = &alone_;
@@ -271,7 +266,7 @@ class MpiCommunicator : public Communicator {
 
 }  // namespace
 
-std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm, bool node_memory)
+std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm)
 {
   if (!mpi_comm) return std::make_shared<SerialCommunicator>();
   int initialized = 0, finalized = 0;
@@ -281,7 +276,7 @@ std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm, 
     throw Error(
         "A communicator was asked for before MPI_Init or after MPI_Finalize: make it between "
         "the two");
-  return std::make_shared<MpiCommunicator>(*static_cast<const MPI_Comm *>(mpi_comm), node_memory);
+  return std::make_shared<MpiCommunicator>(*static_cast<const MPI_Comm *>(mpi_comm));
 }
 
 }  // namespace dptrain

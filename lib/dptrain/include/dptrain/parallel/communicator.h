@@ -55,10 +55,8 @@ void set_communication_timeout(double seconds);
 double communication_timeout();
 
 /// Communicator over MPI. `mpi_comm` points to an MPI_Comm, which is duplicated; nullptr means the calling rank alone
-/// (this needs no MPI_Init). Ranks of one node exchange long arrays through memory that they share unless `node_memory`
-/// is false; the sums have the same bits either way.
-std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm = nullptr,
-                                                          bool node_memory = true);
+/// (this needs no MPI_Init).
+std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm = nullptr);
 
 /// Threads that the calling rank may use so that the ranks of a node never run more threads than they have cores:
 /// OMP_NUM_THREADS where it is set, otherwise the rank's share of the cores on which it is allowed to run. Collective
