@@ -104,7 +104,6 @@ SCORES = [
     Score("last layer", WITH_UNCERTAINTY, "", "compute u all dptrain/uncertainty/atom raw\n", "c_u", column("c_u")),
     Score("committee of 4 models", FIRST, "committee ../model-2.dp ../model-3.dp ../model-4.dp end",
           "compute u all dptrain/uncertainty/atom committee\n", "c_u", column("c_u")),
-    Score("8 sampled last layers", WITH_UNCERTAINTY, "", "compute u all dptrain/uncertainty/atom sampled 8\n", "c_u", column("c_u")),
 ]
 # mode active of the fix, which looks at the uncertainty and never asks
 LEARNER, LEARNING = "mode active, nothing asked", (

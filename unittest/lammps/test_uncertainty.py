@@ -53,16 +53,6 @@ def test_expected_errors_follow_true_errors(model, ranks):
         assert np.allclose(expected, frames_of(model / "u1.dump")[..., 4], rtol=1e-7)  # W amplifies rounding by up to 1e5
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_sampled_layers_have_the_scale_of_the_expected_errors(model, ranks):
-    rerun(model, "compute u all dptrain/uncertainty/atom\ncompute s all dptrain/uncertainty/atom sampled 6\n"
-          "dump d all custom 10 s.dump id c_u c_s\ndump_modify d format float %.17g sort id", ranks)
-    table = frames_of(model / "s.dump")
-    u, s = table[..., 1], table[..., 2]
-    assert np.allclose(np.sqrt((u**2).mean(axis=1)), np.sqrt((s**2).mean(axis=1)), rtol=RANKS)
-    assert not np.allclose(u, s, rtol=0.1)
-
-
 def test_model_devi_of_the_last_layer(model):
     result = rerun(model, "compute u all dptrain/uncertainty/atom\ncompute a all reduce max c_u\ncompute b all reduce min c_u\n"
                    "compute c all reduce ave c_u\nthermo_style custom step c_a c_b c_c\nthermo_modify format float %.17g",

@@ -166,58 +166,6 @@ TEST(FeatureMoments, UnseenTypesAreVeryUncertain)
     }
 }
 
-TEST(FeatureMoments, SampledForcesAreThoseOfChangedWeights)
-{
-  for (const Precision precision : {Precision::float64, Precision::single}) {
-    const auto model = make_model();
-    model->set_chunk(8);
-    const Frame frame = make_frame(2, model->cutoff());
-    constexpr int SAMPLES = 3;
-    std::vector<double> w(2 * H * H, 0.0);
-    for (int k = 0; k < 2 * H; ++k) w[k * H + k % H] = 1.0 + 0.1 * k;
-    const std::vector<double> samples = draw_weights(w, 2, H, SAMPLES, 5);
-    model->last_hidden_layer()->set_weight_samples(samples);
-    model->set_precision(precision);  // samples stay
-    std::vector<double> force(3 * frame.nall()), sampled(SAMPLES * force.size());
-    ForwardOutput out;
-    out.force = force.data();
-    out.sampled_force = sampled.data();
-    model->forward(frame.domain(), out);
-    const Answer before = evaluate(*model, frame);
-    expect_same_sums(force, before.force);
-    // in single the difference of two forces has few digits
-    const double tolerance = precision == Precision::float64 ? 1e-12 : 2e-4;
-    for (int s = 0; s < SAMPLES; ++s) {
-      const Answer after = with_changed_weights(
-          *model, frame, {samples.begin() + s * 2 * H, samples.begin() + (s + 1) * 2 * H});
-      double largest = 0.0;
-      for (std::size_t k = 0; k < force.size(); ++k) {
-        EXPECT_NEAR(sampled[s * force.size() + k], after.force[k] - before.force[k], tolerance);
-        largest = std::max(largest, std::fabs(after.force[k] - before.force[k]));
-      }
-      EXPECT_GT(largest, 1e-2) << "nothing was changed";
-    }
-  }
-}
-
-// Standard normal numbers through W: mean 0 and covariance W W^T, within five standard errors of 20,000 draws.
-TEST(FeatureMoments, DrawnWeightsHaveTheCovariance)
-{
-  constexpr int N = 20000;
-  const std::vector<double> w = {2.0, 0.0, -1.0, 0.5};
-  const std::vector<double> draws = draw_weights(w, 1, 2, N, 3);
-  double sums[3] = {};
-  for (int k = 0; k < N; ++k) {
-    const double a = draws[2 * k], b = draws[2 * k + 1];
-    sums[0] += a * a / N;
-    sums[1] += a * b / N;
-    sums[2] += b * b / N;
-  }
-  EXPECT_NEAR(sums[0], 4.0, 5.0 * 4.0 * std::sqrt(2.0 / N));
-  EXPECT_NEAR(sums[1], -2.0, 5.0 * std::sqrt((4.0 * 1.25 + 4.0) / N));
-  EXPECT_NEAR(sums[2], 1.25, 5.0 * 1.25 * std::sqrt(2.0 / N));
-}
-
 // Two independent configurations are about 1 apart, a configuration and one with atoms moved a little far less.
 TEST(FeatureMoments, DistanceTellsDuplicates)
 {
@@ -245,11 +193,6 @@ TEST(FeatureMoments, Errors)
   const Frame frame = make_frame(1, model->cutoff());
   EXPECT_THROW(scores(*model, frame), Error);  // no matrices yet
   EXPECT_THROW(model->last_hidden_layer()->set_whitening({1.0, 2.0}), Error);
-  std::vector<double> force(3 * frame.nall()), sampled(force.size());
-  ForwardOutput out;
-  out.force = force.data();
-  out.sampled_force = sampled.data();
-  EXPECT_THROW(model->forward(frame.domain(), out), Error);  // no samples
 }
 
 }  // namespace

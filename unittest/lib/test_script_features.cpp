@@ -62,61 +62,6 @@ TEST_P(ScriptFeatures, AreThoseOfTheDefinition)
   }
 }
 
-// Energies are linear in w2: forces of changed weights are those of the model with them, less its own; to rounding.
-TEST_P(ScriptFeatures, SampledForcesAreThoseOfChangedWeights)
-{
-  const int samples = 3;
-  const std::vector<double> changes = numbers(samples * TYPES * H, 17);
-  model_->last_hidden_layer()->set_weight_samples(changes);
-  std::vector<double> expected;
-  const ScriptResult plain = script_results(*model_, frame_.domain());
-  std::size_t w2 = 0;
-  for (const ParameterBlock &block : model_->parameters().blocks())
-    if (block.name.find("w2") != std::string::npos) w2 = block.offset;
-  const std::vector<double> before = model_->parameters().values();
-  for (int k = 0; k < samples; ++k) {
-    std::vector<double> p = before;
-    for (int c = 0; c < TYPES * H; ++c) p[w2 + c] += changes[k * TYPES * H + c];
-    model_->parameters().set(p);
-    const ScriptResult changed = script_results(*model_, frame_.domain());
-    for (std::size_t c = 0; c < plain.force.size(); ++c)
-      expected.push_back(changed.force[c] - plain.force[c]);
-  }
-  model_->parameters().set(before);
-  for (const int chunk : {0, 1, 7}) {
-    model_->set_chunk(chunk);
-    const ScriptResult found = script_results(*model_, frame_.domain(), false, samples);
-    expect_same(expected, found.sampled_force, 1e-11, "sampled forces");
-    expect_same(plain.force, found.force, 1e-12, "forces");  // as without samples
-  }
-}
-
-// and differences of f dw, which know nothing of the model's energy: h^2 = 1e-10
-TEST_P(ScriptFeatures, SampledForcesAreDifferencesOfFeatures)
-{
-  const std::vector<double> change = numbers(TYPES * H, 19);
-  model_->last_hidden_layer()->set_weight_samples(change);
-  const ScriptResult found = script_results(*model_, frame_.domain(), false, 1);
-  const PlainToy plain(toy_, *model_);
-  const auto added = [&] {
-    const auto f = plain.features(frame_.domain());
-    double sum = 0.0;
-    for (int i = 0; i < frame_.nlocal; ++i)
-      for (int c = 0; c < H; ++c) sum += f[i][c] * change[frame_.type[i] * H + c];
-    return sum;
-  };
-  std::vector<double> expected;
-  for (double &x : frame_.x) {
-    const double keep = x;
-    x = keep + 1e-5;
-    const double plus = added();
-    x = keep - 1e-5;
-    expected.push_back(-(plus - added()) / 2e-5);
-    x = keep;
-  }
-  expect_same(expected, found.sampled_force, 1e-8, "sampled forces");
-}
-
 INSTANTIATE_TEST_SUITE_P(Toys, ScriptFeatures,
                          testing::Values("features", "messages_features", "padding"),
                          [](const auto &info) { return info.param; });
@@ -131,10 +76,6 @@ TEST(ScriptUncertainty, ErrorsSayWhatIsMissing)
   expect_in("32 numbers", message_of([&] {
               with->last_hidden_layer()->set_whitening({1.0, 2.0});
             }));
-  expect_in("8 numbers", message_of([&] {
-              with->last_hidden_layer()->set_weight_samples({1.0, 2.0});
-            }));
-  expect_in("no samples", message_of([&] { script_results(*with, frame.domain(), false, 1); }));
 }
 
 }  // namespace dptrain::test

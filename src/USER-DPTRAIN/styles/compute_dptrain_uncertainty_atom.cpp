@@ -4,31 +4,28 @@
 
 #include "adapter/dptrain_adapter.h"
 #include "atom.h"
-#include "comm.h"
 #include "error.h"
 #include "force.h"
 #include "memory.h"
 #include "styles/pair_dptrain.h"
 #include "update.h"
-#include "utils.h"
 
 using namespace LAMMPS_NS;
 
 static const char WHO[] = "Compute dptrain/uncertainty/atom";
 
 ComputeDPTrainUncertaintyAtom::ComputeDPTrainUncertaintyAtom(LAMMPS *lmp, int narg, char **arg) :
-    Compute(lmp, narg, arg), pair_(nullptr), nmax_(0), raw_(false), committee_(false), samples_(0)
+    Compute(lmp, narg, arg), pair_(nullptr), nmax_(0), raw_(false), committee_(false)
 {
   raw_ = narg == 4 && strcmp(arg[3], "raw") == 0;
   committee_ = narg == 4 && strcmp(arg[3], "committee") == 0;
-  if (narg > 3 && strcmp(arg[3], "sampled") == 0) {
-    if (narg == 5 && utils::is_integer(arg[4]))
-      samples_ = utils::inumeric(FLERR, arg[4], false, lmp);
-    if (samples_ < 2)
-      error->all(FLERR, 3, fmt::format("{}: sampled needs a number of samples, at least 2", WHO));
-  } else if (narg > 3 && !raw_ && !committee_) {
-    error->all(FLERR, 3, fmt::format("{}: found {}, use raw, sampled K or committee", WHO, arg[3]));
-  }
+  if (narg > 3 && strcmp(arg[3], "sampled") == 0)
+    error->all(FLERR, 3,
+               fmt::format("{}: sampled last layers were removed: leave the keyword out for the "
+                           "expected force error of each atom, or use committee",
+                           WHO));
+  if (narg > 3 && !raw_ && !committee_)
+    error->all(FLERR, 3, fmt::format("{}: found {}, use raw or committee", WHO, arg[3]));
   peratom_flag = 1;
   size_peratom_cols = 0;
 }
@@ -54,11 +51,6 @@ void ComputeDPTrainUncertaintyAtom::init()
   if (committee_) return;
   ModelSlot &slot = *pair_->slot();
   slot.uncertainty_wanted = true;
-  if (samples_ > 0 && slot.model && !slot.model->is_local() && comm->nprocs > 1)
-    error->all(FLERR,
-               "{}: sampled needs one rank for {}, whose atoms pass messages; without sampled the "
-               "uncertainty is there on any number of ranks",
-               WHO, slot.path);
   if (!pair_->may_learn() && !slot.has_uncertainty())
     error->all(FLERR,
                "{}: the model {} has no uncertainty: train it with fix dptrain, best in "
@@ -76,11 +68,10 @@ void ComputeDPTrainUncertaintyAtom::compute_peratom()
     nmax_ = atom->nmax;
     memory->create(vector_atom, nmax_, "dptrain/uncertainty/atom:vector_atom");
   }
-  const bool is_score = !committee_ && samples_ == 0;
-  const double scale = raw_ || !is_score ? 1.0 : pair_->score_unit();
-  const double *scores = is_score     ? (pair_->has_scores() ? pair_->scores() : nullptr)
-                         : committee_ ? pair_->committee_deviation()
-                                      : pair_->sampled_deviation(samples_);
+  const double scale = raw_ || committee_ ? 1.0 : pair_->score_unit();
+  const double *scores = committee_            ? pair_->committee_deviation()
+                         : pair_->has_scores() ? pair_->scores()
+                                               : nullptr;
   for (int i = 0; i < atom->nlocal; ++i)
     vector_atom[i] = scores && (atom->mask[i] & groupbit) ? scale * scores[i] : 0.0;
 }

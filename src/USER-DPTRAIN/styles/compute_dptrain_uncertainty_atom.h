@@ -28,7 +28,6 @@ class ComputeDPTrainUncertaintyAtom : public Compute {
   int nmax_;
   bool raw_;        // without calibration
   bool committee_;  // deviation of the committee's forces
-  int samples_;     // of the last layer; 0: none
 };
 
 }  // namespace LAMMPS_NS

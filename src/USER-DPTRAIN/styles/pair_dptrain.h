@@ -71,10 +71,6 @@ class PairDPTrain : public Pair {
   const double *scores();
   /// Sum of the model's features over the owned atoms, [ntypes][H] of the model; ditto.
   const std::vector<double> &feature_sum() const;
-  /// Spread of the forces of `samples` last layers drawn around the trained one, on each owned atom, scaled to the
-  /// expected errors: both have the same root mean square over all atoms. LAMMPS' force units, without calibration those
-  /// of scores(). nullptr: the model gives no uncertainties. Collective.
-  const double *sampled_deviation(int samples);
   /// Expected force error for a score of 1, LAMMPS units; 1 where it was never compared with a reference.
   double score_unit() const;
   /// Warns for `who` where that will be 1 in this run.

@@ -40,8 +40,7 @@ struct PairDPTrain::Data {
   dptrain::Committee committee;
   std::vector<int> centers;  // [nlocal] without a list: all owned atoms
   ModelDeviationOutput output;
-  std::vector<double> deviation;  // [nlocal] of the committee or of samples, LAMMPS units
-  std::vector<double> sampled;    // [samples][nall][3] changes of the forces, eV/Angstrom
+  std::vector<double> deviation;  // [nlocal] of the committee, LAMMPS units
   double *folded = nullptr;       // [nall][fold_width] what reverse communication is about
   int fold_width = 3;
   std::vector<double> extracted[2];  // [nlocal] what fix pair reads: uncertainty, deviation

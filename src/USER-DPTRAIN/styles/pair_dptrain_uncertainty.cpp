@@ -1,21 +1,15 @@
 // The part of pair style dptrain that is about uncertainties of the last hidden layer.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "adapter/style_names.h"
 #include "atom.h"
 #include "comm.h"
-#include "dptrain/kernels/threads.h"
-#include "dptrain/uncertainty/feature_moments.h"
 #include "error.h"
 #include "styles/pair_dptrain_data.h"
 #include "update.h"
 
 using namespace LAMMPS_NS;
-
-static constexpr std::uint64_t SAMPLE_SEED =
-    1;  // the same samples at every step: their spread is smooth
 
 bool PairDPTrain::has_scores() const
 {
@@ -46,47 +40,6 @@ void PairDPTrain::check_unit(const char *who) const
         "{}: the uncertainty of {} was never compared with a reference: it is given as "
         "it is, without unit; train the model with fix dptrain and mode active for force units",
         who, data_->slot->path);
-}
-
-// Samples have no scale of their own: they take that of the expected errors.
-const double *PairDPTrain::sampled_deviation(int samples)
-{
-  if (!data_->slot->has_uncertainty()) return nullptr;
-  const dptrain::Domain domain = atoms();
-  if (domain.in_kernel_memory && dptrain::runs_on_gpu())
-    error->all(FLERR, "Pair style dptrain/kk: forces of sampled last layers are computed from the "
-                      "host's atoms: use pair_style dptrain/kk/host");
-  const std::size_t nlocal = atom->nlocal, size = (nlocal + atom->nghost) * 3;
-  data_->sampled.assign(samples * size, 0.0);
-  std::vector<double> force(size), score(nlocal);
-  local(lmp, PAIR_STYLE, [&] {
-    dptrain::Model &model = data_->current().model();
-    dptrain::LastHiddenLayer &layer = *model.last_hidden_layer();
-    layer.set_weight_samples(
-        dptrain::draw_weights(layer.whitening(), static_cast<int>(model.type_map().size()),
-                              static_cast<int>(layer.num_features()), samples, SAMPLE_SEED));
-    dptrain::ForwardOutput out;
-    out.force = force.data();
-    out.uncertainty = score.data();
-    out.sampled_force = data_->sampled.data();
-    model.forward(domain, out);
-  });
-  data_->deviation.assign(nlocal, 0.0);
-  for (int k = 0; k < samples; ++k) {
-    double *change = &data_->sampled[k * size];
-    fold(change, 3);
-    for (std::size_t i = 0; i < 3 * nlocal; ++i)
-      data_->deviation[i / 3] += change[i] * change[i] / samples;
-  }
-  double squares[2] = {};
-  for (std::size_t i = 0; i < nlocal; ++i) {
-    squares[0] += score[i] * score[i];
-    squares[1] += data_->deviation[i];
-  }
-  MPI_Allreduce(MPI_IN_PLACE, squares, 2, MPI_DOUBLE, MPI_SUM, world);
-  const double scale = squares[1] > 0.0 ? score_unit() * std::sqrt(squares[0] / squares[1]) : 0.0;
-  for (double &value : data_->deviation) value = scale * std::sqrt(value);
-  return data_->deviation.data();
 }
 
 // For fix pair: `uncertainty`, the expected force error of each atom, and `deviation`, that of the committee's forces.

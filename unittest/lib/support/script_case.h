@@ -176,11 +176,10 @@ class PlainToy {
 struct ScriptResult {
   double energy = 0.0, network_energy = 0.0;
   std::vector<double> force, atom_energy, atom_virial, virial;
-  std::vector<double> uncertainty, feature_sum, covariance, sampled_force;
+  std::vector<double> uncertainty, feature_sum, covariance;
 };
 
-inline ScriptResult script_results(Model &model, const Domain &domain, bool features = false,
-                                   int samples = 0)
+inline ScriptResult script_results(Model &model, const Domain &domain, bool features = false)
 {
   ScriptResult r;
   ForwardOutput out;
@@ -198,7 +197,6 @@ inline ScriptResult script_results(Model &model, const Domain &domain, bool feat
     out.feature_sum = room(r.feature_sum, 2 * h);
     out.feature_covariance = room(r.covariance, 2 * h * h);
   }
-  if (samples > 0) out.sampled_force = room(r.sampled_force, 3UL * samples * domain.nall);
   model.forward(domain, out);
   r.energy = out.energy;
   r.network_energy = out.network_energy;

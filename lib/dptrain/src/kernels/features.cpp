@@ -16,20 +16,7 @@ template <class Real> void row_norms(int n, int columns, const Real *z, double *
       });
 }
 
-template <class Real> void fill_rows(int n, int columns, const Real *row, Real *z)
-{
-  launch(
-      "dptrain::fill_rows", one_team_each(n), KOKKOS_LAMBDA(const Team &team) {
-        Real *target = z + static_cast<long>(team.league_rank()) * columns;
-        team_for(team, columns, [=](int m) DPTRAIN_ALWAYS_INLINE { target[m] = row[m]; });
-      });
-}
-
-#define DPTRAIN_INSTANTIATE(Real)                            \
-  template void row_norms(int, int, const Real *, double *); \
-  template void fill_rows(int, int, const Real *, Real *);
-DPTRAIN_INSTANTIATE(double)
-DPTRAIN_INSTANTIATE(float)
-#undef DPTRAIN_INSTANTIATE
+template void row_norms(int, int, const double *, double *);
+template void row_norms(int, int, const float *, double *);
 
 }  // namespace dptrain::kernels

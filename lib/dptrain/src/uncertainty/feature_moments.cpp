@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
-#include "base/random.h"
 #include "dptrain/base/error.h"
 #include "dptrain/uncertainty/feature_moments.h"
 
@@ -107,22 +105,6 @@ double feature_distance(const std::vector<double> &whitening, const std::vector<
       square += z * z;
     }
   return std::sqrt(square / static_cast<double>(natoms));
-}
-
-// w = W z with normal numbers z.
-std::vector<double> draw_weights(const std::vector<double> &whitening, int ntypes, int features,
-                                 int count, std::uint64_t seed)
-{
-  RandomEngine random(seed);
-  std::vector<double> samples(static_cast<std::size_t>(count) * ntypes * features), z(features);
-  double *target = samples.data();
-  for (int k = 0; k < count * ntypes; ++k) {
-    const double *row = &whitening[static_cast<std::size_t>(k % ntypes) * features * features];
-    for (double &number : z) number = random_normal(random);
-    for (int i = 0; i < features; ++i, row += features)
-      *target++ = std::inner_product(z.begin(), z.end(), row, 0.0);
-  }
-  return samples;
 }
 
 }  // namespace dptrain

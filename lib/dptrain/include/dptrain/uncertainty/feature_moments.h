@@ -45,9 +45,4 @@ class FeatureMoments {
 double feature_distance(const std::vector<double> &whitening, const std::vector<double> &a,
                         const std::vector<double> &b, std::int64_t natoms);
 
-/// Changes of the last layer's weights for LastHiddenLayer::set_weight_samples, [count][ntypes][H]: normal numbers with the covariance
-/// W W^T of the matrices of set_whitening.
-std::vector<double> draw_weights(const std::vector<double> &whitening, int ntypes, int features,
-                                 int count, std::uint64_t seed);
-
 }  // namespace dptrain

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -17,16 +16,6 @@ void LastHiddenLayer::set_whitening(std::vector<double> matrices)
                             "those of another model; copy or train the model again",
                             needed, matrices.size()));
   whitening_ = std::move(matrices);
-  ++version_;
-}
-
-void LastHiddenLayer::set_weight_samples(std::vector<double> changes)
-{
-  const std::size_t one = ntypes_ * h_;
-  if (changes.size() % one != 0)
-    throw internal_error(fmt::format(
-        "Samples of the last layer need {} numbers each, found {} numbers", one, changes.size()));
-  weight_samples_ = std::move(changes);
   ++version_;
 }
 

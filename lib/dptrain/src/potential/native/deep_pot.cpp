@@ -72,7 +72,6 @@ void DeepPot::prepare_last_layer()
   const LastHiddenLayer &layer = *last_hidden_layer();
   if (layer_version_ == layer.version()) return;
   if (!layer.whitening().empty()) engine_->set_whitening(layer.whitening());
-  if (!layer.weight_samples().empty()) engine_->set_weight_samples(layer.weight_samples());
   layer_version_ = layer.version();
 }
 

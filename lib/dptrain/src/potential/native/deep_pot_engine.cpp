@@ -172,19 +172,17 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
     edges_.begin_sweep();
     energies_.resize(centers);
     last_layer_.begin(out, n, centers);
-    begin_samples(out, n);
     const kernels::ForceSums sums = force_sums(atom_virial_);
     descriptor_->begin_sweep(direct);
     std::size_t done = 0;
     std::size_t bytes = 0;
     std::size_t &kept = sweep_->num_kept = 0;
     for_chunks(direct, [&](int type, int begin, int size) {
-      const bool keeps = keep && !direct && !samples_ && bytes < keep_limit_;
+      const bool keeps = keep && !direct && bytes < keep_limit_;
       Chunk &chunk = chunk_at(kept, type, begin, size);
       forward_chunk(chunk, keep, &sums);
       kernels::convert(chunk.fitting.x.back().data(), size, energies_.data() + done);
       last_layer_.add(type, size, done, fitting_[type].features(chunk.fitting));
-      if (samples_) sample_chunk(chunk);
       done += size;
       bytes += chunk.memory_bytes();
       if (keeps) ++kept;
@@ -206,7 +204,6 @@ void DeepPotEngine<Real>::add_results(const std::vector<double> &energy_bias, Fo
     add_uncertainties(out);
   }
   last_layer_.finish(out, frames().size());
-  if (samples_) add_samples(out);
 }
 
 // The numbers of an array where the host can read them, until the next call.
@@ -284,6 +281,18 @@ template <class Real> void DeepPotEngine<Real>::add_forces(ForwardOutput *out)
   values = on_host(atom_virials_);
   for (int f = 0; f < n; ++f)
     if (out[f].atom_virial) add(values + 9 * begin(f), 9L * atoms(f), out[f].atom_virial);
+}
+
+template <class Real> void DeepPotEngine<Real>::add_uncertainties(ForwardOutput *out)
+{
+  if (!last_layer_.has_uncertainty()) return;
+  const double *uncertainty = on_host(last_layer_.uncertainty());
+  for (int type = 0; type < ntypes_; ++type)
+    for (const auto &center : frames().centers(type)) {
+      double *target = out[center.frame].uncertainty;
+      if (target) target[center.atom - frames().offset(center.frame)] = *uncertainty;
+      ++uncertainty;
+    }
 }
 
 template class DeepPotEngine<double>;

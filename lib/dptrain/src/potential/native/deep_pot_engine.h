@@ -49,7 +49,6 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   {
     last_layer_.set_whitening(matrices);
   }
-  void set_weight_samples(const std::vector<double> &changes) override;
   MemoryLedger memory() const override;
   void set_keep_limit(std::size_t bytes) override { keep_limit_ = bytes; }
   bool keep_less() override;
@@ -117,9 +116,6 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   const double *on_host(const kernels::Array<double> &array);
   void sum_energies(const std::vector<double> &energy_bias, ForwardOutput *out);
   void add_uncertainties(ForwardOutput *out);
-  void begin_samples(const ForwardOutput *out, int n);
-  void sample_chunk(Chunk &chunk);
-  void add_samples(ForwardOutput *out);
   void add_forces(ForwardOutput *out);
   void add_on_device(const std::vector<double> &energy_bias, ForwardOutput &out);
   void set_seeds(const GradientSeed *seeds);
@@ -151,11 +147,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::uint64_t prepared_ = 0;  // another number for each state of the descriptor
   kernels::Array<double> forces_, virials_, atom_virials_, energies_, parts_;
   LastLayer<Real> last_layer_;
-  int num_samples_ = 0;   // of the last layer's weights
-  bool samples_ = false;  // the present sweep wants their forces
   bool atom_virial_ = false;
-  kernels::Array<Real> weight_samples_, sample_seed_;
-  kernels::Array<double> sample_forces_, sample_virials_;
   std::vector<double> host_;
 
   // pass B

@@ -29,9 +29,9 @@ template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
   for (const auto &chunk : sweep_->chunks) n += chunk.memory_bytes();
   n += descriptor_->workspace_bytes() + fitting_.memory_bytes() + last_layer_.memory_bytes();
   for (const auto *a : {&parameter_copy_, &forces_, &virials_, &atom_virials_, &energies_,
-                        &residuals_, &strains_, &gradient_copy_, &sample_forces_, &sample_virials_})
+                        &residuals_, &strains_, &gradient_copy_})
     n += a->memory_bytes();
-  for (const auto *a : {&seeds_, &weight_samples_, &sample_seed_}) n += a->memory_bytes();
+  n += seeds_.memory_bytes();
   return {{"tables", descriptor_->table_bytes()}, {"workspace", n}};
 }
 
@@ -55,10 +55,10 @@ template <class Real> void DeepPotEngine<Real>::release_workspace()
   std::vector<double>().swap(host_);
   descriptor_->release_workspace();
   fitting_.release_workspace();
-  for (auto *a : {&forces_, &virials_, &atom_virials_, &energies_, &residuals_, &strains_,
-                  &gradient_copy_, &sample_forces_, &sample_virials_})
+  for (auto *a :
+       {&forces_, &virials_, &atom_virials_, &energies_, &residuals_, &strains_, &gradient_copy_})
     a->clear();
-  for (auto *a : {&seeds_, &sample_seed_}) a->clear();
+  seeds_.clear();
 }
 
 template std::size_t DeepPotEngine<double>::bytes_per_center() const;

@@ -45,7 +45,6 @@ class PotentialEngine {
   // as LastHiddenLayer's functions of these names
   virtual int num_features() const = 0;
   virtual void set_whitening(const std::vector<double> &matrices) = 0;
-  virtual void set_weight_samples(const std::vector<double> &changes) = 0;
   virtual MemoryLedger memory() const = 0;
   virtual void release_workspace() = 0;
   /// Bytes that pass A may leave for pass B.

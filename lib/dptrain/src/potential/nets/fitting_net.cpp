@@ -57,25 +57,10 @@ const Real *FittingNet<Real>::reverse(const Real *parameters, FittingState<Real>
 {
   const int n = state.n;
   if (ones_.size() < static_cast<std::size_t>(n)) ones_.copy_from(std::vector<Real>(n, Real(1)));
-  return reverse_from(layers_.size(), ones_.data(), parameters, state);
-}
-
-template <class Real>
-const Real *FittingNet<Real>::reverse_features(const Real *parameters, const Real *seed,
-                                               FittingState<Real> &state)
-{
-  return reverse_from(layers_.size() - 1, seed, parameters, state);
-}
-
-// From the derivative g by the outputs of the layers before `layer` down to the descriptors.
-template <class Real>
-const Real *FittingNet<Real>::reverse_from(std::size_t layer, const Real *g, const Real *parameters,
-                                           FittingState<Real> &state)
-{
-  const int n = state.n;
+  const Real *g = ones_.data();
   state.g_y.resize(layers_.size() + 1);
   state.g_z.resize(layers_.size());
-  for (std::size_t l = layer; l-- > 0;) {
+  for (std::size_t l = layers_.size(); l-- > 0;) {
     const Layer &layer = layers_[l];
     const long size = static_cast<long>(n) * layer.out;
     Real *g_z = state.g_z[l].resize(state.train ? 2 * size : size) + (state.train ? size : 0);

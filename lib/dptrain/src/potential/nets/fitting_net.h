@@ -46,8 +46,6 @@ template <class Real> class FittingNet {
   {
     return state.x[layers_.size() - 1].data();
   }
-  /// d(sum_k seed_k feature_k)/dD [n][inputs] for seed [n][num_features], after `forward`. Overwrites what `reverse` left.
-  const Real *reverse_features(const Real *parameters, const Real *seed, FittingState<Real> &state);
   /// Where the caller puts the tangents of the descriptors [n][inputs] before `gradient`, which overwrites them.
   Real *descriptor_tangents(FittingState<Real> &state) const
   {
@@ -66,8 +64,6 @@ template <class Real> class FittingNet {
   {
     return {n, layer.in, layer.out, layer.skip, layer.has_idt ? parameters + layer.idt : nullptr};
   }
-  const Real *reverse_from(std::size_t layer, const Real *g, const Real *parameters,
-                           FittingState<Real> &state);
   void tangents(const Real *parameters, FittingState<Real> &state);
 
   std::vector<Layer> layers_;

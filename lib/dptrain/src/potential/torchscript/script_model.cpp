@@ -147,7 +147,6 @@ void ScriptModel::prepare_last_layer()
     return torch::tensor(values, torch::kFloat64).view(shape).to(device_);
   };
   whitening_ = tensor(layer->whitening(), {ntypes, h, h});
-  weight_samples_ = tensor(layer->weight_samples(), {-1, ntypes, h});
   layer_version_ = layer->version();
 }
 
@@ -242,21 +241,10 @@ void ScriptModel::forward_domain(const Domain &domain, int index, const ForwardO
 void ScriptModel::add_features(const AtomBlock &block, ScriptSums &sums)
 {
   set_differentiable(false);
-  ScriptAtoms atoms = block.tensors;
-  if (sums.wants_samples() && !weight_samples_.defined())
-    throw internal_error("Forces of sampled last layers were asked for, and there are no samples");
-  if (sums.wants_samples()) atoms.coord = atoms.coord.detach().clone().requires_grad_(true);
-  const torch::AutoGradMode graph(sums.wants_samples());
-  const torch::Tensor f = script_.contract->features(atoms).to(torch::kFloat64);
+  const torch::NoGradGuard no_graph;
+  const torch::Tensor f = script_.contract->features(block.tensors).to(torch::kFloat64);
   const torch::Tensor type = atoms.type.view({-1}).slice(0, 0, block.centers);
-  sums.add_features(block, f.detach(), type, whitening_);
-  if (!sums.wants_samples()) return;
-  // the energy is linear in the last layer's weights: f dw is what a change of them adds
-  for (std::int64_t k = 0; k < weight_samples_.size(0); ++k) {
-    const torch::Tensor added = (f * weight_samples_[k].index_select(0, type)).sum();
-    const auto slope = torch::autograd::grad({added}, {atoms.coord}, {}, true, false, true);
-    if (slope.front().defined()) sums.add_sample(block, k, -slope.front().view({-1, 3}));
-  }
+  sums.add_features(block, f, type, whitening_);
 }
 
 void ScriptModel::pass_b(Tape &tape, const GradientSeed *seeds, double *gradient)

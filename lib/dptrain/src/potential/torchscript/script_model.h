@@ -94,7 +94,7 @@ class ScriptModel final : public Model {
   Script script_;
   BlockMaker blocks_;
   std::vector<std::vector<torch::Tensor>> tensors_;  // of each block of parameters
-  torch::Tensor fparam_, whitening_, weight_samples_;
+  torch::Tensor fparam_, whitening_;
   std::uint64_t prepared_version_ = 0, layer_version_ = 0;  // of what the tensors hold
   Precision precision_ = Precision::float64;
   bool differentiable_ = false;      // the parameters take part in graphs

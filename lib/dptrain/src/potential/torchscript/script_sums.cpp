@@ -43,10 +43,9 @@ void add(const torch::Tensor &tensor, double *target)
 ScriptSums::ScriptSums(const Domain &domain, const ForwardOutput &out, const ScriptFacts &facts) :
     nall_(static_cast<std::size_t>(domain.nall)),
     ntypes_(static_cast<int>(facts.type_map.size())),
-    samples_(out.sampled_force != nullptr),
     atom_virial_(out.atom_virial != nullptr)
 {
-  const bool asked = out.uncertainty || out.feature_sum || out.feature_covariance || samples_;
+  const bool asked = out.uncertainty || out.feature_sum || out.feature_covariance;
   if (asked && facts.num_features == 0)
     throw Error(
         "This model does not tell the outputs of its last hidden layer, which uncertainties "
@@ -95,13 +94,6 @@ void ScriptSums::add_features(const AtomBlock &block, const torch::Tensor &f,
       uncertainties_.push_back({block.atoms[i], values.data_ptr<double>()[i]});
 }
 
-void ScriptSums::add_sample(const AtomBlock &block, std::int64_t k, const torch::Tensor &force)
-{
-  const std::size_t size = 3 * nall_, needed = size * static_cast<std::size_t>(k + 1);
-  if (sampled_force_.size() < needed) sampled_force_.resize(needed, 0.0);
-  scatter(block, force, 3, sampled_force_.data() + size * static_cast<std::size_t>(k));
-}
-
 void ScriptSums::add_to(ForwardOutput &out, const Domain &domain, const std::vector<double> &bias,
                         const std::vector<char> &acts) const
 {
@@ -120,7 +112,6 @@ void ScriptSums::add_to(ForwardOutput &out, const Domain &domain, const std::vec
     for (const AtomValue &center : uncertainties_) out.uncertainty[center.atom] = center.value;
   if (out.feature_sum) dptrain::add(feature_sum_, out.feature_sum);
   if (out.feature_covariance) dptrain::add(covariance_, out.feature_covariance);
-  if (out.sampled_force) dptrain::add(sampled_force_, out.sampled_force);
 }
 
 }  // namespace dptrain

@@ -15,13 +15,10 @@ class ScriptSums {
   ScriptSums(const Domain &domain, const ForwardOutput &out, const ScriptFacts &facts);
 
   bool wants_features() const { return features_ > 0; }
-  bool wants_samples() const { return samples_; }
   void add(const AtomBlock &block, const ScriptResults &results);
   /// f [centers][features] of the last hidden layer, the types of the centers, W [ntypes][features][features] or empty.
   void add_features(const AtomBlock &block, const torch::Tensor &f, const torch::Tensor &type,
                     const torch::Tensor &whitening);
-  /// Forces [n][3] of changed last layer k.
-  void add_sample(const AtomBlock &block, std::int64_t k, const torch::Tensor &force);
   /// Adds all to what `out` points to; `bias` are energies of the types that `acts` says to count.
   void add_to(ForwardOutput &out, const Domain &domain, const std::vector<double> &bias,
               const std::vector<char> &acts) const;
@@ -35,10 +32,10 @@ class ScriptSums {
   std::size_t nall_;
   int ntypes_;
   std::int64_t features_ = 0;
-  bool samples_ = false, atom_virial_ = false;
+  bool atom_virial_ = false;
   double energy_ = 0.0;  // without the bias
   std::array<double, 9> virial_{};
-  std::vector<double> force_, atom_virials_, sampled_force_;
+  std::vector<double> force_, atom_virials_;
   std::vector<AtomValue> energies_, uncertainties_;
   torch::Tensor feature_sum_, covariance_;
 };

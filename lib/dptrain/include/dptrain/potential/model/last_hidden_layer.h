@@ -7,7 +7,7 @@
 namespace dptrain {
 
 /// What is asked of the outputs f_i (H numbers for each atom) of a model's last hidden layer, of which the energy of an
-/// atom is a linear function: uncertainties, and forces of sampled last layers. The model answers in ForwardOutput.
+/// atom is a linear function. The model answers in ForwardOutput.
 class LastHiddenLayer {
  public:
   LastHiddenLayer(std::size_t ntypes, std::size_t num_features) : ntypes_(ntypes), h_(num_features)
@@ -20,16 +20,12 @@ class LastHiddenLayer {
   const std::vector<double> &whitening() const { return whitening_; }
   /// Throws Error where they are of another size.
   void set_whitening(std::vector<double> matrices);
-  /// Changes of the last layer's weights [samples][ntypes][H], whose forces ForwardOutput::sampled_force gets.
-  const std::vector<double> &weight_samples() const { return weight_samples_; }
-  /// Throws Error where they are not of that form.
-  void set_weight_samples(std::vector<double> changes);
   /// Another number after each change.
   std::uint64_t version() const { return version_; }
 
  private:
   std::size_t ntypes_, h_;
-  std::vector<double> whitening_, weight_samples_;
+  std::vector<double> whitening_;
   std::uint64_t version_ = 1;
 };
 

@@ -34,8 +34,6 @@ struct ForwardOutput {
   double *uncertainty = nullptr;  ///< optional [nlocal], |f_i W|, set for each center
   double *feature_sum = nullptr;  ///< optional [ntypes][H], sum of f_i over the centers of a type
   double *feature_covariance = nullptr;  ///< optional [ntypes][H][H], sum of f_i^T f_i
-  double *sampled_force =
-      nullptr;  ///< optional [samples][nall][3], what the sampled weights add to the forces
 };
 
 /// Weights of the scalar whose parameter gradient is asked:
