@@ -106,7 +106,6 @@ TASKS = {
     "water": (WATER, dict(system=str(REFERENCE / "train_a" / "system"))),
     "folder": (METAL, dict(system="{data}/a")),
     "list": (METAL, dict(datafile="{data}/list.txt")),
-    "shuffled": (METAL, dict(system="{data}/a", numb_test=3, shuffle_test=True, rand_seed=7)),
     "first": (METAL, dict(system="{data}/a/crystal", numb_test=4)),
     "missing": (METAL, dict(system="{data}/b")),
     "atomic": (METAL, dict(system="{data}/weighted", atomic=True)),
@@ -115,7 +114,7 @@ TASKS = {
     "train": (METAL, dict(train_json="{data}/input.json")),
     "valid": (METAL, dict(valid_json="{data}/input.json")),
 }
-WORDS = dict(system="-s", datafile="-f", numb_test="-n", rand_seed="-r", shuffle_test="--shuffle-test", atomic="-a", train_json="--train-data", valid_json="--valid-data")
+WORDS = dict(system="-s", datafile="-f", numb_test="-n", atomic="-a", train_json="--train-data", valid_json="--valid-data")
 
 
 def arguments_of(name, data):

@@ -128,19 +128,38 @@ TEST(ModelErrors, ABrokenFrameIsNamedOnAllRanks)
   expect_in("known: frame 5: ", message_of([&] { test.run(system, {5}, none); }));
 }
 
-TEST(ModelErrors, OrderOfNumpy)
+TEST(ModelErrors, RandomOrder)
 {
-  // numpy.random.RandomState(42), shuffle of arange(10), then of arange(7)
   TestOptions options;
   options.shuffle = true;
   options.seed = 42;
-  FrameOrder order(options);
-  EXPECT_EQ(order.next(10), (std::vector<std::int64_t>{8, 1, 5, 0, 7, 2, 9, 4, 3, 6}));
-  EXPECT_EQ(order.next(7), (std::vector<std::int64_t>{4, 1, 0, 3, 5, 6, 2}));
+  FrameOrder order(options), same(options);
+  const auto sorted = [](std::vector<std::int64_t> frames) {
+    std::sort(frames.begin(), frames.end());
+    return frames;
+  };
+  std::vector<std::int64_t> all(100);
+  std::iota(all.begin(), all.end(), std::int64_t(0));
+  const auto first = order.next(100), second = order.next(100);
+  EXPECT_EQ(sorted(first), all);
+  EXPECT_EQ(sorted(second), all);
+  EXPECT_NE(first, all);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(same.next(100), first);
+  EXPECT_EQ(same.next(100), second);
   options.numb_test = 3;
-  EXPECT_EQ(FrameOrder(options).next(10), (std::vector<std::int64_t>{8, 1, 5}));
-  options.seed = (std::uint64_t(1) << 32) + 42;  // modulo 2^32, as dp test
-  EXPECT_EQ(FrameOrder(options).next(10), (std::vector<std::int64_t>{8, 1, 5}));
+  EXPECT_EQ(FrameOrder(options).next(100),
+            (std::vector<std::int64_t>(first.begin(), first.begin() + 3)));
+  options.seed = 43;
+  EXPECT_NE(FrameOrder(options).next(100),
+            (std::vector<std::int64_t>(first.begin(), first.begin() + 3)));
+  // each of 4 frames comes first in 1000 of 4000 orders, within five standard deviations of 27
+  options.numb_test = 1;
+  FrameOrder many(options);
+  std::vector<int> counts(4, 0);
+  for (int k = 0; k < 4000; ++k) ++counts[many.next(4).front()];
+  for (const int count : counts) EXPECT_NEAR(count, 1000, 137);
+  options.numb_test = 3;
   options.shuffle = false;
   EXPECT_EQ(FrameOrder(options).next(10), (std::vector<std::int64_t>{0, 1, 2}));
   EXPECT_EQ(FrameOrder(options).next(2), (std::vector<std::int64_t>{0, 1}));

@@ -53,7 +53,7 @@ struct TestOptions {
   std::string train_data, valid_data;  ///< input.json whose systems are tested, instead
   std::int64_t numb_test = 0;          ///< frames per system; 0: all
   std::optional<std::uint64_t> seed;   ///< of the order of the frames; none: 0
-  bool shuffle = false;                ///< frames in random order, numpy's (as `dp test`)
+  bool shuffle = false;                ///< frames in random order
   std::string detail_file;             ///< PREFIX of the detail files; empty: none
   bool atomic = false;                 ///< errors of atomic energies too
   Precision precision = Precision::float64;
