@@ -218,10 +218,14 @@ def endless(options, velocity=87287):
                  run="run 1000000", thermo="thermo 1000000\n").replace("87287", str(velocity))
 
 
-def end_with_a_stopped_rank(job, ready, victim):
-    """Stops a rank of a job with a timeout of 4 s, once `ready`: the job ends with one message that names the process."""
+@pytest.mark.parametrize("victim", [0, 2])
+def test_a_rank_that_hangs_ends_the_job(victim, tmp_path):
+    """One of three ranks is stopped while all train: within the timeout the others say which one gives no sign of life, and the
+    job ends."""
+    write_input(tmp_path)
+    job = Job(tmp_path, endless("timeout 4").replace("train 6", "train 1000000"), 3)
     try:
-        job.wait_for(ready)
+        job.wait_for((tmp_path / "si.dp.ckpt").exists)
         stopped = job.ranks()[victim]
         os.kill(stopped, signal.SIGSTOP)
         assert job.process.wait(40) != 0
@@ -230,23 +234,7 @@ def end_with_a_stopped_rank(job, ready, victim):
     text = job.text()
     assert text.count("The job ends now") == 1
     assert f"(process {stopped}) has given no sign of life" in text
-
-
-@pytest.mark.parametrize("victim", [0, 2])
-def test_a_rank_that_hangs_ends_the_job(victim, tmp_path):
-    """One of three ranks is stopped while all train: within the timeout the others say which one gives no sign of life, and the
-    job ends."""
-    write_input(tmp_path)
-    job = Job(tmp_path, endless("timeout 4").replace("train 6", "train 1000000"), 3)
-    end_with_a_stopped_rank(job, (tmp_path / "si.dp.ckpt").exists, victim)
     assert len(parameters(tmp_path / "si.dp.ckpt")) > 1000
-
-
-def test_a_rank_that_hangs_in_md_ends_the_job(tmp_path):
-    """The others wait for it in LAMMPS' own communication: the process that does not run is noticed all the same."""
-    write_input(tmp_path)
-    job = Job(tmp_path, endless("timeout 4").replace("every 2", "every 1000000"), 3)
-    end_with_a_stopped_rank(job, lambda: "Per MPI rank memory" in job.text(), 1)
 
 
 def test_a_job_that_was_suspended_goes_on(tmp_path):
@@ -265,33 +253,6 @@ def test_a_job_that_was_suspended_goes_on(tmp_path):
         job.end()
 
 
-def test_a_rank_that_dies_ends_the_job_without_the_launcher(tmp_path):
-    """The launcher is stopped, and does not see that a rank is killed: the others see it, though they may wait as long as they
-    like for ranks that live."""
-    write_input(tmp_path)
-    job = Job(tmp_path, endless("timeout 0"), 3)
-    try:
-        job.wait_for((tmp_path / "si.dp.ckpt").exists)
-        ranks = job.ranks()
-        children = Path(f"/proc/{job.process.pid}/task/{job.process.pid}/children").read_text().split()
-        launcher = [job.process.pid, *map(int, children)]
-        for process in launcher:
-            os.kill(process, signal.SIGSTOP)
-        killed = ranks[1]
-        os.kill(killed, signal.SIGKILL)
-        end = time.monotonic() + 60.0
-        while set(job.ranks()) & set(ranks) and time.monotonic() < end:
-            time.sleep(0.2)
-        assert not set(job.ranks()) & set(ranks)
-        for process in reversed(launcher):
-            os.kill(process, signal.SIGCONT)
-        assert job.process.wait(40) != 0
-    finally:
-        job.end()
-    text = job.text()
-    assert text.count("The job ends now") == 1 and f"(process {killed}) has died" in text
-
-
 def test_killing_a_rank_again_and_again(silicon, soak, tmp_path):
     """Eight ranks, one of which is killed at a random moment, fifty times (a part of them each day): the job always ends, the
     checkpoint can always be read, and the training goes on, also on another number of ranks."""
@@ -300,7 +261,7 @@ def test_killing_a_rank_again_and_again(silicon, soak, tmp_path):
     for number in range(kills):
         ranks = 8 if number % 5 else choice.choice([2, 3, 5])
         resume = "resume si.dp" if number else ""
-        job = Job(tmp_path, endless(resume, 87287 + number), ranks)
+        job = Job(tmp_path, endless(f"timeout 20 {resume}", 87287 + number), ranks)
         mark = "resumed" if number else "new model"
         job.wait_for(lambda: mark in job.text())
         time.sleep(choice.uniform(0.0, 0.5))
@@ -308,8 +269,8 @@ def test_killing_a_rank_again_and_again(silicon, soak, tmp_path):
         os.kill(killed, signal.SIGKILL)
         assert job.process.wait(60) != 0
         text = job.text()
-        # where the launcher has missed the death, the other ranks tell of it: of nothing else
-        assert text.count("ERROR") == text.count(f"(process {killed}) has died"), text[-2000:]
+        # where the launcher has missed the death, the other ranks have waited for this process: of nothing else do they tell
+        assert text.count("ERROR") == text.count(f"(process {killed}) has"), text[-2000:]
         if number:
             found = int(re.search(r"resumed (?:from|with) .*?(\d+) frames", text).group(1))
             assert found >= labels

@@ -57,7 +57,6 @@ class MpiCommunicator : public Communicator {
       if (board_) board_->abandon();  // nothing can be freed any more
       return;
     }
-    if (board_) board_->leave();
     board_.reset();
     MPI_Comm_free(&comm_);
   }

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <limits>
 #include <new>
 
 namespace dptrain {
@@ -62,11 +61,6 @@ RankBoard::~RankBoard()
   if (abandoned_) return;
   if (window_ != MPI_WIN_NULL) MPI_Win_free(&window_);
   MPI_Comm_free(&node_);
-}
-
-void RankBoard::leave()
-{
-  if (size_ > 0) own().alive = std::numeric_limits<std::int64_t>::max() / 2;
 }
 
 RankStatus &RankBoard::of(int k)

@@ -35,8 +35,6 @@ class RankBoard {
   RankStatus &own() { return of(own_); }
   /// The rank number k of this node.
   RankStatus &of(int k);
-  /// This rank gives no signs of life any more, and is not missed: others may look a little longer.
-  void leave();
   /// Forgets the memory without a word to MPI, which has ended.
   void abandon() { abandoned_ = true; }
 

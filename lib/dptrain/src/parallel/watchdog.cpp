@@ -1,15 +1,11 @@
 #include "parallel/watchdog.h"
 
-#include <fmt/format.h>
 #include <mpi.h>
-#include <signal.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -22,9 +18,6 @@ namespace {
 constexpr double default_timeout = 1800.0;  // seconds
 constexpr double looks_per_timeout = 10.0, longest_nap = 1.0;
 constexpr double silence = 1.5 * longest_nap;  // of a process that does not run
-constexpr double time_to_die = 10.0;           // seconds in which a launcher ends the other ranks
-constexpr double longest_gap = 3.0;            // naps from one look to the next
-constexpr int looks_after_gap = 3;
 constexpr auto time_to_abort = std::chrono::seconds(10);
 constexpr auto time_to_arrive = std::chrono::milliseconds(300);
 
@@ -39,17 +32,6 @@ std::atomic<double> timeout{default_timeout};
 double seconds_since(std::int64_t milliseconds)
 {
   return 1e-3 * static_cast<double>(node_milliseconds() - milliseconds);
-}
-
-// A process that has ended stays as a zombie until its parent takes notice, which may itself stand still.
-bool has_ended(pid_t process)
-{
-  if (::kill(process, 0) != 0) return errno == ESRCH;
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string stat;
-  std::getline(file, stat);
-  const std::size_t name_end = stat.rfind(')');  // "PID (NAME) STATE ..."
-  return name_end != std::string::npos && stat.compare(name_end, 3, ") Z") == 0;
 }
 
 }  // namespace
@@ -136,8 +118,7 @@ void Watchdog::run()
     wake_.wait_for(lock, std::chrono::duration<double>(nap));
     const double passed = seconds_since(before);
     before = node_milliseconds();
-    // the whole job may have been suspended: then nobody has been waiting, and the others need a moment too
-    if (passed > longest_gap * nap) patience_ = looks_after_gap;
+    // no more than a nap: the whole job may have been suspended, then nobody has been waiting
     look(limit, std::min(passed, nap));
   }
 }
@@ -145,60 +126,17 @@ void Watchdog::run()
 // Counts only the time in which this process runs.
 void Watchdog::look(double limit, double passed)
 {
-  const bool patient = patience_ > 0;
-  if (patient) --patience_;
   for (Watched &watched : watched_) {
     watched.own->alive = node_milliseconds();
     const std::int64_t number = watched.own->number;
     const bool same = watched.own->waits && number == watched.number;
-    watched.waited = same ? watched.waited + (patient ? 0.0 : passed) : 0.0;
+    watched.waited = same ? watched.waited + passed : 0.0;
     watched.number = number;
-    if (patient) continue;
-    look_for_death(watched);
-    if (limit <= 0.0) continue;
-    if (watched.waited > limit)
-      end_job_of(watched, timeout_text(watched.ranks, *watched.own, watched.waited, limit));
-    look_for_silence(watched, limit);
+    if (limit <= 0.0 || watched.waited <= limit) continue;
+    if (watched.ranks.front()->speaker.exchange(1) == 0)
+      end_job(timeout_text(watched.ranks, *watched.own, watched.waited, limit));
+    end_process();
   }
-}
-
-// Launchers end all ranks when one has died, but not always, and not where they are told otherwise.
-void Watchdog::look_for_death(const Watched &watched)
-{
-  std::string dead;
-  for (const RankStatus *other : watched.ranks)
-    // signs of life: the process of a rank in another container may not be seen from here
-    if (seconds_since(other->alive) > time_to_die && has_ended(other->process))
-      dead += fmt::format("{}{} (process {}) has died", dead.empty() ? "rank " : ", rank ",
-                          other->rank, other->process);
-  if (!dead.empty())
-    end_job_of(watched,
-               fmt::format("ERROR: dptrain: {}; see the log of the system for why, such as a lack "
-                           "of memory. The job ends now; 'resume' goes on from the checkpoint\n",
-                           dead));
-}
-
-// Processes that do not run, while the others may wait for them where this library does not see it.
-void Watchdog::look_for_silence(const Watched &watched, double limit)
-{
-  for (const RankStatus *other : watched.ranks) {
-    const double silent = seconds_since(other->alive);
-    if (silent <= limit) continue;
-    std::ostringstream text;
-    text.precision(3);
-    text << "ERROR: dptrain: rank " << other->rank << " (process " << other->process
-         << ") has given no sign of life for " << silent << " s; the timeout is " << limit
-         << " s. The job ends now; 'resume' goes on from the checkpoint. Where processes have good "
-            "reason to stand still this long, allow "
-            "it with a longer 'timeout'\n";
-    end_job_of(watched, text.str());
-  }
-}
-
-void Watchdog::end_job_of(const Watched &watched, const std::string &text)
-{
-  if (watched.ranks.front()->speaker.exchange(1) == 0) end_job(text);
-  end_process();
 }
 
 void end_job(const std::string &text)

@@ -10,9 +10,9 @@
 
 namespace dptrain {
 
-/// Ends the job where a rank waits for others longer than the time that `set_communication_timeout` allows, or where the
-/// process of a rank has died or has not run for that time, whatever the others wait for: one rank of the node says who it
-/// is, then MPI ends all ranks. A thread of its own, which sleeps nearly always.
+/// Ends the job where a rank waits for others longer than the time that `set_communication_timeout` allows: one rank of the
+/// node says who has not come, then MPI ends all ranks. That a process has died is for the launcher to notice. A thread of
+/// its own, which sleeps nearly always.
 class Watchdog {
  public:
   static Watchdog &instance();
@@ -29,14 +29,10 @@ class Watchdog {
   };
   void look(double limit, double since_last);
   void run();
-  static void look_for_death(const Watched &watched);
-  static void look_for_silence(const Watched &watched, double limit);
-  [[noreturn]] static void end_job_of(const Watched &watched, const std::string &text);
 
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Watched> watched_;
-  int patience_ = 0;  // looks that do not count, after a time in which this process did not run
   std::thread thread_;
 };
 
