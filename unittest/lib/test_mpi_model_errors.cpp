@@ -1,5 +1,8 @@
 // Errors of a model: DeePMD-kit's numbers (unittest/reference) with known shifts as labels, on as many ranks as there are.
 
+#include <algorithm>
+#include <numeric>
+
 #include "commands/test_order.h"
 #include "dptrain/potential/files/model_file.h"
 #include "support/known_frames.h"

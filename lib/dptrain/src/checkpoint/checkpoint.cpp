@@ -21,16 +21,6 @@ namespace {
 const std::string &group = checkpoint_group;
 constexpr std::int64_t format_version = 2;
 
-void write_vector(Hdf5File &file, const char *name, const std::vector<double> &values)
-{
-  file.write_array(group + "/" + name, values.data(), {static_cast<std::int64_t>(values.size())});
-}
-
-std::vector<double> read_vector(const Hdf5File &file, const char *name)
-{
-  return file.read_array(group + "/" + name).values;
-}
-
 // What to do with a file that this version does not read.
 std::string other_format(std::int64_t version)
 {
@@ -56,7 +46,7 @@ void write_checkpoint(const std::string &path, const Checkpoint &checkpoint)
   file.write_integer(group, "format_version", format_version);
   file.write_integer(group, "num_frames", checkpoint.num_frames);
   file.write_value(group + "/training", checkpoint.training);
-  write_vector(file, "auxiliary_state", checkpoint.auxiliary_state);
+  file.write_array(group + "/auxiliary_state", checkpoint.auxiliary_state);
   write_state(file, group + "/trainer", checkpoint.trainer);
   write_state(file, group + "/session", checkpoint.session);
   const std::string bytes = file.bytes();
@@ -78,7 +68,7 @@ Checkpoint read_checkpoint(const std::string &path)
   checkpoint.parameters = std::move(stored.parameters);
   checkpoint.average = std::move(stored.average);
   checkpoint.num_frames = file.read_integer(group, "num_frames").value_or(-1);
-  checkpoint.auxiliary_state = read_vector(file, "auxiliary_state");
+  checkpoint.auxiliary_state = file.read_array(group + "/auxiliary_state").values;
   if (checkpoint.num_frames < 0)
     throw Error(fmt::format("{}: damaged checkpoint: it does not tell its number of frames{}", path,
                             checkpoint_advice()));

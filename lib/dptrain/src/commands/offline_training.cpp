@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/elapsed.h"
 #include "checkpoint/training_checkpoint.h"
 #include "commands/data_model.h"
 #include "commands/data_warnings.h"

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/elapsed.h"
 #include "base/text.h"
 #include "training/shown_errors.h"
 
@@ -41,11 +42,6 @@ double peak_memory_mib(const Communicator &comm)
   double mib = static_cast<double>(usage.ru_maxrss) / 1024.0;  // Linux counts in KiB
   comm.all_reduce_max(&mib, 1);
   return mib;
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start)
-{
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 Progress::Progress(std::shared_ptr<const Communicator> comm, const LossConfig &loss,

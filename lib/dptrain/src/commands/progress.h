@@ -44,8 +44,6 @@ class Progress {
   bool drawn_ = false;
 };
 
-double seconds_since(std::chrono::steady_clock::time_point start);
-
 /// As hours:minutes:seconds.
 std::string duration_text(double seconds);
 

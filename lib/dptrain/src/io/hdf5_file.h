@@ -89,6 +89,11 @@ class Hdf5File {
   /// Writes a data set in float64, or float32 with `single`.
   void write_array(const std::string &path, const double *values,
                    const std::vector<std::int64_t> &shape, bool single = false);
+  /// One row of numbers.
+  void write_array(const std::string &path, const std::vector<double> &values)
+  {
+    write_array(path, values.data(), {static_cast<std::int64_t>(values.size())});
+  }
   /// A one-dimensional data set of bytes.
   void write_bytes(const std::string &path, const std::string &bytes);
   std::string read_bytes(const std::string &path) const;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fstream>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "dptrain/base/elements.h"
 #include "dptrain/base/error.h"
@@ -24,14 +25,6 @@ bool is_input_file(const std::string &path)
   std::ifstream file(path);
   char first = 0;
   return (file >> first) && first == '{';
-}
-
-std::uint64_t fnv1a(std::uint64_t hash, const std::vector<double> &values)
-{
-  const unsigned char *bytes = reinterpret_cast<const unsigned char *>(values.data());
-  for (std::size_t i = 0; i < values.size() * sizeof(double); ++i)
-    hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
-  return hash;
 }
 
 std::vector<int> map_elements(const std::string &file, const std::vector<std::string> &elements,
@@ -171,7 +164,7 @@ void ModelSlot::set_model(const Communicator &comm, ModelData data)
 std::uint64_t ModelSlot::hash() const
 {
   if (!model) return 0;
-  return fnv1a(fnv1a(0xcbf29ce484222325ULL, model->parameters().values()), model->energy_bias());
+  return hash_of(model->energy_bias(), hash_of(model->parameters().values()));
 }
 
 bool ModelSlot::has_null() const

@@ -18,16 +18,6 @@ const std::string &group = checkpoint_group;
 // what the model is, as the file says it
 const std::string native_kind = "deep_pot", script_kind = "torchscript";
 
-void write_vector(Hdf5File &file, const char *name, const std::vector<double> &values)
-{
-  file.write_array(group + "/" + name, values.data(), {static_cast<std::int64_t>(values.size())});
-}
-
-std::vector<double> read_vector(const Hdf5File &file, const char *name)
-{
-  return file.read_array(group + "/" + name).values;
-}
-
 // Beside what is as in a .dp file: where the model comes from an archive, that; a TorchScript model has no tree.
 void write_model(Hdf5File &file, const ModelData &model)
 {
@@ -37,10 +27,10 @@ void write_model(Hdf5File &file, const ModelData &model)
   file.write_text(group, "kind", is_script ? script_kind : native_kind);
   if (!model.archive.empty()) file.write_bytes(group + "/archive", model.archive);
   if (!is_script) return;
-  write_vector(file, "model_parameters", model.parameters);
-  write_vector(file, "out_bias", model.out_bias);
-  write_vector(file, "whitening", model.whitening);
-  write_vector(file, "calibration", model.calibration);
+  file.write_array(group + "/model_parameters", model.parameters);
+  file.write_array(group + "/out_bias", model.out_bias);
+  file.write_array(group + "/whitening", model.whitening);
+  file.write_array(group + "/calibration", model.calibration);
 }
 
 ModelData read_model(const Hdf5File &file, const std::string &path)
@@ -54,10 +44,10 @@ ModelData read_model(const Hdf5File &file, const std::string &path)
   if (kind == native_kind) model = read_model_tree(file, path);
   if (file.has(group + "/archive")) model.archive = file.read_bytes(group + "/archive");
   if (kind == native_kind) return model;
-  model.parameters = read_vector(file, "model_parameters");
-  model.out_bias = read_vector(file, "out_bias");
-  model.whitening = read_vector(file, "whitening");
-  model.calibration = read_vector(file, "calibration");
+  model.parameters = file.read_array(group + "/model_parameters").values;
+  model.out_bias = file.read_array(group + "/out_bias").values;
+  model.whitening = file.read_array(group + "/whitening").values;
+  model.calibration = file.read_array(group + "/calibration").values;
   complete_from_archive(model, path);
   return model;
 }
@@ -67,16 +57,16 @@ ModelData read_model(const Hdf5File &file, const std::string &path)
 void write_stored_model(Hdf5File &file, const StoredModel &stored)
 {
   write_model(file, stored.model);
-  write_vector(file, "parameters", stored.parameters);
-  if (!stored.average.empty()) write_vector(file, "average", stored.average);
+  file.write_array(group + "/parameters", stored.parameters);
+  if (!stored.average.empty()) file.write_array(group + "/average", stored.average);
 }
 
 StoredModel read_stored_model(const Hdf5File &file, const std::string &path)
 {
   StoredModel stored;
   stored.model = read_model(file, path);
-  stored.parameters = read_vector(file, "parameters");
-  if (file.has(group + "/average")) stored.average = read_vector(file, "average");
+  stored.parameters = file.read_array(group + "/parameters").values;
+  if (file.has(group + "/average")) stored.average = file.read_array(group + "/average").values;
   const std::size_t size = stored.model.parameters.size();
   for (const auto *weights : {&stored.parameters, &stored.average})
     if (weights->size() != size && !(weights->empty() && weights == &stored.average))

@@ -22,10 +22,7 @@ constexpr double neighbor_margin = 1.5;  // the first frames are few: others wil
 // Changes with each position, cell and type, but not with rounding: runs on other numbers of ranks differ by that.
 std::uint64_t mix(std::uint64_t hash, const WholeFrame &frame)
 {
-  const auto add = [&hash](std::int64_t value) {
-    for (int shift = 0; shift < 64; shift += 8)
-      hash = (hash ^ ((static_cast<std::uint64_t>(value) >> shift) & 0xFF)) * 0x100000001b3ULL;
-  };
+  const auto add = [&hash](std::int64_t value) { hash = hash_of(&value, sizeof(value), hash); };
   constexpr double resolution = 1e4;  // per Angstrom
   for (const double component : frame.box) add(std::llround(component * resolution));
   for (const double component : frame.coord) add(std::llround(component * resolution));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "dptrain/frames/frame.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/input/config.h"
@@ -43,7 +44,7 @@ class ModelFactory {
   std::string model_def_script_;
   std::string composition_;  // of the first frame, such as "Si 64"
   std::int64_t noted_ = 0;
-  std::uint64_t data_hash_ = 0xcbf29ce484222325ULL;  // of these frames (FNV-1a)
+  std::uint64_t data_hash_ = hash_start;  // of these frames
   Statistics statistics_;
 };
 
