@@ -243,7 +243,7 @@ void ScriptModel::add_features(const AtomBlock &block, ScriptSums &sums)
   set_differentiable(false);
   const torch::NoGradGuard no_graph;
   const torch::Tensor f = script_.contract->features(block.tensors).to(torch::kFloat64);
-  const torch::Tensor type = atoms.type.view({-1}).slice(0, 0, block.centers);
+  const torch::Tensor type = block.tensors.type.view({-1}).slice(0, 0, block.centers);
   sums.add_features(block, f, type, whitening_);
 }
 
