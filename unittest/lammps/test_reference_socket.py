@@ -191,7 +191,9 @@ def test_client_dies_for_good(failed, address, client, start_lammps, tmp_path):
     else:
         result.check()
         assert f"label of step 0 is discarded: {text}" in result.output
-        assert result.output.count("no client has connected to unix:") == 2
+        lost = f"client 1 (process {process.pid}), which had the configuration of step 0, was lost (it closed the connection"
+        assert result.output.count(lost) == 2 and result.output.count("ago, and no other one has connected to unix:") == 2
+        assert "no client has connected" not in result.output
         assert result.thermo()["f_t[1]"][-1] == 0 and result.thermo()["f_t[11]"][-1] == 3
 
 
@@ -377,3 +379,20 @@ def test_quantum_code_pyscf(address, client, start_lammps, tmp_path):
         configuration.calc = GammaLDA()
         assert label["energy"].item() == pytest.approx(configuration.get_potential_energy(), abs=1e-6)
         assert np.abs(label["force"].reshape(-1, 3) - configuration.get_forces()).max() < 1e-4
+
+
+ENDS = {"all ranks": "this_is_no_command", "input": "error", "first rank": "set atom 1 vx 1e300\nrun 5", "last rank": "set atom 64 vx 1e300\nrun 5",
+        "quit": "quit 3"}
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+@pytest.mark.parametrize("end", ENDS)
+def test_no_socket_file_stays_after_an_error(end, ranks, address, lammps, tmp_path):
+    """LAMMPS leaves without taking the run apart; also where one rank alone finds the error and all others are killed."""
+    write_input(tmp_path)
+    path = Path(f"/tmp/ipi_{address[5:]}")
+    text = f"{ATOMS}{LJ}\nfix t all dptrain model input.json Si reference socket {address} end every 1000 warmup 9\n"
+    result = lammps(text + f"fix n all nve\nreset_timestep 1\nrun 1\nshell ls {path}\n{ENDS[end]}\n", ranks)
+    assert result.status != 0 and f"listening at {address}" in result.output
+    assert f"{path}\n" in result.output  # it was there
+    assert not path.exists()
