@@ -75,7 +75,7 @@ def test_a_hidden_type(lammps):
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_hidden_atoms_of_models_that_pass_messages_or_disagree(ranks, lammps, tmp_path):
+def test_hidden_atoms_beside_a_committee(ranks, lammps, tmp_path):
     """A committee on the same atoms agrees with itself where one of its members is the model: deviation zero, for hidden atoms too."""
     (tmp_path / "copy.dp").write_bytes(MODEL.read_bytes())
     pair = PAIR.replace("pair_style dptrain", "pair_style dptrain committee copy.dp end out_freq 1 atomic")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "adapter/lammps_compat.h"
 #include "atom.h"
@@ -90,12 +91,18 @@ void NestedPair::init()
   set_up_ = false;
 }
 
+// Long-range styles without kspace: they subtract what excluded pairs have in the sum.
+static const char *const ALL_PAIRS[] = {"coul/wolf", "coul/dsf", "coul/exclude", "thole"};
+
 // LAMMPS keeps pairs with special_bonds factors of zero in its lists where the run's own styles need them.
 void NestedPair::check_special_bonds() const
 {
   if (atom->molecular == Atom::ATOMIC || force->kspace) return;
   for (const PairSet::Part &part : set_.parts()) {
-    if (!kspace_ && !utils::strmatch(part.name, "coul/wolf|coul/dsf|coul/exclude|thole")) continue;
+    const bool needs_all_pairs =
+        std::any_of(std::begin(ALL_PAIRS), std::end(ALL_PAIRS),
+                    [&](const char *style) { return utils::strmatch(part.name, style); });
+    if (!kspace_ && !needs_all_pairs) continue;
     for (int k = 1; k <= 3; ++k)
       if (force->special_lj[k] == 0.0 && force->special_coul[k] == 0.0)
         error->all(FLERR,

@@ -9,7 +9,6 @@
 #include "dptrain/base/error.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "session/learning/model_factory.h"
-#include "statistics/data/statistics_file.h"
 
 namespace dptrain {
 

@@ -22,7 +22,7 @@ namespace {
 
 std::string column(double value)
 {
-  return fmt::format("{:11.2e}", std::isnan(value) ? std::fabs(value) : value);  // no -nan
+  return fmt::format("{:>11.2e}", std::isnan(value) ? std::fabs(value) : value);  // no -nan
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ std::size_t ModelDeviationFile::write(const ModelDeviationRow &row)
   std::string line = fmt::format("{:12}", row.step);
   const DeviationRange &v = row.virial, &f = row.force;
   for (const double value : {v.max, v.min, v.average, f.max, f.min, f.average})
-    line += fmt::format(" {:18.6e}", value);
+    line += fmt::format(" {:>18.6e}", value);
   const std::vector<std::int64_t> ids = row.ids.empty() ? first_ids(row.atoms.size()) : row.ids;
   if (ids_.empty() && !ids.empty()) name_columns(ids);
   std::size_t found = 0;
@@ -95,7 +95,7 @@ std::size_t ModelDeviationFile::write(const ModelDeviationRow &row)
     const auto place = std::lower_bound(ids.begin(), ids.end(), id);
     const bool is_there = place != ids.end() && *place == id;
     found += is_there;
-    line += is_there ? fmt::format(" {:18.6e}", row.atoms[place - ids.begin()])
+    line += is_there ? fmt::format(" {:>18.6e}", row.atoms[place - ids.begin()])
                      : fmt::format(" {:>18}", "nan");
   }
   errno = 0;
