@@ -17,7 +17,8 @@ from test_archives import BIN, BUILD, DP, HERE, INPUT_JSON, TUNE, check, deepmd,
 
 VERSIONS = Path(os.environ.get("DPTRAIN_DEEPMD_VERSIONS", "/nonexistent"))
 FOLDERS = sorted(path for path in VERSIONS.glob("*") if (path / "deepmd").is_dir())
-pytestmark = pytest.mark.skipif(not DP or not FOLDERS, reason="set DPTRAIN_DEEPMD and DPTRAIN_DEEPMD_VERSIONS")
+pytestmark = [pytest.mark.story("interop"),
+              pytest.mark.skipif(not DP or not FOLDERS, reason="set DPTRAIN_DEEPMD and DPTRAIN_DEEPMD_VERSIONS")]
 ALL = ["se_e2_a", "se_e3", "se_atten_v2", "dpa1", "hybrid", "zbl", "excluded_pairs", "small_sel", "fparam"]
 
 

@@ -18,7 +18,8 @@ HERE = Path(__file__).resolve().parent
 BIN = Path(sys.executable).parent
 BUILD = Path(os.environ.get("DPTRAIN_BUILD", HERE.parents[1] / "build"))
 DP = os.environ.get("DPTRAIN_DEEPMD") or shutil.which("dp")
-pytestmark = pytest.mark.skipif(not DP, reason="DeePMD-kit is not here: set DPTRAIN_DEEPMD to its dp executable")
+pytestmark = [pytest.mark.story("interop"),
+              pytest.mark.skipif(not DP, reason="DeePMD-kit is not here: set DPTRAIN_DEEPMD to its dp executable")]
 
 NKTV2P = 1.6021765e6
 LOCAL = ["se_e2_a", "se_e3", "se_atten_v2", "dpa1", "dpa1_strip", "hybrid", "zbl", "excluded_pairs", "no_hydrogen", "small_sel",

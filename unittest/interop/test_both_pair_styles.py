@@ -16,7 +16,8 @@ import pytest
 
 CASE = Path(__file__).resolve().parents[1] / "reference" / "triclinic_3type"
 BIN = Path(os.environ.get("DPTRAIN_COEXIST", "/nonexistent"))
-pytestmark = pytest.mark.skipif(not (BIN / "lmp").exists(), reason="set DPTRAIN_COEXIST to the bin folder of an environment with both packages")
+pytestmark = [pytest.mark.story("interop"),
+              pytest.mark.skipif(not (BIN / "lmp").exists(), reason="set DPTRAIN_COEXIST to the bin folder of an environment with both packages")]
 
 INPUT = """units metal
 atom_modify map yes

@@ -18,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 PRINT_INPUT = Path(os.environ.get("DPTRAIN_BUILD", HERE.parents[1] / "build")) / "unittest" / "tools" / "print_input"
 DEEPMD = os.environ.get("DPTRAIN_DEEPMD") or shutil.which("dp")
 pytestmark = [
+    pytest.mark.story("interop"),
     pytest.mark.skipif(not DEEPMD, reason="needs DeePMD-kit: set DPTRAIN_DEEPMD to its `dp` executable"),
     pytest.mark.skipif(not PRINT_INPUT.exists(), reason="needs a build with tests: set DPTRAIN_BUILD"),
 ]

@@ -17,7 +17,8 @@ from lammps_runner import PATIENT, REFERENCE, run_lammps  # noqa: E402
 
 DP = os.environ.get("DPTRAIN_DEEPMD") or shutil.which("dp")
 LMP = Path(DP).parent / "lmp" if DP else None
-pytestmark = pytest.mark.skipif(not (LMP and LMP.exists()), reason="DeePMD-kit's lmp is not here: set DPTRAIN_DEEPMD to its dp executable")
+pytestmark = [pytest.mark.story("interop"),
+              pytest.mark.skipif(not (LMP and LMP.exists()), reason="DeePMD-kit's lmp is not here: set DPTRAIN_DEEPMD to its dp executable")]
 
 SYSTEMS = {"triclinic": (REFERENCE / "triclinic_3type", "all3.data", "Al Cu Ni"), "water": (REFERENCE / "two_side", "liquid.data", "O H")}
 WORDS = ["", "atomic", "relative 0.4", "relative_v 0.3 atomic"]

@@ -12,7 +12,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from labels import LENNARD_JONES  # noqa: E402
-from lammps_runner import console_variables, lammps_variables, lammps_words, run_lammps  # noqa: E402
+from choice import number  # noqa: E402
+from lammps_runner import OneLammps, console_variables, lammps_variables, lammps_words, run_lammps  # noqa: E402
 from silicon import write_input  # noqa: E402
 
 
@@ -27,6 +28,25 @@ def pytest_sessionstart():
 def lammps(tmp_path):
     """Function: input text, ranks -> Result; all runs of a test share one folder."""
     return lambda text, ranks=1, options=(), **environment: run_lammps(tmp_path, text, ranks, options, **environment)
+
+
+@pytest.fixture(scope="session")
+def one_lammps():
+    """A LAMMPS for all inputs of this session that end with a message."""
+    process = OneLammps()
+    yield process
+    process.end()
+
+
+@pytest.fixture
+def message(request, one_lammps, lammps, tmp_path):
+    """Like `lammps`, for inputs that end with an error before anything is computed. They run in one process, on one rank; with
+    --all, and of eight of them one that the commit's hash chooses, in a process of their own on all the ranks."""
+    alone = os.environ["DPTRAIN_PICK"] == "all" or "DPTRAIN_TEST_BIN" in os.environ or number(request.node.nodeid, 8) == 0
+
+    def run(text, ranks=1, **environment):
+        return lammps(text, ranks, **environment) if alone else one_lammps.run(tmp_path, text, **environment)
+    return run
 
 
 @pytest.fixture

@@ -2,10 +2,13 @@
 
 import importlib.metadata
 import importlib.util
+import json
 import os
 import re
+import select
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -146,3 +149,49 @@ def run_lammps(folder, text, ranks=1, options=(), **environment):
     if missing and "DPTRAIN_TEST_BIN" in os.environ:  # a LAMMPS of the caller's, with packages of his choice
         pytest.skip(f"LAMMPS has no package {missing[1] or missing[2]}")
     return result
+
+
+class OneLammps:
+    """A process that runs one input after another (one_lammps.py). Where an input ends it, the next one gets a new process."""
+
+    def __init__(self):
+        self.process = None
+
+    def start(self):
+        self.screen = tempfile.TemporaryFile("w+b")
+        reading, writing = os.pipe()
+        self.answers = os.fdopen(reading)
+        words = [sys.executable, str(Path(__file__).with_name("one_lammps.py")), str(writing)]
+        # liblammps.so finds its MPI as lmp does; mpiexec is not needed for one rank
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=self.screen, stderr=subprocess.STDOUT, text=True,
+                                        pass_fds=[writing], env=lammps_variables())
+        os.close(writing)
+
+    def end(self):
+        """Ends the process, if there is one."""
+        if self.process:
+            self.process.stdin.close()
+            self.process.kill()
+            self.process.wait()
+            self.answers.close()
+            self.screen.close()
+            self.process = None
+
+    def run(self, folder, text, **environment):
+        """Result of an input on one rank, its status 0 or 1, or what ended the process."""
+        (folder / "in.test").write_text(text)
+        if self.process is None:
+            self.start()
+        begin = self.screen.seek(0, os.SEEK_END)
+        task = {"folder": str(folder), "input": "in.test", "variables": lammps_variables(**environment)}
+        self.process.stdin.write(json.dumps(task) + "\n")
+        self.process.stdin.flush()
+        answer = self.answers.readline() if select.select([self.answers], [], [], 600)[0] else ""
+        self.screen.seek(begin)
+        output = self.screen.read().decode(errors="replace")
+        if answer:
+            return Result(folder, int(json.loads(answer)["failed"]), output)
+        self.process.kill()
+        status = self.process.wait()
+        self.end()
+        return Result(folder, status, output)

@@ -128,10 +128,11 @@ FIXED = [
 ]
 
 
+@pytest.mark.soak("kills")
 @pytest.mark.parametrize("name, options, ranks, points, number", [
     ("active", ACTIVE, 1, FIXED, 20), ("passive", PASSIVE, 1, FIXED[::2], 4), ("two ranks", ACTIVE, 2, FIXED[2:6:2], 2)])
 def test_no_label_is_lost(name, options, ranks, points, number, soak, tmp_path):
-    """Ten fixed points and twenty random ones (a part of them each day), up to 0.2 s after a label: training, saving, a label
+    """Ten fixed points and twenty random ones, up to 0.2 s after a label: training, saving, a label
     being stored."""
     chain = Chain(tmp_path, options, ranks)
     for when in points:
@@ -142,9 +143,9 @@ def test_no_label_is_lost(name, options, ranks, points, number, soak, tmp_path):
     chain.finish()
 
 
+@pytest.mark.soak("kills")
 def test_no_label_is_lost_in_calls(address, client, soak, tmp_path):
-    """Ten times (a part of them each day) amid a call over the socket, and as often up to 0.2 s after a label. The client goes
-    on with the next process."""
+    """Ten times amid a call over the socket, and as often up to 0.2 s after a label. The client goes on with the next process."""
     pytest.importorskip("ase", reason="the client needs ASE")
     client("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.1", address)
     chain = Chain(tmp_path, ACTIVE, reference=f"reference socket {address} wait 60 end")
@@ -172,8 +173,9 @@ def expect_each_once(chain, left):
     assert not set(left) - {frame["coord"].tobytes() for frame in frames}
 
 
+@pytest.mark.soak("kills")
 def test_no_label_is_lost_in_flight(address, client, soak, tmp_path):
-    """Fifty times (a part of them each day) while two clients compute beside the run: each configuration that was with them when
+    """Fifty times while two clients compute beside the run: each configuration that was with them when
     the process was killed is learned once by those that follow. The velocities of each process are its own."""
     pytest.importorskip("ase", reason="the client needs ASE")
     for k in range(2):
@@ -190,6 +192,7 @@ def test_no_label_is_lost_in_flight(address, client, soak, tmp_path):
     expect_each_once(chain, left)
 
 
+@pytest.mark.soak("kills")
 def test_no_label_is_lost_in_a_spool(labeler, soak, tmp_path):
     """The same with files: those who answer go on while nobody asks, and the next process finds what they have done."""
     pytest.importorskip("ase", reason="the calculator is one of ASE")

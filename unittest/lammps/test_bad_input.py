@@ -75,8 +75,8 @@ COEFF = f"pair_coeff * * {MODEL_FILE} "
     ("compute u all dptrain/uncertainty/atom/kk\n", ["Compute dptrain/uncertainty/atom/kk needs", "tools/build-in-tree"]),
     (STYLE + COEFF + "O H\nfix p all pair 1 dptrain deviation 0\nrun 0\n", ["no deviation to extract", "committee"]),
     (STYLE + COEFF + "O H\nfix p all pair 1 dptrain uncertainty 0\nrun 0\n", ["no uncertainty to extract", "model.dp"])])
-def test_pair_commands(text, texts, lammps):
-    stops_with(lammps(SYSTEM + text, 2), *texts)
+def test_pair_commands(text, texts, message):
+    stops_with(message(SYSTEM + text, 2), *texts)
 
 
 @pytest.mark.parametrize("text, texts", [
@@ -84,8 +84,8 @@ def test_pair_commands(text, texts, lammps):
     ("newton off\n" + SYSTEM + STYLE + COEFF + "O H\nfix t all dptrain reference pair zero 4.0 coeff \"* *\" end\nrun 0\n", ["Fix dptrain needs newton on"]),
     (SYSTEM + STYLE + COEFF + "O H\nrun_style respa 2 2\nrun 0\n", ["respa", "verlet"]),
     (SYSTEM + STYLE + COEFF + "NULL H\nrun 0\n", ["All pair coeffs are not set"])])
-def test_settings_that_cannot_work(text, texts, lammps):
-    stops_with(lammps(text), *texts)
+def test_settings_that_cannot_work(text, texts, message):
+    stops_with(message(text), *texts)
 
 
 @pytest.mark.parametrize("ranks", [1, 4])
@@ -95,9 +95,9 @@ def test_overlapping_atoms(ranks, lammps):
     stops_with(lammps(text, ranks), "Pair style dptrain: two atoms are at the same place")
 
 
-def test_new_model_without_a_fix(lammps, tmp_path):
+def test_new_model_without_a_fix(message, tmp_path):
     write_input(tmp_path)
-    stops_with(lammps(f"{ATOMS}{PAIR}\nrun 0\n", 2), "input.json describes a new model", "fix dptrain")
+    stops_with(message(f"{ATOMS}{PAIR}\nrun 0\n", 2), "input.json describes a new model", "fix dptrain")
 
 
 @pytest.mark.parametrize("words, texts", [
@@ -107,8 +107,8 @@ def test_new_model_without_a_fix(lammps, tmp_path):
     ("new", ["one element per atom type: 1 types, found 0"]),
     ("new Si O", ["one element per atom type: 1 types, found 2: Si O"]),
     ("new Si\nrun 0", ["a new model, which is not trained yet", "fix dptrain"])])
-def test_new_models_without_a_file(words, texts, lammps):
-    stops_with(lammps(f"{ATOMS}{STYLE}pair_coeff * * {words}\n", 2), "Pair style dptrain", *texts)
+def test_new_models_without_a_file(words, texts, message):
+    stops_with(message(f"{ATOMS}{STYLE}pair_coeff * * {words}\n", 2), "Pair style dptrain", *texts)
 
 
 FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
@@ -194,40 +194,40 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     (SW + " train 0 warmup 1 every 1\nrun 2\nunfix t", ["is not trained yet"]),
     ("reference pair lj/cut 4.0 coeff \"* * 0.1 2.0\" modify \"tale yes\" end", ["tale"]),
     (SW + "\nfix u all dptrain " + SW, ["Fix dptrain u: the model of", "trained by fix t already: use one fix per model"])])
-def test_fix_commands(text, texts, lammps, tmp_path):
+def test_fix_commands(text, texts, message, tmp_path):
     write_input(tmp_path)
     (tmp_path / "text.dp").write_text("text\n")
-    stops_with(lammps(f"{FIX}{text}\nrun 1\n", 2), *texts)
+    stops_with(message(f"{FIX}{text}\nrun 1\n", 2), *texts)
 
 
-def test_group_must_be_all(lammps, tmp_path):
+def test_group_must_be_all(message, tmp_path):
     write_input(tmp_path)
-    stops_with(lammps(f"{ATOMS}{PAIR}\ngroup some id 1\nfix t some dptrain {SW}\n"), "group must be all", "some")
+    stops_with(message(f"{ATOMS}{PAIR}\ngroup some id 1\nfix t some dptrain {SW}\n"), "group must be all", "some")
 
 
-def test_pair_style_without_a_model(lammps, tmp_path):
+def test_pair_style_without_a_model(message, tmp_path):
     write_input(tmp_path)
     other = "pair_style sw\npair_coeff * * Si.sw Si\n"
-    stops_with(lammps(f"{ATOMS}{other}fix t all dptrain {SW}\nrun 0\n"), "pair style sw has no model to train")
-    stops_with(lammps(f"{ATOMS}{other}fix t all dptrain reference run model input.json Ge\nrun 0\n"), "element Ge is not in the model")
+    stops_with(message(f"{ATOMS}{other}fix t all dptrain {SW}\nrun 0\n"), "pair style sw has no model to train")
+    stops_with(message(f"{ATOMS}{other}fix t all dptrain reference run model input.json Ge\nrun 0\n"), "element Ge is not in the model")
 
 
-def test_pair_style_replaced_under_the_fix(lammps, tmp_path):
+def test_pair_style_replaced_under_the_fix(message, tmp_path):
     write_input(tmp_path)
     for pair in (PAIR, "pair_style sw\npair_coeff * * Si.sw Si"):
-        stops_with(lammps(f"{ATOMS}{PAIR}\nfix t all dptrain {SW} warmup 100\nrun 1\n{pair}\nrun 1\n"), "is gone or was given again")
+        stops_with(message(f"{ATOMS}{PAIR}\nfix t all dptrain {SW} warmup 100\nrun 1\n{pair}\nrun 1\n"), "is gone or was given again")
 
 
-def test_minimization_of_an_untrained_model(lammps, tmp_path):
+def test_minimization_of_an_untrained_model(message, tmp_path):
     write_input(tmp_path)
-    stops_with(lammps(f"{FIX}{SW}\nminimize 0 0 10 10\n"), "is not trained yet", "run dynamics")
+    stops_with(message(f"{FIX}{SW}\nminimize 0 0 10 10\n"), "is not trained yet", "run dynamics")
 
 
-def test_label_that_is_not_finite(lammps, tmp_path):
+def test_label_that_is_not_finite(message, tmp_path):
     """Two atoms at one place: the reference has no forces there."""
     write_input(tmp_path)
     text = f"{ATOMS}{PAIR}\nset atom 2 x 0 y 0 z 0\nfix t all dptrain reference pair lj/cut 4.0 coeff \"* * 0.1 2.0\" end\nrun 0\n"
-    stops_with(lammps(text, 2), "not finite")
+    stops_with(message(text, 2), "not finite")
 
 
 def test_statistics_of_other_frames_are_used(lammps, tmp_path):
@@ -306,23 +306,23 @@ def test_lost_atoms_are_no_label(lammps, tmp_path):
     assert len(list((tmp_path / "lost").iterdir())) == 1
 
 
-def test_scaled_forces_cannot_be_replaced(lammps, tmp_path):
+def test_scaled_forces_cannot_be_replaced(message, tmp_path):
     write_input(tmp_path)
     pair = "pair_style hybrid/scaled 0.5 dptrain 1.0 zero 4.0\npair_coeff * * dptrain input.json Si\npair_coeff * * zero"
-    stops_with(lammps(learn("every 5", pair=pair, run="run 0"), 2), "pair style hybrid/scaled", "hybrid/overlay")
+    stops_with(message(learn("every 5", pair=pair, run="run 0"), 2), "pair style hybrid/scaled", "hybrid/overlay")
 
 
 @pytest.mark.parametrize("first, second, texts", [
     ("save 10 a.dp disp 1 a.out", "save 10 ./a.dp disp 1 b.out", ["save of fix a and save of fix b", "a.dp"]),
     ("", "save 10 b.dp", ["disp of fix a and disp of fix b", "lcurve.out"])])
-def test_two_fixes_into_one_file(first, second, texts, lammps, tmp_path):
+def test_two_fixes_into_one_file(first, second, texts, message, tmp_path):
     write_input(tmp_path)
     fixes = "".join(f"fix {name} all dptrain model input.json Si reference run every 5 {options}\n"
                     for name, options in (("a", first), ("b", second)))
-    stops_with(lammps(f"{ATOMS}pair_style sw\npair_coeff * * Si.sw Si\n{fixes}run 1\n", 2), *texts)
+    stops_with(message(f"{ATOMS}pair_style sw\npair_coeff * * Si.sw Si\n{fixes}run 1\n", 2), *texts)
 
 
-def test_position_that_is_not_a_number(lammps):
+def test_position_that_is_not_a_number(message):
     """The pair style says so, where LAMMPS itself does not look."""
     text = SYSTEM + STYLE + COEFF + "O H\nneigh_modify delay 1000 check no\nfix n all nve\nvelocity all set 1e308 NULL NULL\ntimestep 1e10\nrun 5\n"
-    stops_with(lammps(text), "Pair style dptrain", "is not a finite number", "(atom id ")
+    stops_with(message(text), "Pair style dptrain", "is not a finite number", "(atom id ")

@@ -61,6 +61,7 @@ def drift(result):
     return float(re.search(r"^NVE: energy drift (\S+) ", result.output, re.MULTILINE).group(1))
 
 
+@pytest.mark.story("example")
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_silicon(ranks, tmp_path):
     """Learn crystal and melt, compare with an independent trajectory, run the melt at constant energy."""
@@ -85,6 +86,7 @@ def test_silicon(ranks, tmp_path):
     assert 0.0 < np.abs(learned[1] - reference[1]).max() < SILICON_RDF
 
 
+@pytest.mark.story("example")
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_nial(ranks, tmp_path):
     """Passive learning from the forces of the run, data set, then the learned potential in the same input."""
@@ -107,6 +109,7 @@ def dptrain(folder, words):
     return done.stdout
 
 
+@pytest.mark.story("example")
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_offline(ranks, tmp_path):
     """Data sets, statistics, training, test, model file, dynamics."""
@@ -128,6 +131,7 @@ def errors_on(folder, model, system, ranks):
     return float(re.findall(r"Force  RMSE        : (\S+)", output)[-1]) / np.sqrt(np.mean(forces**2))
 
 
+@pytest.mark.story("example")
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("example, model, bound", [("active_silicon", "silicon.dp", ACTIVE_SILICON_FORCE),
                                                    ("active_alloy", "nial.dp", ACTIVE_NIAL_FORCE)])
@@ -147,6 +151,7 @@ def test_active(example, model, bound, ranks, tmp_path):
     assert errors_on(tmp_path, model, "test", ranks) < bound
 
 
+@pytest.mark.story("example")
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_active_select(ranks, tmp_path):
     """A few frames of the trajectory are selected, and their labels make the model good on all of it."""
@@ -165,6 +170,7 @@ def test_active_select(ranks, tmp_path):
     assert after < SELECTED_FORCE and after < SELECTED_GAIN * before
 
 
+@pytest.mark.story("example")
 def test_active_cutout(tmp_path):
     """A spot in 1440 atoms, from cut-outs of a few hundred: the error there falls to a small part of what it was."""
     copy_example("active_cutout", tmp_path)
@@ -180,6 +186,7 @@ def test_active_cutout(tmp_path):
     assert rms["silicon.dp", "spot"] < CUTOUT_GAIN * rms["crystal.dp", "spot"]
 
 
+@pytest.mark.story("example")
 def test_active_water(tmp_path):
     """The example with the quantum code, shortened: the client answers, and the model takes over."""
     pytest.importorskip("tblite.ase", reason="pip install tblite")
@@ -207,6 +214,7 @@ def test_an_error_of_lammps_is_shown(tmp_path):
     assert "no/such" in done.stderr and "log.wrong" in done.stderr
 
 
+@pytest.mark.story("example")
 def test_replicas(tmp_path):
     """Four partitions end with the same numbers of frames and calls, and one model."""
     copy_example("replicas", tmp_path)

@@ -253,8 +253,9 @@ def test_a_job_that_was_suspended_goes_on(tmp_path):
         job.end()
 
 
+@pytest.mark.soak("kills of ranks")
 def test_killing_a_rank_again_and_again(silicon, soak, tmp_path):
-    """Eight ranks, one of which is killed at a random moment, fifty times (a part of them each day): the job always ends, the
+    """Eight ranks, one of which is killed at a random moment, fifty times: the job always ends, the
     checkpoint can always be read, and the training goes on, also on another number of ranks."""
     kills, choice = soak(50, 10, seed=47)
     labels = 0

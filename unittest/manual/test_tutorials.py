@@ -73,6 +73,7 @@ def thermo(page, log):
     return Result(page.folder, 0, (page.folder / log).read_text()).thermo()
 
 
+@pytest.mark.story("tutorial")
 def test_page_silicon(tutorial):
     """Learned, tested, run, and learned again in mode active from far fewer labels."""
     page = tutorial("Tutorial_silicon.rst")
@@ -86,6 +87,7 @@ def test_page_silicon(tutorial):
     assert all((page.folder / name).stat().st_size > 10000 for name in ("lcurve.png", "parity.png", "active.png"))
 
 
+@pytest.mark.story("tutorial")
 def test_page_dft_code(tutorial):
     """Labels by ASE's client, by the client of the page, by files, and by two clients at a time."""
     page = tutorial("Tutorial_dft_code.rst")
@@ -97,6 +99,7 @@ def test_page_dft_code(tutorial):
     assert flight < 0.6 * waits
 
 
+@pytest.mark.story("tutorial")
 def test_page_from_deepmd(tutorial):
     """Trainings from DeePMD-kit's input, the models in MD, and active learning that goes on from one of them."""
     page = tutorial("Tutorial_from_deepmd.rst")
@@ -126,6 +129,7 @@ def pretrained_archive(folder):
             written.writestr(name, content)
 
 
+@pytest.mark.story("tutorial")
 def test_page_fine_tune(tutorial, tmp_path):
     """Fine-tuned potentials are better than the one that they come from, and in the melt than one of the same labels alone."""
     pretrained_archive(tmp_path)
@@ -136,6 +140,7 @@ def test_page_fine_tune(tutorial, tmp_path):
     assert pth < pretrained if os.environ.get("DPTRAIN_DEEPMD") else pth != pretrained  # the small model cannot learn much
 
 
+@pytest.mark.story("tutorial")
 def test_page_many_nodes(tutorial):
     """Job scripts with few ranks: one run, partitions, clients at a port, and a run in pieces."""
     with socket.socket() as free:
@@ -163,6 +168,7 @@ def copper_frames(number, seed):
     return frames
 
 
+@pytest.mark.story("tutorial")
 def test_page_from_vasp(tutorial, tmp_path):
     """Labels by ASE's Vasp calculator, vasprun.xml and ML_AB as data, and a potential of all of them."""
     (tmp_path / "vasprun.xml").write_text(vasprun(copper_frames(12, 1)))

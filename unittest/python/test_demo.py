@@ -177,6 +177,7 @@ def test_ctrl_c_ends_all(script):
 OF_CHECKOUT = "import real_script; real_script.dptrain.plugin_folder = lambda: str(real_script.PLUGINS)"
 
 
+@pytest.mark.story("notebook")
 def test_notebook(tmp_path, script, compiled_module):
     """All cells run, three figures are drawn, and the errors that it prints are small."""
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
