@@ -210,6 +210,24 @@ def test_bad_input(change, message, job):
     assert results[0].status != 0
 
 
+@pytest.mark.parametrize("option, first, second", [
+    ("disp", "1 lcurve.out", "7 lcurve.out"),
+    ("disp", "1 a.out", "1 b.out"),
+    ("compress", "none", "bf16"),
+    ("compress", "powersgd 2", "powersgd 4"),
+    ("stat", "a.hdf5", "b.hdf5"),
+    ("input", "input.json", "other.json"),
+])
+def test_other_training(option, first, second, job, tmp_path):
+    """What decides about the work that all ranks do together must be the same: else one partition waits for the other."""
+    (tmp_path / "other.json").write_text((tmp_path / "input.json").read_text())
+    text = shared(f"{EAGER} {option} ${{value}}", run="run 10")
+    results = job(f'variable value world "{first}" "{second}"\n{text}').finish()
+    message = f"'{option} {first}' in partition 1, '{option} {second}' here"
+    assert any(message in result.output for result in results), results[1].output[-1500:]
+    assert results[0].status != 0
+
+
 def test_other_elements(job, tmp_path):
     write_input(tmp_path, types=("Si", "O"))
     text = shared(EAGER, run="run 10").replace("pair_coeff * * input.json Si", "variable e world Si O\npair_coeff * * new $e")

@@ -25,7 +25,15 @@ std::string rules_text(const ParameterRules &rules)
   return text;
 }
 
-// What must be the same in runs that learn together, a line for each option.
+// As the keyword compress says it.
+std::string compression_text(const ParallelConfig &parallel)
+{
+  if (parallel.compression == Compression::power_sgd)
+    return fmt::format("powersgd {}", parallel.compression_rank);
+  return parallel.compression == Compression::bfloat16 ? "bf16" : "none";
+}
+
+// What must be the same in runs that learn together, a line for each option: each decides about work that all ranks do together.
 std::string common_options(const LearningOptions &o, const ModelSlot &slot)
 {
   const auto word = [](const std::string &name, const std::string &value) {
@@ -45,7 +53,10 @@ std::string common_options(const LearningOptions &o, const ModelSlot &slot)
          number("buffer", o.buffer) + word("optimizer", o.optimizer) +
          number("ema", o.ema.value_or(-1.0)) + word("save", o.save) +
          number("save every", o.save_every) + word("resume", o.resume) +
-         word("dataset", o.dataset) + number("distribute", o.parallel.distribution) +
+         word("dataset", o.dataset) + word("input", o.input) + word("stat", o.stat) +
+         word("disp", o.disp_every ? fmt::format("{} {}", *o.disp_every, o.disp) : o.disp) +
+         word("compress", compression_text(o.parallel)) +
+         number("distribute", o.parallel.distribution) +
          number("micro_batch", o.parallel.micro_batch) + rules_text(o.rules);
 }
 
