@@ -2,21 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 namespace dptrain::test {
 
 /// SOAP written out with loops, for comparison: means of G G^T and G^T G, eigenvectors by Jacobi rotations at the first
-/// step (which changes nothing), one power step of the shifted matrix with Gram-Schmidt at every `frequency`-th, the mean of the gradient in the original basis.
+/// step (which changes nothing), each mean cut to diagonal blocks of left_blocks and right_blocks rows, one power step of the shifted matrix with Gram-Schmidt at every `frequency`-th, the mean of the gradient in the original basis.
 struct SoapReference {
   using Matrix = std::vector<std::vector<double>>;
 
-  SoapReference(int rows, int cols, bool left, bool right, int frequency, double beta) :
+  using Lengths = std::vector<int>;
+
+  SoapReference(Lengths left, Lengths right, int frequency, double beta) :
+      SoapReference(std::accumulate(left.begin(), left.end(), 0),
+                    std::accumulate(right.begin(), right.end(), 0), left, right, frequency, beta)
+  {
+  }
+
+  SoapReference(int rows, int cols, Lengths left, Lengths right, int frequency, double beta) :
       m(zeros(rows, cols)),
       v(zeros(rows, cols)),
-      left(left),
-      right(right),
+      left_blocks(std::move(left)),
+      right_blocks(std::move(right)),
       frequency(frequency),
       beta(beta),
       l(zeros(rows, rows)),
@@ -60,6 +69,18 @@ struct SoapReference {
     for (std::size_t i = 0; i < a.size(); ++i)
       for (std::size_t j = 0; j < a[0].size(); ++j)
         mean[i][j] = beta * mean[i][j] + (1.0 - beta) * a[i][j];
+  }
+
+  /// What is left where all but these diagonal blocks is zero.
+  static Matrix cut(Matrix a, const Lengths &lengths)
+  {
+    std::vector<int> block;
+    for (std::size_t k = 0; k < lengths.size(); ++k)
+      block.insert(block.end(), lengths[k], static_cast<int>(k));
+    for (std::size_t i = 0; i < a.size(); ++i)
+      for (std::size_t j = 0; j < a.size(); ++j)
+        if (block[i] != block[j]) a[i][j] = 0.0;
+    return a;
   }
 
   /// Eigenvectors as columns, largest eigenvalue first.
@@ -109,16 +130,16 @@ struct SoapReference {
   Matrix step(const Matrix &g, double lr)
   {
     ++t;
-    average(l, product(g, transposed(g)), beta);
-    average(r, product(transposed(g), g), beta);
+    average(l, cut(product(g, transposed(g)), left_blocks), beta);
+    average(r, cut(product(transposed(g), g), right_blocks), beta);
     if (t == 1) {
-      if (left) ql = eigenvectors(l);
-      if (right) qr = eigenvectors(r);
+      ql = eigenvectors(l);
+      qr = eigenvectors(r);
       return zeros(g.size(), g[0].size());
     }
     if (t % frequency == 0) {
-      if (left) ql = orthonormal(product(shifted(l), ql));
-      if (right) qr = orthonormal(product(shifted(r), qr));
+      ql = orthonormal(product(shifted(l), ql));
+      qr = orthonormal(product(shifted(r), qr));
     }
     average(m, g, beta);
     Matrix change = product(product(transposed(ql), m), qr);
@@ -133,7 +154,7 @@ struct SoapReference {
   }
 
   Matrix m, v;
-  bool left, right;
+  Lengths left_blocks, right_blocks;
   int frequency, t = 0;
   double beta;
   Matrix l, r, ql, qr;

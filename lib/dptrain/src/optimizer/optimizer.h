@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "dptrain/base/state.h"
@@ -34,5 +35,9 @@ class Optimizer {
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig &config,
                                           const std::vector<ParameterBlock> &index,
                                           std::shared_ptr<const Communicator> comm);
+
+/// A line that names the weight matrices whose sides SOAP preconditions in blocks, since they are longer than
+/// max_precondition_dim. Empty if there are none.
+std::string long_sides(const OptimizerConfig &config, const std::vector<ParameterBlock> &index);
 
 }  // namespace dptrain

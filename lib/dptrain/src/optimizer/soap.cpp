@@ -1,9 +1,12 @@
 // SOAP (Vyas et al., arXiv 2409.11321): Adam in the eigenbasis of Shampoo's preconditioner. Weight matrices as in
-// SoapMatrix; vectors, matrices of one row or column and those with two long sides by Adam. The matrices are
+// SoapMatrix; vectors and matrices of one row or column by Adam. The matrices are
 // divided over the ranks by the work that they cost.
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
 
 #include "base/advice.h"
 #include "dptrain/base/error.h"
@@ -43,11 +46,11 @@ double cost_of(const OptimizerConfig &config, const ParameterBlock &block)
   const double size = static_cast<double>(block.size);
   double cost = block.trainable ? vector_cost * size : 0.0;
   if (!is_matrix(shape)) return cost;
-  for (const std::int64_t side : {shape.rows, shape.cols}) {
-    const double n = static_cast<double>(side);
-    if (side <= config.max_precondition_dim)
-      cost += products * size * n + refresh * n * n * n / config.precondition_frequency;
-  }
+  for (const std::int64_t side : {shape.rows, shape.cols})
+    for (const std::int64_t length : SoapMatrix<double>::block_lengths(config, side)) {
+      const double n = static_cast<double>(length), part = n / static_cast<double>(side);
+      cost += products * size * part * n + refresh * n * n * n / config.precondition_frequency;
+    }
   return cost;
 }
 
@@ -136,6 +139,27 @@ template <class T> class Soap final : public ShardedOptimizer<T> {
 };
 
 }  // namespace
+
+std::string long_sides(const OptimizerConfig &config, const std::vector<ParameterBlock> &index)
+{
+  std::string line;
+  for (const ParameterBlock &block : index) {
+    const Shape shape = config.type == OptimizerType::soap ? matrix_shape(config, block) : Shape();
+    if (!is_matrix(shape) || std::max(shape.rows, shape.cols) <= config.max_precondition_dim)
+      continue;
+    const auto count = [&](std::int64_t n) {
+      return std::to_string(SoapMatrix<double>::block_lengths(config, n).size());
+    };
+    line += fmt::format("{}{} [{} x {}] in {} x {} blocks",
+                        line.empty()
+                            ? fmt::format("SOAP preconditions sides of weight matrices that are "
+                                          "longer than max_precondition_dim ({}) in blocks: ",
+                                          config.max_precondition_dim)
+                            : ", ",
+                        block.name, shape.rows, shape.cols, count(shape.rows), count(shape.cols));
+  }
+  return line;
+}
 
 std::unique_ptr<Optimizer> make_soap(const OptimizerConfig &config,
                                      const std::vector<ParameterBlock> &index,

@@ -28,11 +28,6 @@ template <class T> T resolution()
   return value;
 }
 
-bool is_short(const OptimizerConfig &config, std::int64_t n)
-{
-  return n <= config.max_precondition_dim;
-}
-
 template <class T> double *copy_out(const at::Tensor &from, double *to)
 {
   const T *values = from.const_data_ptr<T>();
@@ -51,7 +46,18 @@ template <class T, class Number> const Number *copy_in(const Number *from, const
 template <class T>
 bool SoapMatrix<T>::applies(const OptimizerConfig &config, std::int64_t rows, std::int64_t cols)
 {
-  return rows > 1 && cols > 1 && (is_short(config, rows) || is_short(config, cols));
+  // a basis of one direction changes nothing
+  return rows > 1 && cols > 1 && config.max_precondition_dim > 1;
+}
+
+template <class T>
+std::vector<std::int64_t> SoapMatrix<T>::block_lengths(const OptimizerConfig &config,
+                                                       std::int64_t n)
+{
+  const std::int64_t most = config.max_precondition_dim, count = (n + most - 1) / most;
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t k = 0; k < count; ++k) lengths.push_back((k + 1) * n / count - k * n / count);
+  return lengths;
 }
 
 template <class T>
@@ -60,30 +66,41 @@ std::size_t SoapMatrix<T>::state_size(const OptimizerConfig &config, std::int64_
 {
   std::size_t size = 1;
   for (const std::int64_t n : {rows, cols})
-    if (is_short(config, n)) size += 2 * static_cast<std::size_t>(n * n);
+    for (const std::int64_t length : block_lengths(config, n))
+      size += 2 * static_cast<std::size_t>(length * length);
   return size;
 }
 
 template <class T>
 SoapMatrix<T>::SoapMatrix(const OptimizerConfig &config, std::size_t offset, std::int64_t rows,
                           std::int64_t cols) :
-    config_(config), offset_(offset), rows_(rows), cols_(cols)
+    config_(config),
+    offset_(offset),
+    rows_(rows),
+    cols_(cols),
+    left_(make_side(config, rows)),
+    right_(make_side(config, cols))
 {
-  if (is_short(config, rows)) left_ = make_side(rows);
-  if (is_short(config, cols)) right_ = make_side(cols);
   for (Buffer *buffer : {&work_, &spare_}) {
     buffer->matrix = at::zeros({rows, cols}, options<T>());
     buffer->transposed = buffer->matrix.t();
   }
 }
 
-template <class T> typename SoapMatrix<T>::Side SoapMatrix<T>::make_side(std::int64_t n) const
+template <class T>
+typename SoapMatrix<T>::Side SoapMatrix<T>::make_side(const OptimizerConfig &config, std::int64_t n)
 {
   Side side;
-  side.covariance = at::zeros({n, n}, options<T>());
-  side.basis = at::eye(n, options<T>());
-  side.basis_t = side.basis.t();
-  side.product = at::empty({n, n}, options<T>());
+  std::int64_t begin = 0;
+  for (const std::int64_t length : block_lengths(config, n)) {
+    Block block{begin, length, {}, {}, {}, {}};
+    block.covariance = at::zeros({length, length}, options<T>());
+    block.basis = at::eye(length, options<T>());
+    block.basis_t = block.basis.t();
+    block.product = at::empty({length, length}, options<T>());
+    side.push_back(std::move(block));
+    begin += length;
+  }
   return side;
 }
 
@@ -92,51 +109,76 @@ template <class T> template <class Number> void SoapMatrix<T>::load(const Number
   copy_in<T>(values, work_.matrix);
 }
 
-// work <- left right
-template <class T> void SoapMatrix<T>::multiply(const at::Tensor &left, const at::Tensor &right)
+template <class T>
+at::Tensor SoapMatrix<T>::rows_of(const at::Tensor &matrix, const Block &block) const
 {
-  at::mm_out(spare_.matrix, left, right);
+  return block.length == matrix.size(0) ? matrix : matrix.narrow(0, block.begin, block.length);
+}
+
+template <class T>
+at::Tensor SoapMatrix<T>::columns_of(const at::Tensor &matrix, const Block &block) const
+{
+  return block.length == matrix.size(1) ? matrix : matrix.narrow(1, block.begin, block.length);
+}
+
+// work <- basis work
+template <class T> void SoapMatrix<T>::multiply_left(at::Tensor Block::*basis)
+{
+  for (const Block &block : left_) {
+    at::Tensor to = rows_of(spare_.matrix, block);
+    at::mm_out(to, block.*basis, rows_of(work_.matrix, block));
+  }
+  std::swap(work_, spare_);
+}
+
+// work <- work basis
+template <class T> void SoapMatrix<T>::multiply_right(at::Tensor Block::*basis)
+{
+  for (const Block &block : right_) {
+    at::Tensor to = columns_of(spare_.matrix, block);
+    at::mm_out(to, columns_of(work_.matrix, block), block.*basis);
+  }
   std::swap(work_, spare_);
 }
 
 template <class T> void SoapMatrix<T>::to_basis()
 {
-  if (left_.active()) multiply(left_.basis_t, work_.matrix);
-  if (right_.active()) multiply(work_.matrix, right_.basis);
+  multiply_left(&Block::basis_t);
+  multiply_right(&Block::basis);
 }
 
 template <class T> void SoapMatrix<T>::from_basis()
 {
-  if (left_.active()) multiply(left_.basis, work_.matrix);
-  if (right_.active()) multiply(work_.matrix, right_.basis_t);
+  multiply_left(&Block::basis);
+  multiply_right(&Block::basis_t);
 }
 
 // The gradients seen so far rarely reach all directions: the eigenvectors of the others would depend on rounding. They
 // are completed by Householder reflections, which depend on the known ones alone. Largest eigenvalue first, the order
 // in which orthogonal iteration leaves them.
-template <class T> void SoapMatrix<T>::find_eigenvectors(Side &side)
+template <class T> void SoapMatrix<T>::find_eigenvectors(Block &block)
 {
-  const auto [values, vectors] = at::linalg_eigh(side.covariance);
+  const auto [values, vectors] = at::linalg_eigh(block.covariance);
   const T *value = values.template const_data_ptr<T>();
   const std::int64_t n = values.numel();
   const T least = value[n - 1] * resolution<T>();
   std::int64_t zeros = 0;
   while (zeros < n - 1 && value[zeros] < least) ++zeros;
   const at::Tensor known = vectors.slice(1, zeros, n).flip(1);
-  side.basis.copy_(std::get<0>(at::linalg_qr(known, "complete")));
+  block.basis.copy_(std::get<0>(at::linalg_qr(known, "complete")));
 }
 
 // One step of orthogonal iteration. The shift leaves the eigenvectors as they are, and keeps directions that the
 // gradients have hardly reached where they were, instead of where rounding puts them.
-template <class T> void SoapMatrix<T>::refresh(Side &side)
+template <class T> void SoapMatrix<T>::refresh(Block &block)
 {
-  const std::int64_t n = side.covariance.size(0);
-  const T *values = side.covariance.template const_data_ptr<T>();
+  const std::int64_t n = block.covariance.size(0);
+  const T *values = block.covariance.template const_data_ptr<T>();
   T trace = 0;
   for (std::int64_t k = 0; k < n; ++k) trace += values[k * (n + 1)];
   const double shift = resolution<T>() * trace;
-  at::addmm_out(side.product, side.basis, side.covariance, side.basis, shift, 1.0);
-  side.basis.copy_(std::get<0>(at::linalg_qr(side.product)));
+  at::addmm_out(block.product, block.basis, block.covariance, block.basis, shift, 1.0);
+  block.basis.copy_(std::get<0>(at::linalg_qr(block.product)));
 }
 
 // The mean of the gradient keeps its meaning in the new bases; its square does not, and adapts by itself.
@@ -146,7 +188,7 @@ template <class T> void SoapMatrix<T>::refresh_bases(Moments<T> &moments)
   load(mean);
   from_basis();
   for (Side *side : {&left_, &right_})
-    if (side->active()) refresh(*side);
+    for (Block &block : *side) refresh(block);
   to_basis();
   std::copy_n(work_.matrix.template const_data_ptr<T>(), rows_ * cols_, mean);
 }
@@ -156,13 +198,15 @@ template <class T> void SoapMatrix<T>::accumulate(Moments<T> &moments, const dou
   const double old = *config_.beta2, fresh = 1.0 - old;
   ++gradients_;
   load(gradient);
-  if (left_.active())
-    at::addmm_out(left_.covariance, left_.covariance, work_.matrix, work_.transposed, old, fresh);
-  if (right_.active())
-    at::addmm_out(right_.covariance, right_.covariance, work_.transposed, work_.matrix, old, fresh);
+  for (Block &block : left_)
+    at::addmm_out(block.covariance, block.covariance, rows_of(work_.matrix, block),
+                  columns_of(work_.transposed, block), old, fresh);
+  for (Block &block : right_)
+    at::addmm_out(block.covariance, block.covariance, rows_of(work_.transposed, block),
+                  columns_of(work_.matrix, block), old, fresh);
   if (gradients_ == 1) {
     for (Side *side : {&left_, &right_})
-      if (side->active()) find_eigenvectors(*side);
+      for (Block &block : *side) find_eigenvectors(block);
   } else if (gradients_ % config_.precondition_frequency == 0) {
     refresh_bases(moments);
     load(gradient);
@@ -196,7 +240,8 @@ template <class T> double *SoapMatrix<T>::pack(double *state) const
 {
   *state++ = static_cast<double>(gradients_);
   for (const Side *side : {&left_, &right_})
-    if (side->active()) state = copy_out<T>(side->basis, copy_out<T>(side->covariance, state));
+    for (const Block &block : *side)
+      state = copy_out<T>(block.basis, copy_out<T>(block.covariance, state));
   return state;
 }
 
@@ -204,7 +249,7 @@ template <class T> const double *SoapMatrix<T>::unpack(const double *state)
 {
   gradients_ = static_cast<std::int64_t>(*state++);
   for (Side *side : {&left_, &right_})
-    if (side->active()) state = copy_in<T>(copy_in<T>(state, side->covariance), side->basis);
+    for (Block &block : *side) state = copy_in<T>(copy_in<T>(state, block.covariance), block.basis);
   return state;
 }
 
@@ -212,7 +257,7 @@ template <class T> std::size_t SoapMatrix<T>::memory_bytes() const
 {
   std::int64_t numbers = 2 * rows_ * cols_;
   for (const Side *side : {&left_, &right_})
-    if (side->active()) numbers += 3 * side->covariance.numel();
+    for (const Block &block : *side) numbers += 3 * block.covariance.numel();
   return static_cast<std::size_t>(numbers) * sizeof(T);
 }
 

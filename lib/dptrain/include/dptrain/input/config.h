@@ -116,7 +116,7 @@ struct OptimizerConfig {
       precision;  ///< of moments and bases and of their algebra: float64 (default) or float32
   // soap
   int precondition_frequency = 10;  ///< steps between two refreshes of the eigenvectors
-  int max_precondition_dim = 512;   ///< a longer side of a matrix is not preconditioned
+  int max_precondition_dim = 512;   ///< a longer side of a matrix is preconditioned in blocks
 };
 
 /// The same settings with the defaults of their type filled in.

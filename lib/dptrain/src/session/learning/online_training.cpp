@@ -14,6 +14,7 @@
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/files/model_file.h"
 #include "io/file.h"
+#include "optimizer/optimizer.h"
 #include "training/loss/loss_term.h"
 
 namespace dptrain {
@@ -169,6 +170,8 @@ Frame OnlineTraining::divide(const WholeFrame &frame)
 void OnlineTraining::make_trainer()
 {
   trainer_ = std::make_unique<Trainer>(slot_->model, comm_, config());
+  const std::string blocks = long_sides(config().optimizer, slot_->model->parameters().blocks());
+  if (!blocks.empty()) say(blocks);
 }
 
 std::vector<std::pair<std::string, std::string>> OnlineTraining::outputs() const
