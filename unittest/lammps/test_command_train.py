@@ -348,10 +348,54 @@ def test_missing_labels_are_named(name, words, ranks, train, tmp_path):
     assert output.count(f"WARNING: training data: the data have {words}, which the loss asks for") == 1, output
     training["systems"] = ["part", str(TRAIN_A / "system")]
     output = train(document, ranks=ranks).check().output
-    assert output.count(f"WARNING: training data: 1 of 2 systems have {words} (the first of them is part)") == 1, output
+    frames = len(np.load(tmp_path / "part" / "set.000" / "box.npy"))
+    all_frames = frames + sum(len(np.load(path)) for path in (TRAIN_A / "system").glob("set.*/box.npy"))
+    missing = f"{frames} of {all_frames} frames have {words} (the first of them is frame 0 of part/set.000/coord.npy)"
+    assert output.count(f"WARNING: training data: {missing}") == 1, output
     for when in ("limit", "start"):  # one of the two switches the term off, as in DeePMD-kit
         document["loss"][f"{when}_pref_{name[0]}"] = 0
         assert words not in train(document, ranks=ranks).check().output
+
+
+def alloys(labels, outlier=None):
+    """Extended XYZ: frames of Ni and Al with labels by these functions of the frame's number."""
+    rng, text = np.random.default_rng(5), ""
+    for k in range(24):
+        names = ["Al" if i < k % 8 else "Ni" for i in range(8)]
+        positions = 2.45 * np.array(list(np.ndindex(2, 2, 2))) + rng.uniform(-0.1, 0.1, (8, 3))
+        columns, energy = labels(k)
+        value = 5e4 if k == outlier else -4.0 * 8 + 0.5 * (k % 8) + 0.01 * k
+        text += f'8\nLattice="4.9 0 0 0 4.9 0 0 0 4.9" Properties=species:S:1:pos:R:3:{columns}:R:3 {energy}={value} virial="1 0 0 0 1 0 0 0 1"\n'
+        for name, position in zip(names, positions):
+            text += f"{name} " + " ".join(f"{x:.6f}" for x in (*position, *rng.uniform(-1, 1, 3))) + "\n"
+    return text
+
+
+def train_alloys(train, tmp_path, text, ranks=1):
+    (tmp_path / "a.xyz").write_text(text)
+    document = {"model": {"type_map": ["Ni", "Al"], "descriptor": {"type": "power_spectrum", "rcut": 4.0, "seed": 1},
+                          "fitting_net": {"neuron": [8, 8], "seed": 1}},
+                "training": {"training_data": {"systems": "a.xyz", "batch_size": "mixed:8"}, "numb_steps": 1, "seed": 1}}
+    return train(document, ranks=ranks).check().output
+
+
+@pytest.mark.parametrize("where, first", [(range(18, 24), 18), (range(2), 0)])
+def test_labels_under_another_name_are_named(where, first, train, tmp_path):
+    """Counted over all frames: behind the first one, and in the first one."""
+    output = train_alloys(train, tmp_path, alloys(lambda k: ("vasp_forces", "vasp_energy") if k in where else ("forces", "energy")))
+    for kind, name in (("energies", "the key vasp_energy: name it energy"), ("forces", "the columns vasp_forces: name them forces")):
+        assert f"WARNING: training data: {len(where)} of 24 frames have no {kind} (the first of them is frame {first} of a.xyz, line " \
+            f"{10 * first + 1})" in output and name in output, output
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_frame_with_a_wrong_energy_is_named(ranks, train, tmp_path):
+    text = alloys(lambda k: ("forces", "energy"), outlier=9)
+    output = train_alloys(train, tmp_path, text, ranks)
+    assert "WARNING: training data: frame 9 of a.xyz, line 91 has an energy of 50000 eV, " in output, output
+    assert output.count("this frame moves the energies of atoms (energy bias) from Ni -") == 1, output
+    output = train_alloys(train, tmp_path, alloys(lambda k: ("forces", "energy")), ranks)
+    assert "energies of atoms" not in output and "eV per atom" not in output, output
 
 
 def test_the_output_does_not_replace_the_input(train, tmp_path):

@@ -160,6 +160,91 @@ TEST(Extxyz, VirialAndStress)
   EXPECT_EQ(numbers(one_atom("Lattice=\"1 5 0 4 0 0 0 2 6\" stress=\"1 2 3 4 5 6\"")), expected);
 }
 
+TEST(Extxyz, KeysAndColumnsInAnyCase)
+{
+  const std::string lower = "lattice=\"4 0 0 1 5 0 0 2 6\" ",
+                    upper = "LATTICE=\"4 0 0 1 5 0 0 2 6\" ";
+  const WholeFrame expected =
+      one_atom(lattice + plain + ":forces:R:3 energy=2 stress=\"1 2 3 4 5 6\"", " 4 5 6");
+  for (const std::string &comment :
+       {lower + "properties=species:S:1:pos:R:3:forces:R:3 Energy=2 STRESS=\"1 2 3 4 5 6\" PBC=\"t "
+                "t T\"",
+        upper +
+            "PROPERTIES=SPECIES:s:1:POS:r:3:FORCES:r:3 ENERGY=2 Stress=\"1 2 3 4 5 6\" Pbc=T"}) {
+    const WholeFrame frame = one_atom(comment, " 4 5 6");
+    EXPECT_TRUE(frame.periodic);
+    EXPECT_EQ(frame.box, expected.box);
+    EXPECT_EQ(frame.label.force, (Numbers{4, 5, 6}));
+    EXPECT_EQ(frame.label.energy, 2.0);
+    EXPECT_EQ(frame.label.virial, expected.label.virial);
+  }
+  EXPECT_EQ(XyzFile("1\nproperties=z:I:1:Pos:R:3\n1 1 2 3\n").open()->read(0).type[0], 1);
+}
+
+TEST(ExtxyzDamage, KeysThatAreGivenTwiceAreNamed)
+{
+  const std::string lower = "lattice=\"9 0 0 0 9 0 0 0 9\" ";
+  expect_in("line 2: the key Lattice is given twice (also as lattice)",
+            one_atom_error(lattice + lower + plain));
+  expect_in("the key Lattice is given twice: leave", one_atom_error(lattice + lattice + plain));
+  expect_in("the key energy is given twice", one_atom_error(plain + " energy=1 energy=1"));
+  expect_in("the key REF_energy is given twice (also as ref_Energy)",
+            one_atom_error(plain + " REF_energy=1 ref_Energy=2"));
+  expect_in("the key Properties is given twice (also as properties)",
+            one_atom_error(plain + " properties=species:S:1:pos:R:3"));
+  expect_in("the key pbc is given twice (also as PBC)",
+            one_atom_error(lattice + plain + " pbc=\"T T T\" PBC=F"));
+  expect_in("Properties names the columns forces twice (also as Forces)",
+            one_atom_error(plain + ":forces:R:3:Forces:R:3", " 1 2 3 4 5 6"));
+  // what is not read may differ in case alone
+  EXPECT_EQ(one_atom(plain + " T=300 t=0.5 note=a note=b energy=1").label.energy, 1.0);
+}
+
+TEST(ExtxyzDamage, ACellUnderAnotherNameIsNoMolecule)
+{
+  for (const char *key : {"Latice", "Lattices", "cell", "Cell", "box", "unit_cell"})
+    expect_in(std::string("no Lattice, but the key ") + key,
+              one_atom_error(key + std::string("=\"4 0 0 0 5 0 0 0 6\" ") + plain));
+  expect_in("no Properties, but the key Property",
+            one_atom_error(lattice + "Property=species:S:1:pos:R:3:forces:R:3", " 1 2 3"));
+  EXPECT_TRUE(one_atom(lattice + plain + " cell=\"4 0 0 0 5 0 0 0 6\"").periodic);
+  EXPECT_FALSE(one_atom(plain + " cell=none").periodic);
+}
+
+TEST(ExtxyzDamage, ByteOrderMarksAreNamed)
+{
+  const std::string text = "1\n" + plain + "\nO 1 2 3\n";
+  expect_in("line 1: the file begins with a byte order mark (UTF-8)",
+            XyzFile("\xEF\xBB\xBF" + text).error());
+  std::string wide = "\xFF\xFE";
+  for (const char c : text) wide += {c, '\0'};
+  expect_in("line 1: the file begins with a byte order mark (UTF-16)", XyzFile(wide).error());
+  expect_in("byte order mark (UTF-16)", XyzFile("\xFE\xFF" + std::string(1, '\0') + text).error());
+}
+
+TEST(Extxyz, WhichLabelsFramesHave)
+{
+  const XyzFile file("1\n" + lattice + plain +
+                     ":forces:R:3 energy=1 virial=\"1 0 0 0 1 0 0 0 1\"\nO 0 0 0 1 2 3\n"
+                     "1\n" +
+                     plain +
+                     ":vasp_forces:R:3 vasp_energy=1\nO 0 0 0 1 2 3\n"
+                     "1\n" +
+                     plain + ":atomic_ener:R:1 REF_energy=1\nO 0 0 0 4\n");
+  const auto system = file.open();
+  for (int k = 0; k < 3; ++k) {
+    const Label kinds = system->label_kinds(k), label = system->read(k).label;
+    EXPECT_EQ(kinds.energy.has_value(), label.energy.has_value());
+    EXPECT_EQ(kinds.virial.has_value(), label.virial.has_value());
+    EXPECT_EQ(kinds.force.empty(), label.force.empty());
+    EXPECT_EQ(kinds.atom_energy.empty(), label.atom_energy.empty());
+  }
+  EXPECT_EQ(system->place(1), "frame 1 of " + file.path + ", line 4");
+  EXPECT_EQ(system->unread_label("energies"), "the key vasp_energy: name it energy");
+  EXPECT_EQ(system->unread_label("forces"), "the columns vasp_forces: name them forces");
+  EXPECT_EQ(system->unread_label("virials"), "");
+}
+
 TEST(Extxyz, QuotedValuesAndKeysWithoutValues)
 {
   const WholeFrame frame = one_atom(

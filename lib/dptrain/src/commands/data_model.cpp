@@ -67,6 +67,8 @@ void DataModel::tell(const DataStatistics &found, const ModelData &data) const
   text << "; energy bias (eV)";
   for (double energy : data.out_bias) text << " " << energy;
   say_(text.str());
+  for (const std::string &line : outlier_lines(training_.systems, found, data.config.type_map))
+    say_(fmt::format("WARNING: training data: {}", line));
   const std::string unlikely = unlikely_distance(found.statistics.min_distance());
   if (!unlikely.empty()) say_("WARNING: " + unlikely);
   for (std::size_t type = 0; type < limits.size(); ++type) {

@@ -26,6 +26,7 @@
 #include "dptrain/training/energy_bias_fit.h"
 #include "dptrain/training/learning_curve.h"
 #include "io/file.h"
+#include "optimizer/optimizer.h"
 
 namespace dptrain {
 
@@ -151,15 +152,12 @@ void OfflineTraining::open_data()
   const std::uint64_t seed = input_.training.seed;
   training_ = open_section("training_data", offline.training_data, seed);
   say_systems("training", *training_);
-  guarded(*comm_, [&] {
-    if (comm_->rank() != 0) return;
-    for (const auto &line : missing_labels(training_->systems, input_.training.loss))
-      say(fmt::format("WARNING: training data: {}", line));
-  });
+  warn_of_labels("training", *training_);
   if (offline.validation_data) {
     validation_ =
         open_section("validation_data", *offline.validation_data, seed ^ validation_stream);
     say_systems("validation", *validation_);
+    warn_of_labels("validation", *validation_);
   }
   if (!offline.num_epoch) return;
   const double steps =
@@ -170,6 +168,15 @@ void OfflineTraining::open_data()
         options_.input, steps));
   input_.training.numb_steps = std::max<std::int64_t>(1, std::llround(steps));
   say(fmt::format("num_epoch gives {} steps", input_.training.numb_steps));
+}
+
+void OfflineTraining::warn_of_labels(const char *title, const BatchSource &source) const
+{
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    for (const auto &line : missing_labels(source.systems, input_.training.loss))
+      say(fmt::format("WARNING: {} data: {}", title, line));
+  });
 }
 
 void OfflineTraining::make_model()
@@ -215,6 +222,8 @@ void OfflineTraining::make_trainer()
                     trained = model_->parameters().num_trainable();
   say(fmt::format("model: {} parameters{}", all,
                   trained < all ? fmt::format(", {} of them are trained", trained) : ""));
+  const std::string blocks = long_sides(input_.training.optimizer, model_->parameters().blocks());
+  if (!blocks.empty()) say(blocks);
   if (start_.restart) continue_trainer();
   trainer_->begin_average();
 }

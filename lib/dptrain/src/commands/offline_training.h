@@ -48,6 +48,7 @@ class OfflineTraining {
   void say(const std::string &line) const;
   void say_memory() const;
   void say_systems(const char *title, const BatchSource &source) const;
+  void warn_of_labels(const char *title, const BatchSource &source) const;
 
   std::shared_ptr<const Communicator> comm_;
   TrainOptions options_;

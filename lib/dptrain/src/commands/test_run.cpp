@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sstream>
 
+#include "commands/data_warnings.h"
 #include "commands/test_details.h"
 #include "commands/test_order.h"
 #include "commands/test_system.h"
@@ -138,6 +139,8 @@ class ModelTest {
     print("# ---------------output of dp test--------------- ");
     print(fmt::format("# testing system : {}", name));
     const std::vector<std::int64_t> frames = order_.next(system->num_frames());
+    if (comm_->rank() == 0)
+      for (const auto &line : partial_labels(*system, frames)) print("WARNING: " + line);
     const SystemTest run(comm_, model_, options_.atomic, !options_.detail_file.empty());
     const ErrorSums sums = run.run(*system, frames, [&](const double *row, std::int64_t natoms) {
       details_->add(name, row, natoms);

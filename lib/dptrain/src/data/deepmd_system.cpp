@@ -37,6 +37,13 @@ class DeepmdSystem : public DataSystem {
   bool same_atoms() const override { return !layout_.mixed; }
   std::int64_t natoms(std::int64_t frame) const override;
   WholeFrame read(std::int64_t frame) const override;
+  Label label_kinds(std::int64_t frame) const override;
+  std::string place(std::int64_t frame) const override
+  {
+    const Place place = find(frame);
+    const StoredArray *coord = place.set.get(Item::coord);
+    return fmt::format("frame {} of {}", place.row, coord ? coord->path() : name_);
+  }
 
  private:
   /// A frame's set and its row there.
@@ -128,6 +135,23 @@ void DeepmdSystem::read_labels(const Place &place, const std::vector<std::size_t
   label.atom_pref = row_of(place, Item::atom_pref, real);
   label.atom_ener_coeff = row_of(place, Item::atom_ener_coeff, real);
   label.drdq = row_of(place, Item::drdq, real);
+}
+
+Label DeepmdSystem::label_kinds(std::int64_t frame) const
+{
+  const DataSet &set = find(frame).set;
+  Label label;
+  if (set.get(Item::energy)) label.energy = 0.0;
+  if (set.get(Item::virial)) label.virial.emplace();
+  const std::pair<Item, std::vector<double> *> of_atoms[] = {
+      {Item::force, &label.force},
+      {Item::atom_energy, &label.atom_energy},
+      {Item::atom_pref, &label.atom_pref},
+      {Item::atom_ener_coeff, &label.atom_ener_coeff},
+      {Item::drdq, &label.drdq}};
+  for (const auto &[item, values] : of_atoms)
+    if (set.get(item)) values->assign(1, 0.0);
+  return label;
 }
 
 WholeFrame DeepmdSystem::read(std::int64_t index) const

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/extxyz_header.h"
 #include "dptrain/frames/whole_frame.h"
 #include "io/file.h"
 
@@ -17,12 +18,14 @@ struct ExtxyzIndex {
     std::int64_t offset = 0;  ///< of the line with the number of atoms
     std::int64_t line = 0;    ///< its number, from 1
     std::int64_t natoms = 0;
+    LabelKinds labels;
   };
   std::vector<Entry> frames;
   std::int64_t end = 0;                     ///< of the last frame
   std::vector<std::string> species;         ///< names in the order in which they appear
   std::vector<std::int64_t> species_lines;  ///< where each appears first
-  bool same_atoms = true;                   ///< all frames have the same names in the same order
+  UnreadLabels unread;     ///< of frames without such a label, the first of each kind
+  bool same_atoms = true;  ///< all frames have the same names in the same order
 };
 
 /// Throws Error that names `path` and the line if a frame is cut or has a wrong number of atoms or columns.

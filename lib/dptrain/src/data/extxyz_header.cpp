@@ -49,12 +49,26 @@ const std::pair<std::string, std::string> *best(const Pairs &pairs,
   return chosen;
 }
 
-const std::string *value_of(const Pairs &pairs, const std::string &key)
+/// The pair with this key (lower case), written in any case, or null. Twice: Error, since two programs would take
+/// different ones of them.
+const std::pair<std::string, std::string> *find_key(const Pairs &pairs, const std::string &key,
+                                                    const std::string &where)
 {
-  for (const auto &pair : pairs)
-    if (pair.first == key) return &pair.second;
-  return nullptr;
+  const std::pair<std::string, std::string> *found = nullptr;
+  for (const auto &pair : pairs) {
+    if (lower(pair.first) != key) continue;
+    if (found)
+      throw Error(fmt::format(
+          "{}: the key {} is given twice{}: leave one of them out", where, shown(found->first),
+          found->first == pair.first ? "" : fmt::format(" (also as {})", shown(pair.first))));
+    found = &pair;
+  }
+  return found;
 }
+
+/// Keys that are read, in lower case, without the prefixes of reference values.
+const std::vector<std::string> known_keys{"lattice",     "properties", "pbc",     "energy",
+                                          "free_energy", "virial",     "virials", "stress"};
 
 /// Words of an array: blanks, commas and brackets separate.
 std::vector<std::string> items_of(std::string text)
@@ -63,6 +77,62 @@ std::vector<std::string> items_of(std::string text)
   for (char &c : text)
     if (c == ',' || c == '[' || c == ']' || c == '{' || c == '}') c = ' ';
   return words_of(text);
+}
+
+/// Names of labels, the preferred one first: forces are the derivative of the free energy.
+const std::vector<std::string> energy_names{"free_energy", "energy"},
+    virial_names{"virial", "virials"}, stress_names{"stress"};
+
+/// Number of letters that must be changed, added or left out to make one word the other.
+std::size_t edits(const std::string &a, const std::string &b)
+{
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row.back();
+}
+
+/// A frame without a cell must be one on purpose, and columns are named once: keys that are given twice, and others than
+/// Lattice and Properties which hold what these should hold, are errors.
+void check_keys(const Pairs &pairs, const std::string &where)
+{
+  for (const auto &key : known_keys)
+    for (const char *mark : {"", "ref_", "dft_"}) find_key(pairs, mark + key, where);
+  const bool has_cell = find_key(pairs, "lattice", where),
+             has_columns = find_key(pairs, "properties", where);
+  for (const auto &[key, value] : pairs) {
+    const std::string name = lower(key);
+    if (std::find(known_keys.begin(), known_keys.end(), name) != known_keys.end()) continue;
+    std::string plain = name;
+    plain.erase(std::remove(plain.begin(), plain.end(), '_'), plain.end());
+    const std::string of_a_cell[] = {"cell",   "box",      "unitcell", "supercell",
+                                     "simbox", "cellvecs", "latt",     "latticevectors"};
+    const bool is_cell =
+        edits(plain, "lattice") <= 2 ||
+        std::find(std::begin(of_a_cell), std::end(of_a_cell), plain) != std::end(of_a_cell);
+    double number = 0.0;
+    const auto items = items_of(value);
+    const bool numbers = !items.empty() && parse_number(items[0], number);
+    if (!has_cell && is_cell && numbers)
+      throw Error(
+          fmt::format("{}: the frame has no Lattice, but the key {}, which is not read: name it "
+                      "Lattice (the vectors a, b and c), or rename it if it is no cell",
+                      where, shown(key)));
+    std::string types = lower(value);
+    if (!has_columns &&
+        (types.find(":s:1") != std::string::npos || types.find(":r:3") != std::string::npos))
+      throw Error(fmt::format("{}: the frame has no Properties, but the key {} with columns, which "
+                              "is not read: name it Properties",
+                              where, shown(key)));
+  }
 }
 
 std::vector<double> numbers_of(const std::pair<std::string, std::string> &pair,
@@ -107,19 +177,20 @@ bool parse_flag(const std::string &text, const std::string &where)
 
 void read_cell(const Pairs &pairs, const std::string &where, ExtxyzHeader &header)
 {
-  if (const std::string *text = value_of(pairs, "Lattice")) {
-    const auto numbers = numbers_of({"Lattice", *text}, where);
+  if (const auto *lattice = find_key(pairs, "lattice", where)) {
+    const auto numbers = numbers_of(*lattice, where);
     if (numbers.size() != 9)
       throw Error(fmt::format("{}: Lattice has {} numbers, expected 9: the vectors a, b and c",
                               where, numbers.size()));
     std::copy_n(numbers.begin(), 9, header.lattice.emplace().begin());
     header.periodic.fill(true);
   }
-  const std::string *text = value_of(pairs, "pbc");
-  if (!text) return;
-  const auto flags = items_of(*text);
+  const auto *pbc = find_key(pairs, "pbc", where);
+  if (!pbc) return;
+  const auto flags = items_of(pbc->second);
   if (flags.size() != 3 && flags.size() != 1)
-    throw Error(fmt::format("{}: pbc: found '{}', expected three of T and F", where, shown(*text)));
+    throw Error(
+        fmt::format("{}: pbc: found '{}', expected three of T and F", where, shown(pbc->second)));
   for (std::size_t d = 0; d < 3; ++d)
     header.periodic[d] = parse_flag(flags[flags.size() == 3 ? d : 0], where);
   const auto yes = [](bool flag) { return flag; };
@@ -131,12 +202,11 @@ void read_cell(const Pairs &pairs, const std::string &where, ExtxyzHeader &heade
 
 void read_virial(const Pairs &pairs, const std::string &where, ExtxyzHeader &header)
 {
-  const std::vector<std::string> names{"virial", "virials"};
-  const auto *virial = best(pairs, names);
-  const auto *stress = best(pairs, {"stress"});
+  const auto *virial = best(pairs, virial_names);
+  const auto *stress = best(pairs, stress_names);
   // a stress that is marked as reference value is better than a virial that is not
   const bool marked = stress && lower(stress->first) != "stress";
-  if (virial && (!marked || preference(virial->first, names) < 2)) {
+  if (virial && (!marked || preference(virial->first, virial_names) < 2)) {
     header.virial = matrix_of(*virial, where);
     return;
   }
@@ -151,18 +221,19 @@ void read_virial(const Pairs &pairs, const std::string &where, ExtxyzHeader &hea
 }
 
 /// One entry NAME:TYPE:COUNT of Properties.
-void add_property(const std::string &name, char type, int width, std::array<int, 5> &ranks,
+void add_property(const std::string &given, char type, int width, std::array<int, 5> &ranks,
                   ExtxyzColumns &columns, const std::string &where)
 {
+  const std::string name = lower(given);
   const auto expect = [&](const char *types, int expected) {
     if (std::string(types).find(type) == std::string::npos || width != expected)
-      throw Error(fmt::format("{}: Properties: {}:{}:{}, expected {}:{}:{}", where, shown(name),
-                              type, width, name, types[0], expected));
+      throw Error(fmt::format("{}: Properties: {}:{}:{}, expected {}:{}:{}", where, shown(given),
+                              type, width, given, types[0], expected));
   };
   if (name == "species" || name == "symbols") {
     expect("S", 1);
     columns.species = columns.count;
-  } else if (name == "Z" || name == "numbers") {
+  } else if (name == "z" || name == "numbers") {
     expect("I", 1);
     columns.number = columns.count;
   } else if (name == "pos" || name == "positions") {
@@ -189,8 +260,9 @@ void add_property(const std::string &name, char type, int width, std::array<int,
 ExtxyzColumns columns_of(const Pairs &pairs, const std::string &where)
 {
   ExtxyzColumns columns;
-  const std::string *text = value_of(pairs, "Properties");
-  if (!text) return columns;
+  const auto *properties = find_key(pairs, "properties", where);
+  if (!properties) return columns;
+  const std::string *text = &properties->second;
   std::vector<std::string> fields(1);
   for (const char c : *text)
     if (c == ':')
@@ -205,14 +277,21 @@ ExtxyzColumns columns_of(const Pairs &pairs, const std::string &where)
   ranks.fill(-1);
   for (std::size_t i = 0; i < fields.size(); i += 3) {
     double width = 0.0;
-    const bool known =
-        fields[i + 1].size() == 1 && std::string("RISL").find(fields[i + 1]) != std::string::npos;
+    const bool known = fields[i + 1].size() == 1 &&
+                       std::string("RISLrisl").find(fields[i + 1]) != std::string::npos;
     if (!known || !parse_number(fields[i + 2], width) || !(width >= 1.0 && width <= 1e4) ||
         width != std::floor(width))
       throw Error(fmt::format(
           "{}: Properties: {}:{}:{}, expected a type of R, I, S, L and a number of columns", where,
           shown(fields[i]), shown(fields[i + 1]), shown(fields[i + 2])));
-    add_property(fields[i], fields[i + 1][0], static_cast<int>(width), ranks, columns, where);
+    for (std::size_t k = 0; k < i; k += 3)
+      if (lower(fields[k]) == lower(fields[i]))
+        throw Error(fmt::format(
+            "{}: Properties names the columns {} twice{}: leave one of them out, or rename it",
+            where, shown(fields[k]),
+            fields[k] == fields[i] ? "" : fmt::format(" (also as {})", shown(fields[i]))));
+    const char type = static_cast<char>(std::toupper(static_cast<unsigned char>(fields[i + 1][0])));
+    add_property(fields[i], type, static_cast<int>(width), ranks, columns, where);
     if (columns.count > max_columns)
       throw Error(fmt::format("{}: Properties has more than {} columns; leave out what is no label",
                               where, max_columns));
@@ -225,18 +304,54 @@ ExtxyzColumns columns_of(const Pairs &pairs, const std::string &where)
 
 }  // namespace
 
-ExtxyzColumns parse_extxyz_columns(std::string_view line, const std::string &where)
+ExtxyzOutline outline_of_extxyz(std::string_view line, const std::string &where)
 {
-  return columns_of(split_comment(line), where);
+  const Pairs pairs = split_comment(line);
+  check_keys(pairs, where);
+  ExtxyzOutline outline;
+  outline.columns = columns_of(pairs, where);
+  LabelKinds &labels = outline.labels;
+  labels = {best(pairs, energy_names) != nullptr,
+            outline.columns.force >= 0,
+            best(pairs, virial_names) || best(pairs, stress_names),
+            outline.columns.atom_energy >= 0,
+            outline.columns.atom_pref >= 0,
+            outline.columns.atom_ener_coeff >= 0};
+  const auto note = [](std::string &unread, const std::string &name,
+                       const std::vector<std::string> &parts) {
+    const std::string text = lower(name);
+    const auto in_text = [&](const std::string &part) {
+      return text.find(part) != std::string::npos;
+    };
+    if (unread.empty() && std::any_of(parts.begin(), parts.end(), in_text)) unread = name;
+  };
+  for (const auto &[key, value] : pairs) {
+    double number = 0.0;
+    const auto items = items_of(value);
+    if (items.empty() || !parse_number(items[0], number)) continue;
+    if (!labels.energy && items.size() == 1)
+      note(outline.unread.energy, key, {"ener", "etot", "toten", "e_tot", "e0"});
+    if (!labels.virial && (items.size() == 9 || items.size() == 6))
+      note(outline.unread.virial, key, {"virial", "stress", "press"});
+  }
+  const auto *properties = find_key(pairs, "properties", where);
+  if (labels.force || !properties) return outline;
+  std::string text = properties->second;
+  std::replace(text.begin(), text.end(), ' ', '_');
+  std::replace(text.begin(), text.end(), ':', ' ');
+  const std::vector<std::string> fields = words_of(text);
+  for (std::size_t k = 0; k + 2 < fields.size(); k += 3)
+    if (fields[k + 2] == "3") note(outline.unread.force, fields[k], {"forc", "frc", "grad"});
+  return outline;
 }
 
 ExtxyzHeader parse_extxyz_header(std::string_view line, const std::string &where)
 {
   const Pairs pairs = split_comment(line);
+  check_keys(pairs, where);
   ExtxyzHeader header;
   read_cell(pairs, where, header);
-  // forces are the derivative of the free energy
-  if (const auto *energy = best(pairs, {"free_energy", "energy"})) {
+  if (const auto *energy = best(pairs, energy_names)) {
     const auto numbers = numbers_of(*energy, where);
     if (numbers.size() != 1)
       throw Error(fmt::format("{}: {}={}, expected one number", where, shown(energy->first),

@@ -31,10 +31,28 @@ struct ExtxyzHeader {
 /// character as it is, a key without a value is T.
 std::vector<std::pair<std::string, std::string>> split_comment(std::string_view line);
 
+/// Which labels a frame has.
+struct LabelKinds {
+  bool energy = false, force = false, virial = false;
+  bool atom_energy = false, atom_pref = false, atom_ener_coeff = false;
+};
+
+/// Keys and columns that look like labels which the frame does not have: another program's names. Empty: none.
+struct UnreadLabels {
+  std::string energy, force, virial;
+};
+
+/// What a comment line tells without its numbers.
+struct ExtxyzOutline {
+  ExtxyzColumns columns;
+  LabelKinds labels;
+  UnreadLabels unread;
+};
+
 /// Reads a comment line. Throws Error that starts with `where`.
 ExtxyzHeader parse_extxyz_header(std::string_view line, const std::string &where);
-/// Only the columns.
-ExtxyzColumns parse_extxyz_columns(std::string_view line, const std::string &where);
+/// Only what needs no numbers.
+ExtxyzOutline outline_of_extxyz(std::string_view line, const std::string &where);
 
 /// A number as Python and Fortran write it. False if `text` is none.
 bool parse_number(std::string_view text, double &value);

@@ -74,6 +74,17 @@ class Lines {
   bool at_end_ = false;
 };
 
+/// Encoding of a text that is not plain ASCII or UTF-8, by its first bytes; empty for all others.
+std::string wrong_encoding(std::string_view first)
+{
+  const auto begins = [&](std::string_view mark) { return first.substr(0, mark.size()) == mark; };
+  if (begins("\xEF\xBB\xBF")) return "a byte order mark (UTF-8)";
+  if (begins(std::string_view("\xFF\xFE\0\0", 4)) || begins(std::string_view("\0\0\xFE\xFF", 4)))
+    return "a byte order mark (UTF-32)";
+  if (begins("\xFF\xFE") || begins("\xFE\xFF")) return "a byte order mark (UTF-16)";
+  return "";
+}
+
 class Scanner {
  public:
   Scanner(const ReadAt &read, const std::string &path) : path_(path), lines_(read, path) {}
@@ -81,8 +92,15 @@ class Scanner {
   ExtxyzIndex scan()
   {
     std::string_view line;
-    while (lines_.next(line))
+    while (lines_.next(line)) {
+      const std::string encoding = lines_.number() == 1 ? wrong_encoding(line) : "";
+      if (!encoding.empty())
+        throw Error(
+            fmt::format("{}: line 1: the file begins with {}, expected the number of atoms of a "
+                        "frame: save the file as plain text (UTF-8 without byte order mark)",
+                        path_, encoding));
       if (std::string_view rest = line; !take_word(rest).empty()) scan_frame(line);
+    }
     if (index_.frames.empty())
       throw Error(fmt::format("{}: the file has no frame; leave it out", path_));
     return std::move(index_);
@@ -93,7 +111,7 @@ class Scanner {
 
   void scan_frame(std::string_view first)
   {
-    const ExtxyzIndex::Entry entry{lines_.offset(), lines_.number(), parse_atom_count(first)};
+    ExtxyzIndex::Entry entry{lines_.offset(), lines_.number(), parse_atom_count(first), {}};
     if (entry.natoms < 0)
       throw Error(fmt::format("{}: found '{}', expected the number of atoms of a frame{}",
                               where(entry.line), shown(std::string(first)),
@@ -105,7 +123,13 @@ class Scanner {
       throw Error(fmt::format("{}: the frame has no atoms; leave it out", where(entry.line)));
     std::string_view line;
     if (!lines_.next(line)) cut(entry, "the line after the number of atoms");
-    const ExtxyzColumns columns = parse_extxyz_columns(line, where(lines_.number()));
+    const ExtxyzOutline outline = outline_of_extxyz(line, where(lines_.number()));
+    const ExtxyzColumns &columns = outline.columns;
+    entry.labels = outline.labels;
+    UnreadLabels &unread = index_.unread;
+    if (unread.energy.empty()) unread.energy = outline.unread.energy;
+    if (unread.force.empty()) unread.force = outline.unread.force;
+    if (unread.virial.empty()) unread.virial = outline.unread.virial;
     const bool by_number = columns.species < 0;
     const int column = by_number ? columns.number : columns.species;
     const bool first_frame = index_.frames.empty();

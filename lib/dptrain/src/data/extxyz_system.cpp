@@ -64,6 +64,37 @@ class ExtxyzSystem : public DataSystem {
     return whole;
   }
 
+  Label label_kinds(std::int64_t frame) const override
+  {
+    const LabelKinds &kinds = entry(frame).labels;
+    Label label;
+    if (kinds.energy) label.energy = 0.0;
+    if (kinds.virial) label.virial.emplace();
+    const std::pair<bool, std::vector<double> *> of_atoms[] = {
+        {kinds.force, &label.force},
+        {kinds.atom_energy, &label.atom_energy},
+        {kinds.atom_pref, &label.atom_pref},
+        {kinds.atom_ener_coeff, &label.atom_ener_coeff}};
+    for (const auto &[there, values] : of_atoms)
+      if (there) values->assign(1, 0.0);
+    return label;
+  }
+  std::string place(std::int64_t frame) const override
+  {
+    return fmt::format("{}, line {}", DataSystem::place(frame), entry(frame).line);
+  }
+  std::string unread_label(const std::string &kind) const override
+  {
+    const UnreadLabels &unread = index_.unread;
+    if (kind == "energies" && !unread.energy.empty())
+      return fmt::format("the key {}: name it energy", shown(unread.energy));
+    if (kind == "forces" && !unread.force.empty())
+      return fmt::format("the columns {}: name them forces", shown(unread.force));
+    if (kind == "virials" && !unread.virial.empty())
+      return fmt::format("the key {}: name it virial or stress", shown(unread.virial));
+    return "";
+  }
+
  private:
   const ExtxyzIndex::Entry &entry(std::int64_t frame) const
   {

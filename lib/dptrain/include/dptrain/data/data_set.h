@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <fmt/format.h>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,16 @@ class DataSystem {
   virtual bool same_atoms() const = 0;
   /// Frame `frame` (from 0) with all labels that the data set has; step = frame.
   virtual WholeFrame read(std::int64_t frame) const = 0;
+  /// A label of the same kinds as that of the frame; its numbers mean nothing. Cheaper than read() where it can be.
+  virtual Label label_kinds(std::int64_t frame) const { return read(frame).label; }
+  /// Where the frame is, for messages.
+  virtual std::string place(std::int64_t frame) const
+  {
+    return fmt::format("frame {} of {}", frame, name());
+  }
+  /// What looks like a label of this kind ("energies", "forces", "virials") under a name that is not read, in frames
+  /// without such a label; empty if nothing does.
+  virtual std::string unread_label(const std::string & /*kind*/) const { return ""; }
 };
 
 using Systems = std::vector<std::shared_ptr<const DataSystem>>;

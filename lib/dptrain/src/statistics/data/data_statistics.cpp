@@ -31,6 +31,7 @@ class Collector {
       min_pair_dist_(options.min_pair_dist),
       ntypes_(config.ntypes()),
       energies_(config.ntypes()),
+      outliers_(config.ntypes()),
       config_(config)
   {
     found_.statistics = Statistics(ntypes_, statistics_settings(config));
@@ -55,6 +56,7 @@ class Collector {
     found_.statistics.reduce(comm);
     energies_.gather(comm);
     gather_systems(comm);
+    found_.outliers = outliers_.find(comm);
     found_.energy = energies_.fit(config_.atom_exclude_types, config_.atom_ener);
     return std::move(found_);
   }
@@ -68,6 +70,7 @@ class Collector {
   int ntypes_;
   DataStatistics found_;
   EnergyStatistics energies_;
+  OutlierSearch outliers_;
   const ModelConfig &config_;
 };
 
@@ -93,6 +96,7 @@ void Collector::add(const FrameShare &share, const WholeFrame &frame)
   if (share.begin != 0) return;
   ++system.frames;
   energies_.add(frame.type, frame.label);
+  outliers_.add(frame.type, frame.label, share.system, share.frame);
   if (frame.periodic) {
     system.volume += search.volume();
     system.atoms_in_cells += search.natoms();

@@ -11,6 +11,7 @@
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/statistics/statistics.h"
 #include "statistics/data/statistics_search.h"
+#include "statistics/energy_outliers.h"
 #include "statistics/energy_statistics.h"
 
 namespace dptrain {
@@ -44,6 +45,7 @@ struct DataStatistics {
   Statistics
       statistics;     ///< neighbors and moments; min_distance() is the min_nbor_dist of the model
   EnergyBias energy;  ///< out_bias and out_std of the model
+  EnergyOutliers outliers;
   std::vector<SystemStatistics> systems;  ///< in the order of the systems
 };
 
