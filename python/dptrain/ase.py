@@ -14,9 +14,9 @@ from __future__ import annotations
 from ase.calculators.calculator import Calculator as BaseCalculator
 from ase.calculators.calculator import all_changes
 from ase.atoms import Atoms
-from ase.calculators.calculator import PropertyNotImplementedError
 from ase.stress import full_3x3_to_voigt_6_stress, voigt_6_to_full_3x3_stress
 
+from dptrain.calculators import energy_of
 from dptrain.potential import Error, Potential
 from dptrain.session import Session
 
@@ -69,10 +69,7 @@ class OnTheFly(BaseCalculator):
         atoms = Atoms(elements, positions=positions, **cell_and_pbc)
         atoms.calc = self.reference
         forces = atoms.get_forces()
-        try:
-            energy = atoms.get_potential_energy(force_consistent=True)
-        except PropertyNotImplementedError:
-            energy = atoms.get_potential_energy()
+        energy = energy_of(atoms)
         if cell is None:
             return energy, forces, forces.T @ positions
         try:

@@ -84,10 +84,25 @@ def make_calculator(text):
         raise CalculatorError(f"the calculator {text} cannot be made: {error}. Check its name and options") from error
 
 
+def energy_of(atoms):
+    """The energy that the forces are derivatives of: the free energy where the calculator has one, since the energy is then
+    that without smearing of the occupations, extrapolated."""
+    from ase.calculators.calculator import PropertyNotImplementedError
+
+    calculator = atoms.calc
+    if "free_energy" in getattr(calculator, "implemented_properties", []):
+        try:
+            return atoms.get_potential_energy(force_consistent=True)
+        except PropertyNotImplementedError:  # the class has it, this calculation has not
+            pass
+    energy = atoms.get_potential_energy()
+    free = (getattr(calculator, "results", None) or {}).get("free_energy")  # calculators that do not list it
+    return energy if free is None else free
+
+
 def label(atoms, use_stress):
-    """Energy (the one that the forces are derivatives of, where the calculator has several), forces and virial."""
-    free = "free_energy" in getattr(atoms.calc, "implemented_properties", [])
-    energy = atoms.get_potential_energy(force_consistent=free)
+    """Energy (see energy_of), forces and virial."""
     forces = atoms.get_forces()
+    energy = energy_of(atoms)
     virial = -atoms.get_volume() * atoms.get_stress(voigt=False) if use_stress else np.zeros((3, 3))
     return energy, forces, virial

@@ -122,9 +122,13 @@ def read_structure(path, deadline):
             raise ClientError(f"there is no file {path}: name ID.init.xyz of the fix with name ID, in the folder of the run")
         time.sleep(PAUSE)
     try:
-        return read(path, format="extxyz")
+        atoms = read(path, format="extxyz")
     except Exception as error:
         raise ClientError(f"{path} cannot be read as extended XYZ: {error}. Use ID.init.xyz of the fix") from error
+    for key in atoms.info:  # ASE knows these keys in one case only, and takes a crystal for a molecule
+        if key.lower() in ("lattice", "properties", "pbc"):
+            raise ClientError(f"{path} has the key {key}, which is not read: write Lattice, Properties, pbc. Use ID.init.xyz of the fix")
+    return atoms
 
 
 def connect(client_class, address, deadline):

@@ -8,9 +8,11 @@ from __future__ import annotations
 import argparse
 import io
 import multiprocessing
+import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -69,14 +71,23 @@ def numbers(values):
 class Worker:
     """Computes one request after the other."""
 
-    def __init__(self, options, signals):
+    def __init__(self, options, signals, number=None):
+        """number: of this process, where there are several."""
         self.spool, self.options, self.signals = Spool(options.folder), options, signals
         self.calculator = make_calculator(options.calculator)
         self.own_folders = hasattr(self.calculator, "directory") and "directory" not in parse_calculator(options.calculator)[1]
+        if hasattr(self.calculator, "directory") and not self.own_folders and number is not None:
+            self.move_to(Path(self.calculator.directory) / f"worker-{number}")  # else they overwrite each other's files
         self.stress = not options.no_stress and "stress" in getattr(self.calculator, "implemented_properties", ["stress"])
         self.told_of_stress = False
         self.labels, self.failures = 0, 0
         self.settled, self.forget = set(), 0.0  # requests that need no look, until then: users may remove what they do not like
+
+    def move_to(self, folder):
+        """The files of the code go to `folder`. Some calculators keep a Path (ASE's GenericFileIOCalculator: Espresso, Abinit,
+        Aims, ...), others make or need a str."""
+        before = self.calculator.directory
+        self.calculator.directory = Path(folder) if isinstance(before, os.PathLike) else str(folder)
 
     def work(self):
         """Until there is nothing to do, or without end."""
@@ -156,7 +167,7 @@ class Worker:
 
         atoms = read(io.StringIO(request), format="extxyz")
         if self.own_folders:
-            self.calculator.directory = str(folder)
+            self.move_to(folder)
         atoms.calc = self.calculator
         periodic = any(atoms.pbc)
         if periodic and not self.stress and not self.told_of_stress:
@@ -168,15 +179,15 @@ class Worker:
         return energy, forces, -virial / atoms.get_volume() if periodic and self.stress else None
 
 
-def run_worker(options):
-    """Exit status of one worker."""
+def run_worker(options, number=None):
+    """Exit status of one worker, the number-th of several."""
     signals, worker, status = Signals(), None, 0
     try:
         try:
             import ase  # noqa: F401
         except ImportError as error:
             raise SpoolError(f"ASE is missing: install it with pip install ase ({error})") from error
-        worker = Worker(options, signals)
+        worker = Worker(options, signals, number)
         worker.work()
     except (SpoolError, CalculatorError) as error:
         print(f"dptrain label: error: {error}", file=sys.stderr)
@@ -192,7 +203,7 @@ def run_worker(options):
 def run_workers(options):
     """Exit status of several workers, each in a process of its own: the largest of theirs."""
     context = multiprocessing.get_context("fork")
-    workers = [context.Process(target=lambda: sys.exit(run_worker(options))) for _ in range(options.jobs)]
+    workers = [context.Process(target=lambda k=k: sys.exit(run_worker(options, k))) for k in range(options.jobs)]
     received = []
 
     def handle(number, frame):

@@ -41,6 +41,46 @@ class Infinite(LennardJones):
     def calculate(self, *args, **kwargs):
         super().calculate(*args, **kwargs)
         self.results["forces"][0, 0] = float("nan")
+class Smeared(LennardJones):
+    implemented_properties = ["energy", "forces", "stress"]
+    def calculate(self, *args, **kwargs):
+        super().calculate(*args, **kwargs)
+        self.results["energy"] += 0.29
+class NotThisTime(Smeared):
+    implemented_properties = ["energy", "free_energy", "forces", "stress"]
+    def calculate(self, *args, **kwargs):
+        super().calculate(*args, **kwargs)
+        del self.results["free_energy"]
+def espresso(**more):
+    from ase.calculators.espresso import Espresso, EspressoProfile
+    profile = EspressoProfile(command=str(Path(__file__).with_name("pw.x")), pseudo_dir="/nowhere")
+    return Espresso(profile=profile, pseudopotentials={"Si": "Si.upf"}, input_data=dict(tprnfor=True, tstress=True), **more)
+"""
+# reads and writes the files of Quantum ESPRESSO's pw.x, with a Lennard-Jones potential for electrons
+PW = """#!{python}
+import sys, time
+from pathlib import Path
+from ase.calculators.lj import LennardJones
+from ase.io import read
+from ase.units import Bohr, Ry
+atoms = read(sys.argv[sys.argv.index("-in") + 1], format="espresso-in")
+atoms.calc = LennardJones(sigma=2.1, epsilon=0.05, rc=5.7)  # no edge of the cell
+open("running", "x").close()  # an error where another one works in this folder
+print("     Program PWSCF v.7.2 starts")
+print(f"     number of atoms/cell      = {{len(atoms)}}")
+print("     number of atomic types    = 1")
+print(f"     celldm(1)= {{1 / Bohr!r}}  celldm(2)= 0.0")
+print("     crystal axes: (cart. coord. in units of alat)")
+for k, v in enumerate(atoms.cell.array): print(f"               a({{k + 1}}) = (", *map(repr, map(float, v)), ")")
+print("     site n.     atom                  positions (alat units)")
+for k, x in enumerate(atoms.positions): print(f"         {{k + 1}}           Si  tau({{k + 1:4d}}) = (", *(f"{{y:.10f}}" for y in x), ")")
+print(f"!    total energy              =   {{float(atoms.get_potential_energy()) / Ry!r}} Ry")
+print("     Forces acting on atoms (cartesian axes, Ry/au):", "", sep=chr(10))
+for k, f in enumerate(atoms.get_forces() * Bohr / Ry): print(f"     atom {{k + 1}} type  1   force = ", *map(repr, map(float, f)))
+print("     total   stress  (Ry/bohr**3)                   (kbar)     P=  0.0")
+for row in -atoms.get_stress(voigt=False) * Bohr**3 / Ry: print("  ", *map(repr, map(float, row)), " 0 0 0")
+time.sleep(0.2)
+Path("running").unlink()
 """
 
 
@@ -186,6 +226,43 @@ def test_files_of_the_code(spool):
     spool.ask(1, start=2)
     assert spool(calculator=f"module.Writes:{OPTIONS},directory='.'")[0] == 0
     assert (spool.work / "output.log").exists()
+
+
+def expect_lennard_jones(folder):
+    """Answers that came through files with positions of ten digits, in units that ASE takes from other CODATA there (2e-8)."""
+    request, answer = (ase_io.read(folder / name, format="extxyz") for name in ("request.xyz", "answer.xyz"))
+    request.calc = LennardJones(sigma=2.1, epsilon=0.05, rc=5.7)
+    assert answer.get_potential_energy() == pytest.approx(request.get_potential_energy(), rel=1e-6)
+    assert np.allclose(answer.get_forces(), request.get_forces(), rtol=1e-6, atol=1e-6)
+    assert np.allclose(answer.get_stress(), request.get_stress(), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("words", ["", ":directory=scratch"])
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_calculators_that_keep_their_folder_as_a_path(jobs, words, spool):
+    """ASE's Espresso; the same class serves Abinit, Aims, Elk, Octopus, ORCA, ONETEP and Exciting. Each process in its own folder."""
+    folders = spool.ask(6)
+    (spool.work / "pw.x").write_text(PW.format(python=sys.executable))
+    (spool.work / "pw.x").chmod(0o755)
+    status, said = spool("--jobs", str(jobs), calculator="module.espresso" + words)
+    assert status == 0 and computed(said) == [f"{folder.name}:" for folder in folders], said
+    for folder in folders:
+        expect_lennard_jones(folder)
+    if words:
+        found = sorted(str(path.relative_to(spool.work)) for path in spool.work.glob("scratch/**/espresso.pwo"))
+        assert found == (["scratch/espresso.pwo"] if jobs == 1 else [f"scratch/worker-{k}/espresso.pwo" for k in range(3)])
+    else:
+        assert all((folder / "espresso.pwo").exists() for folder in folders)
+
+
+@pytest.mark.parametrize("calculator, shift", [("Smeared", 0.0), ("NotThisTime", 0.29)])
+def test_the_energy_that_the_forces_are_derivatives_of(calculator, shift, spool):
+    """The free energy, also of a calculator that does not list it; the energy where there is no other."""
+    (folder,) = spool.ask(1)
+    assert spool(calculator=f"module.{calculator}:{OPTIONS}")[0] == 0
+    request, answer = (ase_io.read(folder / name, format="extxyz") for name in ("request.xyz", "answer.xyz"))
+    request.calc = LennardJones(sigma=2.1, epsilon=0.05, rc=6.0)
+    assert answer.get_potential_energy() == pytest.approx(request.get_potential_energy() + shift, abs=1e-10)
 
 
 def computed(*said):
