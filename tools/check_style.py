@@ -116,6 +116,8 @@ def check_file(path):
         yield from check_includes(path, lines)
         yield from check_layers(path, lines)
         yield from check_functions(path, lines)
+    if path.suffix in CPP and path.as_posix().startswith("src/USER-DPTRAIN/") and "General Public License" not in "".join(lines[:5]):
+        yield f"{path}: has no header with the license: copy it from another file of the folder"
 
 
 def clang_format_14():

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "adapter/dptrain_adapter.h"
 
 #include <algorithm>
@@ -258,8 +263,8 @@ std::string LAMMPS_NS::find_model(LAMMPS *lmp, const std::string &who, const std
   MPI_Bcast(&found, 1, MPI_INT, 0, lmp->world);
   if (found == 0)
     lmp->error->all(FLERR,
-                    "{}: cannot open file '{}', which must be in the current folder, in those "
-                    "of LAMMPS_POTENTIALS or among the models that come with the package",
+                    "{}: cannot open file '{}', which must be in the current folder, in those of "
+                    "LAMMPS_POTENTIALS or among the models that come with the package",
                     who, file);
   return path.empty() ? file : path;
 }

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #pragma once
 
 #include <cmath>
@@ -105,10 +110,11 @@ class FixArguments {
     for (std::string name = word(usage); name != "end"; name = word(usage)) {
       const auto reader = readers.find(name);
       if (reader == readers.end())
-        lmp_->error->all(FLERR, position(),
-                         fmt::format("Fix dptrain: found {} where an option of the {} or 'end' "
-                                     "must stand: reference {}",
-                                     name, kind, usage));
+        lmp_->error->all(
+            FLERR, position(),
+            fmt::format(
+                "Fix dptrain: found {} where an option of the {} or 'end' must stand: reference {}",
+                name, kind, usage));
       reader->second();
     }
   }

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 /* -*- c++ -*- ----------------------------------------------------------
    fix dptrain/kk: fix dptrain beside styles of the KOKKOS package
 ------------------------------------------------------------------------- */

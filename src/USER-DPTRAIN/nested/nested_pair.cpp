@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "nested/nested_pair.h"
 
 #include <algorithm>
@@ -129,10 +134,10 @@ void NestedPair::reach_cutoff()
   for (const PairSet::Part &part : set_.parts()) {
     if (!looks_further(part)) continue;
     if (comm->mode != Comm::SINGLE)
-      error->all(FLERR,
-                 "{}: {} reaches further than the pair style of the run: use 'comm_modify mode "
-                 "single'",
-                 set_.name(), part.name);
+      error->all(
+          FLERR,
+          "{}: {} reaches further than the pair style of the run: use 'comm_modify mode single'",
+          set_.name(), part.name);
     for (NeighRequest *request : part.requests) request->set_cutoff(part.cutoff);
     reach = std::max(reach, part.cutoff + neighbor->skin);
   }

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "nested/pair_options.h"
 
 #include <algorithm>
@@ -10,9 +15,8 @@ PairOptions LAMMPS_NS::read_pair_options(FixArguments &arguments)
 {
   static const std::vector<std::string> KEYWORDS{"coeff", "modify", "kspace", "kspace_modify",
                                                  "end"};
-  const std::string usage =
-      "pair STYLE [arguments] coeff \"...\" [coeff \"...\"] [modify \"...\"] [kspace \"...\" "
-      "[kspace_modify \"...\"]] end";
+  const std::string usage = "pair STYLE [arguments] coeff \"...\" [coeff \"...\"] [modify \"...\"] "
+                            "[kspace \"...\" [kspace_modify \"...\"]] end";
   PairOptions options;
   options.style = arguments.word(usage);
   std::string word = arguments.word(usage);

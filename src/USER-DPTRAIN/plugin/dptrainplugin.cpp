@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 // dptrainplugin.so: the small library that LAMMPS loads. It checks that this LAMMPS is the one the package
 // was built for, with nothing but LAMMPS' C interface, which is the same in all versions, and tells LAMMPS of
 // the styles. dptrain_styles.so beside it, which holds the styles and needs LibTorch, is opened with the first
@@ -139,8 +144,8 @@ extern "C" __attribute__((visibility("default"))) void lammpsplugin_init(void *l
 {
   if (lammps_config_has_package("USER-DPTRAIN"))
     return report(lmp, "WARNING: dptrainplugin.so is not loaded: this LAMMPS has the package "
-                       "USER-DPTRAIN inside, whose styles are used. Take its "
-                       "folder out of LAMMPS_PLUGIN_PATH, or leave out 'plugin load'");
+                       "USER-DPTRAIN inside, whose styles are used. Take its folder out of "
+                       "LAMMPS_PLUGIN_PATH, or leave out 'plugin load'");
   const std::string refusal = dptrain::plugin_refusal(compiled_facts(), running_facts(lmp));
   if (!refusal.empty()) return report(lmp, "ERROR: " + refusal);
   add_styles(lmp, handle, reinterpret_cast<lammpsplugin_regfunc>(regfunc),

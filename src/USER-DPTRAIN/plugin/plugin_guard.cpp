@@ -1,12 +1,16 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "plugin/plugin_guard.h"
 
 namespace dptrain {
 
 namespace {
 
-const char *const kRebuild =
-    "Rebuild dptrain with the headers of this LAMMPS (manual, Build_dptrain), "
-    "or take its folder out of LAMMPS_PLUGIN_PATH";
+const char *const kRebuild = "Rebuild dptrain with the headers of this LAMMPS (manual, "
+                             "Build_dptrain), or take its folder out of LAMMPS_PLUGIN_PATH";
 
 std::string refuse(const std::string &what)
 {
@@ -62,10 +66,9 @@ std::string plugin_refusal(const LammpsFacts &compiled, const LammpsFacts &runni
     return refuse("it is linked with another copy of the MPI library " + compiled.mpi_family +
                   " than the one LAMMPS has started");
   if (compiled.kokkos_shared && running.kokkos_package)
-    return refuse(
-        "this LAMMPS contains its KOKKOS package and dptrain was built with the system's shared "
-        "Kokkos "
-        "library, two Kokkos versions in one process crash; build with -DDPTRAIN_KOKKOS=download");
+    return refuse("this LAMMPS contains its KOKKOS package and dptrain was built with the system's "
+                  "shared Kokkos library, two Kokkos versions in one process crash; build with "
+                  "-DDPTRAIN_KOKKOS=download");
   return "";
 }
 

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 // Decides whether the plugin may run inside the LAMMPS that loads it. Plain C++: no LAMMPS, no MPI
 // headers.
 #pragma once

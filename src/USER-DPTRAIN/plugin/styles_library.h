@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 // dptrain_styles.so, the library with the styles and LibTorch, from the side of the small plugin that LAMMPS loads.
 #pragma once
 

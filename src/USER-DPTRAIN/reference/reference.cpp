@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "reference/reference.h"
 
 #include <utility>
@@ -12,9 +17,9 @@ void LAMMPS_NS::warn_of_missing_virial(LAMMPS *lmp)
 {
   if (lmp->domain->box_change && lmp->comm->me == 0)
     lmp->error->warning(
-        FLERR, "Fix dptrain: with 'virial no' the pressure does not know of the reference: "
-               "where that moves the atoms, what changes the box acts on the pressure of "
-               "the model; keep the box as it is, or let the reference compute the virial");
+        FLERR, "Fix dptrain: with 'virial no' the pressure does not know of the reference: where "
+               "that moves the atoms, what changes the box acts on the pressure of the model; keep "
+               "the box as it is, or let the reference compute the virial");
 }
 
 dptrain::Label LAMMPS_NS::label_of(LAMMPS *lmp, const ReferenceValues &values)

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "reference/value_source.h"
 
 #include <algorithm>
@@ -32,8 +37,7 @@ ValueSource::ValueSource(LAMMPS *lmp, const std::string &what, const std::string
       (kind_ == Kind::variable && index_ > 0))
     error->all(FLERR,
                "Fix dptrain: reference values {} {}: use the name of a value, c_ID, c_ID[k], f_ID, "
-               "f_ID[k] "
-               "or v_NAME",
+               "f_ID[k] or v_NAME",
                what_, text_);
 }
 
@@ -72,8 +76,8 @@ int ValueSource::variable() const
 
 void ValueSource::check_scalar() const
 {
-  const std::string needed = "one number: a global scalar, a component of a global vector, or an "
-                             "equal-style variable";
+  const std::string needed =
+      "one number: a global scalar, a component of a global vector, or an equal-style variable";
   if (kind_ == Kind::variable) return need(input->variable->equalstyle(variable()), needed);
   const auto has = [this](const auto &style) {
     return index_ == 0 ? style.scalar_flag : style.vector_flag && index_ <= style.size_vector;
@@ -117,23 +121,21 @@ void ValueSource::check_every_step() const
 {
   const Fix *source = fix();
   if (!source || (source->peratom_flag ? source->peratom_freq : source->global_freq) == 1) return;
-  error->all(
-      FLERR,
-      "Fix dptrain: reference values {} {}: in mode active a label may be needed at any step, "
-      "and fix {} does not have values at every step",
-      what_, text_, id_);
+  error->all(FLERR,
+             "Fix dptrain: reference values {} {}: in mode active a label may be needed at any "
+             "step, and fix {} does not have values at every step",
+             what_, text_, id_);
 }
 
 // Fixes have values at multiples of their own number of steps.
 void ValueSource::check_step(int frequency) const
 {
   if (frequency > 0 && update->ntimestep % frequency == 0) return;
-  error->all(
-      FLERR,
-      "Fix dptrain: reference values {} {}: fix {} has values every {} steps, and not at step "
-      "{}, where a label is needed: choose 'every' as a multiple; until the first training of "
-      "a new model has ended, labels are needed at every step",
-      what_, text_, id_, frequency, update->ntimestep);
+  error->all(FLERR,
+             "Fix dptrain: reference values {} {}: fix {} has values every {} steps, and not at "
+             "step {}, where a label is needed: choose 'every' as a multiple; until the first "
+             "training of a new model has ended, labels are needed at every step",
+             what_, text_, id_, frequency, update->ntimestep);
 }
 
 double ValueSource::scalar() const

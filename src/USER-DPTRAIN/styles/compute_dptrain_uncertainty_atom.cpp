@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "styles/compute_dptrain_uncertainty_atom.h"
 
 #include <cstring>
@@ -52,10 +57,10 @@ void ComputeDPTrainUncertaintyAtom::init()
   ModelSlot &slot = *pair_->slot();
   slot.uncertainty_wanted = true;
   if (!pair_->may_learn() && !slot.has_uncertainty())
-    error->all(FLERR,
-               "{}: the model {} has no uncertainty: train it with fix dptrain, best in "
-               "'mode active'",
-               WHO, slot.path);
+    error->all(
+        FLERR,
+        "{}: the model {} has no uncertainty: train it with fix dptrain, best in 'mode active'",
+        WHO, slot.path);
   if (!raw_) pair_->check_unit(WHO);
 }
 

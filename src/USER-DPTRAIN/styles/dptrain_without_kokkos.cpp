@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "styles/dptrain_without_kokkos.h"
 
 #include <string>
@@ -9,11 +14,11 @@ using namespace LAMMPS_NS;
 // `plain`: the style without /kk.
 [[noreturn]] static void stop(Error *error, const std::string &plain)
 {
-  error->all(FLERR,
-             "{}/kk needs a LAMMPS with the KOKKOS package that was built with USER-DPTRAIN in its "
-             "tree (tools/build-in-tree SOURCE -D PKG_KOKKOS=on ...); this one has none: use the "
-             "plain style",
-             plain);
+  error->all(
+      FLERR,
+      "{}/kk needs a LAMMPS with the KOKKOS package that was built with USER-DPTRAIN in its tree "
+      "(tools/build-in-tree SOURCE -D PKG_KOKKOS=on ...); this one has none: use the plain style",
+      plain);
 }
 
 PairDPTrainWithoutKokkos::PairDPTrainWithoutKokkos(LAMMPS *lmp) : Pair(lmp)

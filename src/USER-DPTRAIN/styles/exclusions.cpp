@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "styles/exclusions.h"
 
 #include "adapter/style_names.h"
@@ -73,10 +78,11 @@ void Exclusions::find_hidden(const std::vector<int> &model_type)
   if (hidden.empty() || warned_) return;
   warned_ = true;
   if (comm->me == 0)
-    error->warning(FLERR,
-                   "{}: 'neigh_modify exclude type' excludes atoms of type{} from all others: they "
-                   "are as if they were not there, without energy and force",
-                   PAIR_STYLE, hidden);
+    error->warning(
+        FLERR,
+        "{}: 'neigh_modify exclude type' excludes atoms of type{} from all others: they have no "
+        "energy and no force, as if they were not there; remove it if this is not meant",
+        PAIR_STYLE, hidden);
 }
 
 std::vector<Exclusions::Pairs> Exclusions::excluded() const

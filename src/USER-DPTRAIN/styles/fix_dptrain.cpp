@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "styles/fix_dptrain.h"
 
 #include <algorithm>
@@ -124,9 +129,9 @@ void FixDPTrain::init()
   Data &d = *data_;
   d.units = unit_factors(lmp, FIX_STYLE);
   if (!force->newton_pair)
-    error->all(FLERR, "Fix dptrain needs newton on for pair interactions: remove 'newton off' from "
-                      "the input, and with KOKKOS add "
-                      "'-pk kokkos newton on neigh half' to the command line");
+    error->all(FLERR,
+               "Fix dptrain needs newton on for pair interactions: remove 'newton off' from the "
+               "input, and with KOKKOS add '-pk kokkos newton on neigh half' to the command line");
   if (utils::strmatch(update->integrate_style, "^respa") && update->whichflag == 1)
     error->all(FLERR, "Fix dptrain does not work with run_style respa: use run_style verlet");
   attach();
@@ -325,16 +330,15 @@ void FixDPTrain::post_run()
   if (d.options.learning.selects) return;
   if (d.rewind && d.rewind->is_pending() && comm->me == 0)
     error->warning(FLERR,
-                   "Fix dptrain: the run has ended at a step from which it would have gone "
-                   "back: do not trust its last configuration, and begin the next run before it");
+                   "Fix dptrain: the run has ended at a step from which it would have gone back: "
+                   "do not trust its last configuration, and begin the next run before it");
   const dptrain::LearningReport report = d.session->report();
   if (d.options.memory_report && report.steps > 0) print_memory();
   if (comm->me == 0 && !d.slot->model)
-    error->warning(
-        FLERR,
-        "Fix dptrain: no model yet: {} of {} warm-up frames; go on from those in FILE.frames with "
-        "'resume FILE', the name of 'save N FILE'",
-        report.frames, d.options.learning.warmup);
+    error->warning(FLERR,
+                   "Fix dptrain: no model yet: {} of {} warm-up frames; go on from those in "
+                   "FILE.frames with 'resume FILE', the name of 'save N FILE'",
+                   report.frames, d.options.learning.warmup);
 }
 
 // Finds the model to train: that of the pair style, or one of its own with the keyword model.
@@ -368,14 +372,12 @@ void FixDPTrain::attach_to_pair()
   if (data_->slot && (!data_->pair || data_->pair->slot() != data_->slot))
     error->all(FLERR,
                "Fix dptrain {}: the pair style whose model it trains is gone or was given again: "
-               "unfix {} before, "
-               "and define it again after, the pair_style command",
+               "unfix {} before, and define it again after, the pair_style command",
                id, id);
   if (!data_->pair)
     error->all(FLERR,
                "Fix dptrain: pair style {} has no model to train: use pair_style dptrain (once, in "
-               "a hybrid style), "
-               "or name the model with 'model FILE El1 El2 ...'",
+               "a hybrid style), or name the model with 'model FILE El1 El2 ...'",
                force->pair_style);
   if (utils::strmatch(force->pair_style, "^hybrid/scaled"))
     error->all(FLERR,
@@ -427,8 +429,7 @@ void FixDPTrain::start_session()
   if (comm->me == 0 && d.restarted[3] > static_cast<double>(steps))
     error->warning(FLERR,
                    "Fix dptrain: the restart file was written after {} optimizer steps, the "
-                   "training stands at {}: "
-                   "continue it with 'resume FILE.ckpt'",
+                   "training stands at {}: continue it with 'resume FILE.ckpt'",
                    static_cast<bigint>(d.restarted[3]), steps);
 }
 
@@ -477,16 +478,14 @@ void FixDPTrain::check_run() const
   // what the labels do not have must come from somewhere else in a run with the model
   if (reference.source == ReferenceOptions::Source::values && reference.values.virial.empty())
     error->warning(
-        FLERR,
-        "Fix dptrain: 'reference values' without virial: the pressure of steps at which "
-        "the reference moves the atoms is that of the model; add virial where the box changes");
+        FLERR, "Fix dptrain: 'reference values' without virial: the pressure of steps at which the "
+               "reference moves the atoms is that of the model; add virial where the box changes");
   if (!d.made.baseline) return;
   const auto warn = [this](const std::string &what) {
-    error->warning(
-        FLERR,
-        "Fix dptrain: the labels are without the baseline of 'subtract', but the run has "
-        "no {}: use pair_style hybrid/overlay with dptrain and the baseline",
-        what);
+    error->warning(FLERR,
+                   "Fix dptrain: the labels are without the baseline of 'subtract', but the run "
+                   "has no {}: use pair_style hybrid/overlay with dptrain and the baseline",
+                   what);
   };
   for (const std::string &style : d.made.baseline->style_names())
     if (!utils::strmatch(force->pair_style, "^hybrid/overlay") || !force->pair_match(style, 1, 1))
@@ -513,8 +512,8 @@ int FixDPTrain::modify_param(int, char **arg)
   if (strcmp(arg[0], "memory") != 0) return 0;
   if (!data_->session)
     error->all(FLERR,
-               "Fix dptrain: there is no training yet whose memory could be shown: use "
-               "fix_modify {} memory after the first run",
+               "Fix dptrain: there is no training yet whose memory could be shown: use fix_modify "
+               "{} memory after the first run",
                id);
   print_memory();
   return 1;

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "styles/fix_dptrain_options.h"
 
 #include <algorithm>
@@ -75,8 +80,7 @@ void read_timeout(FixArguments &arguments, Options &options)
   if (seconds > 0.0 && seconds < 1.0)
     arguments.lammps()->error->all(
         FLERR,
-        "Fix dptrain: timeout {} is not possible: use a time of 1 second "
-        "or more, or 0 for none",
+        "Fix dptrain: timeout {} is not possible: use a time of 1 second or more, or 0 for none",
         seconds);
   options.timeout = seconds;
 }
@@ -328,15 +332,15 @@ void check_cutout(LAMMPS *lmp, const Options &options)
                             : options.subtract ? "'subtract' computes"
                                                : "";
   if (!whole.empty())
-    lmp->error->all(FLERR,
-                    "Fix dptrain: cutout: {} the whole box only: use 'reference pair' without "
-                    "kspace, or another program as the reference, without 'subtract'; or leave "
-                    "cutout out",
-                    whole);
+    lmp->error->all(
+        FLERR,
+        "Fix dptrain: cutout: {} the whole box only: use 'reference pair' without kspace, or "
+        "another program as the reference, without 'subtract'; or leave cutout out",
+        whole);
   if (options.learning.follow_reference)
     lmp->error->all(
-        FLERR, "Fix dptrain: 'cutout' and 'follow reference' contradict each other: who knows "
-               "a cut-out alone cannot move the atoms of the whole box; remove one of the two");
+        FLERR, "Fix dptrain: 'cutout' and 'follow reference' contradict each other: who knows a "
+               "cut-out alone cannot move the atoms of the whole box; remove one of the two");
 }
 
 // Who can compute configurations that the run is not in.
@@ -346,10 +350,10 @@ void check_prepare(LAMMPS *lmp, const Options &options)
   using Source = ReferenceOptions::Source;
   const Source source = options.reference.source;
   if (source != Source::socket && source != Source::spool)
-    lmp->error->all(FLERR,
-                    "Fix dptrain: prepare: the reference must be another program (socket or "
-                    "spool), which computes any configuration: this one labels those of the run, "
-                    "remove prepare");
+    lmp->error->all(
+        FLERR,
+        "Fix dptrain: prepare: the reference must be another program (socket or spool), which "
+        "computes any configuration: this one labels those of the run, remove prepare");
   if (options.subtract)
     lmp->error->all(FLERR, "Fix dptrain: prepare: 'subtract' computes the atoms of the run only: "
                            "remove one of the two");
@@ -360,25 +364,20 @@ void check_together(LAMMPS *lmp, const Options &options)
   if (options.reference.source == ReferenceOptions::Source::none)
     lmp->error->all(FLERR, "Fix dptrain needs a reference: 'reference pair STYLE ... coeff \"...\" "
                            "end', 'reference socket ADDRESS end', 'reference spool FOLDER end', "
-                           "'reference values ... end' or "
-                           "'reference run'");
+                           "'reference values ... end' or 'reference run'");
   if (options.learning.active && !options.model.empty())
-    lmp->error->all(FLERR,
-                    "Fix dptrain: 'mode active' needs the uncertainty of the model that the run "
-                    "uses: remove 'model' and make pair_style dptrain (alone or in a hybrid style) "
-                    "the pair style of the run");
+    lmp->error->all(FLERR, "Fix dptrain: 'mode active' needs the uncertainty of the model that the "
+                           "run uses: remove 'model' and make pair_style dptrain (alone or in a "
+                           "hybrid style) the pair style of the run");
   if (options.share && lmp->universe->nworlds == 1)
-    lmp->error->all(FLERR,
-                    "Fix dptrain: 'share yes' is for several partitions that train one model: "
-                    "start LAMMPS with '-partition 1 1 ...', or remove it");
+    lmp->error->all(FLERR, "Fix dptrain: 'share yes' is for several partitions that train one "
+                           "model: start LAMMPS with '-partition 1 1 ...', or remove it");
   if (options.share && options.learning.selects)
-    lmp->error->all(FLERR,
-                    "Fix dptrain: 'share yes' needs a reference that labels: 'reference run' "
-                    "with 'mode active' only selects");
+    lmp->error->all(FLERR, "Fix dptrain: 'share yes' needs a reference that labels: 'reference "
+                           "run' with 'mode active' only selects");
   if (options.learning.selects && options.learning.dataset.empty())
-    lmp->error->all(FLERR,
-                    "Fix dptrain: 'mode active' with 'reference run' selects configurations, and "
-                    "needs 'dataset FOLDER' for them");
+    lmp->error->all(FLERR, "Fix dptrain: 'mode active' with 'reference run' selects "
+                           "configurations, and needs 'dataset FOLDER' for them");
   if (options.learning.selects && options.learning.rewind > 0)
     lmp->error->all(FLERR,
                     "Fix dptrain: rewind {} is not possible with 'reference run', which selects "

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "styles/model_deviation.h"
 
 #include <algorithm>
@@ -62,7 +67,7 @@ void ModelDeviationOutput::write(const DeviationOptions &options, const std::vec
   lmp_->error->warning(
       FLERR,
       "{}: {} of the atoms have no column in {}, whose columns are the atoms of its first row: "
-      "they count in the other columns; a new file has them",
+      "they count in the other columns; begin a new file to have them all",
       PAIR_STYLE, without_column, options.path);
 }
 

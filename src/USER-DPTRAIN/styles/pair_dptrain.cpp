@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "styles/pair_dptrain.h"
 
 #include <algorithm>
@@ -352,18 +357,16 @@ void PairDPTrain::check_setup()
 {
   const ModelSlot &slot = *data_->slot;
   if (slot.owner.empty())
-    error->all(
-        FLERR,
-        "Pair style dptrain: {} describes a new model, which is not trained yet: define a fix "
-        "dptrain with a reference that trains it (without the keyword 'model', which gives a fix "
-        "one of its own), or give a trained model in pair_coeff",
-        slot.path);
+    error->all(FLERR,
+               "Pair style dptrain: {} describes a new model, which is not trained yet: define a "
+               "fix dptrain with a reference that trains it (without the keyword 'model', which "
+               "gives a fix one of its own), or give a trained model in pair_coeff",
+               slot.path);
   if (update->whichflag == 2)
-    error->all(
-        FLERR,
-        "Pair style dptrain: the model of {} is not trained yet and cannot be minimized with: run "
-        "dynamics with fix {} first",
-        slot.path, slot.owner);
+    error->all(FLERR,
+               "Pair style dptrain: the model of {} is not trained yet and cannot be minimized "
+               "with: run dynamics with fix {} first",
+               slot.path, slot.owner);
 }
 
 void PairDPTrain::settings(int narg, char **arg)
@@ -432,10 +435,9 @@ void PairDPTrain::init_style()
     for (int k = 1; k <= 3; ++k)
       if (force->special_lj[k] == 0.0 && force->special_coul[k] == 0.0)
         error->all(FLERR, "Pair style dptrain: special_bonds factors of zero remove bonded pairs "
-                          "from the neighbor lists, "
-                          "and the model needs all pairs: use 'special_bonds lj/coul 1.0 1.0 1.0' "
-                          "or, beside pair styles "
-                          "that must skip them, small non-zero factors such as 1.0e-50");
+                          "from the neighbor lists, and the model needs all pairs: use "
+                          "'special_bonds lj/coul 1.0 1.0 1.0' or, beside pair styles that must "
+                          "skip them, small non-zero factors such as 1.0e-50");
   if (reads_lists())
     neighbor->add_request(this, NeighConst::REQ_FULL);
   else
@@ -463,10 +465,8 @@ bool PairDPTrain::may_learn() const
 double PairDPTrain::init_one(int i, int j)
 {
   if (setflag[std::min(i, j)][std::max(i, j)] == 0)
-    error->all(
-        FLERR,
-        "All pair coeffs are not set: give elements instead of NULL in pair_coeff, or use hybrid "
-        "styles");
+    error->all(FLERR, "All pair coeffs are not set: give elements instead of NULL in pair_coeff, "
+                      "or use hybrid styles");
   return std::max(data_->slot->cutoff, data_->committee.cutoff()) * data_->units.length;
 }
 
@@ -509,18 +509,16 @@ void PairDPTrain::check_stored()
   if (data_->stored.path.empty()) return;
   const std::string elements = utils::join_words(data_->slot->elements, " ");
   if (comm->me == 0 && elements != data_->stored.elements)
-    error->warning(
-        FLERR,
-        "Pair style dptrain: the restart file was written with elements {}, pair_coeff gives {}: "
-        "check pair_coeff",
-        data_->stored.elements, elements);
+    error->warning(FLERR,
+                   "Pair style dptrain: the restart file was written with elements {}, pair_coeff "
+                   "gives {}: check pair_coeff",
+                   data_->stored.elements, elements);
   // 0: there was, or is, no model yet
   if (comm->me == 0 && data_->stored.hash != 0 && data_->slot->model &&
       data_->slot->hash() != data_->stored.hash)
     error->warning(FLERR,
                    "Pair style dptrain: the parameters of {} differ from those in use when the "
-                   "restart file was "
-                   "written (model {}): check pair_coeff",
+                   "restart file was written (model {}): check pair_coeff",
                    data_->slot->path, data_->stored.path);
   data_->stored.path.clear();
 }

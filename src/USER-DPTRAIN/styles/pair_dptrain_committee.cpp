@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 // The part of pair style dptrain that is about model deviations.
 #include <algorithm>
 
@@ -42,8 +47,8 @@ const double *PairDPTrain::committee_deviation()
   if (!committee.shown()) return nullptr;
   if (committee.nlocal() != atom->nlocal)
     error->one(FLERR, "Pair style dptrain: atoms have come or gone since the forces were computed, "
-                      "and the deviation of the committee is not that of the present ones: "
-                      "ask for it after the next step");
+                      "and the deviation of the committee is not that of the present ones: ask for "
+                      "it after the next step");
   DeviationOptions absolute = data_->deviation_options;
   absolute.relative.reset();
   data_->deviation =

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 // What pair style dptrain keeps between its functions, for the files that implement it.
 #pragma once
 

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "styles/pair_dptrain_options.h"
 
 #include <cmath>
@@ -183,8 +188,8 @@ void check_together(Words &words, const Given &given)
   if (utils::strmatch(keyword, "\\.dp$") || utils::strmatch(keyword, "\\.pth$") ||
       utils::strmatch(keyword, "\\.pb$"))
     lmp->error->all(FLERR,
-                    "Unknown pair style dptrain keyword {}: give the model in pair_coeff, with "
-                    "the elements of the atom types: pair_coeff * * {} El1 El2 ...",
+                    "Unknown pair style dptrain keyword {}: give the model in pair_coeff, with the "
+                    "elements of the atom types: pair_coeff * * {} El1 El2 ...",
                     keyword, keyword);
   lmp->error->all(FLERR, "Unknown pair style dptrain keyword {}: allowed are {}", keyword, allowed);
 }

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 // The part of pair style dptrain that is about uncertainties of the last hidden layer.
 #include <algorithm>
 #include <cstring>
@@ -37,8 +42,8 @@ void PairDPTrain::check_unit(const char *who) const
   if (comm->me == 0 && !may_learn() && !data_->slot->calibration.is_known())
     error->warning(
         FLERR,
-        "{}: the uncertainty of {} was never compared with a reference: it is given as "
-        "it is, without unit; train the model with fix dptrain and mode active for force units",
+        "{}: the uncertainty of {} was never compared with a reference: it is given as it is, "
+        "without unit; train the model with fix dptrain and mode active for force units",
         who, data_->slot->path);
 }
 
@@ -58,8 +63,8 @@ void *PairDPTrain::extract_peratom(const char *name, int &columns)
   if (update->whichflag == 0) return values.data();  // only the number of columns is asked for
   if (!deviation && slot.trained && !may_learn() && !slot.has_uncertainty())
     error->all(FLERR,
-               "Pair style dptrain has no uncertainty to extract: {} does not know its own; use "
-               "a model that fix dptrain has trained",
+               "Pair style dptrain has no uncertainty to extract: {} does not know its own; use a "
+               "model that fix dptrain has trained",
                slot.path);
   if (!deviation && slot.trained && !data_->warned_of_unit) {
     data_->warned_of_unit = true;

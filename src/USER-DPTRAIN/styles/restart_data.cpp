@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "styles/restart_data.h"
 
 #include <optional>
@@ -115,11 +120,11 @@ RestartData LAMMPS_NS::read_restart_data(LAMMPS *lmp, const std::string &who, FI
   RestartData data;
   const int format = reader.value<int>();
   if (format > FORMAT)
-    lmp->error->all(FLERR,
-                    "{}: the restart file is of a version of the package before the first release: "
-                    "write the atoms with that version as a data file (write_data) and read them "
-                    "with read_data",
-                    who);
+    lmp->error->all(
+        FLERR,
+        "{}: the restart file is of a version of the package before the first release: write the "
+        "atoms with that version as a data file (write_data) and read them with read_data",
+        who);
   if (format < FORMAT_WITH_SCRIPT)
     lmp->error->all(FLERR,
                     "{}: the restart file has settings of format {}, this version reads up to {}: "

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "styles/rewind.h"
 
 #include <utility>
@@ -27,11 +32,10 @@ void Rewind::init()
 {
   const std::string silent = check_rewind(lmp);
   if (!silent.empty() && !told_ && comm->me == 0)
-    error->warning(
-        FLERR,
-        "Fix dptrain: rewind brings atoms, box and the restart data of fixes back; these "
-        "fixes have none, and go on with what they remember: {}",
-        silent);
+    error->warning(FLERR,
+                   "Fix dptrain: rewind brings atoms, box and the restart data of fixes back; "
+                   "these fixes have none, and go on with what they remember: {}",
+                   silent);
   told_ = true;
   pending_.reset();
   history_.clear();

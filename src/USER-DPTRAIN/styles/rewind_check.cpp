@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "styles/rewind_check.h"
 
 #include <algorithm>
@@ -68,8 +73,8 @@ std::string LAMMPS_NS::check_rewind(LAMMPS *lmp)
 {
   Error *error = lmp->error;
   if (lmp->kokkos)
-    error->all(FLERR, "Fix dptrain: rewind does not work with the KOKKOS package: run without "
-                      "'-k on', or without rewind");
+    error->all(FLERR, "Fix dptrain: rewind does not work with the KOKKOS package: run without '-k "
+                      "on', or without rewind");
   const Atom &atom = *lmp->atom;
   if (atom.ellipsoid_flag || atom.line_flag || atom.tri_flag || atom.body_flag)
     error->all(FLERR,

@@ -1,3 +1,8 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
 #include "styles/run_state.h"
 
 #include <algorithm>
@@ -106,9 +111,10 @@ void RunState::restore_atoms(LAMMPS *lmp) const
 {
   Atom *atom = lmp->atom;
   if (atom->nextra_grow != owners_)
-    lmp->error->all(FLERR, "Fix dptrain: fixes or computes that keep something with the atoms have "
-                           "come or gone since the state to which the run would go back: use 'run' "
-                           "without 'pre no' after such changes");
+    lmp->error->all(
+        FLERR,
+        "Fix dptrain: fixes or computes that keep something with the atoms have come or gone since "
+        "the state to which the run would go back: use 'run' without 'pre no' after such changes");
   if (atom->map_style != Atom::MAP_NONE) atom->map_clear();  // while it is still of these atoms
   atom->nlocal = atom->nghost = 0;
   std::vector<double> records = atoms_;  // LAMMPS' function takes numbers that it may change

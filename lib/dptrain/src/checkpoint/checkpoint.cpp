@@ -26,12 +26,9 @@ std::string other_format(std::int64_t version)
 {
   if (version > 0 && version < format_version)
     return "a checkpoint of a version before the first release, which cannot be resumed; go on "
-           "from "
-           "its model and its labels: fix dptrain takes this file in pair_coeff as a model, and "
-           "with "
-           "a copy of its .frames file as NEW.frames 'resume NEW' trains it with all labels; "
-           "dptrain "
-           "train takes it with --init-model";
+           "from its model and its labels: fix dptrain takes this file in pair_coeff as a model, "
+           "and with a copy of its .frames file as NEW.frames 'resume NEW' trains it with all "
+           "labels; dptrain train takes it with --init-model";
   return fmt::format(
       "checkpoint format {}, this version reads format {}; resume with the version that wrote it",
       version > 0 ? std::to_string(version) : "unknown", format_version);

@@ -113,8 +113,7 @@ void add_train(CLI::App &root, TrainOptions &options)
                "check input and data, estimate time and memory, train nothing");
   app.add_option("-o,--output", options.output, "the input with all defaults (default: out.json)");
   app.add_option("--frame-memory", options.parallel.frame_memory,
-                 "GiB of frames that a rank keeps in memory; others wait on its disk "
-                 "(default: 1)")
+                 "GiB of frames that a rank keeps in memory; others wait on its disk (default: 1)")
       ->check(not_below_zero);
   add_precision(app, options.precision);
   add_device(app, options.device);

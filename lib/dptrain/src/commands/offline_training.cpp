@@ -364,9 +364,8 @@ std::vector<const Frame *> OfflineTraining::load(BatchSource &source)
   std::vector<const Frame *> frames;
   for (std::int64_t tries = 2 * source.plan.steps_per_epoch(); frames.empty(); --tries) {
     if (tries < 0)
-      throw Error(
-          "min_pair_dist: all frames have atoms that are closer to each other; give a smaller "
-          "distance");
+      throw Error("min_pair_dist: all frames have atoms that are closer to each other; give a "
+                  "smaller distance");
     frames = load(source, source.plan.next());
   }
   source.cache.prefetch(source.plan.peek());

@@ -83,9 +83,8 @@ ErrorSums frame_errors(const WholeFrame &frame, const FramePrediction &predictio
   }
   if (atomic) {
     if (label.atom_energy.empty())
-      throw Error(
-          "no atomic energies (atom_ener.npy), but their errors are asked for; leave out the "
-          "option -a, or add the labels");
+      throw Error("no atomic energies (atom_ener.npy), but their errors are asked for; leave out "
+                  "the option -a, or add the labels");
     for (std::size_t i = 0; i < label.atom_energy.size(); ++i)
       sums[test_atomic_energy].add(prediction.atom_energy[i] - label.atom_energy[i]);
     sums[test_atomic_energy].labels = 1.0;

@@ -60,9 +60,8 @@ Sources find_sources(const TestOptions &options)
   const int given = !options.systems.empty() + !options.data_file.empty() +
                     !options.train_data.empty() + !options.valid_data.empty();
   if (given > 1)
-    throw Error(
-        "test: the systems are named in more than one way; give one of -s, -f, --train-data "
-        "and --valid-data");
+    throw Error("test: the systems are named in more than one way; give one of -s, -f, "
+                "--train-data and --valid-data");
   if (options.numb_test < 0)
     throw Error(
         fmt::format("test: found {} frames per system, expected a positive number, or 0 for all",

@@ -115,10 +115,9 @@ class Scanner {
     if (entry.natoms < 0)
       throw Error(fmt::format("{}: found '{}', expected the number of atoms of a frame{}",
                               where(entry.line), shown(std::string(first)),
-                              entry.line == 1
-                                  ? ", with which an extended XYZ file begins: convert other "
-                                    "formats, such as OUTCAR, with ASE or dpdata"
-                                  : ""));
+                              entry.line == 1 ? ", with which an extended XYZ file begins: convert "
+                                                "other formats, such as OUTCAR, with ASE or dpdata"
+                                              : ""));
     if (entry.natoms == 0)
       throw Error(fmt::format("{}: the frame has no atoms; leave it out", where(entry.line)));
     std::string_view line;

@@ -154,12 +154,11 @@ std::vector<std::string> find_systems(const std::vector<std::string> &systems,
       found.insert(found.end(), here.begin(), here.end());
     }
     if (found.empty())
-      throw Error(fmt::format("systems: '{}' holds no system{}", entry,
-                              rglob_patterns.empty()
-                                  ? ": no folder with a file type.raw at or below it; "
-                                    "name extended XYZ files one by one or by a "
-                                    "pattern (FOLDER/*.extxyz)"
-                                  : " that matches rglob_patterns; check the patterns"));
+      throw Error(fmt::format(
+          "systems: '{}' holds no system{}", entry,
+          rglob_patterns.empty() ? ": no folder with a file type.raw at or below it; name extended "
+                                   "XYZ files one by one or by a pattern (FOLDER/*.extxyz)"
+                                 : " that matches rglob_patterns; check the patterns"));
     all.insert(all.end(), found.begin(), found.end());
   }
   return all;

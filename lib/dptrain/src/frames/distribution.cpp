@@ -62,9 +62,8 @@ Distribution possible_distribution(Distribution asked, bool passes_messages)
 {
   if (!passes_messages) return asked;
   if (asked == Distribution::space)
-    throw Error(
-        "distribute space: the atoms of this model pass messages, so that a frame cannot be "
-        "divided: use distribute frames, or auto");
+    throw Error("distribute space: the atoms of this model pass messages, so that a frame cannot "
+                "be divided: use distribute frames, or auto");
   return Distribution::frames;
 }
 

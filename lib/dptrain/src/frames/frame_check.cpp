@@ -97,9 +97,8 @@ void check_agreement(const Communicator &comm, const Frame &frame)
         "{}: some ranks have a label (energy, virial or one of the atoms) and others do not",
         name_of(frame)));
   if (ranks[0] + ranks[1] + atoms[0] + atoms[1] == 0)
-    fail(frame,
-         "it has no label: no energy, no forces, no virial and no atomic energies; add one, or "
-         "leave the frame out");
+    fail(frame, "it has no label: no energy, no forces, no virial and no atomic energies; add one, "
+                "or leave the frame out");
 }
 
 // A mean over forces of which none counts does not exist.

@@ -18,9 +18,8 @@ void FrameSet::set(const Domain *domains, int n, const std::vector<char> &skip, 
   if (way_ == Way::search &&
       std::any_of(domains, domains + n, [](const Domain &d) { return d.in_kernel_memory; })) {
     if (n > 1 || copy)
-      throw internal_error(
-          "one domain in the memory of the kernels, and pass A alone: several at a time, "
-          "and gradients, take copies from host memory");
+      throw internal_error("one domain in the memory of the kernels, and pass A alone: several at "
+                           "a time, and gradients, take copies from host memory");
     return set_engine_lists(domains[0], skip);
   }
   for (int f = 0; f < n; ++f) {

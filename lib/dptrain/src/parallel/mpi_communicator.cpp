@@ -272,9 +272,8 @@ std::shared_ptr<const Communicator> make_mpi_communicator(const void *mpi_comm)
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
   if (!initialized || finalized)
-    throw Error(
-        "A communicator was asked for before MPI_Init or after MPI_Finalize: make it between "
-        "the two");
+    throw Error("A communicator was asked for before MPI_Init or after MPI_Finalize: make it "
+                "between the two");
   return std::make_shared<MpiCommunicator>(*static_cast<const MPI_Comm *>(mpi_comm));
 }
 

@@ -75,8 +75,7 @@ std::string timeout_text(const std::vector<RankStatus *> &ranks, const RankStatu
   }
   if (!missing) text << " All ranks of this node have come: look at the other nodes.";
   text << " The job ends now; 'resume' goes on from the checkpoint. Where ranks have good reason "
-          "to wait this long, for a slow reference "
-          "or disk, allow it with a longer 'timeout'\n";
+          "to wait this long, for a slow reference or disk, allow it with a longer 'timeout'\n";
   return text.str();
 }
 

@@ -109,15 +109,15 @@ void on_fault(int, siginfo_t *info, void *)
   const auto block = range.find(static_cast<char *>(info->si_addr));
   int length;
   if (block == range.blocks.end())
-    length = std::snprintf(text, sizeof(text),
-                           "rehearsal: access to %p, device memory that is freed or was never "
-                           "allocated\n",
-                           info->si_addr);
+    length = std::snprintf(
+        text, sizeof(text),
+        "rehearsal: access to %p, device memory that is freed or was never allocated\n",
+        info->si_addr);
   else
-    length = std::snprintf(text, sizeof(text),
-                           "rehearsal: the host reads or writes device memory: byte %zu of a block "
-                           "of %zu bytes\n",
-                           static_cast<char *>(info->si_addr) - block->first, block->second);
+    length = std::snprintf(
+        text, sizeof(text),
+        "rehearsal: the host reads or writes device memory: byte %zu of a block of %zu bytes\n",
+        static_cast<char *>(info->si_addr) - block->first, block->second);
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, static_cast<size_t>(length));
   void *frames[32];
   backtrace_symbols_fd(frames, backtrace(frames, 32), STDERR_FILENO);

@@ -76,9 +76,8 @@ void check(const LearningOptions &o)
   if (o.cutout.radius > 0.0 && (!o.active || o.selects))
     throw Error("cutout needs mode active and a reference: the uncertainties say what is cut out");
   if (o.cutout.radius > 0.0 && o.follow_reference)
-    throw Error(
-        "cutout and follow reference contradict each other: who knows a cut-out alone cannot "
-        "move the atoms of the whole box; remove one of the two");
+    throw Error("cutout and follow reference contradict each other: who knows a cut-out alone "
+                "cannot move the atoms of the whole box; remove one of the two");
   at_least("train", o.train, 0, from_zero);
   at_least("warmup", o.warmup, 1, from_one);
   at_least("target", o.target * unit, 0, "a positive force, or 0 for none");

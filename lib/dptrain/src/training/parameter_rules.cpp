@@ -72,9 +72,8 @@ const std::vector<ParameterBlock> &apply_rules(ParameterSet &parameters,
     trained.push_back(wanted && !matches_any(block, rules.freeze));
   }
   if (std::none_of(trained.begin(), trained.end(), [](char on) { return on; }))
-    throw Error(
-        "no parameter is left to train: what is trained only and what is frozen leave none; "
-        "change one of the two");
+    throw Error("no parameter is left to train: what is trained only and what is frozen leave "
+                "none; change one of the two");
   parameters.set_trainable(trained);
   return index;
 }

@@ -29,9 +29,8 @@ FeatureMoments::FeatureMoments(std::shared_ptr<Model> model,
     model_(std::move(model)), comm_(std::move(comm))
 {
   if (!model_->last_hidden_layer())
-    throw Error(
-        "This model has no hidden layer from which an uncertainty could be computed: use one "
-        "whose fitting net has hidden layers");
+    throw Error("This model has no hidden layer from which an uncertainty could be computed: use "
+                "one whose fitting net has hidden layers");
   const std::size_t ntypes = model_->type_map().size(), features = layer().num_features();
   sums_.assign(ntypes * features * features, 0.0);
   atoms_.assign(ntypes, 0);

@@ -71,9 +71,9 @@ std::optional<EdgeFinder::Report> EdgeFinder::end_sweep(const FrameSet &frames)
     return std::nullopt;
   }
   if (all.smallest_r2 == 0.0)
-    throw Error("two atoms are at the same place: the start configuration overlaps or the "
-                "simulation has blown up (check the time step, the start configuration and the "
-                "model)");
+    throw Error(
+        "two atoms are at the same place: the start configuration overlaps or the simulation has "
+        "blown up (check the time step, the start configuration and the model)");
   return Report{std::sqrt(all.smallest_r2), all.overflow};
 }
 

@@ -192,8 +192,8 @@ Tree SeE2AType::write(TreeWriter &writer, const ModelData &data,
 void SeE2AType::read(TreeReader &reader, JsonReader &section, ModelData &data) const
 {
   if (section.has("compress") || section.integer("@version", 1) == 3)
-    section.fail("@version", "the model is compressed (tables instead of embedding nets); "
-                             "use the model from before dp compress");
+    section.fail("@version", "the model is compressed (tables instead of embedding nets); use the "
+                             "model from before dp compress");
   check_version(section, 1, 2);
   section.only("spin", nullptr, "spin models");
   JsonReader env_mat = section.section("env_mat");

@@ -33,8 +33,7 @@ std::string describe_foreign(const std::string &bytes, const std::string &path)
   if (is_archive(bytes)) return "it is a PyTorch archive (.pth), where a .dp file is expected";
   if (starts_with(bytes, "\x80\x02"))
     return "it looks like a pickled PyTorch checkpoint; freeze it with DeePMD-kit: dp --pt freeze "
-           "-o "
-           "model.pth";
+           "-o model.pth";
   const auto first = bytes.find_first_not_of(" \t\r\n");
   if (looks_like_text(bytes) && first != std::string::npos) {
     if (bytes[first] == '{')

@@ -55,8 +55,7 @@ void check_layer(JsonReader layer, const NetworkShape &shape, std::size_t k)
   JsonReader variables = layer.section("@variables");
   if (variables.has("idt") != (skip && shape.resnet_dt))
     variables.fail("idt", variables.has("idt") ? "must be null in this layer"
-                                               : "the array is missing; copy the "
-                                                 "model again");
+                                               : "the array is missing; copy the model again");
 }
 
 }  // namespace

@@ -25,16 +25,14 @@ const std::string stand_in_prefix = "ops.dptrain_stand_in.";
 const std::vector<std::pair<std::string, std::string>> &deepmd_operators()
 {
   static const std::string table =
-      "(Tensor table, Tensor info, Tensor em_x, Tensor em, int last) -> "
-      "Tensor[]";
+      "(Tensor table, Tensor info, Tensor em_x, Tensor em, int last) -> Tensor[]";
   static const std::vector<std::pair<std::string, std::string>> operators{
       {"tabulate_fusion_se_a", table},
       {"tabulate_fusion_se_t", table},
       {"tabulate_fusion_se_t_tebd", table},
       {"tabulate_fusion_se_r", "(Tensor table, Tensor info, Tensor em, int last) -> Tensor[]"},
       {"tabulate_fusion_se_atten", "(Tensor table, Tensor info, Tensor em_x, Tensor em, Tensor "
-                                   "two_embed, int last, bool sorted) "
-                                   "-> Tensor[]"},
+                                   "two_embed, int last, bool sorted) -> Tensor[]"},
       {"border_op",
        "(Tensor send_list, Tensor send_proc, Tensor recv_proc, Tensor send_num, Tensor recv_num, "
        "Tensor values, Tensor communicator, Tensor nlocal, Tensor nghost) -> Tensor[]"}};

@@ -226,10 +226,10 @@ torch::Tensor fparam_tensor(const ScriptFacts &facts, const std::vector<double> 
     throw Error(fmt::format(
         "{}: the model has {} frame parameters (numb_fparam), {} are given; {}", path, expected,
         values.size(),
-        expected > 0 ? "give them with the keyword fparam V1 V2 ... of pair_style dptrain "
-                       "(or of fix dptrain with its own model); elsewhere freeze the "
-                       "model with default_fparam"
-                     : "remove the keyword fparam"));
+        expected > 0
+            ? "give them with the keyword fparam V1 V2 ... of pair_style dptrain (or of fix "
+              "dptrain with its own model); elsewhere freeze the model with default_fparam"
+            : "remove the keyword fparam"));
   return torch::tensor(values, torch::kFloat64).view({1, facts.fparam}).to(device);
 }
 

@@ -47,9 +47,8 @@ ScriptSums::ScriptSums(const Domain &domain, const ForwardOutput &out, const Scr
 {
   const bool asked = out.uncertainty || out.feature_sum || out.feature_covariance;
   if (asked && facts.num_features == 0)
-    throw Error(
-        "This model does not tell the outputs of its last hidden layer, which uncertainties "
-        "rest on: freeze it with DeePMD-kit 3.2, or use a committee");
+    throw Error("This model does not tell the outputs of its last hidden layer, which "
+                "uncertainties rest on: freeze it with DeePMD-kit 3.2, or use a committee");
   if (out.force) force_.assign(3 * nall_, 0.0);
   if (atom_virial_) atom_virials_.assign(9 * nall_, 0.0);
   if (!asked) return;

@@ -26,12 +26,10 @@ ActiveLog::ActiveLog(const SessionCounters &counters, const LearningOptions &opt
 
 void ActiveLog::begin()
 {
-  messages_.info(
-      "largest force errors of an atom, force units; jump of the potential energy; seconds of "
-      "reference, training and MD");
-  messages_.table(
-      "dptrain       step       why  expected      true       rms    learned  moved_by  "
-      "frames   calls       jump reference  training        MD");
+  messages_.info("largest force errors of an atom, force units; jump of the potential energy; "
+                 "seconds of reference, training and MD");
+  messages_.table("dptrain       step       why  expected      true       rms    learned  moved_by "
+                  " frames   calls       jump reference  training        MD");
 }
 
 void ActiveLog::open(std::int64_t step, double jumps)

@@ -72,8 +72,8 @@ std::vector<LabelRequest> CutoutRequests::at(Trajectory &run, const LabelRequest
   is_whole_ = cutter.is_whole(cutout);
   if (is_whole_) {
     if (!std::exchange(told_, true))
-      messages_.info("cutout: a cut-out would be the whole box, which goes to the reference as it "
-                     "is");
+      messages_.info(
+          "cutout: a cut-out would be the whole box, which goes to the reference as it is");
     return {};
   }
   const bool several = step.ask == Ask::threshold || step.ask == Ask::limit;

@@ -113,8 +113,8 @@ SessionState unpack(const State &state)
   const State &active = state.group("active");
   session.active = active.array("learning");
   if (session.active.size() != ActiveLearning::state_size())
-    throw Error("resume: the checkpoint is one of 'mode active' of another version of "
-                "fix dptrain: start with its model in pair_coeff, without resume");
+    throw Error("resume: the checkpoint is one of 'mode active' of another version of fix dptrain: "
+                "start with its model in pair_coeff, without resume");
   session.buffer_error = active.number("buffer_error");
   counters.answer_step = active.integer("answer_step");
   counters.answer_energy = active.number("answer_energy");

@@ -95,12 +95,11 @@ std::string LabelCheck::add(const WholeFrame &frame, const Label &label)
   if (last_.type == frame.type && last_.periodic == frame.periodic) compare(frame, label);
   last_ = frame;
   last_.label = label;
-  const char *const forces =
-                        "the work of its forces: check units and sign of the forces, and units of "
-                        "the energy",
-                    *const virial =
-                        "the work of its virial: check units and sign of the stress (the virial is "
-                        "minus the volume times the stress), and that the basis is converged";
+  const char *const
+      forces =
+          "the work of its forces: check units and sign of the forces, and units of the energy",
+      *const virial = "the work of its virial: check units and sign of the stress (the virial is "
+                      "minus the volume times the stress), and that the basis is converged";
   std::string text = fault(0, still_.pairs >= fewest_pairs ? still_ : deformed_, forces);
   if (text.empty()) text = fault(1, deformed_, virial);
   return text;

@@ -115,9 +115,8 @@ LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
   if (replicas.mpi_comm && (!options.active || options.selects))
     throw Error("share needs mode active and a reference: runs learn together there");
   if (options.asynchronous > 0 && source && !source->works_beside())
-    throw Error(
-        "asynchronous: this reference computes labels at once, while the run waits: use one "
-        "of another program (socket or spool), or remove asynchronous");
+    throw Error("asynchronous: this reference computes labels at once, while the run waits: use "
+                "one of another program (socket or spool), or remove asynchronous");
   const Messages own_messages = comm->rank() == 0 ? messages : no_messages();
   impl_ = std::make_unique<Impl>(std::move(comm), std::move(slot), options, own_messages, replicas);
   impl_->source = source;
@@ -127,9 +126,8 @@ void LearningSession::start(const LearningSession *before)
 {
   Impl &s = *impl_;
   if (before && s.group)
-    throw Error(
-        "share: a model that is trained by several runs together cannot be given again: remove "
-        "the second pair_coeff");
+    throw Error("share: a model that is trained by several runs together cannot be given again: "
+                "remove the second pair_coeff");
   if (before)
     s.training.take_frames(before->impl_->training);
   else if (!s.options.resume.empty())
