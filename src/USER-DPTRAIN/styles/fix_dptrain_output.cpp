@@ -1,4 +1,9 @@
 /* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
+/* ----------------------------------------------------------------------
    Outputs: scalar = loss of the last optimizer step; vector, all intensive, available at every step:
      1 frames stored          2 reference calls        3 rmse of energy, energy/atom   4 rmse of force, force units
      5 rmse of virial, energy/atom                     6 learning rate                 7 optimizer steps
