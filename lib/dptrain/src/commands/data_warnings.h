@@ -5,7 +5,7 @@
 
 #include "dptrain/data/data_set.h"
 #include "dptrain/input/config.h"
-#include "session/data_statistics.h"
+#include "statistics/data/data_statistics.h"
 
 namespace dptrain {
 
