@@ -58,7 +58,7 @@ def missing_elsewhere(build):
     if importlib.util.find_spec("ensurepip") is None:
         found.append("the module venv of Python")
     if build and not any(shutil.which(name) for name in (os.environ.get("CXX", "g++"), "c++", "clang++")):
-        found.append("a C++17 compiler (g++ 9 or newer)")
+        found.append("a C++20 compiler (g++ 10 or newer)")
     return found
 
 
