@@ -20,12 +20,14 @@ def source(name):
 
 
 def literals():
-    """All strings of the C++ and Python sources, one a line; those that stand one behind the other are one."""
+    """All strings of the C++ and Python sources, one a line; those that stand one behind the other are one, and one with values in it
+    (`{}`) is what stands between them."""
     found = []
     for folder, pattern in (("src", "*.[ch]*"), ("lib", "*.[ch]*"), ("python/dptrain", "*.py")):
         for file in sorted((ROOT / folder).rglob(pattern)):
             for match in re.finditer(rf"{LITERAL}(?:\s*f?{LITERAL})*", file.read_text(encoding="utf-8")):
-                found.append("".join(re.findall(LITERAL, match.group(0))).replace('\\"', '"'))
+                text = "".join(re.findall(LITERAL, match.group(0))).replace('\\"', '"')
+                found += [text, *re.split(r"\{[^{}]*\}", text)]
     return "\n".join(found)
 
 
