@@ -67,7 +67,7 @@ def test_compiler_and_libraries_of_modules(installer, tmp_path, monkeypatch):
     """Debian is not asked; a compiler that CXX or PATH names does."""
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    with pytest.raises(installer.progress.Failure, match=r"C\+\+17 compiler.*load their modules"):
+    with pytest.raises(installer.progress.Failure, match=r"C\+\+20 compiler.*load their modules"):
         installer.machine.check_elsewhere(True)
     installer.machine.check_elsewhere(False)  # a wheel needs none
     fake(tmp_path / "bin", "c++", "true")
