@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import shutil
 import subprocess
 import sys
 import uuid
@@ -54,6 +55,20 @@ def silicon(lammps, tmp_path):
     """The same, with the input.json of a small silicon model in the folder."""
     write_input(tmp_path)
     return lammps
+
+
+@pytest.fixture(scope="session")
+def learned_once(tmp_path_factory):
+    """Function: input text, folder -> the files of a learning run of the silicon model are in the folder. Each text is run once."""
+    made = {}
+
+    def copy(text, folder):
+        if text not in made:
+            made[text] = tmp_path_factory.mktemp("learned")
+            write_input(made[text])
+            run_lammps(made[text], text).check()
+        shutil.copytree(made[text], folder, dirs_exist_ok=True)
+    return copy
 
 
 @pytest.fixture

@@ -45,6 +45,15 @@ def test_copies_come_first(ranks, address, clients, lammps, tmp_path):
     assert [line["moved_by"] for line in lines[:7]] == ["-"] * 6 + ["reference"]
 
 
+def waiting(folder):
+    """Names of what FILE.requests has."""
+    path = folder / "si.dp.requests"
+    if not path.exists():
+        return []
+    with pytest.importorskip("h5py").File(path) as file:
+        return list(file["requests"])
+
+
 def requests(folder):
     return list(folder.glob("spool/*/request.xyz"))
 
@@ -73,7 +82,7 @@ def test_a_killed_run_finds_them_again(start_lammps, labeler, lammps, tmp_path):
     options = f"{EAGER} prepare 4 save 100000 si.dp"
     killed = start_lammps(learn(options, reference="reference spool spool end"))
     wait_for(lambda: len(requests(tmp_path)) == 4, "requests")
-    time.sleep(0.5)  # FILE.requests follows the folder
+    wait_for(lambda: len(waiting(tmp_path)) == 4, "FILE.requests")  # which follows the folder
     kill(killed)
     labeler()
     result = lammps(learn(f"{options} resume si.dp", reference="reference spool spool end")).check()

@@ -25,9 +25,9 @@ LINE = re.compile(r"Fix dptrain: step (\d+): (.*); back to the state of step (\d
 
 
 @pytest.fixture
-def trained(silicon):
+def trained(silicon, learned_once, tmp_path):
     """Runs LAMMPS in a folder with a model si.dp that has learned on the way of 60 steps."""
-    silicon(learn("mode active every 5 warmup 3 train 20 optimizer adam threshold 0.8 save 1000 si.dp", run="run 60")).check()
+    learned_once(learn("mode active every 5 warmup 3 train 20 optimizer adam threshold 0.8 save 1000 si.dp", run="run 60"), tmp_path)
     return silicon
 
 

