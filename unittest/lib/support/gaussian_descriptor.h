@@ -23,19 +23,16 @@ class GaussianConfig final : public DescriptorConfig {
     return std::make_unique<GaussianConfig>(*this);
   }
   int size() const override { return static_cast<int>(eta.size()); }
-  void read(JsonReader &section, ModelConfig &model) override
+  const Keys<DescriptorConfig> &table() const override
   {
-    read_cutoff(section, "rcut", model);
-    if (section.has("eta")) eta = section.numbers("eta");
-    if (eta.empty()) section.expected("eta", "a list of at least one number");
-    read_common_keys(section, *this);
+    static const Keys<DescriptorConfig> keys{
+        Key<DescriptorConfig>("eta", &GaussianConfig::eta),
+    };
+    return keys;
   }
-  std::string keys(const ModelConfig &model) const override
+  void complete(JsonReader &section, ModelConfig &) override
   {
-    Tree section{{"type", type()}, {"rcut", model.rcut}, {"eta", eta}, {"precision", precision}};
-    section["trainable"] = trainable;
-    if (seed) section["seed"] = *seed;
-    return section.dump();
+    if (eta.empty()) section.expected("eta", "a list of at least one number");
   }
 
   std::vector<double> eta{0.1, 0.3, 0.6, 1.0};  ///< 1/Angstrom^2

@@ -1,10 +1,10 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-#include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/commands/commands.h"
 #include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/files/model_format.h"
 
 namespace dptrain {
 
@@ -14,7 +14,8 @@ void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions 
   guarded(*comm, [&] {
     if (comm->rank() != 0) return;
     const auto &[from, to] = options;
-    if (!ends_with(to, ".dp") && !is_pth(to))
+    const ModelFormat *format = format_of_name(to);
+    if (!format)
       throw Error(fmt::format("{}: inside LAMMPS only .dp and .pth files are written; use the "
                               "program dptrain in a shell for other formats: dptrain convert {} {}",
                               to, from, to));
@@ -22,7 +23,7 @@ void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions 
       throw Error(fmt::format(
           "{}: a checkpoint is there, whose training could not go on without it; give another name",
           to));
-    write_model_file(to, read_model_file(from, !is_pth(to)));
+    write_model_file(to, read_model_file(from, format == format_of_name(".dp")));
   });
   if (comm->rank() == 0) log(fmt::format("wrote {}", options.to));
 }

@@ -21,14 +21,13 @@ std::int64_t to_integer(const std::string &text, std::int64_t least)
 }
 
 /// A text or a list of texts.
-std::vector<std::string> read_systems(JsonReader &reader)
+std::vector<std::string> read_systems(JsonReader &reader, const std::string &key)
 {
-  const json *value = reader.find("systems");
-  if (!value) return {};
+  const json *value = reader.find(key);
   if (value->is_string()) return {value->get<std::string>()};
   const auto is_text = [](const json &item) { return item.is_string(); };
   if (!value->is_array() || !std::all_of(value->begin(), value->end(), is_text))
-    reader.expected("systems", "a text in quotes or a list of them");
+    reader.expected(key, "a text in quotes or a list of them");
   return value->get<std::vector<std::string>>();
 }
 
@@ -36,16 +35,17 @@ constexpr const char *batch_sizes =
     "a positive integer, a list of them (one for each system), or \"auto\", \"auto:N\", \"max:N\", "
     "\"filter:N\" or \"mixed:N\" with a positive integer N";
 
-BatchSize batch_size_of_text(const JsonReader &reader, const std::string &text)
+BatchSize batch_size_of_text(const JsonReader &reader, const std::string &key,
+                             const std::string &text)
 {
   BatchSize size;
   const auto colon = text.find(':');
   const std::string name = text.substr(0, colon);
   if (text == "auto") return size;
   if (name == "mix")
-    reader.fail("batch_size", fmt::format("\"{}\" is for LMDB data, which this version does not "
-                                          "read; use \"mixed:N\" for N frames of all systems",
-                                          text));
+    reader.fail(key, fmt::format("\"{}\" is for LMDB data, which this version does not read; use "
+                                 "\"mixed:N\" for N frames of all systems",
+                                 text));
   if (name == "auto")
     size.rule = BatchSize::Rule::at_least;
   else if (name == "max")
@@ -55,29 +55,51 @@ BatchSize batch_size_of_text(const JsonReader &reader, const std::string &text)
   else if (name == "mixed")
     size.rule = BatchSize::Rule::mixed;
   else
-    reader.expected("batch_size", batch_sizes);
+    reader.expected(key, batch_sizes);
   size.number = colon == std::string::npos ? -1 : to_integer(text.substr(colon + 1), 1);
-  if (size.number < 0) reader.expected("batch_size", batch_sizes);
+  if (size.number < 0) reader.expected(key, batch_sizes);
   return size;
 }
 
-BatchSize read_batch_size(JsonReader &reader, const BatchSize &otherwise)
+void read_batch_size(JsonReader &reader, const std::string &key, DataConfig &data)
 {
-  BatchSize size;
-  const json *value = reader.find("batch_size");
-  if (!value) return otherwise;
-  if (value->is_string()) return batch_size_of_text(reader, value->get<std::string>());
+  BatchSize &size = data.batch_size = {};
+  const json *value = reader.find(key);
+  if (value->is_string()) {
+    size = batch_size_of_text(reader, key, value->get<std::string>());
+    return;
+  }
   if (value->is_array()) {
     size.rule = BatchSize::Rule::per_system;
-    size.list = reader.integers("batch_size", {});
+    size.list = reader.integers(key, {});
     if (size.list.empty() || *std::min_element(size.list.begin(), size.list.end()) < 1)
-      reader.expected("batch_size", batch_sizes);
-    return size;
+      reader.expected(key, batch_sizes);
+    return;
   }
-  if (!value->is_number()) reader.expected("batch_size", batch_sizes);
+  if (!value->is_number()) reader.expected(key, batch_sizes);
   size.rule = BatchSize::Rule::fixed;
-  size.number = reader.integer("batch_size", 1, 1, INT32_MAX);
-  return size;
+  size.number = reader.integer(key, 1, 1, INT32_MAX);
+}
+
+OrderedJson written_batch_size(const DataConfig &data)
+{
+  const BatchSize &size = data.batch_size;
+  const std::string number = std::to_string(size.number);
+  switch (size.rule) {
+  case BatchSize::Rule::fixed:
+    return size.number;
+  case BatchSize::Rule::per_system:
+    return size.list;
+  case BatchSize::Rule::at_least:
+    return "auto:" + number;
+  case BatchSize::Rule::at_most:
+    return "max:" + number;
+  case BatchSize::Rule::filter:
+    return "filter:" + number;
+  case BatchSize::Rule::mixed:
+    break;
+  }
+  return "mixed:" + number;
 }
 
 /// Part of `text` before the next `separator`; removes both.
@@ -99,10 +121,9 @@ bool is_block(std::string text)
   return begin >= 0 && end > begin && !text.empty() && *rest == '\0' && weight >= 0.0;
 }
 
-std::string read_auto_prob(JsonReader &reader)
+std::string read_auto_prob(JsonReader &reader, const std::string &key)
 {
-  const std::string key = reader.either("auto_prob", {"auto_prob_style"});
-  std::string text = reader.text(key, DataConfig().auto_prob);
+  std::string text = reader.text(key, "");
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   if (text == "prob_uniform") return text;
   std::string blocks = text;
@@ -115,9 +136,8 @@ std::string read_auto_prob(JsonReader &reader)
   return text;
 }
 
-std::vector<double> read_probabilities(JsonReader &reader)
+std::vector<double> read_probabilities(JsonReader &reader, const std::string &key)
 {
-  const std::string key = reader.either("sys_probs", {"sys_weights", "sys_prob"});
   const std::vector<double> weights = reader.numbers(key);
   const auto is_zero = [](double weight) { return weight == 0.0; };
   if (!weights.empty() && std::all_of(weights.begin(), weights.end(), is_zero))
@@ -127,15 +147,38 @@ std::vector<double> read_probabilities(JsonReader &reader)
 
 }  // namespace
 
-void read_data_keys(JsonReader &reader, DataConfig &data)
+const Keys<DataConfig> &data_keys()
 {
-  data.systems = read_systems(reader);
-  data.rglob_patterns = reader.texts("rglob_patterns");
-  data.set_prefix = reader.text("set_prefix", data.set_prefix);
-  if (data.set_prefix.empty()) reader.expected("set_prefix", "the beginning of a folder's name");
-  data.batch_size = read_batch_size(reader, data.batch_size);
-  data.auto_prob = read_auto_prob(reader);
-  data.sys_probs = read_probabilities(reader);
+  using K = Key<DataConfig>;
+  using C = DataConfig;
+  static const Keys<C> keys{
+      K("systems", &C::systems, read_systems),
+      K("batch_size", read_batch_size, written_batch_size),
+      K("auto_prob", &C::auto_prob, read_auto_prob).or_named({"auto_prob_style"}),
+      K("rglob_patterns", &C::rglob_patterns).if_changed(),
+      K("sys_probs", &C::sys_probs, read_probabilities)
+          .or_named({"sys_weights", "sys_prob"})
+          .if_changed(),
+      // no key of DeePMD-kit since version 3, which has this default only
+      K("set_prefix", &C::set_prefix, Filled{"the beginning of a folder's name"}).if_changed(),
+  };
+  return keys;
+}
+
+const Keys<DataConfig> &training_data_keys()
+{
+  static const Keys<DataConfig> keys{
+      Key<DataConfig>("min_pair_dist", &DataConfig::min_pair_dist, not_negative),
+  };
+  return keys;
+}
+
+const Keys<DataConfig> &validation_data_keys()
+{
+  static const Keys<DataConfig> keys{
+      Key<DataConfig>("numb_btch", &DataConfig::numb_btch, at_least_1).or_named({"numb_batch"}),
+  };
+  return keys;
 }
 
 }  // namespace dptrain

@@ -10,69 +10,77 @@ namespace {
 
 constexpr double default_stop_lr = 5e-8;
 
+const Kinds<ScheduleType> schedule_types{"learning rate",
+                                         {{"exp", ScheduleType::exponential},
+                                          {"cosine", ScheduleType::cosine},
+                                          {"wsd", ScheduleType::wsd}}};
+
+bool is_exponential(const ScheduleConfig &schedule)
+{
+  return schedule.type == ScheduleType::exponential;
+}
+
+bool is_wsd(const ScheduleConfig &schedule)
+{
+  return schedule.type == ScheduleType::wsd;
+}
+
+bool counts_warmup_steps(const ScheduleConfig &schedule)
+{
+  return !schedule.warmup_ratio || schedule.warmup_steps == 0;
+}
+
+const char *const of_exponential = "belongs to learning rate type \"exp\"; remove it";
+const char *const of_wsd = "belongs to learning rate type \"wsd\"; remove it";
+
 void read_stop(JsonReader &reader, ScheduleConfig &schedule)
 {
-  const auto stop = reader.optional_number("stop_lr"),
-             ratio = reader.optional_number("stop_lr_ratio");
-  if (stop && ratio) reader.fail("stop_lr_ratio", "given beside stop_lr; keep one of them");
-  if (stop || ratio) {
-    schedule.stop_lr = stop;
-    schedule.stop_lr_ratio = ratio;
-  }
-  const bool may_be_zero = schedule.type != ScheduleType::wsd;
-  for (const char *key : {"stop_lr", "stop_lr_ratio"}) {
-    const double value = reader.number(key, 1.0);
-    if (value < 0.0 || (value == 0.0 && !may_be_zero))
-      reader.expected(key, may_be_zero ? "a number not below 0" : "a positive number");
-  }
+  if (reader.has("stop_lr") && reader.has("stop_lr_ratio"))
+    reader.fail("stop_lr_ratio", "given beside stop_lr; keep one of them");
+  if (reader.has("stop_lr")) schedule.stop_lr_ratio.reset();
+  if (reader.has("stop_lr_ratio")) schedule.stop_lr.reset();
+  for (const char *key : {"stop_lr", "stop_lr_ratio"})
+    if (is_wsd(schedule) && reader.number(key, 1.0) == 0.0)
+      reader.expected(key, "a positive number");
   if (!schedule.stop_lr && !schedule.stop_lr_ratio) schedule.stop_lr = default_stop_lr;
 }
 
-void read_exponential(JsonReader &reader, ScheduleConfig &schedule)
-{
-  schedule.decay_steps = reader.integer("decay_steps", schedule.decay_steps, 1);
-  schedule.decay_rate = reader.optional_number("decay_rate");
-  if (schedule.decay_rate && !(*schedule.decay_rate > 0.0 && *schedule.decay_rate <= 1.0))
-    reader.expected("decay_rate", "a number above 0 and not above 1");
-  schedule.smooth = reader.boolean("smooth", schedule.smooth);
-}
-
-void read_wsd(JsonReader &reader, ScheduleConfig &schedule)
-{
-  schedule.decay_phase_ratio = reader.number("decay_phase_ratio", schedule.decay_phase_ratio);
-  if (!(schedule.decay_phase_ratio > 0.0 && schedule.decay_phase_ratio <= 1.0))
-    reader.expected("decay_phase_ratio", "a number above 0 and not above 1");
-  schedule.decay_type =
-      reader.choice("decay_type", schedule.decay_type, {"inverse_linear", "cosine", "linear"});
-}
-
-/// Keys of one type beside another.
-void refuse_keys_of(const char *type, const std::vector<std::string> &keys, JsonReader &reader)
-{
-  for (const auto &key : keys)
-    if (reader.has(key))
-      reader.fail(key, fmt::format("belongs to learning rate type \"{}\"; remove it", type));
-}
-
+/// DeePMD-kit before 3.2 had the warm-up in `training`.
 void read_warmup(JsonReader &section, JsonReader &training, ScheduleConfig &schedule)
 {
-  // the reader that has the key: DeePMD-kit before 3.2 had the warm-up in `training`
-  const auto at = [&](const char *key) -> JsonReader & {
-    if (!training.has(key)) return section;
-    if (section.has(key)) training.fail(key, "given in learning_rate too; keep it there only");
-    return training;
-  };
-  schedule.warmup_steps = at("warmup_steps").integer("warmup_steps", 0, 0);
-  JsonReader &ratio = at("warmup_ratio");
-  schedule.warmup_ratio = ratio.optional_number("warmup_ratio");
-  if (schedule.warmup_steps != 0 && schedule.warmup_ratio)
-    ratio.fail("warmup_ratio", "given beside warmup_steps; keep one of them");
-  if (schedule.warmup_ratio && !(*schedule.warmup_ratio >= 0.0 && *schedule.warmup_ratio < 1.0))
-    ratio.expected("warmup_ratio", "a number from 0 to below 1");
-  schedule.warmup_start_factor = at("warmup_start_factor").not_negative("warmup_start_factor", 0.0);
+  for (const char *key : {"warmup_steps", "warmup_ratio", "warmup_start_factor"}) {
+    if (training.has(key) && section.has(key))
+      training.fail(key, "given in learning_rate too; keep it there only");
+    schedule_keys().read_one(training, schedule, key, key);
+  }
+  if (!counts_warmup_steps(schedule))
+    (training.has("warmup_ratio") ? training : section)
+        .fail("warmup_ratio", "given beside warmup_steps; keep one of them");
 }
 
 }  // namespace
+
+const Keys<ScheduleConfig> &schedule_keys()
+{
+  using K = Key<ScheduleConfig>;
+  using C = ScheduleConfig;
+  static const Keys<C> keys{
+      K("type", &C::type, schedule_types),
+      K("start_lr", &C::start_lr, positive),
+      K("stop_lr", &C::stop_lr, not_negative),
+      K("stop_lr_ratio", &C::stop_lr_ratio, not_negative),
+      K("warmup_ratio", &C::warmup_ratio, zero_to_below_1),
+      K("warmup_steps", &C::warmup_steps, not_negative),
+      K("warmup_start_factor", &C::warmup_start_factor, not_negative),
+      K("decay_steps", &C::decay_steps, at_least_1).only(is_exponential, of_exponential),
+      K("decay_rate", &C::decay_rate, above_0_to_1).only(is_exponential, of_exponential),
+      K("smooth", &C::smooth).only(is_exponential, of_exponential),
+      K("decay_phase_ratio", &C::decay_phase_ratio, above_0_to_1).only(is_wsd, of_wsd),
+      K("decay_type", &C::decay_type, Choice{"inverse_linear", "cosine", "linear"})
+          .only(is_wsd, of_wsd),
+  };
+  return keys;
+}
 
 void read_learning_rate_section(JsonReader reader, JsonReader &training, InputFile &input)
 {
@@ -84,29 +92,9 @@ void read_learning_rate_section(JsonReader reader, JsonReader &training, InputFi
     schedule = {};
     schedule.start_lr = start;
   }
-  const std::string type =
-      reader.text("type", schedule.type == ScheduleType::cosine ? "cosine" : "exp");
-  if (type == "cosine")
-    schedule.type = ScheduleType::cosine;
-  else if (type == "wsd")
-    schedule.type = ScheduleType::wsd;
-  else if (type != "exp")
-    reader.fail(
-        "type",
-        fmt::format(
-            "learning rate \"{}\" is not in this version; use \"exp\", \"cosine\" or \"wsd\"",
-            type));
   input.start_lr_given = reader.has("start_lr");
-  schedule.start_lr = reader.positive("start_lr", schedule.start_lr);
+  schedule_keys().read(reader, schedule);
   read_stop(reader, schedule);
-  if (schedule.type == ScheduleType::exponential)
-    read_exponential(reader, schedule);
-  else
-    refuse_keys_of("exp", {"decay_steps", "decay_rate", "smooth"}, reader);
-  if (schedule.type == ScheduleType::wsd)
-    read_wsd(reader, schedule);
-  else
-    refuse_keys_of("wsd", {"decay_phase_ratio", "decay_type"}, reader);
   read_warmup(reader, training, schedule);
   if (!input.offline.num_epoch && schedule.warmup_steps >= input.training.numb_steps)
     (training.has("warmup_steps") ? training : reader)
@@ -121,20 +109,13 @@ void read_learning_rate_section(JsonReader reader, JsonReader &training, InputFi
     schedule.decay_rate.reset();
   }
   // DeePMD-kit's PyTorch backend does not scale either
-  ignore(reader, {{"scale_by_worker", "linear"}}, input);
+  read_foreign(reader, {{"scale_by_worker", "linear"}}, input.ignored);
   reader.finish();
 }
 
 std::string name_of(ScheduleType type)
 {
-  switch (type) {
-  case ScheduleType::cosine:
-    return "cosine";
-  case ScheduleType::wsd:
-    return "wsd";
-  default:
-    return "exp";
-  }
+  return schedule_types.name(type);
 }
 
 }  // namespace dptrain

@@ -1,7 +1,5 @@
 #include "input/input_sections.h"
-
 #include "input/model_keys.h"
-#include <fmt/format.h>
 
 namespace dptrain {
 
@@ -9,62 +7,48 @@ namespace {
 
 using nlohmann::json;
 
-/// What only other models of DeePMD-kit have.
-void refuse_other_models(JsonReader &model)
-{
-  for (const char *key : {"model_dict", "shared_dict"})
-    if (model.has(key))
-      model.fail(key, "multi-task models are not in this version; give one model");
-  model.only("finetune_head", nullptr, "multi-task models");
-  model.only("preset_out_bias", nullptr, "preset_out_bias; fitting_net/atom_ener sets energies");
-  for (const char *key : {"use_srtab", "smin_alpha", "sw_rmin", "sw_rmax"})
-    model.only(key, nullptr, "interpolation with a pair table");
-  model.only("type_embedding", nullptr, "type embeddings");
-  model.only("modifier", nullptr, "model modifiers");
-  model.only("compress", nullptr, "compressed models: every model here works with a table");
-  model.only("spin", nullptr, "spin models");
-  model.only("lora", nullptr, "LoRA");
-  const std::string bridging = model.text("bridging_method", "None");
-  if (bridging != "None" && bridging != "none" && bridging != "NONE")
-    model.only("bridging_method", "None", "bridging to a short-range potential");
-}
+const std::vector<ForeignKey> foreign_model_keys{
+    {"model_dict", nullptr, "multi-task models"},
+    {"shared_dict", nullptr, "multi-task models"},
+    {"finetune_head", nullptr, "multi-task models"},
+    {"preset_out_bias", nullptr, "preset_out_bias; fitting_net/atom_ener sets energies"},
+    {"use_srtab", nullptr, "interpolation with a pair table"},
+    {"smin_alpha", nullptr, "interpolation with a pair table"},
+    {"sw_rmin", nullptr, "interpolation with a pair table"},
+    {"sw_rmax", nullptr, "interpolation with a pair table"},
+    {"type_embedding", nullptr, "type embeddings"},
+    {"modifier", nullptr, "model modifiers"},
+    {"compress", nullptr, "compressed models: every model here works with a table"},
+    {"spin", nullptr, "spin models"},
+    {"lora", nullptr, "LoRA"},
+    {"data_bias_nsample", 10},
+    {"data_stat_protect", 1e-2},  // of frame and atom parameters
+    {"srtab_add_bias", true},
+    {"model_branch_alias", json::array()},
+    {"bridging_r_inner", 0.5},
+    {"bridging_r_outer", 0.8},
+};
 
 }  // namespace
 
-void check_kind(JsonReader &reader, const std::string &found, const std::vector<std::string> &known,
-                const std::string &part)
+const Keys<OfflineConfig> &statistics_keys()
 {
-  for (const auto &name : known)
-    if (found == name) return;
-  reader.fail("type",
-              fmt::format("{} \"{}\" is not in this version; use \"{}\"", part, found, known[0]));
-}
-
-void ignore(JsonReader &reader, const std::map<std::string, json> &defaults, InputFile &input)
-{
-  for (const auto &[key, value] : defaults) {
-    const json *found = reader.find(key);
-    if (found && *found != value) input.ignored.push_back(reader.path(key));
-  }
+  static const Keys<OfflineConfig> keys{
+      Key<OfflineConfig>("data_stat_nbatch", &OfflineConfig::data_stat_nbatch, at_least_1),
+  };
+  return keys;
 }
 
 void read_model_section(JsonReader model, InputFile &input, bool in_a_run)
 {
   ModelConfig &config = input.model;
-  refuse_other_models(model);
-  check_kind(model, model.text("type", "standard"), {"standard"}, "model type");
+  read_foreign(model, foreign_model_keys, input.ignored);
+  const std::string bridging = model.text("bridging_method", "None");
+  if (bridging != "none" && bridging != "NONE")
+    model.only("bridging_method", "None", "bridging to a short-range potential");
   read_type_keys(model, config);
-  int &batches = input.offline.data_stat_nbatch;
-  batches = static_cast<int>(model.integer("data_stat_nbatch", batches, 1, INT32_MAX));
+  statistics_keys().read(model, input.offline);
   model.accept({"info"});  // kept in the model file
-  ignore(model,
-         {{"data_bias_nsample", 10},
-          {"data_stat_protect", 1e-2},  // of frame and atom parameters
-          {"srtab_add_bias", true},
-          {"model_branch_alias", json::array()},
-          {"bridging_r_inner", 0.5},
-          {"bridging_r_outer", 0.8}},
-         input);
 
   if (!model.has("descriptor")) model.expected("descriptor", "an object { ... }");
   JsonReader descriptor = model.section("descriptor");
@@ -76,7 +60,6 @@ void read_model_section(JsonReader model, InputFile &input, bool in_a_run)
   if (!config.descriptor->set_input_defaults(input, in_a_run) && !model.has("fitting_net"))
     model.expected("fitting_net", "an object { ... }");
   JsonReader fitting = model.section("fitting_net");
-  check_kind(fitting, fitting.text("type", "ener"), {"ener"}, "fitting net");
   read_fitting_keys(fitting, config);
   fitting.only("rcond", nullptr, "rcond: the energy bias is the plain least-squares solution");
   fitting.finish();

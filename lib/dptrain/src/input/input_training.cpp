@@ -1,79 +1,90 @@
-#include <cmath>
-#include <fmt/format.h>
-
 #include "input/input_sections.h"
+
+#include <fmt/format.h>
 
 namespace dptrain {
 
 namespace {
 
 using nlohmann::json;
+using Rates = std::vector<std::pair<std::string, double>>;
 
-void read_length(JsonReader &reader, InputFile &input)
+constexpr double default_ema_decay = 0.999;
+
+/// Keys that change nothing here, of output, of speed on other programs' terms, or of times long past, and those of other
+/// trainings.
+const std::vector<ForeignKey> foreign_training_keys{
+    {"tensorboard", false},
+    {"tensorboard_log_dir", "log"},
+    {"tensorboard_freq", 1},
+    {"profiling", false},
+    {"profiling_file", "timeline.json"},
+    {"enable_profiler", false},
+    {"enable_compile", false},
+    {"enable_tf32", false},
+    {"neighbor_graph_method", "auto"},
+    {"mixed_precision", nullptr},
+    {"zero_stage", 0},
+    {"ema_ckpt_keep", nullptr},
+    {"stat_file", nullptr},
+    {"stat_file_mode", "update"},
+    {"numb_test", nullptr},
+    {"load_ckpt", nullptr},
+    {"model_prob", json::object(), "multi-task training"},
+    {"data_dict", json::object(), "multi-task training"},
+    {"num_epoch_dict", json::object(), "multi-task training"},
+};
+
+// enable_ema switches on what ema_decay, which comes after it, changes.
+void read_enable_ema(JsonReader &reader, const std::string &key, TrainingConfig &training)
 {
-  const std::string steps =
-      reader.either("numb_steps", {"stop_batch", "num_steps", "num_step", "numb_step"});
-  const std::string epochs =
-      reader.either("numb_epoch", {"num_epochs", "num_epoch", "numb_epochs"});
-  input.length_given = input.length_given || reader.has(steps) || reader.has(epochs);
-  input.training.numb_steps = reader.integer(steps, input.training.numb_steps, 1);
-  if (!reader.has(epochs)) return;
-  if (reader.has(steps))
-    reader.fail(epochs, fmt::format("given beside {}; keep one of them", steps));
-  input.offline.num_epoch = reader.positive(epochs, 1.0);
+  const bool has_default = training.ema_decay > 0.0;
+  if (!reader.boolean(key, false))
+    training.ema_decay = 0.0;
+  else if (!has_default)
+    training.ema_decay = default_ema_decay;
 }
 
-/// What is written, and when.
-void read_output(JsonReader &reader, TrainingConfig &training, OfflineConfig &offline)
+void read_ema_decay(JsonReader &reader, const std::string &key, TrainingConfig &training)
 {
-  training.disp_file = reader.text("disp_file", training.disp_file);
-  if (training.disp_file.empty()) reader.expected("disp_file", "a file name");
-  training.disp_freq = reader.integer("disp_freq", training.disp_freq, 1);
-  training.save_freq = reader.integer("save_freq", training.save_freq, 1);
-  offline.save_ckpt = reader.text("save_ckpt", offline.save_ckpt);
-  if (offline.save_ckpt.empty()) reader.expected("save_ckpt", "the beginning of a file name");
-  offline.save_dir = reader.text("save_dir", offline.save_dir);
-  offline.max_ckpt_keep =
-      static_cast<int>(reader.integer("max_ckpt_keep", offline.max_ckpt_keep, 0, INT32_MAX));
-  offline.ckpt_keep_ratio = reader.optional_number("ckpt_keep_ratio");
-  if (offline.ckpt_keep_ratio &&
-      !(*offline.ckpt_keep_ratio > 0.0 && *offline.ckpt_keep_ratio < 1.0))
-    reader.expected("ckpt_keep_ratio", "a number above 0 and below 1");
-  offline.disp_training = reader.boolean("disp_training", offline.disp_training);
-  offline.time_training = reader.boolean("time_training", offline.time_training);
-  offline.disp_avg = reader.boolean("disp_avg", offline.disp_avg);
+  const double decay = read_number(reader, key, zero_to_below_1);
+  if (training.ema_decay > 0.0) training.ema_decay = decay;
 }
 
-/// Settings of a step.
-void read_step(JsonReader &reader, TrainingConfig &training)
+Rates read_rates(JsonReader &reader, const std::string &key)
 {
-  constexpr double default_decay = 0.999;
-  training.seed = static_cast<std::uint64_t>(
-      reader.integer("seed", static_cast<std::int64_t>(training.seed), 0));
-  const bool by_default = training.ema_decay > 0.0;
-  const bool average = reader.boolean("enable_ema", by_default);
-  const double decay = reader.number("ema_decay", by_default ? training.ema_decay : default_decay);
-  if (!(decay >= 0.0 && decay < 1.0)) reader.expected("ema_decay", "a number from 0 to below 1");
-  training.ema_decay = average ? decay : 0.0;
-  training.gradient_max_norm = reader.not_negative("gradient_max_norm", training.gradient_max_norm);
-  training.acc_freq = static_cast<int>(reader.integer("acc_freq", training.acc_freq, 1, INT32_MAX));
-}
-
-/// Keys of this program: which parameters are trained.
-void read_rules(JsonReader &reader, ParameterRules &rules)
-{
-  rules.only = reader.texts("train_only");
-  rules.freeze = reader.texts("train_freeze");
-  const json *rates = reader.find("train_rates");
-  if (!rates) return;
+  const json &rates = *reader.find(key);
   const char *expected = "a list of patterns with factors, such as [[\"descriptor\", 0.1]]";
-  if (!rates->is_array()) reader.expected("train_rates", expected);
-  for (const json &rate : *rates) {
+  if (!rates.is_array()) reader.expected(key, expected);
+  Rates all;
+  for (const json &rate : rates) {
     if (!rate.is_array() || rate.size() != 2 || !rate[0].is_string() || !rate[1].is_number() ||
         !(rate[1].get<double>() >= 0.0))
-      reader.expected("train_rates", expected);
-    rules.rates.emplace_back(rate[0].get<std::string>(), rate[1].get<double>());
+      reader.expected(key, expected);
+    all.emplace_back(rate[0].get<std::string>(), rate[1].get<double>());
   }
+  return all;
+}
+
+/// Which parameters are trained: keys of this program.
+template <class T, class Form>
+Key<TrainingConfig> rule_key(const char *name, T ParameterRules::*member, Form form)
+{
+  return Key<TrainingConfig>(
+             name, [=](TrainingConfig &training) -> T & { return training.rules.*member; }, form)
+      .if_changed();
+}
+
+void check_length(JsonReader &reader, InputFile &input)
+{
+  std::vector<std::string> given;
+  for (const auto &names :
+       {training_keys().names_of("numb_steps"), offline_keys().names_of("numb_epoch")})
+    for (const std::string &name : names)
+      if (reader.has(name)) given.push_back(name);
+  input.length_given = input.length_given || !given.empty();
+  if (given.size() > 1)
+    reader.fail(given.back(), fmt::format("given beside {}; keep one of them", given.front()));
 }
 
 /// training_data and validation_data, or, as in DeePMD-kit 1, the former's keys in `training` itself.
@@ -81,15 +92,15 @@ void read_data(JsonReader &reader, InputFile &input)
 {
   OfflineConfig &offline = input.offline;
   if (reader.has("training_data")) {
-    for (const char *key : {"systems", "set_prefix", "batch_size", "sys_probs", "sys_weights",
-                            "sys_prob", "auto_prob", "auto_prob_style", "rglob_patterns"})
-      if (reader.has(key)) reader.fail(key, "given beside training_data; move it there");
+    for (const Key<DataConfig> &key : data_keys().all())
+      for (const std::string &name : key.names())
+        if (reader.has(name)) reader.fail(name, "given beside training_data; move it there");
     JsonReader data = reader.section("training_data");
-    read_data_keys(data, offline.training_data);
-    offline.training_data.min_pair_dist = data.not_negative("min_pair_dist", 0.0);
+    data_keys().read(data, offline.training_data);
+    training_data_keys().read(data, offline.training_data);
     data.finish();
   } else {
-    read_data_keys(reader, offline.training_data);
+    data_keys().read(reader, offline.training_data);
   }
   const BatchSize &size = offline.training_data.batch_size;
   if (size.rule == BatchSize::Rule::fixed)
@@ -99,62 +110,79 @@ void read_data(JsonReader &reader, InputFile &input)
   JsonReader data = reader.section("validation_data");
   DataConfig &validation = offline.validation_data.emplace();
   if (!data.has("systems")) data.expected("systems", "a text in quotes or a list of them");
-  read_data_keys(data, validation);
-  const std::string count = data.either("numb_btch", {"numb_batch"});
-  validation.numb_btch = static_cast<int>(data.integer(count, validation.numb_btch, 1, INT32_MAX));
+  data_keys().read(data, validation);
+  validation_data_keys().read(data, validation);
   data.finish();
-}
-
-/// Keys that change nothing here: of output, of speed on other programs' terms, or of times long past.
-void note_ignored(JsonReader &reader, InputFile &input)
-{
-  ignore(reader,
-         {{"tensorboard", false},
-          {"tensorboard_log_dir", "log"},
-          {"tensorboard_freq", 1},
-          {"profiling", false},
-          {"profiling_file", "timeline.json"},
-          {"enable_profiler", false},
-          {"enable_compile", false},
-          {"enable_tf32", false},
-          {"neighbor_graph_method", "auto"},
-          {"mixed_precision", nullptr},
-          {"zero_stage", 0},
-          {"ema_ckpt_keep", nullptr},
-          {"stat_file", nullptr},
-          {"stat_file_mode", "update"},
-          {"numb_test", nullptr},
-          {"load_ckpt", nullptr}},
-         input);
 }
 
 }  // namespace
 
+const Keys<TrainingConfig> &training_keys()
+{
+  using K = Key<TrainingConfig>;
+  using C = TrainingConfig;
+  static const Keys<C> keys{
+      K("numb_steps", &C::numb_steps, at_least_1)
+          .or_named({"stop_batch", "num_steps", "num_step", "numb_step"}),
+      K("seed", &C::seed, not_negative),
+      K("disp_file", &C::disp_file, Filled{"a file name"}),
+      K("disp_freq", &C::disp_freq, at_least_1),
+      K("save_freq", &C::save_freq, at_least_1),
+      K("gradient_max_norm", &C::gradient_max_norm, not_negative),
+      K("acc_freq", &C::acc_freq, at_least_1),
+      K("enable_ema", read_enable_ema, [](const C &c) { return c.ema_decay > 0.0; }),
+      K("ema_decay", read_ema_decay,
+        [](const C &c) { return c.ema_decay > 0.0 ? OrderedJson(c.ema_decay) : OrderedJson(); }),
+      rule_key("train_only", &ParameterRules::only, Plain()),
+      rule_key("train_freeze", &ParameterRules::freeze, Plain()),
+      rule_key("train_rates", &ParameterRules::rates, read_rates),
+  };
+  return keys;
+}
+
+const Keys<OfflineConfig> &offline_keys()
+{
+  using K = Key<OfflineConfig>;
+  using C = OfflineConfig;
+  static const Keys<C> keys{
+      K("numb_epoch", &C::num_epoch, positive).or_named({"num_epochs", "num_epoch", "numb_epochs"}),
+      K("save_ckpt", &C::save_ckpt, Filled{"the beginning of a file name"}),
+      K("save_dir", &C::save_dir).if_changed(),
+      K("max_ckpt_keep", &C::max_ckpt_keep, not_negative),
+      K("ckpt_keep_ratio", &C::ckpt_keep_ratio, between_0_and_1),
+      K("disp_training", &C::disp_training),
+      K("time_training", &C::time_training),
+      K("disp_avg", &C::disp_avg),
+      K("change_bias_after_training", &C::change_bias_after_training),
+  };
+  return keys;
+}
+
 void read_training_section(JsonReader &training, InputFile &input)
 {
-  read_length(training, input);
-  read_output(training, input.training, input.offline);
+  training_keys().read(training, input.training);
+  offline_keys().read(training, input.offline);
+  check_length(training, input);
   input.average_given = training.has("enable_ema") || training.has("ema_decay");
-  read_step(training, input.training);
-  read_rules(training, input.training.rules);
   read_data(training, input);
-  input.offline.change_bias_after_training =
-      training.boolean("change_bias_after_training", input.offline.change_bias_after_training);
-  note_ignored(training, input);
-  for (const char *key : {"model_prob", "data_dict", "num_epoch_dict"})
-    training.only(key, json::object(), "multi-task training");
+  read_foreign(training, foreign_training_keys, input.ignored);
 }
 
 void read_validating_section(JsonReader reader, InputFile &input)
 {
-  for (const char *key : {"full_validation", "ema_full_validation"})
-    reader.only(key, false,
-                "validation over the whole data set during training; training/validation_data "
-                "validates with batches, the command test with all data");
-  // without these two, they change nothing in DeePMD-kit either
+  const char *validation =
+      "validation over the whole data set during training; training/validation_data validates with "
+      "batches, the command test with all data";
+  read_foreign(reader,
+               {{"full_validation", false, validation},
+                {"ema_full_validation", false, validation},
+                {"compiled_infer", false},
+                {"tf32_infer", false},
+                {"amp_infer", false}},
+               input.ignored);
+  // without the first two, they change nothing in DeePMD-kit either
   reader.accept({"validation_freq", "save_best", "save_best_dir", "max_best_ckpt",
                  "validation_metric", "full_val_file", "full_val_start"});
-  ignore(reader, {{"compiled_infer", false}, {"tf32_infer", false}, {"amp_infer", false}}, input);
   reader.finish();
 }
 

@@ -107,31 +107,12 @@ std::string JsonReader::either(const std::string &key, const std::vector<std::st
   return used.empty() ? key : used;
 }
 
-std::optional<double> JsonReader::optional_number(const std::string &key)
-{
-  const json *value = find(key);
-  if (!value) return std::nullopt;
-  if (!value->is_number()) expected(key, "a number");
-  return value->get<double>();
-}
-
 double JsonReader::number(const std::string &key, double fallback)
 {
-  return optional_number(key).value_or(fallback);
-}
-
-double JsonReader::positive(const std::string &key, double fallback)
-{
-  const double value = number(key, fallback);
-  if (!(value > 0.0)) expected(key, "a positive number");
-  return value;
-}
-
-double JsonReader::not_negative(const std::string &key, double fallback)
-{
-  const double value = number(key, fallback);
-  if (!(value >= 0.0)) expected(key, "a number not below 0");
-  return value;
+  const json *value = find(key);
+  if (!value) return fallback;
+  if (!value->is_number()) expected(key, "a number");
+  return value->get<double>();
 }
 
 std::int64_t JsonReader::integer(const std::string &key, std::int64_t fallback, std::int64_t least,

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -30,11 +29,6 @@ class JsonReader {
   std::string either(const std::string &key, const std::vector<std::string> &aliases);
 
   double number(const std::string &key, double fallback);
-  /// A number above 0.
-  double positive(const std::string &key, double fallback);
-  /// A number not below 0.
-  double not_negative(const std::string &key, double fallback);
-  std::optional<double> optional_number(const std::string &key);
   /// Integers; a number such as 1e6 is accepted. Throws outside [least, most].
   std::int64_t integer(const std::string &key, std::int64_t fallback,
                        std::int64_t least = std::numeric_limits<std::int64_t>::min(),

@@ -23,31 +23,24 @@ void check_type(const JsonReader &reader, const std::string &key, int type, int 
                                  ntypes - 1));
 }
 
-std::string read_precision(JsonReader &reader)
+std::string read_precision(JsonReader &reader, const std::string &key)
 {
-  const std::string name = reader.text("precision", "default");
+  const std::string name = reader.text(key, "");
   if (name == "default" || name == "float64" || name == "double") return "float64";
   if (name == "float32" || name == "single") return "float32";
   reader.fail(
-      "precision",
+      key,
       fmt::format("found \"{}\", allowed are float64 (= default = double) and float32 (= single)",
                   name));
 }
 
-std::optional<std::uint64_t> read_seed(JsonReader &reader)
+void read_atom_ener(JsonReader &fitting, const std::string &key, ModelConfig &config)
 {
-  if (!reader.has("seed")) return std::nullopt;
-  return static_cast<std::uint64_t>(reader.integer("seed", 0, 0));
-}
-
-void read_atom_ener(JsonReader &fitting, ModelConfig &config)
-{
-  const json *value = fitting.find("atom_ener");
-  if (!value) return;
+  const json *value = fitting.find(key);
   const auto allowed = [](const json &item) { return item.is_number() || item.is_null(); };
   if (!value->is_array() || !std::all_of(value->begin(), value->end(), allowed) ||
       (!value->empty() && static_cast<int>(value->size()) != config.ntypes()))
-    fitting.expected("atom_ener",
+    fitting.expected(key,
                      fmt::format("an empty list, or {} numbers (or null), one per type of type_map",
                                  config.ntypes()));
   config.atom_ener.clear();
@@ -56,11 +49,18 @@ void read_atom_ener(JsonReader &fitting, ModelConfig &config)
                                               : std::optional<double>(item.get<double>()));
 }
 
-/// true, false or one flag per layer; all true is stored as an empty list.
-void read_trainable(JsonReader &fitting, ModelConfig &config)
+OrderedJson written_atom_ener(const ModelConfig &config)
 {
-  const json *value = fitting.find("trainable");
-  if (!value) return;
+  OrderedJson value = OrderedJson::array();
+  for (const auto &energy : config.atom_ener)
+    value.push_back(energy ? OrderedJson(*energy) : OrderedJson());
+  return value;
+}
+
+/// true, false or one flag per layer; all true is stored as an empty list.
+void read_trainable(JsonReader &fitting, const std::string &key, ModelConfig &config)
+{
+  const json *value = fitting.find(key);
   const std::size_t layers = config.fitting_neuron.size() + 1;
   const auto is_flag = [](const json &item) { return item.is_boolean(); };
   if (value->is_boolean())
@@ -70,7 +70,7 @@ void read_trainable(JsonReader &fitting, ModelConfig &config)
     config.fitting_trainable = value->get<std::vector<bool>>();
   else
     fitting.expected(
-        "trainable",
+        key,
         fmt::format(
             "true, false or a list of {} of them (one per hidden layer and one for the output)",
             layers));
@@ -78,30 +78,89 @@ void read_trainable(JsonReader &fitting, ModelConfig &config)
   if (std::find(flags.begin(), flags.end(), false) == flags.end()) config.fitting_trainable.clear();
 }
 
+OrderedJson written_trainable(const ModelConfig &config)
+{
+  const auto &flags = config.fitting_trainable;
+  if (std::find(flags.begin(), flags.end(), true) != flags.end()) return flags;
+  return flags.empty();
+}
+
 }  // namespace
 
-std::vector<std::array<int, 2>> read_pairs(JsonReader &reader, const std::string &key, int ntypes)
+const Keys<ModelConfig> &model_keys()
+{
+  using K = Key<ModelConfig>;
+  using C = ModelConfig;
+  static const Keys<C> keys{
+      fixed_key<C>("model type", {"standard"}),
+      K("type_map", &C::type_map),
+      K("pair_exclude_types", &C::pair_exclude_types, read_pairs),
+      K("atom_exclude_types", &C::atom_exclude_types),
+  };
+  return keys;
+}
+
+const Keys<ModelConfig> &cutoff_keys()
+{
+  static const Keys<ModelConfig> keys{
+      Key<ModelConfig>("rcut", &ModelConfig::rcut, positive_length),
+  };
+  return keys;
+}
+
+const Keys<DescriptorConfig> &common_descriptor_keys()
+{
+  using K = Key<DescriptorConfig>;
+  using C = DescriptorConfig;
+  static const Keys<C> keys{
+      K("precision", &C::precision, read_precision),
+      K("trainable", &C::trainable),
+      K("seed", &C::seed, not_negative),
+  };
+  return keys;
+}
+
+const Keys<ModelConfig> &fitting_keys()
+{
+  using K = Key<ModelConfig>;
+  using C = ModelConfig;
+  static const Keys<C> keys{
+      fixed_key<C>("fitting net", {"ener"}),
+      K("neuron", &C::fitting_neuron, read_widths).or_named({"n_neuron"}),
+      K("activation_function", &C::fitting_activation, read_activation),
+      K("resnet_dt", &C::fitting_resnet_dt),
+      K("precision", &C::fitting_precision, read_precision),
+      K("trainable", read_trainable, written_trainable),
+      K("atom_ener", read_atom_ener, written_atom_ener),
+      K("seed", &C::fitting_seed, not_negative),
+  };
+  return keys;
+}
+
+std::vector<std::array<int, 2>> read_pairs(JsonReader &reader, const std::string &key)
 {
   std::vector<std::array<int, 2>> pairs;
   const json *value = reader.find(key);
-  if (!value) return pairs;
   const auto is_pair = [](const json &item) {
     return item.is_array() && item.size() == 2 && item[0].is_number_integer() &&
            item[1].is_number_integer();
   };
   if (!value->is_array() || !std::all_of(value->begin(), value->end(), is_pair))
     reader.expected(key, "a list of pairs of type indices, such as [[0, 1]]");
-  for (const auto &item : *value) {
-    pairs.push_back({item[0].get<int>(), item[1].get<int>()});
-    for (const int type : pairs.back()) check_type(reader, key, type, ntypes);
-  }
+  for (const auto &item : *value) pairs.push_back({item[0].get<int>(), item[1].get<int>()});
   return pairs;
 }
 
-std::vector<int> read_widths(JsonReader &reader, const std::vector<int> &fallback)
+void check_types(const JsonReader &section, const std::string &key,
+                 const std::vector<std::array<int, 2>> &pairs, int ntypes)
 {
-  const std::string key = reader.either("neuron", {"n_neuron"});
-  const auto widths = reader.integers(key, fallback);
+  for (const auto &pair : pairs)
+    for (const int type : pair) check_type(section, key, type, ntypes);
+}
+
+std::vector<int> read_widths(JsonReader &reader, const std::string &key)
+{
+  const auto widths = reader.integers(key, {});
   if (widths.empty() || *std::min_element(widths.begin(), widths.end()) < 1)
     reader.expected(key, "a list of at least one positive integer");
   return widths;
@@ -115,9 +174,9 @@ bool is_number(const std::string &text, double &number)
   return *end == '\0' && std::isfinite(number);
 }
 
-std::string read_activation(JsonReader &reader, const std::string &key, const std::string &fallback)
+std::string read_activation(JsonReader &reader, const std::string &key)
 {
-  std::string name = reader.text(key, fallback);
+  std::string name = reader.text(key, "");
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return std::tolower(c); });
   const auto colon = name.find(':');
@@ -135,9 +194,18 @@ std::string read_activation(JsonReader &reader, const std::string &key, const st
   return name;
 }
 
+void check_switch(const JsonReader &section, double rcut_smth, double rcut)
+{
+  if (!(rcut_smth >= 0.0 && rcut_smth < rcut))
+    section.fail(
+        "rcut_smth",
+        fmt::format("must be at least 0 and smaller than rcut; found rcut_smth = {}, rcut = {}",
+                    json(rcut_smth).dump(), json(rcut).dump()));
+}
+
 void read_type_keys(JsonReader &model, ModelConfig &config)
 {
-  config.type_map = model.texts("type_map");
+  model_keys().read(model, config);
   if (config.type_map.empty())
     model.expected("type_map", "a list of at least one element name, such as [\"O\", \"H\"]");
   auto sorted = config.type_map;
@@ -145,24 +213,26 @@ void read_type_keys(JsonReader &model, ModelConfig &config)
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end())
     model.fail("type_map", fmt::format("names \"{}\" twice; name each element once", *twice));
-  const int ntypes = config.ntypes();
-  config.pair_exclude_types = read_pairs(model, "pair_exclude_types", ntypes);
-  config.atom_exclude_types = model.integers("atom_exclude_types", {});
+  check_types(model, "pair_exclude_types", config.pair_exclude_types, config.ntypes());
   for (const int type : config.atom_exclude_types)
-    check_type(model, "atom_exclude_types", type, ntypes);
+    check_type(model, "atom_exclude_types", type, config.ntypes());
 }
 
-void read_cutoff(JsonReader &section, const std::string &key, ModelConfig &config)
+void DescriptorConfig::read(JsonReader &section, ModelConfig &model)
 {
-  config.rcut = section.number(key, config.rcut);
-  if (!(config.rcut > 0.0)) section.expected(key, "a positive length in Angstrom");
+  cutoff_keys().read(section, model);
+  table().read(section, *this);
+  common_descriptor_keys().read(section, *this);
+  complete(section, model);
 }
 
-void read_common_keys(JsonReader &section, DescriptorConfig &descriptor)
+std::string DescriptorConfig::keys(const ModelConfig &model) const
 {
-  descriptor.precision = read_precision(section);
-  descriptor.trainable = section.boolean("trainable", descriptor.trainable);
-  descriptor.seed = read_seed(section);
+  OrderedJson section{{"type", type()}};
+  cutoff_keys().write(model, section);
+  table().write(*this, section);
+  common_descriptor_keys().write(*this, section);
+  return section.dump();
 }
 
 void read_descriptor_section(JsonReader &section, ModelConfig &config)
@@ -179,23 +249,37 @@ void read_descriptor_section(JsonReader &section, ModelConfig &config)
 
 void read_fitting_keys(JsonReader &fitting, ModelConfig &config)
 {
-  config.fitting_neuron = read_widths(fitting, config.fitting_neuron);
-  config.fitting_activation =
-      read_activation(fitting, "activation_function", config.fitting_activation);
-  config.fitting_resnet_dt = fitting.boolean("resnet_dt", config.fitting_resnet_dt);
-  config.fitting_precision = read_precision(fitting);
-  read_trainable(fitting, config);
-  read_atom_ener(fitting, config);
-  config.fitting_seed = read_seed(fitting);
-  fitting.only("numb_fparam", 0, "frame parameters (fparam)");
-  fitting.only("numb_aparam", 0, "atomic parameters (aparam)");
-  fitting.only("dim_case_embd", 0, "case embeddings of multi-task models");
-  fitting.only("default_fparam", nullptr, "frame parameters (fparam)");
-  fitting.only("use_aparam_as_mask", false, "atomic parameters (aparam)");
+  fitting_keys().read(fitting, config);
+  static const std::vector<ForeignKey> foreign{
+      {"numb_fparam", 0, "frame parameters (fparam)"},
+      {"numb_aparam", 0, "atomic parameters (aparam)"},
+      {"dim_case_embd", 0, "case embeddings of multi-task models"},
+      {"default_fparam", nullptr, "frame parameters (fparam)"},
+      {"use_aparam_as_mask", false, "atomic parameters (aparam)"},
+  };
+  std::vector<std::string> none_ignored;
+  read_foreign(fitting, foreign, none_ignored);
   const auto names = fitting.find("layer_name");
   const auto is_null = [](const json &item) { return item.is_null(); };
   if (names && !(names->is_array() && std::all_of(names->begin(), names->end(), is_null)))
     fitting.only("layer_name", nullptr, "layers shared by name");
+}
+
+OrderedJson written_model(const ModelConfig &config)
+{
+  OrderedJson model;
+  model_keys().write(config, model);
+  model["descriptor"] = OrderedJson::parse(config.descriptor->keys(config));
+  fitting_keys().write(config, model["fitting_net"]);
+  return model;
+}
+
+void read_model_keys(JsonReader &model, ModelConfig &config)
+{
+  read_type_keys(model, config);
+  JsonReader descriptor = model.section("descriptor"), fitting = model.section("fitting_net");
+  read_descriptor_section(descriptor, config);
+  read_fitting_keys(fitting, config);
 }
 
 }  // namespace dptrain

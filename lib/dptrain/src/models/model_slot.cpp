@@ -10,6 +10,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/files/model_format.h"
 #include "dptrain/potential/files/pth_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/uncertainty/active_learning.h"
@@ -17,15 +18,6 @@
 namespace dptrain {
 
 namespace {
-
-// A DeePMD input is JSON; everything else is for the reader of model files, which names what it finds.
-bool is_input_file(const std::string &path)
-{
-  if (path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0) return true;
-  std::ifstream file(path);
-  char first = 0;
-  return (file >> first) && first == '{';
-}
 
 std::vector<int> map_elements(const std::string &file, const std::vector<std::string> &elements,
                               const std::vector<std::string> &type_map)

@@ -12,6 +12,7 @@ namespace dptrain {
 class JsonReader;
 struct InputFile;
 struct ModelConfig;
+template <class S> class Keys;
 
 /// Settings of a descriptor. Each kind has a class of its own (dptrain/potential/descriptor); here is what all have.
 class DescriptorConfig {
@@ -25,12 +26,17 @@ class DescriptorConfig {
   /// Numbers that describe an atom: the inputs of the fitting net.
   virtual int size() const = 0;
 
+  /// The keys of this kind, beside those that all kinds have (input/key_table.h).
+  virtual const Keys<DescriptorConfig> &table() const = 0;
+  /// Fills in defaults that depend on other keys, when all keys are read. Throws Error for values that do not go together.
+  virtual void complete(JsonReader & /*section*/, ModelConfig & /*model*/) {}
+
   /// Reads the keys of its section of an input.json or of a model file, whose type_map `model` has already. Sets the cutoff of
   /// the model; what is absent gets its default. Throws Error for values that are not allowed.
-  virtual void read(JsonReader &section, ModelConfig &model) = 0;
+  void read(JsonReader &section, ModelConfig &model);
   /// All keys and `type`, written out as a JSON object, from which `read` makes the same settings. A text that begins with
   /// "auto" is left to the statistics of the data.
-  virtual std::string keys(const ModelConfig &model) const = 0;
+  std::string keys(const ModelConfig &model) const;
 
   /// Puts into an input what it has with this descriptor where it says nothing, which may differ in a session
   /// (InputUse::in_a_run). False: nothing, the defaults of DeePMD-kit hold.

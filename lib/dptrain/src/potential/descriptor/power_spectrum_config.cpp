@@ -9,24 +9,29 @@
 
 namespace dptrain {
 
-void PowerSpectrumConfig::read(JsonReader &section, ModelConfig &model)
+const Keys<DescriptorConfig> &PowerSpectrumConfig::table() const
 {
-  const auto count = [&](const char *key, int value, int least, int most) {
-    return static_cast<int>(section.integer(key, value, least, most));
+  using K = Key<DescriptorConfig>;
+  using C = PowerSpectrumConfig;
+  static const Keys<DescriptorConfig> keys{
+      K("rcut_smth", &C::rcut_smth, any_number),
+      K("n_max", &C::n_max, Range{1, 256}),
+      K("axis_neuron", &C::axis_neuron, at_least_1),
+      K("l_max", &C::l_max, Range{0, kernels::most_l}),
+      K("n_basis", &C::n_basis, Range{1, kernels::most_functions}),
+      K("exclude_types", &C::exclude_types, read_pairs),
   };
-  read_cutoff(section, "rcut", model);
-  rcut_smth = section.number("rcut_smth", model.rcut / 3.0);
-  if (!(rcut_smth >= 0.0 && rcut_smth < model.rcut))
-    section.fail(
-        "rcut_smth",
-        fmt::format("must be at least 0 and smaller than rcut; found rcut_smth = {}, rcut = {}",
-                    nlohmann::json(rcut_smth).dump(), nlohmann::json(model.rcut).dump()));
-  n_max = count("n_max", n_max, 1, 256);
-  axis_neuron = count("axis_neuron", std::min(axis_neuron, n_max), 1, n_max);
-  l_max = count("l_max", l_max, 0, kernels::most_l);
-  n_basis = count("n_basis", n_basis, 1, kernels::most_functions);
-  exclude_types = read_pairs(section, "exclude_types", model.ntypes());
-  read_common_keys(section, *this);
+  return keys;
+}
+
+void PowerSpectrumConfig::complete(JsonReader &section, ModelConfig &model)
+{
+  if (!section.has("rcut_smth")) rcut_smth = model.rcut / 3.0;
+  check_switch(section, rcut_smth, model.rcut);
+  if (!section.has("axis_neuron")) axis_neuron = std::min(axis_neuron, n_max);
+  if (axis_neuron > n_max)
+    section.expected("axis_neuron", fmt::format("an integer from 1 to n_max ({})", n_max));
+  check_types(section, "exclude_types", exclude_types, model.ntypes());
 }
 
 // Measured: bench/choices. A training from data sets knows how long it is, and its rate falls. A session does not: its rate stays,
@@ -58,22 +63,6 @@ bool PowerSpectrumConfig::set_input_defaults(InputFile &input, bool in_a_run) co
     input.offline.training_data.batch_size.number = 128;
   }
   return true;
-}
-
-std::string PowerSpectrumConfig::keys(const ModelConfig &model) const
-{
-  nlohmann::ordered_json section{{"type", type()},
-                                 {"rcut", model.rcut},
-                                 {"rcut_smth", rcut_smth},
-                                 {"n_max", n_max},
-                                 {"axis_neuron", axis_neuron},
-                                 {"l_max", l_max},
-                                 {"n_basis", n_basis},
-                                 {"exclude_types", exclude_types},
-                                 {"precision", precision},
-                                 {"trainable", trainable}};
-  if (seed) section["seed"] = *seed;
-  return section.dump();
 }
 
 const PowerSpectrumConfig &power_spectrum(const ModelConfig &model)

@@ -14,80 +14,68 @@ constexpr double default_sel_factor = 1.1;  // of "auto", as in DeePMD-kit
 using nlohmann::json;
 
 /// sel: a list, or "auto" / "auto:F".
-void read_sel(JsonReader &section, int ntypes, SeE2AConfig &config)
+void read_sel(JsonReader &section, const std::string &key, DescriptorConfig &descriptor)
 {
-  const json *value = section.find("sel");
-  if (!value) return;
-  if (value->is_string()) {
-    const std::string text = value->get<std::string>();
+  auto &config = static_cast<SeE2AConfig &>(descriptor);
+  const json &value = *section.find(key);
+  if (value.is_string()) {
+    const std::string text = value.get<std::string>();
     double factor = 1.0;
     const bool plain = text == "auto";
     if (!plain && !(text.compare(0, 5, "auto:") == 0 && is_number(text.substr(5), factor)))
-      section.expected("sel", "a list of integers, \"auto\" or \"auto:FACTOR\"");
-    if (factor < 1.0) section.expected("sel", "a factor of at least 1");
+      section.expected(key, "a list of integers, \"auto\" or \"auto:FACTOR\"");
+    if (factor < 1.0) section.expected(key, "a factor of at least 1");
     config.sel.clear();
     config.sel_factor = plain ? std::nullopt : std::optional<double>(factor);
     return;
   }
-  config.sel = section.integers("sel", {});
-  if (static_cast<int>(config.sel.size()) != ntypes)
-    section.expected("sel", fmt::format("{} integers, one per type of type_map", ntypes));
-  int total = 0;
+  config.sel = section.integers(key, {});
+  std::int64_t total = 0;
   for (const int count : config.sel) {
-    if (count < 0) section.expected("sel", "integers not below 0");
+    if (count < 0) section.expected(key, "integers not below 0");
     total += count;
   }
-  if (total == 0) section.expected("sel", "at least one positive integer");
+  if (total == 0) section.expected(key, "at least one positive integer");
+}
+
+OrderedJson written_sel(const DescriptorConfig &descriptor)
+{
+  const auto &config = static_cast<const SeE2AConfig &>(descriptor);
+  if (!config.sel.empty()) return config.sel;
+  return "auto:" + json(config.sel_factor.value_or(default_sel_factor)).dump();
 }
 
 }  // namespace
 
-void SeE2AConfig::read(JsonReader &section, ModelConfig &model)
+const Keys<DescriptorConfig> &SeE2AConfig::table() const
 {
-  read_cutoff(section, "rcut", model);
-  rcut_smth = section.number("rcut_smth", rcut_smth);
-  if (!(rcut_smth >= 0.0 && rcut_smth < model.rcut))
-    section.fail(
-        "rcut_smth",
-        fmt::format("must be at least 0 and smaller than rcut; found rcut_smth = {}, rcut = {}",
-                    json(rcut_smth).dump(), json(model.rcut).dump()));
-  read_sel(section, model.ntypes(), *this);
-  neuron = read_widths(section, neuron);
-  const std::string axis = section.either("axis_neuron", {"n_axis_neuron"});
-  axis_neuron = static_cast<int>(section.integer(axis, axis_neuron));
-  if (axis_neuron < 1 || axis_neuron > neuron.back())
-    section.fail(axis,
-                 fmt::format("must lie between 1 and the last number of neuron ({}), found {}",
-                             neuron.back(), axis_neuron));
-  activation = read_activation(section, "activation_function", activation);
-  resnet_dt = section.boolean("resnet_dt", resnet_dt);
-  type_one_side = section.boolean("type_one_side", type_one_side);
-  exclude_types = read_pairs(section, "exclude_types", model.ntypes());
-  env_protection = section.number("env_protection", env_protection);
-  if (env_protection < 0.0) section.expected("env_protection", "a number not below 0");
-  set_davg_zero = section.boolean("set_davg_zero", set_davg_zero);
-  read_common_keys(section, *this);
+  using K = Key<DescriptorConfig>;
+  using C = SeE2AConfig;
+  static const Keys<DescriptorConfig> keys{
+      K("rcut_smth", &C::rcut_smth, any_number),
+      K("sel", read_sel, written_sel),
+      K("neuron", &C::neuron, read_widths).or_named({"n_neuron"}),
+      K("axis_neuron", &C::axis_neuron, any_number).or_named({"n_axis_neuron"}),
+      K("activation_function", &C::activation, read_activation),
+      K("resnet_dt", &C::resnet_dt),
+      K("type_one_side", &C::type_one_side),
+      K("exclude_types", &C::exclude_types, read_pairs),
+      K("env_protection", &C::env_protection, not_negative),
+      K("set_davg_zero", &C::set_davg_zero),
+  };
+  return keys;
 }
 
-std::string SeE2AConfig::keys(const ModelConfig &model) const
+void SeE2AConfig::complete(JsonReader &section, ModelConfig &model)
 {
-  nlohmann::ordered_json section{{"type", type()},
-                                 {"rcut", model.rcut},
-                                 {"rcut_smth", rcut_smth},
-                                 {"sel", sel},
-                                 {"neuron", neuron},
-                                 {"axis_neuron", axis_neuron},
-                                 {"activation_function", activation},
-                                 {"resnet_dt", resnet_dt},
-                                 {"type_one_side", type_one_side},
-                                 {"exclude_types", exclude_types},
-                                 {"env_protection", env_protection},
-                                 {"set_davg_zero", set_davg_zero},
-                                 {"precision", precision},
-                                 {"trainable", trainable}};
-  if (sel.empty()) section["sel"] = "auto:" + json(sel_factor.value_or(default_sel_factor)).dump();
-  if (seed) section["seed"] = *seed;
-  return section.dump();
+  check_switch(section, rcut_smth, model.rcut);
+  if (!sel.empty() && static_cast<int>(sel.size()) != model.ntypes())
+    section.expected("sel", fmt::format("{} integers, one per type of type_map", model.ntypes()));
+  if (axis_neuron < 1 || axis_neuron > neuron.back())
+    section.fail(section.has("n_axis_neuron") ? "n_axis_neuron" : "axis_neuron",
+                 fmt::format("must lie between 1 and the last number of neuron ({}), found {}",
+                             neuron.back(), axis_neuron));
+  check_types(section, "exclude_types", exclude_types, model.ntypes());
 }
 
 const SeE2AConfig &se_e2_a(const ModelConfig &model)

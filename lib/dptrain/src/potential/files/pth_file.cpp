@@ -150,19 +150,23 @@ ModelData read_pth(const std::string &path, bool native)
   return data;
 }
 
-void write_pth(const std::string &path, const ModelData &data)
+std::string not_pth_because(const ModelData &data)
 {
-  if (data.archive.empty() && data.config.descriptor && !data.config.descriptor->is_in_deepmd())
-    throw Error(fmt::format(
-        "{}: models with descriptor {} must be written as .dp: DeePMD-kit does not have this "
+  if (!data.archive.empty()) return "";
+  if (data.config.descriptor && !data.config.descriptor->is_in_deepmd())
+    return fmt::format(
+        "models with descriptor {} must be written as .dp: DeePMD-kit does not have this "
         "descriptor, so that none of its tools and formats (.pth, .pb, ...) can hold them. "
         "pair_style dptrain and, in Python, dptrain.load and dptrain.ase.Calculator run them",
-        path, data.config.descriptor->type()));
-  if (data.archive.empty())
-    throw Error(
-        fmt::format("{}: a model that does not come from a TorchScript archive must be written as "
-                    ".dp, of which DeePMD-kit makes a .pth (dp convert-backend model.dp model.pth)",
-                    path));
+        data.config.descriptor->type());
+  return "a model that does not come from a TorchScript archive must be written as .dp, of which "
+         "DeePMD-kit makes a .pth (dp convert-backend model.dp model.pth)";
+}
+
+void write_pth(const std::string &path, const ModelData &data)
+{
+  const std::string reason = not_pth_because(data);
+  if (!reason.empty()) throw Error(fmt::format("{}: {}", path, reason));
   OpenArchive &archive = open_for_writing(data.archive, path);
   fill(archive, data, path);
   std::ostringstream stream;

@@ -24,20 +24,14 @@ std::int64_t weights_of_an_atom(const ModelData &model)
 
 void visit_fields(ByteArchive &archive, ModelConfig &config)
 {
-  auto &[type_map, rcut, descriptor, fitting_neuron, fitting_activation, fitting_resnet_dt,
-         fitting_precision, fitting_trainable, fitting_seed, atom_ener, pair_exclude_types,
-         atom_exclude_types] = config;
-  archive.fields(type_map, rcut, fitting_neuron, fitting_activation, fitting_resnet_dt,
-                 fitting_precision, fitting_trainable, fitting_seed, atom_ener, pair_exclude_types,
-                 atom_exclude_types);
-  // of any kind: by its keys
-  std::string keys = descriptor ? descriptor->keys(config) : "";
-  archive.fields(keys);
-  descriptor = {};
+  // a TorchScript model has no keys but these; all others are settings of a section `model`
+  std::string keys = config.descriptor ? written_model(config).dump() : "";
+  archive.fields(config.type_map, config.rcut, keys);
   if (keys.empty()) return;
   const auto document = nlohmann::json::parse(keys);
-  JsonReader section(document, "broadcast");
-  read_descriptor_section(section, config);
+  JsonReader model(document, "broadcast");
+  config = {};
+  read_model_keys(model, config);
 }
 
 void visit_fields(ByteArchive &bytes, ModelData &data)

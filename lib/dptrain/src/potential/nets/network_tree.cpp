@@ -43,7 +43,8 @@ Tree layer_tree(TreeWriter &writer, const NetworkShape &shape, std::size_t k,
 void check_layer(JsonReader layer, const NetworkShape &shape, std::size_t k)
 {
   const bool hidden = k < shape.hidden.size();
-  const std::string found = read_activation(layer, "activation_function", "none");
+  const std::string key = "activation_function";
+  const std::string found = layer.has(key) ? read_activation(layer, key) : "none";
   if (hidden ? found != shape.activation : found != "none" && found != "linear")
     layer.fail("activation_function", fmt::format("found \"{}\", expected \"{}\"", found,
                                                   hidden ? shape.activation : "none"));

@@ -13,6 +13,7 @@
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/files/model_file.h"
+#include "dptrain/potential/files/model_format.h"
 #include "io/file.h"
 #include "optimizer/optimizer.h"
 #include "training/loss/loss_term.h"
@@ -108,16 +109,8 @@ void OnlineTraining::check_save_name() const
   if (options_.save.empty()) return;
   const ModelData none;
   const ModelData data = slot_->model ? slot_->model->data() : none;
-  if (is_pth(options_.save) && data.archive.empty())
-    throw Error(
-        fmt::format("save {}: a model that does not come from an (uncompressed) TorchScript "
-                    "archive is written as .dp: choose such a name; models of DeePMD-kit's "
-                    "descriptors may be converted later, with 'dptrain convert'",
-                    options_.save));
-  if (!is_pth(options_.save) && data.kind == ModelKind::torchscript)
-    throw Error(fmt::format(
-        "save {}: {} is a TorchScript model, which is written as .pth: choose a name that ends so",
-        options_.save, slot_->path));
+  const std::string reason = format_to_write(options_.save).cannot_write(data);
+  if (!reason.empty()) throw Error(fmt::format("save {}: {}", options_.save, reason));
 }
 
 // A folder that is missing is noticed before a label was paid for.

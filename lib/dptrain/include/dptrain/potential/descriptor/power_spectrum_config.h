@@ -18,8 +18,8 @@ class PowerSpectrumConfig final : public DescriptorConfig {
     return std::make_unique<PowerSpectrumConfig>(*this);
   }
   int size() const override { return n_max * (1 + (l_max + 1) * axis_neuron); }
-  void read(JsonReader &section, ModelConfig &model) override;
-  std::string keys(const ModelConfig &model) const override;
+  const Keys<DescriptorConfig> &table() const override;
+  void complete(JsonReader &section, ModelConfig &model) override;
   bool set_input_defaults(InputFile &input, bool in_a_run) const override;
   std::vector<std::string> ignored_keys() const override { return {"sel"}; }
 

@@ -20,8 +20,8 @@ class SeE2AConfig final : public DescriptorConfig {
   }
   bool is_in_deepmd() const override { return true; }
   int size() const override { return neuron.back() * axis_neuron; }
-  void read(JsonReader &section, ModelConfig &model) override;
-  std::string keys(const ModelConfig &model) const override;
+  const Keys<DescriptorConfig> &table() const override;
+  void complete(JsonReader &section, ModelConfig &model) override;
   std::vector<int> neighbor_limits() const override { return sel; }
   bool needs_neighbor_counts() const override { return sel.empty(); }
 

@@ -12,9 +12,7 @@ namespace dptrain {
 ModelData read_dp(const std::string &path);
 void write_dp(const std::string &path, const ModelData &data);
 
-/// Whether the name of a file asks for a TorchScript archive.
-bool is_pth(const std::string &path);
-/// Writes a .pth or a .dp, as the name says. Throws Error where the model has no such form.
+/// Writes a file of the format that its name asks for (format_to_write). Throws Error where the model has no such form.
 void write_model_file(const std::string &path, const ModelData &data);
 
 /// True if the file is a checkpoint of this library (an HDF5 file with its group), not a plain .dp.

@@ -23,6 +23,9 @@ void complete_from_archive(ModelData &data, const std::string &path);
 /// Why a model of this kind stays TorchScript: what of it the native kernels do not have. Empty: it need not.
 std::string not_native_because(const std::string &model_def_script);
 
+/// Why a model cannot be written as a .pth, and what to do; empty: it can.
+std::string not_pth_because(const ModelData &data);
+
 /// Writes the archive again with the parameters, energy bias and uncertainty of `data`, atomically: for pair_style deepmd,
 /// DeePMD-kit's Python and C++ and this program. Throws Error if the model does not come from an archive.
 void write_pth(const std::string &path, const ModelData &data);

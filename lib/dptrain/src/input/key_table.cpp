@@ -1,0 +1,90 @@
+#include "input/key_table.h"
+
+#include <fmt/format.h>
+
+namespace dptrain {
+
+namespace {
+
+std::string short_number(double value)
+{
+  return value == static_cast<double>(static_cast<std::int64_t>(value))
+             ? std::to_string(static_cast<std::int64_t>(value))
+             : nlohmann::json(value).dump();
+}
+
+}  // namespace
+
+bool Range::has(double value) const
+{
+  return (above ? value > least : value >= least) && (below ? value < most : value <= most);
+}
+
+std::string Range::words(const std::string &noun) const
+{
+  const std::string article = noun[0] == 'i' ? "an " : "a ";
+  const bool has_least = least > -no_bound, has_most = most < no_bound;
+  if (!has_most && above && least == 0.0) return fmt::format("a positive {}", noun);
+  std::string text = article + noun;
+  if (has_least && has_most && !above)
+    return fmt::format("{} from {} to {}{}", text, short_number(least), below ? "below " : "",
+                       short_number(most));
+  if (has_least) text += (above ? " above " : " not below ") + short_number(least);
+  if (has_most)
+    text += (has_least ? " and" : "") + std::string(below ? " below " : " not above ") +
+            short_number(most);
+  return text;
+}
+
+void refuse_kind(const JsonReader &reader, const std::string &key, const char *what,
+                 const std::string &found, const std::vector<std::string> &known, const char *hint)
+{
+  std::string all;
+  for (const std::string &name : known)
+    all += (all.empty() ? "\"" : name == known.back() ? " or \"" : ", \"") + name + "\"";
+  reader.fail(key,
+              fmt::format("{} \"{}\" is not in this version; use {}{}", what, found, all, hint));
+}
+
+double read_number(JsonReader &reader, const std::string &key, const Range &range)
+{
+  const double value = reader.number(key, 0.0);
+  if (!range.has(value)) reader.expected(key, range.words(range.noun));
+  return value;
+}
+
+std::int64_t read_integer(JsonReader &reader, const std::string &key, const Range &range,
+                          std::int64_t least, std::int64_t most)
+{
+  const std::int64_t value = reader.integer(key, 0, INT64_MIN, most);
+  if (!range.has(static_cast<double>(value))) reader.expected(key, range.words("integer"));
+  return reader.integer(key, 0, least, most);
+}
+
+std::string read_value(As<std::string>, JsonReader &reader, const std::string &key, Filled text)
+{
+  const std::string found = reader.text(key, "");
+  if (found.empty()) reader.expected(key, text.what);
+  return found;
+}
+
+std::string read_value(As<std::string>, JsonReader &reader, const std::string &key,
+                       const Choice &choice)
+{
+  return reader.choice(key, "", choice);
+}
+
+void read_foreign(JsonReader &reader, const std::vector<ForeignKey> &keys,
+                  std::vector<std::string> &ignored)
+{
+  for (const auto &[name, neutral, feature] : keys) {
+    if (!feature.empty()) {
+      reader.only(name, neutral, feature);
+      continue;
+    }
+    const nlohmann::json *found = reader.find(name);
+    if (found && *found != neutral) ignored.push_back(reader.path(name));
+  }
+}
+
+}  // namespace dptrain
