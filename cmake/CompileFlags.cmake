@@ -10,6 +10,10 @@ target_compile_options(dptrain_plain_flags INTERFACE
   # the kernels' vector loops: `omp simd` without the OpenMP runtime; sqrt must not set errno to vectorise
   -fopenmp-simd -fno-math-errno -fno-trapping-math)
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(dptrain_plain_flags INTERFACE -Wno-restrict)  # wrong warnings of std::string in C++20, GCC bug 105651
+endif()
+
 # the instruction set: this machine's, or that of all processors since about 2013 (AVX2, FMA)
 set(DPTRAIN_PORTABLE_MARCH "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")

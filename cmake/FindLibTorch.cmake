@@ -18,18 +18,6 @@ if(NOT DPTRAIN_TORCH_VERSION OR DPTRAIN_TORCH_VERSION VERSION_LESS DPTRAIN_TORCH
   message(FATAL_ERROR "LibTorch: found torch '${DPTRAIN_TORCH_VERSION}' in ${DPTRAIN_TORCH_DIR}; "
     "version ${DPTRAIN_TORCH_MIN} or newer is needed: pip install 'torch>=${DPTRAIN_TORCH_MIN}'")
 endif()
-# the headers of newer versions are C++20, as the wheel's own CMake files say
-set(DPTRAIN_TORCH_CONFIG "${DPTRAIN_TORCH_DIR}/share/cmake/Torch/TorchConfig.cmake")
-set(DPTRAIN_TORCH_STANDARD "")
-if(EXISTS "${DPTRAIN_TORCH_CONFIG}")
-  file(STRINGS "${DPTRAIN_TORCH_CONFIG}" DPTRAIN_TORCH_STANDARD REGEX "cxx_std_20|CXX_STANDARD 20" LIMIT_COUNT 1)
-endif()
-if(DPTRAIN_TORCH_STANDARD AND NOT CMAKE_CXX_STANDARD GREATER 20)
-  set(CMAKE_CXX_STANDARD 20)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    target_compile_options(dptrain_plain_flags INTERFACE -Wno-restrict)  # wrong warnings of std::string in C++20, GCC bug 105651
-  endif()
-endif()
 message(STATUS "LibTorch: ${DPTRAIN_TORCH_VERSION} in ${DPTRAIN_TORCH_DIR}, C++${CMAKE_CXX_STANDARD}")
 
 # libtorch_cpu.so of a CUDA wheel needs the CUDA runtime and CUPTI, which are wheels of their own
