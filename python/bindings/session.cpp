@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -11,11 +12,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <typeinfo>
 #include <utility>
 
 #include "conversions.h"
 #include "dptrain/session/frame_run.h"
+#include "dptrain/session/option_table.h"
 #include "dptrain/session/run/learning_session.h"
 
 namespace {
@@ -74,62 +75,10 @@ class FunctionSource final : public dptrain::LabelSource {
   std::map<std::int64_t, LabelAnswer> answers_;
 };
 
-using Setter = std::function<void(LearningOptions &, const nb::handle &)>;
-
-template <class T> Setter field(T LearningOptions::*member)
-{
-  return [member](LearningOptions &o, const nb::handle &value) { o.*member = nb::cast<T>(value); };
-}
-
-/// Sets one option by its name, that of Python's side.
-void set_option(LearningOptions &options, const std::string &name, const nb::handle &value)
-{
-  static const std::map<std::string, Setter> setters{
-      {"active", field(&LearningOptions::active)},
-      {"every", field(&LearningOptions::every)},
-      {"follow_reference", field(&LearningOptions::follow_reference)},
-      {"failure_stops", field(&LearningOptions::failure_stops)},
-      {"fmax", field(&LearningOptions::force_limit)},
-      {"threshold", field(&LearningOptions::threshold)},
-      {"limit", field(&LearningOptions::limit)},
-      {"limit_stops", field(&LearningOptions::limit_stops)},
-      {"audit", field(&LearningOptions::audit)},
-      {"holdout", field(&LearningOptions::holdout)},
-      {"duplicate", field(&LearningOptions::duplicate)},
-      {"cutout", [](LearningOptions &o,
-                    const nb::handle &value) { o.cutout.radius = nb::cast<double>(value); }},
-      {"prepare", [](LearningOptions &o,
-                     const nb::handle &value) { o.prepare.copies = nb::cast<int>(value); }},
-      {"input", field(&LearningOptions::input)},
-      {"train", field(&LearningOptions::train)},
-      {"warmup", field(&LearningOptions::warmup)},
-      {"target", field(&LearningOptions::target)},
-      {"train_seconds", field(&LearningOptions::train_seconds)},
-      {"batch", field(&LearningOptions::batch)},
-      {"seed", field(&LearningOptions::seed)},
-      {"buffer", field(&LearningOptions::buffer)},
-      {"optimizer", field(&LearningOptions::optimizer)},
-      {"ema", field(&LearningOptions::ema)},
-      {"stat", field(&LearningOptions::stat)},
-      {"save", field(&LearningOptions::save)},
-      {"save_every", field(&LearningOptions::save_every)},
-      {"frames", field(&LearningOptions::frames)},
-      {"resume", field(&LearningOptions::resume)},
-      {"dataset", field(&LearningOptions::dataset)},
-      {"disp", field(&LearningOptions::disp)},
-      {"disp_every", field(&LearningOptions::disp_every)}};
-  try {
-    setters.at(name)(options, value);
-  } catch (const std::bad_cast &) {
-    throw dptrain::Error("option " + name + ": " + nb::repr(value).c_str() +
-                         " is not possible: use a value of its kind");
-  }
-}
-
 class Session {
  public:
-  Session(const std::string &model, const std::string &precision, const nb::dict &options,
-          nb::handle log) :
+  Session(const std::string &model, const std::string &precision,
+          const std::map<std::string, std::string> &options, bool failure_stops, nb::handle log) :
       log_(log),
       comm_(dptrain::make_mpi_communicator()),
       slot_(std::make_shared<dptrain::ModelSlot>()),
@@ -138,8 +87,9 @@ class Session {
     start_kernels();
     slot_->settings.precision = dptrain::precision_of(precision);
     slot_->load(*comm_, model, {});
-    for (const auto &[name, value] : options)
-      set_option(options_, nb::cast<std::string>(name), value);
+    options_.frames = "dptrain.frames";
+    options_.failure_stops = failure_stops;
+    set_options(options_, options);
     make_session();
     for (const auto &[keyword, path] : session_->outputs()) outputs_.push_back(path);
   }
@@ -273,7 +223,8 @@ class Session {
 void add_session(nb::module_ &m)
 {
   nb::class_<Session>(m, "Session")
-      .def(nb::init<const std::string &, const std::string &, const nb::dict &, nb::handle>())
+      .def(nb::init<const std::string &, const std::string &,
+                    const std::map<std::string, std::string> &, bool, nb::handle>())
       .def("step", &Session::step, nb::arg("positions"), nb::arg("types"), nb::arg("cell").none(),
            nb::arg("reference"), nb::arg("log"))
       .def("end", &Session::end)
@@ -282,4 +233,6 @@ void add_session(nb::module_ &m)
       .def_prop_ro("type_map", &Session::type_map)
       .def_prop_ro("cutoff", &Session::cutoff)
       .def_prop_ro("outputs", &Session::outputs);
+  m.def("session_options", &dptrain::session_options);
+  m.def("option_rows", &dptrain::option_rows);
 }

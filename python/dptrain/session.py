@@ -17,21 +17,6 @@ import numpy as np
 from dptrain.potential import Error, _dptrain, complete_cell
 
 
-def whole_number(value):
-    """An int; ValueError for a number with a fraction, which int() would cut."""
-    if int(value) != value:
-        raise ValueError(value)
-    return int(value)
-
-
-#: kinds of options: what makes a value of one, and its name in messages
-COUNT, NUMBER, FILE, WORD = (whole_number, "a whole number"), (float, "a number"), (os.fspath, "the name of a file"), (str, "a word")
-THRESHOLD = (lambda value: 0.0 if value == "auto" else float(value), "a number or 'auto'")
-#: options of Session and their kinds; those of LAMMPS' fix dptrain with the same names
-OPTIONS = {"every": COUNT, "fmax": NUMBER, "threshold": THRESHOLD, "limit": NUMBER, "audit": COUNT, "holdout": COUNT, "duplicate": NUMBER,
-           "prepare": COUNT, "cutout": NUMBER, "input": FILE, "train": COUNT, "warmup": COUNT, "target": NUMBER, "train_seconds": NUMBER, "batch": COUNT, "seed": COUNT,
-           "buffer": COUNT, "optimizer": WORD, "ema": NUMBER, "stat": FILE, "save": FILE, "save_every": COUNT, "resume": FILE,
-           "dataset": FILE, "disp": FILE, "disp_every": COUNT}
 #: optimizer steps between two checkpoints
 SAVE_EVERY = 1000
 #: full path of a file -> the session that writes it
@@ -56,40 +41,35 @@ class Session:
     mode: "active" (the model runs, the reference is asked where the expected error is above the threshold) or "passive" (labels
     every so many steps; the reference runs until the first training has ended). follow: who moves the atoms at a step with a
     label, "model" or "reference". failed: "skip" goes on without a label, "stop" raises Error. log: called with each line of text;
-    None: nothing is said. The other options have the names and the meanings of LAMMPS' fix dptrain, see OPTIONS; None is as if one
-    was not given. Model and checkpoint are written every `save_every` optimizer steps (default 1000), by end(), and where an
+    None: nothing is said. The other options have the names and the meanings of LAMMPS' fix dptrain (of those with several values
+    each has one: save and save_every, limit and at_limit, cutout and cutout_core ...); None is as if one was not given. Model and checkpoint are written every `save_every` optimizer steps (default 1000), by end(), and where an
     exception ends a `with` statement or Ctrl-C a training.
 
     Raises Error for options that do not exist or make no sense, and where a step cannot be done.
     """
 
     def __init__(self, model, reference, *, mode="active", follow="model", failed="skip", precision="double", log=print, **options):
-        for name, value, allowed in (("mode", mode, ("active", "passive")), ("follow", follow, ("model", "reference")),
-                                     ("failed", failed, ("skip", "stop"))):
-            if value not in allowed:
-                raise Error(f"{name}={value!r} is not possible: use {' or '.join(map(repr, allowed))}")
+        if failed not in ("skip", "stop"):
+            raise Error(f"failed={failed!r} is not possible: use 'skip' or 'stop'")
         if not callable(reference):
             raise Error("reference must be a function (positions, elements, cell) -> (energy, forces, virial)")
         if log is not None and not callable(log):
             raise Error(f"log={log!r} is not possible: use a function of a line of text, or None")
-        given = {"active": mode == "active", "follow_reference": follow == "reference", "failure_stops": failed == "stop",
-                 "frames": "dptrain.frames"}
-        for name, value in options.items():
-            if name not in OPTIONS:
-                raise Error(f"a session has no option {name}: use one of mode, follow, failed, precision, log, {', '.join(OPTIONS)}")
+        files = _dptrain.session_options()
+        given = {}
+        for name, value in {"mode": mode, "follow": follow, **options}.items():
             if value is None:
                 continue
-            kind, usage = OPTIONS[name]
             try:
-                given[name] = kind(value)
-            except (TypeError, ValueError, OverflowError):
-                raise Error(f"{name}={value!r} is not possible: use {usage}") from None
+                given[name] = os.fspath(value) if files.get(name) else str(value)
+            except TypeError:
+                raise Error(f"{name}={value!r} is not possible: use the name of a file") from None
         if "save" in given:
-            given.setdefault("save_every", SAVE_EVERY)
+            given.setdefault("save_every", str(SAVE_EVERY))
         self._reference = reference
         self._failure = None
         self._log = log or (lambda text: None)
-        self._session = _dptrain.Session(os.fspath(model), precision, given, self._log)
+        self._session = _dptrain.Session(os.fspath(model), precision, given, failed == "stop", self._log)
         self._index = {name: k for k, name in enumerate(self.type_map)}
 
     @property

@@ -64,7 +64,7 @@ def test_duplicates_of_a_minimization(trained, tmp_path):
 
 
 def test_keywords_that_do_not_go_together(silicon):
-    for words, message in (("threshold 0.3", "the keyword threshold needs 'mode active'"),
+    for words, message in (("threshold 0.3", "threshold needs 'mode active'"),
                            ("mode active threshold 0.5 limit 0.2 stop", "the limit 0.2 is below the threshold 0.5")):
         assert message in silicon(learn(words)).errors()[0]
 

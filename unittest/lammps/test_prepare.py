@@ -109,7 +109,7 @@ def test_two_programs_cannot_write_one_model(start_lammps, lammps, tmp_path):
 
 
 @pytest.mark.parametrize("words, message", [
-    ("prepare -1", "prepare -1 is not possible: the smallest number is 0"),
+    ("prepare -1", "prepare -1 is not possible: use a whole number not below 0"),
     ("prepare 4 displace -0.1", "prepare ... displace -0.1 is not possible"),
     ("prepare 4 displace 5", "prepare ... displace 5 is not possible"),
     ("prepare 4 displace 0", "copies that are all the same"),
@@ -123,7 +123,7 @@ def test_bad_input(words, message, address, lammps, tmp_path):
 
 
 def test_it_needs_mode_active(address, silicon):
-    stops_with(silicon(learn("prepare 4", reference=socket(address))), "the keyword prepare needs 'mode active'")
+    stops_with(silicon(learn("prepare 4", reference=socket(address))), "prepare needs 'mode active'")
 
 
 def test_a_reference_inside_the_run_labels_no_copies(silicon):

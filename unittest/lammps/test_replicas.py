@@ -225,6 +225,9 @@ def test_bad_input(change, message, job):
     ("compress", "powersgd 2", "powersgd 4"),
     ("stat", "a.hdf5", "b.hdf5"),
     ("input", "input.json", "other.json"),
+    ("train_share", "0.5", "1"),
+    ("rewind", "0", "2"),
+    ("distribute", "frames", "space"),
 ])
 def test_other_training(option, first, second, job, tmp_path):
     """What decides about the work that all ranks do together must be the same: else one partition waits for the other."""

@@ -63,20 +63,6 @@ struct FixDPTrain::Data {
     return options.learning.active ? step + 1
                                    : (step / options.learning.every + 1) * options.learning.every;
   }
-  // What the keywords say, as the library wants it.
-  dptrain::LearningOptions learning(const std::string &fix_id) const
-  {
-    dptrain::LearningOptions learning = options.learning;
-    for (double *force :
-         {&learning.threshold, &learning.limit, &learning.target, &learning.force_limit})
-      *force /= units.force();
-    for (double *length : {&learning.cutout.radius, &learning.cutout.core, &learning.cutout.vacuum})
-      *length /= units.length;
-    if (learning.prepare.displace) *learning.prepare.displace /= units.length;
-    learning.frames = fmt::format("dptrain.{}.frames", fix_id);
-    learning.units = units;
-    return learning;
-  }
 };
 
 FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg), data_(new Data)
@@ -89,6 +75,8 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
     error->all(FLERR, "Fix dptrain needs atom ids: remove 'atom_modify id no' from the input");
   Data &d = *data_;
   d.options = parse_fix_dptrain(lmp, narg, arg);
+  d.units = d.options.learning.units;
+  d.options.learning.frames = fmt::format("dptrain.{}.frames", id);
   d.comm = world_communicator(lmp);
   if (d.options.timeout) dptrain::set_communication_timeout(*d.options.timeout);
   comm_reverse = 3;
@@ -127,7 +115,6 @@ int FixDPTrain::setmask()
 void FixDPTrain::init()
 {
   Data &d = *data_;
-  d.units = unit_factors(lmp, FIX_STYLE);
   if (!force->newton_pair)
     error->all(FLERR,
                "Fix dptrain needs newton on for pair interactions: remove 'newton off' from the "
@@ -419,7 +406,7 @@ void FixDPTrain::start_session()
   };
   messages.table = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
   collective(lmp, FIX_STYLE, [&] {
-    auto session = std::make_unique<dptrain::LearningSession>(d.comm, d.slot, d.learning(id),
+    auto session = std::make_unique<dptrain::LearningSession>(d.comm, d.slot, d.options.learning,
                                                               messages, d.source(), replicas());
     check_files(*session);  // before it touches them
     session->start(d.session.get());

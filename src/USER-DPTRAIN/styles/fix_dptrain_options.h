@@ -28,8 +28,8 @@ struct FixDPTrainOptions {
   std::optional<bool> native;                   ///< ditto
   std::vector<double> fparam;                   ///< ditto
   ReferenceOptions reference;
-  std::optional<PairOptions> subtract;          ///< baseline that the labels are without
-  dptrain::LearningOptions learning;            ///< forces, energies and lengths in LAMMPS units
+  std::optional<PairOptions> subtract;  ///< baseline that the labels are without
+  dptrain::LearningOptions learning;
   double guard_inner = 0.0, guard_outer = 0.0;  ///< ZBL guard of a young model; 0: none
   dptrain::DeviceRequest device;                ///< of this model: only with `model`
   std::optional<double> timeout;  ///< seconds that a rank waits for others; 0: any time

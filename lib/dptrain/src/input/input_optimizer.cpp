@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <fmt/format.h>
 
 #include "input/input_sections.h"
@@ -56,16 +55,6 @@ const Keys<OptimizerConfig> &optimizer_keys()
 std::string name_of(OptimizerType type)
 {
   return optimizer_types.name(type);
-}
-
-OptimizerType optimizer_named(const std::string &name)
-{
-  const auto same = [](unsigned char a, unsigned char b) {
-    return std::tolower(a) == std::tolower(b);
-  };
-  for (const auto &[known, type] : optimizer_types.kinds)
-    if (std::equal(name.begin(), name.end(), known.begin(), known.end(), same)) return type;
-  throw Error(fmt::format("optimizer {} is not possible: use adam, adamw or soap", name));
 }
 
 void read_optimizer_section(JsonReader reader, JsonReader &training, InputFile &input)

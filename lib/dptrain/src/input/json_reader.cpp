@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "base/nearest_name.h"
+
 namespace dptrain {
 
 using nlohmann::json;
@@ -23,23 +25,6 @@ std::string show(const json &value)
   if (value.is_boolean()) return text + " (true/false)";
   if (value.is_number()) return fmt::format("{} (a number)", text);
   return text;
-}
-
-/// Levenshtein distance.
-std::size_t distance(const std::string &a, const std::string &b)
-{
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substitute = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-    }
-  }
-  return row[b.size()];
 }
 
 bool integral(const json &value)
@@ -220,9 +205,7 @@ void JsonReader::finish() const
 {
   for (const auto &[key, value] : object_->items()) {
     if (known_.count(key) || (!key.empty() && key[0] == '_')) continue;
-    std::string nearest;
-    for (const auto &name : known_)
-      if (nearest.empty() || distance(key, name) < distance(key, nearest)) nearest = name;
+    const std::string nearest = nearest_name(key, known_);
     fail(key, fmt::format("unknown key{} (remove it, or let it start with _ as a comment)",
                           nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
   }

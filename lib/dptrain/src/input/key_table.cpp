@@ -4,38 +4,6 @@
 
 namespace dptrain {
 
-namespace {
-
-std::string short_number(double value)
-{
-  return value == static_cast<double>(static_cast<std::int64_t>(value))
-             ? std::to_string(static_cast<std::int64_t>(value))
-             : nlohmann::json(value).dump();
-}
-
-}  // namespace
-
-bool Range::has(double value) const
-{
-  return (above ? value > least : value >= least) && (below ? value < most : value <= most);
-}
-
-std::string Range::words(const std::string &noun) const
-{
-  const std::string article = noun[0] == 'i' ? "an " : "a ";
-  const bool has_least = least > -no_bound, has_most = most < no_bound;
-  if (!has_most && above && least == 0.0) return fmt::format("a positive {}", noun);
-  std::string text = article + noun;
-  if (has_least && has_most && !above)
-    return fmt::format("{} from {} to {}{}", text, short_number(least), below ? "below " : "",
-                       short_number(most));
-  if (has_least) text += (above ? " above " : " not below ") + short_number(least);
-  if (has_most)
-    text += (has_least ? " and" : "") + std::string(below ? " below " : " not above ") +
-            short_number(most);
-  return text;
-}
-
 void refuse_kind(const JsonReader &reader, const std::string &key, const char *what,
                  const std::string &found, const std::vector<std::string> &known, const char *hint)
 {

@@ -12,30 +12,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/advice.h"
+#include "dptrain/base/range.h"
 #include "input/json_reader.h"
 
 namespace dptrain {
 
 // Tables of the keys of input.json. A section is a list of keys with their names, members, ranges and conditions: from it
 // the section is read, written out again, compared with that of another model, and checked against the manual.
-
-/// The numbers that a key may have, and what one is called.
-struct Range {
-  double least = -std::numeric_limits<double>::infinity();
-  double most = std::numeric_limits<double>::infinity();
-  bool above = false, below = false;  ///< `least`, `most` itself is not allowed
-  const char *noun = "number";
-
-  bool has(double value) const;
-  /// Such as "a number from 0 to below 1".
-  std::string words(const std::string &noun) const;
-};
-
-constexpr double no_bound = std::numeric_limits<double>::infinity();
-constexpr Range any_number{}, positive{0.0, no_bound, true}, not_negative{0.0},
-    zero_to_below_1{0.0, 1.0, false, true}, above_0_to_1{0.0, 1.0, true},
-    between_0_and_1{0.0, 1.0, true, true}, at_least_1{1.0},
-    positive_length{0.0, no_bound, true, false, "length in Angstrom"};
 
 /// A text that is one of these.
 using Choice = std::vector<std::string>;

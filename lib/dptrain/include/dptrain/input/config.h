@@ -101,8 +101,6 @@ enum class OptimizerType { adam, adamw, soap };
 
 /// As in input files: Adam, AdamW, SOAP.
 std::string name_of(OptimizerType type);
-/// From a name in letters of either case; throws Error for another one.
-OptimizerType optimizer_named(const std::string &name);
 
 /// DeePMD-kit's `optimizer`, and SOAP (arXiv 2409.11321). What is not given has the default of its type, see complete().
 struct OptimizerConfig {

@@ -58,8 +58,8 @@ struct LearningOptions {
   double train_seconds = 0.0;  ///< largest time of the training of a label; 0: any
   std::optional<int> batch;
   std::optional<std::uint64_t> seed;
-  std::int64_t buffer = 0;    ///< frames; 0: all
-  std::string optimizer;      ///< adam, adamw or soap; empty: as the input says
+  std::int64_t buffer = 0;                 ///< frames; 0: all
+  std::optional<OptimizerType> optimizer;  ///< none: as the input says
   std::optional<double> ema;  ///< decay of the average of the weights per step; 0: none
   ParameterRules rules;       ///< which parameters are trained
   ParallelConfig parallel;
@@ -79,7 +79,8 @@ struct LearningOptions {
   std::string frames_path() const { return save.empty() ? frames : save + ".frames"; }
 };
 
-/// Throws Error, which names option and value, where a number is out of its range or two options contradict each other.
+/// Throws Error, which names option and value, where a value is not possible (see option_table.h) or two options contradict
+/// each other.
 void check(const LearningOptions &options);
 
 }  // namespace dptrain

@@ -78,9 +78,13 @@ void ReplicaGroup::require_same(const std::string &what, const std::string &text
   guarded(*everyone_, [&] {
     if (first == text) return;
     std::istringstream wanted(first), found(text);
-    std::string differences, a, b;
-    while (std::getline(wanted, a) && std::getline(found, b))
+    std::string differences;
+    for (;;) {
+      std::string a, b;
+      const bool more_wanted(std::getline(wanted, a)), more_found(std::getline(found, b));
+      if (!more_wanted && !more_found) break;
       if (a != b) differences += fmt::format("; '{}' in partition 1, '{}' here", a, b);
+    }
     throw Error(fmt::format("share: partition {} has other {} than partition 1{}: runs that train "
                             "one model together need the same",
                             replicas_.index + 1, what, differences));

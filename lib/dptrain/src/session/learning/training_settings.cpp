@@ -72,8 +72,8 @@ void TrainingSettings::configure(const InputFile &input)
 void TrainingSettings::choose_optimizer(const InputFile &input)
 {
   OptimizerConfig &optimizer = config_.optimizer;
-  if (!options_.optimizer.empty())
-    optimizer.type = optimizer_named(options_.optimizer);
+  if (options_.optimizer)
+    optimizer.type = *options_.optimizer;
   else if (!input.optimizer_given)
     optimizer.type = OptimizerType::soap;
   const bool is_double = slot_.settings.precision == Precision::float64;

@@ -9,56 +9,13 @@
 #include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/memory_table.h"
+#include "dptrain/session/option_table.h"
 #include "session/asking/active_mode.h"
 #include "session/asking/passive_mode.h"
 
 namespace dptrain {
 
 namespace {
-
-std::string rules_text(const ParameterRules &rules)
-{
-  std::string text =
-      fmt::format("train only {}\ntrain freeze {}\n", joined(rules.only), joined(rules.freeze));
-  for (const auto &[pattern, factor] : rules.rates)
-    text += fmt::format("train rate {} {:.12g}\n", pattern, factor);
-  return text;
-}
-
-// As the keyword compress says it.
-std::string compression_text(const ParallelConfig &parallel)
-{
-  if (parallel.compression == Compression::power_sgd)
-    return fmt::format("powersgd {}", parallel.compression_rank);
-  return parallel.compression == Compression::bfloat16 ? "bf16" : "none";
-}
-
-// What must be the same in runs that learn together, a line for each option: each decides about work that all ranks do together.
-std::string common_options(const LearningOptions &o, const ModelSlot &slot)
-{
-  const auto word = [](const std::string &name, const std::string &value) {
-    return name + " " + value + "\n";
-  };
-  const auto number = [&](const char *name, auto value) {
-    return word(name, fmt::format("{:.12g}", static_cast<double>(value)));
-  };
-  return word("elements", joined(slot.type_map)) +
-         word("precision", name_of(slot.settings.precision)) + number("threshold", o.threshold) +
-         number("limit", o.limit) + number("holdout", o.holdout) +
-         number("duplicate", o.duplicate) + number("asynchronous", o.asynchronous) +
-         number("train_share", o.train_share) + number("train", o.train) +
-         number("warmup", o.warmup) + number("target", o.target) +
-         number("train_seconds", o.train_seconds) + number("fmax", o.force_limit) +
-         number("batch", o.batch.value_or(0)) + number("seed", o.seed.value_or(0)) +
-         number("buffer", o.buffer) + word("optimizer", o.optimizer) +
-         number("ema", o.ema.value_or(-1.0)) + word("save", o.save) +
-         number("save every", o.save_every) + word("resume", o.resume) +
-         word("dataset", o.dataset) + word("input", o.input) + word("stat", o.stat) +
-         word("disp", o.disp_every ? fmt::format("{} {}", *o.disp_every, o.disp) : o.disp) +
-         word("compress", compression_text(o.parallel)) +
-         number("distribute", o.parallel.distribution) +
-         number("micro_batch", o.parallel.micro_batch) + rules_text(o.rules);
-}
 
 std::string model_text(const ModelSlot &slot)
 {
@@ -86,7 +43,9 @@ struct LearningSession::Impl {
   {
     if (!replicas.mpi_comm) return nullptr;
     auto made = std::make_unique<ReplicaGroup>(comm, replicas);
-    made->require_same("options", common_options(options, *slot));
+    made->require_same("options",
+                       fmt::format("elements {}\nprecision {}\n{}", joined(slot->type_map),
+                                   name_of(slot->settings.precision), common_options(options)));
     made->require_same("model", model_text(*slot));
     return made;
   }
