@@ -100,7 +100,7 @@ TEST(ReplayBuffer, FramesBeyondTheBudgetAreOnTheDiskAndComeBackTheSame)
                          random_frame(k, 40, {8, 0, 0, 1, 7, 0, 0, 2, 9}, true, 0.8), 4.0);
   };
   const Frame expected = split(5);
-  ReplayBuffer buffer(1, 2, split(4).memory_bytes());  // room for one frame
+  ReplayBuffer buffer(1, 2, 3 * split(4).memory_bytes() / 2);  // room for one frame
   buffer.add(split(4));
   buffer.add(split(5));
   EXPECT_TRUE(buffer.frame(0).has_neighbors());

@@ -344,10 +344,8 @@ void OfflineTraining::estimate()
   const double step = seconds / std::max(tried - 1, 1);
   std::int64_t frames = 0;
   for (const auto &system : training_->systems) frames += system->num_frames();
-  const double read = static_cast<double>(training_->cache.memory_bytes()) /
-                      static_cast<double>(std::max<std::int64_t>(training_->cache.reads(), 1));
   const double memory = peak_memory_mib(*comm_);
-  const double all = read * static_cast<double>(frames) / mib;
+  const double all = training_->cache.bytes_of_a_frame() * static_cast<double>(frames) / mib;
   std::ostringstream text;
   text << std::fixed << std::setprecision(2) << "dry run: nothing was trained. " << steps
        << " steps of " << 1e3 * step << " ms take about "
