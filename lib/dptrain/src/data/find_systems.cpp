@@ -10,7 +10,7 @@
 #include "data/data_path.h"
 #include "dptrain/base/error.h"
 #include "dptrain/data/data_set.h"
-#include "io/hdf5_data_file.h"
+#include "io/hdf5_file.h"
 
 namespace dptrain {
 
@@ -84,7 +84,7 @@ Names systems_of(const std::string &name)
   const DataPath path = parse_data_path(name);
   if (path.kind == DataPath::Kind::folder) return systems_below(name);
   if (path.kind == DataPath::Kind::extxyz) return {name};
-  const Hdf5DataFile file(path.file);
+  const Hdf5File file = Hdf5File::on_disk(path.file);
   std::string group = path.group.empty() ? "/" : path.group;
   while (group.size() > 1 && group.back() == '/') group.pop_back();
   Names found;

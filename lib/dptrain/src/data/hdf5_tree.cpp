@@ -5,7 +5,7 @@
 
 #include "data/stored_array.h"
 #include "data/text_words.h"
-#include "io/hdf5_data_file.h"
+#include "io/hdf5_file.h"
 
 namespace dptrain {
 
@@ -13,10 +13,10 @@ namespace {
 
 class Hdf5StoredArray : public StoredArray {
  public:
-  Hdf5StoredArray(std::shared_ptr<const Hdf5DataFile> file, const std::string &name) :
-      file_(std::move(file)), name_(name), path_(file_->path() + "#" + name)
+  Hdf5StoredArray(std::shared_ptr<const Hdf5File> file, const std::string &name) :
+      file_(std::move(file)), name_(name), path_(file_->name() + "#" + name)
   {
-    auto data = std::make_unique<const Hdf5Dataset>(file_, name);
+    auto data = std::make_unique<const Hdf5Dataset>(*file_, name);
     shape_ = data->shape();
     if (place_.granted()) data_ = std::move(data);
   }
@@ -27,11 +27,11 @@ class Hdf5StoredArray : public StoredArray {
     if (data_)
       data_->read(row * width, width, values);
     else
-      Hdf5Dataset(file_, name_).read(row * width, width, values);
+      Hdf5Dataset(*file_, name_).read(row * width, width, values);
   }
 
  private:
-  std::shared_ptr<const Hdf5DataFile> file_;
+  std::shared_ptr<const Hdf5File> file_;
   std::string name_, path_;
   std::vector<std::int64_t> shape_;
   OpenPlace place_;
@@ -41,7 +41,7 @@ class Hdf5StoredArray : public StoredArray {
 class Hdf5Tree : public SystemTree {
  public:
   Hdf5Tree(const std::string &file, std::string group) :
-      file_(std::make_shared<Hdf5DataFile>(file)), group_(std::move(group))
+      file_(std::make_shared<Hdf5File>(Hdf5File::on_disk(file))), group_(std::move(group))
   {
     while (group_.size() > 1 && group_.back() == '/') group_.pop_back();
     if (!file_->is_group(group_))
@@ -49,7 +49,7 @@ class Hdf5Tree : public SystemTree {
   }
   std::string path_of(const std::string &name) const override
   {
-    return file_->path() + "#" + inside(name);
+    return file_->name() + "#" + inside(name);
   }
   std::vector<std::string> list(const std::string &folder) const override
   {
@@ -72,7 +72,7 @@ class Hdf5Tree : public SystemTree {
     return group_ == "/" ? group_ + name : group_ + "/" + name;
   }
 
-  std::shared_ptr<const Hdf5DataFile> file_;
+  std::shared_ptr<const Hdf5File> file_;
   std::string group_;
 };
 

@@ -29,7 +29,7 @@ bool same_configuration(const WholeFrame &a, const WholeFrame &b)
 
 State read_requests(const std::string &path)
 {
-  const Hdf5File file = Hdf5File::open(read_file(path), path, false);
+  const Hdf5File file = Hdf5File::open(read_file(path), path);
   return read_state(file, requests_group);
 }
 
