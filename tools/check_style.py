@@ -20,8 +20,8 @@ TEXT = CPP | {".py", ".md", ".cmake", ".txt", ".toml", ".json", ".sh", ".in"}
 INCLUDE_RULES = [
     # what is included            where it may be                                      message
     (r"mpi\.h", r"^lib/dptrain/(src|include/dptrain)/parallel/|^src/|^unittest/|^bench/", "MPI outside parallel"),
-    (r"Kokkos_\w+\.hpp", r"^lib/dptrain/src/(kernels|neighbor|rehearsal)/|^unittest/|^bench/",
-     "Kokkos outside kernels, neighbor and rehearsal"),
+    (r"Kokkos_\w+\.hpp", r"^lib/dptrain/src/(kernels|neighbor)/|^unittest/|^bench/",
+     "Kokkos outside kernels and neighbor"),
     (r"(torch|ATen|c10)/.*", r"^lib/dptrain/src/(base|statistics|potential|optimizer|training|uncertainty)/|^unittest/|^bench/",
      "LibTorch where there is no dense algebra"),
     (r"(pair|fix|compute|atom|comm|error|force|lammps|lmptype|memory|modify|neigh_list|neighbor|pointers|update|utils"
@@ -30,7 +30,7 @@ INCLUDE_RULES = [
 
 # Folders from the ground up: each uses only those that stand before it. Those of the library are the same in src and in
 # include/dptrain.
-LAYERS = ["base", "io", "rehearsal", "kernels", "parallel", "input", "neighbor", "frames", "statistics", "potential/model",
+LAYERS = ["base", "io", "kernels", "parallel", "input", "neighbor", "frames", "statistics", "potential/model",
           "potential/nets", "potential/descriptor", "potential/native", "potential/torchscript", "potential/files", "data",
           "statistics/data", "optimizer", "training/loss", "training", "uncertainty", "models", "checkpoint", "labels", "session",
           "session/requests", "session/recovery", "session/learning", "session/asking", "session/run", "commands"]

@@ -2,21 +2,10 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <type_traits>
 #include <utility>
 
+#include "kernels/execution.h"
 #include "kernels/memory.h"
-#ifdef DPTRAIN_REHEARSAL
-#include "rehearsal/launch.h"
-#endif
-
-// The branches for a device: with many lanes in a team, and memory of its own. A rehearsal runs them on the host
-// (doc/developer/gpu.md).
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__) || defined(DPTRAIN_REHEARSAL)
-#define DPTRAIN_DEVICE_PASS 1
-#else
-#define DPTRAIN_DEVICE_PASS 0
-#endif
 
 // Rules that keep Kokkos free of cost on the CPU: inner loops are `omp simd` loops on the host, lambdas given to them are
 // always inlined, reductions run on scalars, and what stays the same in a loop over channels is loaded before it.
@@ -24,27 +13,6 @@
 
 namespace dptrain::kernels {
 
-using ExecutionSpace = Kokkos::DefaultExecutionSpace;
-using MemorySpace = ExecutionSpace::memory_space;
-#ifdef DPTRAIN_REHEARSAL
-using TeamPolicy = rehearsal::TeamPolicy;
-using RangePolicy = rehearsal::RangePolicy;
-constexpr bool on_device = true;
-using rehearsal::atomic_add;
-using rehearsal::atomic_fetch_add;
-using rehearsal::atomic_max;
-using rehearsal::atomic_min;
-#else
-using TeamPolicy = Kokkos::TeamPolicy<ExecutionSpace>;
-using RangePolicy = Kokkos::RangePolicy<ExecutionSpace>;
-constexpr bool on_device = !std::is_same_v<MemorySpace, Kokkos::HostSpace>;
-using Kokkos::atomic_add;
-using Kokkos::atomic_fetch_add;
-#if DPTRAIN_DEVICE_PASS
-using Kokkos::atomic_max;  // for devices alone: Kokkos 3 does not have these two
-using Kokkos::atomic_min;
-#endif
-#endif
 using Team = TeamPolicy::member_type;
 
 /// Threads of a team on a device, and vector lanes of each thread.
@@ -200,22 +168,14 @@ KOKKOS_FORCEINLINE_FUNCTION void add_shared(Target *target, Value value)
 template <class Policy, class F> void launch(const char *name, const Policy &policy, const F &f)
 {
   ++counters().launches;
-#ifdef DPTRAIN_REHEARSAL
-  rehearsal::launch(name, policy, f);
-#else
   Kokkos::parallel_for(name, policy, f);
-#endif
 }
 
 /// The same for prefix sums of integers: f(i, sum of all before i, final).
 template <class F> void launch_scan(const char *name, const RangePolicy &policy, const F &f)
 {
   ++counters().launches;
-#ifdef DPTRAIN_REHEARSAL
-  rehearsal::launch_scan(name, policy, f);
-#else
   Kokkos::parallel_scan(name, policy, f);
-#endif
 }
 
 /// The functor of launch_shared: on the host one team is one worker.

@@ -11,12 +11,6 @@
 
 namespace dptrain::kernels {
 
-#if defined(DPTRAIN_REHEARSAL) || defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP)
-#define DPTRAIN_VECTOR_LANES 0
-#else
-#define DPTRAIN_VECTOR_LANES 1
-#endif
-
 #if DPTRAIN_VECTOR_LANES
 #if defined(__AVX512F__)
 constexpr int vector_bytes = 64, vector_registers = 32;

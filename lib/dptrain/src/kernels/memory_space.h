@@ -4,8 +4,7 @@
 
 namespace dptrain::kernels::memory_space {
 
-/// The memory that kernels use, as the build has it: the host's or that of Kokkos' device (memory_space.cpp), or that of a
-/// rehearsal (memory_space_rehearsal.cpp). See memory.h, which counts and checks.
+/// The memory that kernels use: the host's or that of Kokkos' device. See memory.h, which counts and checks.
 
 /// Null where there is none, or what Kokkos throws.
 void *allocate(std::size_t bytes);

@@ -38,8 +38,8 @@ struct RangePolicy {
   void check(const char *name) const;
 };
 
-/// Puts a kernel into the stream.
-template <class F> void launch(const char *name, const TeamPolicy &policy, const F &f)
+/// Kokkos' functions for these policies: put a kernel into the stream.
+template <class F> void parallel_for(const char *name, const TeamPolicy &policy, const F &f)
 {
   policy.check(name);
   check_captures(name, f);
@@ -51,7 +51,7 @@ template <class F> void launch(const char *name, const TeamPolicy &policy, const
   });
 }
 
-template <class F> void launch(const char *name, const RangePolicy &policy, const F &f)
+template <class F> void parallel_for(const char *name, const RangePolicy &policy, const F &f)
 {
   policy.check(name);
   check_captures(name, f);
@@ -69,7 +69,7 @@ template <class F> void launch(const char *name, const RangePolicy &policy, cons
 }
 
 /// Prefix sums of integers, in the two passes of a device.
-template <class F> void launch_scan(const char *name, const RangePolicy &policy, const F &f)
+template <class F> void parallel_scan(const char *name, const RangePolicy &policy, const F &f)
 {
   policy.check(name);
   check_captures(name, f);
@@ -95,3 +95,10 @@ template <class F> void launch_scan(const char *name, const RangePolicy &policy,
 }
 
 }  // namespace dptrain::rehearsal
+
+namespace Kokkos {
+
+using dptrain::rehearsal::parallel_for;
+using dptrain::rehearsal::parallel_scan;
+
+}  // namespace Kokkos
