@@ -9,6 +9,7 @@ from .environments import LABEL_PEERS, Ours, PackagePeer, Peer
 from .errors import BenchError
 from .process import Recorder
 from .settings import ROOT, read_settings
+from .tables import write_results
 
 MEASURES = {"inference": inference.measure, "training": training.measure, "accuracy": accuracy.measure,
             "minutes": accuracy.measure_minutes, "scaling": scaling.measure, "kernels": kernels.measure,
@@ -87,7 +88,7 @@ def write(settings, result):
     from .plots import plot_all  # matplotlib is slow to import
 
     settings.out.mkdir(parents=True, exist_ok=True)
-    (settings.out / f"{settings.name}.json").write_text(json.dumps(result, indent=1) + "\n")
+    write_results(settings.out / f"{settings.name}.json", result)
     text = report.document(result)
     (settings.out / f"{settings.name}.md").write_text(text)
     figures = plot_all(result, settings.out, settings.name)
@@ -110,7 +111,7 @@ def measure_all(settings):
         result["parts"][part] = MEASURES[part](settings, ours, peers)
         result["facts"][part] = {**when, **facts, "commands": installation + recorder.commands}
         settings.out.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(result, indent=1) + "\n")  # a later part that fails does not lose this one
+        write_results(path, result)  # a later part that fails does not lose this one
     return result
 
 

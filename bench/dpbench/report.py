@@ -340,12 +340,6 @@ def facts(entry):
         yield f"* {name}: " + ", ".join(f"{k} {v}" for k, v in versions.items())
 
 
-def commands(entry):
-    if entry["commands"]:
-        yield "\nCommands, one of each kind; $WORK is the work folder:\n"
-    yield from (f"* {c['what']}: `{c['command']}`" for c in entry["commands"])
-
-
 def document(result):
     """The whole report: for each part its tables, then the facts that they belong to."""
     trial = any(entry["quick"] for entry in result["facts"].values())
@@ -353,5 +347,5 @@ def document(result):
     for part, tables in TABLES.items():
         if result["parts"].get(part):
             entry = result["facts"][part]
-            lines += [*tables(result["parts"][part]), "", f"Measured (`{part}`):", "", *facts(entry), *commands(entry), ""]
+            lines += [*tables(result["parts"][part]), "", f"Measured (`{part}`):", "", *facts(entry), ""]
     return "\n".join(lines).rstrip() + "\n"
