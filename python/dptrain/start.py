@@ -10,7 +10,7 @@ from pathlib import Path
 from dptrain import plugin_folder
 
 # MPICH, the MPI of that wheel: a rank that waits offers its core to others after so many polls without progress. Alone on its core it loses
-# nothing (bench/busy.py: 3.2 s as before); two ranks beside two other programs on two cores take 8.2 s, and 11.9 s without it.
+# nothing (learning silicon: 3.2 s as before); two ranks beside two other programs on two cores take 8.2 s, and 11.9 s without it.
 PATIENT = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
            "MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"}
 

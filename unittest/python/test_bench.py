@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-import precision_table  # noqa: E402
 from dpbench import (accuracy, active, curves, inference, kernels, logs, machine, main, models, pairing, plots, report,  # noqa: E402
                      ranks, scores, settings, statistics, tables, training, uncertainty, water)
 from dpbench.errors import BenchError  # noqa: E402
@@ -485,19 +484,6 @@ def test_hash_of_the_sources(tmp_path):
 def test_facts_of_the_machine():
     """Enough to judge the numbers; nothing that names the machine or its kernel."""
     assert set(machine.hardware()) == {"processor", "cores", "memory_gib", "vector_extensions", "gpu", "system"}
-
-
-def test_precision_table():
-    """Differences relative to the rms force, those of double left out."""
-    force = np.array([[[3.0, -3.0, 3.0]]])
-    exact = np.array([-1.0]), force, np.zeros((1, 6))
-    found = np.array([-1.5]), force + np.array([0.0, 0.0, 0.3]), np.full((1, 6), 0.25)
-    energy, largest, rms, virial = precision_table.differences(found, exact)
-    assert (energy, virial) == (0.5, 0.25)
-    assert largest == pytest.approx(0.1) and rms == pytest.approx(0.1 / np.sqrt(3))
-    text = precision_table.table({"double": exact, "single": found, "mixed": found},
-                                 {"double": 30.0, "single": 15.0, "mixed": 12.0})
-    assert len(text.splitlines()) == 5 and "| 12.0" in text.splitlines()[-1]
 
 
 @pytest.mark.parametrize("words, message", [

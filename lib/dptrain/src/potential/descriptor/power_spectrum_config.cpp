@@ -34,7 +34,7 @@ void PowerSpectrumConfig::complete(JsonReader &section, ModelConfig &model)
   check_types(section, "exclude_types", exclude_types, model.ntypes());
 }
 
-// Measured: bench/choices. A training from data sets knows how long it is, and its rate falls. A session does not: its rate stays,
+// Measured: bench/results/choices.md. A training from data sets knows how long it is, and its rate falls. A session does not: its rate stays,
 // and what it shows is an average of the weights.
 bool PowerSpectrumConfig::set_input_defaults(InputFile &input, bool in_a_run) const
 {
