@@ -17,7 +17,7 @@ def test_rules_of_the_house():
 def test_a_violation_is_found():
     lines = ['#include "pair.h"', "#include <Kokkos_Core.hpp>", "#include <mpi.h>", "#include <ATen/ATen.h>"]
     assert len(list(check_style.check_includes(Path("lib/dptrain/src/kernels/x.cpp"), lines))) == 3
-    up = ['#include "dptrain/models/model_slot.h"', '#include "base/text.h"', '#include "nowhere/x.h"']
+    up = ['#include "dptrain/models/model_in_use.h"', '#include "base/text.h"', '#include "nowhere/x.h"']
     assert len(list(check_style.check_layers(Path("lib/dptrain/include/dptrain/frames/x.h"), up))) == 2
     assert len(list(check_style.check_layers(Path("lib/dptrain/src/elsewhere/x.cpp"), []))) == 1
     assert len(list(check_style.check_layers(Path("src/USER-DPTRAIN/nested/x.cpp"), ['#include "styles/guard.h"', '#include "pair.h"']))) == 1

@@ -81,11 +81,11 @@ class Session {
           const std::map<std::string, std::string> &options, bool failure_stops, nb::handle log) :
       log_(log),
       comm_(dptrain::make_mpi_communicator()),
-      slot_(std::make_shared<dptrain::ModelSlot>()),
+      slot_(std::make_shared<dptrain::ModelInUse>(
+          dptrain::ModelSettings{.precision = dptrain::precision_of(precision)})),
       run_(slot_)
   {
     start_kernels();
-    slot_->settings.precision = dptrain::precision_of(precision);
     slot_->load(*comm_, model, {});
     options_.frames = "dptrain.frames";
     options_.failure_stops = failure_stops;
@@ -94,8 +94,8 @@ class Session {
     for (const auto &[keyword, path] : session_->outputs()) outputs_.push_back(path);
   }
 
-  std::vector<std::string> type_map() const { return slot_->type_map; }
-  double cutoff() const { return slot_->cutoff; }
+  std::vector<std::string> type_map() const { return slot_->type_map(); }
+  double cutoff() const { return slot_->cutoff(); }
   /// Full paths of the files that the session writes.
   const std::vector<std::string> &outputs() const { return outputs_; }
 
@@ -207,7 +207,7 @@ class Session {
 
   nb::handle log_;  // of the present call
   std::shared_ptr<const dptrain::Communicator> comm_;
-  std::shared_ptr<dptrain::ModelSlot> slot_;
+  std::shared_ptr<dptrain::ModelInUse> slot_;
   FunctionSource source_;
   dptrain::FrameRun run_;
   LearningOptions options_;

@@ -293,7 +293,7 @@ class CutoutSession : public testing::Test {
  protected:
   const Scratch scratch_;
   const std::shared_ptr<const Communicator> comm_ = make_mpi_communicator();
-  const std::shared_ptr<ModelSlot> slot_ = std::make_shared<ModelSlot>();
+  const std::shared_ptr<ModelInUse> slot_ = std::make_shared<ModelInUse>();
   std::string log_;
   LearningOptions options_;
 

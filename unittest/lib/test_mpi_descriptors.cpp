@@ -273,7 +273,7 @@ TEST_P(Descriptors, IsLearnedInASession)
   const auto comm = make_mpi_communicator();
   const Scratch scratch;
   write_file(scratch / "input.json", input().dump());
-  const auto slot = std::make_shared<ModelSlot>();
+  const auto slot = std::make_shared<ModelInUse>();
   slot->load(*comm, scratch / "input.json", {"A", "B"});
   LearningOptions options;
   options.every = 1;

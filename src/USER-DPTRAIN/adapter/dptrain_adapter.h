@@ -15,7 +15,7 @@
 #include "dptrain/base/error.h"
 #include "dptrain/base/units.h"
 #include "dptrain/frames/whole_frame.h"
-#include "dptrain/models/model_slot.h"
+#include "dptrain/models/model_in_use.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/parallel/device.h"
 #include "error.h"
@@ -25,8 +25,8 @@
 
 namespace LAMMPS_NS {
 
+using dptrain::ModelInUse;
 using dptrain::ModelSettings;
-using dptrain::ModelSlot;
 using dptrain::UnitFactors;
 
 /// Factors of the current `units` style, from LAMMPS' own constants. Error for `units lj`. `who` starts the message.

@@ -133,8 +133,8 @@ template <class DeviceType> void PairDPTrainKokkos<DeviceType>::init_style()
                            !std::is_same_v<DeviceType, LMPDeviceType>);
   request->set_kokkos_device(std::is_same_v<DeviceType, LMPDeviceType>);
   check_model();
-  model_type_ = Integers("dptrain", data_->slot->model_type.size());
-  copy_map(data_->slot->model_type);
+  model_type_ = Integers("dptrain", data_->slot->model_type().size());
+  copy_map(data_->slot->model_type());
 }
 
 template <class DeviceType>
@@ -147,8 +147,8 @@ void PairDPTrainKokkos<DeviceType>::copy_map(const std::vector<int> &map)
 template <class DeviceType> void PairDPTrainKokkos<DeviceType>::check_model() const
 {
   if (HOST_READS<DeviceType>) return;
-  const ModelSlot &slot = *data_->slot;
-  const bool device_model = !slot.model || slot.model->reads_kernel_memory();
+  const ModelInUse &slot = *data_->slot;
+  const bool device_model = !slot.model() || slot.model()->reads_kernel_memory();
   if (device_model && data_->committee.empty()) return;
   error->all(FLERR,
              "Pair style dptrain/kk: {}: use pair_style dptrain/kk/host, which takes the atoms "
@@ -156,15 +156,15 @@ template <class DeviceType> void PairDPTrainKokkos<DeviceType>::check_model() co
              device_model
                  ? "a committee compares forces on the host"
                  : fmt::format("{} is a program of TorchScript, which reads the host's memory",
-                               slot.path));
+                               slot.path()));
 }
 
 template <class DeviceType> void PairDPTrainKokkos<DeviceType>::compute(int eflag, int vflag)
 {
   atomKK->sync(execution_space, datamask_read);
   // the host looks at atoms that pass messages, some of them on one rank, and sorts deviations by ids
-  const bool passes_messages =
-      (data_->slot->model && !data_->slot->model->is_local()) || data_->committee.passes_messages();
+  const bool passes_messages = (data_->slot->model() && !data_->slot->model()->is_local()) ||
+                               data_->committee.passes_messages();
   if (passes_messages || data_->deviation_options.every > 0)
     atomKK->sync(Host, X_MASK | TYPE_MASK | TAG_MASK | IMAGE_MASK);
   if (data_->exclusions.any()) {
@@ -257,8 +257,8 @@ template <class DeviceType>
 int PairDPTrainKokkos<DeviceType>::pack_reverse_comm_kokkos(int n, int first,
                                                             CommBufferKokkos &buffer)
 {
-  const int width = data_->fold_width;
-  pack<DeviceType>(data_->folded + static_cast<std::size_t>(first) * width, n * width,
+  const int width = data_->fold.width;
+  pack<DeviceType>(data_->fold.values + static_cast<std::size_t>(first) * width, n * width,
                    buffer.template view<DeviceType>());
   return n * width;
 }
@@ -268,7 +268,7 @@ void PairDPTrainKokkos<DeviceType>::unpack_reverse_comm_kokkos(int n, DAT::tdual
                                                                CommBufferKokkos &buffer)
 {
   unpack<DeviceType>(buffer.template view<DeviceType>(), list.template view<DeviceType>(), n,
-                     data_->fold_width, data_->folded);
+                     data_->fold.width, data_->fold.values);
 }
 
 // The communication of the host, which LAMMPS chooses where MPI cannot read the memory of a device.
@@ -276,8 +276,8 @@ template <class DeviceType>
 int PairDPTrainKokkos<DeviceType>::pack_reverse_comm(int n, int first, double *buffer)
 {
   if (HOST_READS<DeviceType>) return PairDPTrain::pack_reverse_comm(n, first, buffer);
-  const std::size_t width = data_->fold_width;
-  to_host<DeviceType>(data_->folded + width * first, width * n, buffer);
+  const std::size_t width = data_->fold.width;
+  to_host<DeviceType>(data_->fold.values + width * first, width * n, buffer);
   return static_cast<int>(width) * n;
 }
 
@@ -285,12 +285,12 @@ template <class DeviceType>
 void PairDPTrainKokkos<DeviceType>::unpack_reverse_comm(int n, int *list, double *buffer)
 {
   if (HOST_READS<DeviceType>) return PairDPTrain::unpack_reverse_comm(n, list, buffer);
-  const int width = data_->fold_width;
+  const int width = data_->fold.width;
   const Integers atoms("dptrain", n);
   const Numbers packed("dptrain", static_cast<std::size_t>(n) * width);
   Kokkos::deep_copy(atoms, HostNumbers<const int>(list, n));
   Kokkos::deep_copy(packed, HostNumbers<const double>(buffer, packed.extent(0)));
-  unpack<DeviceType>(packed, atoms, n, width, data_->folded);
+  unpack<DeviceType>(packed, atoms, n, width, data_->fold.values);
 }
 
 template <class DeviceType> double PairDPTrainKokkos<DeviceType>::memory_usage()

@@ -18,7 +18,7 @@
 namespace LAMMPS_NS {
 
 /// Finds the model, for the elements of the atom types, when a run has started.
-using FindSlot = std::function<const ModelSlot &()>;
+using FindSlot = std::function<const ModelInUse &()>;
 
 /// Energy, forces and virial of the present configuration, in LAMMPS units.
 struct ReferenceValues {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "dptrain/models/model_slot.h"
+#include "dptrain/models/model_in_use.h"
 #include "reference/pair_instance.h"
 #include "reference/reference.h"
 
@@ -21,7 +21,7 @@ namespace LAMMPS_NS {
 class InstanceSource final : public dptrain::LabelSource {
  public:
   /// Finds the model, whose types those of the frames are.
-  using FindSlot = std::function<const dptrain::ModelSlot &()>;
+  using FindSlot = std::function<const dptrain::ModelInUse &()>;
   InstanceSource(LAMMPS *lmp, const PairOptions &options, FindSlot find_slot);
 
   std::int64_t submit(const dptrain::WholeFrame &frame) override;

@@ -49,15 +49,16 @@ void ReferenceSocket::init()
 
 void ReferenceSocket::setup()
 {
-  const dptrain::ModelSlot &slot = find_slot_();
-  if (cuts_) source_->name_types(slot.type_map);
+  const dptrain::ModelInUse &slot = find_slot_();
+  if (cuts_) source_->name_types(slot.type_map());
   const dptrain::WholeFrame frame =
-      gather_atoms(lmp, slot.model_type, slot.cutoff, unit_factors(lmp, FIX_STYLE));
+      gather_atoms(lmp, slot.model_type(), slot.cutoff(), unit_factors(lmp, FIX_STYLE));
   const std::array<bool, 3> periodic = {domain->xperiodic != 0, domain->yperiodic != 0,
                                         domain->zperiodic != 0};
   collective(lmp, FIX_STYLE, [&] {
     dptrain::guarded(*world_communicator(lmp), [&] {
-      if (comm->me == 0) dptrain::write_structure(structure_path_, frame, slot.type_map, periodic);
+      if (comm->me == 0)
+        dptrain::write_structure(structure_path_, frame, slot.type_map(), periodic);
     });
   });
 }

@@ -54,13 +54,13 @@ void ComputeDPTrainUncertaintyAtom::init()
                "[FILE3 ...] end'",
                WHO);
   if (committee_) return;
-  ModelSlot &slot = *pair_->slot();
-  slot.uncertainty_wanted = true;
+  ModelInUse &slot = *pair_->slot();
+  slot.want_uncertainty();
   if (!pair_->may_learn() && !slot.has_uncertainty())
     error->all(
         FLERR,
         "{}: the model {} has no uncertainty: train it with fix dptrain, best in 'mode active'",
-        WHO, slot.path);
+        WHO, slot.path());
   if (!raw_) pair_->check_unit(WHO);
 }
 

@@ -40,7 +40,7 @@ struct FixDPTrain::Data {
   FixDPTrainOptions options;
   UnitFactors units;
   std::shared_ptr<const dptrain::Communicator> comm;
-  std::shared_ptr<ModelSlot> slot;
+  std::shared_ptr<ModelInUse> slot;
   PairDPTrain *pair =
       nullptr;  // the pair style that runs the model; null: labels alone are collected
   MadeReference made;
@@ -87,7 +87,7 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
   if (!d.options.learning.selects)
     d.made = make_reference(lmp, id, d.options.reference, d.options.subtract,
                             d.options.learning.active, d.options.learning.cutout.radius > 0.0,
-                            d.fold, [this]() -> const ModelSlot & { return *data_->slot; });
+                            d.fold, [this]() -> const ModelInUse & { return *data_->slot; });
 
   scalar_flag = vector_flag = 1;
   size_vector = NUM_FIX_OUTPUTS;
@@ -102,7 +102,7 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
 
 FixDPTrain::~FixDPTrain()
 {
-  if (data_->slot && data_->slot->owner == id) data_->slot->owner.clear();
+  if (data_->slot && data_->slot->owner() == id) data_->slot->set_owner("");
 }
 
 int FixDPTrain::setmask()
@@ -142,7 +142,7 @@ void FixDPTrain::init()
   const FixDPTrainOptions &options = d.options;
   if (options.guard_outer > 0.0 && !d.guard)
     d.guard = std::make_unique<Guard>(lmp, options.guard_inner, options.guard_outer,
-                                      d.slot->elements, d.fold);
+                                      d.slot->elements(), d.fold);
   if (d.guard) d.guard->init();
   Reference &reference = *d.made.reference;
   reference.init();
@@ -176,12 +176,12 @@ bool FixDPTrain::is_trial() const
 void FixDPTrain::try_move()
 {
   Data &d = *data_;
-  if (d.pair && !d.slot->trained)
+  if (d.pair && !d.slot->trained())
     error->all(FLERR,
                "Fix dptrain: a fix asks for energies of moves that it tries, and there is no model "
                "yet that could give them ({}): begin with a run without that fix, until the model "
                "is trained, or start from a trained model",
-               d.slot->path);
+               d.slot->path());
   d.forces->begin(true);
   finish_step();
 }
@@ -196,7 +196,7 @@ void FixDPTrain::check_exclusions()
   if (!d.exclusions->any() || neighbor->ago != 0) return;
   if (!d.pair && elsewhere && !d.options.subtract) return;
   use_host_atoms();
-  const std::string found = d.exclusions->concerned(d.slot->model_type);
+  const std::string found = d.exclusions->concerned(d.slot->model_type());
   if (found.empty()) return;
   error->all(FLERR,
              "Fix dptrain: '{}' leaves out pairs of atoms, and labels would not be those of the "
@@ -321,7 +321,7 @@ void FixDPTrain::post_run()
                    "do not trust its last configuration, and begin the next run before it");
   const dptrain::LearningReport report = d.session->report();
   if (d.options.memory_report && report.steps > 0) print_memory();
-  if (comm->me == 0 && !d.slot->model)
+  if (comm->me == 0 && !d.slot->model())
     error->warning(FLERR,
                    "Fix dptrain: no model yet: {} of {} warm-up frames; go on from those in "
                    "FILE.frames with 'resume FILE', the name of 'save N FILE'",
@@ -336,16 +336,16 @@ void FixDPTrain::attach()
   if (data_->slot) return;
   start_kernels(lmp, FIX_STYLE, options.device);
   const std::string path = find_model(lmp, FIX_STYLE, options.model);
-  data_->slot = std::make_shared<ModelSlot>();
-  data_->slot->owner = id;
-  ModelSettings &settings = data_->slot->settings;
+  ModelSettings settings;
   settings.precision = options.precision.value_or(settings.precision);
   settings.knots = options.knots.value_or(settings.knots);
   settings.native = options.native.value_or(settings.native);
   settings.fparam = options.fparam;
+  data_->slot = std::make_shared<ModelInUse>(settings);
+  data_->slot->set_owner(id);
   collective(lmp, FIX_STYLE, [&] { data_->slot->load(*data_->comm, path, options.elements); });
-  if (comm->me == 0 && !data_->slot->note.empty())
-    utils::logmesg(lmp, "Fix dptrain: {}\n", data_->slot->note);
+  if (comm->me == 0 && !data_->slot->note().empty())
+    utils::logmesg(lmp, "Fix dptrain: {}\n", data_->slot->note());
   if (data_->slot->has_null())
     error->all(
         FLERR,
@@ -372,23 +372,23 @@ void FixDPTrain::attach_to_pair()
                "could not replace: use hybrid/overlay, or run without dptrain in it and name the "
                "model with 'model FILE El1 El2 ...'",
                force->pair_style);
-  const std::shared_ptr<ModelSlot> &slot = data_->pair->slot();
+  const std::shared_ptr<ModelInUse> &slot = data_->pair->slot();
   if (data_->options.reference.source == ReferenceOptions::Source::run &&
       !data_->options.learning.selects)
     error->all(
         FLERR,
         "Fix dptrain: with pair_style dptrain 'reference run' would train the model on itself: use "
         "'reference pair', or run with another pair style and give 'model FILE El1 El2 ...'");
-  if (!slot->owner.empty() && slot->owner != id)
+  if (!slot->owner().empty() && slot->owner() != id)
     error->all(
         FLERR,
         "Fix dptrain {}: the model of {} is trained by fix {} already: use one fix per model", id,
-        slot->path, slot->owner);
+        slot->path(), slot->owner());
   if (slot->has_null())
     error->all(
         FLERR,
         "Fix dptrain: pair_coeff gives NULL for an atom type: each type needs an element to train");
-  slot->owner = id;
+  slot->set_owner(id);
   data_->slot = slot;
 }
 
@@ -396,7 +396,7 @@ void FixDPTrain::attach_to_pair()
 void FixDPTrain::start_session()
 {
   Data &d = *data_;
-  if (d.session && d.session->generation() == d.slot->generation) return;
+  if (d.session && d.session->generation() == d.slot->generation()) return;
   dptrain::Messages messages;
   messages.info = [this](const std::string &text) {
     utils::logmesg(lmp, "Fix dptrain: {}\n", text);

@@ -44,7 +44,7 @@ PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data(lmp))
   writedata = 0;
   centroidstressflag = CENTROID_AVAIL;
   comm_reverse = comm_reverse_off = 9;
-  data_->slot = std::make_shared<ModelSlot>();
+  data_->slot = std::make_shared<ModelInUse>();
 }
 
 PairDPTrain::~PairDPTrain()
@@ -57,7 +57,7 @@ PairDPTrain::~PairDPTrain()
   }
 }
 
-const std::shared_ptr<ModelSlot> &PairDPTrain::slot() const
+const std::shared_ptr<ModelInUse> &PairDPTrain::slot() const
 {
   return data_->slot;
 }
@@ -137,7 +137,7 @@ dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList *lis
 void PairDPTrain::Data::add_whole_frame(const Atom &atom, dptrain::Domain &domain)
 {
   domain.first_type = first_type;
-  const bool passes_messages = slot->model && !slot->model->is_local();
+  const bool passes_messages = slot->model() && !slot->model()->is_local();
   if ((passes_messages || committee.passes_messages()) && comm->size() == 1) {
     set_owners(atom);
     domain.owner = owner.data();
@@ -148,7 +148,7 @@ void PairDPTrain::Data::find_first_type(const Atom &atom)
 {
   std::int64_t lowest = std::numeric_limits<int>::max();
   for (int i = 0; i < atom.nlocal; ++i)
-    if (const int mapped = slot->model_type[atom.type[i]]; mapped >= 0)
+    if (const int mapped = slot->model_type()[atom.type[i]]; mapped >= 0)
       lowest = std::min<std::int64_t>(lowest, mapped);
   lowest = -lowest;
   comm->all_reduce_max(&lowest, 1);
@@ -174,9 +174,9 @@ void PairDPTrain::compute_model()
 {
   data_->committee.forget();
   data_->failure.clear();
-  data_->has_scores = data_->has_atom_energy = data_->has_atom_virial = false;
-  data_->exclusions.look(data_->slot->model_type);
-  if (!data_->slot->model || !data_->slot->trained) {
+  data_->found = {};
+  data_->exclusions.look(data_->slot->model_type());
+  if (!data_->slot->model() || !data_->slot->trained()) {
     clear_result(FORCE, 3 * static_cast<std::size_t>(atom->nlocal + atom->nghost));
     return check_setup();
   }
@@ -206,15 +206,15 @@ PairDPTrain::Sums PairDPTrain::evaluate()
   dptrain::ForwardOutput out;
   // a fix that trains the model asks for energies at any step
   out.sums =
-      eflag_either || vflag_either || !data_->slot->owner.empty() || !data_->committee.empty();
+      eflag_either || vflag_either || !data_->slot->owner().empty() || !data_->committee.empty();
   out.force = clear_result(FORCE, 3 * nall);
-  data_->has_atom_energy = eflag_atom;
-  data_->has_atom_virial = vflag_atom || cvflag_atom;
-  data_->has_scores = data_->slot->has_uncertainty();
-  if (data_->has_atom_energy) out.atom_energy = clear_result(ENERGY, nlocal);
-  if (data_->has_atom_virial) out.atom_virial = clear_result(VIRIAL, 9 * nall);
-  if (data_->has_scores) {
-    const dptrain::Model &model = *data_->slot->model;
+  data_->found.atom_energy = eflag_atom;
+  data_->found.atom_virial = vflag_atom || cvflag_atom;
+  data_->found.scores = data_->slot->has_uncertainty();
+  if (data_->found.atom_energy) out.atom_energy = clear_result(ENERGY, nlocal);
+  if (data_->found.atom_virial) out.atom_virial = clear_result(VIRIAL, 9 * nall);
+  if (data_->found.scores) {
+    const dptrain::Model &model = *data_->slot->model();
     data_->features.assign(model.type_map().size() * model.last_hidden_layer()->num_features(),
                            0.0);
     out.uncertainty = clear_result(SCORE, nlocal);
@@ -224,8 +224,8 @@ PairDPTrain::Sums PairDPTrain::evaluate()
   data_->step(lmp, domain, out);
   if (!data_->failure.empty()) {
     clear_result(FORCE, 3 * nall);
-    if (data_->has_atom_energy) clear_result(ENERGY, nlocal);
-    if (data_->has_atom_virial) clear_result(VIRIAL, 9 * nall);
+    if (data_->found.atom_energy) clear_result(ENERGY, nlocal);
+    if (data_->found.atom_virial) clear_result(VIRIAL, 9 * nall);
     out.energy = 0.0;
     out.virial = {};
   }
@@ -258,7 +258,7 @@ bool PairDPTrain::searches_neighbors() const
 // Models of LibTorch do not search, and in a hybrid style the list says which atoms are centers.
 bool PairDPTrain::reads_lists() const
 {
-  return !searches_neighbors() || force->pair != this || !data_->slot->descriptor ||
+  return !searches_neighbors() || force->pair != this || !data_->slot->descriptor() ||
          !data_->committee.empty();
 }
 
@@ -286,11 +286,11 @@ void PairDPTrain::add_atom_values(double sign)
 {
   const double e = sign * data_->units.energy;
   const int n = force->newton_pair ? atom->nlocal + atom->nghost : atom->nlocal;
-  if (data_->has_atom_energy) {
+  if (data_->found.atom_energy) {
     const double *energies = host_result(ENERGY);
     for (int i = 0; i < atom->nlocal; ++i) eatom[i] += e * energies[i];
   }
-  if (!data_->has_atom_virial) return;
+  if (!data_->found.atom_virial) return;
   const double *virials = host_result(VIRIAL);
   // LAMMPS: xx yy zz xy xz yz yx zx zy with the coordinate first; w: force component first
   static constexpr int ORDER[9] = {0, 4, 8, 3, 6, 7, 1, 2, 5};
@@ -310,31 +310,31 @@ void PairDPTrain::add_atom_values(double sign)
 // What ghosts had is their owners' then. Collective.
 void PairDPTrain::fold(double *values, int width)
 {
-  data_->folded = values;
-  data_->fold_width = width;
+  data_->fold.values = values;
+  data_->fold.width = width;
   comm->reverse_comm(this, width);
 }
 
 int PairDPTrain::pack_reverse_comm(int n, int first, double *buf)
 {
-  const std::size_t width = data_->fold_width;
-  const double *begin = data_->folded + width * first;
+  const std::size_t width = data_->fold.width;
+  const double *begin = data_->fold.values + width * first;
   std::copy(begin, begin + width * n, buf);
   return static_cast<int>(width) * n;
 }
 
 void PairDPTrain::unpack_reverse_comm(int n, int *list, double *buf)
 {
-  const std::size_t width = data_->fold_width;
+  const std::size_t width = data_->fold.width;
   for (int i = 0; i < n; ++i)
     for (std::size_t k = 0; k < width; ++k)
-      data_->folded[width * list[i] + k] += buf[width * i + k];
+      data_->fold.values[width * list[i] + k] += buf[width * i + k];
 }
 
 void PairDPTrain::Data::step(LAMMPS *lmp, const dptrain::Domain &domain,
                              dptrain::ForwardOutput &out)
 {
-  if (!slot->model->is_local() && comm->size() > 1) {
+  if (!slot->model()->is_local() && comm->size() > 1) {
     collective(lmp, PAIR_STYLE,
                [&] { whole_frame_step(lmp, *comm, *slot, exclusions, units, current(), out); });
     return;
@@ -355,27 +355,26 @@ void PairDPTrain::Data::step(LAMMPS *lmp, const dptrain::Domain &domain,
 // Without trained parameters only a fix dptrain can supply forces, and no minimizer can work with them.
 void PairDPTrain::check_setup()
 {
-  const ModelSlot &slot = *data_->slot;
-  if (slot.owner.empty())
+  const ModelInUse &slot = *data_->slot;
+  if (slot.owner().empty())
     error->all(FLERR,
                "Pair style dptrain: {} describes a new model, which is not trained yet: define a "
                "fix dptrain with a reference that trains it (without the keyword 'model', which "
                "gives a fix one of its own), or give a trained model in pair_coeff",
-               slot.path);
+               slot.path());
   if (update->whichflag == 2)
     error->all(FLERR,
                "Pair style dptrain: the model of {} is not trained yet and cannot be minimized "
                "with: run dynamics with fix {} first",
-               slot.path, slot.owner);
+               slot.path(), slot.owner());
 }
 
 void PairDPTrain::settings(int narg, char **arg)
 {
-  // the same pair_style command again: by the new slot, a fix that trains the old model notices
-  data_->slot = std::make_shared<ModelSlot>();
   const PairDPTrainOptions options = parse_pair_dptrain(lmp, narg, arg);
   start_kernels(lmp, PAIR_STYLE, options.device);
-  data_->slot->settings = options.settings;
+  // the same pair_style command again: by the new slot, a fix that trains the old model notices
+  data_->slot = std::make_shared<ModelInUse>(options.settings);
   data_->deviation_options = options.deviation;
   data_->committee = dptrain::Committee();
   data_->output.close();
@@ -406,12 +405,12 @@ void PairDPTrain::coeff(int narg, char **arg)
 
   const std::string path = find_model(lmp, PAIR_STYLE, arg[2]);
   collective(lmp, PAIR_STYLE, [&] { data_->slot->load(*data_->comm, path, elements); });
-  if (comm->me == 0 && !data_->slot->note.empty())
-    utils::logmesg(lmp, "Pair style dptrain: {}\n", data_->slot->note);
+  if (comm->me == 0 && !data_->slot->note().empty())
+    utils::logmesg(lmp, "Pair style dptrain: {}\n", data_->slot->note());
   load_committee();
 
   int count = 0;
-  const std::vector<int> &map = data_->slot->model_type;
+  const std::vector<int> &map = data_->slot->model_type();
   for (int i = 1; i <= ntypes; ++i)
     for (int j = 1; j <= ntypes; ++j) {
       setflag[i][j] = i <= j && map[i] >= 0 && map[j] >= 0;
@@ -443,14 +442,14 @@ void PairDPTrain::init_style()
   else
     list = nullptr;
   data_->find_first_type(*atom);
-  const ModelSlot &slot = *data_->slot;
+  const ModelInUse &slot = *data_->slot;
   if (data_->deviation_options.every > 0 && data_->committee.empty()) {
-    data_->slot->uncertainty_wanted = true;
+    data_->slot->want_uncertainty();
     if (!may_learn() && !slot.has_uncertainty())
       error->all(FLERR,
                  "Pair style dptrain: {} needs a committee (committee FILE2 [FILE3 ...] end), or a "
                  "model that knows its uncertainty, such as fix dptrain trains it: {} does not",
-                 data_->deviation_options.path, slot.path);
+                 data_->deviation_options.path, slot.path());
   }
   if (data_->deviation_options.every > 0)
     collective(lmp, PAIR_STYLE,
@@ -459,7 +458,7 @@ void PairDPTrain::init_style()
 
 bool PairDPTrain::may_learn() const
 {
-  return !data_->slot->owner.empty() || !modify->get_fix_by_style("^dptrain").empty();
+  return !data_->slot->owner().empty() || !modify->get_fix_by_style("^dptrain").empty();
 }
 
 double PairDPTrain::init_one(int i, int j)
@@ -467,7 +466,7 @@ double PairDPTrain::init_one(int i, int j)
   if (setflag[std::min(i, j)][std::max(i, j)] == 0)
     error->all(FLERR, "All pair coeffs are not set: give elements instead of NULL in pair_coeff, "
                       "or use hybrid styles");
-  return std::max(data_->slot->cutoff, data_->committee.cutoff()) * data_->units.length;
+  return std::max(data_->slot->cutoff(), data_->committee.cutoff()) * data_->units.length;
 }
 
 void PairDPTrain::write_restart(FILE *fp)
@@ -484,9 +483,9 @@ void PairDPTrain::read_restart(FILE *fp)
 
 void PairDPTrain::write_restart_settings(FILE *fp)
 {
-  const ModelSlot &slot = *data_->slot;
-  write_restart_data(fp, {slot.settings, slot.hash(), slot.path,
-                          utils::join_words(slot.elements, " "), data_->deviation_options});
+  const ModelInUse &slot = *data_->slot;
+  write_restart_data(fp, {slot.settings(), slot.hash(), slot.path(),
+                          utils::join_words(slot.elements(), " "), data_->deviation_options});
 }
 
 void PairDPTrain::read_restart_settings(FILE *fp)
@@ -494,7 +493,7 @@ void PairDPTrain::read_restart_settings(FILE *fp)
   RestartData &stored = data_->stored;
   stored = read_restart_data(lmp, PAIR_STYLE, fp);
   start_kernels(lmp, PAIR_STYLE);
-  data_->slot->settings = stored.settings;
+  data_->slot = std::make_shared<ModelInUse>(stored.settings);
   data_->deviation_options = stored.deviation;
   data_->restarted = true;
   if (comm->me == 0)
@@ -507,19 +506,19 @@ void PairDPTrain::read_restart_settings(FILE *fp)
 void PairDPTrain::check_stored()
 {
   if (data_->stored.path.empty()) return;
-  const std::string elements = utils::join_words(data_->slot->elements, " ");
+  const std::string elements = utils::join_words(data_->slot->elements(), " ");
   if (comm->me == 0 && elements != data_->stored.elements)
     error->warning(FLERR,
                    "Pair style dptrain: the restart file was written with elements {}, pair_coeff "
                    "gives {}: check pair_coeff",
                    data_->stored.elements, elements);
   // 0: there was, or is, no model yet
-  if (comm->me == 0 && data_->stored.hash != 0 && data_->slot->model &&
+  if (comm->me == 0 && data_->stored.hash != 0 && data_->slot->model() &&
       data_->slot->hash() != data_->stored.hash)
     error->warning(FLERR,
                    "Pair style dptrain: the parameters of {} differ from those in use when the "
                    "restart file was written (model {}): check pair_coeff",
-                   data_->slot->path, data_->stored.path);
+                   data_->slot->path(), data_->stored.path);
   data_->stored.path.clear();
 }
 
@@ -530,6 +529,6 @@ double PairDPTrain::memory_usage()
   for (const std::vector<double> &result : data_->results)
     bytes += static_cast<double>(result.capacity() * sizeof(double));
   bytes += static_cast<double>(data_->x.capacity() * sizeof(double));
-  if (data_->slot->model) bytes += static_cast<double>(data_->slot->model->memory_bytes());
+  if (data_->slot->model()) bytes += static_cast<double>(data_->slot->model()->memory_bytes());
   return bytes + data_->committee.memory_bytes();
 }

@@ -25,7 +25,7 @@ PairStyle(dptrain,PairDPTrain);
 
 namespace dptrain {
 struct Domain;
-struct ModelSlot;
+class ModelInUse;
 }  // namespace dptrain
 
 namespace LAMMPS_NS {
@@ -52,7 +52,7 @@ class PairDPTrain : public Pair {
   /// The one of this run, of any accelerator; null: there is none, or, in a hybrid style, several.
   static PairDPTrain *find(class LAMMPS *);
   /// The model, shared with the fix that trains it.
-  const std::shared_ptr<dptrain::ModelSlot> &slot() const;
+  const std::shared_ptr<dptrain::ModelInUse> &slot() const;
   /// What this style added to atom->f in the last compute(), on owned atoms and ghosts: [nall][3] in eV/Angstrom. Without
   /// newton the owned atoms have it all.
   const double *last_forces();

@@ -12,7 +12,7 @@
 
 #include "adapter/dptrain_adapter.h"
 #include "dptrain/models/committee.h"
-#include "dptrain/models/model_slot.h"
+#include "dptrain/models/model_in_use.h"
 #include "dptrain/potential/model/evaluator.h"
 #include "styles/exclusions.h"
 #include "styles/model_deviation.h"
@@ -24,7 +24,7 @@ namespace LAMMPS_NS {
 struct PairDPTrain::Data {
   Data(LAMMPS *lmp) : comm(world_communicator(lmp)), exclusions(lmp), output(lmp, comm) {}
   std::shared_ptr<const dptrain::Communicator> comm;
-  std::shared_ptr<ModelSlot> slot;
+  std::shared_ptr<ModelInUse> slot;
   std::unique_ptr<dptrain::Evaluator> evaluator;
   UnitFactors units;
   Exclusions exclusions;   // of the last compute()
@@ -32,9 +32,11 @@ struct PairDPTrain::Data {
   int first_type = 0;      // the lowest model type of all atoms
   std::vector<int> owner;  // [nall] owned atom of each, where the model needs to know
   std::vector<double> x;   // [nall][3] Angstrom, only where LAMMPS has another length unit
-  std::vector<double> results[NUM_RESULTS];               // eV, Angstrom
-  bool has_atom_energy = false, has_atom_virial = false;  // the latest evaluation gave them
-  bool has_scores = false;       // the latest evaluation gave uncertainties; the same on all ranks
+  std::vector<double> results[NUM_RESULTS];  // eV, Angstrom
+  // What the latest evaluation gave; the same on all ranks.
+  struct {
+    bool atom_energy = false, atom_virial = false, scores = false;
+  } found;
   std::vector<double> features;  // [ntypes][H] sums over the owned atoms
   Sums sums;                     // of the last evaluation
   bool keeps_failure = false;    // an error of the model does not end the run
@@ -46,11 +48,16 @@ struct PairDPTrain::Data {
   std::vector<int> centers;  // [nlocal] without a list: all owned atoms
   ModelDeviationOutput output;
   std::vector<double> deviation;  // [nlocal] of the committee, LAMMPS units
-  double *folded = nullptr;       // [nall][fold_width] what reverse communication is about
-  int fold_width = 3;
-  std::vector<double> extracted[2];  // [nlocal] what fix pair reads: uncertainty, deviation
-  int asked_by_fix = 0;              // by fix pair, at each step that it reads
-  bool warned_of_unit = false;       // that what fix pair reads has none
+  // What reverse communication is about: [nall][width].
+  struct {
+    double *values = nullptr;
+    int width = 3;
+  } fold;
+  struct {
+    std::vector<double> values[2];  // [nlocal] what it reads: uncertainty, deviation
+    int asked = 0;                  // by it, at each step that it reads
+    bool warned_of_unit = false;    // that what it reads has none
+  } for_fix_pair;
 
   // The present atoms as the library takes them: pointers into LAMMPS and into this object.
   /// `list`: none where the model finds neighbors itself.
@@ -66,8 +73,8 @@ struct PairDPTrain::Data {
   // The evaluator of the model that is in the slot now.
   dptrain::Evaluator &current()
   {
-    if (!evaluator || &evaluator->model() != slot->model.get())
-      evaluator = std::make_unique<dptrain::Evaluator>(slot->model);
+    if (!evaluator || &evaluator->model() != slot->model().get())
+      evaluator = std::make_unique<dptrain::Evaluator>(slot->model());
     return *evaluator;
   }
 };

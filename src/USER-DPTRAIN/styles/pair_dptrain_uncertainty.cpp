@@ -18,7 +18,7 @@ using namespace LAMMPS_NS;
 
 bool PairDPTrain::has_scores() const
 {
-  return data_->has_scores;
+  return data_->found.scores;
 }
 
 const double *PairDPTrain::scores()
@@ -33,18 +33,18 @@ const std::vector<double> &PairDPTrain::feature_sum() const
 
 double PairDPTrain::score_unit() const
 {
-  const dptrain::Calibration &calibration = data_->slot->calibration;
+  const dptrain::Calibration &calibration = data_->slot->calibration();
   return calibration.is_known() ? calibration.scale() * data_->units.force() : 1.0;
 }
 
 void PairDPTrain::check_unit(const char *who) const
 {
-  if (comm->me == 0 && !may_learn() && !data_->slot->calibration.is_known())
+  if (comm->me == 0 && !may_learn() && !data_->slot->calibration().is_known())
     error->warning(
         FLERR,
         "{}: the uncertainty of {} was never compared with a reference: it is given as it is, "
         "without unit; train the model with fix dptrain and mode active for force units",
-        who, data_->slot->path);
+        who, data_->slot->path());
 }
 
 // For fix pair: `uncertainty`, the expected force error of each atom, and `deviation`, that of the committee's forces.
@@ -53,21 +53,21 @@ void *PairDPTrain::extract_peratom(const char *name, int &columns)
   columns = 0;
   const bool deviation = strcmp(name, "deviation") == 0;
   if (!deviation && strcmp(name, "uncertainty") != 0) return nullptr;
-  ModelSlot &slot = *data_->slot;
-  if (!deviation) slot.uncertainty_wanted = true;
-  if (deviation && slot.model && !has_committee())
+  ModelInUse &slot = *data_->slot;
+  if (!deviation) slot.want_uncertainty();
+  if (deviation && slot.model() && !has_committee())
     error->all(FLERR, "Pair style dptrain has no deviation to extract: give it a committee "
                       "(committee FILE2 [FILE3 ...] end)");
-  std::vector<double> &values = data_->extracted[deviation ? 1 : 0];
+  std::vector<double> &values = data_->for_fix_pair.values[deviation ? 1 : 0];
   values.assign(std::max(atom->nlocal, 1), 0.0);
   if (update->whichflag == 0) return values.data();  // only the number of columns is asked for
-  if (!deviation && slot.trained && !may_learn() && !slot.has_uncertainty())
+  if (!deviation && slot.trained() && !may_learn() && !slot.has_uncertainty())
     error->all(FLERR,
                "Pair style dptrain has no uncertainty to extract: {} does not know its own; use a "
                "model that fix dptrain has trained",
-               slot.path);
-  if (!deviation && slot.trained && !data_->warned_of_unit) {
-    data_->warned_of_unit = true;
+               slot.path());
+  if (!deviation && slot.trained() && !data_->for_fix_pair.warned_of_unit) {
+    data_->for_fix_pair.warned_of_unit = true;
     check_unit(PAIR_STYLE);
   }
   const double *found = nullptr;
@@ -83,6 +83,6 @@ void *PairDPTrain::extract(const char *name, int &dim)
 {
   dim = 0;
   if (strcmp(name, "uncertainty_flag") == 0 || strcmp(name, "deviation_flag") == 0)
-    return &data_->asked_by_fix;
+    return &data_->for_fix_pair.asked;
   return nullptr;
 }

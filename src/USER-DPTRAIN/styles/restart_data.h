@@ -19,7 +19,7 @@ namespace LAMMPS_NS {
 /// ones come back.
 struct RestartData {
   ModelSettings settings;
-  std::uint64_t hash = 0;  ///< ModelSlot::hash()
+  std::uint64_t hash = 0;  ///< ModelInUse::hash()
   std::string path, elements;
   DeviationOptions deviation;
 };

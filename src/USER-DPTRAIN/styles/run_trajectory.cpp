@@ -17,7 +17,7 @@
 
 using namespace LAMMPS_NS;
 
-RunTrajectory::RunTrajectory(LAMMPS *lmp, PairDPTrain *pair, const ModelSlot &slot,
+RunTrajectory::RunTrajectory(LAMMPS *lmp, PairDPTrain *pair, const ModelInUse &slot,
                              ForceOverride &forces, FoldGhosts fold,
                              std::function<void()> use_host_atoms) :
     lmp_(lmp),
@@ -85,7 +85,7 @@ std::vector<double> RunTrajectory::forces()
 dptrain::WholeFrame RunTrajectory::configuration()
 {
   use_host_atoms_();
-  return gather_atoms(lmp_, slot_.model_type, slot_.cutoff, units_, &tags_);
+  return gather_atoms(lmp_, slot_.model_type(), slot_.cutoff(), units_, &tags_);
 }
 
 void RunTrajectory::evaluate_again()

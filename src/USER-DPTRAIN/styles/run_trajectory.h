@@ -21,7 +21,7 @@ class RunTrajectory : public dptrain::Trajectory {
  public:
   /// `pair`: the style that runs the model; null: labels are only collected from the run. `use_host_atoms` is called before
   /// arrays of the atoms are read or changed.
-  RunTrajectory(LAMMPS *lmp, PairDPTrain *pair, const ModelSlot &slot, ForceOverride &forces,
+  RunTrajectory(LAMMPS *lmp, PairDPTrain *pair, const ModelInUse &slot, ForceOverride &forces,
                 FoldGhosts fold, std::function<void()> use_host_atoms);
 
   std::int64_t step() const override;
@@ -47,7 +47,7 @@ class RunTrajectory : public dptrain::Trajectory {
  private:
   LAMMPS *lmp_;
   PairDPTrain *pair_;
-  const ModelSlot &slot_;
+  const ModelInUse &slot_;
   ForceOverride &forces_;
   FoldGhosts fold_;
   std::function<void()> use_host_atoms_;

@@ -71,18 +71,18 @@ std::vector<double> evaluate(const dptrain::WholeFrame &whole, double cutoff,
 }  // namespace
 
 void LAMMPS_NS::whole_frame_step(LAMMPS *lmp, const dptrain::Communicator &comm,
-                                 const ModelSlot &slot, const Exclusions &exclusions,
+                                 const ModelInUse &slot, const Exclusions &exclusions,
                                  const UnitFactors &units, dptrain::Evaluator &evaluator,
                                  dptrain::ForwardOutput &out)
 {
   const Atom *atom = lmp->atom;
   std::vector<tagint> tags;
-  const dptrain::WholeFrame whole = gather_atoms(lmp, exclusions.model_type(), slot.cutoff, units,
+  const dptrain::WholeFrame whole = gather_atoms(lmp, exclusions.model_type(), slot.cutoff(), units,
                                                  &tags, exclusions.hidden_groups());
   const Columns columns(comm, out);
   std::vector<double> rows(tags.size() * columns.width);
   dptrain::guarded(comm, [&] {
-    if (comm.rank() == 0) rows = evaluate(whole, slot.cutoff, evaluator, columns, out);
+    if (comm.rank() == 0) rows = evaluate(whole, slot.cutoff(), evaluator, columns, out);
   });
   comm.broadcast(rows.data(), rows.size() * sizeof(double), 0);
   for (int i = 0; i < atom->nlocal; ++i) {

@@ -92,7 +92,7 @@ class LearningSessionTest : public testing::Test {
  protected:
   const Scratch scratch_;
   const std::shared_ptr<const Communicator> comm_ = make_mpi_communicator();
-  const std::shared_ptr<ModelSlot> slot_ = std::make_shared<ModelSlot>();
+  const std::shared_ptr<ModelInUse> slot_ = std::make_shared<ModelInUse>();
   const WholeFrame start_ =
       random_frame(5, 8, {edge, 0.0, 0.0, 0.0, edge, 0.0, 0.0, 0.0, edge}, true, 1.6);
   std::string log_;

@@ -11,33 +11,32 @@ namespace dptrain {
 namespace {
 
 // By type of the main model: type of the member with the same element.
-std::vector<int> types_of_member(const ModelSlot &main, const ModelSlot &member)
+std::vector<int> types_of_member(const ModelInUse &main, const ModelInUse &member)
 {
-  std::vector<int> type(main.type_map.size(), -1);
-  for (std::size_t t = 1; t < main.model_type.size(); ++t)
-    if (main.model_type[t] >= 0) type[main.model_type[t]] = member.model_type[t];
+  std::vector<int> type(main.type_map().size(), -1);
+  for (std::size_t t = 1; t < main.model_type().size(); ++t)
+    if (main.model_type()[t] >= 0) type[main.model_type()[t]] = member.model_type()[t];
   return type;
 }
 
 }  // namespace
 
 void Committee::load(const Communicator &comm, const std::vector<std::string> &files,
-                     const ModelSlot &main)
+                     const ModelInUse &main)
 {
   members_.clear();
   forget();
   for (const std::string &file : files) {
     Member member;
     member.first_type = std::numeric_limits<int>::max();
-    member.slot = std::make_shared<ModelSlot>();
-    member.slot->settings = main.settings;
-    member.slot->load(comm, file, main.elements);
-    if (!member.slot->trained)
+    member.slot = std::make_shared<ModelInUse>(main.settings());
+    member.slot->load(comm, file, main.elements());
+    if (!member.slot->trained())
       throw Error(fmt::format("{} of the committee describes a new model, which has no parameters: "
                               "members of a committee must be trained models or checkpoints",
                               file));
-    member.evaluator = std::make_unique<Evaluator>(member.slot->model);
-    if (!member.slot->model->is_local() && comm.size() > 1)
+    member.evaluator = std::make_unique<Evaluator>(member.slot->model());
+    if (!member.slot->model()->is_local() && comm.size() > 1)
       throw Error(fmt::format("{} of the committee: its atoms pass messages, and members are "
                               "evaluated on divided atoms: run on one rank",
                               file));
@@ -51,24 +50,24 @@ void Committee::load(const Communicator &comm, const std::vector<std::string> &f
 bool Committee::passes_messages() const
 {
   return std::any_of(members_.begin(), members_.end(),
-                     [](const Member &member) { return !member.slot->model->is_local(); });
+                     [](const Member &member) { return !member.slot->model()->is_local(); });
 }
 
 double Committee::cutoff() const
 {
   double largest = 0.0;
-  for (const Member &member : members_) largest = std::max(largest, member.slot->cutoff);
+  for (const Member &member : members_) largest = std::max(largest, member.slot->cutoff());
   return largest;
 }
 
-std::vector<std::string> Committee::repeated(const ModelSlot &main) const
+std::vector<std::string> Committee::repeated(const ModelInUse &main) const
 {
   std::vector<std::uint64_t> known{main.hash()};
   std::vector<std::string> files;
   for (const Member &member : members_) {
     known.push_back(member.slot->hash());
     if (std::count(known.begin(), known.end(), known.back()) > 1)
-      files.push_back(member.slot->path);
+      files.push_back(member.slot->path());
   }
   return files;
 }
@@ -124,7 +123,7 @@ double Committee::memory_bytes() const
   for (const std::vector<double> &force : forces_) numbers += static_cast<double>(force.capacity());
   double bytes = numbers * sizeof(double) + static_cast<double>(type_.capacity() * sizeof(int));
   for (const Member &member : members_)
-    bytes += static_cast<double>(member.slot->model->memory_bytes());
+    bytes += static_cast<double>(member.slot->model()->memory_bytes());
   return bytes;
 }
 

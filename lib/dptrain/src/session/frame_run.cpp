@@ -49,15 +49,16 @@ void FrameRun::evaluate_again()
 {
   model_ = {};
   model_.force.assign(frame_.coord.size(), 0.0);
-  if (!slot_->model || !slot_->trained) return;
-  if (!evaluator_ || &evaluator_->model() != slot_->model.get()) evaluator_.emplace(slot_->model);
+  if (!slot_->model() || !slot_->trained()) return;
+  if (!evaluator_ || &evaluator_->model() != slot_->model().get())
+    evaluator_.emplace(slot_->model());
   model_ = evaluate_frame(*evaluator_, frame_, slot_->has_uncertainty());
 }
 
 void FrameRun::follow_model()
 {
   values_ = model_;
-  model_moves_ = slot_->model && slot_->trained;
+  model_moves_ = slot_->model() && slot_->trained();
 }
 
 void FrameRun::follow(const Label &label)

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/models/model_slot.h"
+#include "dptrain/models/model_in_use.h"
 #include "dptrain/potential/model/evaluator.h"
 
 namespace dptrain {
@@ -20,13 +20,14 @@ class Committee {
 
   /// Reads the members' files, with the settings and the elements of `main`; replaces members that were there. Collective;
   /// throws Error on all ranks.
-  void load(const Communicator &comm, const std::vector<std::string> &files, const ModelSlot &main);
+  void load(const Communicator &comm, const std::vector<std::string> &files,
+            const ModelInUse &main);
   bool empty() const { return members_.empty(); }
   /// Whether the atoms of a member pass messages.
   bool passes_messages() const;
   double cutoff() const;  ///< the largest, Angstrom; 0 without members
   /// Files of members with the parameters of an earlier one or of `main`: they add nothing.
-  std::vector<std::string> repeated(const ModelSlot &main) const;
+  std::vector<std::string> repeated(const ModelInUse &main) const;
 
   /// Shows what was computed with `main`: a domain with its model types, of which positions are copied (all else must
   /// stay until the next call), unfolded forces [nall][3] and virial.
@@ -45,7 +46,7 @@ class Committee {
 
  private:
   struct Member {
-    std::shared_ptr<ModelSlot> slot;
+    std::shared_ptr<ModelInUse> slot;
     std::unique_ptr<Evaluator> evaluator;
     int first_type = 0;     ///< the lowest of the member's types that are in use
     std::vector<int> type;  ///< by type of the main model: that of the member, -1: not in use

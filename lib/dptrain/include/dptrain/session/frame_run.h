@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dptrain/frames/whole_frame.h"
-#include "dptrain/models/model_slot.h"
+#include "dptrain/models/model_in_use.h"
 #include "dptrain/potential/model/evaluator.h"
 #include "dptrain/session/trajectory.h"
 
@@ -27,7 +27,7 @@ FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &frame, bool w
 /// the latest show(), and values() are those with which the run goes on.
 class FrameRun final : public Trajectory {
  public:
-  explicit FrameRun(std::shared_ptr<ModelSlot> slot) : slot_(std::move(slot)) {}
+  explicit FrameRun(std::shared_ptr<ModelInUse> slot) : slot_(std::move(slot)) {}
 
   /// The next step of the run: evaluates the model, if it is trained.
   void show(const WholeFrame &frame);
@@ -49,7 +49,7 @@ class FrameRun final : public Trajectory {
   void follow(const Label &label) override;
 
  private:
-  std::shared_ptr<ModelSlot> slot_;
+  std::shared_ptr<ModelInUse> slot_;
   std::optional<Evaluator> evaluator_;
   WholeFrame frame_;
   FrameValues model_, values_;

@@ -1,15 +1,13 @@
 #include "potential/native/deep_pot_engine.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
+#include <climits>
 
 #include "base/advice.h"
 #include "base/unique_number.h"
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
-#include "kernels/atom_values.h"
 #include "kernels/workers.h"
 #include "potential/descriptor/descriptor_type.h"
 #include "potential/native/fitting_shape.h"
@@ -22,6 +20,9 @@ namespace {
 constexpr int host_chunk = 256, device_chunk = centers_between_flushes;
 // The first attempt where little memory is free.
 constexpr int smallest_first_chunk = 16;
+// What a chunk may take where every slot has rows of its own.
+constexpr long direct_bytes = 64L << 20;
+constexpr std::size_t worth_keeping_less = std::size_t(1) << 20;  // bytes
 
 // By type: whether the energy of an isolated atom is given.
 std::vector<char> has_atom_energy(const ModelConfig &config)
@@ -43,6 +44,7 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     fitting_(networks(fitting_networks_name, ntypes_, fitting_shape(data.config),
                       parameter_index(data.config)),
              has_atom_energy(data.config)),
+    results_(ntypes_),
     last_layer_(ntypes_, fitting_.num_features())
 {
   for (int type : data.config.atom_exclude_types) without_energy_[type] = 1;
@@ -55,9 +57,8 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
 template <class Real>
 void DeepPotEngine<Real>::set_parameters(const std::vector<double> &parameters)
 {
-  parameters_ = parameters.data();
-  num_parameters_ = parameters.size();
-  if (kernels::separate_memory()) parameter_copy_.copy_from(parameters_, num_parameters_);
+  parameters_ = parameters;
+  if (kernels::separate_memory()) parameter_copy_.copy_from(parameters);
 }
 
 template <class Real> void DeepPotEngine<Real>::prepare(const std::vector<double> &parameters)
@@ -84,6 +85,32 @@ void DeepPotEngine<Real>::set_auxiliary_state(const std::vector<double> &state,
 template <class Real> void DeepPotEngine<Real>::expect_distance(double r_min)
 {
   if (descriptor_->expect_distance(r_min)) prepared_ = unique_number();
+}
+
+// As many centers as were asked for, unless an int could not count their slots, or the rows of a direct sweep took too
+// much memory (which also keeps their offsets within an int).
+template <class Real> int DeepPotEngine<Real>::chunk_size(bool direct) const
+{
+  const long slots = edges_.most_slots(frames());
+  long most = INT_MAX / slots;
+  if (direct)
+    most = std::min(most, direct_bytes /
+                              (slots * static_cast<long>(descriptor_->bytes_per_direct_slot())));
+  return static_cast<int>(std::clamp<long>(most, 1, chunk_));
+}
+
+template <class Real>
+typename DeepPotEngine<Real>::Chunk &DeepPotEngine<Real>::chunk_at(std::size_t place, int type,
+                                                                   int begin, int n)
+{
+  std::vector<Chunk> &chunks = sweep_->chunks;
+  if (chunks.size() <= place) chunks.resize(place + 1);
+  Chunk &chunk = chunks[place];
+  chunk.type = type;
+  chunk.begin = begin;
+  chunk.n = n;
+  if (!chunk.descriptor) chunk.descriptor = descriptor_->make_state();
+  return chunk;
 }
 
 // Whether the neighbors that were found need another descriptor than the sweep had: then it counts for nothing.
@@ -136,43 +163,17 @@ void DeepPotEngine<Real>::forward_chunk(Chunk &chunk, bool train, const kernels:
   descriptor_->reverse(*chunk.descriptor, g_d, sums);
 }
 
-// Cleared sums of forces and virials, once per worker.
-template <class Real> kernels::ForceSums DeepPotEngine<Real>::force_sums(bool atom_virial)
-{
-  kernels::ForceSums sums;
-  sums.copies = kernels::workers();
-  sums.atoms = frames().num_atoms();
-  sums.frames = frames().size();
-  sums.force = forces_.resize_clear(3L * sums.atoms * sums.copies);
-  sums.virial = virials_.resize_clear(9L * sums.frames * sums.copies);
-  if (atom_virial) sums.atom_virial = atom_virials_.resize_clear(9L * sums.atoms * sums.copies);
-  return sums;
-}
-
-template <class Real> void DeepPotEngine<Real>::sum_force_copies(bool atom_virial)
-{
-  const int copies = kernels::workers();
-  const auto sum = [&](kernels::Array<double> &array, long n) {
-    kernels::sum_copies(array.data(), n, {copies, n});
-  };
-  sum(forces_, 3L * frames().num_atoms());
-  sum(virials_, 9L * frames().size());
-  if (atom_virial) sum(atom_virials_, 9L * frames().num_atoms());
-}
-
 template <class Real>
 void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOutput *out, bool keep)
 {
   set_frames(domains, n, keep);
   std::size_t centers = 0;
   for (int type = 0; type < ntypes_; ++type) centers += frames().num_centers(type);
-  atom_virial_ = std::any_of(out, out + n, [](const auto &o) { return o.atom_virial; });
   bool direct = descriptor_->is_direct();
   do {
     edges_.begin_sweep();
-    energies_.resize(centers);
     last_layer_.begin(out, n, centers);
-    const kernels::ForceSums sums = force_sums(atom_virial_);
+    const kernels::ForceSums sums = results_.begin(frames(), out, centers);
     descriptor_->begin_sweep(direct);
     std::size_t done = 0;
     std::size_t bytes = 0;
@@ -181,7 +182,7 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
       const bool keeps = keep && !direct && bytes < keep_limit_;
       Chunk &chunk = chunk_at(kept, type, begin, size);
       forward_chunk(chunk, keep, &sums);
-      kernels::convert(chunk.fitting.x.back().data(), size, energies_.data() + done);
+      kernels::convert(chunk.fitting.x.back().data(), size, results_.energies() + done);
       last_layer_.add(type, size, done, fitting_[type].features(chunk.fitting));
       done += size;
       bytes += chunk.memory_bytes();
@@ -195,104 +196,59 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
 template <class Real>
 void DeepPotEngine<Real>::add_results(const std::vector<double> &energy_bias, ForwardOutput *out)
 {
-  sum_force_copies(atom_virial_);
-  if (frames().engine_lists()) {
-    add_on_device(energy_bias, *out);
-  } else {
-    sum_energies(energy_bias, out);
-    add_forces(out);
-    add_uncertainties(out);
-  }
+  for (int type = 0; type < ntypes_; ++type)
+    results_.shift(type) = bias_atom_e_[type] - fitting_.vacuum_energy(type);
+  results_.add(frames(), energy_bias,
+               last_layer_.has_uncertainty() ? &last_layer_.uncertainty() : nullptr, out);
   last_layer_.finish(out, frames().size());
 }
 
-// The numbers of an array where the host can read them, until the next call.
-template <class Real>
-const double *DeepPotEngine<Real>::on_host(const kernels::Array<double> &array)
+// ---- memory
+
+// In training: edges, the arrays of the descriptor, layers of the fitting net with tangents and adjoints.
+template <class Real> std::size_t DeepPotEngine<Real>::bytes_per_center() const
 {
-  if (!kernels::separate_memory()) return array.data();
-  host_.resize(array.size());
-  array.copy_to(host_.data());
-  return host_.data();
+  constexpr std::size_t of_an_edge = 3 * sizeof(Real) + 2 * sizeof(int);
+  constexpr std::size_t arrays_of_inputs = 3, arrays_of_outputs = 8;
+  return edges_.expected_slots() * of_an_edge + descriptor_->bytes_per_center() +
+         (arrays_of_inputs * fitting_.inputs() + arrays_of_outputs * fitting_.num_outputs()) *
+             sizeof(Real);
 }
 
-template <class Real>
-void DeepPotEngine<Real>::sum_energies(const std::vector<double> &energy_bias, ForwardOutput *out)
+template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
 {
-  const double *energy = on_host(energies_);
-  for (int type = 0; type < ntypes_; ++type) {
-    const double shift = bias_atom_e_[type] - fitting_.vacuum_energy(type),
-                 bias = energy_bias[type] + shift;
-    for (const auto &center : frames().centers(type)) {
-      ForwardOutput &o = out[center.frame];
-      o.energy += *energy + bias;
-      o.network_energy += *energy + shift;
-      if (o.atom_energy)
-        o.atom_energy[center.atom - frames().offset(center.frame)] = *energy + bias;
-      ++energy;
-    }
-  }
+  std::size_t n = frames().memory_bytes() + host_.capacity() * sizeof(double);
+  for (const auto &chunk : sweep_->chunks) n += chunk.memory_bytes();
+  n += descriptor_->workspace_bytes() + fitting_.memory_bytes() + last_layer_.memory_bytes();
+  n += results_.memory_bytes() + seeds_.memory_bytes();
+  for (const auto *a : {&parameter_copy_, &residuals_, &strains_, &gradient_copy_})
+    n += a->memory_bytes();
+  return {{"tables", descriptor_->table_bytes()}, {"workspace", n}};
 }
 
-// The same for a domain whose arrays lie in the memory of the kernels. Only the sums come to the host.
-template <class Real>
-void DeepPotEngine<Real>::add_on_device(const std::vector<double> &energy_bias, ForwardOutput &out)
+template <class Real> bool DeepPotEngine<Real>::keep_less()
 {
-  const FrameSet &set = frames();
-  const double *energy = energies_.data(), *uncertainty = last_layer_.uncertainty().data();
-  if (out.sums) {
-    const double sum = kernels::sum_of_values(energy, static_cast<long>(energies_.size()), parts_);
-    out.energy += sum;
-    out.network_energy += sum;
-  }
-  for (int type = 0; type < ntypes_; ++type) {
-    const int n = set.num_centers(type), *atoms = set.engine_lists()->centers(type);
-    const double shift = bias_atom_e_[type] - fitting_.vacuum_energy(type),
-                 bias = energy_bias[type] + shift;
-    out.energy += n * bias;
-    out.network_energy += n * shift;
-    if (out.atom_energy) kernels::set_of_atoms(atoms, n, energy, bias, out.atom_energy);
-    if (out.uncertainty) kernels::set_of_atoms(atoms, n, uncertainty, 0.0, out.uncertainty);
-    energy += n;
-    if (out.uncertainty) uncertainty += n;
-  }
-  kernels::add_values(forces_.data(), 3L * set.num_atoms(), out.force);
-  if (out.atom_virial)
-    kernels::add_values(atom_virials_.data(), 9L * set.num_atoms(), out.atom_virial);
-  if (!out.sums) return;
-  const double *virial = on_host(virials_);
-  for (int k = 0; k < 9; ++k) out.virial[k] += virial[k];
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < std::min(sweep_->num_kept, sweep_->chunks.size()); ++k)
+    kept += sweep_->chunks[k].memory_bytes();
+  if (kept < worth_keeping_less) return false;
+  keep_limit_ = kept / 2;
+  return true;
 }
 
-template <class Real> void DeepPotEngine<Real>::add_forces(ForwardOutput *out)
+// What a sweep fills before it reads it. A tape keeps its frames.
+template <class Real> void DeepPotEngine<Real>::release_workspace()
 {
-  const auto add = [](const double *values, long n, double *target) {
-    for (long k = 0; k < n; ++k) target[k] += values[k];
-  };
-  const FrameSet &set = frames();
-  const auto begin = [&](int f) { return static_cast<long>(set.offset(f)); };
-  const auto atoms = [&](int f) { return set.num_atoms(f); };
-  const int n = set.size();
-  const double *values = on_host(forces_);
-  for (int f = 0; f < n; ++f) add(values + 3 * begin(f), 3L * atoms(f), out[f].force);
-  values = on_host(virials_);
-  for (int f = 0; f < n; ++f) add(values + 9L * f, 9, out[f].virial.data());
-  if (std::none_of(out, out + n, [](const auto &o) { return o.atom_virial; })) return;
-  values = on_host(atom_virials_);
-  for (int f = 0; f < n; ++f)
-    if (out[f].atom_virial) add(values + 9 * begin(f), 9L * atoms(f), out[f].atom_virial);
-}
-
-template <class Real> void DeepPotEngine<Real>::add_uncertainties(ForwardOutput *out)
-{
-  if (!last_layer_.has_uncertainty()) return;
-  const double *uncertainty = on_host(last_layer_.uncertainty());
-  for (int type = 0; type < ntypes_; ++type)
-    for (const auto &center : frames().centers(type)) {
-      double *target = out[center.frame].uncertainty;
-      if (target) target[center.atom - frames().offset(center.frame)] = *uncertainty;
-      ++uncertainty;
-    }
+  sweep_->prepared = 0;
+  sweep_->num_kept = 0;
+  std::vector<Chunk>().swap(sweep_->chunks);
+  if (!is_on_tape(sweep_)) frames() = FrameSet();
+  std::vector<double>().swap(host_);
+  descriptor_->release_workspace();
+  fitting_.release_workspace();
+  results_ = SweepResults(ntypes_);
+  for (auto *a : {&residuals_, &strains_, &gradient_copy_}) a->clear();
+  seeds_.clear();
 }
 
 template class DeepPotEngine<double>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "frames/frame_set.h"
@@ -11,6 +12,7 @@
 #include "potential/descriptor/edge_finder.h"
 #include "potential/model/sweep_tape.h"
 #include "potential/native/potential_engine.h"
+#include "potential/native/sweep_results.h"
 #include "potential/nets/fitting_nets.h"
 #include "potential/nets/last_layer.h"
 
@@ -84,7 +86,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   /// The flat array of the latest prepare, where kernels can read it.
   const double *parameters() const
   {
-    return kernels::separate_memory() ? parameter_copy_.data() : parameters_;
+    return kernels::separate_memory() ? parameter_copy_.data() : parameters_.data();
   }
 
   FrameSet &frames() { return sweep_->frames; }
@@ -111,13 +113,6 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void find_edges(Chunk &chunk);
   void forward_chunk(Chunk &chunk, bool train, const kernels::ForceSums *sums);
   void gradient_chunk(Chunk &chunk);
-  kernels::ForceSums force_sums(bool atom_virial);
-  void sum_force_copies(bool atom_virial);
-  const double *on_host(const kernels::Array<double> &array);
-  void sum_energies(const std::vector<double> &energy_bias, ForwardOutput *out);
-  void add_uncertainties(ForwardOutput *out);
-  void add_forces(ForwardOutput *out);
-  void add_on_device(const std::vector<double> &energy_bias, ForwardOutput &out);
   void set_seeds(const GradientSeed *seeds);
   double energy_seed(const FrameSet::Center &center) const
   {
@@ -138,19 +133,17 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   bool device_ways_ = kernels::separate_memory();
   NeighborReport neighbor_report_;
 
-  const double *parameters_ = nullptr;  // of the last prepare, host
-  std::size_t num_parameters_ = 0;
+  std::span<const double> parameters_;  // of the last prepare, host
   kernels::Array<double> parameter_copy_;
 
   std::shared_ptr<Sweep> sweep_ = std::make_shared<Sweep>();  // the present one, or the latest
   std::size_t keep_limit_ = std::size_t(256) << 20;  // bytes that pass A may keep for pass B
   std::uint64_t prepared_ = 0;  // another number for each state of the descriptor
-  kernels::Array<double> forces_, virials_, atom_virials_, energies_, parts_;
+  SweepResults results_;
   LastLayer<Real> last_layer_;
-  bool atom_virial_ = false;
-  std::vector<double> host_;
 
   // pass B
+  std::vector<double> host_;
   kernels::Array<double> residuals_, strains_, gradient_copy_;
   kernels::Array<Real> seeds_;
   std::vector<GradientSeed> seed_of_frame_;

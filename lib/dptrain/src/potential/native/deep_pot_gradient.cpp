@@ -29,7 +29,7 @@ void DeepPotEngine<Real>::gradient(Tape &tape, const GradientSeed *seeds, double
   if (!kept) measure_frames(direct);
   set_seeds(seeds);
   double *const target =
-      kernels::separate_memory() ? gradient_copy_.resize(num_parameters_) : gradient;
+      kernels::separate_memory() ? gradient_copy_.resize(parameters_.size()) : gradient;
   begin_gradient(direct, target);
   Place next;
   for (std::size_t k = 0; k < kept_chunks; ++k) {

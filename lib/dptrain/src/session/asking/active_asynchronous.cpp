@@ -1,6 +1,7 @@
 // Mode active with `asynchronous`: requests that the run leaves with the reference, and labels that come while it goes on.
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "session/asking/active_mode.h"
@@ -8,35 +9,31 @@
 namespace dptrain {
 
 // Above the limit the run waits, and where the reference moves the atoms, too.
-bool ActiveMode::may_leave(const LabelRequest &request) const
+bool ActiveMode::may_leave(const StepView &now) const
 {
-  return options_.asynchronous > 0 && model_moves_ &&
-         (request.ask == Ask::threshold || request.ask == Ask::audit);
+  return options_.asynchronous > 0 && now.model_moves &&
+         (now.request.ask == Ask::threshold || now.request.ask == Ask::audit);
 }
 
-void ActiveMode::leave(Trajectory &run, LabelRequest &request)
+void ActiveMode::leave(Trajectory &run, StepView &now)
 {
-  LabelRequest whole = request;
-  request.ask = Ask::no;
-  if (!learning_->has_room()) return;
-  std::vector<LabelRequest> requests = requests_around(run, whole);
-  if (requests.empty()) {
-    book_->describe(run, whole);
-    requests.push_back(whole);
-  }
+  std::vector<LabelRequest> requests;
+  if (learning_->has_room()) requests = requests_for(run, now);
+  now.request.ask = Ask::no;
   const std::int64_t before = book_->num_left();
-  for (LabelRequest &one : requests)
-    if (learning_->has_room() && !learning_->resembles_left(one)) book_->leave(one);
+  for (LabelRequest &request : requests)
+    if (learning_->has_room() && !learning_->resembles_left(request)) book_->leave(request);
   if (book_->num_left() == before) return;
   SessionCounters &counters = training_.counters();
-  counters.answer_step = step_;
-  counters.answer_energy = whole.energy;
+  counters.answer_step = now.step;
+  counters.answer_energy = now.request.energy;
   counters.reference_moved = false;
 }
 
-// At a step: labels that have come, and a slice of the training when it is due.
-void ActiveMode::learn_beside(Trajectory &run)
+// Labels that have come meanwhile, and a slice of the training when it is due.
+void ActiveMode::learn_what_has_come(Trajectory &run)
 {
+  if (std::exchange(prepares_, false)) prepare(run);
   learning_->take_answers();
   if (learning_->slice_is_due(run.has_scores()))
     learn_and_go_on(run, [this] { return learning_->learn_slice(); });
@@ -56,16 +53,16 @@ void ActiveMode::learn_and_go_on(Trajectory &run, const std::function<bool()> &l
 }
 
 // Above the limit the run waits for what is with the reference, learns it, and looks at the step again.
-void ActiveMode::catch_up(Trajectory &run, LabelRequest &request)
+void ActiveMode::catch_up(Trajectory &run, StepView &now)
 {
-  while (request.ask == Ask::limit && (book_->num_left() > 0 || learning_->owes_training())) {
+  while (now.request.ask == Ask::limit && (book_->num_left() > 0 || learning_->owes_training())) {
     learn_and_go_on(run, [this] {
       if (!learning_->owes_training()) learning_->wait_for_answer();
       learning_->train_pending();
       return true;
     });
-    request = look(run);
-    decide(request);
+    now = look(run);
+    choose_ask(now);
   }
 }
 

@@ -55,27 +55,26 @@ std::array<double, 3> ActiveLog::seconds() const
 }
 
 // The time that is left is that of steps as fast as those since the line before.
-void ActiveLog::progress(std::int64_t step, std::int64_t last_step, std::int64_t in_flight,
-                         double expected, const ActiveLearning &learning)
+void ActiveLog::progress(std::int64_t in_flight, const ActiveLearning &learning)
 {
   const auto now = std::chrono::steady_clock::now();
   const double seconds = std::chrono::duration<double>(now - progress_time_).count();
   if (seconds < progress_seconds_) return;
-  const std::int64_t steps = step - progress_step_;
+  const std::int64_t steps = step_ - progress_step_;
   progress_time_ = now;
-  progress_step_ = step;
+  progress_step_ = step_;
   const auto [reference, training, md] = this->seconds();
   const double unit = units_.force(), percent = 100.0 / (reference + training + md);
-  std::string text = fmt::format("dptrain progress: step {}", step);
-  if (last_step > step) text += fmt::format(" of {}", last_step);
+  std::string text = fmt::format("dptrain progress: step {}", step_);
+  if (last_step_ > step_) text += fmt::format(" of {}", last_step_);
   text += fmt::format(", {} in flight, {} asked, {} frames, expected error {:.4g} (threshold "
                       "{:.4g}), time: waiting {:.0f} %, training {:.0f} %, MD {:.0f} %",
-                      in_flight, counters_.reference_calls, counters_.frames, expected * unit,
-                      learning.threshold() * unit, reference * percent, training * percent,
-                      md * percent);
-  if (steps > 0 && last_step > step)
+                      in_flight, counters_.reference_calls, counters_.frames,
+                      expected_error_ * unit, learning.threshold() * unit, reference * percent,
+                      training * percent, md * percent);
+  if (steps > 0 && last_step_ > step_)
     text += fmt::format(", about {:.2g} hours to go", seconds / static_cast<double>(steps) *
-                                                          static_cast<double>(last_step - step) /
+                                                          static_cast<double>(last_step_ - step_) /
                                                           3600.0);
   if (steps == 0) text += ", no step since the line before";
   messages_.table(text);
@@ -136,7 +135,7 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
 }
 
 // Not where the threshold follows the errors.
-void ActiveLog::watch_threshold(std::int64_t step, Ask ask, const ActiveLearning &learning)
+void ActiveLog::watch_threshold(Ask ask, const ActiveLearning &learning)
 {
   if (!learning.is_threshold_given() || ask == Ask::young) return;
   const double unit = units_.force(), reached = learning.reached_error();
@@ -146,10 +145,10 @@ void ActiveLog::watch_threshold(std::int64_t step, Ask ask, const ActiveLearning
       fmt::format("step {}: threshold {:.4g} is below the error that the model reaches ({:.4g}): "
                   "the reference is asked at every check. Raise the threshold (or use 'threshold "
                   "auto'), train longer ('train'), or use a larger model",
-                  step, learning.threshold() * unit, reached * unit));
+                  step_, learning.threshold() * unit, reached * unit));
 }
 
-void ActiveLog::warn_of_close_atoms(std::int64_t step, double distance)
+void ActiveLog::warn_of_close_atoms(double distance)
 {
   if (close_atoms_warned_) return;
   close_atoms_warned_ = true;
@@ -157,7 +156,7 @@ void ActiveLog::warn_of_close_atoms(std::int64_t step, double distance)
       fmt::format("step {}: atoms are {:.4g} apart, closer than in the frames from which the model "
                   "was made: its tables are extended, which takes time, and its forces are guesses "
                   "there. Add 'guard' to keep atoms apart while the model is young",
-                  step, distance * units_.length));
+                  step_, distance * units_.length));
 }
 
 void ActiveLog::warn_of_poor_model(const ActiveLearning &learning, double held_out_error) const

@@ -30,14 +30,16 @@ class ActiveLog {
   void summary(const std::string &name, std::int64_t step, const ActiveLearning &learning,
                double batch_error, double held_out_error, double jumps) const;
   std::int64_t first_step() const { return first_step_; }
+  /// The present step, and the last one, for the lines from here on; then its expected error.
+  void at(std::int64_t step, std::int64_t last_step) { step_ = step, last_step_ = last_step; }
+  void expect(double error) { expected_error_ = error; }
   /// For runs of hours: where the run is, every so many seconds of the options. To be called at each step, and while it waits.
-  void progress(std::int64_t step, std::int64_t last_step, std::int64_t in_flight, double expected,
-                const ActiveLearning &learning);
+  void progress(std::int64_t in_flight, const ActiveLearning &learning);
 
   /// Warns, once, of a given threshold that is out of the model's reach. To be called where the threshold counts.
-  void watch_threshold(std::int64_t step, Ask ask, const ActiveLearning &learning);
+  void watch_threshold(Ask ask, const ActiveLearning &learning);
   /// Warns, once, of atoms (at this distance, Angstrom) that are closer than the model knows.
-  void warn_of_close_atoms(std::int64_t step, double distance);
+  void warn_of_close_atoms(double distance);
   /// Warns of a model that is wrong by more than a part of the forces.
   void warn_of_poor_model(const ActiveLearning &learning, double held_out_error) const;
 
@@ -50,6 +52,8 @@ class ActiveLog {
   std::chrono::steady_clock::time_point start_;
   double reference_before_ = 0.0, train_before_ = 0.0;  // seconds
   double printed_jumps_ = 0.0;                          // eV, up to the latest line
+  std::int64_t step_ = 0, last_step_ = 0;
+  double expected_error_ = 0.0;
   std::int64_t first_step_ = 0, calls_before_ = 0, discarded_before_ = 0;
   double progress_seconds_;
   std::chrono::steady_clock::time_point progress_time_;

@@ -1,6 +1,5 @@
 // Mode active in a minimization: what is found is learned when it has ended, as the energy must stay that of one model.
 
-#include <optional>
 #include <utility>
 
 #include "session/asking/active_mode.h"
@@ -9,32 +8,25 @@ namespace dptrain {
 
 void ActiveMode::minimization_step(Trajectory &run)
 {
-  model_moves_ = run.has_scores();
+  latest_.model_moves = run.has_scores();
   if (learning_->is_shared())
     return;  // the others may learn at any time, but this energy must stay that of one model
   if (!run.has_scores() || run.step() % options_.every != 0 ||
       training_.counters().label_step == run.step())
     return;
-  LabelRequest request = look(run);
-  request.ask = decisions_.decide(step_, true, request.score);
-  if (request.ask == Ask::no) return;
-  std::vector<LabelRequest> requests = requests_around(run, request);
-  if (!requests.empty()) return minimize_around(answers_around(std::move(requests)));
-  const std::optional<Label> label = answer_to(run, request);
-  if (!label) return;
-  Outcome outcome = learning_->judge_awaited(request, *label);
-  if (outcome.stored()) training_.uncertainty().remember(request.feature_sum, request.natoms());
-  outcome.reference_moves = false;
-  log_.line(request, outcome, jumps_.sum());
-}
-
-void ActiveMode::minimize_around(const std::vector<Answered> &answered)
-{
-  for (const Answered &one : answered) {
-    if (one.outcome.stored())
-      training_.uncertainty().remember(one.request.feature_sum, one.request.natoms());
-    log_.line(one.request, one.outcome, jumps_.sum());
+  StepView now = look(run);
+  now.model_moves = true;
+  now.request.ask = decisions_.decide(now.step, true, now.request.score);
+  std::vector<LabelRequest> requests;
+  if (now.request.ask != Ask::no) requests = ask(run, now);
+  for (Answer &answer : judge(std::move(requests))) {
+    const LabelRequest &request = answer.request;
+    if (answer.outcome.stored())
+      training_.uncertainty().remember(request.feature_sum, request.natoms());
+    answer.outcome.reference_moves = false;
+    log_.line(request, answer.outcome, jumps_.sum());
   }
+  latest_ = std::move(now);
 }
 
 }  // namespace dptrain

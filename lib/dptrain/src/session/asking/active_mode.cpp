@@ -21,7 +21,7 @@ constexpr std::int64_t young_every = 3;
 
 }  // namespace
 
-ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
+ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelInUse> slot,
                        OnlineTraining &training, RequestBook *book, ReplicaGroup *group,
                        const LearningOptions &options, const Messages &messages) :
     comm_(std::move(comm)),
@@ -45,7 +45,7 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
   if (!book_) return;
   book_->while_waiting(
       [this] {
-        tell_progress();
+        log_.progress(book_->num_left(), decisions_);
         learning_->synchronize();
       },
       learning_->poll_interval());
@@ -86,7 +86,20 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
   log_.open(step, jumps_.sum());
 }
 
-// ---- the present step
+// A label is asked for, judged, learned and followed here, in this order.
+void ActiveMode::step(Trajectory &run)
+{
+  learn_what_has_come(run);
+  StepView now = look(run);
+  decide(run, now);
+  std::vector<LabelRequest> requests = ask_or_leave(run, now);
+  std::vector<Answer> answers = judge(std::move(requests));
+  learn(answers);
+  choose_forces(run, now, answers);
+  recover(run, now);
+}
+
+// ---- look
 
 double ActiveMode::largest_score(const Trajectory &run)
 {
@@ -94,58 +107,260 @@ double ActiveMode::largest_score(const Trajectory &run)
   for (const double score : run.scores())
     if (!(score <= largest)) largest = score;  // takes over what is not a number
   if (!std::isfinite(largest)) largest = HUGE_VAL;
-  const double distance = slot_->model->neighbor_report().below_known;
+  const double distance = slot_->model()->neighbor_report().below_known;
   double values[2] = {largest, distance > 0.0 ? 1.0 / distance : 0.0};
   comm_->all_reduce_max(values, 2);
-  if (values[1] > 0.0) log_.warn_of_close_atoms(step_, 1.0 / values[1]);
+  if (values[1] > 0.0) log_.warn_of_close_atoms(1.0 / values[1]);
   return values[0];
 }
 
-LabelRequest ActiveMode::look(const Trajectory &run)
+ActiveMode::StepView ActiveMode::look(const Trajectory &run)
 {
-  LabelRequest request;
-  step_ = run.step();
-  last_step_ = run.last_step();
+  StepView now;
+  now.step = run.step();
+  log_.at(now.step, run.last_step());
+  LabelRequest &request = now.request;
   request.has_scores = run.has_scores();
   if (request.has_scores) {
     request.score = largest_score(run);
     request.expected = decisions_.expected_error(request.score);
   }
-  expected_error_ = request.expected;
-  return request;
+  log_.expect(request.expected);
+  return now;
 }
 
+// ---- decide
+
 // The first step of a run is the last one of the run before: it has been asked about, and is not asked about again.
-bool ActiveMode::continues_from_answer(const Trajectory &run) const
+bool ActiveMode::continues_from_answer(const Trajectory &run, const StepView &now) const
 {
   const SessionCounters &counters = training_.counters();
-  return step_ == log_.first_step() && counters.answer_step == step_ && run.has_scores() &&
+  return now.step == log_.first_step() && counters.answer_step == now.step && run.has_scores() &&
          same_energy(counters.answer_energy, total_energy(*comm_, run));
 }
 
-bool ActiveMode::is_due(const LabelRequest &request) const
+bool ActiveMode::is_due(const StepView &now) const
 {
-  const bool young = !request.has_scores || decisions_.is_young();
+  const bool has_scores = now.request.has_scores, young = !has_scores || decisions_.is_young();
   // the sooner it is compared, the sooner several clients have work; but the forces of a first step may be those of a lattice: zero
-  if (young && request.has_scores && options_.asynchronous > 0) return step_ > log_.first_step();
-  return step_ % (young ? std::min(options_.every, young_every) : options_.every) == 0;
+  if (young && has_scores && options_.asynchronous > 0) return now.step > log_.first_step();
+  return now.step % (young ? std::min(options_.every, young_every) : options_.every) == 0;
 }
 
-void ActiveMode::decide(LabelRequest &request)
+void ActiveMode::choose_ask(StepView &now)
 {
-  const bool due = is_due(request);
-  request.ask = request.has_scores ? decisions_.decide(step_, due, request.score)
+  LabelRequest &request = now.request;
+  const bool due = is_due(now);
+  request.ask = request.has_scores ? decisions_.decide(now.step, due, request.score)
                                    : (due ? Ask::young : Ask::no);
-  model_moves_ = request.has_scores && !decisions_.is_young();
-  if (due) log_.watch_threshold(step_, request.ask, decisions_);
+  now.model_moves = request.has_scores && !decisions_.is_young();
+  if (due) log_.watch_threshold(request.ask, decisions_);
 }
+
+void ActiveMode::decide(Trajectory &run, StepView &now)
+{
+  if (continues_from_answer(run, now)) {
+    now.model_moves = !training_.counters().reference_moved;
+    return jumps_.begin(!now.model_moves);
+  }
+  choose_ask(now);
+  if (now.request.ask == Ask::limit) catch_up(run, now);
+  if (now.model_moves && healing_.look(run) && (now.request.ask == Ask::no || may_leave(now)))
+    now.request.ask = Ask::rewind;
+}
+
+// ---- ask, judge, learn
+
+// None where the run goes on with the model. With cut-outs it does so also while the model is young: nobody else moves the atoms.
+std::vector<LabelRequest> ActiveMode::ask_or_leave(Trajectory &run, StepView &now)
+{
+  if (may_leave(now)) leave(run, now);
+  const bool model_moves = now.model_moves || (cutouts_ && !cutouts_->is_whole());
+  if (now.request.ask == Ask::no && model_moves) return {};
+  return ask(run, now);
+}
+
+// All cut-outs are handed over before the first answer is awaited: where there are several clients, they work side by side.
+std::vector<LabelRequest> ActiveMode::ask(Trajectory &run, StepView &now)
+{
+  if (now.request.ask == Ask::limit && options_.limit_stops) stop_above_limit(now);
+  std::vector<LabelRequest> requests = requests_for(run, now);
+  now.whole_asked = !requests.front().is_cutout();
+  for (LabelRequest &request : requests) book_->submit(request);
+  return requests;
+}
+
+// The surroundings of the worst atoms with `cutout`, else the whole configuration.
+std::vector<LabelRequest> ActiveMode::requests_for(Trajectory &run, StepView &now)
+{
+  std::vector<LabelRequest> requests;
+  if (cutouts_ && now.request.ask != Ask::no) {
+    now.request.frame.step = now.step;
+    now.request.energy = total_energy(*comm_, run);
+    requests = cutouts_->at(run, now.request, decisions_, training_.uncertainty());
+    if (!requests.empty()) return requests;
+  }
+  requests.push_back(now.request);
+  book_->describe(run, requests.front());
+  now.request.energy = requests.front().energy;
+  return requests;
+}
+
+// Each label is stored before the next one is awaited. One that is asked only to move the atoms is not judged.
+std::vector<ActiveMode::Answer> ActiveMode::judge(std::vector<LabelRequest> requests)
+{
+  std::vector<Answer> answers;
+  double found = 0.0;
+  for (LabelRequest &request : requests) {
+    const std::optional<Label> label = book_->await(request);
+    if (!label) continue;
+    Outcome outcome;
+    if (request.ask != Ask::no) outcome = learning_->judge_awaited(request, *label);
+    if (request.is_cutout()) outcome.reference_moves = false;
+    found = std::max(found, outcome.max_error);
+    answers.push_back({std::move(request), *label, outcome});
+  }
+  if (!answers.empty() && answers.front().request.is_cutout()) learning_->set_found_error(found);
+  return answers;
+}
+
+void ActiveMode::learn(const std::vector<Answer> &answers)
+{
+  if (std::any_of(answers.begin(), answers.end(),
+                  [](const Answer &answer) { return answer.outcome.stored(); }))
+    learning_->train_pending();
+}
+
+// ---- choose forces
+
+// Then what the next steps and the next run need to know of an answer is noted.
+void ActiveMode::choose_forces(Trajectory &run, StepView &now, std::vector<Answer> &answers)
+{
+  if (answers.empty()) return move_on_without(run, now);
+  if (now.whole_asked)
+    move_on(run, answers.front());
+  else
+    move_on_around(run, now, answers);
+  now.model_moves = !answers.front().outcome.reference_moves;
+  const double after = slot_->has_uncertainty() ? total_energy(*comm_, run) : 0.0;
+  jumps_.asked(now.request.energy, after, answers.front().label.energy.value_or(0.0),
+               !now.model_moves);
+  SessionCounters &counters = training_.counters();
+  counters.answer_step = answered_step_ = now.step;
+  counters.answer_energy = after;
+  counters.reference_moved = !now.model_moves;
+  training_.active_state() = decisions_.state();
+  if (now.request.ask == Ask::no) return;
+  for (const Answer &answer : answers) log_.line(answer.request, answer.outcome, jumps_.sum());
+}
+
+// With the model, which may have learned from the label, unless it is young or still wrong here; else with the reference.
+void ActiveMode::move_on(Trajectory &run, Answer &answer)
+{
+  auto &[request, label, outcome] = answer;
+  if (request.ask == Ask::no) return run.follow(label);
+  const bool trained = training_.counters().trained && slot_->has_uncertainty();
+  outcome.reference_moves = !trained || decisions_.is_young() || options_.follow_reference;
+  double error = outcome.max_error;
+  const bool learned = outcome.fate == Fate::learned && !training_.is_deferred();
+  const bool changed = learning_->take_change() || learned;
+  if (trained && changed) {
+    run.evaluate_again();
+    error = force_errors(run.forces(), label).max;
+    if (request.has_scores) keep_scale(run, request.score);
+  }
+  if (trained && learned) {
+    outcome.learned_error = error;
+    learning_->learned(error);
+  }
+  if (error > decisions_.limit()) outcome.reference_moves = true;
+  if (outcome.reference_moves)
+    run.follow(label);
+  else if (trained && changed)
+    run.follow_model();
+}
+
+// With the model, which may have learned from cut-outs.
+void ActiveMode::move_on_around(Trajectory &run, const StepView &now, std::vector<Answer> &answers)
+{
+  std::vector<double> force;
+  for (auto &[request, label, outcome] : answers) {
+    if (outcome.fate != Fate::learned) continue;
+    if (force.empty()) {
+      run.evaluate_again();
+      force = run.forces();
+    }
+    outcome.learned_error = force_errors(forces_on(request, force), label).max;
+    learning_->learned(outcome.learned_error);
+    if (outcome.learned_error > decisions_.limit())
+      warn_above_limit(now.step, outcome.learned_error);
+  }
+  if (force.empty()) return;
+  keep_scale(run, now.request.score);
+  run.follow_model();
+}
+
+// Without a label. While the run has waited for one, others may have taught the model something.
+void ActiveMode::move_on_without(Trajectory &run, StepView &now)
+{
+  if (now.whole_asked && learning_->take_change()) {
+    run.evaluate_again();
+    run.follow_model();
+  }
+  now.model_moves = true;
+  jumps_.not_asked();
+}
+
+// The uncertainties of a given model come from features that its parameters gave; with every training here they mean less,
+// and grow. What was expected at a configuration before is not less true once it has been learned.
+void ActiveMode::keep_scale(const Trajectory &run, double score)
+{
+  // runs that learn together have one scale, to which their labels bring it back
+  if (learning_->is_shared() || training_.uncertainty().given_whitening.empty()) return;
+  const double now = largest_score(run);
+  if (!(now > score)) return;
+  decisions_.rescale(score / now);
+  slot_->set_calibration(decisions_.calibration());
+}
+
+// ---- recover
+
+// What the model learned stays; where the run goes back, the energy does not jump by what the model says of two places.
+void ActiveMode::recover(Trajectory &run, StepView &now)
+{
+  // a jump may also end at a step without an answer
+  training_.counters().energy_jumps = jumps_.sum();
+  if (healing_.is_on()) {
+    SelfHealing::Step step;
+    step.answered = answered_step_ == now.step;
+    step.model_moves = now.model_moves;
+    step.fine = decisions_.is_young() || now.request.expected <= decisions_.threshold() ||
+                (step.answered && found_error() <= decisions_.limit());
+    if (healing_.finish(run, step)) jumps_.begin();
+  }
+  log_.progress(book_->num_left(), decisions_);
+  latest_ = std::move(now);
+}
+
+void ActiveMode::rescue(Trajectory &run, const std::string &why)
+{
+  if (healing_.rescue(run, why)) return jumps_.begin();
+  learning_->save_before_error();
+  throw Error(
+      fmt::format("step {}: {}; the run cannot go on, and {}. Model, checkpoint and labels are "
+                  "saved where 'save' names them. Let the model learn more before it moves the "
+                  "atoms ('every', 'threshold', 'train'), keep atoms apart ('guard'), use a "
+                  "shorter time step or a lower temperature, or allow more rewinds",
+                  run.step(), why, healing_.refusal()));
+}
+
+// ---- the beginning of a run
 
 // Several clients work side by side here, which they cannot do where the reference moves the atoms. A run that goes on with those
 // that an earlier one has asked for makes no others.
 void ActiveMode::prepare(Trajectory &run)
 {
-  step_ = run.step();
-  last_step_ = run.last_step();
+  log_.at(run.step(), run.last_step());
   const auto any_open = [this] {
     return book_->any_left([](const LabelRequest &left) { return left.ask == Ask::prepare; });
   };
@@ -179,148 +394,10 @@ void ActiveMode::ask_for_copies(Trajectory &run)
   }
 }
 
-void ActiveMode::step(Trajectory &run)
-{
-  if (std::exchange(prepares_, false)) prepare(run);
-  learn_beside(run);
-  LabelRequest request = look(run);
-  if (continues_from_answer(run)) {
-    model_moves_ = !training_.counters().reference_moved;
-    jumps_.begin(!model_moves_);
-  } else {
-    decide(request);
-    if (request.ask == Ask::limit) catch_up(run, request);
-    if (model_moves_ && healing_.look(run) && (request.ask == Ask::no || may_leave(request)))
-      request.ask = Ask::rewind;
-  }
-  if (may_leave(request)) leave(run, request);
-  if (request.ask == Ask::no && model_moves_)
-    jumps_.not_asked();
-  else
-    ask(run, request);
-  // a jump may also end at a step without an answer
-  training_.counters().energy_jumps = jumps_.sum();
-  heal(run);
-  tell_progress();
-}
-
-// What the model learned stays; where the run goes back, the energy does not jump by what the model says of two places.
-void ActiveMode::heal(Trajectory &run)
-{
-  if (!healing_.is_on()) return;
-  SelfHealing::Step now;
-  now.answered = answered_step_ == step_;
-  now.model_moves = model_moves_;
-  now.fine = decisions_.is_young() || expected_error_ <= decisions_.threshold() ||
-             (now.answered && found_error() <= decisions_.limit());
-  if (healing_.finish(run, now)) jumps_.begin();
-}
-
-void ActiveMode::rescue(Trajectory &run, const std::string &why)
-{
-  if (healing_.rescue(run, why)) return jumps_.begin();
-  learning_->save_before_error();
-  throw Error(
-      fmt::format("step {}: {}; the run cannot go on, and {}. Model, checkpoint and labels are "
-                  "saved where 'save' names them. Let the model learn more before it moves the "
-                  "atoms ('every', 'threshold', 'train'), keep atoms apart ('guard'), use a "
-                  "shorter time step or a lower temperature, or allow more rewinds",
-                  run.step(), why, healing_.refusal()));
-}
-
-std::optional<Label> ActiveMode::answer_to(Trajectory &run, LabelRequest &request)
-{
-  if (request.ask == Ask::limit && options_.limit_stops) stop_above_limit(request);
-  book_->describe(run, request);
-  book_->submit(request);
-  return book_->await(request);
-}
-
-void ActiveMode::ask(Trajectory &run, LabelRequest &request)
-{
-  if (cutouts_ && ask_around(run, request)) return;
-  const std::optional<Label> label = answer_to(run, request);
-  if (!label) return go_on_with_model(run);
-  if (request.ask == Ask::no) {
-    run.follow(*label);
-    model_moves_ = false;
-    return note_answer(run, request, *label);
-  }
-  Outcome outcome = learning_->judge_awaited(request, *label);
-  if (outcome.stored()) learning_->train_pending();
-  move_on(run, request, *label, outcome);
-  note_answer(run, request, *label);
-  log_.line(request, outcome, jumps_.sum());
-}
-
 double ActiveMode::distance(const Trajectory &run) const
 {
   if (!run.has_scores()) return HUGE_VAL;
   return training_.uncertainty().distance(total_features(*comm_, run), run.natoms());
-}
-
-// ---- an answer
-
-// The forces with which the run goes on from an answer: those of the model, which may have learned from it, unless it is
-// young or still wrong here, or those of the reference.
-void ActiveMode::move_on(Trajectory &run, const LabelRequest &request, const Label &label,
-                         Outcome &outcome)
-{
-  const bool trained = training_.counters().trained && slot_->has_uncertainty();
-  outcome.reference_moves = !trained || decisions_.is_young() || options_.follow_reference;
-  double error = outcome.max_error;
-  const bool learned = outcome.fate == Fate::learned && !training_.is_deferred();
-  const bool changed = learning_->take_change() || learned;
-  if (trained && changed) {
-    run.evaluate_again();
-    error = force_errors(run.forces(), label).max;
-    if (request.has_scores) keep_scale(run, request.score);
-  }
-  if (trained && learned) {
-    outcome.learned_error = error;
-    learning_->learned(error);
-  }
-  if (error > decisions_.limit()) outcome.reference_moves = true;
-  if (outcome.reference_moves)
-    run.follow(label);
-  else if (trained && changed)
-    run.follow_model();
-  model_moves_ = !outcome.reference_moves;
-}
-
-// The uncertainties of a given model come from features that its parameters gave; with every training here they mean less,
-// and grow. What was expected at a configuration before is not less true once it has been learned.
-void ActiveMode::keep_scale(const Trajectory &run, double score)
-{
-  // runs that learn together have one scale, to which their labels bring it back
-  if (learning_->is_shared() || training_.uncertainty().given_whitening.empty()) return;
-  const double now = largest_score(run);
-  if (!(now > score)) return;
-  decisions_.rescale(score / now);
-  slot_->calibration = decisions_.calibration();
-}
-
-// What the next steps and the next run need to know of an answer.
-void ActiveMode::note_answer(const Trajectory &run, const LabelRequest &request, const Label &label)
-{
-  const double after = slot_->has_uncertainty() ? total_energy(*comm_, run) : 0.0;
-  jumps_.asked(request.energy, after, label.energy.value_or(0.0), !model_moves_);
-  SessionCounters &counters = training_.counters();
-  counters.answer_step = answered_step_ = request.frame.step;
-  counters.answer_energy = after;
-  counters.reference_moved = !model_moves_;
-  training_.active_state() = decisions_.state();
-}
-
-// Without a label. Others may have taught the model something meanwhile.
-void ActiveMode::go_on_with_model(Trajectory &run)
-{
-  if (learning_->take_change()) {
-    run.evaluate_again();
-    run.follow_model();
-  }
-  model_moves_ = true;
-  jumps_.not_asked();
 }
 
 void ActiveMode::leave_group()
@@ -328,20 +405,24 @@ void ActiveMode::leave_group()
   learning_->leave_group();
 }
 
-// ---- messages
-
-void ActiveMode::tell_progress()
-{
-  log_.progress(step_, last_step_, book_->num_left(), expected_error_, decisions_);
-}
-
-void ActiveMode::stop_above_limit(const LabelRequest &request)
+void ActiveMode::stop_above_limit(const StepView &now)
 {
   learning_->save_before_error();
   const double unit = options_.units.force();
   throw Error(fmt::format("step {}: an atom's force error of {:.4g} is expected, above the limit "
                           "{:.4g} ('limit ... stop'): train longer, or give a larger limit",
-                          step_, request.expected * unit, decisions_.limit() * unit));
+                          now.step, now.request.expected * unit, decisions_.limit() * unit));
+}
+
+void ActiveMode::warn_above_limit(std::int64_t step, double error)
+{
+  if (std::exchange(above_limit_warned_, true)) return;
+  const double unit = options_.units.force();
+  messages_.warning(fmt::format(
+      "step {}: after it has learned from a cut-out the model's error there is {:.4g}, above the "
+      "limit {:.4g}, and it moves the atoms all the same, as the reference does not know the whole "
+      "box: train longer per label ('train'), or stop with 'limit ... stop'",
+      step, error * unit, decisions_.limit() * unit));
 }
 
 }  // namespace dptrain

@@ -19,7 +19,7 @@ class ActiveMode {
  public:
   /// `comm`: the ranks of this run. `book`: null where configurations are selected, and nobody is asked. `group`: those who
   /// learn together with this run; null: nobody.
-  ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
+  ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelInUse> slot,
              OnlineTraining &training, RequestBook *book, ReplicaGroup *group,
              const LearningOptions &options, const Messages &messages);
 
@@ -36,62 +36,65 @@ class ActiveMode {
   std::int64_t in_flight() const { return book_ ? book_->num_left() : 0; }
 
   const ActiveLearning &learning() const { return decisions_; }
-  double expected_error() const { return expected_error_; }  ///< of the present step, eV/Angstrom
-  bool model_moves() const { return model_moves_; }          ///< at the present step
-  double held_out_error() const
-  {
-    return learning_->held_out_error();
-  }  ///< rmse of the forces, eV/Angstrom
-  double found_error() const
-  {
-    return learning_->found_error();
-  }                                              ///< largest, at the latest answer
+  // of the latest step
+  double expected_error() const { return latest_.request.expected; }  ///< eV/Angstrom
+  bool model_moves() const { return latest_.model_moves; }
+  /// Root mean square error of the forces, eV/Angstrom.
+  double held_out_error() const { return learning_->held_out_error(); }
+  /// Largest error of a force at the latest answer, eV/Angstrom.
+  double found_error() const { return learning_->found_error(); }
   double jumps() const { return jumps_.sum(); }  ///< eV
   int rewinds() const { return healing_.done(); }
   /// See UncertaintyMonitor::distance.
   double distance(const Trajectory &run) const;
 
  private:
-  void prepare(Trajectory &run);
-  void ask_for_copies(Trajectory &run);
-  // what is known of the present step
-  LabelRequest look(const Trajectory &run);
-  bool continues_from_answer(const Trajectory &run) const;
-  bool is_due(const LabelRequest &request) const;
-  void decide(LabelRequest &request);
-  void ask(Trajectory &run, LabelRequest &request);
-  std::optional<Label> answer_to(Trajectory &run, LabelRequest &request);
-  // what follows from an answer
-  void move_on(Trajectory &run, const LabelRequest &request, const Label &label, Outcome &outcome);
-  void keep_scale(const Trajectory &run, double score);
-  // cut-outs in place of the whole box: active_cutouts.cpp
-  struct Answered {
+  /// What is known of a step, and what has been decided.
+  struct StepView {
+    std::int64_t step = 0;
+    LabelRequest request;  ///< why the reference is asked, the expected error, the model's energy
+    bool whole_asked = false;  ///< the run waits for a label of its whole configuration
+    bool model_moves = false;  ///< the atoms on from here
+  };
+  /// A label that the run has waited for, and what became of it.
+  struct Answer {
     LabelRequest request;
     Label label;
     Outcome outcome;
   };
-  bool ask_around(Trajectory &run, LabelRequest &step);
-  std::vector<LabelRequest> requests_around(Trajectory &run, LabelRequest &step);
-  std::vector<Answered> answers_around(std::vector<LabelRequest> requests);
-  void learn_around(Trajectory &run, const LabelRequest &step, std::vector<Answered> &answered);
-  void minimize_around(const std::vector<Answered> &answered);
-  void warn_above_limit(double error);
-  void note_answer(const Trajectory &run, const LabelRequest &request, const Label &label);
-  // answers that come while the run goes on: active_asynchronous.cpp
-  bool may_leave(const LabelRequest &request) const;
-  void leave(Trajectory &run, LabelRequest &request);
-  void learn_beside(Trajectory &run);
-  void learn_and_go_on(Trajectory &run, const std::function<bool()> &learn);
-  void catch_up(Trajectory &run, LabelRequest &request);
-  void go_on_with_model(Trajectory &run);
-  void heal(Trajectory &run);
-  // messages
-  void tell_progress();
-  [[noreturn]] void stop_above_limit(const LabelRequest &request);
+
+  // the parts of a step, in their order
+  void learn_what_has_come(Trajectory &run);  // active_asynchronous.cpp
+  StepView look(const Trajectory &run);
+  void decide(Trajectory &run, StepView &now);
+  std::vector<LabelRequest> ask_or_leave(Trajectory &run, StepView &now);
+  std::vector<Answer> judge(std::vector<LabelRequest> requests);
+  void learn(const std::vector<Answer> &answers);
+  void choose_forces(Trajectory &run, StepView &now, std::vector<Answer> &answers);
+  void recover(Trajectory &run, StepView &now);
+
   double largest_score(const Trajectory &run);
+  bool continues_from_answer(const Trajectory &run, const StepView &now) const;
+  bool is_due(const StepView &now) const;
+  void choose_ask(StepView &now);
+  std::vector<LabelRequest> requests_for(Trajectory &run, StepView &now);
+  std::vector<LabelRequest> ask(Trajectory &run, StepView &now);
+  void move_on(Trajectory &run, Answer &answer);
+  void move_on_around(Trajectory &run, const StepView &now, std::vector<Answer> &answers);
+  void move_on_without(Trajectory &run, StepView &now);
+  void keep_scale(const Trajectory &run, double score);
+  void prepare(Trajectory &run);
+  void ask_for_copies(Trajectory &run);
+  // answers that come while the run goes on: active_asynchronous.cpp
+  bool may_leave(const StepView &now) const;
+  void leave(Trajectory &run, StepView &now);
+  void learn_and_go_on(Trajectory &run, const std::function<bool()> &learn);
+  void catch_up(Trajectory &run, StepView &now);
+  [[noreturn]] void stop_above_limit(const StepView &now);
+  void warn_above_limit(std::int64_t step, double error);
 
   std::shared_ptr<const Communicator> comm_;
-  std::shared_ptr<ModelSlot> slot_;
+  std::shared_ptr<ModelInUse> slot_;
   OnlineTraining &training_;
   RequestBook *book_;
   const LearningOptions &options_;
@@ -102,10 +105,9 @@ class ActiveMode {
   ActiveLearning &decisions_;              // of learning_
   EnergyJumps jumps_;                      // eV
   std::optional<CutoutRequests> cutouts_;  // none: the reference gets the whole box
-  double expected_error_ = 0.0;
-  bool prepares_;  // at the next step
-  bool model_moves_ = false, run_open_ = false, above_limit_warned_ = false;
-  std::int64_t step_ = 0, last_step_ = 0;
+  StepView latest_;                        // for reports
+  bool prepares_;                          // at the next step
+  bool run_open_ = false, above_limit_warned_ = false;
   std::int64_t answered_step_ = -1;  // the latest that went on from an answer
   std::int64_t looked_at_ = 0;       // configurations, where they are selected
 };

@@ -15,17 +15,18 @@ void ActiveMode::selection_step(Trajectory &run)
     throw Error(fmt::format(
         "'mode active' with 'reference run' needs a model that knows what its uncertainties mean, "
         "such as 'save' of a run with 'mode active' writes it: {} does not",
-        slot_->path));
+        slot_->path()));
   ++looked_at_;
-  const double expected = look(run).expected;
+  latest_ = look(run);
+  const double expected = expected_error();
   if (!(expected > decisions_.threshold()) ||
       (options_.duplicate > 0.0 && distance(run) < options_.duplicate))
     return;
   WholeFrame frame = run.configuration();
   training_.select(frame, fmt::format("expected_error={:.6g}", expected));
-  messages_.table(
-      fmt::format("dptrain {:10} selected, expected error {:.4g}, {} of {} configurations", step_,
-                  expected * options_.units.force(), training_.counters().frames, looked_at_));
+  messages_.table(fmt::format(
+      "dptrain {:10} selected, expected error {:.4g}, {} of {} configurations", run.step(),
+      expected * options_.units.force(), training_.counters().frames, looked_at_));
 }
 
 }  // namespace dptrain

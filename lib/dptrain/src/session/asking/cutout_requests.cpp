@@ -15,30 +15,30 @@ namespace {
 
 constexpr std::uint64_t center_draws = 0x63757473;  // apart from those that decide about audits
 
-void check_model(const ModelSlot &slot)
+void check_model(const ModelInUse &slot)
 {
   const std::string small_box =
       ": train it on a small box first, with 'mode active' and without cutout, and give the model "
       "that 'save' writes to pair_coeff, or its checkpoint to resume";
-  if (!slot.model || !slot.trained)
+  if (!slot.model() || !slot.trained())
     throw Error(fmt::format(
         "cutout: the model moves the atoms from the first step on, and {} is not trained{}",
-        slot.path, small_box));
+        slot.path(), small_box));
   if (!slot.has_uncertainty())
     throw Error(
         fmt::format("cutout: {} has no uncertainties, from which the worst atoms would be known{}",
-                    slot.path, small_box));
-  if (!slot.model->is_local())
+                    slot.path(), small_box));
+  if (!slot.model()->is_local())
     throw Error(fmt::format(
         "cutout: the atoms of {} pass messages, so that a force depends on atoms far beyond the "
         "cutoff: use a model whose atoms see their neighbors alone, or leave cutout out",
-        slot.path));
+        slot.path()));
 }
 
 }  // namespace
 
 CutoutRequests::CutoutRequests(std::shared_ptr<const Communicator> comm,
-                               std::shared_ptr<ModelSlot> slot, const LearningOptions &options,
+                               std::shared_ptr<ModelInUse> slot, const LearningOptions &options,
                                const Messages &messages) :
     comm_(std::move(comm)),
     slot_(std::move(slot)),
@@ -47,7 +47,7 @@ CutoutRequests::CutoutRequests(std::shared_ptr<const Communicator> comm,
     seed_(options.seed.value_or(1) ^ center_draws)
 {
   check_model(*slot_);
-  shape_ = cutout_shape(options.cutout, slot_->cutoff, options.units);
+  shape_ = cutout_shape(options.cutout, slot_->cutoff(), options.units);
 }
 
 int CutoutRequests::first_center(const LabelRequest &step, const std::vector<double> &scores) const
@@ -107,7 +107,7 @@ LabelRequest CutoutRequests::request_for(Cutout cutout, const LabelRequest &step
       request.score = std::max(request.score, scores[request.atoms[i]]);
   request.expected = learning.expected_error(request.score);
   request.feature_sum =
-      uncertainty.feature_sum(*comm_, scatter_frame(comm_, request.frame, slot_->cutoff));
+      uncertainty.feature_sum(*comm_, scatter_frame(comm_, request.frame, slot_->cutoff()));
   return request;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dptrain/base/messages.h"
-#include "dptrain/models/model_slot.h"
+#include "dptrain/models/model_in_use.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/session/learning_options.h"
 #include "dptrain/session/trajectory.h"
@@ -23,7 +23,7 @@ class CutoutRequests {
  public:
   /// Throws Error where the model cannot do without a reference of the whole box: it must be trained, know its
   /// uncertainties, and the energies of its atoms must depend on their neighbors alone.
-  CutoutRequests(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
+  CutoutRequests(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelInUse> slot,
                  const LearningOptions &options, const Messages &messages);
 
   /// Those of a step: around the atom with the largest uncertainty, or a random one for an audit, and around others above the
@@ -46,7 +46,7 @@ class CutoutRequests {
   void count(const LabelRequest &request);
 
   std::shared_ptr<const Communicator> comm_;
-  std::shared_ptr<ModelSlot> slot_;
+  std::shared_ptr<ModelInUse> slot_;
   Messages messages_;
   CutoutShape shape_;
   int most_;

@@ -36,13 +36,13 @@ Learner::Learner(Parts parts) :
     pace_(options_.train_share)
 {
   const std::vector<double> &state =
-      training_.active_state().empty() ? slot_->active_state : training_.active_state();
+      training_.active_state().empty() ? slot_->active_state() : training_.active_state();
   if (!state.empty()) {
     decisions_.set_state(state);
     training_.active_state() = decisions_.state();
   }
   refresh_scores();
-  slot_->calibration = decisions_.calibration();
+  slot_->set_calibration(decisions_.calibration());
 }
 
 // What follows from the present parameters and frames: uncertainties, and the error on held-out frames.
@@ -100,7 +100,7 @@ Outcome Learner::judge(AnsweredRequest &answer)
   }
   if (request.has_scores)
     decisions_.compare({request.score, errors.max, errors.rms}, request.ask, errors.label_rms);
-  slot_->calibration = decisions_.calibration();
+  slot_->set_calibration(decisions_.calibration());
   training_.active_state() = decisions_.state();
   if (!book_->within_limit(request, label)) return outcome;
   // of a young model a threshold that follows the errors is not known yet; copies are made to be learned

@@ -26,7 +26,7 @@ class Learner {
   /// What a learner works with.
   struct Parts {
     std::shared_ptr<const Communicator> run;  ///< the ranks of this run
-    std::shared_ptr<ModelSlot> slot;
+    std::shared_ptr<ModelInUse> slot;
     OnlineTraining &training;
     RequestBook *book;     ///< null where configurations are selected
     SelfHealing &healing;  ///< gets the errors that labels of this run show
@@ -109,7 +109,7 @@ class Learner {
   void refresh_scores();
 
   std::shared_ptr<const Communicator> run_;
-  std::shared_ptr<ModelSlot> slot_;
+  std::shared_ptr<ModelInUse> slot_;
   SelfHealing &healing_;
   OnLateAnswer on_late_answer_;
   ActiveLearning decisions_;

@@ -49,17 +49,17 @@ std::string frames_path_of(const std::string &checkpoint)
   return name + ".frames";
 }
 
-void check_same_model(const std::string &path, const ModelData &found, const ModelSlot &slot)
+void check_same_model(const std::string &path, const ModelData &found, const ModelInUse &slot)
 {
   ModelData wanted;
-  if (slot.model)
-    wanted = slot.model->data();
+  if (slot.model())
+    wanted = slot.model()->data();
   else
-    wanted.config = slot.input->model;
+    wanted.config = slot.input()->model;
   const std::string differences = model_differences(found, wanted);
   if (!differences.empty())
     throw Error(fmt::format("resume: {} is a checkpoint of another model than {}: {}", path,
-                            slot.path, differences));
+                            slot.path(), differences));
 }
 
 State pack(const SessionState &session)

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/models/model_slot.h"
+#include "dptrain/models/model_in_use.h"
 #include "dptrain/potential/model/model.h"
 #include "dptrain/training/trainer.h"
 #include "session/session_counters.h"
@@ -33,6 +33,6 @@ std::string resume_path(const std::string &file);
 /// The frames file that belongs to a checkpoint: FILE.frames for FILE.ckpt.
 std::string frames_path_of(const std::string &checkpoint);
 /// Throws Error that lists what differs between the model of a checkpoint and that of the slot.
-void check_same_model(const std::string &path, const ModelData &found, const ModelSlot &slot);
+void check_same_model(const std::string &path, const ModelData &found, const ModelInUse &slot);
 
 }  // namespace dptrain

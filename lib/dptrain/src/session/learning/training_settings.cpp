@@ -16,23 +16,23 @@ constexpr std::int64_t disp_every =
     100;  // lines of lcurve.out, where neither options nor input say
 
 // The model of a file that has been read for its training alone: another one than the new model of pair_coeff would not be made.
-void refuse_other_model(const InputFile &input, const std::string &path, const ModelSlot &slot)
+void refuse_other_model(const InputFile &input, const std::string &path, const ModelInUse &slot)
 {
-  if (!slot.input || input.model_def_script.empty()) return;
-  const std::string differences = model_differences(input.model, slot.input->model);
+  if (!slot.input() || input.model_def_script.empty()) return;
+  const std::string differences = model_differences(input.model, slot.input()->model);
   if (!differences.empty())
     throw Error(fmt::format("{}: its section model is not that of the new model, which pair_coeff "
                             "makes of {}: {}; give {} in pair_coeff, or remove the section",
-                            path, slot.path, differences, path));
+                            path, slot.path(), differences, path));
 }
 
 }  // namespace
 
 TrainingSettings::TrainingSettings(const Communicator &comm, const LearningOptions &options,
-                                   const ModelSlot &slot, const Log &say) :
-    options_(options), slot_(slot), input_(slot.input)
+                                   const ModelInUse &slot, const Log &say) :
+    options_(options), slot_(slot), input_(slot.input())
 {
-  const DescriptorConfig *descriptor = slot.descriptor.get();
+  const DescriptorConfig *descriptor = slot.descriptor().get();
   if (!options.input.empty()) {
     std::string text;
     guarded(comm, [&] {
@@ -40,7 +40,7 @@ TrainingSettings::TrainingSettings(const Communicator &comm, const LearningOptio
     });
     broadcast(comm, text);
     guarded(comm, [&] {
-      input_ = read_input_text(text, options.input, {slot.from_archive, descriptor, true});
+      input_ = read_input_text(text, options.input, {slot.from_archive(), descriptor, true});
       refuse_other_model(*input_, options.input, slot);
     });
   }
@@ -76,7 +76,7 @@ void TrainingSettings::choose_optimizer(const InputFile &input)
     optimizer.type = *options_.optimizer;
   else if (!input.optimizer_given)
     optimizer.type = OptimizerType::soap;
-  const bool is_double = slot_.settings.precision == Precision::float64;
+  const bool is_double = slot_.settings().precision == Precision::float64;
   if (!optimizer.precision) optimizer.precision = is_double ? "float64" : "float32";
   if (!input.start_lr_given)
     config_.schedule.start_lr = optimizer.type == OptimizerType::soap

@@ -5,7 +5,7 @@
 
 #include "dptrain/base/messages.h"
 #include "dptrain/input/config.h"
-#include "dptrain/models/model_slot.h"
+#include "dptrain/models/model_in_use.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/session/learning_options.h"
 
@@ -16,7 +16,7 @@ namespace dptrain {
 class TrainingSettings {
  public:
   /// Reads the input file. `say` is called on rank 0. Collective.
-  TrainingSettings(const Communicator &comm, const LearningOptions &options, const ModelSlot &slot,
+  TrainingSettings(const Communicator &comm, const LearningOptions &options, const ModelInUse &slot,
                    const Log &say);
 
   const TrainingConfig &config() const { return config_; }
@@ -29,7 +29,7 @@ class TrainingSettings {
 
  private:
   const LearningOptions &options_;
-  const ModelSlot &slot_;
+  const ModelInUse &slot_;
   std::optional<InputFile> input_;  // the file that says how to train
   TrainingConfig config_;
 

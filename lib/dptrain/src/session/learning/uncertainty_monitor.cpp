@@ -30,21 +30,21 @@ std::vector<std::int64_t> typical_frames(const Trainer &trainer, std::int64_t mo
 }  // namespace
 
 UncertaintyMonitor::UncertaintyMonitor(std::shared_ptr<const Communicator> comm,
-                                       std::shared_ptr<ModelSlot> slot) :
+                                       std::shared_ptr<ModelInUse> slot) :
     comm_(std::move(comm)), slot_(std::move(slot))
 {
-  if (slot_->model && slot_->model->last_hidden_layer())
-    given_whitening = slot_->model->last_hidden_layer()->whitening();
+  if (slot_->model() && slot_->model()->last_hidden_layer())
+    given_whitening = slot_->model()->last_hidden_layer()->whitening();
 }
 
 void UncertaintyMonitor::refresh(Trainer &trainer, bool wants_known_score)
 {
-  LastHiddenLayer *layer = slot_->model->last_hidden_layer();
+  LastHiddenLayer *layer = slot_->model()->last_hidden_layer();
   if (current_ || trainer.num_frames() == 0 || !layer) return;
   guarded(*comm_, [&] {
     if (!given_whitening.empty()) layer->set_whitening(given_whitening);
   });
-  FeatureMoments moments(slot_->model, comm_);
+  FeatureMoments moments(slot_->model(), comm_);
   seen_.clear();
   std::vector<std::int64_t> atoms;
   trainer.visit(typical_frames(trainer, moment_frames), [&](const Frame &frame) {
@@ -57,7 +57,8 @@ void UncertaintyMonitor::refresh(Trainer &trainer, bool wants_known_score)
   moments.apply(given_whitening.empty() ? 1.0 : std::min(1.0, part));
   for (std::size_t k = 0; k < seen_.size(); ++k) seen_[k].feature_sum = moments.feature_sums()[k];
   if (wants_known_score) find_known_score(trainer);
-  slot_->uncertainty = current_ = true;
+  current_ = true;
+  slot_->set_uncertainty(true);
 }
 
 void UncertaintyMonitor::find_known_score(Trainer &trainer)
@@ -69,7 +70,7 @@ void UncertaintyMonitor::find_known_score(Trainer &trainer)
     ForwardOutput out;
     out.force = force.data();
     out.uncertainty = uncertainty.data();
-    slot_->model->forward(frame.weighted_domain(), out);
+    slot_->model()->forward(frame.weighted_domain(), out);
     const auto most = std::max_element(uncertainty.begin(), uncertainty.end());
     largest.push_back(most == uncertainty.end() ? 0.0 : *most);
   });
@@ -93,7 +94,7 @@ double UncertaintyMonitor::distance(const std::vector<double> &feature_sum,
 double UncertaintyMonitor::distance(const std::vector<double> &a, const std::vector<double> &b,
                                     std::int64_t natoms) const
 {
-  return feature_distance(slot_->model->last_hidden_layer()->whitening(), a, b, natoms);
+  return feature_distance(slot_->model()->last_hidden_layer()->whitening(), a, b, natoms);
 }
 
 std::vector<double> UncertaintyMonitor::feature_sum(const Communicator &comm,
@@ -102,13 +103,13 @@ std::vector<double> UncertaintyMonitor::feature_sum(const Communicator &comm,
   const BatchShares shares({&frame}, comm);
   const Frame &share = *shares.frames().front();
   std::vector<double> sum(
-      slot_->model->type_map().size() * slot_->model->last_hidden_layer()->num_features(), 0.0),
+      slot_->model()->type_map().size() * slot_->model()->last_hidden_layer()->num_features(), 0.0),
       force(static_cast<std::size_t>(share.nall()) * 3, 0.0);
   guarded(comm, [&] {
     ForwardOutput out;
     out.force = force.data();
     out.feature_sum = sum.data();
-    slot_->model->forward(share.weighted_domain(), out);
+    slot_->model()->forward(share.weighted_domain(), out);
   });
   comm.all_reduce_sum(sum.data(), sum.size());
   return sum;
@@ -122,7 +123,7 @@ void UncertaintyMonitor::remember(std::vector<double> feature_sum, std::int64_t 
 void UncertaintyMonitor::add(const Frame &share)
 {
   const BatchShares shares({&share}, *comm_);
-  FeatureMoments moments(slot_->model, comm_);
+  FeatureMoments moments(slot_->model(), comm_);
   guarded(*comm_, [&] { moments.add(*shares.frames().front()); });
   moments.apply(selected_weight);
   remember(moments.feature_sums().front(), share.natoms);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "dptrain/models/model_slot.h"
+#include "dptrain/models/model_in_use.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/training/trainer.h"
 
@@ -14,7 +14,7 @@ namespace dptrain {
 /// which configurations are among them. Collective.
 class UncertaintyMonitor {
  public:
-  UncertaintyMonitor(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot);
+  UncertaintyMonitor(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelInUse> slot);
 
   /// The uncertainties from now on are those of other parameters or frames than the model has.
   void mark_stale() { current_ = false; }
@@ -50,7 +50,7 @@ class UncertaintyMonitor {
     std::int64_t natoms;
   };
   std::shared_ptr<const Communicator> comm_;
-  std::shared_ptr<ModelSlot> slot_;
+  std::shared_ptr<ModelInUse> slot_;
   bool current_ = false;
   std::vector<Seen> seen_;  // frames behind the uncertainty
   double known_score_ = 0.0;

@@ -17,22 +17,22 @@ namespace dptrain {
 
 namespace {
 
-std::string model_text(const ModelSlot &slot)
+std::string model_text(const ModelInUse &slot)
 {
-  return slot.model ? fmt::format("parameters with hash {}\n", slot.hash())
-                    : fmt::format("a new model of the input\n{}", slot.input_text);
+  return slot.model() ? fmt::format("parameters with hash {}\n", slot.hash())
+                      : fmt::format("a new model of the input\n{}", slot.input_text());
 }
 
 }  // namespace
 
 struct LearningSession::Impl {
-  Impl(std::shared_ptr<const Communicator> c, std::shared_ptr<ModelSlot> s,
+  Impl(std::shared_ptr<const Communicator> c, std::shared_ptr<ModelInUse> s,
        const LearningOptions &o, const Messages &m, const Replicas &replicas) :
       comm(std::move(c)),
       slot(std::move(s)),
       options(o),
       messages(m),
-      generation(slot->generation),
+      generation(slot->generation()),
       group(make_group(replicas)),
       training(group ? group->everyone() : comm, slot, options,
                !group || group->index() == 0 ? messages : no_messages())
@@ -44,8 +44,8 @@ struct LearningSession::Impl {
     if (!replicas.mpi_comm) return nullptr;
     auto made = std::make_unique<ReplicaGroup>(comm, replicas);
     made->require_same("options",
-                       fmt::format("elements {}\nprecision {}\n{}", joined(slot->type_map),
-                                   name_of(slot->settings.precision), common_options(options)));
+                       fmt::format("elements {}\nprecision {}\n{}", joined(slot->type_map()),
+                                   name_of(slot->settings().precision), common_options(options)));
     made->require_same("model", model_text(*slot));
     return made;
   }
@@ -53,7 +53,7 @@ struct LearningSession::Impl {
   void start_book(const Impl *before);
 
   std::shared_ptr<const Communicator> comm;
-  std::shared_ptr<ModelSlot> slot;
+  std::shared_ptr<ModelInUse> slot;
   LearningOptions options;
   Messages messages;
   int generation;
@@ -66,7 +66,7 @@ struct LearningSession::Impl {
 };
 
 LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
-                                 std::shared_ptr<ModelSlot> slot, const LearningOptions &options,
+                                 std::shared_ptr<ModelInUse> slot, const LearningOptions &options,
                                  const Messages &messages, LabelSource *source,
                                  const Replicas &replicas)
 {

@@ -10,7 +10,7 @@
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/base/messages.h"
 #include "dptrain/labels/label_source.h"
-#include "dptrain/models/model_slot.h"
+#include "dptrain/models/model_in_use.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/session/learning_options.h"
 #include "dptrain/session/replicas.h"
@@ -52,7 +52,7 @@ class LearningSession {
   /// `replicas`: runs that train one model together, each with a session, a trajectory and a source of its own. What one
   /// labels all learn, with all ranks. Collective functions are so over the ranks `comm` of a run; the constructor, start() and
   /// end_run() over all of them: a run that has ended helps the others until they have, too.
-  LearningSession(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelSlot> slot,
+  LearningSession(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelInUse> slot,
                   const LearningOptions &options, const Messages &messages, LabelSource *source,
                   const Replicas &replicas = {});
   /// One of several runs helps the others until all of them have come here.

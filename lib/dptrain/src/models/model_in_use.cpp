@@ -1,4 +1,4 @@
-#include "dptrain/models/model_slot.h"
+#include "dptrain/models/model_in_use.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -80,8 +80,8 @@ std::string note_of(const ModelData &data, const std::vector<double> &fparam,
 
 }  // namespace
 
-void ModelSlot::load(const Communicator &comm, const std::string &file,
-                     const std::vector<std::string> &type_elements)
+void ModelInUse::load(const Communicator &comm, const std::string &file,
+                      const std::vector<std::string> &type_elements)
 {
   ModelData data;
   InputFile new_input;
@@ -96,7 +96,7 @@ void ModelSlot::load(const Communicator &comm, const std::string &file,
     if (is_input)
       input_text = read_input_file(file);
     else
-      data = read_model_file(file, settings.native);
+      data = read_model_file(file, settings_.native);
   });
   comm.broadcast(&is_input, sizeof(is_input), 0);
 
@@ -110,58 +110,58 @@ void ModelSlot::load(const Communicator &comm, const std::string &file,
   }
   const std::vector<std::string> &types =
       is_input ? new_input.model.type_map : data.config.type_map;
-  model_type = map_elements(file, type_elements, types);
-  path = file;
-  elements = type_elements;
-  type_map = types;
-  cutoff = is_input ? new_input.model.rcut : data.config.rcut;
-  input.reset();
-  this->input_text = is_input && !is_new ? input_text : "";
-  model.reset();
-  trained = !is_input;
-  from_archive = false;
-  uncertainty = false;
-  active_state.clear();
-  calibration = {};
+  model_type_ = map_elements(file, type_elements, types);
+  path_ = file;
+  elements_ = type_elements;
+  type_map_ = types;
+  cutoff_ = is_input ? new_input.model.rcut : data.config.rcut;
+  input_.reset();
+  input_text_ = is_input && !is_new ? input_text : "";
+  model_.reset();
+  trained_ = !is_input;
+  from_archive_ = false;
+  uncertainty_ = false;
+  active_state_.clear();
+  calibration_ = {};
   if (is_input) {
-    input = new_input;
-    descriptor = new_input.model.descriptor;
+    input_ = new_input;
+    descriptor_ = new_input.model.descriptor;
   } else {
     set_model(comm, data);
   }
-  note =
-      from_archive || data.is_compressed ? note_of(data, settings.fparam, file, comm.size()) : "";
-  ++generation;
+  note_ =
+      from_archive_ || data.is_compressed ? note_of(data, settings_.fparam, file, comm.size()) : "";
+  ++generation_;
 }
 
-void ModelSlot::set_model(const Communicator &comm, ModelData data)
+void ModelInUse::set_model(const Communicator &comm, ModelData data)
 {
-  from_archive = !data.archive.empty();
-  descriptor = data.config.descriptor;
-  data.knots = settings.knots;
-  data.fparam = settings.fparam;
-  uncertainty = !data.whitening.empty();
-  active_state = data.calibration;
+  from_archive_ = !data.archive.empty();
+  descriptor_ = data.config.descriptor;
+  data.knots = settings_.knots;
+  data.fparam = settings_.fparam;
+  uncertainty_ = !data.whitening.empty();
+  active_state_ = data.calibration;
   ActiveLearning learning({});
-  if (!active_state.empty()) learning.set_state(active_state);
-  calibration = learning.calibration();
+  if (!active_state_.empty()) learning.set_state(active_state_);
+  calibration_ = learning.calibration();
   guarded(comm, [&] {
-    std::shared_ptr<Model> made = make_model(std::move(data), path);
-    if (settings.chunk > 0) made->set_chunk(settings.chunk);
-    made->set_precision(settings.precision);
-    model = made;
+    std::shared_ptr<Model> made = make_model(std::move(data), path_);
+    if (settings_.chunk > 0) made->set_chunk(settings_.chunk);
+    made->set_precision(settings_.precision);
+    model_ = made;
   });
 }
 
-std::uint64_t ModelSlot::hash() const
+std::uint64_t ModelInUse::hash() const
 {
-  if (!model) return 0;
-  return hash_of(model->energy_bias(), hash_of(model->parameters().values()));
+  if (!model_) return 0;
+  return hash_of(model_->energy_bias(), hash_of(model_->parameters().values()));
 }
 
-bool ModelSlot::has_null() const
+bool ModelInUse::has_null() const
 {
-  return std::find(model_type.begin() + 1, model_type.end(), -1) != model_type.end();
+  return std::find(model_type_.begin() + 1, model_type_.end(), -1) != model_type_.end();
 }
 
 }  // namespace dptrain

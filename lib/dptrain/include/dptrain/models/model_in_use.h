@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dptrain/input/config.h"
+#include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/model/model.h"
+#include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
+#include "dptrain/uncertainty/calibration.h"
+
+namespace dptrain {
+
+/// How a model is to be evaluated.
+struct ModelSettings {
+  int knots = 0;  ///< knots of the embedding tables; 0: chosen by the model's own check
+  int chunk = 0;  ///< centers handled at once; 0: the model's default
+  Precision precision = Precision::float64;  ///< of MD and of training
+  bool native = true;            ///< archives that the native kernels can run become native models
+  std::vector<double> fparam{};  ///< frame parameters of a TorchScript model
+};
+
+/// In place of a file: a new model with defaults for everything.
+constexpr const char *new_model_name = "new";
+
+/// The one model that a run evaluates and a session trains, shared by both, and what it is made from. After load() there is either
+/// a model, or the input of a new one; elements, cutoff, uncertainties and their calibration are always those of this model.
+class ModelInUse {
+ public:
+  explicit ModelInUse(const ModelSettings &settings = {}) : settings_(settings) {}
+
+  /// Reads FILE (model, checkpoint or input.json; or makes a new input of the elements, new_model_name) on rank 0, shares it, and
+  /// maps the elements of the atom types. Replaces what was there. Collective; throws Error on all ranks.
+  void load(const Communicator &comm, const std::string &file,
+            const std::vector<std::string> &type_elements);
+  /// Makes the model from its data on every rank, with the settings. Collective.
+  void set_model(const Communicator &comm, ModelData data);
+
+  const ModelSettings &settings() const { return settings_; }
+  const std::string &path() const { return path_; }  ///< file of the model or of its input
+  /// One per atom type; "NULL": not in the model.
+  const std::vector<std::string> &elements() const { return elements_; }
+  /// [ntypes + 1] by atom type: index into type_map(), -1 for NULL.
+  const std::vector<int> &model_type() const { return model_type_; }
+  bool has_null() const;
+  const std::vector<std::string> &type_map() const { return type_map_; }
+  double cutoff() const { return cutoff_; }  ///< Angstrom
+  /// What a TorchScript archive was found to be; empty for other files.
+  const std::string &note() const { return note_; }
+  bool from_archive() const { return from_archive_; }  ///< the file was a TorchScript archive
+  const std::shared_ptr<Model> &model() const { return model_; }    ///< empty: new, not made yet
+  const std::optional<InputFile> &input() const { return input_; }  ///< of a new model
+  const std::string &input_text() const { return input_text_; }     ///< of its file
+  /// Of the model, also of a new one; none in a TorchScript model.
+  const AnyDescriptorConfig &descriptor() const { return descriptor_; }
+  /// Fingerprint of parameters and energy bias; 0 without a model.
+  std::uint64_t hash() const;
+  int generation() const { return generation_; }  ///< grows with each load()
+
+  /// Whether the parameters are those of a file, or an optimizer step has been done.
+  bool trained() const { return trained_; }
+  void set_trained() { trained_ = true; }
+  /// Whether the model gives uncertainties (asking it itself would copy matrices), and they are those of its parameters.
+  bool has_uncertainty() const { return model_ && uncertainty_; }
+  void set_uncertainty(bool known) { uncertainty_ = known; }
+  /// Whether something beside mode active reads them in this run.
+  bool uncertainty_wanted() const { return uncertainty_wanted_; }
+  void want_uncertainty() { uncertainty_wanted_ = true; }
+  /// What they mean as errors of the forces.
+  const Calibration &calibration() const { return calibration_; }
+  void set_calibration(const Calibration &calibration) { calibration_ = calibration; }
+  /// Of the ActiveLearning behind the calibration of the file; empty: none.
+  const std::vector<double> &active_state() const { return active_state_; }
+  /// Name of who trains the model; empty: nobody.
+  const std::string &owner() const { return owner_; }
+  void set_owner(const std::string &name) { owner_ = name; }
+
+ private:
+  const ModelSettings settings_;
+  std::string path_, note_, input_text_, owner_;
+  std::vector<std::string> elements_, type_map_;
+  std::vector<int> model_type_;
+  double cutoff_ = 0.0;
+  bool from_archive_ = false, trained_ = false, uncertainty_ = false, uncertainty_wanted_ = false;
+  std::shared_ptr<Model> model_;
+  std::optional<InputFile> input_;
+  AnyDescriptorConfig descriptor_;
+  Calibration calibration_;
+  std::vector<double> active_state_;
+  int generation_ = 0;
+};
+
+}  // namespace dptrain

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "dptrain/potential/model/model.h"
+#include "frames/frame_set.h"
+#include "kernels/force_sums.h"
+#include "kernels/memory.h"
+
+namespace dptrain {
+
+/// What pass A finds over some frames, and how it comes to the outputs of their domains.
+class SweepResults {
+ public:
+  explicit SweepResults(int ntypes) : shift_(ntypes) {}
+
+  /// Cleared sums of forces and virials, once per worker; virials of atoms where an output asks for them.
+  kernels::ForceSums begin(const FrameSet &frames, const ForwardOutput *out, std::size_t centers);
+  /// [centers] of the fitting nets, eV, for the kernels.
+  double *energies() { return energies_.data(); }
+  /// Of the energy of each atom of a type, eV: to be set before add().
+  double &shift(int type) { return shift_[type]; }
+  /// Adds all to the outputs, and `bias` to the energy of each atom, by type, eV, which is not one of the network. `uncertainty`:
+  /// [centers]; null: none.
+  void add(const FrameSet &frames, const std::vector<double> &bias,
+           const kernels::Array<double> *uncertainty, ForwardOutput *out);
+  std::size_t memory_bytes() const;
+
+ private:
+  void sum_copies(const FrameSet &frames);
+  const double *on_host(const kernels::Array<double> &array);
+  void add_energies(const FrameSet &frames, const std::vector<double> &bias, ForwardOutput *out);
+  void add_forces(const FrameSet &frames, ForwardOutput *out);
+  void add_uncertainties(const FrameSet &frames, const double *uncertainty, ForwardOutput *out);
+  void add_on_device(const FrameSet &frames, const std::vector<double> &bias,
+                     const kernels::Array<double> *uncertainty, ForwardOutput &out);
+  int ntypes() const { return static_cast<int>(shift_.size()); }
+
+  std::vector<double> shift_;
+  kernels::Array<double> forces_, virials_, atom_virials_, energies_, parts_;
+  bool atom_virial_ = false;
+  std::vector<double> host_;
+};
+
+}  // namespace dptrain
