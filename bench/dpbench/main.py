@@ -3,7 +3,7 @@
 import json
 import sys
 
-from . import (accuracy, active, asynchronous, curves, gpu, inference, kernels, labels, machine, memory, ranks, report, scaling,
+from . import (accuracy, active, asynchronous, curves, inference, kernels, labels, machine, memory, ranks, report, scaling,
                script_training, statistics, torchscript, training, uncertainty)
 from .environments import LABEL_PEERS, Ours, PackagePeer, Peer
 from .errors import BenchError
@@ -69,14 +69,12 @@ def old_facts(path):
 
 def kept_parts(path, facts, other_sources):
     """Result of an earlier run into the same file: parts of the same sources (or of any, where that is asked for), machine
-    and kind of run, each with the facts that it was measured under. A commit of the same sources may have another name. What
-    gpu-check has measured stays: it is of another machine by nature, and names its commit."""
+    and kind of run, each with the facts that it was measured under. A commit of the same sources may have another name."""
     def key(entry):
         return other_sources or entry["sources"]["hash"], entry["hardware"], entry["quick"]
 
     found, parts = old_facts(path)
-    kept = [name for name in parts
-            if name in found and (found[name].get("gpu_report") or key(found[name]) == key(facts))]
+    kept = [name for name in parts if name in found and key(found[name]) == key(facts)]
     dropped = [name for name in parts if name not in kept]
     if dropped:
         print(f"bench: {path}: of other sources or another machine, hence dropped: {', '.join(dropped)}", flush=True)
@@ -115,14 +113,6 @@ def measure_all(settings):
     return result
 
 
-def with_gpu_reports(settings, paths):
-    """The result file that is there, or an empty one, with the part gpu of these reports."""
-    found, parts = old_facts(settings.out / f"{settings.name}.json")
-    part, facts = gpu.read_reports(paths)
-    gpu.add_forecast(part, facts)
-    return {"facts": {**found, "gpu": facts}, "parts": {**parts, "gpu": part}}
-
-
 def main(words=None):
     try:
         settings, args = read_settings(sys.argv[1:] if words is None else words)
@@ -131,8 +121,6 @@ def main(words=None):
             if not path.exists():
                 raise BenchError(f"bench: {path} does not exist: run without --report-only first")
             result = json.loads(path.read_text())
-        elif args.gpu_report:
-            result = with_gpu_reports(settings, args.gpu_report)
         else:
             result = measure_all(settings)
         write(settings, result)

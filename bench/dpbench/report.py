@@ -1,6 +1,6 @@
 """Markdown tables of the results. Times are medians; ratios are peer / ours, so larger than 1 means that we are faster."""
 
-from . import gpu, labels_report
+from . import labels_report
 from .inference import PEERS as MD_PEERS
 from .inference import SWEPT
 from .settings import OURS
@@ -320,14 +320,11 @@ TABLES = {"inference": inference_tables, "training": training_tables, "accuracy"
           "curves": curve_tables, "uncertainty": uncertainty_tables, "active": active_tables, "asynchronous": asynchronous_tables,
           "ranks": rank_tables,
           "memory": memory_tables, "torchscript": script_tables, "torchscript_training": script_training_tables,
-          "labels": labels_report.tables, "gpu": gpu.tables}
+          "labels": labels_report.tables}
 
 
 def facts(entry):
     """What was measured where, for one part."""
-    if entry.get("gpu_report"):
-        yield from gpu.facts(entry)
-        return
     hardware, sources = entry["hardware"], entry["sources"]
     yield f"* {entry['date']}, commit {sources['commit'][:12]}" + \
           (f" and {sources['changed_files']} changed files" if sources["changed_files"] else "")

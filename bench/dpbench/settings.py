@@ -91,9 +91,6 @@ def parser():
                    help="part labels: only data sets with this word in their name (Si, Ge, SW, water, ...); those that the "
                         "result file has of other names and the same seconds stay. May be given several times")
     p.add_argument("--report-only", action="store_true", help="tables and plots again from the NAME.json that is there")
-    p.add_argument("--gpu-report", type=Path, action="append", metavar="FILE",
-                   help="adds what gpu-check has measured on a GPU (its gpu-report.json) as part gpu; nothing is run. May be given "
-                        "several times: reports of one kit on one machine are put together")
     return p
 
 
@@ -105,10 +102,8 @@ def read_settings(words):
             raise BenchError(f"bench: unknown part {part!r}: allowed are {', '.join(PARTS)}")
     if args.repeats < 1:
         raise BenchError(f"bench: --repeats {args.repeats} is not possible: give a number from 1")
-    if args.parts and args.gpu_report:
-        raise BenchError(f"bench: with --gpu-report nothing is measured: leave out {' '.join(args.parts)}, or --gpu-report")
     work = args.work.resolve()
-    needs_data = not args.report_only and not args.gpu_report and not set(args.parts or PARTS) <= WITHOUT_DATA
+    needs_data = not args.report_only and not set(args.parts or PARTS) <= WITHOUT_DATA
     data = args.data.resolve() if args.data else default_data() if needs_data else ROOT
     folder = lambda name, default: Path(os.environ.get(name) or default).absolute()  # noqa: E731
     build = os.environ.get("DPTRAIN_BENCH_BUILD")

@@ -147,8 +147,7 @@ TEST_P(PerformanceGuard, TrainingStep)
 }
 
 // The ways of a device, on the host: four kernels search the neighbors of all frames and one makes the lists of a chunk; the
-// gradient of the table is two matrix products for each chunk and type of neighbor. The forecast for GPUs counts the same
-// (bench/dpbench/gpu_forecast.py; there the sum over the cells is two kernels).
+// gradient of the table is two matrix products for each chunk and type of neighbor.
 TEST_P(PerformanceGuard, TrainingStepInTheWaysOfADevice)
 {
   SKIP_ON_A_DEVICE;

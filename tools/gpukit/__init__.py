@@ -1,1 +1,0 @@
-"""What tools/gpu-kit does: builds, models with the numbers of a processor, the archive."""
