@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 from make_reference_common import *  # noqa: F403
-from make_reference_common import MASS, REFERENCE, UNITS, model_section, native_tree, np, pathlib, provenance, random_coordinates, random_model, torch, write_data, write_dp, write_json
+from make_reference_common import REFERENCE, UNITS, model_section, native_tree, np, pathlib, provenance, random_coordinates, random_model, torch, write_data, write_dp, write_json
 
 from deepmd.infer import DeepPot
 from deepmd.pt.utils.serialization import deserialize_to_file

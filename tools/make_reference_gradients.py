@@ -16,7 +16,7 @@ import re
 import shutil
 import sys
 
-from make_reference_common import REFERENCE, UNITS, model_section, native_tree, np, provenance, random_coordinates, random_model, torch, write_data, write_dp, write_json
+from make_reference_common import REFERENCE, UNITS, model_section, np, provenance, random_coordinates, random_model, torch, write_data, write_dp, write_json
 
 LR, STEPS = 1e-3, 20
 

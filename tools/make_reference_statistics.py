@@ -8,7 +8,6 @@ force in numpy repeats all of it; the largest differences are stored too.
 usage: python tools/make_reference_statistics.py
 """
 import json
-import os
 import pathlib
 import shutil
 import subprocess

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from active import decisions, events, stored_frames, summary
-from silicon import ATOMS, PAIR, learn
+from silicon import ATOMS, learn
 
 OPTIONS = "mode active every 5 warmup 3 train 20 optimizer adam threshold 0.8 "
 NEXT = "read_restart si.restart\ntimestep 0.001\n"

@@ -7,14 +7,13 @@ import re
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
 from lammps_runner import lammps_variables, lammps_words
-from silicon import ATOMS, COLUMNS, PAIR, REFERENCE, learn, write_input
+from silicon import ATOMS, PAIR, REFERENCE, learn, write_input
 
 TRAJECTORY = "pair_style sw\npair_coeff * * Si.sw Si\nfix n all nve\nrun 20\ndump d all custom 2 frames.dump id type x y z\n" \
              "dump_modify d sort id format float %.17g\nrun 8\n"

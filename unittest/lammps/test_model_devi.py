@@ -8,7 +8,6 @@ from lammps_runner import REFERENCE
 from silicon import learn, write_input
 
 WATER, ALLOY = REFERENCE / "two_side", REFERENCE / "triclinic_3type"
-MEMBERS = ["m1.dp", "m2.dp", "m3.dp"]
 COMMITTEE = "committee m1.dp m2.dp m3.dp end"
 BAR = 1.6021765e6  # LAMMPS' bar Angstrom^3 per eV
 # seven digits are printed
