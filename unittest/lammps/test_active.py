@@ -233,12 +233,25 @@ def test_a_model_without_uncertainty_is_young(trained, tmp_path):
     """Such as those of DeePMD-kit: the reference drives until the first three errors are known, whatever the file has learned."""
     with h5py.File(tmp_path / "si.dp", "a") as file:
         tree = json.loads(file.attrs["json"])
-        del tree["@variables"]["dptrain_whitening"], tree["@variables"]["dptrain_calibration"]
+        del tree["@variables"]["dptrain_whitening"], file["dptrain_calibration"]
         file.attrs["json"] = json.dumps(tree)
     result = trained(learn("mode active every 5 train 5 threshold 5 limit 20 repeat", pair=TRAINED, run="run 30")).check()
     assert [e["why"] for e in events(result.output)][:4] == ["young"] * 4
     assert [e["moved_by"] for e in events(result.output)][:4] == ["reference"] * 3 + ["model"]
     assert result.thermo()["f_t[15]"][-1] == 1
+
+
+def test_calibration_of_a_version_before_the_first_release(trained, tmp_path):
+    """Numbers by position, which are not read: one message says so, and the model is compared with the reference anew."""
+    with h5py.File(tmp_path / "si.dp", "a") as file:
+        tree = json.loads(file.attrs["json"])
+        tree["@variables"]["dptrain_calibration"] = "variable_9999"
+        file["variable_9999"] = np.zeros(122)
+        del file["dptrain_calibration"]
+        file.attrs["json"] = json.dumps(tree)
+    result = trained(learn("mode active every 5 train 5 threshold 5 limit 20 repeat", pair=TRAINED, run="run 30")).check()
+    assert result.output.count("si.dp: what uncertainties mean was found by a version before the first release") == 1
+    assert [e["why"] for e in events(result.output)][:4] == ["young"] * 3 + ["threshold"] or len(events(result.output)) == 3
 
 
 def test_limits(trained, tmp_path):

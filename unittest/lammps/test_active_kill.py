@@ -162,7 +162,7 @@ def in_flight(chain):
     if not path.exists():
         return []
     with pytest.importorskip("h5py").File(path) as file:
-        return [np.array(request["coord"]).tobytes() for request in file["requests"].values()]
+        return [np.array(request["frame/coord"]).tobytes() for request in file["requests"].values()]
 
 
 def expect_each_once(chain, left):

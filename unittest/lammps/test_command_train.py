@@ -241,7 +241,7 @@ def test_a_restart_in_another_precision(train, tmp_path):
 
     def spacing(step):
         with h5py.File(tmp_path / f"model.ckpt-{step}.dp") as file:
-            return file["dptrain/auxiliary_state"][1]
+            return file["dptrain/state/auxiliary_state"][1]
 
     train(settings(numb_steps=1), "--precision single").check()
     assert "the precision is another one than before" in train(settings(numb_steps=2), "--restart model.ckpt-1").check().output

@@ -176,8 +176,8 @@ def test_checkpoint_of_a_version_before_the_first_release(ranks, silicon, tmp_pa
     """Is refused, and what the message says works: its model goes on, and learns from all its labels."""
     silicon(learn("every 5 warmup 2 train 5 save 1000 si.dp", run="run 10")).check()
     with h5py.File(tmp_path / "si.dp.ckpt", "r+") as file:
-        file["dptrain"].attrs["format_version"] = 1
-        del file["dptrain/trainer"], file["dptrain/session"]
+        file["dptrain"].attrs["format_version"] = 2
+        del file["dptrain/state"]
     refused = silicon(learn("every 5 train 5 resume si.dp", run="run 0"), ranks)
     assert refused.status != 0 and "si.dp.ckpt: a checkpoint of a version before the first release" in refused.errors()[0]
     shutil.copy(tmp_path / "si.dp.frames", tmp_path / "new.dp.frames")
@@ -185,7 +185,7 @@ def test_checkpoint_of_a_version_before_the_first_release(ranks, silicon, tmp_pa
     after = silicon(learn("every 5 train 5 save 1000 new.dp resume new.dp", pair=pair, run="run 0"), ranks).check()
     assert "resumed with the 3 frames of new.dp.frames" in after.output
     with h5py.File(tmp_path / "new.dp.ckpt") as file:
-        assert file["dptrain/trainer/steps"][()] == (3 + 1) * 5  # and the label of step 0
+        assert file["dptrain/state/trainer/steps"][()] == (3 + 1) * 5  # and the label of step 0
 
 
 def test_resume_amid_the_training_of_a_label(silicon, tmp_path):

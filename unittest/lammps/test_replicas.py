@@ -198,7 +198,7 @@ def test_killed_with_labels_in_flight(job, client, address, tmp_path):
     for path in both:
         if path.exists():
             with h5py.File(path) as file:
-                left += [np.array(request["coord"]).tobytes() for request in file["requests"].values()]
+                left += [np.array(request["frame/coord"]).tobytes() for request in file["requests"].values()]
     text = learn(f"{options} resume si.dp", run="run 4", reference=f"reference socket {address}_0 wait 60 end")
     (result,) = [result.check() for result in job(text, (1,)).finish()]
     frames = stored_frames(tmp_path / "si.dp.frames")

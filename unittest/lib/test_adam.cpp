@@ -110,7 +110,7 @@ TEST(Adam, ForeignStateAndSettingsAreRefused)
 {
   const auto adam = make({}, blocks());
   State other = adam->state();
-  other.set_array("mean", {1, 2, 3});
+  other.set("mean", std::vector<double>{1, 2, 3});
   expect_in("another model", message_of([&] { adam->set_state(other); }));
   OptimizerConfig config;
   config.beta2 = 1.0;

@@ -175,7 +175,7 @@ TEST(BatchPlan, AContinuedPlanGoesOnWithTheSameFrames)
   BatchPlan plan(config, systems, 3);
   for (int k = 0; k < 25; ++k) plan.next();
   BatchPlan other(config, systems, 3);
-  ASSERT_TRUE(other.set_state(plan.state()));
+  ASSERT_TRUE(other.go_to(plan.position()));
   for (int k = 0; k < 25; ++k) {
     const auto a = plan.next(), b = other.next();
     ASSERT_EQ(a.size(), b.size());
@@ -185,24 +185,19 @@ TEST(BatchPlan, AContinuedPlanGoesOnWithTheSameFrames)
     }
   }
   BatchPlan different(config, {system_of(7, 5), system_of(12, 5)}, 3);
-  EXPECT_FALSE(different.set_state(plan.state()));
+  EXPECT_FALSE(different.go_to(plan.position()));
   BatchPlan fewer(config, {system_of(7, 5)}, 3);
-  EXPECT_FALSE(fewer.set_state(plan.state()));
-  EXPECT_FALSE(fewer.set_state({}));  // of a training without these data
-  State damaged = plan.state();
-  damaged.set_array("epochs", {1.0});
-  EXPECT_THROW(other.set_state(damaged), Error);
+  EXPECT_FALSE(fewer.go_to(plan.position()));
+  BatchPlan::Position found;
+  State damaged = state_of(plan.position());
+  damaged.set("epochs", std::vector<double>{1.0});
+  EXPECT_THROW(damaged.read(found), Error);
   for (const double wrong : {-2.0, 1e300, std::nan("")}) {
-    damaged = plan.state();
-    damaged.set_array("epochs", {0.0, wrong});
-    EXPECT_THROW(other.set_state(damaged), Error);
-    damaged = plan.state();
-    damaged.set_array("positions", {0.0, wrong});
-    EXPECT_THROW(other.set_state(damaged), Error);
+    for (const char *name : {"epochs", "positions"}) {
+      damaged = state_of(plan.position());
+      damaged.set(name, std::vector<double>{0.0, wrong});
+      EXPECT_THROW(damaged.read(found), Error) << name << " " << wrong;
+    }
   }
-  for (int k = 0; k < 5; ++k) {  // what was refused has changed nothing
-    const auto a = plan.next(), b = other.next();
-    ASSERT_EQ(a.size(), b.size());
-    for (std::size_t n = 0; n < a.size(); ++n) EXPECT_EQ(a[n].frame, b[n].frame);
-  }
+  EXPECT_TRUE(found.frames.empty());  // what was refused has changed nothing
 }

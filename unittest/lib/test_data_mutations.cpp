@@ -193,11 +193,11 @@ TEST_F(DamagedFiles, Models)
   checkpoint.model = test::tiny_model(test::tiny_config());
   checkpoint.parameters = checkpoint.model.parameters;
   State moments;
-  moments.set_array("mean", checkpoint.model.parameters);
-  moments.set_integer("steps", 3);
-  checkpoint.trainer.set_group("optimizer", moments);
-  checkpoint.session.set_text("program", program_fix);
-  checkpoint.session.set_flag("trained", true);
+  moments.set("mean", checkpoint.model.parameters);
+  moments.set("steps", 3);
+  checkpoint.trainer.set("optimizer", moments);
+  checkpoint.session.set("program", program_fix);
+  checkpoint.session.set("trained", true);
   write_checkpoint(scratch / "a.ckpt", checkpoint);
   run(scratch.path(), {"a.ckpt"}, 500, [&] {
     read_dp(scratch / "a.ckpt");

@@ -87,6 +87,13 @@ TEST_F(LearningSessionTest, AnActiveSessionAsksLessAndLess)
   EXPECT_NE(log_.find("run: 59 steps"), std::string::npos);
 }
 
+LabelRequest written_and_read(const LabelRequest &request)
+{
+  LabelRequest found;
+  state_of(request).read(found);
+  return found;
+}
+
 TEST(LabelRequest, IsTheSameFromAFile)
 {
   for (const Ask ask :
@@ -104,8 +111,8 @@ TEST(LabelRequest, IsTheSameFromAFile)
     request.atoms = {7, 3, 9, 1};
     request.force.assign(12, 0.5);
     request.feature_sum = {1.0, 2.0};
-    const LabelRequest found = LabelRequest::from(request.state());
-    EXPECT_EQ(found.state(), request.state());
+    const LabelRequest found = written_and_read(request);
+    EXPECT_EQ(state_of(found), state_of(request));
     EXPECT_EQ(found.ask, ask);
     EXPECT_EQ(found.frame.coord, request.frame.coord);
     EXPECT_EQ(found.natoms(), 2);  // whose forces count
@@ -113,8 +120,7 @@ TEST(LabelRequest, IsTheSameFromAFile)
   LabelRequest damaged;
   damaged.frame.type = {0, 0};
   damaged.frame.coord.assign(5, 0.0);
-  EXPECT_NE(message_of([&] { LabelRequest::from(damaged.state()); }).find("lengths"),
-            std::string::npos);
+  EXPECT_NE(message_of([&] { written_and_read(damaged); }).find("lengths"), std::string::npos);
 }
 
 TEST(TrainingPace, GivesTheTrainingItsShare)

@@ -85,7 +85,7 @@ TEST(ReplayBuffer, ARestoredOrderContinues)
   ReplayBuffer one = filled(7, 9);
   for (int k = 0; k < 4; ++k) one.next_batch(3);
   ReplayBuffer two(9);
-  two.set_state(one.state());
+  two.go_to(one.position());
   expect_in("none yet", message_of([&] { two.next_batch(1); }));
   two.add(numbered(0));
   expect_in("only 1", message_of([&] { two.next_batch(1); }));
@@ -149,12 +149,13 @@ TEST(ReplayBuffer, BadRequestsAreNamed)
 {
   ReplayBuffer buffer = filled(2, 1);
   expect_in("no frame 2", message_of([&] { buffer.frame(2); }));
-  State state = buffer.state();
-  state.set_integer("position", 5);  // of none
-  expect_in("damaged", message_of([&] { buffer.set_state(state); }));
-  state.set_integer("position", -1);
-  expect_in("position is -1", message_of([&] { buffer.set_state(state); }));
-  expect_in("no position", message_of([&] { buffer.set_state({}); }));
+  ReplayBuffer::Position position = buffer.position();
+  for (const std::int64_t wrong : {5, -1}) {  // of none
+    State state = state_of(position);
+    state.set("position", wrong);
+    expect_in("damaged", message_of([&] { state.read(position); }));
+  }
+  expect_in("epoch is missing", message_of([&] { State().read(position); }));
 }
 
 }  // namespace dptrain::test

@@ -80,9 +80,9 @@ TEST(ReplayWeights, AStateGoesOnTheSame)
   for (int k = 0; k < 9; ++k) weights.add(k);
   weights.set_error(3, 0.1);
   weights.draw(4);
-  copy.set_state(weights.state());
+  state_of(weights).read(copy);
   for (int k = 0; k < 50; ++k) EXPECT_EQ(weights.draw(2), copy.draw(2));
-  EXPECT_EQ(weights.state(), copy.state());
+  EXPECT_EQ(state_of(weights), state_of(copy));
 }
 
 TEST(ReplayWeights, Errors)
@@ -90,15 +90,15 @@ TEST(ReplayWeights, Errors)
   ReplayWeights weights(5);
   EXPECT_THROW(weights.draw(1), Error);
   weights.add(0);
-  const State state = weights.state();
-  EXPECT_THROW(weights.set_state({}), Error);
+  const State state = state_of(weights);
+  EXPECT_THROW(State().read(weights), Error);
   for (const std::vector<double> &latest :
        {std::vector<double>{1.0}, {-1.0}, {NAN}, {0.0, 0.0, 0.0, 0.0, 0.0}}) {
     State damaged = state;
-    damaged.set_array("latest", latest);
-    EXPECT_THROW(weights.set_state(damaged), Error);
+    damaged.set("latest", latest);
+    EXPECT_THROW(damaged.read(weights), Error);
   }
-  EXPECT_EQ(weights.state(), state);
+  EXPECT_EQ(state_of(weights), state);
 }
 
 }  // namespace

@@ -53,13 +53,12 @@ TEST(ReportMean, LeavesOutBatchesWithoutALabel)
 TEST(ReportMean, GoesOnFromItsState)
 {
   ReportMean first, second;
-  EXPECT_TRUE(first.state().empty());
   first.add(report(1, 2.0, 0.3, NONE), 1.0);
-  second.set_state(first.state());
+  state_of(first).read(second);
   for (ReportMean *mean : {&first, &second}) mean->add(report(2, 3.0, 0.7, 0.2), 3.0);
-  EXPECT_EQ(second.state(), first.state());
+  EXPECT_EQ(state_of(second), state_of(first));
   EXPECT_EQ(second.mean().rmse("e"), first.mean().rmse("e"));
-  second.set_state({});
+  state_of(ReportMean()).read(second);
   EXPECT_TRUE(second.empty());
 }
 
@@ -67,9 +66,9 @@ TEST(ReportMean, RefusesADamagedState)
 {
   ReportMean mean;
   mean.add(report(1, 1.0, 5.0, 2.0), 1.0);
-  State state = mean.state();
-  state.set_group("loss", {});
-  EXPECT_THROW(mean.set_state(state), Error);
+  State state = state_of(mean);
+  state.set("loss", State());
+  EXPECT_THROW(state.read(mean), Error);
   EXPECT_DOUBLE_EQ(mean.mean().rmse("e"), 5.0);
 }
 

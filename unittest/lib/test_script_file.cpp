@@ -196,7 +196,7 @@ TEST(ScriptFile, FilesOfOthersInTheArchiveStay)
   change(data);
   write_pth(scratch / "b.pth", data);
   EXPECT_EQ(record(read_file(scratch / "b.pth"), "extra/notes.txt"), "trained on Monday");
-  EXPECT_EQ(record(read_file(scratch / "b.pth"), "extra/dptrain.cbor"), "");  // nothing to keep
+  EXPECT_EQ(record(read_file(scratch / "b.pth"), "extra/dptrain.h5"), "");  // nothing to keep
 }
 
 TEST(ScriptFile, UncertaintyIsKept)
@@ -207,7 +207,7 @@ TEST(ScriptFile, UncertaintyIsKept)
   ModelData data = read_pth(scratch.with("a.pth", archive));
   EXPECT_TRUE(data.whitening.empty());
   for (int k = 0; k < 2 * 4 * 4; ++k) data.whitening.push_back(std::sin(k));
-  data.calibration = {1.0 / 3.0, 7.0};
+  data.calibration.set("force", 1.0 / 3.0);
   write_pth(scratch / "b.pth", data);
   ModelData again = read_pth(scratch / "b.pth");
   EXPECT_EQ(again.whitening, data.whitening);
@@ -221,7 +221,7 @@ TEST(ScriptFile, UncertaintyIsKept)
 
 TEST(ScriptFile, DamagedUncertaintyIsAnError)
 {
-  const std::string text = refusal(with_extra(script_toy(), {{"dptrain.cbor", "not CBOR"}}));
+  const std::string text = refusal(with_extra(script_toy(), {{"dptrain.h5", "not HDF5"}}));
   expect_in("uncertainty", text);
   expect_in("damaged", text);
 }

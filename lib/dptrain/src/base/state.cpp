@@ -1,30 +1,47 @@
 #include "dptrain/base/state.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
-#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
 
+namespace {
+
+const char *const advice =
+    "; copy the file again, or go on without it (in place of a checkpoint, with the model beside "
+    "it)";
+constexpr double largest_integer = 9007199254740992.0;  // that a double counts to
+
+const char *kind_of(const State::Value &value)
+{
+  static const char *const kinds[] = {"true or false", "an integer",          "a number",
+                                      "a text",        "an array of numbers", "a group"};
+  return kinds[value.index()];
+}
+
+}  // namespace
+
 void State::fail(const std::string &reason) const
 {
-  const std::string place = place_.empty() ? "" : " (" + place_.substr(0, place_.size() - 1) + ")";
-  throw Error(fmt::format("The state in the checkpoint{} is damaged: {}{}", place, reason,
-                          checkpoint_advice()));
+  const std::string place =
+      place_.empty() ? "a file" : place_.substr(0, place_.find_last_not_of(" :/") + 1);
+  throw Error(fmt::format("The state in {} is damaged: {}{}", place, reason, advice));
 }
 
-void State::move_to(const std::string &place)
+void State::set_place(const std::string &place)
 {
-  place_ = place + "/";
+  place_ = place;
   for (Entry &entry : entries_)
-    if (State *state = std::get_if<State>(&entry.value)) state->move_to(place_ + entry.name);
+    if (State *state = std::get_if<State>(&entry.value))
+      state->set_place(place_ + entry.name + "/");
 }
 
-void State::set(const std::string &name, Value value)
+void State::put(const std::string &name, Value value)
 {
-  if (State *group = std::get_if<State>(&value)) group->move_to(place_ + name);
+  if (State *group = std::get_if<State>(&value)) group->set_place(place_ + name + "/");
   const auto place =
       std::lower_bound(entries_.begin(), entries_.end(), name,
                        [](const Entry &entry, const std::string &n) { return entry.name < n; });
@@ -41,53 +58,35 @@ const State::Value *State::find(const std::string &name) const
   return nullptr;
 }
 
-bool State::has(const std::string &name) const
-{
-  return find(name) != nullptr;
-}
-
-template <class T> const T &State::get(const std::string &name, const char *kind) const
+template <class T> const T &State::at(const std::string &name) const
 {
   const Value *value = find(name);
   if (!value)
-    throw Error(fmt::format("The state in the checkpoint has no {}{}{}", place_, name,
-                            checkpoint_advice()));
+    throw Error(fmt::format("{}{} is missing: the file is damaged, or of a version before the "
+                            "first release{}",
+                            place_, name, advice));
   const T *found = std::get_if<T>(value);
-  if (!found)
-    throw Error(fmt::format("The state in the checkpoint: {}{} is not {}{}", place_, name, kind,
-                            checkpoint_advice()));
+  if (!found) throw Error(fmt::format("{}{} is not {}{}", place_, name, kind_of(T()), advice));
   return *found;
 }
 
-double State::number(const std::string &name) const
+template const bool &State::at(const std::string &) const;
+template const std::int64_t &State::at(const std::string &) const;
+template const double &State::at(const std::string &) const;
+template const std::string &State::at(const std::string &) const;
+template const std::vector<double> &State::at(const std::string &) const;
+template const State &State::at(const std::string &) const;
+
+std::int64_t State::whole(const std::string &name, double number) const
 {
-  return get<double>(name, "a number");
+  if (!(std::fabs(number) <= largest_integer) || number != std::trunc(number))
+    fail(fmt::format("{} has {}, which is no integer", name, number));
+  return static_cast<std::int64_t>(number);
 }
-std::int64_t State::integer(const std::string &name) const
+
+std::string State::name_in_list(std::size_t k)
 {
-  return get<std::int64_t>(name, "an integer");
-}
-std::int64_t State::count(const std::string &name) const
-{
-  const std::int64_t value = integer(name);
-  if (value < 0) fail(fmt::format("{} is {}, and must not be negative", name, value));
-  return value;
-}
-bool State::flag(const std::string &name) const
-{
-  return get<bool>(name, "true or false");
-}
-const std::string &State::text(const std::string &name) const
-{
-  return get<std::string>(name, "a text");
-}
-const std::vector<double> &State::array(const std::string &name) const
-{
-  return get<std::vector<double>>(name, "an array of numbers");
-}
-const State &State::group(const std::string &name) const
-{
-  return get<State>(name, "a group");
+  return fmt::format("{:08}", k);
 }
 
 bool operator==(const State &a, const State &b)

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/io/atomic_file.h"
 #include "dptrain/potential/model/model_data.h"
@@ -19,7 +18,7 @@ namespace dptrain {
 namespace {
 
 const std::string &group = checkpoint_group;
-constexpr std::int64_t format_version = 2;
+constexpr std::int64_t format_version = 3;
 
 // What to do with a file that this version does not read.
 std::string other_format(std::int64_t version)
@@ -36,16 +35,21 @@ std::string other_format(std::int64_t version)
 
 }  // namespace
 
+// What the model's file does not have.
+template <class Visit> void fields(Visit &visit, Checkpoint &checkpoint)
+{
+  auto &[model, parameters, average, trainer, auxiliary_state, num_frames, session, training] =
+      checkpoint;
+  visit("trainer, auxiliary_state, num_frames, session, training", trainer, auxiliary_state,
+        num_frames, session, training);
+}
+
 void write_checkpoint(const std::string &path, const Checkpoint &checkpoint)
 {
   Hdf5File file = Hdf5File::create(path);
   write_stored_model(file, {checkpoint.model, checkpoint.parameters, checkpoint.average});
   file.write_integer(group, "format_version", format_version);
-  file.write_integer(group, "num_frames", checkpoint.num_frames);
-  file.write_value(group + "/training", checkpoint.training);
-  file.write_array(group + "/auxiliary_state", checkpoint.auxiliary_state);
-  write_state(file, group + "/trainer", checkpoint.trainer);
-  write_state(file, group + "/session", checkpoint.session);
+  write_state(file, group + "/state", state_of(checkpoint));
   const std::string bytes = file.bytes();
   write_atomically(path, [&](const std::string &name) { write_file(name, bytes); });
 }
@@ -64,35 +68,17 @@ Checkpoint read_checkpoint(const std::string &path)
   checkpoint.model = std::move(stored.model);
   checkpoint.parameters = std::move(stored.parameters);
   checkpoint.average = std::move(stored.average);
-  checkpoint.num_frames = file.read_integer(group, "num_frames").value_or(-1);
-  checkpoint.auxiliary_state = file.read_array(group + "/auxiliary_state").values;
-  if (checkpoint.num_frames < 0)
-    throw Error(fmt::format("{}: damaged checkpoint: it does not tell its number of frames{}", path,
-                            checkpoint_advice()));
-  const Hdf5File::Value training = file.read_value(group + "/training");
-  if (!std::holds_alternative<std::string>(training))
-    throw Error(fmt::format("{}: damaged checkpoint: its settings are no text{}", path,
-                            checkpoint_advice()));
-  checkpoint.training = std::get<std::string>(training);
-  State parts;  // which know their places
-  for (const char *name : {"trainer", "session"})
-    parts.set_group(name, read_state(file, group + "/" + name));
-  checkpoint.trainer = parts.group("trainer");
-  checkpoint.session = parts.group("session");
+  const State state = read_state(file, group + "/state");
+  state.read(checkpoint);
+  if (checkpoint.num_frames < 0) state.fail("its number of frames is negative");
   return checkpoint;
-}
-
-// All but the model, which has a function of its own.
-void visit_fields(ByteArchive &archive, Checkpoint &checkpoint)
-{
-  auto &[model, parameters, average, trainer, auxiliary_state, num_frames, session, training] =
-      checkpoint;
-  archive.fields(parameters, average, trainer, auxiliary_state, num_frames, session, training);
 }
 
 void broadcast(const Communicator &comm, Checkpoint &checkpoint)
 {
   broadcast(comm, checkpoint.model);
+  ByteArchive(comm).send(checkpoint.parameters);
+  ByteArchive(comm).send(checkpoint.average);
   ByteArchive(comm).send(checkpoint);
 }
 

@@ -231,19 +231,23 @@ void OfflineTraining::make_trainer()
 void OfflineTraining::continue_trainer()
 {
   const State &session = start_.restart->session;
-  if (!session.has("program") || session.text("program") != program_train)
+  if (!session.has("program") || session.at<std::string>("program") != program_train)
     throw Error(fmt::format("--restart {}: not a checkpoint of dptrain train (one of fix dptrain "
                             "goes on there, with resume; here, --init-model takes its parameters)",
                             options_.restart));
   trainer_->set_state(start_.restart->trainer);
-  bool same = training_->plan.set_state(session.group("training"));
-  if (same) mean_.set_state(session.group("means"));
-  if (validation_) same = validation_->plan.set_state(session.group("validation")) && same;
+  const auto go_to = [&](BatchPlan &plan, const char *name) {
+    const auto position = session.get<std::optional<BatchPlan::Position>>(name);
+    return position && plan.go_to(*position);
+  };
+  bool same = go_to(training_->plan, "training");
+  if (same) session.get_to("means", mean_);
+  if (validation_) same = go_to(validation_->plan, "validation") && same;
   if (!same)
     say(fmt::format("WARNING: the data are others than before {} was written: their order starts "
                     "anew; check the systems of the input",
                     options_.restart));
-  const bool same_precision = session.text("precision") == name_of(options_.precision);
+  const bool same_precision = session.at<std::string>("precision") == name_of(options_.precision);
   if (!restore_tables(*comm_, *model_, *start_.restart, same_precision))
     say("restart: the precision is another one than before");
   start_.restart.reset();
@@ -255,11 +259,11 @@ void OfflineTraining::continue_trainer()
 State OfflineTraining::session_state() const
 {
   State state;
-  state.set_text("program", program_train);
-  state.set_text("precision", name_of(options_.precision));
-  state.set_group("training", training_->plan.state());
-  state.set_group("validation", validation_ ? validation_->plan.state() : State());
-  state.set_group("means", mean_.state());
+  state.set("program", program_train);
+  state.set("precision", options_.precision);
+  state.set("training", training_->plan.position());
+  if (validation_) state.set("validation", validation_->plan.position());
+  state.set("means", mean_);
   return state;
 }
 

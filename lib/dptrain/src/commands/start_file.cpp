@@ -54,7 +54,7 @@ StartFile read_start_file(const Communicator &comm, const TrainOptions &options)
     broadcast(comm, *start.model);
   }
   start.model->whitening.clear();  // those of the parameters before
-  start.model->calibration.clear();
+  start.model->calibration = {};
   return start;
 }
 

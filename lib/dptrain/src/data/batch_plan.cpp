@@ -12,8 +12,6 @@ namespace dptrain {
 
 namespace {
 
-constexpr double most_epochs = 9e15;  // a double counts them one by one
-
 /// Number k of a sequence that belongs to the seed (splitmix64): any position is reached at once.
 std::uint64_t mixed_bits(std::uint64_t seed, std::uint64_t k)
 {
@@ -70,17 +68,17 @@ BatchPlan::BatchPlan(const DataConfig &config, const Systems &systems, std::uint
 
 std::vector<FrameId> BatchPlan::next()
 {
-  if (state_before_peek_.empty()) return draw();
-  state_before_peek_ = {};
+  if (!before_peek_) return draw();
+  before_peek_.reset();
   return std::move(peeked_);
 }
 
 const std::vector<FrameId> &BatchPlan::peek()
 {
-  if (state_before_peek_.empty()) {
-    State before = state();
+  if (!before_peek_) {
+    Position before = position();
     peeked_ = draw();
-    state_before_peek_ = std::move(before);
+    before_peek_ = std::move(before);
   }
   return peeked_;
 }
@@ -159,45 +157,39 @@ std::int64_t BatchPlan::steps_per_epoch() const
   return static_cast<std::int64_t>(std::ceil(steps - 1e-9));
 }
 
-State BatchPlan::state() const
+BatchPlan::Position BatchPlan::position() const
 {
-  if (!state_before_peek_.empty()) return state_before_peek_;
-  std::vector<double> frames, epochs, positions;  // by system
+  if (before_peek_) return *before_peek_;
+  Position position{draws_, {}, {}, {}};
   for (const Order &order : orders_) {
-    frames.push_back(static_cast<double>(order.num_frames));
-    epochs.push_back(static_cast<double>(order.epoch));
-    positions.push_back(static_cast<double>(order.position));
+    position.frames.push_back(order.num_frames);
+    position.epochs.push_back(order.epoch);
+    position.positions.push_back(order.position);
   }
-  State state;
-  state.set_integer("draws", static_cast<std::int64_t>(draws_));
-  state.set_array("frames", std::move(frames));
-  state.set_array("epochs", std::move(epochs));
-  state.set_array("positions", std::move(positions));
-  return state;
+  return position;
 }
 
-bool BatchPlan::set_state(const State &state)
+std::string BatchPlan::Position::damage() const
 {
-  if (state.empty()) return false;
-  const std::vector<double> &frames = state.array("frames"), &epochs = state.array("epochs"),
-                            &positions = state.array("positions");
-  const auto is_same = [](const Order &order, double number) {
-    return static_cast<double>(order.num_frames) == number;
-  };
-  if (!std::equal(orders_.begin(), orders_.end(), frames.begin(), frames.end(), is_same))
-    return false;
   if (epochs.size() != frames.size() || positions.size() != frames.size())
-    state.fail(fmt::format("not each of the {} systems has a position", frames.size()));
+    return fmt::format("not each of the {} systems has a position", frames.size());
   for (std::size_t k = 0; k < frames.size(); ++k)
-    if (!(positions[k] >= 0.0 && positions[k] <= frames[k] && epochs[k] >= -1.0 &&
-          epochs[k] < most_epochs))
-      state.fail(
-          fmt::format("system {} is at frame {} of epoch {}", k + 1, positions[k], epochs[k]));
-  state_before_peek_ = {};
-  draws_ = static_cast<std::uint64_t>(state.count("draws"));
+    if (positions[k] < 0 || positions[k] > frames[k] || epochs[k] < -1)
+      return fmt::format("system {} is at frame {} of epoch {}", k + 1, positions[k], epochs[k]);
+  return "";
+}
+
+bool BatchPlan::go_to(const Position &position)
+{
+  const auto is_same = [](const Order &order, std::int64_t n) { return order.num_frames == n; };
+  if (!std::equal(orders_.begin(), orders_.end(), position.frames.begin(), position.frames.end(),
+                  is_same))
+    return false;
+  before_peek_.reset();
+  draws_ = position.draws;
   for (std::size_t k = 0; k < orders_.size(); ++k) {
-    orders_[k].epoch = static_cast<std::int64_t>(epochs[k]);
-    orders_[k].position = static_cast<std::int64_t>(positions[k]);
+    orders_[k].epoch = position.epochs[k];
+    orders_[k].position = position.positions[k];
     if (orders_[k].epoch >= 0) shuffle(k);
   }
   return true;

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "dptrain/base/state.h"
 #include "dptrain/data/data_set.h"
 #include "dptrain/input/config.h"
 
@@ -42,10 +42,19 @@ class BatchPlan {
   /// Steps after which the system that is seen least often has been seen as a whole once: DeePMD-kit's epoch.
   std::int64_t steps_per_epoch() const;
 
-  /// Position, for a continuation with the same data. The number of frames of each system is part of it.
-  State state() const;
-  /// False, and nothing changes, if the state is that of other data, or empty.
-  bool set_state(const State &state);
+  /// For a continuation with the same data; by system.
+  struct Position {
+    std::uint64_t draws = 0;
+    std::vector<std::int64_t> frames, epochs, positions;
+    template <class Visit> void fields(Visit &visit)
+    {
+      visit("draws, frames, epochs, positions", draws, frames, epochs, positions);
+    }
+    std::string damage() const;
+  };
+  Position position() const;
+  /// False, and nothing changes, if the position is that of other data.
+  bool go_to(const Position &position);
 
  private:
   struct Order {
@@ -59,7 +68,7 @@ class BatchPlan {
   std::vector<FrameId> draw();
 
   std::vector<FrameId> peeked_;
-  State state_before_peek_;  // as long as nobody has taken it
+  std::optional<Position> before_peek_;  // as long as nobody has taken it
   bool mixed_;
   std::int64_t mixed_size_;
   std::uint64_t seed_, draws_ = 0;

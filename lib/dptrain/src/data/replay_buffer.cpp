@@ -51,21 +51,15 @@ std::vector<std::int64_t> ReplayBuffer::next_batch(int batch_size)
   return batch;
 }
 
-State ReplayBuffer::state() const
+ReplayBuffer::Position ReplayBuffer::position() const
 {
-  State state;
-  state.set_integer("epoch", epoch_);
-  state.set_integer("position", static_cast<std::int64_t>(position_));
-  state.set_integer("frames", static_cast<std::int64_t>(order_.size()));
-  return state;
+  return {epoch_, static_cast<std::int64_t>(position_), static_cast<std::int64_t>(order_.size())};
 }
 
-void ReplayBuffer::set_state(const State &state)
+void ReplayBuffer::go_to(const Position &where)
 {
-  const std::int64_t position = state.count("position"), frames = state.count("frames");
-  if (position > frames) state.fail("the position in the order is beyond its end");
-  start_epoch(state.count("epoch"), frames);
-  position_ = static_cast<std::size_t>(position);
+  start_epoch(where.epoch, where.frames);
+  position_ = static_cast<std::size_t>(where.position);
 }
 
 }  // namespace dptrain

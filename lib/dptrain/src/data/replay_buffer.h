@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "data/frame_pool.h"
-#include "dptrain/base/state.h"
 
 namespace dptrain {
 
@@ -29,8 +29,20 @@ class ReplayBuffer : private FramePool {
   std::vector<std::int64_t> next_batch(int batch_size);
 
   /// Position in the order. The frames themselves are not part of it.
-  State state() const;
-  void set_state(const State &state);
+  struct Position {
+    std::int64_t epoch = 0, position = 0, frames = 0;
+    template <class Visit> void fields(Visit &visit)
+    {
+      visit("epoch, position, frames", epoch, position, frames);
+    }
+    std::string damage() const
+    {
+      const bool fits = epoch >= 0 && position >= 0 && position <= frames;
+      return fits ? "" : "the position in the order is beyond its ends";
+    }
+  };
+  Position position() const;
+  void go_to(const Position &where);
 
  private:
   void start_epoch(std::int64_t epoch, std::int64_t frames);

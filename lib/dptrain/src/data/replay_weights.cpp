@@ -70,25 +70,13 @@ std::vector<std::int64_t> ReplayWeights::draw(int batch_size)
   return batch;
 }
 
-State ReplayWeights::state() const
+std::string ReplayWeights::damage() const
 {
-  State state;
-  state.set_integer("draws", draws_);
-  state.set_array("latest", {latest_.begin(), latest_.end()});
-  state.set_array("errors", errors_);
-  return state;
-}
-
-void ReplayWeights::set_state(const State &state)
-{
-  const std::vector<double> &latest = state.array("latest"), &errors = state.array("errors");
-  const double frames = static_cast<double>(errors.size());
-  if (latest.size() > latest_frames) state.fail("there are too many latest frames");
-  for (const double place : latest)
-    if (!(place >= 0.0 && place < frames)) state.fail("it names a frame that it has not");
-  draws_ = state.count("draws");
-  latest_.assign(latest.begin(), latest.end());
-  errors_ = errors;
+  const auto frames = static_cast<std::int64_t>(errors_.size());
+  if (draws_ < 0 || latest_.size() > latest_frames) return "there are too many latest frames";
+  for (const std::int64_t place : latest_)
+    if (place < 0 || place >= frames) return "it names a frame that it has not";
+  return "";
 }
 
 }  // namespace dptrain

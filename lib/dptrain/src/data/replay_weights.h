@@ -1,9 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
-
-#include "dptrain/base/state.h"
 
 namespace dptrain {
 
@@ -24,8 +23,12 @@ class ReplayWeights {
   std::vector<std::int64_t> draw(int batch_size);
 
   /// Everything but the seed.
-  State state() const;
-  void set_state(const State &state);
+  template <class Visit> void fields(Visit &visit)
+  {
+    visit("draws, latest, errors", draws_, latest_, errors_);
+  }
+  /// What is wrong with fields that were read; empty: nothing.
+  std::string damage() const;
 
  private:
   std::vector<double> weights() const;

@@ -1,5 +1,6 @@
 #include "io/hdf5_state.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <type_traits>
 
@@ -18,7 +19,7 @@ State read(const Hdf5File &file, const std::string &group, int depth)
   for (const std::string &name : file.list(group)) {
     const std::string path = group + "/" + name;
     if (file.is_group(path))
-      state.set_group(name, read(file, path, depth + 1));
+      state.set(name, read(file, path, depth + 1));
     else
       std::visit([&](auto &&value) { state.set(name, std::move(value)); }, file.read_value(path));
   }
@@ -40,7 +41,10 @@ void write_state(Hdf5File &file, const std::string &group, const State &state)
 
 State read_state(const Hdf5File &file, const std::string &group)
 {
-  return read(file, group, 0);
+  State state = read(file, group, 0);
+  const std::string inside = group.substr(std::min(group.find_first_not_of('/'), group.size()));
+  state.set_place(fmt::format("{}: {}{}", file.name(), inside, inside.empty() ? "" : "/"));
+  return state;
 }
 
 }  // namespace dptrain

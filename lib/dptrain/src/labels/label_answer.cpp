@@ -1,4 +1,5 @@
-#include "labels/answer_bytes.h"
+#include "dptrain/labels/label_source.h"
+#include "parallel/byte_archive.h"
 
 namespace dptrain {
 

@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
-#include "labels/answer_bytes.h"
 #include "labels/label_virial.h"
+#include "parallel/byte_archive.h"
 
 namespace dptrain {
 

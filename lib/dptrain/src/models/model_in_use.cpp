@@ -19,6 +19,11 @@ namespace dptrain {
 
 namespace {
 
+const char *const old_calibration =
+    "what uncertainties mean was found by a version before the first release, and is not read: "
+    "'mode active' compares the model with the reference anew; with a copy of the file's .frames "
+    "file as NEW.frames, 'resume NEW' starts from all of its labels";
+
 std::vector<int> map_elements(const std::string &file, const std::vector<std::string> &elements,
                               const std::vector<std::string> &type_map)
 {
@@ -121,7 +126,7 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
   trained_ = !is_input;
   from_archive_ = false;
   uncertainty_ = false;
-  active_state_.clear();
+  active_state_ = {};
   calibration_ = {};
   if (is_input) {
     input_ = new_input;
@@ -131,6 +136,8 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
   }
   note_ =
       from_archive_ || data.is_compressed ? note_of(data, settings_.fparam, file, comm.size()) : "";
+  if (data.has_old_calibration)
+    note_ += fmt::format("{}{}", note_.empty() ? file + ": " : "; ", old_calibration);
   ++generation_;
 }
 
@@ -143,7 +150,7 @@ void ModelInUse::set_model(const Communicator &comm, ModelData data)
   uncertainty_ = !data.whitening.empty();
   active_state_ = data.calibration;
   ActiveLearning learning({});
-  if (!active_state_.empty()) learning.set_state(active_state_);
+  if (!active_state_.empty()) active_state_.read(learning);
   calibration_ = learning.calibration();
   guarded(comm, [&] {
     std::shared_ptr<Model> made = make_model(std::move(data), path_);

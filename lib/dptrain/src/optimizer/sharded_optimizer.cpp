@@ -66,9 +66,9 @@ template <class T> State ShardedOptimizer<T>::state() const
     std::vector<double> all;
     all.reserve(partition.total);
     partition.append_gathered(own, all);
-    state.set_array(name, std::move(all));
+    state.set(name, std::move(all));
   };
-  state.set_integer("steps", steps_);
+  state.set("steps", steps_);
   add("mean", partition_, moments_.mean.data());
   add("square", partition_, moments_.square.data());
   std::vector<double> extra(extra_.own());
@@ -79,8 +79,9 @@ template <class T> State ShardedOptimizer<T>::state() const
 
 template <class T> void ShardedOptimizer<T>::set_state(const State &state)
 {
-  const std::vector<double> &mean = state.array("mean"), &square = state.array("square"),
-                            &extra = state.array("extra");
+  const auto &mean = state.at<std::vector<double>>("mean"),
+             &square = state.at<std::vector<double>>("square"),
+             &extra = state.at<std::vector<double>>("extra");
   const std::size_t n = partition_.total;
   if (mean.size() != n || square.size() != n || extra.size() != extra_.total)
     throw Error(fmt::format(
@@ -88,7 +89,7 @@ template <class T> void ShardedOptimizer<T>::set_state(const State &state)
         "has {} further numbers: it belongs to another model or optimizer; continue with those of "
         "the checkpoint (keyword or input section optimizer)",
         mean.size(), square.size(), extra.size(), name_, n, extra_.total));
-  steps_ = state.count("steps");
+  steps_ = state.get<std::uint64_t>("steps");  // not negative
   std::copy_n(mean.begin() + partition_.begin, partition_.own(), moments_.mean.begin());
   std::copy_n(square.begin() + partition_.begin, partition_.own(), moments_.square.begin());
   unpack_extra(extra.data() + extra_.begin);

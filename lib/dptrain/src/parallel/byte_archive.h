@@ -11,13 +11,12 @@
 #include <variant>
 #include <vector>
 
+#include "dptrain/base/fields.h"
 #include "dptrain/parallel/communicator.h"
 
 namespace dptrain {
 
-/// Turns values into bytes on one rank and back on the others. A struct has a function `visit_fields(archive, value)` beside
-/// it, which hands all its fields to `archive.fields`: one function does both directions, so that they cannot differ, and
-/// structured bindings in it stop compiling when the struct gets a field that is not listed.
+/// Turns values into bytes on one rank and back on the others, structs by the lists of their fields (fields.h).
 class ByteArchive {
  public:
   explicit ByteArchive(const Communicator &comm, int root = 0) :
@@ -35,7 +34,14 @@ class ByteArchive {
     if (!writing_) visit(value);
   }
 
-  template <class... T> void fields(T &...values) { (visit(values), ...); }
+  template <class... T> void operator()(const char * /*names*/, T &...values)
+  {
+    (visit(values), ...);
+  }
+  template <class... T> void or_default(const char * /*names*/, T &...values)
+  {
+    (visit(values), ...);
+  }
 
  private:
   const Communicator &comm_;

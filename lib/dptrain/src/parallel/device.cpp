@@ -19,13 +19,8 @@
 
 namespace dptrain {
 
-void visit_fields(ByteArchive &archive, RankDevice &device)
-{
-  auto &[node, local_rank, visible, index, name, id, memory, major, minor, gpu_numa, cpu_numa,
-         peers] = device;
-  archive.fields(node, local_rank, visible, index, name, id, memory, major, minor, gpu_numa,
-                 cpu_numa, peers);
-}
+DPTRAIN_FIELDS(RankDevice, node, local_rank, visible, index, name, id, memory, major, minor,
+               gpu_numa, cpu_numa, peers)
 
 namespace {
 

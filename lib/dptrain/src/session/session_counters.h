@@ -18,6 +18,16 @@ struct SessionCounters {
   double answer_energy = 0.0;     ///< of the model at this step, as the run went on, eV
   bool reference_moved = false;   ///< from this step on
   double energy_jumps = 0.0;      ///< sum, eV
+
+  /// For checkpoints, whose frames are counted when they are read.
+  template <class Visit> void fields(Visit &visit)
+  {
+    visit.or_default(
+        "reference_calls, discarded, trained, label_step, label_energy, train_seconds, "
+        "reference_seconds, answer_step, answer_energy, reference_moved, energy_jumps",
+        reference_calls, discarded, trained, label_step, label_energy, train_seconds,
+        reference_seconds, answer_step, answer_energy, reference_moved, energy_jumps);
+  }
 };
 
 }  // namespace dptrain

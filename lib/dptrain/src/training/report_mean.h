@@ -16,21 +16,22 @@ class ReportMean {
   /// Step and learning rate are those of the last report.
   UpdateReport mean() const;
   bool empty() const { return !any_; }
-  /// For a checkpoint; empty if nothing was added.
-  State state() const;
-  void set_state(const State &state);
+  template <class Visit> void fields(Visit &visit)
+  {
+    visit("any, step, learning_rate, loss, terms", any_, step_, learning_rate_, loss_, terms_);
+  }
 
  private:
   struct Mean {
     double sum = 0.0, weight = 0.0;
     void add(double value, double weight_of_it);
     double value() const;
-    State state() const;
-    static Mean from(const State &state);
+    template <class Visit> void fields(Visit &visit) { visit("sum, weight", sum, weight); }
   };
   struct TermMeans {
     std::string term;
     Mean rmse, mae;
+    template <class Visit> void fields(Visit &visit) { visit("term, rmse, mae", term, rmse, mae); }
   };
   TermMeans &means_of(const std::string &term);
 

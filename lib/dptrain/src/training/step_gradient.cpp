@@ -87,20 +87,21 @@ State StepGradient::state() const
   if (!has_kept_) return state;
   std::vector<double> kept;
   partition_.append_gathered(kept_.data(), kept);
-  state.set_array("kept", std::move(kept));
+  state.set("kept", std::move(kept));
   return state;
 }
 
 void StepGradient::set_state(const State &state)
 {
-  if (!state.empty() && state.array("kept").size() != partition_.total)
+  if (!state.empty() && state.at<std::vector<double>>("kept").size() != partition_.total)
     throw Error(fmt::format("The gradient in the state has {} numbers, the model has {} "
                             "parameters: it belongs to another model{}",
-                            state.array("kept").size(), partition_.total, checkpoint_advice()));
+                            state.at<std::vector<double>>("kept").size(), partition_.total,
+                            checkpoint_advice()));
   has_kept_ = !state.empty();
   kept_.clear();
   if (!has_kept_) return;
-  const double *own = state.array("kept").data() + partition_.begin;
+  const double *own = state.at<std::vector<double>>("kept").data() + partition_.begin;
   kept_.assign(own, own + partition_.own());
 }
 

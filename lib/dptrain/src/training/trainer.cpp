@@ -329,28 +329,28 @@ State Trainer::state() const
 {
   const Impl &t = *impl_;
   State state;
-  state.set_integer("steps", t.steps);
-  state.set_flag("bias_is_fitted", t.bias_is_fitted);
-  state.set_group("buffer", t.buffer.state());
-  if (t.config.weighted_replay) state.set_group("weights", t.weights.state());
-  state.set_group("optimizer", t.optimizer->state());
-  state.set_group("average", t.average.state());
-  state.set_group("gradient", t.gradient.state());
+  state.set("steps", t.steps);
+  state.set("bias_is_fitted", t.bias_is_fitted);
+  state.set("buffer", t.buffer.position());
+  if (t.config.weighted_replay) state.set("weights", t.weights);
+  state.set("optimizer", t.optimizer->state());
+  state.set("average", t.average.state());
+  state.set("gradient", t.gradient.state());
   return state;
 }
 
 void Trainer::set_state(const State &state)
 {
   Impl &t = *impl_;
-  t.optimizer->set_state(state.group("optimizer"));
-  t.average.set_state(state.group("average"));
-  t.gradient.set_state(state.group("gradient"));
-  t.buffer.set_state(state.group("buffer"));
+  t.optimizer->set_state(state.at<State>("optimizer"));
+  t.average.set_state(state.at<State>("average"));
+  t.gradient.set_state(state.at<State>("gradient"));
+  t.buffer.go_to(state.get<ReplayBuffer::Position>("buffer"));
   // where draws were not weighted by then, frames that nothing is known of count as hard
-  if (state.has("weights")) t.weights.set_state(state.group("weights"));
+  if (state.has("weights")) state.get_to("weights", t.weights);
   t.shows_average = false;
-  t.steps = state.count("steps");
-  t.bias_is_fitted = state.flag("bias_is_fitted");
+  t.steps = state.get<std::uint64_t>("steps");  // not negative
+  t.bias_is_fitted = state.at<bool>("bias_is_fitted");
 }
 
 MemoryLedger Trainer::memory() const

@@ -44,25 +44,27 @@ State WeightAverage::state() const
 {
   State state;
   if (empty()) return state;
-  state.set_number("weight", weight_);
+  state.set("weight", weight_);
   std::vector<double> mean;
   gather(mean);
-  state.set_array("mean", std::move(mean));
+  state.set("mean", std::move(mean));
   return state;
 }
 
 void WeightAverage::set_state(const State &state)
 {
-  if (!state.empty() && state.array("mean").size() != partition_.total)
+  if (!state.empty() && state.at<std::vector<double>>("mean").size() != partition_.total)
     throw Error(fmt::format("The average of the weights in the state has {} numbers, the model has "
                             "{} parameters: it belongs to another model{}",
-                            state.array("mean").size(), partition_.total, checkpoint_advice()));
+                            state.at<std::vector<double>>("mean").size(), partition_.total,
+                            checkpoint_advice()));
   if (decay_ == 0.0) return;
-  weight_ = state.empty() ? 0.0 : state.number("weight");
+  weight_ = state.empty() ? 0.0 : state.at<double>("weight");
   if (state.empty())
     std::fill(mean_.begin(), mean_.end(), 0.0);
   else
-    std::copy_n(state.array("mean").begin() + partition_.begin, partition_.own(), mean_.begin());
+    std::copy_n(state.at<std::vector<double>>("mean").begin() + partition_.begin, partition_.own(),
+                mean_.begin());
 }
 
 }  // namespace dptrain

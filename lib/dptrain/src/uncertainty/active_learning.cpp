@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "base/random.h"
-#include "dptrain/base/error.h"
 
 namespace dptrain {
 
@@ -20,8 +19,6 @@ constexpr double limit_factor = 3.0;  // thresholds
 constexpr double late_factor = 1.5;   // ditto, while a model is growing whose labels come later
 constexpr std::int64_t growing_answers =
     50;  // until then the automatic threshold is bounded by the forces
-constexpr std::size_t counters = 12;
-constexpr double no_error = -1.0;  // in a state, where fewer were reached
 
 // The same draw for a step in every run and on every rank.
 bool is_audit(std::uint64_t seed, std::int64_t step, std::int64_t mean_interval)
@@ -140,68 +137,19 @@ double ActiveLearning::rank_correlation() const
   return expected_.size() < 3 ? 0.0 : dptrain::rank_correlation(expected_, found_);
 }
 
-std::size_t ActiveLearning::state_size()
+std::string ActiveLearning::damage() const
 {
-  return counters + memory + 2 * ranked;
-}
-
-std::vector<double> ActiveLearning::state() const
-{
-  const auto number = [](auto value) { return static_cast<double>(value); };
-  std::vector<double> calibration = calibration_.state();
-  calibration.resize(3, 0.0);
-  std::vector<double> state{calibration[0],
-                            calibration[1],
-                            calibration[2],
-                            force_,
-                            number(answers_),
-                            number(audits_),
-                            number(audits_above_),
-                            number(audits_far_above_),
-                            number(ratios_),
-                            number(above_),
-                            ratio_sum_,
-                            known_score_};
-  const auto append = [&](const std::vector<double> &values, std::size_t most) {
-    state.insert(state.end(), values.begin(), values.end());
-    state.insert(state.end(), most - values.size(), no_error);
-  };
-  append(reached_, memory);
-  append(expected_, ranked);
-  append(found_, ranked);
-  return state;
-}
-
-void ActiveLearning::set_state(const std::vector<double> &state)
-{
-  if (state.size() != state_size())
-    throw Error(fmt::format("The state of the active learning is damaged: it has {} numbers, {} "
-                            "are needed; copy the file again",
-                            state.size(), state_size()));
-  for (std::size_t k = 0; k < state.size(); ++k)
-    if (!std::isfinite(state[k]) || (state[k] < 0.0 && !(k >= counters && state[k] == no_error)))
-      throw Error(fmt::format("The state of the active learning is damaged: its number {} is {}, "
-                              "and must not be negative; copy the file again",
-                              k + 1, state[k]));
-  calibration_ = state[2] > 0.0 ? Calibration({state.begin(), state.begin() + 3}) : Calibration();
-  force_ = state[3];
-  std::int64_t *const integers[] = {&answers_,          &audits_, &audits_above_,
-                                    &audits_far_above_, &ratios_, &above_};
-  for (std::size_t k = 0; k < 6; ++k) *integers[k] = static_cast<std::int64_t>(state[4 + k]);
-  ratio_sum_ = state[10];
-  known_score_ = state[11];
-  auto next = state.begin() + counters;
-  const auto take = [&](std::vector<double> &values, std::size_t most) {
-    values.assign(next, std::find(next, next + most, no_error));
-    next += most;
-  };
-  take(reached_, memory);
-  take(expected_, ranked);
-  take(found_, ranked);
-  if (expected_.size() != found_.size())
-    throw Error(fmt::format("The state of the active learning is damaged: {} expected errors and "
-                            "{} true ones; copy the file again",
-                            expected_.size(), found_.size()));
+  const auto is_bad = [](double number) { return !std::isfinite(number) || number < 0.0; };
+  for (const auto *errors : {&reached_, &expected_, &found_})
+    if (std::any_of(errors->begin(), errors->end(), is_bad)) return "an error is negative";
+  for (const std::int64_t count :
+       {answers_, audits_, audits_above_, audits_far_above_, ratios_, above_})
+    if (count < 0) return "a number of answers is negative";
+  if (is_bad(force_) || is_bad(known_score_) || is_bad(ratio_sum_)) return "a mean is negative";
+  if (reached_.size() > memory || expected_.size() > ranked || expected_.size() != found_.size())
+    return fmt::format("{} reached, {} expected and {} true errors", reached_.size(),
+                       expected_.size(), found_.size());
+  return "";
 }
 
 }  // namespace dptrain

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "dptrain/base/error.h"
-
 namespace dptrain {
 
 namespace {
@@ -33,18 +31,6 @@ std::vector<double> ranks(const std::vector<double> &values)
 
 }  // namespace
 
-Calibration::Calibration(const std::vector<double> &state)
-{
-  if (state.empty()) return;
-  const auto is_good = [](double number) { return std::isfinite(number) && number >= 0.0; };
-  if (state.size() != 3 || !std::all_of(state.begin(), state.end(), is_good))
-    throw Error("The calibration of the uncertainty is damaged: it must be three positive numbers; "
-                "copy the file again");
-  squares_ = state[0];
-  weights_ = state[1];
-  count_ = static_cast<std::int64_t>(state[2]);
-}
-
 void Calibration::add(const Comparison &c)
 {
   ++count_;
@@ -59,10 +45,10 @@ double Calibration::scale() const
   return weights_ > 0.0 ? std::sqrt(squares_ / weights_) : 0.0;
 }
 
-std::vector<double> Calibration::state() const
+std::string Calibration::damage() const
 {
-  if (count_ == 0) return {};
-  return {squares_, weights_, static_cast<double>(count_)};
+  const auto is_good = [](double number) { return std::isfinite(number) && number >= 0.0; };
+  return is_good(squares_) && is_good(weights_) && count_ >= 0 ? "" : "a number is negative";
 }
 
 double rank_correlation(const std::vector<double> &a, const std::vector<double> &b)

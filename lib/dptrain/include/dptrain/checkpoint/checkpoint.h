@@ -18,7 +18,7 @@ struct Checkpoint {
   State trainer;                        ///< Trainer::state()
   std::vector<double> auxiliary_state;  ///< Model::auxiliary_state()
   std::int64_t num_frames = 0;          ///< index into FILE.frames
-  State session;         ///< of the program around the trainer, whose name is its text "program"
+  State session;         ///< of the program around the trainer, whose name is its text `program`
   std::string training;  ///< training_text() of the settings
 };
 

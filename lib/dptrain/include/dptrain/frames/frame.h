@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "dptrain/base/fields.h"
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/frames/halo.h"
 
@@ -59,6 +60,8 @@ struct Label {
   std::vector<double> atom_ener_coeff;  ///< [nlocal] E = sum_i coeff_i E_i
   std::vector<double> drdq;             ///< [nlocal][3][generalized coordinates] dr/dq, term `gf`
 };
+DPTRAIN_FIELDS(Label, energy, force, virial, force_weight, atom_energy, atom_pref, atom_ener_coeff,
+               drdq)
 
 /// This rank's share of one labeled frame: owned atoms, the ghosts they need, neighbors within the cutoff, labels.
 /// The ranks together hold the frame once, unless it is a copy. Cannot be copied (rows point into the object).

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "dptrain/base/fields.h"
 #include "dptrain/frames/frame.h"
 #include "dptrain/parallel/communicator.h"
 
@@ -20,6 +21,7 @@ struct WholeFrame {
   bool held_out = false;  ///< for validation, not for training
   Label label;            ///< force [natoms][3]
 };
+DPTRAIN_FIELDS(WholeFrame, step, coord, type, box, periodic, held_out, label)
 
 /// Splits a whole frame (same on all ranks) over the ranks: owned atoms in bricks of equal numbers (recursive bisection),
 /// ghosts by periodic images within rcut, cell list, halo plan. Cells smaller than the cutoff and single atoms work.

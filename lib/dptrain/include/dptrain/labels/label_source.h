@@ -17,6 +17,7 @@ struct LabelAnswer {
   std::string extra;     ///< what the client added (often JSON)
   double seconds = 0.0;  ///< time of the calculation
 };
+DPTRAIN_FIELDS(LabelAnswer, request, failure, label, extra, seconds)
 
 /// Copies an answer of one rank to all ranks. Collective.
 void broadcast(const Communicator &comm, LabelAnswer &answer, int root);

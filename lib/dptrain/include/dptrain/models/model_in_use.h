@@ -74,7 +74,7 @@ class ModelInUse {
   const Calibration &calibration() const { return calibration_; }
   void set_calibration(const Calibration &calibration) { calibration_ = calibration; }
   /// Of the ActiveLearning behind the calibration of the file; empty: none.
-  const std::vector<double> &active_state() const { return active_state_; }
+  const State &active_state() const { return active_state_; }
   /// Name of who trains the model; empty: nobody.
   const std::string &owner() const { return owner_; }
   void set_owner(const std::string &name) { owner_ = name; }
@@ -90,7 +90,7 @@ class ModelInUse {
   std::optional<InputFile> input_;
   AnyDescriptorConfig descriptor_;
   Calibration calibration_;
-  std::vector<double> active_state_;
+  State active_state_;
   int generation_ = 0;
 };
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dptrain/base/state.h"
+#include "dptrain/base/fields.h"
 
 namespace dptrain {
 
@@ -16,6 +16,7 @@ struct TermErrors {
   double rmse = std::numeric_limits<double>::quiet_NaN();
   double mae = std::numeric_limits<double>::quiet_NaN();
 };
+DPTRAIN_FIELDS(TermErrors, term, rmse, mae)
 
 /// What one optimizer step saw, before the step. Same on all ranks. Errors of a batch are means over all its numbers, NaN
 /// where no frame of the batch has the label.
@@ -34,11 +35,7 @@ struct UpdateReport {
   }
   double rmse(const std::string &term) const { return errors(term).rmse; }
   double mae(const std::string &term) const { return errors(term).mae; }
-
-  /// For a checkpoint.
-  State state() const;
-  /// From what state() gave.
-  static UpdateReport from(const State &state);
 };
+DPTRAIN_FIELDS(UpdateReport, step, loss, learning_rate, terms)
 
 }  // namespace dptrain

@@ -90,11 +90,17 @@ class ActiveLearning {
   /// Root mean square of the force components of the latest label; 0: there was none.
   double force() const { return force_; }
 
-  /// All of it as a fixed number of numbers.
-  std::vector<double> state() const;
-  /// Throws Error if the numbers are not those of state().
-  void set_state(const std::vector<double> &state);
-  static std::size_t state_size();
+  /// What has been learned, for files: not what the user chooses.
+  template <class Visit> void fields(Visit &visit)
+  {
+    visit("calibration, reached, expected, found, force, known_score", calibration_, reached_,
+          expected_, found_, force_, known_score_);
+    visit.or_default("answers, audits, audits_above, audits_far_above, ratios, above, ratio_sum",
+                     answers_, audits_, audits_above_, audits_far_above_, ratios_, above_,
+                     ratio_sum_);
+  }
+  /// What is wrong with fields that were read; empty: nothing.
+  std::string damage() const;
 
  private:
   ActiveConfig config_;

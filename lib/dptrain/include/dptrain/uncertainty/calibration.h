@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace dptrain {
@@ -18,10 +19,6 @@ struct Comparison {
 /// has one voice: few frames with large uncertainties must not hide what the many others show.
 class Calibration {
  public:
-  Calibration() = default;
-  /// From what state() gave; empty: nothing is known yet. Throws Error if the numbers are damaged.
-  explicit Calibration(const std::vector<double> &state);
-
   /// A comparison without uncertainty, or with one that is not finite, tells nothing.
   void add(const Comparison &comparison);
   /// Multiplies the scale by a factor, where the scores have become 1 / factor times as large.
@@ -30,7 +27,13 @@ class Calibration {
   /// eV/Angstrom for a score of 1; 0 where nothing is known.
   double scale() const;
   std::int64_t count() const { return count_; }
-  std::vector<double> state() const;
+
+  template <class Visit> void fields(Visit &visit)
+  {
+    visit("squares, weights, count", squares_, weights_, count_);
+  }
+  /// What is wrong with fields that were read; empty: nothing.
+  std::string damage() const;
 
  private:
   double squares_ = 0.0, weights_ = 0.0;  // weighted sums of (error / score)^2 and of 1

@@ -15,6 +15,9 @@ Hdf5File open_model_file(const std::string &path);
 /// The content of an open .dp file. `path` is for messages.
 ModelData read_model_tree(const Hdf5File &file, const std::string &path);
 
+/// The group of a .dp file with ModelData::calibration.
+inline const std::string calibration_group = "/dptrain_calibration";
+
 /// Puts a model into a new HDF5 file, in DeePMD-kit's native layout.
 void write_model_tree(Hdf5File &file, const ModelData &data);
 

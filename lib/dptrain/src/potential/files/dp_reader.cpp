@@ -4,6 +4,7 @@
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "input/model_keys.h"
+#include "io/hdf5_state.h"
 #include "potential/descriptor/descriptor_type.h"
 #include "potential/files/dp_format.h"
 #include "potential/native/fitting_shape.h"
@@ -127,8 +128,8 @@ ModelData read_model_tree(const Hdf5File &file, const std::string &path)
     throw Error(fmt::format(
         "{}: damaged: dptrain_whitening has {} numbers, the model needs {}; copy the file again",
         path, data.whitening.size(), ntypes * features * features));
-  if (const auto values = reader.find(extra, "dptrain_calibration"))
-    data.calibration = values->values;
+  if (file.has(calibration_group)) data.calibration = read_state(file, calibration_group);
+  data.has_old_calibration = reader.find(extra, "dptrain_calibration").has_value();
   const json *script = root.find("model_def_script");
   data.model_def_script = script ? script->dump() : "{}";
   return data;

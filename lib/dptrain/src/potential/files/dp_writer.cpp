@@ -2,6 +2,7 @@
 
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
+#include "io/hdf5_state.h"
 #include "potential/descriptor/descriptor_type.h"
 #include "potential/files/dp_format.h"
 #include "potential/native/fitting_shape.h"
@@ -133,12 +134,10 @@ void write_model_tree(Hdf5File &file, const ModelData &data)
   Tree extra = Tree::object();
   if (data.min_nbor_dist) extra["min_nbor_dist"] = writer.add(&*data.min_nbor_dist, {}, false);
   // of this program only
-  const auto add = [&](const char *name, const std::vector<double> &values) {
-    const auto size = static_cast<std::int64_t>(values.size());
-    if (size > 0) extra[name] = writer.add(values.data(), {size}, false);
-  };
-  add("dptrain_whitening", data.whitening);
-  add("dptrain_calibration", data.calibration);
+  if (!data.whitening.empty())
+    extra["dptrain_whitening"] = writer.add(
+        data.whitening.data(), {static_cast<std::int64_t>(data.whitening.size())}, false);
+  if (!data.calibration.empty()) write_state(file, calibration_group, data.calibration);
   const Tree tree{{"software", "dptrain"},
                   {"backend", "dptrain"},
                   {"model", model},

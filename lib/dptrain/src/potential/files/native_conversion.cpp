@@ -99,6 +99,7 @@ ModelData convert(const Script &script, const ModelData &archive)
   data.model_def_script = archive.model_def_script;
   data.whitening = archive.whitening;
   data.calibration = archive.calibration;
+  data.has_old_calibration = archive.has_old_calibration;
   for (const auto &block : parameter_index(config)) {
     const auto found =
         values(tensors, name_in_archive(block.name), static_cast<std::int64_t>(block.size));

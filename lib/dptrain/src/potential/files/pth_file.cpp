@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/advice.h"
@@ -14,6 +13,7 @@
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "io/file.h"
+#include "io/hdf5_state.h"
 #include "potential/files/native_conversion.h"
 #include "potential/torchscript/archive.h"
 #include "potential/torchscript/operators.h"
@@ -23,24 +23,20 @@ namespace dptrain {
 
 namespace {
 
-using nlohmann::json;
-
-/// What only this library keeps in an archive, as CBOR in a file of its own, which others pass over.
-const std::string own_record = "dptrain.cbor";
+/// What only this library keeps in an archive: an HDF5 file of its own, which others pass over.
+const std::string own_record = "dptrain.h5";
+const std::string old_record = "dptrain.cbor";  // of versions before the first release
 
 void read_own(const std::string &bytes, const std::string &path, ModelData &data)
 {
   for (const ArchiveRecord &record : read_records(bytes, path, "extra/" + own_record)) {
-    try {
-      const json own = json::from_cbor(record.bytes);
-      own.at("whitening").get_to(data.whitening);
-      own.at("calibration").get_to(data.calibration);
-    } catch (const json::exception &e) {
-      throw Error(
-          fmt::format("{}: damaged: the uncertainty in {} cannot be read: {}; copy the file again",
-                      path, record.name, e.what()));
-    }
+    const State own = read_state(
+        Hdf5File::open(record.bytes, fmt::format("{}: uncertainty in {}", path, record.name)),
+        "uncertainty");
+    own.get_to("whitening", data.whitening);
+    own.get_to("calibration", data.calibration);
   }
+  data.has_old_calibration = !read_records(bytes, path, "extra/" + old_record).empty();
 }
 
 torch::jit::ExtraFilesMap extra_files(const ModelData &data, const std::string &path)
@@ -50,10 +46,14 @@ torch::jit::ExtraFilesMap extra_files(const ModelData &data, const std::string &
   for (const ArchiveRecord &record : read_records(data.archive, path, folder))
     files[record.name.substr(folder.size())] = record.bytes;
   files.erase(own_record);
+  files.erase(old_record);
   if (data.whitening.empty()) return files;
-  const std::vector<std::uint8_t> own =
-      json::to_cbor(json{{"whitening", data.whitening}, {"calibration", data.calibration}});
-  files[own_record] = std::string(own.begin(), own.end());
+  State own;
+  own.set("whitening", data.whitening);
+  own.set("calibration", data.calibration);
+  Hdf5File file = Hdf5File::create(path);
+  write_state(file, "uncertainty", own);
+  files[own_record] = file.bytes();
   return files;
 }
 

@@ -5,6 +5,7 @@
 #include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/potential/files/pth_file.h"
+#include "io/hdf5_state.h"
 #include "potential/files/dp_format.h"
 
 namespace dptrain {
@@ -30,7 +31,7 @@ void write_model(Hdf5File &file, const ModelData &model)
   file.write_array(group + "/model_parameters", model.parameters);
   file.write_array(group + "/out_bias", model.out_bias);
   file.write_array(group + "/whitening", model.whitening);
-  file.write_array(group + "/calibration", model.calibration);
+  if (!model.calibration.empty()) write_state(file, group + "/calibration", model.calibration);
 }
 
 ModelData read_model(const Hdf5File &file, const std::string &path)
@@ -47,7 +48,10 @@ ModelData read_model(const Hdf5File &file, const std::string &path)
   model.parameters = file.read_array(group + "/model_parameters").values;
   model.out_bias = file.read_array(group + "/out_bias").values;
   model.whitening = file.read_array(group + "/whitening").values;
-  model.calibration = file.read_array(group + "/calibration").values;
+  if (file.has(group + "/calibration")) {
+    model.has_old_calibration = !file.is_group(group + "/calibration");
+    if (!model.has_old_calibration) model.calibration = read_state(file, group + "/calibration");
+  }
   complete_from_archive(model, path);
   return model;
 }

@@ -22,11 +22,11 @@ std::int64_t weights_of_an_atom(const ModelData &model)
   return weights * model.max_neighbors;
 }
 
-void visit_fields(ByteArchive &archive, ModelConfig &config)
+static void fields(ByteArchive &archive, ModelConfig &config)
 {
   // a TorchScript model has no keys but these; all others are settings of a section `model`
   std::string keys = config.descriptor ? written_model(config).dump() : "";
-  archive.fields(config.type_map, config.rcut, keys);
+  archive("type_map, rcut, keys", config.type_map, config.rcut, keys);
   if (keys.empty()) return;
   const auto document = nlohmann::json::parse(keys);
   JsonReader model(document, "broadcast");
@@ -34,15 +34,9 @@ void visit_fields(ByteArchive &archive, ModelConfig &config)
   read_model_keys(model, config);
 }
 
-void visit_fields(ByteArchive &bytes, ModelData &data)
-{
-  auto &[kind, archive, config, constants, out_bias, bias_atom_e, min_nbor_dist, parameters, script,
-         whitening, calibration, knots, passes_messages, max_neighbors, num_fparam, is_compressed,
-         fparam] = data;
-  bytes.fields(kind, archive, config, constants, out_bias, bias_atom_e, min_nbor_dist, parameters,
-               script, whitening, calibration, knots, passes_messages, max_neighbors, num_fparam,
-               is_compressed, fparam);
-}
+DPTRAIN_FIELDS(ModelData, kind, archive, config, constants, out_bias, bias_atom_e, min_nbor_dist,
+               parameters, script, whitening, calibration, has_old_calibration, knots,
+               passes_messages, max_neighbors, num_fparam, is_compressed, fparam)
 
 void broadcast(const Communicator &comm, ModelData &data)
 {

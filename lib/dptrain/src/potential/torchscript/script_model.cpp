@@ -76,7 +76,7 @@ void complete(ModelData &data, const Script &script, const std::vector<ScriptPar
   const std::size_t features = static_cast<std::size_t>(facts.num_features);
   if (data.whitening.size() != facts.type_map.size() * features * features) {
     data.whitening.clear();
-    data.calibration.clear();
+    data.calibration = {};
   }
 }
 

@@ -249,7 +249,7 @@ void ActiveMode::choose_forces(Trajectory &run, StepView &now, std::vector<Answe
   counters.answer_step = answered_step_ = now.step;
   counters.answer_energy = after;
   counters.reference_moved = !now.model_moves;
-  training_.active_state() = decisions_.state();
+  training_.active_state() = state_of(decisions_);
   if (now.request.ask == Ask::no) return;
   for (const Answer &answer : answers) log_.line(answer.request, answer.outcome, jumps_.sum());
 }

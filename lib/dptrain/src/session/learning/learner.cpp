@@ -35,11 +35,11 @@ Learner::Learner(Parts parts) :
     decisions_(active_config(options_)),
     pace_(options_.train_share)
 {
-  const std::vector<double> &state =
+  const State &state =
       training_.active_state().empty() ? slot_->active_state() : training_.active_state();
   if (!state.empty()) {
-    decisions_.set_state(state);
-    training_.active_state() = decisions_.state();
+    state.read(decisions_);
+    training_.active_state() = state_of(decisions_);
   }
   refresh_scores();
   slot_->set_calibration(decisions_.calibration());
@@ -101,7 +101,7 @@ Outcome Learner::judge(AnsweredRequest &answer)
   if (request.has_scores)
     decisions_.compare({request.score, errors.max, errors.rms}, request.ask, errors.label_rms);
   slot_->set_calibration(decisions_.calibration());
-  training_.active_state() = decisions_.state();
+  training_.active_state() = state_of(decisions_);
   if (!book_->within_limit(request, label)) return outcome;
   // of a young model a threshold that follows the errors is not known yet; copies are made to be learned
   const bool is_wrong = request.has_scores &&

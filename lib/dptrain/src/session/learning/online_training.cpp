@@ -177,15 +177,16 @@ MemoryLedger OnlineTraining::memory(bool with_model) const
 }
 
 // What has changed where there is something new to save; times do not count.
-std::vector<double> OnlineTraining::progress() const
+State OnlineTraining::progress() const
 {
   const SessionCounters &counters = state_.counters;
-  std::vector<double> numbers = state_.active;
-  for (const std::int64_t count : {steps(), counters.frames, counters.reference_calls,
-                                   counters.discarded, counters.answer_step})
-    numbers.push_back(static_cast<double>(count));
-  numbers.push_back(counters.energy_jumps);
-  return numbers;
+  State progress;
+  progress.set("active", state_.active);
+  progress.set("energy_jumps", counters.energy_jumps);
+  progress.set("counts",
+               std::vector<std::int64_t>{steps(), counters.frames, counters.reference_calls,
+                                         counters.discarded, counters.answer_step});
+  return progress;
 }
 
 void OnlineTraining::save()

@@ -83,7 +83,7 @@ class OnlineTraining {
   SessionCounters &counters() { return state_.counters; }
   const SessionCounters &counters() const { return state_.counters; }
   /// State of the ActiveLearning that goes with it, for checkpoints.
-  std::vector<double> &active_state() { return state_.active; }
+  State &active_state() { return state_.active; }
   const UpdateReport &report() const { return state_.report; }
   std::int64_t steps() const { return trainer_ ? trainer_->steps() : 0; }
   /// Memory of this rank by purpose: of the training, or with the model's.
@@ -97,7 +97,7 @@ class OnlineTraining {
   void resume_frames(const std::string &path);
   void or_save(const std::function<void()> &work);
   void watch();
-  std::vector<double> progress() const;
+  State progress() const;
 
   std::shared_ptr<const Communicator> comm_;
   std::shared_ptr<ModelInUse> slot_;

@@ -6,22 +6,9 @@
 #include <utility>
 
 #include "dptrain/base/error.h"
-#include "frames/label_bytes.h"
 #include "parallel/byte_archive.h"
 
 namespace dptrain {
-
-static void visit_fields(ByteArchive &archive, LabelRequest &request)
-{
-  auto &[ask, has_scores, score, expected, id, frame, atoms, energy, force, feature_sum] = request;
-  archive.fields(ask, has_scores, score, expected, id, frame, atoms, energy, force, feature_sum);
-}
-
-static void visit_fields(ByteArchive &archive, AnsweredRequest &answer)
-{
-  auto &[request, label, errors, is_outlier, run] = answer;
-  archive.fields(request, label, errors.max, errors.rms, errors.label_rms, is_outlier, run);
-}
 
 ReplicaGroup::ReplicaGroup(std::shared_ptr<const Communicator> run, const Replicas &replicas) :
     run_(std::move(run)),

@@ -105,7 +105,7 @@ void SessionFiles::select(const WholeFrame &frame, const std::string &note) cons
 }
 
 // Some of the progress is that of a run, and the ranks may be those of several runs.
-bool SessionFiles::has_news(const std::vector<double> &progress, bool learned) const
+bool SessionFiles::has_news(const State &progress, bool learned) const
 {
   if (options_.save.empty()) return false;
   bool saved = saved_ == progress;
@@ -116,7 +116,7 @@ bool SessionFiles::has_news(const std::vector<double> &progress, bool learned) c
   return !exists;
 }
 
-void SessionFiles::save(const Checkpoint &checkpoint, const std::vector<double> &progress)
+void SessionFiles::save(const Checkpoint &checkpoint, const State &progress)
 {
   on_rank_zero([&] {
     std::error_code none;

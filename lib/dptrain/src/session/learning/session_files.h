@@ -38,11 +38,11 @@ class SessionFiles {
   void add_to_dataset(const WholeFrame &frame) const;
   /// Adds a selected configuration to the data set, and to selected.extxyz beside it.
   void select(const WholeFrame &frame, const std::string &note) const;
-  /// Whether there is something new to save: `progress` are numbers that change with it. A model that was given and has not
+  /// Whether there is something new to save: `progress` changes with it. A model that was given and has not
   /// `learned` here must not take the place of a file, whose checkpoint knows more of it.
-  bool has_news(const std::vector<double> &progress, bool learned) const;
+  bool has_news(const State &progress, bool learned) const;
   /// Writes checkpoint and model, which rank 0 has.
-  void save(const Checkpoint &checkpoint, const std::vector<double> &progress);
+  void save(const Checkpoint &checkpoint, const State &progress);
 
  private:
   void on_rank_zero(const std::function<void()> &work) const;
@@ -54,7 +54,7 @@ class SessionFiles {
   Messages messages_;
   std::unique_ptr<LearningCurve> curve_;  // on rank 0
   bool continues_ = false;
-  std::vector<double> saved_;  // progress of the latest checkpoint
+  State saved_;  // progress of the latest checkpoint
 };
 
 }  // namespace dptrain

@@ -8,7 +8,6 @@
 #include "dptrain/checkpoint/checkpoint.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
-#include "dptrain/uncertainty/active_learning.h"
 #include "session/requests/request_file.h"
 
 namespace dptrain {
@@ -64,63 +63,18 @@ void check_same_model(const std::string &path, const ModelData &found, const Mod
 
 State pack(const SessionState &session)
 {
-  const SessionCounters &counters = session.counters;
-  State state;
-  state.set_text("program", program_fix);
-  state.set_text("precision", name_of(session.precision));
-  state.set_integer("reference_calls", counters.reference_calls);
-  state.set_integer("discarded", counters.discarded);
-  state.set_flag("trained", counters.trained);
-  state.set_integer("label_step", counters.label_step);
-  state.set_number("label_energy", counters.label_energy);
-  state.set_number("train_seconds", counters.train_seconds);
-  state.set_number("reference_seconds", counters.reference_seconds);
-  state.set_group("report", session.report.state());
-  state.set_integer("earned_steps", session.earned_steps);
-  state.set_flag("is_right", session.training_deferred);
-  if (session.active.empty()) return state;
-  State active;
-  active.set_array("learning", session.active);
-  active.set_number("buffer_error", session.buffer_error);
-  active.set_integer("answer_step", counters.answer_step);
-  active.set_number("answer_energy", counters.answer_energy);
-  active.set_flag("reference_moved", counters.reference_moved);
-  active.set_number("energy_jumps", counters.energy_jumps);
-  active.set_array("given_whitening", session.given_whitening);
-  state.set_group("active", std::move(active));
+  State state = state_of(session);
+  state.set("program", program_fix);
   return state;
 }
 
 SessionState unpack(const State &state)
 {
-  if (!state.has("program") || state.text("program") != program_fix)
+  if (!state.has("program") || state.at<std::string>("program") != program_fix)
     throw Error("resume: the checkpoint was written by another program than fix dptrain (those of "
                 "dptrain train go on with its --restart; pair_coeff takes their model)");
   SessionState session;
-  SessionCounters &counters = session.counters;
-  session.precision = precision_of(state.text("precision"));
-  counters.reference_calls = state.integer("reference_calls");
-  counters.discarded = state.integer("discarded");
-  counters.trained = state.flag("trained");
-  counters.label_step = state.integer("label_step");
-  counters.label_energy = state.number("label_energy");
-  counters.train_seconds = state.number("train_seconds");
-  counters.reference_seconds = state.number("reference_seconds");
-  session.report = UpdateReport::from(state.group("report"));
-  session.earned_steps = state.integer("earned_steps");
-  session.training_deferred = state.has("is_right") && state.flag("is_right");
-  if (!state.has("active")) return session;
-  const State &active = state.group("active");
-  session.active = active.array("learning");
-  if (session.active.size() != ActiveLearning::state_size())
-    throw Error("resume: the checkpoint is one of 'mode active' of another version of fix dptrain: "
-                "start with its model in pair_coeff, without resume");
-  session.buffer_error = active.number("buffer_error");
-  counters.answer_step = active.integer("answer_step");
-  counters.answer_energy = active.number("answer_energy");
-  counters.reference_moved = active.flag("reference_moved");
-  counters.energy_jumps = active.number("energy_jumps");
-  session.given_whitening = active.array("given_whitening");
+  state.read(session);
   return session;
 }
 

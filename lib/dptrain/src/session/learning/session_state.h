@@ -19,9 +19,11 @@ struct SessionState {
   bool training_deferred = false;  ///< a pretrained model, no label above the threshold yet
   Precision precision = Precision::float64;  ///< of the steps so far
   double buffer_error = 0.0;                 ///< mean square force error of the latest batches
-  std::vector<double> active;                ///< of the ActiveLearning; empty: none
+  State active;                              ///< of the ActiveLearning; empty: none
   std::vector<double> given_whitening;       ///< see UncertaintyMonitor
 };
+DPTRAIN_FIELDS(SessionState, counters, report, earned_steps, training_deferred, precision,
+               buffer_error, active, given_whitening)
 
 State pack(const SessionState &state);
 /// Throws Error if the state is one of another program.

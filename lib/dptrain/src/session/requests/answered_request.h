@@ -13,5 +13,6 @@ struct AnsweredRequest {
       false;    ///< the run was in trouble, and the label is too far from all others to be learned
   int run = 0;  ///< which of the runs that learn together has asked
 };
+DPTRAIN_FIELDS(AnsweredRequest, request, label, errors, is_outlier, run)
 
 }  // namespace dptrain

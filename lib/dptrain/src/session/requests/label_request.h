@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "dptrain/base/state.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/uncertainty/active_learning.h"
 
@@ -32,17 +32,18 @@ struct LabelRequest {
   /// What can be learned of an answer: energy and virial of a cut-out are those of a surface, and its label has weights.
   Label learnable(Label answer) const;
 
-  /// All of it but the id, for files.
-  State state() const;
-  /// Throws Error if the state is not one of a request, or damaged.
-  static LabelRequest from(const State &state);
+  /// What is wrong with fields that were read; empty: nothing.
+  std::string damage() const;
 };
+DPTRAIN_FIELDS(LabelRequest, ask, has_scores, score, expected, id, frame, atoms, energy, force,
+               feature_sum)
 
 /// Errors of forces [natoms][3] against a label: largest and root mean square, and the size of the label's forces. Of atoms whose
 /// forces count, with their weights.
 struct ForceErrors {
   double max = 0.0, rms = 0.0, label_rms = 0.0;  ///< eV/Angstrom
 };
+DPTRAIN_FIELDS(ForceErrors, max, rms, label_rms)
 ForceErrors force_errors(const std::vector<double> &force, const Label &label);
 
 /// The forces [n][3] of the request's atoms among those of the configuration that it is about, [natoms][3].

@@ -20,17 +20,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::string requests_group = "requests";
+const char *const requests_name = "requests";
 
 bool same_configuration(const WholeFrame &a, const WholeFrame &b)
 {
   return a.step == b.step && a.type == b.type && a.coord == b.coord && a.box == b.box;
 }
 
-State read_requests(const std::string &path)
+std::vector<LabelRequest> read_requests(const std::string &path)
 {
   const Hdf5File file = Hdf5File::open(read_file(path), path);
-  return read_state(file, requests_group);
+  std::vector<LabelRequest> requests;
+  read_state(file, "/").get_to(requests_name, requests);
+  return requests;
 }
 
 // The files of a group: {number: path}.
@@ -83,11 +85,10 @@ void RequestFile::write(const std::vector<const LabelRequest *> &requests) const
       fs::remove(path_);
       return;
     }
-    State all;
-    for (std::size_t k = 0; k < requests.size(); ++k)
-      all.set_group(fmt::format("{:08}", k), requests[k]->state());  // groups are sorted by name
+    std::vector<LabelRequest> all;
+    for (const LabelRequest *request : requests) all.push_back(*request);
     Hdf5File file = Hdf5File::create(path_);
-    write_state(file, requests_group, all);
+    write_state(file, requests_name, state_of(all));
     const std::string bytes = file.bytes();
     write_atomically(path_, [&](const std::string &name) { write_file(name, bytes); });
   });
@@ -96,27 +97,23 @@ void RequestFile::write(const std::vector<const LabelRequest *> &requests) const
 std::vector<LabelRequest> RequestFile::read(const std::string &source,
                                             const std::string &frames) const
 {
-  State open;  // those without an answer
+  std::vector<LabelRequest> open;  // those without an answer
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
     const auto stored =
         fs::exists(frames) ? FramesFile::read(frames, -1) : std::vector<WholeFrame>{};
-    std::vector<WholeFrame> taken;  // a run may have ended while it took over the file of another
     for (const auto &[number, path] : files_of_group(requests_path_of(source)))
       if (is_mine(number))
-        read_requests(path).for_each_group([&](const std::string &name, const State &request) {
-          WholeFrame frame = LabelRequest::from(request).frame;
-          if (is_among(frame, stored) || is_among(frame, taken)) return;
-          open.set_group(fmt::format("{:06} {}", number, name), request);
-          taken.push_back(std::move(frame));
-        });
+        for (LabelRequest &request : read_requests(path)) {
+          const auto is_same = [&](const LabelRequest &other) {
+            return same_configuration(other.frame, request.frame);
+          };  // a run may have ended while it took over the file of another
+          if (!is_among(request.frame, stored) && std::none_of(open.begin(), open.end(), is_same))
+            open.push_back(std::move(request));
+        }
   });
   ByteArchive(*comm_).send(open);
-  std::vector<LabelRequest> requests;
-  open.for_each_group([&](const std::string &, const State &request) {
-    requests.push_back(LabelRequest::from(request));
-  });
-  return requests;
+  return open;
 }
 
 void RequestFile::drop_orphans() const

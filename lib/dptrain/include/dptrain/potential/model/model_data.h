@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/base/state.h"
 #include "dptrain/input/config.h"
 #include "dptrain/parallel/communicator.h"
 
@@ -34,7 +35,9 @@ struct ModelData {
   std::vector<double> parameters;       ///< flat, in the order of ParameterSet::blocks()
   std::string model_def_script;         ///< JSON of the `model` section, as given by the user
   std::vector<double> whitening;        ///< of the LastHiddenLayer; empty: no uncertainty
-  std::vector<double> calibration;  ///< state of the ActiveLearning that it comes from; or empty
+  State calibration;  ///< fields of the ActiveLearning that it comes from; empty: not known
+  bool has_old_calibration =
+      false;      ///< the file's one is of a version before the first release, and was not read
   int knots = 0;  ///< of the table of radial functions; 0: chosen by accuracy. Not part of a file
   bool passes_messages =
       false;              ///< of a TorchScript model: see Model::is_local. Found in the archive
