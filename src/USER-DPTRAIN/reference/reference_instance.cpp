@@ -10,6 +10,7 @@
 
 #include "adapter/dptrain_adapter.h"
 #include "adapter/style_names.h"
+#include "dptrain/parallel/broadcast.h"
 
 using namespace LAMMPS_NS;
 

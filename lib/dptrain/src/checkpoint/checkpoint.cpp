@@ -6,10 +6,10 @@
 
 #include "dptrain/base/error.h"
 #include "dptrain/io/atomic_file.h"
+#include "dptrain/parallel/broadcast.h"
 #include "dptrain/potential/model/model_data.h"
 #include "io/file.h"
 #include "io/hdf5_state.h"
-#include "parallel/byte_archive.h"
 #include "potential/files/dp_format.h"
 #include "potential/files/stored_model.h"
 
@@ -77,8 +77,8 @@ Checkpoint read_checkpoint(const std::string &path)
 void broadcast(const Communicator &comm, Checkpoint &checkpoint)
 {
   broadcast(comm, checkpoint.model);
-  ByteArchive(comm).send(checkpoint.parameters);
-  ByteArchive(comm).send(checkpoint.average);
+  broadcast(comm, checkpoint.parameters);
+  broadcast(comm, checkpoint.average);
   ByteArchive(comm).send(checkpoint);
 }
 

@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "dptrain/parallel/broadcast.h"
 #include "labels/label_virial.h"
-#include "parallel/byte_archive.h"
 
 namespace dptrain {
 
@@ -41,7 +41,7 @@ std::int64_t RankZeroSource::submit(const WholeFrame &frame)
 std::vector<LabelAnswer> RankZeroSource::poll()
 {
   guarded(*comm_, [&] { serve(0.0); });
-  ByteArchive(*comm_).send(arrived_);
+  broadcast(*comm_, arrived_);
   for (const LabelAnswer &answer : arrived_) open_.erase(answer.request);
   return std::exchange(arrived_, {});
 }

@@ -1,13 +1,6 @@
 #include "dptrain/parallel/broadcast.h"
 
-#include "parallel/byte_archive.h"
-
 namespace dptrain {
-
-void broadcast(const Communicator &comm, std::string &text)
-{
-  ByteArchive(comm).send(text);
-}
 
 std::string said_by_one(const Communicator &comm, std::string text)
 {

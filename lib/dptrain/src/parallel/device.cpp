@@ -14,8 +14,8 @@
 
 #include "dptrain/base/error.h"
 #include "dptrain/kernels/threads.h"
+#include "dptrain/parallel/broadcast.h"
 #include "kernels/gpus.h"
-#include "parallel/byte_archive.h"
 
 namespace dptrain {
 
@@ -180,7 +180,7 @@ DeviceReport bind_devices(const Communicator &comm, const DeviceRequest &request
   std::vector<RankDevice> all(comm.size());
   for (int rank = 0; rank < comm.size(); ++rank) {
     if (rank == comm.rank()) all[rank] = own;
-    ByteArchive(comm, rank).send(all[rank]);
+    broadcast(comm, all[rank], rank);
   }
   return describe_devices(all);
 }

@@ -9,7 +9,7 @@ namespace dptrain {
 //
 //   template <class Visit> void fields(Visit &visit) { visit("step, energy", step_, energy_); }
 //
-// Files keep fields by these names (State), messages by their order (ByteArchive). A file that lacks a name is refused;
+// Files keep fields by these names (State), messages by their order (broadcast). A file that lacks a name is refused;
 // names that are given to visit.or_default() keep the value that they have.
 
 /// All fields of a struct, in the order of their declaration, under their own names: with one that is not listed it does not

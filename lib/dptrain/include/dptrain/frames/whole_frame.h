@@ -28,7 +28,4 @@ DPTRAIN_FIELDS(WholeFrame, step, coord, type, box, periodic, held_out, label)
 /// Collective.
 Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &whole, double rcut);
 
-/// Copies the frame of rank 0 to all ranks. Collective.
-void broadcast(const Communicator &comm, WholeFrame &frame);
-
 }  // namespace dptrain

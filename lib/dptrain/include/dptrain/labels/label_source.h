@@ -19,9 +19,6 @@ struct LabelAnswer {
 };
 DPTRAIN_FIELDS(LabelAnswer, request, failure, label, extra, seconds)
 
-/// Copies an answer of one rank to all ranks. Collective.
-void broadcast(const Communicator &comm, LabelAnswer &answer, int root);
-
 /// Where labels come from: a second force field, a quantum code, a person. A configuration is handed over with submit(), and
 /// belongs to its request from then on; what became of it comes out of poll() once, at any later time and in any order. All
 /// functions are collective, with the same arguments and results on all ranks.

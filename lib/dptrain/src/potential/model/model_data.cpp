@@ -1,7 +1,7 @@
 #include "dptrain/potential/model/model_data.h"
 
+#include "dptrain/parallel/broadcast.h"
 #include "input/model_keys.h"
-#include "parallel/byte_archive.h"
 
 namespace dptrain {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "dptrain/base/error.h"
-#include "parallel/byte_archive.h"
+#include "dptrain/parallel/broadcast.h"
 
 namespace dptrain {
 
@@ -45,7 +45,7 @@ std::vector<AnsweredRequest> ReplicaGroup::exchange(std::vector<AnsweredRequest>
     std::vector<AnsweredRequest> answers;
     if (run == replicas_.index) answers = std::move(own);
     for (AnsweredRequest &answer : answers) answer.run = run;
-    ByteArchive(*everyone_, replicas_.first_rank[run]).send(answers);
+    broadcast(*everyone_, answers, replicas_.first_rank[run]);
     std::move(answers.begin(), answers.end(), std::back_inserter(all));
   }
   return all;
@@ -61,7 +61,7 @@ std::int64_t ReplicaGroup::sum_over_runs(std::int64_t value) const
 void ReplicaGroup::require_same(const std::string &what, const std::string &text) const
 {
   std::string first = text;
-  ByteArchive(*everyone_, replicas_.first_rank[0]).send(first);
+  broadcast(*everyone_, first, replicas_.first_rank[0]);
   guarded(*everyone_, [&] {
     if (first == text) return;
     std::istringstream wanted(first), found(text);

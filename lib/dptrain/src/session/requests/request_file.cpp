@@ -10,9 +10,9 @@
 #include "dptrain/base/error.h"
 #include "dptrain/data/frames_file.h"
 #include "dptrain/io/atomic_file.h"
+#include "dptrain/parallel/broadcast.h"
 #include "io/file.h"
 #include "io/hdf5_state.h"
-#include "parallel/byte_archive.h"
 
 namespace dptrain {
 
@@ -112,7 +112,7 @@ std::vector<LabelRequest> RequestFile::read(const std::string &source,
             open.push_back(std::move(request));
         }
   });
-  ByteArchive(*comm_).send(open);
+  broadcast(*comm_, open);
   return open;
 }
 
