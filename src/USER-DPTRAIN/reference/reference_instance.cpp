@@ -39,8 +39,8 @@ void InstanceSource::cancel(std::int64_t request)
 
 dptrain::LabelAnswer InstanceSource::compute(const Request &request) const
 {
-  const std::vector<int> &model_type = find_slot_().model_type;
-  std::vector<int> atom_type(find_slot_().type_map.size(), 0);
+  const std::vector<int> &model_type = find_slot_().model_type();
+  std::vector<int> atom_type(find_slot_().type_map().size(), 0);
   for (std::size_t type = model_type.size(); type-- > 1;)  // the first one of an element
     if (model_type[type] >= 0) atom_type[model_type[type]] = static_cast<int>(type);
   dptrain::LabelAnswer answer;

@@ -30,7 +30,7 @@ ReferenceSpool::ReferenceSpool(LAMMPS *lmp, const SpoolOptions &options, FindSlo
   };
   const auto atoms = [this] {
     return dptrain::SpoolAtoms{
-        find_slot_().type_map,
+        find_slot_().type_map(),
         {domain->xperiodic != 0, domain->yperiodic != 0, domain->zperiodic != 0}};
   };
   dptrain::SpoolOptions spool;
