@@ -15,6 +15,7 @@ release = version = re.search(r'^version = "(.*)"', (HERE.parent / "pyproject.to
 extensions = ["sphinx.ext.intersphinx", "sphinx.ext.mathjax", "sphinx-mathjax-offline", "myst_parser", "lammps_lexer", "lammps_pages"]
 intersphinx_disabled_reftypes = []  # :doc: leads to pages of LAMMPS, too
 lammps_pages = str(HERE / "lammps_pages.txt")
+exclude_patterns = ["accel_styles.rst"]  # a part of other pages, LAMMPS' own in its tree
 source_suffix = {".rst": "restructuredtext"}
 highlight_language = "none"
 
@@ -26,3 +27,10 @@ html_css_files = ["dptrain.css"]
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False
+
+
+def setup(app):
+    """The pages are written as for LAMMPS' manual, where the next release takes the place of TBD."""
+    def with_release(_, __, source):
+        source[0] = source[0].replace("versionadded:: TBD", f"versionadded:: {release}")
+    app.connect("source-read", with_release)

@@ -1,4 +1,4 @@
-"""se_e2_a with energy fitting in plain numpy, read from a .dp file: energies only.
+"""se_e2_a and power_spectrum with energy fitting in plain numpy, read from a .dp file: energies, and derivatives by differences.
 
 Written from the definition of the model (see doc of the library) as an independent oracle for tests: no table, no
 chunks, no neighbor lists of anybody else. Units: Angstrom, eV.
@@ -79,7 +79,7 @@ class NumpyModel:
         model = read_tree(path)["model"]
         self.type_map = model["type_map"]
         self.descriptor, self.fitting = model["descriptor"], model["fitting"]
-        self.sel = self.descriptor["sel"]
+        self.sel = self.descriptor.get("sel") or [10**6] * len(self.type_map)
         self.zeroed = _symmetric(self.descriptor["exclude_types"])
         self.removed = _symmetric(model["pair_exclude_types"])
         self.silent = set(model["atom_exclude_types"])
@@ -115,7 +115,27 @@ class NumpyModel:
         s = (1 - x**3 * (10 - 15 * x + 6 * x**2)) / p
         return np.column_stack([s, vector * (s / p)[:, None]])
 
+    def power_spectrum(self, coord, box, types, i):
+        """The formulas of the manual (dptrain_input), sums over pairs of neighbors."""
+        d = self.descriptor
+        c = np.asarray(d["@variables"][f"c{types[i]}"], float).reshape(d["n_max"], len(self.type_map), d["n_basis"])
+        k = np.arange(d["n_basis"])
+        amplitude = 1 / (1 + (k / 3)**2)
+        amplitude *= float(d["constants"]["@variables"]["scale"][0]) * np.sqrt(2 / d["rcut"] / np.mean(amplitude**2))
+        vectors = self.neighbors(coord, box, types, i)
+        kind, vector = np.repeat(np.arange(len(vectors)), list(map(len, vectors))), np.concatenate(vectors)
+        r = np.sqrt((vector**2).sum(1))[:, None]
+        x = np.clip((r - d["rcut_smth"]) / (d["rcut"] - d["rcut_smth"]), 0, 1)
+        basis = (1 - x**3 * (10 - 15 * x + 6 * x**2)) * amplitude * np.sin((k + 1) * np.pi * r / d["rcut"]) / r
+        g = np.einsum("njk,jk->nj", c[:, kind], basis)
+        cosine = (vector / r) @ (vector / r).T
+        products = [g[:d["axis_neuron"]] @ np.polynomial.legendre.legval(cosine, np.eye(d["l_max"] + 1)[l]) @ g.T for l in range(d["l_max"] + 1)]
+        # q is the slow index of a product, n the fast one
+        return np.concatenate([g.sum(1), *(p.ravel() for p in products)])
+
     def descriptor_of(self, coord, box, types, i):
+        if self.descriptor["type"] == "power_spectrum":
+            return self.power_spectrum(coord, box, types, i)
         d, ti = self.descriptor, types[i]
         mean, std = (np.asarray(d["@variables"][k], float)[ti, 0] for k in ("davg", "dstd"))
         total = 0.0
@@ -144,11 +164,25 @@ class NumpyModel:
     def energy(self, coord, types, box=None):
         return float(self.atom_energies(coord, types, box).sum())
 
-    def force(self, coord, types, box, i, k, step=2e-4):
-        """-dE/dx_ik by central differences of fourth order."""
+    def force(self, coord, types, box, i, k):
+        """-dE/dx_ik."""
         def at(shift):
             x = np.array(coord, float)
             x[i, k] += shift
-            return self.energy(x, types, box)
+            return x, types, box
+        return -self.derivative(at)
 
-        return -(8 * (at(step) - at(-step)) - (at(2 * step) - at(-2 * step))) / (12 * step)
+    def virial(self, coord, types, box, a, b):
+        """-dE/d(strain ab), with the sign of LAMMPS."""
+        def at(shift):
+            strain = np.eye(3)
+            strain[a, b] += shift
+            return coord @ strain, types, box @ strain
+        return -self.derivative(at)
+
+    def derivative(self, at, step=1e-3):
+        """dE/ds at s = 0 by central differences of sixth order, at(s) being the arguments of energy()."""
+        def energies(s):
+            return self.atom_energies(*at(s))
+        odd = [(energies(n * step) - energies(-n * step)).sum() for n in (1, 2, 3)]
+        return (45 * odd[0] - 9 * odd[1] + odd[2]) / (60 * step)

@@ -43,8 +43,8 @@ class FixArguments {
   const std::string &word(const std::string &usage)
   {
     if (empty())
-      lmp_->error->all(FLERR, "Fix dptrain: keyword {} needs more values: {} {}", keyword_,
-                       keyword_, usage);
+      utils::missing_cmd_args(FLERR, fmt::format("fix dptrain {} {}", keyword_, usage),
+                              lmp_->error);
     return words_[next_++];
   }
 

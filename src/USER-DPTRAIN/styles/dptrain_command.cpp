@@ -81,6 +81,7 @@ class Subcommand {
 
 void DPTrainCommand::command(int narg, char **arg)
 {
+  if (narg < 1) utils::missing_cmd_args(FLERR, "dptrain train|test|stat|convert", error);
   dptrain::CommandOptions options = collective(lmp, "dptrain", [&] {
     return dptrain::read_command_options(std::vector<std::string>(arg, arg + narg));
   });

@@ -393,7 +393,8 @@ void PairDPTrain::coeff(int narg, char **arg)
 {
   if (!allocated) allocate();
   const int ntypes = atom->ntypes;
-  if (narg < 3 || strcmp(arg[0], "*") != 0 || strcmp(arg[1], "*") != 0)
+  if (narg < 3) utils::missing_cmd_args(FLERR, "pair_coeff * * FILE El1 El2 ...", error);
+  if (strcmp(arg[0], "*") != 0 || strcmp(arg[1], "*") != 0)
     error->all(FLERR,
                "Pair style dptrain: expected pair_coeff * * FILE and one element per atom type");
   const std::vector<std::string> elements(arg + 3, arg + narg);

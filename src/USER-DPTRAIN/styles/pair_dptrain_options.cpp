@@ -33,8 +33,12 @@ class Words {
   }
   const std::string &value()
   {
-    if (empty()) fail(fmt::format("keyword {} needs a value", keyword_));
+    need_value();
     return words_[next_++];
+  }
+  void need_value() const
+  {
+    if (empty()) utils::missing_cmd_args(FLERR, "pair_style dptrain " + keyword_, lmp_->error);
   }
   [[noreturn]] void fail(const std::string &what)
   {
@@ -68,12 +72,12 @@ class Words {
   /// All numbers that follow, one at least.
   std::vector<double> numbers()
   {
+    need_value();
     std::vector<double> found;
     while (!empty() && utils::is_double(words_[next_]))
       found.push_back(std::strtod(words_[next_++].c_str(), nullptr));
     if (found.empty())
-      fail(fmt::format("keyword {} needs a number or several{}", keyword_,
-                       empty() ? "" : fmt::format(", found {}", words_[next_])));
+      fail(fmt::format("keyword {} needs a number or several, found {}", keyword_, words_[next_]));
     return found;
   }
   LAMMPS *lammps() const { return lmp_; }

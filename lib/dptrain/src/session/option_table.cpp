@@ -164,7 +164,7 @@ std::vector<Option> of_going_on()
       {"most", {number("cutout_most", "K", cutout(&CutoutOptions::most), {at_least_1})}}}, active,
      "radius of the surroundings of the worst atoms that the reference gets in place of the box", "distance"},
     {"rewind", {number("rewind", "N", &O::rewind, {not_negative})}, {}, active | many,
-     "times that a run in trouble goes back to a trusted state at most"},
+     "largest number of rollbacks of an unstable run to a trusted state"},
     engine("guard", "INNER OUTER", "none", "distance", "cutoffs of a ZBL repulsion beside a young model", active),
     engine("share", "*yes* or *no*", "no", "", "the partitions of this job train one model together", active),
   };
