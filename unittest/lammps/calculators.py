@@ -22,18 +22,18 @@ class Slow(LennardJones):
 
 
 class Held(LennardJones):
-    """Lennard-Jones whose calculation number `hold` writes the file `begun` and goes on when there is a file `release`."""
+    """Lennard-Jones whose calculation number `hold` writes the file `mark` and goes on when there is a file `release`."""
 
     count = 0
 
-    def __init__(self, hold, **options):
+    def __init__(self, hold, mark="begun", **options):
         super().__init__(**options)
-        self.hold = hold
+        self.hold, self.mark = hold, mark
 
     def calculate(self, *args, **kwargs):
         self.count += 1
         if self.count == self.hold:
-            Path("begun").touch()
+            Path(self.mark).touch()
             while not Path("release").exists():
                 time.sleep(0.05)
         super().calculate(*args, **kwargs)

@@ -71,7 +71,7 @@ def kokkos_has_threads():
     return any("KOKKOS package API:" in line and {"OpenMP", "Threads"} & set(line.split()) for line in lammps_help().splitlines())
 
 
-def wait_for(condition, what, seconds=60):
+def wait_for(condition, what, seconds=300):
     """Returns when the condition is true; fails the test where it does not become so in time."""
     end = time.monotonic() + seconds
     while not condition():
@@ -131,7 +131,7 @@ class Result:
         return [line for line in self.output.splitlines() if "ERROR" in line]
 
 
-def finish(process, folder, log="screen", seconds=120):
+def finish(process, folder, log="screen", seconds=600):
     """The Result of a LAMMPS run that was started in the background."""
     status = process.wait(seconds)
     return Result(folder, status, (folder / log).read_text())

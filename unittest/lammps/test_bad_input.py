@@ -135,7 +135,7 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     (SW + " optimizer sgd", ["optimizer sgd is not possible: use soap, adam or adamw"]),
     (SW + " ema 1.0", ["ema 1.0 is not possible: use a number from 0 to below 1"]),
     (SW + " ema x", ["ema x is not possible"]),
-    (SW + " ema", ["Illegal fix dptrain ema DECAY command: missing argument(s)"]),
+    (SW + " ema", ["Illegal fix dptrain ema DECAY, ", "missing argument(s)"]),
     (SW + " precision single", ["without 'model FILE", "pair_style dptrain precision"]),
     (SW + " knots 300", ["without 'model FILE", "pair_style dptrain knots"]),
     (SW + " model input.json Si precision half", ["Fix dptrain: precision 'half'", "double, single or mixed"]),

@@ -5,14 +5,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 
-from lammps_runner import REFERENCE, console_variables
+from lammps_runner import REFERENCE, console_variables, wait_for
 
 TRAIN_A = REFERENCE / "train_a"
 
@@ -36,15 +35,25 @@ def settings(case=TRAIN_A, **training):
     }
 
 
-@pytest.fixture
-def train(lammps, tmp_path):
+def training(lammps, folder):
     """Function: settings, options of the command, ranks -> Result."""
 
     def run(document, options="", ranks=1, **environment):
-        (tmp_path / "input.json").write_text(json.dumps(document))
+        (folder / "input.json").write_text(json.dumps(document))
         return lammps(f"dptrain train input.json {options}\n", ranks, **environment)
 
     return run
+
+
+@pytest.fixture
+def train(lammps, tmp_path):
+    return training(lammps, tmp_path)
+
+
+@pytest.fixture
+def refused(message, tmp_path):
+    """The same for settings and options that end with a message."""
+    return training(message, tmp_path)
 
 
 def parameters(path):
@@ -131,17 +140,17 @@ def test_the_resolved_input_gives_the_same_training(train, tmp_path):
     assert np.array_equal(parameters(tmp_path / "model.ckpt-5.dp"), first)
 
 
-def test_convert_keeps_the_model_alone(train, tmp_path, lammps):
+def test_convert_keeps_the_model_alone(train, tmp_path, lammps, message):
     train(settings(numb_steps=3)).check()
     lammps("dptrain convert model.ckpt model.dp\n").check()
     assert np.array_equal(bias(tmp_path / "model.dp"), bias(tmp_path / "model.ckpt.dp"))
     with h5py.File(tmp_path / "model.dp") as file:
         assert "dptrain" not in file
-    (error,) = lammps("dptrain convert model.ckpt model.yaml\n", 2).errors()
+    (error,) = message("dptrain convert model.ckpt model.yaml\n", 2).errors()
     assert ".dp and .pth files are written" in error
-    (error,) = lammps("dptrain convert model.ckpt model.pth\n", 2).errors()
+    (error,) = message("dptrain convert model.ckpt model.pth\n", 2).errors()
     assert "does not come from a TorchScript archive" in error
-    (error,) = lammps("dptrain convert model.ckpt model.ckpt-3.dp\n", 2).errors()
+    (error,) = message("dptrain convert model.ckpt model.ckpt-3.dp\n", 2).errors()
     assert "a checkpoint is there" in error
 
 
@@ -258,13 +267,13 @@ def test_a_model_that_keeps_too_few_neighbors_is_named(train):
     assert again.count("WARNING: atoms have more neighbors") == 1
 
 
-def test_the_model_section_of_a_pretrained_model(train, tmp_path):
+def test_the_model_section_of_a_pretrained_model(train, refused, tmp_path):
     """--use-pretrain-script: what the input says about the model does not count."""
     document = settings()
     document["model"] = {"type_map": ["H"], "descriptor": {}, "fitting_net": {}}
     train(document, f"--init-model {TRAIN_A}/model.dp --use-pretrain-script").check()
     assert np.abs(parameters(tmp_path / "model.ckpt-20.dp") - np.load(TRAIN_A / "params_20.npy")).max() < 1e-9
-    train(document, "--use-pretrain-script", 2).errors()[0].index("--init-model")
+    refused(document, "--use-pretrain-script", 2).errors()[0].index("--init-model")
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -275,12 +284,10 @@ def test_an_interrupt_saves_a_checkpoint(ranks, tmp_path):
     process = subprocess.Popen([sys.executable, "-m", "dptrain", "train", "input.json", "-np", str(ranks)], cwd=tmp_path, text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                env=console_variables())
-    for _ in range(600):
-        if (tmp_path / "lcurve.out").exists() and len((tmp_path / "lcurve.out").read_text().splitlines()) > 3:
-            break
-        time.sleep(0.1)
+    curve = tmp_path / "lcurve.out"
+    wait_for(lambda: curve.exists() and len(curve.read_text().splitlines()) > 3, "learning curve")
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=300)
     assert process.returncode == 130, output
     assert "interrupted by a signal after step" in output and "--restart model.ckpt.dp" in output
     assert Path(tmp_path / "model.ckpt.dp").exists()
@@ -324,11 +331,10 @@ def test_a_large_data_set_does_not_stay_in_memory(train, tmp_path):
     ("--no-such-option", {}, ["--no-such-option"]),
     ("--skip-neighbor-stat", {"sel": "auto"}, ["sel"]),
 ])
-@pytest.mark.parametrize("ranks", [1, 2])
-def test_bad_requests_end_in_one_clear_message(options, change, words, ranks, train):
+def test_bad_requests_end_in_one_clear_message(options, change, words, refused):
     document = settings()
     document["model"]["descriptor"].update(change)
-    result = train(document, options, ranks)
+    result = refused(document, options, 2)
     assert result.status != 0 and len(result.errors()) == 1, result.output
     for word in words:
         assert word in result.errors()[0]
@@ -398,21 +404,21 @@ def test_a_frame_with_a_wrong_energy_is_named(ranks, train, tmp_path):
     assert "energies of atoms" not in output and "eV per atom" not in output, output
 
 
-def test_the_output_does_not_replace_the_input(train, tmp_path):
+def test_the_output_does_not_replace_the_input(refused, tmp_path):
     """Neither input.json nor the model that the training starts from, whatever they are called."""
     shutil.copy(TRAIN_A / "model.dp", tmp_path / "start.dp")
     for name in ("./input.json", "start.dp"):
-        (error,) = train(settings(), f"--init-model start -o {name}").errors()
+        (error,) = refused(settings(), f"--init-model start -o {name}").errors()
         assert f"--output {name} is a file that this training reads" in error
     assert json.loads((tmp_path / "input.json").read_text()) == settings()
 
 
-def test_data_that_do_not_fit_the_model_are_named(train, tmp_path):
+def test_data_that_do_not_fit_the_model_are_named(refused):
     document = settings()
     document["model"]["type_map"] = ["O", "C"]
-    (error,) = train(document).errors()
+    (error,) = refused(document).errors()
     assert "H" in error and "O C" in error
     document = settings()
     document["training"]["training_data"]["systems"] = ["nowhere"]
-    (error,) = train(document).errors()
+    (error,) = refused(document).errors()
     assert "input.json: training/training_data: data set" in error and "nowhere" in error

@@ -197,7 +197,7 @@ def test_active_water(tmp_path):
                                "--socket", address, "--wait", "60", "learn.init.xyz"], cwd=tmp_path, env=console_variables())
     try:
         result = run_example(tmp_path, "in.water", 1, steps=30, every=2, train=10, warmup=4, threshold=20, address=address)
-        assert client.wait(timeout=60) == 0
+        assert client.wait(timeout=300) == 0
     finally:
         client.kill()
     (tmp_path / "log.water").write_text(result.output)

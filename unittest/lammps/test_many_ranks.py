@@ -152,12 +152,13 @@ def test_frames_beyond_the_memory_are_on_the_disk(frames, silicon):
     assert outside["f_t"][-1] == inside["f_t"][-1]  # to the last bit
 
 
-@pytest.mark.parametrize("words, message", [
+@pytest.mark.parametrize("words, said", [
     ("distribute time", "distribute"), ("compress zip", "compress"), ("compress powersgd 0", "smallest number is 1"),
     ("frame_memory -1", "frame_memory"), ("timeout -2", "timeout"), ("micro_batch -1", "micro_batch"), ("memory maybe", "memory")])
-def test_bad_words_are_named(words, message, silicon):
-    result = silicon(learn(words, run="run 0"))
-    assert result.status != 0 and any(message in line for line in result.errors()), result.output[-500:]
+def test_bad_words_are_named(words, said, message, tmp_path):
+    write_input(tmp_path)
+    result = message(learn(words, run="run 0"))
+    assert result.status != 0 and any(said in line for line in result.errors()), result.output[-500:]
 
 
 class Job:
@@ -205,7 +206,7 @@ class Job:
                 pass
         self.process.wait()
 
-    def wait_for(self, condition, seconds=120):
+    def wait_for(self, condition, seconds=300):
         end = time.monotonic() + seconds
         while not condition():
             assert self.process.poll() is None and time.monotonic() < end, self.text()[-2000:]
@@ -227,7 +228,7 @@ def test_a_rank_that_hangs_ends_the_job(victim, tmp_path):
         job.wait_for((tmp_path / "si.dp.ckpt").exists)
         stopped = job.ranks()[victim]
         os.kill(stopped, signal.SIGSTOP)
-        assert job.process.wait(40) != 0
+        assert job.process.wait(300) != 0
     finally:
         job.end()
     text = job.text()
@@ -267,7 +268,7 @@ def test_killing_a_rank_again_and_again(silicon, soak, tmp_path):
         time.sleep(choice.uniform(0.0, 0.5))
         killed = choice.choice(job.ranks())
         os.kill(killed, signal.SIGKILL)
-        assert job.process.wait(60) != 0
+        assert job.process.wait(300) != 0
         text = job.text()
         # where the launcher has missed the death, the other ranks have waited for this process: of nothing else do they tell
         assert text.count("ERROR") == text.count(f"(process {killed}) has"), text[-2000:]

@@ -149,7 +149,7 @@ def test_by_hand(start_lammps, lammps, tmp_path):
     expect_same(system_of(tmp_path / "labels"), system_of(tmp_path / "expected"), 1e-7)
 
 
-def test_without_virial(labeler, start_lammps, lammps, tmp_path):
+def test_without_virial(labeler, start_lammps, tmp_path):
     write_input(tmp_path)
     labeler(LENNARD_JONES, "--no-stress")
     finish(start_lammps(learn("virial no", fix="warmup 2 every 5 train 5 dataset labels")), tmp_path).check()
@@ -158,8 +158,8 @@ def test_without_virial(labeler, start_lammps, lammps, tmp_path):
     barostat = learn("virial no").replace("fix n all nve", "fix n all nph iso 0 0 1")
     assert "does not know of the reference" in finish(start_lammps(barostat), tmp_path).check().output
     shutil.rmtree(tmp_path / "labels")
-    result = lammps(learn("timeout 7", run="run 0"), 1).check()  # the answer is there, but without what this run needs
-    assert "has no stress or virial: compute it, or choose 'virial no'" in result.output
+    start_lammps(learn(run="run 0"), log="other")  # the answer is there, but without what this run needs
+    wait_for(lambda: "has no stress or virial: compute it, or choose 'virial no'" in (tmp_path / "other").read_text(), "warning")
 
 
 def test_difference_to_a_baseline(labeler, start_lammps, tmp_path):
@@ -201,7 +201,7 @@ def test_kill_lammps_amid_a_request(labeler, start_lammps, tmp_path):
 def test_kill_dptrain_label_amid_a_request(labeler, start_lammps, tmp_path):
     write_input(tmp_path)
     run = start_lammps(learn(), 2)
-    first = labeler(f"calculators.Slow:{OPTIONS},seconds=30")
+    first = labeler(f"calculators.Held:{OPTIONS},hold=1")
     wait_for((tmp_path / "begun").exists, "calculation")
     first.kill()
     first.wait()
@@ -210,7 +210,7 @@ def test_kill_dptrain_label_amid_a_request(labeler, start_lammps, tmp_path):
     result = finish(run, tmp_path).check()
     assert result.thermo()["f_t[1]"][-1] == 3 and result.thermo()["f_t[11]"][-1] == 0
     second.terminate()
-    assert second.wait(20) == 143 and "3 labels, 0 failed" in (tmp_path / "second.log").read_text()
+    assert second.wait(300) == 143 and "3 labels, 0 failed" in (tmp_path / "second.log").read_text()
 
 
 def test_two_runs_share_a_spool(labeler, start_lammps, tmp_path):
@@ -228,20 +228,19 @@ def test_two_runs_share_a_spool(labeler, start_lammps, tmp_path):
     assert np.array_equal(first["force"][0], second["force"][0]) and not np.allclose(first["force"][1:], second["force"][1:])
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("words, texts", [
-    ("spool", ["missing argument(s)", "spool FOLDER [timeout SECONDS] [failed skip|stop] [virial yes|no] end"]),
+    ("spool", ["Illegal fix dptrain reference spool FOLDER [timeout SECONDS] [failed skip|stop] [virial yes|no] end"]),
     ("spool spool every 5", ["found every where an option of the spool or 'end' must stand"]),
     ("spool spool timeout -1 end", ["timeout SECONDS, 0 for no limit"]),
     ("spool spool failed maybe end", ["skip|stop"]), ("spool spool virial maybe end", ["yes|no"]),
     ("spool input.json end", ["input.json"]), ("spool other end", ["is no spool, but not empty either (it has 'file')"]),
     ("spool newer end", ["has format version 7, this program knows 1"])])
-def test_wrong_input(words, texts, ranks, lammps, tmp_path):
+def test_wrong_input(words, texts, message, tmp_path):
     write_input(tmp_path)
     for name, file, text in (("other", "file", ""), ("newer", "spool.json", '{"format": "dptrain spool", "version": 7}')):
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text(text)
-    result = lammps(f"{ATOMS}{LJ}\nfix t all dptrain model input.json Si reference {words}\nrun 0\n", ranks)
+    result = message(f"{ATOMS}{LJ}\nfix t all dptrain model input.json Si reference {words}\nrun 0\n", 2)
     assert result.status != 0
     errors = [line for line in result.errors() if "MPI_ABORT" not in line.upper()]
     assert len(errors) == 1 and all(text in errors[0] for text in texts), result.output[-2000:]

@@ -53,7 +53,7 @@ def test_addresses():
 def run(*words, folder):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
     return subprocess.run([sys.executable, "-m", "dptrain", "client", *words], cwd=folder, capture_output=True, text=True,
-                          timeout=60, env=environment)
+                          timeout=300, env=environment)
 
 
 def test_nobody_listens(tmp_path):

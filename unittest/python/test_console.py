@@ -90,7 +90,7 @@ def test_ctrl_c_saves_a_checkpoint_that_goes_on(ranks, script, tmp_path):
         lines.append(process.stdout.readline())
         assert lines[-1], (lines, process.stderr.read())
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (130, "") and "checkpoint" in out, out + err
     saved = list(tmp_path.glob("model.ckpt-*.dp"))
     assert saved and all(dptrain.is_checkpoint(path) for path in saved)

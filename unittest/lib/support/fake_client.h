@@ -27,7 +27,7 @@ class FakeClient {
     needs_init,     // says so before each calculation
     dies,           // amid a calculation
     garbage,        // for an answer
-    slow,           // takes a second
+    held,           // calculates until it is released
     nan,            // a force
     wrong_size,     // one atom more
     not_converged,  // says so in the extra string
@@ -45,12 +45,22 @@ class FakeClient {
   }
   ~FakeClient()
   {
+    released = true;
     ::shutdown(descriptor_, SHUT_RDWR);
-    thread_.join();
+    wait();
     ::close(descriptor_);
   }
   FakeClient(const FakeClient &) = delete;
   FakeClient &operator=(const FakeClient &) = delete;
+
+  /// Returns when the server has let it go.
+  void wait()
+  {
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::atomic<bool> begun{false};     // has a configuration
+  std::atomic<bool> released{false};  // set by the test, for Kind::held
 
   // read these when the client has finished, or between two answers
   std::atomic<int> calculations{0};
@@ -129,8 +139,10 @@ class FakeClient {
       } else if (word == "POSDATA" && state == "READY") {
         read_positions();
         state = "HAVEDATA";
+        begun = true;
         if (kind_ == Kind::dies) break;
-        if (kind_ == Kind::slow) std::this_thread::sleep_for(std::chrono::seconds(1));
+        while (kind_ == Kind::held && !released)
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
       } else if (word == "GETFORCE" && state == "HAVEDATA") {
         ++calculations;
         send_forces();

@@ -33,7 +33,7 @@ class IpiClient {
  public:
   explicit IpiClient(Socket socket) : connection_(std::move(socket)) {}
 
-  /// Starts a calculation; the client must be idle. A client that needs it is told `about` in INIT, which must not be empty.
+  /// Starts a calculation; the client must be idle. A client that needs it gets `about` in INIT, which must not be empty.
   void start(const WholeFrame &frame, std::string about);
   /// Moves bytes and the protocol on. Returns the result when it is complete; the client is idle then.
   std::optional<IpiResult> advance();

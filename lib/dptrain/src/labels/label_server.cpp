@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <deque>
@@ -12,7 +11,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/elapsed.h"
 #include "dptrain/base/error.h"
 #include "labels/ipi_client.h"
 #include "labels/label_virial.h"
@@ -23,8 +21,7 @@ namespace dptrain {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Time = Clock::time_point;
+using Time = double;  // of the clock, seconds
 constexpr double forever = std::numeric_limits<double>::infinity();
 constexpr double patience = 60.0;  // seconds without a client after which the log says so
 constexpr double accept_pause =
@@ -37,9 +34,8 @@ std::string number(double value)
   return text;
 }
 
-std::string time_since(Time start)
+std::string rounded(double seconds)
 {
-  const double seconds = seconds_since(start);
   return number(seconds < 10.0 ? std::round(10.0 * seconds) / 10.0 : std::round(seconds)) + " s";
 }
 
@@ -51,7 +47,7 @@ struct LabelServer::Impl {
     WholeFrame frame;
     int losses = 0;         // clients that were lost over it
     bool canceled = false;  // while a client works on it
-    Time waiting_since;
+    Time waiting_since = 0.0;
   };
 
   struct Worker {
@@ -59,7 +55,7 @@ struct LabelServer::Impl {
     std::string name;
     std::int64_t last_turn = 0;
     std::optional<Request> request;  // in work
-    Time start;
+    Time start = 0.0;
   };
 
   LabelServerOptions options;
@@ -70,17 +66,18 @@ struct LabelServer::Impl {
   std::vector<LabelAnswer> answers;
   std::vector<std::string> elements;  // of the types; empty: clients know them
   std::int64_t num_requests = 0, num_clients = 0, turn = 0;
-  Time no_client_since = Clock::now();
+  Time no_client_since;
   std::optional<Time> accept_paused;
   std::string last_loss;  // of the latest client; empty: there was none
   // since there is no client
-  bool told_of_waiting = false, waited_in_vain = false;
+  bool reported_waiting = false, waited_in_vain = false;
 
   Impl(const LabelServerOptions &given, Log given_log) :
-      options(given), log(std::move(given_log)), listener(given.address)
+      options(given), log(std::move(given_log)), listener(given.address), no_client_since(now())
   {
   }
 
+  Time now() const { return options.clock.now(); }
   std::string about(const WholeFrame &frame) const;
   void accept_clients();
   void assign();
@@ -93,7 +90,7 @@ struct LabelServer::Impl {
   void fail(Request &request, const std::string &why);
   double waited(const Request &request) const
   {
-    return std::min(seconds_since(request.waiting_since), seconds_since(no_client_since));
+    return now() - std::max(request.waiting_since, no_client_since);
   }
 };
 
@@ -126,7 +123,7 @@ std::int64_t LabelServer::submit(const WholeFrame &frame)
   Impl::Request request;
   request.id = ++impl_->num_requests;
   request.frame = frame;
-  request.waiting_since = Clock::now();
+  request.waiting_since = impl_->now();
   impl_->queue.push_back(std::move(request));
   return impl_->num_requests;
 }
@@ -134,13 +131,13 @@ std::int64_t LabelServer::submit(const WholeFrame &frame)
 std::vector<LabelAnswer> LabelServer::poll(double seconds)
 {
   Impl &impl = *impl_;
-  const Time start = Clock::now();
+  const Time start = impl.now();
   double left = 0.0;  // first, what has happened meanwhile
   do {
     impl.wait_for_events(std::min(left, impl.next_expiry()));
     impl.expire();
     impl.assign();
-    left = seconds - seconds_since(start);
+    left = seconds - (impl.now() - start);
   } while (impl.answers.empty() && left > 0.0);
   return std::exchange(impl.answers, {});
 }
@@ -187,12 +184,12 @@ void LabelServer::Impl::accept_clients()
       workers.push_back(
           std::make_unique<Worker>(Worker{IpiClient(std::move(visitor.socket)), name, 0, {}, {}}));
       log(fmt::format("{} has connected", name));
-      told_of_waiting = waited_in_vain = false;
+      reported_waiting = waited_in_vain = false;
       serve(*workers.back());  // it may have disconnected while it waited
     }
   } catch (const Error &error) {
     log(error.what());
-    accept_paused = Clock::now();
+    accept_paused = now();
   }
 }
 
@@ -218,7 +215,7 @@ void LabelServer::Impl::assign()
     next->request = std::move(queue.front());
     queue.pop_front();
     next->last_turn = ++turn;
-    next->start = Clock::now();
+    next->start = now();
     next->client.start(next->request->frame, about(next->request->frame));
     serve(*next);
   }
@@ -251,7 +248,7 @@ void LabelServer::Impl::serve(Worker &worker)
   }
   if (!result) return;
   LabelAnswer done;
-  done.seconds = seconds_since(worker.start);
+  done.seconds = now() - worker.start;
   done.failure = why_unusable(*result, worker.request->frame, options.virial);
   if (done.failure.empty()) {
     done.label.energy = result->energy;
@@ -290,7 +287,7 @@ void LabelServer::Impl::lose(Worker &worker, const std::string &why, bool retry)
                                 request.losses));
     } else {
       log(fmt::format("{}; another client gets its configuration", text));
-      request.waiting_since = Clock::now();
+      request.waiting_since = now();
       queue.push_front(std::move(request));
     }
   } else {
@@ -299,7 +296,7 @@ void LabelServer::Impl::lose(Worker &worker, const std::string &why, bool retry)
   const auto place = std::find_if(workers.begin(), workers.end(),
                                   [&](const auto &w) { return w.get() == &worker; });
   workers.erase(place);
-  if (workers.empty()) no_client_since = Clock::now();
+  if (workers.empty()) no_client_since = now();
 }
 
 // What takes too long.
@@ -308,16 +305,16 @@ void LabelServer::Impl::expire()
   if (options.timeout > 0.0)
     for (std::size_t k = workers.size(); k-- > 0;) {
       Worker &worker = *workers[k];
-      if (worker.request && seconds_since(worker.start) >= options.timeout)
+      if (worker.request && now() - worker.start >= options.timeout)
         lose(worker,
              fmt::format("no answer within {} s: look into its output, or give a longer 'timeout'",
                          number(options.timeout)),
              true);
     }
-  if (workers.empty() && !queue.empty() && !told_of_waiting && waited(queue.front()) >= patience) {
+  if (workers.empty() && !queue.empty() && !reported_waiting && waited(queue.front()) >= patience) {
     log(fmt::format("no client at {} for {} s; waiting for one, {} s at most", listener.address(),
                     number(patience), number(options.wait)));
-    told_of_waiting = true;
+    reported_waiting = true;
   }
   while (workers.empty() && !queue.empty() &&
          (waited_in_vain || waited(queue.front()) >= options.wait)) {
@@ -329,7 +326,7 @@ void LabelServer::Impl::expire()
                    listener.address(), number(options.wait))
              : fmt::format("{} {} ago, and no other one has connected to {} within {} s: look into "
                            "its output, start one, or give a longer 'wait'",
-                           last_loss, time_since(no_client_since), listener.address(),
+                           last_loss, rounded(now() - no_client_since), listener.address(),
                            number(options.wait)));
     queue.pop_front();
   }
@@ -341,10 +338,10 @@ double LabelServer::Impl::next_expiry() const
   double next = forever;
   if (options.timeout > 0.0)
     for (const auto &worker : workers)
-      if (worker->request) next = std::min(next, options.timeout - seconds_since(worker->start));
+      if (worker->request) next = std::min(next, options.timeout - (now() - worker->start));
   if (workers.empty() && !queue.empty()) {
     next = waited_in_vain ? 0.0 : std::min(next, options.wait - waited(queue.front()));
-    if (!told_of_waiting) next = std::min(next, patience - waited(queue.front()));
+    if (!reported_waiting) next = std::min(next, patience - waited(queue.front()));
   }
   return std::max(next, 0.0);
 }
@@ -352,7 +349,7 @@ double LabelServer::Impl::next_expiry() const
 // Sleeps until something comes or the time is over, then moves on each client that it concerns.
 void LabelServer::Impl::wait_for_events(double seconds)
 {
-  if (accept_paused && seconds_since(*accept_paused) >= accept_pause) accept_paused.reset();
+  if (accept_paused && now() - *accept_paused >= accept_pause) accept_paused.reset();
   std::vector<pollfd> events;
   for (const auto &worker : workers) {
     const short what = worker->client.has_output() ? POLLIN | POLLOUT : POLLIN;

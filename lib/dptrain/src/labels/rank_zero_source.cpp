@@ -15,14 +15,14 @@ namespace {
 
 // While ranks wait they look more and more rarely whether something has come (seconds): MPI's own way of waiting would keep
 // a core of each busy.
-constexpr double shortest_nap = 20e-6, nap_growth = 1.1;
+constexpr double shortest_sleep = 20e-6, sleep_growth = 1.1;
 
 }  // namespace
 
 RankZeroSource::RankZeroSource(std::shared_ptr<const Communicator> comm,
                                const std::function<std::unique_ptr<LocalSource>()> &make,
-                               double longest_nap) :
-    comm_(std::move(comm)), longest_nap_(longest_nap)
+                               double longest_sleep) :
+    comm_(std::move(comm)), longest_sleep_(longest_sleep)
 {
   guarded(*comm_, [&] {
     if (comm_->rank() == 0) local_ = make();
@@ -50,12 +50,12 @@ void RankZeroSource::wait(double seconds)
 {
   using Seconds = std::chrono::duration<double>;
   bool done = false;
-  double nap = shortest_nap;
-  for (double waited = 0.0; !done && waited < seconds; waited += nap) {
-    nap = std::min(nap * nap_growth, longest_nap_);
+  double pause = shortest_sleep;
+  for (double waited = 0.0; !done && waited < seconds; waited += pause) {
+    pause = std::min(pause * sleep_growth, longest_sleep_);
     guarded(*comm_, [&] {
-      if (!local_) return std::this_thread::sleep_for(Seconds(nap));
-      serve(nap);
+      if (!local_) return std::this_thread::sleep_for(Seconds(pause));
+      serve(pause);
       done = !arrived_.empty();
     });
     comm_->broadcast(&done, sizeof(done), 0);

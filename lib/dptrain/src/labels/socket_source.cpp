@@ -4,13 +4,13 @@
 
 namespace dptrain {
 
-constexpr double longest_socket_nap = 10e-3;  // seconds: a client may answer in milliseconds
+constexpr double longest_socket_sleep = 10e-3;  // seconds: a client may answer in milliseconds
 
 SocketSource::SocketSource(std::shared_ptr<const Communicator> comm,
                            const LabelServerOptions &options, const Log &log) :
     RankZeroSource(
         std::move(comm), [&] { return std::make_unique<LabelServer>(options, log); },
-        longest_socket_nap)
+        longest_socket_sleep)
 {
 }
 

@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
-#include "base/elapsed.h"
 #include "base/sha1.h"
 #include "base/text.h"
 #include "dptrain/base/error.h"
@@ -29,12 +27,6 @@ constexpr std::size_t hash_digits = 12, longest_reason = 200;
 // bytes; a line of extended XYZ has some hundreds
 constexpr std::int64_t smallest_limit = 1 << 16, limit_per_atom = 1 << 12;
 
-std::chrono::steady_clock::duration duration_of(double seconds)
-{
-  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::chrono::duration<double>(seconds));
-}
-
 std::string read_bounded(const std::string &path, std::size_t natoms)
 {
   const std::int64_t limit = smallest_limit + limit_per_atom * static_cast<std::int64_t>(natoms);
@@ -53,7 +45,9 @@ Spool::Spool(const SpoolOptions &options, std::function<SpoolAtoms()> atoms, Mes
     options_(options),
     atoms_(std::move(atoms)),
     messages_(std::move(messages)),
-    folder_(options.folder)
+    folder_(options.folder),
+    last_event_(now()),
+    next_look_(last_event_)
 {
   messages_.info(fmt::format("labels are asked for in the folder {}", folder_.path()));
 }
@@ -70,12 +64,12 @@ std::int64_t Spool::submit(const WholeFrame &frame)
   request.name = fmt::format("{:09}-{}", step, sha1(request.structure).substr(0, hash_digits));
   request.frame = frame;
   request.elements = atoms.elements;
-  request.start = last_event_ = next_look_ = Clock::now();
+  request.start = last_event_ = next_look_ = now();
   const bool known = folder_.put(request.name, request.structure);
-  if (known && !told_of_answers_ && has(folder_.files(request.name), SpoolFolder::answer)) {
+  if (known && !reported_answers_ && has(folder_.files(request.name), SpoolFolder::answer)) {
     messages_.info(fmt::format(
         "the answer to {} is in the folder already: it is used, as are others", request.name));
-    told_of_answers_ = true;
+    reported_answers_ = true;
   }
   open_.emplace(++submitted_, std::move(request));
   return submitted_;
@@ -83,16 +77,16 @@ std::int64_t Spool::submit(const WholeFrame &frame)
 
 std::vector<LabelAnswer> Spool::poll(double seconds)
 {
-  const Time start = Clock::now(), end = start + duration_of(seconds);
+  const Time start = now(), end = start + seconds;
   std::vector<LabelAnswer> answers;
   for (;;) {
-    if (Clock::now() >= next_look_) answers = look_at_all();
-    if (!answers.empty() || Clock::now() >= end) break;
-    std::this_thread::sleep_until(std::min(next_look_, end));
+    if (now() >= next_look_) answers = look_at_all();
+    if (!answers.empty() || now() >= end) break;
+    options_.clock.sleep(std::max(std::min(next_look_, end) - now(), 0.0));
   }
-  waited_ += seconds_since(start);
+  waited_ += now() - start;
   if (!answers.empty()) waited_ = 0.0;
-  tell_of_waiting();
+  report_waiting();
   return answers;
 }
 
@@ -108,7 +102,7 @@ void Spool::cancel(std::int64_t request)
 
 std::vector<LabelAnswer> Spool::look_at_all()
 {
-  const Time start = Clock::now();
+  const Time start = now();
   std::vector<LabelAnswer> answers;
   for (auto place = open_.begin(); place != open_.end();) {
     std::optional<LabelAnswer> answer = look_at(place->second);
@@ -117,16 +111,15 @@ std::vector<LabelAnswer> Spool::look_at_all()
       continue;
     }
     answer->request = place->first;
-    answer->seconds = seconds_since(place->second.start);
+    answer->seconds = now() - place->second.start;
     answers.push_back(std::move(*answer));
     place = open_.erase(place);
   }
-  const Time end = Clock::now();
+  const Time end = now();
   if (!answers.empty()) last_event_ = end;
   const double pause =
-      std::clamp(pause_growth * seconds_since(last_event_), shortest_pause, longest_pause);
-  next_look_ =
-      end + std::max(duration_of(pause), duration_of(pause_per_look * seconds_since(start)));
+      std::clamp(pause_growth * (now() - last_event_), shortest_pause, longest_pause);
+  next_look_ = end + std::max(pause, pause_per_look * (end - start));
   return answers;
 }
 
@@ -137,10 +130,10 @@ std::optional<LabelAnswer> Spool::look_at(Request &request)
     std::optional<LabelAnswer> answer = find_answer(request);
     if (answer) return answer;
   } catch (const Error &error) {
-    if (request.doubt.is_settled(error.what(), options_.settling))
+    if (is_settled(request.doubt, error.what()))
       messages_.warning(fmt::format("{}; the request stays open", error.what()));
   }
-  if (options_.timeout == 0.0 || seconds_since(request.start) < options_.timeout) return {};
+  if (options_.timeout == 0.0 || now() - request.start < options_.timeout) return {};
   LabelAnswer late;
   late.failure =
       fmt::format("no answer to {} within {:g} s: start dptrain label, or give a longer 'timeout'",
@@ -174,7 +167,7 @@ std::optional<LabelAnswer> Spool::read_answer(Request &request)
     why = error.what();
   }
   if (why.empty() && ends_with(text, "\n")) return answer;
-  if (!request.doubt.is_settled(sha1(text), options_.settling)) return {};
+  if (!is_settled(request.doubt, sha1(text))) return {};
   if (why.empty()) return answer;  // a last line without end
   std::string aside;
   try {
@@ -201,23 +194,22 @@ LabelAnswer Spool::read_failure(const Request &request) const
   return failed;
 }
 
-void Spool::tell_of_waiting()
+void Spool::report_waiting()
 {
-  if (waited_ < options_.long_wait) told_of_waiting_ = false;
-  if (waited_ < options_.long_wait || told_of_waiting_ || open_.empty()) return;
-  told_of_waiting_ = true;
+  if (waited_ < options_.long_wait) reported_waiting_ = false;
+  if (waited_ < options_.long_wait || reported_waiting_ || open_.empty()) return;
+  reported_waiting_ = true;
   messages_.info(fmt::format("waiting for answers in the folder {}: {}{} open, the oldest is {}",
                              folder_.path(), open_.size(),
                              open_.size() == 1 ? " request is" : " requests are",
                              open_.begin()->second.name));
 }
 
-bool Spool::Doubt::is_settled(const std::string &now, double seconds)
+bool Spool::is_settled(Doubt &doubt, const std::string &sign) const
 {
-  if (now != sign) *this = {now, Clock::now(), false};
-  if (told || seconds_since(since) < seconds) return false;
-  told = true;
-  return true;
+  if (doubt.sign != sign) doubt = {sign, now(), false};
+  if (doubt.reported || now() - doubt.since < options_.settling) return false;
+  return doubt.reported = true;
 }
 
 }  // namespace dptrain

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,23 +23,20 @@ class Spool final : public LocalSource {
   void cancel(std::int64_t request) override;
 
  private:
-  using Clock = std::chrono::steady_clock;
-  using Time = Clock::time_point;
+  using Time = double;  // of the clock, seconds
 
   // Something that cannot be used, but may change.
   struct Doubt {
     std::string sign;  // what it is: another sign is another doubt
-    Time since;
-    bool told = false;
-    /// True once, when the sign has been the same for so many seconds.
-    bool is_settled(const std::string &now, double seconds);
+    Time since = 0.0;
+    bool reported = false;
   };
   struct Request {
     std::string name;       // of its folder
     std::string structure;  // text of its file
     WholeFrame frame;
     std::vector<std::string> elements;
-    Time start;
+    Time start = 0.0;
     Doubt doubt;
   };
 
@@ -50,16 +46,19 @@ class Spool final : public LocalSource {
   SpoolFolder folder_;
   std::int64_t submitted_ = 0;
   std::map<std::int64_t, Request> open_;
-  Time last_event_ = Clock::now(), next_look_ = last_event_;
+  Time last_event_, next_look_;
   double waited_ = 0.0;  // seconds since an answer came in which the run had nothing else to do
-  bool told_of_waiting_ = false, told_of_answers_ = false;
+  bool reported_waiting_ = false, reported_answers_ = false;
 
+  Time now() const { return options_.clock.now(); }
+  /// True once, when the sign has been the same for long enough.
+  bool is_settled(Doubt &doubt, const std::string &sign) const;
   std::vector<LabelAnswer> look_at_all();
   std::optional<LabelAnswer> look_at(Request &request);
   std::optional<LabelAnswer> find_answer(Request &request);
   std::optional<LabelAnswer> read_answer(Request &request);
   LabelAnswer read_failure(const Request &request) const;
-  void tell_of_waiting();
+  void report_waiting();
 };
 
 }  // namespace dptrain

@@ -6,14 +6,15 @@
 
 namespace dptrain {
 
-constexpr double longest_spool_nap = 0.2;  // seconds; naps grow with the time that an answer needs
+constexpr double longest_spool_sleep =
+    0.2;  // seconds; sleeps grow with the time that an answer needs
 
 SpoolSource::SpoolSource(std::shared_ptr<const Communicator> comm, const SpoolOptions &options,
                          std::function<SpoolAtoms()> atoms, const Messages &messages) :
     RankZeroSource(
         std::move(comm),
         [&] { return std::make_unique<Spool>(options, std::move(atoms), messages); },
-        longest_spool_nap)
+        longest_spool_sleep)
 {
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/base/clock.h"
 #include "dptrain/base/messages.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/labels/rank_zero_source.h"
@@ -20,6 +21,7 @@ struct LabelServerOptions {
   double wait = 600.0;      ///< seconds without a client; then requests fail until one connects
   int retries = 2;          ///< further attempts after a client was lost amid a calculation
   bool virial = true;       ///< clients send virials
+  Clock clock = {};         ///< of the limits above
 };
 
 /// Sends configurations to quantum codes and collects energies, forces and virials: the server of the socket protocol of
@@ -29,7 +31,7 @@ struct LabelServerOptions {
 ///
 /// A client that dies, is silent for longer than the time-out or sends what is not the protocol is dropped, and its
 /// request goes to another one. Numbers that are not finite, a wrong number of atoms and {"converged": false} in the
-/// extra string make the request fail. Both are told by answers and by `log`, never by exceptions.
+/// extra string make the request fail. Both are reported by answers and by `log`, never by exceptions.
 ///
 /// The virial of a frame without cell is sum_i F_i (x) x_i, whatever the client says.
 ///
@@ -46,7 +48,7 @@ class LabelServer final : public LocalSource {
   LabelServer(const LabelServer &) = delete;
   LabelServer &operator=(const LabelServer &) = delete;
 
-  /// From now on the text of INIT tells the elements of the atoms: the names of the frames' types.
+  /// From now on the text of INIT names the elements of the atoms: the names of the frames' types.
   void name_types(const std::vector<std::string> &elements);
   /// Queues a frame (box, coord, periodic) and returns the number of the request. Does not block. The rows a, b, c of the
   /// box must be lower triangular, as the protocol wants them.

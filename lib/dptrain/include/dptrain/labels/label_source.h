@@ -25,7 +25,7 @@ DPTRAIN_FIELDS(LabelAnswer, request, failure, label, extra, seconds)
 class LabelSource {
  public:
   virtual ~LabelSource() = default;
-  /// Whether other programs compute the labels, of any configuration, such that a run may go on meanwhile.
+  /// Whether other programs compute the labels, of any configuration, so that a run may go on meanwhile.
   virtual bool works_beside() const { return false; }
   /// Whether requests live on when this program ends: a later program that submits the same configuration gets the answer.
   virtual bool outlives_program() const { return false; }

@@ -35,10 +35,10 @@ class RankZeroSource : public LabelSource {
   std::int64_t in_flight() const override { return static_cast<std::int64_t>(open_.size()); }
 
  protected:
-  /// `make` is called on rank 0; what it throws is thrown on all ranks. `longest_nap`: seconds that ranks may sleep before
+  /// `make` is called on rank 0; what it throws is thrown on all ranks. `longest_sleep`: seconds that ranks may sleep before
   /// they hear of an answer.
   RankZeroSource(std::shared_ptr<const Communicator> comm,
-                 const std::function<std::unique_ptr<LocalSource>()> &make, double longest_nap);
+                 const std::function<std::unique_ptr<LocalSource>()> &make, double longest_sleep);
 
   /// On rank 0; null elsewhere.
   LocalSource *local() const { return local_.get(); }
@@ -46,7 +46,7 @@ class RankZeroSource : public LabelSource {
  private:
   std::shared_ptr<const Communicator> comm_;
   std::unique_ptr<LocalSource> local_;  // on rank 0
-  double longest_nap_;
+  double longest_sleep_;
   std::vector<LabelAnswer> arrived_;  // on rank 0
   std::int64_t submitted_ = 0;
   std::set<std::int64_t> open_;  // requests without an answer

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/base/clock.h"
 #include "dptrain/base/messages.h"
 #include "dptrain/labels/rank_zero_source.h"
 
@@ -19,6 +20,7 @@ struct SpoolOptions {
   double settling =
       5.0;  ///< seconds after which a file that has not changed is no longer in the making
   double long_wait = 60.0;  ///< seconds of waiting after which the log says what for
+  Clock clock = {};
 };
 
 /// What a frame does not say of its atoms, and a request must.
