@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "data/stored_array.h"
-#include "data/text_words.h"
 #include "io/hdf5_file.h"
 
 namespace dptrain {
