@@ -226,11 +226,11 @@ class Run:
 
     def handle(self, number, frame):
         """Takes note of a signal and passes it on."""
-        if self.received and time.monotonic() - self.since < ONE_SIGNAL:
-            return
+        self.received.append(number)  # first: another signal may come within these lines
         self.since = self.since or time.monotonic()
-        self.received.append(number)
-        if self.process:
+        if len(self.received) > 1 and time.monotonic() - self.since < ONE_SIGNAL:
+            self.received.pop()
+        elif self.process:
             self.pass_on()
 
     def pass_on(self):

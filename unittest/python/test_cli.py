@@ -33,7 +33,8 @@ if act == "deaf":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 if act in ("wait", "slow", "deaf"):
     print("training", flush=True)
-    time.sleep(600)
+    while True:
+        time.sleep(0.05)  # a signal that comes just before a sleep is handled after it
 if act == "long":
     print("line\\n" * 100000, flush=True)  # more than a pipe holds
     open("finished", "w").close()
@@ -240,13 +241,13 @@ def test_a_second_signal_ends_them(script):
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_signals_at_nearly_the_same_time_are_one(ranks, script):
-    """`timeout` signals the script, and then its whole group."""
+    """`timeout` signals the script, and then its whole group. Which one the script hears of first is open."""
     process = script.start("train", "x", "-np", str(ranks), act="slow")
     wait_for_line(process)
     for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGHUP):
         process.send_signal(number)
     out, err = process.communicate(timeout=300)
-    assert (process.returncode, out, err) == (143, "checkpoint saved\n", "")
+    assert process.returncode in (129, 143) and (out, err) == ("checkpoint saved\n", "")
 
 
 @pytest.mark.parametrize("read", [True, False])
