@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from active import decisions, events, summary
-from silicon import ATOMS, PAIR, learn
+from silicon import ATOMS, PAIR, learn, write_input
 from test_active import NEXT, OPTIONS, TRAINED, trained  # noqa: F401
 
 
@@ -63,10 +63,11 @@ def test_duplicates_of_a_minimization(trained, tmp_path):
     assert len(fates) > 10 and fates.count("duplicate") > len(fates) // 3
 
 
-def test_keywords_that_do_not_go_together(silicon):
-    for words, message in (("threshold 0.3", "threshold needs 'mode active'"),
+def test_keywords_that_do_not_go_together(message, tmp_path):
+    write_input(tmp_path)
+    for words, said in (("threshold 0.3", "threshold needs 'mode active'"),
                            ("mode active threshold 0.5 limit 0.2 stop", "the limit 0.2 is below the threshold 0.5")):
-        assert message in silicon(learn(words)).errors()[0]
+        assert said in message(learn(words)).errors()[0]
 
 
 def test_a_new_model_is_young(trained):

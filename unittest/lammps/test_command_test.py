@@ -61,7 +61,7 @@ def test_single_precision_is_near(lammps):
 
 
 @pytest.mark.parametrize(
-    "words, message",
+    "words, text",
     (
         ("-m none.dp -s {system}", "none.dp"),
         ("-m {model} -s none", "none"),
@@ -73,7 +73,7 @@ def test_single_precision_is_near(lammps):
         ("-s {system}", "--model"),
     ),
 )
-def test_what_cannot_be_done_is_named(words, message, lammps):
-    result = lammps("dptrain test " + words.format(model=TRAIN_A / "model.dp", system=TRAIN_A / "system") + "\n", 2)
+def test_what_cannot_be_done_is_named(words, text, message):
+    result = message("dptrain test " + words.format(model=TRAIN_A / "model.dp", system=TRAIN_A / "system") + "\n", 2)
     assert result.status != 0
-    assert message in "".join(result.errors()), result.output[-1500:]
+    assert text in "".join(result.errors()), result.output[-1500:]

@@ -32,12 +32,12 @@ def write_power_spectrum(folder, **keys):
     ({"n_axis_neuron": 2}, ["unknown key", 'did you mean "axis_neuron"']),
     ({"type": "power_spectrm"}, ['"power_spectrm" is not in this version', '"power_spectrum"', '"se_e2_a"']),
     ({"exclude_types": [[0, 1]]}, ["exclude_types", "found type 1"])])
-def test_settings_of_power_spectrum(keys, texts, lammps, tmp_path):
+def test_settings_of_power_spectrum(keys, texts, message, tmp_path):
     """The place in the file, the key, what was found and what is allowed."""
     write_power_spectrum(tmp_path, **keys)
     key = list(keys)[-1]
     line = next(n for n, text in enumerate((tmp_path / "input.json").read_text().splitlines(), 1) if f'"{key}":' in text)
-    stops_with(lammps(f"{ATOMS}{PAIR}\n", 2), f"input.json:{line}:", f"model/descriptor/{key}: ", *texts)
+    stops_with(message(f"{ATOMS}{PAIR}\n", 2), f"input.json:{line}:", f"model/descriptor/{key}: ", *texts)
 
 
 def test_few_radial_functions_need_no_axis_neuron(lammps, tmp_path):
@@ -68,18 +68,18 @@ def power_spectrum_model(tmp_path_factory):
     return folder / "si.dp"
 
 
-def test_power_spectrum_with_another_element(power_spectrum_model, lammps):
+def test_power_spectrum_with_another_element(power_spectrum_model, message):
     two = ATOMS.replace("create_box 1", "create_box 2").replace("mass 1", "mass *")
     for elements, texts in (("Si O", ["element O is not in the model", "use its elements, Si, or NULL"]), ("Si", ["2 types, found 1: Si"])):
-        stops_with(lammps(f"{two}{STYLE}pair_coeff * * {power_spectrum_model} {elements}\n", 2), *texts)
+        stops_with(message(f"{two}{STYLE}pair_coeff * * {power_spectrum_model} {elements}\n", 2), *texts)
 
 
-def test_power_spectrum_for_deepmd_kit(power_spectrum_model, lammps, tmp_path):
+def test_power_spectrum_for_deepmd_kit(power_spectrum_model, lammps, message, tmp_path):
     """DeePMD-kit's formats cannot hold it: the message says what can be done, and no file is written."""
     for target in ("si.pth", "new/si.pth"):
-        stops_with(lammps(f"dptrain convert {power_spectrum_model} {target}\n", 2), "dptrain convert", target, "power_spectrum",
+        stops_with(message(f"dptrain convert {power_spectrum_model} {target}\n", 2), "dptrain convert", target, "power_spectrum",
                    "DeePMD-kit does not have this descriptor", "pair_style dptrain")
-    learned = lammps(learn("every 1 warmup 2 train 1 save 1 si.pth", pair=f"{STYLE}pair_coeff * * new Si", run="run 2"))
+    learned = message(learn("every 1 warmup 2 train 1 save 1 si.pth", pair=f"{STYLE}pair_coeff * * new Si", run="run 2"))
     stops_with(learned, "si.pth", ".dp")
     assert not list(tmp_path.glob("**/*.pth"))
     lammps(f"dptrain convert {power_spectrum_model} copy.dp\n").check()

@@ -107,7 +107,8 @@ def test_resume_in_another_precision_makes_its_own_table(silicon, tmp_path):
         assert knots(tmp_path / "resumed.dp.ckpt") == pytest.approx(own[after], rel=0.2), after
 
 
-def test_fix_without_a_model_of_its_own(silicon):
+def test_fix_without_a_model_of_its_own(message, tmp_path):
     """The message comes before anything is looked for."""
-    result = silicon(f"{ATOMS}{PAIR}\nfix t all dptrain reference pair sw coeff \"* * Si.sw Si\" end precision double\n")
+    write_input(tmp_path)
+    result = message(f"{ATOMS}{PAIR}\nfix t all dptrain reference pair sw coeff \"* * Si.sw Si\" end precision double\n")
     assert result.status != 0 and "pair_style dptrain precision ..." in result.output

@@ -107,7 +107,7 @@ def test_two_programs_cannot_write_one_model(start_lammps, lammps, tmp_path):
     assert not (tmp_path / "si.dp.frames.lock").exists()
 
 
-@pytest.mark.parametrize("words, message", [
+@pytest.mark.parametrize("words, said", [
     ("prepare -1", "prepare -1 is not possible: use a whole number not below 0"),
     ("prepare 4 displace -0.1", "prepare ... displace -0.1 is not possible"),
     ("prepare 4 displace 5", "prepare ... displace 5 is not possible"),
@@ -116,14 +116,16 @@ def test_two_programs_cannot_write_one_model(start_lammps, lammps, tmp_path):
     ("prepare 4 cutout 6", "prepare and cutout contradict each other"),
     ('prepare 4 subtract pair zero 6.0 coeff "* *" end', "prepare: 'subtract' computes the atoms of the run only"),
 ])
-def test_bad_input(words, message, address, lammps, tmp_path):
+def test_bad_input(words, said, address, message, tmp_path):
     write_input(tmp_path)
-    stops_with(lammps(learn(f"{EAGER} {words}", reference=socket(address))), message)
+    stops_with(message(learn(f"{EAGER} {words}", reference=socket(address))), said)
 
 
-def test_it_needs_mode_active(address, silicon):
-    stops_with(silicon(learn("prepare 4", reference=socket(address))), "prepare needs 'mode active'")
+def test_it_needs_mode_active(address, message, tmp_path):
+    write_input(tmp_path)
+    stops_with(message(learn("prepare 4", reference=socket(address))), "prepare needs 'mode active'")
 
 
-def test_a_reference_inside_the_run_labels_no_copies(silicon):
-    stops_with(silicon(learn(f"{EAGER} prepare 4")), "prepare: the reference must be another program")
+def test_a_reference_inside_the_run_labels_no_copies(message, tmp_path):
+    write_input(tmp_path)
+    stops_with(message(learn(f"{EAGER} prepare 4")), "prepare: the reference must be another program")

@@ -157,6 +157,7 @@ def test_values_of_another_step(silicon):
 
 
 @pytest.mark.parametrize("virial", ["virial c_q", "pressure v_y", "virial c_p[1]", "pressure f_s"])
-def test_a_virial_has_six_numbers(virial, silicon):
-    result = silicon(f"{ATOMS}{SW}{SOURCES}fix t all dptrain model input.json Si reference values energy c_e forces c_f {virial} end\nrun 0\n")
+def test_a_virial_has_six_numbers(virial, message, tmp_path):
+    write_input(tmp_path)
+    result = message(f"{ATOMS}{SW}{SOURCES}fix t all dptrain model input.json Si reference values energy c_e forces c_f {virial} end\nrun 0\n")
     assert f"reference values {virial}: needed is a global vector of six numbers" in result.errors()[0]

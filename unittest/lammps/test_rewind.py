@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from active import events
-from silicon import ATOMS, PAIR, REFERENCE, learn
+from silicon import ATOMS, PAIR, REFERENCE, learn, write_input
 from test_bad_input import stops_with
 
 TRAINED = "pair_style dptrain\npair_coeff * * si.dp Si"
@@ -226,8 +226,9 @@ def test_fixes_that_remember_are_named_once(trained):
     ("mode active rewind -1", ["rewind", "-1"]),
     ("mode active rewind much", ["rewind", "much"]),
     ("rewind 3", ["rewind needs 'mode active'"])])
-def test_bad_words(options, texts, silicon):
-    stops_with(silicon(learn(options)), *texts)
+def test_bad_words(options, texts, message, tmp_path):
+    write_input(tmp_path)
+    stops_with(message(learn(options)), *texts)
 
 
 def test_nothing_to_go_back_in_a_selection(trained):
