@@ -38,17 +38,17 @@ def parse_address(text):
 
 
 def change_atoms(atoms, text):
-    """Gives `atoms` the elements and the periodicity of the next configuration, where the text of INIT tells them."""
+    """Gives `atoms` the elements and the periodicity of the next configuration, where the text of INIT names them."""
     try:
-        told = json.loads(text)
+        atoms_data = json.loads(text)
     except ValueError:  # the texts of other servers may be anything
         return
-    if not isinstance(told, dict) or "species" not in told:
+    if not isinstance(atoms_data, dict) or "species" not in atoms_data:
         return
-    if list(atoms.symbols) != told["species"]:
+    if list(atoms.symbols) != atoms_data["species"]:
         del atoms[:]
-        atoms.extend(type(atoms)(told["species"]))
-    atoms.pbc = told["pbc"]
+        atoms.extend(type(atoms)(atoms_data["species"]))
+    atoms.pbc = atoms_data["pbc"]
 
 
 def make_client_class():
@@ -56,30 +56,30 @@ def make_client_class():
     from ase.calculators.socketio import SocketClient
 
     class Client(SocketClient):
-        """ASE's client, which also tells why there is no answer and how its work ended."""
+        """ASE's client, which also says why there is no answer and how its work ended."""
 
         def __init__(self, **address):
             super().__init__(**address)
             self.ended_by_server, self.calculations, self.failure = False, 0, ""
-            self.atoms, self.told = None, False  # each configuration may have atoms of its own, of which INIT tells
+            self.atoms, self.initialized = None, False  # each configuration may have atoms of its own, as INIT says
             protocol, receive, send, init = self.protocol, self.protocol.recvmsg, self.protocol.sendforce, self.protocol.recvinit
 
             def recvmsg():
                 message = receive()
                 self.ended_by_server = message == "EXIT"
-                if message == "STATUS" and self.state == "READY" and not self.told:
+                if message == "STATUS" and self.state == "READY" and not self.initialized:
                     self.state = "NEEDINIT"
                 return message
 
             def recvinit():
                 bead, text = init()
                 change_atoms(self.atoms, bytes(text))
-                self.told = True
+                self.initialized = True
                 return bead, text
 
             def sendforce(energy, forces, virial):
                 extra = {"converged": False, "message": self.failure} if self.failure else {}
-                self.told = False
+                self.initialized = False
                 send(energy, forces, virial, np.frombuffer(json.dumps(extra).encode(), np.byte))
 
             protocol.recvmsg, protocol.sendforce, protocol.recvinit = recvmsg, sendforce, recvinit

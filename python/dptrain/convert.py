@@ -59,16 +59,16 @@ def is_hdf5(path):
 
 def write_own(source, target):
     """The model of a .dp, a checkpoint or a .pth as a .dp or .pth, by the LAMMPS command, which says nothing then."""
-    told = io.StringIO()
-    with contextlib.redirect_stderr(told):
+    messages = io.StringIO()
+    with contextlib.redirect_stderr(messages):
         status = Run(["convert", str(source), str(target)], out=io.StringIO()).run()
-    told = told.getvalue().strip()
-    if status != 0 and not told:
+    messages = messages.getvalue().strip()
+    if status != 0 and not messages:
         raise ConvertError(f"{source}: the conversion was ended; start it again")
     if status != 0:
-        raise ConvertError(told.removeprefix("dptrain: error: "))
-    if told:
-        print(told, file=sys.stderr)
+        raise ConvertError(messages.removeprefix("dptrain: error: "))
+    if messages:
+        print(messages, file=sys.stderr)
 
 
 def find_dp(given):

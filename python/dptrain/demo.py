@@ -30,7 +30,7 @@ from dptrain.logs import FileError, read_course, read_events, read_profile, read
 from dptrain.progress import StatusLine, read_progress
 
 POLL = 0.3  # seconds between two looks at the log
-FIRST_GUESS = 2.0  # seconds before the time left is told
+FIRST_GUESS = 2.0  # seconds before the time left is shown
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Draws the figures of ``dptrain plot``. Formats are told by the file's end: png, pdf, svg."""
+"""Draws the figures of ``dptrain plot``. The end of the file's name is the format: png, pdf, svg."""
 
 from __future__ import annotations
 

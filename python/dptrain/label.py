@@ -79,7 +79,7 @@ class Worker:
         if hasattr(self.calculator, "directory") and not self.own_folders and number is not None:
             self.move_to(Path(self.calculator.directory) / f"worker-{number}")  # else they overwrite each other's files
         self.stress = not options.no_stress and "stress" in getattr(self.calculator, "implemented_properties", ["stress"])
-        self.told_of_stress = False
+        self.reported_stress = False
         self.labels, self.failures = 0, 0
         self.settled, self.forget = set(), 0.0  # requests that need no look, until then: users may remove what they do not like
 
@@ -170,9 +170,9 @@ class Worker:
             self.move_to(folder)
         atoms.calc = self.calculator
         periodic = any(atoms.pbc)
-        if periodic and not self.stress and not self.told_of_stress:
+        if periodic and not self.stress and not self.reported_stress:
             say("no stress is computed: give the spool of the fix 'virial no'")
-            self.told_of_stress = True
+            self.reported_stress = True
         energy, forces, virial = label(atoms, periodic and self.stress)
         if not (np.isfinite(energy) and np.isfinite(forces).all() and np.isfinite(virial).all()):
             raise ArithmeticError("energy, forces or stress are not finite: check the configuration and the calculator")

@@ -59,9 +59,9 @@ void check(ModelConfig config, Precision precision, double tolerance)
   DeepPot model(tiny_model(config));
   model.set_precision(precision);
   model.set_chunk(16);
-  model.engine().set_device_ways(false);
+  model.engine().use_device_algorithms(false);
   const Both lists = run(model, domains);
-  model.engine().set_device_ways(true);
+  model.engine().use_device_algorithms(true);
   const std::int64_t overflow = model.neighbor_report().overflow;
   const Both found = run(model, domains);
   EXPECT_EQ(model.neighbor_report().overflow, 2 * overflow);

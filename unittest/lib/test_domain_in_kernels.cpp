@@ -150,7 +150,7 @@ TEST_P(DomainInKernels, GivesWhatTheHostsArraysGive)
     model.set_chunk(5);
     model.last_hidden_layer()->set_whitening(some_whitening(model));
     const Found expected = evaluate_on_host(model, cluster.domain());
-    model.engine().set_device_ways(true);
+    model.engine().use_device_algorithms(true);
     const DeviceCluster device(cluster);
     expect_same(evaluate_in_kernels(model, device.domain()), expected, tolerance);
     expect_same(evaluate_in_kernels(model, device.domain()), expected, tolerance);
@@ -174,7 +174,7 @@ TEST_P(DomainInKernels, OfAHostIsReadWithoutTheWaysOfADevice)
 TEST_P(DomainInKernels, NothingThatGrowsWithTheAtomsIsCopied)
 {
   DeepPot model(model_of(GetParam()));
-  model.engine().set_device_ways(true);
+  model.engine().use_device_algorithms(true);
   model.set_chunk(4096);
   const auto copied = [&](int natoms, bool sums) {
     const Cluster cluster(natoms, 2, 3.2 * std::cbrt(natoms));
@@ -202,7 +202,7 @@ TEST_P(DomainInKernels, NoAtomsAtAll)
   Cluster cluster(12, 2, 5.0);
   cluster.centers.clear();
   DeepPot model(model_of(GetParam()));
-  model.engine().set_device_ways(true);
+  model.engine().use_device_algorithms(true);
   const DeviceCluster device(cluster);
   auto force = zeros<double>(36);
   ForwardOutput out;
@@ -216,7 +216,7 @@ TEST_P(DomainInKernels, WhatIsNotPossible)
 {
   Cluster cluster(20, 2, 6.0);
   DeepPot model(model_of(GetParam()));
-  model.engine().set_device_ways(true);
+  model.engine().use_device_algorithms(true);
   const DeviceCluster device(cluster);
   auto force = zeros<double>(60);
   ForwardOutput out[2];

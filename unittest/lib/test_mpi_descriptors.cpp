@@ -181,7 +181,7 @@ TEST_P(Descriptors, ParameterGradientIsTheDerivative)
   model.engine().set_keep_limit(0);
   EXPECT_EQ(gradient_of(model, &domain, 1, seed), found);
   if (kernels::separate_memory()) return;
-  model.engine().set_device_ways(true);
+  model.engine().use_device_algorithms(true);
   const std::vector<double> searched = gradient_of(model, &domain, 1, seed);
   for (std::size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(searched[k], found[k], 1e-12) << k;
 }

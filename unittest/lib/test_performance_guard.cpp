@@ -151,7 +151,7 @@ TEST_P(PerformanceGuard, TrainingStep)
 TEST_P(PerformanceGuard, TrainingStepInTheWaysOfADevice)
 {
   SKIP_ON_A_DEVICE;
-  model_->engine().set_device_ways(true);
+  model_->engine().use_device_algorithms(true);
   const auto t = trainer(1, 3);
   for (int k = 0; k < 12; ++k) t->update();
   for (int k = 0; k < 6; ++k) {
@@ -199,7 +199,7 @@ TEST_P(StepGuard, StepOfDynamics)
   // with the engine's lists, then with searched ones: four kernels for all atoms, and one more for each chunk
   for (const bool search : {false, true}) {
     SCOPED_TRACE(search ? "searched neighbors" : "lists of the engine");
-    model->engine().set_device_ways(search);
+    model->engine().use_device_algorithms(search);
     for (int k = 0; k < 5; ++k) step();
     for (int k = 0; k < 10; ++k) {
       const Cost c = cost_of(step);

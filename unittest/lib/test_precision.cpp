@@ -259,7 +259,7 @@ TEST_P(PrecisionTest, ATapeHasThePositionsOfPassA)
           if (!search && kernels::separate_memory()) continue;
           model_.set_precision(precision);
           model_.set_chunk(5);
-          model_.engine().set_device_ways(search);
+          model_.engine().use_device_algorithms(search);
           model_.engine().set_keep_limit(limit);
           const GradientSeed *seeds = batch_.seeds.data();
           const Vec expected = gradient_of(model_, batch_.domains.data(), frames, seeds);
@@ -291,7 +291,8 @@ TEST_P(PrecisionTest, ATapeOutlivesChangesOfTheModel)
   // the interpolation errors of tables with other knots, and their derivatives: 1e-10
   expect_close(after([](DeepPot &m) { m.set_chunk(3); }), before, 1e-12, "chunk");
   expect_close(after([](DeepPot &m) { m.release_workspace(); }), before, 1e-12, "workspace");
-  expect_close(after([](DeepPot &m) { m.engine().set_device_ways(true); }), before, 1e-12, "ways");
+  expect_close(after([](DeepPot &m) { m.engine().use_device_algorithms(true); }), before, 1e-12,
+               "ways");
   expect_close(after([](DeepPot &m) { m.expect_distance(0.3); }), before, 1e-10, "distance");
   const auto restored = [](double filled) {
     return [filled](DeepPot &m) {

@@ -11,7 +11,7 @@ namespace dptrain {
 /// Makes the new model of a training from its data: from their statistics. Collective; throws Error on all ranks.
 class DataModel {
  public:
-  /// `say` gets lines of text, on all ranks; `health` is told of warnings that were given here.
+  /// `say` gets lines of text, on all ranks; `health` learns which warnings were given here.
   DataModel(const Communicator &comm, const TrainOptions &options, const InputFile &input,
             const BatchSource &training, Log say, Health &health);
   ModelData make();

@@ -75,7 +75,7 @@ std::string ReplayWeights::damage() const
   const auto frames = static_cast<std::int64_t>(errors_.size());
   if (draws_ < 0 || latest_.size() > latest_frames) return "there are too many latest frames";
   for (const std::int64_t place : latest_)
-    if (place < 0 || place >= frames) return "it names a frame that it has not";
+    if (place < 0 || place >= frames) return "it names a frame that it does not have";
   return "";
 }
 

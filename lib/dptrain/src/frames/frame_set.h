@@ -21,7 +21,7 @@ class FrameSet {
   };
 
   /// Takes over positions, types and centers. skip[type] != 0: types without energy. The neighbor rows must live until the
-  /// last use, and without `copy` all other arrays of the domains too. With search_rcut > 0 (Angstrom) the ways of a device
+  /// last use, and without `copy` all other arrays of the domains too. With search_rcut > 0 (Angstrom) the algorithms of a device
   /// are taken: arrays that lie in the memory of the kernels are used where they are, else neighbors are found from the
   /// positions, and the lists of the domains are not looked at. Throws Error if, with a search, the position of an atom is
   /// not finite.

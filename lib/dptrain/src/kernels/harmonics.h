@@ -2,7 +2,7 @@
 
 #include "kernels/kokkos_types.h"
 
-// Real spherical harmonics of unit vectors, normalized such that sum_m Y_lm(u) Y_lm(v) = P_l(u.v): number l^2 + l + m is
+// Real spherical harmonics of unit vectors, normalized so that sum_m Y_lm(u) Y_lm(v) = P_l(u.v): number l^2 + l + m is
 //   Y_l0 = P_l(z),  Y_lm = N_lm Pi_lm(z) Re (x + iy)^m,  Y_l-m = N_lm Pi_lm(z) Im (x + iy)^m,
 // Pi_lm the m-th derivative of the Legendre polynomial P_l and N_lm = sqrt(2 (l - m)! / (l + m)!). As polynomials of x, y and
 // z they have derivatives by each; those along a sphere are what counts.

@@ -19,7 +19,7 @@ class NeighborSearch {
 
   /// Sorts the atoms of several frames, whose positions and types stand one after the other. host_x [atoms][3] and
   /// offsets [frames + 1] are read on the host, x and type (of equal content) by kernels until the last use; atoms of
-  /// type -1 are nobody's neighbors. Throws Error if a coordinate is not finite.
+  /// type -1 are not listed as neighbors. Throws Error if a coordinate is not finite.
   void set(const double *host_x, const std::vector<int> &offsets, const double *x, const int *type,
            double rcut);
 

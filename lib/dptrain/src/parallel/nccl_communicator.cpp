@@ -24,7 +24,7 @@ namespace dptrain {
 namespace {
 
 constexpr std::size_t long_array = 8192;  // doubles; shorter ones do not pay for the way to the GPU
-constexpr auto nap = std::chrono::microseconds(20);
+constexpr auto poll_interval = std::chrono::microseconds(20);
 
 void check(cudaError_t status, const char *what)
 {
@@ -240,7 +240,7 @@ class NcclCommunicator : public Communicator {
       const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
       if (communication_timeout() > 0.0 && waited.count() > communication_timeout())
         fail(name, fmt::format("no answer of the other ranks for {} s", waited.count()));
-      if (waited > std::chrono::milliseconds(1)) std::this_thread::sleep_for(nap);
+      if (waited > std::chrono::milliseconds(1)) std::this_thread::sleep_for(poll_interval);
     }
   }
 

@@ -16,8 +16,8 @@ namespace dptrain {
 namespace {
 
 constexpr double default_timeout = 1800.0;  // seconds
-constexpr double looks_per_timeout = 10.0, longest_nap = 1.0;
-constexpr double silence = 1.5 * longest_nap;  // of a process that does not run
+constexpr double looks_per_timeout = 10.0, longest_interval = 1.0;
+constexpr double silence = 1.5 * longest_interval;  // of a process that does not run
 constexpr auto time_to_abort = std::chrono::seconds(10);
 constexpr auto time_to_arrive = std::chrono::milliseconds(300);
 
@@ -113,12 +113,13 @@ void Watchdog::run()
   std::int64_t before = node_milliseconds();
   while (!watched_.empty()) {
     const double limit = timeout;
-    const double nap = limit > 0.0 ? std::min(longest_nap, limit / looks_per_timeout) : longest_nap;
-    wake_.wait_for(lock, std::chrono::duration<double>(nap));
+    const double interval =
+        limit > 0.0 ? std::min(longest_interval, limit / looks_per_timeout) : longest_interval;
+    wake_.wait_for(lock, std::chrono::duration<double>(interval));
     const double passed = seconds_since(before);
     before = node_milliseconds();
-    // no more than a nap: the whole job may have been suspended, then nobody has been waiting
-    look(limit, std::min(passed, nap));
+    // no more than an interval: the whole job may have been suspended, then nobody has been waiting
+    look(limit, std::min(passed, interval));
   }
 }
 

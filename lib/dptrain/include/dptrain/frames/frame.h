@@ -33,7 +33,7 @@ struct Domain {
   /// All arrays above lie where kernels run, and where that is a GPU the host cannot read them. What ForwardOutput says by
   /// atom is then written there too.
   bool in_kernel_memory = false;
-  /// [nall] the owned atom that each atom is, or is an image of; null where this rank has not the whole frame.
+  /// [nall] the owned atom that each atom is, or is an image of; null where this rank does not have the whole frame.
   const int *owner = nullptr;
   int first_type = 0;  ///< the lowest type of the whole frame, the same on all ranks
 
@@ -75,8 +75,8 @@ struct Frame {
   std::vector<int> type;          ///< [nall]
   std::vector<std::int64_t> tag;  ///< [nlocal] global atom ids, for files
   std::vector<int>
-      owner;            ///< [nall] see Domain::owner; empty where this rank has not the whole frame
-  double cutoff = 0.0;  ///< Angstrom, of the neighbors
+      owner;  ///< [nall] see Domain::owner; empty where this rank does not have the whole frame
+  double cutoff = 0.0;          ///< Angstrom, of the neighbors
   std::vector<int> first;       ///< [nlocal + 1] offsets into neighbor; empty after drop_neighbors
   std::vector<int> neighbor;    ///< indices < nall, ascending in each row
   std::array<double, 9> box{};  ///< rows a, b, c

@@ -68,7 +68,7 @@ class Trainer {
   /// correction of its start.  Nothing happens where no average is kept, or where there is one already.
   void begin_average();
 
-  /// Puts the average of the parameters over the steps (ema_decay) into the model, such that MD runs with it. The raw ones
+  /// Puts the average of the parameters over the steps (ema_decay) into the model, so that MD runs with it. The raw ones
   /// are kept aside, and the next update() continues with them. Nothing happens where no average is kept, or before the
   /// first step.
   void show_average();

@@ -27,7 +27,7 @@ enum class Ask {
   threshold,  ///< an atom is above the threshold
   limit,      ///< an atom is above the limit: the step is not trusted
   audit,      ///< at random
-  rewind      ///< the run is in trouble, or has just gone back from it
+  rewind      ///< the run is unstable, or has just been rolled back
 };
 std::string name_of(Ask ask);
 

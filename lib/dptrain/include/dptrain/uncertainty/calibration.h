@@ -16,10 +16,10 @@ struct Comparison {
 /// Turns the uncertainty of an atom, which has no unit, into an expected error of its force: error = scale * score. The
 /// scale follows the errors that reference labels have shown, the latest ones with more weight: the root of
 /// sum w (error / score)^2 / sum w over the frames, each with its largest error and its largest uncertainty. Each frame
-/// has one voice: few frames with large uncertainties must not hide what the many others show.
+/// has weight 1: few frames with large uncertainties must not hide what the many others show.
 class Calibration {
  public:
-  /// A comparison without uncertainty, or with one that is not finite, tells nothing.
+  /// A comparison without uncertainty, or with one that is not finite, is not counted.
   void add(const Comparison &comparison);
   /// Multiplies the scale by a factor, where the scores have become 1 / factor times as large.
   void rescale(double factor) { squares_ *= factor * factor; }

@@ -44,13 +44,13 @@ class DescriptorBase {
   /// prepare() after set_auxiliary_state(): keeps what that has set.
   virtual void refill(const double *parameters) { prepare(parameters); }
 
-  /// Whether both passes are right for neighbors as close as this (Angstrom).
-  enum class Reach {
-    enough,    ///< they are
-    extended,  ///< they are from now on; what was computed before counts for nothing
-    direct     ///< if they are direct
+  /// Whether the tables cover neighbors as close as this (Angstrom).
+  enum class Coverage {
+    covered,   ///< both passes are right
+    extended,  ///< the tables were extended: compute again
+    exact      ///< the nets have to be evaluated at every edge (is_direct)
   };
-  virtual Reach reach(double /*distance*/) { return Reach::enough; }
+  virtual Coverage coverage(double /*distance*/) { return Coverage::covered; }
   /// Neighbors as close as this are coming: the same, ahead of time. True if something was extended.
   virtual bool expect_distance(double /*distance*/) { return false; }
   /// Whether all sweeps have to be direct: at every edge all is computed that a table has otherwise.
@@ -58,7 +58,7 @@ class DescriptorBase {
   /// Memory that a direct sweep needs for a slot of a chunk.
   virtual std::size_t bytes_per_direct_slot() const { return 1; }
   /// As PotentialEngine's function of this name.
-  virtual void set_device_ways(bool /*on*/) {}
+  virtual void use_device_algorithms(bool /*on*/) {}
 
   virtual std::size_t table_bytes() const { return 0; }
   virtual std::size_t workspace_bytes() const { return 0; }

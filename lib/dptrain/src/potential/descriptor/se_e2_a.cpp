@@ -85,7 +85,7 @@ SeE2A<Real>::SeE2A(const ModelData &data) :
     table_(std::make_unique<EmbeddingNets>(SeE2AType::nets(data.config)), padding_args_,
            *std::min_element(padding_args_.begin(), padding_args_.end()),
            largest_argument(first_distance(data)), data.knots),
-    device_ways_(kernels::separate_memory())
+    device_algorithms_(kernels::separate_memory())
 {
 }
 
@@ -115,13 +115,13 @@ template <class Real> void SeE2A<Real>::refill(const double *parameters)
   table_.refill(parameters);
 }
 
-template <class Real> DescriptorBase::Reach SeE2A<Real>::reach(double distance)
+template <class Real> DescriptorBase::Coverage SeE2A<Real>::coverage(double distance)
 {
   const double upper = largest_argument(distance);
-  if (table_.reaches(upper)) return DescriptorBase::Reach::enough;
+  if (table_.reaches(upper)) return DescriptorBase::Coverage::covered;
   // with a margin: atoms that come closer from step to step would need a new table at each
   const bool extended = expect_distance(distance) || table_.extend(parameters_, upper);
-  return extended ? DescriptorBase::Reach::extended : DescriptorBase::Reach::direct;
+  return extended ? DescriptorBase::Coverage::extended : DescriptorBase::Coverage::exact;
 }
 
 template <class Real> bool SeE2A<Real>::expect_distance(double distance)
@@ -203,7 +203,7 @@ void SeE2A<Real>::gradient(DescriptorState<Real> &base, const Direction &directi
   Real *s_t = s_t_.resize(state.t.size());
   kernels::gram_jvp_reverse<rows>(shape(state), state.t.data(), t_dot_.data(), s_d, e_d, s_t);
   const double *r = direction.residuals, *strains = direction.strains;
-  if (device_ways_ && !c.table.direct)
+  if (device_algorithms_ && !c.table.direct)
     knot_gradient_.add(c, r, strains, s_t, state.g_t.data(), table_.table_gradient());
   else
     kernels::contraction_gradient(c, r, strains, s_t, state.g_t.data(), table_.table_gradient(),

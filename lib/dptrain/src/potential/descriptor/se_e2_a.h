@@ -25,11 +25,11 @@ template <class Real> class SeE2A final : public Descriptor<Real> {
   std::vector<double> auxiliary_state() const override { return table_.state(); }
   void set_auxiliary_state(const std::vector<double> &state) override { table_.set_state(state); }
   void refill(const double *parameters) override;
-  DescriptorBase::Reach reach(double distance) override;
+  DescriptorBase::Coverage coverage(double distance) override;
   bool expect_distance(double distance) override;
   bool is_direct() const override { return table_.direct(); }
   std::size_t bytes_per_direct_slot() const override { return table_.bytes_per_direct_slot(); }
-  void set_device_ways(bool on) override { device_ways_ = on; }
+  void use_device_algorithms(bool on) override { device_algorithms_ = on; }
   std::size_t table_bytes() const override { return table_.memory_bytes(); }
   std::size_t workspace_bytes() const override;
   void release_workspace() override;
@@ -63,7 +63,7 @@ template <class Real> class SeE2A final : public Descriptor<Real> {
   const std::vector<double> padding_args_;  // by center type
   const double scale_;
   RadialTable<Real> table_;
-  bool device_ways_;
+  bool device_algorithms_;
   const double *parameters_ = nullptr;
   double *gradient_ = nullptr;
   KnotGradient<Real> knot_gradient_;

@@ -8,7 +8,7 @@
 
 namespace dptrain {
 
-/// The group of a checkpoint that holds what a .dp file has not.
+/// The group of a checkpoint that holds what a .dp file does not have.
 extern const std::string checkpoint_group;
 
 /// The model in a checkpoint.

@@ -1,4 +1,4 @@
-// What distinguishes two models such that the weights of one have no meaning in the other.
+// What distinguishes two models so that the weights of one have no meaning in the other.
 
 #include <algorithm>
 #include <fmt/format.h>

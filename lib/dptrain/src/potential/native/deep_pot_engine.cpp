@@ -113,29 +113,29 @@ typename DeepPotEngine<Real>::Chunk &DeepPotEngine<Real>::chunk_at(std::size_t p
   return chunk;
 }
 
-// Whether the neighbors that were found need another descriptor than the sweep had: then it counts for nothing.
+// Whether the sweep has to be repeated, as the neighbors that were found are closer than its tables cover.
 template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
 {
   const auto report = edges_.end_sweep(frames());
   if (!report) return true;
-  const auto reach =
-      direct ? DescriptorBase::Reach::enough : descriptor_->reach(report->smallest_distance);
-  if (reach == DescriptorBase::Reach::enough) {
+  const auto coverage =
+      direct ? DescriptorBase::Coverage::covered : descriptor_->coverage(report->smallest_distance);
+  if (coverage == DescriptorBase::Coverage::covered) {
     neighbor_report_.overflow += report->overflow;
     return false;
   }
   neighbor_report_.below_known = report->smallest_distance;
   prepared_ = unique_number();
-  direct = reach == DescriptorBase::Reach::direct;
+  direct = coverage == DescriptorBase::Coverage::exact;
   return true;
 }
 
-template <class Real> void DeepPotEngine<Real>::set_device_ways(bool on)
+template <class Real> void DeepPotEngine<Real>::use_device_algorithms(bool on)
 {
   if (!on && kernels::separate_memory())
     throw internal_error("kernels on a device cannot read the neighbor lists of the host");
-  device_ways_ = on;
-  descriptor_->set_device_ways(on);
+  device_algorithms_ = on;
+  descriptor_->use_device_algorithms(on);
 }
 
 // A sweep on a tape stays as it is.
@@ -143,7 +143,7 @@ template <class Real> void DeepPotEngine<Real>::set_frames(const Domain *domains
 {
   if (is_on_tape(sweep_)) sweep_ = std::make_shared<Sweep>();
   sweep_->prepared = 0;
-  frames().set(domains, n, without_energy_, keep, device_ways_ ? edges_.rcut() : 0.0);
+  frames().set(domains, n, without_energy_, keep, device_algorithms_ ? edges_.rcut() : 0.0);
 }
 
 template <class Real> void DeepPotEngine<Real>::find_edges(Chunk &chunk)

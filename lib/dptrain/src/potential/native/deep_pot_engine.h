@@ -40,7 +40,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void gradient(Tape &tape, const GradientSeed *seeds, double *gradient) override;
   void set_chunk(int centers) override { chunk_ = centers; }
   int chunk() const override { return chunk_; }
-  void set_device_ways(bool on) override;
+  void use_device_algorithms(bool on) override;
   NeighborReport neighbor_report() const override { return neighbor_report_; }
   std::vector<double> auxiliary_state() const override { return descriptor_->auxiliary_state(); }
   void set_auxiliary_state(const std::vector<double> &state,
@@ -130,7 +130,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   EdgeFinder edges_;
   FittingNets<Real> fitting_;
   int chunk_ = 0;
-  bool device_ways_ = kernels::separate_memory();
+  bool device_algorithms_ = kernels::separate_memory();
   NeighborReport neighbor_report_;
 
   std::span<const double> parameters_;  // of the last prepare, host

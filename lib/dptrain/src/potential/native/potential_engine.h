@@ -33,9 +33,9 @@ class PotentialEngine {
 
   virtual void set_chunk(int centers) = 0;
   virtual int chunk() const = 0;
-  /// Whether the engine works as it does on a device: neighbors are found from positions, and the gradient of the table
-  /// is summed by matrix products. Elsewhere it is for tests. Throws Error where a device has no other way.
-  virtual void set_device_ways(bool on) = 0;
+  /// Whether to use the algorithms of a device: neighbors are found from positions, and the gradient of the table is
+  /// summed by matrix products. For tests on the host. Throws Error on a device, which has no others.
+  virtual void use_device_algorithms(bool on) = 0;
   virtual NeighborReport neighbor_report() const = 0;
   virtual std::vector<double> auxiliary_state() const = 0;
   /// Restores the grid of the table and, when asked, fills it for these parameters without a check.

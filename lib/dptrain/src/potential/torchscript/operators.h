@@ -14,7 +14,7 @@ struct LoadableArchive {
   bool has_stand_ins = false;  ///< calls of absent operators go to operators that only say so
 };
 
-/// The archive such that it can be loaded: as it is where all its operators are known; else the calls of those of
+/// The archive in a form that can be loaded: as it is where all its operators are known; else the calls of those of
 /// DeePMD-kit are renamed to stand-ins in a namespace of ours, so that DeePMD-kit's library can still be loaded later.
 /// Throws Error that names operators which nobody knows.
 LoadableArchive loadable(const std::string &bytes, const std::string &path);

@@ -162,7 +162,7 @@ std::vector<double> single_atoms(const Script &script, const torch::Tensor &fpar
   return energies;
 }
 
-/// What of `constants.tensors` can be known by changing them; false where each type has not a constant of its own.
+/// What of `constants.tensors` can be known by changing them; false where types share a constant.
 bool probe(const Script &script, const torch::Tensor &fparam, const std::string &path,
            EnergyConstants &constants)
 {

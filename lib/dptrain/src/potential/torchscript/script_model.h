@@ -105,7 +105,7 @@ class ScriptModel final : public Model {
   std::vector<torch::Tensor> gradient_;                       // sums, by block
 };
 
-/// Fills in what `data` has not yet of the archive: settings, parameters, energy constants. Throws Error where numbers that
+/// Fills in what `data` still lacks of the archive: settings, parameters, energy constants. Throws Error where numbers that
 /// it has are not as many as the archive's.
 void complete(ModelData &data, const Script &script, const std::vector<ScriptParameter> &parameters,
               const EnergyConstants &constants, const std::string &path);

@@ -17,7 +17,7 @@ bool is_archive(const std::string &bytes);
 /// that says what the file is and what to do, where it cannot be used.
 ModelData read_pth(const std::string &path, bool native = true);
 
-/// Fills in what `data` has not of its archive; what it has stays.
+/// Fills in what `data` lacks of its archive; what it has stays.
 void complete_from_archive(ModelData &data, const std::string &path);
 
 /// Why a model of this kind stays TorchScript: what of it the native kernels do not have. Empty: it need not.

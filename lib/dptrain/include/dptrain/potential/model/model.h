@@ -106,8 +106,8 @@ class Model {
   /// Number of centers handled at once: bounds the memory of both passes.
   virtual void set_chunk(int centers) = 0;
   /// State beside parameters that a bit-identical continuation needs (grid of the tables). Opaque numbers, for the same
-  /// precision. To be set when the model holds the parameters again that it held then: it may be told that the tables
-  /// stand for them.
+  /// precision. Set it after restoring the parameters that were saved with it: the tables may be taken as up to date
+  /// for them.
   virtual std::vector<double> auxiliary_state() const = 0;
   virtual void set_auxiliary_state(const std::vector<double> &state) = 0;
   virtual NeighborReport neighbor_report() const = 0;
@@ -117,7 +117,7 @@ class Model {
   std::size_t memory_bytes() const { return total_bytes(memory()); }
   /// Gives back what both passes make again when they need it.
   virtual void release_workspace() = 0;
-  /// Both passes go on with smaller chunks where memory runs out on this rank; this tells of it.
+  /// Both passes go on with smaller chunks where memory runs out on this rank; these are counted here.
   const MemoryShortages &memory_shortages() const { return shortages_; }
 
  protected:

@@ -54,7 +54,7 @@ struct ModelData {
 std::int64_t weights_of_an_atom(const ModelConfig &model);
 std::int64_t weights_of_an_atom(const ModelData &model);
 
-/// What distinguishes two models such that the weights of one have no meaning in the other, as "NAME is A there and B
+/// What distinguishes two models so that the weights of one have no meaning in the other, as "NAME is A there and B
 /// here; ..."; empty if nothing does. What `here` leaves to statistics fits anything.
 std::string model_differences(const ModelConfig &there, const ModelConfig &here);
 /// The same for models of either kind.

@@ -19,7 +19,7 @@ struct ParameterBlock {
 /// The parameters of a model: named blocks, one after the other in one array of float64 numbers.
 class ParameterSet {
  public:
-  /// Throws Error where the blocks have not as many numbers as there are values.
+  /// Throws Error where the number of values is not that of the blocks.
   ParameterSet(std::vector<ParameterBlock> blocks, std::vector<double> values);
 
   const std::vector<ParameterBlock> &blocks() const { return blocks_; }
