@@ -9,6 +9,7 @@
 
 #include "data/batch_plan.h"
 #include "dptrain/base/error.h"
+#include "dptrain/base/state.h"
 #include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"
 

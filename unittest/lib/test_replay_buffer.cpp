@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <set>
 
+#include "dptrain/base/state.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/communicator.h"
 #include "support/random_frame.h"

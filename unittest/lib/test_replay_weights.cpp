@@ -8,6 +8,7 @@
 #include <set>
 
 #include "dptrain/base/error.h"
+#include "dptrain/base/state.h"
 
 namespace dptrain::test {
 namespace {
