@@ -44,11 +44,6 @@ def progress_step(text):
     return sum(1.0 / rate for rate in found[2:]) / len(found[2:])
 
 
-def dp_blocks(text):
-    """[(step, wall seconds of the block that ends there)] of `dp train`."""
-    return [(int(a), float(b)) for a, b in re.findall(r"Batch\s+(\d+): total wall time = (\S+) s", text)]
-
-
 def learning_curve(text):
     """lcurve.out as {column: values}; columns as in its header, `step` first."""
     columns, rows = None, []

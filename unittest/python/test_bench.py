@@ -59,7 +59,6 @@ def test_dump_is_read_by_id(tmp_path):
 
 def test_dp_times_and_curve():
     assert logs.dp_average_step(DP) == 0.0539
-    assert logs.dp_blocks(DP) == [(25, 2.20), (50, 1.31)]
     with pytest.raises(BenchError, match="average training time"):
         logs.dp_average_step("killed")
     curve = logs.learning_curve(LCURVE)
@@ -172,18 +171,8 @@ def test_log_of_a_learning_run():
         active.learning_log("ERROR: lost atoms")
 
 
-def test_table_of_active_learning():
-    row = {"system": "alloy", "seed": 1, "threshold": "auto", "rms": 1.0, **active.learning_log(
-        "  audits: 31, 6 above the threshold, 1 above three\nlearned: 53 frames, 143 reference calls in 20000 steps")}
-    row["errors"] = {name: {"rmse_f": f, "rmse_e": 0.001} for name, f in
-                     (("active, end of the run", 0.03), ("active, from scratch", 0.02), ("random x 1", 0.05))}
-    text = "\n".join(report.active_tables({"rows": [row], "train_steps": 10}))
-    assert "2.50 (1.00)" in text and "1.50 (1.00)" in text and "0.71" in text
-
-
 def test_inputs_of_both_sides_describe_the_same_training(tmp_path):
-    chosen = settings.Settings(parts=[], repeats=1, quick=True, data=tmp_path, work=tmp_path, out=tmp_path, name="x",
-                               venv=tmp_path, build=None, tensorflow=tmp_path, pytorch=tmp_path)
+    chosen = some_settings(tmp_path)
     kind = models.Kind("small", "single")
     peer = models.training_input(kind, chosen, 100, start_lr=1e-3, valid=tmp_path / "v", valid_frames=20)
     ours = models.our_input(kind, chosen, 100, start_lr=1e-3, valid=tmp_path / "v", valid_frames=20)
@@ -238,6 +227,11 @@ def test_frames_of_several_sets_follow_each_other(tmp_path):
         water.read_frame(tmp_path, 4)
 
 
+def some_settings(folder, **keys):
+    return settings.Settings(parts=[], repeats=1, quick=True, data=folder, work=folder, out=folder, name="x", venv=folder, build=None,
+                             tensorflow=folder, pytorch=folder, **keys)
+
+
 class FakeOurs:
     """Takes the place of this package: notes how it was called and reports two blocks."""
 
@@ -252,8 +246,7 @@ class FakeOurs:
 
 def test_our_side_uses_all_cores_as_ranks_and_as_threads(tmp_path):
     ours = FakeOurs()
-    chosen = settings.Settings(parts=[], repeats=1, quick=True, data=tmp_path, work=tmp_path, out=tmp_path, name="x",
-                               venv=tmp_path, build=None, tensorflow=tmp_path, pytorch=tmp_path, cores=4)
+    chosen = some_settings(tmp_path, cores=4)
     for name in settings.OURS:
         assert training.time_ours(name, models.Kind("small"), chosen, ours, tmp_path / name) == pytest.approx(0.2)
     accuracy.curve_of_ours(accuracy.OURS[0], chosen, ours, tmp_path, tmp_path / "accuracy", 1)
@@ -261,69 +254,6 @@ def test_our_side_uses_all_cores_as_ranks_and_as_threads(tmp_path):
     sides = inference.make_sides(models.Kind(), {"model.dp": "m.dp"}, ours, {}, (), threads=4)
     assert [(s.name, s.ranks, s.variables) for s in sides] == [
         (settings.RANKS, None, {}), (settings.THREADS, 1, {"OMP_NUM_THREADS": 4})]
-
-
-def one(value):
-    return pairing.summary([value, 2 * value])
-
-
-def statistics_result():
-    """The part `statistics`, with a side of the peer that needs more memory than it may."""
-    seconds = {"dptrain, 2 ranks": one(1.2), "TensorFlow": one(11.0), "PyTorch": one(29.0)}
-    row = {"data": "water", "min_distance": 0.9, "max_neighbors": [38, 72], "end": dict.fromkeys(seconds, ""),
-           "peak": dict.fromkeys(seconds, 2**27), "seconds": seconds, "ratio": {"TensorFlow": one(9.0), "PyTorch": one(24.0)}}
-    full = {**row, "data": "large", "end": {**row["end"], "PyTorch": "out of memory"}}
-    return {"per_frame": {"TensorFlow": 1.0, "PyTorch": 2.0}, "estimates": {"PyTorch": {"seconds": 910.0, "ratio": 700.0}},
-            "limit": 900.0, "memory_gib": 16.0, "rows": [row, full],
-            "sizes": [{"gigabytes": 2.0, "frames": 1000, "seconds": {"1": 60.0, "2": 31.0}, "peak": {"1": 2**27, "2": 2**27}}]}
-
-
-def example_result():
-    """A result with every part, as small as possible."""
-    times = {settings.RANKS: one(30.0), settings.THREADS: one(31.0), "TensorFlow compressed": one(90.0)}
-    row = {"net": "standard", "precision": "double", "atoms": 1536, "ranks": 2, "us_per_atom": times,
-           "ratio": {"TensorFlow compressed": one(3.0)}, "ours_best": settings.RANKS, "peer_best": "TensorFlow compressed"}
-    one_core = {**row, "ranks": 1, "us_per_atom": {k: v for k, v in times.items() if k != settings.THREADS}}
-    everyone = {name: one(95.0) for name in report.MD_PEERS}
-    full = {**row, "us_per_atom": {**everyone, **times}, "ratio": {n: one(3.2) for n in everyone},
-            "agreement": {n: {"force": 1e-13, "energy_per_atom": 1e-14} for n in everyone}}
-    seconds = {settings.RANKS: one(0.02), settings.THREADS: one(0.019), "TensorFlow": one(0.14), "PyTorch": one(0.2)}
-    step = {"net": "small", "precision": "single", "seconds": seconds,
-            "ratio": {"TensorFlow": one(7.0), "PyTorch": one(10.0)}, "ours_best": settings.THREADS, "peer_best": "TensorFlow"}
-    ours, peers = {"s": curve((1, 0.3), (2, 0.06))}, {"p": curve((10, 0.3), (40, 0.099))}
-    minutes = {"config": "s", "elapsed": 179.0, "steps": 9, "of_steps": 10, "rmse_f": 0.05, "rmse_e": 5e-4}
-    found = {"valid_frames": 80, "rows": accuracy.table(ours, peers), "ours": ours, "peers": peers,
-             "pair": {"ours": "s", "peer": "p", "ratio": {"0.20": one(20.0)}, "runs_ours": [1, 2], "runs_peer": [1, 2]}}
-    scaling = {"cores": [one_core, row], "neighbors": [{**row, "rcut": 4.0, "sel": [16, 28]}],
-               "knots": [{"precision": "double", "knots": k, "us_per_atom": 30.0, "force_error": 1e-9} for k in (64, "auto")],
-               "memory": [{"atoms": 192}]}  # of results that are older than the part `memory`: left out
-    kernel = {"net": "small", "peak_gflops": {"double": 50.0, "single": None}, "adam_share": {"double": 0.04, "single": None},
-              "rows": [{"name": "forward/double", "seconds": 1e-3, "us/atom": 5.0, "of_roofline": 0.8}]}
-    entry = {"date": "2026-11-21 15:00 UTC", "quick": False, "repeats": 2, "cores": 2, "load_before": 0.1,
-             "hardware": {"processor": "P", "cores": 2, "memory_gib": 24, "vector_extensions": ["avx2"], "gpu": "none",
-                          "system": "S"},
-             "sources": {"commit": "0123456789abcdef", "changed_files": 0, "hash": "abc"},
-             "versions": {"dptrain": {"torch": "2.11.0"}}, "commands": [{"what": "MD", "command": "lmp -in in.lammps"}]}
-    parts = {"inference": [full, {**row, "atoms": 192}], "training": [step], "accuracy": found, "minutes": minutes,
-             "scaling": scaling, "kernels": [kernel], "statistics": statistics_result(),
-             "curves": {"steps": 2000.0, "seeds": 3, "rows": [{"column": "rmse_f_val", "block": 0, "ours": 0.1, "peer": 0.11,
-                                                               "t": -1.2}]},
-             "uncertainty": uncertainty_result(), "ranks": ranks_result()}
-    facts = {name: {**entry, "date": f"2026-11-2{k} 15:00 UTC"} for k, name in enumerate(parts)}
-    return {"facts": facts, "parts": parts}
-
-
-def ranks_result():
-    row = {"ranks": 2, "calls": 7.0, "bytes": 1e6, "by_operation": {}, "optimizer_bytes": 1000, "frames_bytes": 2000,
-           "network": {}}
-    strong = [{**row, "net": "small", "atoms": 1536, "seconds": 0.01}, {**row, "net": "small", "atoms": 1536, "ranks": 8}]
-    weak = [{**row, "study": "weak", "distribute": way, "batch": 2} for way in ("space", "frames")]
-    compression = [{"net": "small", "compress": way, "bytes": size, "optimizer_bytes": 10, "steps": 9, "rmse_f": error,
-                    "rmse_f_by_seed": [error]} for way, size, error in (("none", 1000, 0.1), ("bf16", 250, 0.101))]
-    fit = {"net": "small", "fixed": 1e-3, "work": 1e-5, "latency": 1e-5, "inverse_bandwidth": 0.0, "calls": 7.0,
-           "check": {"ranks": 2, "measured": 0.01, "model": 0.011}}
-    fit["ends"] = {atoms: ranks.end_of_scaling(fit, atoms, 1e6) for atoms in ranks.FRAMES}
-    return {"cores": 2, "strong": strong, "weak": weak, "compression": compression, "model": [fit]}
 
 
 def test_end_of_scaling():
@@ -334,57 +264,34 @@ def test_end_of_scaling():
     assert ranks.end_of_scaling(fit, 1000, 1e5) == 8 and ranks.end_of_scaling(fit, 1, 1e5) == 1
 
 
-def uncertainty_result():
-    found = {"committee of 4 models": {"thresholds": {"0.1": {"part": 0.4, "auc": 0.99, "caught": 0.8},
-                                                      "0.5": {"part": 0.0, "auc": None, "caught": None}}, "spearman": 0.9}}
-    curve = {"scale": 1.0, "roc": {name: ([0, 0.5, 1], [0, 0.9, 1]) for name in ("melting", "all")}, "reliability": [(0.1, 0.2), (1.0, 0.9)]}
-    return {"merits": {"melting": found, "all": found}, "curves": {"committee of 4 models": curve},
-            "errors": {"melting": {"rms": 0.3, "max": 3.0}}, "drawn": "0.1", "frames": 50, "false_alarms": 0.01,
-            "cost": {"us_per_atom": {n: pairing.summary([5.0]) for n in ("model alone", "committee of 4 models")},
-                     "added": {"committee of 4 models": pairing.summary([3.0, 3.1])}}}
+RESULTS = Path(__file__).resolve().parents[2] / "bench" / "results"
 
 
-def test_report_and_figures(tmp_path):
-    result = example_result()
+def test_report_and_figures_of_what_was_measured(tmp_path):
+    """The page in bench/results is that of the results beside it; all rows of a table have the columns of its header."""
+    result = json.loads((RESULTS / "bench.json").read_text())
     text = report.document(result)
-    assert "| standard | double    | 1536  | 45 (30 .. 60)  | 46.5 (31 .. 62)  | 135 (90 .. 180)" in text
-    assert "Of the peer only TensorFlow compressed was measured at each number of atoms" in text
-    assert "**4.50** (3.00 .. 6.00)" in text
-    assert "one core): double 4.0 %" in text
-    line = next(x for x in text.splitlines() if x.startswith("| 0.07"))
-    assert "not in 40" in line and "**> 20.0**" in line
-    assert "80 %" in text
-    # every part has its own date, below its tables
-    dates = [text.index(f"2026-11-2{k} 15:00") for k in range(7)]
-    assert dates == sorted(dates) and dates[0] < text.index("## Training step") < dates[1]
-    assert "out of memory (43.5)" in text and "PyTorch about 910 s (700 times ours)" in text
-    assert "| melting    | 0.3             | 0.1             | 40.0 %      | 0.990                      | 0.800" in text
-    assert text.isascii()
-    for table in (t for t in text.split("\n\n") if t.startswith("|")):  # all rows have the columns of the header
+    assert text == (RESULTS / "bench.md").read_text() and text.isascii() and set(result["parts"]) <= set(settings.PARTS)
+    for table in (t for t in text.split("\n\n") if t.startswith("|")):
         assert len({row.count("|") for row in table.splitlines()}) == 1
     figures = plots.plot_all(result, tmp_path, "bench")
-    assert [f.name for f in figures] == ["bench_ratios.png", "bench_accuracy.png", "bench_atoms.png", "bench_knots.png",
-                                         "bench_uncertainty.png"]
+    assert {f.name for f in figures} == {f.name for f in RESULTS.glob("*.png")}
     assert all(f.read_bytes().startswith(b"\x89PNG") for f in figures)
 
 
 def test_parts_of_other_sources_are_not_kept(tmp_path, capsys):
     """Sources are the same where their contents are: a commit of the results alone changes the name only."""
     path = tmp_path / "bench.json"
-    result = example_result()
-    facts = result["facts"]["training"]
+    facts = {"date": "then", "quick": False, "hardware": {"processor": "P"}, "sources": {"commit": "0123", "hash": "abc"}}
     assert main.kept_parts(path, facts, False) == {"facts": {}, "parts": {}}
-    result["facts"]["kernels"] = {**facts, "sources": {**facts["sources"], "hash": "old"}}
-    result["facts"]["scaling"] = {**facts, "quick": True}
+    result = {"facts": {"training": facts, "kernels": {**facts, "sources": {"commit": "0123", "hash": "old"}}, "scaling": {**facts, "quick": True}},
+              "parts": {"training": [1], "kernels": [2], "scaling": [3]}}
     path.write_text(json.dumps(result))
     kept = main.kept_parts(path, {**facts, "date": "later", "sources": {**facts["sources"], "commit": "f"}}, False)
-    assert set(kept["parts"]) == set(kept["facts"]) == {"inference", "training", "accuracy", "minutes", "statistics", "curves",
-                                                            "uncertainty", "ranks"}
-    assert kept["facts"]["inference"]["date"] == result["facts"]["inference"]["date"]
-    assert "hence dropped: scaling, kernels" in capsys.readouterr().out
-    assert set(main.kept_parts(path, facts, True)["parts"]) == set(result["parts"]) - {"scaling"}
-    # a file of another form
-    path.write_text(json.dumps({"parts": result["parts"], "sources": {}}))
+    assert kept == {"facts": {"training": facts}, "parts": {"training": [1]}}
+    assert "hence dropped: kernels, scaling" in capsys.readouterr().out
+    assert set(main.kept_parts(path, facts, True)["parts"]) == {"training", "kernels"}
+    path.write_text(json.dumps({"parts": result["parts"], "sources": {}}))  # a file of another form
     assert main.kept_parts(path, facts, True) == {"facts": {}, "parts": {}}
 
 
@@ -479,11 +386,6 @@ def test_hash_of_the_sources(tmp_path):
     for name in ("bench/results/bench.json", "bench/work/log", "bench/dpbench/__pycache__/a.pyc", "doc/a.md"):
         assert write(name, "x") == hashes[-1]
     assert write("lib/a.cpp", "y") != hashes[-1]
-
-
-def test_facts_of_the_machine():
-    """Enough to judge the numbers; nothing that names the machine or its kernel."""
-    assert set(machine.hardware()) == {"processor", "cores", "memory_gib", "vector_extensions", "gpu", "system"}
 
 
 @pytest.mark.parametrize("words, message", [

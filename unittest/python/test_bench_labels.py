@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-from dpbench import labels, labels_data, labels_report, labels_sides, plots  # noqa: E402
+from dpbench import labels, labels_data, labels_sides  # noqa: E402
 from dpbench.errors import BenchError  # noqa: E402
 
 CELL = np.array([[4.0, 0.3, 0.1], [-1.0, 5.0, 0.4], [0.2, -0.7, 6.0]])
@@ -94,34 +94,3 @@ def test_data_sets_of_other_names_are_kept(tmp_path):
     (tmp_path / "bench.json").write_text(json.dumps({"parts": {"labels": old}}))
     assert labels.kept_data(settings, 60.0, ["Si (mlearn)"]) == ([{"name": "water"}], {"POD, water": "y"})
     assert labels.kept_data(settings, 30.0, ["Si (mlearn)"]) == ([], {})
-
-
-def points_of(errors, seconds):
-    return [{"labels": n, "budget": 60.0 if n == 30 else 20.0, "seed": 1, "steps": 5, "seconds": seconds, "rmse_f": e, "rmse_e": e / 10}
-            for n, e in errors.items()]
-
-
-def result():
-    one = lambda *values: {"median": values[0], "min": min(values), "max": max(values), "values": list(values)}  # noqa: E731
-    snap = [{"labels": 30, "budget": None, "seed": 0, "steps": 0, "seconds": None, "rmse_f": 0.2, "rmse_e": 0.01}]
-    us = {"power_spectrum, double": one(8.0, 8.0, 8.0), "power_spectrum, single": one(4.0, 4.0, 4.0),
-          "SNAP": one(160.0, 168.0, 152.0), "torchnep (ASE)": one(900.0, 900.0, 900.0)}
-    found = {"name": "Si (mlearn)", "date": "2026-11-24", "elements": ["Si"], "train": 30, "test": 5, "rcut": 5.5, "rms_force": 0.8,
-             "points": {"power_spectrum": points_of({30: 0.09, 10: 0.2}, 60.0), "SNAP": snap,
-                        "torchnep": points_of({30: 0.3, 10: 0.4}, 60.0)},
-             "deepmd": {}, "md": {"atoms": 512, "us_per_atom": us, "ratio": {n: one(*[v / 8 for v in u["values"]]) for n, u in us.items()}}}
-    return {"seconds": 60.0, "missing": {"ACE": "no wheel"}, "datasets": [found]}
-
-
-def test_report_has_the_comparison_with_snap():
-    text = "\n".join(labels_report.tables(result()))
-    row = next(line for line in text.splitlines() if line.startswith("| Si (mlearn)"))
-    assert [cell.strip() for cell in row.strip("|").split("|")] == \
-        ["Si (mlearn)", "SNAP", "20.0 (19.0 .. 21.0)", "40.0 (38.0 .. 42.0)", "0.45"]
-    assert "* ACE: no wheel" in text and "as published" in text
-
-
-def test_figures(tmp_path):
-    figures = plots.plot_all({"parts": {"labels": result()}}, tmp_path, "bench")
-    assert [f.name for f in figures] == ["bench_labels.png", "bench_pareto.png"]
-    assert all(f.stat().st_size > 5000 for f in figures)

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-from dpbench import memory, memory_options, models, plots, process, report, settings  # noqa: E402
+from dpbench import memory, memory_options, models, process, settings  # noqa: E402
 from dpbench.errors import BenchError  # noqa: E402
 
-MIB = 2**20
 EVENTS = [{"event": "start", "ranks": 2, "frames": 1, "atoms": 1536},
           {"event": "block", "step": 1, "steps": 1, "seconds": 0.34},
           {"event": "block", "step": 2, "steps": 1, "seconds": 0.25},
@@ -107,28 +106,6 @@ def test_smallest_frame_must_end(tmp_path, monkeypatch):
         memory.measure_peer(some_settings(tmp_path), "PyTorch", None, (1, 2), 2**30)
 
 
-def example():
-    ours = [{"ranks": ranks, "atoms": atoms, "steps": 3, "before": 180 * MIB, "peak": ranks * 400 * MIB, "frame": 3 * MIB,
-             "ledger": {}, "seconds_per_step": 0.5} for ranks in (1, 2) for atoms in (192, 1536)]
-    row = lambda atoms, peak, end="": {"atoms": atoms, "peak": peak * MIB, "seconds": 9.0, "end": end}  # noqa: E731
-    peers = {"TensorFlow": [row(192, 915), row(1536, 2465)],
-             "PyTorch": [row(192, 1250), row(768, 9000, "stopped after 900 s"), row(1536, 17000, "out of memory")]}
-    return {"bound": 18000 * MIB, "limit": 900.0, "ours": ours, "peers": peers, "options": []}
-
-
-def test_table_and_figure(tmp_path):
-    text = "\n".join(report.memory_tables(example()))
-    cells = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
-    cells = cells[:-1]  # the head of the options, of which there are none
-    assert cells[0][:3] == ["atoms", "frame, 1 rank", "largest, 1 rank"] and {len(row) for row in cells} == {11}
-    assert cells[1] == ["192", "3", "400", "397", "0.5", "3", "800", "797", "0.5", "915", "1250"]
-    assert cells[2] == ["768", *[""] * 9, "stopped after 900 s"]
-    assert cells[3][-2:] == ["2465", "out of memory"]
-    assert "TensorFlow trains on 1536 atoms; PyTorch trains on 192 atoms, not on 768 (stopped after 900 s)." in text
-    figures = plots.plot_all({"parts": {"memory": example()}}, tmp_path, "bench")
-    assert [f.name for f in figures] == ["bench_memory.png"] and figures[0].read_bytes().startswith(b"\x89PNG")
-
-
 def test_options(tmp_path):
     """Each is one run; with several batches in a step the step has all of them."""
     ours = FakeOurs()
@@ -138,5 +115,3 @@ def test_options(tmp_path):
     steps = dict(zip(memory_options.CHOICES, (call[2] for call in ours.calls)))
     assert steps["batch 1, acc_freq 8"] == 8 * memory_options.STEPS and steps["none"] == memory_options.STEPS
     assert rows[0]["optimizer"] == 8113456 and rows[0]["workspace"] == 0 and rows[0]["seconds"] == 0.25
-    last = [c.strip() for c in list(report.option_tables(rows))[-1].splitlines()[-1].split("|")]
-    assert last[1:3] == ["optimizer soap", "2"] and last[-2] == "0.25"

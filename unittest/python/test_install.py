@@ -35,11 +35,11 @@ def fake(folder, name, text):
     return path
 
 
-def test_python_without_wheels(installer, monkeypatch):
-    for version in ((3, 9, 2), (3, 15, 0)):
-        monkeypatch.setattr(installer.machine.sys, "version_info", version)
-        with pytest.raises(installer.progress.Failure, match=r"3\.10 to 3\.14: name another one with DPTRAIN_PYTHON="):
-            installer.machine.check_python()
+@pytest.mark.parametrize("version", [(3, 9, 2), (3, 15, 0)])
+def test_python_without_wheels(installer, monkeypatch, version):
+    monkeypatch.setattr(installer.machine.sys, "version_info", version)
+    with pytest.raises(installer.progress.Failure, match=r"3\.10 to 3\.14: name another one with DPTRAIN_PYTHON="):
+        installer.machine.check_python()
 
 
 def test_no_room(installer, tmp_path):
@@ -47,20 +47,33 @@ def test_no_room(installer, tmp_path):
         installer.machine.check_room(tmp_path / "not/there", 1e6, "the build", "clone it elsewhere")
 
 
-@pytest.mark.parametrize("root", [True, False])
-def test_missing_debian_packages(installer, tmp_path, monkeypatch, root):
-    """Root installs them; others get the command to ask for, and the way without a compiler."""
+@pytest.fixture
+def debian(installer, tmp_path, monkeypatch):
+    """A system with g++; function: what apt-get does, whether the user is root -> the packages are asked for."""
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     fake(tmp_path / "bin", "dpkg-query", "echo 'g++ install ok installed'")
-    fake(tmp_path / "bin", "apt-get", f"echo \"$@\" >>{tmp_path}/called")
     fake(tmp_path / "bin", "sudo", "exit 1")
-    monkeypatch.setattr(installer.machine.os, "geteuid", lambda: 0 if root else 1000)
-    if root:
+
+    def ask(apt, root):
+        fake(tmp_path / "bin", "apt-get", apt)
+        monkeypatch.setattr(installer.machine.os, "geteuid", lambda: 0 if root else 1000)
         installer.machine.install_system_packages(["g++", "libhdf5-dev"], True, tmp_path / "log")
-        assert "install -y --no-install-recommends libhdf5-dev" in (tmp_path / "called").read_text()
-    else:
-        with pytest.raises(installer.progress.Failure, match=r"(?s)libhdf5-dev\n.*sudo apt-get install libhdf5-dev\n.*--no-system.*--wheel"):
-            installer.machine.install_system_packages(["g++", "libhdf5-dev"], True, tmp_path / "log")
+    return ask
+
+
+def test_missing_debian_packages(installer, tmp_path, debian):
+    """Root installs them; others get the command to ask for, and the way without a compiler."""
+    debian(f"echo \"$@\" >>{tmp_path}/called", True)
+    assert "install -y --no-install-recommends libhdf5-dev" in (tmp_path / "called").read_text()
+    with pytest.raises(installer.progress.Failure, match=r"(?s)libhdf5-dev\n.*sudo apt-get install libhdf5-dev\n.*--no-system.*--wheel"):
+        debian("", False)
+
+
+@pytest.mark.parametrize("said, meaning", [("E: Could not get lock /var/lib/dpkg/lock", "another package manager"), ("Temporary failure resolving", "no network"),
+                                           ("No space left on device", "disk is full"), ("something else", "call tools/install again")])
+def test_apt_fails(installer, debian, said, meaning):
+    with pytest.raises(installer.progress.Failure, match=meaning):
+        debian(f"echo '{said}'; exit 100", True)
 
 
 def test_compiler_and_libraries_of_modules(installer, tmp_path, monkeypatch):
@@ -72,17 +85,6 @@ def test_compiler_and_libraries_of_modules(installer, tmp_path, monkeypatch):
     installer.machine.check_elsewhere(False)  # a wheel needs none
     fake(tmp_path / "bin", "c++", "true")
     installer.machine.check_elsewhere(True)
-
-
-@pytest.mark.parametrize("said, meaning", [("E: Could not get lock /var/lib/dpkg/lock", "another package manager"), ("Temporary failure resolving", "no network"),
-                                           ("No space left on device", "disk is full"), ("something else", "call tools/install again")])
-def test_apt_fails(installer, tmp_path, monkeypatch, said, meaning):
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    fake(tmp_path / "bin", "dpkg-query", "exit 1")
-    fake(tmp_path / "bin", "apt-get", f"echo '{said}'; exit 100")
-    monkeypatch.setattr(installer.machine.os, "geteuid", lambda: 0)
-    with pytest.raises(installer.progress.Failure, match=meaning):
-        installer.machine.install_system_packages(["g++"], True, tmp_path / "log")
 
 
 @pytest.mark.parametrize("said, meaning", [
@@ -142,17 +144,9 @@ def test_wheels(installer, tmp_path):
     assert installer.package.wheel_file(tmp_path).name.startswith("dptrain-0.1.0")
 
 
-def test_progress(installer, tmp_path, monkeypatch):
-    """Ninja's and pip's lines become a share and a time; a pipe gets no carriage returns."""
+def test_output_of_a_program(installer, tmp_path, monkeypatch):
+    """Is in the log, with the command; a pipe gets no carriage returns."""
     progress = installer.progress.Progress("compiling", io.StringIO())
-    build = installer.package.BuildProgress(progress)
-    build.read("[50/100] Building CXX object x.o")
-    monkeypatch.setattr(progress, "elapsed", lambda: build.start + 60.0)
-    assert build.text() == "50 of 100 files, about 1:00 left"
-    pip = installer.environment.PipProgress()
-    for line in ("Downloading https://x/torch-2.11.0-cp311-cp311-linux_x86_64.whl (530.7 MB)", "Downloading numpy-2.0-cp311.whl (300 kB)"):
-        pip.read(line)
-    assert pip.text() == "531 MB, downloading numpy (300 kB)"
     monkeypatch.setattr(installer.progress, "QUIET_SECONDS", 0.0)
     code, output = installer.progress.run(["sh", "-c", "echo one; echo two >&2; exit 3"], tmp_path / "log", progress)
     assert (code, output.split()) == (3, ["one", "two"])
