@@ -147,7 +147,7 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     ("reference socket localhost end", ["the address 'localhost' is none: use HOST:PORT"]),
     ("reference socket localhost:0 every 5", ["found every where an option of the socket or 'end' must stand"]),
     ("reference socket localhost:0 timeout -1 end", ["timeout SECONDS"]),
-    ("reference socket localhost:0 retries some end", ["needs a whole number, found some"]),
+    ("reference socket localhost:0 retries some end", ["some is not possible", "retries N from 0"]),
     ("reference socket localhost:0 failed maybe end", ["skip|stop"]),
     ("reference pair nosuch coeff \"* *\" end", ["nosuch"]),
     ("reference pair sw end", ["reference pair sw has no coefficients"]),

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <map>
@@ -54,29 +53,10 @@ class FixArguments {
     lmp_->error->all(FLERR, next_, fmt::format("Fix dptrain: {}", text));
   }
 
-  std::int64_t number(const std::string &usage, std::int64_t smallest)
+  /// A whole number that is not negative; of anything else real() makes an error.
+  int whole_number(const std::string &usage)
   {
-    const std::string &text = word(usage);
-    if (!utils::is_integer(text))
-      lmp_->error->all(FLERR, next_ - 1,
-                       fmt::format("Fix dptrain: {} needs a whole number, found {}: {} {}",
-                                   keyword_, text, keyword_, usage));
-    const std::int64_t value = utils::bnumeric(FLERR, text, false, lmp_);
-    if (value < smallest)
-      lmp_->error->all(FLERR, next_ - 1,
-                       fmt::format("Fix dptrain: {} {} is not possible: the smallest number is {}",
-                                   keyword_, text, smallest));
-    return value;
-  }
-
-  int small_number(const std::string &usage, std::int64_t smallest)
-  {
-    const std::int64_t value = number(usage, smallest);
-    if (value > MAXSMALLINT)
-      lmp_->error->all(FLERR, next_ - 1,
-                       fmt::format("Fix dptrain: {} {} is not possible: the largest number is {}",
-                                   keyword_, value, MAXSMALLINT));
-    return static_cast<int>(value);
+    return static_cast<int>(real(usage, utils::is_integer(peek()) ? 0.0 : HUGE_VAL, MAXSMALLINT));
   }
 
   /// A real number in [smallest, largest].

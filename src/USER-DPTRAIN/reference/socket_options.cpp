@@ -26,7 +26,8 @@ SocketOptions LAMMPS_NS::read_socket_options(FixArguments &arguments)
           options.wait =
               arguments.real("socket ... wait SECONDS, a number that is not negative", 0.0);
         }},
-       {"retries", [&] { options.retries = arguments.small_number("socket ... retries N", 0); }},
+       {"retries",
+        [&] { options.retries = arguments.whole_number("socket ... retries N from 0"); }},
        {"failed",
         [&] {
           options.stop = arguments.one_of({"skip", "stop"}) == "stop";

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <deque>
 #include <limits>
 #include <optional>
@@ -27,16 +26,9 @@ constexpr double patience = 60.0;  // seconds without a client after which the l
 constexpr double accept_pause =
     1.0;  // seconds without new clients where the system has no descriptor left
 
-std::string number(double value)
+double rounded(double seconds)
 {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
-
-std::string rounded(double seconds)
-{
-  return number(seconds < 10.0 ? std::round(10.0 * seconds) / 10.0 : std::round(seconds)) + " s";
+  return seconds < 10.0 ? std::round(10.0 * seconds) / 10.0 : std::round(seconds);
 }
 
 }  // namespace
@@ -306,28 +298,30 @@ void LabelServer::Impl::expire()
     for (std::size_t k = workers.size(); k-- > 0;) {
       Worker &worker = *workers[k];
       if (worker.request && now() - worker.start >= options.timeout)
-        lose(worker,
-             fmt::format("no answer within {} s: look into its output, or give a longer 'timeout'",
-                         number(options.timeout)),
-             true);
+        lose(
+            worker,
+            fmt::format("no answer within {:g} s: look into its output, or give a longer 'timeout'",
+                        options.timeout),
+            true);
     }
   if (workers.empty() && !queue.empty() && !reported_waiting && waited(queue.front()) >= patience) {
-    log(fmt::format("no client at {} for {} s; waiting for one, {} s at most", listener.address(),
-                    number(patience), number(options.wait)));
+    log(fmt::format("no client at {} for {:g} s; waiting for one, {:g} s at most",
+                    listener.address(), patience, options.wait));
     reported_waiting = true;
   }
   while (workers.empty() && !queue.empty() &&
          (waited_in_vain || waited(queue.front()) >= options.wait)) {
     waited_in_vain = true;
-    fail(queue.front(),
-         last_loss.empty()
-             ? fmt::format(
-                   "no client has connected to {} within {} s: start one, or give a longer 'wait'",
-                   listener.address(), number(options.wait))
-             : fmt::format("{} {} ago, and no other one has connected to {} within {} s: look into "
-                           "its output, start one, or give a longer 'wait'",
-                           last_loss, rounded(now() - no_client_since), listener.address(),
-                           number(options.wait)));
+    fail(
+        queue.front(),
+        last_loss.empty()
+            ? fmt::format(
+                  "no client has connected to {} within {:g} s: start one, or give a longer 'wait'",
+                  listener.address(), options.wait)
+            : fmt::format(
+                  "{} {:g} s ago, and no other one has connected to {} within {:g} s: look into "
+                  "its output, start one, or give a longer 'wait'",
+                  last_loss, rounded(now() - no_client_since), listener.address(), options.wait));
     queue.pop_front();
   }
 }
