@@ -22,8 +22,11 @@ using namespace dptrain;
 
 void read_npy_bytes(const std::string &bytes)
 {
-  const NpyArray array = parse_npy(bytes, "a.npy");
-  if (array.values.size() > bytes.size()) std::abort();
+  const NpyHeader header =
+      parse_npy_header(bytes, static_cast<std::int64_t>(bytes.size()), "a.npy");
+  if (header.count > static_cast<std::int64_t>(bytes.size())) std::abort();
+  std::vector<double> values(static_cast<std::size_t>(header.count));
+  decode_numbers(header.type, bytes.data() + header.data, values.size(), values.data());
 }
 
 void read_extxyz(const std::string &bytes)

@@ -45,8 +45,12 @@ TEST(Environment, BeyondTheCutoffNothingIsLeft)
   const auto e = kernels::edge_value(environment<double>(), 0.0, test_rcut, 0.0);
   EXPECT_NEAR(e.q, 0.0, 1e-14);
   EXPECT_NEAR(e.arg, -test_avg / test_radial, 1e-14);
-  EXPECT_EQ(kernels::radial_switch(4.0, test_rcut, test_smth, test_protection), 0.0);
-  EXPECT_DOUBLE_EQ(kernels::radial_switch(0.5, test_rcut, test_smth, 0.0), 2.0);
+  const auto radial_switch = [](double r, double protection) {
+    const kernels::Environment<double> plain(test_rcut, test_smth, protection, 0.0, 1.0, 1.0);
+    return kernels::edge_value(plain, r * r).arg;
+  };
+  EXPECT_EQ(radial_switch(4.0, test_protection), 0.0);
+  EXPECT_DOUBLE_EQ(radial_switch(0.5, 0.0), 2.0);
 }
 
 // A chunk, its table of polynomials, and the same in plain loops.

@@ -9,11 +9,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "data/npy.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "support/edited_model.h"
+#include "support/npy_array.h"
 #include "support/scratch.h"
 #include "support/tiny_model.h"
 
@@ -25,6 +25,7 @@ using nlohmann::json;
 using test::expect_in;
 using test::message_of;
 using test::OpenModel;
+using test::read_npy;
 using test::Scratch;
 
 /// Models made by DeePMD-kit: those of the repository, and further ones if there are any.

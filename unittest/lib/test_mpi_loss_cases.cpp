@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "data/npy.h"
 #include "dptrain/data/data_set.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/communicator.h"
@@ -17,6 +16,7 @@
 #include "dptrain/training/learning_curve.h"
 #include "dptrain/training/trainer.h"
 #include "io/file.h"
+#include "support/npy_array.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
 #include "support/world.h"

@@ -1,11 +1,11 @@
 // Arrays in NumPy's .npy format: all number types and orders, damaged files.
-#include "data/npy.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "data/npy.h"
 #include "support/data_files.h"
+#include "support/npy_array.h"
 
 namespace dptrain {
 namespace {
@@ -19,7 +19,8 @@ const std::vector<double> six{1, 2, 3, 4, 5, 6};
 
 std::vector<double> parsed(const std::string &bytes)
 {
-  return parse_npy(bytes, "a.npy").values;
+  const test::Scratch scratch;
+  return test::read_npy(scratch.with("a.npy", bytes)).values;
 }
 
 template <typename T> void expect_type(const std::string &kind)

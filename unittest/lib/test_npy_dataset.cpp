@@ -11,6 +11,7 @@
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/frames/whole_frame.h"
 #include "support/data_files.h"
+#include "support/npy_array.h"
 #include "support/whole_frame.h"
 
 namespace dptrain {
@@ -19,8 +20,10 @@ namespace {
 namespace fs = std::filesystem;
 using test::expect_in;
 using test::message_of;
+using test::NpyArray;
 using test::numpy_file;
 using test::random_whole_frame;
+using test::read_npy;
 using test::same_content;
 using test::Scratch;
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/advice.h"
-#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-#include "dptrain/base/error.h"
 #include "dptrain/io/atomic_file.h"
 #include "io/file.h"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <utility>
 
 #include "dptrain/base/error.h"
 

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "base/elapsed.h"
-#include "base/text.h"
 #include "training/shown_errors.h"
 
 namespace dptrain {

@@ -1,12 +1,9 @@
 #include "commands/statistics_report.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/text.h"
 #include "commands/data_warnings.h"
 #include "dptrain/potential/descriptor/se_e2_a_config.h"
 

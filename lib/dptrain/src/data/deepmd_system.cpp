@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "base/advice.h"
+#include "base/text.h"
 #include "data/deepmd_layout.h"
 #include "data/frame_values.h"
-#include "data/text_words.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -89,7 +89,7 @@ std::vector<int> DeepmdSystem::to_model(const std::vector<int> &types) const
     if (model_type_[type] < 0)
       throw Error(fmt::format("{}: element {} is not in the type map ({}); leave the system out, "
                               "or use a type map, or a model, with this element",
-                              layout_.names_path, layout_.names[type], join(type_map_)));
+                              layout_.names_path, layout_.names[type], joined(type_map_)));
     mapped.push_back(model_type_[type]);
   }
   return mapped;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/advice.h"
+#include "base/text.h"
 #include "data/extxyz_file.h"
 #include "data/stored_array.h"
 #include "data/text_words.h"
@@ -38,7 +39,7 @@ class ExtxyzSystem : public DataSystem {
         throw Error(fmt::format("{}: line {}: element {} is not in the type map ({}); leave the "
                                 "file out, or use a type map, or a model, with this element",
                                 path_, index_.species_lines[i], index_.species[i],
-                                join(options.type_map)));
+                                joined(options.type_map)));
     if (place_.granted()) file_ = std::make_unique<File>(path_, O_RDONLY);
   }
 

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <string>
-#include <vector>
 
 namespace dptrain {
 

@@ -176,24 +176,6 @@ std::int64_t fortran_position(const std::vector<std::int64_t> &shape, std::int64
   return position;
 }
 
-NpyArray parse_npy(const std::string &bytes, const std::string &path)
-{
-  const NpyHeader header = parse_npy_header(bytes, static_cast<std::int64_t>(bytes.size()), path);
-  NpyArray array{header.shape, std::vector<double>(header.count)};
-  decode_numbers(header.type, bytes.data() + header.data, array.values.size(), array.values.data());
-  if (header.fortran_order && header.shape.size() > 1) {
-    const std::vector<double> stored = array.values;
-    for (std::int64_t i = 0; i < header.count; ++i)
-      array.values[i] = stored[fortran_position(header.shape, i)];
-  }
-  return array;
-}
-
-NpyArray read_npy(const std::string &path)
-{
-  return parse_npy(read_file(path), path);
-}
-
 std::string npy_bytes(const std::vector<std::int64_t> &shape, const std::vector<double> &values)
 {
   return header_bytes(shape) +

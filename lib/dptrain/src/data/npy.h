@@ -25,16 +25,6 @@ NpyHeader parse_npy_header(const std::string &start, std::int64_t file_size,
                            const std::string &path);
 NpyHeader read_npy_header(const File &file);
 
-/// An array of a NumPy .npy file, row-major.
-struct NpyArray {
-  std::vector<std::int64_t> shape;
-  std::vector<double> values;
-};
-
-/// Reads a .npy file, or the bytes of one, as numbers in double precision. Throws Error that names the file.
-NpyArray read_npy(const std::string &path);
-NpyArray parse_npy(const std::string &bytes, const std::string &path);
-
 /// Where number `index` in row-major order stands in an array that is stored column by column.
 std::int64_t fortran_position(const std::vector<std::int64_t> &shape, std::int64_t index);
 

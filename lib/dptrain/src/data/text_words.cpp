@@ -40,13 +40,6 @@ std::vector<std::int64_t> whole_numbers(const std::vector<std::string> &words,
   return numbers;
 }
 
-std::string join(const std::vector<std::string> &words)
-{
-  std::string all;
-  for (const auto &word : words) all += (all.empty() ? "" : " ") + word;
-  return all;
-}
-
 std::string shown(const std::string &text)
 {
   constexpr std::size_t most = 40;

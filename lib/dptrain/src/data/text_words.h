@@ -19,9 +19,6 @@ inline bool blank(char c)
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/// Words with blanks in between.
-std::string join(const std::vector<std::string> &words);
-
 /// Text for a message: without characters that a terminal cannot show, at most 40 of them.
 std::string shown(const std::string &text);
 

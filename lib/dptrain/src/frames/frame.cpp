@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "dptrain/parallel/communicator.h"
 #include "frames/stored_halo.h"
 #include "neighbor/cell_list.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/advice.h"
-#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <string>
 
 #include "base/advice.h"
-#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -1,7 +1,5 @@
 // DeePMD-kit's input file: its layout at the top level. The sections are in input_model.cpp, input_training.cpp, ...
 
-#include "base/text.h"
-
 #include "input/input_sections.h"
 #include "io/file.h"
 #include <fmt/format.h>
@@ -54,7 +52,7 @@ void refuse_other_layouts(JsonReader &root)
 std::string read_input_file(const std::string &path)
 {
   for (const char *end : {".yaml", ".yml"})
-    if (ends_with(path, end))
+    if (path.ends_with(end))
       throw Error(
           fmt::format("{}: an input file must be JSON, not YAML; convert it, for example with: "
                       "python3 -c 'import sys, json, yaml; json.dump(yaml.safe_load(sys.stdin), "

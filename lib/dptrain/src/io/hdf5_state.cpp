@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <type_traits>
 
-#include "dptrain/base/error.h"
-
 namespace dptrain {
 
 namespace {

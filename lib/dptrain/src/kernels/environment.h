@@ -119,11 +119,4 @@ KOKKOS_FORCEINLINE_FUNCTION EdgeValue<Real> Environment<Real>::value(Real x, Rea
   return edge_value(*this, x, y, z);
 }
 
-/// s(r) of the definition above in float64.
-inline double radial_switch(double r, double rcut, double rcut_smth, double protection)
-{
-  const Environment<double> p(rcut, rcut_smth, protection, 0.0, 1.0, 1.0);
-  return edge_value(p, r * r).arg;
-}
-
 }  // namespace dptrain::kernels

@@ -5,7 +5,6 @@
 
 #include "base/advice.h"
 #include "base/process_memory.h"
-#include "dptrain/base/error.h"
 #include "kernels/kokkos_types.h"
 #include "kernels/memory_space.h"
 

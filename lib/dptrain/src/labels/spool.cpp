@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/sha1.h"
-#include "base/text.h"
 #include "dptrain/base/error.h"
 #include "io/file.h"
 #include "labels/spool_answer.h"
@@ -166,7 +165,7 @@ std::optional<LabelAnswer> Spool::read_answer(Request &request)
   } catch (const Error &error) {
     why = error.what();
   }
-  if (why.empty() && ends_with(text, "\n")) return answer;
+  if (why.empty() && text.ends_with("\n")) return answer;
   if (!is_settled(request.doubt, sha1(text))) return {};
   if (why.empty()) return answer;  // a last line without end
   std::string aside;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string_view>
 
-#include "base/text.h"
 #include "data/extxyz_file.h"
 #include "data/extxyz_header.h"
 #include "dptrain/base/error.h"

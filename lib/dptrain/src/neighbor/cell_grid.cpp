@@ -4,7 +4,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
-#include <string>
 
 #include "dptrain/base/error.h"
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <limits>
-#include <string>
 
 #include "dptrain/base/error.h"
 #include "neighbor/cell_grid.h"

@@ -1,7 +1,6 @@
 #include "optimizer/optimizer.h"
 
 #include <fmt/format.h>
-#include <string>
 
 #include "dptrain/base/error.h"
 #include "optimizer/sharded_optimizer.h"

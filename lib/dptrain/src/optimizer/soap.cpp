@@ -9,7 +9,6 @@
 #include <string>
 
 #include "base/advice.h"
-#include "dptrain/base/error.h"
 #include "kernels/runtime.h"
 #include "kernels/workers.h"
 #include "optimizer/sharded_optimizer.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <string>
 
 #include "base/advice.h"
 #include "dptrain/base/error.h"

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <new>
 
 namespace dptrain {
 

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/advice.h"
-#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -9,8 +9,6 @@
 #include <sstream>
 #include <string>
 
-#include "dptrain/parallel/communicator.h"
-
 namespace dptrain {
 
 namespace {

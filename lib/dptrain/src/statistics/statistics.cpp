@@ -215,17 +215,6 @@ double Statistics::mean_neighbors() const
   return atoms > 0 ? neighbors_ / static_cast<double>(atoms) : 0.0;
 }
 
-void Statistics::set_sums(const std::vector<std::int64_t> &centers, const std::vector<double> &sums)
-{
-  if (centers.size() != centers_.size() || sums.size() != sums_.size())
-    throw internal_error(fmt::format(
-        "Statistics: {} types need as many numbers of centers and four times as many sums",
-        ntypes_));
-  centers_ = centers;
-  sums_ = sums;
-  neighbors_ = -1.0;
-}
-
 std::vector<double> Statistics::davg(const std::vector<int> &sel, bool set_zero) const
 {
   std::vector<double> mean(4 * std::size_t(ntypes_), 0.0);

@@ -1,6 +1,5 @@
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
-#include <string>
 
 #include "base/advice.h"
 #include "dptrain/base/error.h"

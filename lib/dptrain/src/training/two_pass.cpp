@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <string>
 #include <utility>
 
 #include "base/advice.h"
 #include "base/memory_shortage.h"
-#include "dptrain/base/error.h"
 
 namespace dptrain {
 

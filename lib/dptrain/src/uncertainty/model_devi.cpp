@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fmt/format.h>
 #include <iterator>
 #include <numeric>
 #include <sstream>
 
-#include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/uncertainty/model_deviation.h"
 

@@ -55,8 +55,6 @@ class Statistics {
   double mean_neighbors() const;
   /// By center type the sums of radial entries, their squares, angular entries (all three), their squares; [ntypes][4].
   const std::vector<double> &sums() const { return sums_; }
-  /// Moments that were computed elsewhere: centers [ntypes], sums [ntypes][4].
-  void set_sums(const std::vector<std::int64_t> &centers, const std::vector<double> &sums);
   /// Mean of the radial column for each center type over all sum(sel) slots, padding zeros counted; [ntypes][4], the three
   /// angular columns are 0. All zero with set_zero.
   std::vector<double> davg(const std::vector<int> &sel, bool set_zero) const;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/advice.h"
-#include "base/text.h"
 #include "dptrain/base/error.h"
 #include "potential/descriptor/power_spectrum_type.h"
 #include "potential/descriptor/se_e2_a_type.h"
@@ -84,7 +83,7 @@ Tree DescriptorType::write(TreeWriter &writer, const ModelData &data,
   const bool single = data.config.descriptor->precision == "float32";
   const std::string place = "/model/descriptor";
   for (const auto &block : blocks)
-    if (starts_with(block.name, place + "/"))
+    if (block.name.starts_with(place + "/"))
       section[Tree::json_pointer(block.name.substr(place.size()))] =
           writer.add(data.parameters.data() + block.offset, block.shape, single);
   Tree constants = Tree::object();

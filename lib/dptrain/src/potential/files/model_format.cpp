@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fstream>
 
-#include "base/text.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/files/pth_file.h"
 #include "io/file.h"
@@ -79,7 +78,7 @@ const ModelFormat *format_of_file(const std::string &path)
 const ModelFormat *format_of_name(const std::string &path)
 {
   for (const ModelFormat &format : model_formats())
-    if (*format.ending && ends_with(path, format.ending)) return &format;
+    if (*format.ending && path.ends_with(format.ending)) return &format;
   return nullptr;
 }
 
@@ -102,7 +101,7 @@ std::string describe_foreign(const std::string &bytes, const std::string &path)
   const std::pair<bool, std::string> kinds[] = {
       {bytes.empty(), "the file is empty; write the model again"},
       {is_archive(bytes), "it is a PyTorch archive (.pth), where a .dp file is expected"},
-      {starts_with(bytes, "\x80\x02"),
+      {bytes.starts_with("\x80\x02"),
        "it looks like a pickled PyTorch checkpoint; freeze it with DeePMD-kit: dp --pt freeze -o "
        "model.pth"},
       {first == '{',
@@ -112,7 +111,7 @@ std::string describe_foreign(const std::string &bytes, const std::string &path)
        "it looks like a YAML model of DeePMD-kit; " + convert(path)},
       {first, "it looks like text; a model file is a .dp or a .pth file"},
       // a serialized GraphDef begins with a node: tag 0x0a and its length
-      {starts_with(bytes, "\x0a"), "it looks like a TensorFlow graph (.pb); " + convert(path)},
+      {bytes.starts_with("\x0a"), "it looks like a TensorFlow graph (.pb); " + convert(path)},
   };
   for (const auto &[is_it, text] : kinds)
     if (is_it) return text;
@@ -121,7 +120,7 @@ std::string describe_foreign(const std::string &bytes, const std::string &path)
 
 bool is_input_file(const std::string &path)
 {
-  if (ends_with(path, ".json")) return true;
+  if (path.ends_with(".json")) return true;
   std::ifstream file(path);
   char first = 0;
   return (file >> first) && first == '{';

@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "base/advice.h"
-#include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/io/atomic_file.h"
 #include "dptrain/potential/model/model_data.h"
@@ -125,7 +124,7 @@ void fill(OpenArchive &archive, const ModelData &data, const std::string &path)
 
 bool is_archive(const std::string &bytes)
 {
-  return starts_with(bytes, "PK\x03\x04");
+  return bytes.starts_with("PK\x03\x04");
 }
 
 static void complete_from(const Script &script, ModelData &data, const std::string &path)

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <fmt/format.h>
-#include <string>
 
 #include "dptrain/base/error.h"
 #include "kernels/memory.h"

@@ -1,7 +1,6 @@
 #include "dptrain/potential/model/last_hidden_layer.h"
 
 #include <fmt/format.h>
-#include <string>
 #include <utility>
 
 #include "dptrain/base/error.h"

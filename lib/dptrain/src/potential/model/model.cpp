@@ -5,7 +5,6 @@
 #include "base/advice.h"
 #include "base/process_memory.h"
 #include "base/torch_memory.h"
-#include "dptrain/base/error.h"
 
 namespace dptrain {
 

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
-#include <sstream>
 
-#include "base/text.h"
 #include "dptrain/potential/model/model_data.h"
 #include "input/model_keys.h"
 
@@ -75,7 +73,7 @@ void compare(const json &there, const json &here, const std::set<std::string> &o
   json all = here;
   for (const auto &[key, value] : there.items()) all.emplace(key, json::array());  // shown as none
   for (const auto &[key, value] : all.items()) {
-    const bool is_open = value.is_string() && starts_with(value.get<std::string>(), "auto");
+    const bool is_open = value.is_string() && value.get<std::string>().starts_with("auto");
     if (value.is_object() || is_open) continue;
     const std::string left = shown(there.value(key, json::array())), right = shown(value);
     if (left != right) add(differences, (of_both.count(key) ? part : "") + key, left, right);

@@ -1,12 +1,10 @@
 #include "dptrain/potential/model/parameter_set.h"
 
 #include <fmt/format.h>
-#include <string>
 #include <utility>
 
 #include "base/advice.h"
 #include "base/unique_number.h"
-#include "dptrain/base/error.h"
 
 namespace dptrain {
 

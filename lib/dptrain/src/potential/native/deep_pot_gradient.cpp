@@ -1,7 +1,6 @@
 // Pass B of DeepPotEngine: the parameter gradient of S = c E - E_dot, E_dot the tangent of E along the residuals.
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "potential/native/deep_pot_engine.h"

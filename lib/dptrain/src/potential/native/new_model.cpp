@@ -2,7 +2,6 @@
 #include <string>
 
 #include "base/random.h"
-#include "base/text.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "potential/descriptor/descriptor_type.h"
@@ -48,7 +47,7 @@ ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
   data.parameters.resize(index.back().offset + index.back().size);
   for (const auto &block : index) {
     double *values = data.parameters.data() + block.offset;
-    if (starts_with(block.name, "/model/descriptor/"))
+    if (block.name.starts_with("/model/descriptor/"))
       type.draw(data.config, block, descriptor, values);
     else
       draw_weights(block, fitting, values);

@@ -4,8 +4,8 @@
 
 #include "base/advice.h"
 #include "dptrain/base/error.h"
+#include "kernels/atom_values.h"
 #include "kernels/dense.h"
-#include "kernels/features.h"
 #include "kernels/layer.h"
 #include "potential/nets/gemm.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/text.h"
 #include "input/model_keys.h"
 
 namespace dptrain {
@@ -26,7 +25,7 @@ Tree layer_tree(TreeWriter &writer, const NetworkShape &shape, std::size_t k,
   Tree arrays;
   arrays["w"] = add();
   arrays["b"] = add();
-  const bool idt = next != end && ends_with(next->name, "/idt");
+  const bool idt = next != end && next->name.ends_with("/idt");
   arrays["idt"] = nullptr;
   if (idt) arrays["idt"] = add();
   return {{"@class", "Layer"},
@@ -67,7 +66,7 @@ Tree write_networks(TreeWriter &writer, const CollectionHeader &header, const st
                     const std::vector<double> &parameters)
 {
   auto next = std::find_if(blocks.begin(), blocks.end(), [&](const ParameterBlock &block) {
-    return starts_with(block.name, name + "/");
+    return block.name.starts_with(name + "/");
   });
   Tree networks = Tree::array();
   for (int net = 0; net < number; ++net) {

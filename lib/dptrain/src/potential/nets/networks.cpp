@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "base/text.h"
-
 namespace dptrain {
 namespace {
 
@@ -88,9 +86,9 @@ std::vector<Mlp> networks(const std::string &name, int number, const NetworkShap
 void draw_weights(const ParameterBlock &block, RandomEngine &engine, double *values)
 {
   double mean = 0.0, deviation = 1.0;
-  if (ends_with(block.name, "/w"))
+  if (block.name.ends_with("/w"))
     deviation = 1.0 / std::sqrt(static_cast<double>(block.shape[0] + block.shape[1]));
-  if (ends_with(block.name, "/idt")) {
+  if (block.name.ends_with("/idt")) {
     mean = 0.1;
     deviation = 0.001;
   }

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <sstream>
-#include <tuple>
 
-#include "base/text.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {
@@ -61,7 +59,7 @@ std::vector<ArchiveRecord> read_records(const std::string &bytes, const std::str
   return with_reader(bytes, path, [&](PyTorchStreamReader &reader) {
     std::vector<ArchiveRecord> records;
     for (const std::string &name : reader.getAllRecords())
-      if (starts_with(name, beginning)) records.push_back({name, record(reader, name)});
+      if (name.starts_with(beginning)) records.push_back({name, record(reader, name)});
     return records;
   });
 }
@@ -77,10 +75,10 @@ std::string with_edited_code(const std::string &bytes, const std::string &path,
     });
     writer.setMinVersion(reader.version());
     for (const std::string &name : reader.getAllRecords()) {
-      if (is_of_writer(name) || ends_with(name, ".debug_pkl")) continue;
+      if (is_of_writer(name) || name.ends_with(".debug_pkl")) continue;
       std::string content = record(reader, name);
-      if (starts_with(name, "code/") && ends_with(name, ".py")) edit(content);
-      writer.writeRecord(name, content.data(), content.size(), ends_with(name, ".py"));
+      if (name.starts_with("code/") && name.ends_with(".py")) edit(content);
+      writer.writeRecord(name, content.data(), content.size(), name.ends_with(".py"));
     }
     writer.writeEndOfFile();
     return edited;

@@ -6,7 +6,6 @@
 #include <torch/csrc/jit/runtime/graph_executor.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "base/advice.h"
@@ -16,14 +15,24 @@
 #include "dptrain/base/error.h"
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/potential/model/model_data.h"
+#include "kernels/gpus.h"
 #include "kernels/memory.h"
 #include "kernels/runtime.h"
 #include "potential/nets/gemm.h"
-#include "potential/torchscript/script_device.h"
 
 namespace dptrain {
 
 namespace {
+
+/// Where LibTorch works on this rank: its GPU, or the processor.
+torch::Device script_device()
+{
+#ifdef DPTRAIN_CUDA
+  const int gpu = kernels::bound_gpu();
+  if (gpu >= 0) return {torch::kCUDA, static_cast<torch::DeviceIndex>(gpu)};
+#endif
+  return torch::kCPU;
+}
 
 constexpr int usual_chunk = 128;  // centers; larger blocks are no faster on a core
 

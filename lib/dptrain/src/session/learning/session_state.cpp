@@ -42,7 +42,7 @@ std::string resume_path(const std::string &file)
 
 std::string frames_path_of(const std::string &checkpoint)
 {
-  const std::string name = ends_with(checkpoint, suffix)
+  const std::string name = checkpoint.ends_with(suffix)
                                ? checkpoint.substr(0, checkpoint.size() - suffix.size())
                                : checkpoint;
   return name + ".frames";

@@ -64,7 +64,7 @@ bool is_among(const WholeFrame &wanted, const std::vector<WholeFrame> &frames)
 std::string requests_path_of(const std::string &frames)
 {
   const std::string suffix = ".frames";
-  return (ends_with(frames, suffix) ? frames.substr(0, frames.size() - suffix.size()) : frames) +
+  return (frames.ends_with(suffix) ? frames.substr(0, frames.size() - suffix.size()) : frames) +
          ".requests";
 }
 

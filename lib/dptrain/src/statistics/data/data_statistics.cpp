@@ -1,7 +1,6 @@
 #include "statistics/data/data_statistics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <tuple>
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <string>
 
 #include "dptrain/base/error.h"
 #include "training/loss/terms.h"
