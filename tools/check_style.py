@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 100
+MAX_COLUMNS = 100  # as in LAMMPS
 CPP = {".h", ".cpp"}
 TEXT = CPP | {".py", ".md", ".cmake", ".txt", ".toml", ".json", ".sh", ".in"}
 
@@ -116,6 +117,10 @@ def check_file(path):
         yield from check_includes(path, lines)
         yield from check_layers(path, lines)
         yield from check_functions(path, lines)
+    if path.suffix in CPP and path.as_posix().startswith("src/USER-DPTRAIN/"):
+        for number, line in enumerate(lines, 1):
+            if len(line) > MAX_COLUMNS:
+                yield f"{path}:{number}: {len(line)} columns, at most {MAX_COLUMNS} allowed in sources for LAMMPS"
     if path.suffix in CPP and path.as_posix().startswith("src/USER-DPTRAIN/") and "General Public License" not in "".join(lines[:5]):
         yield f"{path}: has no header with the license: copy it from another file of the folder"
 

@@ -35,12 +35,13 @@ using namespace LAMMPS_NS;
 
 namespace {
 
-// Boltzmann's constant in eV/K as LAMMPS has it for `units metal`: ratios of force->boltz are then LAMMPS' own conversions
+// Boltzmann's constant in eV/K as LAMMPS has it for `units metal`: ratios of force->boltz are then
+// LAMMPS' own conversions
 constexpr double BOLTZMANN_METAL = 8.617343e-5;
 constexpr int ATOM = 5;  // doubles of an atom: tag, type, x, y, z
 
-/// The model of this name that was installed with the package: in the folder `potentials` beside this library or program, or
-/// where LAMMPS installs its potentials. Empty without one.
+/// The model of this name that was installed with the package: in the folder `potentials` beside
+/// this library or program, or where LAMMPS installs its potentials. Empty without one.
 std::string installed_model(const std::string &file)
 {
   namespace fs = std::filesystem;
@@ -100,8 +101,8 @@ std::vector<double> all_records(LAMMPS *lmp, std::vector<double> owned)
   return all;
 }
 
-// Stretches the edges of non-periodic dimensions so that no image comes within `cutoff` of an atom, and moves the atoms
-// to the start of the stretched cell.
+// Stretches the edges of non-periodic dimensions so that no image comes within `cutoff` of an atom,
+// and moves the atoms to the start of the stretched cell.
 void open_dimensions(const int *periodicity, double cutoff, Cell &cell, std::vector<double> &coord)
 {
   const Cell edges = cell;
@@ -163,7 +164,8 @@ void LAMMPS_NS::stop_all_ranks(LAMMPS *lmp, const std::string &message)
 
 std::shared_ptr<const dptrain::Communicator> LAMMPS_NS::world_communicator(LAMMPS *lmp)
 {
-  // one for all who ask while it lives: each costs memory that ranks share, and takes all of them to make
+  // one for all who ask while it lives: each costs memory that ranks share, and takes all of them
+  // to make
   static std::map<LAMMPS *, std::weak_ptr<const dptrain::Communicator>> known;
   if (auto found = known[lmp].lock()) return found;
   auto made = dptrain::make_mpi_communicator(&lmp->world);

@@ -19,8 +19,8 @@
 
 namespace LAMMPS_NS {
 
-/// Hands out the arguments of `fix ID all dptrain ...` one after the other. Errors name the keyword, what was found and
-/// what is allowed.
+/// Hands out the arguments of `fix ID all dptrain ...` one after the other. Errors name the
+/// keyword, what was found and what is allowed.
 class FixArguments {
  public:
   FixArguments(LAMMPS *lmp, int narg, char **arg) : lmp_(lmp), words_(arg, arg + narg), next_(FIRST)
@@ -83,7 +83,8 @@ class FixArguments {
                                  keyword_, list));
   }
 
-  /// Options of a source of labels, `reference KIND ... end`, up to the word `end`: each name with what reads its values.
+  /// Options of a source of labels, `reference KIND ... end`, up to the word `end`: each name with
+  /// what reads its values.
   void read_options(const std::string &kind, const std::string &usage,
                     const std::map<std::string, std::function<void()>> &readers)
   {

@@ -3,12 +3,13 @@
    Distributed under the GNU General Public License: see the file LICENSE.
 ------------------------------------------------------------------------- */
 
-// Declarations that LAMMPS does not install with its headers, and every difference between LAMMPS versions.
+// Declarations that LAMMPS does not install with its headers, and every difference between LAMMPS
+// versions.
 #pragma once
 
 #include <string>
 
-// ---------------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // the plugin interface (LAMMPS manual, "Writing plugins"): plain C, the same in all versions
 
 extern "C" {
@@ -22,7 +23,8 @@ union dptrain_factory {
   dptrain_factory2 v2;  ///< compute, fix, region
 };
 
-/// One style of a plugin, as LAMMPS' registration function reads it. The texts must live as long as the plugin.
+/// One style of a plugin, as LAMMPS' registration function reads it. The texts must live as long as
+/// the plugin.
 struct lammpsplugin_t {
   const char *version;
   const char *style;
@@ -35,14 +37,14 @@ struct lammpsplugin_t {
 
 typedef void (*lammpsplugin_regfunc)(lammpsplugin_t *, void *);
 
-/// dptrain_styles.so's entry point: (LAMMPS, kind, name, refusal) -> the factory of a style. Null where there is none, and where
-/// the styles cannot run in this LAMMPS: `refusal` then says why.
+/// dptrain_styles.so's entry point: (LAMMPS, kind, name, refusal) -> the factory of a style. Null
+/// where there is none, and where the styles cannot run in this LAMMPS: `refusal` then says why.
 typedef dptrain_factory (*dptrain_find_factory)(void *, const char *, const char *, const char **);
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// neighbor list requests: neigh_request.h is not installed. The setters are public and not virtual, so declaring
-// them is enough and does not depend on the layout of the class.
+// -------------------------------------------------------------------------------------------------
+// neighbor list requests: neigh_request.h is not installed. The setters are public and not virtual,
+// so declaring them is enough and does not depend on the layout of the class.
 
 #if __has_include("neigh_request.h")
 #include "neigh_request.h"
@@ -58,9 +60,10 @@ class NeighRequest {
 }  // namespace LAMMPS_NS
 #endif
 
-// ---------------------------------------------------------------------------------------------------------------------
-// atoms as they travel between ranks: atom_vec.h is not installed. The two functions belong to the base class, and no style without
-// an accelerator has others; called by name, they do not depend on the layout of the class.
+// -------------------------------------------------------------------------------------------------
+// atoms as they travel between ranks: atom_vec.h is not installed. The two functions belong to the
+// base class, and no style without an accelerator has others; called by name, they do not depend on
+// the layout of the class.
 
 #if __has_include("atom_vec.h")
 #include "atom_vec.h"

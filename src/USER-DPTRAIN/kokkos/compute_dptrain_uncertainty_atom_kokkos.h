@@ -23,7 +23,8 @@ ComputeStyle(dptrain/uncertainty/atom/kk/host,ComputeDPTrainUncertaintyAtomKokko
 
 namespace LAMMPS_NS {
 
-/// The values come to the host where a dump, a fix or a variable asks for them, and nothing else does.
+/// The values come to the host where a dump, a fix or a variable asks for them, and nothing else
+/// does.
 template <class DeviceType>
 class ComputeDPTrainUncertaintyAtomKokkos : public ComputeDPTrainUncertaintyAtom {
  public:

@@ -46,8 +46,8 @@ template <class DeviceType> void FixDPTrainKokkos<DeviceType>::use_host_atoms()
 {
   if (on_host_) return;
   atomKK->sync(Host, ALL_MASK);
-  // what a reference calls in LAMMPS, such as Domain::x2lamda of pppm, may work on the device: it takes the host's arrays then and
-  // brings its own back, as around fixes without KOKKOS
+  // what a reference calls in LAMMPS, such as Domain::x2lamda of pppm, may work on the device: it
+  // takes the host's arrays then and brings its own back, as around fixes without KOKKOS
   auto_sync_before_ = lmp->kokkos->auto_sync;
   lmp->kokkos->auto_sync = 1;
   on_host_ = true;

@@ -10,8 +10,8 @@
 
 namespace LAMMPS_NS {
 
-// Buffers of the communication on a device. Since 2026 they hold double, whatever precision positions have, and the macro
-// that makes the types has this name.
+// Buffers of the communication on a device. Since 2026 they hold double, whatever precision
+// positions have, and the macro that makes the types has this name.
 #ifdef KOKKOS_DEVICE_DUALVIEW
 using CommBufferKokkos = DAT::tdual_double_1d;
 #else

@@ -162,7 +162,8 @@ template <class DeviceType> void PairDPTrainKokkos<DeviceType>::check_model() co
 template <class DeviceType> void PairDPTrainKokkos<DeviceType>::compute(int eflag, int vflag)
 {
   atomKK->sync(execution_space, datamask_read);
-  // the host looks at atoms that pass messages, some of them on one rank, and sorts deviations by ids
+  // the host looks at atoms that pass messages, some of them on one rank, and sorts deviations by
+  // ids
   const bool passes_messages = (data_->slot->model() && !data_->slot->model()->is_local()) ||
                                data_->committee.passes_messages();
   if (passes_messages || data_->deviation_options.every > 0)

@@ -24,8 +24,8 @@ PairStyle(dptrain/kk/host,PairDPTrainKokkos<LMPHostType>);
 
 namespace LAMMPS_NS {
 
-/// Positions, types, neighbor lists and forces of KOKKOS are used where they are: nothing is copied, and nothing searched
-/// again.
+/// Positions, types, neighbor lists and forces of KOKKOS are used where they are: nothing is
+/// copied, and nothing searched again.
 template <class DeviceType> class PairDPTrainKokkos : public PairDPTrain, public KokkosBase {
  public:
   PairDPTrainKokkos(class LAMMPS *);

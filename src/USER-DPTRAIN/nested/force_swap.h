@@ -11,8 +11,8 @@
 
 namespace LAMMPS_NS {
 
-/// While it lives, this pair style and this kspace style are those of LAMMPS' Force: styles find each other there. What
-/// was there before comes back at the end, after an exception too.
+/// While it lives, this pair style and this kspace style are those of LAMMPS' Force: styles find
+/// each other there. What was there before comes back at the end, after an exception too.
 class ForceSwap {
  public:
   ForceSwap(Force *force, Pair *pair, const std::string &pair_style, KSpace *kspace,

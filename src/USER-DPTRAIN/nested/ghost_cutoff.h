@@ -12,8 +12,8 @@ namespace LAMMPS_NS {
 
 class LAMMPS;
 
-/// The ghost cutoff of a LAMMPS instance: the larger of what comm_modify says and of what second pair styles need. They
-/// share one object, because they change one number.
+/// The ghost cutoff of a LAMMPS instance: the larger of what comm_modify says and of what second
+/// pair styles need. They share one object, because they change one number.
 class GhostCutoff {
  public:
   explicit GhostCutoff(LAMMPS *lmp) : lmp_(lmp) {}
@@ -21,8 +21,8 @@ class GhostCutoff {
   /// The object of this instance; it lives as long as somebody holds it.
   static std::shared_ptr<GhostCutoff> of(LAMMPS *lmp);
 
-  /// `who` needs ghost atoms up to this distance (length units), in place of what it needed before; 0: none beyond those
-  /// of the run.
+  /// `who` needs ghost atoms up to this distance (length units), in place of what it needed before;
+  /// 0: none beyond those of the run.
   void need(const void *who, double distance);
 
  private:

@@ -98,7 +98,8 @@ void NestedKSpace::compute()
     std::fill(kspace_->virial, kspace_->virial + 6, 0.0);
     return;
   }
-  // in a triclinic box positions go to fractions of the box and back, which changes their last digits
+  // in a triclinic box positions go to fractions of the box and back, which changes their last
+  // digits
   const bool restore = domain->triclinic && atom->nlocal;
   if (restore) x_.assign(atom->x[0], atom->x[0] + 3 * static_cast<std::size_t>(atom->nlocal));
   kspace_->compute(ENERGY_GLOBAL, VIRIAL_PAIR);

@@ -16,11 +16,12 @@ namespace LAMMPS_NS {
 
 class KSpace;
 
-/// The kspace style of a second force field. All but the constructor must run while Force holds this style and its pair
-/// style (ForceSwap).
+/// The kspace style of a second force field. All but the constructor must run while Force holds
+/// this style and its pair style (ForceSwap).
 class NestedKSpace : protected Pointers {
  public:
-  /// Creates the style and reads the arguments of its kspace_style and kspace_modify commands. `who` begins messages.
+  /// Creates the style and reads the arguments of its kspace_style and kspace_modify commands.
+  /// `who` begins messages.
   NestedKSpace(LAMMPS *lmp, const std::string &who, const PairOptions &options);
   ~NestedKSpace() override;
 
@@ -31,8 +32,8 @@ class NestedKSpace : protected Pointers {
   void init();
   /// When the box is that of the run.
   void setup();
-  /// Adds forces to atom->f, makes energy and virial of the whole system: the same on all ranks. Follows a box and
-  /// subdomains that have changed, and charges.
+  /// Adds forces to atom->f, makes energy and virial of the whole system: the same on all ranks.
+  /// Follows a box and subdomains that have changed, and charges.
   void compute();
   double memory_usage() const;
 

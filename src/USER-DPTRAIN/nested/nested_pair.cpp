@@ -46,7 +46,8 @@ NestedPair::~NestedPair()
   ghosts_->need(this, 0.0);
 }
 
-// Dispersion and TIP4P first: their kspace styles ask the pair style for more than the Coulomb cutoff.
+// Dispersion and TIP4P first: their kspace styles ask the pair style for more than the Coulomb
+// cutoff.
 void NestedPair::find_long_range()
 {
   double cutoff = -1.0;
@@ -99,7 +100,8 @@ void NestedPair::init()
 // Long-range styles without kspace: they subtract what excluded pairs have in the sum.
 static const char *const ALL_PAIRS[] = {"coul/wolf", "coul/dsf", "coul/exclude", "thole"};
 
-// LAMMPS keeps pairs with special_bonds factors of zero in its lists where the run's own styles need them.
+// LAMMPS keeps pairs with special_bonds factors of zero in its lists where the run's own styles
+// need them.
 void NestedPair::check_special_bonds() const
 {
   if (atom->molecular == Atom::ATOMIC || force->kspace) return;

@@ -18,21 +18,22 @@
 
 namespace LAMMPS_NS {
 
-/// A second force field (pair styles, and a kspace style where they need one), evaluated on the atoms, ghosts and neighbor
-/// cycle of this run without touching its forces. Owned by a fix, which calls init() from Fix::init and setup() from
-/// Fix::setup, and gives its own communication the sizes of comm_forward() and comm_reverse(). All functions are
-/// collective.
+/// A second force field (pair styles, and a kspace style where they need one), evaluated on the
+/// atoms, ghosts and neighbor cycle of this run without touching its forces. Owned by a fix, which
+/// calls init() from Fix::init and setup() from Fix::setup, and gives its own communication the
+/// sizes of comm_forward() and comm_reverse(). All functions are collective.
 class NestedPair : protected Pointers {
  public:
-  /// In LAMMPS units; `force` [nall][3] has those of the owned atoms complete, and is valid until the next evaluate().
+  /// In LAMMPS units; `force` [nall][3] has those of the owned atoms complete, and is valid until
+  /// the next evaluate().
   struct Values {
     double energy = 0.0;             ///< of the whole system, same value on all ranks
     const double *force = nullptr;   ///< [nlocal][3] of the owned atoms
     std::array<double, 6> virial{};  ///< of the whole system: xx yy zz xy xz yz, ditto
   };
 
-  /// Creates the styles and reads their coefficients. `who` is the keyword of the fix, for messages. Errors for styles
-  /// that need what a second style cannot have.
+  /// Creates the styles and reads their coefficients. `who` is the keyword of the fix, for
+  /// messages. Errors for styles that need what a second style cannot have.
   NestedPair(LAMMPS *lmp, const std::string &who, const PairOptions &options, FoldGhosts fold);
   ~NestedPair() override;
 

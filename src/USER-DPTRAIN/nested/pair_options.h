@@ -12,8 +12,8 @@ namespace LAMMPS_NS {
 
 class FixArguments;
 
-/// A second force field: what `pair STYLE [args] coeff "..." [coeff "..."] [modify "..."] [kspace "..."
-/// [kspace_modify "..."]] end` says.
+/// A second force field: what `pair STYLE [args] coeff "..." [coeff "..."] [modify "..."] [kspace
+/// "..." [kspace_modify "..."]] end` says.
 struct PairOptions {
   std::string style;
   std::vector<std::string> args;           ///< of its pair_style command

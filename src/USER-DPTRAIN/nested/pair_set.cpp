@@ -154,7 +154,8 @@ void PairSet::read_coefficients(const std::string &text)
   map_types(m, first, second, text);
 }
 
-// The sub-style that words[next] names, with its number where there are several; -1 for none. Moves `next` behind it.
+// The sub-style that words[next] names, with its number where there are several; -1 for none. Moves
+// `next` behind it.
 int PairSet::named_part(const std::vector<std::string> &words, std::size_t &next) const
 {
   const std::string name = words[next++];
@@ -184,7 +185,8 @@ void PairSet::give_coefficients(Part &part, std::vector<std::string> words)
   with_text_before_abort([&] { part.pair->coeff(static_cast<int>(list.size()), list.data()); });
 }
 
-// Which sub-styles act on which pairs of types: the last one given with hybrid, all with hybrid/overlay.
+// Which sub-styles act on which pairs of types: the last one given with hybrid, all with
+// hybrid/overlay.
 void PairSet::map_types(int m, const std::string &first, const std::string &second,
                         const std::string &text)
 {
@@ -255,7 +257,8 @@ void PairSet::check_coefficients() const
                  name_, i);
 }
 
-// A pair of types that no coeff names belongs to the one sub-style that acts on both types, which mixes coefficients.
+// A pair of types that no coeff names belongs to the one sub-style that acts on both types, which
+// mixes coefficients.
 void PairSet::mask_types()
 {
   for (int i = 1; i <= atom->ntypes; ++i)

@@ -19,12 +19,14 @@ namespace LAMMPS_NS {
 
 class Pair;
 
-/// Variables in quoted arguments are left alone by the input script; this expands them, and splits the text at blanks.
+/// Variables in quoted arguments are left alone by the input script; this expands them, and splits
+/// the text at blanks.
 std::vector<std::string> expanded_words(LAMMPS *lmp, const std::string &text);
 
-/// The pair styles of a second force field: one, or the sub-styles of hybrid or hybrid/overlay, each with the pairs of
-/// atom types that it acts on. The sub-styles are made and initialized here, as LAMMPS' own hybrid styles do it: a second
-/// PairHybrid would take the neighbor lists of the run for its own.
+/// The pair styles of a second force field: one, or the sub-styles of hybrid or hybrid/overlay,
+/// each with the pairs of atom types that it acts on. The sub-styles are made and initialized here,
+/// as LAMMPS' own hybrid styles do it: a second PairHybrid would take the neighbor lists of the run
+/// for its own.
 class PairSet : protected Pointers {
  public:
   struct Part {
@@ -38,8 +40,9 @@ class PairSet : protected Pointers {
     std::array<std::unique_ptr<MaskedList>, MAX_LISTS> lists;  ///< where it does not act on all
   };
 
-  /// Creates the styles and reads the arguments of their pair_coeff and pair_modify commands. `who` is the keyword of the
-  /// fix, for messages. Errors for styles that are not there, and for what they lack.
+  /// Creates the styles and reads the arguments of their pair_coeff and pair_modify commands. `who`
+  /// is the keyword of the fix, for messages. Errors for styles that are not there, and for what
+  /// they lack.
   PairSet(LAMMPS *lmp, const std::string &who, const PairOptions &options);
   ~PairSet() override;
 
@@ -54,7 +57,8 @@ class PairSet : protected Pointers {
   void init(Part &part);
   /// Whether a part acts on these atom types.
   bool acts(const Part &part, int i, int j) const;
-  /// Gives a part that does not act on all pairs of types its own neighbor lists; after each build of those of LAMMPS.
+  /// Gives a part that does not act on all pairs of types its own neighbor lists; after each build
+  /// of those of LAMMPS.
   void give_lists(Part &part);
   double memory_usage() const;
 

@@ -3,11 +3,12 @@
    Distributed under the GNU General Public License: see the file LICENSE.
 ------------------------------------------------------------------------- */
 
-// dptrainplugin.so: the small library that LAMMPS loads. It checks that this LAMMPS is the one the package
-// was built for, with nothing but LAMMPS' C interface, which is the same in all versions, and tells LAMMPS of
-// the styles. dptrain_styles.so beside it, which holds the styles and needs LibTorch, is opened with the first
-// style that an input makes: inputs without them do not pay for it. LAMMPS says nothing when a plugin of its
-// plugin path cannot be opened; with two files every failure has a message.
+// dptrainplugin.so: the small library that LAMMPS loads. It checks that this LAMMPS is the one the
+// package was built for, with nothing but LAMMPS' C interface, which is the same in all versions,
+// and tells LAMMPS of the styles. dptrain_styles.so beside it, which holds the styles and needs
+// LibTorch, is opened with the first style that an input makes: inputs without them do not pay for
+// it. LAMMPS says nothing when a plugin of its plugin path cannot be opened; with two files every
+// failure has a message.
 
 #include "adapter/lammps_compat.h"
 #include "plugin/plugin_guard.h"
@@ -29,10 +30,10 @@ struct Style {
   const char *kind;
   const char *name;
   const char *info;
-  bool
-      has_arguments;  ///< whether its factory gets the words of the command: LAMMPS prescribes it for each kind
-  bool says_what_is_missing =
-      false;  ///< only for a LAMMPS without its KOKKOS package; with it, -sf kk falls back to the plain style
+  /// Whether its factory gets the words of the command: LAMMPS prescribes it for each kind.
+  bool has_arguments;
+  /// Only for a LAMMPS without its KOKKOS package; with it, -sf kk falls back to the plain style.
+  bool says_what_is_missing = false;
 };
 
 constexpr Style kStyles[] = {
@@ -93,8 +94,8 @@ dptrain::LammpsFacts running_facts(void *lmp)
   return facts;
 }
 
-/// One message for all ranks. The styles stay unknown, so that an input that uses them stops there, and
-/// one that does not is left alone.
+/// One message for all ranks. The styles stay unknown, so that an input that uses them stops there,
+/// and one that does not is left alone.
 void report(void *lmp, const std::string &message)
 {
   if (lammps_extract_setting(lmp, "world_rank") == 0) std::fprintf(stderr, "%s\n", message.c_str());
@@ -113,8 +114,8 @@ template <std::size_t K> void *create_with_arguments(void *lmp, int narg, char *
 template <std::size_t K> void add_style(void *lmp, void *handle, lammpsplugin_regfunc add)
 {
   lammpsplugin_t plugin;
-  plugin.version =
-      nullptr;  // LAMMPS warns about a text that differs from its own; the guard has compared the versions
+  // LAMMPS warns about a text that differs from its own; the guard has compared the versions
+  plugin.version = nullptr;
   plugin.style = kStyles[K].kind;
   plugin.name = kStyles[K].name;
   plugin.info = kStyles[K].info;

@@ -11,9 +11,9 @@ class LAMMPS;
 
 namespace dptrain {
 
-/// Whether this LAMMPS lays out class Pair as the headers do that the styles were compiled with. Updates of one release
-/// have the same version number, and some move members: of 22 Jul 2025, update 4 against update 2. A style of the wrong
-/// layout would crash at its first use.
+/// Whether this LAMMPS lays out class Pair as the headers do that the styles were compiled with.
+/// Updates of one release have the same version number, and some move members: of 22 Jul 2025,
+/// update 4 against update 2. A style of the wrong layout would crash at its first use.
 bool pair_layout_fits(LAMMPS_NS::LAMMPS *lmp);
 
 }  // namespace dptrain

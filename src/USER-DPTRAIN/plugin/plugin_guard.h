@@ -11,8 +11,8 @@
 
 namespace dptrain {
 
-/// What a LAMMPS program and the plugin must agree on. One object describes the LAMMPS whose headers
-/// the plugin was compiled with, the other the LAMMPS that is running.
+/// What a LAMMPS program and the plugin must agree on. One object describes the LAMMPS whose
+/// headers the plugin was compiled with, the other the LAMMPS that is running.
 struct LammpsFacts {
   int version = 0;              ///< release date as a number: 20250722
   int tagint_bytes = 0;         ///< size of an atom ID
@@ -27,8 +27,9 @@ struct LammpsFacts {
 /// The release as LAMMPS writes it: 20250722 -> "22 Jul 2025".
 std::string version_date(int version);
 
-/// Name of the MPI implementation in the text of MPI_Get_library_version. Libraries of one family are
-/// binary compatible: "mpich" (also Intel MPI, MVAPICH, Cray), "openmpi"; otherwise the first word.
+/// Name of the MPI implementation in the text of MPI_Get_library_version. Libraries of one family
+/// are binary compatible: "mpich" (also Intel MPI, MVAPICH, Cray), "openmpi"; otherwise the first
+/// word.
 std::string mpi_family_of(const std::string &library_version);
 
 /// Compares the facts and returns an empty text when the plugin may register its styles, else one

@@ -3,7 +3,8 @@
    Distributed under the GNU General Public License: see the file LICENSE.
 ------------------------------------------------------------------------- */
 
-// dptrain_styles.so's entry point: how the styles of the package are made. dptrainplugin.cpp tells LAMMPS of them.
+// dptrain_styles.so's entry point: how the styles of the package are made. dptrainplugin.cpp tells
+// LAMMPS of them.
 
 #include "adapter/lammps_compat.h"
 

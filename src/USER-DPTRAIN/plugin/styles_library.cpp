@@ -22,9 +22,10 @@ namespace {
 
 const char *const kFile = "dptrain_styles.so";
 
-/// OpenMP threads that wait for others spin for some microseconds and then sleep, unless the user has chosen. GNU's library
-/// reads this when it is loaded, with LibTorch. By default it spins for milliseconds: on a core that another program uses
-/// too, each of the hundred waits of a step then costs a time slice. To sleep at once is slow on a free core.
+/// OpenMP threads that wait for others spin for some microseconds and then sleep, unless the user
+/// has chosen. GNU's library reads this when it is loaded, with LibTorch. By default it spins for
+/// milliseconds: on a core that another program uses too, each of the hundred waits of a step then
+/// costs a time slice. To sleep at once is slow on a free core.
 void limit_spinning()
 {
   if (!std::getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
@@ -40,7 +41,8 @@ std::string own_folder()
   return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
 }
 
-/// Whether this processor has the instructions that the styles were compiled for, as far as that is known.
+/// Whether this processor has the instructions that the styles were compiled for, as far as that is
+/// known.
 bool processor_fits()
 {
 #ifdef __x86_64__
@@ -65,8 +67,8 @@ dptrain_factory find(void *lmp, const char *kind, const char *name, std::string 
     return factory;
   }
   limit_spinning();
-  // DEEPBIND: LAMMPS exports reference versions of dgemm_ and other BLAS and LAPACK functions, and without it LibTorch
-  // would call those in place of its own: matrix products several times slower.
+  // DEEPBIND: LAMMPS exports reference versions of dgemm_ and other BLAS and LAPACK functions, and
+  // without it LibTorch would call those in place of its own: matrix products several times slower.
   // NODELETE: LibTorch and Kokkos do not survive being unloaded and loaded again.
   void *styles =
       dlopen((own_folder() + kFile).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_DEEPBIND);
@@ -88,7 +90,8 @@ dptrain_factory find(void *lmp, const char *kind, const char *name, std::string 
   return factory;
 }
 
-/// The message of the lowest rank that has one, on all ranks of `lmp`; that rank writes it to stderr.
+/// The message of the lowest rank that has one, on all ranks of `lmp`; that rank writes it to
+/// stderr.
 std::string agreed_message(void *lmp, std::string message)
 {
   const MPI_Comm world = MPI_Comm_f2c(lammps_get_mpi_comm(lmp));
@@ -105,13 +108,15 @@ std::string agreed_message(void *lmp, std::string message)
   return message;
 }
 
-/// What LAMMPS itself throws after it has printed an error. The functions that print it have other names in other versions:
-/// LAMMPS could not open a plugin that needs them, and nobody would hear why.
+/// What LAMMPS itself throws after it has printed an error. The functions that print it have other
+/// names in other versions: LAMMPS could not open a plugin that needs them, and nobody would hear
+/// why.
 [[noreturn]] void stop(void *lmp, const std::string &message)
 {
   if (lammps_extract_setting(lmp, "world_size") == lammps_extract_setting(lmp, "universe_size"))
     throw LAMMPS_NS::LAMMPSException(message);
-  // other partitions wait for this one; an abort overtakes the message where it does not get time to arrive
+  // other partitions wait for this one; an abort overtakes the message where it does not get time
+  // to arrive
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   throw LAMMPS_NS::LAMMPSAbortException(message, MPI_COMM_WORLD);
 }

@@ -23,8 +23,8 @@ struct MadeReference {
   const NestedPair *baseline = nullptr;  ///< of `subtract`, part of the reference; null: none
 };
 
-/// `fix_id`: of the fix that owns it; `any_step`: a label may be needed at every step; `cuts`: the frames are not the atoms of
-/// the run, but cut-outs of them.
+/// `fix_id`: of the fix that owns it; `any_step`: a label may be needed at every step; `cuts`: the
+/// frames are not the atoms of the run, but cut-outs of them.
 MadeReference make_reference(LAMMPS *lmp, const std::string &fix_id,
                              const ReferenceOptions &options,
                              const std::optional<PairOptions> &subtract, bool any_step, bool cuts,

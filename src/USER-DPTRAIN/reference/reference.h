@@ -25,16 +25,18 @@ struct ReferenceValues {
   double energy = 0.0;  ///< of the whole system, same value on all ranks
   const double *force =
       nullptr;  ///< [nlocal][3] of the owned atoms; valid until the next evaluation
-  std::array<double, 6>
-      virial{};  ///< of the whole system: xx yy zz xy xz yz, sum of F (x) x, same value on all ranks
+  /// Of the whole system: xx yy zz xy xz yz, sum of F (x) x, same value on all ranks.
+  std::array<double, 6> virial{};
   bool has_virial = true;  ///< the virial is known; otherwise it is zero
 };
 
-/// A source of labels inside a LAMMPS run: what the run has to do for it. All functions are collective.
+/// A source of labels inside a LAMMPS run: what the run has to do for it. All functions are
+/// collective.
 class Reference {
  public:
   virtual ~Reference() noexcept(false) = default;
-  /// At the start of each run, from Fix::init: the force field is initialized, neighbor lists and communication are not.
+  /// At the start of each run, from Fix::init: the force field is initialized, neighbor lists and
+  /// communication are not.
   virtual void init() {}
   /// After neighbor lists and ghost atoms are there, before the first request of a run.
   virtual void setup() {}
@@ -48,7 +50,8 @@ class Reference {
   virtual double memory_usage() const { return 0.0; }
 };
 
-/// Labels that this run computes at once from its present atoms, which the frame of a request must be.
+/// Labels that this run computes at once from its present atoms, which the frame of a request must
+/// be.
 class PresentSource final : public dptrain::LabelSource {
  public:
   using Evaluate = std::function<ReferenceValues()>;

@@ -14,8 +14,9 @@
 
 namespace LAMMPS_NS {
 
-/// `subtract pair ...`: labels of any reference less the values of a baseline force field, which hybrid/overlay adds to the
-/// model in the run. The baseline is that of the atoms at the time of the request.
+/// `subtract pair ...`: labels of any reference less the values of a baseline force field, which
+/// hybrid/overlay adds to the model in the run. The baseline is that of the atoms at the time of
+/// the request.
 class ReferenceDifference : public Reference {
  public:
   ReferenceDifference(LAMMPS *lmp, std::unique_ptr<Reference> reference,

@@ -16,8 +16,9 @@
 
 namespace LAMMPS_NS {
 
-/// Labels of any frames by a second force field. The ranks share the frames that have been asked for, each computing whole ones.
-/// What LAMMPS does not accept is an Error of poll() on all ranks, not a missing label: it will not accept the next frame either.
+/// Labels of any frames by a second force field. The ranks share the frames that have been asked
+/// for, each computing whole ones. What LAMMPS does not accept is an Error of poll() on all ranks,
+/// not a missing label: it will not accept the next frame either.
 class InstanceSource final : public dptrain::LabelSource {
  public:
   /// Finds the model, whose types those of the frames are.

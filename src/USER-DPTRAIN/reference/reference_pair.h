@@ -10,7 +10,8 @@
 
 namespace LAMMPS_NS {
 
-/// `reference pair ...`: the labels are the values of a second force field on the atoms of this run.
+/// `reference pair ...`: the labels are the values of a second force field on the atoms of this
+/// run.
 class ReferencePair : public Reference {
  public:
   ReferencePair(LAMMPS *lmp, const PairOptions &options, FoldGhosts fold) :

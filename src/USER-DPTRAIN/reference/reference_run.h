@@ -12,8 +12,8 @@
 
 namespace LAMMPS_NS {
 
-/// `reference run`: the label is what this run computes anyway: forces as they are when the fix is called, energy and
-/// virial of pair, bonded and kspace styles.
+/// `reference run`: the label is what this run computes anyway: forces as they are when the fix is
+/// called, energy and virial of pair, bonded and kspace styles.
 class ReferenceRun : public Reference, protected Pointers {
  public:
   ReferenceRun(LAMMPS *lmp, const std::string &fix_id);

@@ -15,10 +15,12 @@
 
 namespace LAMMPS_NS {
 
-/// `reference socket ADDRESS ... end`: other programs compute the labels, as clients of the i-PI protocol.
+/// `reference socket ADDRESS ... end`: other programs compute the labels, as clients of the i-PI
+/// protocol.
 class ReferenceSocket : public Reference, protected Pointers {
  public:
-  /// Listens at the address from now on. `cuts`: the frames are cut-outs, of which clients are told the elements. Collective.
+  /// Listens at the address from now on. `cuts`: the frames are cut-outs, of which clients are told
+  /// the elements. Collective.
   ReferenceSocket(LAMMPS *lmp, const SocketOptions &options, const std::string &fix_id, bool cuts,
                   FindSlot find_slot);
 

@@ -11,7 +11,8 @@ namespace LAMMPS_NS {
 
 class FixArguments;
 
-/// Other programs: what `socket ADDRESS [timeout S] [wait S] [retries N] [failed skip|stop] [virial yes|no] end` says.
+/// Other programs: what `socket ADDRESS [timeout S] [wait S] [retries N] [failed skip|stop] [virial
+/// yes|no] end` says.
 struct SocketOptions {
   std::string address;
   double timeout = 3600.0;  ///< seconds that a calculation may take; 0: no limit

@@ -12,8 +12,9 @@
 
 namespace LAMMPS_NS {
 
-/// A value that a script names c_ID, f_ID or v_NAME, with [k] behind it for a component: of a compute, a fix or a variable.
-/// Errors of all functions name it, say what it has, and what is needed.
+/// A value that a script names c_ID, f_ID or v_NAME, with [k] behind it for a component: of a
+/// compute, a fix or a variable. Errors of all functions name it, say what it has, and what is
+/// needed.
 class ValueSource : protected Pointers {
  public:
   /// `what` says what the value is for, as the word before it in the input.

@@ -13,8 +13,8 @@
 
 namespace LAMMPS_NS {
 
-/// Values of the keywords that pair style and fix have in common. `who` begins the message of an error, which names what
-/// was found and what is allowed; `who` is such as "Pair style dptrain".
+/// Values of the keywords that pair style and fix have in common. `who` begins the message of an
+/// error, which names what was found and what is allowed; `who` is such as "Pair style dptrain".
 
 /// double, single or mixed.
 dptrain::Precision read_precision(LAMMPS *lmp, const std::string &who, const std::string &value);

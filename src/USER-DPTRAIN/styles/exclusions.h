@@ -12,19 +12,22 @@
 
 namespace LAMMPS_NS {
 
-/// What 'neigh_modify exclude' leaves out, for a model whose energy is one of all neighbors of an atom.
+/// What 'neigh_modify exclude' leaves out, for a model whose energy is one of all neighbors of an
+/// atom.
 ///
-/// An atom that is excluded from all others is hidden: it is as if it was not there, has no energy and no force and gives none.
-/// Fixes of Monte Carlo methods delete atoms so for a trial (`exclude group ID all`). Anything else that is excluded leaves out
-/// some pairs of an atom, for which such a model has no meaning.
+/// An atom that is excluded from all others is hidden: it is as if it was not there, has no energy
+/// and no force and gives none. Fixes of Monte Carlo methods delete atoms so for a trial (`exclude
+/// group ID all`). Anything else that is excluded leaves out some pairs of an atom, for which such
+/// a model has no meaning.
 class Exclusions : protected Pointers {
  public:
   explicit Exclusions(LAMMPS *lmp) : Pointers(lmp) {}
 
   /// Whether the input or a fix excludes anything.
   bool any() const;
-  /// Looks at what is excluded now. `model_type` maps atom types [ntypes + 1] to types of the model; -1: the model does not see
-  /// them. Error where pairs are left out whose atoms are not hidden; collective at a step with new neighbor lists.
+  /// Looks at what is excluded now. `model_type` maps atom types [ntypes + 1] to types of the
+  /// model; -1: the model does not see them. Error where pairs are left out whose atoms are not
+  /// hidden; collective at a step with new neighbor lists.
   void look(const std::vector<int> &model_type);
   /// Groups (bits of masks) whose atoms are hidden.
   int hidden_groups() const { return hidden_groups_; }
@@ -32,7 +35,8 @@ class Exclusions : protected Pointers {
   const std::vector<int> &model_type() const { return model_type_; }
   /// The type of an owned atom or ghost for the model; -1: it does not see it.
   int model_type_of(int atom) const;
-  /// The command that excludes something of the present atoms, hidden ones too; empty: nothing is. Collective.
+  /// The command that excludes something of the present atoms, hidden ones too; empty: nothing is.
+  /// Collective.
   std::string concerned(const std::vector<int> &model_type);
 
  private:

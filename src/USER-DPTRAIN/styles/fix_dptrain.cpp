@@ -166,7 +166,8 @@ void FixDPTrain::init_trials()
   }
 }
 
-// Whether this is the energy of a move that a fix tries, or may undo: neighbor lists are new, and not those of the step.
+// Whether this is the energy of a move that a fix tries, or may undo: neighbor lists are new, and
+// not those of the step.
 bool FixDPTrain::is_trial() const
 {
   return is_trial_move(lmp) || (data_->may_try && data_->moved && neighbor->ago == 0);
@@ -254,7 +255,8 @@ void FixDPTrain::pre_force(int)
   data_->pair->keep_failure(true);
 }
 
-// Whether the model could not compute forces from which the run goes on; the run then goes back, or ends.
+// Whether the model could not compute forces from which the run goes on; the run then goes back, or
+// ends.
 bool FixDPTrain::model_failed()
 {
   Data &d = *data_;
@@ -392,7 +394,8 @@ void FixDPTrain::attach_to_pair()
   data_->slot = slot;
 }
 
-// A session for the model that is in the slot; it goes on from run to run until pair_coeff is given again.
+// A session for the model that is in the slot; it goes on from run to run until pair_coeff is given
+// again.
 void FixDPTrain::start_session()
 {
   Data &d = *data_;

@@ -37,7 +37,8 @@ struct FixDPTrainOptions {
   bool memory_report = true;      ///< a table at the end of each run
 };
 
-/// Reads the arguments after `fix ID all dptrain`. Errors name the keyword, what was found and what is allowed.
+/// Reads the arguments after `fix ID all dptrain`. Errors name the keyword, what was found and what
+/// is allowed.
 FixDPTrainOptions parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg);
 
 }  // namespace LAMMPS_NS

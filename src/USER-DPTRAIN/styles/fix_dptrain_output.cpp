@@ -4,24 +4,9 @@
 ------------------------------------------------------------------------- */
 
 /* ----------------------------------------------------------------------
-   Outputs: scalar = loss of the last optimizer step; vector, all intensive, available at every step:
-     1 frames stored          2 reference calls        3 rmse of energy, energy/atom   4 rmse of force, force units
-     5 rmse of virial, energy/atom                     6 learning rate                 7 optimizer steps
-     8 seconds of training    9 seconds of reference  10 memory of model and training, MB (largest rank)
-    11 labels discarded      12 atoms seen with more neighbors of a type than sel keeps
-   Errors 3-5 are those of the last batch, before its step.
-   and with mode active, errors as the largest length of an atom's force error, in force units:
-    13 expected at this step           14 threshold                 15 1: the model moves the atoms, 0: the reference
-    16 rmse of force, held-out frames  17 audits                    18 audits with an error above the threshold
-    19 sum of the jumps of the potential energy, energy units       20 found at the latest answer of the reference
-    21 distance of the structure from what was learned
-   and the memory at the latest label, MB, of the rank that has most:
-    22 frames, neighbors and halo      23 optimizer and average     24 tables
-    25 workspace, residuals, gradient  26 process now               27 process at most
-    28 how often memory has run out, all ranks
-    29 configurations with the reference while the run goes on (mode active)
-    30 how often the run has gone back to a trusted state (rewind)
-   While the reference drives the run, the energy and virial of the pair style in thermo output are the reference's.
+   Outputs: scalar = loss of the last optimizer step; vector, all intensive, at every step: what
+   doc/src/fix_dptrain.rst lists, in its units. Errors are those of the last batch, before its step.
+   While the reference drives the run, energy and virial of the pair style in thermo output are its.
 ------------------------------------------------------------------------- */
 
 #include "styles/fix_dptrain_output.h"

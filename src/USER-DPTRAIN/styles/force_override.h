@@ -16,22 +16,24 @@ namespace LAMMPS_NS {
 
 class PairDPTrain;
 
-/// Puts other forces, energy and virial in the place of what pair style dptrain has added at this step, whatever else acts
-/// on the atoms. Owned by a fix, whose virial is corrected by what virial_change() says.
+/// Puts other forces, energy and virial in the place of what pair style dptrain has added at this
+/// step, whatever else acts on the atoms. Owned by a fix, whose virial is corrected by what
+/// virial_change() says.
 ///
-/// The energy: LAMMPS' own means for a fix (fix_modify energy) would add the scalar of the fix, which is the loss, and would
-/// leave the model's energy in `epair`, `evdwl` and `compute pe pair` while the reference moves the atoms. So the sum of the
-/// pair style is corrected.
+/// The energy: LAMMPS' own means for a fix (fix_modify energy) would add the scalar of the fix,
+/// which is the loss, and would leave the model's energy in `epair`, `evdwl` and `compute pe pair`
+/// while the reference moves the atoms. So the sum of the pair style is corrected.
 class ForceOverride : protected Pointers {
  public:
   ForceOverride(LAMMPS *lmp, PairDPTrain *pair, const UnitFactors &units, FoldGhosts fold);
 
-  /// A new step, whose forces the pair style has added; `trial`: a move that a fix tries, which always asks for the energy.
+  /// A new step, whose forces the pair style has added; `trial`: a move that a fix tries, which
+  /// always asks for the energy.
   void begin(bool trial = false);
   /// Keeps what the pair style has added, before it evaluates the model again.
   void keep();
-  /// Forces of the owned atoms [nlocal][3], this rank's part of the energy, and virial (xx yy zz xy xz yz; null: that of the
-  /// model stays), all in LAMMPS units.
+  /// Forces of the owned atoms [nlocal][3], this rank's part of the energy, and virial (xx yy zz xy
+  /// xz yz; null: that of the model stays), all in LAMMPS units.
   void replace(const double *force, double energy, const double *virial);
   /// The model's own, of its latest evaluation.
   void replace_by_model();

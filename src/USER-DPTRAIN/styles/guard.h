@@ -15,7 +15,8 @@ namespace LAMMPS_NS {
 
 class ForceOverride;
 
-/// `guard INNER OUTER`: the screened repulsion of the nuclei (ZBL), beside a model that has seen little.
+/// `guard INNER OUTER`: the screened repulsion of the nuclei (ZBL), beside a model that has seen
+/// little.
 class Guard {
  public:
   /// `elements`: of the atom types. Error where one is no chemical element.

@@ -37,11 +37,12 @@ class ModelDeviationOutput {
   }
   /// Another file from the next open() on.
   void close() { file_.reset(); }
-  /// Opens the file on rank 0 where it is not open; `append`: goes on in an existing one. Collective; throws
-  /// dptrain::Error on all ranks.
+  /// Opens the file on rank 0 where it is not open; `append`: goes on in an existing one.
+  /// Collective; throws dptrain::Error on all ranks.
   void open(const DeviationOptions &options, bool append);
-  /// Adds a row for this time step. `atoms`: force deviations of the owned atoms [nlocal], `virial`: range of those of the
-  /// virial, both in LAMMPS' units. Collective; throws dptrain::Error on all ranks.
+  /// Adds a row for this time step. `atoms`: force deviations of the owned atoms [nlocal],
+  /// `virial`: range of those of the virial, both in LAMMPS' units. Collective; throws
+  /// dptrain::Error on all ranks.
   void write(const DeviationOptions &options, const std::vector<double> &atoms,
              const dptrain::DeviationRange &virial);
 
@@ -55,12 +56,13 @@ class ModelDeviationOutput {
   void gather_by_id(const std::vector<double> &atoms, dptrain::ModelDeviationRow &row) const;
 };
 
-/// Force deviations of the owned atoms as the file shows them (relative or not), from the forces of the models in
-/// eV/Angstrom; in LAMMPS' units.
+/// Force deviations of the owned atoms as the file shows them (relative or not), from the forces of
+/// the models in eV/Angstrom; in LAMMPS' units.
 std::vector<double> shown_force_deviation(const DeviationOptions &options, const UnitFactors &units,
                                           const std::vector<const double *> &forces, int nlocal);
 
-/// The same for the virials of the models, of which each rank has a part, in eV. `natoms` of all ranks. Collective.
+/// The same for the virials of the models, of which each rank has a part, in eV. `natoms` of all
+/// ranks. Collective.
 dptrain::DeviationRange shown_virial_deviation(const DeviationOptions &options,
                                                const UnitFactors &units,
                                                const dptrain::Communicator &comm,

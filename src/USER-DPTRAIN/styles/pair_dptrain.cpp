@@ -198,7 +198,8 @@ PairDPTrain::Sums PairDPTrain::evaluate_again()
   return sums;
 }
 
-// The model on the present atoms: forces, scores and, where LAMMPS has asked for them, values of each atom.
+// The model on the present atoms: forces, scores and, where LAMMPS has asked for them, values of
+// each atom.
 PairDPTrain::Sums PairDPTrain::evaluate()
 {
   const std::size_t nlocal = atom->nlocal, nall = nlocal + atom->nghost;
@@ -352,7 +353,8 @@ void PairDPTrain::Data::step(LAMMPS *lmp, const dptrain::Domain &domain,
   });
 }
 
-// Without trained parameters only a fix dptrain can supply forces, and no minimizer can work with them.
+// Without trained parameters only a fix dptrain can supply forces, and no minimizer can work with
+// them.
 void PairDPTrain::check_setup()
 {
   const ModelInUse &slot = *data_->slot;

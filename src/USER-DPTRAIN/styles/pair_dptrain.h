@@ -53,39 +53,44 @@ class PairDPTrain : public Pair {
   static PairDPTrain *find(class LAMMPS *);
   /// The model, shared with the fix that trains it.
   const std::shared_ptr<dptrain::ModelInUse> &slot() const;
-  /// What this style added to atom->f in the last compute(), on owned atoms and ghosts: [nall][3] in eV/Angstrom. Without
-  /// newton the owned atoms have it all.
+  /// What this style added to atom->f in the last compute(), on owned atoms and ghosts: [nall][3]
+  /// in eV/Angstrom. Without newton the owned atoms have it all.
   const double *last_forces();
   /// Energy of this rank and virial of an evaluation, LAMMPS units.
   struct Sums {
     double energy = 0.0, virial[6] = {};
   };
-  /// The model on the present atoms once more, with the parameters that it has by now: forces in last_forces(), scores in
-  /// scores(), values of each atom. Forces of the atoms and sums of this style stay as they are.
+  /// The model on the present atoms once more, with the parameters that it has by now: forces in
+  /// last_forces(), scores in scores(), values of each atom. Forces of the atoms and sums of this
+  /// style stay as they are.
   Sums evaluate_again();
   /// The sums of the last evaluation.
   const Sums &last_sums() const;
-  /// Whether compute() keeps an error of the model (an atom is not where it can be, a result is not finite) in failure() and gives
-  /// no forces, in place of ending the run. For a fix that then brings the run back.
+  /// Whether compute() keeps an error of the model (an atom is not where it can be, a result is not
+  /// finite) in failure() and gives no forces, in place of ending the run. For a fix that then
+  /// brings the run back.
   void keep_failure(bool keep);
   /// Of this rank in the last compute(); empty: none.
   const std::string &failure() const;
   /// Whether the last evaluation gave uncertainties; the same on all ranks.
   bool has_scores() const;
-  /// Uncertainty of the owned atoms as the model gives it, without unit, of the last evaluation with has_scores().
+  /// Uncertainty of the owned atoms as the model gives it, without unit, of the last evaluation
+  /// with has_scores().
   const double *scores();
   /// Sum of the model's features over the owned atoms, [ntypes][H] of the model; ditto.
   const std::vector<double> &feature_sum() const;
-  /// Expected force error for a score of 1, LAMMPS units; 1 where it was never compared with a reference.
+  /// Expected force error for a score of 1, LAMMPS units; 1 where it was never compared with a
+  /// reference.
   double score_unit() const;
   /// Warns for `who` where that will be 1 in this run.
   void check_unit(const char *who) const;
   bool has_committee() const;
-  /// Whether a fix dptrain trains the model, or may do so in this run: computes are set up before fixes.
+  /// Whether a fix dptrain trains the model, or may do so in this run: computes are set up before
+  /// fixes.
   bool may_learn() const;
-  /// How far the forces of the committee lie apart on each owned atom, in LAMMPS' force units, for the configuration of the
-  /// last compute(): evaluates the members where that was not done for it. nullptr: no committee, or its first model is
-  /// not trained yet. Collective.
+  /// How far the forces of the committee lie apart on each owned atom, in LAMMPS' force units, for
+  /// the configuration of the last compute(): evaluates the members where that was not done for it.
+  /// nullptr: no committee, or its first model is not trained yet. Collective.
   const double *committee_deviation();
   /// Mapped types of owned atoms and ghosts etc. are kept in here.
   struct Data;
@@ -94,7 +99,8 @@ class PairDPTrain : public Pair {
   Data *data_;
 
   // --- where the arrays of the atoms lie: an accelerator has others
-  /// What an evaluation gives by atom: forces [nall][3], energies [nlocal], virials [nall][9], scores [nlocal].
+  /// What an evaluation gives by atom: forces [nall][3], energies [nlocal], virials [nall][9],
+  /// scores [nlocal].
   enum Result { FORCE, ENERGY, VIRIAL, SCORE, NUM_RESULTS };
   /// The present atoms as the library takes them.
   virtual dptrain::Domain atoms();
@@ -108,7 +114,8 @@ class PairDPTrain : public Pair {
   virtual bool reads_lists() const;
   /// Adds the forces to those of the first `n` atoms.
   virtual void add_forces(int n);
-  /// Adds what ghosts have of [nall][width] numbers, memory of the host or of results, to their owners.
+  /// Adds what ghosts have of [nall][width] numbers, memory of the host or of results, to their
+  /// owners.
   void fold(double *values, int width);
 
   /// All of compute() after LAMMPS has said what it asks for.

@@ -62,12 +62,14 @@ struct PairDPTrain::Data {
   // The present atoms as the library takes them: pointers into LAMMPS and into this object.
   /// `list`: none where the model finds neighbors itself.
   dptrain::Domain domain(const class Atom &atom, const class NeighList *list);
-  // Where the owner of each ghost has to be known, or models look at all types: not by the arrays of LAMMPS alone.
+  // Where the owner of each ghost has to be known, or models look at all types: not by the arrays
+  // of LAMMPS alone.
   void add_whole_frame(const class Atom &atom, dptrain::Domain &domain);
   // Which it is when a run begins. Collective.
   void find_first_type(const class Atom &atom);
   void set_owners(const class Atom &atom);
-  // An MD step of the model, on this rank's atoms or, where they pass messages, on all ranks' together.
+  // An MD step of the model, on this rank's atoms or, where they pass messages, on all ranks'
+  // together.
   void step(LAMMPS *lmp, const dptrain::Domain &domain, dptrain::ForwardOutput &out);
 
   // The evaluator of the model that is in the slot now.

@@ -19,7 +19,8 @@ struct PairDPTrainOptions {
   dptrain::DeviceRequest device;
 };
 
-/// Reads the arguments after `pair_style dptrain`. Errors name the keyword, what was found and what is allowed.
+/// Reads the arguments after `pair_style dptrain`. Errors name the keyword, what was found and what
+/// is allowed.
 PairDPTrainOptions parse_pair_dptrain(LAMMPS *lmp, int narg, char **arg);
 
 }  // namespace LAMMPS_NS

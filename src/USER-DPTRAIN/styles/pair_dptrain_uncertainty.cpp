@@ -47,7 +47,8 @@ void PairDPTrain::check_unit(const char *who) const
         who, data_->slot->path());
 }
 
-// For fix pair: `uncertainty`, the expected force error of each atom, and `deviation`, that of the committee's forces.
+// For fix pair: `uncertainty`, the expected force error of each atom, and `deviation`, that of the
+// committee's forces.
 void *PairDPTrain::extract_peratom(const char *name, int &columns)
 {
   columns = 0;

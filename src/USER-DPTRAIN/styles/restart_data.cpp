@@ -16,8 +16,8 @@ using namespace LAMMPS_NS;
 namespace {
 
 // The first number. The third format, with what is
-// said about model deviations at its end, is written where something is said, so that older versions read the others.
-// The fourth has what is said about TorchScript models after that.
+// said about model deviations at its end, is written where something is said, so that older
+// versions read the others. The fourth has what is said about TorchScript models after that.
 constexpr int FORMAT = -2, FORMAT_WITH_DEVIATIONS = -3, FORMAT_WITH_SCRIPT = -4;
 
 void write_text(FILE *file, const std::string &text)

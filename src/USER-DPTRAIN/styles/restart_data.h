@@ -15,8 +15,8 @@
 
 namespace LAMMPS_NS {
 
-/// What pair style dptrain keeps in a restart file. The parameters stay in their own file; the hash tells whether the same
-/// ones come back.
+/// What pair style dptrain keeps in a restart file. The parameters stay in their own file; the hash
+/// tells whether the same ones come back.
 struct RestartData {
   ModelSettings settings;
   std::uint64_t hash = 0;  ///< ModelInUse::hash()
@@ -26,7 +26,8 @@ struct RestartData {
 
 /// To be called on rank 0.
 void write_restart_data(FILE *file, const RestartData &data);
-/// Collective. Ends LAMMPS with a message, which begins with `who`, if the data are of another version or damaged.
+/// Collective. Ends LAMMPS with a message, which begins with `who`, if the data are of another
+/// version or damaged.
 RestartData read_restart_data(LAMMPS *lmp, const std::string &who, FILE *file);
 
 }  // namespace LAMMPS_NS

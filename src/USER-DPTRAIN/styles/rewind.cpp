@@ -20,7 +20,8 @@
 
 using namespace LAMMPS_NS;
 
-// Of the velocities, which go another way after a return: enough to be another one after some vibrations.
+// Of the velocities, which go another way after a return: enough to be another one after some
+// vibrations.
 static constexpr double STRENGTH = 0.1;
 
 Rewind::Rewind(LAMMPS *lmp, PairDPTrain &pair, const UnitFactors &units, std::uint64_t seed) :

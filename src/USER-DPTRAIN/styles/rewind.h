@@ -20,14 +20,15 @@ namespace LAMMPS_NS {
 
 class PairDPTrain;
 
-/// The states that a run can go back to, and the way back, for `rewind` of fix dptrain. Its functions are called at the hooks of a
-/// step whose names they have.
+/// The states that a run can go back to, and the way back, for `rewind` of fix dptrain. Its
+/// functions are called at the hooks of a step whose names they have.
 class Rewind : protected Pointers {
  public:
   /// `pair`: the style that runs the model. `seed`: of what is random after a return.
   Rewind(LAMMPS *lmp, PairDPTrain &pair, const UnitFactors &units, std::uint64_t seed);
 
-  /// A run begins: states of the run before are forgotten. Error where something in the run could not go back.
+  /// A run begins: states of the run before are forgotten. Error where something in the run could
+  /// not go back.
   void init();
   /// What makes it impossible to go on from here; empty: nothing. Collective.
   std::string post_integrate();

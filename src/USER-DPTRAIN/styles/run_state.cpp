@@ -26,7 +26,8 @@ using namespace LAMMPS_NS;
 
 namespace {
 
-// Numbers of an atom that travel between ranks, at most; LAMMPS leaves the same room for what it does not count.
+// Numbers of an atom that travel between ranks, at most; LAMMPS leaves the same room for what it
+// does not count.
 std::size_t largest_record(const LAMMPS *lmp)
 {
   const Atom &atom = *lmp->atom;
@@ -106,7 +107,8 @@ void RunState::restore_box(LAMMPS *lmp) const
   if (lmp->force->kspace) lmp->force->kspace->setup();
 }
 
-// Each rank has again the atoms that it had: since then they have moved by less than they may between two neighbor lists.
+// Each rank has again the atoms that it had: since then they have moved by less than they may
+// between two neighbor lists.
 void RunState::restore_atoms(LAMMPS *lmp) const
 {
   Atom *atom = lmp->atom;
@@ -131,6 +133,7 @@ void RunState::restore_fix(LAMMPS *lmp, const std::string &id, std::vector<char>
   MPI_Bcast(data.data(), size, MPI_CHAR, 0, lmp->world);
   if (!fix || size == 0) return;
   fix->restart(data.data());
-  // Nose-Hoover chains: what accelerates them is not in the data, and is computed as after a restart
+  // Nose-Hoover chains: what accelerates them is not in the data, and is computed as after a
+  // restart
   if (utils::strmatch(fix->style, "^n[pv][ht]")) fix->setup(0);
 }

@@ -13,14 +13,15 @@
 
 namespace LAMMPS_NS {
 
-/// All that a run between two forces goes on from: each rank's atoms with all that they own, as they travel between ranks, the box,
-/// and what fixes would write to a restart file. Step, time, and random numbers of fixes without restart data go on.
+/// All that a run between two forces goes on from: each rank's atoms with all that they own, as
+/// they travel between ranks, the box, and what fixes would write to a restart file. Step, time,
+/// and random numbers of fixes without restart data go on.
 class RunState {
  public:
   /// The present state, at the hook `pre_force` of a step. Collective.
   explicit RunState(LAMMPS *lmp);
-  /// Puts it in the place of the present state, at the hook `pre_exchange` of a step of the same run: LAMMPS then makes ghosts and
-  /// neighbor lists. Collective.
+  /// Puts it in the place of the present state, at the hook `pre_exchange` of a step of the same
+  /// run: LAMMPS then makes ghosts and neighbor lists. Collective.
   void restore(LAMMPS *lmp) const;
 
  private:
@@ -35,7 +36,8 @@ class RunState {
   std::vector<std::pair<std::string, std::vector<char>>> fixes_;  // by id; bytes on rank 0
 };
 
-/// Whether a fix has restart data that go back with a run: not statistics over the time of the run, nor what LAMMPS keeps for itself.
+/// Whether a fix has restart data that go back with a run: not statistics over the time of the run,
+/// nor what LAMMPS keeps for itself.
 bool has_run_state(const class Fix *fix);
 
 }  // namespace LAMMPS_NS

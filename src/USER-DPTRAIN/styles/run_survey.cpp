@@ -19,7 +19,8 @@ using namespace LAMMPS_NS;
 
 namespace {
 
-// Of an atom in a step, Angstrom: less than half a bond, and more than any time step that conserves energy gives.
+// Of an atom in a step, Angstrom: less than half a bond, and more than any time step that conserves
+// energy gives.
 constexpr double LONGEST_MOVE = 0.5;
 
 enum { ENERGY, NUM_ATOMS, NOT_FINITE, FAR, OUTSIDE, NUM_SUMS };

@@ -20,7 +20,8 @@ struct RunSurvey {
 /// `natoms`: how many there should be. The same on all ranks; collective.
 RunSurvey survey_run(LAMMPS *lmp, const UnitFactors &units, bigint natoms);
 
-/// Smallest distance of two atoms of a neighbor list, in Angstrom; 0: there are no pairs. The same on all ranks; collective.
+/// Smallest distance of two atoms of a neighbor list, in Angstrom; 0: there are no pairs. The same
+/// on all ranks; collective.
 double closest_pair(LAMMPS *lmp, const UnitFactors &units, const class NeighList &list);
 
 }  // namespace LAMMPS_NS

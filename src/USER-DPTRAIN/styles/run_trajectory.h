@@ -19,8 +19,8 @@ class Rewind;
 /// This LAMMPS run as a learning session sees it.
 class RunTrajectory : public dptrain::Trajectory {
  public:
-  /// `pair`: the style that runs the model; null: labels are only collected from the run. `use_host_atoms` is called before
-  /// arrays of the atoms are read or changed.
+  /// `pair`: the style that runs the model; null: labels are only collected from the run.
+  /// `use_host_atoms` is called before arrays of the atoms are read or changed.
   RunTrajectory(LAMMPS *lmp, PairDPTrain *pair, const ModelInUse &slot, ForceOverride &forces,
                 FoldGhosts fold, std::function<void()> use_host_atoms);
 

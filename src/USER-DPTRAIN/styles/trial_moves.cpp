@@ -19,7 +19,8 @@ using namespace LAMMPS_NS;
 // Those of LAMMPS, and of packages that name theirs alike.
 static const char *const STYLES[] = {"gcmc", "gemc", "widom", "/swap", "^charge/regulation", "mc$"};
 
-// They move atoms before these are exchanged, and name the step of their next moves when they are done.
+// They move atoms before these are exchanged, and name the step of their next moves when they are
+// done.
 bool LAMMPS_NS::is_trial_move(const LAMMPS *lmp)
 {
   const Modify &modify = *lmp->modify;

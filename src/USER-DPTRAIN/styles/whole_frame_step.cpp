@@ -16,8 +16,8 @@ using namespace LAMMPS_NS;
 
 namespace {
 
-// What each atom gets, one after the other in a row of numbers: force, and what any rank asks for. (One without atoms may
-// have null pointers.) Collective.
+// What each atom gets, one after the other in a row of numbers: force, and what any rank asks for.
+// (One without atoms may have null pointers.) Collective.
 struct Columns {
   Columns(const dptrain::Communicator &comm, const dptrain::ForwardOutput &out)
   {
