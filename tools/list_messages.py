@@ -190,7 +190,8 @@ def cpp_messages(text):
         if words:
             is_format = arguments[words[0]][0].startswith('"') and len(arguments) > words[0] + 1 and "{" in arguments[words[0]][0]
             told = formatted(arguments[words[0]:]) if is_format else rendered(arguments[words[0]])
-            is_completed = has_advice(f"{own.get(token, '')} <{own.get(token, ' ').split(' ')[-1]}>") or tokens[i - 2:i] == ["state", "."]  # State::fail
+            is_completed = has_advice(f"{own.get(token, '')} <{own.get(token, ' ').split(' ')[-1]}>") or (
+                tokens[i - 2:i] == ["state", "."] or token == "fail" and "class State {" in text)  # State::fail
             found.append((SINKS[token], told + ("; <advice>" if is_completed and not has_advice(told) else "")))
     return found
 

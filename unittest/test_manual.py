@@ -85,7 +85,7 @@ def test_the_list_of_lammps_pages_has_all_that_are_named():
     named = {name for file in PAGES.glob("*.rst")
              for name in re.findall(r":doc:`(?:[^`<]*<)?([^`<>]+)>?`", file.read_text(encoding="ascii"))}
     assert named and not named - own - listed
-    assert not own & listed
+    assert own & listed <= {"accel_styles"}  # the text that pages include has a short one of ours
 
 
 def test_lammps_input_is_colored(html):

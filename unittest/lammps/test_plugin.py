@@ -20,7 +20,8 @@ STYLES = ["pair dptrain", "fix dptrain", "compute dptrain/uncertainty/atom", "co
 WRONG = {"pair": "pair_style dptrain wrong", "fix": "fix 1 all dptrain wrong",
          "compute": "compute 1 all dptrain/uncertainty/atom wrong", "command": "dptrain wrong"}
 # uses nothing of this package
-PLAIN = """plugin list
+PLAIN = """units metal
+plugin list
 info styles pair
 region box block 0 4 0 4 0 4
 create_box 1 box

@@ -287,7 +287,7 @@ def test_refused_before_the_run(ranks, lammps, toy):
             (local, "save 10 tuned.dp", "choose a name that ends so"),
             (messages, "distribute space", "distribute frames"),
             (local, "train only fiting", "no parameter of the model has a name like fiting"),
-            (local, "train only save 5 tuned.pth", "train only PATTERN, a part of names of parameters: found the keyword save"),
+            (local, "train only save 5 tuned.pth", "found the keyword save in place of PATTERN"),
             (local, "native no", "without 'model FILE")):
         result = lammps(learn(path, f"every 5 train 5 {options}", run="run 5"), ranks)
         assert result.status != 0 and expected in result.errors()[0], options

@@ -121,8 +121,9 @@ void read_values(FixArguments &arguments, const dptrain::Option &option,
 {
   const std::string usage = option.usage();
   const auto read = [&](const std::string &part, const dptrain::OptionValue &value) {
-    const std::string word =
-        value.is_text ? read_text(arguments, value.symbols[0], usage) : arguments.word(usage);
+    const std::string word = value.repeated && value.is_text
+                                 ? read_text(arguments, value.symbols[0], usage)
+                                 : arguments.word(usage);
     reader.set(option, part, value, word);
   };
   if (!option.part(arguments.peek()))
