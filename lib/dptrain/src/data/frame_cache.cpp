@@ -40,7 +40,10 @@ FrameCache::FrameCache(std::shared_ptr<const Communicator> comm, Systems systems
 std::vector<const Frame *> FrameCache::load(const std::vector<FrameId> &ids)
 {
   for (const std::int64_t number : in_use_) pool_.release(number);
-  for (const std::int64_t number : passing_) pool_.erase(number);
+  for (const std::int64_t number : passing_) {
+    pool_.erase(number);
+    distances_.erase(number);
+  }
   in_use_.clear();
   passing_.clear();
   for (const FrameId &id : ids) {

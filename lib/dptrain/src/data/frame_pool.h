@@ -17,7 +17,7 @@ namespace dptrain {
 /// present one, which is gone when the process ends. The system keeps in memory what it can of it.
 class FramePool {
  public:
-  /// `memory`: bytes of the frames that stay in memory; `rest`: of what stays there of the others (their plans of ghosts).
+  /// `memory`: bytes of the frames that stay in memory, beside those in use; `rest`: of what stays there of the others (their plans of ghosts).
   explicit FramePool(std::size_t memory, std::size_t rest = SIZE_MAX) : memory_(memory), rest_(rest)
   {
   }

@@ -140,11 +140,13 @@ std::string ActiveLearning::damage() const
 {
   const auto is_bad = [](double number) { return !std::isfinite(number) || number < 0.0; };
   for (const auto *errors : {&reached_, &expected_, &found_})
-    if (std::any_of(errors->begin(), errors->end(), is_bad)) return "an error is negative";
+    if (std::any_of(errors->begin(), errors->end(), is_bad))
+      return "an error is negative or not finite";
   for (const std::int64_t count :
        {answers_, audits_, audits_above_, audits_far_above_, ratios_, above_})
     if (count < 0) return "a number of answers is negative";
-  if (is_bad(force_) || is_bad(known_score_) || is_bad(ratio_sum_)) return "a mean is negative";
+  if (is_bad(force_) || is_bad(known_score_) || is_bad(ratio_sum_))
+    return "a mean is negative or not finite";
   if (reached_.size() > memory || expected_.size() > ranked || expected_.size() != found_.size())
     return fmt::format("{} reached, {} expected and {} true errors", reached_.size(),
                        expected_.size(), found_.size());

@@ -48,7 +48,9 @@ double Calibration::scale() const
 std::string Calibration::damage() const
 {
   const auto is_good = [](double number) { return std::isfinite(number) && number >= 0.0; };
-  return is_good(squares_) && is_good(weights_) && count_ >= 0 ? "" : "a number is negative";
+  return is_good(squares_) && is_good(weights_) && count_ >= 0
+             ? ""
+             : "a number is negative or not finite";
 }
 
 double rank_correlation(const std::vector<double> &a, const std::vector<double> &b)

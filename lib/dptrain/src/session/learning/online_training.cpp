@@ -112,8 +112,9 @@ void OnlineTraining::train_for(double seconds)
   {
     const Stopwatch watch(state_.counters.train_seconds);
     const std::int64_t before = steps();
-    while (budget_.next()) {
+    while (budget_.has_next()) {
       const UpdateReport &report = state_.report = trainer_->update();
+      budget_.step_done();
       slot_->set_trained();
       if (report.step == 1 || report.step % config().disp_freq == 0)
         or_save([&] { files_.write_curve(report); });

@@ -39,8 +39,10 @@ class StepBudget {
     slice_seconds_ = seconds;
     has_unseen_ = false;
   }
-  /// Takes the next step of the slice, if there is one.
-  bool next() { return owed_ > 0 && !is_over(0.0, slice_seconds_) && owed_-- > 0; }
+  /// Whether the slice has another step.
+  bool has_next() const { return owed_ > 0 && !is_over(0.0, slice_seconds_); }
+  /// A step that throws is not done.
+  void step_done() { --owed_; }
   /// After a step, whose batch had this root mean square error of the forces: ends the training where it is good enough.
   template <class Work> void watch(double batch_error, const Work &latest_error)
   {
