@@ -42,8 +42,9 @@ class Session:
     every so many steps; the reference runs until the first training has ended). follow: who moves the atoms at a step with a
     label, "model" or "reference". failed: "skip" goes on without a label, "stop" raises Error. log: called with each line of text;
     None: nothing is said. The other options have the names and the meanings of LAMMPS' fix dptrain (of those with several values
-    each has one: save and save_every, limit and at_limit, cutout and cutout_core ...); None is as if one was not given. Model and checkpoint are written every `save_every` optimizer steps (default 1000), by end(), and where an
-    exception ends a `with` statement or Ctrl-C a training.
+    each has one: save and save_every, limit and at_limit, cutout and cutout_core ...); None is as if one was not given. Model
+    and checkpoint are written every `save_every` optimizer steps (default 1000), by end(), and where an exception ends a `with`
+    statement or Ctrl-C a training.
 
     Raises Error for options that do not exist or make no sense, and where a step cannot be done.
     """
@@ -57,11 +58,13 @@ class Session:
             raise Error(f"log={log!r} is not possible: use a function of a line of text, or None")
         files = _dptrain.session_options()
         given = {}
-        for name, value in {"mode": mode, "follow": follow, **options}.items():
+        for name, value in {"mode": mode or "active", "follow": follow, **options}.items():
             if value is None:
                 continue
+            if isinstance(value, (float, np.floating)) and value.is_integer():
+                value = int(value)  # 1e3 steps
             try:
-                given[name] = os.fspath(value) if files.get(name) else str(value)
+                given[name] = os.fsdecode(value) if files.get(name) else str(value)
             except TypeError:
                 raise Error(f"{name}={value!r} is not possible: use the name of a file") from None
         if "save" in given:

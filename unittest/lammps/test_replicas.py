@@ -247,3 +247,17 @@ def test_other_elements(job, tmp_path):
 def test_it_needs_partitions(silicon):
     result = silicon(learn(f"{EAGER} share yes"))
     assert result.status != 0 and "start LAMMPS with '-partition 1 1 ...'" in result.output
+
+
+def test_a_baseline_in_one_partition_alone(job):
+    text = shared(EAGER, run="run 10").replace("mode active", "${baseline} mode active")
+    baseline = 'variable baseline world "memory yes" "subtract pair zero 6.0 coeff \'* *\' end"\n'
+    results = job(baseline + text).finish()
+    assert any("'subtract none' in partition 1, 'subtract pair zero 6.0 coeff * *' here" in result.output for result in results), results[1].output[-1500:]
+
+
+def test_a_partition_that_does_not_share(job):
+    """The others wait for it no longer than the timeout."""
+    text = shared(f"{EAGER} timeout 2", run="run 3").replace("share yes", "share ${shares}")
+    results = job("variable shares world yes no\n" + text).finish()
+    assert any("have not come within the timeout of 2 s" in result.output for result in results), results[0].output[-1500:]

@@ -65,7 +65,7 @@ TEST(OptionTable, WhatIsReadIsWrittenAgain)
                         {"cutout_most", "2"},
                         {"seed", "9000000000"},
                         {"ema", "0"},
-                        {"optimizer", "adamw"},
+                        {"optimizer", "AdamW"},
                         {"save", "a b.dp"},
                         {"save_every", "0"},
                         {"buffer", "all"},
@@ -85,9 +85,10 @@ TEST(OptionTable, WhatIsReadIsWrittenAgain)
   EXPECT_EQ(options.save, "a b.dp");
   EXPECT_EQ(options.buffer, 0);
   EXPECT_EQ(options.batch, 3);
-  const std::string text = common_options(options);
+  const std::string text =
+      common_options(options);  // in eV and Angstrom: partitions may have other units
   for (const char *line :
-       {"threshold 0.5\n", "limit 3 stop\n", "cutout 24 core 6 vacuum auto most 2\n",
+       {"threshold 0.25\n", "limit 1.5 stop\n", "cutout 6 core 1.5 vacuum auto most 2\n",
         "seed 9000000000\n", "optimizer adamw\n", "save 0 a b.dp\n", "buffer all\n",
         "compress none\n", "disp\n", "train 100\n"})
     expect_in(line, "\n" + text);
@@ -110,14 +111,20 @@ TEST(OptionTable, WrongValuesAreNamed)
   expect_in("every 1e3 is not possible", message({{"every", "1e3"}}));
   expect_in("ema inf is not possible: use a number from 0 to below 1", message({{"ema", "inf"}}));
   expect_in("ema 0x1 is not possible", message({{"ema", "0x1"}}));
-  expect_in("warmup 3000000000 is not possible", message({{"warmup", "3000000000"}}));
+  expect_in("warmup 3000000000 is not possible: use a whole number not below 1, 2147483647 at most",
+            message({{"warmup", "3000000000"}}));
   expect_in("seed 99999999999999999999 is not possible",
             message({{"seed", "99999999999999999999"}}));
-  expect_in("cutout ... core none is not possible: use a positive distance, or auto",
+  expect_in("cutout_core none is not possible: use a positive distance, or auto",
             message({{"mode", "active"}, {"cutout", "9"}, {"cutout_core", "none"}}));
-  expect_in("unknown option of a session optimiser; did you mean optimizer?",
+  expect_in("unknown option of a session optimiser (did you mean optimizer?)",
             message({{"optimiser", "adam"}}));
-  expect_in("unknown option of a session rewind", message({{"rewind", "2"}}));
+  expect_in("unknown option of a session rewind: allowed are", message({{"rewind", "2"}}));
+  expect_in("threshold 0 is not possible: use a positive force, or auto",
+            message({{"mode", "active"}, {"threshold", "0"}}));
+  expect_in("prepare_strain has no meaning without prepare",
+            message({{"mode", "active"}, {"prepare_strain", "0.01"}}));
+  expect_in("use a whole number not below 0, in 'save N FILE'", message({{"save_every", "a.dp"}}));
   expect_in("audit needs 'mode active': add that, or remove audit", message({{"audit", "5"}}));
   expect_in("the limit 0.2 is below the threshold 0.5",
             message({{"mode", "active"}, {"threshold", "0.5"}, {"limit", "0.2"}}));
@@ -161,6 +168,7 @@ TEST(OptionReader, NothingIsGivenTwice)
 
 TEST(OptionTable, UsageShowsWordsAndPlaceholders)
 {
+  EXPECT_EQ(find_option("compress")->usage(), "none, bf16 or powersgd RANK");
   EXPECT_EQ(find_option("prepare")->usage(), "N [displace A] [strain S]");
   EXPECT_EQ(find_option("limit")->usage(), "F or auto [repeat or stop]");
   EXPECT_EQ(find_option("train")->usage(),

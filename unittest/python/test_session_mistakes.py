@@ -19,7 +19,7 @@ PASSIVE = {"mode": "passive", "every": 1, "warmup": 2, "train": 5, "seed": 1, "l
 
 @pytest.mark.parametrize("options, words", [
     ({"mode": "eager"}, ["mode eager is not possible", "passive or active"]),
-    ({"everie": 5}, ["unknown option of a session everie; did you mean every?", "ema every fmax"]),
+    ({"everie": 5}, ["unknown option of a session everie (did you mean every?)", "ema every fmax"]),
     ({"follow": "nobody"}, ["follow nobody is not possible", "model or reference"]),
     ({"failed": "ignore"}, ["failed='ignore'", "'skip' or 'stop'"]),
     ({"reference": 5}, ["reference must be a function"]),
@@ -28,16 +28,19 @@ PASSIVE = {"mode": "passive", "every": 1, "warmup": 2, "train": 5, "seed": 1, "l
     ({"every": "ten"}, ["every ten is not possible", "a whole number"]),
     ({"every": 2.5}, ["every 2.5 is not possible", "a whole number"]),
     ({"threshold": "aut"}, ["threshold aut is not possible", "a positive force, or auto"]),
-    ({"at_limit": "halt"}, ["limit halt is not possible", "repeat or stop"]),
-    ({"prepare": 2, "prepare_strain": 0.2}, ["prepare ... strain 0.2 is not possible", "from 0 to 0.05"]),
-    ({"asynchronous": 2}, ["unknown option of a session asynchronous"]),
+    ({"at_limit": "halt"}, ["at_limit halt is not possible", "repeat or stop"]),
+    ({"prepare": 2, "prepare_strain": 0.2}, ["prepare_strain 0.2 is not possible", "from 0 to 0.05"]),
+    ({"asynchronous": 2}, ["unknown option of a session asynchronous: allowed are"]),
+    ({"presision": "single"}, ["did you mean precision?"]),
+    ({"cutout_core": 3}, ["cutout_core has no meaning without cutout"]),
+    ({"mode": "passive", "at_limit": "stop"}, ["at_limit needs 'mode active': add that, or remove at_limit"]),
     ({"limit": (0.3, "stop")}, ["limit (0.3, 'stop') is not possible", "a positive force"]),
-    ({"cutout": -1.0}, ["cutout -1.0 is not possible", "a positive distance"]),
+    ({"cutout": -1.0}, ["cutout -1 is not possible", "a positive distance"]),
     ({"cutout": 7.0, "mode": "passive"}, ["cutout needs 'mode active'"]),
     ({"resume": True}, ["resume=True", "the name of a file"]),
     ({"log": "x"}, ["log='x'", "a function"]),
     ({"optimizer": "sgd"}, ["optimizer sgd", "soap, adam or adamw"]),
-    *[({name: value}, [f"{name.removesuffix('_every')} {value} is not possible"]) for name, value in (
+    *[({name: value}, [f"{name} {int(value) if value == int(value) else value} is not possible"]) for name, value in (
         ("every", 0), ("every", -1), ("fmax", -1), ("threshold", -0.5), ("limit", -1), ("audit", -1), ("holdout", -1), ("duplicate", -1),
         ("train", -5), ("warmup", 0), ("target", -1), ("train_seconds", -1), ("batch", 0), ("buffer", -1), ("ema", 1.5), ("ema", -0.1),
         ("save_every", -5), ("disp_every", 0))],

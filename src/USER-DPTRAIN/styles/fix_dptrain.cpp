@@ -431,6 +431,12 @@ dptrain::Replicas FixDPTrain::replicas() const
   replicas.mpi_comm = &universe->uworld;
   replicas.index = universe->iworld;
   replicas.first_rank.assign(universe->root_proc, universe->root_proc + universe->nworlds);
+  const auto &baseline = data_->options.subtract;
+  replicas.engine_options = baseline
+                                ? fmt::format("subtract pair {} {} coeff {}\n", baseline->style,
+                                              utils::join_words(baseline->args, " "),
+                                              utils::join_words(baseline->coeffs, ", "))
+                                : "subtract none\n";
   return replicas;
 }
 

@@ -126,9 +126,12 @@ void read_values(FixArguments &arguments, const dptrain::Option &option,
                                  : arguments.word(usage);
     reader.set(option, part, value, word);
   };
-  if (!option.part(arguments.peek()))
+  const bool has_values =
+      !(option.flags & dptrain::Option::begins_with_part) || !option.part(arguments.peek());
+  if (has_values)
     for (const dptrain::OptionValue &value : option.values)
       if (!value.optional || value.has_symbol(arguments.peek())) read("", value);
+  if (has_values && option.flags & dptrain::Option::one_of_these) return;
   while (const dptrain::OptionPart *part = option.part(arguments.peek())) {
     arguments.word(usage);
     for (const dptrain::OptionValue &value : part->values) read(part->name, value);
@@ -236,7 +239,6 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
   dptrain::OptionReader reader(learning);
   try {
     while (!arguments.empty()) read_option(arguments, options, reader);
-    reader.finish();
   } catch (const dptrain::Error &error) {
     lmp->error->all(FLERR, arguments.position(), fmt::format("Fix dptrain: {}", error.what()));
   }
@@ -244,6 +246,11 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
   learning.runs_model = options.model.empty();
   learning.failure_stops = options.reference.socket.stop || options.reference.spool.stop;
   if (learning.selects && !reader.given("every")) learning.every = 1;
+  try {
+    reader.finish();
+  } catch (const dptrain::Error &error) {
+    lmp->error->all(FLERR, "Fix dptrain: {}", error.what());
+  }
   check_together(lmp, options);
   check_cutout(lmp, options);
   check_prepare(lmp, options);

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
+#include <thread>
 
 #include "base/advice.h"
+#include "base/elapsed.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/communicator.h"
 #include "parallel/rank_board.h"
@@ -31,10 +34,31 @@ MPI_Datatype mpi_type(const std::int64_t *)
   return MPI_INT64_T;
 }
 
+// Ranks that never come, such as those of a partition without 'share yes', are noticed here: where a communicator is made
+// no watchdog sees who waits.
+void wait_for_all(MPI_Comm comm)
+{
+  MPI_Request request;
+  MPI_Ibarrier(comm, &request);
+  const auto start = std::chrono::steady_clock::now();
+  const double limit = communication_timeout();
+  for (int done = 0;;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done) return;
+    if (limit > 0.0 && seconds_since(start) > limit)
+      end_job(fmt::format(
+          "Some ranks have not come within the timeout of {:g} s: partitions that train "
+          "one model all need a fix dptrain with 'share yes', and a run command for it",
+          limit));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 class MpiCommunicator : public Communicator {
  public:
   explicit MpiCommunicator(MPI_Comm comm)
   {
+    wait_for_all(comm);
     MPI_Comm_dup(comm, &comm_);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);

@@ -55,6 +55,20 @@ template <class Show> std::string syntax(const Option &option, const char *last,
   return text;
 }
 
+// What may be given in place of a word that is not possible.
+std::string allowed_for(const Option &option, const OptionValue &value, const std::string &word,
+                        const UnitFactors &units)
+{
+  if (option.flags & Option::one_of_these) return option.usage();
+  const bool is_long = word.find_first_not_of("0123456789") == std::string::npos &&
+                       word.size() >= std::to_string(value.largest).size();
+  return fmt::format("{}{}{}", value.allowed(units),
+                     value.largest > 0 && is_long ? fmt::format(", {} at most", value.largest) : "",
+                     option.values.size() > 1 && !option.values.back().optional
+                         ? fmt::format(", in '{} {}'", option.name, option.usage())
+                         : "");
+}
+
 }  // namespace
 
 const OptionPart *Option::part(const std::string &word) const
@@ -66,7 +80,11 @@ const OptionPart *Option::part(const std::string &word) const
 
 std::string Option::usage() const
 {
-  return dptrain::syntax(*this, " or ", [](const std::string &symbol) { return symbol; });
+  if (syntax.empty())
+    return dptrain::syntax(*this, " or ", [](const std::string &symbol) { return symbol; });
+  std::string plain = syntax;
+  std::erase(plain, '*');
+  return plain;
 }
 
 const Option *find_option(const std::string &name)
@@ -79,21 +97,30 @@ const Option *find_option(const std::string &name)
 void refuse_option(const std::string &kind, const std::string &name,
                    const std::vector<std::string> &known)
 {
-  throw Error(fmt::format("unknown {} {}; did you mean {}? Allowed are {}", kind, name,
-                          nearest_name(name, known), joined(known)));
+  const std::string nearest = nearest_name(name, known);
+  const bool alike = 2 * edit_distance(name, nearest) <= name.size();
+  throw Error(fmt::format("unknown {} {}{}: allowed are {}", kind, name,
+                          alike ? fmt::format(" (did you mean {}?)", nearest) : "", joined(known)));
 }
 
 void OptionReader::set(const Option &option, const std::string &part, const OptionValue &value,
                        const std::string &word)
 {
-  const std::string label = label_of(option, part);
+  set_labeled(option, label_of(option, part), value, word);
+}
+
+void OptionReader::set_labeled(const Option &option, const std::string &label,
+                               const OptionValue &value, const std::string &word)
+{
   if (!value.set(options_, word))
-    throw Error(
-        fmt::format("{} {} is not possible: use {}", label, word, value.allowed(options_.units)));
-  const auto [before, is_new] = given_[option.name].emplace(&value, word);
-  if (!is_new && !value.repeated)
+    throw Error(fmt::format("{} {} is not possible: use {}", label, word,
+                            allowed_for(option, value, word, options_.units)));
+  auto &given = given_[option.name];
+  const auto before = option.flags & Option::one_of_these ? given.begin() : given.find(&value);
+  if (before != given.end() && !value.repeated)
     throw Error(fmt::format("{} is given twice, as {} and as {}: remove one of them", label,
-                            before->second, word));
+                            before->second.word, word));
+  given[&value] = {label, word};
 }
 
 void OptionReader::note(const Option &option)
@@ -104,9 +131,13 @@ void OptionReader::note(const Option &option)
 
 void OptionReader::finish() const
 {
-  for (const Option &option : option_table())
-    if (given(option.name) && (option.flags & Option::active) && !options_.active)
-      throw Error(fmt::format("{0} needs 'mode active': add that, or remove {0}", option.name));
+  for (const Option &option : option_table()) {
+    const auto found = given_.find(option.name);
+    if (found == given_.end() || !(option.flags & Option::active) || options_.active) continue;
+    throw Error(
+        fmt::format("{0} needs 'mode active': add that, or remove {0}",
+                    found->second.empty() ? option.name : found->second.begin()->second.label));
+  }
 }
 
 std::map<std::string, bool> session_options()
@@ -114,14 +145,14 @@ std::map<std::string, bool> session_options()
   std::map<std::string, bool> keys;
   for (const Option &option : option_table())
     option.for_each([&](const std::string &, const OptionValue &value) {
-      if (!value.key.empty() && !(option.flags & Option::parallel)) keys[value.key] = value.is_text;
+      if (!value.key.empty() && !(option.flags & Option::engine)) keys[value.key] = value.is_text;
     });
   return keys;
 }
 
 void set_options(LearningOptions &options, const std::map<std::string, std::string> &words)
 {
-  std::vector<std::string> keys;
+  std::vector<std::string> keys{"failed", "log", "precision"};  // Python's own
   for (const auto &[key, is_text] : session_options()) keys.push_back(key);
   for (const auto &[key, word] : words)
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
@@ -130,7 +161,11 @@ void set_options(LearningOptions &options, const std::map<std::string, std::stri
   for (const Option &option : option_table())
     option.for_each([&](const std::string &part, const OptionValue &value) {
       const auto found = words.find(value.key);
-      if (found != words.end()) reader.set(option, part, value, found->second);
+      if (found == words.end()) return;
+      reader.set_labeled(option, found->first, value, found->second);
+      if (!part.empty() && words.count(option.name) == 0)
+        throw Error(fmt::format("{} has no meaning without {}: add that, or remove it",
+                                found->first, option.name));
     });
   reader.finish();
 }
@@ -150,10 +185,12 @@ void check_ranges(const LearningOptions &options)
 
 std::string common_options(const LearningOptions &options)
 {
+  LearningOptions same = options;
+  same.units = {};  // partitions may have units of their own
   std::string text;
   for (const Option &option : option_table())
     if (!option.read_by_engine() && !(option.flags & Option::own))
-      text += text_of(option, options) + "\n";
+      text += text_of(option, same) + "\n";
   return text;
 }
 

@@ -9,7 +9,7 @@ namespace {
 using namespace option_values;
 
 constexpr Dimension force = Dimension::force, length = Dimension::length;
-constexpr int active = Option::active, own = Option::own, many = Option::parallel;
+constexpr int active = Option::active, own = Option::own, many = Option::engine;
 
 // An option that the engine reads.
 Option engine(const char *name, const char *syntax, const char *initial, const char *unit,
@@ -122,10 +122,10 @@ std::vector<Option> of_training()
      "labels that a new model is made from", "frames"},
     {"stat", {text("stat", "FILE", &O::stat)}, {}, 0,
      "statistics of a new model: read if it fits, otherwise computed and written", "", "none"},
-    {"seed", {number("seed", "S", &O::seed, {at_least_1})}, {}, 0,
+    {"seed", {number("seed", "S", &O::seed, {not_negative})}, {}, 0,
      "seed of the initial weights and of the order of the frames", "", "1"},
     {"train", {number("train", "STEPS", &O::train, {not_negative})},
-     {{"only", {pattern(&ParameterRules::only)}}, {"freeze", {pattern(&ParameterRules::freeze)}}, rate()}, 0,
+     {{"only", {pattern(&ParameterRules::only)}}, {"freeze", {pattern(&ParameterRules::freeze)}}, rate()}, Option::begins_with_part,
      "optimizer steps for each new label; which parameters they change, and how fast", "steps", "100, all, at one rate"},
     {"target", {number("target", "F", &O::target, {positive, "none", force})}, {}, active,
      "force error at which the training of a label ends early", "force"},
@@ -178,9 +178,10 @@ std::vector<Option> of_ranks()
                            {{"auto", Distribution::automatic}, {"frames", Distribution::frames}, {"space", Distribution::space}})},
      {}, many, "how labeled frames are divided over the ranks"},
     {"compress", {choice("compress", parallel(&ParallelConfig::compression),
-                         {{"none", Compression::none}, {"bf16", Compression::bfloat16}})}, {powersgd()}, many,
+                         {{"none", Compression::none}, {"bf16", Compression::bfloat16}})}, {powersgd()},
+     many | Option::begins_with_part | Option::one_of_these,
      "what of a gradient travels between ranks", "", "", "*none*, *bf16* or *powersgd* RANK"},
-    {"micro_batch", {number("micro_batch", "FRAMES", parallel(&ParallelConfig::micro_batch), {at_least_1, "all"})}, {}, 0,
+    {"micro_batch", {number("micro_batch", "FRAMES", parallel(&ParallelConfig::micro_batch), {not_negative, "all"})}, {}, 0,
      "those of a batch that are in work at once", "frames"},
     {"frame_memory", {number("frame_memory", "GIB", parallel(&ParallelConfig::frame_memory), {not_negative})}, {}, own,
      "memory of each rank for frames; further ones wait on its scratch disk", "GiB"},

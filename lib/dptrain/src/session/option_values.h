@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -50,6 +52,12 @@ inline double factor(Dimension dimension, const UnitFactors &units)
                                           : 1.0;
 }
 
+inline std::string lower(std::string word)
+{
+  for (char &c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return word;
+}
+
 inline std::optional<double> real_of(const std::string &word)
 {
   if (word.find_first_not_of("+-.0123456789eE") != std::string::npos) return std::nullopt;
@@ -81,8 +89,11 @@ OptionValue number(const std::string &key, const std::string &symbol, Access acc
 {
   using T = ValueOf<Access>;
   constexpr bool whole = std::is_integral_v<T>;
+  constexpr auto largest = std::numeric_limits<std::int64_t>::max();
   const std::string zero = form.zero;
   OptionValue value{key, zero.empty() ? std::vector{symbol} : std::vector{symbol, zero}};
+  if constexpr (whole)
+    value.largest = std::in_range<T>(largest) ? largest : std::numeric_limits<T>::max();
   value.allowed = [=](const UnitFactors &units) {
     Range shown = form.range;
     shown.least *= factor(form.dimension, units);
@@ -105,7 +116,7 @@ OptionValue number(const std::string &key, const std::string &symbol, Access acc
       else
         return real_of(word);
     }();
-    if (!zero.empty() && (word == zero || found == 0)) return accept(T(0));
+    if (!zero.empty() && word == zero) return accept(T(0));
     if (!found || !form.range.has(static_cast<double>(*found) / unit)) return false;
     if constexpr (whole) return std::in_range<T>(*found) && accept(static_cast<T>(*found));
     return accept(static_cast<T>(*found / unit));
@@ -115,6 +126,7 @@ OptionValue number(const std::string &key, const std::string &symbol, Access acc
     if (!found) return "";
     if (!zero.empty() && *found == T(0)) return zero;
     if constexpr (whole) return std::to_string(*found);
+    if (form.dimension == Dimension::none) return fmt::format("{}", *found);
     return fmt::format("{:.12g}", static_cast<double>(*found) * factor(form.dimension, o.units));
   };
   return value;
@@ -131,7 +143,7 @@ choice(const std::string &key, Access access,
   value.allowed = [words = value.symbols](const UnitFactors &) { return alternatives(words); };
   value.set = [=](O &o, const std::string &word) {
     for (const auto &[name, kind] : kinds) {
-      if (word != name) continue;
+      if (lower(word) != name) continue;  // input.json has Adam, SOAP
       std::invoke(access, o) = kind;
       return true;
     }

@@ -21,6 +21,7 @@ struct OptionValue {
   bool optional = false;             ///< read where it is one of `symbols`
   bool repeated = false;             ///< each further one is added
   bool is_text = false;              ///< a name of a file or such
+  std::int64_t largest = 0;          ///< of a whole number
   std::function<std::string(const UnitFactors &)>
       allowed{};  ///< what it may be: "a positive force"
   std::function<bool(LearningOptions &, const std::string &word)> set{};  ///< false: not possible
@@ -41,9 +42,12 @@ struct OptionPart {
 struct Option {
   enum Flags {
     any = 0,
-    active = 1,    ///< of mode active alone
-    own = 2,       ///< may differ between partitions that train one model
-    parallel = 4,  ///< needs ranks, partitions or several clients: not in Python
+    active = 1,  ///< of mode active alone
+    own = 2,     ///< may differ between partitions that train one model
+    engine =
+        4,  ///< needs what a simulation program has (ranks, several clients, states to go back to): not in Python
+    begins_with_part = 8,  ///< values may be left out where a part follows
+    one_of_these = 16,     ///< its values or one part
   };
   std::string name;
   std::vector<OptionValue> values;
@@ -75,6 +79,7 @@ const std::vector<Option> &option_table();
 /// Null: there is none.
 const Option *find_option(const std::string &name);
 /// Throws Error: `kind`, such as "keyword", `name` is unknown, which one may have been meant, and all that there are.
+/// The hint is left out where the names have little in common.
 [[noreturn]] void refuse_option(const std::string &kind, const std::string &name,
                                 const std::vector<std::string> &known);
 
@@ -86,6 +91,9 @@ class OptionReader {
   /// part: the word before it, or empty. Throws Error where the word is not possible, or the value is given twice.
   void set(const Option &option, const std::string &part, const OptionValue &value,
            const std::string &word);
+  /// label: what messages call it.
+  void set_labeled(const Option &option, const std::string &label, const OptionValue &value,
+                   const std::string &word);
   /// Notes an option that the engine reads. Throws Error where it is given twice.
   void note(const Option &option);
   bool given(const std::string &name) const { return given_.count(name) > 0; }
@@ -94,7 +102,10 @@ class OptionReader {
 
  private:
   LearningOptions &options_;
-  std::map<std::string, std::map<const OptionValue *, std::string>> given_;  // words by option
+  struct Given {
+    std::string label, word;
+  };
+  std::map<std::string, std::map<const OptionValue *, Given>> given_;  // by option
 };
 
 /// Options by the names that their values have in Python; true: the name of a file or such.

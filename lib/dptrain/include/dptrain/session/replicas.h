@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "dptrain/parallel/communicator.h"
@@ -12,6 +13,7 @@ struct Replicas {
   const void *mpi_comm = nullptr;  ///< MPI_Comm of all ranks of all runs; null: this run is alone
   int index = 0;                   ///< of this run
   std::vector<int> first_rank;     ///< of each run, in that communicator
+  std::string engine_options{};    ///< of the engine, which must be the same; a line for each
 
   int count() const { return mpi_comm ? static_cast<int>(first_rank.size()) : 1; }
 };

@@ -45,7 +45,8 @@ struct LearningSession::Impl {
     auto made = std::make_unique<ReplicaGroup>(comm, replicas);
     made->require_same("options",
                        fmt::format("elements {}\nprecision {}\n{}", joined(slot->type_map()),
-                                   name_of(slot->settings().precision), common_options(options)));
+                                   name_of(slot->settings().precision), common_options(options)) +
+                           replicas.engine_options);
     made->require_same("model", model_text(*slot));
     return made;
   }
