@@ -153,7 +153,7 @@ def test_frames_beyond_the_memory_are_on_the_disk(frames, silicon):
 
 
 @pytest.mark.parametrize("words, said", [
-    ("distribute time", "distribute"), ("compress zip", "compress"), ("compress powersgd 0", "whole number"),
+    ("distribute time", "distribute"), ("compress zip", "compress"), ("compress powersgd 0", "powersgd RANK"),
     ("frame_memory -1", "frame_memory"), ("timeout -2", "timeout"), ("micro_batch -1", "micro_batch"), ("memory maybe", "memory")])
 def test_bad_words_are_named(words, said, message, tmp_path):
     write_input(tmp_path)
