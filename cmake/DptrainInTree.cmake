@@ -81,6 +81,8 @@ macro(dptrain_add_package)
       list(FILTER DPTRAIN_STYLES EXCLUDE REGEX "/dptrain_without_kokkos\\.cpp$")
     endif()
     target_sources(lammps PRIVATE ${DPTRAIN_STYLES})
+    # as the library's headers; LAMMPS' own sources stay with its C++17
+    set_source_files_properties(${DPTRAIN_STYLES} TARGET_DIRECTORY lammps PROPERTIES COMPILE_OPTIONS "-std=c++20")
     # LAMMPS includes the headers of styles by their names alone
     target_include_directories(lammps PRIVATE "${DPTRAIN_PACKAGE_DIR}" "${DPTRAIN_PACKAGE_DIR}/styles"
       $<$<BOOL:${PKG_KOKKOS}>:${DPTRAIN_PACKAGE_DIR}/kokkos>)
