@@ -58,7 +58,7 @@ class Session:
             raise Error(f"log={log!r} is not possible: use a function of a line of text, or None")
         files = _dptrain.session_options()
         given = {}
-        for name, value in {"mode": mode or "active", "follow": follow, **options}.items():
+        for name, value in {"mode": "active" if mode is None else mode, "follow": follow, **options}.items():
             if value is None:
                 continue
             if isinstance(value, (float, np.floating)) and value.is_integer():

@@ -155,12 +155,12 @@ TEST(OptionReader, NothingIsGivenTwice)
   LearningOptions options;
   OptionReader reader(options);
   const Option &every = *find_option("every");
-  reader.set(every, "", every.values[0], "5");
+  reader.set(every, every.values[0], "every", "5");
   expect_in("every is given twice, as 5 and as 7",
-            message_of([&] { reader.set(every, "", every.values[0], "7"); }));
+            message_of([&] { reader.set(every, every.values[0], "every", "7"); }));
   const Option &train = *find_option("train");
   for (const char *pattern : {"a", "b"})
-    reader.set(train, "only", train.part("only")->values[0], pattern);
+    reader.set(train, train.part("only")->values[0], train.label("only"), pattern);
   EXPECT_EQ(options.rules.only, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(reader.given("every"));
   EXPECT_FALSE(reader.given("warmup"));

@@ -124,7 +124,7 @@ void read_values(FixArguments &arguments, const dptrain::Option &option,
     const std::string word = value.repeated && value.is_text
                                  ? read_text(arguments, value.symbols[0], usage)
                                  : arguments.word(usage);
-    reader.set(option, part, value, word);
+    reader.set(option, value, option.label(part), word);
   };
   const bool has_values =
       !(option.flags & dptrain::Option::begins_with_part) || !option.part(arguments.peek());

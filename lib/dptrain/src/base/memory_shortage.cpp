@@ -1,11 +1,10 @@
 #include "base/memory_shortage.h"
 
-#include <algorithm>
-#include <cctype>
 #include <new>
 #include <utility>
 
 #include "base/advice.h"
+#include "base/text.h"
 
 namespace dptrain {
 
@@ -42,9 +41,7 @@ std::string memory_shortage(const std::exception &error)
 {
   if (dynamic_cast<const OutOfMemory *>(&error)) return error.what();
   if (dynamic_cast<const std::bad_alloc *>(&error)) return "the system has no memory left";
-  std::string text = error.what();
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string text = lower(error.what());
   for (const char *words : shortages)
     if (text.find(words) != std::string::npos) return error.what();
   return "";

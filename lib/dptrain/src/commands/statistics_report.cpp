@@ -4,19 +4,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "commands/data_warnings.h"
 #include "dptrain/potential/descriptor/se_e2_a_config.h"
 
 namespace dptrain {
 
 namespace {
-
-template <class T> std::string list(const std::vector<T> &values)
-{
-  std::string text;
-  for (const T &value : values) text += (text.empty() ? "" : " ") + std::to_string(value);
-  return text;
-}
 
 std::string padded(std::string text, std::size_t width)
 {
@@ -56,7 +50,7 @@ std::string row(const std::string &name, const SystemStatistics &system)
   } else {
     line += fmt::format(" {:>9} {:>9} {:>13}", "-", "-", "-");
   }
-  return line + "  " + list(system.max_neighbors);
+  return line + "  " + joined(system.max_neighbors);
 }
 
 /// A line for each type: name, davg and dstd, energy bias.
@@ -136,7 +130,7 @@ std::vector<std::string> text_lines(const StatisticsReport &report)
                                 found.energy.frames, found.energy.deviation[0],
                                 found.energy.rmse_per_atom));
   lines.push_back(fmt::format("recommended sel ({:g} times the largest numbers, in steps of 4): {}",
-                              *se_e2_a(config).sel_factor, list(report.recommended_sel())));
+                              *se_e2_a(config).sel_factor, joined(report.recommended_sel())));
   const std::vector<int> &sel = se_e2_a(config).sel;
   for (std::size_t t = 0; t < sel.size(); ++t)
     if (found.statistics.max_neighbors()[t] > sel[t])
@@ -146,7 +140,7 @@ std::vector<std::string> text_lines(const StatisticsReport &report)
   const std::string unlikely = unlikely_distance(found.statistics.min_distance());
   if (!unlikely.empty()) lines.push_back("WARNING: " + unlikely);
   lines.push_back(fmt::format("min_nbor_dist: {:f}", found.statistics.min_distance()));
-  lines.push_back("max_nbor_size: [" + list(found.statistics.max_neighbors()) + "]");
+  lines.push_back("max_nbor_size: [" + joined(found.statistics.max_neighbors()) + "]");
   return lines;
 }
 

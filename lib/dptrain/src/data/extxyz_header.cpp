@@ -1,10 +1,11 @@
 #include "data/extxyz_header.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <fmt/format.h>
 
+#include "base/nearest_name.h"
+#include "base/text.h"
 #include "data/frame_values.h"
 #include "data/text_words.h"
 #include "dptrain/base/error.h"
@@ -16,12 +17,6 @@ namespace {
 constexpr int max_columns = 1000000;
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
-
-std::string lower(std::string text)
-{
-  for (char &c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 /// Place of `name` in the order of preference `names`; a prefix REF_ or DFT_ in any case marks reference values, which
 /// come first. Lower is better, -1: not one of the names.
@@ -83,23 +78,6 @@ std::vector<std::string> items_of(std::string text)
 const std::vector<std::string> energy_names{"free_energy", "energy"},
     virial_names{"virial", "virials"}, stress_names{"stress"};
 
-/// Number of letters that must be changed, added or left out to make one word the other.
-std::size_t edits(const std::string &a, const std::string &b)
-{
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row.back();
-}
-
 /// A frame without a cell must be one on purpose, and columns are named once: keys that are given twice, and others than
 /// Lattice and Properties which hold what these should hold, are errors.
 void check_keys(const Pairs &pairs, const std::string &where)
@@ -116,7 +94,7 @@ void check_keys(const Pairs &pairs, const std::string &where)
     const std::string of_a_cell[] = {"cell",   "box",      "unitcell", "supercell",
                                      "simbox", "cellvecs", "latt",     "latticevectors"};
     const bool is_cell =
-        edits(plain, "lattice") <= 2 ||
+        edit_distance(plain, "lattice") <= 2 ||
         std::find(std::begin(of_a_cell), std::end(of_a_cell), plain) != std::end(of_a_cell);
     double number = 0.0;
     const auto items = items_of(value);

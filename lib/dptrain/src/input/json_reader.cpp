@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest_name.h"
+#include "base/text.h"
 
 namespace dptrain {
 
@@ -136,10 +137,7 @@ std::string JsonReader::choice(const std::string &key, const std::string &fallba
 {
   const std::string found = text(key, fallback);
   if (std::find(allowed.begin(), allowed.end(), found) != allowed.end()) return found;
-  std::string names;
-  for (const auto &name : allowed)
-    names += (names.empty() ? "\"" : name == allowed.back() ? " or \"" : ", \"") + name + "\"";
-  expected(key, names);
+  expected(key, alternatives(allowed, "\""));
 }
 
 std::vector<int> JsonReader::integers(const std::string &key, const std::vector<int> &fallback)

@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace dptrain {
 
 void refuse_kind(const JsonReader &reader, const std::string &key, const char *what,
                  const std::string &found, const std::vector<std::string> &known, const char *hint)
 {
-  std::string all;
-  for (const std::string &name : known)
-    all += (all.empty() ? "\"" : name == known.back() ? " or \"" : ", \"") + name + "\"";
-  reader.fail(key,
-              fmt::format("{} \"{}\" is not in this version; use {}{}", what, found, all, hint));
+  reader.fail(key, fmt::format("{} \"{}\" is not in this version; use {}{}", what, found,
+                               alternatives(known, "\""), hint));
 }
 
 double read_number(JsonReader &reader, const std::string &key, const Range &range)

@@ -1,10 +1,11 @@
 #include "input/model_keys.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
+
+#include "base/text.h"
 
 namespace dptrain {
 
@@ -176,9 +177,7 @@ bool is_number(const std::string &text, double &number)
 
 std::string read_activation(JsonReader &reader, const std::string &key)
 {
-  std::string name = reader.text(key, "");
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+  const std::string name = lower(reader.text(key, ""));
   const auto colon = name.find(':');
   const std::string base = name.substr(0, colon);
   bool known = std::find(activations.begin(), activations.end(), base) != activations.end();
@@ -186,11 +185,9 @@ std::string read_activation(JsonReader &reader, const std::string &key)
   if (colon != std::string::npos)
     known =
         (base == "silut" || base == "custom_silu") && is_number(name.substr(colon + 1), threshold);
-  if (!known) {
-    std::string all;
-    for (const auto &one : activations) all += (all.empty() ? "" : " ") + one;
-    reader.expected(key, fmt::format("one of {} (silut:T and custom_silu:T with a number T)", all));
-  }
+  if (!known)
+    reader.expected(key, fmt::format("one of {} (silut:T and custom_silu:T with a number T)",
+                                     joined(activations)));
   return name;
 }
 

@@ -1,10 +1,9 @@
 #include "kernels/activation.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "dptrain/base/error.h"
 #include "kernels/fast_tanh.h"
 
@@ -131,9 +130,7 @@ double threshold_of(const std::string &name)
 
 Activation Activation::from_name(const std::string &given)
 {
-  std::string name = given;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
+  const std::string name = lower(given);
   const std::string base = name.substr(0, name.find(':'));
   Activation a;
   if (base == "silut" || base == "custom_silu") {

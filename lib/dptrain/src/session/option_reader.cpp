@@ -26,23 +26,14 @@ std::string text_of(const Option &option, const LearningOptions &o)
   return text;
 }
 
-// Of a value in messages.
-std::string label_of(const Option &option, const std::string &part)
-{
-  return part.empty() ? option.name : fmt::format("{} ... {}", option.name, part);
-}
-
 // `show` is how a word that must be given as it is looks.
-template <class Show> std::string syntax(const Option &option, const char *last, const Show &show)
+template <class Show> std::string syntax(const Option &option, const Show &show)
 {
   std::string text;
   const auto add = [&](const OptionValue &value) {
-    std::string symbols;
-    for (std::size_t k = 0; k < value.symbols.size(); ++k)
-      symbols += (k == 0                         ? ""
-                  : k + 1 < value.symbols.size() ? ", "
-                                                 : last) +
-                 show(value.symbols[k]);
+    std::vector<std::string> shown;
+    for (const std::string &symbol : value.symbols) shown.push_back(show(symbol));
+    const std::string symbols = alternatives(shown);
     text += (text.empty() || text.back() == '[' ? "" : " ") +
             (value.optional ? "[" + symbols + "]" : symbols);
   };
@@ -53,6 +44,12 @@ template <class Show> std::string syntax(const Option &option, const char *last,
     text += "]";
   }
   return text;
+}
+
+[[noreturn]] void refuse(const std::string &label, const std::string &word,
+                         const std::string &allowed)
+{
+  throw Error(fmt::format("{} {} is not possible: use {}", label, word, allowed));
 }
 
 // What may be given in place of a word that is not possible.
@@ -78,10 +75,15 @@ const OptionPart *Option::part(const std::string &word) const
   return nullptr;
 }
 
+std::string Option::label(const std::string &part) const
+{
+  return part.empty() ? name : fmt::format("{} ... {}", name, part);
+}
+
 std::string Option::usage() const
 {
   if (syntax.empty())
-    return dptrain::syntax(*this, " or ", [](const std::string &symbol) { return symbol; });
+    return dptrain::syntax(*this, [](const std::string &symbol) { return symbol; });
   std::string plain = syntax;
   std::erase(plain, '*');
   return plain;
@@ -103,18 +105,11 @@ void refuse_option(const std::string &kind, const std::string &name,
                           alike ? fmt::format(" (did you mean {}?)", nearest) : "", joined(known)));
 }
 
-void OptionReader::set(const Option &option, const std::string &part, const OptionValue &value,
+void OptionReader::set(const Option &option, const OptionValue &value, const std::string &label,
                        const std::string &word)
 {
-  set_labeled(option, label_of(option, part), value, word);
-}
-
-void OptionReader::set_labeled(const Option &option, const std::string &label,
-                               const OptionValue &value, const std::string &word)
-{
   if (!value.set(options_, word))
-    throw Error(fmt::format("{} {} is not possible: use {}", label, word,
-                            allowed_for(option, value, word, options_.units)));
+    refuse(label, word, allowed_for(option, value, word, options_.units));
   auto &given = given_[option.name];
   const auto before = option.flags & Option::one_of_these ? given.begin() : given.find(&value);
   if (before != given.end() && !value.repeated)
@@ -162,7 +157,7 @@ void set_options(LearningOptions &options, const std::map<std::string, std::stri
     option.for_each([&](const std::string &part, const OptionValue &value) {
       const auto found = words.find(value.key);
       if (found == words.end()) return;
-      reader.set_labeled(option, found->first, value, found->second);
+      reader.set(option, value, found->first, found->second);
       if (!part.empty() && words.count(option.name) == 0)
         throw Error(fmt::format("{} has no meaning without {}: add that, or remove it",
                                 found->first, option.name));
@@ -178,8 +173,7 @@ void check_ranges(const LearningOptions &options)
     option.for_each([&](const std::string &part, const OptionValue &value) {
       const std::string word = value.text(options);
       if (!word.empty() && !value.set(again, word))
-        throw Error(fmt::format("{} {} is not possible: use {}", label_of(option, part), word,
-                                value.allowed(options.units)));
+        refuse(option.label(part), word, value.allowed(options.units));
     });
 }
 
@@ -204,12 +198,11 @@ std::vector<OptionRow> option_rows()
     std::string initial = option.initial;
     if (initial.empty() && !option.read_by_engine())
       initial = option.values[0].text(LearningOptions());
-    rows.push_back(
-        {option.section,
-         fmt::format("**{}** {}{}", option.name,
-                     option.syntax.empty() ? syntax(option, " or ", shown) : option.syntax,
-                     option.flags & Option::active ? " (a)" : ""),
-         initial, option.unit, option.meaning});
+    rows.push_back({option.section,
+                    fmt::format("**{}** {}{}", option.name,
+                                option.syntax.empty() ? syntax(option, shown) : option.syntax,
+                                option.flags & Option::active ? " (a)" : ""),
+                    initial, option.unit, option.meaning});
   }
   return rows;
 }

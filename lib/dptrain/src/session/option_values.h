@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
@@ -50,12 +49,6 @@ inline double factor(Dimension dimension, const UnitFactors &units)
   return dimension == Dimension::force    ? units.force()
          : dimension == Dimension::length ? units.length
                                           : 1.0;
-}
-
-inline std::string lower(std::string word)
-{
-  for (char &c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return word;
 }
 
 inline std::optional<double> real_of(const std::string &word)

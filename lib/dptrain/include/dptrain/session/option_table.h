@@ -41,7 +41,6 @@ struct OptionPart {
 
 struct Option {
   enum Flags {
-    any = 0,
     active = 1,  ///< of mode active alone
     own = 2,     ///< may differ between partitions that train one model
     engine =
@@ -52,7 +51,7 @@ struct Option {
   std::string name;
   std::vector<OptionValue> values;
   std::vector<OptionPart> parts;
-  int flags = any;
+  int flags = 0;
   std::string meaning;
   std::string unit{};     ///< for the manual
   std::string initial{};  ///< default, where it is not that of LearningOptions
@@ -70,6 +69,8 @@ struct Option {
     for (const OptionPart &one : parts)
       for (const OptionValue &value : one.values) f(one.name, value);
   }
+  /// What messages call a value behind this word: "cutout ... core".
+  std::string label(const std::string &part) const;
   /// Such as "R [core C] [vacuum V] [most K]".
   std::string usage() const;
 };
@@ -88,12 +89,9 @@ class OptionReader {
  public:
   explicit OptionReader(LearningOptions &options) : options_(options) {}
 
-  /// part: the word before it, or empty. Throws Error where the word is not possible, or the value is given twice.
-  void set(const Option &option, const std::string &part, const OptionValue &value,
+  /// label: what messages call the value. Throws Error where the word is not possible, or the value is given twice.
+  void set(const Option &option, const OptionValue &value, const std::string &label,
            const std::string &word);
-  /// label: what messages call it.
-  void set_labeled(const Option &option, const std::string &label, const OptionValue &value,
-                   const std::string &word);
   /// Notes an option that the engine reads. Throws Error where it is given twice.
   void note(const Option &option);
   bool given(const std::string &name) const { return given_.count(name) > 0; }
