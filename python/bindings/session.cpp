@@ -87,7 +87,7 @@ class Session {
   {
     start_kernels();
     slot_->load(*comm_, model, {});
-    options_.frames = "dptrain.frames";
+    options_.files.frames = "dptrain.frames";
     options_.failure_stops = failure_stops;
     set_options(options_, options);
     make_session();

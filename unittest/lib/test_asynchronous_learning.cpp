@@ -23,7 +23,7 @@ class AsynchronousTest : public LearningSessionTest {
     LearningSessionTest::SetUp();
     options_.active = true;
     options_.every = 1;
-    options_.train = 10;
+    options_.training.steps = 10;
     options_.train_share = 1.0;  // what has come is learned at the next step: no clock in the test
     options_.audit = 0;
     options_.holdout = 0;
@@ -43,11 +43,14 @@ class AsynchronousTest : public LearningSessionTest {
   void go_on_later()
   {
     new_model();
-    options_.resume = scratch_ / "x";
+    options_.files.resume = scratch_ / "x";
   }
   void new_model() { slot_->load(*comm_, scratch_ / "input.json", {"A", "B"}); }
   bool is_file(const char *name) const { return std::filesystem::exists(scratch_ / name); }
-  std::vector<WholeFrame> stored() const { return FramesFile::read(options_.frames_path(), -1); }
+  std::vector<WholeFrame> stored() const
+  {
+    return FramesFile::read(options_.files.frames_path(), -1);
+  }
   /// Each frame is there once and has the label of its own configuration.
   void expect_right_labels(const std::vector<WholeFrame> &frames) const
   {
@@ -94,7 +97,7 @@ TEST_F(AsynchronousTest, TheRunGoesOnWhileTheReferenceComputes)
   // two at a time, each for four steps and one in which it is learned
   EXPECT_GT(frames.size(), 2u * (60 - by_reference) / 6);
   EXPECT_LT(frames.size(), by_reference + 2u * (60 - by_reference) / 4 + 2);
-  EXPECT_EQ(session.report().steps, options_.train * session.report().frames);
+  EXPECT_EQ(session.report().steps, options_.training.steps * session.report().frames);
   EXPECT_NE(log_.find("     later "), std::string::npos);
 }
 
@@ -116,15 +119,15 @@ TEST_F(AsynchronousTest, TheLogSaysWhereTheRunIs)
 TEST_F(AsynchronousTest, AtTheLimitTheRunWaitsForAllThatIsInFlight)
 {
   LateSource young = beside(0);
-  options_.save = scratch_ / "x.dp";
-  options_.save_every = 1000000;
+  options_.files.save = scratch_ / "x.dp";
+  options_.files.save_every = 1000000;
   {
     LearningSession session(comm_, slot_, options_, messages(), &young);
     session.start();
     run_and_stop(session, 0, 40);
     session.end_run(39, "run");
   }
-  options_.resume = options_.save;
+  options_.files.resume = options_.files.save;
   options_.threshold = 1e-6;
   options_.limit = 2e-6;  // each step is above
   slot_->load(*comm_, scratch_ / "x.dp", {"A", "B"});
@@ -265,7 +268,7 @@ TEST_F(AsynchronousTest, AYoungModelIsComparedAtEachStep)
     LateSource source = beside(0);
     options_.every = 3;
     options_.asynchronous = asynchronous;
-    options_.frames = scratch_ / (std::to_string(asynchronous) + ".frames");
+    options_.files.frames = scratch_ / (std::to_string(asynchronous) + ".frames");
     new_model();
     LearningSession session(comm_, slot_, options_, messages(), &source);
     session.start();
@@ -284,7 +287,7 @@ TEST_F(AsynchronousTest, TheLimitOfAGrowingModelIsLower)
     options_.asynchronous = asynchronous;
     options_.threshold = threshold;
     options_.limit = limit;
-    std::filesystem::remove(options_.frames);
+    std::filesystem::remove(options_.files.frames);
     new_model();
     LearningSession session(comm_, slot_, options_, messages(), &source);
     session.start();
@@ -307,8 +310,8 @@ class PreparedTest : public AsynchronousTest {
   {
     AsynchronousTest::SetUp();
     options_.prepare.copies = 5;
-    options_.save = scratch_ / "x.dp";
-    options_.save_every = 1000000;
+    options_.files.save = scratch_ / "x.dp";
+    options_.files.save_every = 1000000;
   }
   /// Number of copies among the frames; each has its own label.
   std::int64_t num_copies(const std::vector<WholeFrame> &frames) const
@@ -334,7 +337,7 @@ TEST_F(PreparedTest, CopiesAreLabeledAllAtOnce)
   // they are not asked for again
   const std::int64_t calls = session.report().reference_calls;
   session.end_run(19, "run");
-  options_.resume = options_.save;
+  options_.files.resume = options_.files.save;
   LateSource second = beside(0);
   slot_->load(*comm_, scratch_ / "x.dp", {"A", "B"});
   LearningSession later(comm_, slot_, options_, messages(), &second);
@@ -352,7 +355,7 @@ TEST_F(PreparedTest, AGivenModelMovesAsItHasLearned)
     run(session, 20);
   }
   options_.threshold = options_.limit = 1e6;  // the first step does not ask
-  options_.save = scratch_ / "y.dp";
+  options_.files.save = scratch_ / "y.dp";
   slot_->load(*comm_, scratch_ / "x.dp", {"A", "B"});
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
@@ -390,7 +393,7 @@ TEST_F(PreparedTest, AProgramThatEndsLeavesThemToALaterOne)
     EXPECT_EQ(message_of([&] { run_and_stop(session, 0, 1); }), "the program ends");
   }
   EXPECT_FALSE(is_file("x.dp.frames"));
-  options_.resume = options_.save;
+  options_.files.resume = options_.files.save;
   LearningSession session(comm_, slot_, options_, messages(), &second);
   session.start();
   EXPECT_EQ(second.submitted, 5);

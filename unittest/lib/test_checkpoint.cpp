@@ -108,12 +108,12 @@ std::string message_with(std::int64_t version, const std::string &kind)
 
 TEST(Checkpoint, RefusesOtherFormats)
 {
-  expect_in("checkpoint format 4", message_with(4, "deep_pot"));
+  expect_in("checkpoint format 5", message_with(5, "deep_pot"));
   expect_in("checkpoint format unknown", message_with(0, "deep_pot"));
-  for (const std::int64_t version : {1, 2})
+  for (const std::int64_t version : {1, 2, 3})
     for (const char *part : {"before the first release", "pair_coeff", ".frames", "--init-model"})
       expect_in(part, message_with(version, "deep_pot"));
-  expect_in("\"graph_net\"", message_with(3, "graph_net"));
+  expect_in("\"graph_net\"", message_with(4, "graph_net"));
 }
 
 TEST(Checkpoint, RefusesWeightsOfAnotherModel)

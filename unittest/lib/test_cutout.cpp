@@ -331,8 +331,8 @@ class CutoutSession : public testing::Test {
   {
     write_file(*shared_ / "input.json", input);
     slot_->load(*comm_, *shared_ / "input.json", {"A", "B"});
-    options_.save = *shared_ / "small.dp";
-    options_.disp = *shared_ / "lcurve.out";
+    options_.files.save = *shared_ / "small.dp";
+    options_.files.disp = *shared_ / "lcurve.out";
     SpringSource source;
     LearningSession session(comm_, slot_, options_, messages(), &source);
     session.start();
@@ -342,18 +342,18 @@ class CutoutSession : public testing::Test {
   {
     options_.active = true;
     options_.every = 1;
-    options_.warmup = 3;
-    options_.train = 20;
+    options_.training.warmup = 3;
+    options_.training.steps = 20;
     options_.audit = 0;
     options_.holdout = 0;
-    options_.save_every = 1000;
+    options_.files.save_every = 1000;
     if (!shared_) {
       shared_ = std::make_unique<Scratch>();
       learn_in_a_small_box();
     }
     slot_->load(*comm_, *shared_ / "small.dp", {"A", "B"});
-    options_.disp = scratch_ / "lcurve.out";
-    options_.save = scratch_ / "large.dp";
+    options_.files.disp = scratch_ / "lcurve.out";
+    options_.files.save = scratch_ / "large.dp";
     options_.cutout.radius = 4.5;
   }
   static void TearDownTestSuite() { shared_.reset(); }
@@ -368,7 +368,7 @@ TEST_F(CutoutSession, TheReferenceNeverSeesTheBox)
 {
   SpringSource source;
   options_.threshold = 0.05;
-  options_.dataset = scratch_ / "data";
+  options_.files.dataset = scratch_ / "data";
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   run(session, 6, 13.0, 0.15);
@@ -381,7 +381,7 @@ TEST_F(CutoutSession, TheReferenceNeverSeesTheBox)
   EXPECT_TRUE(session.report().model_moves);
 
   // labels of the core alone, which are those of the whole box
-  const std::vector<WholeFrame> stored = FramesFile::read(options_.save + ".frames", -1);
+  const std::vector<WholeFrame> stored = FramesFile::read(options_.files.save + ".frames", -1);
   ASSERT_GT(stored.size(), 3u);
   for (const WholeFrame &one : stored) {
     EXPECT_FALSE(one.label.energy || one.label.virial);
@@ -403,7 +403,7 @@ TEST_F(CutoutSession, TheReferenceNeverSeesTheBox)
   EXPECT_EQ(log_.find("the labels have no energies"), std::string::npos);
 
   // a later session goes on with them
-  options_.resume = options_.save;
+  options_.files.resume = options_.files.save;
   SpringSource other;
   LearningSession resumed(comm_, slot_, options_, messages(), &other);
   resumed.start();
@@ -415,8 +415,8 @@ TEST_F(CutoutSession, WhatIsLearnedIsNotAskedAgain)
   SpringSource source;
   options_.threshold = 1e-3;
   options_.limit = 100.0;
-  options_.train = 0;         // else the model changes, and what it knows of the atoms with it
-  options_.cutout.most = 99;  // around nearly all atoms
+  options_.training.steps = 0;  // else the model changes, and what it knows of the atoms with it
+  options_.cutout.most = 99;    // around nearly all atoms
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   FrameRun trajectory(slot_);

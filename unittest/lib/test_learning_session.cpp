@@ -23,7 +23,7 @@ TEST_F(LearningSessionTest, ALateAnswerIsWaitedForAndChangesNothing)
   EXPECT_EQ(at_once.waits, 0);
 
   slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
-  options_.frames = scratch_ / "y.frames";
+  options_.files.frames = scratch_ / "y.frames";
   LearningSession second(comm_, slot_, options_, messages(), &late);
   second.start();
   EXPECT_EQ(run(second, 10), energies);
@@ -37,7 +37,7 @@ TEST_F(LearningSessionTest, EachLabelIsThatOfItsOwnConfiguration)
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   const std::vector<double> energies = run(session, 10);
-  const std::vector<WholeFrame> stored = FramesFile::read(options_.frames, -1);
+  const std::vector<WholeFrame> stored = FramesFile::read(options_.files.frames, -1);
   ASSERT_EQ(stored.size(), 5u);  // steps 0, 2, ..., 8
   for (const WholeFrame &one : stored) {
     const WholeFrame here = frame(static_cast<int>(one.step));
@@ -74,7 +74,7 @@ TEST_F(LearningSessionTest, AnActiveSessionAsksLessAndLess)
   LateSource source(start_, 1);
   options_.active = true;
   options_.every = 1;
-  options_.train = 40;
+  options_.training.steps = 40;
   options_.audit = 0;
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();

@@ -277,11 +277,11 @@ TEST_P(Descriptors, IsLearnedInASession)
   slot->load(*comm, scratch / "input.json", {"A", "B"});
   LearningOptions options;
   options.every = 1;
-  options.warmup = 2;
-  options.train = 4;
-  options.save = scratch / "x.dp";
-  options.disp = scratch / "lcurve.out";
-  options.disp_every = 1;
+  options.training.warmup = 2;
+  options.training.steps = 4;
+  options.files.save = scratch / "x.dp";
+  options.files.disp = scratch / "lcurve.out";
+  options.files.disp_every = 1;
   const Messages quiet = no_messages();
   const auto learn = [&](std::int64_t first, std::int64_t last) {
     SpringSource source;
@@ -300,9 +300,9 @@ TEST_P(Descriptors, IsLearnedInASession)
     return session.report();
   };
   EXPECT_EQ(learn(0, 4).steps, 16);
-  EXPECT_EQ(read_model_file(options.save).config.descriptor->type(), GetParam());
-  options.resume = options.save;
-  slot->load(*comm, options.save, {"A", "B"});
+  EXPECT_EQ(read_model_file(options.files.save).config.descriptor->type(), GetParam());
+  options.files.resume = options.files.save;
+  slot->load(*comm, options.files.save, {"A", "B"});
   const LearningReport report = learn(4, 6);
   EXPECT_EQ(report.steps, 24);
   EXPECT_EQ(report.frames, 6);

@@ -79,12 +79,12 @@ TEST(OptionTable, WhatIsReadIsWrittenAgain)
   EXPECT_EQ(options.cutout.core, 1.5);
   EXPECT_EQ(options.cutout.vacuum, 0.0);
   EXPECT_EQ(options.cutout.most, 2);
-  EXPECT_EQ(options.seed, 9000000000u);
-  EXPECT_EQ(options.ema, 0.0);
-  EXPECT_EQ(options.optimizer, OptimizerType::adamw);
-  EXPECT_EQ(options.save, "a b.dp");
-  EXPECT_EQ(options.buffer, 0);
-  EXPECT_EQ(options.batch, 3);
+  EXPECT_EQ(options.training.seed, 9000000000u);
+  EXPECT_EQ(options.training.ema, 0.0);
+  EXPECT_EQ(options.training.optimizer, OptimizerType::adamw);
+  EXPECT_EQ(options.files.save, "a b.dp");
+  EXPECT_EQ(options.training.buffer, 0);
+  EXPECT_EQ(options.training.batch, 3);
   const std::string text =
       common_options(options);  // in eV and Angstrom: partitions may have other units
   for (const char *line :
@@ -98,9 +98,9 @@ TEST(OptionTable, WhatIsReadIsWrittenAgain)
 TEST(OptionTable, RulesOfParametersAreInTheText)
 {
   LearningOptions options;
-  options.rules.only = {"a", "b"};
-  options.rules.rates = {{"c", 0.5}};
-  options.parallel.compression = Compression::power_sgd;
+  options.training.rules.only = {"a", "b"};
+  options.training.rules.rates = {{"c", 0.5}};
+  options.training.parallel.compression = Compression::power_sgd;
   expect_in("train 100 only a b rate c 0.5\n", common_options(options));
   expect_in("compress powersgd 4\n", common_options(options));
 }
@@ -161,7 +161,7 @@ TEST(OptionReader, NothingIsGivenTwice)
   const Option &train = *find_option("train");
   for (const char *pattern : {"a", "b"})
     reader.set(train, train.part("only")->values[0], train.label("only"), pattern);
-  EXPECT_EQ(options.rules.only, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(options.training.rules.only, (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(reader.given("every"));
   EXPECT_FALSE(reader.given("warmup"));
 }

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -79,26 +78,19 @@ class FixArguments {
     for (const std::string &name : allowed)
       if (text == name) return text;
     lmp_->error->all(FLERR, next_ - 1,
-                     fmt::format("Fix dptrain: {} {} is not available: use {} {}", keyword_, text,
+                     fmt::format("Fix dptrain: {} {} is not possible: use {} {}", keyword_, text,
                                  keyword_, list));
   }
 
-  /// Options of a source of labels, `reference KIND ... end`, up to the word `end`: each name with
-  /// what reads its values.
-  void read_options(const std::string &kind, const std::string &usage,
-                    const std::map<std::string, std::function<void()>> &readers)
-  {
-    for (std::string name = word(usage); name != "end"; name = word(usage)) {
-      const auto reader = readers.find(name);
-      if (reader == readers.end())
-        lmp_->error->all(
-            FLERR, position(),
-            fmt::format(
-                "Fix dptrain: found {} where an option of the {} or 'end' must stand: reference {}",
-                name, kind, usage));
-      reader->second();
-    }
-  }
+  /// One option of a block `KEYWORD KIND ... end`.
+  struct BlockOption {
+    std::string name;
+    std::function<void()> read;
+    bool repeated = false;  ///< each further one is added
+  };
+  /// Reads options up to the word `end`. Throws dptrain::Error where one is unknown or given
+  /// twice. label: of the block in messages, "reference socket".
+  void read_block(const std::string &label, const std::vector<BlockOption> &options);
 
   LAMMPS *lammps() const { return lmp_; }
   int position() const { return next_ - 1; }

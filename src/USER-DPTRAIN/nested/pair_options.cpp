@@ -11,33 +11,23 @@
 
 using namespace LAMMPS_NS;
 
-PairOptions LAMMPS_NS::read_pair_options(FixArguments &arguments)
+PairOptions LAMMPS_NS::read_pair_options(FixArguments &a)
 {
-  static const std::vector<std::string> KEYWORDS{"coeff", "modify", "kspace", "kspace_modify",
-                                                 "end"};
   const std::string usage = "pair STYLE [arguments] coeff \"...\" [coeff \"...\"] [modify \"...\"] "
                             "[kspace \"...\" [kspace_modify \"...\"]] end";
-  PairOptions options;
-  options.style = arguments.word(usage);
-  std::string word = arguments.word(usage);
-  for (; std::find(KEYWORDS.begin(), KEYWORDS.end(), word) == KEYWORDS.end();
-       word = arguments.word(usage))
-    options.args.push_back(word);
-  for (; word != "end"; word = arguments.word(usage)) {
-    if (word == "coeff")
-      options.coeffs.push_back(arguments.word(usage));
-    else if (word == "modify")
-      options.modify.push_back(arguments.word(usage));
-    else if (word == "kspace")
-      options.kspace = arguments.word(usage);
-    else if (word == "kspace_modify")
-      options.kspace_modify.push_back(arguments.word(usage));
-    else
-      arguments.lammps()->error->all(
-          FLERR, arguments.position(),
-          fmt::format("Fix dptrain: found {} where 'coeff', 'modify', 'kspace', 'kspace_modify' or "
-                      "'end' must stand: {} {}",
-                      word, arguments.current(), usage));
-  }
-  return options;
+  PairOptions o;
+  const auto text = [&a] { return a.word("\"...\", the arguments of a command"); };
+  const std::vector<FixArguments::BlockOption> options{
+      {"coeff", [&] { o.coeffs.push_back(text()); }, true},
+      {"modify", [&] { o.modify.push_back(text()); }, true},
+      {"kspace", [&] { o.kspace = text(); }},
+      {"kspace_modify", [&] { o.kspace_modify.push_back(text()); }, true}};
+  const auto begins_block = [&](const std::string &word) {
+    return word == "end" || std::any_of(options.begin(), options.end(),
+                                        [&](const auto &option) { return option.name == word; });
+  };
+  o.style = a.word(usage);
+  while (!begins_block(a.peek())) o.args.push_back(a.word(usage));
+  a.read_block(fmt::format("{} pair", a.current()), options);
+  return o;
 }

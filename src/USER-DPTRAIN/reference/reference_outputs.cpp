@@ -9,6 +9,7 @@
 #include "atom.h"
 #include "comm.h"
 #include "domain.h"
+#include "dptrain/base/error.h"
 #include "error.h"
 #include "fix.h"
 #include "force.h"
@@ -18,39 +19,31 @@
 using namespace LAMMPS_NS;
 using namespace FixConst;
 
-ValuesOptions LAMMPS_NS::read_values_options(FixArguments &arguments)
+ValuesOptions LAMMPS_NS::read_values_options(FixArguments &a)
 {
-  const std::string usage =
-      "values energy SRC forces SRC [SRC SRC] [virial SRC | pressure SRC] end";
-  ValuesOptions options;
-  std::string word = arguments.word(usage);
-  while (word != "end") {
-    const std::string keyword = word;
-    word = arguments.word(usage);
-    if (keyword == "energy") {
-      options.energy = word;
-      word = arguments.word(usage);
-    } else if (keyword == "virial" || keyword == "pressure") {
-      options.virial = word;
-      options.pressure = keyword == "pressure";
-      word = arguments.word(usage);
-    } else if (keyword == "forces") {
-      options.forces.clear();
-      for (; word.size() > 1 && word[1] == '_'; word = arguments.word(usage))
-        options.forces.push_back(word);
-    } else {
-      arguments.lammps()->error->all(
-          FLERR, fmt::format("Fix dptrain: found {} where 'energy', 'forces', 'virial', 'pressure' "
-                             "or 'end' must stand: reference {}",
-                             keyword, usage));
-    }
-  }
-  if (options.energy.empty() || (options.forces.size() != 1 && options.forces.size() != 3))
-    arguments.lammps()->error->all(
-        FLERR, fmt::format("Fix dptrain: labels need an energy and forces (one source with three "
-                           "columns, or three sources): reference {}",
-                           usage));
-  return options;
+  ValuesOptions o;
+  const auto source = [&a] { return a.word("SOURCE, such as c_ID, f_ID or v_NAME"); };
+  const auto read_virial = [&](bool pressure) {
+    if (!o.virial.empty())
+      throw dptrain::Error("reference values: virial and pressure are two forms of one value: "
+                           "remove one of them");
+    o.virial = source();
+    o.pressure = pressure;
+  };
+  a.read_block("reference values", {{"energy", [&] { o.energy = source(); }},
+                                    {"forces",
+                                     [&] {
+                                       while (a.peek().size() > 1 && a.peek()[1] == '_')
+                                         o.forces.push_back(source());
+                                     }},
+                                    {"virial", [&] { read_virial(false); }},
+                                    {"pressure", [&] { read_virial(true); }}});
+  if (o.energy.empty() || (o.forces.size() != 1 && o.forces.size() != 3))
+    throw dptrain::Error(
+        "labels need an energy and forces (one source with three columns, or three "
+        "sources): reference values energy SRC forces SRC [SRC SRC] [virial SRC | "
+        "pressure SRC] end");
+  return o;
 }
 
 ReferenceOutputs::ReferenceOutputs(LAMMPS *lmp, const std::string &fix_id,

@@ -9,31 +9,22 @@
 
 using namespace LAMMPS_NS;
 
-SocketOptions LAMMPS_NS::read_socket_options(FixArguments &arguments)
+SocketOptions LAMMPS_NS::read_socket_options(FixArguments &a)
 {
-  const std::string usage = "socket ADDRESS [timeout SECONDS] [wait SECONDS] [retries N] [failed "
-                            "skip|stop] [virial yes|no] end";
-  SocketOptions options;
-  options.address = arguments.word(usage);
-  arguments.read_options(
-      "socket", usage,
-      {{"timeout",
-        [&] {
-          options.timeout = arguments.real("socket ... timeout SECONDS, 0 for no limit", 0.0);
-        }},
-       {"wait",
-        [&] {
-          options.wait =
-              arguments.real("socket ... wait SECONDS, a number that is not negative", 0.0);
-        }},
-       {"retries",
-        [&] { options.retries = arguments.whole_number("socket ... retries N from 0"); }},
-       {"failed",
-        [&] {
-          options.stop = arguments.one_of({"skip", "stop"}) == "stop";
-        }},
-       {"virial", [&] {
-          options.virial = arguments.one_of({"yes", "no"}) == "yes";
-        }}});
-  return options;
+  SocketOptions o;
+  o.address =
+      a.word("socket ADDRESS [timeout SECONDS] [wait SECONDS] [retries N] [failed skip|stop] "
+             "[virial yes|no] end");
+  a.read_block("reference socket",
+               {{"timeout", [&] { o.timeout = a.real("SECONDS, 0 for no limit", 0.0); }},
+                {"wait", [&] { o.wait = a.real("SECONDS, a number that is not negative", 0.0); }},
+                {"retries", [&] { o.retries = a.whole_number("N from 0"); }},
+                {"failed",
+                 [&] {
+                   o.stop = a.one_of({"skip", "stop"}) == "stop";
+                 }},
+                {"virial", [&] {
+                   o.virial = a.one_of({"yes", "no"}) == "yes";
+                 }}});
+  return o;
 }

@@ -9,23 +9,18 @@
 
 using namespace LAMMPS_NS;
 
-SpoolOptions LAMMPS_NS::read_spool_options(FixArguments &arguments)
+SpoolOptions LAMMPS_NS::read_spool_options(FixArguments &a)
 {
-  const std::string usage = "spool FOLDER [timeout SECONDS] [failed skip|stop] [virial yes|no] end";
-  SpoolOptions options;
-  options.folder = arguments.word(usage);
-  arguments.read_options("spool", usage,
-                         {{"timeout",
-                           [&] {
-                             options.timeout =
-                                 arguments.real("spool ... timeout SECONDS, 0 for no limit", 0.0);
-                           }},
-                          {"failed",
-                           [&] {
-                             options.stop = arguments.one_of({"skip", "stop"}) == "stop";
-                           }},
-                          {"virial", [&] {
-                             options.virial = arguments.one_of({"yes", "no"}) == "yes";
-                           }}});
-  return options;
+  SpoolOptions o;
+  o.folder = a.word("spool FOLDER [timeout SECONDS] [failed skip|stop] [virial yes|no] end");
+  a.read_block("reference spool",
+               {{"timeout", [&] { o.timeout = a.real("SECONDS, 0 for no limit", 0.0); }},
+                {"failed",
+                 [&] {
+                   o.stop = a.one_of({"skip", "stop"}) == "stop";
+                 }},
+                {"virial", [&] {
+                   o.virial = a.one_of({"yes", "no"}) == "yes";
+                 }}});
+  return o;
 }

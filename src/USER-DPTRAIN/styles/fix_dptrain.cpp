@@ -76,7 +76,7 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
   Data &d = *data_;
   d.options = parse_fix_dptrain(lmp, narg, arg);
   d.units = d.options.learning.units;
-  d.options.learning.frames = fmt::format("dptrain.{}.frames", id);
+  d.options.learning.files.frames = fmt::format("dptrain.{}.frames", id);
   d.comm = world_communicator(lmp);
   if (d.options.timeout) dptrain::set_communication_timeout(*d.options.timeout);
   comm_reverse = 3;
@@ -129,8 +129,8 @@ void FixDPTrain::init()
                                           [this] { use_host_atoms(); });
   if (d.options.learning.rewind > 0) {
     if (!d.rewind)
-      d.rewind =
-          std::make_unique<Rewind>(lmp, *d.pair, d.units, d.options.learning.seed.value_or(1));
+      d.rewind = std::make_unique<Rewind>(lmp, *d.pair, d.units,
+                                          d.options.learning.training.seed.value_or(1));
     d.rewind->init();
     d.run->set_rewind(d.rewind.get());
   }
@@ -327,7 +327,7 @@ void FixDPTrain::post_run()
     error->warning(FLERR,
                    "Fix dptrain: no model yet: {} of {} warm-up frames; go on from those in "
                    "FILE.frames with 'resume FILE', the name of 'save N FILE'",
-                   report.frames, d.options.learning.warmup);
+                   report.frames, d.options.learning.training.warmup);
 }
 
 // Finds the model to train: that of the pair style, or one of its own with the keyword model.

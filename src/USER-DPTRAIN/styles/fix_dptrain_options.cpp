@@ -204,7 +204,7 @@ void check_together(LAMMPS *lmp, const Options &options)
   if (options.share && options.learning.selects)
     lmp->error->all(FLERR, "Fix dptrain: 'share yes' needs a reference that labels: 'reference "
                            "run' with 'mode active' only selects");
-  if (options.learning.selects && options.learning.dataset.empty())
+  if (options.learning.selects && options.learning.files.dataset.empty())
     lmp->error->all(FLERR, "Fix dptrain: 'mode active' with 'reference run' selects "
                            "configurations, and needs 'dataset FOLDER' for them");
   if (options.learning.selects && options.learning.rewind > 0)
@@ -248,6 +248,7 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
   if (learning.selects && !reader.given("every")) learning.every = 1;
   try {
     reader.finish();
+    dptrain::check(learning);
   } catch (const dptrain::Error &error) {
     lmp->error->all(FLERR, "Fix dptrain: {}", error.what());
   }

@@ -103,11 +103,11 @@ class LearningSessionTest : public testing::Test {
     write_file(scratch_ / "input.json", input);
     slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
     options_.every = 2;
-    options_.warmup = 3;
-    options_.train = 5;
-    options_.frames = scratch_ / "x.frames";
-    options_.disp = scratch_ / "lcurve.out";
-    options_.disp_every = 1;
+    options_.training.warmup = 3;
+    options_.training.steps = 5;
+    options_.files.frames = scratch_ / "x.frames";
+    options_.files.disp = scratch_ / "lcurve.out";
+    options_.files.disp_every = 1;
   }
   Messages messages()
   {

@@ -18,7 +18,7 @@ namespace dptrain {
 namespace {
 
 const std::string &group = checkpoint_group;
-constexpr std::int64_t format_version = 3;
+constexpr std::int64_t format_version = 4;
 
 // What to do with a file that this version does not read.
 std::string other_format(std::int64_t version)

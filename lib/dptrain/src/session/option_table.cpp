@@ -7,6 +7,22 @@ namespace dptrain {
 namespace {
 
 using namespace option_values;
+using T = TrainingOptions;
+using F = FileOptions;
+
+// Members of parts of the options.
+template <class V> auto training(V T::*member)
+{
+  return in(&O::training, member);
+}
+template <class V> auto files(V F::*member)
+{
+  return in(&O::files, member);
+}
+template <class V> auto parallel(V ParallelConfig::*member)
+{
+  return in(&O::training, in(&T::parallel, member));
+}
 
 constexpr Dimension force = Dimension::force, length = Dimension::length;
 constexpr int active = Option::active, own = Option::own, many = Option::engine;
@@ -25,10 +41,10 @@ OptionValue pattern(std::vector<std::string> ParameterRules::*list)
   value.repeated = value.is_text = true;
   value.allowed = [](const UnitFactors &) { return std::string("a part of names of parameters"); };
   value.set = [=](O &o, const std::string &word) {
-    (o.rules.*list).push_back(word);
+    (o.training.rules.*list).push_back(word);
     return !word.empty();
   };
-  value.text = [=](const O &o) { return joined(o.rules.*list); };
+  value.text = [=](const O &o) { return joined(o.training.rules.*list); };
   return value;
 }
 
@@ -36,17 +52,18 @@ OptionPart rate()
 {
   OptionValue name = pattern(&ParameterRules::only);
   name.set = [](O &o, const std::string &word) {
-    o.rules.rates.emplace_back(word, 1.0);
+    o.training.rules.rates.emplace_back(word, 1.0);
     return !word.empty();
   };
   name.text = [](const O &o) {
     std::string text;
-    for (const auto &[pattern, factor] : o.rules.rates)
+    for (const auto &[pattern, factor] : o.training.rules.rates)
       text += fmt::format("{}{} {:.12g}", text.empty() ? "" : " ", pattern, factor);
     return text;
   };
-  OptionValue factor = number(
-      "", "FACTOR", [](auto &o) -> auto & { return o.rules.rates.back().second; }, {not_negative});
+  OptionValue factor =
+      number("", "FACTOR", [](auto &o) -> auto & { return o.training.rules.rates.back().second; },
+             {not_negative});
   factor.repeated = true;
   factor.text = [](const O &) { return std::string(); };  // is in that of the pattern
   return {"rate", {name, factor}};
@@ -55,14 +72,14 @@ OptionPart rate()
 // The rank of powersgd, which is a way to compress.
 OptionPart powersgd()
 {
-  const auto rank = in(&O::parallel, &ParallelConfig::compression_rank);
+  const auto rank = parallel(&ParallelConfig::compression_rank);
   OptionValue value = number("", "RANK", rank, {at_least_1});
   value.set = [set = value.set](O &o, const std::string &word) {
-    o.parallel.compression = Compression::power_sgd;
+    o.training.parallel.compression = Compression::power_sgd;
     return set(o, word);
   };
   value.text = [text = value.text](const O &o) {
-    return o.parallel.compression == Compression::power_sgd ? text(o) : "";
+    return o.training.parallel.compression == Compression::power_sgd ? text(o) : "";
   };
   return {"powersgd", {value}};
 }
@@ -77,7 +94,7 @@ std::vector<Option> of_labels()
     engine("subtract", "*pair* PAIR *end*", "none", "", "baseline that is subtracted from the labels"),
     {"fmax", {number("fmax", "F", &O::force_limit, {positive, "none", force})}, {}, 0,
      "labels with a larger force component are not learned", "force"},
-    {"dataset", {text("dataset", "FOLDER", &O::dataset)}, {}, 0,
+    {"dataset", {text("dataset", "FOLDER", files(&F::dataset))}, {}, 0,
      "data set to which each labeled frame is added", "", "none"},
   };
 }
@@ -116,29 +133,29 @@ std::vector<Option> of_training()
     engine("device", "*auto*, *cpu* or *cuda:K*", "auto", "", "what each rank trains on; with *model* alone"),
     engine("native", "*yes* or *no*", "yes", "", "form of a *.pth* with descriptor *se_e2_a*; with *model* alone"),
     engine("fparam", "V1 V2 ...", "none", "", "frame parameters of a TorchScript model; with *model* alone"),
-    {"input", {text("input", "FILE", &O::input)}, {}, 0,
+    {"input", {text("input", "FILE", training(&T::input))}, {}, 0,
      "*input.json* with the settings of the training", "", "none"},
-    {"warmup", {number("warmup", "FRAMES", &O::warmup, {at_least_1})}, {}, 0,
+    {"warmup", {number("warmup", "FRAMES", training(&T::warmup), {at_least_1})}, {}, 0,
      "labels that a new model is made from", "frames"},
-    {"stat", {text("stat", "FILE", &O::stat)}, {}, 0,
+    {"stat", {text("stat", "FILE", training(&T::stat))}, {}, 0,
      "statistics of a new model: read if it fits, otherwise computed and written", "", "none"},
-    {"seed", {number("seed", "S", &O::seed, {not_negative})}, {}, 0,
+    {"seed", {number("seed", "S", training(&T::seed), {not_negative})}, {}, 0,
      "seed of the initial weights and of the order of the frames", "", "1"},
-    {"train", {number("train", "STEPS", &O::train, {not_negative})},
+    {"train", {number("train", "STEPS", training(&T::steps), {not_negative})},
      {{"only", {pattern(&ParameterRules::only)}}, {"freeze", {pattern(&ParameterRules::freeze)}}, rate()}, Option::begins_with_part,
      "optimizer steps for each new label; which parameters they change, and how fast", "steps", "100, all, at one rate"},
-    {"target", {number("target", "F", &O::target, {positive, "none", force})}, {}, active,
+    {"target", {number("target", "F", training(&T::target), {positive, "none", force})}, {}, active,
      "force error at which the training of a label ends early", "force"},
-    {"train_seconds", {number("train_seconds", "S", &O::train_seconds, {positive, "none"})}, {}, active,
+    {"train_seconds", {number("train_seconds", "S", training(&T::seconds), {positive, "none"})}, {}, active,
      "longest time of the training of a label", "s"},
-    {"batch", {number("batch", "FRAMES", &O::batch, {at_least_1})}, {}, 0,
+    {"batch", {number("batch", "FRAMES", training(&T::batch), {at_least_1})}, {}, 0,
      "frames in an optimizer step", "frames", "1"},
-    {"buffer", {number("buffer", "FRAMES", &O::buffer, {at_least_1, "all"})}, {}, 0,
+    {"buffer", {number("buffer", "FRAMES", training(&T::buffer), {at_least_1, "all"})}, {}, 0,
      "largest number to train with; the oldest ones are dropped", "frames"},
-    {"optimizer", {choice("optimizer", &O::optimizer, {{"soap", OptimizerType::soap}, {"adam", OptimizerType::adam},
+    {"optimizer", {choice("optimizer", training(&T::optimizer), {{"soap", OptimizerType::soap}, {"adam", OptimizerType::adam},
                                                        {"adamw", OptimizerType::adamw}})}, {}, 0,
      "how a gradient becomes a step", "", "soap"},
-    {"ema", {number("ema", "DECAY", &O::ema, {zero_to_below_1})}, {}, 0,
+    {"ema", {number("ema", "DECAY", training(&T::ema), {zero_to_below_1})}, {}, 0,
      "decay per optimizer step of the average of the weights that the run uses; 0: no average", "", "0.98, others 0"},
   };
 }
@@ -172,7 +189,6 @@ std::vector<Option> of_going_on()
 
 std::vector<Option> of_ranks()
 {
-  const auto parallel = [](auto member) { return in(&O::parallel, member); };
   return {
     {"distribute", {choice("distribute", parallel(&ParallelConfig::distribution),
                            {{"auto", Distribution::automatic}, {"frames", Distribution::frames}, {"space", Distribution::space}})},
@@ -194,12 +210,12 @@ std::vector<Option> of_ranks()
 std::vector<Option> of_files()
 {
   return {
-    {"save", {number("save_every", "N", &O::save_every, {not_negative}), text("save", "FILE", &O::save)}, {}, 0,
+    {"save", {number("save_every", "N", files(&F::save_every), {not_negative}), text("save", "FILE", files(&F::save))}, {}, 0,
      "model FILE is written every N optimizer steps (0: at the end of a run only), with FILE.ckpt and FILE.frames beside it",
      "steps", "none"},
-    {"resume", {text("resume", "FILE", &O::resume)}, {}, 0,
+    {"resume", {text("resume", "FILE", files(&F::resume))}, {}, 0,
      "checkpoint of an earlier run: FILE.ckpt, or FILE of its *save*", "", "none"},
-    {"disp", {number("disp_every", "N", &O::disp_every, {at_least_1}), text("disp", "FILE", &O::disp)}, {}, 0,
+    {"disp", {number("disp_every", "N", files(&F::disp_every), {at_least_1}), text("disp", "FILE", files(&F::disp))}, {}, 0,
      "a line of the learning curve FILE is written every N optimizer steps", "steps", "100 lcurve.out"},
   };
 }

@@ -38,7 +38,7 @@ template <class Outer, class Inner> auto in(Outer outer, Inner inner)
 {
   return [=](auto &o) -> auto &
   {
-    return (o.*outer).*inner;
+    return std::invoke(inner, std::invoke(outer, o));
   };
 }
 

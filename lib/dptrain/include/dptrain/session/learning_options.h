@@ -26,10 +26,39 @@ struct PrepareOptions {
   double strain = 0.0;  ///< largest entry of its strain
 };
 
-/// What a user asks of a learning session. Energies in eV, lengths in Angstrom; what is not given comes from the input file
-/// of the training, or has the default of this program.
+/// How the model is trained. What is not given comes from the input file, or has the default of this program.
+struct TrainingOptions {
+  std::string input;    ///< input.json; empty: that of the model, or defaults
+  int steps = 100;      ///< of the optimizer for each label
+  int warmup = 8;       ///< frames that a new model is made from
+  std::string stat;     ///< file with the statistics of a new model
+  double target = 0.0;  ///< force error at which the training of a label ends, eV/Angstrom; 0: none
+  double seconds = 0.0;  ///< largest time of the training of a label; 0: any
+  std::optional<int> batch;
+  std::optional<std::uint64_t> seed;
+  std::int64_t buffer = 0;  ///< frames; 0: all
+  std::optional<OptimizerType> optimizer;
+  std::optional<double> ema;  ///< decay of the average of the weights per step
+  ParameterRules rules;       ///< which parameters are trained
+  ParallelConfig parallel;
+};
+
+/// What a session reads and writes. Empty names: nothing.
+struct FileOptions {
+  std::int64_t save_every = 0;             ///< optimizer steps
+  std::string save;                        ///< model; checkpoint and frames have names made from it
+  std::string frames;                      ///< the frames file where `save` names none
+  std::string resume;                      ///< checkpoint to continue
+  std::string dataset;                     ///< data set that labels are added to
+  std::optional<std::int64_t> disp_every;  ///< optimizer steps between two lines of `disp`
+  std::string disp;                        ///< learning curve
+
+  /// The file of the labeled frames.
+  std::string frames_path() const { return save.empty() ? frames : save + ".frames"; }
+};
+
+/// What a user asks of a learning session. Energies in eV, lengths in Angstrom.
 struct LearningOptions {
-  // labels
   bool active = false;   ///< labels where the uncertainty asks for them; else every `every` steps
   bool selects = false;  ///< active without a reference: configurations worth a label are written
   std::int64_t every = 100;       ///< steps
@@ -50,33 +79,11 @@ struct LearningOptions {
   double train_share = 1.0;  ///< of the time, for the training beside such a run
   PrepareOptions prepare;
   CutoutOptions cutout;
-  // training
-  std::string input;    ///< input.json of the training; empty: that of the model, or defaults
-  int train = 100;      ///< optimizer steps for each label
-  int warmup = 8;       ///< frames that a new model is made from
-  double target = 0.0;  ///< force error at which the training of a label ends, eV/Angstrom; 0: none
-  double train_seconds = 0.0;  ///< largest time of the training of a label; 0: any
-  std::optional<int> batch;
-  std::optional<std::uint64_t> seed;
-  std::int64_t buffer = 0;                 ///< frames; 0: all
-  std::optional<OptimizerType> optimizer;  ///< none: as the input says
-  std::optional<double> ema;  ///< decay of the average of the weights per step; 0: none
-  ParameterRules rules;       ///< which parameters are trained
-  ParallelConfig parallel;
-  // files
-  std::string stat;             ///< statistics of a new model
-  std::int64_t save_every = 0;  ///< optimizer steps
-  std::string save;             ///< model; checkpoint and frames have names made from it
-  std::string frames;           ///< the frames file where `save` names none
-  std::string resume, dataset;  ///< checkpoint to continue; data set that labels are added to
-  std::optional<std::int64_t> disp_every;  ///< optimizer steps between two lines of `disp`
-  std::string disp;                        ///< learning curve
+  TrainingOptions training;
+  FileOptions files;
   // for messages
   UnitFactors units;                ///< in which numbers are shown
   double progress_seconds = 600.0;  ///< between two lines that tell where an active session is
-
-  /// The file of the labeled frames.
-  std::string frames_path() const { return save.empty() ? frames : save + ".frames"; }
 };
 
 /// Throws Error, which names option and value, where a value is not possible (see option_table.h) or two options contradict

@@ -67,5 +67,7 @@ class Trajectory {
 /// The model's energy (eV), and the sum of its features over all atoms. Collective over the ranks of the run.
 double total_energy(const Communicator &comm, const Trajectory &run);
 std::vector<double> total_features(const Communicator &comm, const Trajectory &run);
+/// Whether two energies in eV are those of one configuration, but for the rounding of wrapped positions.
+bool same_energy(double a, double b);
 
 }  // namespace dptrain

@@ -24,10 +24,10 @@ void ActiveMode::leave(Trajectory &run, StepView &now)
   for (LabelRequest &request : requests)
     if (learning_->has_room() && !learning_->resembles_left(request)) book_->leave(request);
   if (book_->num_left() == before) return;
-  SessionCounters &counters = training_.counters();
-  counters.answer_step = now.step;
-  counters.answer_energy = now.request.energy;
-  counters.reference_moved = false;
+  AnswerState &answer = training_.counters().answer;
+  answer.step = now.step;
+  answer.energy = now.request.energy;
+  answer.reference_moved = false;
 }
 
 // Labels that have come meanwhile, and a slice of the training when it is due.

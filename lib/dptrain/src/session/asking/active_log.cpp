@@ -36,11 +36,11 @@ void ActiveLog::open(std::int64_t step, double jumps)
 {
   start_ = progress_time_ = std::chrono::steady_clock::now();
   progress_step_ = step;
-  reference_before_ = counters_.reference_seconds;
-  train_before_ = counters_.train_seconds;
+  reference_before_ = counters_.reference.seconds;
+  train_before_ = counters_.training.seconds;
   first_step_ = step;
-  calls_before_ = counters_.reference_calls;
-  discarded_before_ = counters_.discarded;
+  calls_before_ = counters_.reference.calls;
+  discarded_before_ = counters_.reference.discarded;
   printed_jumps_ = jumps;
 }
 
@@ -49,8 +49,8 @@ std::array<double, 3> ActiveLog::seconds() const
 {
   const double all =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  const double reference = counters_.reference_seconds - reference_before_,
-               training = counters_.train_seconds - train_before_;
+  const double reference = counters_.reference.seconds - reference_before_,
+               training = counters_.training.seconds - train_before_;
   return {reference, training, all - reference - training};
 }
 
@@ -69,7 +69,7 @@ void ActiveLog::progress(std::int64_t in_flight, const ActiveLearning &learning)
   if (last_step_ > step_) text += fmt::format(" of {}", last_step_);
   text += fmt::format(", {} in flight, {} asked, {} frames, expected error {:.4g} (threshold "
                       "{:.4g}), time: waiting {:.0f} %, training {:.0f} %, MD {:.0f} %",
-                      in_flight, counters_.reference_calls, counters_.frames,
+                      in_flight, counters_.reference.calls, counters_.frames.stored,
                       expected_error_ * unit, learning.threshold() * unit, reference * percent,
                       training * percent, md * percent);
   if (steps > 0 && last_step_ > step_)
@@ -102,8 +102,8 @@ void ActiveLog::line(const LabelRequest &request, const Outcome &outcome, double
   messages_.table(fmt::format("dptrain {:10} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9} {:7} {:7} "
                               "{:10.4g} {:9.2f} {:9.2f} {:9.2f}",
                               request.frame.step, name_of(request.ask), expected, largest, rms,
-                              learned, mover, counters_.frames, counters_.reference_calls, jump,
-                              reference, training, md));
+                              learned, mover, counters_.frames.stored, counters_.reference.calls,
+                              jump, reference, training, md));
 }
 
 void ActiveLog::summary(const std::string &name, std::int64_t step, const ActiveLearning &learning,
@@ -112,8 +112,8 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
   const double unit = units_.force();
   const auto [reference, training, md] = seconds();
   const double total = reference + training + md, percent = 100.0 / std::max(total, 1e-300);
-  const std::int64_t steps = step - first_step_, calls = counters_.reference_calls - calls_before_,
-                     discarded = counters_.discarded - discarded_before_;
+  const std::int64_t steps = step - first_step_, calls = counters_.reference.calls - calls_before_,
+                     discarded = counters_.reference.discarded - discarded_before_;
   messages_.table(fmt::format(
       "{}: {} steps, {} reference calls ({:.2f} %), {} frames\n{}  seconds: reference {:.2f} "
       "({:.0f} %), training {:.2f} ({:.0f} %), MD {:.2f} ({:.0f} %), all {:.2f}\n  threshold "
@@ -124,7 +124,7 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
       "energy, sum of all runs: {:.6g} energy units",
       name, steps, calls,
       steps > 0 ? 100.0 * static_cast<double>(calls) / static_cast<double>(steps) : 0.0,
-      counters_.frames,
+      counters_.frames.stored,
       discarded > 0 ? fmt::format("  labels discarded: {}, see the warnings above\n", discarded)
                     : std::string(),
       reference, reference * percent, training, training * percent, md, md * percent, total,

@@ -12,7 +12,7 @@ void ActiveMode::minimization_step(Trajectory &run)
   if (learning_->is_shared())
     return;  // the others may learn at any time, but this energy must stay that of one model
   if (!run.has_scores() || run.step() % options_.every != 0 ||
-      training_.counters().label_step == run.step())
+      training_.counters().frames.latest_step == run.step())
     return;
   StepView now = look(run);
   now.model_moves = true;

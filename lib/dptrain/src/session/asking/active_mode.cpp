@@ -39,7 +39,7 @@ ActiveMode::ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr
                            group)),
     decisions_(learning_->decisions())
 {
-  jumps_.set_sum(training_.counters().energy_jumps);
+  jumps_.set_sum(training_.counters().answer.energy_jumps);
   prepares_ = options_.prepare.copies > 0;
   if (options_.cutout.radius > 0.0) cutouts_.emplace(comm_, slot_, options_, messages_);
   if (!book_) return;
@@ -66,9 +66,10 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
   run_open_ = false;
   const double unit = options_.units.force();
   if (options_.selects)
-    return messages_.table(fmt::format(
-        "{}: {} of {} configurations selected, threshold {:.4g} (force units): {}", name,
-        training_.counters().frames, looked_at_, decisions_.threshold() * unit, options_.dataset));
+    return messages_.table(
+        fmt::format("{}: {} of {} configurations selected, threshold {:.4g} (force units): {}",
+                    name, training_.counters().frames.stored, looked_at_,
+                    decisions_.threshold() * unit, options_.files.dataset));
   learning_->take_answers();
   while (book_->num_left() > 0 && !book_->outlives_program()) learning_->wait_for_answer();
   learning_->end_run();
@@ -134,9 +135,9 @@ ActiveMode::StepView ActiveMode::look(const Trajectory &run)
 // The first step of a run is the last one of the run before: it has been asked about, and is not asked about again.
 bool ActiveMode::continues_from_answer(const Trajectory &run, const StepView &now) const
 {
-  const SessionCounters &counters = training_.counters();
-  return now.step == log_.first_step() && counters.answer_step == now.step && run.has_scores() &&
-         same_energy(counters.answer_energy, total_energy(*comm_, run));
+  const AnswerState &answer = training_.counters().answer;
+  return now.step == log_.first_step() && answer.step == now.step && run.has_scores() &&
+         same_energy(answer.energy, total_energy(*comm_, run));
 }
 
 bool ActiveMode::is_due(const StepView &now) const
@@ -160,7 +161,7 @@ void ActiveMode::choose_ask(StepView &now)
 void ActiveMode::decide(Trajectory &run, StepView &now)
 {
   if (continues_from_answer(run, now)) {
-    now.model_moves = !training_.counters().reference_moved;
+    now.model_moves = !training_.counters().answer.reference_moved;
     return jumps_.begin(!now.model_moves);
   }
   choose_ask(now);
@@ -245,10 +246,10 @@ void ActiveMode::choose_forces(Trajectory &run, StepView &now, std::vector<Answe
   const double after = slot_->has_uncertainty() ? total_energy(*comm_, run) : 0.0;
   jumps_.asked(now.request.energy, after, answers.front().label.energy.value_or(0.0),
                !now.model_moves);
-  SessionCounters &counters = training_.counters();
-  counters.answer_step = answered_step_ = now.step;
-  counters.answer_energy = after;
-  counters.reference_moved = !now.model_moves;
+  AnswerState &answer = training_.counters().answer;
+  answer.step = answered_step_ = now.step;
+  answer.energy = after;
+  answer.reference_moved = !now.model_moves;
   training_.active_state() = state_of(decisions_);
   if (now.request.ask == Ask::no) return;
   for (const Answer &answer : answers) log_.line(answer.request, answer.outcome, jumps_.sum());
@@ -259,7 +260,7 @@ void ActiveMode::move_on(Trajectory &run, Answer &answer)
 {
   auto &[request, label, outcome] = answer;
   if (request.ask == Ask::no) return run.follow(label);
-  const bool trained = training_.counters().trained && slot_->has_uncertainty();
+  const bool trained = training_.counters().training.trained && slot_->has_uncertainty();
   outcome.reference_moves = !trained || decisions_.is_young() || options_.follow_reference;
   double error = outcome.max_error;
   const bool learned = outcome.fate == Fate::learned && !training_.is_deferred();
@@ -329,7 +330,7 @@ void ActiveMode::keep_scale(const Trajectory &run, double score)
 void ActiveMode::recover(Trajectory &run, StepView &now)
 {
   // a jump may also end at a step without an answer
-  training_.counters().energy_jumps = jumps_.sum();
+  training_.counters().answer.energy_jumps = jumps_.sum();
   if (healing_.is_on()) {
     SelfHealing::Step step;
     step.answered = answered_step_ == now.step;
@@ -364,7 +365,7 @@ void ActiveMode::prepare(Trajectory &run)
   const auto any_open = [this] {
     return book_->any_left([](const LabelRequest &left) { return left.ask == Ask::prepare; });
   };
-  if (training_.counters().frames == 0 && book_->num_left() == 0)
+  if (training_.counters().frames.stored == 0 && book_->num_left() == 0)
     ask_for_copies(run);
   else if (!any_open())
     return;
@@ -374,7 +375,7 @@ void ActiveMode::prepare(Trajectory &run)
     learning_->train_pending();
     return true;
   });
-  if (had_scores || !training_.counters().trained || !slot_->has_uncertainty()) return;
+  if (had_scores || !training_.counters().training.trained || !slot_->has_uncertainty()) return;
   run.evaluate_again();
   run.follow_model();
 }
@@ -384,7 +385,7 @@ void ActiveMode::ask_for_copies(Trajectory &run)
 {
   const WholeFrame start = run.configuration();
   const std::uint64_t seed =
-      options_.seed.value_or(1) + static_cast<std::uint64_t>(learning_->run_index());
+      options_.training.seed.value_or(1) + static_cast<std::uint64_t>(learning_->run_index());
   for (int k = 0; k < options_.prepare.copies; ++k) {
     LabelRequest request;
     request.ask = Ask::prepare;

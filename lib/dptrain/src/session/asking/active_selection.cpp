@@ -26,7 +26,7 @@ void ActiveMode::selection_step(Trajectory &run)
   training_.select(frame, fmt::format("expected_error={:.6g}", expected));
   messages_.table(fmt::format(
       "dptrain {:10} selected, expected error {:.4g}, {} of {} configurations", run.step(),
-      expected * options_.units.force(), training_.counters().frames, looked_at_));
+      expected * options_.units.force(), training_.counters().frames.stored, looked_at_));
 }
 
 }  // namespace dptrain

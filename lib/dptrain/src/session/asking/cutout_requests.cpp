@@ -44,7 +44,7 @@ CutoutRequests::CutoutRequests(std::shared_ptr<const Communicator> comm,
     slot_(std::move(slot)),
     messages_(messages),
     most_(options.cutout.most),
-    seed_(options.seed.value_or(1) ^ center_draws)
+    seed_(options.training.seed.value_or(1) ^ center_draws)
 {
   check_model(*slot_);
   shape_ = cutout_shape(options.cutout, slot_->cutoff(), options.units);

@@ -21,7 +21,7 @@ void passive_step(Trajectory &run, OnlineTraining &training, RequestBook &book,
 {
   learn_late_labels(training, book);
   const bool due = run.step() % options.every == 0;
-  const bool drives = options.runs_model && !training.counters().trained;
+  const bool drives = options.runs_model && !training.counters().training.trained;
   if (!due && !drives) return;
 
   LabelRequest request;
@@ -29,7 +29,7 @@ void passive_step(Trajectory &run, OnlineTraining &training, RequestBook &book,
   book.submit(request);
   const std::optional<Label> label = book.await(request);
   if (!label) return;
-  if (due && book.within_limit(request, *label) && !book.is_stored(request, *label)) {
+  if (due && book.within_limit(request, *label) && !training.is_latest(request.frame, *label)) {
     request.frame.label = *label;
     training.add(request.frame);
     training.train();

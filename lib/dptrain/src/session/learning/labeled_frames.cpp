@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dptrain/parallel/broadcast.h"
+#include "dptrain/session/trajectory.h"
 #include "training/loss/loss_term.h"
 
 namespace dptrain {
@@ -28,20 +29,20 @@ void check_label(const Label &label, const LossConfig &loss, const Log &warn)
 
 LabeledFrames::LabeledFrames(std::shared_ptr<const Communicator> comm,
                              std::shared_ptr<const ModelInUse> slot, const LearningOptions &options,
-                             const TrainingConfig &config, SessionCounters &counters,
+                             const TrainingConfig &config, FrameCounts &counts,
                              const Messages &messages) :
     comm_(std::move(comm)),
     slot_(std::move(slot)),
     options_(options),
     config_(config),
-    counters_(counters),
+    counts_(counts),
     messages_(messages),
-    store_(comm_, options_.frames_path(), options_.save.empty() ? "" : options_.save + ".ckpt",
-           messages_.info),
+    store_(comm_, options_.files.frames_path(),
+           options_.files.save.empty() ? "" : options_.files.save + ".ckpt", messages_.info),
     type_map_(slot_->type_map())
 {
   divide();
-  if (!slot_->model()) factory_.emplace(comm_, options_, *slot_->input());
+  if (!slot_->model()) factory_.emplace(comm_, options_.training, *slot_->input());
 }
 
 void LabeledFrames::divide()
@@ -64,21 +65,27 @@ Frame LabeledFrames::share(const WholeFrame &frame)
 
 void LabeledFrames::add(const WholeFrame &frame)
 {
-  if (counters_.frames == 0 && frame.label.force_weight.empty())
+  if (counts_.stored == 0 && frame.label.force_weight.empty())
     check_label(frame.label, config_.loss, messages_.warning);
   store_.append(frame);
   keep(frame);
-  ++counters_.frames;
+  ++counts_.stored;
+}
+
+bool LabeledFrames::is_latest(const WholeFrame &frame, const Label &label) const
+{
+  return frame.label.force_weight.empty() && counts_.latest_step == frame.step &&
+         same_energy(label.energy.value_or(0.0), counts_.latest_energy);
 }
 
 void LabeledFrames::keep(const WholeFrame &frame)
 {
   Frame share = this->share(frame);
-  counters_.label_step = frame.step;
-  counters_.label_energy = frame.label.energy.value_or(0.0);
+  counts_.latest_step = frame.step;
+  counts_.latest_energy = frame.label.energy.value_or(0.0);
   if (frame.held_out) {
     if (trainer_) trainer_->check(share);
-    ++counters_.held_out;
+    ++counts_.held_out;
     held_out_.push_back(std::move(share));
     if (held_out_.size() > held_out_frames) held_out_.erase(held_out_.begin());
   } else if (trainer_) {
@@ -133,14 +140,14 @@ std::vector<WholeFrame> LabeledFrames::load(const std::string &path, std::int64_
 {
   std::vector<WholeFrame> frames =
       store_.read(path, count, types, slot_->path(), slot_->type_map());
-  const std::int64_t buffer = options_.buffer, learned = num_learned(frames);
+  const std::int64_t buffer = options_.training.buffer, learned = num_learned(frames);
   std::int64_t dropped = buffer > 0 && learned > buffer ? (learned - buffer) / buffer * buffer : 0;
   for (const WholeFrame &stored : frames) {
     WholeFrame frame = stored;
     broadcast(*comm_, frame);
     if (frame.held_out || --dropped < 0) keep(frame);
   }
-  counters_.frames = static_cast<std::int64_t>(frames.size());
+  counts_.stored = static_cast<std::int64_t>(frames.size());
   return frames;
 }
 
@@ -153,8 +160,7 @@ std::int64_t LabeledFrames::load_later(const std::string &path, std::vector<Whol
     WholeFrame frame = std::move(all[k]);
     broadcast(*comm_, frame);
     keep(frame);
-    ++counters_.frames;
-    ++counters_.reference_calls;
+    ++counts_.stored;
     if (!frame.held_out) ++learned;
     frames.push_back(std::move(frame));
   }

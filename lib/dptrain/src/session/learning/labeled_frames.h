@@ -22,10 +22,10 @@ namespace dptrain {
 /// validation, or kept until there is a model. Collective.
 class LabeledFrames {
  public:
-  /// `config` and `counters` are those of the session, and stay.
+  /// `config` and `counts` are those of the session, and stay.
   LabeledFrames(std::shared_ptr<const Communicator> comm, std::shared_ptr<const ModelInUse> slot,
-                const LearningOptions &options, const TrainingConfig &config,
-                SessionCounters &counters, const Messages &messages);
+                const LearningOptions &options, const TrainingConfig &config, FrameCounts &counts,
+                const Messages &messages);
 
   /// Frames are divided for the present model and settings from now on.
   void divide();
@@ -33,6 +33,9 @@ class LabeledFrames {
   Frame share(const WholeFrame &frame);
   /// Stores a frame. Warns of the first one if its label lacks what the loss asks for.
   void add(const WholeFrame &frame);
+  /// Whether the label of this configuration, which is no cut-out, was stored last: the first step of a run is the last one of
+  /// the run before.
+  bool is_latest(const WholeFrame &frame, const Label &label) const;
   /// Another program may write the frames file, until the next frame. Not collective.
   void release() { store_.release(); }
 
@@ -71,7 +74,7 @@ class LabeledFrames {
   std::shared_ptr<const ModelInUse> slot_;
   const LearningOptions &options_;
   const TrainingConfig &config_;
-  SessionCounters &counters_;
+  FrameCounts &counts_;
   Messages messages_;
   FrameStore store_;
   std::vector<std::string> type_map_;

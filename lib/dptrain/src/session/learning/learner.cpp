@@ -18,7 +18,7 @@ ActiveConfig active_config(const LearningOptions &options)
   config.limit = options.limit;
   config.late = options.asynchronous > 0;
   config.audit = options.audit;
-  config.seed = options.seed.value_or(1);
+  config.seed = options.training.seed.value_or(1);
   return config;
 }
 
@@ -59,9 +59,9 @@ void Learner::refresh_scores()
 // One of `holdout` labels is held out: an early one, or an audit, whatever it has found.
 bool Learner::is_held_out(const LabelRequest &request) const
 {
-  const SessionCounters &counters = training_.counters();
+  const FrameCounts &counts = training_.counters().frames;
   if (options_.holdout == 0 || !request.has_scores ||
-      (counters.held_out + 1) * options_.holdout > counters.frames + 1)
+      (counts.held_out + 1) * options_.holdout > counts.stored + 1)
     return false;
   return request.ask == Ask::audit || request.ask == Ask::young;
 }
@@ -89,7 +89,7 @@ Outcome Learner::judge(AnsweredRequest &answer)
   outcome.rms_error = errors.rms;
   if (request.has_scores && run == run_index()) found_error_ = errors.max;
   if (is_outlier) return outcome;
-  if (book_->is_stored(request, label)) return outcome;
+  if (training_.is_latest(request.frame, label)) return outcome;
   const bool held_out = is_held_out(request);
   if (!held_out && request.has_scores && options_.duplicate > 0.0 &&
       training_.uncertainty().distance(request.feature_sum, request.natoms()) <

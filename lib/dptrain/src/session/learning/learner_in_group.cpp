@@ -37,7 +37,7 @@ bool LearnerInGroup::slice_is_due(bool)
 bool LearnerInGroup::learn_slice()
 {
   const std::int64_t calls = book_->take_new_calls();
-  training_.counters().reference_calls += group_.sum_over_runs(calls) - calls;
+  training_.counters().reference.calls += group_.sum_over_runs(calls) - calls;
   judge_all(group_.exchange(std::exchange(queued_, {})));
   if (!training_.owes_steps()) return false;
   const bool all = group_.sum().awaited > 0 || options_.asynchronous == 0;

@@ -53,7 +53,7 @@ ModelData new_model(const Communicator &comm, const ModelConfig &config,
   return data;
 }
 
-ModelFactory::ModelFactory(std::shared_ptr<const Communicator> comm, const LearningOptions &options,
+ModelFactory::ModelFactory(std::shared_ptr<const Communicator> comm, const TrainingOptions &options,
                            const InputFile &input) :
     comm_(std::move(comm)),
     options_(options),

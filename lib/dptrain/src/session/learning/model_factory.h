@@ -24,7 +24,7 @@ ModelData new_model(const Communicator &comm, const ModelConfig &config,
 class ModelFactory {
  public:
   /// `input`: of the new model.
-  ModelFactory(std::shared_ptr<const Communicator> comm, const LearningOptions &options,
+  ModelFactory(std::shared_ptr<const Communicator> comm, const TrainingOptions &options,
                const InputFile &input);
 
   /// Takes note of a frame that the model will be made from.
@@ -39,7 +39,7 @@ class ModelFactory {
   void collect_statistics(const std::vector<Frame> &frames);
 
   std::shared_ptr<const Communicator> comm_;
-  const LearningOptions &options_;
+  const TrainingOptions &options_;
   ModelConfig config_;
   std::string model_def_script_;
   std::string composition_;  // of the first frame, such as "Si 64"

@@ -36,14 +36,14 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
     options_(options),
     messages_(messages),
     settings_(*comm_, options_, *slot_, messages_.info),
-    frames_(comm_, slot_, options_, config(), state_.counters, messages_),
-    budget_(comm_, options_),
+    frames_(comm_, slot_, options_, config(), state_.counters.frames, messages_),
+    budget_(comm_, options_.training),
     files_(comm_, slot_, options_, config(), messages_),
     uncertainty_(comm_, slot_),
     health_(comm_, messages_.warning)
 {
   if (!options_.selects) say(settings_.summary());
-  if (options_.save.empty() && !options_.selects)
+  if (options_.files.save.empty() && !options_.selects)
     messages_.warning("without 'save' the trained model is lost at the end: add save N FILE");
   if (!slot_->model()) return;
   if (options_.active && !slot_->model()->last_hidden_layer())
@@ -51,10 +51,10 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
         "mode active: {} does not tell the outputs of its last hidden layer, which uncertainties "
         "rest on: freeze the model with DeePMD-kit 3.2, or label with mode passive",
         slot_->path()));
-  state_.counters.trained = true;
+  state_.counters.training.trained = true;
   make_trainer();
   state_.training_deferred = options_.active && !options_.selects;  // resume() knows better
-  if (state_.training_deferred && options_.train > 0 && options_.resume.empty())
+  if (state_.training_deferred && options_.training.steps > 0 && options_.files.resume.empty())
     say("the model is trained from the first label on whose error is above the threshold");
   if (!config().rules.only.empty() || !config().rules.freeze.empty())
     say(fmt::format("trains {} of {} parameters", slot_->model()->parameters().num_trainable(),
@@ -77,7 +77,7 @@ void OnlineTraining::make_model()
   make_trainer();
   const std::vector<int> limits = data.config.descriptor->neighbor_limits();
   say(fmt::format("new model from {} frames: {}smallest distance {:.4g} Angstrom, {} parameters",
-                  state_.counters.frames,
+                  state_.counters.frames.stored,
                   limits.empty() ? "" : fmt::format("sel {}, ", joined(limits)), smallest,
                   slot_->model()->parameters().size()));
 }
@@ -89,7 +89,7 @@ void OnlineTraining::add(const WholeFrame &frame)
     budget_.add_label();
     uncertainty_.mark_stale();
   }
-  if (!trainer_ && state_.counters.frames >= options_.warmup) make_model();
+  if (!trainer_ && state_.counters.frames.stored >= options_.training.warmup) make_model();
   watch();
   or_save([&] { files_.add_to_dataset(frame); });
 }
@@ -110,7 +110,7 @@ void OnlineTraining::train_for(double seconds)
   budget_.begin_slice(seconds);
   if (is_deferred()) return;
   {
-    const Stopwatch watch(state_.counters.train_seconds);
+    const Stopwatch watch(state_.counters.training.seconds);
     const std::int64_t before = steps();
     while (budget_.has_next()) {
       const UpdateReport &report = state_.report = trainer_->update();
@@ -119,7 +119,7 @@ void OnlineTraining::train_for(double seconds)
       if (report.step == 1 || report.step % config().disp_freq == 0)
         or_save([&] { files_.write_curve(report); });
       if (options_.active) budget_.watch(report.rmse("f"), [this] { return latest_error(); });
-      if (options_.save_every > 0 && report.step % options_.save_every == 0) save();
+      if (options_.files.save_every > 0 && report.step % options_.files.save_every == 0) save();
       if (on_update_) or_save(on_update_);
     }
     budget_.end_slice();
@@ -127,8 +127,8 @@ void OnlineTraining::train_for(double seconds)
       uncertainty_.mark_stale();
       if (!options_.active) slot_->set_uncertainty(false);  // that of other parameters
     }
-    trainer_->show_average();                    // for the run until the next label: raw again then
-    state_.counters.trained = slot_->trained();  // not with train 0
+    trainer_->show_average();  // for the run until the next label: raw again then
+    state_.counters.training.trained = slot_->trained();  // not with train 0
   }
   if (!options_.active && slot_->uncertainty_wanted()) refresh_uncertainty();
   watch();
@@ -142,13 +142,13 @@ double OnlineTraining::latest_error()
 void OnlineTraining::refresh_uncertainty()
 {
   if (!trainer_) return;
-  const Stopwatch watch(state_.counters.train_seconds);
+  const Stopwatch watch(state_.counters.training.seconds);
   uncertainty_.refresh(*trainer_, options_.active);
 }
 
 UpdateReport OnlineTraining::held_out_errors()
 {
-  const Stopwatch watch(state_.counters.train_seconds);
+  const Stopwatch watch(state_.counters.training.seconds);
   return frames_.held_out_errors();
 }
 
@@ -156,7 +156,7 @@ void OnlineTraining::select(const WholeFrame &frame, const std::string &note)
 {
   uncertainty_.add(frames_.share(frame));
   files_.select(frame, note);
-  ++state_.counters.frames;
+  ++state_.counters.frames.stored;
 }
 
 void OnlineTraining::watch()
@@ -183,16 +183,16 @@ State OnlineTraining::progress() const
   const SessionCounters &counters = state_.counters;
   State progress;
   progress.set("active", state_.active);
-  progress.set("energy_jumps", counters.energy_jumps);
+  progress.set("energy_jumps", counters.answer.energy_jumps);
   progress.set("counts",
-               std::vector<std::int64_t>{steps(), counters.frames, counters.reference_calls,
-                                         counters.discarded, counters.answer_step});
+               std::vector<std::int64_t>{steps(), counters.frames.stored, counters.reference.calls,
+                                         counters.reference.discarded, counters.answer.step});
   return progress;
 }
 
 void OnlineTraining::save()
 {
-  const bool learned = state_.counters.frames > 0 || steps() > 0;
+  const bool learned = state_.counters.frames.stored > 0 || steps() > 0;
   if (!slot_->trained() || !files_.has_news(progress(), learned)) return;
   refresh_uncertainty();
   state_.precision = slot_->settings().precision;
@@ -201,7 +201,7 @@ void OnlineTraining::save()
   state_.buffer_error = budget_.buffer_error();
   Checkpoint checkpoint = checkpoint_of(*comm_, *trainer_, *slot_->model());
   checkpoint.model.calibration = state_.active;
-  checkpoint.num_frames = state_.counters.frames;
+  checkpoint.num_frames = state_.counters.frames.stored;
   checkpoint.session = pack(state_);
   files_.save(checkpoint, progress());
 }
@@ -231,9 +231,11 @@ void OnlineTraining::resume(const std::string &file)
   if (budget_.owed() == 0) trainer_->show_average();
   restore_tables(*comm_, *slot_->model(), checkpoint, before == now);
   files_.continue_earlier();
+  const std::int64_t at_checkpoint = state_.counters.frames.stored;
   budget_.earn(frames_.load_later(source, frames));
-  say(fmt::format("resumed from {}: {} frames, {} optimizer steps", path, state_.counters.frames,
-                  steps()));
+  state_.counters.reference.calls += state_.counters.frames.stored - at_checkpoint;
+  say(fmt::format("resumed from {}: {} frames, {} optimizer steps", path,
+                  state_.counters.frames.stored, steps()));
   if (before != now)
     say(fmt::format(
         "the steps before were done in precision {}, those from here on are done in precision {}",
@@ -246,10 +248,10 @@ void OnlineTraining::resume_frames(const std::string &path)
 {
   SessionCounters &counters = state_.counters;
   budget_.earn(frames_.go_on_with(path, -1, frames_.types_of(frames_)));
-  say(fmt::format("resumed with the {} frames of {}, there is no checkpoint", counters.frames,
-                  path));
-  counters.reference_calls = counters.frames;
-  if (!trainer_ && counters.frames >= options_.warmup) make_model();
+  say(fmt::format("resumed with the {} frames of {}, there is no checkpoint",
+                  counters.frames.stored, path));
+  counters.reference.calls = counters.frames.stored;
+  if (!trainer_ && counters.frames.stored >= options_.training.warmup) make_model();
   train();
 }
 
@@ -257,14 +259,14 @@ void OnlineTraining::take_frames(const OnlineTraining &before)
 {
   SessionCounters &counters = state_.counters;
   counters = before.state_.counters;
-  counters.held_out = 0;  // those that are kept are counted again
-  counters.trained = slot_->model() != nullptr;
+  counters.frames.held_out = 0;  // those that are kept are counted again
+  counters.training.trained = slot_->model() != nullptr;
   files_.continue_earlier();
-  if (counters.frames == 0) return;
+  if (counters.frames.stored == 0) return;
   const std::int64_t learned =
-      frames_.go_on_with(before.frames_.path(), counters.frames, types_of(before));
+      frames_.go_on_with(before.frames_.path(), counters.frames.stored, types_of(before));
   if (!trainer_) budget_.earn(learned);
-  if (!trainer_ && counters.frames >= options_.warmup) make_model();
+  if (!trainer_ && counters.frames.stored >= options_.training.warmup) make_model();
   watch();
 }
 

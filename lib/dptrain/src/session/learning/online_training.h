@@ -69,6 +69,11 @@ class OnlineTraining {
   /// Adds a configuration without labels to the data set of the options and to selected.extxyz beside it, and lets the
   /// uncertainties know it, such that configurations like it are not selected again.
   void select(const WholeFrame &frame, const std::string &note);
+  /// See LabeledFrames.
+  bool is_latest(const WholeFrame &frame, const Label &label) const
+  {
+    return frames_.is_latest(frame, label);
+  }
   /// Another program may go on with the files, until the next label. Not collective.
   void release_files() { frames_.release(); }
   /// Writes model and checkpoint, if there is something new to write.

@@ -24,19 +24,19 @@ SessionFiles::SessionFiles(std::shared_ptr<const Communicator> comm,
     config_(config),
     messages_(messages)
 {
-  if (comm_->rank() == 0 && options_.resume.empty() && !options_.dataset.empty() &&
-      fs::exists(options_.dataset))
+  if (comm_->rank() == 0 && options_.files.resume.empty() && !options_.files.dataset.empty() &&
+      fs::exists(options_.files.dataset))
     messages_.warning(fmt::format("there is a data set {} already: frames are added to it; give "
                                   "another name if it is not of an earlier run like this one",
-                                  options_.dataset));
-  if (!options_.save.empty()) {
+                                  options_.files.dataset));
+  if (!options_.files.save.empty()) {
     const ModelData data = slot_->model() ? slot_->model()->data() : ModelData();
-    const std::string reason = format_to_write(options_.save).cannot_write(data);
-    if (!reason.empty()) throw Error(fmt::format("save {}: {}", options_.save, reason));
+    const std::string reason = format_to_write(options_.files.save).cannot_write(data);
+    if (!reason.empty()) throw Error(fmt::format("save {}: {}", options_.files.save, reason));
   }
   std::vector<std::pair<std::string, std::string>> files{{"disp", config_.disp_file}};
-  if (!options_.save.empty()) files.emplace_back("save", options_.save);
-  if (!options_.stat.empty()) files.emplace_back("stat", options_.stat);
+  if (!options_.files.save.empty()) files.emplace_back("save", options_.files.save);
+  if (!options_.training.stat.empty()) files.emplace_back("stat", options_.training.stat);
   on_rank_zero([&] {
     for (const auto &[keyword, path] : files) {
       const fs::path folder = fs::path(path).parent_path();
@@ -57,8 +57,8 @@ void SessionFiles::on_rank_zero(const std::function<void()> &work) const
 std::vector<std::pair<std::string, std::string>> SessionFiles::outputs() const
 {
   std::vector<std::pair<std::string, std::string>> result{{"disp", config_.disp_file}};
-  if (!options_.save.empty()) result.emplace_back("save", options_.save);
-  if (!options_.dataset.empty()) result.emplace_back("dataset", options_.dataset);
+  if (!options_.files.save.empty()) result.emplace_back("save", options_.files.save);
+  if (!options_.files.dataset.empty()) result.emplace_back("dataset", options_.files.dataset);
   for (auto &[keyword, path] : result) {
     std::error_code ignored;
     path = fs::absolute(path, ignored).lexically_normal().string();
@@ -92,26 +92,26 @@ void SessionFiles::write_curve(const UpdateReport &report)
 
 void SessionFiles::add_to_dataset(const WholeFrame &frame) const
 {
-  if (options_.dataset.empty()) return;
-  on_rank_zero([&] { append_to_dataset(options_.dataset, slot_->type_map(), frame); });
+  if (options_.files.dataset.empty()) return;
+  on_rank_zero([&] { append_to_dataset(options_.files.dataset, slot_->type_map(), frame); });
 }
 
 void SessionFiles::select(const WholeFrame &frame, const std::string &note) const
 {
   on_rank_zero([&] {
-    append_to_dataset(options_.dataset, slot_->type_map(), frame);
-    append_to_extxyz(options_.dataset + "/selected.extxyz", slot_->type_map(), frame, note);
+    append_to_dataset(options_.files.dataset, slot_->type_map(), frame);
+    append_to_extxyz(options_.files.dataset + "/selected.extxyz", slot_->type_map(), frame, note);
   });
 }
 
 // Some of the progress is that of a run, and the ranks may be those of several runs.
 bool SessionFiles::has_news(const State &progress, bool learned) const
 {
-  if (options_.save.empty()) return false;
+  if (options_.files.save.empty()) return false;
   bool saved = saved_ == progress;
   comm_->broadcast(&saved, sizeof(saved), 0);
   if (saved || learned) return !saved;
-  bool exists = comm_->rank() == 0 && fs::exists(options_.save);
+  bool exists = comm_->rank() == 0 && fs::exists(options_.files.save);
   comm_->broadcast(&exists, sizeof(exists), 0);
   return !exists;
 }
@@ -121,11 +121,12 @@ void SessionFiles::save(const Checkpoint &checkpoint, const State &progress)
   on_rank_zero([&] {
     std::error_code none;
     // the model that the training began with stays, also where its file is the one to save to
-    if (!continues_ && saved_.empty() && fs::equivalent(slot_->path(), options_.save, none))
+    if (!continues_ && saved_.empty() && fs::equivalent(slot_->path(), options_.files.save, none))
       messages_.info(fmt::format("the model {} that the training began with is kept as {}{}",
-                                 options_.save, options_.save, put_aside({options_.save})));
-    write_checkpoint(options_.save + ".ckpt", checkpoint);
-    write_model_file(options_.save, checkpoint.model);
+                                 options_.files.save, options_.files.save,
+                                 put_aside({options_.files.save})));
+    write_checkpoint(options_.files.save + ".ckpt", checkpoint);
+    write_model_file(options_.files.save, checkpoint.model);
   });
   saved_ = progress;
 }

@@ -16,13 +16,13 @@ namespace dptrain {
 /// frame and of the batches have reached the target, or the time of the labels is over. Collective; rank 0 has the clock.
 class StepBudget {
  public:
-  StepBudget(std::shared_ptr<const Communicator> comm, const LearningOptions &options) :
+  StepBudget(std::shared_ptr<const Communicator> comm, const TrainingOptions &options) :
       comm_(std::move(comm)), options_(options)
   {
   }
 
   /// So many labels have come before this program, or before there was a model.
-  void earn(std::int64_t labels) { owed_ += options_.train * labels; }
+  void earn(std::int64_t labels) { owed_ += options_.steps * labels; }
   void add_label()
   {
     earn(1);
@@ -52,8 +52,8 @@ class StepBudget {
     double &mean = buffer_error_;
     if (std::isfinite(square)) mean = mean > 0.0 ? memory * mean + (1.0 - memory) * square : square;
     if (owed_ % watch_every != 0) return;
-    const double most = options_.train_seconds * std::max(labels_, 1);
-    if (options_.train_seconds > 0.0 && is_over(spent_, most)) owed_ = 0;
+    const double most = options_.seconds * std::max(labels_, 1);
+    if (options_.seconds > 0.0 && is_over(spent_, most)) owed_ = 0;
     if (options_.target <= 0.0 || std::sqrt(mean) > options_.target) return;
     if (latest_error() <= options_.target) owed_ = 0;
   }
@@ -81,7 +81,7 @@ class StepBudget {
   }
 
   std::shared_ptr<const Communicator> comm_;
-  const LearningOptions &options_;
+  const TrainingOptions &options_;
   std::int64_t owed_ = 0;
   int labels_ = 0;  // that have earned them
   bool has_unseen_ = false;

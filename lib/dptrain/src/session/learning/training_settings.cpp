@@ -33,15 +33,16 @@ TrainingSettings::TrainingSettings(const Communicator &comm, const LearningOptio
     options_(options), slot_(slot), input_(slot.input())
 {
   const DescriptorConfig *descriptor = slot.descriptor().get();
-  if (!options.input.empty()) {
+  if (!options.training.input.empty()) {
     std::string text;
     guarded(comm, [&] {
-      if (comm.rank() == 0) text = read_input_file(options.input);
+      if (comm.rank() == 0) text = read_input_file(options.training.input);
     });
     broadcast(comm, text);
     guarded(comm, [&] {
-      input_ = read_input_text(text, options.input, {slot.from_archive(), descriptor, true});
-      refuse_other_model(*input_, options.input, slot);
+      input_ =
+          read_input_text(text, options.training.input, {slot.from_archive(), descriptor, true});
+      refuse_other_model(*input_, options.training.input, slot);
     });
   }
   if (input_ && !input_->ignored.empty())
@@ -56,24 +57,24 @@ TrainingSettings::TrainingSettings(const Communicator &comm, const LearningOptio
 void TrainingSettings::configure(const InputFile &input)
 {
   config_ = input.training;
-  if (options_.batch) config_.batch_size = *options_.batch;
-  if (options_.seed) config_.seed = *options_.seed;
-  if (options_.disp_every) config_.disp_freq = *options_.disp_every;
-  if (!options_.disp.empty()) config_.disp_file = options_.disp;
+  if (options_.training.batch) config_.batch_size = *options_.training.batch;
+  if (options_.training.seed) config_.seed = *options_.training.seed;
+  if (options_.files.disp_every) config_.disp_freq = *options_.files.disp_every;
+  if (!options_.files.disp.empty()) config_.disp_file = options_.files.disp;
   choose_optimizer(input);
-  if (options_.ema) config_.ema_decay = *options_.ema;
-  if (!options_.rules.empty()) config_.rules = options_.rules;
-  config_.buffer_frames = options_.buffer;
+  if (options_.training.ema) config_.ema_decay = *options_.training.ema;
+  if (!options_.training.rules.empty()) config_.rules = options_.training.rules;
+  config_.buffer_frames = options_.training.buffer;
   config_.weighted_replay = options_.active;
-  config_.parallel = options_.parallel;
+  config_.parallel = options_.training.parallel;
 }
 
 // SOAP, unless options or input say otherwise; what the input does not give of it suits this program.
 void TrainingSettings::choose_optimizer(const InputFile &input)
 {
   OptimizerConfig &optimizer = config_.optimizer;
-  if (options_.optimizer)
-    optimizer.type = *options_.optimizer;
+  if (options_.training.optimizer)
+    optimizer.type = *options_.training.optimizer;
   else if (!input.optimizer_given)
     optimizer.type = OptimizerType::soap;
   const bool is_double = slot_.settings().precision == Precision::float64;
@@ -109,9 +110,10 @@ void TrainingSettings::continue_from(const std::string &path, const std::string 
 std::string TrainingSettings::summary() const
 {
   const ScheduleConfig &schedule = config_.schedule;
-  std::string text = fmt::format(
-      "optimizer {}, learning rate {:g} ({}), {} steps for a label, prefactors",
-      name_of(config_.optimizer.type), schedule.start_lr, name_of(schedule.type), options_.train);
+  std::string text =
+      fmt::format("optimizer {}, learning rate {:g} ({}), {} steps for a label, prefactors",
+                  name_of(config_.optimizer.type), schedule.start_lr, name_of(schedule.type),
+                  options_.training.steps);
   for (const auto &[term, prefactor] : config_.loss.prefactors) {
     if (!prefactor.is_on()) continue;
     text += fmt::format(" {} {:g}", term, prefactor.start);

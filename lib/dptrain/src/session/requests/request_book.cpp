@@ -26,20 +26,16 @@ bool is_finite(const Label &label)
 
 }  // namespace
 
-bool same_energy(double a, double b)
-{
-  return std::fabs(a - b) <= 1e-9 * std::max(1.0, std::fabs(b));
-}
-
 RequestBook::RequestBook(std::shared_ptr<const Communicator> comm, LabelSource &source,
                          const LearningOptions &options, const Messages &messages,
-                         SessionCounters &counters, RunOfGroup run) :
+                         ReferenceCounts &counts, const TrainingCounts &training, RunOfGroup run) :
     comm_(std::move(comm)),
     source_(source),
     options_(options),
     messages_(messages),
-    counters_(counters),
-    file_(comm_, options.frames_path(), run)
+    counts_(counts),
+    training_(training),
+    file_(comm_, options.files.frames_path(), run)
 {
 }
 
@@ -57,9 +53,9 @@ void RequestBook::submit(LabelRequest &request)
   const auto start = std::chrono::steady_clock::now();
   source_.prepare(request.frame);
   request.id = source_.submit(request.frame);
-  ++counters_.reference_calls;
+  ++counts_.calls;
   ++new_calls_;
-  counters_.reference_seconds += seconds_since(start);
+  counts_.seconds += seconds_since(start);
   if (!is_recorded(request)) return;
   open_[request.id] = {request, false};
   write_open();
@@ -98,7 +94,7 @@ void RequestBook::wait()
 {
   const auto start = std::chrono::steady_clock::now();
   source_.wait(one_wait_);
-  counters_.reference_seconds += seconds_since(start);
+  counts_.seconds += seconds_since(start);
   meanwhile_();
 }
 
@@ -106,7 +102,7 @@ std::optional<Label> RequestBook::await(const LabelRequest &request)
 {
   const auto start = std::chrono::steady_clock::now();
   poll();  // a source inside the run computes now
-  counters_.reference_seconds += seconds_since(start);
+  counts_.seconds += seconds_since(start);
   while (arrived_.count(request.id) == 0) {
     wait();
     poll();
@@ -131,7 +127,7 @@ std::optional<Label> RequestBook::usable(const LabelRequest &request, LabelAnswe
     if (!request.is_cutout()) check(request.frame, answer.label);
     return request.learnable(std::move(answer.label));
   }
-  if (options_.runs_model && !counters_.trained && needed)
+  if (options_.runs_model && !training_.trained && needed)
     throw Error(fmt::format(
         "no label at step {}: {}; the model is not trained yet, and the run needs the reference",
         step, why));
@@ -192,7 +188,7 @@ std::vector<AnsweredRequest> RequestBook::collect()
 void RequestBook::resume(const std::string &source, const std::string &frames)
 {
   std::vector<LabelRequest> requests = file_.read(source, frames);
-  if (source != options_.frames_path()) begin();
+  if (source != options_.files.frames_path()) begin();
   if (requests.empty()) return;
   const std::string number = std::to_string(requests.size());
   if (!source_.works_beside())
@@ -213,7 +209,7 @@ void RequestBook::resume(const std::string &source, const std::string &frames)
     open_[id] = {std::move(request), true};
   }
   write_open();
-  if (source == options_.frames_path()) file_.drop_orphans();
+  if (source == options_.files.frames_path()) file_.drop_orphans();
   messages_.info(fmt::format("{} configurations that wait for a label are {} again: {}", number,
                              source_.outlives_program() ? "looked for" : "asked for",
                              requests_path_of(source)));
@@ -236,7 +232,7 @@ void RequestBook::take_over(const RequestBook &before, const std::vector<int> &t
 
 void RequestBook::discard(std::int64_t step, const std::string &why)
 {
-  ++counters_.discarded;
+  ++counts_.discarded;
   messages_.warning(fmt::format("label of step {} is discarded: {}", step, why));
 }
 
@@ -252,12 +248,6 @@ bool RequestBook::within_limit(const LabelRequest &request, const Label &label)
                                           "{:.6g}; give a larger fmax if it is right",
                                           largest * unit, options_.force_limit * unit));
   return false;
-}
-
-bool RequestBook::is_stored(const LabelRequest &request, const Label &label) const
-{
-  return !request.is_cutout() && counters_.label_step == request.frame.step &&
-         same_energy(label.energy.value_or(0.0), counters_.label_energy);
 }
 
 }  // namespace dptrain

@@ -20,17 +20,14 @@
 
 namespace dptrain {
 
-/// Whether two energies in eV are those of one configuration, but for the rounding of wrapped positions.
-bool same_energy(double a, double b);
-
 /// Asks the source of labels and judges its answers. A request is awaited, or left with the source while the run goes on.
 /// Where other programs compute, requests are on the disk (FILE.requests) until they are settled, such that a later run can
 /// take them up. Collective.
 class RequestBook {
  public:
   RequestBook(std::shared_ptr<const Communicator> comm, LabelSource &source,
-              const LearningOptions &options, const Messages &messages, SessionCounters &counters,
-              RunOfGroup run);
+              const LearningOptions &options, const Messages &messages, ReferenceCounts &counts,
+              const TrainingCounts &training, RunOfGroup run);
 
   /// Puts the present configuration into a request, and what the model says of it where there is a reason to ask.
   void describe(Trajectory &run, LabelRequest &request) const;
@@ -43,8 +40,6 @@ class RequestBook {
   std::optional<Label> await(const LabelRequest &request);
   /// Whether a label is small enough to be learned from; tells if it is not.
   bool within_limit(const LabelRequest &request, const Label &label);
-  /// Whether this label was stored before: the first step of a run is the last one of the run before.
-  bool is_stored(const LabelRequest &request, const Label &label) const;
   /// The answer has been dealt with; a label that is wanted is on the disk.
   void settle(std::int64_t request);
 
@@ -91,7 +86,8 @@ class RequestBook {
   LabelSource &source_;
   const LearningOptions &options_;
   Messages messages_;
-  SessionCounters &counters_;
+  ReferenceCounts &counts_;
+  const TrainingCounts &training_;
   RequestFile file_;
   std::function<void()> meanwhile_ = [] {};
   double one_wait_ = 3600.0;           // seconds

@@ -90,8 +90,8 @@ void LearningSession::start(const LearningSession *before)
                 "remove the second pair_coeff");
   if (before)
     s.training.take_frames(before->impl_->training);
-  else if (!s.options.resume.empty())
-    s.training.resume(s.options.resume);
+  else if (!s.options.files.resume.empty())
+    s.training.resume(s.options.files.resume);
   if (s.source) s.start_book(before ? before->impl_.get() : nullptr);
   if (s.options.active)
     s.active.emplace(s.comm, s.slot, s.training, s.book ? &*s.book : nullptr, s.group.get(),
@@ -102,11 +102,12 @@ void LearningSession::start(const LearningSession *before)
 void LearningSession::Impl::start_book(const Impl *before)
 {
   const RunOfGroup run = group ? RunOfGroup{group->index(), group->count()} : RunOfGroup{};
-  book.emplace(comm, *source, options, messages, training.counters(), run);
+  book.emplace(comm, *source, options, messages, training.counters().reference,
+               training.counters().training, run);
   if (before && before->book)
     book->take_over(*before->book, training.types_of(before->training));
-  else if (!options.resume.empty())
-    book->resume(frames_path_of(options.resume), options.frames_path());
+  else if (!options.files.resume.empty())
+    book->resume(frames_path_of(options.files.resume), options.files.frames_path());
   else
     book->begin();
 }
@@ -174,16 +175,16 @@ LearningReport LearningSession::report() const
   const OnlineTraining &training = impl_->training;
   const SessionCounters &counters = training.counters();
   LearningReport report;
-  report.frames = counters.frames;
-  report.reference_calls = counters.reference_calls;
-  report.discarded = counters.discarded;
+  report.frames = counters.frames.stored;
+  report.reference_calls = counters.reference.calls;
+  report.discarded = counters.reference.discarded;
   report.steps = training.steps();
   report.batch = training.report();
-  report.train_seconds = counters.train_seconds;
-  report.reference_seconds = counters.reference_seconds;
+  report.train_seconds = counters.training.seconds;
+  report.reference_seconds = counters.reference.seconds;
   report.overflow = training.health().overflow();
   report.shortages = training.health().shortages();
-  report.trained = counters.trained;
+  report.trained = counters.training.trained;
   if (!impl_->active) return report;
   const ActiveMode &active = *impl_->active;
   report.expected_error = active.expected_error();
