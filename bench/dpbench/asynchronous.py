@@ -41,14 +41,14 @@ run {steps}
 
 
 def idle_part(log):
-    """Of a log: the part of the time after the young phase in which the run waited for the reference."""
+    """Of a log: the part of the time after the initial phase in which the run waited for the reference."""
     lines = [line.split() for line in log.splitlines() if re.match(r"dptrain +\d", line)]
-    young = [words for words in lines if words[2] == "young"]
+    early = [words for words in lines if words[2] == "early"]
     total = re.findall(r"^  seconds: reference (\S+) .*?, training (\S+) .*?, MD (\S+) .*?, all (\S+)", log, re.MULTILINE)
-    if not young or not total:
+    if not early or not total:
         raise BenchError(f"bench: the learning run did not end:\n{log[-800:]}")
     reference, _, _, everything = map(float, total[-1])
-    before = [float(word) for word in young[-1][-3:]]  # seconds of reference, training, MD until then
+    before = [float(word) for word in early[-1][-3:]]  # seconds of reference, training, MD until then
     return (reference - before[0]) / (everything - sum(before)), sum(before)
 
 
@@ -112,8 +112,8 @@ class Job:
         script, variables = self.ours.script()
         output, _ = run(self.ours.recorder, "test", [*script, "test", "-m", "water.dp", "-s", self.folder / "test", "-np", "1"], folder,
                         {"OMP_NUM_THREADS": 1, **variables}, "test.log")
-        idle, young = idle_part(log)
-        return {"seconds": seconds, "young_seconds": young, "idle": idle, "frames": frames, "calls": calls,
+        idle, early = idle_part(log)
+        return {"seconds": seconds, "early_seconds": early, "idle": idle, "frames": frames, "calls": calls,
                 "rmse_f": float(re.findall(r"Force  RMSE\s*: (\S+) eV", output)[-1])}
 
     def measure(self):

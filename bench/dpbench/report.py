@@ -209,8 +209,8 @@ def asynchronous_tables(result):
     first = result["rows"][0]
     yield (f"## A run that goes on while its reference computes ({first['label_seconds']:g} s a label, {first['steps']} steps)\n")
     names = list(first["sides"])
-    yield markdown(["seed", "run", "seconds", "of these young", "waiting after that, %", "labels", "calls", "rmse of forces, eV/A"],
-                   [[row["seed"], name, *(number(side[k]) for k in ("seconds", "young_seconds")), f"{100 * side['idle']:.0f}",
+    yield markdown(["seed", "run", "seconds", "of these early", "waiting after that, %", "labels", "calls", "rmse of forces, eV/A"],
+                   [[row["seed"], name, *(number(side[k]) for k in ("seconds", "early_seconds")), f"{100 * side['idle']:.0f}",
                      side["frames"], side["calls"], number(side["rmse_f"])] for row in result["rows"] for name, side in row["sides"].items()])
     yield f"\nSeconds and errors over those of `{names[0]}`:\n"
     yield markdown(["seed", "run", "seconds", "error"],

@@ -159,7 +159,7 @@ def train_models(settings, ours, folder):
     learn = f"fix learn all dptrain model ../{FIRST} Si reference run every 20 train 0 save 1 ../{WITH_UNCERTAINTY}\n"
     run_reference(ours, "uncertainties of the first model", place, data_input(5) + learn + f"run {20 * frames_of_data(settings)}\n",
                   "uncertainty.log")
-    # answers of the reference, as after a learning run: without them mode active would take the model for a young one
+    # answers of the reference, as after a learning run: without them mode active would take the model for a new one
     text = (ATOMS.format(cells=2) + f"pair_style dptrain\npair_coeff * * ../{WITH_UNCERTAINTY} Si\n" + RUN.format(start=100, stop=500, seed=5)
             + LEARNING.replace("every 10", f"every 1 train 0 save 1 ../{CALIBRATED_MODEL}") + "run 5\n")
     run_reference(ours, "errors of the first model", place, text, "calibration.log")

@@ -38,6 +38,8 @@ USAGE = re.compile(r"\bRun: dptrain(?: \w+)? --help$")  # how the message of a w
 SHARED_CORES = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
                 "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
 ONE_SIGNAL = 2.0  # seconds in which signals count as one: `timeout` and shells signal the script, and again with its group
+POLL = 0.05  # seconds between two looks at the process
+LEFT_BEHIND = 5.0  # seconds without output after which a process that has lost its parent, not the program, holds the pipe
 
 
 class LaunchError(Exception):
@@ -131,6 +133,7 @@ class Screen:
 
     def __init__(self, out):
         self.out, self.pending, self.error, self.in_error = out, "", [], False
+        self.waits_since = None  # time when the reader began to wait for more
 
     def show(self, text):
         """Writes to the output. One that is closed (`dptrain ... | head`) or full is given up: LAMMPS goes on, and its pipe must
@@ -174,9 +177,23 @@ class Screen:
 
 
 def read_into(pipe, screen):
-    while data := os.read(pipe.fileno(), 65536):
+    """Shows what comes from a pipe, until its end."""
+    while True:
+        screen.waits_since = time.monotonic()
+        data = os.read(pipe.fileno(), 65536)
+        screen.waits_since = None
+        if not data:
+            return screen.end()
         screen.feed(data.decode("utf-8", "replace"))
-    screen.end()
+
+
+def show_rest(reader, screen):
+    """Waits for the thread `reader` of a program that has ended, however slowly its output is read (`dptrain ... | less`)."""
+    while reader.is_alive():
+        since = screen.waits_since
+        if since and time.monotonic() - since > LEFT_BEHIND:
+            return
+        reader.join(timeout=POLL)
 
 
 def last_children(pid):
@@ -268,9 +285,11 @@ class Run:
         readers = [threading.Thread(target=read_into, args=pair, daemon=True) for pair in zip(pipes, screens)]
         for reader in readers:
             reader.start()
-        status = self.process.wait()
-        for reader in readers:
-            reader.join(timeout=5)
+        while (status := self.process.poll()) is None:
+            # not wait(): a signal that comes just before the system call is noted, and handled when the call has ended
+            time.sleep(POLL)
+        for reader, screen in zip(readers, screens):
+            show_rest(reader, screen)
         if self.received:
             return 128 + self.received[0]
         return self.report(status, *(screen.message() for screen in screens))

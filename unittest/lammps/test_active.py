@@ -229,14 +229,14 @@ def test_a_trained_model_asks_where_it_must(trained):
     assert events(result.output) and all(e["why"] in ("threshold", "limit") for e in events(result.output))
 
 
-def test_a_model_without_uncertainty_is_young(trained, tmp_path):
+def test_a_model_without_uncertainty_is_early(trained, tmp_path):
     """Such as those of DeePMD-kit: the reference drives until the first three errors are known, whatever the file has learned."""
     with h5py.File(tmp_path / "si.dp", "a") as file:
         tree = json.loads(file.attrs["json"])
         del tree["@variables"]["dptrain_whitening"], file["dptrain_calibration"]
         file.attrs["json"] = json.dumps(tree)
     result = trained(learn("mode active every 5 train 5 threshold 5 limit 20 repeat", pair=TRAINED, run="run 30")).check()
-    assert [e["why"] for e in events(result.output)][:4] == ["young"] * 4
+    assert [e["why"] for e in events(result.output)][:4] == ["early"] * 4
     assert [e["moved_by"] for e in events(result.output)][:4] == ["reference"] * 3 + ["model"]
     assert result.thermo()["f_t[15]"][-1] == 1
 
@@ -252,7 +252,7 @@ def test_calibration_of_a_version_before_the_first_release(trained, tmp_path):
     result = trained(learn("mode active every 5 train 5 threshold 5 limit 20 repeat", pair=TRAINED, run="run 30")).check()
     assert result.output.count("si.dp: what uncertainties mean was found by a version before the first release") == 1
     why = [e["why"] for e in events(result.output)]
-    assert why[:3] == ["young"] * 3 and "young" not in why[3:]
+    assert why[:3] == ["early"] * 3 and "early" not in why[3:]
 
 
 def test_limits(trained, tmp_path):

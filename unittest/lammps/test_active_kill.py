@@ -181,7 +181,7 @@ def test_no_label_is_lost_in_flight(address, client, soak, tmp_path):
     for k in range(2):
         client("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.1", address, log=f"client{k}.log")
     chain = Chain(tmp_path, f"{ACTIVE} asynchronous 2 train_share 1", reference=f"reference socket {address} wait 60 end")
-    chain.kill(records(10))  # the model is no longer young
+    chain.kill(records(10))  # the model is no longer new
     left = []
     kills, choice = soak(50, 6, seed=4713)
     for _ in range(kills):
@@ -198,7 +198,7 @@ def test_no_label_is_lost_in_a_spool(labeler, soak, tmp_path):
     pytest.importorskip("ase", reason="the calculator is one of ASE")
     labeler("calculators.Slow:sigma=2.1,epsilon=0.05,rc=6.0,seconds=0.1", "--jobs", "2")
     chain = Chain(tmp_path, f"{ACTIVE} asynchronous 2 train_share 1", reference="reference spool spool end")
-    chain.kill(records(10))  # the model is no longer young
+    chain.kill(records(10))  # the model is no longer new
     left = []
     kills, choice = soak(50, 6, seed=4714)
     for _ in range(kills):

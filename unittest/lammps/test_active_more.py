@@ -70,12 +70,12 @@ def test_keywords_that_do_not_go_together(message, tmp_path):
         assert said in message(learn(words)).errors()[0]
 
 
-def test_a_new_model_is_young(trained):
+def test_a_new_model_is_early(trained):
     """pair_coeff with an input file after a model that was calibrated: it is compared three times before it moves the atoms."""
     again = "run 10\n" + PAIR.split("\n")[1] + "\nrun 60"
     result = trained(learn(OPTIONS, pair=TRAINED, run=again)).check()
     second = result.output[result.output.rindex("new model"):]
-    assert sum(e["why"] == "young" and e["true"] != "-" for e in events(second)) == 3
+    assert sum(e["why"] == "early" and e["true"] != "-" for e in events(second)) == 3
 
 
 def test_summary_of_a_run_without_a_beginning(silicon):

@@ -145,7 +145,7 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     (SW + " model input.json Si knots 2", ["Fix dptrain: knots 2 is not possible", "auto"]),
     ("every 5", ["needs a reference"]),
     ("reference magic", ["reference magic is not possible: use reference pair|run|values|socket"]),
-    ("reference socket localhost:0", ["Illegal fix dptrain reference socket ... timeout|wait|retries|failed|virial|end", "missing argument(s)"]),
+    ("reference socket localhost:0", ["Illegal fix dptrain reference socket ... timeout|wait|retries|failed|virial|end command", "missing argument(s)"]),
     ("reference socket localhost end", ["the address 'localhost' is none: use HOST:PORT"]),
     ("reference socket localhost:0 every 5", ["unknown option of 'reference socket ... end' every: allowed are timeout, wait, retries, failed, virial, end"]),
     ("reference socket localhost:0 timeout -1 end", ["reference socket ... timeout -1 is not possible: use reference socket ... timeout SECONDS, 0 for no limit"]),

@@ -192,7 +192,7 @@ def test_tilted_cell_that_moves(lammps):
 
 
 def test_active_learning_from_nothing(lammps):
-    """A young model labels every third step whatever `every` is; then the model moves the atoms, and its error is near what it says."""
+    """A new model labels every third step whatever `every` is; then the model moves the atoms, and its error is near what it says."""
     options = "mode active every 10 warmup 4 train 40 audit 0 threshold 1.0 save 1000 si.dp"
     text = learn(options, pair=NEW, run="run 60", thermo="thermo 1\n").replace("velocity", RATTLE + "velocity")
     thermo = lammps(text, 2).check().thermo()

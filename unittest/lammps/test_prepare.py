@@ -29,7 +29,7 @@ def test_copies_come_first(ranks, address, clients, lammps, tmp_path):
     options = f"{EAGER} prepare 6 displace 0.12 strain 0.02 save 100000 si.dp"
     result = lammps(learn(options, run="run 20", reference=socket(address), thermo="thermo 1\n"), ranks).check()
     lines = events(result.output)
-    assert [line["why"] for line in lines[:9]] == ["prepare"] * 6 + ["young"] * 3
+    assert [line["why"] for line in lines[:9]] == ["prepare"] * 6 + ["early"] * 3
     assert [line["step"] for line in lines[:9]] == ["0"] * 7 + ["2", "4"]
     frames = stored_frames(tmp_path / "si.dp.frames")
     expect_right_labels(frames, BY_CLIENT)
@@ -91,7 +91,7 @@ def test_a_killed_run_finds_them_again(start_lammps, labeler, lammps, tmp_path):
     perfect = [frame for frame in frames if frame["step"] == 0 and np.abs(frame["force"]).max() < 1e-6]
     assert len([frame for frame in frames if frame["step"] == 0]) == 4 + len(perfect) == 5
     # they were waited for: the model is there, and three labels compare it
-    assert [line["why"] for line in events(result.output)][:7] == ["prepare"] * 4 + ["young"] * 3
+    assert [line["why"] for line in events(result.output)][:7] == ["prepare"] * 4 + ["early"] * 3
     assert not (tmp_path / "si.dp.requests").exists()
 
 

@@ -23,7 +23,7 @@ void answer(ActiveLearning &learning, double score, double factor, Ask ask = Ask
 ActiveLearning grown(const ActiveConfig &config, double factor = 0.1)
 {
   ActiveLearning learning(config);
-  for (int k = 0; k < 3; ++k) answer(learning, 1.0, factor, Ask::young);
+  for (int k = 0; k < 3; ++k) answer(learning, 1.0, factor, Ask::early);
   return learning;
 }
 
@@ -68,13 +68,13 @@ TEST(Calibration, RankCorrelation)
   EXPECT_EQ(rank_correlation({1, 1, 1}, {1, 2, 3}), 0.0);
 }
 
-TEST(ActiveLearning, AYoungModelIsLabeledAtDueSteps)
+TEST(ActiveLearning, ANewModelIsLabeledAtDueSteps)
 {
   ActiveLearning learning({0.5, 0.0, 1, 1});
-  EXPECT_TRUE(learning.is_young());
-  EXPECT_EQ(learning.decide(10, true, 0.0), Ask::young);
+  EXPECT_TRUE(learning.is_early());
+  EXPECT_EQ(learning.decide(10, true, 0.0), Ask::early);
   EXPECT_EQ(learning.decide(11, false, 1e9), Ask::no);
-  EXPECT_FALSE(grown({0.5, 0.0, 1, 1}).is_young());
+  EXPECT_FALSE(grown({0.5, 0.0, 1, 1}).is_early());
 }
 
 TEST(ActiveLearning, ThresholdAndLimitAreInForceUnits)
@@ -107,10 +107,10 @@ TEST(ActiveLearning, AuditsComeAtRandom)
 TEST(ActiveLearning, AutomaticThresholdFollowsWhatIsKnown)
 {
   ActiveLearning learning({0.0, 0.0, 0, 1});
-  answer(learning, 1.0, 0.1, Ask::young, 0.8);
+  answer(learning, 1.0, 0.1, Ask::early, 0.8);
   EXPECT_EQ(learning.threshold(), 0.8);  // nothing known yet: the size of the forces
   learning.set_known_score(10.0);        // expected: 1
-  EXPECT_EQ(learning.threshold(), 0.8);  // a young and poor model is bounded by it
+  EXPECT_EQ(learning.threshold(), 0.8);  // a new and poor model is bounded by it
   learning.set_known_score(4.0);
   EXPECT_NEAR(learning.threshold(), 0.6, 1e-12);  // one and a half times 0.4
   EXPECT_NEAR(learning.limit(), 1.8, 1e-12);
@@ -118,7 +118,7 @@ TEST(ActiveLearning, AutomaticThresholdFollowsWhatIsKnown)
   EXPECT_NEAR(learning.threshold(), 0.2, 1e-12);  // a quarter of the forces
   for (int k = 0; k < 50; ++k) answer(learning, 1.0, 0.1, Ask::threshold, 0.8);
   learning.set_known_score(10.0);
-  EXPECT_NEAR(learning.threshold(), 1.5, 1e-12);  // no longer young
+  EXPECT_NEAR(learning.threshold(), 1.5, 1e-12);  // no longer new
 }
 
 TEST(ActiveLearning, TheLimitIsLowerWhereLabelsComeLate)

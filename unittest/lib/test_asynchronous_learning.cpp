@@ -83,12 +83,12 @@ TEST_F(AsynchronousTest, TheRunGoesOnWhileTheReferenceComputes)
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   const int by_reference = run_and_stop(session, 0, 60);
-  const int young_waits = source.waits;
+  const int early_waits = source.waits;
   EXPECT_EQ(session.report().in_flight, 2);
   EXPECT_TRUE(is_file("x.requests"));
-  EXPECT_LT(by_reference, 30);  // the young model's
+  EXPECT_LT(by_reference, 30);  // the new model's
   session.end_run(59, "run");   // waits for the two
-  EXPECT_GT(source.waits, young_waits);
+  EXPECT_GT(source.waits, early_waits);
   EXPECT_EQ(session.report().in_flight, 0);
   EXPECT_FALSE(is_file("x.requests"));
   const std::vector<WholeFrame> frames = stored();
@@ -118,11 +118,11 @@ TEST_F(AsynchronousTest, TheLogSaysWhereTheRunIs)
 
 TEST_F(AsynchronousTest, AtTheLimitTheRunWaitsForAllThatIsInFlight)
 {
-  LateSource young = beside(0);
+  LateSource early = beside(0);
   options_.files.save = scratch_ / "x.dp";
   options_.files.save_every = 1000000;
   {
-    LearningSession session(comm_, slot_, options_, messages(), &young);
+    LearningSession session(comm_, slot_, options_, messages(), &early);
     session.start();
     run_and_stop(session, 0, 40);
     session.end_run(39, "run");
@@ -262,9 +262,9 @@ TEST_F(AsynchronousTest, AnotherModelLearnsWhatIsInFlight)
 }
 
 // `every` is for a model that is known: until then several clients have nothing to do.
-TEST_F(AsynchronousTest, AYoungModelIsComparedAtEachStep)
+TEST_F(AsynchronousTest, ANewModelIsComparedAtEachStep)
 {
-  const auto young_steps = [this](int asynchronous) {
+  const auto early_steps = [this](int asynchronous) {
     LateSource source = beside(0);
     options_.every = 3;
     options_.asynchronous = asynchronous;
@@ -274,9 +274,9 @@ TEST_F(AsynchronousTest, AYoungModelIsComparedAtEachStep)
     session.start();
     return run_and_stop(session, 0, 40);
   };
-  EXPECT_EQ(young_steps(0),
+  EXPECT_EQ(early_steps(0),
             15);  // three labels make the model, three more compare it: steps 0, 3, ..., 15
-  EXPECT_EQ(young_steps(2), 9);  // 0, 3, 6, and then 7, 8, 9
+  EXPECT_EQ(early_steps(2), 9);  // 0, 3, 6, and then 7, 8, 9
 }
 
 // The first step at which the model decides has twice the threshold: above the lower limit and below the other one.

@@ -97,7 +97,7 @@ LabelRequest written_and_read(const LabelRequest &request)
 TEST(LabelRequest, IsTheSameFromAFile)
 {
   for (const Ask ask :
-       {Ask::no, Ask::prepare, Ask::young, Ask::threshold, Ask::limit, Ask::audit, Ask::rewind}) {
+       {Ask::no, Ask::prepare, Ask::early, Ask::threshold, Ask::limit, Ask::audit, Ask::rewind}) {
     LabelRequest request;
     request.ask = ask;
     request.has_scores = true;

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -261,6 +262,34 @@ def test_a_closed_output_does_not_stop_the_training(read, script):
     _, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
     assert script.read("finished") == ""
+
+
+def test_who_reads_slowly_gets_all(monkeypatch, tmp_path):
+    """`dptrain ... | less`: the program has ended long before its output is read."""
+    monkeypatch.setattr(launcher, "LEFT_BEHIND", 0.0)
+    (tmp_path / "text").write_text("one\ntwo\n")
+    writes, goes_on, shown = threading.Event(), threading.Event(), []
+
+    class Slow(launcher.Screen):
+        def show(self, text):
+            writes.set()
+            goes_on.wait()
+            shown.append(text)
+
+    screen = Slow(None)
+    with open(tmp_path / "text") as source:
+        reader = threading.Thread(target=launcher.read_into, args=(source, screen), daemon=True)
+        waiting = threading.Thread(target=launcher.show_rest, args=(reader, screen), daemon=True)
+        reader.start()
+        writes.wait()
+        waiting.start()
+        waiting.join(timeout=0.2)
+        assert waiting.is_alive()
+        goes_on.set()
+        waiting.join(timeout=300)
+        assert not waiting.is_alive()
+        reader.join(timeout=300)
+    assert shown == ["one\n", "two\n"]
 
 
 def test_a_full_disk_does_not_stop_the_training(script):

@@ -293,11 +293,11 @@ def test_rank_correlation():
 ACTIVE_LOG = """fix             learn all dptrain reference pair sw coeff "* * Si.sw Si" end mode active
 Fix dptrain: largest force errors of an atom, force units; seconds of reference, training and MD
 dptrain       step       why  expected      true       rms    learned  moved_by  frames   calls reference  training        MD
-dptrain          0     young         -         -         -          - reference       1       1      0.00      0.00      0.20
+dptrain          0     early         -         -         -          - reference       1       1      0.00      0.00      0.20
 Per MPI rank memory allocation (min/avg/max) = 3.549 | 3.549 | 3.549 Mbytes
    Step          Temp          PotEng      f_learn[13]   f_learn[14]
          0   600           -276.12353      0              2
-dptrain         20     young    0.0873     0.068   0.01869   held_out reference       2      21      0.01      1.05      0.45
+dptrain         20     early    0.0873     0.068   0.01869   held_out reference       2      21      0.01      1.05      0.45
         50   610           -276.0          0.5            2
 dptrain         60     audit       0.1       0.3   0.04276  duplicate     model       2      22      0.01      1.05      0.50
 Loop time of 54.4574 on 1 procs for 100 steps with 64 atoms
@@ -317,7 +317,7 @@ def test_events_are_read_by_the_names_of_their_columns(tmp_path):
     path.write_text(ACTIVE_LOG)
     events = plot.read_events(path)
     assert list(events["step"]) == [0, 20, 60, 130]
-    assert list(events["why"]) == ["young", "young", "audit", "threshold"]
+    assert list(events["why"]) == ["early", "early", "audit", "threshold"]
     assert list(events["learned"]) == ["-", "held_out", "duplicate", "1.163"]
     assert np.isnan(events["true"][0]) and list(events["true"][1:]) == [0.068, 0.3, 1.472]
     assert np.isnan(events["jump"][:3]).all() and events["jump"][3] == 0.01
@@ -361,7 +361,7 @@ def test_active_run_without_thermo_columns(tmp_path):
 @pytest.mark.parametrize("content, message", [
     ("Step Temp\n", "no events of fix dptrain"),
     ("dptrain step why true\n", "no event of fix dptrain ... mode active in it yet"),
-    ("dptrain step why true\ndptrain x young 1\n", "not a number")])
+    ("dptrain step why true\ndptrain x early 1\n", "not a number")])
 def test_wrong_logs_of_active_runs(content, message, tmp_path, capsys):
     (tmp_path / "log.x").write_text(content)
     assert plot.main(["active", str(tmp_path / "log.x"), "-o", str(tmp_path / "a.png")]) == 1

@@ -49,8 +49,8 @@ std::string name_of(Ask ask)
     return "no";
   case Ask::prepare:
     return "prepare";
-  case Ask::young:
-    return "young";
+  case Ask::early:
+    return "early";
   case Ask::threshold:
     return "threshold";
   case Ask::limit:
@@ -65,7 +65,7 @@ std::string name_of(Ask ask)
 
 Ask ActiveLearning::decide(std::int64_t step, bool due, double score) const
 {
-  if (is_young()) return due ? Ask::young : Ask::no;
+  if (is_early()) return due ? Ask::early : Ask::no;
   const double expected = expected_error(score);
   if (!(expected <= limit())) return Ask::limit;  // also where it is not a number
   if (due && expected > threshold()) return Ask::threshold;

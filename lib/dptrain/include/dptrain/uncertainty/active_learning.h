@@ -23,7 +23,7 @@ struct ActiveConfig {
 enum class Ask {
   no,
   prepare,    ///< a displaced copy of the first configuration
-  young,      ///< the model is new, and its errors are not known yet
+  early,      ///< the model is new, and its errors are not known yet
   threshold,  ///< an atom is above the threshold
   limit,      ///< an atom is above the limit: the step is not trusted
   audit,      ///< at random
@@ -36,14 +36,14 @@ std::string name_of(Ask ask);
 ///
 /// An uncertainty becomes an expected error by the Calibration. `threshold auto` is one and a half times the expected error
 /// of the configurations that the model has learned from (known_score), but at least a quarter of the root mean square of
-/// the force components: smaller errors are not worth a label. While the model is young (the first 50 answers) it is not
+/// the force components: smaller errors are not worth a label. While the model is new (the first 50 answers) it is not
 /// above this root mean square, so that a poor model does not excuse itself.
 class ActiveLearning {
  public:
   explicit ActiveLearning(const ActiveConfig &config) : config_(config) {}
 
   /// True until the model has been compared with the reference three times: the reference moves the atoms.
-  bool is_young() const { return calibration_.count() < 3; }
+  bool is_early() const { return calibration_.count() < 3; }
   /// True until there have been fifty answers.
   bool is_growing() const;
   /// `due`: a step at which the threshold counts; the limit and audits count at every step. `score`: largest uncertainty

@@ -137,7 +137,7 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
 // Not where the threshold follows the errors.
 void ActiveLog::watch_threshold(Ask ask, const ActiveLearning &learning)
 {
-  if (!learning.is_threshold_given() || ask == Ask::young) return;
+  if (!learning.is_threshold_given() || ask == Ask::early) return;
   const double unit = units_.force(), reached = learning.reached_error();
   const bool asked = ask == Ask::threshold || ask == Ask::limit;
   if (!threshold_watch_.add(asked, learning.threshold(), reached)) return;
@@ -155,7 +155,7 @@ void ActiveLog::warn_of_close_atoms(double distance)
   messages_.warning(
       fmt::format("step {}: atoms are {:.4g} apart, closer than in the frames from which the model "
                   "was made: its tables are extended, which takes time, and its forces are guesses "
-                  "there. Add 'guard' to keep atoms apart while the model is young",
+                  "there. Add 'guard' to keep atoms apart while the model is new",
                   step_, distance * units_.length));
 }
 

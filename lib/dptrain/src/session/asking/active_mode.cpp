@@ -15,9 +15,9 @@ using Fate = Outcome::Fate;
 
 namespace {
 
-// Steps between two labels of a young model. Each of its steps is a call of the reference, which moves the atoms: labels that are
+// Steps between two labels of a new model. Each of its steps is a call of the reference, which moves the atoms: labels that are
 // further apart would cost more calls, closer ones tell less.
-constexpr std::int64_t young_every = 3;
+constexpr std::int64_t early_every = 3;
 
 }  // namespace
 
@@ -142,10 +142,10 @@ bool ActiveMode::continues_from_answer(const Trajectory &run, const StepView &no
 
 bool ActiveMode::is_due(const StepView &now) const
 {
-  const bool has_scores = now.request.has_scores, young = !has_scores || decisions_.is_young();
+  const bool has_scores = now.request.has_scores, early = !has_scores || decisions_.is_early();
   // the sooner it is compared, the sooner several clients have work; but the forces of a first step may be those of a lattice: zero
-  if (young && has_scores && options_.asynchronous > 0) return now.step > log_.first_step();
-  return now.step % (young ? std::min(options_.every, young_every) : options_.every) == 0;
+  if (early && has_scores && options_.asynchronous > 0) return now.step > log_.first_step();
+  return now.step % (early ? std::min(options_.every, early_every) : options_.every) == 0;
 }
 
 void ActiveMode::choose_ask(StepView &now)
@@ -153,8 +153,8 @@ void ActiveMode::choose_ask(StepView &now)
   LabelRequest &request = now.request;
   const bool due = is_due(now);
   request.ask = request.has_scores ? decisions_.decide(now.step, due, request.score)
-                                   : (due ? Ask::young : Ask::no);
-  now.model_moves = request.has_scores && !decisions_.is_young();
+                                   : (due ? Ask::early : Ask::no);
+  now.model_moves = request.has_scores && !decisions_.is_early();
   if (due) log_.watch_threshold(request.ask, decisions_);
 }
 
@@ -172,7 +172,7 @@ void ActiveMode::decide(Trajectory &run, StepView &now)
 
 // ---- ask, judge, learn
 
-// None where the run goes on with the model. With cut-outs it does so also while the model is young: nobody else moves the atoms.
+// None where the run goes on with the model. With cut-outs it does so also while the model is new: nobody else moves the atoms.
 std::vector<LabelRequest> ActiveMode::ask_or_leave(Trajectory &run, StepView &now)
 {
   if (may_leave(now)) leave(run, now);
@@ -255,13 +255,13 @@ void ActiveMode::choose_forces(Trajectory &run, StepView &now, std::vector<Answe
   for (const Answer &answer : answers) log_.line(answer.request, answer.outcome, jumps_.sum());
 }
 
-// With the model, which may have learned from the label, unless it is young or still wrong here; else with the reference.
+// With the model, which may have learned from the label, unless it is early or still wrong here; else with the reference.
 void ActiveMode::move_on(Trajectory &run, Answer &answer)
 {
   auto &[request, label, outcome] = answer;
   if (request.ask == Ask::no) return run.follow(label);
   const bool trained = training_.counters().training.trained && slot_->has_uncertainty();
-  outcome.reference_moves = !trained || decisions_.is_young() || options_.follow_reference;
+  outcome.reference_moves = !trained || decisions_.is_early() || options_.follow_reference;
   double error = outcome.max_error;
   const bool learned = outcome.fate == Fate::learned && !training_.is_deferred();
   const bool changed = learning_->take_change() || learned;
@@ -335,7 +335,7 @@ void ActiveMode::recover(Trajectory &run, StepView &now)
     SelfHealing::Step step;
     step.answered = answered_step_ == now.step;
     step.model_moves = now.model_moves;
-    step.fine = decisions_.is_young() || now.request.expected <= decisions_.threshold() ||
+    step.fine = decisions_.is_early() || now.request.expected <= decisions_.threshold() ||
                 (step.answered && found_error() <= decisions_.limit());
     if (healing_.finish(run, step)) jumps_.begin();
   }

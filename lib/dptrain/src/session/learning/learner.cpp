@@ -63,7 +63,7 @@ bool Learner::is_held_out(const LabelRequest &request) const
   if (options_.holdout == 0 || !request.has_scores ||
       (counts.held_out + 1) * options_.holdout > counts.stored + 1)
     return false;
-  return request.ask == Ask::audit || request.ask == Ask::young;
+  return request.ask == Ask::audit || request.ask == Ask::early;
 }
 
 // Of a request of this run, when its answer has come.
@@ -72,7 +72,7 @@ void Learner::queue(AnsweredRequest answer)
   const LabelRequest &request = answer.request;
   if (request.has_scores) {
     const ForceErrors errors = answer.errors = force_errors(request.force, answer.label);
-    if (request.ask != Ask::young)
+    if (request.ask != Ask::early)
       healing_.compare(request.frame.step, request.expected, errors.max, decisions_.trouble());
     answer.is_outlier =
         healing_.is_outlier(request.frame.step, errors.label_rms, decisions_.force());
@@ -103,9 +103,9 @@ Outcome Learner::judge(AnsweredRequest &answer)
   slot_->set_calibration(decisions_.calibration());
   training_.active_state() = state_of(decisions_);
   if (!book_->within_limit(request, label)) return outcome;
-  // of a young model a threshold that follows the errors is not known yet; copies are made to be learned
+  // of a new model a threshold that follows the errors is not known yet; copies are made to be learned
   const bool is_wrong = request.has_scores &&
-                        (decisions_.is_threshold_given() || !decisions_.is_young()) &&
+                        (decisions_.is_threshold_given() || !decisions_.is_early()) &&
                         errors.max > decisions_.threshold();
   if (is_wrong || request.ask == Ask::prepare) training_.start_training();
   outcome.fate = held_out ? Fate::held_out : Fate::learned;

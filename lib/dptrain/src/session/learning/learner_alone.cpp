@@ -19,10 +19,10 @@ void LearnerAlone::take_answers()
   judge_queued();
 }
 
-// A young model learns while the run waits.
+// A new model learns while the run waits.
 bool LearnerAlone::slice_is_due(bool has_model)
 {
-  return training_.owes_steps() && has_model && !decisions().is_young();
+  return training_.owes_steps() && has_model && !decisions().is_early();
 }
 
 bool LearnerAlone::learn_slice()
