@@ -230,7 +230,7 @@ def test_two_runs_share_a_spool(labeler, start_lammps, tmp_path):
 
 @pytest.mark.parametrize("words, texts", [
     ("spool", ["Illegal fix dptrain reference spool FOLDER [timeout SECONDS] [failed skip|stop] [virial yes|no] end"]),
-    ("spool spool every 5", ["unknown option of 'reference spool ... end' every: allowed are timeout, failed, virial, end"]),
+    ("spool spool every 5", ["unknown option of 'reference spool ... end' every: allowed are timeout failed virial end"]),
     ("spool spool timeout -1 end", ["timeout SECONDS, 0 for no limit"]),
     ("spool spool failed maybe end", ["skip|stop"]), ("spool spool virial maybe end", ["yes|no"]),
     ("spool input.json end", ["input.json"]), ("spool other end", ["is no spool, but not empty either (it has 'file')"]),

@@ -248,12 +248,12 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
   if (learning.selects && !reader.given("every")) learning.every = 1;
   try {
     reader.finish();
+    check_together(lmp, options);
+    check_cutout(lmp, options);
+    check_prepare(lmp, options);
     dptrain::check(learning);
   } catch (const dptrain::Error &error) {
     lmp->error->all(FLERR, "Fix dptrain: {}", error.what());
   }
-  check_together(lmp, options);
-  check_cutout(lmp, options);
-  check_prepare(lmp, options);
   return options;
 }
