@@ -34,7 +34,7 @@ def keyword_rows():
 
 
 # keyword, file of the sources, what stands before its default: those that the program's table does not take from the options
-DEFAULTS = [("train", "lib/dptrain/include/dptrain/session/learning_options.h", "train"),
+DEFAULTS = [("train", "lib/dptrain/include/dptrain/session/learning_options.h", "steps"),
             ("batch", "lib/dptrain/include/dptrain/input/config.h", "batch_size"),
             ("seed", "lib/dptrain/include/dptrain/input/config.h", "uint64_t seed"),
             ("timeout", "lib/dptrain/src/parallel/watchdog.cpp", "default_timeout")]

@@ -39,7 +39,8 @@ def free_port():
 
 def learn(where, options="", fix="warmup 100 dataset socket every 5", run="run 10", atoms=ATOMS, pair=LJ, elements="Si"):
     """Input whose run is driven by `pair`, and labeled by clients at `where`."""
-    reference = f"reference socket {where} wait 600 {options} end"
+    wait = "" if options.startswith("wait") else "wait 600"
+    reference = f"reference socket {where} {wait} {options} end"
     return (f"{atoms}{pair}\nfix t all dptrain model input.json {elements} {reference} {fix}\nfix n all nve\n{COLUMNS}"
             f"thermo 5\n{run}\n")
 
