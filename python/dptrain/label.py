@@ -216,8 +216,8 @@ def run_workers(options):
         worker.start()
     for number in SIGNALS:
         signal.signal(number, handle)
-    for worker in workers:
-        worker.join()
+    while any(worker.is_alive() for worker in workers):
+        time.sleep(SHORTEST_PAUSE)  # not join(): a signal that comes just before the system call would be handled after it
     for worker in workers:
         if worker.exitcode < 0:
             print(f"dptrain label: error: process {worker.pid} was killed by {signal.Signals(-worker.exitcode).name}: "

@@ -60,12 +60,12 @@ class Script:
             (folder / name).write_text(text.format(python=sys.executable))
             (folder / name).chmod(0o755)
 
-    def start(self, *words, say="", act="", complain=""):
+    def start(self, *words, say="", act="", complain="", python=("-m", "dptrain")):
         variables = {**os.environ, "PYTHONPATH": str(PACKAGE), "DPTRAIN_LMP": str(self.folder / "lmp"),
                      "DPTRAIN_MPIEXEC": str(self.folder / "mpiexec"), "SAY": say, "ACT": act, "COMPLAIN": complain}
         for name in ("OMP_NUM_THREADS", *launcher.SHARED_CORES):
             variables.pop(name, None)
-        return subprocess.Popen([sys.executable, "-m", "dptrain", *words], cwd=self.folder, env=variables, text=True,
+        return subprocess.Popen([sys.executable, *python, *words], cwd=self.folder, env=variables, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def __call__(self, *words, **acts):
@@ -243,7 +243,8 @@ def test_a_second_signal_ends_them(script):
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_signals_at_nearly_the_same_time_are_one(ranks, script):
     """`timeout` signals the script, and then its whole group. Which one the script hears of first is open."""
-    process = script.start("train", "x", "-np", str(ranks), act="slow")
+    program = "import sys; from dptrain import cli, launcher; launcher.ONE_SIGNAL = 600.0; sys.exit(cli.main(sys.argv[1:]))"
+    process = script.start("train", "x", "-np", str(ranks), act="slow", python=("-c", program))
     wait_for_line(process)
     for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGHUP):
         process.send_signal(number)

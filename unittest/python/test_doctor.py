@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 from collections import namedtuple
@@ -95,17 +96,28 @@ def test_an_lmp_that_does_not_work(says, found, advice, bin_folder, tmp_path, mo
     assert not {"mpiexec", "device"} & {finding.what for finding in findings}, "what needs a run is left out"
 
 
-def test_an_lmp_that_hangs(bin_folder, tmp_path):
-    """What mpiexec has started is ended, too."""
+def test_an_lmp_that_hangs(bin_folder, tmp_path, monkeypatch):
+    """What mpiexec has started is ended, too. The time is over when both ranks run."""
+    pids, waits = tmp_path / "pids", []
+    whole = subprocess.Popen.wait
+
+    def wait(process, timeout=None):
+        while not waits and (not pids.exists() or len(pids.read_text().splitlines()) < 2):
+            time.sleep(0.02)
+        waits.append(timeout)
+        if len(waits) == 1:
+            raise subprocess.TimeoutExpired(process.args, timeout)
+        return whole(process, timeout)
+
+    monkeypatch.setattr(subprocess.Popen, "wait", wait)
     program(bin_folder / "lmp", f"#!/bin/sh\necho $$ >>{tmp_path}/pids\n{shutil.which('sleep', path='/usr/bin:/bin')} 60\n")
     program(bin_folder / "mpiexec", TWO_JOBS.replace('"$@"', '"$@" &', 1))
-    status, output = doctor_runs.Lab(tmp_path).run([*doctor_runs.mpiexec_words(), "-n", "2", str(bin_folder / "lmp")], seconds=4)
-    assert status is None and "did not end within 4 s" in output
-    pids = (tmp_path / "pids").read_text().split()
-    end = time.monotonic() + 20
-    while any(running(pid) for pid in pids) and time.monotonic() < end:
+    status, output = doctor_runs.Lab(tmp_path).run([*doctor_runs.mpiexec_words(), "-n", "2", str(bin_folder / "lmp")], seconds=40)
+    assert status is None and "did not end within 40 s" in output and waits[0] == 40
+    end = time.monotonic() + 50  # they would run for a minute
+    while any(running(pid) for pid in pids.read_text().split()) and time.monotonic() < end:
         time.sleep(0.05)
-    assert pids and not any(running(pid) for pid in pids)
+    assert not any(running(pid) for pid in pids.read_text().split())
 
 
 def running(pid):
