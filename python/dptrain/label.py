@@ -6,6 +6,7 @@ Any number of these processes may work on one spool, on any machines: each claim
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import multiprocessing
 import os
@@ -31,10 +32,10 @@ class Ended(BaseException):
 
 
 class Signals:
-    """Makes the first signal an Ended; further ones come too late to matter."""
+    """Makes the first signal an Ended, at once, or behind what must not be left half; further ones come too late to matter."""
 
     def __init__(self):
-        self.received = 0
+        self.received, self.waits = 0, False
         for number in SIGNALS:
             signal.signal(number, self.handle)
 
@@ -42,7 +43,28 @@ class Signals:
         for other in SIGNALS:
             signal.signal(other, signal.SIG_IGN)
         self.received = number
-        raise Ended
+        if not self.waits:
+            raise Ended
+
+    @contextlib.contextmanager
+    def later(self):
+        """A signal waits for the end of this block."""
+        self.waits = True
+        try:
+            yield
+        finally:
+            self.waits = False
+        self.check()
+
+    @contextlib.contextmanager
+    def now(self):
+        """Within such a block: not here."""
+        self.waits = False
+        self.check()
+        try:
+            yield
+        finally:
+            self.waits = True
 
     def check(self):
         """For the case that a calculator has caught it."""
@@ -128,16 +150,17 @@ class Worker:
         """Computes a request, unless somebody else does."""
         folder = self.spool.path / name
         claim = Claim(folder, self.options.retake)
-        try:
-            attempt = claim.take()
-            if attempt and not is_settled(self.spool.files(name)):
-                self.compute(name, folder, attempt)
-        except FileNotFoundError:
-            say(f"{name}: the request was taken back")
-        except OSError as error:
-            raise SpoolError(f"{folder} cannot be worked in: {error.strerror or error}; check its permissions and the disk") from error
-        finally:
-            claim.release()
+        with self.signals.later():
+            try:
+                attempt = claim.take()
+                if attempt and not is_settled(self.spool.files(name)):
+                    self.compute(name, folder, attempt)
+            except FileNotFoundError:
+                say(f"{name}: the request was taken back")
+            except OSError as error:
+                raise SpoolError(f"{folder} cannot be worked in: {error.strerror or error}; check its permissions and the disk") from error
+            finally:
+                claim.release()
 
     def compute(self, name, folder, attempt):
         """Writes the answer, or why there is none. OSError is about the files of the request."""
@@ -146,7 +169,8 @@ class Worker:
         try:
             if attempt > ATTEMPTS:
                 raise RuntimeError(f"{ATTEMPTS} processes have died over it; mend the calculator, and use --again")
-            energy, forces, stress = self.calculate(folder, request)
+            with self.signals.now():
+                energy, forces, stress = self.calculate(folder, request)
         except Exception as error:  # calculators raise what they like
             why = f"{type(error).__name__}: {error}"
             write(folder / FAILURE, why + "\n")

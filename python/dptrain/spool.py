@@ -32,12 +32,13 @@ class Spool:
         """Whether the fix has made it. Raises SpoolError where the folder is something else."""
         file = self.path / DESCRIPTION
         try:
+            # first: the description is what the fix writes first, so that who finds anything finds it
+            if not self.path.is_dir() or all(name.startswith(".") for name in os.listdir(self.path)):
+                return False
             text = file.read_text()
         except FileNotFoundError:
-            if self.path.is_dir() and any(not name.startswith(".") for name in os.listdir(self.path)):
-                raise SpoolError(f"the folder {self.path} is no spool: there is no {DESCRIPTION} in it. Use the folder of 'reference "
-                                 "spool'") from None
-            return False
+            raise SpoolError(f"the folder {self.path} is no spool: there is no {DESCRIPTION} in it. Use the folder of 'reference "
+                             "spool'") from None
         except OSError as error:
             raise SpoolError(f"{file} cannot be read: {error.strerror}; check its permissions") from error
         try:

@@ -1,5 +1,6 @@
 """`dptrain label` without LAMMPS: answers, failures, and several processes, some of which die, on one spool."""
 
+import contextlib
 import json
 import os
 import resource
@@ -19,7 +20,7 @@ sys.path.insert(0, str(ROOT / "python"))
 ase_io = pytest.importorskip("ase.io", reason="the calculators are those of ASE")
 from ase.calculators.lj import LennardJones  # noqa: E402
 from dptrain import label as label_module  # noqa: E402
-from dptrain.spool import this_process  # noqa: E402
+from dptrain.spool import Spool, this_process  # noqa: E402
 
 LENNARD_JONES = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
 OPTIONS = "sigma=2.1,epsilon=0.05,rc=6.0"
@@ -294,7 +295,7 @@ def test_what_users_remove_is_asked_again(spool, monkeypatch):
     now = 0.0  # the test's clock
     monkeypatch.setattr(label_module, "time", types.SimpleNamespace(monotonic=lambda: now))
     words = types.SimpleNamespace(folder=spool.path, calculator=LENNARD_JONES, no_stress=False, retake=None)
-    worker = label_module.Worker(words, types.SimpleNamespace(check=lambda: None))
+    worker = label_module.Worker(words, types.SimpleNamespace(check=lambda: None, later=contextlib.nullcontext, now=contextlib.nullcontext))
     first, second = spool.ask(2)
     assert worker.look() and spool.answered() == 2 and not worker.look()
     for folder in (first, second):
@@ -418,6 +419,20 @@ def test_full_disk(spool):
     status, said = spool(preexec_fn=limit)
     assert status == 1 and "cannot be worked in: File too large" in said
     assert all(files == ["request.xyz"] for files in spool.files().values())
+
+
+def test_a_spool_that_is_being_made(spool, monkeypatch):
+    """The fix writes the description while the folder is looked at."""
+    spool.path.mkdir()
+    assert not Spool(spool.path).exists()
+    listed = os.listdir
+
+    def listdir(folder):
+        (spool.path / "spool.json").write_text('{"format": "dptrain spool", "version": 1}')
+        return listed(folder)
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    assert Spool(spool.path).exists()
 
 
 def test_wrong_words_and_folders(spool):
