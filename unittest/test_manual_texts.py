@@ -48,7 +48,7 @@ def test_defaults_are_those_of_the_sources(keyword, file, name):
 
 
 @pytest.mark.parametrize("file, option, name", [
-    ("socket_options.h", "timeout", "timeout"), ("socket_options.h", "wait", "wait"), ("socket_options.h", "retries", "retries")])
+    ("program_options.h", "timeout", "timeout"), ("program_options.h", "wait", "wait"), ("program_options.h", "retries", "retries")])
 def test_defaults_of_the_socket(file, option, name):
     told = next(row[1] for row in csv_rows(page("fix_dptrain")) if row[0].startswith(f"*{option}* ") and len(row) == 3)
     assert float(told) == float(re.search(rf"\b{name} = ([\d.]+)", source(f"src/USER-DPTRAIN/reference/{file}")).group(1))

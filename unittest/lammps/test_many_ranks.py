@@ -252,6 +252,8 @@ def test_a_job_that_was_suspended_goes_on(tmp_path):
         for rank in ranks:
             os.kill(rank, signal.SIGCONT)
         job.wait_for(lambda: checkpoint.stat().st_mtime_ns > before)
+        time.sleep(6.0)
+        assert job.process.poll() is None, job.text()[-2000:]
     finally:
         job.end()
 

@@ -22,7 +22,7 @@ void FixArguments::read_block(const std::string &label, const std::vector<BlockO
   std::set<std::string> given;
   while (true) {
     keyword_ = label;
-    const std::string name = word(fmt::format("... {}", joined(names)));
+    const std::string name = word(fmt::format("... {}", utils::join_words(names, "|")));
     if (name == "end") break;
     const auto option = std::find_if(options.begin(), options.end(),
                                      [&](const BlockOption &known) { return known.name == name; });

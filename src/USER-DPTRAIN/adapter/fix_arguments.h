@@ -72,7 +72,7 @@ class FixArguments {
 
   std::string one_of(const std::vector<std::string> &allowed)
   {
-    const std::string list = joined(allowed);
+    const std::string list = utils::join_words(allowed, "|");
     const std::string &text = word(list);
     for (const std::string &name : allowed)
       if (text == name) return text;
@@ -95,14 +95,6 @@ class FixArguments {
   int position() const { return next_ - 1; }
 
  private:
-  // "a|b|c"
-  static std::string joined(const std::vector<std::string> &names)
-  {
-    std::string list;
-    for (const std::string &name : names) list += (list.empty() ? "" : "|") + name;
-    return list;
-  }
-
   static constexpr int FIRST = 3;  // after ID, group, style
   LAMMPS *lmp_;
   std::vector<std::string> words_;

@@ -6,9 +6,8 @@
 #pragma once
 
 #include "nested/pair_options.h"
+#include "reference/program_options.h"
 #include "reference/reference_outputs.h"
-#include "reference/socket_options.h"
-#include "reference/spool_options.h"
 
 namespace LAMMPS_NS {
 

@@ -10,8 +10,8 @@
 
 #include "dptrain/labels/socket_source.h"
 #include "pointers.h"
+#include "reference/program_options.h"
 #include "reference/reference.h"
-#include "reference/socket_options.h"
 
 namespace LAMMPS_NS {
 

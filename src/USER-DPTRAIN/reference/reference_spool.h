@@ -9,8 +9,8 @@
 
 #include "dptrain/labels/spool_source.h"
 #include "pointers.h"
+#include "reference/program_options.h"
 #include "reference/reference.h"
-#include "reference/spool_options.h"
 
 namespace LAMMPS_NS {
 
