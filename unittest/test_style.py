@@ -20,7 +20,7 @@ def test_a_violation_is_found():
     up = ['#include "dptrain/models/model_in_use.h"', '#include "base/text.h"', '#include "nowhere/x.h"']
     assert len(list(check_style.check_layers(Path("lib/dptrain/include/dptrain/frames/x.h"), up))) == 2
     assert len(list(check_style.check_layers(Path("lib/dptrain/src/elsewhere/x.cpp"), []))) == 1
-    assert len(list(check_style.check_layers(Path("src/USER-DPTRAIN/nested/x.cpp"), ['#include "styles/guard.h"', '#include "pair.h"']))) == 1
+    assert len(list(check_style.check_layers(Path("src/USER-DPTRAIN/nested/x.cpp"), ['#include "styles/rewind.h"', '#include "pair.h"']))) == 1
     long_function = ["void f()", "{"] + ["  x();"] * 150 + ["}"]
     assert len(list(check_style.check_functions(Path("x.cpp"), long_function))) == 1
     assert len(list(check_style.check_text(Path("x.md"), "caf\u00e9 \n"))) == 2

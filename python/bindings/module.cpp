@@ -78,6 +78,18 @@ nb::object notes_of(const std::string &model_def_script)
   return script.attr("get")("info", nb::dict());
 }
 
+/// The distance in Angstrom at which the wall of each two elements begins, "Na-Cl": 2.1.
+nb::dict walls_of(const dptrain::ModelData &data)
+{
+  nb::dict walls;
+  const std::vector<std::string> &elements = data.config.type_map;
+  for (std::size_t a = 0; a < elements.size() && !data.walls.empty(); ++a)
+    for (std::size_t b = a; b < elements.size(); ++b)
+      walls[nb::str((elements[a] + "-" + elements[b]).c_str())] =
+          data.walls.begin.at(static_cast<int>(a), static_cast<int>(b));
+  return walls;
+}
+
 /// What the model is made of, for `Potential.info`.
 nb::dict describe(const Potential &potential)
 {
@@ -105,6 +117,7 @@ nb::dict describe(const Potential &potential)
   info["fitting_activation"] = config.fitting_activation;
   info["energy_bias"] = potential.model().energy_bias();
   info["min_distance"] = data.min_nbor_dist;
+  info["walls"] = walls_of(data);
   return info;
 }
 

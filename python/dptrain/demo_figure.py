@@ -83,7 +83,7 @@ def asking_panel(axis, events, course):
     axis.plot(picoseconds * course["step"], course["temp"], color="0.6", linewidth=1.4)
     steps, temperatures = events["step"], np.interp(events["step"], course["step"], course["temp"])
     names = {"early": "there is no potential yet", "threshold": "it does not know enough", "limit": "it knows nothing of this",
-             "audit": "random checks"}
+             "wall": "atoms were never so close", "audit": "random checks"}
     for why, name in names.items():
         asked = events["why"] == why
         if asked.any():

@@ -212,7 +212,7 @@ def plot_uncertainty(sigma, error, output, bins=20):
     save_figure(figure, output)
 
 
-REASONS = {"early": GRAY, "threshold": PALETTE[1], "limit": PALETTE[6], "audit": PALETTE[2], "rewind": PALETTE[3]}
+REASONS = {"early": GRAY, "threshold": PALETTE[1], "limit": PALETTE[6], "wall": PALETTE[5], "audit": PALETTE[2], "rewind": PALETTE[3]}
 
 
 def error_panel(axis, events, course):

@@ -314,6 +314,14 @@ def test_times_of_the_active_mode_add_up(lammps, toy):
     assert min(reference, training, md) >= 0 and reference + training + md == pytest.approx(total, abs=0.03)
 
 
+def test_walls_are_refused(lammps, toy):
+    path = toy()
+    for words in ("wall yes", "wall 1.0"):
+        error = lammps(ATOMS + pair(path, words) + "run 0\n").errors()[0]
+        assert "wall: " in error and "is run by LibTorch, and walls are for native models: add the pair style zbl" in error
+    lammps(ATOMS + pair(path, "wall no") + "run 0\n").check()
+
+
 @pytest.mark.parametrize("variant, expected", [
     ("spin", "use pair_style deepspin"), ("aparam", "without aparam"), ("dipole", "predicts dipole"), ("foreign", "elsewhere.thing")])
 def test_archives_that_are_refused(variant, expected, lammps, toy):

@@ -1,4 +1,4 @@
-"""What the last hidden layer says of errors: the compute, model_devi.out, selection from a rerun, the guard."""
+"""What the last hidden layer says of errors: the compute, model_devi.out, selection from a rerun."""
 
 import numpy as np
 import pytest
@@ -90,24 +90,6 @@ def test_selected_configurations_are_known_then(model):
     summaries = [line for line in result.output.splitlines() if "configurations selected" in line]
     first, both = (int(line.split()[3]) for line in summaries)
     assert both - first < first  # the second time fewer
-
-
-def test_guard_adds_zbl(model):
-    """Energy of the step of a given model with the guard minus that without it: pair style zbl."""
-    def energy(fix, pair="pair_style dptrain\npair_coeff * * si.dp Si\n"):
-        atoms = ATOMS + "displace_atoms all random 0.1 0.1 0.1 77\n"
-        result = run_lammps(model, f"{atoms}{pair}{fix}\nthermo_style custom step pe press fmax\nthermo_modify format float %.17g\nrun 0\n").check()
-        thermo = result.thermo()
-        return np.array([thermo[name][0] for name in ("PotEng", "Press")])
-
-    fix = f"fix t all dptrain {REFERENCE} mode active threshold 100 audit 0 save 1000 tmp.dp"
-    zbl = energy("", "pair_style zbl 2.0 3.0\npair_coeff * * 14 14\n")
-    kinetic = energy("", "pair_style zero 4.5\npair_coeff * *\n")
-    with_guard, without = energy(fix + " guard 2.0 3.0"), energy(fix)
-    assert abs(zbl[0]) > 1.0
-    # sums of 64 atoms; pressures of 1e4 bar
-    assert abs(with_guard[0] - without[0] - zbl[0]) < 1e-9
-    assert abs(with_guard[1] - without[1] - (zbl[1] - kinetic[1])) < 1e-6
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

@@ -72,8 +72,8 @@ TEST(ActiveLearning, ANewModelIsLabeledAtDueSteps)
 {
   ActiveLearning learning({0.5, 0.0, 1, 1});
   EXPECT_TRUE(learning.is_early());
-  EXPECT_EQ(learning.decide(10, true, 0.0), Ask::early);
-  EXPECT_EQ(learning.decide(11, false, 1e9), Ask::no);
+  EXPECT_EQ(learning.decide(10, true, 0.0, true), Ask::early);
+  EXPECT_EQ(learning.decide(11, false, 1e9, true), Ask::no);
   EXPECT_FALSE(grown({0.5, 0.0, 1, 1}).is_early());
 }
 
@@ -81,12 +81,13 @@ TEST(ActiveLearning, ThresholdAndLimitAreInForceUnits)
 {
   const ActiveLearning learning = grown({0.5, 0.0, 0, 1});  // error 0.1 for a score of 1
   EXPECT_NEAR(learning.expected_error(4.0), 0.4, 1e-12);
-  EXPECT_EQ(learning.decide(1, true, 4.9), Ask::no);
-  EXPECT_EQ(learning.decide(1, true, 5.1), Ask::threshold);
-  EXPECT_EQ(learning.decide(1, false, 5.1), Ask::no);
-  EXPECT_EQ(learning.decide(1, false, 15.1), Ask::limit);
-  EXPECT_EQ(learning.decide(1, false, std::nan("")), Ask::limit);
-  EXPECT_EQ(grown({0.5, 0.7, 0, 1}).decide(1, false, 7.1), Ask::limit);
+  EXPECT_EQ(learning.decide(1, true, 4.9, false), Ask::no);
+  EXPECT_EQ(learning.decide(1, true, 5.1, false), Ask::threshold);
+  EXPECT_EQ(learning.decide(1, false, 5.1, false), Ask::no);
+  EXPECT_EQ(learning.decide(1, false, 0.1, true), Ask::wall);
+  EXPECT_EQ(learning.decide(1, false, 15.1, true), Ask::limit);
+  EXPECT_EQ(learning.decide(1, false, std::nan(""), false), Ask::limit);
+  EXPECT_EQ(grown({0.5, 0.7, 0, 1}).decide(1, false, 7.1, false), Ask::limit);
 }
 
 // A mean of one in 50 steps: 2000 expected of 100,000, standard deviation 44.
@@ -95,13 +96,13 @@ TEST(ActiveLearning, AuditsComeAtRandom)
   const ActiveLearning learning = grown({0.5, 0.0, 50, 7}), other = grown({0.5, 0.0, 50, 8});
   int audits = 0, both = 0;
   for (int step = 0; step < 100000; ++step) {
-    const bool one = learning.decide(step, true, 0.1) == Ask::audit;
+    const bool one = learning.decide(step, true, 0.1, false) == Ask::audit;
     audits += one;
-    both += one && other.decide(step, true, 0.1) == Ask::audit;
+    both += one && other.decide(step, true, 0.1, false) == Ask::audit;
   }
   EXPECT_NEAR(audits, 2000, 220);
   EXPECT_NEAR(both, 40, 35);
-  EXPECT_EQ(grown({0.5, 0.0, 0, 7}).decide(0, true, 0.1), Ask::no);
+  EXPECT_EQ(grown({0.5, 0.0, 0, 7}).decide(0, true, 0.1, false), Ask::no);
 }
 
 TEST(ActiveLearning, AutomaticThresholdFollowsWhatIsKnown)

@@ -316,7 +316,7 @@ TEST(DeepPot, AuxiliaryStateRestoresTheTable)
   const auto data = tiny_model(tiny_config());
   DeepPot first(data);
   first.prepare();
-  first.expect_distance(0.4);
+  first.expect_distances(PairDistances(static_cast<int>(first.type_map().size()), 0.4));
   DeepPot second(data);
   second.set_auxiliary_state(first.auxiliary_state());
   Cluster cluster(12, 2, 5.0);

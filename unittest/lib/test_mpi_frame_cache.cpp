@@ -73,7 +73,7 @@ TEST(FrameCache, KeepsFramesWithinTheBudget)
     for (std::int64_t k = 0; k < FRAMES; ++k)
       EXPECT_EQ(*cache.load({{0, k}})[0]->label.energy, static_cast<double>(k));
   EXPECT_EQ(grid->reads, reads_of_this_rank(FRAMES));
-  EXPECT_NEAR(cache.shortest_distance(), 0.5 * EDGE, 1e-12);  // of frame 0
+  EXPECT_NEAR(cache.closest().smallest(), 0.5 * EDGE, 1e-12);  // of frame 0
 }
 
 TEST(FrameCache, WhatTheBudgetDoesNotHoldComesBackFromTheDisk)

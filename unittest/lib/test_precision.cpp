@@ -293,7 +293,10 @@ TEST_P(PrecisionTest, ATapeOutlivesChangesOfTheModel)
   expect_close(after([](DeepPot &m) { m.release_workspace(); }), before, 1e-12, "workspace");
   expect_close(after([](DeepPot &m) { m.engine().use_device_algorithms(true); }), before, 1e-12,
                "ways");
-  expect_close(after([](DeepPot &m) { m.expect_distance(0.3); }), before, 1e-10, "distance");
+  expect_close(after([](DeepPot &m) {
+                 m.expect_distances(PairDistances(static_cast<int>(m.type_map().size()), 0.3));
+               }),
+               before, 1e-10, "distance");
   const auto restored = [](double filled) {
     return [filled](DeepPot &m) {
       Vec state = m.auxiliary_state();

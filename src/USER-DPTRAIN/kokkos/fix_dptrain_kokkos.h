@@ -23,8 +23,8 @@ FixStyle(dptrain/kk/host,FixDPTrainKokkos<LMPHostType>);
 
 namespace LAMMPS_NS {
 
-/// Atoms come to the host at the steps at which a label is asked, or a guard works, and forces go
-/// back where they were replaced; at all other steps no array of LAMMPS moves.
+/// Atoms come to the host at the steps at which a label is asked, and forces go back where
+/// they were replaced; at all other steps no array of LAMMPS moves.
 template <class DeviceType> class FixDPTrainKokkos : public FixDPTrain {
  public:
   FixDPTrainKokkos(class LAMMPS *, int, char **);

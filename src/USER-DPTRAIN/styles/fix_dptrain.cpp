@@ -17,11 +17,11 @@
 #include "force.h"
 #include "modify.h"
 #include "neighbor.h"
+#include "nested/nested_pair.h"
 #include "reference/make_reference.h"
 #include "styles/exclusions.h"
 #include "styles/fix_dptrain_options.h"
 #include "styles/fix_dptrain_output.h"
-#include "styles/guard.h"
 #include "styles/pair_dptrain.h"
 #include "styles/rewind.h"
 #include "styles/run_trajectory.h"
@@ -45,7 +45,6 @@ struct FixDPTrain::Data {
       nullptr;  // the pair style that runs the model; null: labels alone are collected
   MadeReference made;
   FoldGhosts fold;
-  std::unique_ptr<Guard> guard;
   std::unique_ptr<ForceOverride> forces;
   std::unique_ptr<RunTrajectory> run;
   std::unique_ptr<Rewind> rewind;  // where the run may go back
@@ -139,16 +138,12 @@ void FixDPTrain::init()
 
   comm_reverse = 3;
   if (!d.made.reference) return;
-  const FixDPTrainOptions &options = d.options;
-  if (options.guard_outer > 0.0 && !d.guard)
-    d.guard = std::make_unique<Guard>(lmp, options.guard_inner, options.guard_outer,
-                                      d.slot->elements(), d.fold);
-  if (d.guard) d.guard->init();
   Reference &reference = *d.made.reference;
   reference.init();
   comm_forward = reference.comm_forward();
   comm_reverse = std::max(3, reference.comm_reverse());
-  reference.announce((update->ntimestep / options.learning.every + 1) * options.learning.every);
+  const bigint every = d.options.learning.every;
+  reference.announce((update->ntimestep / every + 1) * every);
 }
 
 // Fixes that try moves in the middle of a step.
@@ -212,7 +207,6 @@ void FixDPTrain::begin_run()
   d.moved = false;
   use_host_atoms();
   if (d.made.reference) d.made.reference->setup();
-  if (d.guard) d.guard->setup();
   d.session->begin_run(update->ntimestep);
 }
 
@@ -301,14 +295,8 @@ void FixDPTrain::min_post_force(int vflag)
 // What has changed the forces has changed the virial too.
 void FixDPTrain::finish_step()
 {
-  Data &d = *data_;
-  std::array<double, 6> guard{};
-  if (d.guard && d.session->needs_guard()) {
-    use_host_atoms();
-    guard = d.guard->add(*d.forces);
-  }
   if (!vflag_global) return;
-  for (int k = 0; k < 6; ++k) virial[k] = d.forces->virial_change()[k] + guard[k];
+  for (int k = 0; k < 6; ++k) virial[k] = data_->forces->virial_change()[k];
 }
 
 void FixDPTrain::post_run()

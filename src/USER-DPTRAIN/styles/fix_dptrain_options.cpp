@@ -25,8 +25,6 @@ using namespace LAMMPS_NS;
 
 namespace {
 
-constexpr double SMALLEST = std::numeric_limits<double>::min();
-
 using Options = FixDPTrainOptions;
 
 // A name, which is none of a keyword. what: it stands for.
@@ -68,13 +66,6 @@ void read_fparam(FixArguments &arguments, Options &options)
     options.fparam.push_back(arguments.real(usage, -HUGE_VAL));
 }
 
-void read_guard(FixArguments &arguments, Options &options)
-{
-  const std::string usage = "INNER OUTER, two distances, the smaller one first";
-  options.guard_inner = arguments.real(usage, SMALLEST);
-  options.guard_outer = arguments.real(usage, std::nextafter(options.guard_inner, HUGE_VAL));
-}
-
 using Handler = std::function<void(FixArguments &, Options &)>;
 
 // What the engine reads of the table of options, which is the library's.
@@ -103,7 +94,6 @@ const std::map<std::string, Handler> &engine_handlers()
          a.one_of({"pair"});
          o.subtract = read_pair_options(a);
        }},
-      {"guard", read_guard},
       {"share",
        [](FixArguments &a, Options &o) {
          o.share = a.one_of({"yes", "no"}) == "yes";

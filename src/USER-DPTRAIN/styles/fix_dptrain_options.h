@@ -30,8 +30,7 @@ struct FixDPTrainOptions {
   ReferenceOptions reference;
   std::optional<PairOptions> subtract;  ///< baseline that the labels are without
   dptrain::LearningOptions learning;
-  double guard_inner = 0.0, guard_outer = 0.0;  ///< ZBL guard of a new model; 0: none
-  dptrain::DeviceRequest device;                ///< of this model: only with `model`
+  dptrain::DeviceRequest device;  ///< of this model: only with `model`
   std::optional<double> timeout;  ///< seconds that a rank waits for others; 0: any time
   bool share = false;             ///< the partitions train one model together
   bool memory_report = true;      ///< a table at the end of each run

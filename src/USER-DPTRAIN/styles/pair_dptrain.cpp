@@ -186,8 +186,41 @@ void PairDPTrain::compute_model()
   if (vflag_global)
     for (int k = 0; k < 6; ++k) virial[k] += sums.virial[k];
   add_atom_values(1.0);
+  watch_walls();
   const bigint every = data_->deviation_options.every;
   if (every > 0 && update->ntimestep % every == 0 && !is_trial_move(lmp)) write_deviation();
+}
+
+// Who trains the model asks the reference instead.
+void PairDPTrain::watch_walls()
+{
+  if (data_->wall_warned || !data_->slot->owner().empty()) return;
+  const dptrain::Model &model = *data_->slot->model();
+  if (model.walls().empty()) return;
+  dptrain::WallContact &closest = data_->closest;
+  const dptrain::WallContact now = model.neighbor_report().wall;
+  if (now.ratio < closest.ratio) closest = now;
+  if (!eflag_global) return;
+  // one number for the ratio and both types: the largest is that of the closest pair
+  constexpr double types = 256.0, resolution = 1073741824.0;
+  double code = -(std::floor(closest.ratio * resolution) * types * types +
+                  closest.types[0] * types + closest.types[1]);
+  data_->comm->all_reduce_max(&code, 1);
+  const double ratio = std::floor(-code / (types * types));
+  const int pair = static_cast<int>(-code - ratio * types * types);
+  closest.ratio = ratio / resolution;
+  const int a = pair / 256, b = pair % 256;
+  if (!closest.is_touched()) return;
+  data_->wall_warned = true;
+  if (comm->me != 0) return;
+  const double begin = model.walls().begin.at(a, b) * data_->units.length;
+  error->warning(
+      FLERR,
+      "Pair style dptrain: up to step {} atoms {} and {} came as close as {:.4g}, and the training "
+      "data of {} have none below {:.4g}: there a repulsion keeps atoms apart, and forces are no "
+      "prediction. Let the model learn such configurations (fix dptrain, mode active)",
+      update->ntimestep, model.type_map()[a], model.type_map()[b], closest.ratio * begin,
+      data_->slot->path(), begin);
 }
 
 PairDPTrain::Sums PairDPTrain::evaluate_again()
@@ -444,6 +477,8 @@ void PairDPTrain::init_style()
     neighbor->add_request(this, NeighConst::REQ_FULL);
   else
     list = nullptr;
+  data_->closest = {};
+  data_->wall_warned = false;
   data_->find_first_type(*atom);
   const ModelInUse &slot = *data_->slot;
   if (data_->deviation_options.every > 0 && data_->committee.empty()) {

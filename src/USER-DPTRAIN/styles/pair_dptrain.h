@@ -126,6 +126,7 @@ class PairDPTrain : public Pair {
   void check_setup();
   void load_committee();
   void check_stored();
+  void watch_walls();
   Sums evaluate();
   void add_atom_values(double sign);
   std::vector<const double *> committee_forces();

@@ -37,6 +37,8 @@ struct PairDPTrain::Data {
   struct {
     bool atom_energy = false, atom_virial = false, scores = false;
   } found;
+  dptrain::WallContact closest;  // since the latest output of thermo data
+  bool wall_warned = false;      // in this run
   std::vector<double> features;  // [ntypes][H] sums over the owned atoms
   Sums sums;                     // of the last evaluation
   bool keeps_failure = false;    // an error of the model does not end the run

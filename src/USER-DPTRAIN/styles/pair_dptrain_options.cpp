@@ -69,6 +69,17 @@ class Words {
     if (text != "no") fail(fmt::format("{} {} is not possible: give yes or no", keyword_, text));
     return false;
   }
+  dptrain::WallSettings wall()
+  {
+    using Choice = dptrain::WallSettings::Choice;
+    const std::string text = value();
+    if (text == "yes") return {Choice::yes, 0.0};
+    if (text == "no") return {Choice::no, 0.0};
+    const double distance = utils::is_double(text) ? std::strtod(text.c_str(), nullptr) : NAN;
+    if (!(distance > 0.0 && distance <= std::numeric_limits<double>::max()))
+      fail(fmt::format("wall {} is not possible: give yes, no or a distance", text));
+    return {Choice::at, distance / unit_factors(lmp_, PAIR_STYLE).length};
+  }
   /// All numbers that follow, one at least.
   std::vector<double> numbers()
   {
@@ -136,6 +147,7 @@ const std::vector<std::pair<std::string, PairHandler>> &handlers()
          g.options.device = read_device(w.lammps(), PAIR_STYLE, w.value());
        }},
       {"native", [](Words &w, Given &g) { g.options.settings.native = w.yes_or_no(); }},
+      {"wall", [](Words &w, Given &g) { g.options.settings.wall = w.wall(); }},
       {"fparam", [](Words &w, Given &g) { g.options.settings.fparam = w.numbers(); }},
       {"committee", read_committee},
       {"out_freq", [](Words &w, Given &g) { g.options.deviation.every = w.steps(); }},

@@ -15,10 +15,8 @@ using namespace LAMMPS_NS;
 
 namespace {
 
-// The first number. The third format, with what is
-// said about model deviations at its end, is written where something is said, so that older
-// versions read the others. The fourth has what is said about TorchScript models after that.
-constexpr int FORMAT = -2, FORMAT_WITH_DEVIATIONS = -3, FORMAT_WITH_SCRIPT = -4;
+// The first number. Others stand for versions before the first release.
+constexpr int FORMAT = -5;
 
 void write_text(FILE *file, const std::string &text)
 {
@@ -98,20 +96,18 @@ DeviationOptions read_deviation(Reader &reader)
 void LAMMPS_NS::write_restart_data(FILE *file, const RestartData &data)
 {
   const ModelSettings &settings = data.settings;
-  const bool script = !settings.native || !settings.fparam.empty();
-  const bool deviation = data.deviation.any() || script;
-  const int format = script ? FORMAT_WITH_SCRIPT : deviation ? FORMAT_WITH_DEVIATIONS : FORMAT;
   for (const int number :
-       {format, settings.knots, settings.chunk, static_cast<int>(settings.precision)})
+       {FORMAT, settings.knots, settings.chunk, static_cast<int>(settings.precision)})
     write_value(file, number);
   write_value(file, data.hash);
   write_text(file, data.path);
   write_text(file, data.elements);
-  if (deviation) write_deviation(file, data.deviation);
-  if (!script) return;
+  write_deviation(file, data.deviation);
   write_value(file, static_cast<int>(settings.native));
   write_value(file, static_cast<int>(settings.fparam.size()));
   for (const double value : settings.fparam) write_value(file, value);
+  write_value(file, static_cast<int>(settings.wall.choice));
+  write_value(file, settings.wall.distance);
 }
 
 RestartData LAMMPS_NS::read_restart_data(LAMMPS *lmp, const std::string &who, FILE *file)
@@ -119,17 +115,13 @@ RestartData LAMMPS_NS::read_restart_data(LAMMPS *lmp, const std::string &who, FI
   Reader reader(lmp, file);
   RestartData data;
   const int format = reader.value<int>();
-  if (format > FORMAT)
+  if (format != FORMAT)
     lmp->error->all(
         FLERR,
-        "{}: the restart file is of a version of the package before the first release: write the "
-        "atoms with that version as a data file (write_data) and read them with read_data",
-        who);
-  if (format < FORMAT_WITH_SCRIPT)
-    lmp->error->all(FLERR,
-                    "{}: the restart file has settings of format {}, this version reads up to {}: "
-                    "use the version of the package that wrote it",
-                    who, -format, -FORMAT_WITH_SCRIPT);
+        "{}: the restart file is of another version of the package (its settings have "
+        "format {}, this version reads {}): write the atoms with that version as a data "
+        "file (write_data) and read them with read_data",
+        who, -format, -FORMAT);
   data.settings.knots = reader.value<int>();
   data.settings.chunk = reader.value<int>();
   const int precision = reader.value<int>();
@@ -142,11 +134,11 @@ RestartData LAMMPS_NS::read_restart_data(LAMMPS *lmp, const std::string &who, FI
   data.hash = reader.value<std::uint64_t>();
   data.path = reader.text();
   data.elements = reader.text();
-  if (format == FORMAT_WITH_DEVIATIONS || format == FORMAT_WITH_SCRIPT)
-    data.deviation = read_deviation(reader);
-  if (format != FORMAT_WITH_SCRIPT) return data;
+  data.deviation = read_deviation(reader);
   data.settings.native = reader.value<int>() != 0;
   const int values = reader.value<int>();
   for (int k = 0; k < values; ++k) data.settings.fparam.push_back(reader.value<double>());
+  data.settings.wall.choice = static_cast<dptrain::WallSettings::Choice>(reader.value<int>());
+  data.settings.wall.distance = reader.value<double>();
   return data;
 }

@@ -19,7 +19,11 @@ class ToyModel : public Model {
   /// Atoms of this type have no energy.
   void exclude(int type) { has_energy_[type] = 0; }
 
-  void expect_distance(double r_min) override { expected = std::min(expected, r_min); }
+  void set_walls(const Walls &walls) override { data_.walls = walls; }
+  void expect_distances(const PairDistances &closest) override
+  {
+    expected = std::min(expected, closest.smallest());
+  }
 
   void set_precision(Precision) override {}
 

@@ -23,6 +23,7 @@
 #include "dptrain/parallel/memory_table.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/model/stiffen_walls.h"
 #include "dptrain/training/energy_bias_fit.h"
 #include "dptrain/training/learning_curve.h"
 #include "io/file.h"
@@ -189,6 +190,7 @@ void OfflineTraining::make_model()
   guarded(*comm_, [&] {
     model_ = dptrain::make_model(std::move(data), start_.option);
     model_->set_precision(options_.precision);
+    closest_ = PairDistances(static_cast<int>(model_->type_map().size()));
     if (start_.restart) model_->parameters().set(start_.restart->parameters);
   });
   if (!options_.finetune.empty()) fit_energy_bias();
@@ -374,7 +376,7 @@ std::vector<const Frame *> OfflineTraining::load(BatchSource &source)
   return frames;
 }
 
-/// Those of the frames that are not left out. The model's table reaches to their shortest distance on every rank: one that
+/// Those of the frames that are not left out. Tables and walls of the model know their distances on every rank: what
 /// it finds by itself would be known to its rank only.
 std::vector<const Frame *> OfflineTraining::load(BatchSource &source,
                                                  const std::vector<FrameId> &ids)
@@ -382,11 +384,8 @@ std::vector<const Frame *> OfflineTraining::load(BatchSource &source,
   std::vector<const Frame *> frames = source.cache.load(ids);
   const std::string reason = source.cache.take_reason();
   if (!reason.empty()) say(reason);
-  const double shortest = source.cache.shortest_distance();
-  if (std::isfinite(shortest) && (shortest_ == 0.0 || shortest < shortest_)) {
-    shortest_ = shortest;
-    guarded(*comm_, [&] { model_->expect_distance(shortest); });
-  }
+  if (closest_.lower(source.cache.closest()))
+    guarded(*comm_, [&] { model_->expect_distances(closest_); });
   return frames;
 }
 
@@ -424,6 +423,7 @@ void OfflineTraining::save()
   if (saved_ == trainer_->steps()) return;
   saved_ = trainer_->steps();
   trainer_->show_average();
+  stiffen_walls(*comm_, *model_);
   Checkpoint checkpoint = checkpoint_of(*comm_, *trainer_, *model_);
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;

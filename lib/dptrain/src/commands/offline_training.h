@@ -63,7 +63,7 @@ class OfflineTraining {
   std::unique_ptr<CheckpointFiles> files_;  // rank 0
   std::unique_ptr<LearningCurve> curve_;    // rank 0
   ReportMean mean_;                         // since the last row, with disp_avg
-  double shortest_ = 0.0;                   // the distance that the model was told
+  PairDistances closest_;                   // what the model was told
   std::int64_t saved_ = -1;                 // step of the last checkpoint
   TrainSummary summary_;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <limits>
 
 #include "dptrain/base/error.h"
 #include "dptrain/frames/whole_frame.h"
@@ -31,8 +30,8 @@ FrameCache::FrameCache(std::shared_ptr<const Communicator> comm, Systems systems
     systems_(std::move(systems)),
     rcut_(rcut),
     min_pair_dist_(min_pair_dist),
-    shortest_(std::numeric_limits<double>::infinity()),
     ntypes_(ntypes),
+    closest_(ntypes),
     pool_(budget, std::max(budget / 4, least_rest))
 {
 }
@@ -54,9 +53,7 @@ std::vector<const Frame *> FrameCache::load(const std::vector<FrameId> &ids)
   std::vector<const Frame *> frames;
   guarded(*comm_, [&] {
     for (const std::int64_t number : in_use_) {
-      const double distance = distances_.at(number);
-      if (distance < min_pair_dist_) continue;
-      shortest_ = std::min(shortest_, distance);
+      if (distances_.at(number) < min_pair_dist_) continue;
       frames.push_back(&pool_.use(number));
     }
   });
@@ -78,7 +75,9 @@ void FrameCache::read(const FrameId &id, std::int64_t number)
   Frame frame;
   try {
     frame = distributor_.share(whole, rcut_);
-    distances_[number] = check_frame(*comm_, frame, ntypes_);
+    const PairDistances closest = check_frame(*comm_, frame, ntypes_);
+    distances_[number] = closest.smallest();
+    if (closest.smallest() >= min_pair_dist_) closest_.lower(closest);
   } catch (const Error &e) {  // thrown on all ranks
     throw Error(fmt::format("{}, frame {}: {}", systems_[id.system]->name(), id.frame, e.what()));
   }

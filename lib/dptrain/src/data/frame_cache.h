@@ -10,6 +10,7 @@
 #include "data/batch_plan.h"
 #include "data/frame_pool.h"
 #include "dptrain/frames/distribution.h"
+#include "dptrain/frames/pair_distances.h"
 #include "dptrain/parallel/communicator.h"
 
 namespace dptrain {
@@ -34,8 +35,8 @@ class FrameCache {
   /// How the frames are divided, where that was a choice, once (see Distributor).
   std::string take_reason() { return distributor_.take_reason(); }
 
-  /// The shortest distance in Angstrom in all frames that were given so far.
-  double shortest_distance() const { return shortest_; }
+  /// How close atoms came in all frames that were given so far, and atoms of frames beside them.
+  const PairDistances &closest() const { return closest_; }
   /// Of a share on this rank, the mean of all that were read.
   double bytes_of_a_frame() const { return bytes_read_ / std::max(reads_, 1.0); }
   /// Why frames could not wait on this rank's scratch disk; empty if they could.
@@ -49,8 +50,9 @@ class FrameCache {
   std::shared_ptr<const Communicator> comm_;
   Distributor distributor_;
   Systems systems_;
-  double rcut_, min_pair_dist_, shortest_, bytes_read_ = 0.0, reads_ = 0.0;
+  double rcut_, min_pair_dist_, bytes_read_ = 0.0, reads_ = 0.0;
   int ntypes_;
+  PairDistances closest_;
   FramePool pool_;
   std::unordered_map<std::int64_t, double> distances_;  // the shortest of each frame in the pool
   std::vector<std::int64_t> in_use_, passing_;          // of them those of the batch; not kept

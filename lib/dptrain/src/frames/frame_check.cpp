@@ -120,23 +120,34 @@ std::vector<std::int64_t> count_types(const Communicator &comm, const Frame &fra
   return counts;
 }
 
-double shortest_distance(const Communicator &comm, const Frame &frame)
+// Neighbors of atoms whose forces have no weight may be where none would be: at the border of a cut-out.
+PairDistances closest_pairs(const Communicator &comm, const Frame &frame, int ntypes)
 {
-  double shortest = std::numeric_limits<double>::infinity();
+  PairDistances squares(ntypes);
+  const std::vector<double> &weight = frame.label.force_weight;
+  bool same_place = false;
   for (int i = 0; i < frame.nlocal; ++i)
     for (int k = frame.first[i]; k < frame.first[i + 1]; ++k) {
-      const double *p = &frame.x[std::size_t(i) * 3];
-      const double *q = &frame.x[std::size_t(frame.neighbor[k]) * 3];
+      const int j = frame.neighbor[k];
+      const double *p = &frame.x[std::size_t(i) * 3], *q = &frame.x[std::size_t(j) * 3];
       const double dx = q[0] - p[0], dy = q[1] - p[1], dz = q[2] - p[2];
-      shortest = std::min(shortest, dx * dx + dy * dy + dz * dz);
+      const double square = dx * dx + dy * dy + dz * dz;
+      same_place = same_place || square == 0.0;
+      if (frame.type[i] < 0 || frame.type[j] < 0) continue;
+      if (weight.empty() || weight[i] > 0.0) squares.lower(frame.type[i], frame.type[j], square);
     }
-  double largest = -shortest;
-  comm.all_reduce_max(&largest, 1);
-  if (largest == 0.0) fail(frame, "two atoms are at the same position; leave the frame out");
-  return std::sqrt(-largest);
+  std::vector<double> largest(squares.values().size() + 1, same_place ? 1.0 : 0.0);
+  for (std::size_t k = 0; k < squares.values().size(); ++k) largest[k] = -squares.values()[k];
+  comm.all_reduce_max(largest.data(), largest.size());
+  if (largest.back() > 0.0) fail(frame, "two atoms are at the same position; leave the frame out");
+  PairDistances closest(ntypes);
+  for (int a = 0; a < ntypes; ++a)
+    for (int b = 0; b < ntypes; ++b)
+      closest.lower(a, b, std::sqrt(-largest[static_cast<std::size_t>(a) * ntypes + b]));
+  return closest;
 }
 
-double check_over(const Communicator &comm, Frame &frame, int ntypes)
+PairDistances check_over(const Communicator &comm, Frame &frame, int ntypes)
 {
   guarded(comm, [&] { check_share(frame, ntypes); });
   std::int64_t owned = frame.nlocal;
@@ -147,17 +158,17 @@ double check_over(const Communicator &comm, Frame &frame, int ntypes)
   check_agreement(comm, frame);
   check_weights(comm, frame);
   if (frame.type_counts.empty()) frame.type_counts = count_types(comm, frame, ntypes);
-  return shortest_distance(comm, frame);
+  return closest_pairs(comm, frame, ntypes);
 }
 
 }  // namespace
 
-double check_frame(const Communicator &comm, Frame &frame, int ntypes)
+PairDistances check_frame(const Communicator &comm, Frame &frame, int ntypes)
 {
   if (!frame.is_copy) return check_over(comm, frame, ntypes);
-  double shortest = 0.0;
-  guarded(comm, [&] { shortest = check_over(*make_mpi_communicator(), frame, ntypes); });
-  return shortest;
+  PairDistances closest;
+  guarded(comm, [&] { closest = check_over(*make_mpi_communicator(), frame, ntypes); });
+  return closest;
 }
 
 }  // namespace dptrain

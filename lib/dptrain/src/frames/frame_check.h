@@ -1,14 +1,14 @@
 #pragma once
 
 #include "dptrain/frames/frame.h"
+#include "dptrain/frames/pair_distances.h"
 #include "dptrain/parallel/communicator.h"
 
 namespace dptrain {
 
 /// Throws Error on all ranks if a frame cannot be trained on: array sizes that do not fit, types outside the model,
 /// positions or labels that are not finite, two atoms at one place, labels that some ranks have and others do not. Counts
-/// the atoms of each type where nobody has. Returns the shortest distance in Angstrom between an atom and a neighbor;
-/// infinity without a pair. Collective.
-double check_frame(const Communicator &comm, Frame &frame, int ntypes);
+/// the atoms of each type where nobody has. Returns how close atoms come whose forces count. Collective.
+PairDistances check_frame(const Communicator &comm, Frame &frame, int ntypes);
 
 }  // namespace dptrain

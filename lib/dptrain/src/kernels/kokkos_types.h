@@ -54,6 +54,21 @@ template <class F> KOKKOS_FORCEINLINE_FUNCTION void team_for(const Team &team, i
 #endif
 }
 
+/// The sum of f(j) over j in [0, n), on all lanes of the team.
+template <class T, class F>
+KOKKOS_FORCEINLINE_FUNCTION T team_sum(const Team &team, int n, const F &f)
+{
+  T sum = 0;
+#if DPTRAIN_DEVICE_PASS
+  Kokkos::parallel_reduce(
+      Kokkos::TeamVectorRange(team, n), [&](int j, T &part) { part += f(j); }, sum);
+#else
+  (void) team;
+  _Pragma("omp simd reduction(+ : sum)") for (int j = 0; j < n; ++j) sum += f(j);
+#endif
+  return sum;
+}
+
 /// Several sums as one value of a reduction.
 template <class Real, int n> struct Sums {
   Real s[n];
@@ -161,6 +176,16 @@ KOKKOS_FORCEINLINE_FUNCTION void add_shared(Target *target, Value value)
   atomic_add(target, static_cast<Target>(value));
 #else
   *target += static_cast<Target>(value);
+#endif
+}
+
+/// The smaller of the two stays in the target, which all teams of a device share (see workers.h for the host).
+template <class T> KOKKOS_FORCEINLINE_FUNCTION void take_smaller(T *target, T value)
+{
+#if DPTRAIN_DEVICE_PASS
+  atomic_min(target, value);
+#else
+  if (value < *target) *target = value;
 #endif
 }
 

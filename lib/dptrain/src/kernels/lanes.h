@@ -78,6 +78,15 @@ inline auto fold(typename Vector<Real, lanes * sizeof(Real)>::type v)
 
 }  // namespace detail
 
+/// Whether any lane is below a number.
+template <class Real> inline bool any_below(Lanes<Real> v, Real number)
+{
+  const auto below = v < number;
+  auto any = below[0];
+  for (int k = 1; k < num_lanes<Real>; ++k) any |= below[k];
+  return any != 0;
+}
+
 /// The sum of all lanes.
 template <class Real> inline Real sum_of_lanes(Lanes<Real> v)
 {
@@ -194,6 +203,10 @@ template <class Real> KOKKOS_FORCEINLINE_FUNCTION void store_lanes(Real v, int, 
 template <class Real> KOKKOS_FORCEINLINE_FUNCTION Real sqrt_of(Real v)
 {
   return std::sqrt(v);
+}
+template <class Real> KOKKOS_FORCEINLINE_FUNCTION bool any_below(Real v, Real number)
+{
+  return v < number;
 }
 #endif
 

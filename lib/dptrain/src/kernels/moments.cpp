@@ -59,6 +59,19 @@ KOKKOS_FORCEINLINE_FUNCTION Edge<Lanes<Real>> load_edge(const Moments<Real> &m, 
   return e;
 }
 
+/// The radial functions of edges to neighbors of a type: put(k, b, db/dr).
+template <class Real, class Put>
+KOKKOS_FORCEINLINE_FUNCTION void radial_functions(const Moments<Real> &m, int type,
+                                                  const Edge<Lanes<Real>> &e, const Put &put)
+{
+  using L = Lanes<Real>;
+  const Real near = m.near ? m.near[type] : Real(0);
+  if (!any_below<Real>(e.r, near)) return m.basis.evaluate(e.r, e.inv_r, put);
+  const SeenDistance<Real, L> seen(e.r, near);
+  m.basis.evaluate(seen.s, Real(1) / seen.s,
+                   [&](int k, L b, L db) DPTRAIN_ALWAYS_INLINE { put(k, b, db * seen.slope); });
+}
+
 /// The edges of a center with neighbors of one type.
 struct Run {
   int first, count;  ///< slots
@@ -194,7 +207,7 @@ template <int l_max, class Real> void moments_value_kernel(const Moments<Real> &
           sum_run<l_max, 1>(team, m, c, team.league_rank(), type, moments,
                             [=](int slot, int edges, int entry, int) DPTRAIN_ALWAYS_INLINE {
                               const Edge<L> e = load_edge(m, slot, edges);
-                              m.basis.evaluate(e.r, e.inv_r,
+                              radial_functions(m, type, e,
                                                [=](int k, L b, L) DPTRAIN_ALWAYS_INLINE {
                                                  c.function[k * c.stride + entry] = b;
                                                });
@@ -260,7 +273,7 @@ void moments_jvp_kernel(const Moments<Real> &m, const double *r, const double *s
                 motion.of(m.edges, slot, edges, e, u);
                 const L along = u[0] * e.x + u[1] * e.y + u[2] * e.z;
                 const int second = entry + entries;
-                m.basis.evaluate(e.r, e.inv_r, [=](int k, L b, L db) DPTRAIN_ALWAYS_INLINE {
+                radial_functions(m, type, e, [=](int k, L b, L db) DPTRAIN_ALWAYS_INLINE {
                   c.function[k * c.stride + entry] = db * along;
                   c.function[k * c.stride + second] = b;
                 });
@@ -278,14 +291,14 @@ void moments_jvp_kernel(const Moments<Real> &m, const double *r, const double *s
 
 /// dE/d(r_j - r_i) of edges from g = dE/dmoments [functions][rows] of their center and type.
 template <int l_max, class Real>
-KOKKOS_FORCEINLINE_FUNCTION void edge_gradient(const RadialBasis<Real> &basis,
+KOKKOS_FORCEINLINE_FUNCTION void edge_gradient(const Moments<Real> &m, int type,
                                                const Edge<Lanes<Real>> &e, const Real *g,
                                                Lanes<Real> (&d)[3])
 {
   using L = Lanes<Real>;
   constexpr int rows = num_harmonics(l_max), tile = rows < 8 ? rows : 8;
   L function[most_functions], slope[most_functions], y[rows], h[rows];
-  basis.evaluate(e.r, e.inv_r, [&](int k, L b, L db) DPTRAIN_ALWAYS_INLINE {
+  radial_functions(m, type, e, [&](int k, L b, L db) DPTRAIN_ALWAYS_INLINE {
     function[k] = b;
     slope[k] = db;
   });
@@ -296,7 +309,7 @@ KOKKOS_FORCEINLINE_FUNCTION void edge_gradient(const RadialBasis<Real> &basis,
   const auto add_rows = [&](auto first, auto number) DPTRAIN_ALWAYS_INLINE {
     constexpr int begin = decltype(first)::value, n = decltype(number)::value;
     L sum[n] = {}, slopes[n] = {};
-    for (int k = 0; k < basis.size; ++k) {
+    for (int k = 0; k < m.basis.size; ++k) {
       const L b = function[k], db = slope[k];
       const Real *row = g + k * rows + begin;
       unrolled<n>([&](auto c) DPTRAIN_ALWAYS_INLINE {
@@ -346,7 +359,7 @@ void moments_reverse_kernel(const Moments<Real> &m, const Real *g, const ForceSu
             const int slot = run.first + p * lanes, left = run.count - p * lanes;
             const int n = left < lanes ? left : lanes;
             L edge[3];
-            edge_gradient<l_max>(m.basis, load_edge(m, slot, n), own, edge);
+            edge_gradient<l_max>(m, type, load_edge(m, slot, n), own, edge);
             for (int a = 0; a < 3; ++a) store_lanes<Real>(edge[a], n, d[a] + slot - first);
           });
         }

@@ -17,6 +17,9 @@ template <class Real> struct Moments {
   const int *runs =
       nullptr;  ///< [num_centers][ntypes + 1] first edge of each type, from the first of the center
   RadialBasis<Real> basis;
+  /// [ntypes] Angstrom: neighbors of a type that are closer are taken for such that stand about there, see SeenDistance; null: none
+  /// are.
+  const Real *near = nullptr;
   int l_max = 0;
 };
 

@@ -13,6 +13,25 @@ inline double basis_amplitude(int k)
   return 1.0 / (1.0 + (k / slow) * (k / slow));
 }
 
+/// What radial functions see of a distance r: r itself down to `near`, and below that ever less, down to 0.95 of it. So a net does
+/// not change any more where it has not been trained, and a repulsion decides. Twice continuously differentiable.
+template <class Real, class L> struct SeenDistance {
+  L s, slope;  ///< Angstrom; ds/dr
+
+  KOKKOS_FORCEINLINE_FUNCTION SeenDistance(L r, Real near)
+  {
+    constexpr Real width = Real(0.1);  // of `near`
+    const L zero = {}, one = zero + Real(1);
+    const Real range = width * near;
+    L t = (near - r) * (Real(1) / range);
+    t = t < zero ? zero : t;
+    t = t > one ? one : t;
+    const L t2 = t * t, t3 = t2 * t;
+    s = r < near ? near - range * (t - t3 * (t3 - Real(3) * t2 + Real(2.5) * t)) : r;
+    slope = one - t3 * (Real(6) * t2 - Real(15) * t + Real(10));
+  }
+};
+
 /// Functions of a distance that vanish smoothly at the cutoff, for k < size:
 ///   b_k(r) = a_k sqrt(2 / rcut) sin((k + 1) pi r / rcut) / r * w(r),
 /// the Bessel functions of zeroth order (Kocer et al., J. Chem. Phys. 150, 154102 (2019)) times DeePMD-kit's switch function

@@ -83,6 +83,33 @@ std::string note_of(const ModelData &data, const std::vector<double> &fparam,
   return note;
 }
 
+Walls walls_of(const WallSettings &settings, const ModelData &data, const std::string &file)
+{
+  using Choice = WallSettings::Choice;
+  const int ntypes = data.config.ntypes();
+  const bool adds = settings.choice == Choice::yes || settings.choice == Choice::at;
+  if (adds && data.kind == ModelKind::torchscript)
+    throw Error(fmt::format("wall: {} is run by LibTorch, and walls are for native models: add the "
+                            "pair style zbl with hybrid/overlay",
+                            file));
+  switch (settings.choice) {
+  case Choice::no:
+    return {};
+  case Choice::at:
+    return {ntypes, settings.distance};
+  case Choice::yes:
+    if (!data.walls.empty()) break;
+    if (!data.min_nbor_dist)
+      throw Error(fmt::format("wall yes: {} does not tell the smallest distance of its training "
+                              "data: give one, as in wall 1.5",
+                              file));
+    return {ntypes, *data.min_nbor_dist};
+  case Choice::of_file:
+    break;
+  }
+  return data.walls;
+}
+
 }  // namespace
 
 void ModelInUse::load(const Communicator &comm, const std::string &file,
@@ -147,6 +174,7 @@ void ModelInUse::set_model(const Communicator &comm, ModelData data)
   descriptor_ = data.config.descriptor;
   data.knots = settings_.knots;
   data.fparam = settings_.fparam;
+  data.walls = walls_of(settings_.wall, data, path_);
   uncertainty_ = !data.whitening.empty();
   active_state_ = data.calibration;
   ActiveLearning learning({});

@@ -9,6 +9,7 @@ namespace {
 
 using kernels::Team;
 using kernels::team_for;
+using kernels::team_sum;
 
 // Distances of all entries of one list, in the scratch memory of the team.
 struct Candidates {
@@ -37,20 +38,6 @@ KOKKOS_FORCEINLINE_FUNCTION int entry(const int *row, std::ptrdiff_t stride, int
 #endif
 }
 
-// Sum of f(k) over k in [0, n) on all lanes of the team.
-template <class F> KOKKOS_FORCEINLINE_FUNCTION int team_count(const Team &team, int n, const F &f)
-{
-  int sum = 0;
-#if DPTRAIN_DEVICE_PASS
-  Kokkos::parallel_reduce(
-      Kokkos::TeamVectorRange(team, n), [&](int k, int &part) { part += f(k); }, sum);
-#else
-  (void) team;
-  _Pragma("omp simd reduction(+ : sum)") for (int k = 0; k < n; ++k) sum += f(k);
-#endif
-  return sum;
-}
-
 // compress() by the first thread of the team; all lanes get the number.
 template <class Keep, class Put>
 KOKKOS_FORCEINLINE_FUNCTION int team_compress(const Team &team, int n, const Keep &keep,
@@ -59,7 +46,7 @@ KOKKOS_FORCEINLINE_FUNCTION int team_compress(const Team &team, int n, const Kee
 #if DPTRAIN_DEVICE_PASS
   if (team.team_rank() == 0) kernels::compress(team, n, keep, put);
   team.team_barrier();
-  return team_count(team, n, [&](int k) { return keep(k) ? 1 : 0; });
+  return team_sum<int>(team, n, [&](int k) { return keep(k) ? 1 : 0; });
 #else
   return kernels::compress(team, n, keep, put);
 #endif
@@ -83,7 +70,7 @@ KOKKOS_FORCEINLINE_FUNCTION int keep_marked(const Team &team, const kernels::Edg
     for (int k = 0; k < n; ++k)
       if (marked[k]) move_edge(edges, first + k, first + place++);
   });
-  const int kept = team_count(team, n, [=](int k) { return marked[k] ? 1 : 0; });
+  const int kept = team_sum<int>(team, n, [=](int k) { return marked[k] ? 1 : 0; });
 #if DPTRAIN_DEVICE_PASS
   team.team_barrier();
 #endif
@@ -111,17 +98,6 @@ KOKKOS_FORCEINLINE_FUNCTION int truncate(const Team &team, const ChunkRules &rul
     c.keep[k] = nearer < rules.slots && nearer_of_type < rules.sel[edges.type[first + k]];
   });
   return keep_marked(team, edges, c.keep, first, n);
-}
-
-KOKKOS_FORCEINLINE_FUNCTION void take_smaller(const Team &team, double *target, double value)
-{
-  Kokkos::single(Kokkos::PerTeam(team), [&]() {
-#if DPTRAIN_DEVICE_PASS
-    kernels::atomic_min(target, value);
-#else
-    if (value < *target) *target = value;
-#endif
-  });
 }
 
 KOKKOS_FORCEINLINE_FUNCTION void take_larger(const Team &team, int *target, int value)
@@ -181,7 +157,7 @@ KOKKOS_FORCEINLINE_FUNCTION int finish(const Team &team, const ChunkRules &rules
 {
   for (int t = 0; t < edges.ntypes && rules.sel; ++t) {
     const int found =
-        team_count(team, n, [=](int k) { return edges.type[first + k] == t ? 1 : 0; });
+        team_sum<int>(team, n, [=](int k) { return edges.type[first + k] == t ? 1 : 0; });
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
       edges.empty[i * edges.ntypes + t] =
           static_cast<Real>(rules.sel[t] - (rules.hidden[t] ? 0 : found));
@@ -224,12 +200,13 @@ void gather_edges(const ChunkRows &rows, const ChunkRules &rules, const kernels:
               for (int a = 0; a < 3; ++a) edges.d[a][slot] = static_cast<Real>(c.d[a][k]);
             });
         const double *x = rows.x + 3L * edges.centers[i], sum = x[0] + x[1] + x[2];
-        take_smaller(team, &report->smallest_r2,
-                     sum - sum == 0.0 ? smallest(team, c.r2, size) : -1.0);
+        const double closest = sum - sum == 0.0 ? smallest(team, c.r2, size) : -1.0;
+        Kokkos::single(Kokkos::PerTeam(team),
+                       [&]() { kernels::take_smaller(&report->smallest_r2, closest); });
         if (listed > rows.max_size) take_larger(team, &report->largest_row, listed);
         bool over = rules.sel && n > rules.slots;
         for (int t = 0; t < edges.ntypes && rules.sel && !over; ++t)
-          over = team_count(team, n, [=](int k) { return edges.type[first + k] == t ? 1 : 0; }) >
+          over = team_sum<int>(team, n, [=](int k) { return edges.type[first + k] == t ? 1 : 0; }) >
                  rules.sel[t];
         if (over) {
           Kokkos::single(Kokkos::PerTeam(team),

@@ -182,7 +182,6 @@ std::vector<Option> of_going_on()
      "radius of the surroundings of the worst atoms that the reference gets in place of the box", "distance"},
     {"rewind", {number("rewind", "N", &O::rewind, {not_negative})}, {}, active | many,
      "largest number of rollbacks of an unstable run to a trusted state"},
-    engine("guard", "INNER OUTER", "none", "distance", "cutoffs of a ZBL repulsion beside a new model", active),
     engine("share", "*yes* or *no*", "no", "", "the partitions of this job train one model together", active),
   };
 }

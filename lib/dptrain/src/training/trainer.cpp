@@ -116,14 +116,15 @@ Trainer::~Trainer() = default;
 void Trainer::check(Frame &frame)
 {
   Impl &t = *impl_;
-  const double shortest = check_frame(*t.comm, frame, static_cast<int>(t.model->type_map().size()));
+  const PairDistances closest =
+      check_frame(*t.comm, frame, static_cast<int>(t.model->type_map().size()));
   guarded(*t.comm, [&] {
     if (!t.model->is_local() && t.comm->size() > 1 && !frame.is_copy)
       throw Error(
           fmt::format("The atoms of this model pass messages: a frame cannot be divided over {} "
                       "ranks: use distribute frames, with which each rank works on whole frames",
                       t.comm->size()));
-    if (std::isfinite(shortest)) t.model->expect_distance(shortest);
+    t.model->expect_distances(closest);
   });
 }
 

@@ -55,6 +55,8 @@ std::string name_of(Ask ask)
     return "threshold";
   case Ask::limit:
     return "limit";
+  case Ask::wall:
+    return "wall";
   case Ask::audit:
     return "audit";
   case Ask::rewind:
@@ -63,11 +65,12 @@ std::string name_of(Ask ask)
   return "";
 }
 
-Ask ActiveLearning::decide(std::int64_t step, bool due, double score) const
+Ask ActiveLearning::decide(std::int64_t step, bool due, double score, bool close) const
 {
   if (is_early()) return due ? Ask::early : Ask::no;
   const double expected = expected_error(score);
   if (!(expected <= limit())) return Ask::limit;  // also where it is not a number
+  if (close) return Ask::wall;
   if (due && expected > threshold()) return Ask::threshold;
   if (config_.audit > 0 && is_audit(config_.seed, step, config_.audit)) return Ask::audit;
   return Ask::no;

@@ -15,6 +15,18 @@
 
 namespace dptrain {
 
+/// Which walls a model has.
+struct WallSettings {
+  enum class Choice {
+    of_file,  ///< those of the file, or that a new model of its kind has
+    yes,      ///< where the file has none, they begin at the smallest distance that it knows
+    no,
+    at  ///< they begin at `distance`
+  };
+  Choice choice = Choice::of_file;
+  double distance = 0.0;  ///< Angstrom
+};
+
 /// How a model is to be evaluated.
 struct ModelSettings {
   int knots = 0;  ///< knots of the embedding tables; 0: chosen by the model's own check
@@ -22,6 +34,7 @@ struct ModelSettings {
   Precision precision = Precision::float64;  ///< of MD and of training
   bool native = true;            ///< archives that the native kernels can run become native models
   std::vector<double> fparam{};  ///< frame parameters of a TorchScript model
+  WallSettings wall{};
 };
 
 /// In place of a file: a new model with defaults for everything.

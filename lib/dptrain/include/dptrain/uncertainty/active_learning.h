@@ -26,6 +26,7 @@ enum class Ask {
   early,      ///< the model is new, and its errors are not known yet
   threshold,  ///< an atom is above the threshold
   limit,      ///< an atom is above the limit: the step is not trusted
+  wall,       ///< two atoms are closer to each other than in all labels
   audit,      ///< at random
   rewind      ///< the run is unstable, or has just been rolled back
 };
@@ -46,9 +47,9 @@ class ActiveLearning {
   bool is_early() const { return calibration_.count() < 3; }
   /// True until there have been fifty answers.
   bool is_growing() const;
-  /// `due`: a step at which the threshold counts; the limit and audits count at every step. `score`: largest uncertainty
-  /// of an atom as the model gives it.
-  Ask decide(std::int64_t step, bool due, double score) const;
+  /// `due`: a step at which the threshold counts; all else counts at every step. `score`: largest uncertainty of an atom as the
+  /// model gives it. `close`: two atoms are inside of their wall.
+  Ask decide(std::int64_t step, bool due, double score, bool close) const;
   /// Expected largest error.
   double expected_error(double score) const { return calibration_.scale() * score; }
   double threshold() const;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "dptrain/potential/model/walls.h"
 #include "kernels/force_sums.h"
 #include "potential/descriptor/edge_chunk.h"
 #include "potential/descriptor/edge_finder.h"
@@ -59,6 +60,9 @@ class DescriptorBase {
   virtual std::size_t bytes_per_direct_slot() const { return 1; }
   /// As PotentialEngine's function of this name.
   virtual void use_device_algorithms(bool /*on*/) {}
+
+  /// Where neighbors are closer than the begin of their wall, the descriptor may take them for those that stand there.
+  virtual void set_walls(const Walls & /*walls*/) {}
 
   virtual std::size_t table_bytes() const { return 0; }
   virtual std::size_t workspace_bytes() const { return 0; }

@@ -78,7 +78,7 @@ StatisticsSettings DescriptorType::statistics(const ModelConfig &model) const
 Tree DescriptorType::write(TreeWriter &writer, const ModelData &data,
                            const std::vector<ParameterBlock> &blocks) const
 {
-  Tree section{{"@class", "Descriptor"}, {"@version", 1}};
+  Tree section{{"@class", "Descriptor"}, {"@version", version()}};
   section.update(Tree::parse(data.config.descriptor->keys(data.config)));
   const bool single = data.config.descriptor->precision == "float32";
   const std::string place = "/model/descriptor";
@@ -95,7 +95,7 @@ Tree DescriptorType::write(TreeWriter &writer, const ModelData &data,
 
 void DescriptorType::read(TreeReader &reader, JsonReader &section, ModelData &data) const
 {
-  check_version(section, 1, 1);
+  check_version(section, 1, version(), "use the version of the package that wrote it");
   data.config.descriptor->read(section, data.config);
   JsonReader constants = section.section("constants").section("@variables");
   for (const std::string &name : constants.keys())

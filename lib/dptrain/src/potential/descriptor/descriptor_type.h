@@ -36,6 +36,8 @@ class DescriptorType {
   /// ModelData::descriptor_constants of complete settings.
   virtual DescriptorConstants constants(const ModelConfig &model,
                                         const Statistics &found) const = 0;
+  /// Whether new models have Walls.
+  virtual bool has_walls() const { return false; }
   /// Appends its parameters, which are the first; their names begin with /model/descriptor/ and say where they stand in the
   /// tree of a model file.
   virtual void add_blocks(const ModelConfig &model, std::vector<ParameterBlock> &blocks) const = 0;
@@ -48,6 +50,8 @@ class DescriptorType {
   virtual std::unique_ptr<Descriptor<float>> make_single(const ModelData &data) const = 0;
 
   // --- model files
+  /// Of its files; earlier programs refuse later ones.
+  virtual int version() const { return 1; }
   /// The section of the tree of a model file: by default the keys of the settings, the parameters in their places below
   /// @variables, and the constants.
   virtual Tree write(TreeWriter &writer, const ModelData &data,

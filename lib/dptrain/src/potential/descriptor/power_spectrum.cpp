@@ -8,6 +8,9 @@ namespace dptrain {
 
 namespace {
 
+// Of the smallest distance that was learned: so far a net may be trusted to go on from there.
+constexpr double trusted = 0.9;
+
 EdgeLimits limits_of(const ModelConfig &model)
 {
   EdgeLimits limits;
@@ -56,6 +59,15 @@ template <class Real> void PowerSpectrum<Real>::prepare(const double *parameters
                      coefficients_copy_.resize(coefficients_size()));
 }
 
+template <class Real> void PowerSpectrum<Real>::set_walls(const Walls &walls)
+{
+  near_.clear();
+  std::vector<Real> near;
+  for (const double begin : walls.begin.values())
+    near.push_back(static_cast<Real>(trusted * begin));
+  if (!walls.empty()) near_.copy_from(near);
+}
+
 template <class Real> const Real *PowerSpectrum<Real>::coefficients(int type) const
 {
   const long begin = type * config_.n_max * columns();
@@ -102,6 +114,7 @@ template <class Real> void PowerSpectrum<Real>::value(DescriptorState<Real> &bas
   m.edges = state.edges.edges();
   m.runs = state.runs.resize(static_cast<long>(m.edges.num_centers) * (ntypes_ + 1));
   m.basis = basis_;
+  m.near = near_.size() > 0 ? near_.data() + static_cast<long>(state.type) * ntypes_ : nullptr;
   m.l_max = config_.l_max;
   const long vectors =
       static_cast<long>(m.edges.num_centers) * kernels::num_harmonics(config_.l_max);

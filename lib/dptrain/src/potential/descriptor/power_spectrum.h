@@ -25,6 +25,7 @@ template <class Real> class PowerSpectrum final : public Descriptor<Real> {
   EdgeLimits edge_limits() const override { return limits_; }
   std::size_t bytes_per_center() const override;
   void prepare(const double *parameters) override;
+  void set_walls(const Walls &walls) override;
   std::size_t workspace_bytes() const override;
   void release_workspace() override;
 
@@ -53,6 +54,7 @@ template <class Real> class PowerSpectrum final : public Descriptor<Real> {
   const PowerSpectrumConfig config_;
   const EdgeLimits limits_;
   const kernels::RadialBasis<Real> basis_;
+  kernels::Array<Real> near_;  // [ntypes][ntypes], see kernels::Moments; empty: no walls
   const double *parameters_ = nullptr;
   double *gradient_ = nullptr;
   kernels::Array<Real> coefficients_copy_, gradient_copy_;  // where the precision is another

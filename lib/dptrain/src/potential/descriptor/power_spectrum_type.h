@@ -14,6 +14,8 @@ class PowerSpectrumType final : public DescriptorType {
   std::vector<std::string> names() const override { return {"power_spectrum"}; }
   std::unique_ptr<DescriptorConfig> make_config() const override;
   DescriptorConstants constants(const ModelConfig &model, const Statistics &found) const override;
+  bool has_walls() const override { return true; }
+  int version() const override { return 2; }  // 2: with Walls
   void add_blocks(const ModelConfig &model, std::vector<ParameterBlock> &blocks) const override;
   void draw(const ModelConfig &model, const ParameterBlock &block, RandomEngine &engine,
             double *values) const override;

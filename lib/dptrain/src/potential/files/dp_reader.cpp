@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 #include "dptrain/potential/model/model_data.h"
@@ -71,6 +72,17 @@ std::vector<double> read_parameters(const TreeReader &reader, const json &tree,
   return parameters;
 }
 
+Walls read_walls(const TreeReader &reader, JsonReader &extra, std::int64_t ntypes)
+{
+  Walls walls(static_cast<int>(ntypes), HUGE_VAL);
+  const std::vector<std::int64_t> square{ntypes, ntypes};
+  const std::vector<double> begin = reader.array(extra, "dptrain_walls", square);
+  for (int a = 0; a < ntypes; ++a)
+    for (int b = 0; b <= a; ++b) walls.begin.lower(a, b, begin[a * ntypes + b]);
+  walls.strength = reader.array(extra, "dptrain_wall_strength", square);
+  return walls;
+}
+
 /// The section `model`, checked to be a model of the kind that this version reads.
 JsonReader open_model(JsonReader &root)
 {
@@ -121,6 +133,7 @@ ModelData read_model_tree(const Hdf5File &file, const std::string &path)
   JsonReader extra = root.section("@variables");
   const auto distance = reader.find(extra, "min_nbor_dist");
   if (distance && distance->values.size() == 1) data.min_nbor_dist = distance->values[0];
+  if (extra.has("dptrain_walls")) data.walls = read_walls(reader, extra, ntypes);
   if (const auto values = reader.find(extra, "dptrain_whitening")) data.whitening = values->values;
   const std::size_t features =
       config.fitting_neuron.empty() ? config.descriptor->size() : config.fitting_neuron.back();

@@ -134,6 +134,11 @@ void write_model_tree(Hdf5File &file, const ModelData &data)
   Tree extra = Tree::object();
   if (data.min_nbor_dist) extra["min_nbor_dist"] = writer.add(&*data.min_nbor_dist, {}, false);
   // of this program only
+  if (!data.walls.empty()) {
+    extra["dptrain_walls"] = writer.add(data.walls.begin.values().data(), {ntypes, ntypes}, false);
+    extra["dptrain_wall_strength"] =
+        writer.add(data.walls.strength.data(), {ntypes, ntypes}, false);
+  }
   if (!data.whitening.empty())
     extra["dptrain_whitening"] = writer.add(
         data.whitening.data(), {static_cast<std::int64_t>(data.whitening.size())}, false);

@@ -151,6 +151,9 @@ ModelData read_pth(const std::string &path, bool native)
 
 std::string not_pth_because(const ModelData &data)
 {
+  if (!data.archive.empty() && !data.walls.empty())
+    return "a .pth cannot keep the walls of this model: write it as .dp, or leave them out "
+           "(pair_style dptrain wall no)";
   if (!data.archive.empty()) return "";
   if (data.config.descriptor && !data.config.descriptor->is_in_deepmd())
     return fmt::format(

@@ -61,13 +61,12 @@ std::vector<double> TreeReader::array(JsonReader &variables, const std::string &
   return std::move(array->values);
 }
 
-void check_version(JsonReader &section, std::int64_t least, std::int64_t most)
+void check_version(JsonReader &section, std::int64_t least, std::int64_t most, const char *advice)
 {
   const std::int64_t version = section.integer("@version", 1);
   if (version < least || version > most)
-    section.fail("@version", fmt::format("found {}, this version reads {} to {}; write the model "
-                                         "again with DeePMD-kit 3.0 to 3.2",
-                                         version, least, most));
+    section.fail("@version", fmt::format("found {}, this version reads {} to {}; {}", version,
+                                         least, most, advice));
 }
 
 }  // namespace dptrain

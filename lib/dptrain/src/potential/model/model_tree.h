@@ -43,7 +43,8 @@ class TreeReader {
   const Hdf5File &file_;
 };
 
-/// Throws unless @version lies in [least, most]; absent means 1.
-void check_version(JsonReader &section, std::int64_t least, std::int64_t most);
+/// Throws unless @version lies in [least, most]; absent means 1. `advice`: what to do.
+void check_version(JsonReader &section, std::int64_t least, std::int64_t most,
+                   const char *advice = "write the model again with DeePMD-kit 3.0 to 3.2");
 
 }  // namespace dptrain

@@ -1,5 +1,6 @@
 #include "potential/native/deep_pot.h"
 
+#include <cmath>
 #include <fmt/format.h>
 
 #include "base/advice.h"
@@ -47,6 +48,12 @@ void DeepPot::set_precision(Precision precision)
   prepared_version_ = layer_version_ = 0;
 }
 
+void DeepPot::set_walls(const Walls &walls)
+{
+  data_.walls = walls;
+  engine_->set_walls(data_);
+}
+
 void DeepPot::set_chunk(int centers)
 {
   chunk_ = centers;
@@ -75,9 +82,11 @@ void DeepPot::prepare_last_layer()
   layer_version_ = layer.version();
 }
 
-void DeepPot::expect_distance(double r_min)
+void DeepPot::expect_distances(const PairDistances &closest)
 {
-  sweep([&] { engine_->expect_distance(r_min); });
+  const double smallest = closest.smallest();
+  if (std::isfinite(smallest)) sweep([&] { engine_->expect_distance(smallest); });
+  if (!data_.walls.empty() && data_.walls.begin.lower(closest)) engine_->set_walls(data_);
 }
 
 std::unique_ptr<Tape> DeepPot::pass_a(const Domain *domains, int n, ForwardOutput *out, bool keep)

@@ -21,8 +21,9 @@ class DeepPot final : public Model {
   /// Makes ready what depends on the parameters alone (tables); both passes do.
   void prepare();
   bool reads_kernel_memory() const override { return true; }
-  void expect_distance(double r_min) override;
+  void expect_distances(const PairDistances &closest) override;
   void set_precision(Precision precision) override;
+  void set_walls(const Walls &walls) override;
   void set_chunk(int centers) override;
   std::vector<double> auxiliary_state() const override;
   void set_auxiliary_state(const std::vector<double> &state) override;

@@ -44,10 +44,12 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     fitting_(networks(fitting_networks_name, ntypes_, fitting_shape(data.config),
                       parameter_index(data.config)),
              has_atom_energy(data.config)),
+    terms_(make_energy_terms<Real>(data)),
     results_(ntypes_),
     last_layer_(ntypes_, fitting_.num_features())
 {
   for (int type : data.config.atom_exclude_types) without_energy_[type] = 1;
+  descriptor_->set_walls(data.walls);
   const int wanted = kernels::separate_memory() ? device_chunk : host_chunk * kernels::workers();
   const std::size_t fitting = kernels::memory_for_kernels().free / 4 / bytes_per_center();
   chunk_ = static_cast<int>(std::clamp<std::size_t>(fitting, smallest_first_chunk, wanted));
@@ -138,6 +140,13 @@ template <class Real> void DeepPotEngine<Real>::use_device_algorithms(bool on)
   descriptor_->use_device_algorithms(on);
 }
 
+template <class Real> void DeepPotEngine<Real>::set_walls(const ModelData &data)
+{
+  terms_ = make_energy_terms<Real>(data);
+  neighbor_report_.wall = {};
+  descriptor_->set_walls(data.walls);
+}
+
 // A sweep on a tape stays as it is.
 template <class Real> void DeepPotEngine<Real>::set_frames(const Domain *domains, int n, bool keep)
 {
@@ -172,6 +181,7 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
   bool direct = descriptor_->is_direct();
   do {
     edges_.begin_sweep();
+    for (const auto &term : terms_) term->begin_sweep();
     last_layer_.begin(out, n, centers);
     const kernels::ForceSums sums = results_.begin(frames(), out, centers);
     descriptor_->begin_sweep(direct);
@@ -183,12 +193,15 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
       Chunk &chunk = chunk_at(kept, type, begin, size);
       forward_chunk(chunk, keep, &sums);
       kernels::convert(chunk.fitting.x.back().data(), size, results_.energies() + done);
+      for (const auto &term : terms_)
+        term->add(type, chunk.descriptor->edges.edges(), results_.energies() + done, sums);
       last_layer_.add(type, size, done, fitting_[type].features(chunk.fitting));
       done += size;
       bytes += chunk.memory_bytes();
       if (keeps) ++kept;
     });
   } while (sweep_again(direct));
+  for (const auto &term : terms_) term->end_sweep(neighbor_report_);
   sweep_->direct = direct;
   sweep_->prepared = prepared_;
 }

@@ -11,6 +11,7 @@
 #include "potential/descriptor/descriptor.h"
 #include "potential/descriptor/edge_finder.h"
 #include "potential/model/sweep_tape.h"
+#include "potential/native/energy_term.h"
 #include "potential/native/potential_engine.h"
 #include "potential/native/sweep_results.h"
 #include "potential/nets/fitting_nets.h"
@@ -41,6 +42,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void set_chunk(int centers) override { chunk_ = centers; }
   int chunk() const override { return chunk_; }
   void use_device_algorithms(bool on) override;
+  void set_walls(const ModelData &data) override;
   NeighborReport neighbor_report() const override { return neighbor_report_; }
   std::vector<double> auxiliary_state() const override { return descriptor_->auxiliary_state(); }
   void set_auxiliary_state(const std::vector<double> &state,
@@ -129,6 +131,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::unique_ptr<Descriptor<Real>> descriptor_;
   EdgeFinder edges_;
   FittingNets<Real> fitting_;
+  std::vector<std::unique_ptr<EnergyTerm<Real>>> terms_;  // beside the net
   int chunk_ = 0;
   bool device_algorithms_ = kernels::separate_memory();
   NeighborReport neighbor_report_;

@@ -35,6 +35,8 @@ ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
   const DescriptorType &type = descriptor_type(config);
   data.descriptor_constants = type.constants(data.config, statistics);
   if (std::isfinite(statistics.min_distance())) data.min_nbor_dist = statistics.min_distance();
+  // where no pair has been seen the net knows nothing, and a wall begins at the cutoff
+  if (type.has_walls()) data.walls = Walls(config.ntypes(), config.rcut);
   data.out_bias.assign(config.ntypes(), 0.0);
   data.bias_atom_e.assign(config.ntypes(), 0.0);
   for (std::size_t t = 0; t < config.atom_ener.size(); ++t)

@@ -36,6 +36,8 @@ class PotentialEngine {
   /// summed by matrix products. For tests on the host. Throws Error on a device, which has no others.
   virtual void use_device_algorithms(bool on) = 0;
   virtual NeighborReport neighbor_report() const = 0;
+  /// Other walls.
+  virtual void set_walls(const ModelData &data) = 0;
   virtual std::vector<double> auxiliary_state() const = 0;
   /// Restores the grid of the table and, when asked, fills it for these parameters without a check.
   virtual void set_auxiliary_state(const std::vector<double> &state,

@@ -159,6 +159,11 @@ void ScriptModel::prepare_last_layer()
   layer_version_ = layer->version();
 }
 
+void ScriptModel::set_walls(const Walls &)
+{
+  throw internal_error("a TorchScript model has no walls");
+}
+
 void ScriptModel::set_precision(Precision precision)
 {
   if (precision != Precision::float64 && facts().is_double)

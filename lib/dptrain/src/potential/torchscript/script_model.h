@@ -26,7 +26,8 @@ class ScriptModel final : public Model {
   /// take the place of the archive's; else they are filled in. `path` is for messages.
   ScriptModel(ModelData data, const std::string &path);
 
-  void expect_distance(double /*r_min*/) override {}
+  void set_walls(const Walls &walls) override;
+  void expect_distances(const PairDistances & /*closest*/) override {}
   /// Archives compute in the precision that they were frozen with. Throws Error for another one.
   void set_precision(Precision precision) override;
   void set_chunk(int centers) override { chunk_ = centers; }
@@ -36,7 +37,7 @@ class ScriptModel final : public Model {
   void set_auxiliary_state(const std::vector<double> &state) override;
   MemoryLedger memory() const override;
   void release_workspace() override;
-  NeighborReport neighbor_report() const override { return {blocks_.overflow_count(), 0.0}; }
+  NeighborReport neighbor_report() const override { return {blocks_.overflow_count(), 0.0, {}}; }
 
  private:
   /// An archive that was opened, with what of it belongs to `data` filled in there.

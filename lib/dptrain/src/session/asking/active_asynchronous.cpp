@@ -12,7 +12,8 @@ namespace dptrain {
 bool ActiveMode::may_leave(const StepView &now) const
 {
   return options_.asynchronous > 0 && now.model_moves &&
-         (now.request.ask == Ask::threshold || now.request.ask == Ask::audit);
+         (now.request.ask == Ask::threshold || now.request.ask == Ask::wall ||
+          now.request.ask == Ask::audit);
 }
 
 void ActiveMode::leave(Trajectory &run, StepView &now)

@@ -155,7 +155,7 @@ void ActiveLog::warn_of_close_atoms(double distance)
   messages_.warning(
       fmt::format("step {}: atoms are {:.4g} apart, closer than in the frames from which the model "
                   "was made: its tables are extended, which takes time, and its forces are guesses "
-                  "there. Add 'guard' to keep atoms apart while the model is new",
+                  "there. Add walls, which keep atoms apart: pair_style dptrain wall yes",
                   step_, distance * units_.length));
 }
 

@@ -16,7 +16,7 @@ void ActiveMode::minimization_step(Trajectory &run)
     return;
   StepView now = look(run);
   now.model_moves = true;
-  now.request.ask = decisions_.decide(now.step, true, now.request.score);
+  now.request.ask = decisions_.decide(now.step, true, now.request.score, now.close);
   std::vector<LabelRequest> requests;
   if (now.request.ask != Ask::no) requests = ask(run, now);
   for (Answer &answer : judge(std::move(requests))) {

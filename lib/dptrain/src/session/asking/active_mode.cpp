@@ -108,11 +108,8 @@ double ActiveMode::largest_score(const Trajectory &run)
   for (const double score : run.scores())
     if (!(score <= largest)) largest = score;  // takes over what is not a number
   if (!std::isfinite(largest)) largest = HUGE_VAL;
-  const double distance = slot_->model()->neighbor_report().below_known;
-  double values[2] = {largest, distance > 0.0 ? 1.0 / distance : 0.0};
-  comm_->all_reduce_max(values, 2);
-  if (values[1] > 0.0) log_.warn_of_close_atoms(1.0 / values[1]);
-  return values[0];
+  comm_->all_reduce_max(&largest, 1);
+  return largest;
 }
 
 ActiveMode::StepView ActiveMode::look(const Trajectory &run)
@@ -126,8 +123,20 @@ ActiveMode::StepView ActiveMode::look(const Trajectory &run)
     request.score = largest_score(run);
     request.expected = decisions_.expected_error(request.score);
   }
+  now.close = touches_wall();
   log_.expect(request.expected);
   return now;
+}
+
+bool ActiveMode::touches_wall()
+{
+  if (!slot_->model()) return false;
+  const NeighborReport report = slot_->model()->neighbor_report();
+  double values[2] = {report.wall.is_touched() ? 1.0 : 0.0,
+                      report.below_known > 0.0 ? 1.0 / report.below_known : 0.0};
+  comm_->all_reduce_max(values, 2);
+  if (values[1] > 0.0) log_.warn_of_close_atoms(1.0 / values[1]);
+  return values[0] > 0.0;
 }
 
 // ---- decide
@@ -152,7 +161,7 @@ void ActiveMode::choose_ask(StepView &now)
 {
   LabelRequest &request = now.request;
   const bool due = is_due(now);
-  request.ask = request.has_scores ? decisions_.decide(now.step, due, request.score)
+  request.ask = request.has_scores ? decisions_.decide(now.step, due, request.score, now.close)
                                    : (due ? Ask::early : Ask::no);
   now.model_moves = request.has_scores && !decisions_.is_early();
   if (due) log_.watch_threshold(request.ask, decisions_);
@@ -350,7 +359,7 @@ void ActiveMode::rescue(Trajectory &run, const std::string &why)
   throw Error(
       fmt::format("step {}: {}; the run cannot go on, and {}. Model, checkpoint and labels are "
                   "saved where 'save' names them. Let the model learn more before it moves the "
-                  "atoms ('every', 'threshold', 'train'), keep atoms apart ('guard'), use a "
+                  "atoms ('every', 'threshold', 'train'), use a "
                   "shorter time step or a lower temperature, or allow more rewinds",
                   run.step(), why, healing_.refusal()));
 }

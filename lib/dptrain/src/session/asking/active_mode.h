@@ -53,6 +53,7 @@ class ActiveMode {
   struct StepView {
     std::int64_t step = 0;
     LabelRequest request;  ///< why the reference is asked, the expected error, the model's energy
+    bool close = false;    ///< two atoms are inside of their wall
     bool whole_asked = false;  ///< the run waits for a label of its whole configuration
     bool model_moves = false;  ///< the atoms on from here
   };
@@ -74,6 +75,7 @@ class ActiveMode {
   void recover(Trajectory &run, StepView &now);
 
   double largest_score(const Trajectory &run);
+  bool touches_wall();
   bool continues_from_answer(const Trajectory &run, const StepView &now) const;
   bool is_due(const StepView &now) const;
   void choose_ask(StepView &now);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <fmt/format.h>
 #include <utility>
 
@@ -50,8 +51,36 @@ CutoutRequests::CutoutRequests(std::shared_ptr<const Communicator> comm,
   shape_ = cutout_shape(options.cutout, slot_->cutoff(), options.units);
 }
 
-int CutoutRequests::first_center(const LabelRequest &step, const std::vector<double> &scores) const
+// One of the two that are deepest in their wall; features do not tell.
+int CutoutRequests::atom_of_closest_pair(const WholeFrame &whole) const
 {
+  const PairDistances &begin = slot_->model()->walls().begin;
+  const Frame share = scatter_frame(comm_, whole, slot_->cutoff());
+  double ratio = HUGE_VAL;
+  std::int64_t atom = 0;
+  for (int i = 0; i < share.nlocal; ++i)
+    for (int k = share.first[i]; k < share.first[i + 1]; ++k) {
+      const int j = share.neighbor[k];
+      if (share.type[i] < 0 || share.type[j] < 0) continue;
+      const double *p = &share.x[std::size_t(i) * 3], *q = &share.x[std::size_t(j) * 3];
+      const double distance = std::hypot(q[0] - p[0], q[1] - p[1], q[2] - p[2]);
+      const double here = distance / begin.at(share.type[i], share.type[j]);
+      if (here < ratio) {
+        ratio = here;
+        atom = share.tag[i] - 1;
+      }
+    }
+  double least = -ratio;
+  comm_->all_reduce_max(&least, 1);
+  std::int64_t found = ratio == -least ? atom : -1;
+  comm_->all_reduce_max(&found, 1);
+  return static_cast<int>(found);
+}
+
+int CutoutRequests::first_center(const LabelRequest &step, const WholeFrame &whole,
+                                 const std::vector<double> &scores) const
+{
+  if (step.ask == Ask::wall) return atom_of_closest_pair(whole);
   if (step.ask != Ask::audit)
     return static_cast<int>(std::max_element(scores.begin(), scores.end()) - scores.begin());
   RandomEngine random = numbered_engine(seed_, static_cast<std::uint64_t>(step.frame.step));
@@ -67,7 +96,7 @@ std::vector<LabelRequest> CutoutRequests::at(Trajectory &run, const LabelRequest
   for (double &score : scores)
     if (std::isnan(score)) score = HUGE_VAL;
   const Cutter cutter(whole, shape_);
-  const int first = first_center(step, scores);
+  const int first = first_center(step, whole, scores);
   Cutout cutout = cutter.around(first);
   is_whole_ = cutter.is_whole(cutout);
   if (is_whole_) {
@@ -76,7 +105,7 @@ std::vector<LabelRequest> CutoutRequests::at(Trajectory &run, const LabelRequest
           "cutout: a cut-out would be the whole box, which goes to the reference as it is");
     return {};
   }
-  const bool several = step.ask == Ask::threshold || step.ask == Ask::limit;
+  const bool several = step.ask != Ask::audit;
   const double least = several ? learning.threshold() / learning.expected_error(1.0) : HUGE_VAL;
   const std::vector<double> force = run.forces();
   std::vector<LabelRequest> requests;

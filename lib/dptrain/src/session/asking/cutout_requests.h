@@ -38,7 +38,9 @@ class CutoutRequests {
   std::string take_summary();
 
  private:
-  int first_center(const LabelRequest &step, const std::vector<double> &scores) const;
+  int first_center(const LabelRequest &step, const WholeFrame &whole,
+                   const std::vector<double> &scores) const;
+  int atom_of_closest_pair(const WholeFrame &whole) const;
   LabelRequest request_for(Cutout cutout, const LabelRequest &step,
                            const std::vector<double> &scores, const std::vector<double> &force,
                            const ActiveLearning &learning,

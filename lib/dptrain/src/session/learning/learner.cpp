@@ -91,7 +91,8 @@ Outcome Learner::judge(AnsweredRequest &answer)
   if (is_outlier) return outcome;
   if (training_.is_latest(request.frame, label)) return outcome;
   const bool held_out = is_held_out(request);
-  if (!held_out && request.has_scores && options_.duplicate > 0.0 &&
+  // features do not see how close atoms are inside of a wall
+  if (!held_out && request.has_scores && request.ask != Ask::wall && options_.duplicate > 0.0 &&
       training_.uncertainty().distance(request.feature_sum, request.natoms()) <
           options_.duplicate) {
     outcome.fate =

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "checkpoint/training_checkpoint.h"
 #include "dptrain/base/error.h"
+#include "dptrain/potential/model/stiffen_walls.h"
 #include "optimizer/optimizer.h"
 
 namespace dptrain {
@@ -195,6 +196,7 @@ void OnlineTraining::save()
   const bool learned = state_.counters.frames.stored > 0 || steps() > 0;
   if (!slot_->trained() || !files_.has_news(progress(), learned)) return;
   refresh_uncertainty();
+  stiffen_walls(*comm_, *slot_->model());
   state_.precision = slot_->settings().precision;
   state_.given_whitening = uncertainty_.given_whitening;
   state_.earned_steps = budget_.owed();

@@ -205,11 +205,6 @@ double LearningSession::distance(const Trajectory &run) const
   return impl_->active ? impl_->active->distance(run) : HUGE_VAL;
 }
 
-bool LearningSession::needs_guard() const
-{
-  return impl_->active && impl_->active->model_moves() && impl_->active->learning().is_growing();
-}
-
 int LearningSession::generation() const
 {
   return impl_->generation;

@@ -53,6 +53,8 @@ struct NeighborReport {
   /// The smallest distance (Angstrom) of atoms that were closer than those of all frames by more than a tenth, where the
   /// model is not made for it; 0: there were none.
   double below_known = 0.0;
+  /// Of the latest sweep: the pair that is deepest in its wall.
+  WallContact wall;
 };
 
 /// A potential with parameters. Trainer, evaluator and optimizers know nothing else.
@@ -74,6 +76,8 @@ class Model {
   void set_energy_bias(const std::vector<double> &bias) { data_.out_bias = bias; }
   /// False for types whose atoms have no energy at all (DeePMD's atom_exclude_types): their bias acts on nothing.
   bool has_energy(int type) const { return has_energy_[type] != 0; }
+  /// Empty: the model has none.
+  const Walls &walls() const { return data_.walls; }
   /// Null where the model has none: what ForwardOutput has of it cannot be asked for.
   LastHiddenLayer *last_hidden_layer()
   {
@@ -99,8 +103,11 @@ class Model {
 
   /// Whether domains may lie in the memory of the kernels where the host cannot read it.
   virtual bool reads_kernel_memory() const { return false; }
-  /// The shortest distance (Angstrom) that is coming; a hint that keeps tables equal on all ranks.
-  virtual void expect_distance(double r_min) = 0;
+  /// Other walls; a model that runs another program has none, and throws Error. Not while a tape is in use.
+  virtual void set_walls(const Walls &walls) = 0;
+  /// How close atoms come in frames that are to be learned. Tables reach as far, and walls move inwards: to be told to all ranks
+  /// before the frames are.
+  virtual void expect_distances(const PairDistances &closest) = 0;
   /// Precision of the computation; parameters, sums and results are float64 always.
   virtual void set_precision(Precision precision) = 0;
   /// Number of centers handled at once: bounds the memory of both passes.

@@ -9,6 +9,7 @@
 #include "dptrain/base/state.h"
 #include "dptrain/input/config.h"
 #include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/model/walls.h"
 
 namespace dptrain {
 
@@ -32,6 +33,7 @@ struct ModelData {
   std::vector<double> out_bias;         ///< [ntypes] eV
   std::vector<double> bias_atom_e;      ///< [ntypes] eV
   std::optional<double> min_nbor_dist;  ///< Angstrom
+  Walls walls;                          ///< empty: there are none
   std::vector<double> parameters;       ///< flat, in the order of ParameterSet::blocks()
   std::string model_def_script;         ///< JSON of the `model` section, as given by the user
   std::vector<double> whitening;        ///< of the LastHiddenLayer; empty: no uncertainty

@@ -81,8 +81,6 @@ class LearningSession {
   LearningReport report() const;
   /// Distance of the present configuration from those behind the uncertainty, see `duplicate` of the options.
   double distance(const Trajectory &run) const;
-  /// Whether something should keep atoms apart at this step: a model that has seen little moves them.
-  bool needs_guard() const;
   /// Which of load() of the slot the session began with.
   int generation() const;
   /// Keyword and full path of the files that this session writes.

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "dptrain/potential/model/model_data.h"
+#include "kernels/memory.h"
+#include "kernels/walls.h"
+#include "potential/native/energy_term.h"
+
+namespace dptrain {
+
+/// The Walls of a model.
+template <class Real> class WallTerm final : public EnergyTerm<Real> {
+ public:
+  explicit WallTerm(const ModelData &data);
+  void begin_sweep() override;
+  void add(int type, const kernels::Edges<Real> &edges, double *energies,
+           const kernels::ForceSums &sums) override;
+  void end_sweep(NeighborReport &report) override;
+
+ private:
+  const int ntypes_;
+  const PairDistances begin_;
+  kernels::Array<kernels::Wall> walls_;         // [ntypes][ntypes]
+  kernels::Array<kernels::Closeness> closest_;  // by worker
+  std::vector<kernels::Closeness> host_closest_;
+};
+
+}  // namespace dptrain
