@@ -59,17 +59,12 @@ KOKKOS_FORCEINLINE_FUNCTION Edge<Lanes<Real>> load_edge(const Moments<Real> &m, 
   return e;
 }
 
-/// The radial functions of edges to neighbors of a type: put(k, b, db/dr).
-template <class Real, class Put>
-KOKKOS_FORCEINLINE_FUNCTION void radial_functions(const Moments<Real> &m, int type,
-                                                  const Edge<Lanes<Real>> &e, const Put &put)
+/// The distances of edges to neighbors of a type as the radial functions see them.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION SeenDistance<Real, Lanes<Real>>
+seen_distance(const Moments<Real> &m, int type, const Edge<Lanes<Real>> &e)
 {
-  using L = Lanes<Real>;
-  const Real near = m.near ? m.near[type] : Real(0);
-  if (!any_below<Real>(e.r, near)) return m.basis.evaluate(e.r, e.inv_r, put);
-  const SeenDistance<Real, L> seen(e.r, near);
-  m.basis.evaluate(seen.s, Real(1) / seen.s,
-                   [&](int k, L b, L db) DPTRAIN_ALWAYS_INLINE { put(k, b, db * seen.slope); });
+  return {e.r, e.inv_r, m.near ? m.near[type] : Real(0)};
 }
 
 /// The edges of a center with neighbors of one type.
@@ -207,7 +202,8 @@ template <int l_max, class Real> void moments_value_kernel(const Moments<Real> &
           sum_run<l_max, 1>(team, m, c, team.league_rank(), type, moments,
                             [=](int slot, int edges, int entry, int) DPTRAIN_ALWAYS_INLINE {
                               const Edge<L> e = load_edge(m, slot, edges);
-                              radial_functions(m, type, e,
+                              const auto seen = seen_distance(m, type, e);
+                              m.basis.evaluate(seen.s, seen.inv_s,
                                                [=](int k, L b, L) DPTRAIN_ALWAYS_INLINE {
                                                  c.function[k * c.stride + entry] = b;
                                                });
@@ -273,8 +269,10 @@ void moments_jvp_kernel(const Moments<Real> &m, const double *r, const double *s
                 motion.of(m.edges, slot, edges, e, u);
                 const L along = u[0] * e.x + u[1] * e.y + u[2] * e.z;
                 const int second = entry + entries;
-                radial_functions(m, type, e, [=](int k, L b, L db) DPTRAIN_ALWAYS_INLINE {
-                  c.function[k * c.stride + entry] = db * along;
+                const auto seen = seen_distance(m, type, e);
+                const L radial = along * seen.slope;
+                m.basis.evaluate(seen.s, seen.inv_s, [=](int k, L b, L db) DPTRAIN_ALWAYS_INLINE {
+                  c.function[k * c.stride + entry] = db * radial;
                   c.function[k * c.stride + second] = b;
                 });
                 const Harmonics<l_max, Real, L> y(e.x, e.y, e.z);
@@ -298,7 +296,8 @@ KOKKOS_FORCEINLINE_FUNCTION void edge_gradient(const Moments<Real> &m, int type,
   using L = Lanes<Real>;
   constexpr int rows = num_harmonics(l_max), tile = rows < 8 ? rows : 8;
   L function[most_functions], slope[most_functions], y[rows], h[rows];
-  radial_functions(m, type, e, [&](int k, L b, L db) DPTRAIN_ALWAYS_INLINE {
+  const auto seen = seen_distance(m, type, e);
+  m.basis.evaluate(seen.s, seen.inv_s, [&](int k, L b, L db) DPTRAIN_ALWAYS_INLINE {
     function[k] = b;
     slope[k] = db;
   });
@@ -330,7 +329,7 @@ KOKKOS_FORCEINLINE_FUNCTION void edge_gradient(const Moments<Real> &m, int type,
   harmonics.gradient(h, by_unit);
   // what is along the edge does not turn it
   const L along = by_unit[0] * e.x + by_unit[1] * e.y + by_unit[2] * e.z;
-  const L rest = radial - along * e.inv_r;
+  const L rest = radial * seen.slope - along * e.inv_r;
   d[0] = rest * e.x + by_unit[0] * e.inv_r;
   d[1] = rest * e.y + by_unit[1] * e.inv_r;
   d[2] = rest * e.z + by_unit[2] * e.inv_r;

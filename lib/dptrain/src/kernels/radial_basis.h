@@ -16,18 +16,21 @@ inline double basis_amplitude(int k)
 /// What radial functions see of a distance r: r itself down to `near`, and below that ever less, down to 0.95 of it. So a net does
 /// not change any more where it has not been trained, and a repulsion decides. Twice continuously differentiable.
 template <class Real, class L> struct SeenDistance {
-  L s, slope;  ///< Angstrom; ds/dr
+  L s, inv_s, slope;  ///< Angstrom; 1/s; ds/dr
 
-  KOKKOS_FORCEINLINE_FUNCTION SeenDistance(L r, Real near)
+  KOKKOS_FORCEINLINE_FUNCTION SeenDistance(L r, L inv_r, Real near) : s(r), inv_s(inv_r)
   {
-    constexpr Real width = Real(0.1);  // of `near`
     const L zero = {}, one = zero + Real(1);
+    slope = one;
+    if (!any_below<Real>(r, near)) return;
+    constexpr Real width = Real(0.1);  // of `near`
     const Real range = width * near;
     L t = (near - r) * (Real(1) / range);
     t = t < zero ? zero : t;
     t = t > one ? one : t;
     const L t2 = t * t, t3 = t2 * t;
     s = r < near ? near - range * (t - t3 * (t3 - Real(3) * t2 + Real(2.5) * t)) : r;
+    inv_s = Real(1) / s;
     slope = one - t3 * (Real(6) * t2 - Real(15) * t + Real(10));
   }
 };

@@ -64,8 +64,8 @@ KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope wall_at(const Wall &wall, double r)
 }  // namespace
 
 template <class Real>
-void add_walls(const Edges<Real> &edges, int type, const Wall *walls, double *energies,
-               const ForceSums &sums, Closeness *closest)
+void add_walls(const Edges<Real> &edges, int type, const Wall *walls, const Real *begin_squared,
+               double *energies, const ForceSums &sums, Closeness *closest)
 {
   const int column = edges.max_count;
   const std::size_t bytes = 3 * static_cast<std::size_t>(column) * sizeof(Real) + 64;
@@ -74,12 +74,11 @@ void add_walls(const Edges<Real> &edges, int type, const Wall *walls, double *en
       KOKKOS_LAMBDA(const Team &team, int i, int copy, char *memory) {
         const int first = edges.first[i], count = edges.count[i];
         const auto distance_squared = [=](int slot) {
-          const double x = edges.d[0][slot], y = edges.d[1][slot], z = edges.d[2][slot];
+          const Real x = edges.d[0][slot], y = edges.d[1][slot], z = edges.d[2][slot];
           return x * x + y * y + z * z;
         };
         const auto is_inside = [=](int slot) {
-          const double begin = walls[edges.type[slot]].begin;
-          return distance_squared(slot) < begin * begin;
+          return distance_squared(slot) < begin_squared[edges.type[slot]];
         };
         if (team_sum<int>(team, count, [=](int e) DPTRAIN_ALWAYS_INLINE {
               return is_inside(first + e) ? 1 : 0;
@@ -91,7 +90,7 @@ void add_walls(const Edges<Real> &edges, int type, const Wall *walls, double *en
           const int slot = first + e;
           for (int a = 0; a < 3; ++a) g[a][e] = 0;
           if (!is_inside(slot)) return 0.0;
-          const double r = std::sqrt(distance_squared(slot));
+          const double r = std::sqrt(static_cast<double>(distance_squared(slot)));
           const Wall &wall = walls[edges.type[slot]];
           const ValueAndSlope at = wall_at(wall, r);
           for (int a = 0; a < 3; ++a)
@@ -104,9 +103,9 @@ void add_walls(const Edges<Real> &edges, int type, const Wall *walls, double *en
       });
 }
 
-template void add_walls(const Edges<double> &, int, const Wall *, double *, const ForceSums &,
-                        Closeness *);
-template void add_walls(const Edges<float> &, int, const Wall *, double *, const ForceSums &,
-                        Closeness *);
+template void add_walls(const Edges<double> &, int, const Wall *, const double *, double *,
+                        const ForceSums &, Closeness *);
+template void add_walls(const Edges<float> &, int, const Wall *, const float *, double *,
+                        const ForceSums &, Closeness *);
 
 }  // namespace dptrain::kernels

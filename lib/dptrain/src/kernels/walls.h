@@ -29,9 +29,9 @@ struct Closeness {
 };
 
 /// Adds half of the walls' energies of the edges of a chunk to the energies of the centers, eV, and forces and virials to the sums.
-/// walls: [ntypes] of centers of `type`. closest: [sums.copies], made smaller by each pair inside of a wall.
+/// walls: [ntypes] of centers of `type`; begin_squared: the same distances, squared, for a quick look. closest: [sums.copies], made smaller by each pair inside of a wall.
 template <class Real>
-void add_walls(const Edges<Real> &edges, int type, const Wall *walls, double *energies,
-               const ForceSums &sums, Closeness *closest);
+void add_walls(const Edges<Real> &edges, int type, const Wall *walls, const Real *begin_squared,
+               double *energies, const ForceSums &sums, Closeness *closest);
 
 }  // namespace dptrain::kernels

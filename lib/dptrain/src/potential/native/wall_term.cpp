@@ -43,7 +43,12 @@ template <class Real>
 WallTerm<Real>::WallTerm(const ModelData &data) :
     ntypes_(data.config.ntypes()), begin_(data.walls.begin)
 {
-  walls_.copy_from(walls_of(data));
+  const std::vector<kernels::Wall> walls = walls_of(data);
+  std::vector<Real> squared;
+  for (const kernels::Wall &wall : walls)
+    squared.push_back(static_cast<Real>(wall.begin * wall.begin));
+  walls_.copy_from(walls);
+  begin_squared_.copy_from(squared);
 }
 
 template <class Real> void WallTerm<Real>::begin_sweep()
@@ -56,7 +61,8 @@ template <class Real>
 void WallTerm<Real>::add(int type, const kernels::Edges<Real> &edges, double *energies,
                          const kernels::ForceSums &sums)
 {
-  kernels::add_walls(edges, type, walls_.data() + static_cast<long>(type) * ntypes_, energies, sums,
+  const long row = static_cast<long>(type) * ntypes_;
+  kernels::add_walls(edges, type, walls_.data() + row, begin_squared_.data() + row, energies, sums,
                      closest_.data());
 }
 

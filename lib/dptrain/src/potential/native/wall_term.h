@@ -20,6 +20,7 @@ template <class Real> class WallTerm final : public EnergyTerm<Real> {
   const int ntypes_;
   const PairDistances begin_;
   kernels::Array<kernels::Wall> walls_;         // [ntypes][ntypes]
+  kernels::Array<Real> begin_squared_;          // the same
   kernels::Array<kernels::Closeness> closest_;  // by worker
   std::vector<kernels::Closeness> host_closest_;
 };
