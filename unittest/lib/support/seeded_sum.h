@@ -1,8 +1,12 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "both_passes.h"
 #include "dptrain/potential/model/model.h"
 #include "tiny_model.h"
 
@@ -47,5 +51,19 @@ class SeededSum {
   std::vector<double> residuals_;
   GradientSeed seed_;
 };
+
+/// The parameter gradient of the sum, which is compared with differences: what is left is `tolerance` times its largest component.
+inline std::vector<double> expect_parameter_gradient(Model &model, const Domain &domain,
+                                                     const SeededSum &sum, double tolerance)
+{
+  const std::vector<double> found = gradient_of(model, &domain, 1, &sum.seed());
+  const std::vector<double> x = model.parameters().values();
+  double size = 0.0;
+  for (const double component : found) size = std::max(size, std::abs(component));
+  for (std::size_t k = 0; k < x.size(); ++k)
+    EXPECT_NEAR(found[k], sum.difference(model, x, k), tolerance * size) << k;
+  model.parameters().set(x);
+  return found;
+}
 
 }  // namespace dptrain::test

@@ -35,7 +35,7 @@ class FrameCache {
   /// How the frames are divided, where that was a choice, once (see Distributor).
   std::string take_reason() { return distributor_.take_reason(); }
 
-  /// How close atoms came in all frames that were given so far, and atoms of frames beside them.
+  /// How close atoms came in all frames that were given so far.
   const PairDistances &closest() const { return closest_; }
   /// Of a share on this rank, the mean of all that were read.
   double bytes_of_a_frame() const { return bytes_read_ / std::max(reads_, 1.0); }

@@ -61,7 +61,7 @@ class DescriptorBase {
   /// As PotentialEngine's function of this name.
   virtual void use_device_algorithms(bool /*on*/) {}
 
-  /// Where neighbors are closer than the begin of their wall, the descriptor may take them for those that stand there.
+  /// The descriptor may take neighbors that are deep inside of their wall for such that stand near its beginning.
   virtual void set_walls(const Walls & /*walls*/) {}
 
   virtual std::size_t table_bytes() const { return 0; }

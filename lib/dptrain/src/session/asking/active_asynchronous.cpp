@@ -45,7 +45,7 @@ void ActiveMode::learn_and_go_on(Trajectory &run, const std::function<bool()> &l
 {
   const bool has_model = run.has_scores();
   const double energy = has_model ? total_energy(*comm_, run) : 0.0,
-               score = has_model ? largest_score(run) : 0.0;
+               score = has_model ? see(run).score : 0.0;
   if (!learn() || !has_model) return;
   run.evaluate_again();
   if (!learning_->owes_training()) keep_scale(run, score);

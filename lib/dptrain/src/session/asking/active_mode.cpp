@@ -102,14 +102,19 @@ void ActiveMode::step(Trajectory &run)
 
 // ---- look
 
-double ActiveMode::largest_score(const Trajectory &run)
+ActiveMode::Sight ActiveMode::see(const Trajectory &run)
 {
   double largest = 0.0;
   for (const double score : run.scores())
     if (!(score <= largest)) largest = score;  // takes over what is not a number
   if (!std::isfinite(largest)) largest = HUGE_VAL;
-  comm_->all_reduce_max(&largest, 1);
-  return largest;
+  const NeighborReport report = slot_->model()->neighbor_report();
+  const double distance = report.below_known;
+  double values[3] = {largest, distance > 0.0 ? 1.0 / distance : 0.0,
+                      report.wall.is_touched() ? 1.0 : 0.0};
+  comm_->all_reduce_max(values, 3);
+  if (values[1] > 0.0) log_.warn_of_close_atoms(1.0 / values[1]);
+  return {values[0], values[2] > 0.0};
 }
 
 ActiveMode::StepView ActiveMode::look(const Trajectory &run)
@@ -120,23 +125,13 @@ ActiveMode::StepView ActiveMode::look(const Trajectory &run)
   LabelRequest &request = now.request;
   request.has_scores = run.has_scores();
   if (request.has_scores) {
-    request.score = largest_score(run);
+    const Sight seen = see(run);
+    request.score = seen.score;
+    now.close = seen.close;
     request.expected = decisions_.expected_error(request.score);
   }
-  now.close = touches_wall();
   log_.expect(request.expected);
   return now;
-}
-
-bool ActiveMode::touches_wall()
-{
-  if (!slot_->model()) return false;
-  const NeighborReport report = slot_->model()->neighbor_report();
-  double values[2] = {report.wall.is_touched() ? 1.0 : 0.0,
-                      report.below_known > 0.0 ? 1.0 / report.below_known : 0.0};
-  comm_->all_reduce_max(values, 2);
-  if (values[1] > 0.0) log_.warn_of_close_atoms(1.0 / values[1]);
-  return values[0] > 0.0;
 }
 
 // ---- decide
@@ -327,7 +322,7 @@ void ActiveMode::keep_scale(const Trajectory &run, double score)
 {
   // runs that learn together have one scale, to which their labels bring it back
   if (learning_->is_shared() || training_.uncertainty().given_whitening.empty()) return;
-  const double now = largest_score(run);
+  const double now = see(run).score;
   if (!(now > score)) return;
   decisions_.rescale(score / now);
   slot_->set_calibration(decisions_.calibration());

@@ -74,8 +74,12 @@ class ActiveMode {
   void choose_forces(Trajectory &run, StepView &now, std::vector<Answer> &answers);
   void recover(Trajectory &run, StepView &now);
 
-  double largest_score(const Trajectory &run);
-  bool touches_wall();
+  /// What all ranks see of the present atoms.
+  struct Sight {
+    double score = 0.0;  ///< the largest of an atom
+    bool close = false;  ///< two atoms are inside of their wall
+  };
+  Sight see(const Trajectory &run);
   bool continues_from_answer(const Trajectory &run, const StepView &now) const;
   bool is_due(const StepView &now) const;
   void choose_ask(StepView &now);
