@@ -118,6 +118,7 @@ nb::dict describe(const Potential &potential)
   info["energy_bias"] = potential.model().energy_bias();
   info["min_distance"] = data.min_nbor_dist;
   info["walls"] = walls_of(data);
+  if (!config.baseline.empty()) info["baseline"] = dptrain::name_of(config.baseline);
   return info;
 }
 
@@ -152,6 +153,11 @@ NB_MODULE(_dptrain, m)
       .def("info", &describe)
       .def("parameter_blocks", &parameter_blocks)
       .def_prop_ro("type_map", [](const Potential &self) { return self.model().type_map(); })
+      .def_prop_ro("baseline",
+                   [](const Potential &self) {  // JSON; empty: none
+                     const auto baseline = self.model().data().config.baseline;
+                     return baseline.empty() ? std::string() : dptrain::text_of(baseline);
+                   })
       .def_prop_ro("cutoff", [](const Potential &self) { return self.model().cutoff(); })
       .def_prop_ro("memory_bytes",
                    [](const Potential &self) { return self.model().memory_bytes(); })

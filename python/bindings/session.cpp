@@ -87,6 +87,10 @@ class Session {
   {
     start_kernels();
     slot_->load(*comm_, model, {});
+    if (!slot_->baseline().empty())
+      throw dptrain::Error(model + " has the baseline " + name_of(slot_->baseline()) +
+                           ", which LAMMPS evaluates: train it in LAMMPS (fix dptrain), or with "
+                           "'dptrain train'");
     options_.files.frames = "dptrain.frames";
     options_.failure_stops = failure_stops;
     set_options(options_, options);

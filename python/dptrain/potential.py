@@ -7,6 +7,7 @@ on all cores that the process may use).
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import sys
 from typing import NamedTuple
@@ -35,6 +36,8 @@ def load_module():
 
 _dptrain = load_module()
 Error = _dptrain.Error
+
+from dptrain.baseline import Baseline  # noqa: E402  (after the module that it needs)
 
 
 class Evaluation(NamedTuple):
@@ -73,6 +76,7 @@ class Potential:
         self.precision = precision
         self._model = _dptrain.Potential(self.path, precision)
         self._index = {name: k for k, name in enumerate(self.type_map)}
+        self._baseline = None  # made with the first frame
 
     def __repr__(self):
         return f"Potential({self.path!r}, {'/'.join(self.type_map)}, rcut {self.rcut} A, {self.num_parameters} parameters)"
@@ -157,7 +161,13 @@ class Potential:
         if len(types) != len(positions):
             raise Error(f"{len(positions)} positions but {len(types)} types: give one for each atom")
         cell = complete_cell(positions, cell, pbc, self.rcut)
-        return Evaluation(*self._model.evaluate(positions, types, None if cell is None else cell.ravel()))
+        net = self._model.evaluate(positions, types, None if cell is None else cell.ravel())
+        if not self._model.baseline:
+            return Evaluation(*net)
+        if self._baseline is None:
+            self._baseline = Baseline(json.loads(self._model.baseline))
+        baseline = self._baseline.evaluate(positions, [self.type_map[t] for t in types], cell)
+        return Evaluation(*(a + b for a, b in zip(net, baseline)))
 
 
 def complete_cell(positions, cell, pbc, cutoff):

@@ -25,7 +25,7 @@ def summary(output, words):
 
 
 def stored_frames(path):
-    """[{step, held_out, box, coord, energy, force, weight}] of a frames file, None for what a frame does not have; a record that
+    """[{step, held_out, box, coord, type, energy, force, virial, weight, baseline_energy, ...}] of a frames file, None for what a frame does not have; a record that
     was cut off is left out."""
     data, frames, offset = path.read_bytes(), [], 16
     while offset + 16 <= len(data):
@@ -37,15 +37,18 @@ def stored_frames(path):
         step, natoms = (int(n) for n in np.frombuffer(payload, np.int64, 2))
         flags, place = int(np.frombuffer(payload, np.uint64, 1, 16)[0]), 24 + 72
         coord = np.frombuffer(payload, np.float64, 3 * natoms, place).reshape(-1, 3)
+        types = np.frombuffer(payload, np.int32, natoms, place + 24 * natoms)
         place += 28 * natoms
-        frame = {"step": step, "held_out": bool(flags & 16), "box": np.frombuffer(payload, np.float64, 9, 24), "coord": coord}
-        for name, flag, count in (("energy", 2, 1), ("force", 4, 3 * natoms), ("virial", 8, 9), ("weight", 32, natoms)):
+        frame = {"step": step, "held_out": bool(flags & 16), "box": np.frombuffer(payload, np.float64, 9, 24), "coord": coord, "type": types}
+        for name, flag, count in (("energy", 2, 1), ("force", 4, 3 * natoms), ("virial", 8, 9), ("weight", 32, natoms),
+                                  ("baseline_energy", 64, 1), ("baseline_force", 64, 3 * natoms), ("baseline_virial", 64, 9)):
             count = count if flags & flag else 0
             frame[name] = np.frombuffer(payload, np.float64, count, place) if count else None
             place += 8 * count
-        if frame["energy"] is not None:
-            frame["energy"] = float(frame["energy"][0])
-        if frame["force"] is not None:
-            frame["force"] = frame["force"].reshape(-1, 3)
+        for part in ("", "baseline_"):
+            if frame[part + "energy"] is not None:
+                frame[part + "energy"] = float(frame[part + "energy"][0])
+            if frame[part + "force"] is not None:
+                frame[part + "force"] = frame[part + "force"].reshape(-1, 3)
         frames.append(frame)
     return frames

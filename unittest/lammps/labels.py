@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from active import stored_frames
+
 NKTV2P = 1.6021765e6  # units metal
 # of pair, kspace and so on: energy, virial as pressure, forces, with all digits
 NATIVE = """compute p all pressure NULL virial
@@ -60,6 +62,13 @@ def label_values(folder, frame=-1):
     data = system_of(folder)
     virial = data["virial"][frame][[0, 4, 8, 1, 2, 5]] if "virial" in data else None
     return data["energy"].ravel()[frame], data["force"][frame].reshape(-1, 3), virial
+
+
+def stored_values(path, part="", frame=-1):
+    """The same of a frame in a frames file: what is learned, or with part "baseline_" what the baseline has."""
+    stored = stored_frames(path)[frame]
+    order = np.argsort(stored["type"], kind="stable")
+    return stored[part + "energy"], stored[part + "force"][order], stored[part + "virial"][[0, 4, 8, 1, 2, 5]]
 
 
 def assert_same(values, expected, tolerance):

@@ -107,13 +107,11 @@ def test_energy_is_conserved_but_for_the_jumps(address, clients, start):
 
 
 def test_the_baseline_is_that_of_the_request(address, clients, start, tmp_path):
-    """With `subtract` the label has the baseline of its own configuration, although the atoms have moved on: the difference of two
+    """With `baseline` the label has the baseline of its own configuration, although the atoms have moved on: the difference of two
     Lennard-Jones potentials is one again."""
     clients(1, 0.1)
-    baseline = 'subtract pair lj/cut 6.0 coeff "* * 0.03 2.1" modify "shift yes" end'
-    pair = ("pair_style hybrid/overlay dptrain lj/cut 6.0\npair_coeff * * dptrain input.json Si\npair_coeff * * lj/cut 0.03 2.1\n"
-            "pair_modify pair lj/cut shift yes")
-    run = start(f"{baseline} {EAGER} asynchronous 1 train_share 0.5 save 100000 si.dp", reference=socket(address), pair=pair)
+    baseline = 'baseline pair lj/cut 6.0 coeff "* * 0.03 2.1" modify "shift yes" end'
+    run = start(f"{baseline} {EAGER} asynchronous 1 train_share 0.5 save 100000 si.dp", reference=socket(address))
     run.until(lambda result: len(late(result)) > 2, "late labels")
     run.stop()
     expect_own_labels(stored_frames(tmp_path / "si.dp.frames"), epsilon=0.02)

@@ -115,7 +115,7 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
 
 
 @pytest.mark.parametrize("text, texts", [
-    (SW + " speed 3", ["Fix dptrain: unknown keyword speed (did you mean seed?): allowed are reference subtract"]),
+    (SW + " speed 3", ["Fix dptrain: unknown keyword speed (did you mean seed?): allowed are reference baseline"]),
     (SW + " every", ["Illegal fix dptrain every N command: missing argument(s)"]),
     (SW + " every ten", ["Fix dptrain: every ten is not possible: use a whole number not below 1"]),
     (SW + " every 0", ["Fix dptrain: every 0 is not possible: use a whole number not below 1"]),
@@ -194,9 +194,9 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     ("reference values energy c_thermo_pe[1] forces c_a end", ["energy c_thermo_pe[1]: needed is one number"]),
     ("reference values energy c_thermo_pe forces c_thermo_pe end", ["forces c_thermo_pe: needed is an array with three columns"]),
     ("reference values energy c_thermo_pe forces c_thermo_pe c_thermo_pe c_thermo_pe end", ["needed is a number for each atom"]),
-    (SW + " subtract zbl 1.0 2.0 coeff \"* * 14 14\" end", ["subtract zbl is not possible: use subtract pair"]),
-    (SW + " subtract pair zbl 1.0 2.0 end", ["subtract pair zbl has no coefficients"]),
-    (SW + " subtract pair zbl 1.0 2.0 coeff \"* * 14 14\"", ["Illegal fix dptrain subtract", "missing argument(s)"]),
+    (SW + " baseline zbl 1.0 2.0 coeff \"* * 14 14\" end", ["baseline zbl is not possible: use baseline pair"]),
+    (SW + " baseline pair zbl 1.0 2.0 end", ["baseline pair zbl has no coefficients"]),
+    (SW + " baseline pair zbl 1.0 2.0 coeff \"* * 14 14\"", ["Illegal fix dptrain baseline", "missing argument(s)"]),
     ("reference run", ["train the model on itself"]),
     (SW + " fmax -1", ["fmax -1 is not possible: use a positive force, or none"]),
     (SW + " fmax x", ["fmax x is not possible"]),

@@ -187,7 +187,7 @@ def test_clients_are_told_the_atoms(trained, address, client, start_lammps, tmp_
     ("mode active cutout 7", "reference values energy c_thermo_pe forces c_f end", ["'reference values' computes the whole box only"]),
     ("mode active dataset d cutout 7", "reference run", ["'reference run' computes the whole box only"]),
     ("mode active cutout 7", 'reference pair coul/long 6 coeff "* *" kspace "pppm 1e-4" end', ["with kspace computes the whole box only"]),
-    ("mode active cutout 7 subtract pair zbl 1 2 coeff \"* * 14 14\" end", None, ["'subtract' computes the whole box only"]),
+    ("mode active cutout 7 baseline pair coul/long 7 coeff \"* *\" kspace \"pppm 1e-4\" end", None, ["'baseline' with kspace computes the whole box only"]),
     ("mode active cutout 7", 'reference pair nosuch coeff "* *" end', ["pair style nosuch", "nosuch"]),
     ("mode active cutout 7", 'reference pair sw coeff "* * nosuch.sw Si" end', ["pair style sw", "nosuch.sw"])])
 def test_bad_input(options, reference, texts, model, message, tmp_path):

@@ -153,9 +153,9 @@ def test_hybrid_overlay_is_the_sum(evaluate):
 
 def test_a_new_model_beside_another_style(lammps):
     """`new` in a hybrid style, and learned from the run with `model new`: the same labels, the same training."""
-    pair = "pair_style hybrid/overlay dptrain zbl 1.0 2.0\npair_coeff * * dptrain new Si\npair_coeff * * zbl 14 14"
+    pair = "pair_style hybrid/overlay dptrain lj/cut 3.0\npair_coeff * * dptrain new Si\npair_coeff * * lj/cut 0 1"
     options, run = "every 2 warmup 2 train 5 follow reference seed 1", "run 8"
-    zbl = 'subtract pair zbl 1.0 2.0 coeff "* * 14 14" end'
+    zbl = 'baseline pair zbl 1.0 2.0 coeff "* * 14 14" end'
     overlay = lammps(learn(f"{options} {zbl}", pair=pair, run=run), 2).check()
     assert "new model from 2 frames" in overlay.output
     passive = lammps(learn(f"{options} {zbl} model new Si", pair="pair_style sw\npair_coeff * * Si.sw Si", reference="reference run",

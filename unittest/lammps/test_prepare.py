@@ -114,7 +114,6 @@ def test_two_programs_cannot_write_one_model(start_lammps, lammps, tmp_path):
     ("prepare 4 displace 0", "copies that are all the same"),
     ("prepare 4 strain 0.06", "prepare ... strain 0.06 is not possible"),
     ("prepare 4 cutout 6", "prepare and cutout contradict each other"),
-    ('prepare 4 subtract pair zero 6.0 coeff "* *" end', "prepare: 'subtract' computes the atoms of the run only"),
 ])
 def test_bad_input(words, said, address, message, tmp_path):
     write_input(tmp_path)

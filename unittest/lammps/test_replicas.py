@@ -256,9 +256,9 @@ def test_it_needs_partitions(silicon):
 
 def test_a_baseline_in_one_partition_alone(job):
     text = shared(EAGER, run="run 10").replace("mode active", "${baseline} mode active")
-    baseline = 'variable baseline world "memory yes" "subtract pair zero 6.0 coeff \'* *\' end"\n'
+    baseline = 'variable baseline world "memory yes" "baseline pair zero 6.0 coeff \'* *\' end"\n'
     results = job(baseline + text).finish()
-    assert any("'subtract none' in partition 1, 'subtract pair zero 6.0 coeff * *' here" in result.output for result in results), results[1].output[-1500:]
+    assert any("'baseline null' in partition 1, 'baseline [" in result.output for result in results), results[1].output[-1500:]
 
 
 def test_a_partition_that_does_not_share(job):

@@ -44,7 +44,7 @@ TEST_P(KnownCase, ErrorsAndDetailsOfFramesOfAllSizes)
   for (const Way way : {Way{1, 1 << 20}, Way{5, 1 << 20}, Way{1, 1}, Way{5, 1}, Way{5, 700}}) {
     SCOPED_TRACE(std::to_string(way.copies) + " copies, block of " + std::to_string(way.block));
     const KnownSystem system(known_frames(GetParam(), way.copies));
-    const SystemTest test(comm, load_model(model_of(GetParam())), true, true, way.block);
+    const SystemTest test(comm, load_model(model_of(GetParam())), true, true, {}, way.block);
     std::size_t next = 0;
     const ErrorSums sums = test.run(system, all_frames(system), [&](const double *row, auto) {
       expect_row(row, system.frames().at(next++));

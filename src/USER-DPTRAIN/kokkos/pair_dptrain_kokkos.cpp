@@ -175,6 +175,9 @@ template <class DeviceType> void PairDPTrainKokkos<DeviceType>::compute(int efla
   ev_init(eflag, vflag);
   compute_model();
   atomKK->modified(execution_space, F_MASK);
+  if (has_baseline()) atomKK->sync(Host, ALL_MASK);
+  add_baseline(eflag, vflag);
+  if (has_baseline()) atomKK->modified(Host, F_MASK);
 }
 
 template <class DeviceType> dptrain::Domain PairDPTrainKokkos<DeviceType>::atoms()

@@ -89,21 +89,18 @@ void NestedKSpace::follow_box()
   if (changed || box() != box_) setup();
 }
 
-void NestedKSpace::compute()
+bool NestedKSpace::compute(int eflag, int vflag)
 {
   follow_box();
   kspace_->qsum_qsq(0);
-  if (!kspace_->compute_flag) {
-    kspace_->energy = 0.0;
-    std::fill(kspace_->virial, kspace_->virial + 6, 0.0);
-    return;
-  }
+  if (!kspace_->compute_flag) return false;
   // in a triclinic box positions go to fractions of the box and back, which changes their last
   // digits
   const bool restore = domain->triclinic && atom->nlocal;
   if (restore) x_.assign(atom->x[0], atom->x[0] + 3 * static_cast<std::size_t>(atom->nlocal));
-  kspace_->compute(ENERGY_GLOBAL, VIRIAL_PAIR);
+  kspace_->compute(eflag, vflag);
   if (restore) std::copy(x_.begin(), x_.end(), atom->x[0]);
+  return true;
 }
 
 double NestedKSpace::memory_usage() const

@@ -32,9 +32,10 @@ class NestedKSpace : protected Pointers {
   void init();
   /// When the box is that of the run.
   void setup();
-  /// Adds forces to atom->f, makes energy and virial of the whole system: the same on all ranks.
-  /// Follows a box and subdomains that have changed, and charges.
-  void compute();
+  /// Adds forces to atom->f, makes energy and virial of the whole system: the same on all ranks,
+  /// and what else eflag and vflag ask for. Follows a box and subdomains that have changed, and
+  /// charges. Returns whether there is anything to compute.
+  bool compute(int eflag, int vflag);
   double memory_usage() const;
 
  private:

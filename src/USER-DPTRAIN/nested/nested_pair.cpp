@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <type_traits>
 
 #include "adapter/lammps_compat.h"
 #include "atom.h"
@@ -93,7 +94,6 @@ void NestedPair::init()
   // first, because pair styles take the splitting from it; some initialize their pair style, too
   if (kspace_) run(*long_range_, [this] { kspace_->init(); });
   for (PairSet::Part &part : set_.parts()) run(part, [&] { set_.init(part); });
-  reach_cutoff();
   set_up_ = false;
 }
 
@@ -160,56 +160,109 @@ void NestedPair::setup()
   set_up_ = true;
 }
 
-const NestedPair::Values &NestedPair::evaluate()
+// Each style begins with forces of zero, from which it finds its virial. add(style, energy of this
+// rank, virial of this rank, owns ghosts) is called for each, with the atom-based arrays as members
+// of the style.
+template <class Add> void NestedPair::compute(int eflag, int vflag, const Add &add)
 {
   if (!set_up_) setup();
   const std::size_t size = (static_cast<std::size_t>(atom->nlocal) + atom->nghost) * 3;
   double *f = size ? atom->f[0] : nullptr;
   saved_.assign(f, f + size);
   force_.assign(size, 0.0);
-  const auto add_forces = [&] {
+  const auto take_forces = [&] {
     for (std::size_t k = 0; k < size; ++k) force_[k] += f[k];
   };
-
-  double sums[7] = {};
+  const double volume = domain->xprd * domain->yprd * domain->zprd;
   for (PairSet::Part &part : set_.parts()) {
     Pair &pair = *part.pair;
     if (!pair.compute_flag) continue;
     const ForceSwap swap = swap_in(part);
     set_.give_lists(part);
     std::fill(f, f + size, 0.0);
-    pair.compute(ENERGY_GLOBAL, VIRIAL_FDOTR);
-    add_forces();
-    sums[0] += pair.eng_vdwl + pair.eng_coul;
-    for (int k = 0; k < 6; ++k) sums[k + 1] += pair.virial[k];
+    pair.compute(eflag, vflag);
+    take_forces();
+    double energy = pair.eng_vdwl + pair.eng_coul;
+    std::array<double, 6> virial;
+    std::copy(pair.virial, pair.virial + 6, virial.begin());
+    if (pair.tail_flag && comm->me == 0) {
+      energy += pair.etail / volume;
+      for (int k = 0; k < 3; ++k) virial[k] += pair.ptail / volume;
+    }
+    add(pair, energy, virial);
   }
-  MPI_Allreduce(MPI_IN_PLACE, sums, 7, MPI_DOUBLE, MPI_SUM, world);
-  values_.energy = sums[0];
-  std::copy(sums + 1, sums + 7, values_.virial.begin());
-  add_tails();
-
   if (kspace_) {
     const ForceSwap swap = swap_in(*long_range_);
     std::fill(f, f + size, 0.0);
-    kspace_->compute();
-    add_forces();
-    values_.energy += kspace_->style()->energy;
-    for (int k = 0; k < 6; ++k) values_.virial[k] += kspace_->style()->virial[k];
+    if (kspace_->compute(eflag, vflag | (vflag & VIRIAL_CENTROID ? VIRIAL_ATOM : 0))) {
+      take_forces();
+      const KSpace &kspace = *kspace_->style();
+      // the same on all ranks
+      double energy = 0.0;
+      std::array<double, 6> virial{};
+      if (comm->me == 0) {
+        energy = kspace.energy;
+        std::copy(kspace.virial, kspace.virial + 6, virial.begin());
+      }
+      add(kspace, energy, virial);
+    }
   }
   std::copy(saved_.begin(), saved_.end(), f);
+}
+
+const NestedPair::Values &NestedPair::evaluate()
+{
+  double sums[7] = {};
+  compute(ENERGY_GLOBAL, VIRIAL_FDOTR,
+          [&](const auto &, double energy, const std::array<double, 6> &virial) {
+            sums[0] += energy;
+            for (int k = 0; k < 6; ++k) sums[k + 1] += virial[k];
+          });
+  MPI_Allreduce(MPI_IN_PLACE, sums, 7, MPI_DOUBLE, MPI_SUM, world);
+  values_.energy = sums[0];
+  std::copy(sums + 1, sums + 7, values_.virial.begin());
   fold_(force_.data());
   values_.force = force_.data();
   return values_;
 }
 
-void NestedPair::add_tails()
+void NestedPair::add_to(Pair &pair, int eflag, int vflag)
 {
-  const double volume = domain->xprd * domain->yprd * domain->zprd;
-  for (const PairSet::Part &part : set_.parts()) {
-    if (!part.pair->tail_flag || !part.pair->compute_flag) continue;
-    values_.energy += part.pair->etail / volume;
-    for (int k = 0; k < 3; ++k) values_.virial[k] += part.pair->ptail / volume;
-  }
+  const int nall = force->newton_pair ? atom->nlocal + atom->nghost : atom->nlocal;
+  compute(eflag, vflag, [&](const auto &style, double energy, const std::array<double, 6> &virial) {
+    constexpr bool is_pair = std::is_same_v<decltype(style), const Pair &>;
+    const int n = is_pair ? nall : atom->nlocal;
+    if (pair.eflag_global) pair.eng_coul += energy;
+    if (pair.vflag_global)
+      for (int k = 0; k < 6; ++k) pair.virial[k] += virial[k];
+    if (pair.eflag_atom)
+      for (int i = 0; i < n; ++i) pair.eatom[i] += style.eatom[i];
+    if (pair.vflag_atom)
+      for (int i = 0; i < n; ++i)
+        for (int k = 0; k < 6; ++k) pair.vatom[i][k] += style.vatom[i][k];
+    if (!pair.cvflag_atom) return;
+    // xx yy zz xy xz yz yx zx zy
+    static constexpr int SAME[9] = {0, 1, 2, 3, 4, 5, 3, 4, 5};
+    bool own = false;
+    if constexpr (is_pair) own = style.cvflag_atom;
+    for (int i = 0; i < n; ++i)
+      for (int k = 0; k < 9; ++k) {
+        double value = style.vatom ? style.vatom[i][SAME[k]] : 0.0;
+        if constexpr (is_pair)
+          if (own) value = style.cvatom[i][k];
+        pair.cvatom[i][k] += value;
+      }
+  });
+  double *f = force_.empty() ? nullptr : atom->f[0];
+  for (std::size_t k = 0; k < force_.size(); ++k) f[k] += force_[k];
+}
+
+double NestedPair::cutoff(int i, int j) const
+{
+  double largest = 0.0;
+  for (const PairSet::Part &part : set_.parts())
+    if (set_.acts(part, i, j)) largest = std::max(largest, std::sqrt(part.pair->cutsq[i][j]));
+  return largest;
 }
 
 std::vector<std::string> NestedPair::style_names() const

@@ -19,9 +19,10 @@
 namespace LAMMPS_NS {
 
 /// A second force field (pair styles, and a kspace style where they need one), evaluated on the
-/// atoms, ghosts and neighbor cycle of this run without touching its forces. Owned by a fix, which
-/// calls init() from Fix::init and setup() from Fix::setup, and gives its own communication the
-/// sizes of comm_forward() and comm_reverse(). All functions are collective.
+/// atoms, ghosts and neighbor cycle of this run. Owned by a fix, which evaluates it beside the
+/// forces of the run, or by a pair style, which adds it to its own. The owner calls init() from its
+/// init function, and gives its own communication the sizes of comm_forward() and comm_reverse().
+/// All functions are collective.
 class NestedPair : protected Pointers {
  public:
   /// In LAMMPS units; `force` [nall][3] has those of the owned atoms complete, and is valid until
@@ -32,14 +33,23 @@ class NestedPair : protected Pointers {
     std::array<double, 6> virial{};  ///< of the whole system: xx yy zz xy xz yz, ditto
   };
 
-  /// Creates the styles and reads their coefficients. `who` is the keyword of the fix, for
-  /// messages. Errors for styles that need what a second style cannot have.
+  /// Creates the styles and reads their coefficients. `who` begins messages. Errors for styles
+  /// that need what a second style cannot have. `fold` is needed for evaluate().
   NestedPair(LAMMPS *lmp, const std::string &who, const PairOptions &options, FoldGhosts fold);
   ~NestedPair() override;
 
   void init();
+  /// After init(), where the cutoff of the run's pair style does not cover this one: asks for lists
+  /// and ghosts that do.
+  void reach_cutoff();
   void setup();
+  /// Its values; the forces of the run stay as they are.
   const Values &evaluate();
+  /// In the compute() of a pair style, with its arguments, after ev_init(): adds forces, energies
+  /// and virials to those of that style.
+  void add_to(Pair &pair, int eflag, int vflag);
+  /// Of two atom types, after init(); length units.
+  double cutoff(int i, int j) const;
   /// Names of the pair styles, without the name of a hybrid style.
   std::vector<std::string> style_names() const;
   bool has_kspace() const { return kspace_ != nullptr; }
@@ -55,15 +65,14 @@ class NestedPair : protected Pointers {
   FoldGhosts fold_;
   bool run_asked_ = false;  // for neighbor lists, at the last init
   bool set_up_ = false;
-  std::vector<double> saved_, force_;  // [nall][3]
+  std::vector<double> saved_, force_;  // [nall][3]; those of the run, and the sum of the styles
   Values values_;
 
   class ForceSwap swap_in(const PairSet::Part &part) const;
   void find_long_range();
   void check_special_bonds() const;
-  void add_tails();
+  template <class Add> void compute(int eflag, int vflag, const Add &add);
   bool looks_further(const PairSet::Part &part) const;
-  void reach_cutoff();
 };
 
 }  // namespace LAMMPS_NS

@@ -52,9 +52,7 @@ std::vector<std::string> LAMMPS_NS::expanded_words(LAMMPS *lmp, const std::strin
 }
 
 PairSet::PairSet(LAMMPS *lmp, const std::string &who, const PairOptions &options) :
-    Pointers(lmp),
-    style_(options.style),
-    name_(fmt::format("Fix dptrain: {} pair {}", who, options.style))
+    Pointers(lmp), style_(options.style), name_(fmt::format("{} pair {}", who, options.style))
 {
   check_style();
   make_parts(options);

@@ -41,14 +41,14 @@ class PairSet : protected Pointers {
   };
 
   /// Creates the styles and reads the arguments of their pair_coeff and pair_modify commands. `who`
-  /// is the keyword of the fix, for messages. Errors for styles that are not there, and for what
+  /// begins messages, such as "Fix dptrain: reference". Errors for styles that are not there, and for what
   /// they lack.
   PairSet(LAMMPS *lmp, const std::string &who, const PairOptions &options);
   ~PairSet() override;
 
   const std::vector<Part> &parts() const { return parts_; }
   std::vector<Part> &parts() { return parts_; }
-  /// Where messages begin: "Fix dptrain: KEYWORD pair STYLE".
+  /// Where messages begin: "WHO pair STYLE".
   const std::string &name() const { return name_; }
   /// The style of a pair_style command.
   const std::string &style() const { return style_; }

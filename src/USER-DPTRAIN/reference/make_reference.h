@@ -6,28 +6,18 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
-#include "nested/pair_options.h"
 #include "reference/reference.h"
 #include "reference/reference_options.h"
 
 namespace LAMMPS_NS {
 
-class NestedPair;
-
-/// What fix dptrain asks, as its keywords `reference` and `subtract` say.
-struct MadeReference {
-  std::unique_ptr<Reference> reference;
-  const NestedPair *baseline = nullptr;  ///< of `subtract`, part of the reference; null: none
-};
-
-/// `fix_id`: of the fix that owns it; `any_step`: a label may be needed at every step; `cuts`: the
-/// frames are not the atoms of the run, but cut-outs of them.
-MadeReference make_reference(LAMMPS *lmp, const std::string &fix_id,
-                             const ReferenceOptions &options,
-                             const std::optional<PairOptions> &subtract, bool any_step, bool cuts,
-                             const FoldGhosts &fold, FindSlot find_slot);
+/// What fix dptrain asks, as its keyword `reference` says. `fix_id`: of the fix that owns it;
+/// `any_step`: a label may be needed at every step; `cuts`: the frames are not the atoms of the run,
+/// but cut-outs of them.
+std::unique_ptr<Reference> make_reference(LAMMPS *lmp, const std::string &fix_id,
+                                          const ReferenceOptions &options, bool any_step, bool cuts,
+                                          const FoldGhosts &fold, FindSlot find_slot);
 
 }  // namespace LAMMPS_NS

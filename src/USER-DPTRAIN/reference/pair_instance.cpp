@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -19,7 +20,6 @@
 #include "input.h"
 #include "lammps.h"
 #include "library.h"
-#include "nested/pair_set.h"
 #include "update.h"
 
 using namespace LAMMPS_NS;
@@ -33,6 +33,44 @@ struct Box {
   std::array<double, 3> low{}, high{};
   double xy = 0.0, xz = 0.0, yz = 0.0;
 };
+
+using Matrix = std::array<double, 9>;
+
+// LAMMPS wants the first vector of a cell along x, and the second in the plane of x and y: the axes
+// of such a frame of reference, as rows. An angle between the vectors may turn left.
+Matrix axes_of(const dptrain::WholeFrame &frame)
+{
+  Matrix axes{1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+  if (!frame.periodic) return axes;
+  for (int k = 0; k < 3; ++k) {
+    double *axis = &axes[3 * k];
+    std::copy_n(&frame.box[3 * k], 3, axis);
+    for (int before = 0; before < k; ++before) {
+      const double *other = &axes[3 * before];
+      double along = 0.0;
+      for (int c = 0; c < 3; ++c) along += frame.box[3 * k + c] * other[c];
+      for (int c = 0; c < 3; ++c) axis[c] -= along * other[c];
+    }
+    const double length = std::hypot(axis[0], axis[1], axis[2]);
+    for (int c = 0; c < 3; ++c) axis[c] /= length;
+  }
+  return axes;
+}
+
+// Vectors [n][3] in the frame of reference of these axes.
+template <class Values> void turn(Values &values, const Matrix &axes)
+{
+  for (std::size_t i = 0; i < values.size(); i += 3) {
+    const double v[3] = {values[i], values[i + 1], values[i + 2]};
+    for (int k = 0; k < 3; ++k)
+      values[i + k] = v[0] * axes[3 * k] + v[1] * axes[3 * k + 1] + v[2] * axes[3 * k + 2];
+  }
+}
+
+Matrix transposed(const Matrix &m)
+{
+  return {m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8]};
+}
 
 Box box_of(const dptrain::WholeFrame &frame, double length)
 {
@@ -62,20 +100,21 @@ Box box_of(const dptrain::WholeFrame &frame, double length)
 /// The LAMMPS of one computation. Functions throw dptrain::Error.
 class PairInstance::Instance {
  public:
-  explicit Instance(const PairInstance &owner) :
-      owner_(owner), units_(unit_factors(owner.lmp_, "Fix dptrain"))
+  explicit Instance(const PairInstance &owner) : owner_(owner)
   {
     LAMMPS::argv words{"dptrain", "-log", "none", "-screen", "none", "-nocite"};
     guarded([&] { lammps_ = std::make_unique<LAMMPS>(words, MPI_COMM_SELF); });
     // styles of plugins
     const auto &known = *owner.lmp_->force->pair_map;
     lammps_->force->pair_map->insert(known.begin(), known.end());
+    command(fmt::format("units {}", owner_.words_.units));
+    guarded([&] { units_ = unit_factors(lammps_.get(), owner_.who_); });
   }
 
   void make_box(const Box &box, bool periodic)
   {
-    command(fmt::format("units {}", owner_.lmp_->update->unit_style));
-    command("atom_style atomic");
+    const dptrain::Baseline &words = owner_.words_;
+    command(words.charges.empty() ? "atom_style atomic" : "atom_style charge");
     command(periodic ? "boundary p p p" : "boundary f f f");
     command("box tilt large");
     const bool tilted = box.xy != 0.0 || box.xz != 0.0 || box.yz != 0.0;
@@ -83,9 +122,17 @@ class PairInstance::Instance {
     for (int k = 0; k < 3; ++k) region += fmt::format(" {:.17g} {:.17g}", box.low[k], box.high[k]);
     if (tilted) region += fmt::format(" {:.17g} {:.17g} {:.17g}", box.xy, box.xz, box.yz);
     command(fmt::format("{} units box", region));
-    command(fmt::format("create_box {} box", owner_.lmp_->atom->ntypes));
+    command(fmt::format("create_box {} box", owner_.ntypes_));
     command("mass * 1.0");
-    for (const std::string &text : owner_.commands_) command(text);
+    command("pair_style " + words.pair_style);
+    const auto each = [&](const char *name, const std::vector<std::string> &arguments) {
+      for (const std::string &text : arguments) command(fmt::format("{} {}", name, text));
+    };
+    each("pair_coeff", words.pair_coeff);
+    each("pair_modify", words.pair_modify);
+    if (words.kspace_style.empty()) return;
+    command("kspace_style " + words.kspace_style);
+    each("kspace_modify", words.kspace_modify);
   }
 
   void place(const dptrain::WholeFrame &frame, const std::vector<int> &atom_type)
@@ -107,6 +154,10 @@ class PairInstance::Instance {
       throw dptrain::Error(fmt::format(
           "LAMMPS has {} of {} atoms of the frame in its box: check that the cell holds them",
           lammps_->atom->nlocal, natoms));
+    const dptrain::Baseline &words = owner_.words_;
+    if (!words.charges.empty())
+      for (int i = 0; i < natoms; ++i)
+        lammps_->atom->q[i] = words.charges.at(words.elements[lammps_->atom->type[i] - 1]);
   }
 
   dptrain::Label compute()
@@ -130,6 +181,9 @@ class PairInstance::Instance {
     return label;
   }
 
+  /// Of an Angstrom, in its units.
+  double length() const { return units_.length; }
+
  private:
   void guarded(const std::function<void()> &work) const
   {
@@ -140,8 +194,8 @@ class PairInstance::Instance {
     } catch (const std::exception &error) {
       std::string text = error.what();
       text.erase(text.find_last_not_of(" \n") + 1);
-      throw dptrain::Error(fmt::format("pair style {}: {}; check its arguments in 'reference pair'",
-                                       owner_.style_, text));
+      throw dptrain::Error(
+          fmt::format("pair style {}: {}; {}", owner_.words_.pair_style, text, owner_.advice_));
     }
   }
   void command(const std::string &text)
@@ -155,19 +209,10 @@ class PairInstance::Instance {
   std::unique_ptr<LAMMPS> lammps_;
 };
 
-PairInstance::PairInstance(LAMMPS *lmp, const PairOptions &options) :
-    lmp_(lmp), style_(options.style)
+PairInstance::PairInstance(LAMMPS *lmp, const std::string &who, const std::string &advice,
+                           const dptrain::Baseline &words, int ntypes) :
+    lmp_(lmp), who_(who), advice_(advice), words_(words), ntypes_(ntypes)
 {
-  const auto expanded = [lmp](const std::string &command, const std::string &text) {
-    std::string line = command;
-    for (const std::string &word : expanded_words(lmp, text)) line += " " + word;
-    return line;
-  };
-  std::string words;
-  for (const std::string &arg : options.args) words += " " + arg;
-  commands_.push_back(expanded("pair_style", options.style + words));
-  for (const std::string &text : options.coeffs) commands_.push_back(expanded("pair_coeff", text));
-  for (const std::string &text : options.modify) commands_.push_back(expanded("pair_modify", text));
 }
 
 void PairInstance::check() const
@@ -180,8 +225,50 @@ void PairInstance::check() const
 dptrain::Label PairInstance::compute(const dptrain::WholeFrame &frame,
                                      const std::vector<int> &atom_type) const
 {
+  dptrain::WholeFrame turned = frame;
+  const Matrix axes = axes_of(frame);
+  turn(turned.box, axes);
+  turn(turned.coord, axes);
   Instance instance(*this);
-  instance.make_box(box_of(frame, unit_factors(lmp_, "Fix dptrain").length), frame.periodic);
-  instance.place(frame, atom_type);
-  return instance.compute();
+  instance.make_box(box_of(turned, instance.length()), frame.periodic);
+  instance.place(turned, atom_type);
+  dptrain::Label label = instance.compute();
+  const Matrix back = transposed(axes);
+  turn(label.force, back);
+  // both indices of the virial
+  turn(*label.virial, back);
+  label.virial = transposed(*label.virial);
+  turn(*label.virial, back);
+  return label;
+}
+
+std::function<dptrain::Label(const dptrain::WholeFrame &)>
+LAMMPS_NS::baseline_of_frames(LAMMPS *lmp, const dptrain::Communicator &comm,
+                              const std::vector<dptrain::Baseline> &baseline,
+                              const std::vector<std::string> &type_map)
+{
+  struct Part {
+    PairInstance instance;
+    std::vector<int> atom_type;
+  };
+  std::vector<Part> parts;
+  dptrain::guarded(comm, [&] {
+    for (const dptrain::Baseline &one : baseline) {
+      const auto &elements = one.elements;
+      Part part{{lmp, "Baseline", "check the words of the baseline", one,
+                 static_cast<int>(elements.size())},
+                {}};
+      for (const std::string &name : type_map)
+        part.atom_type.push_back(static_cast<int>(
+            std::find(elements.begin(), elements.end(), name) - elements.begin() + 1));
+      if (comm.rank() == 0) part.instance.check();
+      parts.push_back(std::move(part));
+    }
+  });
+  return [parts](const dptrain::WholeFrame &frame) {
+    dptrain::Label sum = parts.at(0).instance.compute(frame, parts[0].atom_type);
+    for (std::size_t k = 1; k < parts.size(); ++k)
+      add(sum, parts[k].instance.compute(frame, parts[k].atom_type), 1.0);
+    return sum;
+  };
 }

@@ -5,12 +5,13 @@
 
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "dptrain/base/units.h"
 #include "dptrain/frames/whole_frame.h"
-#include "nested/pair_options.h"
+#include "dptrain/input/baseline.h"
+#include "dptrain/parallel/communicator.h"
 
 namespace LAMMPS_NS {
 
@@ -20,9 +21,9 @@ class LAMMPS;
 /// lives as long as a computation. The atoms of the run are not touched.
 class PairInstance {
  public:
-  /// Takes over units, number of atom types and the variables in quoted arguments from the run,
-  /// which must have all of them.
-  PairInstance(LAMMPS *lmp, const PairOptions &options);
+  /// `lmp` has the pair styles of plugins. `who` begins messages, `advice` ends those about the words.
+  PairInstance(LAMMPS *lmp, const std::string &who, const std::string &advice,
+               const dptrain::Baseline &words, int ntypes);
 
   /// Whether LAMMPS takes the commands: throws dptrain::Error with its message. This rank alone.
   void check() const;
@@ -32,9 +33,17 @@ class PairInstance {
 
  private:
   class Instance;
-  LAMMPS *lmp_;  // of the run
-  std::string style_;
-  std::vector<std::string> commands_;  // of the force field, once there is a box
+  LAMMPS *lmp_;
+  std::string who_, advice_;
+  dptrain::Baseline words_;
+  int ntypes_;
 };
+
+/// The baseline of a potential for any frame. `type_map`: names of the types of frames. Checks the
+/// words on rank 0. Collective; throws dptrain::Error on all ranks.
+std::function<dptrain::Label(const dptrain::WholeFrame &)>
+baseline_of_frames(LAMMPS *lmp, const dptrain::Communicator &comm,
+                   const std::vector<dptrain::Baseline> &baseline,
+                   const std::vector<std::string> &type_map);
 
 }  // namespace LAMMPS_NS

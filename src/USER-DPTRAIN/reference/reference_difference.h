@@ -5,32 +5,32 @@
 
 #pragma once
 
+#include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <vector>
 
-#include "nested/nested_pair.h"
+#include "nested/baseline_pairs.h"
 #include "reference/reference.h"
 
 namespace LAMMPS_NS {
 
-/// `subtract pair ...`: labels of any reference less the values of a baseline force field, which
-/// hybrid/overlay adds to the model in the run. The baseline is that of the atoms at the time of
-/// the request.
+/// Labels of any reference less the values of the baseline of the potential, which its pair style
+/// adds in the run. The baseline is that of the configuration of the request.
 class ReferenceDifference : public Reference {
  public:
-  ReferenceDifference(LAMMPS *lmp, std::unique_ptr<Reference> reference,
-                      const PairOptions &baseline, FoldGhosts fold);
+  /// Lives no longer than `reference`. `elements`: by atom type. `any_frame`: requests may be about
+  /// configurations that are not the atoms of the run.
+  ReferenceDifference(LAMMPS *lmp, Reference &reference, const ModelInUse &slot, FoldGhosts fold,
+                      bool any_frame);
 
   void init() override;
   void setup() override;
-  void announce(bigint step) override { reference_->announce(step); }
+  void announce(bigint step) override { reference_.announce(step); }
   dptrain::LabelSource &source() override { return source_; }
   int comm_forward() const override;
   int comm_reverse() const override;
   double memory_usage() const override;
-
-  const NestedPair &baseline() const { return baseline_; }
 
  private:
   /// Subtracts the baseline of each request from its answer.
@@ -39,7 +39,6 @@ class ReferenceDifference : public Reference {
     Source(ReferenceDifference &owner) : owner_(owner) {}
     bool works_beside() const override { return inner().works_beside(); }
     bool outlives_program() const override { return inner().outlives_program(); }
-    /// The label of the frame is the baseline, until the answer comes.
     void prepare(dptrain::WholeFrame &frame) override;
     bool prepares() const override { return true; }
     std::int64_t submit(const dptrain::WholeFrame &frame) override;
@@ -49,14 +48,15 @@ class ReferenceDifference : public Reference {
     std::int64_t in_flight() const override { return inner().in_flight(); }
 
    private:
-    dptrain::LabelSource &inner() const { return owner_.reference_->source(); }
+    dptrain::LabelSource &inner() const { return owner_.reference_.source(); }
     ReferenceDifference &owner_;
     std::map<std::int64_t, dptrain::Label> baselines_;  // of the requests
   };
 
   LAMMPS *lmp_;
-  std::unique_ptr<Reference> reference_;
-  NestedPair baseline_;
+  Reference &reference_;
+  std::optional<BaselinePairs> present_;                            // of the atoms of the run
+  std::function<dptrain::Label(const dptrain::WholeFrame &)> any_;  // of other frames
   Source source_{*this};
 };
 

@@ -10,12 +10,18 @@
 
 #include "adapter/dptrain_adapter.h"
 #include "adapter/style_names.h"
+#include "atom.h"
 #include "dptrain/parallel/broadcast.h"
+#include "lammps.h"
+#include "nested/baseline_words.h"
 
 using namespace LAMMPS_NS;
 
 InstanceSource::InstanceSource(LAMMPS *lmp, const PairOptions &options, FindSlot find_slot) :
-    comm_(world_communicator(lmp)), instance_(lmp, options), find_slot_(std::move(find_slot))
+    comm_(world_communicator(lmp)),
+    instance_(lmp, "Fix dptrain", "check its arguments in 'reference pair'",
+              baseline_of(lmp, options, {}), lmp->atom->ntypes),
+    find_slot_(std::move(find_slot))
 {
   collective(lmp, FIX_STYLE, [&] {
     dptrain::guarded(*comm_, [&] {

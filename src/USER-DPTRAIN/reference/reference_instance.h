@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dptrain/models/model_in_use.h"
+#include "nested/pair_options.h"
 #include "reference/pair_instance.h"
 #include "reference/reference.h"
 

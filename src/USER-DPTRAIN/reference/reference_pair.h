@@ -15,11 +15,16 @@ namespace LAMMPS_NS {
 class ReferencePair : public Reference {
  public:
   ReferencePair(LAMMPS *lmp, const PairOptions &options, FoldGhosts fold) :
-      pair_(lmp, "reference", options, std::move(fold)), source_(lmp, [this] { return values(); })
+      pair_(lmp, "Fix dptrain: reference", options, std::move(fold)),
+      source_(lmp, [this] { return values(); })
   {
   }
 
-  void init() override { pair_.init(); }
+  void init() override
+  {
+    pair_.init();
+    pair_.reach_cutoff();
+  }
   void setup() override { pair_.setup(); }
   dptrain::LabelSource &source() override { return source_; }
   int comm_forward() const override { return pair_.comm_forward(); }

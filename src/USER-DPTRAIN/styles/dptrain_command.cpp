@@ -16,6 +16,7 @@
 #include "dptrain/commands/command_options.h"
 #include "error.h"
 #include "lammps.h"
+#include "reference/pair_instance.h"
 #include "utils.h"
 
 using namespace LAMMPS_NS;
@@ -30,6 +31,7 @@ class Subcommand {
   void operator()(const dptrain::HelpText &help) { print(help.text); }
   void operator()(dptrain::TrainOptions &options)
   {
+    options.make_baseline = make_baseline();
     if (options.terminal) options.draw = [this](const std::string &text) { draw(text); };
     for (std::string *model : {&options.init_model, &options.finetune})
       if (!model->empty()) *model = find_model(lmp_, "dptrain train", *model);
@@ -38,6 +40,7 @@ class Subcommand {
   }
   void operator()(dptrain::TestOptions &options)
   {
+    options.make_baseline = make_baseline();
     options.model = find_model(lmp_, "dptrain test", options.model);
     work("dptrain test", options.device,
          [&](auto comm, auto log) { run_test(comm, options, log); });
@@ -52,6 +55,12 @@ class Subcommand {
   }
 
  private:
+  dptrain::MakeBaseline make_baseline() const
+  {
+    return [lmp = lmp_](const auto &baseline, const auto &type_map) {
+      return baseline_of_frames(lmp, *world_communicator(lmp), baseline, type_map);
+    };
+  }
   template <class Work>
   void work(const std::string &who, const dptrain::DeviceRequest &device, Work &&todo)
   {

@@ -17,8 +17,9 @@
 #include "force.h"
 #include "modify.h"
 #include "neighbor.h"
-#include "nested/nested_pair.h"
+#include "nested/baseline_words.h"
 #include "reference/make_reference.h"
+#include "reference/reference_difference.h"
 #include "styles/exclusions.h"
 #include "styles/fix_dptrain_options.h"
 #include "styles/fix_dptrain_output.h"
@@ -33,6 +34,8 @@
 using namespace LAMMPS_NS;
 using namespace FixConst;
 
+using dptrain::LearningOptions;
+
 /// What the fix holds; its header is read by LAMMPS and stays free of the library's types.
 struct FixDPTrain::Data {
   static constexpr int RESTART_SIZE = 4;
@@ -43,7 +46,8 @@ struct FixDPTrain::Data {
   std::shared_ptr<ModelInUse> slot;
   PairDPTrain *pair =
       nullptr;  // the pair style that runs the model; null: labels alone are collected
-  MadeReference made;
+  std::unique_ptr<Reference> asked;                 // of the keyword `reference`
+  std::unique_ptr<ReferenceDifference> difference;  // of it and the baseline of the potential
   FoldGhosts fold;
   std::unique_ptr<ForceOverride> forces;
   std::unique_ptr<RunTrajectory> run;
@@ -52,10 +56,13 @@ struct FixDPTrain::Data {
   std::unique_ptr<Exclusions> exclusions;
   bool moved = false;    // the step has moved the atoms, and LAMMPS has not made new lists for it
   bool may_try = false;  // other fixes may ask for energies before it does
-  double *folded = nullptr;  // array of the reverse communication in progress
+  std::vector<dptrain::Baseline> baseline;  // of the potential
+  double *folded = nullptr;                 // array of the reverse communication in progress
   double restarted[RESTART_SIZE] = {};
 
-  dptrain::LabelSource *source() { return made.reference ? &made.reference->source() : nullptr; }
+  // Where labels come from; null: a run that only selects configurations.
+  Reference *reference() { return difference ? difference.get() : asked.get(); }
+  dptrain::LabelSource *source() { return reference() ? &reference()->source() : nullptr; }
   // The step at which the reference may be asked next.
   bigint next_request(bigint step) const
   {
@@ -84,9 +91,9 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
     comm->reverse_comm(this, 3);
   };
   if (!d.options.learning.selects)
-    d.made = make_reference(lmp, id, d.options.reference, d.options.subtract,
-                            d.options.learning.active, d.options.learning.cutout.radius > 0.0,
-                            d.fold, [this]() -> const ModelInUse & { return *data_->slot; });
+    d.asked = make_reference(lmp, id, d.options.reference, d.options.learning.active,
+                             d.options.learning.cutout.radius > 0.0, d.fold,
+                             [this]() -> const ModelInUse & { return *data_->slot; });
 
   scalar_flag = vector_flag = 1;
   size_vector = NUM_FIX_OUTPUTS;
@@ -137,8 +144,8 @@ void FixDPTrain::init()
   check_run();
 
   comm_reverse = 3;
-  if (!d.made.reference) return;
-  Reference &reference = *d.made.reference;
+  if (!d.reference()) return;
+  Reference &reference = *d.reference();
   reference.init();
   comm_forward = reference.comm_forward();
   comm_reverse = std::max(3, reference.comm_reverse());
@@ -190,7 +197,7 @@ void FixDPTrain::check_exclusions()
   const bool elsewhere =
       source == ReferenceOptions::Source::socket || source == ReferenceOptions::Source::spool;
   if (!d.exclusions->any() || neighbor->ago != 0) return;
-  if (!d.pair && elsewhere && !d.options.subtract) return;
+  if (!d.pair && elsewhere && !d.difference) return;
   use_host_atoms();
   const std::string found = d.exclusions->concerned(d.slot->model_type());
   if (found.empty()) return;
@@ -206,7 +213,7 @@ void FixDPTrain::begin_run()
   Data &d = *data_;
   d.moved = false;
   use_host_atoms();
-  if (d.made.reference) d.made.reference->setup();
+  if (d.reference()) d.reference()->setup();
   d.session->begin_run(update->ntimestep);
 }
 
@@ -275,7 +282,7 @@ void FixDPTrain::post_force(int vflag)
   if (is_trial()) return try_move();
   check_exclusions();
   d.forces->begin();
-  if (d.made.reference) d.made.reference->announce(d.next_request(update->ntimestep));
+  if (d.reference()) d.reference()->announce(d.next_request(update->ntimestep));
   if (model_failed()) return finish_step();
   collective(lmp, FIX_STYLE, [&] { d.session->step(*d.run); });
   finish_step();
@@ -286,8 +293,7 @@ void FixDPTrain::min_post_force(int vflag)
   v_init(vflag);
   check_exclusions();
   data_->forces->begin();
-  if (data_->made.reference)
-    data_->made.reference->announce(data_->next_request(update->ntimestep));
+  if (data_->reference()) data_->reference()->announce(data_->next_request(update->ntimestep));
   collective(lmp, FIX_STYLE, [&] { data_->session->minimization_step(*data_->run); });
   finish_step();
 }
@@ -334,6 +340,7 @@ void FixDPTrain::attach()
   data_->slot = std::make_shared<ModelInUse>(settings);
   data_->slot->set_owner(id);
   collective(lmp, FIX_STYLE, [&] { data_->slot->load(*data_->comm, path, options.elements); });
+  give_baseline(*data_->slot);
   if (comm->me == 0 && !data_->slot->note().empty())
     utils::logmesg(lmp, "Fix dptrain: {}\n", data_->slot->note());
   if (data_->slot->has_null())
@@ -382,12 +389,53 @@ void FixDPTrain::attach_to_pair()
   data_->slot = slot;
 }
 
+bool FixDPTrain::trains_pair_style() const
+{
+  return data_->options.model.empty();
+}
+
+void FixDPTrain::give_baseline(ModelInUse &slot) const
+{
+  const Data &d = *data_;
+  const bool is_known =
+      d.session && d.slot.get() == &slot && d.session->generation() == slot.generation();
+  if (!d.options.baseline || is_known) return;
+  dptrain::Baseline baseline = baseline_of(lmp, *d.options.baseline, slot.elements());
+  baseline.charges = charges_of(lmp, slot.elements());
+  collective(lmp, FIX_STYLE, [&] { slot.set_baseline({baseline}); });
+}
+
+// A label is of one kind as long as the fix lives.
+void FixDPTrain::make_difference()
+{
+  Data &d = *data_;
+  const std::vector<dptrain::Baseline> &baseline = d.slot->baseline();
+  if (d.session && d.baseline != baseline)
+    error->all(FLERR,
+               "Fix dptrain {}: the model that was given again, {}, has another baseline: unfix {} "
+               "before, and define it again after, the pair_coeff command",
+               id, d.slot->path(), id);
+  d.baseline = baseline;
+  if (baseline.empty() || d.difference || !d.asked) return;
+  const LearningOptions &learning = d.options.learning;
+  const bool cuts = learning.cutout.radius > 0.0;
+  for (const dptrain::Baseline &one : baseline)
+    if (cuts && !one.kspace_style.empty())
+      error->all(FLERR,
+                 "Fix dptrain: cutout: the baseline {} with {} is one of the whole box: remove "
+                 "cutout",
+                 one.pair_style, one.kspace_style);
+  d.difference = std::make_unique<ReferenceDifference>(lmp, *d.asked, *d.slot, d.fold,
+                                                       cuts || learning.prepare.copies > 0);
+}
+
 // A session for the model that is in the slot; it goes on from run to run until pair_coeff is given
 // again.
 void FixDPTrain::start_session()
 {
   Data &d = *data_;
   if (d.session && d.session->generation() == d.slot->generation()) return;
+  make_difference();
   dptrain::Messages messages;
   messages.info = [this](const std::string &text) {
     utils::logmesg(lmp, "Fix dptrain: {}\n", text);
@@ -419,12 +467,6 @@ dptrain::Replicas FixDPTrain::replicas() const
   replicas.mpi_comm = &universe->uworld;
   replicas.index = universe->iworld;
   replicas.first_rank.assign(universe->root_proc, universe->root_proc + universe->nworlds);
-  const auto &baseline = data_->options.subtract;
-  replicas.engine_options = baseline
-                                ? fmt::format("subtract pair {} {} coeff {}\n", baseline->style,
-                                              utils::join_words(baseline->args, " "),
-                                              utils::join_words(baseline->coeffs, ", "))
-                                : "subtract none\n";
   return replicas;
 }
 
@@ -464,17 +506,6 @@ void FixDPTrain::check_run() const
     error->warning(
         FLERR, "Fix dptrain: 'reference values' without virial: the pressure of steps at which the "
                "reference moves the atoms is that of the model; add virial where the box changes");
-  if (!d.made.baseline) return;
-  const auto warn = [this](const std::string &what) {
-    error->warning(FLERR,
-                   "Fix dptrain: the labels are without the baseline of 'subtract', but the run "
-                   "has no {}: use pair_style hybrid/overlay with dptrain and the baseline",
-                   what);
-  };
-  for (const std::string &style : d.made.baseline->style_names())
-    if (!utils::strmatch(force->pair_style, "^hybrid/overlay") || !force->pair_match(style, 1, 1))
-      warn(fmt::format("pair style {} beside dptrain", style));
-  if (d.made.baseline->has_kspace() && !force->kspace) warn("kspace style");
 }
 
 double FixDPTrain::compute_scalar()
@@ -513,7 +544,7 @@ void FixDPTrain::print_memory()
 double FixDPTrain::memory_usage()
 {
   double bytes = data_->forces ? data_->forces->memory_usage() : 0.0;
-  if (data_->made.reference) bytes += data_->made.reference->memory_usage();
+  if (data_->reference()) bytes += data_->reference()->memory_usage();
   // the pair style counts the model
   if (data_->session) bytes += static_cast<double>(data_->session->memory_bytes());
   return bytes;

@@ -23,6 +23,7 @@ FixStyle(dptrain,FixDPTrain);
 
 namespace dptrain {
 class LearningSession;
+class ModelInUse;
 struct Replicas;
 }  // namespace dptrain
 
@@ -53,6 +54,12 @@ class FixDPTrain : public Fix {
   double memory_usage() override;
   int modify_param(int, char **) override;
 
+  /// Tells a model that this fix will train, and that there is not yet, which baseline it has: the
+  /// pair style needs to know at the start of a run, before fixes are asked.
+  void give_baseline(dptrain::ModelInUse &) const;
+  /// Whether it trains the model of the pair style, not one of its own.
+  bool trains_pair_style() const;
+
  private:
   struct Data;
   std::unique_ptr<Data> data_;
@@ -63,6 +70,7 @@ class FixDPTrain : public Fix {
   void attach();
   void attach_to_pair();
   void start_session();
+  void make_difference();
   void check_run() const;
   dptrain::Replicas replicas() const;
   void check_files(const dptrain::LearningSession &) const;

@@ -89,10 +89,10 @@ const std::map<std::string, Handler> &engine_handlers()
          o.device = read_device(a.lammps(), FIX_STYLE, a.word("auto|cpu|cuda:K"));
        }},
       {"reference", [](FixArguments &a, Options &o) { o.reference = read_reference(a); }},
-      {"subtract",
+      {"baseline",
        [](FixArguments &a, Options &o) {
          a.one_of({"pair"});
-         o.subtract = read_pair_options(a);
+         o.baseline = read_pair_options(a);
        }},
       {"share",
        [](FixArguments &a, Options &o) {
@@ -148,17 +148,17 @@ void check_cutout(LAMMPS *lmp, const Options &options)
   if (options.learning.cutout.radius == 0.0) return;
   using Source = ReferenceOptions::Source;
   const ReferenceOptions &reference = options.reference;
-  const std::string whole = reference.source == Source::run      ? "'reference run' computes"
-                            : reference.source == Source::values ? "'reference values' computes"
-                            : !reference.pair.kspace.empty()
-                                ? "'reference pair' with kspace computes"
-                            : options.subtract ? "'subtract' computes"
-                                               : "";
+  const std::string whole =
+      reference.source == Source::run      ? "'reference run' computes"
+      : reference.source == Source::values ? "'reference values' computes"
+      : !reference.pair.kspace.empty()     ? "'reference pair' with kspace computes"
+      : options.baseline && !options.baseline->kspace.empty() ? "'baseline' with kspace computes"
+                                                              : "";
   if (!whole.empty())
     lmp->error->all(
         FLERR,
         "Fix dptrain: cutout: {} the whole box only: use 'reference pair' without kspace, or "
-        "another program as the reference, without 'subtract'; or leave cutout out",
+        "another program as the reference, and a baseline without kspace; or leave cutout out",
         whole);
 }
 
@@ -173,9 +173,6 @@ void check_prepare(LAMMPS *lmp, const Options &options)
         FLERR,
         "Fix dptrain: prepare: the reference must be another program (socket or spool), which "
         "computes any configuration: this one labels those of the run, remove prepare");
-  if (options.subtract)
-    lmp->error->all(FLERR, "Fix dptrain: prepare: 'subtract' computes the atoms of the run only: "
-                           "remove one of the two");
 }
 
 void check_together(LAMMPS *lmp, const Options &options)

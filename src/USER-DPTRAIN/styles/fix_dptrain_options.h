@@ -28,7 +28,7 @@ struct FixDPTrainOptions {
   std::optional<bool> native;                   ///< ditto
   std::vector<double> fparam;                   ///< ditto
   ReferenceOptions reference;
-  std::optional<PairOptions> subtract;  ///< baseline that the labels are without
+  std::optional<PairOptions> baseline;  ///< of a new model
   dptrain::LearningOptions learning;
   dptrain::DeviceRequest device;  ///< of this model: only with `model`
   std::optional<double> timeout;  ///< seconds that a rank waits for others; 0: any time

@@ -36,7 +36,7 @@ void ForceOverride::keep()
 void ForceOverride::replace(const double *force, double energy, const double *virial)
 {
   keep();
-  apply(force, nullptr, energy, virial ? virial : pair_->virial);
+  apply(force, nullptr, energy, virial ? virial : pair_->model_virial());
 }
 
 void ForceOverride::replace_by_model()
@@ -59,7 +59,7 @@ void ForceOverride::apply(const double *owned, const double *model, double energ
   for (std::size_t i = 0; i < nlocal; ++i)
     for (int k = 0; k < 3; ++k)
       atom->f[i][k] += (owned ? owned[3 * i + k] : 0.0) + change_[3 * i + k];
-  for (int k = 0; k < 6; ++k) virial_change_[k] = virial[k] - pair_->virial[k];
+  for (int k = 0; k < 6; ++k) virial_change_[k] = virial[k] - pair_->model_virial()[k];
   add_energy(energy - pair_->eng_vdwl);
 }
 

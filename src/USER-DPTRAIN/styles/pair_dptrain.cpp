@@ -25,6 +25,7 @@
 #include "modify.h"
 #include "neigh_list.h"
 #include "neighbor.h"
+#include "styles/fix_dptrain.h"
 #include "styles/pair_dptrain_data.h"
 #include "styles/pair_dptrain_options.h"
 #include "styles/trial_moves.h"
@@ -33,6 +34,8 @@
 #include "utils.h"
 
 using namespace LAMMPS_NS;
+
+static constexpr int ATOM_VIRIAL = 9;  // numbers of an atom
 
 PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data(lmp))
 {
@@ -43,7 +46,7 @@ PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data(lmp))
   no_virial_fdotr_compute = 1;
   writedata = 0;
   centroidstressflag = CENTROID_AVAIL;
-  comm_reverse = comm_reverse_off = 9;
+  comm_reverse = comm_reverse_off = ATOM_VIRIAL;
   data_->slot = std::make_shared<ModelInUse>();
 }
 
@@ -77,6 +80,11 @@ PairDPTrain *PairDPTrain::find(LAMMPS *lmp)
 const double *PairDPTrain::last_forces()
 {
   return host_result(FORCE);
+}
+
+const double *PairDPTrain::model_virial() const
+{
+  return data_->virial;
 }
 
 const PairDPTrain::Sums &PairDPTrain::last_sums() const
@@ -168,6 +176,19 @@ void PairDPTrain::compute(int eflag, int vflag)
 {
   ev_init(eflag, vflag);
   compute_model();
+  add_baseline(eflag, vflag);
+}
+
+bool PairDPTrain::has_baseline() const
+{
+  return data_->baseline != nullptr;
+}
+
+// Also where the net is not trained yet: labels that drive the atoms are without the baseline.
+void PairDPTrain::add_baseline(int eflag, int vflag)
+{
+  std::copy(virial, virial + 6, data_->virial);
+  if (data_->baseline) data_->baseline->add_to(*this, eflag, vflag);
 }
 
 void PairDPTrain::compute_model()
@@ -473,10 +494,12 @@ void PairDPTrain::init_style()
                           "from the neighbor lists, and the model needs all pairs: use "
                           "'special_bonds lj/coul 1.0 1.0 1.0' or, beside pair styles that must "
                           "skip them, small non-zero factors such as 1.0e-50");
-  if (reads_lists())
-    neighbor->add_request(this, NeighConst::REQ_FULL);
-  else
-    list = nullptr;
+  NeighRequest *request =
+      reads_lists() ? neighbor->add_request(this, NeighConst::REQ_FULL) : nullptr;
+  if (!request) list = nullptr;
+  init_baseline();
+  // a baseline may look further than the model, whose lists need not
+  if (request && data_->baseline) request->set_cutoff(model_cutoff());
   data_->closest = {};
   data_->wall_warned = false;
   data_->find_first_type(*atom);
@@ -494,6 +517,42 @@ void PairDPTrain::init_style()
                [&] { data_->output.open(data_->deviation_options, data_->restarted); });
 }
 
+// A fix that trains a new model knows what baseline it will have.
+void PairDPTrain::init_baseline()
+{
+  for (Fix *fix : modify->get_fix_by_style("^dptrain"))
+    if (const auto *learning = dynamic_cast<FixDPTrain *>(fix))
+      if (learning->trains_pair_style()) learning->give_baseline(*data_->slot);
+  const ModelInUse &slot = *data_->slot;
+  if (slot.baseline().empty()) return data_->baseline.reset();
+  const std::string who = fmt::format("baseline of {}:", slot.path());
+  if (slot.has_null())
+    error->all(FLERR,
+               "Pair style dptrain: {} it acts on all atoms, and pair_coeff gives NULL for an atom "
+               "type: give each "
+               "type an element",
+               who);
+  if (!data_->baseline || !data_->baseline->is_of(slot.baseline(), slot.elements()))
+    data_->baseline = std::make_unique<BaselinePairs>(lmp, who, slot.baseline(), slot.elements());
+  BaselinePairs &baseline = *data_->baseline;
+  baseline.init();
+  comm_forward = baseline.comm_forward();
+  comm_reverse = std::max(ATOM_VIRIAL, baseline.comm_reverse());
+  for (const std::string &style : baseline.style_names())
+    if (comm->me == 0 && utils::strmatch(force->pair_style, "^hybrid/overlay") &&
+        force->pair_match(style, 1, 1))
+      error->warning(FLERR,
+                     "Pair style dptrain: {} the run has a pair style {} beside dptrain, too, and "
+                     "the potential adds "
+                     "its own: remove it, unless both are meant",
+                     who, style);
+}
+
+double PairDPTrain::model_cutoff() const
+{
+  return std::max(data_->slot->cutoff(), data_->committee.cutoff()) * data_->units.length;
+}
+
 bool PairDPTrain::may_learn() const
 {
   return !data_->slot->owner().empty() || !modify->get_fix_by_style("^dptrain").empty();
@@ -504,7 +563,7 @@ double PairDPTrain::init_one(int i, int j)
   if (setflag[std::min(i, j)][std::max(i, j)] == 0)
     error->all(FLERR, "All pair coeffs are not set: give elements instead of NULL in pair_coeff, "
                       "or use hybrid styles");
-  return std::max(data_->slot->cutoff(), data_->committee.cutoff()) * data_->units.length;
+  return std::max(model_cutoff(), data_->baseline ? data_->baseline->cutoff(i, j) : 0.0);
 }
 
 void PairDPTrain::write_restart(FILE *fp)
@@ -568,5 +627,6 @@ double PairDPTrain::memory_usage()
     bytes += static_cast<double>(result.capacity() * sizeof(double));
   bytes += static_cast<double>(data_->x.capacity() * sizeof(double));
   if (data_->slot->model()) bytes += static_cast<double>(data_->slot->model()->memory_bytes());
+  if (data_->baseline) bytes += data_->baseline->memory_usage();
   return bytes + data_->committee.memory_bytes();
 }

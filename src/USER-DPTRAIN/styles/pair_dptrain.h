@@ -64,6 +64,8 @@ class PairDPTrain : public Pair {
   /// last_forces(), scores in scores(), values of each atom. Forces of the atoms and sums of this
   /// style stay as they are.
   Sums evaluate_again();
+  /// What of `virial` is that of the model, without the baseline, as the last compute() left it.
+  const double *model_virial() const;
   /// The sums of the last evaluation.
   const Sums &last_sums() const;
   /// Whether compute() keeps an error of the model (an atom is not where it can be, a result is not
@@ -120,6 +122,9 @@ class PairDPTrain : public Pair {
 
   /// All of compute() after LAMMPS has said what it asks for.
   void compute_model();
+  /// Adds the baseline of the potential, where it has one, on the host's atoms.
+  void add_baseline(int, int);
+  bool has_baseline() const;
 
  private:
   void allocate();
@@ -127,6 +132,8 @@ class PairDPTrain : public Pair {
   void load_committee();
   void check_stored();
   void watch_walls();
+  void init_baseline();
+  double model_cutoff() const;
   Sums evaluate();
   void add_atom_values(double sign);
   std::vector<const double *> committee_forces();

@@ -14,6 +14,7 @@
 #include "dptrain/models/committee.h"
 #include "dptrain/models/model_in_use.h"
 #include "dptrain/potential/model/evaluator.h"
+#include "nested/baseline_pairs.h"
 #include "styles/exclusions.h"
 #include "styles/model_deviation.h"
 #include "styles/pair_dptrain.h"
@@ -27,9 +28,10 @@ struct PairDPTrain::Data {
   std::shared_ptr<ModelInUse> slot;
   std::unique_ptr<dptrain::Evaluator> evaluator;
   UnitFactors units;
-  Exclusions exclusions;   // of the last compute()
-  std::vector<int> type;   // [nall] model types; -1: not there for the model
-  int first_type = 0;      // the lowest model type of all atoms
+  std::unique_ptr<BaselinePairs> baseline;  // null: the potential has none
+  Exclusions exclusions;                    // of the last compute()
+  std::vector<int> type;                    // [nall] model types; -1: not there for the model
+  int first_type = 0;                       // the lowest model type of all atoms
   std::vector<int> owner;  // [nall] owned atom of each, where the model needs to know
   std::vector<double> x;   // [nall][3] Angstrom, only where LAMMPS has another length unit
   std::vector<double> results[NUM_RESULTS];  // eV, Angstrom
@@ -41,6 +43,7 @@ struct PairDPTrain::Data {
   bool wall_warned = false;      // in this run
   std::vector<double> features;  // [ntypes][H] sums over the owned atoms
   Sums sums;                     // of the last evaluation
+  double virial[6] = {};         // of the model in the last compute()
   bool keeps_failure = false;    // an error of the model does not end the run
   std::string failure;           // of the last evaluation; empty: none
   RestartData stored;            // of a restart file, until pair_coeff

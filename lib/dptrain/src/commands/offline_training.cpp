@@ -11,6 +11,7 @@
 
 #include "base/elapsed.h"
 #include "checkpoint/training_checkpoint.h"
+#include "commands/baseline_system.h"
 #include "commands/data_model.h"
 #include "commands/data_warnings.h"
 #include "commands/interrupt.h"
@@ -135,6 +136,7 @@ OfflineTraining::open_section(const char *name, const DataConfig &config, std::u
     try {
       systems =
           open_systems(config, data, [&](const std::string &line) { left_out.push_back(line); });
+      if (baseline_) systems = less_baseline(systems, baseline_);
     } catch (const Error &error) {
       throw Error(fmt::format("{}: training/{}: {}", options_.input, name, error.what()));
     }
@@ -151,6 +153,10 @@ void OfflineTraining::open_data()
 {
   const OfflineConfig &offline = input_.offline;
   const std::uint64_t seed = input_.training.seed;
+  if (!input_.model.baseline.empty()) {
+    say(fmt::format("baseline: {}; the net learns what it lacks", name_of(input_.model.baseline)));
+    baseline_ = options_.make_baseline(input_.model.baseline, input_.model.type_map);
+  }
   training_ = open_section("training_data", offline.training_data, seed);
   say_systems("training", *training_);
   warn_of_labels("training", *training_);

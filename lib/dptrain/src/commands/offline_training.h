@@ -54,7 +54,8 @@ class OfflineTraining {
   TrainOptions options_;
   Log log_;
   InputFile input_;
-  StartFile start_;  // its parts until the model or the trainer has taken them up
+  EvaluateBaseline baseline_;  // of the potential; empty: it has none
+  StartFile start_;            // its parts until the model or the trainer has taken them up
   std::unique_ptr<BatchSource> training_, validation_;
   std::shared_ptr<Model> model_;
   Health health_;

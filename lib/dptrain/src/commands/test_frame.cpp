@@ -52,6 +52,14 @@ FramePrediction predict(const std::shared_ptr<Model> &model,
   return prediction;
 }
 
+void add(FramePrediction &prediction, const Label &baseline)
+{
+  prediction.energy += baseline.energy.value();
+  for (std::size_t k = 0; k < prediction.force.size(); ++k)
+    prediction.force[k] += baseline.force.at(k);
+  for (std::size_t k = 0; k < 9; ++k) prediction.virial[k] += baseline.virial.value()[k];
+}
+
 ErrorSums frame_errors(const WholeFrame &frame, const FramePrediction &prediction, bool atomic)
 {
   ErrorSums sums;

@@ -22,6 +22,9 @@ struct FramePrediction {
 FramePrediction predict(const std::shared_ptr<Model> &model,
                         const std::shared_ptr<const Communicator> &comm, const WholeFrame &frame);
 
+/// The results with those of a baseline, which has no atomic energies.
+void add(FramePrediction &prediction, const Label &baseline);
+
 /// Sums of the errors of one frame, of the labels that it has. The virial counts in periodic frames only. Atomic energies
 /// must be there if they are asked for: throws Error otherwise.
 ErrorSums frame_errors(const WholeFrame &frame, const FramePrediction &prediction, bool atomic);

@@ -93,6 +93,8 @@ class ModelTest {
     });
     broadcast(*comm_, data);
     num_fparam_ = data.num_fparam;
+    if (!data.config.baseline.empty())
+      baseline_ = options_.make_baseline(data.config.baseline, data.config.type_map);
     guarded(*comm_, [&] {
       model_ = make_model(data, options_.model);
       model_->set_precision(options_.precision);
@@ -140,7 +142,7 @@ class ModelTest {
     const std::vector<std::int64_t> frames = order_.next(system->num_frames());
     if (comm_->rank() == 0)
       for (const auto &line : partial_labels(*system, frames)) print("WARNING: " + line);
-    const SystemTest run(comm_, model_, options_.atomic, !options_.detail_file.empty());
+    const SystemTest run(comm_, model_, options_.atomic, !options_.detail_file.empty(), baseline_);
     const ErrorSums sums = run.run(*system, frames, [&](const double *row, std::int64_t natoms) {
       details_->add(name, row, natoms);
     });
@@ -175,6 +177,7 @@ class ModelTest {
   Sources sources_;
   int num_fparam_ = 0;
   std::shared_ptr<Model> model_;
+  EvaluateBaseline baseline_;
   std::unique_ptr<TestDetails> details_;  ///< on rank 0, if asked for
 };
 

@@ -30,12 +30,14 @@ struct SystemTest::Block {
 };
 
 SystemTest::SystemTest(std::shared_ptr<const Communicator> comm, std::shared_ptr<Model> model,
-                       bool atomic, bool details, std::size_t block_numbers) :
+                       bool atomic, bool details, EvaluateBaseline baseline,
+                       std::size_t block_numbers) :
     comm_(std::move(comm)),
     alone_(make_mpi_communicator()),
     model_(std::move(model)),
     atomic_(atomic),
     details_(details),
+    baseline_(std::move(baseline)),
     block_numbers_(block_numbers)
 {
 }
@@ -66,7 +68,8 @@ std::vector<double> SystemTest::test(const DataSystem &system, std::int64_t inde
   WholeFrame frame;
   guarded(*comm, [&] { frame = system.read(index); });
   try {
-    const FramePrediction prediction = predict(model_, comm, frame);
+    FramePrediction prediction = predict(model_, comm, frame);
+    if (baseline_) guarded(*comm, [&] { dptrain::add(prediction, baseline_(frame)); });
     const ErrorSums sums = frame_errors(frame, prediction, atomic_);
     std::vector<double> record(sums_size);
     std::memcpy(record.data(), sums.data(), sizeof(sums));

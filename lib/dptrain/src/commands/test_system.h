@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "commands/test_frame.h"
+#include "dptrain/commands/commands.h"
 #include "dptrain/data/data_set.h"
 
 namespace dptrain {
@@ -12,9 +13,10 @@ namespace dptrain {
 /// Tests systems by all ranks together, in blocks of frames of bounded memory.
 class SystemTest {
  public:
-  /// `block_numbers`: results (float64) that a block has at most, as long as each rank gets a frame.
+  /// `baseline`: of the potential; empty: there is none. `block_numbers`: results (float64) that a block has at most, as long as each rank gets a frame.
   SystemTest(std::shared_ptr<const Communicator> comm, std::shared_ptr<Model> model, bool atomic,
-             bool details, std::size_t block_numbers = std::size_t(1) << 20);
+             bool details, EvaluateBaseline baseline = {},
+             std::size_t block_numbers = std::size_t(1) << 20);
   /// Called on rank 0 with the details of a frame (frame_details()) and its number of atoms, frame after frame.
   using Receive = std::function<void(const double *row, std::int64_t natoms)>;
   /// Sums of the errors over the given frames, added in their order; the same on all ranks. Collective; throws Error on
@@ -39,6 +41,7 @@ class SystemTest {
   std::shared_ptr<const Communicator> comm_, alone_;
   std::shared_ptr<Model> model_;
   bool atomic_, details_;
+  EvaluateBaseline baseline_;
   std::size_t block_numbers_;
 };
 

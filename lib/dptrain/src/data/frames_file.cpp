@@ -20,17 +20,18 @@ namespace {
 //   record: uint64 length of the payload, uint32 crc of the payload, uint32 0, payload
 //   payload: int64 step, int64 natoms, uint64 flags, double box[9], double coord[3 natoms],
 //            int32 type[natoms], then if flagged double energy, force[3 natoms], virial[9],
-//            force_weight[natoms]
-// Version 2 has force weights, which programs that know version 1 would not see: a file gets it with the first of them.
+//            force_weight[natoms], and of the baseline double energy, force[3 natoms], virial[9]
+// Version 2 has force weights, and version 3 baselines, which programs that know earlier ones would not see: a file gets it with
+// the first of them.
 constexpr char magic[] = "DPFRAMES";
-constexpr std::uint32_t first_version = 1, with_weights = 2;
+constexpr std::uint32_t first_version = 1, with_weights = 2, with_baselines = 3;
 constexpr std::uint32_t order_mark = 0x01020304;
 constexpr std::int64_t header_size = 16;
 constexpr std::int64_t record_header_size = 16;
 constexpr std::uint64_t periodic = 1, with_energy = 2, with_force = 4, with_virial = 8,
-                        held_out = 16, with_weight = 32;
+                        held_out = 16, with_weight = 32, with_baseline = 64;
 constexpr std::uint64_t known_flags =
-    periodic | with_energy | with_force | with_virial | held_out | with_weight;
+    periodic | with_energy | with_force | with_virial | held_out | with_weight | with_baseline;
 
 /// CRC-32 of ISO 3309 (polynomial 0xEDB88320, reflected).
 std::uint32_t crc32(const std::string &bytes)
@@ -91,10 +92,12 @@ std::string pack(const WholeFrame &frame)
   const std::uint64_t flags = (frame.periodic ? periodic : 0) | (label.energy ? with_energy : 0) |
                               (label.force.empty() ? 0 : with_force) |
                               (label.virial ? with_virial : 0) | (frame.held_out ? held_out : 0) |
-                              (label.force_weight.empty() ? 0 : with_weight);
+                              (label.force_weight.empty() ? 0 : with_weight) |
+                              (frame.baseline ? with_baseline : 0);
   const std::size_t length = 3 * frame.type.size();
   if (frame.coord.size() != length || (!label.force.empty() && label.force.size() != length) ||
-      (!label.force_weight.empty() && label.force_weight.size() != frame.type.size()))
+      (!label.force_weight.empty() && label.force_weight.size() != frame.type.size()) ||
+      (frame.baseline && frame.baseline->force.size() != length))
     throw internal_error(fmt::format("cannot store a frame of {} atoms with {} coordinates, {} "
                                      "force components and {} force weights",
                                      natoms, frame.coord.size(), label.force.size(),
@@ -110,6 +113,12 @@ std::string pack(const WholeFrame &frame)
   put(bytes, label.force.data(), label.force.size());
   if (label.virial) put(bytes, label.virial->data(), 9);
   put(bytes, label.force_weight.data(), label.force_weight.size());
+  if (!frame.baseline) return bytes;
+  const Label &baseline = *frame.baseline;
+  const std::array<double, 9> virial = baseline.virial.value();
+  put(bytes, &baseline.energy.value(), 1);
+  put(bytes, baseline.force.data(), length);
+  put(bytes, virial.data(), 9);
   return bytes;
 }
 
@@ -135,6 +144,12 @@ WholeFrame unpack(const std::string &bytes, const std::string &path)
   if (flags & with_force) in.get(frame.label.force, std::size_t(natoms) * 3);
   if (flags & with_virial) in.get(frame.label.virial.emplace().data(), 9);
   if (flags & with_weight) in.get(frame.label.force_weight, std::size_t(natoms));
+  if (flags & with_baseline) {
+    Label &baseline = frame.baseline.emplace();
+    in.get(&baseline.energy.emplace(), 1);
+    in.get(baseline.force, std::size_t(natoms) * 3);
+    in.get(baseline.virial.emplace().data(), 9);
+  }
   return frame;
 }
 
@@ -151,7 +166,7 @@ std::uint32_t check_header(const File &file)
 {
   std::string found(header_size, '\0');
   found.resize(file.read(found.data(), header_size, 0));
-  for (const std::uint32_t version : {first_version, with_weights})
+  for (const std::uint32_t version : {first_version, with_weights, with_baselines})
     if (found == header(version)) return version;
   if (found.compare(0, 8, magic) != 0)
     throw Error(fmt::format("{}: not a file of labeled frames written by this program; it is left "
@@ -236,9 +251,12 @@ void FramesFile::append(const WholeFrame &frame)
   put(record, &zero, 1);
   record += payload;
   File &file = impl_->file;
-  if (!frame.label.force_weight.empty() && impl_->version < with_weights) {
-    file.write(header(with_weights).data(), header_size, 0);
-    impl_->version = with_weights;
+  const std::uint32_t needed = frame.baseline                     ? with_baselines
+                               : frame.label.force_weight.empty() ? first_version
+                                                                  : with_weights;
+  if (impl_->version < needed) {
+    file.write(header(needed).data(), header_size, 0);
+    impl_->version = needed;
   }
   try {
     file.write(record.data(), record.size(), impl_->end);

@@ -1,5 +1,7 @@
 #include "dptrain/frames/frame.h"
 
+#include "dptrain/frames/whole_frame.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -30,6 +32,14 @@ std::shared_ptr<const Halo> empty_halo()
 }
 
 }  // namespace
+
+void add(Label &label, const Label &other, double factor)
+{
+  if (label.energy) *label.energy += factor * other.energy.value();
+  for (std::size_t k = 0; k < label.force.size(); ++k) label.force[k] += factor * other.force.at(k);
+  if (label.virial)
+    for (std::size_t k = 0; k < 9; ++k) (*label.virial)[k] += factor * other.virial.value()[k];
+}
 
 void Frame::drop_neighbors()
 {

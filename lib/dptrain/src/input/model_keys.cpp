@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "input/baseline_keys.h"
 
 namespace dptrain {
 
@@ -97,6 +98,10 @@ const Keys<ModelConfig> &model_keys()
       K("type_map", &C::type_map),
       K("pair_exclude_types", &C::pair_exclude_types, read_pairs),
       K("atom_exclude_types", &C::atom_exclude_types),
+      K("baseline", K::Read([](JsonReader &model, const std::string &key, C &config) {
+          config.baseline = read_baseline(model, key);
+        }),
+        K::Write([](const C &config) { return written_baseline(config.baseline); })),
   };
   return keys;
 }
@@ -210,6 +215,7 @@ void read_type_keys(JsonReader &model, ModelConfig &config)
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end())
     model.fail("type_map", fmt::format("names \"{}\" twice; name each element once", *twice));
+  check_baseline(model, config);
   check_types(model, "pair_exclude_types", config.pair_exclude_types, config.ntypes());
   for (const int type : config.atom_exclude_types)
     check_type(model, "atom_exclude_types", type, config.ntypes());

@@ -158,6 +158,7 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
   if (is_input) {
     input_ = new_input;
     descriptor_ = new_input.model.descriptor;
+    baseline_ = new_input.model.baseline;
   } else {
     set_model(comm, data);
   }
@@ -172,6 +173,7 @@ void ModelInUse::set_model(const Communicator &comm, ModelData data)
 {
   from_archive_ = !data.archive.empty();
   descriptor_ = data.config.descriptor;
+  baseline_ = data.config.baseline;
   data.knots = settings_.knots;
   data.fparam = settings_.fparam;
   data.walls = walls_of(settings_.wall, data, path_);
@@ -186,6 +188,22 @@ void ModelInUse::set_model(const Communicator &comm, ModelData data)
     made->set_precision(settings_.precision);
     model_ = made;
   });
+}
+
+void ModelInUse::set_baseline(const std::vector<Baseline> &baseline)
+{
+  if (baseline == baseline_) return;
+  if (!baseline_.empty())
+    throw Error(
+        fmt::format("baseline: {} has another one, {}: leave the keyword out, and that of the "
+                    "file is used",
+                    path_, name_of(baseline_)));
+  if (model_)
+    throw Error(
+        fmt::format("baseline: the model {} was trained without one: begin with a new model "
+                    "(pair_coeff * * new, or an input.json)",
+                    path_));
+  baseline_ = input_->model.baseline = baseline;
 }
 
 std::uint64_t ModelInUse::hash() const

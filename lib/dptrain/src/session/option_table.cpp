@@ -91,7 +91,7 @@ std::vector<Option> of_labels()
 {
   return {
     engine("reference", "SOURCE", "", "", "where labels come from, see below; the only one that is required"),
-    engine("subtract", "*pair* PAIR *end*", "none", "", "baseline that is subtracted from the labels"),
+    engine("baseline", "*pair* PAIR *end*", "none", "", "force field that a new potential adds to its net, and carries in its file"),
     {"fmax", {number("fmax", "F", &O::force_limit, {positive, "none", force})}, {}, 0,
      "labels with a larger force component are not learned", "force"},
     {"dataset", {text("dataset", "FOLDER", files(&F::dataset))}, {}, 0,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dptrain/base/messages.h"
+#include "dptrain/frames/whole_frame.h"
 #include "dptrain/input/config.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/parallel/device.h"
@@ -17,6 +18,12 @@
 // called on rank 0 with one line of text.
 
 namespace dptrain {
+
+/// Energy, forces and virial of a frame, in eV and Angstrom, with a baseline. This rank alone; throws Error.
+using EvaluateBaseline = std::function<Label(const WholeFrame &)>;
+/// Makes that of a potential, whose types are the names given. Collective. The engine knows how.
+using MakeBaseline = std::function<EvaluateBaseline(const std::vector<Baseline> &,
+                                                    const std::vector<std::string> &type_map)>;
 
 struct TrainOptions {
   std::string input;       ///< input.json
@@ -33,6 +40,7 @@ struct TrainOptions {
   Precision precision = Precision::float64;
   ParallelConfig parallel;
   DeviceRequest device;
+  MakeBaseline make_baseline;  ///< none: models with a baseline cannot be trained
 };
 
 /// What a training has come to.
@@ -58,6 +66,7 @@ struct TestOptions {
   bool atomic = false;                 ///< errors of atomic energies too
   Precision precision = Precision::float64;
   DeviceRequest device;
+  MakeBaseline make_baseline;  ///< none: models with a baseline cannot be tested
 };
 
 /// Mean absolute and root mean square error of one quantity.

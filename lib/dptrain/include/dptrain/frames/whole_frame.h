@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "dptrain/base/fields.h"
@@ -20,8 +21,13 @@ struct WholeFrame {
   bool periodic = true;
   bool held_out = false;  ///< for validation, not for training
   Label label;            ///< force [natoms][3]
+  /// Energy, force and virial of the baseline of the potential, which `label` is without; none where it has no baseline.
+  std::optional<Label> baseline;
 };
-DPTRAIN_FIELDS(WholeFrame, step, coord, type, box, periodic, held_out, label)
+DPTRAIN_FIELDS(WholeFrame, step, coord, type, box, periodic, held_out, label, baseline)
+
+/// The label with `factor` times the energy, forces and virial of another one, where it has them.
+void add(Label &label, const Label &other, double factor);
 
 /// Splits a whole frame (same on all ranks) over the ranks: owned atoms in bricks of equal numbers (recursive bisection),
 /// ghosts by periodic images within rcut, cell list, halo plan. Cells smaller than the cutoff and single atoms work.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "dptrain/input/baseline.h"
 #include "dptrain/input/descriptor_config.h"
 
 namespace dptrain {
@@ -30,6 +31,7 @@ struct ModelConfig {
   // model
   std::vector<std::array<int, 2>> pair_exclude_types;
   std::vector<int> atom_exclude_types;
+  std::vector<Baseline> baseline;  ///< force fields of the engine that are added; empty: none
 
   int ntypes() const { return static_cast<int>(type_map.size()); }
 };

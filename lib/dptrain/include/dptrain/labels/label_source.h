@@ -29,12 +29,12 @@ class LabelSource {
   virtual bool works_beside() const { return false; }
   /// Whether requests live on when this program ends: a later program that submits the same configuration gets the answer.
   virtual bool outlives_program() const { return false; }
-  /// Puts into the frame's label what of the present atoms of the run will be needed when the answer comes. To be called
-  /// before submit(), while the run has this configuration.
+  /// Puts the baseline into the frame, which the answer will be without. To be called before submit(), while the run has this
+  /// configuration.
   virtual void prepare(WholeFrame & /*frame*/) {}
-  /// Whether it puts anything there.
+  /// Whether there is one.
   virtual bool prepares() const { return false; }
-  /// Takes over a configuration (atoms in the order of their ids; its label is what prepare() has put there), and returns
+  /// Takes over a configuration (atoms in the order of their ids), and returns
   /// the number of the request. Does not wait.
   virtual std::int64_t submit(const WholeFrame &frame) = 0;
   /// The answers that have come since the last call. Does not wait.

@@ -64,6 +64,10 @@ class ModelInUse {
   double cutoff() const { return cutoff_; }  ///< Angstrom
   /// What a TorchScript archive was found to be; empty for other files.
   const std::string &note() const { return note_; }
+  /// Of the model, also of a new one.
+  const std::vector<Baseline> &baseline() const { return baseline_; }
+  /// That of a model that is to be made, or the one that there is. Throws Error for a model with another one. The same on all ranks.
+  void set_baseline(const std::vector<Baseline> &baseline);
   bool from_archive() const { return from_archive_; }  ///< the file was a TorchScript archive
   const std::shared_ptr<Model> &model() const { return model_; }    ///< empty: new, not made yet
   const std::optional<InputFile> &input() const { return input_; }  ///< of a new model
@@ -97,6 +101,7 @@ class ModelInUse {
   std::string path_, note_, input_text_, owner_;
   std::vector<std::string> elements_, type_map_;
   std::vector<int> model_type_;
+  std::vector<Baseline> baseline_;
   double cutoff_ = 0.0;
   bool from_archive_ = false, trained_ = false, uncertainty_ = false, uncertainty_wanted_ = false;
   std::shared_ptr<Model> model_;

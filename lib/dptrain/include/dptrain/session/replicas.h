@@ -13,7 +13,6 @@ struct Replicas {
   const void *mpi_comm = nullptr;  ///< MPI_Comm of all ranks of all runs; null: this run is alone
   int index = 0;                   ///< of this run
   std::vector<int> first_rank;     ///< of each run, in that communicator
-  std::string engine_options{};    ///< of the engine, which must be the same; a line for each
 
   int count() const { return mpi_comm ? static_cast<int>(first_rank.size()) : 1; }
 };

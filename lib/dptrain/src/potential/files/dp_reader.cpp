@@ -96,7 +96,7 @@ JsonReader open_model(JsonReader &root)
   const std::string type = model.text("type", "standard");
   if (type != "standard")
     model.fail("type", fmt::format("model type \"{}\" is not supported{}", type, only_model));
-  check_version(model, 2, 2);
+  check_version(model, 2, 3);
   for (const char *part : {"descriptor", "fitting"})
     if (!model.has(part)) model.expected(part, "an object { ... }");
   return model;

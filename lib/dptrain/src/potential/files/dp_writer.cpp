@@ -81,6 +81,7 @@ Tree definition(const ModelData &data)
     if (!script.is_object()) throw Error("model_def_script: expected an object { ... }");
   }
   if (!script.contains("type_map")) script["type_map"] = config.type_map;
+  if (!config.baseline.empty()) script["baseline"] = Tree::parse(text_of(config.baseline));
   Tree &part = script["descriptor"];
   if (!part.is_object()) part = Tree::parse(config.descriptor->keys(config));
   descriptor_type(config).complete_definition(config, part);
@@ -121,7 +122,7 @@ void write_model_tree(Hdf5File &file, const ModelData &data)
   const std::vector<double> out_std(config.type_map.size(), 1.0);
   Tree model{{"@class", "Model"},
              {"type", "standard"},
-             {"@version", 2},
+             {"@version", config.baseline.empty() ? 2 : 3},
              {"type_map", config.type_map},
              {"atom_exclude_types", config.atom_exclude_types},
              {"pair_exclude_types", config.pair_exclude_types},
@@ -129,6 +130,8 @@ void write_model_tree(Hdf5File &file, const ModelData &data)
              {"preset_out_bias", nullptr}};
   model["@variables"] = {{"out_bias", writer.add(data.out_bias.data(), {1, ntypes, 1}, false)},
                          {"out_std", writer.add(out_std.data(), {1, ntypes, 1}, false)}};
+  // what reads version 2 only would leave it out
+  if (!config.baseline.empty()) model["baseline"] = Tree::parse(text_of(config.baseline));
   model["descriptor"] = descriptor_type(config).write(writer, data, blocks);
   model["fitting"] = fitting(writer, data, blocks);
   Tree extra = Tree::object();

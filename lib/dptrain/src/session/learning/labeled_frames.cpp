@@ -135,6 +135,16 @@ std::vector<int> LabeledFrames::types_of(const LabeledFrames &other) const
   return types;
 }
 
+void LabeledFrames::check_baseline(const WholeFrame &frame, const std::string &path) const
+{
+  if (frame.baseline.has_value() == !slot_->baseline().empty()) return;
+  throw Error(fmt::format("{}: its labels are {} a baseline, and this potential has {}: go on with "
+                          "the one that they were "
+                          "made for, or put the file aside",
+                          path, frame.baseline ? "those of a potential with" : "not made for",
+                          frame.baseline ? "none" : name_of(slot_->baseline())));
+}
+
 std::vector<WholeFrame> LabeledFrames::load(const std::string &path, std::int64_t count,
                                             const std::vector<int> &types)
 {
@@ -145,6 +155,7 @@ std::vector<WholeFrame> LabeledFrames::load(const std::string &path, std::int64_
   for (const WholeFrame &stored : frames) {
     WholeFrame frame = stored;
     broadcast(*comm_, frame);
+    check_baseline(frame, path);
     if (frame.held_out || --dropped < 0) keep(frame);
   }
   counts_.stored = static_cast<std::int64_t>(frames.size());

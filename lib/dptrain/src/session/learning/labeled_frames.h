@@ -68,6 +68,7 @@ class LabeledFrames {
 
  private:
   void keep(const WholeFrame &frame);
+  void check_baseline(const WholeFrame &frame, const std::string &path) const;
   std::int64_t num_learned(const std::vector<WholeFrame> &frames) const;
 
   std::shared_ptr<const Communicator> comm_;

@@ -93,7 +93,11 @@ void SessionFiles::write_curve(const UpdateReport &report)
 void SessionFiles::add_to_dataset(const WholeFrame &frame) const
 {
   if (options_.files.dataset.empty()) return;
-  on_rank_zero([&] { append_to_dataset(options_.files.dataset, slot_->type_map(), frame); });
+  on_rank_zero([&] {
+    WholeFrame whole = frame;
+    if (frame.baseline) add(whole.label, *frame.baseline, 1.0);  // a label as the reference gave it
+    append_to_dataset(options_.files.dataset, slot_->type_map(), whole);
+  });
 }
 
 void SessionFiles::select(const WholeFrame &frame, const std::string &note) const

@@ -46,6 +46,7 @@ WholeFrame displaced_copy(const WholeFrame &start, const PrepareOptions &options
 {
   WholeFrame copy = start;
   copy.label = {};
+  copy.baseline.reset();
   RandomEngine random = numbered_engine(seed ^ draws, static_cast<std::uint64_t>(k));
   const double part = static_cast<double>(k + 1) / static_cast<double>(options.copies);
   if (copy.periodic) {

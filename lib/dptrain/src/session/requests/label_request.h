@@ -19,8 +19,7 @@ struct LabelRequest {
   double expected = 0.0;    ///< error that it stands for, eV/Angstrom
   // of the run at the time of the request
   std::int64_t id = 0;
-  WholeFrame frame;        ///< its label: what the source has prepared for the answer, and of a
-                           ///< cut-out force_weight, which says whose forces count
+  WholeFrame frame;        ///< its label: of a cut-out force_weight, which says whose forces count
   std::vector<int> atoms;  ///< of a cut-out: its atoms in the configuration of the run; else empty
   double energy = 0.0;     ///< of the model in the run, eV
   std::vector<double> force;        ///< of the model in the run, [natoms][3] eV/Angstrom

@@ -198,9 +198,9 @@ void RequestBook::resume(const std::string &source, const std::string &frames)
                     requests_path_of(source), number));
   const bool with_baseline = source_.prepares();
   for (const LabelRequest &request : requests)
-    if (request.frame.label.energy.has_value() != with_baseline)
+    if (request.frame.baseline.has_value() != with_baseline)
       throw Error(fmt::format(
-          "{}: configurations there were asked for {} 'subtract', and their labels would be of "
+          "{}: configurations there were asked for {} 'baseline', and their labels would be of "
           "another kind: resume with the options that they were asked with, or put the file aside",
           requests_path_of(source), with_baseline ? "without" : "with"));
   for (LabelRequest &request : requests) {

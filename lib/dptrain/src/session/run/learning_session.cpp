@@ -44,9 +44,9 @@ struct LearningSession::Impl {
     if (!replicas.mpi_comm) return nullptr;
     auto made = std::make_unique<ReplicaGroup>(comm, replicas);
     made->require_same("options",
-                       fmt::format("elements {}\nprecision {}\n{}", joined(slot->type_map()),
-                                   name_of(slot->settings().precision), common_options(options)) +
-                           replicas.engine_options);
+                       fmt::format("elements {}\nprecision {}\nbaseline {}\n{}",
+                                   joined(slot->type_map()), name_of(slot->settings().precision),
+                                   text_of(slot->baseline()), common_options(options)));
     made->require_same("model", model_text(*slot));
     return made;
   }
