@@ -74,6 +74,21 @@ def test_labels_are_those_of_the_pair_style_around_the_worst_atoms(trained, tmp_
     assert np.mean([float(row["learned"]) < float(row["true"]) for row in learned]) > 0.7
 
 
+def test_a_baseline_of_the_cut_outs(lammps, tmp_path):
+    """What is learned from a cut-out is the difference of the two force fields on that cut-out."""
+    write_input(tmp_path)
+    lammps(learn(SMALL + ' baseline pair zbl 2.0 3.0 coeff "* * 14 14" end', run="run 60")).check()
+    lammps(text(run="run 5")).check()
+    zbl = "pair_style zbl 2.0 3.0\npair_coeff * * 14 14"
+    frames = stored_frames(tmp_path / "large.dp.frames")
+    assert frames and all(frame["weight"] is not None for frame in frames)
+    for frame in frames[:3]:
+        baseline = forces_of(zbl, lammps, frame)
+        assert np.abs(baseline).max() > 0.5
+        assert np.abs(frame["baseline_force"] - baseline).max() < 1e-9
+        assert np.abs(frame["force"] - (forces_of(SW, lammps, frame) - baseline)).max() < 1e-9
+
+
 def test_true_errors_are_those_in_the_box(trained, tmp_path):
     """A model that does not learn: its forces in the box of 512 atoms against the reference on the cut-out."""
     pair = MOVE + PAIR + "\ndump m all custom 1 model.dump id x y z fx fy fz\ndump_modify m sort id format float %.17g"

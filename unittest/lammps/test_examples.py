@@ -29,6 +29,7 @@ OFFLINE_FORCE, OFFLINE_DRIFT = 0.05, 0.2
 ACTIVE_SILICON_FORCE, ACTIVE_NIAL_FORCE = 0.02, 0.025
 SELECTED_FORCE, SELECTED_GAIN = 0.05, 0.3
 CUTOUT_GAIN = 0.2
+SALT_FORCE, SALT_OFFLINE_FORCE = 0.02, 0.02
 
 
 def copy_example(name, folder, numb_steps=None):
@@ -149,6 +150,20 @@ def test_active(example, model, bound, ranks, tmp_path):
     assert int(audits[-1][0]) > 5 and int(audits[-1][1]) <= 1  # the shortened ramps are 25 times as steep
     run_example(tmp_path, "in.reference", ranks, steps=800, every=20, set="test")
     assert errors_on(tmp_path, model, "test", ranks) < bound
+
+
+@pytest.mark.story("example")
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_salt(ranks, tmp_path):
+    """With the charges as a baseline: online, offline from the labels of the run, and production by the file alone."""
+    copy_example("salt", tmp_path, numb_steps=600)
+    run_example(tmp_path, "in.learn", ranks, steps=2500)
+    run_example(tmp_path, "in.reference", 1, steps=1000)
+    dptrain(tmp_path, f"train offline.json -np {ranks}")
+    for model, bound in (("nacl.dp", SALT_FORCE), ("offline.dp", SALT_OFFLINE_FORCE)):
+        assert errors_on(tmp_path, model, "reference", ranks) < bound, model
+    thermo = run_example(tmp_path, "in.run", ranks, steps=100, cells=2).thermo()
+    assert np.all(np.abs(thermo["Press"]) < 1e5) and thermo["TotEng"][-1] / 64 == pytest.approx(-3.8, abs=0.4)
 
 
 @pytest.mark.story("example")

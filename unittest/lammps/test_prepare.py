@@ -44,6 +44,17 @@ def test_copies_come_first(ranks, address, clients, lammps, tmp_path):
     assert [line["moved_by"] for line in lines[:7]] == ["-"] * 6 + ["reference"]
 
 
+def test_copies_have_their_own_baseline(address, clients, lammps, tmp_path):
+    """The difference of two Lennard-Jones potentials is one again, for each copy."""
+    write_input(tmp_path)
+    clients(1, 0.0)
+    baseline = 'baseline pair lj/cut 6.0 coeff "* * 0.03 2.1" modify "shift yes" end'
+    lammps(learn(f"{EAGER} prepare 4 displace 0.12 strain 0.02 save 100000 si.dp {baseline}", run="run 4", reference=socket(address)), 2).check()
+    frames = stored_frames(tmp_path / "si.dp.frames")
+    assert len(frames) > 4
+    expect_right_labels(frames, BY_CLIENT, epsilon=0.02)
+
+
 def waiting(folder):
     """Names of what FILE.requests has."""
     path = folder / "si.dp.requests"

@@ -126,7 +126,7 @@ PairDPTrainKokkos<DeviceType>::PairDPTrainKokkos(LAMMPS *lmp) : PairDPTrain(lmp)
 
 template <class DeviceType> void PairDPTrainKokkos<DeviceType>::init_style()
 {
-  atomKK->sync(Host, TYPE_MASK);
+  atomKK->sync(Host, TYPE_MASK | Q_MASK | TAG_MASK);
   PairDPTrain::init_style();
   auto *request = neighbor->find_request(this);
   request->set_kokkos_host(std::is_same_v<DeviceType, LMPHostType> &&

@@ -41,8 +41,8 @@ class PairSet : protected Pointers {
   };
 
   /// Creates the styles and reads the arguments of their pair_coeff and pair_modify commands. `who`
-  /// begins messages, such as "Fix dptrain: reference". Errors for styles that are not there, and for what
-  /// they lack.
+  /// begins messages, such as "Fix dptrain: reference". Errors for styles that are not there, and
+  /// for what they lack.
   PairSet(LAMMPS *lmp, const std::string &who, const PairOptions &options);
   ~PairSet() override;
 

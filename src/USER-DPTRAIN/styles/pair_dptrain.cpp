@@ -25,7 +25,6 @@
 #include "modify.h"
 #include "neigh_list.h"
 #include "neighbor.h"
-#include "styles/fix_dptrain.h"
 #include "styles/pair_dptrain_data.h"
 #include "styles/pair_dptrain_options.h"
 #include "styles/trial_moves.h"
@@ -34,8 +33,6 @@
 #include "utils.h"
 
 using namespace LAMMPS_NS;
-
-static constexpr int ATOM_VIRIAL = 9;  // numbers of an atom
 
 PairDPTrain::PairDPTrain(LAMMPS *lmp) : Pair(lmp), data_(new Data(lmp))
 {
@@ -80,11 +77,6 @@ PairDPTrain *PairDPTrain::find(LAMMPS *lmp)
 const double *PairDPTrain::last_forces()
 {
   return host_result(FORCE);
-}
-
-const double *PairDPTrain::model_virial() const
-{
-  return data_->virial;
 }
 
 const PairDPTrain::Sums &PairDPTrain::last_sums() const
@@ -177,18 +169,6 @@ void PairDPTrain::compute(int eflag, int vflag)
   ev_init(eflag, vflag);
   compute_model();
   add_baseline(eflag, vflag);
-}
-
-bool PairDPTrain::has_baseline() const
-{
-  return data_->baseline != nullptr;
-}
-
-// Also where the net is not trained yet: labels that drive the atoms are without the baseline.
-void PairDPTrain::add_baseline(int eflag, int vflag)
-{
-  std::copy(virial, virial + 6, data_->virial);
-  if (data_->baseline) data_->baseline->add_to(*this, eflag, vflag);
 }
 
 void PairDPTrain::compute_model()
@@ -515,37 +495,6 @@ void PairDPTrain::init_style()
   if (data_->deviation_options.every > 0)
     collective(lmp, PAIR_STYLE,
                [&] { data_->output.open(data_->deviation_options, data_->restarted); });
-}
-
-// A fix that trains a new model knows what baseline it will have.
-void PairDPTrain::init_baseline()
-{
-  for (Fix *fix : modify->get_fix_by_style("^dptrain"))
-    if (const auto *learning = dynamic_cast<FixDPTrain *>(fix))
-      if (learning->trains_pair_style()) learning->give_baseline(*data_->slot);
-  const ModelInUse &slot = *data_->slot;
-  if (slot.baseline().empty()) return data_->baseline.reset();
-  const std::string who = fmt::format("baseline of {}:", slot.path());
-  if (slot.has_null())
-    error->all(FLERR,
-               "Pair style dptrain: {} it acts on all atoms, and pair_coeff gives NULL for an atom "
-               "type: give each "
-               "type an element",
-               who);
-  if (!data_->baseline || !data_->baseline->is_of(slot.baseline(), slot.elements()))
-    data_->baseline = std::make_unique<BaselinePairs>(lmp, who, slot.baseline(), slot.elements());
-  BaselinePairs &baseline = *data_->baseline;
-  baseline.init();
-  comm_forward = baseline.comm_forward();
-  comm_reverse = std::max(ATOM_VIRIAL, baseline.comm_reverse());
-  for (const std::string &style : baseline.style_names())
-    if (comm->me == 0 && utils::strmatch(force->pair_style, "^hybrid/overlay") &&
-        force->pair_match(style, 1, 1))
-      error->warning(FLERR,
-                     "Pair style dptrain: {} the run has a pair style {} beside dptrain, too, and "
-                     "the potential adds "
-                     "its own: remove it, unless both are meant",
-                     who, style);
 }
 
 double PairDPTrain::model_cutoff() const

@@ -98,6 +98,7 @@ class PairDPTrain : public Pair {
   struct Data;
 
  protected:
+  static constexpr int ATOM_VIRIAL = 9;  // numbers of an atom
   Data *data_;
 
   // --- where the arrays of the atoms lie: an accelerator has others

@@ -35,6 +35,8 @@ std::vector<std::string> read_lines(JsonReader &reader, const std::string &key)
   return reader.texts(key);
 }
 
+}  // namespace
+
 const Keys<Baseline> &baseline_keys()
 {
   using K = Key<Baseline>;
@@ -52,8 +54,6 @@ const Keys<Baseline> &baseline_keys()
   };
   return keys;
 }
-
-}  // namespace
 
 std::vector<Baseline> read_baseline(JsonReader &model, const std::string &key)
 {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "input/baseline_keys.h"
 #include "input/input_sections.h"
 #include "input/model_keys.h"
 
@@ -79,6 +80,7 @@ std::vector<SectionRows> input_keys()
   SectionRows &model = begin("model");
   add_rows(model, model_keys());
   add_rows(model, statistics_keys());
+  add_rows(begin("model/baseline"), baseline_keys());
   for (const char *type : {"power_spectrum", "se_e2_a"}) {
     const auto descriptor = make_descriptor_config(type);
     SectionRows &section = begin(fmt::format("model/descriptor of type {}", type));

@@ -19,6 +19,11 @@ std::vector<int> types_of_member(const ModelInUse &main, const ModelInUse &membe
   return type;
 }
 
+std::string name_or_none(const std::vector<Baseline> &baseline)
+{
+  return baseline.empty() ? "none" : name_of(baseline);
+}
+
 }  // namespace
 
 void Committee::load(const Communicator &comm, const std::vector<std::string> &files,
@@ -35,6 +40,11 @@ void Committee::load(const Communicator &comm, const std::vector<std::string> &f
       throw Error(fmt::format("{} of the committee describes a new model, which has no parameters: "
                               "members of a committee must be trained models or checkpoints",
                               file));
+    if (member.slot->baseline() != main.baseline())
+      throw Error(fmt::format("{} of the committee has the baseline {}, and {} has {}: use members "
+                              "with the same baseline, as forces of nets are compared",
+                              file, name_or_none(member.slot->baseline()), main.path(),
+                              name_or_none(main.baseline())));
     member.evaluator = std::make_unique<Evaluator>(member.slot->model());
     if (!member.slot->model()->is_local() && comm.size() > 1)
       throw Error(fmt::format("{} of the committee: its atoms pass messages, and members are "

@@ -1,0 +1,66 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
+// Pair style dptrain with a potential that has a baseline.
+
+#include <algorithm>
+
+#include "comm.h"
+#include "error.h"
+#include "force.h"
+#include "modify.h"
+#include "styles/fix_dptrain.h"
+#include "styles/pair_dptrain_data.h"
+#include "utils.h"
+
+using namespace LAMMPS_NS;
+
+bool PairDPTrain::has_baseline() const
+{
+  return data_->baseline != nullptr;
+}
+
+// Also where the net is not trained yet: labels that drive the atoms are without the baseline.
+void PairDPTrain::add_baseline(int eflag, int vflag)
+{
+  std::copy(virial, virial + 6, data_->virial);
+  if (data_->baseline) data_->baseline->add_to(*this, eflag, vflag);
+}
+
+const double *PairDPTrain::model_virial() const
+{
+  return data_->virial;
+}
+
+// A fix that trains a new model knows what baseline it will have.
+void PairDPTrain::init_baseline()
+{
+  for (Fix *fix : modify->get_fix_by_style("^dptrain"))
+    if (const auto *learning = dynamic_cast<FixDPTrain *>(fix))
+      if (learning->trains_pair_style()) learning->give_baseline(*data_->slot);
+  const ModelInUse &slot = *data_->slot;
+  if (slot.baseline().empty()) return data_->baseline.reset();
+  const std::string who = fmt::format("baseline of {}:", slot.path());
+  if (slot.has_null())
+    error->all(FLERR,
+               "Pair style dptrain: {} it acts on all atoms, and pair_coeff gives NULL for an atom "
+               "type: give each "
+               "type an element",
+               who);
+  if (!data_->baseline || !data_->baseline->is_of(slot.baseline(), slot.elements()))
+    data_->baseline = std::make_unique<BaselinePairs>(lmp, who, slot.baseline(), slot.elements());
+  BaselinePairs &baseline = *data_->baseline;
+  baseline.init();
+  comm_forward = baseline.comm_forward();
+  comm_reverse = std::max(ATOM_VIRIAL, baseline.comm_reverse());
+  for (const std::string &style : baseline.style_names())
+    if (comm->me == 0 && utils::strmatch(force->pair_style, "^hybrid/overlay") &&
+        force->pair_match(style, 1, 1))
+      error->warning(FLERR,
+                     "Pair style dptrain: {} the run has a pair style {} beside dptrain, too, and "
+                     "the potential adds "
+                     "its own: remove it, unless both are meant",
+                     who, style);
+}
