@@ -180,6 +180,19 @@ def test_the_file_runs_by_itself(ranks, newton, learned, tmp_path):
     assert np.abs(found - expected).max() < 1e-11 * np.abs(expected).max()
 
 
+def test_beside_another_style(learned, tmp_path):
+    """In a hybrid style the baseline has neighbor lists of its own."""
+    net_alone(tmp_path)
+    lj = "pair_coeff * * lj/cut 0.05 2.1\n"
+    whole = learned(f"{ATOMS}{RATTLE}pair_style hybrid/overlay dptrain lj/cut 3.5\npair_coeff * * dptrain si.dp Si\n{lj}{PER_ATOM.format('whole')}", 2).check()
+    parts = learned(f"{ATOMS}{RATTLE}pair_style hybrid/overlay dptrain lj/cut 3.5 zbl 2.0 3.0\npair_coeff * * dptrain net.dp Si\n{lj}"
+                    f"pair_coeff * * zbl 14.0 14.0\n{PER_ATOM.format('parts')}", 2).check()
+    for name in ("PotEng", "Press"):
+        assert whole.thermo()[name][0] == pytest.approx(parts.thermo()[name][0], rel=1e-12), name
+    found, expected = whole.dump("whole.dump"), parts.dump("parts.dump")
+    assert np.abs(found - expected).max() < 1e-11 * np.abs(expected).max()
+
+
 def test_python_evaluates_it(learned, tmp_path):
     """A cell that is not as LAMMPS wants it, and atoms without a cell: forces and virial are derivatives of the energy."""
     import dptrain

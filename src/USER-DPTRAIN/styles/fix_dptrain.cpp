@@ -18,6 +18,7 @@
 #include "modify.h"
 #include "neighbor.h"
 #include "nested/baseline_words.h"
+#include "nested/nested_pair.h"
 #include "reference/make_reference.h"
 #include "reference/reference_difference.h"
 #include "styles/exclusions.h"
@@ -94,6 +95,9 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
     d.asked = make_reference(lmp, id, d.options.reference, d.options.learning.active,
                              d.options.learning.cutout.radius > 0.0, d.fold,
                              [this]() -> const ModelInUse & { return *data_->slot; });
+
+  // words that LAMMPS does not take are refused here, not in a run
+  if (d.options.baseline) NestedPair(lmp, "Fix dptrain: baseline", *d.options.baseline, d.fold);
 
   scalar_flag = vector_flag = 1;
   size_vector = NUM_FIX_OUTPUTS;

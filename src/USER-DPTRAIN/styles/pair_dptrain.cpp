@@ -12,6 +12,7 @@
 #include <numeric>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "adapter/style_names.h"
@@ -474,12 +475,11 @@ void PairDPTrain::init_style()
                           "from the neighbor lists, and the model needs all pairs: use "
                           "'special_bonds lj/coul 1.0 1.0 1.0' or, beside pair styles that must "
                           "skip them, small non-zero factors such as 1.0e-50");
-  NeighRequest *request =
-      reads_lists() ? neighbor->add_request(this, NeighConst::REQ_FULL) : nullptr;
-  if (!request) list = nullptr;
-  init_baseline();
-  // a baseline may look further than the model, whose lists need not
-  if (request && data_->baseline) request->set_cutoff(model_cutoff());
+  if (reads_lists())
+    neighbor->add_request(this, NeighConst::REQ_FULL);
+  else
+    list = nullptr;
+  data_->begins_run = true;
   data_->closest = {};
   data_->wall_warned = false;
   data_->find_first_type(*atom);
@@ -512,6 +512,7 @@ double PairDPTrain::init_one(int i, int j)
   if (setflag[std::min(i, j)][std::max(i, j)] == 0)
     error->all(FLERR, "All pair coeffs are not set: give elements instead of NULL in pair_coeff, "
                       "or use hybrid styles");
+  if (std::exchange(data_->begins_run, false)) init_baseline();
   return std::max(model_cutoff(), data_->baseline ? data_->baseline->cutoff(i, j) : 0.0);
 }
 

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 
+#include "adapter/lammps_compat.h"
 #include "comm.h"
 #include "error.h"
 #include "force.h"
 #include "modify.h"
+#include "neighbor.h"
 #include "styles/fix_dptrain.h"
 #include "styles/pair_dptrain_data.h"
 #include "utils.h"
@@ -34,7 +36,8 @@ const double *PairDPTrain::model_virial() const
   return data_->virial;
 }
 
-// A fix that trains a new model knows what baseline it will have.
+// At the first init_one(): what is asked of neighbor lists in init_style() a hybrid style takes for
+// that of its sub-styles. A fix that trains a new model knows what baseline it will have.
 void PairDPTrain::init_baseline()
 {
   for (Fix *fix : modify->get_fix_by_style("^dptrain"))
@@ -55,6 +58,11 @@ void PairDPTrain::init_baseline()
   baseline.init();
   comm_forward = baseline.comm_forward();
   comm_reverse = std::max(ATOM_VIRIAL, baseline.comm_reverse());
+  Pair *run = force->pair;  // a hybrid style, or this one
+  run->comm_forward = std::max(run->comm_forward, comm_forward);
+  run->comm_reverse = std::max(run->comm_reverse, comm_reverse);
+  // the baseline may look further than the model, whose list need not
+  if (NeighRequest *request = neighbor->find_request(this)) request->set_cutoff(model_cutoff());
   for (const std::string &style : baseline.style_names())
     if (comm->me == 0 && utils::strmatch(force->pair_style, "^hybrid/overlay") &&
         force->pair_match(style, 1, 1))

@@ -29,6 +29,7 @@ struct PairDPTrain::Data {
   std::unique_ptr<dptrain::Evaluator> evaluator;
   UnitFactors units;
   std::unique_ptr<BaselinePairs> baseline;  // null: the potential has none
+  bool begins_run = false;                  // init_style() has been called, init_one() not yet
   Exclusions exclusions;                    // of the last compute()
   std::vector<int> type;                    // [nall] model types; -1: not there for the model
   int first_type = 0;                       // the lowest model type of all atoms
