@@ -226,6 +226,18 @@ def test_python_evaluates_it(learned, tmp_path):
             assert (a.virial[i, j] + a.virial[j, i]) / 2 == pytest.approx(slope, abs=2e-5)
 
 
+def test_a_session_of_python_has_none(tmp_path):
+    """Beside a Python program there is no LAMMPS that could evaluate it: refused at once."""
+    import dptrain
+
+    write_input(tmp_path)
+    content = json.loads((tmp_path / "input.json").read_text())
+    content["model"]["baseline"] = WORDS
+    (tmp_path / "input.json").write_text(json.dumps(content))
+    with pytest.raises(dptrain.Error, match="has the baseline zbl 2.0 3.0, which LAMMPS evaluates"):
+        dptrain.Session(tmp_path / "input.json", lambda *frame: None)
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_offline_training_learns_the_same(ranks, learned, tmp_path):
     """The errors of the file on its data set are those of what it learned; `dptrain train` with `baseline` in the input subtracts the
