@@ -36,6 +36,7 @@ def load_module():
 
 _dptrain = load_module()
 Error = _dptrain.Error
+BASELINE_REACH = 40.0  # Angstrom; force fields of LAMMPS have cutoffs below that
 
 from dptrain.baseline import Baseline  # noqa: E402  (after the module that it needs)
 
@@ -160,12 +161,13 @@ class Potential:
         types = self.types_of(types)
         if len(types) != len(positions):
             raise Error(f"{len(positions)} positions but {len(types)} types: give one for each atom")
-        cell = complete_cell(positions, cell, pbc, self.rcut)
+        given, cell = cell, complete_cell(positions, cell, pbc, self.rcut)
         net = self._model.evaluate(positions, types, None if cell is None else cell.ravel())
         if not self._model.baseline:
             return Evaluation(*net)
         if self._baseline is None:
             self._baseline = Baseline(json.loads(self._model.baseline))
+        cell = complete_cell(positions, given, pbc, max(self.rcut, BASELINE_REACH))
         baseline = self._baseline.evaluate(positions, [self.type_map[t] for t in types], cell)
         return Evaluation(*(a + b for a, b in zip(net, baseline)))
 

@@ -226,6 +226,22 @@ def test_python_evaluates_it(learned, tmp_path):
             assert (a.virial[i, j] + a.virial[j, i]) / 2 == pytest.approx(slope, abs=2e-5)
 
 
+def test_a_slab_in_python(learned, tmp_path):
+    """A baseline that reaches further than the net: no image comes near in the direction without periodicity."""
+    import dptrain
+    import h5py
+
+    with h5py.File(tmp_path / "si.dp", "r+") as file:
+        tree = json.loads(file.attrs["json"])
+        tree["model"]["baseline"][0].update(pair_style="lj/cut 12.0", pair_coeff=["* * 0.05 2.1"])
+        file.attrs["json"] = json.dumps(tree)
+    atoms = ATOMS.replace("units metal", "units metal\nboundary p p s") + RATTLE
+    table = learned(f"{atoms}{DPTRAIN}{PER_ATOM.format('slab').replace('id type fx fy fz', 'id type x y z')}").check()
+    x = table.dump("slab.dump")[:, 2:5]
+    found = dptrain.load(tmp_path / "si.dp").evaluate(x, ["Si"] * len(x), [10.862, 10.862, 10.862], (True, True, False))
+    assert found.energy == pytest.approx(table.thermo()["PotEng"][0], rel=1e-9)
+
+
 def test_a_session_of_python_has_none(tmp_path):
     """Beside a Python program there is no LAMMPS that could evaluate it: refused at once."""
     import dptrain

@@ -85,7 +85,10 @@ std::vector<double> RunTrajectory::forces()
 dptrain::WholeFrame RunTrajectory::configuration()
 {
   use_host_atoms_();
-  return gather_atoms(lmp_, slot_.model_type(), slot_.cutoff(), units_, &tags_);
+  double cutoff = slot_.cutoff();
+  if (!slot_.baseline().empty())  // which may reach further
+    cutoff = std::max(cutoff, lmp_->comm->get_comm_cutoff() / units_.length);
+  return gather_atoms(lmp_, slot_.model_type(), cutoff, units_, &tags_);
 }
 
 void RunTrajectory::evaluate_again()
