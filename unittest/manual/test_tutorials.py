@@ -93,7 +93,8 @@ def test_page_dft_code(tutorial):
     page = tutorial("Tutorial_dft_code.rst")
     socket_model, spool_model = page.numbers(FORCE)[::2]  # of the system; and once more, of all systems together
     assert socket_model < 0.02 and spool_model < 0.04  # eV/A, of 0.65
-    assert thermo(page, "log.own")["frames"][-1] == 22  # eleven of the first run, eleven of the client of the page
+    # eleven of the first run, eleven of the client of the page; rarely more, where atoms come closer than ever before
+    assert 22 <= thermo(page, "log.own")["frames"][-1] < 30
     assert len(list((page.folder / "requests").glob("*/answer.xyz"))) > 10
     waits, flight = page.numbers(r"^Fix dptrain learn: .* (\d+) reference calls")[-2:]
     assert flight < 0.6 * waits
