@@ -99,7 +99,8 @@ def test_the_keyword(cold):
     of_file, none = (energies(cold, SI.format(words)) for words in ("", "wall no"))
     begin = walls_of(cold / "si.dp")[0, 0]
     for words, same in (("wall yes", of_file), (f"wall {begin:.17g}", of_file), ("wall 0.3", none)):
-        assert np.array_equal(energies(cold, SI.format(words)), same), words
+        # sums on a GPU are rounded differently in each run
+        assert np.allclose(energies(cold, SI.format(words)), same, rtol=1e-12, atol=1e-12 * abs(same[2:]).max()), words
 
 
 def test_far_inside_it_is_zbl(cold):

@@ -23,6 +23,14 @@ class State {
  public:
   using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<double>, State>;
 
+  // defined where Entry is complete: nvcc needs them for Value before
+  State();
+  State(const State &other);
+  State(State &&other) noexcept;
+  State &operator=(const State &other);
+  State &operator=(State &&other) noexcept;
+  ~State();
+
   bool empty() const { return entries_.empty(); }
   bool has(const std::string &name) const { return find(name) != nullptr; }
 
@@ -90,6 +98,13 @@ struct State::Entry {
   Value value;
   template <class Visit> void fields(Visit &visit) { visit("name, value", name, value); }
 };
+
+inline State::State() = default;
+inline State::State(const State &other) = default;
+inline State::State(State &&other) noexcept = default;
+inline State &State::operator=(const State &other) = default;
+inline State &State::operator=(State &&other) noexcept = default;
+inline State::~State() = default;
 
 /// The fields of an object.
 template <class T> State state_of(const T &object)

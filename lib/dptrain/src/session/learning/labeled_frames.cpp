@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "dptrain/base/error.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/session/trajectory.h"
 #include "training/loss/loss_term.h"
