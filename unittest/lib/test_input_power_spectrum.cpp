@@ -38,6 +38,7 @@ TEST(InputPowerSpectrum, NeedsNoKeyButTheType)
   const InputFile input = read(shortest);
   const PowerSpectrumConfig &descriptor = power_spectrum(input.model);
   EXPECT_EQ(input.model.rcut, 6.0);
+  EXPECT_EQ(descriptor.n_basis, 24);
   EXPECT_DOUBLE_EQ(descriptor.rcut_smth, 2.0);
   EXPECT_TRUE(descriptor.exclude_types.empty());
   EXPECT_EQ(descriptor.precision, "float64");
@@ -67,6 +68,14 @@ TEST(InputPowerSpectrum, ReadsEveryKey)
   EXPECT_FALSE(descriptor.trainable);
   EXPECT_EQ(descriptor.seed, 5u);
   EXPECT_EQ(descriptor.size(), 7 * (1 + 7 * 3));
+}
+
+TEST(InputPowerSpectrum, ResolvesAQuarterOfAnAngstrom)
+{
+  for (const auto &[rcut, expected] : {std::pair{4.5, 18}, {5.0, 20}, {9.0, 32}}) {
+    const InputFile input = read(changed("/model/descriptor/rcut", rcut));
+    EXPECT_EQ(power_spectrum(input.model).n_basis, expected) << rcut;
+  }
 }
 
 TEST(InputPowerSpectrum, WritesWhatItReads)

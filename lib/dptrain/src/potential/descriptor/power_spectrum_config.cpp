@@ -1,6 +1,7 @@
 #include "dptrain/potential/descriptor/power_spectrum_config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 #include "dptrain/base/error.h"
@@ -8,6 +9,9 @@
 #include "kernels/limits.h"
 
 namespace dptrain {
+
+// Resolves a quarter of an Angstrom: bench/results/choices.md.
+constexpr double functions_per_angstrom = 4.0;
 
 const Keys<DescriptorConfig> &PowerSpectrumConfig::table() const
 {
@@ -27,6 +31,9 @@ const Keys<DescriptorConfig> &PowerSpectrumConfig::table() const
 void PowerSpectrumConfig::complete(JsonReader &section, ModelConfig &model)
 {
   if (!section.has("rcut_smth")) rcut_smth = model.rcut / 3.0;
+  if (!section.has("n_basis"))
+    n_basis = std::clamp(static_cast<int>(std::lround(functions_per_angstrom * model.rcut)), 1,
+                         kernels::most_functions);
   check_switch(section, rcut_smth, model.rcut);
   if (!section.has("axis_neuron")) axis_neuron = std::min(axis_neuron, n_max);
   if (axis_neuron > n_max)
