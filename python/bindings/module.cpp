@@ -21,6 +21,7 @@
 #include "dptrain/potential/model/evaluator.h"
 #include "dptrain/potential/model/model.h"
 #include "dptrain/potential/model/model_data.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/session/frame_run.h"
 
 namespace nb = nanobind;
@@ -90,6 +91,16 @@ nb::dict walls_of(const dptrain::ModelData &data)
   return walls;
 }
 
+/// The energy in eV of a separate atom of each element; None: the energy bias is fitted.
+nb::dict separate_atoms_of(const dptrain::ModelData &data)
+{
+  nb::dict energies;
+  const auto known = dptrain::known_atom_energies(data);
+  for (std::size_t t = 0; t < known.size(); ++t)
+    energies[nb::str(data.config.type_map[t].c_str())] = nb::cast(known[t]);
+  return energies;
+}
+
 /// What the model is made of, for `Potential.info`.
 nb::dict describe(const Potential &potential)
 {
@@ -116,6 +127,7 @@ nb::dict describe(const Potential &potential)
   info["fitting_neuron"] = config.fitting_neuron;
   info["fitting_activation"] = config.fitting_activation;
   info["energy_bias"] = potential.model().energy_bias();
+  info["separate_atoms"] = separate_atoms_of(data);
   info["min_distance"] = data.min_nbor_dist;
   info["walls"] = walls_of(data);
   if (!config.baseline.empty()) info["baseline"] = dptrain::name_of(config.baseline);

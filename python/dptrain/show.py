@@ -36,6 +36,9 @@ def describe(potential):
     settings = dict(potential.info)
     settings.pop("model_def_script", None)  # of a TorchScript model: a long text
     info = settings.pop("info")
+    if "separate_atoms" in settings:
+        settings["separate_atoms"] = {name: "fitted" if energy is None else f"{energy:.6g} eV"
+                                      for name, energy in settings["separate_atoms"].items()}
     facts = {"elements": potential.type_map, "parameters": potential.num_parameters, **settings}
     return "\n".join([potential.path, *lines_of(facts), *lines_of({"info": info})])
 

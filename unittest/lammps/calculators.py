@@ -95,3 +95,25 @@ class GammaLDA(Calculator):
         self.density = field.make_rdm1()  # a good start for the next configuration
         forces = -field.nuc_grad_method().kernel() * Hartree / Bohr
         self.results = {"energy": energy, "free_energy": energy, "forces": forces}
+
+
+class Offset(LennardJones):
+    """Lennard-Jones whose atoms have an energy of their own, as in quantum chemistry."""
+
+    def __init__(self, offset, **options):
+        super().__init__(**options)
+        self.offset = offset
+
+    def calculate(self, *args, **kwargs):
+        super().calculate(*args, **kwargs)
+        for name in ("energy", "free_energy"):
+            self.results[name] += self.offset * len(self.atoms)
+
+
+class Crowd(LennardJones):
+    """Lennard-Jones that has no energy of a single atom."""
+
+    def calculate(self, atoms=None, *args, **kwargs):
+        if len(atoms) == 1:
+            raise RuntimeError("no basis set for one atom")
+        super().calculate(atoms, *args, **kwargs)

@@ -9,11 +9,13 @@
 
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/training/energy_bias_fit.h"
 #include "dptrain/training/trainer.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
 #include "support/small_training.h"
+#include "support/tiny_model.h"
 #include "support/toy_model.h"
 #include "support/world.h"
 #include "training/step_gradient.h"
@@ -428,6 +430,70 @@ TEST(EnergyBiasFit, FindsTheBiasBehindCoefficients)
   EXPECT_NEAR(fit.apply(), 0.0, 1e-10);
   EXPECT_NEAR(model->energy_bias()[0], -93.5, 1e-10);
   EXPECT_NEAR(model->energy_bias()[1], -187.0, 1e-10);
+}
+
+/// Frames of two types whose energies are those of a model plus `offset` eV for each atom, fitted with that model.
+std::shared_ptr<Model> fitted_to_offset(const ModelData &data, double offset, bool keeps)
+{
+  const auto comm = world();
+  const std::shared_ptr<Model> model = make_deep_pot(data);
+  EnergyBiasFit fit(model, comm, false, keeps);
+  for (const int natoms : {4, 6, 9}) {
+    WholeFrame whole = random_frame(natoms, natoms, cubic_box(6.0), true, 1.0);
+    whole.label.energy = 0.0;
+    Frame frame = scatter_frame(comm, whole, data.config.rcut);
+    std::vector<double> force(3 * frame.nall()), energy(frame.nlocal);
+    ForwardOutput out;
+    out.force = force.data();
+    out.atom_energy = energy.data();
+    model->forward(frame.domain(), out);
+    double sum = 0.0;
+    for (const double e : energy) sum += e + offset;
+    comm->all_reduce_sum(&sum, 1);
+    frame.label.energy = sum;
+    fit.add(frame);
+  }
+  fit.apply();
+  return model;
+}
+
+TEST(EnergyBiasFit, KeepsKnownEnergiesOfSeparateAtoms)
+{
+  ModelConfig config = tiny_config();
+  se_e2_a(config).set_davg_zero = true;  // an atom alone has no descriptor
+  config.atom_ener = {-3.0, std::nullopt};
+  ModelData data = tiny_model(config);
+  data.out_bias = {0.0, -2.0};
+  data.bias_atom_e = {-3.0, 0.0};
+  EXPECT_EQ(known_atom_energies(data), AtomEnergies({-3.0, std::nullopt}));
+  EXPECT_EQ(text_of_atom_energies(data), "A -3 eV, B fitted");
+  // DeePMD-kit's files may have a mean
+  ModelData with_mean = data;
+  with_mean.descriptor_constants["davg"][0] = 0.1;
+  EXPECT_EQ(known_atom_energies(with_mean), AtomEnergies(2));
+
+  // half an eV may be an error of the net: the open type takes what it can
+  const auto near = fitted_to_offset(data, 0.5, false);
+  EXPECT_EQ(near->energy_bias()[0], 0.0);
+  EXPECT_GT(std::abs(near->energy_bias()[1] + 2.0), 0.1);
+  // ten are another reference, unless the net has learned nothing yet
+  const auto far = fitted_to_offset(data, 10.0, false);
+  EXPECT_NEAR(far->energy_bias()[0], 10.0, 1e-9);  // rounding
+  EXPECT_NEAR(far->energy_bias()[1], 8.0, 1e-9);
+  EXPECT_EQ(known_atom_energies(far->data()), AtomEnergies(2));
+  EXPECT_EQ(fitted_to_offset(data, 10.0, true)->energy_bias()[0], 0.0);
+}
+
+TEST(EnergyBiasFit, ExcludedTypesHaveNoEnergyThatIsKnown)
+{
+  ModelConfig config = tiny_config();
+  se_e2_a(config).set_davg_zero = true;  // an atom alone has no descriptor
+  config.atom_ener = {-3.0, -1.0};
+  config.atom_exclude_types = {0};
+  ModelData data = tiny_model(config);
+  data.out_bias = {0.0, 0.0};
+  data.bias_atom_e = {-3.0, -1.0};
+  EXPECT_EQ(known_atom_energies(data), AtomEnergies({std::nullopt, -1.0}));
 }
 
 TEST(EnergyBiasFit, ReturnsTheDeviationThatRemains)

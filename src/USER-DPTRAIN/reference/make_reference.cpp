@@ -17,17 +17,17 @@ using namespace LAMMPS_NS;
 using Source = ReferenceOptions::Source;
 
 std::unique_ptr<Reference> LAMMPS_NS::make_reference(LAMMPS *lmp, const std::string &fix_id,
-                                                     const ReferenceOptions &options, bool any_step,
-                                                     bool cuts, const FoldGhosts &fold,
-                                                     FindSlot find_slot)
+                                                     const ReferenceOptions &options,
+                                                     const ReferenceUse &use,
+                                                     const FoldGhosts &fold, FindSlot find_slot)
 {
   switch (options.source) {
   case Source::run:
     return std::make_unique<ReferenceRun>(lmp, fix_id);
   case Source::values:
-    return std::make_unique<ReferenceOutputs>(lmp, fix_id, options.values, any_step);
+    return std::make_unique<ReferenceOutputs>(lmp, fix_id, options.values, use.any_step);
   case Source::socket:
-    return std::make_unique<ReferenceSocket>(lmp, options.socket, fix_id, cuts,
+    return std::make_unique<ReferenceSocket>(lmp, options.socket, fix_id, use.cuts || use.atoms,
                                              std::move(find_slot));
   case Source::spool:
     return std::make_unique<ReferenceSpool>(lmp, options.spool, std::move(find_slot));
@@ -35,6 +35,6 @@ std::unique_ptr<Reference> LAMMPS_NS::make_reference(LAMMPS *lmp, const std::str
   case Source::none:
     break;
   }
-  if (cuts) return std::make_unique<ReferenceInstance>(lmp, options.pair, std::move(find_slot));
+  if (use.cuts) return std::make_unique<ReferenceInstance>(lmp, options.pair, std::move(find_slot));
   return std::make_unique<ReferencePair>(lmp, options.pair, fold);
 }

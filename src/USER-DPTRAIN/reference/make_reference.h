@@ -13,11 +13,16 @@
 
 namespace LAMMPS_NS {
 
-/// What fix dptrain asks, as its keyword `reference` says. `fix_id`: of the fix that owns it;
-/// `any_step`: a label may be needed at every step; `cuts`: the frames are not the atoms of the run,
-/// but cut-outs of them.
+/// What is asked of a reference.
+struct ReferenceUse {
+  bool any_step = false;  ///< a label may be needed at every step
+  bool cuts = false;      ///< the frames are not the atoms of the run, but cut-outs of them
+  bool atoms = false;     ///< separate atoms, too
+};
+
+/// What fix dptrain asks, as its keyword `reference` says. `fix_id`: of the fix that owns it.
 std::unique_ptr<Reference> make_reference(LAMMPS *lmp, const std::string &fix_id,
-                                          const ReferenceOptions &options, bool any_step, bool cuts,
+                                          const ReferenceOptions &options, const ReferenceUse &use,
                                           const FoldGhosts &fold, FindSlot find_slot);
 
 }  // namespace LAMMPS_NS

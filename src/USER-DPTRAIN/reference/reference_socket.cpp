@@ -17,13 +17,13 @@
 using namespace LAMMPS_NS;
 
 ReferenceSocket::ReferenceSocket(LAMMPS *lmp, const SocketOptions &options,
-                                 const std::string &fix_id, bool cuts, FindSlot find_slot) :
+                                 const std::string &fix_id, bool others, FindSlot find_slot) :
     Pointers(lmp),
     options_(options),
     structure_path_(
         fix_id + (lmp->universe->nworlds > 1 ? fmt::format(".{}", lmp->universe->iworld + 1) : "") +
         ".init.xyz"),
-    cuts_(cuts),
+    others_(others),
     find_slot_(std::move(find_slot))
 {
   const auto log = [this](const std::string &text) {
@@ -45,16 +45,12 @@ ReferenceSocket::ReferenceSocket(LAMMPS *lmp, const SocketOptions &options,
 void ReferenceSocket::init()
 {
   if (!options_.virial) warn_of_missing_virial(lmp);
-}
-
-void ReferenceSocket::setup()
-{
   const dptrain::ModelInUse &slot = find_slot_();
-  if (cuts_) source_->name_types(slot.type_map());
   const dptrain::WholeFrame frame =
       gather_atoms(lmp, slot.model_type(), slot.cutoff(), unit_factors(lmp, FIX_STYLE));
   const std::array<bool, 3> periodic = {domain->xperiodic != 0, domain->yperiodic != 0,
                                         domain->zperiodic != 0};
+  if (others_) source_->name_types(slot.type_map(), periodic);
   collective(lmp, FIX_STYLE, [&] {
     dptrain::guarded(*world_communicator(lmp), [&] {
       if (comm->me == 0)

@@ -19,20 +19,19 @@ namespace LAMMPS_NS {
 /// protocol.
 class ReferenceSocket : public Reference, protected Pointers {
  public:
-  /// Listens at the address from now on. `cuts`: the frames are cut-outs, of which clients are told
-  /// the elements. Collective.
-  ReferenceSocket(LAMMPS *lmp, const SocketOptions &options, const std::string &fix_id, bool cuts,
+  /// Listens at the address from now on. `others`: configurations may have other atoms than the run,
+  /// and clients are told their elements. Collective.
+  ReferenceSocket(LAMMPS *lmp, const SocketOptions &options, const std::string &fix_id, bool others,
                   FindSlot find_slot);
 
+  /// Writes FIX_ID.init.xyz, from which clients know the atoms of the run.
   void init() override;
-  /// Writes FIX_ID.init.xyz, from which clients know the atoms.
-  void setup() override;
   dptrain::LabelSource &source() override { return *source_; }
 
  private:
   SocketOptions options_;
   std::string structure_path_;
-  bool cuts_;
+  bool others_;
   FindSlot find_slot_;
   std::unique_ptr<dptrain::SocketSource> source_;
 };

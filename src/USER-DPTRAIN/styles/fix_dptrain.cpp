@@ -21,6 +21,7 @@
 #include "nested/nested_pair.h"
 #include "reference/make_reference.h"
 #include "reference/reference_difference.h"
+#include "reference/separate_atoms.h"
 #include "styles/exclusions.h"
 #include "styles/fix_dptrain_options.h"
 #include "styles/fix_dptrain_output.h"
@@ -91,10 +92,11 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
     data_->folded = values;
     comm->reverse_comm(this, 3);
   };
-  if (!d.options.learning.selects)
-    d.asked = make_reference(lmp, id, d.options.reference, d.options.learning.active,
-                             d.options.learning.cutout.radius > 0.0, d.fold,
-                             [this]() -> const ModelInUse & { return *data_->slot; });
+  const LearningOptions &learning = d.options.learning;
+  if (!learning.selects)
+    d.asked = make_reference(lmp, id, d.options.reference,
+                             {learning.active, learning.cutout.radius > 0.0, d.options.atoms},
+                             d.fold, [this]() -> const ModelInUse & { return *data_->slot; });
 
   // words that LAMMPS does not take are refused here, not in a run
   if (d.options.baseline) NestedPair(lmp, "Fix dptrain: baseline", *d.options.baseline, d.fold);
@@ -144,11 +146,21 @@ void FixDPTrain::init()
     d.rewind->init();
     d.run->set_rewind(d.rewind.get());
   }
-  start_session();
+  const bool begins = !d.session || d.session->generation() != d.slot->generation();
+  if (begins) make_difference();
+  init_reference();
+  if (begins && d.options.atoms)
+    take_separate_atoms(lmp, d.options.reference, d.options.learning, *d.asked, *d.slot);
+  if (begins) start_session();
   check_run();
+}
 
+void FixDPTrain::init_reference()
+{
+  Data &d = *data_;
   comm_reverse = 3;
   if (!d.reference()) return;
+  use_host_atoms();
   Reference &reference = *d.reference();
   reference.init();
   comm_forward = reference.comm_forward();
@@ -438,8 +450,6 @@ void FixDPTrain::make_difference()
 void FixDPTrain::start_session()
 {
   Data &d = *data_;
-  if (d.session && d.session->generation() == d.slot->generation()) return;
-  make_difference();
   dptrain::Messages messages;
   messages.info = [this](const std::string &text) {
     utils::logmesg(lmp, "Fix dptrain: {}\n", text);

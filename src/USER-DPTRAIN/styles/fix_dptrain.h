@@ -69,6 +69,7 @@ class FixDPTrain : public Fix {
 
   void attach();
   void attach_to_pair();
+  void init_reference();
   void start_session();
   void make_difference();
   void check_run() const;

@@ -94,6 +94,10 @@ const std::map<std::string, Handler> &engine_handlers()
          a.one_of({"pair"});
          o.baseline = read_pair_options(a);
        }},
+      {"atoms",
+       [](FixArguments &a, Options &o) {
+         o.atoms = a.one_of({"yes", "no"}) == "yes";
+       }},
       {"share",
        [](FixArguments &a, Options &o) {
          o.share = a.one_of({"yes", "no"}) == "yes";
@@ -175,6 +179,25 @@ void check_prepare(LAMMPS *lmp, const Options &options)
         "computes any configuration: this one labels those of the run, remove prepare");
 }
 
+// Who can compute a separate atom.
+void check_atoms(LAMMPS *lmp, const Options &options)
+{
+  if (!options.atoms) return;
+  using Source = ReferenceOptions::Source;
+  const ReferenceOptions &reference = options.reference;
+  const std::string none = reference.source == Source::run      ? "'reference run'"
+                           : reference.source == Source::values ? "'reference values'"
+                           : !reference.pair.kspace.empty()     ? "'reference pair' with kspace"
+                                                                : "";
+  if (!none.empty())
+    lmp->error->all(
+        FLERR,
+        "Fix dptrain: atoms: {} computes the atoms of the box only: remove 'atoms yes', "
+        "or give the energies of separate atoms as fitting_net/atom_ener in an "
+        "input.json",
+        none);
+}
+
 void check_together(LAMMPS *lmp, const Options &options)
 {
   if (options.reference.source == ReferenceOptions::Source::none)
@@ -238,6 +261,7 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
     check_together(lmp, options);
     check_cutout(lmp, options);
     check_prepare(lmp, options);
+    check_atoms(lmp, options);
     dptrain::check(learning);
   } catch (const dptrain::Error &error) {
     lmp->error->all(FLERR, "Fix dptrain: {}", error.what());

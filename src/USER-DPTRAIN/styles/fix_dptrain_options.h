@@ -29,6 +29,7 @@ struct FixDPTrainOptions {
   std::vector<double> fparam;                   ///< ditto
   ReferenceOptions reference;
   std::optional<PairOptions> baseline;  ///< of a new model
+  bool atoms = false;  ///< a new model has the energies of separate atoms of the reference
   dptrain::LearningOptions learning;
   dptrain::DeviceRequest device;  ///< of this model: only with `model`
   std::optional<double> timeout;  ///< seconds that a rank waits for others; 0: any time

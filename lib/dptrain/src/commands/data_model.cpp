@@ -64,7 +64,7 @@ void DataModel::tell(const DataStatistics &found, const ModelData &data) const
   const std::vector<int> limits = data.config.descriptor->neighbor_limits();
   if (!limits.empty()) text << ", sel";
   for (int n : limits) text << " " << n;
-  text << "; energy bias (eV)";
+  text << "; energies of separate atoms: " << text_of_atom_energies(data) << "; energy bias (eV)";
   for (double energy : data.out_bias) text << " " << energy;
   say_(text.str());
   for (const std::string &line : outlier_lines(training_.systems, found, data.config.type_map))

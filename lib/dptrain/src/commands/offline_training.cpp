@@ -15,6 +15,7 @@
 #include "commands/data_model.h"
 #include "commands/data_warnings.h"
 #include "commands/interrupt.h"
+#include "commands/separate_atoms.h"
 #include "dptrain/base/error.h"
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/checkpoint/checkpoint.h"
@@ -25,6 +26,7 @@
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/model/stiffen_walls.h"
+#include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/training/energy_bias_fit.h"
 #include "dptrain/training/learning_curve.h"
 #include "io/file.h"
@@ -122,20 +124,25 @@ void OfflineTraining::check_output() const
                         options_.output));
 }
 
-std::unique_ptr<BatchSource>
-OfflineTraining::open_section(const char *name, const DataConfig &config, std::uint64_t order)
+std::unique_ptr<BatchSource> OfflineTraining::open_section(const char *name,
+                                                           const DataConfig &config,
+                                                           std::uint64_t order, bool splits_atoms)
 {
   const std::size_t budget = bytes_of_gib(options_.parallel.frame_memory);
   const DataOptions data{input_.model.type_map, config.set_prefix,
                          input_.training.loss.numb_generalized_coord,
                          start_.model ? start_.model->num_fparam : 0};
   std::unique_ptr<BatchSource> source;
-  std::vector<std::string> left_out;
+  std::vector<std::string> left_out, atoms;
   guarded(*comm_, [&] {
     Systems systems;
     try {
       systems =
           open_systems(config, data, [&](const std::string &line) { left_out.push_back(line); });
+      // a baseline gives atoms that are far from each other no energy
+      if (splits_atoms)
+        systems = split_separate_atoms(systems, input_.model,
+                                       [&](const std::string &line) { atoms.push_back(line); });
       if (baseline_) systems = less_baseline(systems, baseline_);
     } catch (const Error &error) {
       throw Error(fmt::format("{}: training/{}: {}", options_.input, name, error.what()));
@@ -146,6 +153,7 @@ OfflineTraining::open_section(const char *name, const DataConfig &config, std::u
                                            budget);
   });
   for (const std::string &line : left_out) say("WARNING: " + line);
+  for (const std::string &line : atoms) say(line);
   return source;
 }
 
@@ -157,12 +165,13 @@ void OfflineTraining::open_data()
     say(fmt::format("baseline: {}; the net learns what it lacks", name_of(input_.model.baseline)));
     baseline_ = options_.make_baseline(input_.model.baseline, input_.model.type_map);
   }
-  training_ = open_section("training_data", offline.training_data, seed);
+  const bool is_new = !start_.model || start_.restart;  // or was, when it began
+  training_ = open_section("training_data", offline.training_data, seed, is_new);
   say_systems("training", *training_);
   warn_of_labels("training", *training_);
   if (offline.validation_data) {
     validation_ =
-        open_section("validation_data", *offline.validation_data, seed ^ validation_stream);
+        open_section("validation_data", *offline.validation_data, seed ^ validation_stream, false);
     say_systems("validation", *validation_);
     warn_of_labels("validation", *validation_);
   }
@@ -206,6 +215,7 @@ void OfflineTraining::fit_energy_bias()
 {
   EnergyBiasFit fit(model_, comm_, input_.training.loss.enable_atom_ener_coeff);
   const std::vector<double> before = model_->energy_bias();
+  const auto known = known_atom_energies(model_->data());
   for (const FrameId &id : spread_frames(training_->systems, bias_frames)) {
     const BatchShares shares(load(*training_, {id}), *comm_, fit.num_frames());
     for (const Frame *frame : shares.frames()) fit.add(*frame);
@@ -221,6 +231,7 @@ void OfflineTraining::fit_energy_bias()
     text << " " << input_.model.type_map[type] << " " << before[type] << " -> " << after[type];
   text << "; what remains has a standard deviation of " << deviation << " eV per frame";
   say(text.str());
+  if (known_atom_energies(model_->data()) != known) say(atoms_are_fitted);
 }
 
 void OfflineTraining::make_trainer()

@@ -29,7 +29,7 @@ class OfflineTraining {
   void read_settings();
   void open_data();
   std::unique_ptr<BatchSource> open_section(const char *name, const DataConfig &config,
-                                            std::uint64_t order);
+                                            std::uint64_t order, bool splits_atoms);
   void make_model();
   void make_trainer();
   void continue_trainer();

@@ -57,6 +57,7 @@ struct LabelServer::Impl {
   std::deque<Request> queue;
   std::vector<LabelAnswer> answers;
   std::vector<std::string> elements;  // of the types; empty: clients know them
+  std::array<bool, 3> periodic{};     // of frames that are periodic
   std::int64_t num_requests = 0, num_clients = 0, turn = 0;
   Time no_client_since;
   std::optional<Time> accept_paused;
@@ -105,9 +106,11 @@ LabelServer::~LabelServer()
   }
 }
 
-void LabelServer::name_types(const std::vector<std::string> &elements)
+void LabelServer::name_types(const std::vector<std::string> &elements,
+                             const std::array<bool, 3> &periodic)
 {
   impl_->elements = elements;
+  impl_->periodic = periodic;
 }
 
 std::int64_t LabelServer::submit(const WholeFrame &frame)
@@ -192,7 +195,10 @@ std::string LabelServer::Impl::about(const WholeFrame &frame) const
   std::string species;
   for (const int type : frame.type)
     species += (species.empty() ? "\"" : ", \"") + elements.at(type) + "\"";
-  return "{\"species\": [" + species + "], \"pbc\": " + (frame.periodic ? "true" : "false") + "}";
+  std::string pbc;
+  for (const bool is : periodic)
+    pbc += fmt::format("{}{}", pbc.empty() ? "" : ", ", frame.periodic && is);
+  return fmt::format("{{\"species\": [{}], \"pbc\": [{}]}}", species, pbc);
 }
 
 // The idle client whose turn is longest ago gets the oldest request.

@@ -14,9 +14,11 @@ SocketSource::SocketSource(std::shared_ptr<const Communicator> comm,
 {
 }
 
-void SocketSource::name_types(const std::vector<std::string> &elements)
+void SocketSource::name_types(const std::vector<std::string> &elements,
+                              const std::array<bool, 3> &periodic)
 {
-  if (LocalSource *server = local()) static_cast<LabelServer *>(server)->name_types(elements);
+  if (LocalSource *server = local())
+    static_cast<LabelServer *>(server)->name_types(elements, periodic);
 }
 
 }  // namespace dptrain

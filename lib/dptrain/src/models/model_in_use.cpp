@@ -206,6 +206,11 @@ void ModelInUse::set_baseline(const std::vector<Baseline> &baseline)
   baseline_ = input_->model.baseline = baseline;
 }
 
+void ModelInUse::set_atom_energies(const std::vector<double> &energies)
+{
+  input_->model.atom_ener.assign(energies.begin(), energies.end());
+}
+
 std::uint64_t ModelInUse::hash() const
 {
   if (!model_) return 0;

@@ -92,6 +92,7 @@ std::vector<Option> of_labels()
   return {
     engine("reference", "SOURCE", "", "", "where labels come from, see below; the only one that is required"),
     engine("baseline", "*pair* PAIR *end*", "none", "", "force field that a new potential adds to its net, and carries in its file"),
+    engine("atoms", "*yes* or *no*", "no", "", "whether a new potential has the energies of separate atoms of the reference"),
     {"fmax", {number("fmax", "F", &O::force_limit, {positive, "none", force})}, {}, 0,
      "labels with a larger force component are not learned", "force"},
     {"dataset", {text("dataset", "FOLDER", files(&F::dataset))}, {}, 0,

@@ -2,13 +2,18 @@
 
 #include <cmath>
 #include <numeric>
+#include <tuple>
+#include <utility>
 
+#include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/statistics/statistics.h"
 #include "training/loss/atom_energies.h"
 
 namespace dptrain {
 
 namespace {
+
+constexpr double other_reference = 1.0;  // eV per atom
 
 double standard_deviation(const std::vector<double> &values)
 {
@@ -23,8 +28,11 @@ double standard_deviation(const std::vector<double> &values)
 }  // namespace
 
 EnergyBiasFit::EnergyBiasFit(std::shared_ptr<Model> model, std::shared_ptr<const Communicator> comm,
-                             bool use_coefficients) :
-    model_(std::move(model)), comm_(std::move(comm)), use_coefficients_(use_coefficients)
+                             bool use_coefficients, bool keeps_atom_energies) :
+    model_(std::move(model)),
+    comm_(std::move(comm)),
+    use_coefficients_(use_coefficients),
+    keeps_atom_energies_(keeps_atom_energies)
 {
 }
 
@@ -59,17 +67,19 @@ double EnergyBiasFit::apply()
     std::vector<double> bias = model_->energy_bias();
     const std::size_t ntypes = bias.size();
     std::vector<double> missing = labels_;
-    const auto subtract = [&](const std::vector<double> &energies) {
-      for (std::size_t k = 0; k < missing.size(); ++k)
-        for (std::size_t t = 0; t < ntypes; ++t)
-          missing[k] -= counts_[k * ntypes + t] * energies[t];
-    };
     for (std::size_t k = 0; k < missing.size(); ++k) missing[k] -= network_energies_[k];
-    subtract(bias);
+    subtract(missing, bias);
     // the change is fitted: types of which the frames say nothing, or nothing alone, keep what they had
-    const std::vector<double> change = fit_energy_bias(counts_, missing, static_cast<int>(ntypes));
-    subtract(change);
-    deviation = standard_deviation(missing);
+    const auto change_by = [&](const std::vector<double> &counts) {
+      std::vector<double> rest = missing;
+      const std::vector<double> change = fit_energy_bias(counts, rest, static_cast<int>(ntypes));
+      subtract(rest, change);
+      return std::pair(change, rest);
+    };
+    auto [change, rest] = change_by(of_open_types());
+    if (!keeps_atom_energies_ && error_per_atom(rest) > other_reference)
+      std::tie(change, rest) = change_by(counts_);
+    deviation = standard_deviation(rest);
     for (std::size_t t = 0; t < ntypes; ++t) bias[t] += change[t];
     model_->set_energy_bias(bias);
   });
@@ -77,6 +87,39 @@ double EnergyBiasFit::apply()
   counts_.clear();
   network_energies_.clear();
   return deviation;
+}
+
+// Those of the frames.
+void EnergyBiasFit::subtract(std::vector<double> &energies, const std::vector<double> &bias) const
+{
+  for (std::size_t k = 0; k < energies.size(); ++k)
+    for (std::size_t t = 0; t < bias.size(); ++t)
+      energies[k] -= counts_[k * bias.size() + t] * bias[t];
+}
+
+// Without the atoms whose energies are known.
+std::vector<double> EnergyBiasFit::of_open_types() const
+{
+  std::vector<double> counts = counts_;
+  const auto known = known_atom_energies(model_->data());
+  for (std::size_t k = 0; k < counts.size(); ++k)
+    if (known[k % known.size()]) counts[k] = 0.0;
+  return counts;
+}
+
+// Root mean square over the frames, eV.
+double EnergyBiasFit::error_per_atom(const std::vector<double> &rest) const
+{
+  const std::size_t ntypes = model_->type_map().size();
+  double squares = 0.0;
+  for (std::size_t k = 0; k < rest.size(); ++k) {
+    const auto counts = counts_.begin() + static_cast<std::ptrdiff_t>(k * ntypes);
+    const double natoms =
+        std::accumulate(counts, counts + static_cast<std::ptrdiff_t>(ntypes), 0.0);
+    const double error = rest[k] / natoms;
+    squares += error * error;
+  }
+  return rest.empty() ? 0.0 : std::sqrt(squares / static_cast<double>(rest.size()));
 }
 
 }  // namespace dptrain

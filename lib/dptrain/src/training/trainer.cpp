@@ -297,7 +297,8 @@ std::vector<double> Trainer::averaged_parameters() const
 void Trainer::fit_energy_bias()
 {
   Impl &t = *impl_;
-  EnergyBiasFit fit(t.model, t.comm, t.config.loss.enable_atom_ener_coeff);
+  EnergyBiasFit fit(t.model, t.comm, t.config.loss.enable_atom_ener_coeff,
+                    t.config.keeps_atom_energies);
   for (std::int64_t k = 0; k < t.buffer.size(); ++k)
     if (t.buffer.frame(k).label.energy)
       t.stored({k}).use(0, 1, [&](const Frames &shares) { fit.add(*shares.front()); });

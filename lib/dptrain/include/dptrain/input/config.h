@@ -205,7 +205,9 @@ struct TrainingConfig {
   std::int64_t buffer_frames = 0;  ///< frames kept, a new one takes the place of the oldest; 0: all
   bool weighted_replay = false;    ///< draw new frames and those with large errors more often
   bool fit_energy_bias = true;     ///< refit the energy bias once, before the first step
-  double ema_decay = 0.0;          ///< of the average of the weights per step; 0: no average
+  /// Whether the labels are sure to be of the energies of separate atoms that the model has, see EnergyBiasFit.
+  bool keeps_atom_energies = false;
+  double ema_decay = 0.0;  ///< of the average of the weights per step; 0: no average
   std::string disp_file = "lcurve.out";
   std::int64_t disp_freq = 1000, save_freq = 1000;
   double gradient_max_norm = 0.0;  ///< longer gradients are shortened to this; 0: never
@@ -264,7 +266,7 @@ std::string resolved_input_text(const InputFile &input);
 int kept_checkpoints(const OfflineConfig &offline, std::int64_t numb_steps, std::int64_t save_freq);
 
 /// The settings of a training as the sections learning_rate, loss, optimizer and training of an input.json, all written
-/// out; buffer_frames and fit_energy_bias have no key there.
+/// out; buffer_frames, fit_energy_bias and keeps_atom_energies have no key there.
 std::string training_text(const TrainingConfig &training);
 /// Reads them again; the model stays empty. Throws Error that names `source`.
 InputFile read_training_text(const std::string &text, const std::string &source);

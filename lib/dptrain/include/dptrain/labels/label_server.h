@@ -37,7 +37,7 @@ struct LabelServerOptions {
 ///
 /// The protocol has no species: clients know them from a file (write_structure) with the atoms in the same order. Where frames
 /// have different atoms (name_types), clients must say NEEDINIT before each of them, and take elements and periodicity from
-/// the text of INIT: {"species": ["Si", ...], "pbc": true}.
+/// the text of INIT: {"species": ["Si", ...], "pbc": [true, true, true]}.
 class LabelServer final : public LocalSource {
  public:
   /// Listens at the address. A socket file that a dead process has left is replaced. Throws Error if the address makes
@@ -48,8 +48,9 @@ class LabelServer final : public LocalSource {
   LabelServer(const LabelServer &) = delete;
   LabelServer &operator=(const LabelServer &) = delete;
 
-  /// From now on the text of INIT names the elements of the atoms: the names of the frames' types.
-  void name_types(const std::vector<std::string> &elements);
+  /// From now on the text of INIT names the elements of the atoms, the names of the frames' types, and the directions in
+  /// which a periodic frame is so.
+  void name_types(const std::vector<std::string> &elements, const std::array<bool, 3> &periodic);
   /// Queues a frame (box, coord, periodic) and returns the number of the request. Does not block. The rows a, b, c of the
   /// box must be lower triangular, as the protocol wants them.
   std::int64_t submit(const WholeFrame &frame) override;

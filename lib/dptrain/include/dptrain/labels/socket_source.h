@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ class SocketSource final : public RankZeroSource {
                const Log &log);
 
   /// See LabelServer::name_types.
-  void name_types(const std::vector<std::string> &elements);
+  void name_types(const std::vector<std::string> &elements, const std::array<bool, 3> &periodic);
 };
 
 }  // namespace dptrain

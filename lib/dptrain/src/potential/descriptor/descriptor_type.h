@@ -36,6 +36,8 @@ class DescriptorType {
   /// ModelData::descriptor_constants of complete settings.
   virtual DescriptorConstants constants(const ModelConfig &model,
                                         const Statistics &found) const = 0;
+  /// Whether the descriptor of an atom without neighbors is zero, as it is for the energies of separate atoms of the input.
+  virtual bool is_zero_alone(const ModelData & /*data*/) const { return true; }
   /// Whether new models have Walls.
   virtual bool has_walls() const { return false; }
   /// Appends its parameters, which are the first; their names begin with /model/descriptor/ and say where they stand in the

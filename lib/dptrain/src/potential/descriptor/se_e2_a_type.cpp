@@ -118,10 +118,18 @@ void SeE2AType::complete(ModelConfig &model, const Statistics &found, double mar
   if (config.sel.empty()) config.sel = found.recommended_sel(config.sel_factor.value_or(margin));
 }
 
+// With a mean that is not zero an atom alone would not have the energy that the input gives it.
 DescriptorConstants SeE2AType::constants(const ModelConfig &model, const Statistics &found) const
 {
   const SeE2AConfig &config = se_e2_a(model);
-  return {{"davg", found.davg(config.sel, config.set_davg_zero)}, {"dstd", found.dstd(config.sel)}};
+  const bool set_zero = config.set_davg_zero || !model.atom_ener.empty();
+  return {{"davg", found.davg(config.sel, set_zero)}, {"dstd", found.dstd(config.sel)}};
+}
+
+bool SeE2AType::is_zero_alone(const ModelData &data) const
+{
+  const std::vector<double> &davg = data.descriptor_constants.at("davg");
+  return std::all_of(davg.begin(), davg.end(), [](double mean) { return mean == 0.0; });
 }
 
 void SeE2AType::add_blocks(const ModelConfig &model, std::vector<ParameterBlock> &blocks) const

@@ -19,6 +19,7 @@ class SeE2AType final : public DescriptorType {
   StatisticsSettings statistics(const ModelConfig &model) const override;
   void complete(ModelConfig &model, const Statistics &found, double margin) const override;
   DescriptorConstants constants(const ModelConfig &model, const Statistics &found) const override;
+  bool is_zero_alone(const ModelData &data) const override;
   void add_blocks(const ModelConfig &model, std::vector<ParameterBlock> &blocks) const override;
   void draw(const ModelConfig &model, const ParameterBlock &block, RandomEngine &engine,
             double *values) const override;

@@ -8,6 +8,8 @@
 #include "checkpoint/training_checkpoint.h"
 #include "dptrain/base/error.h"
 #include "dptrain/potential/model/stiffen_walls.h"
+#include "dptrain/potential/native/deep_pot.h"
+#include "dptrain/training/energy_bias_fit.h"
 #include "optimizer/optimizer.h"
 
 namespace dptrain {
@@ -77,10 +79,11 @@ void OnlineTraining::make_model()
   slot_->set_model(*comm_, data);
   make_trainer();
   const std::vector<int> limits = data.config.descriptor->neighbor_limits();
-  say(fmt::format("new model from {} frames: {}smallest distance {:.4g} Angstrom, {} parameters",
+  say(fmt::format("new model from {} frames: {}smallest distance {:.4g} Angstrom, {} parameters; "
+                  "energies of separate atoms: {}",
                   state_.counters.frames.stored,
                   limits.empty() ? "" : fmt::format("sel {}, ", joined(limits)), smallest,
-                  slot_->model()->parameters().size()));
+                  slot_->model()->parameters().size(), text_of_atom_energies(data)));
 }
 
 void OnlineTraining::add(const WholeFrame &frame)
@@ -113,6 +116,8 @@ void OnlineTraining::train_for(double seconds)
   {
     const Stopwatch watch(state_.counters.training.seconds);
     const std::int64_t before = steps();
+    const bool is_first = before == 0 && budget_.has_next();
+    const auto known = is_first ? known_atom_energies(slot_->model()->data()) : AtomEnergies();
     while (budget_.has_next()) {
       const UpdateReport &report = state_.report = trainer_->update();
       budget_.step_done();
@@ -124,6 +129,8 @@ void OnlineTraining::train_for(double seconds)
       if (on_update_) or_save(on_update_);
     }
     budget_.end_slice();
+    if (is_first && known_atom_energies(slot_->model()->data()) != known)
+      messages_.warning(atoms_are_fitted);
     if (steps() > before) {
       uncertainty_.mark_stale();
       if (!options_.active) slot_->set_uncertainty(false);  // that of other parameters

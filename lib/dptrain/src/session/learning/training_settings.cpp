@@ -67,6 +67,7 @@ void TrainingSettings::configure(const InputFile &input)
   config_.buffer_frames = options_.training.buffer;
   config_.weighted_replay = options_.active;
   config_.parallel = options_.training.parallel;
+  config_.keeps_atom_energies = !slot_.model();
 }
 
 // SOAP, unless options or input say otherwise; what the input does not give of it suits this program.

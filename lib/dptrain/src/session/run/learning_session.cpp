@@ -82,6 +82,19 @@ LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
   impl_->source = source;
 }
 
+bool LearningSession::begins_anew(const Communicator &comm, const ModelInUse &slot,
+                                  const LearningOptions &options)
+{
+  const std::string &resume = options.files.resume;
+  if (slot.model() || resume.empty()) return !slot.model();
+  bool has_checkpoint = false;
+  guarded(comm, [&] {
+    if (comm.rank() == 0) has_checkpoint = resume_path(resume) != frames_path_of(resume);
+  });
+  comm.broadcast(&has_checkpoint, sizeof(has_checkpoint), 0);
+  return !has_checkpoint;
+}
+
 void LearningSession::start(const LearningSession *before)
 {
   Impl &s = *impl_;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "dptrain/input/config.h"
 #include "dptrain/potential/model/model.h"
@@ -26,5 +28,11 @@ ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
 
 /// Layout of the flat parameter buffer: the descriptor, then fitting nets in file order; per layer w, b, idt.
 std::vector<ParameterBlock> parameter_index(const ModelConfig &config);
+
+/// By type: the energy in eV of a separate atom, which the model gives exactly; none where it was fitted.
+using AtomEnergies = std::vector<std::optional<double>>;
+AtomEnergies known_atom_energies(const ModelData &model);
+/// The same in words: "Na fitted, Cl -3.2 eV".
+std::string text_of_atom_energies(const ModelData &model);
 
 }  // namespace dptrain
