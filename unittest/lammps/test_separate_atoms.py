@@ -83,6 +83,30 @@ def test_a_checkpoint_goes_on_with_them(mode, silicon, tmp_path):
     assert energy_of(tmp_path / "si.dp", [[0, 0, 0]]) == 0
 
 
+def test_what_the_input_gives_is_not_asked(silicon, tmp_path):
+    """Of the elements of the model those of the run are asked for which atom_ener has no energy; nothing is known of the others. A file
+    with settings of the training that has the same model is the same model."""
+    write_input(tmp_path, {"sel": [30, 30, 30]}, types=("Ge", "Si", "C"))
+    document = json.loads((tmp_path / "input.json").read_text())
+    document["model"]["fitting_net"]["atom_ener"] = [-2.0, None, None]
+    (tmp_path / "input.json").write_text(json.dumps(document))
+    output = silicon(learn(OPTIONS + "atoms yes input input.json")).check().output
+    assert "asked for 1 separate atoms" in output and "energies of separate atoms: Ge -2 eV, Si 0 eV, C fitted" in output
+    assert energy_of(tmp_path / "si.dp", [[0, 0, 0]], ["Ge"]) == pytest.approx(-2, abs=1e-12)
+    document["model"]["fitting_net"]["atom_ener"] = [-2.0, -1.0, None]
+    (tmp_path / "input.json").write_text(json.dumps(document))
+    output = silicon(learn(OPTIONS + "atoms yes resume si.dp")).output
+    assert "atom_ener is Ge=-2 Si=0 there and Ge=-2 Si=-1 here" in output
+
+
+def test_a_model_that_is_given_again(silicon, tmp_path):
+    """What was asked once is known for the next new model."""
+    text = learn(OPTIONS + "atoms yes") + "pair_coeff * * input.json Si\nrun 5\n"
+    output = silicon(text).check().output
+    assert output.count("is asked for 1 separate atoms") == 1 and output.count("energies of separate atoms (eV): Si 0\n") == 2
+    assert energy_of(tmp_path / "si.dp", [[0, 0, 0]]) == 0
+
+
 def spool_run(start_lammps, tmp_path, options="", atoms=ATOMS, elements="Si", pair=LJ):
     text = f"{atoms}{pair}\nfix t all dptrain model input.json {elements} reference spool spool end {OPTIONS}{options}\nfix n all nve\nrun 10\n"
     return finish(start_lammps(text), tmp_path)
@@ -228,7 +252,7 @@ def test_a_restart_leaves_the_same_frames_out(offline, tmp_path):
     offline([("Si", OFFSET, None)]).check()
     whole = parameters(tmp_path / "model.ckpt-10.dp")
     (tmp_path / "model.ckpt-10.dp").unlink()
-    offline(options="--restart model.ckpt-5").check()
+    assert "data are others" not in offline(options="--restart model.ckpt-5").check().output
     assert np.array_equal(parameters(tmp_path / "model.ckpt-10.dp"), whole)
 
 

@@ -5,17 +5,19 @@
 
 #pragma once
 
-#include "dptrain/session/learning_options.h"
+#include <map>
+#include <string>
+
 #include "reference/reference.h"
 #include "reference/reference_options.h"
 
 namespace LAMMPS_NS {
 
-/// Asks the reference for the energy of a separate atom of each element of a model that is to be
-/// made, and gives them to it; a model that there is stays as it is. To be called after init() of
-/// `asked`. Collective.
-void take_separate_atoms(LAMMPS *lmp, const ReferenceOptions &options,
-                         const dptrain::LearningOptions &learning, Reference &asked,
-                         ModelInUse &slot);
+/// Gives a model that is to be made (`is_new`; else nothing is done) the energies of separate atoms of the elements of this run, for
+/// which its input has none: asked of the reference, or among those that are known already, in eV by
+/// element, to which what is asked is added. To be called after init() of `asked`. Collective; throws
+/// dptrain::Error.
+void take_separate_atoms(LAMMPS *lmp, const ReferenceOptions &options, Reference &asked,
+                         bool is_new, ModelInUse &slot, std::map<std::string, double> &known);
 
 }  // namespace LAMMPS_NS

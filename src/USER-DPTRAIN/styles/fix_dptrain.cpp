@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "adapter/style_names.h"
 #include "atom.h"
@@ -59,6 +60,7 @@ struct FixDPTrain::Data {
   bool moved = false;    // the step has moved the atoms, and LAMMPS has not made new lists for it
   bool may_try = false;  // other fixes may ask for energies before it does
   std::vector<dptrain::Baseline> baseline;  // of the potential
+  std::map<std::string, double> atoms;      // eV, energies of separate atoms that were asked for
   double *folded = nullptr;                 // array of the reverse communication in progress
   double restarted[RESTART_SIZE] = {};
 
@@ -93,11 +95,10 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
     comm->reverse_comm(this, 3);
   };
   const LearningOptions &learning = d.options.learning;
+  const ReferenceUse use{learning.active, learning.cutout.radius > 0.0, d.options.atoms};
   if (!learning.selects)
-    d.asked = make_reference(lmp, id, d.options.reference,
-                             {learning.active, learning.cutout.radius > 0.0, d.options.atoms},
-                             d.fold, [this]() -> const ModelInUse & { return *data_->slot; });
-
+    d.asked = make_reference(lmp, id, d.options.reference, use, d.fold,
+                             [this]() -> const ModelInUse & { return *data_->slot; });
   // words that LAMMPS does not take are refused here, not in a run
   if (d.options.baseline) NestedPair(lmp, "Fix dptrain: baseline", *d.options.baseline, d.fold);
 
@@ -149,23 +150,20 @@ void FixDPTrain::init()
   const bool begins = !d.session || d.session->generation() != d.slot->generation();
   if (begins) make_difference();
   init_reference();
-  if (begins && d.options.atoms)
-    take_separate_atoms(lmp, d.options.reference, d.options.learning, *d.asked, *d.slot);
   if (begins) start_session();
   check_run();
 }
 
 void FixDPTrain::init_reference()
 {
-  Data &d = *data_;
   comm_reverse = 3;
-  if (!d.reference()) return;
+  if (!data_->reference()) return;
   use_host_atoms();
-  Reference &reference = *d.reference();
+  Reference &reference = *data_->reference();
   reference.init();
   comm_forward = reference.comm_forward();
   comm_reverse = std::max(3, reference.comm_reverse());
-  const bigint every = d.options.learning.every;
+  const bigint every = data_->options.learning.every;
   reference.announce((update->ntimestep / every + 1) * every);
 }
 
@@ -462,14 +460,17 @@ void FixDPTrain::start_session()
     auto session = std::make_unique<dptrain::LearningSession>(d.comm, d.slot, d.options.learning,
                                                               messages, d.source(), replicas());
     check_files(*session);  // before it touches them
+    if (d.options.atoms)
+      take_separate_atoms(lmp, d.options.reference, *d.asked, session->begins_anew(d.session.get()),
+                          *d.slot, d.atoms);
     session->start(d.session.get());
     d.session = std::move(session);
   });
   const std::int64_t steps = d.session->report().steps;
   if (comm->me == 0 && d.restarted[3] > static_cast<double>(steps))
     error->warning(FLERR,
-                   "Fix dptrain: the restart file was written after {} optimizer steps, the "
-                   "training stands at {}: continue it with 'resume FILE.ckpt'",
+                   "Fix dptrain: the restart file is of {} optimizer steps, the training stands at "
+                   "{}: continue it with 'resume FILE.ckpt'",
                    static_cast<bigint>(d.restarted[3]), steps);
 }
 

@@ -183,6 +183,11 @@ void check_prepare(LAMMPS *lmp, const Options &options)
 void check_atoms(LAMMPS *lmp, const Options &options)
 {
   if (!options.atoms) return;
+  if (options.share)
+    lmp->error->all(FLERR,
+                    "Fix dptrain: atoms: partitions that share a potential do not ask for separate "
+                    "atoms: remove 'atoms yes', and give the energies as fitting_net/atom_ener in "
+                    "an input.json");
   using Source = ReferenceOptions::Source;
   const ReferenceOptions &reference = options.reference;
   const std::string none = reference.source == Source::run      ? "'reference run'"

@@ -165,8 +165,9 @@ void OfflineTraining::open_data()
     say(fmt::format("baseline: {}; the net learns what it lacks", name_of(input_.model.baseline)));
     baseline_ = options_.make_baseline(input_.model.baseline, input_.model.type_map);
   }
-  const bool is_new = !start_.model || start_.restart;  // or was, when it began
-  training_ = open_section("training_data", offline.training_data, seed, is_new);
+  splits_atoms_ =
+      start_.restart ? start_.restart->session.get<bool>("splits_atoms") : !start_.model;
+  training_ = open_section("training_data", offline.training_data, seed, splits_atoms_);
   say_systems("training", *training_);
   warn_of_labels("training", *training_);
   if (offline.validation_data) {
@@ -213,7 +214,9 @@ void OfflineTraining::make_model()
 
 void OfflineTraining::fit_energy_bias()
 {
-  EnergyBiasFit fit(model_, comm_, input_.training.loss.enable_atom_ener_coeff);
+  // what was trained with these data has learned from the energies of atoms that it has
+  const bool keeps = options_.finetune.empty();
+  EnergyBiasFit fit(model_, comm_, input_.training.loss.enable_atom_ener_coeff, keeps);
   const std::vector<double> before = model_->energy_bias();
   const auto known = known_atom_energies(model_->data());
   for (const FrameId &id : spread_frames(training_->systems, bias_frames)) {
@@ -283,6 +286,7 @@ State OfflineTraining::session_state() const
   state.set("training", training_->plan.position());
   if (validation_) state.set("validation", validation_->plan.position());
   state.set("means", mean_);
+  state.set("splits_atoms", splits_atoms_);
   return state;
 }
 

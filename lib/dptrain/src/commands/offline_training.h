@@ -67,6 +67,7 @@ class OfflineTraining {
   PairDistances closest_;                   // what the model was told
   std::int64_t saved_ = -1;                 // step of the last checkpoint
   TrainSummary summary_;
+  bool splits_atoms_ = false;  // energies of single atoms in the data are those of the model
 };
 
 }  // namespace dptrain

@@ -25,29 +25,39 @@ WholeFrame separate_atom(int type, bool periodic)
 
 }  // namespace
 
-std::vector<double> ask_for_separate_atoms(LabelSource &source,
-                                           const std::vector<std::string> &elements, bool periodic)
+std::vector<double> ask_for_separate_atoms(LabelSource &source, const std::vector<int> &types,
+                                           const std::vector<std::string> &type_map, bool periodic)
 {
-  std::map<std::int64_t, std::size_t> asked;  // element of a request
-  for (std::size_t type = 0; type < elements.size(); ++type)
-    asked[source.submit(separate_atom(static_cast<int>(type), periodic))] = type;
-  std::vector<double> energies(elements.size());
-  for (;;) {
-    for (const LabelAnswer &answer : source.poll()) {
-      const std::size_t type = asked.at(answer.request);
-      asked.erase(answer.request);
-      const bool is_energy = answer.label.energy && std::isfinite(*answer.label.energy);
-      if (!answer.failure.empty() || !is_energy)
-        throw Error(fmt::format(
-            "atoms: the reference gives no energy of a separate atom {}: {}; "
-            "leave 'atoms yes' out, or give the energies of separate atoms as "
-            "fitting_net/atom_ener in an input.json",
-            elements[type], answer.failure.empty() ? "it is not a finite number" : answer.failure));
-      energies[type] = *answer.label.energy;
+  std::map<std::int64_t, std::size_t> asked;  // place of the type of a request
+  for (std::size_t k = 0; k < types.size(); ++k)
+    asked[source.submit(separate_atom(types[k], periodic))] = k;
+  std::vector<double> energies(types.size());
+  const auto refuse = [&](const std::string &atom, const std::string &why) {
+    throw Error(fmt::format("atoms: the reference gives no energy of a separate atom{}: {}; leave "
+                            "'atoms yes' out, or give the energies of separate atoms as "
+                            "fitting_net/atom_ener in an input.json",
+                            atom, why));
+  };
+  while (!asked.empty()) {
+    std::vector<LabelAnswer> answers;
+    try {
+      answers = source.poll();
+    } catch (const Error &error) {
+      refuse("", error.what());
     }
-    if (asked.empty()) return energies;
-    source.wait(one_wait);
+    for (const LabelAnswer &answer : answers) {
+      const auto request = asked.find(answer.request);
+      if (request == asked.end()) continue;  // of a call that has failed
+      const std::string atom = " " + type_map[types[request->second]];
+      if (!answer.failure.empty()) refuse(atom, answer.failure);
+      const double energy = answer.label.energy.value_or(HUGE_VAL);
+      if (!std::isfinite(energy)) refuse(atom, "it is not a finite number");
+      energies[request->second] = energy;
+      asked.erase(request);
+    }
+    if (answers.empty()) source.wait(one_wait);
   }
+  return energies;
 }
 
 }  // namespace dptrain

@@ -206,9 +206,10 @@ void ModelInUse::set_baseline(const std::vector<Baseline> &baseline)
   baseline_ = input_->model.baseline = baseline;
 }
 
-void ModelInUse::set_atom_energies(const std::vector<double> &energies)
+void ModelInUse::set_atom_energy(int type, double energy)
 {
-  input_->model.atom_ener.assign(energies.begin(), energies.end());
+  input_->model.atom_ener.resize(type_map_.size());
+  input_->model.atom_ener.at(type) = energy;
 }
 
 std::uint64_t ModelInUse::hash() const

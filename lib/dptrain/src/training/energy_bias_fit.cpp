@@ -1,5 +1,6 @@
 #include "dptrain/training/energy_bias_fit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <tuple>
@@ -113,10 +114,10 @@ double EnergyBiasFit::error_per_atom(const std::vector<double> &rest) const
   const std::size_t ntypes = model_->type_map().size();
   double squares = 0.0;
   for (std::size_t k = 0; k < rest.size(); ++k) {
-    const auto counts = counts_.begin() + static_cast<std::ptrdiff_t>(k * ntypes);
-    const double natoms =
-        std::accumulate(counts, counts + static_cast<std::ptrdiff_t>(ntypes), 0.0);
-    const double error = rest[k] / natoms;
+    const double *counts = &counts_[k * ntypes];
+    double natoms = 0.0;  // coefficients may be negative
+    for (std::size_t t = 0; t < ntypes; ++t) natoms += std::abs(counts[t]);
+    const double error = rest[k] / std::max(natoms, 1.0);
     squares += error * error;
   }
   return rest.empty() ? 0.0 : std::sqrt(squares / static_cast<double>(rest.size()));

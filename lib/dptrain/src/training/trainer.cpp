@@ -306,6 +306,11 @@ void Trainer::fit_energy_bias()
   t.bias_is_fitted = true;
 }
 
+bool Trainer::energy_bias_is_fitted() const
+{
+  return impl_->bias_is_fitted;
+}
+
 std::int64_t Trainer::num_frames() const
 {
   return impl_->buffer.size();

@@ -68,8 +68,8 @@ class ModelInUse {
   const std::vector<Baseline> &baseline() const { return baseline_; }
   /// That of a model that is to be made, or the one that there is. Throws Error for a model with another one. The same on all ranks.
   void set_baseline(const std::vector<Baseline> &baseline);
-  /// Energies in eV of separate atoms of all elements, for a model that is to be made. The same on all ranks.
-  void set_atom_energies(const std::vector<double> &energies);
+  /// The energy in eV of a separate atom of a type, for a model that is to be made. The same on all ranks.
+  void set_atom_energy(int type, double energy);
   bool from_archive() const { return from_archive_; }  ///< the file was a TorchScript archive
   const std::shared_ptr<Model> &model() const { return model_; }    ///< empty: new, not made yet
   const std::optional<InputFile> &input() const { return input_; }  ///< of a new model

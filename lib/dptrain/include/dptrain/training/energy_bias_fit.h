@@ -13,7 +13,9 @@ namespace dptrain {
 /// What to tell where a fit has changed energies of separate atoms that were known.
 constexpr const char *atoms_are_fitted =
     "the energies of the labels are more than 1 eV per atom away from the model's: they are of "
-    "another reference, and the energies of separate atoms, which the model knew, are fitted now";
+    "another reference, or the model has hardly been trained; the energies of separate atoms, "
+    "which "
+    "it knew, are fitted now";
 
 /// Fits the energy bias of a model by least squares to (label - energy of the network) of frames that are given one after
 /// the other; nothing of a frame is kept but the number of its atoms of each type and its energies. The change of the bias

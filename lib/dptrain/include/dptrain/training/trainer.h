@@ -41,6 +41,7 @@ class Trainer {
 
   /// Refits the energy bias to all frames, see EnergyBiasFit. Done once before the first step that has an energy label.
   void fit_energy_bias();
+  bool energy_bias_is_fitted() const;
   /// One optimizer step from the raw parameters: batch -> pass A -> residuals -> halo -> pass B -> each rank gets the sum
   /// of its part of the gradient and changes its part of the parameters -> all ranks get all. Throws on all ranks and
   /// leaves the parameters as they are if there is no frame or the loss or its gradient is not finite. After an

@@ -23,12 +23,12 @@ json pairs_of(const json &pairs)
   return result;
 }
 
-// Energies of isolated atoms; one that is not given is no difference to a list that ends before it.
-json energies_of(const json &energies, const std::vector<std::string> &type_map)
+// Energies of separate atoms, of the types for which `wanted` has one: others may be found in data, or asked of a reference.
+json energies_of(const json &energies, const json &wanted, const std::vector<std::string> &type_map)
 {
   json result = json::array();
-  for (std::size_t type = 0; type < std::min(energies.size(), type_map.size()); ++type)
-    if (!energies[type].is_null())
+  for (std::size_t type = 0; type < std::min(energies.size(), wanted.size()); ++type)
+    if (!energies[type].is_null() && !wanted[type].is_null())
       result.push_back(fmt::format("{}={:.15g}", type_map[type], energies[type].get<double>()));
   return result;
 }
@@ -53,7 +53,6 @@ json comparable(const ModelConfig &config)
   json &descriptor = model["descriptor"], &fitting = model["fitting_net"];
   if (descriptor.contains("exclude_types"))
     descriptor["exclude_types"] = pairs_of(descriptor["exclude_types"]);
-  fitting["atom_ener"] = energies_of(fitting["atom_ener"], config.type_map);
   for (json *part : {&descriptor, &fitting})
     for (const char *key : {"trainable", "seed"}) part->erase(key);
   return model;
@@ -88,9 +87,11 @@ std::string model_differences(const ModelConfig &there, const ModelConfig &here)
   static const std::set<std::string> of_both{"neuron", "activation_function", "resnet_dt",
                                              "precision", "exclude_types"};
   json a = comparable(there), b = comparable(here);
-  // separate atoms may be asked of a reference, or found in data
-  if (b["fitting_net"]["atom_ener"].empty())
-    for (json *model : {&a, &b}) (*model)["fitting_net"].erase("atom_ener");
+  const json wanted = b["fitting_net"]["atom_ener"];
+  for (json *model : {&a, &b}) {
+    json &energies = (*model)["fitting_net"]["atom_ener"];
+    energies = energies_of(energies, wanted, here.type_map);
+  }
   std::string differences;
   compare(a, b, {}, "", differences);
   const std::string type = there.descriptor->type();

@@ -116,8 +116,8 @@ void OnlineTraining::train_for(double seconds)
   {
     const Stopwatch watch(state_.counters.training.seconds);
     const std::int64_t before = steps();
-    const bool is_first = before == 0 && budget_.has_next();
-    const auto known = is_first ? known_atom_energies(slot_->model()->data()) : AtomEnergies();
+    const bool is_open = !trainer_->energy_bias_is_fitted() && budget_.has_next();
+    const auto known = is_open ? known_atom_energies(slot_->model()->data()) : AtomEnergies();
     while (budget_.has_next()) {
       const UpdateReport &report = state_.report = trainer_->update();
       budget_.step_done();
@@ -129,7 +129,7 @@ void OnlineTraining::train_for(double seconds)
       if (on_update_) or_save(on_update_);
     }
     budget_.end_slice();
-    if (is_first && known_atom_energies(slot_->model()->data()) != known)
+    if (is_open && known_atom_energies(slot_->model()->data()) != known)
       messages_.warning(atoms_are_fitted);
     if (steps() > before) {
       uncertainty_.mark_stale();

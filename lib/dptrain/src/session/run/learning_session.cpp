@@ -82,16 +82,16 @@ LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
   impl_->source = source;
 }
 
-bool LearningSession::begins_anew(const Communicator &comm, const ModelInUse &slot,
-                                  const LearningOptions &options)
+bool LearningSession::begins_anew(const LearningSession *before) const
 {
-  const std::string &resume = options.files.resume;
-  if (slot.model() || resume.empty()) return !slot.model();
+  const Impl &s = *impl_;
+  const std::string &resume = s.options.files.resume;
+  if (s.slot->model() || before || resume.empty()) return !s.slot->model();
   bool has_checkpoint = false;
-  guarded(comm, [&] {
-    if (comm.rank() == 0) has_checkpoint = resume_path(resume) != frames_path_of(resume);
+  guarded(*s.comm, [&] {
+    if (s.comm->rank() == 0) has_checkpoint = resume_path(resume) != frames_path_of(resume);
   });
-  comm.broadcast(&has_checkpoint, sizeof(has_checkpoint), 0);
+  s.comm->broadcast(&has_checkpoint, sizeof(has_checkpoint), 0);
   return !has_checkpoint;
 }
 

@@ -57,10 +57,8 @@ class LearningSession {
                   const Replicas &replicas = {});
   /// One of several runs helps the others until all of them have come here.
   ~LearningSession();
-  /// Whether such a session would begin with a new model: there is none in the slot, and no checkpoint to resume from.
-  /// Collective.
-  static bool begins_anew(const Communicator &comm, const ModelInUse &slot,
-                          const LearningOptions &options);
+  /// Whether start() begins with a new model: there is none in the slot, and no checkpoint to resume from. Collective.
+  bool begins_anew(const LearningSession *before = nullptr) const;
   /// To be called once, before all else but outputs(). With `before`, the frames of a session whose model was given again are
   /// taken over; else the options say whether a checkpoint is continued.
   void start(const LearningSession *before = nullptr);
