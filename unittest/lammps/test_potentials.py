@@ -28,6 +28,7 @@ def load_script():
 
 
 script = load_script()
+from dpbench.pair_scan import VOLUMES, scan, squeeze  # noqa: E402  of bench, which the script puts on the path
 from dpbench.reference_data import write_extxyz  # noqa: E402  of bench, which the script puts on the path
 
 
@@ -60,6 +61,31 @@ def test_it_says_what_it_is(name):
         assert text in shown
     row = next(line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| `{name}.dp`"))
     assert f"{info['test_errors']['force_rmse_eV_per_Angstrom']:.3f}" in row and info["holds"] in row
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_atoms_do_not_fall_into_each_other(name):
+    """Two atoms have more energy at each distance below 0.9 of the smallest learned one, and what the file says at 0.5 Angstrom."""
+    load = pytest.importorskip("dptrain").load
+    stated = info_of(FOLDER / f"{name}.dp")["pairs"]
+    found = scan(load(FOLDER / f"{name}.dp"))
+    assert set(found) == set(stated)
+    for pair, (begin, energy, rises) in found.items():
+        assert rises and energy > (5 if pair == "H-H" else 20), pair  # the repulsion of the nuclei themselves: 6 eV for hydrogen
+        assert begin == pytest.approx(stated[pair]["smallest_learned_Angstrom"], abs=1e-3)
+        assert energy == pytest.approx(stated[pair]["eV_at_0.5_Angstrom"], abs=0.1)  # as it is rounded there
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_cell_that_is_squeezed(name):
+    """To a third of its volume: from six tenths on, where atoms come to their smallest learned distances, all energies are above those
+    before."""
+    dptrain = pytest.importorskip("dptrain")
+    elements, x, cell = test_frames(name)[0][:3]
+    potential = dptrain.load(FOLDER / f"{name}.dp")
+    energies = squeeze(potential, elements, x, cell)
+    squeezed = VOLUMES < 0.6
+    assert energies[squeezed].min() > energies[~squeezed].max() and energies[-1] > 1.0, energies  # eV per atom
 
 
 def test_frames(name):
