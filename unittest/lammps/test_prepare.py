@@ -78,7 +78,8 @@ def test_a_copy_that_fails_is_left_out(start_lammps, labeler, tmp_path):
     write_input(tmp_path)
     run = start_lammps(learn(f"{EAGER} prepare 3", run="run 4", reference="reference spool spool failed stop end"))
     wait_for(lambda: len(requests(tmp_path)) == 3, "requests")
-    (requests(tmp_path)[0].parent / "failed.txt").write_text("it did not converge\n")
+    (tmp_path / "why").write_text("it did not converge\n")
+    (tmp_path / "why").rename(requests(tmp_path)[0].parent / "failed.txt")  # whole, whenever the run looks
     wait_for(lambda: "is discarded" in (tmp_path / "screen").read_text(), "warning")  # else the labeler may answer first
     labeler()
     output = finish(run, tmp_path).check().output

@@ -165,8 +165,9 @@ void OfflineTraining::open_data()
     say(fmt::format("baseline: {}; the net learns what it lacks", name_of(input_.model.baseline)));
     baseline_ = options_.make_baseline(input_.model.baseline, input_.model.type_map);
   }
-  splits_atoms_ =
-      start_.restart ? start_.restart->session.get<bool>("splits_atoms") : !start_.model;
+  splits_atoms_ = !start_.model;
+  if (start_.restart && start_.restart->session.has("splits_atoms"))  // else it is of the fix
+    splits_atoms_ = start_.restart->session.get<bool>("splits_atoms");
   training_ = open_section("training_data", offline.training_data, seed, splits_atoms_);
   say_systems("training", *training_);
   warn_of_labels("training", *training_);
