@@ -13,10 +13,10 @@
 
 namespace LAMMPS_NS {
 
-/// Gives a model that is to be made (`is_new`; else nothing is done) the energies of separate atoms of the elements of this run, for
-/// which its input has none: asked of the reference, or among those that are known already, in eV by
-/// element, to which what is asked is added. To be called after init() of `asked`. Collective; throws
-/// dptrain::Error.
+/// Gives a model that is to be made the energies of separate atoms of the elements of this run, for
+/// which its input has none: asked of the reference, or among `known`, in eV by element, to which
+/// what is asked is added. Does nothing where the model is not new. To be called after init() of
+/// `asked`. Collective; throws dptrain::Error.
 void take_separate_atoms(LAMMPS *lmp, const ReferenceOptions &options, Reference &asked,
                          bool is_new, ModelInUse &slot, std::map<std::string, double> &known);
 

@@ -27,9 +27,8 @@ class PowerSpectrumConfig final : public DescriptorConfig {
   int n_max = 16;          ///< radial functions of each pair of types
   int axis_neuron = 4;     ///< of these, how many are multiplied with all
   int l_max = 3;           ///< largest degree of the spherical harmonics
-  int n_basis =
-      24;  ///< Bessel functions of which the radial functions are made; 4 per Angstrom of the cutoff unless the
-           ///< input says otherwise
+  /// Bessel functions of which the radial functions are made; 4 per Angstrom of the cutoff unless the input says otherwise.
+  int n_basis = 24;
   std::vector<std::array<int, 2>> exclude_types;
 };
 
