@@ -114,7 +114,7 @@ class Session {
     frame.step = step_;
     {
       nb::gil_scoped_release others_may_run;
-      open();
+      open(frame);
       run_.show(frame);
       session_->step(run_);
     }
@@ -192,10 +192,25 @@ class Session {
     });
   }
 
+  // Of a new model, where the input leaves it to the structure.
+  void choose_cutoff(const dptrain::WholeFrame &frame)
+  {
+    if (!slot_->cutoff_is_open()) return;
+    std::optional<double> resumed;
+    if (!options_.files.resume.empty())
+      resumed = dptrain::resumed_cutoff(*comm_, options_.files.resume);
+    if (resumed) return slot_->choose_cutoff(*resumed);
+    const std::string text = slot_->choose_cutoff(frame);
+    if (comm_->rank() != 0) return;
+    const nb::gil_scoped_acquire interpreter;
+    log_(text);
+  }
+
   // The files are not touched before the first step.
-  void open()
+  void open(const dptrain::WholeFrame &frame)
   {
     if (!started_) {
+      choose_cutoff(frame);
       if (!session_) make_session();
       try {
         session_->start();

@@ -120,7 +120,7 @@ class NumpyModel:
         d = self.descriptor
         c = np.asarray(d["@variables"][f"c{types[i]}"], float).reshape(d["n_max"], len(self.type_map), d["n_basis"])
         k = np.arange(d["n_basis"])
-        amplitude = 1 / (1 + (k / 3)**2)
+        amplitude = 1 / (1 + (2.0 * k / d["rcut"])**2)
         amplitude *= float(d["constants"]["@variables"]["scale"][0]) * np.sqrt(2 / d["rcut"] / np.mean(amplitude**2))
         vectors = self.neighbors(coord, box, types, i)
         kind, vector = np.repeat(np.arange(len(vectors)), list(map(len, vectors))), np.concatenate(vectors)

@@ -37,9 +37,7 @@ TEST(InputPowerSpectrum, NeedsNoKeyButTheType)
 {
   const InputFile input = read(shortest);
   const PowerSpectrumConfig &descriptor = power_spectrum(input.model);
-  EXPECT_EQ(input.model.rcut, 6.0);
-  EXPECT_EQ(descriptor.n_basis, 24);
-  EXPECT_DOUBLE_EQ(descriptor.rcut_smth, 2.0);
+  EXPECT_EQ(input.model.cutoff_source, CutoffSource::open);
   EXPECT_TRUE(descriptor.exclude_types.empty());
   EXPECT_EQ(descriptor.precision, "float64");
   EXPECT_TRUE(descriptor.trainable);
@@ -68,6 +66,35 @@ TEST(InputPowerSpectrum, ReadsEveryKey)
   EXPECT_FALSE(descriptor.trainable);
   EXPECT_EQ(descriptor.seed, 5u);
   EXPECT_EQ(descriptor.size(), 7 * (1 + 7 * 3));
+}
+
+TEST(InputPowerSpectrum, LeavesTheCutoffToTheStructure)
+{
+  for (const json &document : {shortest, changed("/model/descriptor/rcut", "auto")}) {
+    ModelConfig model = read(document).model;
+    EXPECT_EQ(model.cutoff_source, CutoffSource::open);
+    EXPECT_EQ(json::parse(model.descriptor->keys(model))["rcut"], "auto");
+    choose_cutoff(model, 6.0);
+    EXPECT_EQ(model.rcut, 6.0);
+    EXPECT_EQ(power_spectrum(model).n_basis, 24);
+    EXPECT_DOUBLE_EQ(power_spectrum(model).rcut_smth, 2.0);
+    EXPECT_EQ(json::parse(model.descriptor->keys(model))["rcut"], 6.0);
+    choose_cutoff(model, 7.5);  // that of a checkpoint
+    EXPECT_EQ(power_spectrum(model).n_basis, 30);
+    EXPECT_DOUBLE_EQ(power_spectrum(model).rcut_smth, 2.5);
+  }
+}
+
+TEST(InputPowerSpectrum, KeepsWhatIsGivenBesideAChosenCutoff)
+{
+  json document = changed("/model/descriptor/rcut_smth", 5.5);
+  document["model"]["descriptor"]["n_basis"] = 10;
+  ModelConfig model = read(document).model;
+  choose_cutoff(model, 6.0);
+  EXPECT_EQ(power_spectrum(model).rcut_smth, 5.5);
+  EXPECT_EQ(power_spectrum(model).n_basis, 10);
+  expect_in("not larger than rcut_smth, 5.5: give rcut",
+            message_of([&] { choose_cutoff(model, 5.5); }));
 }
 
 TEST(InputPowerSpectrum, ResolvesAQuarterOfAnAngstrom)
@@ -105,8 +132,14 @@ TEST(InputPowerSpectrum, ChecksRanges)
     expect_in(allowed, text);
     expect_in("found " + value.dump(), text);
   }
-  expect_in("smaller than rcut; found rcut_smth = 6.5, rcut = 6.0", message("rcut_smth", 6.5));
-  expect_in("smaller than rcut", message("rcut_smth", 6.0));
+  const auto with_cutoff = [](const json &smth) {
+    json document = changed("/model/descriptor/rcut", 6.0);
+    document["model"]["descriptor"]["rcut_smth"] = smth;
+    return message_of([&] { read(document); });
+  };
+  expect_in("smaller than rcut; found rcut_smth = 6.5, rcut = 6.0", with_cutoff(6.5));
+  expect_in("smaller than rcut", with_cutoff(6.0));
+  expect_in("at least 0", with_cutoff(-0.1));
   expect_in("at least 0", message("rcut_smth", -0.1));
   expect_in("a positive length", message("rcut", 0));
   expect_in("found type 2", message("exclude_types", {{0, 2}}));

@@ -104,11 +104,12 @@ double basis_by_definition(int k, double r, double rcut, double smth, double sca
 }
 
 /// The size of function k.
-double amplitude(int k, int size)
+double amplitude(int k, int size, double rcut)
 {
+  const auto damping = [rcut](int m) { return 1.0 + 4.0 * m * m / (rcut * rcut); };
   double squares = 0.0;
-  for (int m = 0; m < size; ++m) squares += std::pow(1.0 + m * m / 9.0, -2.0);
-  return std::sqrt(size / squares) / (1.0 + k * k / 9.0);
+  for (int m = 0; m < size; ++m) squares += std::pow(damping(m), -2.0);
+  return std::sqrt(size / squares) / damping(k);
 }
 
 template <class Real> class RadialBasisTest : public testing::Test {
@@ -125,7 +126,7 @@ TYPED_TEST(RadialBasisTest, FollowsItsDefinition)
   for (const double r : {0.05, 0.5, 0.7, 0.75, 1.5, 2.75, 4.0, 5.25, 5.4375, 5.5}) {
     const auto x = static_cast<TypeParam>(r);
     basis.evaluate(x, 1 / x, [&](int k, TypeParam value, TypeParam slope) {
-      const double factor = scale * amplitude(k, size), size_of = factor * (k + 1), h = 1e-5;
+      const double factor = scale * amplitude(k, size, rcut), size_of = factor * (k + 1), h = 1e-5;
       const auto exact = [&](double d) { return basis_by_definition(k, d, rcut, smth, factor); };
       EXPECT_NEAR(value, exact(x), tolerance * size_of) << r << ' ' << k;
       if (r < rcut)
@@ -164,7 +165,7 @@ Vec by_pairs(const ModelData &data, const Cluster &atoms, int i)
             ((static_cast<std::size_t>(atoms.type[i]) * c.n_max + n) * ntypes + atoms.type[j]) *
                 c.n_basis +
             k;
-        g.back()[n] += data.parameters[place] * amplitude(k, c.n_basis) *
+        g.back()[n] += data.parameters[place] * amplitude(k, c.n_basis, data.config.rcut) *
                        basis_by_definition(k, r, data.config.rcut, c.rcut_smth, scale);
       }
   }

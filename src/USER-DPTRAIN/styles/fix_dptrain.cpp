@@ -7,28 +7,20 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 
 #include "adapter/style_names.h"
 #include "atom.h"
 #include "comm.h"
 #include "domain.h"
-#include "dptrain/session/run/learning_session.h"
 #include "error.h"
 #include "force.h"
 #include "modify.h"
 #include "neighbor.h"
 #include "nested/baseline_words.h"
 #include "nested/nested_pair.h"
-#include "reference/make_reference.h"
-#include "reference/reference_difference.h"
 #include "reference/separate_atoms.h"
-#include "styles/exclusions.h"
-#include "styles/fix_dptrain_options.h"
+#include "styles/fix_dptrain_data.h"
 #include "styles/fix_dptrain_output.h"
-#include "styles/pair_dptrain.h"
-#include "styles/rewind.h"
-#include "styles/run_trajectory.h"
 #include "styles/trial_moves.h"
 #include "universe.h"
 #include "update.h"
@@ -38,42 +30,6 @@ using namespace LAMMPS_NS;
 using namespace FixConst;
 
 using dptrain::LearningOptions;
-
-/// What the fix holds; its header is read by LAMMPS and stays free of the library's types.
-struct FixDPTrain::Data {
-  static constexpr int RESTART_SIZE = 4;
-
-  FixDPTrainOptions options;
-  UnitFactors units;
-  std::shared_ptr<const dptrain::Communicator> comm;
-  std::shared_ptr<ModelInUse> slot;
-  PairDPTrain *pair =
-      nullptr;  // the pair style that runs the model; null: labels alone are collected
-  std::unique_ptr<Reference> asked;                 // of the keyword `reference`
-  std::unique_ptr<ReferenceDifference> difference;  // of it and the baseline of the potential
-  FoldGhosts fold;
-  std::unique_ptr<ForceOverride> forces;
-  std::unique_ptr<RunTrajectory> run;
-  std::unique_ptr<Rewind> rewind;  // where the run may go back
-  std::unique_ptr<dptrain::LearningSession> session;
-  std::unique_ptr<Exclusions> exclusions;
-  bool moved = false;    // the step has moved the atoms, and LAMMPS has not made new lists for it
-  bool may_try = false;  // other fixes may ask for energies before it does
-  std::vector<dptrain::Baseline> baseline;  // of the potential
-  std::map<std::string, double> atoms;      // eV, energies of separate atoms that were asked for
-  double *folded = nullptr;                 // array of the reverse communication in progress
-  double restarted[RESTART_SIZE] = {};
-
-  // Where labels come from; null: a run that only selects configurations.
-  Reference *reference() { return difference ? difference.get() : asked.get(); }
-  dptrain::LabelSource *source() { return reference() ? &reference()->source() : nullptr; }
-  // The step at which the reference may be asked next.
-  bigint next_request(bigint step) const
-  {
-    return options.learning.active ? step + 1
-                                   : (step / options.learning.every + 1) * options.learning.every;
-  }
-};
 
 FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg), data_(new Data)
 {
@@ -336,87 +292,6 @@ void FixDPTrain::post_run()
                    "Fix dptrain: no model yet: {} of {} warm-up frames; go on from those in "
                    "FILE.frames with 'resume FILE', the name of 'save N FILE'",
                    report.frames, d.options.learning.training.warmup);
-}
-
-// Finds the model to train: that of the pair style, or one of its own with the keyword model.
-void FixDPTrain::attach()
-{
-  const FixDPTrainOptions &options = data_->options;
-  if (options.model.empty()) return attach_to_pair();
-  if (data_->slot) return;
-  start_kernels(lmp, FIX_STYLE, options.device);
-  const std::string path = find_model(lmp, FIX_STYLE, options.model);
-  ModelSettings settings;
-  settings.precision = options.precision.value_or(settings.precision);
-  settings.knots = options.knots.value_or(settings.knots);
-  settings.native = options.native.value_or(settings.native);
-  settings.fparam = options.fparam;
-  data_->slot = std::make_shared<ModelInUse>(settings);
-  data_->slot->set_owner(id);
-  collective(lmp, FIX_STYLE, [&] { data_->slot->load(*data_->comm, path, options.elements); });
-  give_baseline(*data_->slot);
-  if (comm->me == 0 && !data_->slot->note().empty())
-    utils::logmesg(lmp, "Fix dptrain: {}\n", data_->slot->note());
-  if (data_->slot->has_null())
-    error->all(
-        FLERR,
-        "Fix dptrain: model {}: each atom type needs an element to train, NULL is not possible",
-        path);
-}
-
-void FixDPTrain::attach_to_pair()
-{
-  data_->pair = PairDPTrain::find(lmp);
-  if (data_->slot && (!data_->pair || data_->pair->slot() != data_->slot))
-    error->all(FLERR,
-               "Fix dptrain {}: the pair style whose model it trains is gone or was given again: "
-               "unfix {} before, and define it again after, the pair_style command",
-               id, id);
-  if (!data_->pair)
-    error->all(FLERR,
-               "Fix dptrain: pair style {} has no model to train: use pair_style dptrain (once, in "
-               "a hybrid style), or name the model with 'model FILE El1 El2 ...'",
-               force->pair_style);
-  if (utils::strmatch(force->pair_style, "^hybrid/scaled"))
-    error->all(FLERR,
-               "Fix dptrain: pair style {} multiplies the forces of the model, which the reference "
-               "could not replace: use hybrid/overlay, or run without dptrain in it and name the "
-               "model with 'model FILE El1 El2 ...'",
-               force->pair_style);
-  const std::shared_ptr<ModelInUse> &slot = data_->pair->slot();
-  if (data_->options.reference.source == ReferenceOptions::Source::run &&
-      !data_->options.learning.selects)
-    error->all(
-        FLERR,
-        "Fix dptrain: with pair_style dptrain 'reference run' would train the model on itself: use "
-        "'reference pair', or run with another pair style and give 'model FILE El1 El2 ...'");
-  if (!slot->owner().empty() && slot->owner() != id)
-    error->all(
-        FLERR,
-        "Fix dptrain {}: the model of {} is trained by fix {} already: use one fix per model", id,
-        slot->path(), slot->owner());
-  if (slot->has_null())
-    error->all(
-        FLERR,
-        "Fix dptrain: pair_coeff gives NULL for an atom type: each type needs an element to train");
-  slot->set_owner(id);
-  data_->slot = slot;
-}
-
-bool FixDPTrain::trains_pair_style() const
-{
-  return data_->options.model.empty();
-}
-
-void FixDPTrain::give_baseline(ModelInUse &slot) const
-{
-  const Data &d = *data_;
-  const bool is_known =
-      d.session && d.slot.get() == &slot && d.session->generation() == slot.generation();
-  if (!d.options.baseline || is_known) return;
-  dptrain::Baseline baseline = baseline_of(lmp, *d.options.baseline, slot.elements());
-  baseline.charges = charges_of(lmp, slot.elements());
-  collective(lmp, FIX_STYLE, [&] { slot.set_baseline({baseline}); });
 }
 
 // A label is of one kind as long as the fix lives.

@@ -54,9 +54,10 @@ class FixDPTrain : public Fix {
   double memory_usage() override;
   int modify_param(int, char **) override;
 
-  /// Tells a model that this fix will train, and that there is not yet, which baseline it has: the
-  /// pair style needs to know at the start of a run, before fixes are asked.
-  void give_baseline(dptrain::ModelInUse &) const;
+  /// Tells a model that this fix will train, and that there is not yet, which baseline it has, and
+  /// the cutoff of a checkpoint that is resumed: the pair style needs to know at the start of a run,
+  /// before fixes are asked.
+  void complete_model(dptrain::ModelInUse &) const;
   /// Whether it trains the model of the pair style, not one of its own.
   bool trains_pair_style() const;
 

@@ -507,12 +507,24 @@ bool PairDPTrain::may_learn() const
   return !data_->slot->owner().empty() || !modify->get_fix_by_style("^dptrain").empty();
 }
 
+// What a new model will be like: a fix that trains it knows, and the atoms.
+void PairDPTrain::complete_model()
+{
+  for (Fix *fix : modify->get_fix_by_style("^dptrain"))
+    if (const auto *learning = dynamic_cast<FixDPTrain *>(fix))
+      if (learning->trains_pair_style()) learning->complete_model(*data_->slot);
+  choose_cutoff(lmp, PAIR_STYLE, *data_->slot);
+}
+
 double PairDPTrain::init_one(int i, int j)
 {
   if (setflag[std::min(i, j)][std::max(i, j)] == 0)
     error->all(FLERR, "All pair coeffs are not set: give elements instead of NULL in pair_coeff, "
                       "or use hybrid styles");
-  if (std::exchange(data_->begins_run, false)) init_baseline();
+  if (std::exchange(data_->begins_run, false)) {
+    complete_model();
+    init_baseline();
+  }
   return std::max(model_cutoff(), data_->baseline ? data_->baseline->cutoff(i, j) : 0.0);
 }
 

@@ -133,6 +133,7 @@ class PairDPTrain : public Pair {
   void load_committee();
   void check_stored();
   void watch_walls();
+  void complete_model();
   void init_baseline();
   double model_cutoff() const;
   Sums evaluate();

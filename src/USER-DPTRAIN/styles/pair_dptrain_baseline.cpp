@@ -37,12 +37,9 @@ const double *PairDPTrain::model_virial() const
 }
 
 // At the first init_one(): what is asked of neighbor lists in init_style() a hybrid style takes for
-// that of its sub-styles. A fix that trains a new model knows what baseline it will have.
+// that of its sub-styles.
 void PairDPTrain::init_baseline()
 {
-  for (Fix *fix : modify->get_fix_by_style("^dptrain"))
-    if (const auto *learning = dynamic_cast<FixDPTrain *>(fix))
-      if (learning->trains_pair_style()) learning->give_baseline(*data_->slot);
   const ModelInUse &slot = *data_->slot;
   if (slot.baseline().empty()) return data_->baseline.reset();
   const std::string who = fmt::format("baseline of {}:", slot.path());

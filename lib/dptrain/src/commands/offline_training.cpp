@@ -31,6 +31,7 @@
 #include "dptrain/training/learning_curve.h"
 #include "io/file.h"
 #include "optimizer/optimizer.h"
+#include "statistics/data/structure_cutoff.h"
 
 namespace dptrain {
 
@@ -40,6 +41,7 @@ constexpr double most_steps = 9e15;  // a double counts them one by one
 // of the order of the validation frames, which does not follow that of the training frames
 constexpr std::uint64_t validation_stream = 0x5851f42d4c957f2dULL;
 constexpr std::int64_t bias_frames = 2000;  // enough for the energy bias
+constexpr std::int64_t cutoff_frames = 10;  // enough for the cutoff
 constexpr int tried_steps = 6;
 constexpr double tried_seconds = 10.0, mib = 1024.0 * 1024.0, mib_per_gib = 1024.0;
 
@@ -53,6 +55,17 @@ std::vector<FrameId> spread_frames(const Systems &systems, std::int64_t most)
   if (count <= most) return all;
   for (std::int64_t k = 0; k < most; ++k) some.push_back(all[k * count / most]);
   return some;
+}
+
+/// The cutoff that follows from some of the frames; what to tell the user.
+std::string choose_cutoff_by(const Systems &systems, ModelConfig &model)
+{
+  std::vector<WholeFrame> frames;
+  for (const FrameId &id : spread_frames(systems, cutoff_frames))
+    frames.push_back(systems[id.system]->read(id.frame));
+  const StructureCutoff found = cutoff_of_structures(frames, model.type_map);
+  choose_cutoff(model, found.rcut);
+  return text_of(found);
 }
 
 }  // namespace
@@ -134,11 +147,14 @@ std::unique_ptr<BatchSource> OfflineTraining::open_section(const char *name,
                          start_.model ? start_.model->num_fparam : 0};
   std::unique_ptr<BatchSource> source;
   std::vector<std::string> left_out, atoms;
+  std::string cutoff;
   guarded(*comm_, [&] {
     Systems systems;
     try {
       systems =
           open_systems(config, data, [&](const std::string &line) { left_out.push_back(line); });
+      if (input_.model.cutoff_source == CutoffSource::open)
+        cutoff = choose_cutoff_by(systems, input_.model);
       // a baseline gives atoms that are far from each other no energy
       if (splits_atoms)
         systems = split_separate_atoms(systems, input_.model,
@@ -154,6 +170,7 @@ std::unique_ptr<BatchSource> OfflineTraining::open_section(const char *name,
   });
   for (const std::string &line : left_out) say("WARNING: " + line);
   for (const std::string &line : atoms) say(line);
+  if (!cutoff.empty()) say(cutoff);
   return source;
 }
 

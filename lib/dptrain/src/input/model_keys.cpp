@@ -36,6 +36,24 @@ std::string read_precision(JsonReader &reader, const std::string &key)
                   name));
 }
 
+/// "auto" leaves it to the structure.
+void read_cutoff(JsonReader &section, const std::string &key, ModelConfig &config)
+{
+  const json *value = section.find(key);
+  if (value->is_string() && value->get<std::string>() == "auto") {
+    config.cutoff_source = CutoffSource::open;
+    return;
+  }
+  config.rcut = read_number(section, key, positive_length);
+  config.cutoff_source = CutoffSource::input;
+}
+
+OrderedJson written_cutoff(const ModelConfig &config)
+{
+  if (config.cutoff_source == CutoffSource::open) return "auto";
+  return config.rcut;
+}
+
 void read_atom_ener(JsonReader &fitting, const std::string &key, ModelConfig &config)
 {
   const json *value = fitting.find(key);
@@ -109,7 +127,7 @@ const Keys<ModelConfig> &model_keys()
 const Keys<ModelConfig> &cutoff_keys()
 {
   static const Keys<ModelConfig> keys{
-      Key<ModelConfig>("rcut", &ModelConfig::rcut, positive_length),
+      Key<ModelConfig>("rcut", read_cutoff, written_cutoff),
   };
   return keys;
 }
@@ -196,6 +214,13 @@ std::string read_activation(JsonReader &reader, const std::string &key)
   return name;
 }
 
+void choose_cutoff(ModelConfig &model, double rcut)
+{
+  model.rcut = rcut;
+  model.cutoff_source = CutoffSource::structure;
+  model.descriptor->follow_cutoff(rcut);
+}
+
 void check_switch(const JsonReader &section, double rcut_smth, double rcut)
 {
   if (!(rcut_smth >= 0.0 && rcut_smth < rcut))
@@ -223,7 +248,11 @@ void read_type_keys(JsonReader &model, ModelConfig &config)
 
 void DescriptorConfig::read(JsonReader &section, ModelConfig &model)
 {
+  model.cutoff_source = chooses_cutoff() ? CutoffSource::open : CutoffSource::input;
   cutoff_keys().read(section, model);
+  if (model.cutoff_source == CutoffSource::open && !chooses_cutoff())
+    section.expected("rcut", "a number greater than 0: this descriptor does not choose a cutoff");
+  if (model.cutoff_source == CutoffSource::open) model.rcut = longest_chosen_cutoff;
   table().read(section, *this);
   common_descriptor_keys().read(section, *this);
   complete(section, model);

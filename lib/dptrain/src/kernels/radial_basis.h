@@ -5,12 +5,13 @@
 
 namespace dptrain::kernels {
 
-/// How large function k of a radial basis is: 1 / (1 + (k / 3)^2). Functions that vary fast are small, so that what is learned of
-/// them is little unless the data ask for it.
-inline double basis_amplitude(int k)
+/// How large function k of a radial basis is: 1 / (1 + (2 A k / rcut)^2), the same for the same wavelength with any cutoff. Functions
+/// that vary fast are small, so that what is learned of them is little unless the data ask for it.
+inline double basis_amplitude(int k, double rcut)
 {
-  constexpr double slow = 3.0;
-  return 1.0 / (1.0 + (k / slow) * (k / slow));
+  constexpr double slow = 2.0;  // Angstrom
+  const double x = slow * k / rcut;
+  return 1.0 / (1.0 + x * x);
 }
 
 /// What radial functions see of a distance r: r itself down to `near`, and below that ever less, down to 0.95 of it. So a net does
@@ -55,9 +56,10 @@ template <class Real> struct RadialBasis {
       angle(Real(pi / cutoff))
   {
     double squares = 0.0;
-    for (int k = 0; k < size; ++k) squares += basis_amplitude(k) * basis_amplitude(k);
+    for (int k = 0; k < size; ++k)
+      squares += basis_amplitude(k, cutoff) * basis_amplitude(k, cutoff);
     const double norm = scale * std::sqrt(2.0 / cutoff * size / squares);
-    for (int k = 0; k < size; ++k) factor[k] = Real(norm * basis_amplitude(k));
+    for (int k = 0; k < size; ++k) factor[k] = Real(norm * basis_amplitude(k, cutoff));
   }
 
   /// put(k, b_k, db_k/dr) for all k in order.

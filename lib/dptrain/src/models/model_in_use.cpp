@@ -14,6 +14,7 @@
 #include "dptrain/potential/files/pth_file.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/uncertainty/active_learning.h"
+#include "statistics/data/structure_cutoff.h"
 
 namespace dptrain {
 
@@ -146,7 +147,6 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
   path_ = file;
   elements_ = type_elements;
   type_map_ = types;
-  cutoff_ = is_input ? new_input.model.rcut : data.config.rcut;
   input_.reset();
   input_text_ = is_input && !is_new ? input_text : "";
   model_.reset();
@@ -159,6 +159,7 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
     input_ = new_input;
     descriptor_ = new_input.model.descriptor;
     baseline_ = new_input.model.baseline;
+    cutoff_ = new_input.model.rcut;
   } else {
     set_model(comm, data);
   }
@@ -174,6 +175,7 @@ void ModelInUse::set_model(const Communicator &comm, ModelData data)
   from_archive_ = !data.archive.empty();
   descriptor_ = data.config.descriptor;
   baseline_ = data.config.baseline;
+  cutoff_ = data.config.rcut;
   data.knots = settings_.knots;
   data.fparam = settings_.fparam;
   data.walls = walls_of(settings_.wall, data, path_);
@@ -204,6 +206,25 @@ void ModelInUse::set_baseline(const std::vector<Baseline> &baseline)
                     "(pair_coeff * * new, or an input.json)",
                     path_));
   baseline_ = input_->model.baseline = baseline;
+}
+
+bool ModelInUse::cutoff_is_open() const
+{
+  return input_ && !model_ && input_->model.cutoff_source == CutoffSource::open;
+}
+
+std::string ModelInUse::choose_cutoff(const WholeFrame &frame)
+{
+  const StructureCutoff found = cutoff_of_structures({frame}, type_map_);
+  choose_cutoff(found.rcut);
+  return text_of(found);
+}
+
+void ModelInUse::choose_cutoff(double rcut)
+{
+  dptrain::choose_cutoff(input_->model, rcut);
+  descriptor_ = input_->model.descriptor;
+  cutoff_ = rcut;
 }
 
 void ModelInUse::set_atom_energy(int type, double energy)

@@ -14,10 +14,21 @@
 
 namespace dptrain {
 
+/// Where the cutoff of a model comes from.
+enum class CutoffSource {
+  input,     ///< a number, or the default
+  open,      ///< it will follow from the structure; rcut is longest_chosen_cutoff until then
+  structure  ///< it has followed from the structure
+};
+
+/// Cutoffs that follow from the structure are in this range, Angstrom.
+constexpr double shortest_chosen_cutoff = 5.0, longest_chosen_cutoff = 8.0;
+
 /// DeePMD-kit's `model` section with fitting ener. Defaults are those of its input file.
 struct ModelConfig {
   std::vector<std::string> type_map;
-  double rcut = 6.0;               ///< Angstrom; set by the descriptor's keys
+  double rcut = 6.0;  ///< Angstrom; set by the descriptor's keys
+  CutoffSource cutoff_source = CutoffSource::input;
   AnyDescriptorConfig descriptor;  ///< none in a TorchScript model
   // fitting_net
   std::vector<int> fitting_neuron{120, 120, 120};
@@ -35,6 +46,10 @@ struct ModelConfig {
 
   int ntypes() const { return static_cast<int>(type_map.size()); }
 };
+
+/// Gives a model whose input leaves the cutoff to the structure this one, with all that follows from it. Throws Error where
+/// another value of the input does not go with it.
+void choose_cutoff(ModelConfig &model, double rcut);
 
 enum class ScheduleType { exponential, cosine, wsd };
 

@@ -30,6 +30,10 @@ class DescriptorConfig {
   virtual const Keys<DescriptorConfig> &table() const = 0;
   /// Fills in defaults that depend on other keys, when all keys are read. Throws Error for values that do not go together.
   virtual void complete(JsonReader & /*section*/, ModelConfig & /*model*/) {}
+  /// Whether a cutoff that an input does not give follows from the structure; else it is the default.
+  virtual bool chooses_cutoff() const { return false; }
+  /// Sets what follows from the cutoff (Angstrom). Throws Error where a given value does not go with it.
+  virtual void follow_cutoff(double /*rcut*/) {}
 
   /// Reads the keys of its section of an input.json or of a model file, whose type_map `model` has already. Sets the cutoff of
   /// the model; what is absent gets its default. Throws Error for values that are not allowed.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dptrain/frames/whole_frame.h"
 #include "dptrain/input/config.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/model.h"
@@ -62,6 +63,12 @@ class ModelInUse {
   bool has_null() const;
   const std::vector<std::string> &type_map() const { return type_map_; }
   double cutoff() const { return cutoff_; }  ///< Angstrom
+  /// Whether cutoff() is not known yet: that of a new model whose input leaves it to the structure.
+  bool cutoff_is_open() const;
+  /// Chooses it by the atoms of a frame, which all ranks have; returns what to tell the user.
+  std::string choose_cutoff(const WholeFrame &frame);
+  /// The same by a model that was begun with this input: that of a checkpoint.
+  void choose_cutoff(double rcut);
   /// What a TorchScript archive was found to be; empty for other files.
   const std::string &note() const { return note_; }
   /// Of the model, also of a new one.

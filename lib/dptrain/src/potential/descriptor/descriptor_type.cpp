@@ -95,7 +95,8 @@ Tree DescriptorType::write(TreeWriter &writer, const ModelData &data,
 
 void DescriptorType::read(TreeReader &reader, JsonReader &section, ModelData &data) const
 {
-  check_version(section, 1, version(), "use the version of the package that wrote it");
+  check_version(section, oldest_version(), version(),
+                "use the version of the package that wrote it, or train it again");
   data.config.descriptor->read(section, data.config);
   JsonReader constants = section.section("constants").section("@variables");
   for (const std::string &name : constants.keys())

@@ -54,6 +54,8 @@ class DescriptorType {
   // --- model files
   /// Of its files; earlier programs refuse later ones.
   virtual int version() const { return 1; }
+  /// The first that is still read.
+  virtual int oldest_version() const { return 1; }
   /// The section of the tree of a model file: by default the keys of the settings, the parameters in their places below
   /// @variables, and the constants.
   virtual Tree write(TreeWriter &writer, const ModelData &data,

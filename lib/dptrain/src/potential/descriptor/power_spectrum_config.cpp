@@ -30,15 +30,26 @@ const Keys<DescriptorConfig> &PowerSpectrumConfig::table() const
 
 void PowerSpectrumConfig::complete(JsonReader &section, ModelConfig &model)
 {
-  if (!section.has("rcut_smth")) rcut_smth = model.rcut / 3.0;
-  if (!section.has("n_basis"))
-    n_basis = std::clamp(static_cast<int>(std::lround(functions_per_angstrom * model.rcut)), 1,
-                         kernels::most_functions);
-  check_switch(section, rcut_smth, model.rcut);
+  smth_follows_ = !section.has("rcut_smth");
+  basis_follows_ = !section.has("n_basis");
+  if (!smth_follows_) check_switch(section, rcut_smth, model.rcut);
+  if (model.cutoff_source == CutoffSource::input) follow_cutoff(model.rcut);
   if (!section.has("axis_neuron")) axis_neuron = std::min(axis_neuron, n_max);
   if (axis_neuron > n_max)
     section.expected("axis_neuron", fmt::format("an integer from 1 to n_max ({})", n_max));
   check_types(section, "exclude_types", exclude_types, model.ntypes());
+}
+
+void PowerSpectrumConfig::follow_cutoff(double rcut)
+{
+  if (smth_follows_) rcut_smth = rcut / 3.0;
+  if (basis_follows_)
+    n_basis = std::clamp(static_cast<int>(std::lround(functions_per_angstrom * rcut)), 1,
+                         kernels::most_functions);
+  if (rcut_smth >= rcut)
+    throw Error(fmt::format("the cutoff that follows from the structure is {:g} Angstrom, which is "
+                            "not larger than rcut_smth, {:g}: give rcut as well, or leave both out",
+                            rcut, rcut_smth));
 }
 
 // Measured: bench/results/choices.md. A training from data sets knows how long it is, and its rate falls. A session does not: its rate stays,

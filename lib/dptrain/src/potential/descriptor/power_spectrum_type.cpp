@@ -41,10 +41,10 @@ void PowerSpectrumType::draw(const ModelConfig &model, const ParameterBlock &blo
   const std::size_t functions = power_spectrum(model).n_basis;
   double squares = 0.0;
   for (std::size_t k = 0; k < functions; ++k)
-    squares += kernels::basis_amplitude(k) * kernels::basis_amplitude(k);
+    squares += std::pow(kernels::basis_amplitude(k, model.rcut), 2);
   for (std::size_t k = 0; k < block.size; ++k)
-    values[k] =
-        kernels::basis_amplitude(k % functions) / std::sqrt(squares) * random_normal(engine);
+    values[k] = kernels::basis_amplitude(k % functions, model.rcut) / std::sqrt(squares) *
+                random_normal(engine);
 }
 
 std::unique_ptr<Descriptor<double>> PowerSpectrumType::make_double(const ModelData &data) const

@@ -15,7 +15,9 @@ class PowerSpectrumType final : public DescriptorType {
   std::unique_ptr<DescriptorConfig> make_config() const override;
   DescriptorConstants constants(const ModelConfig &model, const Statistics &found) const override;
   bool has_walls() const override { return true; }
-  int version() const override { return 2; }  // 2: with Walls
+  int version() const override { return 3; }
+  // before, amplitudes of the radial basis were others
+  int oldest_version() const override { return 3; }
   void add_blocks(const ModelConfig &model, std::vector<ParameterBlock> &blocks) const override;
   void draw(const ModelConfig &model, const ParameterBlock &block, RandomEngine &engine,
             double *values) const override;

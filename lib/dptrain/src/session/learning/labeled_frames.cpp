@@ -100,7 +100,7 @@ void LabeledFrames::keep(const WholeFrame &frame)
 ModelData LabeledFrames::make_model()
 {
   std::string about_statistics;
-  factory_->know_atoms(slot_->input()->model.atom_ener);
+  factory_->set_config(slot_->input()->model);
   ModelData data = factory_->make(waiting_, about_statistics);
   if (!about_statistics.empty()) messages_.info(about_statistics);
   return data;

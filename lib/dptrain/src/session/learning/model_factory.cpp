@@ -55,12 +55,15 @@ ModelData new_model(const Communicator &comm, const ModelConfig &config,
 
 ModelFactory::ModelFactory(std::shared_ptr<const Communicator> comm, const TrainingOptions &options,
                            const InputFile &input) :
-    comm_(std::move(comm)),
-    options_(options),
-    config_(input.model),
-    model_def_script_(input.model_def_script)
+    comm_(std::move(comm)), options_(options), model_def_script_(input.model_def_script)
 {
-  if (options.seed) config_.descriptor->seed = config_.fitting_seed = options.seed;
+  set_config(input.model);
+}
+
+void ModelFactory::set_config(const ModelConfig &config)
+{
+  config_ = config;
+  if (options_.seed) config_.descriptor->seed = config_.fitting_seed = options_.seed;
 }
 
 void ModelFactory::note(const WholeFrame &frame)

@@ -30,11 +30,8 @@ class ModelFactory {
 
   /// Takes note of a frame that the model will be made from.
   void note(const WholeFrame &frame);
-  /// What the input of the model has learned since: ModelConfig::atom_ener.
-  void know_atoms(const std::vector<std::optional<double>> &atom_ener)
-  {
-    config_.atom_ener = atom_ener;
-  }
+  /// The model of the input, with what has been found out since: its cutoff, energies of separate atoms.
+  void set_config(const ModelConfig &config);
   /// The model of these frames, all that were noted. `said` gets a line about a statistics file of other frames.
   ModelData make(const std::vector<Frame> &frames, std::string &said);
   const Statistics &statistics() const { return statistics_; }

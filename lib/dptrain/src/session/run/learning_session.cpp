@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 #include "dptrain/base/error.h"
+#include "dptrain/checkpoint/checkpoint.h"
+#include "dptrain/parallel/broadcast.h"
 #include "dptrain/parallel/memory_table.h"
 #include "dptrain/session/option_table.h"
 #include "session/asking/active_mode.h"
@@ -20,10 +22,35 @@ namespace {
 std::string model_text(const ModelInUse &slot)
 {
   return slot.model() ? fmt::format("parameters with hash {}\n", slot.hash())
-                      : fmt::format("a new model of the input\n{}", slot.input_text());
+                      : fmt::format("a new model with cutoff {:g}, of the input\n{}", slot.cutoff(),
+                                    slot.input_text());
+}
+
+/// Of what the option `resume` names; empty: frames without a checkpoint. Collective.
+std::string checkpoint_of_resume(const Communicator &comm, const std::string &resume)
+{
+  std::string path;
+  guarded(comm, [&] {
+    if (comm.rank() == 0) path = resume_path(resume);
+    if (path == frames_path_of(resume)) path.clear();
+  });
+  broadcast(comm, path);
+  return path;
 }
 
 }  // namespace
+
+std::optional<double> resumed_cutoff(const Communicator &comm, const std::string &resume)
+{
+  const std::string path = checkpoint_of_resume(comm, resume);
+  if (path.empty()) return std::nullopt;
+  double rcut = 0.0;
+  guarded(comm, [&] {
+    if (comm.rank() == 0) rcut = read_checkpoint(path).model.config.rcut;
+  });
+  comm.broadcast(&rcut, sizeof(rcut), 0);
+  return rcut;
+}
 
 struct LearningSession::Impl {
   Impl(std::shared_ptr<const Communicator> c, std::shared_ptr<ModelInUse> s,
@@ -87,12 +114,7 @@ bool LearningSession::begins_anew(const LearningSession *before) const
   const Impl &s = *impl_;
   const std::string &resume = s.options.files.resume;
   if (s.slot->model() || before || resume.empty()) return !s.slot->model();
-  bool has_checkpoint = false;
-  guarded(*s.comm, [&] {
-    if (s.comm->rank() == 0) has_checkpoint = resume_path(resume) != frames_path_of(resume);
-  });
-  s.comm->broadcast(&has_checkpoint, sizeof(has_checkpoint), 0);
-  return !has_checkpoint;
+  return checkpoint_of_resume(*s.comm, resume).empty();
 }
 
 void LearningSession::start(const LearningSession *before)

@@ -20,6 +20,8 @@ class PowerSpectrumConfig final : public DescriptorConfig {
   int size() const override { return n_max * (1 + (l_max + 1) * axis_neuron); }
   const Keys<DescriptorConfig> &table() const override;
   void complete(JsonReader &section, ModelConfig &model) override;
+  bool chooses_cutoff() const override { return true; }
+  void follow_cutoff(double rcut) override;
   bool set_input_defaults(InputFile &input, bool in_a_run) const override;
   std::vector<std::string> ignored_keys() const override { return {"sel"}; }
 
@@ -30,6 +32,9 @@ class PowerSpectrumConfig final : public DescriptorConfig {
   /// Bessel functions of which the radial functions are made; 4 per Angstrom of the cutoff unless the input says otherwise.
   int n_basis = 24;
   std::vector<std::array<int, 2>> exclude_types;
+
+ private:
+  bool smth_follows_ = true, basis_follows_ = true;  // the cutoff
 };
 
 /// The settings of a model with this descriptor. Throws Error if it has another one.

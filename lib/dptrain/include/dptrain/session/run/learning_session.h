@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,10 @@ struct LearningReport {
   std::int64_t in_flight = 0;  ///< configurations with the reference while the run goes on
   int rewinds = 0;             ///< how often the run has gone back to a trusted state
 };
+
+/// The cutoff (Angstrom) of the checkpoint that the option `resume` names; nothing where there are frames without one.
+/// Collective.
+std::optional<double> resumed_cutoff(const Communicator &comm, const std::string &resume);
 
 /// Learning beside a run: decides at each step whether the reference is asked, judges and stores its answers, trains the
 /// model in the slot, which the run goes on with, and writes frames, checkpoints and models. It knows nothing of the engine

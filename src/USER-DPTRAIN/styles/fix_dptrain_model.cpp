@@ -1,0 +1,104 @@
+/* ----------------------------------------------------------------------
+   USER-DPTRAIN, a package of LAMMPS that trains potentials inside a run.
+   Distributed under the GNU General Public License: see the file LICENSE.
+------------------------------------------------------------------------- */
+
+// Which model fix dptrain trains.
+
+#include "comm.h"
+#include "error.h"
+#include "force.h"
+#include "nested/baseline_words.h"
+#include "styles/fix_dptrain_data.h"
+#include "utils.h"
+
+using namespace LAMMPS_NS;
+
+// Finds the model to train: that of the pair style, or one of its own with the keyword model.
+void FixDPTrain::attach()
+{
+  const FixDPTrainOptions &options = data_->options;
+  if (options.model.empty()) return attach_to_pair();
+  if (data_->slot) return;
+  start_kernels(lmp, FIX_STYLE, options.device);
+  const std::string path = find_model(lmp, FIX_STYLE, options.model);
+  ModelSettings settings;
+  settings.precision = options.precision.value_or(settings.precision);
+  settings.knots = options.knots.value_or(settings.knots);
+  settings.native = options.native.value_or(settings.native);
+  settings.fparam = options.fparam;
+  data_->slot = std::make_shared<ModelInUse>(settings);
+  data_->slot->set_owner(id);
+  collective(lmp, FIX_STYLE, [&] { data_->slot->load(*data_->comm, path, options.elements); });
+  complete_model(*data_->slot);
+  choose_cutoff(lmp, FIX_STYLE, *data_->slot);
+  if (comm->me == 0 && !data_->slot->note().empty())
+    utils::logmesg(lmp, "Fix dptrain: {}\n", data_->slot->note());
+  if (data_->slot->has_null())
+    error->all(
+        FLERR,
+        "Fix dptrain: model {}: each atom type needs an element to train, NULL is not possible",
+        path);
+}
+
+void FixDPTrain::attach_to_pair()
+{
+  data_->pair = PairDPTrain::find(lmp);
+  if (data_->slot && (!data_->pair || data_->pair->slot() != data_->slot))
+    error->all(FLERR,
+               "Fix dptrain {}: the pair style whose model it trains is gone or was given again: "
+               "unfix {} before, and define it again after, the pair_style command",
+               id, id);
+  if (!data_->pair)
+    error->all(FLERR,
+               "Fix dptrain: pair style {} has no model to train: use pair_style dptrain (once, in "
+               "a hybrid style), or name the model with 'model FILE El1 El2 ...'",
+               force->pair_style);
+  if (utils::strmatch(force->pair_style, "^hybrid/scaled"))
+    error->all(FLERR,
+               "Fix dptrain: pair style {} multiplies the forces of the model, which the reference "
+               "could not replace: use hybrid/overlay, or run without dptrain in it and name the "
+               "model with 'model FILE El1 El2 ...'",
+               force->pair_style);
+  const std::shared_ptr<ModelInUse> &slot = data_->pair->slot();
+  if (data_->options.reference.source == ReferenceOptions::Source::run &&
+      !data_->options.learning.selects)
+    error->all(
+        FLERR,
+        "Fix dptrain: with pair_style dptrain 'reference run' would train the model on itself: use "
+        "'reference pair', or run with another pair style and give 'model FILE El1 El2 ...'");
+  if (!slot->owner().empty() && slot->owner() != id)
+    error->all(
+        FLERR,
+        "Fix dptrain {}: the model of {} is trained by fix {} already: use one fix per model", id,
+        slot->path(), slot->owner());
+  if (slot->has_null())
+    error->all(
+        FLERR,
+        "Fix dptrain: pair_coeff gives NULL for an atom type: each type needs an element to train");
+  slot->set_owner(id);
+  data_->slot = slot;
+}
+
+bool FixDPTrain::trains_pair_style() const
+{
+  return data_->options.model.empty();
+}
+
+void FixDPTrain::complete_model(ModelInUse &slot) const
+{
+  const Data &d = *data_;
+  const bool is_known =
+      d.session && d.slot.get() == &slot && d.session->generation() == slot.generation();
+  if (is_known) return;
+  if (d.options.baseline) {
+    dptrain::Baseline baseline = baseline_of(lmp, *d.options.baseline, slot.elements());
+    baseline.charges = charges_of(lmp, slot.elements());
+    collective(lmp, FIX_STYLE, [&] { slot.set_baseline({baseline}); });
+  }
+  const std::string &resumed = d.options.learning.files.resume;
+  if (!slot.cutoff_is_open() || d.session || resumed.empty()) return;
+  collective(lmp, FIX_STYLE, [&] {
+    if (const auto rcut = dptrain::resumed_cutoff(*d.comm, resumed)) slot.choose_cutoff(*rcut);
+  });
+}
