@@ -99,6 +99,7 @@ class Session {
   }
 
   std::vector<std::string> type_map() const { return slot_->type_map(); }
+  /// The longest possible one, as long as it is open.
   double cutoff() const { return slot_->cutoff(); }
   /// Full paths of the files that the session writes.
   const std::vector<std::string> &outputs() const { return outputs_; }

@@ -32,7 +32,7 @@ class Bessel(RadialBasis):
         r = np.maximum(positions, 1e-6)
         u = np.clip((r - KEYS["rcut_smth"]) / (KEYS["rcut"] - KEYS["rcut_smth"]), 0, 1)
         switch = 1 + u**3 * (-6 * u**2 + 15 * u - 10)
-        return switch * np.sin((n + 1) * np.pi * r / KEYS["rcut"]) / r / (1 + (n / 3)**2)
+        return switch * np.sin((n + 1) * np.pi * r / KEYS["rcut"]) / r / (1 + (2.0 * n / KEYS["rcut"])**2)
 
 
 def moments(atoms, symbols):
@@ -56,7 +56,7 @@ def energies_by_featomic(path, atoms):
     symbols, keys, fitting = model["type_map"], model["descriptor"], model["fitting"]
     bias = np.asarray(model["@variables"]["out_bias"]).ravel() + np.asarray(fitting["@variables"]["bias_atom_e"]).ravel()
     # the functions have the constant as the root of their mean square
-    amplitudes = 1 / (1 + (np.arange(keys["n_basis"]) / 3)**2)
+    amplitudes = 1 / (1 + (2.0 * np.arange(keys["n_basis"]) / KEYS["rcut"])**2)
     scale = float(keys["constants"]["@variables"]["scale"][0]) * np.sqrt(2 / keys["rcut"] / np.mean(amplitudes**2))
     m = moments(atoms, symbols)
     energies = np.zeros(len(atoms))

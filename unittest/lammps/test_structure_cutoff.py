@@ -5,8 +5,8 @@ import json
 import dptrain
 import numpy as np
 import pytest
-from silicon import ATOMS, learn, write_input
-from test_replicas import EAGER, shared
+from silicon import ATOMS, REFERENCE, learn, write_input
+from test_replicas import EAGER, Job, shared
 
 NEW = "pair_style dptrain\npair_coeff * * new Si"
 OPTIONS = "warmup 2 every 5 train 10 save 1000 si.dp "
@@ -29,7 +29,7 @@ def cutoff_of(path):
 def test_a_run_chooses_it(lattice, nearest, rcut, ranks, lammps, tmp_path):
     """2.6 times the distance of neighbors, in steps of a half; LAMMPS sends as many ghosts, and the log says why."""
     output = lammps(learns(lattice=lattice), ranks).check().output
-    assert f"Pair style dptrain: cutoff {rcut:g} Angstrom, by the distance of nearest neighbors ({nearest} Angstrom)" in output
+    assert f"Fix dptrain: cutoff {rcut:g} Angstrom, by the distance of nearest neighbors ({nearest} Angstrom)" in output
     assert f"ghost atom cutoff = {rcut + 2:g}\n" in output
     assert cutoff_of(tmp_path / "si.dp") == rcut
 
@@ -60,7 +60,7 @@ def test_auto_is_the_same_as_nothing(lammps, tmp_path):
 def test_a_start_of_the_switch_beyond_it(message, tmp_path):
     (tmp_path / "input.json").write_text(json.dumps({"model": {"type_map": ["Si"], "descriptor": {"type": "power_spectrum", "rcut_smth": 6.2}}}))
     output = message(learns(lattice=NARROW, pair=NEW.replace("new", "input.json"))).output
-    assert "the cutoff that follows from the structure is 6 Angstrom, which is not larger than rcut_smth, 6.2: give rcut as well" in output
+    assert "rcut_smth is 6.2 Angstrom, and the cutoff, which the input leaves open, is 6: give rcut as well" in output
 
 
 def test_another_descriptor_does_not_choose(message, tmp_path):
@@ -105,17 +105,48 @@ def test_lengths_of_other_units(lammps, tmp_path):
     assert cutoff_of(tmp_path / "si.dp") == 7.5
 
 
-def test_partitions_need_the_same(tmp_path, start_lammps):
+def test_partitions_take_the_largest(tmp_path):
     """One model cannot have two cutoffs."""
-    from test_replicas import Job
-
     text = shared(f"{EAGER} save 100000 si.dp", pair=NEW, run="run 5").replace("diamond 5.431", "diamond $l")
-    started = Job(tmp_path, "variable l world 5.431 6.6\n" + text, (1, 1))
+    started = Job(tmp_path, "variable l world 5.431 6.6\n" + text, (1, 2))
     try:
-        outputs = [result.output for result in started.finish()]
+        narrow, wide = [result.check().output for result in started.finish()]
     finally:
         started.kill()
-    assert any("cutoff 6" in output and "cutoff 7.5" in output for output in outputs), outputs
+    assert "cutoff 7.5 Angstrom, the largest of the partitions" in narrow and "cutoff 7.5 Angstrom, by the distance" in wide
+    assert "ghost atom cutoff = 9.5\n" in narrow and cutoff_of(tmp_path / "si.dp") == 7.5
+
+
+def test_it_is_not_chosen_before_there_is_a_fix(lammps, tmp_path):
+    """Commands that set up the styles for themselves come before: atoms at the same place are deleted, the box changes, and a
+    checkpoint is resumed after it was chosen."""
+    text = learns(lattice=NARROW)
+    before = "create_atoms 1 single 1.0 1.0 1.0\ncreate_atoms 1 single 1.0 1.0 1.0\n"
+    text = text.replace("fix t all", f"{before}delete_atoms overlap 1.5 all all\nwrite_data atoms.data\nchange_box all x scale 1.215 y scale 1.215 z "
+                        "scale 1.215 remap\nfix t all")
+    output = lammps(text).check().output
+    assert output.count("nearest neighbors") == 1 and cutoff_of(tmp_path / "si.dp") == 7.5
+    text = learns(f"{OPTIONS}", NARROW, run="").replace("warmup 2", "warmup 5").replace("save 1000 si.dp", "save 1000 other.dp") + f"run 0\nunfix t\nfix t all dptrain {REFERENCE} {OPTIONS} resume si.dp\nrun 5\n"
+    output = lammps(text.replace("thermo_style custom step temp pe press f_t f_t[*]", "")).check().output
+    assert "resumed from si.dp.ckpt" in output and output.count("ghost atom cutoff = 8\n") == 1 and "ghost atom cutoff = 9.5\n" in output
+
+
+def test_settings_of_a_file_beside_it(lammps, message, tmp_path):
+    """`input FILE`: with the same model, whose cutoff it leaves open, too; another cutoff is another model."""
+    document = {"model": {"type_map": ["Si"], "descriptor": {"type": "power_spectrum"}}, "loss": {"start_pref_v": 0, "limit_pref_v": 0}}
+    (tmp_path / "input.json").write_text(json.dumps(document))
+    lammps(learns(f"{OPTIONS}input input.json")).check()
+    assert cutoff_of(tmp_path / "si.dp") == 7.5
+    document["model"]["descriptor"]["rcut"] = 5.0
+    (tmp_path / "input.json").write_text(json.dumps(document))
+    assert "rcut is 5 there and 7.5 here" in message(learns(f"{OPTIONS}input input.json")).output
+
+
+def test_names_that_are_no_elements(lammps, tmp_path):
+    """It is not known which of them are hydrogen."""
+    (tmp_path / "input.json").write_text(json.dumps({"model": {"type_map": ["HW", "OW"], "descriptor": {"type": "power_spectrum"}}}))
+    output = lammps(learns(pair="pair_style dptrain\npair_coeff * * input.json OW")).check().output
+    assert "cutoff 6 Angstrom, as HW is no chemical element" in output and cutoff_of(tmp_path / "si.dp") == 6.0
 
 
 def test_a_session_of_python(tmp_path):

@@ -93,7 +93,7 @@ TEST(InputPowerSpectrum, KeepsWhatIsGivenBesideAChosenCutoff)
   choose_cutoff(model, 6.0);
   EXPECT_EQ(power_spectrum(model).rcut_smth, 5.5);
   EXPECT_EQ(power_spectrum(model).n_basis, 10);
-  expect_in("not larger than rcut_smth, 5.5: give rcut",
+  expect_in("rcut_smth is 5.5 Angstrom, and the cutoff",
             message_of([&] { choose_cutoff(model, 5.5); }));
 }
 

@@ -96,6 +96,15 @@ TEST(StructureCutoff, IsTheUsualOneWithoutNeighbors)
   }
 }
 
+TEST(StructureCutoff, IsTheUsualOneOfWhatIsNoElement)
+{
+  const WholeFrame frame = crystal(5.64, two_kinds({.5, 0, 0}));
+  const StructureCutoff found = cutoff_of_structures({frame}, {"Na", "X"});
+  EXPECT_FALSE(found.nearest);
+  EXPECT_EQ(found.rcut, 6.0);
+  EXPECT_NE(text_of(found).find("as X is no chemical element"), std::string::npos);
+}
+
 // Half of the atoms decide: one that has come close, or a few of another kind, do not.
 TEST(StructureCutoff, IsThatOfMostAtoms)
 {

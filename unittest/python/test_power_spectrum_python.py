@@ -13,7 +13,7 @@ from copper_run import emt, frames  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("compiled_module")
 
-COUNTS = ("n_max", "axis_neuron", "l_max", "n_basis")
+COUNTS = ("n_max", "axis_neuron", "l_max")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_a_session_learns_and_saves_it(learned):
 def test_what_is_known_of_it(learned):
     potential = dptrain.load(str(learned))
     info = potential.info
-    assert info["kind"] == "native" and info["descriptor"] == "power_spectrum" and potential.rcut == info["rcut"] == 6.0
+    assert info["kind"] == "native" and info["descriptor"] == "power_spectrum" and potential.rcut == info["rcut"] == 6.5
     blocks = potential.parameter_sizes
     assert blocks["/model/descriptor/@variables/c0"] == info["n_max"] * info["n_basis"]
     widths = [info["n_max"] * (1 + (info["l_max"] + 1) * info["axis_neuron"]), *info["fitting_neuron"]]
@@ -82,5 +82,6 @@ def test_the_manual_has_its_defaults(learned):
     """Numbers in the table are those of a model whose input gives none of them."""
     info, manual = dptrain.load(str(learned)).info, defaults_of_the_manual()
     assert {key: int(re.match(r"\d+", manual[key])[0]) for key in COUNTS} == {key: info[key] for key in COUNTS}
-    assert float(manual["rcut"]) == info["rcut"]
+    assert manual["rcut"] == "auto" and manual["n_basis"].endswith(": 4 per Angstrom, up to 32")
+    assert info["rcut"] == 6.5 and info["n_basis"] == 26  # copper: 2.6 times 2.56 Angstrom
     assert manual["rcut_smth"] == "rcut / 3" and info["rcut_smth"] == pytest.approx(info["rcut"] / 3, rel=1e-15)

@@ -255,19 +255,18 @@ dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> 
   return frame;
 }
 
-void LAMMPS_NS::choose_cutoff(LAMMPS *lmp, const std::string &who, ModelInUse &slot)
+std::string LAMMPS_NS::cutoff_by_atoms(LAMMPS *lmp, const std::string &who, ModelInUse &slot)
 {
-  if (!slot.cutoff_is_open()) return;
-  constexpr bigint most_atoms = 1000000;  // which every rank can hold
-  if (lmp->atom->natoms > most_atoms)
-    lmp->error->all(FLERR,
-                    "{}: the cutoff of a new model is not chosen by the structure of more than {} "
-                    "atoms: give rcut in an input.json",
-                    who, most_atoms);
-  const dptrain::WholeFrame frame =
-      gather_atoms(lmp, slot.model_type(), slot.cutoff(), unit_factors(lmp, who));
+  constexpr bigint most_atoms = 1000000;  // every rank holds them
+  dptrain::WholeFrame frame;
+  const bool looks = lmp->atom->natoms <= most_atoms;
+  if (looks) frame = gather_atoms(lmp, slot.model_type(), slot.cutoff(), unit_factors(lmp, who));
   const std::string text = collective(lmp, who, [&] { return slot.choose_cutoff(frame); });
-  if (lmp->comm->me == 0) utils::logmesg(lmp, "{}: {}\n", who, text);
+  if (looks) return text;
+  return fmt::format(
+      "cutoff {:g} Angstrom: it is not chosen by the structure of more than {} atoms; "
+      "rcut in an input.json gives another",
+      slot.cutoff(), most_atoms);
 }
 
 std::string LAMMPS_NS::find_model(LAMMPS *lmp, const std::string &who, const std::string &file)

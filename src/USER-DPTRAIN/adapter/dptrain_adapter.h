@@ -95,9 +95,9 @@ dptrain::WholeFrame gather_atoms(LAMMPS *lmp, const std::vector<int> &model_type
                                  const UnitFactors &units, std::vector<tagint> *tags = nullptr,
                                  int hidden_groups = 0);
 
-/// Chooses the cutoff of a new model whose input leaves it to the structure, by the present atoms, and
-/// logs it. Does nothing for other models. Collective.
-void choose_cutoff(LAMMPS *lmp, const std::string &who, ModelInUse &slot);
+/// Chooses the cutoff of a new model whose input leaves it to the structure, by the present atoms.
+/// Returns what to tell the user. Collective.
+std::string cutoff_by_atoms(LAMMPS *lmp, const std::string &who, ModelInUse &slot);
 
 /// Where LAMMPS finds a model: in the present folder, or in those of LAMMPS_POTENTIALS. `who`
 /// begins the message where it is in none of them.

@@ -54,10 +54,9 @@ class FixDPTrain : public Fix {
   double memory_usage() override;
   int modify_param(int, char **) override;
 
-  /// Tells a model that this fix will train, and that there is not yet, which baseline it has, and
-  /// the cutoff of a checkpoint that is resumed: the pair style needs to know at the start of a run,
-  /// before fixes are asked.
-  void complete_model(dptrain::ModelInUse &) const;
+  /// Tells a model that this fix will train, and that there is not yet, which baseline and which
+  /// cutoff it has: the pair style needs to know at the start of a run, before fixes are asked.
+  void complete_model(dptrain::ModelInUse &);
   /// Whether it trains the model of the pair style, not one of its own.
   bool trains_pair_style() const;
 
@@ -70,6 +69,7 @@ class FixDPTrain : public Fix {
 
   void attach();
   void attach_to_pair();
+  void choose_cutoff(dptrain::ModelInUse &);
   void init_reference();
   void start_session();
   void make_difference();

@@ -3,8 +3,8 @@
    Distributed under the GNU General Public License: see the file LICENSE.
 ------------------------------------------------------------------------- */
 
-// What fix dptrain keeps between its functions, for the files that implement it. Its own header is read
-// by LAMMPS and stays free of the library's types.
+// What fix dptrain keeps between its functions, for the files that implement it. Its own header is
+// read by LAMMPS and stays free of the library's types.
 #pragma once
 
 #include <map>

@@ -5,11 +5,17 @@
 
 // Which model fix dptrain trains.
 
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "adapter/style_names.h"
 #include "comm.h"
 #include "error.h"
 #include "force.h"
 #include "nested/baseline_words.h"
 #include "styles/fix_dptrain_data.h"
+#include "universe.h"
 #include "utils.h"
 
 using namespace LAMMPS_NS;
@@ -31,7 +37,6 @@ void FixDPTrain::attach()
   data_->slot->set_owner(id);
   collective(lmp, FIX_STYLE, [&] { data_->slot->load(*data_->comm, path, options.elements); });
   complete_model(*data_->slot);
-  choose_cutoff(lmp, FIX_STYLE, *data_->slot);
   if (comm->me == 0 && !data_->slot->note().empty())
     utils::logmesg(lmp, "Fix dptrain: {}\n", data_->slot->note());
   if (data_->slot->has_null())
@@ -85,7 +90,7 @@ bool FixDPTrain::trains_pair_style() const
   return data_->options.model.empty();
 }
 
-void FixDPTrain::complete_model(ModelInUse &slot) const
+void FixDPTrain::complete_model(ModelInUse &slot)
 {
   const Data &d = *data_;
   const bool is_known =
@@ -96,9 +101,33 @@ void FixDPTrain::complete_model(ModelInUse &slot) const
     baseline.charges = charges_of(lmp, slot.elements());
     collective(lmp, FIX_STYLE, [&] { slot.set_baseline({baseline}); });
   }
-  const std::string &resumed = d.options.learning.files.resume;
-  if (!slot.cutoff_is_open() || d.session || resumed.empty()) return;
-  collective(lmp, FIX_STYLE, [&] {
-    if (const auto rcut = dptrain::resumed_cutoff(*d.comm, resumed)) slot.choose_cutoff(*rcut);
-  });
+  choose_cutoff(slot);
+}
+
+// Where the input leaves it open: that of a checkpoint, or by the present atoms. Partitions that
+// learn together take the largest of theirs.
+void FixDPTrain::choose_cutoff(ModelInUse &slot)
+{
+  const Data &d = *data_;
+  const std::string resume = d.session ? "" : d.options.learning.files.resume;
+  std::string text;
+  if (slot.follows_structure()) {
+    std::optional<double> resumed;
+    if (!resume.empty())
+      collective(lmp, FIX_STYLE, [&] { resumed = dptrain::resumed_cutoff(*d.comm, resume); });
+    use_host_atoms();
+    if (resumed)
+      collective(lmp, FIX_STYLE, [&] { slot.choose_cutoff(*resumed); });
+    else if (slot.cutoff_is_open())
+      text = cutoff_by_atoms(lmp, FIX_STYLE, slot);
+  }
+  if (d.options.share && !d.session) {
+    double largest = slot.cutoff();
+    MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, universe->uworld);
+    if (slot.follows_structure() && largest > slot.cutoff()) {
+      collective(lmp, FIX_STYLE, [&] { slot.choose_cutoff(largest); });
+      text = fmt::format("cutoff {:g} Angstrom, the largest of the partitions", largest);
+    }
+  }
+  if (comm->me == 0 && !text.empty()) utils::logmesg(lmp, "Fix dptrain: {}\n", text);
 }

@@ -26,6 +26,7 @@
 #include "modify.h"
 #include "neigh_list.h"
 #include "neighbor.h"
+#include "styles/fix_dptrain.h"
 #include "styles/pair_dptrain_data.h"
 #include "styles/pair_dptrain_options.h"
 #include "styles/trial_moves.h"
@@ -507,13 +508,12 @@ bool PairDPTrain::may_learn() const
   return !data_->slot->owner().empty() || !modify->get_fix_by_style("^dptrain").empty();
 }
 
-// What a new model will be like: a fix that trains it knows, and the atoms.
+// What a new model will be like the fix that trains it knows.
 void PairDPTrain::complete_model()
 {
   for (Fix *fix : modify->get_fix_by_style("^dptrain"))
-    if (const auto *learning = dynamic_cast<FixDPTrain *>(fix))
+    if (auto *learning = dynamic_cast<FixDPTrain *>(fix))
       if (learning->trains_pair_style()) learning->complete_model(*data_->slot);
-  choose_cutoff(lmp, PAIR_STYLE, *data_->slot);
 }
 
 double PairDPTrain::init_one(int i, int j)

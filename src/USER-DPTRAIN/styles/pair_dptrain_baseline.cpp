@@ -11,9 +11,7 @@
 #include "comm.h"
 #include "error.h"
 #include "force.h"
-#include "modify.h"
 #include "neighbor.h"
-#include "styles/fix_dptrain.h"
 #include "styles/pair_dptrain_data.h"
 #include "utils.h"
 

@@ -57,15 +57,13 @@ std::vector<FrameId> spread_frames(const Systems &systems, std::int64_t most)
   return some;
 }
 
-/// The cutoff that follows from some of the frames; what to tell the user.
-std::string choose_cutoff_by(const Systems &systems, ModelConfig &model)
+/// The cutoff that follows from some of the frames.
+StructureCutoff cutoff_of(const Systems &systems, const std::vector<std::string> &type_map)
 {
   std::vector<WholeFrame> frames;
   for (const FrameId &id : spread_frames(systems, cutoff_frames))
     frames.push_back(systems[id.system]->read(id.frame));
-  const StructureCutoff found = cutoff_of_structures(frames, model.type_map);
-  choose_cutoff(model, found.rcut);
-  return text_of(found);
+  return cutoff_of_structures(frames, type_map);
 }
 
 }  // namespace
@@ -147,14 +145,15 @@ std::unique_ptr<BatchSource> OfflineTraining::open_section(const char *name,
                          start_.model ? start_.model->num_fparam : 0};
   std::unique_ptr<BatchSource> source;
   std::vector<std::string> left_out, atoms;
-  std::string cutoff;
+  std::optional<StructureCutoff> cutoff;
   guarded(*comm_, [&] {
     Systems systems;
     try {
       systems =
           open_systems(config, data, [&](const std::string &line) { left_out.push_back(line); });
       if (input_.model.cutoff_source == CutoffSource::open)
-        cutoff = choose_cutoff_by(systems, input_.model);
+        cutoff = cutoff_of(systems, input_.model.type_map);
+      if (cutoff) choose_cutoff(input_.model, cutoff->rcut);
       // a baseline gives atoms that are far from each other no energy
       if (splits_atoms)
         systems = split_separate_atoms(systems, input_.model,
@@ -170,7 +169,7 @@ std::unique_ptr<BatchSource> OfflineTraining::open_section(const char *name,
   });
   for (const std::string &line : left_out) say("WARNING: " + line);
   for (const std::string &line : atoms) say(line);
-  if (!cutoff.empty()) say(cutoff);
+  if (cutoff) say(text_of(*cutoff));
   return source;
 }
 

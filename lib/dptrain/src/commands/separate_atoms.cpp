@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "commands/system_view.h"
 #include "dptrain/base/error.h"
 #include "statistics/data/statistics_search.h"
 
@@ -15,32 +16,17 @@ namespace {
 constexpr double same_energy = 1e-3;  // eV; codes that converge are closer
 
 /// Some of the frames of a system.
-class SomeFrames final : public DataSystem {
+class SomeFrames final : public SystemView {
  public:
   SomeFrames(std::shared_ptr<const DataSystem> system, std::vector<std::int64_t> frames) :
-      system_(std::move(system)), frames_(std::move(frames))
+      SystemView(std::move(system)), frames_(std::move(frames))
   {
   }
-  const std::string &name() const override { return system_->name(); }
   std::int64_t num_frames() const override { return static_cast<std::int64_t>(frames_.size()); }
-  std::int64_t natoms(std::int64_t frame) const override
-  {
-    return system_->natoms(frames_.at(frame));
-  }
-  bool same_atoms() const override { return system_->same_atoms(); }
-  WholeFrame read(std::int64_t frame) const override { return system_->read(frames_.at(frame)); }
-  Label label_kinds(std::int64_t frame) const override
-  {
-    return system_->label_kinds(frames_.at(frame));
-  }
-  std::string place(std::int64_t frame) const override { return system_->place(frames_.at(frame)); }
-  std::string unread_label(const std::string &kind) const override
-  {
-    return system_->unread_label(kind);
-  }
 
  private:
-  std::shared_ptr<const DataSystem> system_;
+  std::int64_t number(std::int64_t frame) const override { return frames_.at(frame); }
+
   std::vector<std::int64_t> frames_;
 };
 

@@ -84,7 +84,9 @@ std::vector<SectionRows> input_keys()
   for (const char *type : {"power_spectrum", "se_e2_a"}) {
     const auto descriptor = make_descriptor_config(type);
     SectionRows &section = begin(fmt::format("model/descriptor of type {}", type));
-    add_rows(section, cutoff_keys());
+    ModelConfig defaults;
+    if (descriptor->chooses_cutoff()) defaults.cutoff_source = CutoffSource::open;
+    add_rows(section, cutoff_keys(), defaults);
     add_rows(section, descriptor->table(), *descriptor);
     add_rows(section, common_descriptor_keys(), *descriptor);
   }

@@ -208,9 +208,14 @@ void ModelInUse::set_baseline(const std::vector<Baseline> &baseline)
   baseline_ = input_->model.baseline = baseline;
 }
 
+bool ModelInUse::follows_structure() const
+{
+  return input_ && !model_ && input_->model.cutoff_source != CutoffSource::input;
+}
+
 bool ModelInUse::cutoff_is_open() const
 {
-  return input_ && !model_ && input_->model.cutoff_source == CutoffSource::open;
+  return follows_structure() && input_->model.cutoff_source == CutoffSource::open;
 }
 
 std::string ModelInUse::choose_cutoff(const WholeFrame &frame)

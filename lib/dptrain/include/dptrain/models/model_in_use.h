@@ -63,7 +63,9 @@ class ModelInUse {
   bool has_null() const;
   const std::vector<std::string> &type_map() const { return type_map_; }
   double cutoff() const { return cutoff_; }  ///< Angstrom
-  /// Whether cutoff() is not known yet: that of a new model whose input leaves it to the structure.
+  /// Whether there is no model yet, and its input leaves the cutoff to the structure.
+  bool follows_structure() const;
+  /// Whether, of such a model, it has not been chosen: cutoff() is the longest possible one then.
   bool cutoff_is_open() const;
   /// Chooses it by the atoms of a frame, which all ranks have; returns what to tell the user.
   std::string choose_cutoff(const WholeFrame &frame);

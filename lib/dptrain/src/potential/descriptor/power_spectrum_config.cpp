@@ -32,8 +32,11 @@ void PowerSpectrumConfig::complete(JsonReader &section, ModelConfig &model)
 {
   smth_follows_ = !section.has("rcut_smth");
   basis_follows_ = !section.has("n_basis");
-  if (!smth_follows_) check_switch(section, rcut_smth, model.rcut);
-  if (model.cutoff_source == CutoffSource::input) follow_cutoff(model.rcut);
+  if (rcut_smth < 0.0) section.expected("rcut_smth", "a number of at least 0");
+  if (model.cutoff_source == CutoffSource::input) {
+    if (!smth_follows_) check_switch(section, rcut_smth, model.rcut);
+    follow_cutoff(model.rcut);
+  }
   if (!section.has("axis_neuron")) axis_neuron = std::min(axis_neuron, n_max);
   if (axis_neuron > n_max)
     section.expected("axis_neuron", fmt::format("an integer from 1 to n_max ({})", n_max));
@@ -47,9 +50,9 @@ void PowerSpectrumConfig::follow_cutoff(double rcut)
     n_basis = std::clamp(static_cast<int>(std::lround(functions_per_angstrom * rcut)), 1,
                          kernels::most_functions);
   if (rcut_smth >= rcut)
-    throw Error(fmt::format("the cutoff that follows from the structure is {:g} Angstrom, which is "
-                            "not larger than rcut_smth, {:g}: give rcut as well, or leave both out",
-                            rcut, rcut_smth));
+    throw Error(fmt::format("rcut_smth is {:g} Angstrom, and the cutoff, which the input leaves "
+                            "open, is {:g}: give rcut as well, or leave both out",
+                            rcut_smth, rcut));
 }
 
 // Measured: bench/results/choices.md. A training from data sets knows how long it is, and its rate falls. A session does not: its rate stays,

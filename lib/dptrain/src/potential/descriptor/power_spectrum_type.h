@@ -18,6 +18,10 @@ class PowerSpectrumType final : public DescriptorType {
   int version() const override { return 3; }
   // before, amplitudes of the radial basis were others
   int oldest_version() const override { return 3; }
+  void complete_definition(const ModelConfig &model, Tree &section) const override
+  {
+    section["rcut"] = model.rcut;  // that of the structure
+  }
   void add_blocks(const ModelConfig &model, std::vector<ParameterBlock> &blocks) const override;
   void draw(const ModelConfig &model, const ParameterBlock &block, RandomEngine &engine,
             double *values) const override;

@@ -87,7 +87,7 @@ std::string model_differences(const ModelConfig &there, const ModelConfig &here)
   static const std::set<std::string> of_both{"neuron", "activation_function", "resnet_dt",
                                              "precision", "exclude_types"};
   ModelConfig wanted_here = here;
-  if (here.cutoff_source != CutoffSource::input) choose_cutoff(wanted_here, there.rcut);
+  if (here.cutoff_source == CutoffSource::open) choose_cutoff(wanted_here, there.rcut);
   json a = comparable(there), b = comparable(wanted_here);
   const json wanted = b["fitting_net"]["atom_ener"];
   for (json *model : {&a, &b}) {

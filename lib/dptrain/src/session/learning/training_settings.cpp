@@ -19,7 +19,10 @@ constexpr std::int64_t disp_every =
 void refuse_other_model(const InputFile &input, const std::string &path, const ModelInUse &slot)
 {
   if (!slot.input() || input.model_def_script.empty()) return;
-  const std::string differences = model_differences(input.model, slot.input()->model);
+  ModelConfig there = input.model, here = slot.input()->model;
+  for (ModelConfig *model : {&there, &here})
+    if (model->cutoff_source == CutoffSource::open) choose_cutoff(*model, slot.cutoff());
+  const std::string differences = model_differences(there, here);
   if (!differences.empty())
     throw Error(fmt::format("{}: its section model is not that of the new model, which pair_coeff "
                             "makes of {}: {}; give {} in pair_coeff, or remove the section",

@@ -8,9 +8,9 @@
 
 #include "base/text.h"
 #include "dptrain/base/error.h"
-#include "dptrain/checkpoint/checkpoint.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/parallel/memory_table.h"
+#include "dptrain/potential/files/model_file.h"
 #include "dptrain/session/option_table.h"
 #include "session/asking/active_mode.h"
 #include "session/asking/passive_mode.h"
@@ -46,7 +46,7 @@ std::optional<double> resumed_cutoff(const Communicator &comm, const std::string
   if (path.empty()) return std::nullopt;
   double rcut = 0.0;
   guarded(comm, [&] {
-    if (comm.rank() == 0) rcut = read_checkpoint(path).model.config.rcut;
+    if (comm.rank() == 0) rcut = read_model_file(path).config.rcut;
   });
   comm.broadcast(&rcut, sizeof(rcut), 0);
   return rcut;

@@ -22,9 +22,14 @@ StructureCutoff cutoff_of_structures(const std::vector<WholeFrame> &frames,
                                      const std::vector<std::string> &type_map)
 {
   const int ntypes = static_cast<int>(type_map.size());
+  StructureCutoff cutoff;
   std::vector<char> counts;
-  for (const std::string &element : type_map)
-    counts.push_back(atomic_number(element) != hydrogen ? 1 : 0);
+  for (const std::string &element : type_map) {
+    const int number = atomic_number(element);
+    counts.push_back(number != hydrogen ? 1 : 0);
+    if (element_symbol(number).empty() && cutoff.no_element.empty()) cutoff.no_element = element;
+  }
+  if (!cutoff.no_element.empty()) return cutoff;
   std::vector<double> distances;
   for (const WholeFrame &frame : frames) {
     FrameSearch neighbors(frame, ntypes, search);
@@ -38,7 +43,6 @@ StructureCutoff cutoff_of_structures(const std::vector<WholeFrame> &frames,
       if (nearest < search * search) distances.push_back(std::sqrt(nearest));
     });
   }
-  StructureCutoff cutoff;
   if (distances.empty()) return cutoff;
   const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
   std::nth_element(distances.begin(), middle, distances.end());
@@ -50,6 +54,10 @@ StructureCutoff cutoff_of_structures(const std::vector<WholeFrame> &frames,
 
 std::string text_of(const StructureCutoff &cutoff)
 {
+  if (!cutoff.no_element.empty())
+    return fmt::format("cutoff {:g} Angstrom, as {} is no chemical element: only of such it is "
+                       "chosen by the structure",
+                       cutoff.rcut, cutoff.no_element);
   if (!cutoff.nearest)
     return fmt::format("cutoff {:g} Angstrom, as there are no neighbors to choose it by",
                        cutoff.rcut);
