@@ -220,6 +220,30 @@ def test_active_water(tmp_path):
     assert events["moved_by"][0] == "reference" and events["moved_by"][-1] == "model"
 
 
+@pytest.mark.story("example")
+def test_perovskite(tmp_path):
+    """The example, shortened, with a Lennard-Jones fluid under the name of the foundation model."""
+    pytest.importorskip("ase", reason="the teacher is a calculator of ASE")
+    copy_example("perovskite", tmp_path)
+    shutil.copy(ROOT / "examples" / "perovskite" / "teacher.py", tmp_path)
+    (tmp_path / "sevenn").mkdir()
+    (tmp_path / "sevenn" / "calculator.py").write_text(
+        "from ase.calculators.lj import LennardJones\n\n\ndef SevenNetCalculator(model, device):\n"
+        "    assert (model, device) == ('7net-0', 'cpu')\n    return LennardJones(sigma=2.8, epsilon=0.1, rc=7.0, smooth=True)\n")
+    words, variables = [sys.executable, "teacher.py"], console_variables()
+    address = f"unix:test_perovskite_{os.getpid()}"
+    teacher = subprocess.Popen([*words, "answer", address, "learn.init.xyz"], cwd=tmp_path, env=variables)
+    try:
+        output = run_example(tmp_path, "in.learn", 1, steps=60, address=address).output
+        assert teacher.wait(timeout=300) == 0
+    finally:
+        teacher.kill()
+    assert "cutoff 8 Angstrom" in output and re.search(r"^Fix dptrain learn: 60 steps, \d+ reference calls", output, re.MULTILINE)
+    subprocess.run([*words, "trajectory", "test.xyz", "--frames", "2"], cwd=tmp_path, env=variables, check=True)
+    assert "Force  RMSE" in dptrain(tmp_path, "test -m cspbi3.dp -s test.xyz")
+    run_example(tmp_path, "in.run", 2, steps=20, cells=2)
+
+
 def test_an_error_of_lammps_is_shown(tmp_path):
     """By the scripts of the examples, which show nothing else of its output."""
     (tmp_path / "in.wrong").write_text("units metal\npair_style no/such\n")
