@@ -26,7 +26,7 @@ def write_power_spectrum(folder, **keys):
     ({"axis_neuron": 17}, ["axis_neuron", "16", "found 17"]),
     ({"n_max": 6, "axis_neuron": 7}, ["axis_neuron", "6", "found 7"]),
     ({"rcut_smth": 4.5}, ["rcut_smth", "smaller than rcut", "rcut_smth = 4.5, rcut = 4.5"]),
-    ({"rcut_smth": -0.5}, ["rcut_smth", "at least 0", "rcut_smth = -0.5"]),
+    ({"rcut_smth": -0.5}, ["rcut_smth", "at least 0", "found -0.5"]),
     ({"rcut": 0}, ["rcut", "a positive length in Angstrom", "found 0"]),
     ({"lmax": 2}, ["unknown key", 'did you mean "l_max"']),
     ({"n_axis_neuron": 2}, ["unknown key", 'did you mean "axis_neuron"']),

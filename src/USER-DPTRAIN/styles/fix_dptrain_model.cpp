@@ -123,7 +123,9 @@ void FixDPTrain::choose_cutoff(ModelInUse &slot)
   }
   if (d.options.share && !d.session) {
     double largest = slot.cutoff();
-    MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, universe->uworld);
+    collective(lmp, FIX_STYLE, [&] {  // which has a timeout, for partitions that do not come
+      dptrain::make_mpi_communicator(&universe->uworld)->all_reduce_max(&largest, 1);
+    });
     if (slot.follows_structure() && largest > slot.cutoff()) {
       collective(lmp, FIX_STYLE, [&] { slot.choose_cutoff(largest); });
       text = fmt::format("cutoff {:g} Angstrom, the largest of the partitions", largest);
