@@ -6,6 +6,7 @@ import dptrain
 import numpy as np
 import pytest
 from silicon import ATOMS, REFERENCE, learn, write_input
+from test_command_train import training
 from test_replicas import EAGER, Job, shared
 
 NEW = "pair_style dptrain\npair_coeff * * new Si"
@@ -201,11 +202,7 @@ def write_frames(path, a):
 def train(lammps, tmp_path):
     write_frames(tmp_path / "wide.xyz", 6.6)
     write_frames(tmp_path / "narrow.xyz", 5.431)
-
-    def run(settings, options="", ranks=1):
-        (tmp_path / "input.json").write_text(json.dumps(settings))
-        return lammps(f"dptrain train input.json {options}\n", ranks)
-    return run
+    return training(lammps, tmp_path)
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
