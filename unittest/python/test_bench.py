@@ -275,7 +275,7 @@ def test_report_and_figures_of_what_was_measured(tmp_path):
     for table in (t for t in text.split("\n\n") if t.startswith("|")):
         assert len({row.count("|") for row in table.splitlines()}) == 1
     figures = plots.plot_all(result, tmp_path, "bench")
-    assert {f.name for f in figures} == {f.name for f in RESULTS.glob("*.png")}
+    assert {f.name for f in figures} == {f.name for f in RESULTS.glob("bench_*.png")}
     assert all(f.read_bytes().startswith(b"\x89PNG") for f in figures)
 
 
