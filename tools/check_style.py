@@ -32,7 +32,7 @@ INCLUDE_RULES = [
 # Folders from the ground up: each uses only those that stand before it. Those of the library are the same in src and in
 # include/dptrain.
 LAYERS = ["base", "io", "kernels", "parallel", "input", "neighbor", "frames", "statistics", "potential/model",
-          "potential/nets", "potential/descriptor", "potential/native", "potential/torchscript", "potential/files", "data",
+          "potential/nets", "potential/descriptor", "potential/terms", "potential/native", "potential/torchscript", "potential/files", "data",
           "statistics/data", "optimizer", "training/loss", "training", "uncertainty", "models", "checkpoint", "labels", "session",
           "session/requests", "session/recovery", "session/learning", "session/asking", "session/run", "commands"]
 PACKAGE_LAYERS = ["adapter", "nested", "reference", "styles", "kokkos", "plugin"]

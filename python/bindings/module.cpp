@@ -131,6 +131,11 @@ nb::dict describe(const Potential &potential)
   info["min_distance"] = data.min_nbor_dist;
   info["walls"] = walls_of(data);
   if (!config.baseline.empty()) info["baseline"] = dptrain::name_of(config.baseline);
+  if (!config.terms.empty()) {
+    std::vector<std::string> terms;
+    for (const auto &term : config.terms) terms.push_back(term->text());
+    info["terms"] = terms;
+  }
   return info;
 }
 

@@ -101,7 +101,7 @@ template <class Real> struct Sweeps {
       kernels::convert(in_kernels<double>(d).data(), n * inputs,
                        fitting.descriptors(n, true, state));
       energies = host(fitting.forward(parameters.data(), state), n);
-      slopes = host(fitting.reverse(parameters.data(), state), n * inputs);
+      slopes = host(fitting.reverse(parameters.data(), nullptr, state), n * inputs);
       kernels::convert(in_kernels<double>(d_dot).data(), n * inputs,
                        fitting.descriptor_tangents(state));
       auto sum = in_kernels<Real>(Vec(p.size(), add ? 1.0 : NAN));
@@ -218,7 +218,7 @@ TEST(FittingNet, FewerAndMoreAtoms)
     kernels::convert(in_kernels<double>(d).data(), atoms * inputs,
                      fitting.descriptors(atoms, false, state));
     const Vec e = Sweeps<double>::host(fitting.forward(parameters.data(), state), atoms);
-    fitting.reverse(parameters.data(), state);
+    fitting.reverse(parameters.data(), nullptr, state);
     for (int i = 0; i < atoms; ++i) EXPECT_NEAR(e[i], net.energy(p, d, i), 1e-12);
   }
 }

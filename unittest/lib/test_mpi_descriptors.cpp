@@ -1,6 +1,6 @@
-// What models of any descriptor can do: they are made from an input, run and trained on any number of ranks, written and read,
-// learned in a session. With the power spectrum, and with a descriptor that is not in the library: an entry in the list of kinds is
-// all that it takes.
+// What models of any descriptor and any terms can do: they are made from an input, run and trained on any number of ranks, written
+// and read, learned in a session. With the power spectrum, with a descriptor that is not in the library, and with a term beside the
+// net that is not: an entry in the list of kinds is all that it takes.
 
 #include <gtest/gtest.h>
 
@@ -22,6 +22,7 @@
 #include "potential/native/deep_pot.h"
 #include "support/both_passes.h"
 #include "support/energy_derivatives.h"
+#include "support/exponential_term.h"
 #include "support/gaussian_descriptor.h"
 #include "support/random_frame.h"
 #include "support/scratch.h"
@@ -36,7 +37,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double RCUT = 3.2;
+constexpr double RCUT = 3.2, REACH = 3.7;  // of descriptors, of the term
 
 std::vector<WholeFrame> frames()
 {
@@ -91,6 +92,10 @@ class Descriptors : public testing::TestWithParam<std::string> {
             ? R"({"type": "gaussians", "rcut": 3.2, "eta": [0.05, 0.2, 0.5], "seed": 3})"
             : R"({"type": "power_spectrum", "rcut": 3.2, "rcut_smth": 1.0, "n_max": 4, "axis_neuron": 2,
                   "l_max": 2, "n_basis": 5, "seed": 3})");
+    if (!find_energy_term_type("exponentials"))
+      add_energy_term_type(std::make_unique<ExponentialType>());
+    if (name == "with_term")
+      document["model"]["terms"] = {{{"type", "exponentials"}, {"reach", REACH}}};
     return document;
   }
   static ModelConfig config() { return read(input()).model; }
@@ -99,7 +104,8 @@ class Descriptors : public testing::TestWithParam<std::string> {
   {
     const auto comm = make_mpi_communicator();
     Statistics statistics(model.ntypes(), statistics_settings(model));
-    for (const auto &frame : frames()) statistics.add(scatter_frame(comm, frame, RCUT).domain());
+    for (const auto &frame : frames())
+      statistics.add(scatter_frame(comm, frame, model.cutoff()).domain());
     statistics.reduce(*comm);
     ModelData data = new_deep_pot(model, statistics, input()["model"].dump());
     data.walls = {};  // they begin at the cutoff, as no frame has been learned
@@ -107,7 +113,7 @@ class Descriptors : public testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(, Descriptors, testing::Values("gaussians", "power_spectrum"),
+INSTANTIATE_TEST_SUITE_P(, Descriptors, testing::Values("gaussians", "power_spectrum", "with_term"),
                          [](const auto &info) { return info.param; });
 
 class OtherDescriptor : public Descriptors {};
@@ -211,7 +217,7 @@ TEST_P(Descriptors, IsTrained)
   const auto reference = make_deep_pot(new_model(target));
   std::vector<WholeFrame> labeled = frames();
   for (WholeFrame &whole : labeled) {
-    const Frame frame = scatter_frame(alone, whole, RCUT);
+    const Frame frame = scatter_frame(alone, whole, reference->cutoff());
     const Domain domain = frame.domain();
     Result r = evaluate(*reference, domain);
     frame.halo->reduce(r.force.data(), 3);
@@ -225,7 +231,7 @@ TEST_P(Descriptors, IsTrained)
     TrainingConfig settings = small_training(3);
     settings.schedule.start_lr = 0.01;
     auto trainer = std::make_unique<Trainer>(model, comm, settings);
-    for (const WholeFrame &frame : labeled) trainer->add(scatter_frame(comm, frame, RCUT));
+    for (const WholeFrame &frame : labeled) trainer->add(scatter_frame(comm, frame, model->cutoff()));
     return trainer;
   };
   const auto one = training(alone), many = training(all);
@@ -302,7 +308,8 @@ TEST_P(Descriptors, IsLearnedInASession)
     return session.report();
   };
   EXPECT_EQ(learn(0, 4).steps, 16);
-  EXPECT_EQ(read_model_file(options.files.save).config.descriptor->type(), GetParam());
+  EXPECT_EQ(read_model_file(options.files.save).config.descriptor->type(),
+            read(input()).model.descriptor->type());
   options.files.resume = options.files.save;
   slot->load(*comm, options.files.save, {"A", "B"});
   const LearningReport report = learn(4, 6);

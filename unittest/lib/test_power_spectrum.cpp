@@ -195,12 +195,14 @@ template <class Real> Vec descriptors(const ModelData &data, const Cluster &atom
              kernels::separate_memory() ? data.config.rcut : 0.0);
   EdgeFinder finder(data.config.ntypes(), descriptor.edge_limits());
   const auto state = descriptor.make_state();
+  EdgeChunk<Real> edges;
   state->type = type;
+  state->edges = &edges;
   const int n = static_cast<int>(frames.centers(type).size());
   auto d = zeros<Real>(static_cast<std::size_t>(n) * data.config.descriptor->size());
   do {
     finder.begin_sweep();
-    finder.find(frames, type, 0, n, state->edges);
+    finder.find(frames, type, 0, n, edges);
   } while (!finder.end_sweep(frames));
   descriptor.value(*state, d.data());
   return to_host(d);

@@ -122,11 +122,12 @@ void FixDPTrain::choose_cutoff(ModelInUse &slot)
       text = cutoff_by_atoms(lmp, FIX_STYLE, slot);
   }
   if (d.options.share && !d.session) {
-    double largest = slot.cutoff();
+    const double own = slot.input() ? slot.input()->model.rcut : slot.cutoff();
+    double largest = own;
     collective(lmp, FIX_STYLE, [&] {  // which has a timeout, for partitions that do not come
       dptrain::make_mpi_communicator(&universe->uworld)->all_reduce_max(&largest, 1);
     });
-    if (slot.follows_structure() && largest > slot.cutoff()) {
+    if (slot.follows_structure() && largest > own) {
       collective(lmp, FIX_STYLE, [&] { slot.choose_cutoff(largest); });
       text = fmt::format("cutoff {:g} Angstrom, the largest of the partitions", largest);
     }

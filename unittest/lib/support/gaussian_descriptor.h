@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "input/model_keys.h"
+#include "host_edges.h"
 #include "potential/descriptor/descriptor_type.h"
 
 // A second descriptor, to show what one needs. For center i of type a and its neighbors j of types b within rcut
@@ -40,38 +41,6 @@ class GaussianConfig final : public DescriptorConfig {
 
 template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
   using State = DescriptorState<Real>;
-  /// The edges of a chunk on the host.
-  struct Edges {
-    std::vector<int> center, frame, first, count, neighbor, type;
-    std::vector<Real> d[3];
-  };
-  template <class T> static std::vector<T> host(const T *data, std::size_t n)
-  {
-    std::vector<T> copy(n);
-    kernels::copy_out(copy.data(), data, n * sizeof(T));
-    return copy;
-  }
-  static Edges edges_of(const State &state)
-  {
-    const auto &e = state.edges.edges();
-    const std::size_t n = e.num_centers, slots = state.edges.num_slots();
-    return {host(e.centers, n),
-            host(e.frame, n),
-            host(e.first, n),
-            host<int>(e.count, n),
-            host<int>(e.neighbor, slots),
-            host<int>(e.type, slots),
-            {host<Real>(e.d[0], slots), host<Real>(e.d[1], slots), host<Real>(e.d[2], slots)}};
-  }
-  /// work(center, slot, d, r) for all edges.
-  template <class Work> static void for_edges(const Edges &edges, const Work &work)
-  {
-    for (std::size_t i = 0; i < edges.first.size(); ++i)
-      for (int e = edges.first[i]; e < edges.first[i] + edges.count[i]; ++e) {
-        const double d[3] = {edges.d[0][e], edges.d[1][e], edges.d[2][e]};
-        work(static_cast<int>(i), e, d, std::sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]));
-      }
-  }
   void put(const std::vector<double> &values, Real *target) const
   {
     const std::vector<Real> rounded(values.begin(), values.end());
@@ -79,7 +48,7 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
   }
   std::vector<double> get(const Real *source, std::size_t n) const
   {
-    const std::vector<Real> values = host(source, n);
+    const std::vector<Real> values = on_host(source, n);
     return {values.begin(), values.end()};
   }
   /// phi_n and its derivative.
@@ -115,15 +84,15 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
   std::size_t bytes_per_center() const override { return size() * sizeof(double); }
   void prepare(const double *parameters) override
   {
-    c_ = host(parameters, static_cast<std::size_t>(ntypes_) * ntypes_ * size());
+    c_ = on_host(parameters, static_cast<std::size_t>(ntypes_) * ntypes_ * size());
   }
   std::unique_ptr<State> make_state() const override { return std::make_unique<State>(); }
 
   void value(State &state, Real *d) override
   {
-    const Edges edges = edges_of(state);
-    std::vector<double> sum(edges.first.size() * size(), 0.0);
-    for_edges(edges, [&](int i, int e, const double *, double r) {
+    const HostEdges edges(*state.edges);
+    std::vector<double> sum(edges.num_centers() * size(), 0.0);
+    edges.for_each([&](int i, int e, const double *, double r) {
       for (int n = 0; n < size(); ++n)
         sum[i * size() + n] += scale_ * c_[place(state.type, edges.type[e], n)] * phi(n, r)[0];
     });
@@ -132,30 +101,14 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
   void reverse(State &state, const Real *g_d, const kernels::ForceSums *sums) override
   {
     if (!sums) return;
-    const Edges edges = edges_of(state);
-    const std::vector<double> g = get(g_d, edges.first.size() * size());
-    std::vector<double> force = host(sums->force, 3L * sums->atoms),
-                        virial = host(sums->virial, 9L * sums->frames), atom_virial;
-    if (sums->atom_virial) atom_virial = host(sums->atom_virial, 9L * sums->atoms);
-    for_edges(edges, [&](int i, int e, const double *d, double r) {
+    const HostEdges edges(*state.edges);
+    const std::vector<double> g = get(g_d, edges.num_centers() * size());
+    edges.add_forces(*sums, [&](int i, int e, double r) {
       double along = 0.0;
       for (int n = 0; n < size(); ++n)
-        along +=
-            g[i * size() + n] * scale_ * c_[place(state.type, edges.type[e], n)] * phi(n, r)[1] / r;
-      for (int a = 0; a < 3; ++a) {
-        force[3 * edges.center[i] + a] += along * d[a];
-        force[3 * edges.neighbor[e] + a] -= along * d[a];
-        for (int b = 0; b < 3; ++b) {
-          virial[9 * edges.frame[i] + 3 * a + b] -= along * d[a] * d[b];
-          if (sums->atom_virial)
-            atom_virial[9 * edges.neighbor[e] + 3 * a + b] -= along * d[a] * d[b];
-        }
-      }
+        along += g[i * size() + n] * scale_ * c_[place(state.type, edges.type[e], n)] * phi(n, r)[1];
+      return along;
     });
-    kernels::copy_in(sums->force, force.data(), force.size() * sizeof(double));
-    kernels::copy_in(sums->virial, virial.data(), virial.size() * sizeof(double));
-    if (sums->atom_virial)
-      kernels::copy_in(sums->atom_virial, atom_virial.data(), atom_virial.size() * sizeof(double));
   }
 
   void begin_gradient(bool, double *gradient) override
@@ -165,9 +118,9 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
   }
   void jvp(State &state, const Direction &direction, Real *d_dot) override
   {
-    const Edges edges = edges_of(state);
-    std::vector<double> sum(edges.first.size() * size(), 0.0);
-    for_tangents(edges, direction, [&](int i, int e, double r, double r_dot) {
+    const HostEdges edges(*state.edges);
+    std::vector<double> sum(edges.num_centers() * size(), 0.0);
+    edges.for_tangents(direction, [&](int i, int e, double r, double r_dot) {
       for (int n = 0; n < size(); ++n)
         sum[i * size() + n] +=
             scale_ * c_[place(state.type, edges.type[e], n)] * phi(n, r)[1] * r_dot;
@@ -176,10 +129,10 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
   }
   void gradient(State &state, const Direction &direction, const Real *s_d, const Real *e_d) override
   {
-    const Edges edges = edges_of(state);
-    const std::vector<double> s = get(s_d, edges.first.size() * size()),
-                              g = get(e_d, edges.first.size() * size());
-    for_tangents(edges, direction, [&](int i, int e, double r, double r_dot) {
+    const HostEdges edges(*state.edges);
+    const std::vector<double> s = get(s_d, edges.num_centers() * size()),
+                              g = get(e_d, edges.num_centers() * size());
+    edges.for_tangents(direction, [&](int i, int e, double r, double r_dot) {
       for (int n = 0; n < size(); ++n) {
         const auto [value, slope] = phi(n, r);
         gradient_[place(state.type, edges.type[e], n)] +=
@@ -193,24 +146,6 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
   }
 
  private:
-  /// work(center, slot, r, tangent of r)
-  template <class Work>
-  void for_tangents(const Edges &edges, const Direction &direction, const Work &work) const
-  {
-    const std::vector<double> strains = host(direction.strains, 9L * direction.frames);
-    std::vector<double> residuals(3L * direction.atoms, 0.0);
-    if (direction.residuals) residuals = host(direction.residuals, residuals.size());
-    for_edges(edges, [&](int i, int e, const double *d, double r) {
-      double r_dot = 0.0;
-      for (int a = 0; a < 3; ++a) {
-        double u = residuals[3 * edges.neighbor[e] + a] - residuals[3 * edges.center[i] + a];
-        for (int b = 0; b < 3; ++b) u += strains[9 * edges.frame[i] + 3 * a + b] * d[b];
-        r_dot += u * d[a] / r;
-      }
-      work(i, e, r, r_dot);
-    });
-  }
-
   const GaussianConfig config_;
   const int ntypes_;
   const double rcut_, scale_;

@@ -20,7 +20,7 @@ struct BatchSource {
             Distributor(comm, input.training.parallel.distribution,
                         frames_at_once(plan.frames_of_a_batch(), input.training.parallel),
                         work_of_an_atom),
-            input.model.rcut, input.model.ntypes(), budget, config.min_pair_dist)
+            input.model.cutoff(), input.model.ntypes(), budget, config.min_pair_dist)
   {
   }
   Systems systems;

@@ -32,7 +32,7 @@ class SomeFrames final : public SystemView {
 
 bool is_alone(const WholeFrame &frame, const ModelConfig &config)
 {
-  FrameSearch search(frame, config.ntypes(), config.rcut);
+  FrameSearch search(frame, config.ntypes(), config.cutoff());
   search.for_each_atom(0, 1, 1, [](const Neighborhood &) {});
   return search.natoms() == 1 && !search.closest();
 }

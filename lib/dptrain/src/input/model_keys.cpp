@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "input/baseline_keys.h"
+#include "input/term_keys.h"
 
 namespace dptrain {
 
@@ -120,6 +121,10 @@ const Keys<ModelConfig> &model_keys()
           config.baseline = read_baseline(model, key);
         }),
         K::Write([](const C &config) { return written_baseline(config.baseline); })),
+      K("terms", K::Read([](JsonReader &model, const std::string &key, C &config) {
+          config.terms = read_terms(model, key, config);
+        }),
+        K::Write([](const C &config) { return written_terms(config.terms); })),
   };
   return keys;
 }
@@ -212,6 +217,13 @@ std::string read_activation(JsonReader &reader, const std::string &key)
     reader.expected(key, fmt::format("one of {} (silut:T and custom_silu:T with a number T)",
                                      joined(activations)));
   return name;
+}
+
+double ModelConfig::cutoff() const
+{
+  double largest = rcut;
+  for (const AnyEnergyTermConfig &term : terms) largest = std::max(largest, term->cutoff());
+  return largest;
 }
 
 void choose_cutoff(ModelConfig &model, double rcut)

@@ -3,12 +3,11 @@
 #include <cstdint>
 
 #include "kernels/edges.h"
-#include "kernels/force_sums.h"
+#include "kernels/pair_sums.h"
 
 namespace dptrain::kernels {
 
-/// The repulsion of two types of atoms below a distance: the universal screened Coulomb repulsion of their nuclei (J. F. Ziegler,
-/// J. P. Biersack, U. Littmark, The Stopping and Range of Ions in Matter (1985)), switched on from `begin` to `wall_end` of it by
+/// The repulsion of two types of atoms below a distance: the universal screened repulsion of their nuclei, switched on from `begin` to `wall_end` of it by
 /// s(t^2), s(u) = u^3 (6 u^2 - 15 u + 10): smooth at both ends, and next to nothing at first, where a net still knows better
 /// (2e-4 at 0.95 of `begin`, 0.01 at 0.9).
 struct Wall {
@@ -28,10 +27,10 @@ struct Closeness {
   int neighbor() const { return static_cast<int>(code & 255); }
 };
 
-/// Adds half of the walls' energies of the edges of a chunk to the energies of the centers, eV, and forces and virials to the sums.
-/// walls: [ntypes] of centers of `type`; begin_squared: the same distances, squared, for a quick look. closest: [sums.copies], made smaller by each pair inside of a wall.
+/// Adds half of the walls' energies of the edges of a chunk to the energies of the centers, eV, and leaves what the forces need.
+/// walls: [ntypes] of centers of `type`; begin_squared: the same distances, squared, for a quick look. closest: [workers()], made smaller by each pair inside of a wall.
 template <class Real>
 void add_walls(const Edges<Real> &edges, int type, const Wall *walls, const Real *begin_squared,
-               double *energies, const ForceSums &sums, Closeness *closest);
+               double *energies, const PairSlopes &slopes, Closeness *closest);
 
 }  // namespace dptrain::kernels

@@ -159,7 +159,7 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
     input_ = new_input;
     descriptor_ = new_input.model.descriptor;
     baseline_ = new_input.model.baseline;
-    cutoff_ = new_input.model.rcut;
+    cutoff_ = new_input.model.cutoff();
   } else {
     set_model(comm, data);
   }
@@ -175,7 +175,7 @@ void ModelInUse::set_model(const Communicator &comm, ModelData data)
   from_archive_ = !data.archive.empty();
   descriptor_ = data.config.descriptor;
   baseline_ = data.config.baseline;
-  cutoff_ = data.config.rcut;
+  cutoff_ = data.config.cutoff();
   data.knots = settings_.knots;
   data.fparam = settings_.fparam;
   data.walls = walls_of(settings_.wall, data, path_);
@@ -229,7 +229,7 @@ void ModelInUse::choose_cutoff(double rcut)
 {
   dptrain::choose_cutoff(input_->model, rcut);
   descriptor_ = input_->model.descriptor;
-  cutoff_ = rcut;
+  cutoff_ = input_->model.cutoff();
 }
 
 void ModelInUse::set_atom_energy(int type, double energy)

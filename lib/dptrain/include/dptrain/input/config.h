@@ -11,6 +11,7 @@
 
 #include "dptrain/input/baseline.h"
 #include "dptrain/input/descriptor_config.h"
+#include "dptrain/input/energy_term_config.h"
 
 namespace dptrain {
 
@@ -27,7 +28,7 @@ constexpr double shortest_chosen_cutoff = 5.0, longest_chosen_cutoff = 8.0;
 /// DeePMD-kit's `model` section with fitting ener. Defaults are those of its input file.
 struct ModelConfig {
   std::vector<std::string> type_map;
-  double rcut = 6.0;  ///< Angstrom; set by the descriptor's keys
+  double rcut = 6.0;  ///< of the descriptor, Angstrom; set by its keys
   CutoffSource cutoff_source = CutoffSource::input;
   AnyDescriptorConfig descriptor;  ///< none in a TorchScript model
   // fitting_net
@@ -43,7 +44,10 @@ struct ModelConfig {
   std::vector<std::array<int, 2>> pair_exclude_types;
   std::vector<int> atom_exclude_types;
   std::vector<Baseline> baseline;  ///< force fields of the engine that are added; empty: none
+  std::vector<AnyEnergyTermConfig> terms;  ///< of the energy, beside the net
 
+  /// Beyond this distance (Angstrom) atoms do not act on each other: the largest one of the descriptor and the terms.
+  double cutoff() const;
   int ntypes() const { return static_cast<int>(type_map.size()); }
 };
 

@@ -4,8 +4,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "dptrain/base/cloned.h"
 
 namespace dptrain {
 
@@ -64,33 +65,7 @@ std::unique_ptr<DescriptorConfig> make_descriptor_config(const std::string &type
 /// Names of all kinds, "\"a\", \"b\"", for messages.
 std::string descriptor_type_names();
 
-/// The settings of a descriptor of any kind, or of none, with the meaning of a value: a copy is independent.
-class AnyDescriptorConfig {
- public:
-  AnyDescriptorConfig() = default;
-  template <class Config>
-  AnyDescriptorConfig(std::unique_ptr<Config> config) : config_(std::move(config))
-  {
-  }
-  AnyDescriptorConfig(const AnyDescriptorConfig &other) :
-      config_(other.config_ ? other.config_->clone() : nullptr)
-  {
-  }
-  AnyDescriptorConfig(AnyDescriptorConfig &&) noexcept = default;
-  AnyDescriptorConfig &operator=(AnyDescriptorConfig other) noexcept
-  {
-    config_ = std::move(other.config_);
-    return *this;
-  }
-
-  explicit operator bool() const { return config_ != nullptr; }
-  DescriptorConfig *operator->() { return config_.get(); }
-  const DescriptorConfig *operator->() const { return config_.get(); }
-  DescriptorConfig *get() { return config_.get(); }
-  const DescriptorConfig *get() const { return config_.get(); }
-
- private:
-  std::unique_ptr<DescriptorConfig> config_;
-};
+/// The settings of a descriptor of any kind, or of none.
+using AnyDescriptorConfig = Cloned<DescriptorConfig>;
 
 }  // namespace dptrain

@@ -23,9 +23,9 @@ struct Direction {
 /// functions for the next.
 template <class Real> struct DescriptorState {
   int type = 0;  ///< of the centers
-  EdgeChunk<Real> edges;
+  const EdgeChunk<Real> *edges = nullptr;
   virtual ~DescriptorState() = default;
-  virtual std::size_t memory_bytes() const { return edges.memory_bytes(); }
+  virtual std::size_t memory_bytes() const { return 0; }
 };
 
 /// What of a descriptor does not depend on the precision.

@@ -42,6 +42,12 @@ EdgeFinder::EdgeFinder(int ntypes, EdgeLimits limits) : limits_(std::move(limits
   }
 }
 
+bool EdgeFinder::finds(const EdgeLimits &all_within) const
+{
+  return limits_.sel.empty() && limits_.dropped.empty() && limits_.hidden.empty() &&
+         all_within.rcut <= limits_.rcut;
+}
+
 int EdgeFinder::most_slots(const FrameSet &frames) const
 {
   return std::max(1, frames.search() ? capacity_ : frames.largest_row());

@@ -15,10 +15,10 @@ namespace dptrain {
 /// Which neighbors of a center become edges.
 struct EdgeLimits {
   double rcut = 0.0;         ///< Angstrom
-  std::vector<int> sel;      ///< most neighbors of each type, as DeePMD-kit keeps them; empty: all
+  std::vector<int> sel{};    ///< most neighbors of each type, as DeePMD-kit keeps them; empty: all
   int usual_neighbors = 64;  ///< of a center, where sel says nothing: memory to begin with
   /// Pairs of types without edges. Where there is a sel, dropped ones take its places, hidden ones do not.
-  std::vector<std::array<int, 2>> dropped, hidden;
+  std::vector<std::array<int, 2>> dropped{}, hidden{};
 };
 
 /// Finds the edges of chunks, and what a sweep over them tells of the neighbors.
@@ -27,6 +27,8 @@ class EdgeFinder {
   EdgeFinder(int ntypes, EdgeLimits limits);
 
   double rcut() const { return limits_.rcut; }
+  /// Whether all neighbors within other limits, which are without sel and exclusions, are among those that it finds.
+  bool finds(const EdgeLimits &all_within) const;
   /// Slots of a center, as far as is known before there are atoms.
   int expected_slots() const { return capacity_; }
   /// Slots that a center of these frames may have.

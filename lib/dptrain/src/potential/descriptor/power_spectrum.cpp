@@ -111,7 +111,7 @@ template <class Real> void PowerSpectrum<Real>::value(DescriptorState<Real> &bas
 {
   auto &state = static_cast<State &>(base);
   auto &m = state.geometry;
-  m.edges = state.edges.edges();
+  m.edges = state.edges->edges();
   m.runs = state.runs.resize(static_cast<long>(m.edges.num_centers) * (ntypes_ + 1));
   m.basis = basis_;
   m.near = near_.size() > 0 ? near_.data() + static_cast<long>(state.type) * ntypes_ : nullptr;

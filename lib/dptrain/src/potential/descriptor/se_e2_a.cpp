@@ -156,14 +156,14 @@ template <class Real> void SeE2A<Real>::value(DescriptorState<Real> &base, Real 
 {
   auto &state = static_cast<State &>(base);
   auto &c = state.contraction;
-  c.edges = state.edges.edges();
+  c.edges = state.edges->edges();
   c.row = environment_[state.type];
   c.scale = static_cast<Real>(scale_);
   c.padding_arg = static_cast<Real>(padding_args_[state.type]);
   c.padding_row = state.type;
   c.first_net = config_.type_one_side ? 0 : state.type;
   c.net_step = config_.type_one_side ? 1 : ntypes_;
-  table_.set_table(parameters_, c, state.edges.num_slots());
+  table_.set_table(parameters_, c, state.edges->num_slots());
   Real *t = state.t.resize(static_cast<long>(rows) * c.edges.num_centers * table_.width());
   kernels::contraction_value(c, t);
   kernels::gram_value<rows>(shape(state), t, d);

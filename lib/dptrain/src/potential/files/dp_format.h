@@ -12,6 +12,9 @@ namespace dptrain {
 /// of wrong file: missing, directory, unreadable, another known format, truncated.
 Hdf5File open_model_file(const std::string &path);
 
+/// Versions of the section `model`: DeePMD-kit's, and those with what it has not and would leave out.
+constexpr int version_of_deepmd = 2, version_with_baseline = 3, version_with_terms = 4;
+
 /// The content of an open .dp file. `path` is for messages.
 ModelData read_model_tree(const Hdf5File &file, const std::string &path);
 

@@ -2,6 +2,7 @@
 
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
+#include "input/term_keys.h"
 #include "io/hdf5_state.h"
 #include "potential/descriptor/descriptor_type.h"
 #include "potential/files/dp_format.h"
@@ -82,6 +83,7 @@ Tree definition(const ModelData &data)
   }
   if (!script.contains("type_map")) script["type_map"] = config.type_map;
   if (!config.baseline.empty()) script["baseline"] = Tree::parse(text_of(config.baseline));
+  if (!config.terms.empty()) script["terms"] = written_terms(config.terms);
   Tree &part = script["descriptor"];
   if (!part.is_object()) part = Tree::parse(config.descriptor->keys(config));
   descriptor_type(config).complete_definition(config, part);
@@ -93,6 +95,27 @@ Tree definition(const ModelData &data)
            {"resnet_dt", config.fitting_resnet_dt},
            {"precision", config.fitting_precision}};
   return script;
+}
+
+/// The settings of the terms, with their parameters.
+Tree terms_section(TreeWriter &writer, const ModelData &data,
+                   const std::vector<ParameterBlock> &blocks)
+{
+  Tree section = written_terms(data.config.terms);
+  const std::string place = "/model/terms";
+  const bool single = data.config.fitting_precision == "float32";
+  for (const auto &block : blocks)
+    if (block.name.starts_with(place + "/"))
+      section[Tree::json_pointer(block.name.substr(place.size()))] =
+          writer.add(data.parameters.data() + block.offset, block.shape, single);
+  return section;
+}
+
+/// A program that reads earlier versions only would leave out what the later ones have.
+int version_of(const ModelConfig &config)
+{
+  if (!config.terms.empty()) return version_with_terms;
+  return config.baseline.empty() ? version_of_deepmd : version_with_baseline;
 }
 
 /// Sizes that do not fit each other would give a file that nobody can read.
@@ -122,7 +145,7 @@ void write_model_tree(Hdf5File &file, const ModelData &data)
   const std::vector<double> out_std(config.type_map.size(), 1.0);
   Tree model{{"@class", "Model"},
              {"type", "standard"},
-             {"@version", config.baseline.empty() ? 2 : 3},
+             {"@version", version_of(config)},
              {"type_map", config.type_map},
              {"atom_exclude_types", config.atom_exclude_types},
              {"pair_exclude_types", config.pair_exclude_types},
@@ -130,8 +153,8 @@ void write_model_tree(Hdf5File &file, const ModelData &data)
              {"preset_out_bias", nullptr}};
   model["@variables"] = {{"out_bias", writer.add(data.out_bias.data(), {1, ntypes, 1}, false)},
                          {"out_std", writer.add(out_std.data(), {1, ntypes, 1}, false)}};
-  // what reads version 2 only would leave it out
   if (!config.baseline.empty()) model["baseline"] = Tree::parse(text_of(config.baseline));
+  if (!config.terms.empty()) model["terms"] = terms_section(writer, data, blocks);
   model["descriptor"] = descriptor_type(config).write(writer, data, blocks);
   model["fitting"] = fitting(writer, data, blocks);
   Tree extra = Tree::object();

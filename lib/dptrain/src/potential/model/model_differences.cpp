@@ -53,6 +53,7 @@ json comparable(const ModelConfig &config)
   json &descriptor = model["descriptor"], &fitting = model["fitting_net"];
   if (descriptor.contains("exclude_types"))
     descriptor["exclude_types"] = pairs_of(descriptor["exclude_types"]);
+  for (std::size_t k = 0; k < config.terms.size(); ++k) model["terms"][k] = config.terms[k]->text();
   for (json *part : {&descriptor, &fitting})
     for (const char *key : {"trainable", "seed"}) part->erase(key);
   return model;

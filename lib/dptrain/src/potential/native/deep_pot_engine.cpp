@@ -9,8 +9,7 @@
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "kernels/workers.h"
-#include "potential/descriptor/descriptor_type.h"
-#include "potential/native/fitting_shape.h"
+#include "potential/terms/energy_term_type.h"
 
 namespace dptrain {
 namespace {
@@ -24,35 +23,52 @@ constexpr int smallest_first_chunk = 16;
 constexpr long direct_bytes = 64L << 20;
 constexpr std::size_t worth_keeping_less = std::size_t(1) << 20;  // bytes
 
-// By type: whether the energy of an isolated atom is given.
-std::vector<char> has_atom_energy(const ModelConfig &config)
+int num_features_of(const ModelConfig &config)
 {
-  std::vector<char> has(config.ntypes(), 0);
-  for (std::size_t t = 0; t < config.atom_ener.size(); ++t) has[t] = config.atom_ener[t] ? 1 : 0;
-  return has;
+  return config.fitting_neuron.empty() ? config.descriptor->size() : config.fitting_neuron.back();
 }
 
 }  // namespace
 
 template <class Real>
 DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
-    ntypes_(data.config.ntypes()),
-    bias_atom_e_(data.bias_atom_e),
-    without_energy_(ntypes_, 0),
-    descriptor_(make_descriptor<Real>(data)),
-    edges_(ntypes_, descriptor_->edge_limits()),
-    fitting_(networks(fitting_networks_name, ntypes_, fitting_shape(data.config),
-                      parameter_index(data.config)),
-             has_atom_energy(data.config)),
-    terms_(make_energy_terms<Real>(data)),
-    results_(ntypes_),
-    last_layer_(ntypes_, fitting_.num_features())
+    ntypes_(data.config.ntypes()), bias_atom_e_(data.bias_atom_e), without_energy_(ntypes_, 0),
+    results_(ntypes_), last_layer_(ntypes_, num_features_of(data.config))
 {
+  terms_.push_back(std::make_unique<NetTerm<Real>>(data));
+  net_ = static_cast<NetTerm<Real> *>(terms_.front().get());
+  finders_.emplace_back(ntypes_, *net_->edge_limits());
+  set_terms(data);
   for (int type : data.config.atom_exclude_types) without_energy_[type] = 1;
-  descriptor_->set_walls(data.walls);
   const int wanted = kernels::separate_memory() ? device_chunk : host_chunk * kernels::workers();
   const std::size_t fitting = kernels::memory_for_kernels().free / 4 / bytes_per_center();
   chunk_ = static_cast<int>(std::clamp<std::size_t>(fitting, smallest_first_chunk, wanted));
+}
+
+// Those beside the net, and where they find their neighbors.
+template <class Real> void DeepPotEngine<Real>::set_terms(const ModelData &data)
+{
+  terms_.resize(1);
+  finders_.erase(finders_.begin() + 1, finders_.end());
+  for (auto &term : make_energy_terms<Real>(data, parameter_index(data.config))) {
+    if (!parameters_.empty()) term->prepare(parameters());
+    terms_.push_back(std::move(term));
+  }
+  finder_of_.clear();
+  for (const auto &term : terms_) finder_of_.push_back(finder_for(*term));
+  net_->descriptor().set_walls(data.walls);
+  sweep_ = std::make_shared<Sweep>();
+}
+
+// One that there is, if it finds what the term sees.
+template <class Real> std::size_t DeepPotEngine<Real>::finder_for(const EnergyTerm<Real> &term)
+{
+  const auto limits = term.edge_limits();
+  if (!limits || &term == net_) return 0;
+  for (std::size_t k = 0; k < finders_.size(); ++k)
+    if (finders_[k].finds(*limits)) return k;
+  finders_.emplace_back(ntypes_, *limits);
+  return finders_.size() - 1;
 }
 
 // Kernels read the numbers of the host where they can.
@@ -67,9 +83,7 @@ template <class Real> void DeepPotEngine<Real>::prepare(const std::vector<double
 {
   set_parameters(parameters);
   prepared_ = unique_number();
-  // first: the descriptor counts how often it is made ready, and memory may run out in between
-  fitting_.prepare(this->parameters());
-  descriptor_->prepare(this->parameters());
+  for (const auto &term : terms_) term->prepare(this->parameters());
 }
 
 template <class Real>
@@ -77,27 +91,30 @@ void DeepPotEngine<Real>::set_auxiliary_state(const std::vector<double> &state,
                                               const std::vector<double> *parameters)
 {
   prepared_ = unique_number();
-  descriptor_->set_auxiliary_state(state);
+  if (parameters) set_parameters(*parameters);
+  net_->restore(state, parameters ? this->parameters() : nullptr);
   if (!parameters) return;
-  set_parameters(*parameters);
-  descriptor_->refill(this->parameters());
-  fitting_.prepare(this->parameters());
+  for (std::size_t k = 1; k < terms_.size(); ++k) terms_[k]->prepare(this->parameters());
 }
 
 template <class Real> void DeepPotEngine<Real>::expect_distance(double r_min)
 {
-  if (descriptor_->expect_distance(r_min)) prepared_ = unique_number();
+  if (net_->descriptor().expect_distance(r_min)) prepared_ = unique_number();
 }
 
 // As many centers as were asked for, unless an int could not count their slots, or the rows of a direct sweep took too
 // much memory (which also keeps their offsets within an int).
 template <class Real> int DeepPotEngine<Real>::chunk_size(bool direct) const
 {
-  const long slots = edges_.most_slots(frames());
+  const long of_net = finders_.front().most_slots(frames());
+  long slots = of_net;
+  for (const EdgeFinder &finder : finders_)
+    slots = std::max<long>(slots, finder.most_slots(frames()));
   long most = INT_MAX / slots;
   if (direct)
-    most = std::min(most, direct_bytes /
-                              (slots * static_cast<long>(descriptor_->bytes_per_direct_slot())));
+    most = std::min(
+        most, direct_bytes /
+                  (of_net * static_cast<long>(net_->descriptor().bytes_per_direct_slot())));
   return static_cast<int>(std::clamp<long>(most, 1, chunk_));
 }
 
@@ -111,17 +128,30 @@ typename DeepPotEngine<Real>::Chunk &DeepPotEngine<Real>::chunk_at(std::size_t p
   chunk.type = type;
   chunk.begin = begin;
   chunk.n = n;
-  if (!chunk.descriptor) chunk.descriptor = descriptor_->make_state();
+  if (chunk.states.empty()) {
+    chunk.edges.resize(finders_.size());
+    for (const auto &term : terms_) chunk.states.push_back(term->make_state());
+  }
   return chunk;
 }
 
-// Whether the sweep has to be repeated, as the neighbors that were found are closer than its tables cover.
+template <class Real> void DeepPotEngine<Real>::begin_sweep()
+{
+  for (EdgeFinder &finder : finders_) finder.begin_sweep();
+}
+
+// Whether the sweep has to be repeated, as there are more neighbors than expected, or they are closer than the tables of the net
+// cover.
 template <class Real> bool DeepPotEngine<Real>::sweep_again(bool &direct)
 {
-  const auto report = edges_.end_sweep(frames());
-  if (!report) return true;
+  const auto report = finders_.front().end_sweep(frames());
+  bool missed = !report;
+  for (std::size_t k = 1; k < finders_.size(); ++k)
+    missed = !finders_[k].end_sweep(frames()) || missed;
+  if (missed) return true;
+  DescriptorBase &descriptor = net_->descriptor();
   const auto coverage =
-      direct ? DescriptorBase::Coverage::covered : descriptor_->coverage(report->smallest_distance);
+      direct ? DescriptorBase::Coverage::covered : descriptor.coverage(report->smallest_distance);
   if (coverage == DescriptorBase::Coverage::covered) {
     neighbor_report_.overflow += report->overflow;
     return false;
@@ -137,14 +167,13 @@ template <class Real> void DeepPotEngine<Real>::use_device_algorithms(bool on)
   if (!on && kernels::separate_memory())
     throw internal_error("kernels on a device cannot read the neighbor lists of the host");
   device_algorithms_ = on;
-  descriptor_->use_device_algorithms(on);
+  net_->descriptor().use_device_algorithms(on);
 }
 
 template <class Real> void DeepPotEngine<Real>::set_walls(const ModelData &data)
 {
-  terms_ = make_energy_terms<Real>(data);
+  set_terms(data);
   neighbor_report_.wall = {};
-  descriptor_->set_walls(data.walls);
 }
 
 // A sweep on a tape stays as it is.
@@ -152,24 +181,26 @@ template <class Real> void DeepPotEngine<Real>::set_frames(const Domain *domains
 {
   if (is_on_tape(sweep_)) sweep_ = std::make_shared<Sweep>();
   sweep_->prepared = 0;
-  frames().set(domains, n, without_energy_, keep, device_algorithms_ ? edges_.rcut() : 0.0);
+  double rcut = 0.0;
+  for (const EdgeFinder &finder : finders_) rcut = std::max(rcut, finder.rcut());
+  frames().set(domains, n, without_energy_, keep, device_algorithms_ ? rcut : 0.0);
 }
 
 template <class Real> void DeepPotEngine<Real>::find_edges(Chunk &chunk)
 {
-  chunk.descriptor->type = chunk.type;
-  edges_.find(frames(), chunk.type, chunk.begin, chunk.n, chunk.descriptor->edges);
+  for (std::size_t k = 0; k < finders_.size(); ++k)
+    finders_[k].find(frames(), chunk.type, chunk.begin, chunk.n, chunk.edges[k]);
 }
 
 template <class Real>
-void DeepPotEngine<Real>::forward_chunk(Chunk &chunk, bool train, const kernels::ForceSums *sums)
+void DeepPotEngine<Real>::forward_chunk(Chunk &chunk, bool train, double *energies,
+                                        const kernels::ForceSums &sums)
 {
   find_edges(chunk);
-  FittingNet<Real> &net = fitting_[chunk.type];
-  descriptor_->value(*chunk.descriptor, net.descriptors(chunk.n, train, chunk.fitting));
-  net.forward(fitting_.parameters(), chunk.fitting);
-  const Real *g_d = net.reverse(fitting_.parameters(), chunk.fitting);
-  descriptor_->reverse(*chunk.descriptor, g_d, sums);
+  for (std::size_t k = 0; k < terms_.size(); ++k)
+    terms_[k]->value(chunk.type, edges_of(chunk, k), train, *chunk.states[k], energies);
+  for (std::size_t k = 0; k < terms_.size(); ++k)
+    terms_[k]->reverse(chunk.type, edges_of(chunk, k), nullptr, *chunk.states[k], &sums);
 }
 
 template <class Real>
@@ -178,24 +209,21 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
   set_frames(domains, n, keep);
   std::size_t centers = 0;
   for (int type = 0; type < ntypes_; ++type) centers += frames().num_centers(type);
-  bool direct = descriptor_->is_direct();
+  bool direct = net_->descriptor().is_direct();
   do {
-    edges_.begin_sweep();
+    begin_sweep();
+    net_->set_direct(direct);
     for (const auto &term : terms_) term->begin_sweep();
     last_layer_.begin(out, n, centers);
     const kernels::ForceSums sums = results_.begin(frames(), out, centers);
-    descriptor_->begin_sweep(direct);
     std::size_t done = 0;
     std::size_t bytes = 0;
     std::size_t &kept = sweep_->num_kept = 0;
     for_chunks(direct, [&](int type, int begin, int size) {
       const bool keeps = keep && !direct && bytes < keep_limit_;
       Chunk &chunk = chunk_at(kept, type, begin, size);
-      forward_chunk(chunk, keep, &sums);
-      kernels::convert(chunk.fitting.x.back().data(), size, results_.energies() + done);
-      for (const auto &term : terms_)
-        term->add(type, chunk.descriptor->edges.edges(), results_.energies() + done, sums);
-      last_layer_.add(type, size, done, fitting_[type].features(chunk.fitting));
+      forward_chunk(chunk, keep, results_.energies() + done, sums);
+      last_layer_.add(type, size, done, net_->features(type, *chunk.states.front()));
       done += size;
       bytes += chunk.memory_bytes();
       if (keeps) ++kept;
@@ -210,7 +238,7 @@ template <class Real>
 void DeepPotEngine<Real>::add_results(const std::vector<double> &energy_bias, ForwardOutput *out)
 {
   for (int type = 0; type < ntypes_; ++type)
-    results_.shift(type) = bias_atom_e_[type] - fitting_.vacuum_energy(type);
+    results_.shift(type) = bias_atom_e_[type] - net_->vacuum_energy(type);
   results_.add(frames(), energy_bias,
                last_layer_.has_uncertainty() ? &last_layer_.uncertainty() : nullptr, out);
   last_layer_.finish(out, frames().size());
@@ -218,25 +246,24 @@ void DeepPotEngine<Real>::add_results(const std::vector<double> &energy_bias, Fo
 
 // ---- memory
 
-// In training: edges, the arrays of the descriptor, layers of the fitting net with tangents and adjoints.
 template <class Real> std::size_t DeepPotEngine<Real>::bytes_per_center() const
 {
   constexpr std::size_t of_an_edge = 3 * sizeof(Real) + 2 * sizeof(int);
-  constexpr std::size_t arrays_of_inputs = 3, arrays_of_outputs = 8;
-  return edges_.expected_slots() * of_an_edge + descriptor_->bytes_per_center() +
-         (arrays_of_inputs * fitting_.inputs() + arrays_of_outputs * fitting_.num_outputs()) *
-             sizeof(Real);
+  std::size_t bytes = 0;
+  for (const EdgeFinder &finder : finders_) bytes += finder.expected_slots() * of_an_edge;
+  for (const auto &term : terms_) bytes += term->bytes_per_center();
+  return bytes;
 }
 
 template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
 {
   std::size_t n = frames().memory_bytes() + host_.capacity() * sizeof(double);
   for (const auto &chunk : sweep_->chunks) n += chunk.memory_bytes();
-  n += descriptor_->workspace_bytes() + fitting_.memory_bytes() + last_layer_.memory_bytes();
-  n += results_.memory_bytes() + seeds_.memory_bytes();
+  for (const auto &term : terms_) n += term->workspace_bytes();
+  n += last_layer_.memory_bytes() + results_.memory_bytes() + seeds_.memory_bytes();
   for (const auto *a : {&parameter_copy_, &residuals_, &strains_, &gradient_copy_})
     n += a->memory_bytes();
-  return {{"tables", descriptor_->table_bytes()}, {"workspace", n}};
+  return {{"tables", net_->descriptor().table_bytes()}, {"workspace", n}};
 }
 
 template <class Real> bool DeepPotEngine<Real>::keep_less()
@@ -257,8 +284,7 @@ template <class Real> void DeepPotEngine<Real>::release_workspace()
   std::vector<Chunk>().swap(sweep_->chunks);
   if (!is_on_tape(sweep_)) frames() = FrameSet();
   std::vector<double>().swap(host_);
-  descriptor_->release_workspace();
-  fitting_.release_workspace();
+  for (const auto &term : terms_) term->release_workspace();
   results_ = SweepResults(ntypes_);
   for (auto *a : {&residuals_, &strains_, &gradient_copy_}) a->clear();
   seeds_.clear();

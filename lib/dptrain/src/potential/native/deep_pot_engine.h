@@ -8,24 +8,23 @@
 
 #include "frames/frame_set.h"
 #include "kernels/memory.h"
-#include "potential/descriptor/descriptor.h"
 #include "potential/descriptor/edge_finder.h"
 #include "potential/model/sweep_tape.h"
-#include "potential/native/energy_term.h"
+#include "potential/native/net_term.h"
 #include "potential/native/potential_engine.h"
 #include "potential/native/sweep_results.h"
-#include "potential/nets/fitting_nets.h"
 #include "potential/nets/last_layer.h"
+#include "potential/terms/energy_term.h"
 
 namespace dptrain {
 
 /// float32 sums over more centers than this would lose digits.
 constexpr int centers_between_flushes = 4096;
 
-/// A descriptor with the energy fitting net.
+/// A sum of terms, of which the net is the first, over the atoms of some frames.
 ///
-/// For a chunk of centers of one type: edges -> descriptor D -> fitting net -> E_i, and back to forces. Pass B carries
-/// tangents along the same way and returns with the gradient of c E - E_dot.
+/// For a chunk of centers of one type: edges -> E_i of all terms -> forces of all terms. Pass B asks terms with parameters for the
+/// gradient of c E - E_dot.
 template <class Real> class DeepPotEngine final : public PotentialEngine {
  public:
   explicit DeepPotEngine(const ModelData &data);
@@ -44,10 +43,13 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void use_device_algorithms(bool on) override;
   void set_walls(const ModelData &data) override;
   NeighborReport neighbor_report() const override { return neighbor_report_; }
-  std::vector<double> auxiliary_state() const override { return descriptor_->auxiliary_state(); }
+  std::vector<double> auxiliary_state() const override
+  {
+    return net_->descriptor().auxiliary_state();
+  }
   void set_auxiliary_state(const std::vector<double> &state,
                            const std::vector<double> *parameters) override;
-  DescriptorBase &descriptor() override { return *descriptor_; }
+  DescriptorBase &descriptor() override { return net_->descriptor(); }
   int num_features() const override { return last_layer_.features(); }
   void set_whitening(const std::vector<double> &matrices) override
   {
@@ -62,11 +64,14 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   /// A chunk between the passes.
   struct Chunk {
     int type = 0, begin = 0, n = 0;
-    std::unique_ptr<DescriptorState<Real>> descriptor;
-    FittingState<Real> fitting;
+    std::vector<EdgeChunk<Real>> edges;                                    // by finder
+    std::vector<std::unique_ptr<typename EnergyTerm<Real>::State>> states;  // by term
     std::size_t memory_bytes() const
     {
-      return (descriptor ? descriptor->memory_bytes() : 0) + fitting.memory_bytes();
+      std::size_t sum = 0;
+      for (const auto &one : edges) sum += one.memory_bytes();
+      for (const auto &state : states) sum += state->memory_bytes();
+      return sum;
     }
   };
   /// What both passes over some domains work on.
@@ -84,6 +89,8 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     int type = 0, begin = 0;
   };
 
+  void set_terms(const ModelData &data);
+  std::size_t finder_for(const EnergyTerm<Real> &term);
   void set_parameters(const std::vector<double> &parameters);
   /// The flat array of the latest prepare, where kernels can read it.
   const double *parameters() const
@@ -109,11 +116,17 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   int chunk_size(bool direct) const;
   std::size_t bytes_per_center() const;
   Chunk &chunk_at(std::size_t place, int type, int begin, int n);
+  const EdgeChunk<Real> &edges_of(const Chunk &chunk, std::size_t term) const
+  {
+    return chunk.edges[finder_of_[term]];
+  }
+  void begin_sweep();
   bool sweep_again(bool &direct);
   void set_frames(const Domain *domains, int n, bool keep);
   void measure_frames(bool &direct);
   void find_edges(Chunk &chunk);
-  void forward_chunk(Chunk &chunk, bool train, const kernels::ForceSums *sums);
+  void forward_chunk(Chunk &chunk, bool train, double *energies, const kernels::ForceSums &sums);
+  void repeat_chunk(Chunk &chunk);
   void gradient_chunk(Chunk &chunk);
   void set_seeds(const GradientSeed *seeds);
   double energy_seed(const FrameSet::Center &center) const
@@ -128,10 +141,11 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   const int ntypes_;
   std::vector<double> bias_atom_e_;
   std::vector<char> without_energy_;
-  std::unique_ptr<Descriptor<Real>> descriptor_;
-  EdgeFinder edges_;
-  FittingNets<Real> fitting_;
-  std::vector<std::unique_ptr<EnergyTerm<Real>>> terms_;  // beside the net
+  std::vector<std::unique_ptr<EnergyTerm<Real>>> terms_;
+  NetTerm<Real> *net_;  // the first
+  // neighbors of the net, and of terms that see others
+  std::vector<EdgeFinder> finders_;
+  std::vector<std::size_t> finder_of_;  // by term
   int chunk_ = 0;
   bool device_algorithms_ = kernels::separate_memory();
   NeighborReport neighbor_report_;

@@ -11,7 +11,7 @@ namespace dptrain {
 template <class Real> void DeepPotEngine<Real>::measure_frames(bool &direct)
 {
   do {
-    edges_.begin_sweep();
+    begin_sweep();
     for_chunks(direct,
                [&](int type, int begin, int size) { find_edges(chunk_at(0, type, begin, size)); });
   } while (sweep_again(direct));
@@ -24,7 +24,7 @@ void DeepPotEngine<Real>::gradient(Tape &tape, const GradientSeed *seeds, double
   // chunks are used once: pass B writes to them
   const bool kept = std::exchange(sweep_->prepared, 0) == prepared_;
   const std::size_t kept_chunks = kept ? sweep_->num_kept : 0;
-  bool direct = kept ? sweep_->direct : descriptor_->is_direct();
+  bool direct = kept ? sweep_->direct : net_->descriptor().is_direct();
   if (!kept) measure_frames(direct);
   set_seeds(seeds);
   double *const target =
@@ -38,13 +38,12 @@ void DeepPotEngine<Real>::gradient(Tape &tape, const GradientSeed *seeds, double
   }
   const auto again = [&](int type, int begin, int size) {
     Chunk &chunk = chunk_at(kept_chunks, type, begin, size);
-    forward_chunk(chunk, true, nullptr);
+    repeat_chunk(chunk);
     gradient_chunk(chunk);
   };
   for_chunks(direct, again, next);
   add_vacuum_gradient();
-  descriptor_->end_gradient();
-  fitting_.end_gradient();
+  for (const auto &term : terms_) term->end_gradient();
   if (target != gradient) gradient_copy_.copy_to(gradient);
 }
 
@@ -73,9 +72,20 @@ template <class Real> void DeepPotEngine<Real>::set_seeds(const GradientSeed *se
 template <class Real> void DeepPotEngine<Real>::begin_gradient(bool direct, double *gradient)
 {
   since_flush_ = 0;
-  kernels::clear(gradient, fitting_.begin() * sizeof(double));
-  descriptor_->begin_gradient(direct, gradient);
-  fitting_.begin_gradient(gradient);
+  kernels::clear(gradient, net_->begin_of_nets() * sizeof(double));
+  net_->set_direct(direct);
+  for (const auto &term : terms_) term->begin_gradient(gradient);
+}
+
+// What pass A has not kept of a chunk.
+template <class Real> void DeepPotEngine<Real>::repeat_chunk(Chunk &chunk)
+{
+  find_edges(chunk);
+  for (std::size_t k = 0; k < terms_.size(); ++k) {
+    if (!terms_[k]->has_parameters()) continue;
+    terms_[k]->value(chunk.type, edges_of(chunk, k), true, *chunk.states[k], nullptr);
+    terms_[k]->reverse(chunk.type, edges_of(chunk, k), nullptr, *chunk.states[k], nullptr);
+  }
 }
 
 template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
@@ -88,25 +98,24 @@ template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
 
   const Direction direction{has_residuals_ ? residuals_.data() : nullptr, strains_.data(),
                             frames().num_atoms(), frames().size()};
-  descriptor_->jvp(*chunk.descriptor, direction,
-                   fitting_[chunk.type].descriptor_tangents(chunk.fitting));
-  const Real *s_d = fitting_.add_gradient(chunk.type, seeds_.data(), chunk.fitting);
-  descriptor_->gradient(*chunk.descriptor, direction, s_d, chunk.fitting.g_y[0].data());
+  for (std::size_t k = 0; k < terms_.size(); ++k)
+    if (terms_[k]->has_parameters())
+      terms_[k]->gradient(chunk.type, edges_of(chunk, k), seeds_.data(), direction,
+                          *chunk.states[k]);
   since_flush_ += n;
   if (since_flush_ < centers_between_flushes) return;
   since_flush_ = 0;
-  descriptor_->flush_gradient();
-  fitting_.flush();
+  for (const auto &term : terms_) term->flush_gradient();
 }
 
 // The energy of an isolated atom is subtracted from each atom's.
 template <class Real> void DeepPotEngine<Real>::add_vacuum_gradient()
 {
   for (int type = 0; type < ntypes_; ++type) {
-    if (!fitting_.subtracts(type)) continue;
+    if (!net_->subtracts_vacuum(type)) continue;
     double weight = 0.0;
     for (const auto &center : frames().centers(type)) weight -= energy_seed(center);
-    fitting_.add_vacuum_gradient(type, weight);
+    net_->add_vacuum_gradient(type, weight);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "dptrain/potential/native/deep_pot.h"
 #include "potential/descriptor/descriptor_type.h"
 #include "potential/nets/networks.h"
+#include "potential/terms/energy_term_type.h"
 
 namespace dptrain {
 namespace {
@@ -51,6 +52,8 @@ ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
     double *values = data.parameters.data() + block.offset;
     if (block.name.starts_with("/model/descriptor/"))
       type.draw(data.config, block, descriptor, values);
+    else if (block.name.starts_with("/model/terms/"))
+      draw_term(data.config, block, descriptor, values);
     else
       draw_weights(block, fitting, values);
   }

@@ -1,6 +1,7 @@
 #include "dptrain/potential/native/deep_pot.h"
 #include "potential/descriptor/descriptor_type.h"
 #include "potential/native/fitting_shape.h"
+#include "potential/terms/energy_term_type.h"
 
 namespace dptrain {
 
@@ -21,6 +22,7 @@ std::vector<ParameterBlock> parameter_index(const ModelConfig &config)
 {
   std::vector<ParameterBlock> blocks;
   descriptor_type(config).add_blocks(config, blocks);
+  add_term_blocks(config, blocks);
   const NetworkShape shape = fitting_shape(config);
   std::vector<bool> trainable = config.fitting_trainable;
   if (trainable.empty()) trainable.assign(shape.num_layers(), true);

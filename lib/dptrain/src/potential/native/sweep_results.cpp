@@ -11,7 +11,7 @@ kernels::ForceSums SweepResults::begin(const FrameSet &frames, const ForwardOutp
                                        std::size_t centers)
 {
   atom_virial_ = std::any_of(out, out + frames.size(), [](const auto &o) { return o.atom_virial; });
-  energies_.resize(centers);
+  energies_.resize_clear(centers);
   kernels::ForceSums sums;
   sums.copies = kernels::workers();
   sums.atoms = frames.num_atoms();

@@ -15,9 +15,9 @@ class SweepResults {
  public:
   explicit SweepResults(int ntypes) : shift_(ntypes) {}
 
-  /// Cleared sums of forces and virials, once per worker; virials of atoms where an output asks for them.
+  /// Cleared sums of energies, forces and virials, once per worker; virials of atoms where an output asks for them.
   kernels::ForceSums begin(const FrameSet &frames, const ForwardOutput *out, std::size_t centers);
-  /// [centers] of the fitting nets, eV, for the kernels.
+  /// [centers] eV, cleared, for the kernels.
   double *energies() { return energies_.data(); }
   /// Of the energy of each atom of a type, eV: to be set before add().
   double &shift(int type) { return shift_[type]; }

@@ -53,11 +53,12 @@ const Real *FittingNet<Real>::forward(const Real *parameters, FittingState<Real>
 }
 
 template <class Real>
-const Real *FittingNet<Real>::reverse(const Real *parameters, FittingState<Real> &state)
+const Real *FittingNet<Real>::reverse(const Real *parameters, const Real *seeds,
+                                      FittingState<Real> &state)
 {
   const int n = state.n;
   if (ones_.size() < static_cast<std::size_t>(n)) ones_.copy_from(std::vector<Real>(n, Real(1)));
-  const Real *g = ones_.data();
+  const Real *g = seeds ? seeds : ones_.data();
   state.g_y.resize(layers_.size() + 1);
   state.g_z.resize(layers_.size());
   for (std::size_t l = layers_.size(); l-- > 0;) {

@@ -39,8 +39,8 @@ template <class Real> class FittingNet {
   Real *descriptors(int n, bool train, FittingState<Real> &state) const;
   /// Energies [n].
   const Real *forward(const Real *parameters, FittingState<Real> &state) const;
-  /// dE/dD [n][inputs].
-  const Real *reverse(const Real *parameters, FittingState<Real> &state);
+  /// dE/dD [n][inputs] of E = sum_i seeds_i E_i; seeds [n], null: ones, without which `gradient` cannot follow.
+  const Real *reverse(const Real *parameters, const Real *seeds, FittingState<Real> &state);
   /// Outputs of the last hidden layer [n][num_features], after `forward`.
   const Real *features(const FittingState<Real> &state) const
   {

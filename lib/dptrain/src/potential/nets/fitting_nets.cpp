@@ -75,7 +75,7 @@ template <class Real> void FittingNets<Real>::add_vacuum_gradient(int type, doub
   FittingNet<Real> &net = nets_[type];
   kernels::clear(net.descriptors(1, true, vacuum_state_), net.inputs() * sizeof(Real));
   net.forward(parameters(), vacuum_state_);
-  net.reverse(parameters(), vacuum_state_);
+  net.reverse(parameters(), nullptr, vacuum_state_);
   kernels::clear(net.descriptor_tangents(vacuum_state_), net.inputs() * sizeof(Real));
   weight_.copy_from(&c, 1);
   add_gradient(type, weight_.data(), vacuum_state_);

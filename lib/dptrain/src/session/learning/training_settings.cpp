@@ -21,7 +21,7 @@ void refuse_other_model(const InputFile &input, const std::string &path, const M
   if (!slot.input() || input.model_def_script.empty()) return;
   ModelConfig there = input.model, here = slot.input()->model;
   for (ModelConfig *model : {&there, &here})
-    if (model->cutoff_source == CutoffSource::open) choose_cutoff(*model, slot.cutoff());
+    if (model->cutoff_source == CutoffSource::open) choose_cutoff(*model, slot.input()->model.rcut);
   const std::string differences = model_differences(there, here);
   if (!differences.empty())
     throw Error(fmt::format("{}: its section model is not that of the new model, which pair_coeff "

@@ -65,7 +65,7 @@ class Model {
   Model(const Model &) = delete;
   Model &operator=(const Model &) = delete;
 
-  double cutoff() const { return data_.config.rcut; }  ///< Angstrom
+  double cutoff() const { return data_.config.cutoff(); }  ///< Angstrom
   const std::vector<std::string> &type_map() const { return data_.config.type_map; }
   /// True if the energy of a center depends on its neighbors within the cutoff only (frames can be split over ranks).
   bool is_local() const { return !data_.passes_messages; }

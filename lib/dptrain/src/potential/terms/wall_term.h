@@ -1,22 +1,26 @@
 #pragma once
 
+#include <vector>
+
 #include "dptrain/potential/model/model_data.h"
 #include "kernels/memory.h"
 #include "kernels/walls.h"
-#include "potential/native/energy_term.h"
+#include "potential/terms/pair_term.h"
 
 namespace dptrain {
 
 /// The Walls of a model.
-template <class Real> class WallTerm final : public EnergyTerm<Real> {
+template <class Real> class WallTerm final : public PairTerm<Real> {
  public:
   explicit WallTerm(const ModelData &data);
+  std::optional<EdgeLimits> edge_limits() const override { return std::nullopt; }
   void begin_sweep() override;
-  void add(int type, const kernels::Edges<Real> &edges, double *energies,
-           const kernels::ForceSums &sums) override;
   void end_sweep(NeighborReport &report) override;
 
  private:
+  void add_pairs(int type, const kernels::Edges<Real> &edges, double *energies,
+                 const kernels::PairSlopes &slopes) override;
+
   const int ntypes_;
   const PairDistances begin_;
   kernels::Array<kernels::Wall> walls_;         // [ntypes][ntypes]

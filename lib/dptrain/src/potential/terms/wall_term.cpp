@@ -1,24 +1,13 @@
-#include "potential/native/wall_term.h"
+#include "potential/terms/wall_term.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "dptrain/base/elements.h"
 #include "kernels/workers.h"
+#include "potential/terms/nuclei.h"
 
 namespace dptrain {
 
 namespace {
-
-constexpr double squared_charge = 14.3996454784;  // e^2 / (4 pi epsilon_0), eV Angstrom
-constexpr double screening_length = 0.46850, screening_power = 0.23;
-
-// What has no nucleus repels like a light atom.
-int charge_of(const std::string &element)
-{
-  const int number = atomic_number(element);
-  return element_symbol(number).empty() ? 10 : number;
-}
 
 std::vector<kernels::Wall> walls_of(const ModelData &data)
 {
@@ -26,12 +15,11 @@ std::vector<kernels::Wall> walls_of(const ModelData &data)
   std::vector<kernels::Wall> walls;
   for (const std::string &a : elements)
     for (const std::string &b : elements) {
-      const double za = charge_of(a), zb = charge_of(b);
+      const Nuclei nuclei = nuclei_of(a, b);
       kernels::Wall wall;
       wall.begin = data.walls.begin.values().at(walls.size());
-      wall.charges = data.walls.strength.at(walls.size()) * za * zb * squared_charge;
-      wall.screening =
-          (std::pow(za, screening_power) + std::pow(zb, screening_power)) / screening_length;
+      wall.charges = data.walls.strength.at(walls.size()) * nuclei.charges;
+      wall.screening = nuclei.screening;
       walls.push_back(wall);
     }
   return walls;
@@ -58,12 +46,12 @@ template <class Real> void WallTerm<Real>::begin_sweep()
 }
 
 template <class Real>
-void WallTerm<Real>::add(int type, const kernels::Edges<Real> &edges, double *energies,
-                         const kernels::ForceSums &sums)
+void WallTerm<Real>::add_pairs(int type, const kernels::Edges<Real> &edges, double *energies,
+                               const kernels::PairSlopes &slopes)
 {
   const long row = static_cast<long>(type) * ntypes_;
-  kernels::add_walls(edges, type, walls_.data() + row, begin_squared_.data() + row, energies, sums,
-                     closest_.data());
+  kernels::add_walls(edges, type, walls_.data() + row, begin_squared_.data() + row, energies,
+                     slopes, closest_.data());
 }
 
 template <class Real> void WallTerm<Real>::end_sweep(NeighborReport &report)

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "dptrain/base/cloned.h"
+
+namespace dptrain {
+
+class JsonReader;
+struct ModelConfig;
+template <class S> class Keys;
+
+/// Settings of a term of the energy beside the net (the key `terms` of a model). Each kind has a class of its own (potential/terms);
+/// here is what all have.
+class EnergyTermConfig {
+ public:
+  virtual ~EnergyTermConfig() = default;
+  /// What input.json calls this kind.
+  virtual std::string type() const = 0;
+  virtual std::unique_ptr<EnergyTermConfig> clone() const = 0;
+  /// Angstrom
+  virtual double cutoff() const = 0;
+  /// In words, which differ where the settings do: "zbl from 0.6 to 1.2 Angstrom".
+  virtual std::string text() const = 0;
+  /// The keys of this kind (input/key_table.h).
+  virtual const Keys<EnergyTermConfig> &table() const = 0;
+  /// After all keys are read: throws Error for values that do not go together, or do not fit the elements of the model.
+  virtual void complete(JsonReader & /*section*/, const ModelConfig & /*model*/) {}
+};
+
+/// New settings with the defaults of input.json, by the name that a kind has there; null if there is no such kind. The kinds
+/// are those of potential/terms/energy_term_type.h, which defines both functions.
+std::unique_ptr<EnergyTermConfig> make_energy_term_config(const std::string &type);
+/// Names of all kinds, "\"a\", \"b\"", for messages.
+std::string energy_term_type_names();
+
+using AnyEnergyTermConfig = Cloned<EnergyTermConfig>;
+
+}  // namespace dptrain

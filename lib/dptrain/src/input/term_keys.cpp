@@ -1,0 +1,51 @@
+#include "input/term_keys.h"
+
+#include <fmt/format.h>
+
+namespace dptrain {
+
+using nlohmann::json;
+
+std::vector<AnyEnergyTermConfig> read_terms(JsonReader &model, const std::string &key,
+                                            const ModelConfig &config)
+{
+  const json *value = model.find(key);
+  if (!value->is_array())
+    model.expected(
+        key,
+        "a list of terms, such as [{\"type\": \"zbl\", \"inner\": 0.6, \"outer\": 1.2}]");
+  std::vector<AnyEnergyTermConfig> terms;
+  for (std::size_t k = 0; k < value->size(); ++k) {
+    const json &item = (*value)[k];
+    if (!item.is_object())
+      model.expected(key, "an object with a type and its keys in each place of the list");
+    JsonReader reader(item, model.file(), fmt::format("{}/{}", model.path(key), k));
+    if (!reader.has("type"))
+      reader.fail("type", fmt::format("is missing: give one of {}", energy_term_type_names()));
+    const std::string type = reader.text("type", "");
+    AnyEnergyTermConfig term = make_energy_term_config(type);
+    if (!term)
+      reader.fail("type", fmt::format("term \"{}\" is not in this version; use one of {}", type,
+                                      energy_term_type_names()));
+    reader.accept({"@variables"});
+    term->table().read(reader, *term.get());
+    term->complete(reader, config);
+    reader.finish();
+    terms.push_back(std::move(term));
+  }
+  return terms;
+}
+
+OrderedJson written_terms(const std::vector<AnyEnergyTermConfig> &terms)
+{
+  if (terms.empty()) return {};
+  OrderedJson list = OrderedJson::array();
+  for (const AnyEnergyTermConfig &term : terms) {
+    OrderedJson item{{"type", term->type()}};
+    term->table().write(*term.get(), item);
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+}  // namespace dptrain

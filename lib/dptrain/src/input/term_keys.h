@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "dptrain/input/config.h"
+#include "input/key_table.h"
+
+namespace dptrain {
+
+// The key `terms` of a section `model`: a list of objects, each with a `type` and the keys of that kind.
+
+/// The type_map of the model is known.
+std::vector<AnyEnergyTermConfig> read_terms(JsonReader &model, const std::string &key,
+                                            const ModelConfig &config);
+/// Null without terms.
+OrderedJson written_terms(const std::vector<AnyEnergyTermConfig> &terms);
+
+}  // namespace dptrain

@@ -1,0 +1,84 @@
+#include "kernels/pair_functions.h"
+
+#include "kernels/pair_kernel.h"
+
+namespace dptrain::kernels {
+
+namespace {
+
+KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope value_of(const Zbl &zbl, double r)
+{
+  const ScreenedRepulsion bare = screened_repulsion(zbl.charges, zbl.screening, r);
+  const double t = r - zbl.inner;
+  if (t <= 0.0) return {bare.value + zbl.shift, bare.slope};
+  return {bare.value + zbl.shift + t * t * t * (zbl.cubic / 3.0 + zbl.quartic / 4.0 * t),
+          bare.slope + t * t * (zbl.cubic + zbl.quartic * t)};
+}
+
+KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope value_of(const PairSpline &spline, double r)
+{
+  const double *knots = spline.knots;
+  if (r < spline.begin) return {knots[0] + knots[1] * (r - spline.begin), knots[1]};
+  const double place = (r - spline.begin) / spline.step;
+  const int k = static_cast<int>(place);
+  const double t = place - k, h = spline.step;
+  const double *at = knots + 2L * k;
+  const double rise = at[2] - at[0], left = h * at[1] - rise, right = rise - h * at[3];
+  // a straight line, and what bends it at both ends
+  return {at[0] + t * rise + t * (1.0 - t) * ((1.0 - t) * left + t * right),
+          (rise + (1.0 - 2.0 * t) * ((1.0 - t) * left + t * right) +
+           t * (1.0 - t) * (right - left)) /
+              h};
+}
+
+/// Functions of the types of neighbors.
+template <class Real, class Function> struct FunctionPairs {
+  const Function *functions;
+  const Real *reach;
+  KOKKOS_FORCEINLINE_FUNCTION Real reach_squared(int type) const { return reach[type]; }
+  KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope at(int type, double r) const
+  {
+    return value_of(functions[type], r);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void seen(int, int, double) const {}
+};
+
+}  // namespace
+
+Zbl smooth_zbl(double charges, double screening, double inner, double outer)
+{
+  const ScreenedRepulsion end = screened_repulsion(charges, screening, outer);
+  const double width = outer - inner, bend = width * end.curvature;
+  Zbl zbl{inner, outer, charges, screening};
+  zbl.cubic = (-3.0 * end.slope + bend) / (width * width);
+  zbl.quartic = (2.0 * end.slope - bend) / (width * width * width);
+  zbl.shift = -end.value + width * end.slope / 2.0 - width * bend / 12.0;
+  return zbl;
+}
+
+template <class Real>
+void add_zbl(const Edges<Real> &edges, const Zbl *functions, const Real *reach_squared,
+             double *energies, const PairSlopes &slopes)
+{
+  launch_pairs("dptrain::zbl", edges, FunctionPairs<Real, Zbl>{functions, reach_squared}, energies,
+               slopes);
+}
+
+template <class Real>
+void add_pair_splines(const Edges<Real> &edges, const PairSpline *functions,
+                      const Real *reach_squared, double *energies, const PairSlopes &slopes)
+{
+  launch_pairs("dptrain::pair_splines", edges,
+               FunctionPairs<Real, PairSpline>{functions, reach_squared}, energies, slopes);
+}
+
+#define DPTRAIN_INSTANTIATE(Real)                                                                  \
+  template void add_zbl(const Edges<Real> &, const Zbl *, const Real *, double *,                  \
+                        const PairSlopes &);                                                       \
+  template void add_pair_splines(const Edges<Real> &, const PairSpline *, const Real *, double *,  \
+                                 const PairSlopes &);
+DPTRAIN_INSTANTIATE(double)
+DPTRAIN_INSTANTIATE(float)
+#undef DPTRAIN_INSTANTIATE
+
+}  // namespace dptrain::kernels

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "dptrain/potential/model/model_data.h"
+#include "potential/descriptor/descriptor.h"
+#include "potential/nets/fitting_nets.h"
+#include "potential/terms/energy_term.h"
+
+namespace dptrain {
+
+/// The learned part of the energy: the descriptor D of a center through the fitting net of its type. The gradient carries tangents
+/// along the same way and returns.
+template <class Real> class NetTerm final : public EnergyTerm<Real> {
+ public:
+  using State = typename EnergyTerm<Real>::State;
+
+  explicit NetTerm(const ModelData &data);
+
+  std::optional<EdgeLimits> edge_limits() const override { return descriptor_->edge_limits(); }
+  std::unique_ptr<State> make_state() const override;
+  std::size_t bytes_per_center() const override;
+  bool has_parameters() const override { return true; }
+  void prepare(const double *parameters) override;
+  /// Restores DescriptorBase::auxiliary_state and, where parameters are given, makes ready what depends on them.
+  void restore(const std::vector<double> &auxiliary_state, const double *parameters);
+
+  /// Whether the sweeps that begin are direct, see DescriptorBase::is_direct.
+  void set_direct(bool direct) { direct_ = direct; }
+  void begin_sweep() override { descriptor_->begin_sweep(direct_); }
+  void value(int type, const EdgeChunk<Real> &edges, bool train, State &state,
+             double *energies) override;
+  void reverse(int type, const EdgeChunk<Real> &edges, const Real *seeds, State &state,
+               const kernels::ForceSums *sums) override;
+  void begin_gradient(double *gradient) override;
+  void gradient(int type, const EdgeChunk<Real> &edges, const Real *c, const Direction &direction,
+                State &state) override;
+  /// dS/dparameters of S = weight * energy of an isolated atom, added to the sum.
+  void add_vacuum_gradient(int type, double weight) { fitting_.add_vacuum_gradient(type, weight); }
+  void flush_gradient() override;
+  void end_gradient() override;
+
+  /// Whether the energy of an isolated atom is subtracted from that of each atom of a type, and what it is.
+  bool subtracts_vacuum(int type) const { return fitting_.subtracts(type); }
+  double vacuum_energy(int type) const { return fitting_.vacuum_energy(type); }
+  /// Of the last hidden layer: their number, and those of a chunk [centers][number] after `value`.
+  int num_features() const { return fitting_.num_features(); }
+  const Real *features(int type, const State &state);
+  Descriptor<Real> &descriptor() { return *descriptor_; }
+  const Descriptor<Real> &descriptor() const { return *descriptor_; }
+  /// Where the parameters of the nets begin in the flat array; they are its end.
+  std::size_t begin_of_nets() const { return fitting_.begin(); }
+
+  std::size_t workspace_bytes() const override;
+  void release_workspace() override;
+
+ private:
+  struct NetState final : State {
+    std::unique_ptr<DescriptorState<Real>> descriptor;
+    FittingState<Real> fitting;
+    std::size_t memory_bytes() const override
+    {
+      return descriptor->memory_bytes() + fitting.memory_bytes();
+    }
+  };
+  /// The state as this term knows it, which looks at these edges.
+  static NetState &open(State &state, int type, const EdgeChunk<Real> &edges);
+
+  std::unique_ptr<Descriptor<Real>> descriptor_;
+  FittingNets<Real> fitting_;
+  bool direct_ = false;
+};
+
+}  // namespace dptrain

@@ -1,0 +1,206 @@
+#include "potential/terms/pair_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <sstream>
+
+#include "base/text.h"
+#include "dptrain/base/error.h"
+#include "input/model_keys.h"
+#include "io/file.h"
+
+namespace dptrain {
+
+namespace {
+
+/// The lines of a file, each as its words; without comments, and empty ones left out.
+class Lines {
+ public:
+  explicit Lines(const std::string &file) : file_(file)
+  {
+    std::istringstream text(read_file(file));
+    std::string line;
+    for (int number = 1; std::getline(text, line); ++number) {
+      const auto comment = line.find('#');
+      if (comment != std::string::npos) look_for_units(line.substr(comment));
+      std::istringstream words(line.substr(0, comment));
+      Line found{number, {}};
+      for (std::string word; words >> word;) found.words.push_back(word);
+      if (!found.words.empty()) lines_.push_back(found);
+    }
+  }
+  bool at_end() const { return next_ == lines_.size(); }
+  const std::vector<std::string> &take()
+  {
+    if (at_end()) throw Error(fmt::format("{}: ends in the middle of a table", file_));
+    return lines_[next_++].words;
+  }
+  /// Of the latest line.
+  [[noreturn]] void fail(const std::string &message) const
+  {
+    throw Error(fmt::format("{}:{}: {}", file_, lines_[next_ - 1].number, message));
+  }
+  double number(const std::string &word) const
+  {
+    double value = 0.0;
+    if (!is_number(word, value)) fail(fmt::format("expected a number, found {}", word));
+    return value;
+  }
+
+ private:
+  struct Line {
+    int number;
+    std::vector<std::string> words;
+  };
+  void look_for_units(const std::string &comment) const
+  {
+    const auto place = comment.find("UNITS:");
+    if (place == std::string::npos) return;
+    std::string units;
+    std::istringstream(comment.substr(place + 6)) >> units;
+    if (units != "metal")
+      throw Error(fmt::format("{}: its units are {}, and a table of a potential is in units metal "
+                              "(eV, Angstrom): convert it",
+                              file_, units));
+  }
+
+  std::string file_;
+  std::vector<Line> lines_;
+  std::size_t next_ = 0;
+};
+
+/// What the line below a keyword says: N 500 R 0.5 6.0
+struct Header {
+  std::size_t rows = 0;
+  std::string spacing;  ///< R, RSQ; empty: distances are those of the rows
+  double low = 0.0, high = 0.0;
+};
+
+Header read_header(Lines &lines)
+{
+  const auto &words = lines.take();
+  Header header;
+  for (std::size_t k = 0; k < words.size();) {
+    const std::string &name = words[k];
+    const std::size_t numbers = name == "N" ? 1 : name == "FPRIME" ? 2 : 2;
+    if (name != "N" && name != "R" && name != "RSQ" && name != "FPRIME")
+      lines.fail(fmt::format("found {}; allowed are N, R, RSQ and FPRIME with their numbers", name));
+    if (k + numbers >= words.size()) lines.fail(fmt::format("{} needs {} numbers", name, numbers));
+    const double first = lines.number(words[k + 1]);
+    if (name == "N") {
+      if (!(first >= 4.0 && first <= 1e7 && first == std::floor(first)))
+        lines.fail(fmt::format("N is the number of rows, at least 4; found {}", words[k + 1]));
+      header.rows = static_cast<std::size_t>(first);
+    } else if (name != "FPRIME") {
+      header.spacing = name;
+      header.low = first;
+      header.high = lines.number(words[k + 2]);
+    }
+    k += numbers + 1;
+  }
+  if (header.rows == 0) lines.fail("expected N and the number of rows, such as N 500 R 0.5 6.0");
+  return header;
+}
+
+/// Distance of a row, as LAMMPS has it.
+double distance_of(const Header &header, std::size_t row, double written)
+{
+  const double part = static_cast<double>(row) / static_cast<double>(header.rows - 1);
+  const auto between = [&](double low, double high) { return low + part * (high - low); };
+  if (header.spacing == "R") return between(header.low, header.high);
+  if (header.spacing == "RSQ")
+    return std::sqrt(between(header.low * header.low, header.high * header.high));
+  return written;
+}
+
+PairTable read_rows(Lines &lines)
+{
+  const Header header = read_header(lines);
+  PairTable table;
+  for (std::size_t row = 0; row < header.rows; ++row) {
+    const auto &words = lines.take();
+    if (words.size() != 4)
+      lines.fail(fmt::format("expected a row of number, distance, energy and force, found {} words",
+                             words.size()));
+    table.distance.push_back(distance_of(header, row, lines.number(words[1])));
+    table.energy.push_back(lines.number(words[2]));
+    table.force.push_back(lines.number(words[3]));
+  }
+  return table;
+}
+
+}  // namespace
+
+PairTable read_pair_table(const std::string &file, const std::string &keyword)
+{
+  Lines lines(file);
+  std::map<std::string, PairTable> tables;
+  std::vector<std::string> names;
+  while (!lines.at_end()) {
+    const std::string name = lines.take().front();
+    if (tables.count(name)) lines.fail(fmt::format("there is a second table {}", name));
+    tables[name] = read_rows(lines);
+    names.push_back(name);
+  }
+  if (names.empty()) throw Error(fmt::format("{}: has no table of LAMMPS' pair_style table", file));
+  if (keyword.empty() && names.size() > 1)
+    throw Error(fmt::format("{}: has the tables {}: say which by keyword", file, joined(names)));
+  const auto found = tables.find(keyword.empty() ? names.front() : keyword);
+  if (found == tables.end())
+    throw Error(fmt::format("{}: has no table {}: use one of {}", file, keyword, joined(names)));
+  return found->second;
+}
+
+void check_pair_table(const PairTable &table, const std::string &what)
+{
+  constexpr double at_the_end = 0.01;     // eV, eV/Angstrom
+  constexpr double inconsistency = 0.2;  // of all that the energy changes
+  const auto &r = table.distance, &e = table.energy, &f = table.force;
+  if (!(r.front() > 0.0)) throw Error(fmt::format("{}: distances must be above 0", what));
+  double changes = 0.0, differences = 0.0;
+  for (std::size_t k = 1; k < r.size(); ++k) {
+    if (!(r[k] > r[k - 1]))
+      throw Error(fmt::format("{}: distances must ascend, and {:g} comes after {:g}", what, r[k],
+                              r[k - 1]));
+    const double change = e[k] - e[k - 1], width = r[k] - r[k - 1];
+    changes += std::abs(change);
+    differences += std::abs(change + width * (f[k] + f[k - 1]) / 2.0);
+  }
+  if (differences > inconsistency * changes)
+    throw Error(fmt::format("{}: forces are not minus the slope of the energies: they differ by {:.2g} of "
+                            "what the energy changes",
+                            what, differences / changes));
+  if (std::abs(e.back()) > at_the_end || std::abs(f.back()) > at_the_end)
+    throw Error(fmt::format("{}: ends at {:g} Angstrom with an energy of {:g} eV and a force of {:g} "
+                            "eV/Angstrom, so that energy would not be conserved: continue it until "
+                            "both are 0 (within {:g})",
+                            what, r.back(), e.back(), f.back(), at_the_end));
+}
+
+PairTable on_equal_steps(const PairTable &table)
+{
+  const auto &r = table.distance;
+  const std::size_t steps = r.size() - 1;
+  const double step = (r.back() - r.front()) / static_cast<double>(steps);
+  bool equal = true;
+  for (std::size_t k = 0; k <= steps; ++k)
+    equal = equal && std::abs(r[k] - r.front() - static_cast<double>(k) * step) < 1e-6 * step;
+  if (equal) return table;
+  constexpr std::size_t finer = 4;
+  PairTable found;
+  for (std::size_t n = 0, k = 0; n <= finer * steps; ++n) {
+    const double x = std::min(r.back(), r.front() + static_cast<double>(n) * step / finer);
+    while (k + 2 < r.size() && x > r[k + 1]) ++k;
+    const double h = r[k + 1] - r[k], t = (x - r[k]) / h, rise = table.energy[k + 1] - table.energy[k];
+    const double left = -h * table.force[k] - rise, right = rise + h * table.force[k + 1];
+    const double bend = (1.0 - t) * left + t * right;
+    found.distance.push_back(x);
+    found.energy.push_back(table.energy[k] + t * rise + t * (1.0 - t) * bend);
+    found.force.push_back(-(rise + (1.0 - 2.0 * t) * bend + t * (1.0 - t) * (right - left)) / h);
+  }
+  return found;
+}
+
+}  // namespace dptrain

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "dptrain/input/energy_term_config.h"
+#include "kernels/pair_sums.h"
+#include "potential/terms/energy_term.h"
+
+namespace dptrain {
+
+/// A term that is a sum over pairs, E_i = 1/2 sum_j phi_ab(r_ij).
+template <class Real> class PairTerm : public EnergyTerm<Real> {
+ public:
+  using State = typename EnergyTerm<Real>::State;
+  std::unique_ptr<State> make_state() const override { return std::make_unique<PairState>(); }
+  void value(int type, const EdgeChunk<Real> &edges, bool train, State &state,
+             double *energies) final;
+  void reverse(int type, const EdgeChunk<Real> &edges, const Real *seeds, State &state,
+               const kernels::ForceSums *sums) final;
+
+ private:
+  struct PairState final : State {
+    kernels::Array<double> slope;
+    kernels::Array<char> inside;
+    std::size_t memory_bytes() const override
+    {
+      return slope.memory_bytes() + inside.memory_bytes();
+    }
+  };
+  /// The energies of a chunk and what their forces need.
+  virtual void add_pairs(int type, const kernels::Edges<Real> &edges, double *energies,
+                         const kernels::PairSlopes &slopes) = 0;
+};
+
+/// Settings of a term that acts on some pairs of elements.
+class PairTermConfig : public EnergyTermConfig {
+ public:
+  void complete(JsonReader &section, const ModelConfig &model) override;
+  bool acts_on(const std::string &a, const std::string &b) const;
+  /// ", Si-O, O-O"; empty: all.
+  std::string text_of_pairs() const;
+
+  std::vector<std::array<std::string, 2>> pairs;  ///< empty: all
+
+ protected:
+  /// The key `pairs`, of settings of this class.
+  static std::vector<std::array<std::string, 2>> read_element_pairs(JsonReader &section,
+                                                                    const std::string &key);
+};
+
+}  // namespace dptrain

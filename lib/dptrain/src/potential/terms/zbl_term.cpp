@@ -1,0 +1,99 @@
+#include "potential/terms/zbl_term.h"
+
+#include <fmt/format.h>
+
+#include "dptrain/base/elements.h"
+#include "input/model_keys.h"
+#include "kernels/memory.h"
+#include "kernels/pair_functions.h"
+#include "potential/terms/nuclei.h"
+#include "potential/terms/pair_term_type.h"
+
+namespace dptrain {
+
+namespace {
+
+class ZblConfig final : public PairTermConfig {
+ public:
+  std::string type() const override { return "zbl"; }
+  std::unique_ptr<EnergyTermConfig> clone() const override
+  {
+    return std::make_unique<ZblConfig>(*this);
+  }
+  double cutoff() const override { return outer; }
+  std::string text() const override
+  {
+    return fmt::format("zbl from {:g} to {:g} Angstrom{}", inner, outer, text_of_pairs());
+  }
+  const Keys<EnergyTermConfig> &table() const override
+  {
+    using K = Key<EnergyTermConfig>;
+    static const Keys<EnergyTermConfig> keys{
+        K("inner", &ZblConfig::inner, not_negative),
+        K("outer", &ZblConfig::outer, positive_length),
+        K("pairs", &ZblConfig::pairs, read_element_pairs),
+    };
+    return keys;
+  }
+  void complete(JsonReader &section, const ModelConfig &model) override
+  {
+    for (const char *key : {"inner", "outer"})
+      if (!section.has(key)) section.fail(key, "is missing: give a distance in Angstrom");
+    if (!(inner < outer))
+      section.fail("outer", fmt::format("must be larger than inner ({:g}); found {:g}", inner, outer));
+    PairTermConfig::complete(section, model);
+    for (const std::string &a : model.type_map)
+      for (const std::string &b : model.type_map)
+        if (acts_on(a, b) && element_symbol(atomic_number(a)).empty())
+          section.fail("type", fmt::format("zbl is of nuclei, and {} in type_map is no element: "
+                                           "give pairs without it",
+                                           a));
+  }
+
+  double inner = 0.0, outer = 0.0;  ///< Angstrom
+};
+
+template <class Real> class ZblTerm final : public PairTerm<Real> {
+ public:
+  ZblTerm(const ModelData &data, const ZblConfig &config) :
+      ntypes_(data.config.ntypes()), cutoff_(config.cutoff())
+  {
+    std::vector<kernels::Zbl> functions;
+    std::vector<Real> reach_squared;
+    for (const std::string &a : data.config.type_map)
+      for (const std::string &b : data.config.type_map) {
+        const Nuclei nuclei = nuclei_of(a, b);
+        functions.push_back(config.acts_on(a, b)
+                                ? kernels::smooth_zbl(nuclei.charges, nuclei.screening,
+                                                      config.inner, config.outer)
+                                : kernels::Zbl());
+        const double outer = functions.back().outer;
+        reach_squared.push_back(static_cast<Real>(outer * outer));
+      }
+    functions_.copy_from(functions);
+    reach_squared_.copy_from(reach_squared);
+  }
+  std::optional<EdgeLimits> edge_limits() const override { return EdgeLimits{cutoff_}; }
+
+ private:
+  void add_pairs(int type, const kernels::Edges<Real> &edges, double *energies,
+                 const kernels::PairSlopes &slopes) override
+  {
+    const long row = static_cast<long>(type) * ntypes_;
+    kernels::add_zbl(edges, functions_.data() + row, reach_squared_.data() + row, energies, slopes);
+  }
+
+  const int ntypes_;
+  const double cutoff_;
+  kernels::Array<kernels::Zbl> functions_;  // [ntypes][ntypes]
+  kernels::Array<Real> reach_squared_;      // the same
+};
+
+}  // namespace
+
+std::unique_ptr<const EnergyTermType> make_zbl_type()
+{
+  return std::make_unique<PairTermType<ZblConfig, ZblTerm>>();
+}
+
+}  // namespace dptrain
