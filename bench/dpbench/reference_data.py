@@ -56,6 +56,12 @@ LAMMPS_SYSTEMS = {
                    + ["pair_style born/coul/long 8.0", "pair_coeff 1 1 0.2637 0.317 2.340 1.048 0.499",
                       "pair_coeff 1 2 0.2110 0.317 2.755 6.991 8.675", "pair_coeff 2 2 0.1582 0.317 3.170 72.40 145.4",
                       "kspace_style pppm 1e-5"], (300, 1000), 2500, (1900, 1200), 0.001),
+    "iron": System("bcc 2.855", 3, {"Fe": 55.845}, [], ["pair_style eam/fs", "pair_coeff * * Fe_mm.eam.fs Fe"], (300, 1500), 3500,
+                   (2800, 1900), 0.002),
+    "tersoff-sic": System("diamond 4.32", 2, {"Si": 28.085, "C": 12.011}, [5, 6, 7, 8],
+                          ["pair_style tersoff", "pair_coeff * * SiC.tersoff Si C"], (300, 1800), 8000, (5000, 3500), 0.0005),
+    "inp": System("diamond 5.83", 2, {"In": 114.82, "P": 30.974}, [5, 6, 7, 8],
+                  ["pair_style vashishta", "pair_coeff * * InP.vashishta In P"], (300, 1000), 4000, (2500, 1500), 0.001),
 }
 CRYSTAL_FRAMES, MELT_FRAMES = 40, 80
 EVERY = 50  # MD steps between two frames

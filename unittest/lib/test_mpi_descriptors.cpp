@@ -231,7 +231,8 @@ TEST_P(Descriptors, IsTrained)
     TrainingConfig settings = small_training(3);
     settings.schedule.start_lr = 0.01;
     auto trainer = std::make_unique<Trainer>(model, comm, settings);
-    for (const WholeFrame &frame : labeled) trainer->add(scatter_frame(comm, frame, model->cutoff()));
+    for (const WholeFrame &frame : labeled)
+      trainer->add(scatter_frame(comm, frame, model->cutoff()));
     return trainer;
   };
   const auto one = training(alone), many = training(all);

@@ -92,7 +92,8 @@ TEST(PairTerms, ZblIsTheRepulsionOfTheNucleiBelowInner)
     const auto rest = [&](double r) {
       return pair_energy(zbl, a, b, r) - bare_zbl(charge[a], charge[b], r);
     };
-    for (const double r : {0.2, 0.5, 0.89}) EXPECT_NEAR(rest(r), rest(0.7), 1e-10 * bare_zbl(14, 14, r));
+    for (const double r : {0.2, 0.5, 0.89})
+      EXPECT_NEAR(rest(r), rest(0.7), 1e-10 * bare_zbl(14, 14, r));
     EXPECT_EQ(pair_energy(zbl, a, b, 1.91), 0.0);
     EXPECT_GT(pair_energy(zbl, a, b, 1.5), 0.0);
   }
@@ -105,8 +106,8 @@ TEST(PairTerms, ZblEndsSmoothly)
   constexpr double h = 1e-3;
   EXPECT_LT(std::abs(e(1.9 - h)), 1e-6);
   for (const double place : {0.9, 1.9}) {
-    const double third =
-        e(place + 1.5 * h) - 3.0 * e(place + 0.5 * h) + 3.0 * e(place - 0.5 * h) - e(place - 1.5 * h);
+    const double third = e(place + 1.5 * h) - 3.0 * e(place + 0.5 * h) + 3.0 * e(place - 0.5 * h) -
+                         e(place - 1.5 * h);
     EXPECT_LT(std::abs(third), 1e-5) << place;
   }
 }
@@ -138,7 +139,8 @@ TEST(PairTerms, TablesAreInterpolated)
     EXPECT_NEAR(pair_energy(terms, 0, 1, 0.3), tabled(0.5) - 0.2 * tabled_slope(0.5), 1e-7);
   }
   // with distances by R
-  const std::string text = "A\nN 5 R 1.0 3.0\n\n1 0 1 4\n2 0 0.1 0.2\n3 0 0.01 0.02\n4 0 0 0\n5 0 0 0\n";
+  const std::string text =
+      "A\nN 5 R 1.0 3.0\n\n1 0 1 4\n2 0 0.1 0.2\n3 0 0.01 0.02\n4 0 0 0\n5 0 0 0\n";
   EXPECT_NEAR(pair_energy(table_in(scratch, text), 0, 0, 1.5), 0.1, 1e-12);
 }
 
@@ -156,7 +158,8 @@ TEST(PairTerms, HaveCutoffsOfTheirOwn)
 
 json both_terms(const Scratch &scratch)
 {
-  json terms = table_in(scratch, table_text("A", 400), json::parse(R"({"pairs": [["Si", "O"], ["O", "O"]]})"));
+  json terms = table_in(scratch, table_text("A", 400),
+                        json::parse(R"({"pairs": [["Si", "O"], ["O", "O"]]})"));
   terms.push_back(zbl[0]);
   return terms;
 }
@@ -232,7 +235,8 @@ TEST(PairTerms, DistinguishModels)
 {
   const Scratch scratch;
   const ModelData some = model_data(zbl), none = model_data(json::array());
-  EXPECT_EQ(model_differences(some, none), "terms is zbl from 0.9 to 1.9 Angstrom there and none here");
+  EXPECT_EQ(model_differences(some, none),
+            "terms is zbl from 0.9 to 1.9 Angstrom there and none here");
   const ModelData first = model_data(table_in(scratch, table_text("A", 100))),
                   second = model_data(table_in(scratch, table_text("A", 101)));
   expect_in("table of 100 rows to 4.5 Angstrom", model_differences(first, second));
@@ -250,9 +254,12 @@ TEST(PairTerms, BadInputIsRefused)
   refused(R"({"type": "zbl"})", "", "expected a list of terms");
   refused(R"([3])", "", "an object with a type");
   refused(R"([{"inner": 1}])", "/0/type", "is missing: give one of \"zbl\", \"table\"");
-  refused(R"([{"type": "lj"}])", "/0/type", "term \"lj\" is not in this version; use one of \"zbl\", \"table\"");
-  refused(R"([{"type": "zbl", "outer": 2}])", "/0/inner", "is missing: give a distance in Angstrom");
-  refused(R"([{"type": "zbl", "inner": 2, "outer": 2}])", "/0/outer", "must be larger than inner (2); found 2");
+  refused(R"([{"type": "lj"}])", "/0/type",
+          "term \"lj\" is not in this version; use one of \"zbl\", \"table\"");
+  refused(R"([{"type": "zbl", "outer": 2}])", "/0/inner",
+          "is missing: give a distance in Angstrom");
+  refused(R"([{"type": "zbl", "inner": 2, "outer": 2}])", "/0/outer",
+          "must be larger than inner (2); found 2");
   refused(R"([{"type": "zbl", "inner": 1, "outer": 2, "pairs": [["Si", "C"]]}])", "/0/pairs",
           "names C, which is none of type_map: use Si O");
   refused(R"([{"type": "zbl", "inner": 1, "outer": 2, "pairs": ["Si"]}])", "/0/pairs",
@@ -266,24 +273,27 @@ TEST(PairTerms, BadInputIsRefused)
     refused(terms.dump(), "/0/file", message);
   };
   const std::string good = table_text("A", 50);
-  table_refused("# nothing\n", "has no table");
-  table_refused(good + table_text("B", 50), "has the tables A B: say which by keyword");
+  table_refused("# nothing\n", "has no table: give a file of LAMMPS' pair_style table");
+  table_refused(good + table_text("B", 50), "has the tables A B: give one of them as keyword");
   table_refused(good, "has no table C: use one of A", {{"keyword", "C"}});
   table_refused(good + good, "there is a second table A");
   table_refused("# UNITS: real\n" + good, "its units are real");
   table_refused("A\nN 50\n\n1 1 2 3\n", "ends in the middle of a table");
-  table_refused("A\nN 4\n\n1 1 2\n", "pairs.table:4: expected a row of number, distance, energy and force");
+  table_refused("A\nN 4\n\n1 1 2\n",
+                "pairs.table:4: expected a row of number, distance, energy and force");
   table_refused("A\nN 4\n\n1 1 x 3\n", "expected a number, found x");
   table_refused("A\nN 4 BITMAP 1 2\n", "found BITMAP");
   table_refused("A\nN 2\n", "at least 4");
   table_refused("A\nN 4\n\n1 1 3 2\n2 2 1 2\n3 2 0 0\n4 3 0 0\n", "distances must ascend");
-  table_refused("A\nN 4\n\n1 1 3 -2\n2 2 1 -2\n3 3 0 0\n4 4 0 0\n", "forces are not minus the slope");
+  table_refused("A\nN 4\n\n1 1 3 -2\n2 2 1 -2\n3 3 0 0\n4 4 0 0\n",
+                "forces are not minus the slope");
   table_refused("A\nN 4\n\n1 1 3 1\n2 2 2 1\n3 3 1 1\n4 4 0.5 0.5\n",
                 "ends at 4 Angstrom with an energy of 0.5 eV and a force of 0.5");
   ModelData letters = power_spectrum_model();
   const json model{{"type_map", {"A", "B"}}, {"terms", zbl}};
   JsonReader reader(model, "input.json", "model");
-  expect_in("A in type_map is no element", message_of([&] { read_type_keys(reader, letters.config); }));
+  expect_in("A in type_map is no element",
+            message_of([&] { read_type_keys(reader, letters.config); }));
 }
 
 /// Forces of sum_i seeds_i E_i by a term, over all atoms of a cluster.

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "input/model_keys.h"
 #include "host_edges.h"
+#include "input/model_keys.h"
 #include "potential/descriptor/descriptor_type.h"
 
 // A second descriptor, to show what one needs. For center i of type a and its neighbors j of types b within rcut
@@ -106,7 +106,8 @@ template <class Real> class GaussianDescriptor final : public Descriptor<Real> {
     edges.add_forces(*sums, [&](int i, int e, double r) {
       double along = 0.0;
       for (int n = 0; n < size(); ++n)
-        along += g[i * size() + n] * scale_ * c_[place(state.type, edges.type[e], n)] * phi(n, r)[1];
+        along +=
+            g[i * size() + n] * scale_ * c_[place(state.type, edges.type[e], n)] * phi(n, r)[1];
       return along;
     });
   }

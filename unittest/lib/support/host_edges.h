@@ -61,8 +61,7 @@ struct HostEdges {
     });
   }
   /// Adds forces and virials; along(center, slot, r) is dE/dr of an edge.
-  template <class Along>
-  void add_forces(const kernels::ForceSums &sums, const Along &along) const
+  template <class Along> void add_forces(const kernels::ForceSums &sums, const Along &along) const
   {
     std::vector<double> force = on_host(sums.force, 3L * sums.atoms),
                         virial = on_host(sums.virial, 9L * sums.frames), atom_virial;

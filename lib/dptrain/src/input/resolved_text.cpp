@@ -81,6 +81,10 @@ std::vector<SectionRows> input_keys()
   add_rows(model, model_keys());
   add_rows(model, statistics_keys());
   add_rows(begin("model/baseline"), baseline_keys());
+  for (const char *type : {"zbl", "table"}) {
+    const auto term = make_energy_term_config(type);
+    add_rows(begin(fmt::format("model/terms of type {}", type)), term->table(), *term);
+  }
   for (const char *type : {"power_spectrum", "se_e2_a"}) {
     const auto descriptor = make_descriptor_config(type);
     SectionRows &section = begin(fmt::format("model/descriptor of type {}", type));

@@ -12,8 +12,7 @@ std::vector<AnyEnergyTermConfig> read_terms(JsonReader &model, const std::string
   const json *value = model.find(key);
   if (!value->is_array())
     model.expected(
-        key,
-        "a list of terms, such as [{\"type\": \"zbl\", \"inner\": 0.6, \"outer\": 1.2}]");
+        key, "a list of terms, such as [{\"type\": \"zbl\", \"inner\": 0.6, \"outer\": 1.2}]");
   std::vector<AnyEnergyTermConfig> terms;
   for (std::size_t k = 0; k < value->size(); ++k) {
     const json &item = (*value)[k];

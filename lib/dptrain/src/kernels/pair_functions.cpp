@@ -25,10 +25,10 @@ KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope value_of(const PairSpline &spline, dou
   const double *at = knots + 2L * k;
   const double rise = at[2] - at[0], left = h * at[1] - rise, right = rise - h * at[3];
   // a straight line, and what bends it at both ends
-  return {at[0] + t * rise + t * (1.0 - t) * ((1.0 - t) * left + t * right),
-          (rise + (1.0 - 2.0 * t) * ((1.0 - t) * left + t * right) +
-           t * (1.0 - t) * (right - left)) /
-              h};
+  return {
+      at[0] + t * rise + t * (1.0 - t) * ((1.0 - t) * left + t * right),
+      (rise + (1.0 - 2.0 * t) * ((1.0 - t) * left + t * right) + t * (1.0 - t) * (right - left)) /
+          h};
 }
 
 /// Functions of the types of neighbors.
@@ -72,10 +72,10 @@ void add_pair_splines(const Edges<Real> &edges, const PairSpline *functions,
                FunctionPairs<Real, PairSpline>{functions, reach_squared}, energies, slopes);
 }
 
-#define DPTRAIN_INSTANTIATE(Real)                                                                  \
-  template void add_zbl(const Edges<Real> &, const Zbl *, const Real *, double *,                  \
-                        const PairSlopes &);                                                       \
-  template void add_pair_splines(const Edges<Real> &, const PairSpline *, const Real *, double *,  \
+#define DPTRAIN_INSTANTIATE(Real)                                                                 \
+  template void add_zbl(const Edges<Real> &, const Zbl *, const Real *, double *,                 \
+                        const PairSlopes &);                                                      \
+  template void add_pair_splines(const Edges<Real> &, const PairSpline *, const Real *, double *, \
                                  const PairSlopes &);
 DPTRAIN_INSTANTIATE(double)
 DPTRAIN_INSTANTIATE(float)

@@ -68,9 +68,8 @@ void launch_pairs(const char *name, const Edges<Real> &edges, const Pairs &pairs
         const auto is_inside = [=](int slot) {
           return distance_squared(slot) < pairs.reach_squared(edges.type[slot]);
         };
-        const int inside = team_sum<int>(team, count, [=](int e) DPTRAIN_ALWAYS_INLINE {
-          return is_inside(first + e) ? 1 : 0;
-        });
+        const int inside = team_sum<int>(
+            team, count, [=](int e) DPTRAIN_ALWAYS_INLINE { return is_inside(first + e) ? 1 : 0; });
         Kokkos::single(Kokkos::PerTeam(team), [&]() { slopes.inside[i] = inside > 0; });
         if (inside == 0) return;
         const double energy = sum_in_turn(team, count, [=](int e) {

@@ -96,7 +96,7 @@ JsonReader open_model(JsonReader &root)
   const std::string type = model.text("type", "standard");
   if (type != "standard")
     model.fail("type", fmt::format("model type \"{}\" is not supported{}", type, only_model));
-  check_version(model, version_of_deepmd, version_with_terms, 
+  check_version(model, version_of_deepmd, version_with_terms,
                 "use the version of the package that wrote it");
   for (const char *part : {"descriptor", "fitting"})
     if (!model.has(part)) model.expected(part, "an object { ... }");

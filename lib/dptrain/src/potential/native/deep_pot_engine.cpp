@@ -32,8 +32,11 @@ int num_features_of(const ModelConfig &config)
 
 template <class Real>
 DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
-    ntypes_(data.config.ntypes()), bias_atom_e_(data.bias_atom_e), without_energy_(ntypes_, 0),
-    results_(ntypes_), last_layer_(ntypes_, num_features_of(data.config))
+    ntypes_(data.config.ntypes()),
+    bias_atom_e_(data.bias_atom_e),
+    without_energy_(ntypes_, 0),
+    results_(ntypes_),
+    last_layer_(ntypes_, num_features_of(data.config))
 {
   terms_.push_back(std::make_unique<NetTerm<Real>>(data));
   net_ = static_cast<NetTerm<Real> *>(terms_.front().get());
@@ -112,9 +115,9 @@ template <class Real> int DeepPotEngine<Real>::chunk_size(bool direct) const
     slots = std::max<long>(slots, finder.most_slots(frames()));
   long most = INT_MAX / slots;
   if (direct)
-    most = std::min(
-        most, direct_bytes /
-                  (of_net * static_cast<long>(net_->descriptor().bytes_per_direct_slot())));
+    most = std::min(most,
+                    direct_bytes /
+                        (of_net * static_cast<long>(net_->descriptor().bytes_per_direct_slot())));
   return static_cast<int>(std::clamp<long>(most, 1, chunk_));
 }
 

@@ -64,7 +64,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   /// A chunk between the passes.
   struct Chunk {
     int type = 0, begin = 0, n = 0;
-    std::vector<EdgeChunk<Real>> edges;                                    // by finder
+    std::vector<EdgeChunk<Real>> edges;                                     // by finder
     std::vector<std::unique_ptr<typename EnergyTerm<Real>::State>> states;  // by term
     std::size_t memory_bytes() const
     {

@@ -83,8 +83,8 @@ void NetTerm<Real>::value(int type, const EdgeChunk<Real> &edges, bool train, St
 }
 
 template <class Real>
-void NetTerm<Real>::reverse(int type, const EdgeChunk<Real> &edges, const Real *seeds,
-                            State &state, const kernels::ForceSums *sums)
+void NetTerm<Real>::reverse(int type, const EdgeChunk<Real> &edges, const Real *seeds, State &state,
+                            const kernels::ForceSums *sums)
 {
   NetState &own = open(state, type, edges);
   const Real *g_d = fitting_[type].reverse(fitting_.parameters(), seeds, own.fitting);

@@ -34,7 +34,10 @@ class Lines {
   bool at_end() const { return next_ == lines_.size(); }
   const std::vector<std::string> &take()
   {
-    if (at_end()) throw Error(fmt::format("{}: ends in the middle of a table", file_));
+    if (at_end())
+      throw Error(fmt::format("{}: ends in the middle of a table: write the file again, or correct "
+                              "N, its number of rows",
+                              file_));
     return lines_[next_++].words;
   }
   /// Of the latest line.
@@ -86,7 +89,8 @@ Header read_header(Lines &lines)
     const std::string &name = words[k];
     const std::size_t numbers = name == "N" ? 1 : name == "FPRIME" ? 2 : 2;
     if (name != "N" && name != "R" && name != "RSQ" && name != "FPRIME")
-      lines.fail(fmt::format("found {}; allowed are N, R, RSQ and FPRIME with their numbers", name));
+      lines.fail(
+          fmt::format("found {}; allowed are N, R, RSQ and FPRIME with their numbers", name));
     if (k + numbers >= words.size()) lines.fail(fmt::format("{} needs {} numbers", name, numbers));
     const double first = lines.number(words[k + 1]);
     if (name == "N") {
@@ -140,13 +144,16 @@ PairTable read_pair_table(const std::string &file, const std::string &keyword)
   std::vector<std::string> names;
   while (!lines.at_end()) {
     const std::string name = lines.take().front();
-    if (tables.count(name)) lines.fail(fmt::format("there is a second table {}", name));
+    if (tables.count(name))
+      lines.fail(fmt::format("there is a second table {}: remove one of them", name));
     tables[name] = read_rows(lines);
     names.push_back(name);
   }
-  if (names.empty()) throw Error(fmt::format("{}: has no table of LAMMPS' pair_style table", file));
+  if (names.empty())
+    throw Error(fmt::format("{}: has no table: give a file of LAMMPS' pair_style table", file));
   if (keyword.empty() && names.size() > 1)
-    throw Error(fmt::format("{}: has the tables {}: say which by keyword", file, joined(names)));
+    throw Error(
+        fmt::format("{}: has the tables {}: give one of them as keyword", file, joined(names)));
   const auto found = tables.find(keyword.empty() ? names.front() : keyword);
   if (found == tables.end())
     throw Error(fmt::format("{}: has no table {}: use one of {}", file, keyword, joined(names)));
@@ -155,7 +162,7 @@ PairTable read_pair_table(const std::string &file, const std::string &keyword)
 
 void check_pair_table(const PairTable &table, const std::string &what)
 {
-  constexpr double at_the_end = 0.01;     // eV, eV/Angstrom
+  constexpr double at_the_end = 0.01;    // eV, eV/Angstrom
   constexpr double inconsistency = 0.2;  // of all that the energy changes
   const auto &r = table.distance, &e = table.energy, &f = table.force;
   if (!(r.front() > 0.0)) throw Error(fmt::format("{}: distances must be above 0", what));
@@ -169,14 +176,16 @@ void check_pair_table(const PairTable &table, const std::string &what)
     differences += std::abs(change + width * (f[k] + f[k - 1]) / 2.0);
   }
   if (differences > inconsistency * changes)
-    throw Error(fmt::format("{}: forces are not minus the slope of the energies: they differ by {:.2g} of "
-                            "what the energy changes",
-                            what, differences / changes));
+    throw Error(
+        fmt::format("{}: forces are not minus the slope of the energies: they differ by {:.2g} of "
+                    "what the energy changes",
+                    what, differences / changes));
   if (std::abs(e.back()) > at_the_end || std::abs(f.back()) > at_the_end)
-    throw Error(fmt::format("{}: ends at {:g} Angstrom with an energy of {:g} eV and a force of {:g} "
-                            "eV/Angstrom, so that energy would not be conserved: continue it until "
-                            "both are 0 (within {:g})",
-                            what, r.back(), e.back(), f.back(), at_the_end));
+    throw Error(
+        fmt::format("{}: ends at {:g} Angstrom with an energy of {:g} eV and a force of {:g} "
+                    "eV/Angstrom, so that energy would not be conserved: continue it until "
+                    "both are 0 (within {:g})",
+                    what, r.back(), e.back(), f.back(), at_the_end));
 }
 
 PairTable on_equal_steps(const PairTable &table)
@@ -193,7 +202,8 @@ PairTable on_equal_steps(const PairTable &table)
   for (std::size_t n = 0, k = 0; n <= finer * steps; ++n) {
     const double x = std::min(r.back(), r.front() + static_cast<double>(n) * step / finer);
     while (k + 2 < r.size() && x > r[k + 1]) ++k;
-    const double h = r[k + 1] - r[k], t = (x - r[k]) / h, rise = table.energy[k + 1] - table.energy[k];
+    const double h = r[k + 1] - r[k], t = (x - r[k]) / h,
+                 rise = table.energy[k + 1] - table.energy[k];
     const double left = -h * table.force[k] - rise, right = rise + h * table.force[k + 1];
     const double bend = (1.0 - t) * left + t * right;
     found.distance.push_back(x);

@@ -54,8 +54,8 @@ std::string PairTermConfig::text_of_pairs() const
   return text;
 }
 
-std::vector<std::array<std::string, 2>>
-PairTermConfig::read_element_pairs(JsonReader &section, const std::string &key)
+std::vector<std::array<std::string, 2>> PairTermConfig::read_element_pairs(JsonReader &section,
+                                                                           const std::string &key)
 {
   const nlohmann::json *value = section.find(key);
   const auto is_pair = [](const nlohmann::json &item) {

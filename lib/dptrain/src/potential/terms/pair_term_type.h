@@ -20,9 +20,8 @@ class PairTermType final : public EnergyTermType {
   {
     return std::make_unique<Term<double>>(data, dynamic_cast<const Config &>(own));
   }
-  std::unique_ptr<EnergyTerm<float>>
-  make_single(const ModelData &data, const EnergyTermConfig &own,
-              const std::vector<ParameterBlock> &) const override
+  std::unique_ptr<EnergyTerm<float>> make_single(const ModelData &data, const EnergyTermConfig &own,
+                                                 const std::vector<ParameterBlock> &) const override
   {
     return std::make_unique<Term<float>>(data, dynamic_cast<const Config &>(own));
   }

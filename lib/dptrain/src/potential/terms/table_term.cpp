@@ -40,10 +40,12 @@ class TableConfig final : public PairTermConfig {
       };
     };
     const auto name = [](const char *key, std::string C::*member) {
-      return K(key, K::Read([member](JsonReader &section, const std::string &own, EnergyTermConfig &config) {
-                 static_cast<C &>(config).*member = section.text(own, "");
-               }),
-               K::Write([](const EnergyTermConfig &) { return OrderedJson(); }));
+      return K(
+          key,
+          K::Read([member](JsonReader &section, const std::string &own, EnergyTermConfig &config) {
+            static_cast<C &>(config).*member = section.text(own, "");
+          }),
+          K::Write([](const EnergyTermConfig &) { return OrderedJson(); }));
     };
     static const Keys<EnergyTermConfig> keys{
         name("file", &C::file),

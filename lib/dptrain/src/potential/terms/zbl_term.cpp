@@ -40,7 +40,8 @@ class ZblConfig final : public PairTermConfig {
     for (const char *key : {"inner", "outer"})
       if (!section.has(key)) section.fail(key, "is missing: give a distance in Angstrom");
     if (!(inner < outer))
-      section.fail("outer", fmt::format("must be larger than inner ({:g}); found {:g}", inner, outer));
+      section.fail("outer",
+                   fmt::format("must be larger than inner ({:g}); found {:g}", inner, outer));
     PairTermConfig::complete(section, model);
     for (const std::string &a : model.type_map)
       for (const std::string &b : model.type_map)
@@ -63,10 +64,10 @@ template <class Real> class ZblTerm final : public PairTerm<Real> {
     for (const std::string &a : data.config.type_map)
       for (const std::string &b : data.config.type_map) {
         const Nuclei nuclei = nuclei_of(a, b);
-        functions.push_back(config.acts_on(a, b)
-                                ? kernels::smooth_zbl(nuclei.charges, nuclei.screening,
-                                                      config.inner, config.outer)
-                                : kernels::Zbl());
+        functions.push_back(
+            config.acts_on(a, b)
+                ? kernels::smooth_zbl(nuclei.charges, nuclei.screening, config.inner, config.outer)
+                : kernels::Zbl());
         const double outer = functions.back().outer;
         reach_squared.push_back(static_cast<Real>(outer * outer));
       }
