@@ -120,7 +120,7 @@ nb::dict describe(const Potential &potential)
   info.update(nb::cast<nb::dict>(
       nb::module_::import_("json").attr("loads")(config.descriptor->keys(config))));
   info["descriptor"] = info.attr("pop")("type");
-  info["in_deepmd"] = config.descriptor->is_in_deepmd();
+  info["in_deepmd"] = config.is_in_deepmd();
   info.attr("pop")("precision");  // of the stored weights
   if (info.contains("activation_function"))
     info["activation"] = info.attr("pop")("activation_function");

@@ -110,9 +110,9 @@ def why_unusable(path):
     return None
 
 
-def foreign_descriptor(path):
-    """The descriptor of a .dp file if DeePMD-kit does not have it; None too where the Python module is not there to ask, or cannot
-    read the file."""
+def foreign_part(path):
+    """What of a .dp file DeePMD-kit does not have; None where it has all, or the Python module is not there to ask, or cannot read
+    the file."""
     try:
         from dptrain.potential import Error, Potential
     except ImportError:
@@ -121,7 +121,10 @@ def foreign_descriptor(path):
         info = Potential(path).info
     except Error:
         return None
-    return None if info.get("in_deepmd", True) else info["descriptor"]
+    if info.get("in_deepmd", True):
+        return None
+    parts = [name for name in ("baseline", "terms") if name in info]
+    return f"the {' and '.join(parts)} of this model" if parts else f"the descriptor {info['descriptor']}"
 
 
 def complete_source(name):
@@ -165,9 +168,9 @@ def convert(source, target, dp=None):
     if Path(target).parent != Path() and not Path(target).parent.is_dir():
         raise ConvertError(f"{target}: there is no folder {Path(target).parent}: make it, or choose another place")
     native, to_dp = is_hdf5(source), Path(target).suffix == ".dp"
-    descriptor = foreign_descriptor(source) if native and not to_dp else None
-    if descriptor:
-        raise ConvertError(f"{source}: DeePMD-kit does not have the descriptor {descriptor}, so that none of its tools and formats "
+    foreign = foreign_part(source) if native and not to_dp else None
+    if foreign:
+        raise ConvertError(f"{source}: DeePMD-kit does not have {foreign}, so that none of its tools and formats "
                            "(.pth, .pb, ...) can hold this model. pair_style dptrain and, in Python, dptrain.load and "
                            "dptrain.ase.Calculator run the .dp file: use that")
     known = (native or Path(source).suffix == ".pth") and Path(target).suffix in (".dp", ".pth")

@@ -110,7 +110,7 @@ class Potential:
     @property
     def info(self):
         """kind (native or torchscript), settings of the model by their names in the input (rcut, n_max, sel, neuron, ...; of a
-        TorchScript model rcut and model_def_script), in_deepmd (of a native model: whether DeePMD-kit has its descriptor),
+        TorchScript model rcut and model_def_script), in_deepmd (of a native model: whether DeePMD-kit can read it),
         energy_bias per type in eV, separate_atoms, the energy of an atom alone by element in eV (None where it is fitted),
         min_distance, the shortest distance in its training data in Angstrom (None where the file does not tell), walls, baseline, terms
         (where it has one, in words), and info, what its maker says of it: the key `info` in the section `model` of the input."""

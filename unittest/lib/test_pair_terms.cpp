@@ -140,7 +140,7 @@ TEST(PairTerms, TablesAreInterpolated)
   }
   // with distances by R
   const std::string text =
-      "A\nN 5 R 1.0 3.0\n\n1 0 1 4\n2 0 0.1 0.2\n3 0 0.01 0.02\n4 0 0 0\n5 0 0 0\n";
+      "A\nN 5 R 1.0 3.0\n\n1 1.0001 1 4\n2 1.5001 0.1 0.2\n3 2 0.01 0.02\n4 2.5 0 0\n5 3 0 0\n";
   EXPECT_NEAR(pair_energy(table_in(scratch, text), 0, 0, 1.5), 0.1, 1e-12);
 }
 
@@ -253,9 +253,9 @@ TEST(PairTerms, BadInputIsRefused)
   };
   refused(R"({"type": "zbl"})", "", "expected a list of terms");
   refused(R"([3])", "", "an object with a type");
-  refused(R"([{"inner": 1}])", "/0/type", "is missing: give one of \"zbl\", \"table\"");
+  refused(R"([{"inner": 1}])", "/0/type", "is missing: give one of zbl table");
   refused(R"([{"type": "lj"}])", "/0/type",
-          "term \"lj\" is not in this version; use one of \"zbl\", \"table\"");
+          "term \"lj\" is not in this version; use one of zbl table");
   refused(R"([{"type": "zbl", "outer": 2}])", "/0/inner",
           "is missing: give a distance in Angstrom");
   refused(R"([{"type": "zbl", "inner": 2, "outer": 2}])", "/0/outer",
@@ -283,12 +283,29 @@ TEST(PairTerms, BadInputIsRefused)
                 "pairs.table:4: expected a row of number, distance, energy and force");
   table_refused("A\nN 4\n\n1 1 x 3\n", "expected a number, found x");
   table_refused("A\nN 4 BITMAP 1 2\n", "found BITMAP");
-  table_refused("A\nN 2\n", "at least 4");
+  table_refused("A\nN 2\n", "N is the number of rows, from 4 to 100000; found 2");
+  table_refused("A\nN 4\n\n1 1 3 2\n2 2 1 2\n3 3 0 0\n4 4 0 0\n5 5 0 0\n",
+                "there are more rows than N says");
+  table_refused("A\nN 4 R 1 5\n\n1 1 3 2\n2 2 1 2\n3 3 0 0\n4 4 0 0\n",
+                "the distance 2 is 2.33333 by R in the header");
   table_refused("A\nN 4\n\n1 1 3 2\n2 2 1 2\n3 2 0 0\n4 3 0 0\n", "distances must ascend");
   table_refused("A\nN 4\n\n1 1 3 -2\n2 2 1 -2\n3 3 0 0\n4 4 0 0\n",
                 "forces are not minus the slope");
   table_refused("A\nN 4\n\n1 1 3 1\n2 2 2 1\n3 3 1 1\n4 4 0.5 0.5\n",
                 "ends at 4 Angstrom with an energy of 0.5 eV and a force of 0.5");
+  refused(R"([{"type": "table", "distance": [1, 2]}])", "/0/distance",
+          "found 2 distances, 0 energies");
+  refused(R"([{"type": "table", "file": "a", "energy": [1, 2]}])", "/0/file",
+          "give it, or the numbers");
+  refused(R"([{"type": "table", "distance": [1, 2], "keyword": "a"}])", "/0/keyword",
+          "is of a file");
+  {
+    const json model{{"type_map", {"Si", "O"}}, {"terms", zbl}, {"atom_exclude_types", {1}}};
+    JsonReader reader(model, "input.json", "model");
+    ModelConfig config;
+    expect_in("model/terms: cannot be used with atom_exclude_types",
+              message_of([&] { read_type_keys(reader, config); }));
+  }
   ModelData letters = power_spectrum_model();
   const json model{{"type_map", {"A", "B"}}, {"terms", zbl}};
   JsonReader reader(model, "input.json", "model");

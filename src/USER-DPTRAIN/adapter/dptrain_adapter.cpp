@@ -266,7 +266,7 @@ std::string LAMMPS_NS::cutoff_by_atoms(LAMMPS *lmp, const std::string &who, Mode
   return fmt::format(
       "cutoff {:g} Angstrom: it is not chosen by the structure of more than {} atoms; "
       "rcut in an input.json gives another",
-      slot.cutoff(), most_atoms);
+      slot.input()->model.rcut, most_atoms);
 }
 
 std::string LAMMPS_NS::find_model(LAMMPS *lmp, const std::string &who, const std::string &file)

@@ -122,7 +122,7 @@ void FixDPTrain::choose_cutoff(ModelInUse &slot)
       text = cutoff_by_atoms(lmp, FIX_STYLE, slot);
   }
   if (d.options.share && !d.session) {
-    const double own = slot.input() ? slot.input()->model.rcut : slot.cutoff();
+    const double own = slot.input() ? slot.input()->model.rcut : 0.0;
     double largest = own;
     collective(lmp, FIX_STYLE, [&] {  // which has a timeout, for partitions that do not come
       dptrain::make_mpi_communicator(&universe->uworld)->all_reduce_max(&largest, 1);

@@ -23,6 +23,7 @@ class ExponentialConfig final : public EnergyTermConfig {
     return std::make_unique<ExponentialConfig>(*this);
   }
   double cutoff() const override { return reach; }
+  bool has_parameters() const override { return true; }
   std::string text() const override { return fmt::format("exponentials to {:g} Angstrom", reach); }
   const Keys<EnergyTermConfig> &table() const override
   {

@@ -181,6 +181,8 @@ void OfflineTraining::open_data()
     say(fmt::format("baseline: {}; the net learns what it lacks", name_of(input_.model.baseline)));
     baseline_ = options_.make_baseline(input_.model.baseline, input_.model.type_map);
   }
+  for (const AnyEnergyTermConfig &term : input_.model.terms)
+    say(fmt::format("term beside the net: {}", term->text()));
   splits_atoms_ = !start_.model;
   if (start_.restart && start_.restart->session.has("splits_atoms"))  // else it is of the fix
     splits_atoms_ = start_.restart->session.get<bool>("splits_atoms");
@@ -219,6 +221,7 @@ void OfflineTraining::make_model()
   ModelData data = start_.model
                        ? std::move(*start_.model)
                        : DataModel(*comm_, options_, input_, *training_, tell, health_).make();
+  const bool is_new = start_.option.empty();
   start_.model.reset();
   guarded(*comm_, [&] {
     model_ = dptrain::make_model(std::move(data), start_.option);
@@ -226,7 +229,8 @@ void OfflineTraining::make_model()
     closest_ = PairDistances(static_cast<int>(model_->type_map().size()));
     if (start_.restart) model_->parameters().set(start_.restart->parameters);
   });
-  if (!options_.finetune.empty()) fit_energy_bias();
+  // that of the statistics does not know what terms give
+  if (!options_.finetune.empty() || (is_new && !input_.model.terms.empty())) fit_energy_bias();
 }
 
 void OfflineTraining::fit_energy_bias()

@@ -253,6 +253,10 @@ void read_type_keys(JsonReader &model, ModelConfig &config)
   if (twice != sorted.end())
     model.fail("type_map", fmt::format("names \"{}\" twice; name each element once", *twice));
   check_baseline(model, config);
+  if (!config.terms.empty() && !config.atom_exclude_types.empty())
+    model.fail("terms",
+               "cannot be used with atom_exclude_types, whose atoms have no energy: their pairs "
+               "would have half of it; remove one of the two");
   check_types(model, "pair_exclude_types", config.pair_exclude_types, config.ntypes());
   for (const int type : config.atom_exclude_types)
     check_type(model, "atom_exclude_types", type, config.ntypes());

@@ -81,7 +81,7 @@ std::vector<SectionRows> input_keys()
   add_rows(model, model_keys());
   add_rows(model, statistics_keys());
   add_rows(begin("model/baseline"), baseline_keys());
-  for (const char *type : {"zbl", "table"}) {
+  for (const std::string &type : energy_term_names()) {
     const auto term = make_energy_term_config(type);
     add_rows(begin(fmt::format("model/terms of type {}", type)), term->table(), *term);
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace dptrain {
 
 using nlohmann::json;
@@ -20,13 +22,13 @@ std::vector<AnyEnergyTermConfig> read_terms(JsonReader &model, const std::string
       model.expected(key, "an object with a type and its keys in each place of the list");
     JsonReader reader(item, model.file(), fmt::format("{}/{}", model.path(key), k));
     if (!reader.has("type"))
-      reader.fail("type", fmt::format("is missing: give one of {}", energy_term_type_names()));
+      reader.fail("type", fmt::format("is missing: give one of {}", joined(energy_term_names())));
     const std::string type = reader.text("type", "");
     AnyEnergyTermConfig term = make_energy_term_config(type);
     if (!term)
       reader.fail("type", fmt::format("term \"{}\" is not in this version; use one of {}", type,
-                                      energy_term_type_names()));
-    reader.accept({"@variables"});
+                                      joined(energy_term_names())));
+    if (term->has_parameters()) reader.accept({"@variables"});  // of a model file
     term->table().read(reader, *term.get());
     term->complete(reader, config);
     reader.finish();

@@ -20,7 +20,8 @@ KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope value_of(const PairSpline &spline, dou
   const double *knots = spline.knots;
   if (r < spline.begin) return {knots[0] + knots[1] * (r - spline.begin), knots[1]};
   const double place = (r - spline.begin) / spline.step;
-  const int k = static_cast<int>(place);
+  const int last = spline.intervals - 1, found = static_cast<int>(place);
+  const int k = found < last ? found : last;  // distances are rounded
   const double t = place - k, h = spline.step;
   const double *at = knots + 2L * k;
   const double rise = at[2] - at[0], left = h * at[1] - rise, right = rise - h * at[3];
@@ -31,14 +32,24 @@ KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope value_of(const PairSpline &spline, dou
           h};
 }
 
-/// Functions of the types of neighbors.
-template <class Real, class Function> struct FunctionPairs {
-  const Function *functions;
+template <class Real> struct ZblPairs {
+  const Zbl *functions;
   const Real *reach;
   KOKKOS_FORCEINLINE_FUNCTION Real reach_squared(int type) const { return reach[type]; }
   KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope at(int type, double r) const
   {
     return value_of(functions[type], r);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void seen(int, int, double) const {}
+};
+
+template <class Real> struct SplinePairs {
+  PairSpline function;
+  const Real *reach;
+  KOKKOS_FORCEINLINE_FUNCTION Real reach_squared(int type) const { return reach[type]; }
+  KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope at(int, double r) const
+  {
+    return value_of(function, r);
   }
   KOKKOS_FORCEINLINE_FUNCTION void seen(int, int, double) const {}
 };
@@ -60,23 +71,22 @@ template <class Real>
 void add_zbl(const Edges<Real> &edges, const Zbl *functions, const Real *reach_squared,
              double *energies, const PairSlopes &slopes)
 {
-  launch_pairs("dptrain::zbl", edges, FunctionPairs<Real, Zbl>{functions, reach_squared}, energies,
-               slopes);
+  launch_pairs("dptrain::zbl", edges, ZblPairs<Real>{functions, reach_squared}, energies, slopes);
 }
 
 template <class Real>
-void add_pair_splines(const Edges<Real> &edges, const PairSpline *functions,
-                      const Real *reach_squared, double *energies, const PairSlopes &slopes)
+void add_pair_spline(const Edges<Real> &edges, const PairSpline &function,
+                     const Real *reach_squared, double *energies, const PairSlopes &slopes)
 {
-  launch_pairs("dptrain::pair_splines", edges,
-               FunctionPairs<Real, PairSpline>{functions, reach_squared}, energies, slopes);
+  launch_pairs("dptrain::pair_spline", edges, SplinePairs<Real>{function, reach_squared}, energies,
+               slopes);
 }
 
-#define DPTRAIN_INSTANTIATE(Real)                                                                 \
-  template void add_zbl(const Edges<Real> &, const Zbl *, const Real *, double *,                 \
-                        const PairSlopes &);                                                      \
-  template void add_pair_splines(const Edges<Real> &, const PairSpline *, const Real *, double *, \
-                                 const PairSlopes &);
+#define DPTRAIN_INSTANTIATE(Real)                                                                \
+  template void add_zbl(const Edges<Real> &, const Zbl *, const Real *, double *,                \
+                        const PairSlopes &);                                                     \
+  template void add_pair_spline(const Edges<Real> &, const PairSpline &, const Real *, double *, \
+                                const PairSlopes &);
 DPTRAIN_INSTANTIATE(double)
 DPTRAIN_INSTANTIATE(float)
 #undef DPTRAIN_INSTANTIATE

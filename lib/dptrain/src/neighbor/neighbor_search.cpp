@@ -123,7 +123,6 @@ NeighborSearch::~NeighborSearch() = default;
 void NeighborSearch::set(const double *host_x, const std::vector<int> &offsets, const double *x,
                          const int *type, double rcut)
 {
-  rcut_ = rcut;
   x_ = x;
   const int frames = static_cast<int>(offsets.size()) - 1, atoms = offsets.back();
   auto &host = grids_->host;
@@ -144,10 +143,10 @@ void NeighborSearch::set(const double *host_x, const std::vector<int> &offsets, 
   sort_cells(cells, start, order_.data());
 }
 
-void NeighborSearch::find(const int *centers, const int *frames, int n, int capacity,
+void NeighborSearch::find(const int *centers, const int *frames, int n, double rcut, int capacity,
                           ChunkRows &rows, int *row_size)
 {
-  const Cells cells{grids_->array.data(), start_.data(), order_.data(), x_, rcut_ * rcut_};
+  const Cells cells{grids_->array.data(), start_.data(), order_.data(), x_, rcut * rcut};
   find_rows(cells, centers, frames, n, capacity, lists_.resize(static_cast<long>(n) * capacity),
             rows_.resize(n), row_size);
   rows.row = rows_.data();

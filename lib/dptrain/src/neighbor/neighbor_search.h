@@ -23,16 +23,15 @@ class NeighborSearch {
   void set(const double *host_x, const std::vector<int> &offsets, const double *x, const int *type,
            double rcut);
 
-  /// Lists of the atoms within rcut of `n` centers (atoms and their frames, memory of the kernels), at most `capacity` of
-  /// each are kept. Sets row, max_size and mask of `rows`, and the numbers found, kept or not, in row_size [n].
-  void find(const int *centers, const int *frames, int n, int capacity, ChunkRows &rows,
-            int *row_size);
+  /// Lists of the atoms within rcut, at most that of set(), of `n` centers (atoms and their frames, memory of the kernels), at
+  /// most `capacity` of each are kept. Sets row, max_size and mask of `rows`, and the numbers found, kept or not, in row_size [n].
+  void find(const int *centers, const int *frames, int n, double rcut, int capacity,
+            ChunkRows &rows, int *row_size);
 
   std::size_t memory_bytes() const;
 
  private:
   struct Grids;
-  double rcut_ = 0.0;
   const double *x_ = nullptr;
   std::unique_ptr<Grids> grids_;
   kernels::Array<int> offsets_;        // [frames + 1]

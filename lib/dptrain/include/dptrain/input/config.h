@@ -48,6 +48,11 @@ struct ModelConfig {
 
   /// Beyond this distance (Angstrom) atoms do not act on each other: the largest one of the descriptor and the terms.
   double cutoff() const;
+  /// Whether DeePMD-kit has all of it, so that its tools can read such models.
+  bool is_in_deepmd() const
+  {
+    return descriptor && descriptor->is_in_deepmd() && baseline.empty() && terms.empty();
+  }
   int ntypes() const { return static_cast<int>(type_map.size()); }
 };
 

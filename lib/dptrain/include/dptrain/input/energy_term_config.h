@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "dptrain/base/cloned.h"
 
@@ -23,6 +24,8 @@ class EnergyTermConfig {
   virtual double cutoff() const = 0;
   /// In words, which differ where the settings do: "zbl from 0.6 to 1.2 Angstrom".
   virtual std::string text() const = 0;
+  /// Whether it has parameters that are trained.
+  virtual bool has_parameters() const { return false; }
   /// The keys of this kind (input/key_table.h).
   virtual const Keys<EnergyTermConfig> &table() const = 0;
   /// After all keys are read: throws Error for values that do not go together, or do not fit the elements of the model.
@@ -32,8 +35,8 @@ class EnergyTermConfig {
 /// New settings with the defaults of input.json, by the name that a kind has there; null if there is no such kind. The kinds
 /// are those of potential/terms/energy_term_type.h, which defines both functions.
 std::unique_ptr<EnergyTermConfig> make_energy_term_config(const std::string &type);
-/// Names of all kinds, "\"a\", \"b\"", for messages.
-std::string energy_term_type_names();
+/// Names of all kinds.
+std::vector<std::string> energy_term_names();
 
 using AnyEnergyTermConfig = Cloned<EnergyTermConfig>;
 

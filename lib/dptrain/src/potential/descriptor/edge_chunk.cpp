@@ -68,7 +68,8 @@ void EdgeChunk<Real>::gather(const FrameSet &frames, const ChunkRules &rules, in
   rows.mask = frames.mask();
   if (frames.engine_lists()) rows.entry_stride = frames.engine_lists()->entry_stride();
   if (NeighborSearch *search = frames.search())
-    search->find(edges_.centers, edges_.frame, n, capacity, rows, centers_.data() + 3L * n);
+    search->find(edges_.centers, edges_.frame, n, rules.rcut, capacity, rows,
+                 centers_.data() + 3L * n);
   gather_edges(rows, rules, edges_, reports.data(), static_cast<int>(reports.size()));
 }
 

@@ -161,6 +161,8 @@ std::string not_pth_because(const ModelData &data)
         "descriptor, so that none of its tools and formats (.pth, .pb, ...) can hold them. "
         "pair_style dptrain and, in Python, dptrain.load and dptrain.ase.Calculator run them",
         data.config.descriptor->type());
+  if (data.config.descriptor && !data.config.is_in_deepmd())
+    return "models with a baseline or terms must be written as .dp: DeePMD-kit does not have them";
   return "a model that does not come from a TorchScript archive must be written as .dp, of which "
          "DeePMD-kit makes a .pth (dp convert-backend model.dp model.pth)";
 }

@@ -1,6 +1,7 @@
 #include "dptrain/potential/model/stiffen_walls.h"
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "dptrain/parallel/broadcast.h"
@@ -50,10 +51,8 @@ class Dimers {
   static constexpr const int *rows_[2] = {both_ + 1, both_};
 };
 
-// Or has no energy at all, as that of types that are excluded.
 bool rises(const std::vector<double> &energies)
 {
-  if (energies.front() == energies.back()) return true;
   for (std::size_t k = 1; k < energies.size(); ++k)
     if (!(energies[k] > energies[k - 1])) return false;
   return true;
@@ -73,11 +72,18 @@ void stiffen_walls(const Communicator &comm, Model &model)
     for (int a = 0; a < ntypes; ++a)
       for (int b = 0; b <= a; ++b) {
         const Dimers dimers(a, b, walls.begin.at(a, b));
-        double strength = 1.0;
-        while (strength < most_strength && !rises(dimers.energies(model))) {
-          strength *= 2.0;
+        const auto set = [&](double strength) {
           walls.strength[a * ntypes + b] = walls.strength[b * ntypes + a] = strength;
           model.set_walls(walls);
+        };
+        std::vector<double> energies = dimers.energies(model);
+        for (double strength = 2.0; strength <= most_strength && !rises(energies);
+             strength *= 2.0) {
+          set(strength);
+          const std::vector<double> before = std::exchange(energies, dimers.energies(model));
+          if (energies != before) continue;
+          set(1.0);  // a pair that is excluded has no wall
+          break;
         }
       }
   });

@@ -10,6 +10,7 @@
 #include "dptrain/potential/native/deep_pot.h"
 #include "kernels/workers.h"
 #include "potential/terms/energy_term_type.h"
+#include "potential/terms/wall_term.h"
 
 namespace dptrain {
 namespace {
@@ -23,11 +24,6 @@ constexpr int smallest_first_chunk = 16;
 constexpr long direct_bytes = 64L << 20;
 constexpr std::size_t worth_keeping_less = std::size_t(1) << 20;  // bytes
 
-int num_features_of(const ModelConfig &config)
-{
-  return config.fitting_neuron.empty() ? config.descriptor->size() : config.fitting_neuron.back();
-}
-
 }  // namespace
 
 template <class Real>
@@ -35,43 +31,58 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     ntypes_(data.config.ntypes()),
     bias_atom_e_(data.bias_atom_e),
     without_energy_(ntypes_, 0),
-    results_(ntypes_),
-    last_layer_(ntypes_, num_features_of(data.config))
+    results_(ntypes_)
 {
-  terms_.push_back(std::make_unique<NetTerm<Real>>(data));
-  net_ = static_cast<NetTerm<Real> *>(terms_.front().get());
+  auto net = std::make_unique<NetTerm<Real>>(data);
+  net_ = net.get();
+  terms_.push_back(std::move(net));
+  last_layer_.emplace(ntypes_, net_->num_features());
   finders_.emplace_back(ntypes_, *net_->edge_limits());
-  set_terms(data);
+  finder_of_.push_back(0);
+  is_kept_.push_back(1);
+  in_work_.edges.resize(1);
+  in_work_.states.resize(1);
+  for (auto &term : make_energy_terms<Real>(data, parameter_index(data.config)))
+    add_term(std::move(term));
+  set_wall_term(data);
   for (int type : data.config.atom_exclude_types) without_energy_[type] = 1;
   const int wanted = kernels::separate_memory() ? device_chunk : host_chunk * kernels::workers();
   const std::size_t fitting = kernels::memory_for_kernels().free / 4 / bytes_per_center();
   chunk_ = static_cast<int>(std::clamp<std::size_t>(fitting, smallest_first_chunk, wanted));
 }
 
-// Those beside the net, and where they find their neighbors.
-template <class Real> void DeepPotEngine<Real>::set_terms(const ModelData &data)
+// With where it finds its neighbors: a finder that there is, if that finds what the term sees.
+template <class Real> void DeepPotEngine<Real>::add_term(std::unique_ptr<EnergyTerm<Real>> term)
 {
-  terms_.resize(1);
-  finders_.erase(finders_.begin() + 1, finders_.end());
-  for (auto &term : make_energy_terms<Real>(data, parameter_index(data.config))) {
-    if (!parameters_.empty()) term->prepare(parameters());
-    terms_.push_back(std::move(term));
+  const auto limits = term->edge_limits();
+  std::size_t finder = 0;
+  while (limits && finder < finders_.size() && !finders_[finder].finds(*limits)) ++finder;
+  if (finder == finders_.size()) {
+    finders_.emplace_back(ntypes_, *limits);
+    is_kept_.push_back(0);
+    in_work_.edges.emplace_back();
   }
-  finder_of_.clear();
-  for (const auto &term : terms_) finder_of_.push_back(finder_for(*term));
-  net_->descriptor().set_walls(data.walls);
-  sweep_ = std::make_shared<Sweep>();
+  if (term->has_parameters()) is_kept_[finder] = 1;
+  finder_of_.push_back(finder);
+  in_work_.states.push_back(term->make_state());
+  terms_.push_back(std::move(term));
 }
 
-// One that there is, if it finds what the term sees.
-template <class Real> std::size_t DeepPotEngine<Real>::finder_for(const EnergyTerm<Real> &term)
+template <class Real> void DeepPotEngine<Real>::set_wall_term(const ModelData &data)
 {
-  const auto limits = term.edge_limits();
-  if (!limits || &term == net_) return 0;
-  for (std::size_t k = 0; k < finders_.size(); ++k)
-    if (finders_[k].finds(*limits)) return k;
-  finders_.emplace_back(ntypes_, *limits);
-  return finders_.size() - 1;
+  net_->descriptor().set_walls(data.walls);
+  std::unique_ptr<WallTerm<Real>> term;
+  if (!data.walls.empty()) term = std::make_unique<WallTerm<Real>>(data);
+  if (term && has_wall_term_)
+    terms_.back() = std::move(term);
+  else if (term)
+    add_term(std::move(term));
+  else if (has_wall_term_) {
+    terms_.pop_back();
+    finder_of_.pop_back();
+    in_work_.states.pop_back();
+  }
+  has_wall_term_ = !data.walls.empty();
 }
 
 // Kernels read the numbers of the host where they can.
@@ -86,7 +97,8 @@ template <class Real> void DeepPotEngine<Real>::prepare(const std::vector<double
 {
   set_parameters(parameters);
   prepared_ = unique_number();
-  for (const auto &term : terms_) term->prepare(this->parameters());
+  // the net last: its descriptor counts how often it is made ready, and memory may run out before
+  for (std::size_t k = terms_.size(); k-- > 0;) terms_[k]->prepare(this->parameters());
 }
 
 template <class Real>
@@ -94,10 +106,11 @@ void DeepPotEngine<Real>::set_auxiliary_state(const std::vector<double> &state,
                                               const std::vector<double> *parameters)
 {
   prepared_ = unique_number();
-  if (parameters) set_parameters(*parameters);
+  if (parameters) {
+    set_parameters(*parameters);
+    for (std::size_t k = 1; k < terms_.size(); ++k) terms_[k]->prepare(this->parameters());
+  }
   net_->restore(state, parameters ? this->parameters() : nullptr);
-  if (!parameters) return;
-  for (std::size_t k = 1; k < terms_.size(); ++k) terms_[k]->prepare(this->parameters());
 }
 
 template <class Real> void DeepPotEngine<Real>::expect_distance(double r_min)
@@ -131,10 +144,9 @@ typename DeepPotEngine<Real>::Chunk &DeepPotEngine<Real>::chunk_at(std::size_t p
   chunk.type = type;
   chunk.begin = begin;
   chunk.n = n;
-  if (chunk.states.empty()) {
-    chunk.edges.resize(finders_.size());
-    for (const auto &term : terms_) chunk.states.push_back(term->make_state());
-  }
+  chunk.edges.resize(finders_.size());
+  for (std::size_t k = chunk.states.size(); k < terms_.size(); ++k)
+    chunk.states.push_back(terms_[k]->has_parameters() ? terms_[k]->make_state() : nullptr);
   return chunk;
 }
 
@@ -175,7 +187,7 @@ template <class Real> void DeepPotEngine<Real>::use_device_algorithms(bool on)
 
 template <class Real> void DeepPotEngine<Real>::set_walls(const ModelData &data)
 {
-  set_terms(data);
+  set_wall_term(data);
   neighbor_report_.wall = {};
 }
 
@@ -189,21 +201,22 @@ template <class Real> void DeepPotEngine<Real>::set_frames(const Domain *domains
   frames().set(domains, n, without_energy_, keep, device_algorithms_ ? rcut : 0.0);
 }
 
-template <class Real> void DeepPotEngine<Real>::find_edges(Chunk &chunk)
+template <class Real> void DeepPotEngine<Real>::find_edges(Chunk &chunk, bool for_pass_b)
 {
   for (std::size_t k = 0; k < finders_.size(); ++k)
-    finders_[k].find(frames(), chunk.type, chunk.begin, chunk.n, chunk.edges[k]);
+    if (is_kept_[k] || !for_pass_b)
+      finders_[k].find(frames(), chunk.type, chunk.begin, chunk.n, edges_by(k, chunk));
 }
 
 template <class Real>
 void DeepPotEngine<Real>::forward_chunk(Chunk &chunk, bool train, double *energies,
                                         const kernels::ForceSums &sums)
 {
-  find_edges(chunk);
+  find_edges(chunk, false);
   for (std::size_t k = 0; k < terms_.size(); ++k)
-    terms_[k]->value(chunk.type, edges_of(chunk, k), train, *chunk.states[k], energies);
+    terms_[k]->value(chunk.type, edges_of(k, chunk), train, state_of(k, chunk), energies);
   for (std::size_t k = 0; k < terms_.size(); ++k)
-    terms_[k]->reverse(chunk.type, edges_of(chunk, k), nullptr, *chunk.states[k], &sums);
+    terms_[k]->reverse(chunk.type, edges_of(k, chunk), nullptr, state_of(k, chunk), &sums);
 }
 
 template <class Real>
@@ -217,7 +230,7 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
     begin_sweep();
     net_->set_direct(direct);
     for (const auto &term : terms_) term->begin_sweep();
-    last_layer_.begin(out, n, centers);
+    last_layer_->begin(out, n, centers);
     const kernels::ForceSums sums = results_.begin(frames(), out, centers);
     std::size_t done = 0;
     std::size_t bytes = 0;
@@ -226,7 +239,7 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
       const bool keeps = keep && !direct && bytes < keep_limit_;
       Chunk &chunk = chunk_at(kept, type, begin, size);
       forward_chunk(chunk, keep, results_.energies() + done, sums);
-      last_layer_.add(type, size, done, net_->features(type, *chunk.states.front()));
+      last_layer_->add(type, size, done, net_->features(type, *chunk.states.front()));
       done += size;
       bytes += chunk.memory_bytes();
       if (keeps) ++kept;
@@ -243,8 +256,8 @@ void DeepPotEngine<Real>::add_results(const std::vector<double> &energy_bias, Fo
   for (int type = 0; type < ntypes_; ++type)
     results_.shift(type) = bias_atom_e_[type] - net_->vacuum_energy(type);
   results_.add(frames(), energy_bias,
-               last_layer_.has_uncertainty() ? &last_layer_.uncertainty() : nullptr, out);
-  last_layer_.finish(out, frames().size());
+               last_layer_->has_uncertainty() ? &last_layer_->uncertainty() : nullptr, out);
+  last_layer_->finish(out, frames().size());
 }
 
 // ---- memory
@@ -262,8 +275,9 @@ template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
 {
   std::size_t n = frames().memory_bytes() + host_.capacity() * sizeof(double);
   for (const auto &chunk : sweep_->chunks) n += chunk.memory_bytes();
+  n += in_work_.memory_bytes();
   for (const auto &term : terms_) n += term->workspace_bytes();
-  n += last_layer_.memory_bytes() + results_.memory_bytes() + seeds_.memory_bytes();
+  n += last_layer_->memory_bytes() + results_.memory_bytes() + seeds_.memory_bytes();
   for (const auto *a : {&parameter_copy_, &residuals_, &strains_, &gradient_copy_})
     n += a->memory_bytes();
   return {{"tables", net_->descriptor().table_bytes()}, {"workspace", n}};
@@ -285,6 +299,8 @@ template <class Real> void DeepPotEngine<Real>::release_workspace()
   sweep_->prepared = 0;
   sweep_->num_kept = 0;
   std::vector<Chunk>().swap(sweep_->chunks);
+  for (auto &edges : in_work_.edges) edges = EdgeChunk<Real>();
+  for (std::size_t k = 1; k < terms_.size(); ++k) in_work_.states[k] = terms_[k]->make_state();
   if (!is_on_tape(sweep_)) frames() = FrameSet();
   std::vector<double>().swap(host_);
   for (const auto &term : terms_) term->release_workspace();

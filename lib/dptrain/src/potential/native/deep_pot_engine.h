@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,10 +51,10 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void set_auxiliary_state(const std::vector<double> &state,
                            const std::vector<double> *parameters) override;
   DescriptorBase &descriptor() override { return net_->descriptor(); }
-  int num_features() const override { return last_layer_.features(); }
+  int num_features() const override { return last_layer_->features(); }
   void set_whitening(const std::vector<double> &matrices) override
   {
-    last_layer_.set_whitening(matrices);
+    last_layer_->set_whitening(matrices);
   }
   MemoryLedger memory() const override;
   void set_keep_limit(std::size_t bytes) override { keep_limit_ = bytes; }
@@ -70,7 +71,8 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     {
       std::size_t sum = 0;
       for (const auto &one : edges) sum += one.memory_bytes();
-      for (const auto &state : states) sum += state->memory_bytes();
+      for (const auto &state : states)
+        if (state) sum += state->memory_bytes();
       return sum;
     }
   };
@@ -89,8 +91,8 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     int type = 0, begin = 0;
   };
 
-  void set_terms(const ModelData &data);
-  std::size_t finder_for(const EnergyTerm<Real> &term);
+  void add_term(std::unique_ptr<EnergyTerm<Real>> term);
+  void set_wall_term(const ModelData &data);
   void set_parameters(const std::vector<double> &parameters);
   /// The flat array of the latest prepare, where kernels can read it.
   const double *parameters() const
@@ -116,15 +118,24 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   int chunk_size(bool direct) const;
   std::size_t bytes_per_center() const;
   Chunk &chunk_at(std::size_t place, int type, int begin, int n);
-  const EdgeChunk<Real> &edges_of(const Chunk &chunk, std::size_t term) const
+  /// A chunk keeps what pass B needs; the rest is there once, for the chunk that is in work.
+  EdgeChunk<Real> &edges_by(std::size_t finder, Chunk &chunk)
   {
-    return chunk.edges[finder_of_[term]];
+    return is_kept_[finder] ? chunk.edges[finder] : in_work_.edges[finder];
+  }
+  const EdgeChunk<Real> &edges_of(std::size_t term, Chunk &chunk)
+  {
+    return edges_by(finder_of_[term], chunk);
+  }
+  typename EnergyTerm<Real>::State &state_of(std::size_t term, Chunk &chunk)
+  {
+    return *(terms_[term]->has_parameters() ? chunk : in_work_).states[term];
   }
   void begin_sweep();
   bool sweep_again(bool &direct);
   void set_frames(const Domain *domains, int n, bool keep);
   void measure_frames(bool &direct);
-  void find_edges(Chunk &chunk);
+  void find_edges(Chunk &chunk, bool for_pass_b);
   void forward_chunk(Chunk &chunk, bool train, double *energies, const kernels::ForceSums &sums);
   void repeat_chunk(Chunk &chunk);
   void gradient_chunk(Chunk &chunk);
@@ -146,6 +157,9 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   // neighbors of the net, and of terms that see others
   std::vector<EdgeFinder> finders_;
   std::vector<std::size_t> finder_of_;  // by term
+  std::vector<char> is_kept_;           // by finder: a term with parameters uses it
+  bool has_wall_term_ = false;          // the last
+  Chunk in_work_;
   int chunk_ = 0;
   bool device_algorithms_ = kernels::separate_memory();
   NeighborReport neighbor_report_;
@@ -157,7 +171,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::size_t keep_limit_ = std::size_t(256) << 20;  // bytes that pass A may keep for pass B
   std::uint64_t prepared_ = 0;  // another number for each state of the descriptor
   SweepResults results_;
-  LastLayer<Real> last_layer_;
+  std::optional<LastLayer<Real>> last_layer_;
 
   // pass B
   std::vector<double> host_;

@@ -12,8 +12,9 @@ template <class Real> void DeepPotEngine<Real>::measure_frames(bool &direct)
 {
   do {
     begin_sweep();
-    for_chunks(direct,
-               [&](int type, int begin, int size) { find_edges(chunk_at(0, type, begin, size)); });
+    for_chunks(direct, [&](int type, int begin, int size) {
+      find_edges(chunk_at(0, type, begin, size), true);
+    });
   } while (sweep_again(direct));
 }
 
@@ -80,11 +81,11 @@ template <class Real> void DeepPotEngine<Real>::begin_gradient(bool direct, doub
 // What pass A has not kept of a chunk.
 template <class Real> void DeepPotEngine<Real>::repeat_chunk(Chunk &chunk)
 {
-  find_edges(chunk);
+  find_edges(chunk, true);
   for (std::size_t k = 0; k < terms_.size(); ++k) {
     if (!terms_[k]->has_parameters()) continue;
-    terms_[k]->value(chunk.type, edges_of(chunk, k), true, *chunk.states[k], nullptr);
-    terms_[k]->reverse(chunk.type, edges_of(chunk, k), nullptr, *chunk.states[k], nullptr);
+    terms_[k]->value(chunk.type, edges_of(k, chunk), true, state_of(k, chunk), nullptr);
+    terms_[k]->reverse(chunk.type, edges_of(k, chunk), nullptr, state_of(k, chunk), nullptr);
   }
 }
 
@@ -100,8 +101,8 @@ template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
                             frames().num_atoms(), frames().size()};
   for (std::size_t k = 0; k < terms_.size(); ++k)
     if (terms_[k]->has_parameters())
-      terms_[k]->gradient(chunk.type, edges_of(chunk, k), seeds_.data(), direction,
-                          *chunk.states[k]);
+      terms_[k]->gradient(chunk.type, edges_of(k, chunk), seeds_.data(), direction,
+                          state_of(k, chunk));
   since_flush_ += n;
   if (since_flush_ < centers_between_flushes) return;
   since_flush_ = 0;

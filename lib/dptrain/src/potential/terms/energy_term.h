@@ -40,10 +40,12 @@ template <class Real> class EnergyTerm {
   virtual void prepare(const double * /*parameters*/) {}
 
   virtual void begin_sweep() {}
-  /// Adds E_i to energies [centers], eV. `train`: what `gradient` needs is kept.
+  /// Adds E_i to energies [centers], eV; null: they are not wanted. Without neighbors E_i is zero but for the net. `train`: what
+  /// `gradient` needs is kept.
   virtual void value(int type, const EdgeChunk<Real> &edges, bool train, State &state,
                      double *energies) = 0;
-  /// Adds forces and virials of sum_i seeds_i E_i; seeds [centers], null: ones. Without sums, what `gradient` needs alone.
+  /// Adds forces and virials of sum_i seeds_i E_i; seeds [centers], null: ones, as `gradient` needs them. Without sums, what
+  /// `gradient` needs alone.
   virtual void reverse(int type, const EdgeChunk<Real> &edges, const Real *seeds, State &state,
                        const kernels::ForceSums *sums) = 0;
   /// What it has seen in the sweep.

@@ -5,7 +5,6 @@
 
 #include "base/advice.h"
 #include "potential/terms/table_term.h"
-#include "potential/terms/wall_term.h"
 #include "potential/terms/zbl_term.h"
 
 namespace dptrain {
@@ -55,12 +54,11 @@ std::unique_ptr<EnergyTermConfig> make_energy_term_config(const std::string &nam
   return type ? type->make_config() : nullptr;
 }
 
-std::string energy_term_type_names()
+std::vector<std::string> energy_term_names()
 {
-  std::string all;
-  for (const auto &type : energy_term_types())
-    all += fmt::format("{}\"{}\"", all.empty() ? "" : ", ", type->name());
-  return all;
+  std::vector<std::string> names;
+  for (const auto &type : energy_term_types()) names.push_back(type->name());
+  return names;
 }
 
 std::string place_of_term(std::size_t number)
@@ -105,7 +103,6 @@ make_energy_terms(const ModelData &data, const std::vector<ParameterBlock> &bloc
     else
       terms.push_back(type_of(own).make_single(data, own, own_blocks));
   }
-  if (!data.walls.empty()) terms.push_back(std::make_unique<WallTerm<Real>>(data));
   return terms;
 }
 

@@ -54,7 +54,7 @@ void add_term_blocks(const ModelConfig &model, std::vector<ParameterBlock> &bloc
 /// Draws a block of a term.
 void draw_term(const ModelConfig &model, const ParameterBlock &block, RandomEngine &engine,
                double *values);
-/// The terms beside the net, in the order in which they are added: those of the settings, and the walls. blocks: all parameters.
+/// The terms of the settings, in their order. blocks: all parameters of the model.
 template <class Real>
 std::vector<std::unique_ptr<EnergyTerm<Real>>>
 make_energy_terms(const ModelData &data, const std::vector<ParameterBlock> &blocks);

@@ -15,6 +15,9 @@ namespace dptrain {
 
 namespace {
 
+constexpr int most_rows = 100000;
+constexpr double same_distance = 1e-3;  // Angstrom, or of the distance where that is longer
+
 /// The lines of a file, each as its words; without comments, and empty ones left out.
 class Lines {
  public:
@@ -87,15 +90,16 @@ Header read_header(Lines &lines)
   Header header;
   for (std::size_t k = 0; k < words.size();) {
     const std::string &name = words[k];
-    const std::size_t numbers = name == "N" ? 1 : name == "FPRIME" ? 2 : 2;
+    const std::size_t numbers = name == "N" ? 1 : 2;
     if (name != "N" && name != "R" && name != "RSQ" && name != "FPRIME")
       lines.fail(
           fmt::format("found {}; allowed are N, R, RSQ and FPRIME with their numbers", name));
     if (k + numbers >= words.size()) lines.fail(fmt::format("{} needs {} numbers", name, numbers));
     const double first = lines.number(words[k + 1]);
     if (name == "N") {
-      if (!(first >= 4.0 && first <= 1e7 && first == std::floor(first)))
-        lines.fail(fmt::format("N is the number of rows, at least 4; found {}", words[k + 1]));
+      if (!(first >= 4.0 && first <= most_rows && first == std::floor(first)))
+        lines.fail(fmt::format("N is the number of rows, from 4 to {}; found {}", most_rows,
+                               words[k + 1]));
       header.rows = static_cast<std::size_t>(first);
     } else if (name != "FPRIME") {
       header.spacing = name;
@@ -128,7 +132,12 @@ PairTable read_rows(Lines &lines)
     if (words.size() != 4)
       lines.fail(fmt::format("expected a row of number, distance, energy and force, found {} words",
                              words.size()));
-    table.distance.push_back(distance_of(header, row, lines.number(words[1])));
+    const double written = lines.number(words[1]), distance = distance_of(header, row, written);
+    if (std::abs(distance - written) > same_distance * std::max(1.0, distance))
+      lines.fail(
+          fmt::format("the distance {} is {:.6g} by {} in the header: correct one of the two",
+                      words[1], distance, header.spacing));
+    table.distance.push_back(distance);
     table.energy.push_back(lines.number(words[2]));
     table.force.push_back(lines.number(words[3]));
   }
@@ -144,6 +153,9 @@ PairTable read_pair_table(const std::string &file, const std::string &keyword)
   std::vector<std::string> names;
   while (!lines.at_end()) {
     const std::string name = lines.take().front();
+    double number = 0.0;
+    if (is_number(name, number))
+      lines.fail("expected the name of a table: there are more rows than N says; correct N");
     if (tables.count(name))
       lines.fail(fmt::format("there is a second table {}: remove one of them", name));
     tables[name] = read_rows(lines);
@@ -162,9 +174,13 @@ PairTable read_pair_table(const std::string &file, const std::string &keyword)
 
 void check_pair_table(const PairTable &table, const std::string &what)
 {
-  constexpr double at_the_end = 0.01;    // eV, eV/Angstrom
+  constexpr double at_the_end = 1e-3;    // eV, eV/Angstrom
   constexpr double inconsistency = 0.2;  // of all that the energy changes
   const auto &r = table.distance, &e = table.energy, &f = table.force;
+  if (r.size() < 4 || r.size() > most_rows || e.size() != r.size() || f.size() != r.size())
+    throw Error(fmt::format("{}: needs as many energies and forces as distances, 4 to {}; found {} "
+                            "distances, {} energies and {} forces",
+                            what, most_rows, r.size(), e.size(), f.size()));
   if (!(r.front() > 0.0)) throw Error(fmt::format("{}: distances must be above 0", what));
   double changes = 0.0, differences = 0.0;
   for (std::size_t k = 1; k < r.size(); ++k) {
@@ -177,9 +193,9 @@ void check_pair_table(const PairTable &table, const std::string &what)
   }
   if (differences > inconsistency * changes)
     throw Error(
-        fmt::format("{}: forces are not minus the slope of the energies: they differ by {:.2g} of "
-                    "what the energy changes",
-                    what, differences / changes));
+        fmt::format("{}: forces are not minus the slope of the energies: they differ by {:.3g} eV "
+                    "where the energy changes by {:.3g}; correct them",
+                    what, differences, changes));
   if (std::abs(e.back()) > at_the_end || std::abs(f.back()) > at_the_end)
     throw Error(
         fmt::format("{}: ends at {:g} Angstrom with an energy of {:g} eV and a force of {:g} "
@@ -191,16 +207,15 @@ void check_pair_table(const PairTable &table, const std::string &what)
 PairTable on_equal_steps(const PairTable &table)
 {
   const auto &r = table.distance;
-  const std::size_t steps = r.size() - 1;
-  const double step = (r.back() - r.front()) / static_cast<double>(steps);
-  bool equal = true;
-  for (std::size_t k = 0; k <= steps; ++k)
-    equal = equal && std::abs(r[k] - r.front() - static_cast<double>(k) * step) < 1e-6 * step;
-  if (equal) return table;
-  constexpr std::size_t finer = 4;
+  const double range = r.back() - r.front();
+  double smallest = range;
+  for (std::size_t k = 1; k < r.size(); ++k) smallest = std::min(smallest, r[k] - r[k - 1]);
+  if (smallest > (1.0 - 1e-6) * range / static_cast<double>(r.size() - 1)) return table;
+  const auto steps = static_cast<int>(std::min<double>(most_rows, std::ceil(range / smallest)));
   PairTable found;
-  for (std::size_t n = 0, k = 0; n <= finer * steps; ++n) {
-    const double x = std::min(r.back(), r.front() + static_cast<double>(n) * step / finer);
+  std::size_t k = 0;
+  for (int n = 0; n <= steps; ++n) {
+    const double x = std::min(r.back(), r.front() + n * range / steps);
     while (k + 2 < r.size() && x > r[k + 1]) ++k;
     const double h = r[k + 1] - r[k], t = (x - r[k]) / h,
                  rise = table.energy[k + 1] - table.energy[k];

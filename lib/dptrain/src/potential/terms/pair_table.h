@@ -20,7 +20,7 @@ PairTable read_pair_table(const std::string &file, const std::string &keyword);
 /// nothing at the end.
 void check_pair_table(const PairTable &table, const std::string &what);
 
-/// The same on equal steps: as it is, or interpolated by cubic Hermite splines.
+/// The same on equal steps: as it is, or, with steps as small as the smallest one, interpolated by cubic Hermite splines.
 PairTable on_equal_steps(const PairTable &table);
 
 }  // namespace dptrain

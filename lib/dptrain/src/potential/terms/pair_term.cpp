@@ -8,6 +8,13 @@
 
 namespace dptrain {
 
+template <class Real> PairTerm<Real>::PairTerm(double cutoff)
+{
+  constexpr double dense = 0.1;  // atoms per cubic Angstrom
+  limits_.rcut = cutoff;
+  limits_.usual_neighbors = std::max(16, static_cast<int>(dense * 4.2 * cutoff * cutoff * cutoff));
+}
+
 template <class Real>
 void PairTerm<Real>::value(int type, const EdgeChunk<Real> &edges, bool /*train*/, State &state,
                            double *energies)

@@ -14,7 +14,10 @@ namespace dptrain {
 template <class Real> class PairTerm : public EnergyTerm<Real> {
  public:
   using State = typename EnergyTerm<Real>::State;
+  explicit PairTerm(double cutoff);
+  std::optional<EdgeLimits> edge_limits() const override { return limits_; }
   std::unique_ptr<State> make_state() const override { return std::make_unique<PairState>(); }
+  std::size_t bytes_per_center() const override { return limits_.usual_neighbors * sizeof(double); }
   void value(int type, const EdgeChunk<Real> &edges, bool train, State &state,
              double *energies) final;
   void reverse(int type, const EdgeChunk<Real> &edges, const Real *seeds, State &state,
@@ -32,6 +35,8 @@ template <class Real> class PairTerm : public EnergyTerm<Real> {
   /// The energies of a chunk and what their forces need.
   virtual void add_pairs(int type, const kernels::Edges<Real> &edges, double *energies,
                          const kernels::PairSlopes &slopes) = 0;
+
+  EdgeLimits limits_;
 };
 
 /// Settings of a term that acts on some pairs of elements.

@@ -21,13 +21,12 @@ class TableConfig final : public PairTermConfig {
   {
     return std::make_unique<TableConfig>(*this);
   }
-  double cutoff() const override { return table_.distance.back(); }
+  double cutoff() const override { return rows_.distance.back(); }
   std::string text() const override
   {
-    const std::uint64_t hash =
-        hash_of(table_.force, hash_of(table_.energy, hash_of(table_.distance)));
-    return fmt::format("table of {} rows to {:g} Angstrom (numbers {:08x}){}",
-                       table_.distance.size(), cutoff(), hash & 0xffffffff, text_of_pairs());
+    const std::uint64_t hash = hash_of(rows_.force, hash_of(rows_.energy, hash_of(rows_.distance)));
+    return fmt::format("table of {} rows to {:.9g} Angstrom (numbers {:08x}){}",
+                       rows_.distance.size(), cutoff(), hash & 0xffffffff, text_of_pairs());
   }
   // The numbers of the file take its place where the settings are written.
   const Keys<EnergyTermConfig> &table() const override
@@ -36,7 +35,7 @@ class TableConfig final : public PairTermConfig {
     using C = TableConfig;
     const auto numbers = [](std::vector<double> PairTable::*member) {
       return [member](EnergyTermConfig &config) -> std::vector<double> & {
-        return static_cast<C &>(config).table_.*member;
+        return static_cast<C &>(config).rows_.*member;
       };
     };
     const auto name = [](const char *key, std::string C::*member) {
@@ -48,8 +47,8 @@ class TableConfig final : public PairTermConfig {
           K::Write([](const EnergyTermConfig &) { return OrderedJson(); }));
     };
     static const Keys<EnergyTermConfig> keys{
-        name("file", &C::file),
-        name("keyword", &C::keyword),
+        name("file", &C::file_),
+        name("keyword", &C::keyword_),
         K("pairs", &C::pairs, read_element_pairs),
         K("distance", numbers(&PairTable::distance), Plain()),
         K("energy", numbers(&PairTable::energy), Plain()),
@@ -59,71 +58,64 @@ class TableConfig final : public PairTermConfig {
   }
   void complete(JsonReader &section, const ModelConfig &model) override
   {
-    const bool has_rows = section.has("distance");
+    const bool has_rows = section.has("distance") || section.has("energy") || section.has("force");
     if (has_rows == section.has("file"))
       section.fail("file", "give it, or the numbers distance, energy and force");
+    if (has_rows && section.has("keyword"))
+      section.fail("keyword", "is of a file: remove it, or give file in place of the numbers");
     try {
-      if (!has_rows) table_ = read_pair_table(file, keyword);
-      const std::size_t rows = table_.distance.size();
-      if (rows < 4 || table_.energy.size() != rows || table_.force.size() != rows)
-        throw Error("distance, energy and force must have the same number of rows, at least 4");
-      check_pair_table(table_, has_rows ? "the table" : file);
+      if (!has_rows) rows_ = read_pair_table(file_, keyword_);
+      check_pair_table(rows_, has_rows ? "the table" : file_);
     } catch (const Error &error) {
       section.fail(has_rows ? "distance" : "file", error.what());
     }
-    file.clear();
-    keyword.clear();
+    file_.clear();
+    keyword_.clear();
     PairTermConfig::complete(section, model);
   }
-  const PairTable &rows() const { return table_; }
+  const PairTable &rows() const { return rows_; }
 
  private:
-  std::string file, keyword;
-  PairTable table_;
+  std::string file_, keyword_;  // until they are read
+  PairTable rows_;
 };
 
 template <class Real> class TableTerm final : public PairTerm<Real> {
  public:
   TableTerm(const ModelData &data, const TableConfig &config) :
-      ntypes_(data.config.ntypes()), cutoff_(config.cutoff())
+      PairTerm<Real>(config.cutoff()), ntypes_(data.config.ntypes())
   {
     const PairTable rows = on_equal_steps(config.rows());
     const std::size_t number = rows.distance.size();
     std::vector<double> knots;
     for (std::size_t k = 0; k < number; ++k)
       knots.insert(knots.end(), {rows.energy[k], -rows.force[k]});
-    // a distance that is rounded up to the cutoff reads one more
-    knots.insert(knots.end(), {0.0, 0.0});
     knots_.copy_from(knots);
-    kernels::PairSpline spline{rows.distance.front(), rows.distance.back(), 0.0, knots_.data()};
-    spline.step = (spline.end - spline.begin) / static_cast<double>(number - 1);
-    std::vector<kernels::PairSpline> functions;
+    spline_.begin = rows.distance.front();
+    spline_.intervals = static_cast<int>(number - 1);
+    spline_.step = (rows.distance.back() - spline_.begin) / spline_.intervals;
+    spline_.knots = knots_.data();
     std::vector<Real> reach_squared;
     for (const std::string &a : data.config.type_map)
       for (const std::string &b : data.config.type_map) {
-        const double reach = config.acts_on(a, b) ? spline.end : 0.0;
-        functions.push_back(spline);
+        const double reach = config.acts_on(a, b) ? config.cutoff() : 0.0;
         reach_squared.push_back(static_cast<Real>(reach * reach));
       }
-    functions_.copy_from(functions);
     reach_squared_.copy_from(reach_squared);
   }
-  std::optional<EdgeLimits> edge_limits() const override { return EdgeLimits{cutoff_}; }
 
  private:
   void add_pairs(int type, const kernels::Edges<Real> &edges, double *energies,
                  const kernels::PairSlopes &slopes) override
   {
     const long row = static_cast<long>(type) * ntypes_;
-    kernels::add_pair_splines(edges, functions_.data() + row, reach_squared_.data() + row, energies,
-                              slopes);
+    kernels::add_pair_spline(edges, spline_, reach_squared_.data() + row, energies, slopes);
   }
 
   const int ntypes_;
-  const double cutoff_;
   kernels::Array<double> knots_;
-  kernels::Array<kernels::PairSpline> functions_;  // [ntypes][ntypes]
-  kernels::Array<Real> reach_squared_;             // the same
+  kernels::PairSpline spline_;
+  kernels::Array<Real> reach_squared_;  // [ntypes][ntypes]
 };
 
 }  // namespace

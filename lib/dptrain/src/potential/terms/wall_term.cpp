@@ -29,7 +29,7 @@ std::vector<kernels::Wall> walls_of(const ModelData &data)
 
 template <class Real>
 WallTerm<Real>::WallTerm(const ModelData &data) :
-    ntypes_(data.config.ntypes()), begin_(data.walls.begin)
+    PairTerm<Real>(data.config.rcut), ntypes_(data.config.ntypes()), begin_(data.walls.begin)
 {
   const std::vector<kernels::Wall> walls = walls_of(data);
   std::vector<Real> squared;

@@ -13,6 +13,7 @@ namespace dptrain {
 template <class Real> class WallTerm final : public PairTerm<Real> {
  public:
   explicit WallTerm(const ModelData &data);
+  /// Those of the net: pairs that are excluded have no wall.
   std::optional<EdgeLimits> edge_limits() const override { return std::nullopt; }
   void begin_sweep() override;
   void end_sweep(NeighborReport &report) override;

@@ -23,7 +23,7 @@ class ZblConfig final : public PairTermConfig {
   double cutoff() const override { return outer; }
   std::string text() const override
   {
-    return fmt::format("zbl from {:g} to {:g} Angstrom{}", inner, outer, text_of_pairs());
+    return fmt::format("zbl from {:.15g} to {:.15g} Angstrom{}", inner, outer, text_of_pairs());
   }
   const Keys<EnergyTermConfig> &table() const override
   {
@@ -57,7 +57,7 @@ class ZblConfig final : public PairTermConfig {
 template <class Real> class ZblTerm final : public PairTerm<Real> {
  public:
   ZblTerm(const ModelData &data, const ZblConfig &config) :
-      ntypes_(data.config.ntypes()), cutoff_(config.cutoff())
+      PairTerm<Real>(config.cutoff()), ntypes_(data.config.ntypes())
   {
     std::vector<kernels::Zbl> functions;
     std::vector<Real> reach_squared;
@@ -74,7 +74,6 @@ template <class Real> class ZblTerm final : public PairTerm<Real> {
     functions_.copy_from(functions);
     reach_squared_.copy_from(reach_squared);
   }
-  std::optional<EdgeLimits> edge_limits() const override { return EdgeLimits{cutoff_}; }
 
  private:
   void add_pairs(int type, const kernels::Edges<Real> &edges, double *energies,
@@ -83,9 +82,7 @@ template <class Real> class ZblTerm final : public PairTerm<Real> {
     const long row = static_cast<long>(type) * ntypes_;
     kernels::add_zbl(edges, functions_.data() + row, reach_squared_.data() + row, energies, slopes);
   }
-
   const int ntypes_;
-  const double cutoff_;
   kernels::Array<kernels::Zbl> functions_;  // [ntypes][ntypes]
   kernels::Array<Real> reach_squared_;      // the same
 };

@@ -21,9 +21,10 @@ namespace {
 
 std::string model_text(const ModelInUse &slot)
 {
-  return slot.model() ? fmt::format("parameters with hash {}\n", slot.hash())
-                      : fmt::format("a new model with cutoff {:g}, of the input\n{}", slot.cutoff(),
-                                    slot.input_text());
+  if (slot.model()) return fmt::format("parameters with hash {}\n", slot.hash());
+  std::string text = fmt::format("a new model with cutoff {:g}", slot.cutoff());
+  for (const AnyEnergyTermConfig &term : slot.input()->model.terms) text += ", " + term->text();
+  return fmt::format("{}, of the input\n{}", text, slot.input_text());
 }
 
 /// Of what the option `resume` names; empty: frames without a checkpoint. Collective.
