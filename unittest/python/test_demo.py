@@ -19,7 +19,7 @@ from dptrain.logs import FileError, read_profile
 from dptrain.progress import Progress, StatusLine, read_progress
 
 SILICON = ROOT / "examples" / "silicon"
-LOG = SILICON / "log.26Nov26.silicon.g++.2"
+LOG = SILICON / "log.28Nov26.silicon.g++.2"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

@@ -66,7 +66,7 @@ def test_cutouts_of_a_large_box(tmp_path, monkeypatch):
     report = learner.session.report()
     assert report["model_moves"] and 1 <= report["frames"] <= report["reference_calls"] == 4
     assert all(60 < number < 200 and periodic for number, _, periodic in sizes)
-    assert all(length == pytest.approx(2 * 7.0 + 5.5) for _, lengths, _ in sizes for length in lengths)
+    assert all(length == pytest.approx(2 * 7.0 + 6.5) for _, lengths, _ in sizes for length in lengths)
 
 
 def test_passive_learning_follows_the_reference_until_it_is_trained(tmp_path, monkeypatch):
