@@ -148,6 +148,24 @@ TEST(LabelCheck, OneStrainedPairSaysNothingOfTheVirial)
   }
 }
 
+TEST(LabelCheck, OnePairAmongManySmallOnesSaysNothing)
+{
+  // a box that hardly changes, but for a long time without a label
+  LabelCheck check;
+  WholeFrame frame = start();
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal(0.0, 1.0);
+  for (int k = 0; k < 40; ++k) {
+    Label label = morse(frame);
+    for (double &v : *label.virial) v *= 4.0;
+    EXPECT_EQ(check.add(frame, label), "") << k;
+    const double growth = 1.0 + (k == 5 ? 0.01 : 1e-5 * normal(random));
+    for (double &x : frame.box) x *= growth;
+    for (double &x : frame.coord) x *= growth;
+    for (double &x : frame.coord) x += 0.01 * normal(random);
+  }
+}
+
 TEST(LabelCheck, NamesTheFactorOfWrongUnits)
 {
   const auto expect = [](const char *factor, const std::function<void(Label &)> &client) {

@@ -251,6 +251,14 @@ TEST(Walls, AreStiffEnoughForAnyNet)
     }
   }
   EXPECT_GT(stiffened, 3);
+  // light nuclei repel by 6 eV at 0.5 Angstrom
+  ModelData light = model_data();
+  light.config.type_map = {"H", "O"};
+  DeepPot hydrogen(light);
+  hydrogen.set_walls(walls(1.3, 0.9, 2.3));
+  stiffen_walls(*comm, hydrogen);
+  EXPECT_GE(hydrogen.walls().strength[0], 4.0);
+  EXPECT_GE(energy(hydrogen, dimer(0, 0, 0.5)) - energy(hydrogen, dimer(0, 0, 1.3)), 20.0);
   // pairs that are excluded have none
   ModelData data = model_data();
   data.config.pair_exclude_types = {{0, 1}};

@@ -12,16 +12,16 @@ namespace {
 
 constexpr double first = 0.9, last = 0.5, step = 0.02;  // of the distance at which a wall begins
 constexpr double most_strength = 1024.0;
+constexpr double close = 0.5, least_energy = 20.0;  // Angstrom, eV: below 0.9 of a beginning
 
 /// Two atoms at some distances from each other, as domains.
 class Dimers {
  public:
-  Dimers(int a, int b, double begin) : types_{a, b}
+  Dimers(int a, int b, const std::vector<double> &distances) : types_{a, b}
   {
-    for (double part = first; part > last; part -= step)
-      x_.insert(x_.end(), {0.0, 0.0, 0.0, part * begin, 0.0, 0.0});
+    for (const double r : distances) x_.insert(x_.end(), {0.0, 0.0, 0.0, r, 0.0, 0.0});
   }
-  /// Energies beside those of the atoms, eV, from the largest distance to the smallest.
+  /// Energies beside those of the atoms, eV, in this order.
   std::vector<double> energies(Model &model) const
   {
     const std::size_t n = x_.size() / 6;
@@ -58,6 +58,13 @@ bool rises(const std::vector<double> &energies)
   return true;
 }
 
+std::vector<double> distances_inside(double begin)
+{
+  std::vector<double> distances;
+  for (double part = first; part > last; part -= step) distances.push_back(part * begin);
+  return distances;
+}
+
 }  // namespace
 
 void stiffen_walls(const Communicator &comm, Model &model)
@@ -71,16 +78,21 @@ void stiffen_walls(const Communicator &comm, Model &model)
     const int ntypes = walls.begin.ntypes();
     for (int a = 0; a < ntypes; ++a)
       for (int b = 0; b <= a; ++b) {
-        const Dimers dimers(a, b, walls.begin.at(a, b));
+        const double begin = walls.begin.at(a, b);
+        const Dimers inside(a, b, distances_inside(begin)), ends(a, b, {begin, close});
         const auto set = [&](double strength) {
           walls.strength[a * ntypes + b] = walls.strength[b * ntypes + a] = strength;
           model.set_walls(walls);
         };
-        std::vector<double> energies = dimers.energies(model);
-        for (double strength = 2.0; strength <= most_strength && !rises(energies);
+        const auto is_high = [&] {
+          const std::vector<double> energies = ends.energies(model);
+          return close >= first * begin || energies[1] - energies[0] >= least_energy;
+        };
+        std::vector<double> energies = inside.energies(model);
+        for (double strength = 2.0; strength <= most_strength && !(rises(energies) && is_high());
              strength *= 2.0) {
           set(strength);
-          const std::vector<double> before = std::exchange(energies, dimers.energies(model));
+          const std::vector<double> before = std::exchange(energies, inside.energies(model));
           if (energies != before) continue;
           set(1.0);  // a pair that is excluded has no wall
           break;

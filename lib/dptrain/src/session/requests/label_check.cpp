@@ -22,6 +22,8 @@ constexpr double smallest_work = 1e-4;
 constexpr double largest_difference = 0.4, standard_errors = 6.0;
 // R^2 of the fit. Where molecules turn far between two labels the rule does not hold, and the factor says nothing.
 constexpr double least_correlation = 0.9;
+// Of the sum of squares: where one pair has more of it the factor is that of this pair, with the errors of its rule.
+constexpr double largest_share = 0.5;
 
 // What happens between two configurations: the displacement of each atom in the second cell, and the strain of the cell.
 struct Change {
@@ -128,12 +130,16 @@ void LabelCheck::compare(const WholeFrame &frame, const Label &label)
   sums.forces_energy += forces * energy;
   sums.virial_energy += virial * energy;
   sums.energy2 += energy * energy;
+  sums.largest_forces2 = std::max(sums.largest_forces2, forces * forces);
+  sums.largest_virial2 = std::max(sums.largest_virial2, virial * virial);
 }
 
 // Least squares with two unknowns, with one where no cell has changed.
 std::string LabelCheck::fault(int of, const Sums &s, const char *text)
 {
   if (told_[of] || s.pairs < fewest_pairs || s.forces2 <= 0.0) return "";
+  const double share = of == 0 ? s.largest_forces2 / s.forces2 : s.largest_virial2 / s.virial2;
+  if (!(share <= largest_share)) return "";
   const double determinant = s.forces2 * s.virial2 - s.both * s.both;
   const bool two = determinant > 1e-6 * s.forces2 * s.virial2;
   if (of == 1 && !two) return "";
