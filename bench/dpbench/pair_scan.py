@@ -27,8 +27,8 @@ def smallest_learned(potential, pair):
 
 
 def approach(potential, pair):
-    """Energies in eV of two atoms at DISTANCES, less that of the first of these distances."""
-    energies = [potential.evaluate([[0.0, 0.0, 0.0], [r, 0.0, 0.0]], list(pair)).energy for r in DISTANCES]
+    """Energies in eV of two atoms at DISTANCES, less that of the first of these distances: in a cell, which charges with kspace need."""
+    energies = [potential.evaluate([[0.0, 0.0, 0.0], [r, 0.0, 0.0]], list(pair), [4 * DISTANCES[0]] * 3).energy for r in DISTANCES]
     return np.array(energies) - energies[0]
 
 
