@@ -20,10 +20,10 @@ class ZblConfig final : public PairTermConfig {
   {
     return std::make_unique<ZblConfig>(*this);
   }
-  double cutoff() const override { return outer; }
+  double cutoff() const override { return outer.value(); }
   std::string text() const override
   {
-    return fmt::format("zbl from {:.15g} to {:.15g} Angstrom{}", inner, outer, text_of_pairs());
+    return fmt::format("zbl from {:.15g} to {:.15g} Angstrom{}", *inner, *outer, text_of_pairs());
   }
   const Keys<EnergyTermConfig> &table() const override
   {
@@ -37,11 +37,11 @@ class ZblConfig final : public PairTermConfig {
   }
   void complete(JsonReader &section, const ModelConfig &model) override
   {
-    for (const char *key : {"inner", "outer"})
-      if (!section.has(key)) section.fail(key, "is missing: give a distance in Angstrom");
-    if (!(inner < outer))
+    if (!inner) section.fail("inner", "is missing: give a distance in Angstrom");
+    if (!outer) section.fail("outer", "is missing: give a distance in Angstrom");
+    if (!(*inner < *outer))
       section.fail("outer",
-                   fmt::format("must be larger than inner ({:g}); found {:g}", inner, outer));
+                   fmt::format("must be larger than inner ({:g}); found {:g}", *inner, *outer));
     PairTermConfig::complete(section, model);
     for (const std::string &a : model.type_map)
       for (const std::string &b : model.type_map)
@@ -51,7 +51,7 @@ class ZblConfig final : public PairTermConfig {
                                            a));
   }
 
-  double inner = 0.0, outer = 0.0;  ///< Angstrom
+  std::optional<double> inner, outer;  ///< Angstrom
 };
 
 template <class Real> class ZblTerm final : public PairTerm<Real> {
@@ -64,10 +64,10 @@ template <class Real> class ZblTerm final : public PairTerm<Real> {
     for (const std::string &a : data.config.type_map)
       for (const std::string &b : data.config.type_map) {
         const Nuclei nuclei = nuclei_of(a, b);
-        functions.push_back(
-            config.acts_on(a, b)
-                ? kernels::smooth_zbl(nuclei.charges, nuclei.screening, config.inner, config.outer)
-                : kernels::Zbl());
+        functions.push_back(config.acts_on(a, b)
+                                ? kernels::smooth_zbl(nuclei.charges, nuclei.screening,
+                                                      *config.inner, *config.outer)
+                                : kernels::Zbl());
         const double outer = functions.back().outer;
         reach_squared.push_back(static_cast<Real>(outer * outer));
       }
