@@ -129,41 +129,38 @@ TEST(LabelCheck, SaysNothingWhereMoleculesTurn)
   }
 }
 
-TEST(LabelCheck, OneStrainedPairSaysNothingOfTheVirial)
+/// Nothing is said of a long run whose virials are too large by a factor, whose cell grows by growth(k, normal numbers) at each step.
+void expect_nothing_of_virials(
+    double factor, double displacement,
+    const std::function<double(int, const std::function<double()> &)> &growth)
 {
-  // copies of a strained cell, and then a long run in one cell
   LabelCheck check;
   WholeFrame frame = start();
   std::mt19937 random(5);
-  std::normal_distribution<double> normal(0.0, 1.0);
+  std::normal_distribution<double> distribution(0.0, 1.0);
+  const auto normal = [&] { return distribution(random); };
   for (int k = 0; k < 40; ++k) {
     Label label = morse(frame);
-    for (double &v : *label.virial) v *= 2.0;
-    EXPECT_EQ(check.add(frame, label), "");
-    if (k < 2) {
-      for (double &x : frame.box) x *= 1.01;
-      for (double &x : frame.coord) x *= 1.01;
-    }
-    for (double &x : frame.coord) x += 0.02 * normal(random);
+    for (double &v : *label.virial) v *= factor;
+    EXPECT_EQ(check.add(frame, label), "") << k;
+    const double grown = growth(k, normal);
+    for (double &x : frame.box) x *= grown;
+    for (double &x : frame.coord) x *= grown;
+    for (double &x : frame.coord) x += displacement * normal();
   }
+}
+
+TEST(LabelCheck, OneStrainedPairSaysNothingOfTheVirial)
+{
+  // copies of a strained cell, and then a long run in one cell
+  expect_nothing_of_virials(2.0, 0.02, [](int k, const auto &) { return k < 2 ? 1.01 : 1.0; });
 }
 
 TEST(LabelCheck, OnePairAmongManySmallOnesSaysNothing)
 {
   // a box that hardly changes, but for a long time without a label
-  LabelCheck check;
-  WholeFrame frame = start();
-  std::mt19937 random(5);
-  std::normal_distribution<double> normal(0.0, 1.0);
-  for (int k = 0; k < 40; ++k) {
-    Label label = morse(frame);
-    for (double &v : *label.virial) v *= 4.0;
-    EXPECT_EQ(check.add(frame, label), "") << k;
-    const double growth = 1.0 + (k == 5 ? 0.01 : 1e-5 * normal(random));
-    for (double &x : frame.box) x *= growth;
-    for (double &x : frame.coord) x *= growth;
-    for (double &x : frame.coord) x += 0.01 * normal(random);
-  }
+  expect_nothing_of_virials(
+      4.0, 0.01, [](int k, const auto &normal) { return k == 5 ? 1.01 : 1.0 + 1e-5 * normal(); });
 }
 
 TEST(LabelCheck, NamesTheFactorOfWrongUnits)

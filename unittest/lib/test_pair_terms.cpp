@@ -11,12 +11,14 @@
 #include "potential/native/deep_pot.h"
 #include "potential/native/net_term.h"
 #include "potential/terms/energy_term_type.h"
+#include "support/all_ways.h"
 #include "support/energy_derivatives.h"
 #include "support/kernel_data.h"
 #include "support/power_spectrum_model.h"
 #include "support/scratch.h"
 #include "support/seeded_sum.h"
 #include "support/tiny_model.h"
+#include "support/two_atoms.h"
 
 namespace dptrain::test {
 namespace {
@@ -39,20 +41,9 @@ ModelData model_data(const json &terms)
 /// The energy of two atoms, without that of the net.
 double pair_energy(const json &terms, int a, int b, double r)
 {
-  Cluster atoms(2, 1, 50.0, 20.0);
-  atoms.x = {0.0, 0.0, 0.0, 0.6 * r, 0.8 * r, 0.0};
-  atoms.type = {a, b};
+  const Cluster atoms = dimer(a, b, r);
   DeepPot with(model_data(terms)), without(model_data(json::array()));
   return evaluate(with, atoms.domain()).energy - evaluate(without, atoms.domain()).energy;
-}
-
-/// Z_i Z_j e^2 / r phi(r / a), as in the manual of LAMMPS (pair_style zbl).
-double bare_zbl(double za, double zb, double r)
-{
-  const double x = r / (0.46850 / (std::pow(za, 0.23) + std::pow(zb, 0.23)));
-  return za * zb * 14.3996454784 / r *
-         (0.18175 * std::exp(-3.19980 * x) + 0.50986 * std::exp(-0.94229 * x) +
-          0.28022 * std::exp(-0.40290 * x) + 0.02817 * std::exp(-0.20162 * x));
 }
 
 const json zbl = json::parse(R"([{"type": "zbl", "inner": 0.9, "outer": 1.9}])");
@@ -90,10 +81,10 @@ TEST(PairTerms, ZblIsTheRepulsionOfTheNucleiBelowInner)
   const int charge[] = {14, 8};
   for (const auto &[a, b] : {std::pair{0, 0}, {0, 1}, {1, 0}, {1, 1}}) {
     const auto rest = [&](double r) {
-      return pair_energy(zbl, a, b, r) - bare_zbl(charge[a], charge[b], r);
+      return pair_energy(zbl, a, b, r) - zbl_by_definition(charge[a], charge[b], r);
     };
     for (const double r : {0.2, 0.5, 0.89})
-      EXPECT_NEAR(rest(r), rest(0.7), 1e-10 * bare_zbl(14, 14, r));
+      EXPECT_NEAR(rest(r), rest(0.7), 1e-10 * zbl_by_definition(14, 14, r));
     EXPECT_EQ(pair_energy(zbl, a, b, 1.91), 0.0);
     EXPECT_GT(pair_energy(zbl, a, b, 1.5), 0.0);
   }
@@ -194,23 +185,7 @@ TEST(PairTerms, AreTheSameInAllWays)
 {
   const Scratch scratch;
   DeepPot model(model_data(both_terms(scratch)));
-  const Cluster atoms(40, 2, 5.0, 0.9);
-  const Result all = evaluate(model, atoms.domain());
-  const auto expect_same = [&](double tolerance, const char *what) {
-    const Result found = evaluate(model, atoms.domain());
-    EXPECT_NEAR(found.energy, all.energy, tolerance * std::abs(all.energy)) << what;
-    for (std::size_t k = 0; k < all.force.size(); ++k)
-      EXPECT_NEAR(found.force[k], all.force[k], tolerance * 100.0) << what << ' ' << k;
-    double of_atoms = 0.0;
-    for (const double e : found.atom_energy) of_atoms += e;
-    EXPECT_NEAR(of_atoms, found.energy, 1e-6 * std::abs(all.energy)) << what;
-  };
-  model.set_chunk(3);
-  expect_same(1e-12, "chunks");
-  model.engine().use_device_algorithms(true);
-  expect_same(1e-12, "device");
-  model.set_precision(Precision::single);
-  expect_same(1e-5, "single");
+  expect_same_in_all_ways(model, Cluster(40, 2, 5.0, 0.9), 100.0);
 }
 
 TEST(PairTerms, AreKeptInFiles)

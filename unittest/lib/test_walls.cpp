@@ -6,12 +6,14 @@
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/stiffen_walls.h"
 #include "potential/native/deep_pot.h"
+#include "support/all_ways.h"
 #include "support/energy_derivatives.h"
 #include "support/kernel_data.h"
 #include "support/power_spectrum_model.h"
 #include "support/scratch.h"
 #include "support/seeded_sum.h"
 #include "support/tiny_model.h"
+#include "support/two_atoms.h"
 
 namespace dptrain::test {
 namespace {
@@ -35,28 +37,9 @@ Walls walls(double si_si, double si_o, double o_o)
   return walls;
 }
 
-/// Two atoms at a distance.
-Cluster dimer(int a, int b, double r)
-{
-  Cluster atoms(2, 1, 50.0, 20.0);
-  atoms.x = {0.0, 0.0, 0.0, 0.6 * r, 0.8 * r, 0.0};
-  atoms.type = {a, b};
-  atoms.link();
-  return atoms;
-}
-
 double energy(Model &model, const Cluster &atoms)
 {
   return evaluate(model, atoms.domain()).energy;
-}
-
-/// Z_i Z_j e^2 / r phi(r / a), as in the manual of LAMMPS (pair_style zbl).
-double zbl(double za, double zb, double r)
-{
-  const double x = r / (0.46850 / (std::pow(za, 0.23) + std::pow(zb, 0.23)));
-  return za * zb * 14.3996454784 / r *
-         (0.18175 * std::exp(-3.19980 * x) + 0.50986 * std::exp(-0.94229 * x) +
-          0.28022 * std::exp(-0.40290 * x) + 0.02817 * std::exp(-0.20162 * x));
 }
 
 // So far in, the net sees no more of the distance, and what is left is ZBL.
@@ -68,10 +51,11 @@ TEST(Walls, AreTheRepulsionOfTheNuclei)
   for (const auto &[a, b] : {std::pair{0, 0}, {0, 1}, {1, 0}, {1, 1}}) {
     const double begin = model.walls().begin.at(a, b);
     const auto rest = [&](double r) {
-      return energy(model, dimer(a, b, r)) - zbl(charge[a], charge[b], r);
+      return energy(model, dimer(a, b, r)) - zbl_by_definition(charge[a], charge[b], r);
     };
     for (const double part : {0.6, 0.4, 0.1})
-      EXPECT_NEAR(rest(part * begin), rest(0.7 * begin), 1e-10 * zbl(8, 8, part * begin));
+      EXPECT_NEAR(rest(part * begin), rest(0.7 * begin),
+                  1e-10 * zbl_by_definition(8, 8, part * begin));
   }
 }
 
@@ -183,30 +167,15 @@ TEST(Walls, AreTheSameInAllWays)
   const Result all = evaluate(model, atoms.domain());
   double largest_force = 0.0;
   for (const double f : all.force) largest_force = std::max(largest_force, std::abs(f));
-  const auto expect_same = [&](double tolerance, const char *what) {
-    const Result found = evaluate(model, atoms.domain());
-    EXPECT_NEAR(found.energy, all.energy, tolerance * std::abs(all.energy)) << what;
-    for (std::size_t k = 0; k < all.force.size(); ++k)
-      EXPECT_NEAR(found.force[k], all.force[k], tolerance * largest_force) << what << ' ' << k;
-    double of_atoms = 0.0, virial = 0.0;
-    for (const double e : found.atom_energy) of_atoms += e;
-    for (std::size_t i = 0; i < atoms.type.size(); ++i) virial += found.atom_virial[9 * i];
-    EXPECT_NEAR(of_atoms, found.energy, 1e-6 * std::abs(all.energy)) << what;
-    EXPECT_NEAR(virial, found.virial[0], 1e-6 * largest_force) << what;
-  };
-  model.set_chunk(3);
-  expect_same(1e-12, "chunks");
-  model.engine().use_device_algorithms(true);
-  expect_same(1e-12, "device");
-  model.set_precision(Precision::single);
-  expect_same(1e-5, "single");
+  expect_same_in_all_ways(model, atoms, largest_force);
 
   ModelData data = tiny_model(tiny_config());
   data.config.type_map = {"Si", "O"};
   DeepPot plain(data), with_walls(data);
   with_walls.set_walls(walls(2.0, 1.5, 1.8));
   const Cluster close = dimer(0, 1, 0.5);
-  EXPECT_NEAR(energy(with_walls, close) - energy(plain, close), zbl(14, 8, 0.5), 1e-8);
+  EXPECT_NEAR(energy(with_walls, close) - energy(plain, close), zbl_by_definition(14, 8, 0.5),
+              1e-8);
 }
 
 TEST(Walls, AreKeptInFiles)

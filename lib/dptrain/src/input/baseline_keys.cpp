@@ -57,16 +57,12 @@ const Keys<Baseline> &baseline_keys()
 
 std::vector<Baseline> read_baseline(JsonReader &model, const std::string &key)
 {
-  const json *value = model.find(key);
-  if (!value->is_array())
-    model.expected(key, "a list of force fields, such as [{\"pair_style\": \"zbl 1.0 2.0\", "
-                        "\"pair_coeff\": [\"* * 14 14\"]}]");
   std::vector<Baseline> baseline;
-  for (std::size_t k = 0; k < value->size(); ++k) {
-    const json &item = (*value)[k];
-    if (!item.is_object())
-      model.expected(key, "an object with pair_style and pair_coeff in each place of the list");
-    JsonReader reader(item, model.file(), fmt::format("{}/{}", model.path(key), k));
+  for (JsonReader &reader :
+       model.objects(key,
+                     "a list of force fields, such as [{\"pair_style\": \"zbl 1.0 2.0\", "
+                     "\"pair_coeff\": [\"* * 14 14\"]}]",
+                     "an object with pair_style and pair_coeff in each place of the list")) {
     Baseline one;
     baseline_keys().read(reader, one);
     reader.finish();

@@ -184,6 +184,19 @@ JsonReader JsonReader::section(const std::string &key)
   return JsonReader(value ? *value : empty_object, file_, path(key), document_);
 }
 
+std::vector<JsonReader> JsonReader::objects(const std::string &key, const std::string &list,
+                                            const std::string &object)
+{
+  const json *value = find(key);
+  if (!value->is_array()) expected(key, list);
+  std::vector<JsonReader> readers;
+  for (const json &item : *value) {
+    if (!item.is_object()) expected(key, object);
+    readers.emplace_back(item, file_, fmt::format("{}/{}", path(key), readers.size()));
+  }
+  return readers;
+}
+
 void JsonReader::accept(const std::vector<std::string> &keys)
 {
   known_.insert(keys.begin(), keys.end());

@@ -45,6 +45,9 @@ class JsonReader {
   std::vector<std::string> keys() const;
   /// An object; an empty one if absent.
   JsonReader section(const std::string &key);
+  /// The objects of a list, which must be there. list, object: what is expected of the value, and of each of its places.
+  std::vector<JsonReader> objects(const std::string &key, const std::string &list,
+                                  const std::string &object);
 
   /// Keys that are allowed and not interpreted.
   void accept(const std::vector<std::string> &keys);

@@ -6,21 +6,13 @@
 
 namespace dptrain {
 
-using nlohmann::json;
-
 std::vector<AnyEnergyTermConfig> read_terms(JsonReader &model, const std::string &key,
                                             const ModelConfig &config)
 {
-  const json *value = model.find(key);
-  if (!value->is_array())
-    model.expected(
-        key, "a list of terms, such as [{\"type\": \"zbl\", \"inner\": 0.6, \"outer\": 1.2}]");
   std::vector<AnyEnergyTermConfig> terms;
-  for (std::size_t k = 0; k < value->size(); ++k) {
-    const json &item = (*value)[k];
-    if (!item.is_object())
-      model.expected(key, "an object with a type and its keys in each place of the list");
-    JsonReader reader(item, model.file(), fmt::format("{}/{}", model.path(key), k));
+  for (JsonReader &reader : model.objects(
+           key, "a list of terms, such as [{\"type\": \"zbl\", \"inner\": 0.6, \"outer\": 1.2}]",
+           "an object with a type and its keys in each place of the list")) {
     if (!reader.has("type"))
       reader.fail("type", fmt::format("is missing: give one of {}", joined(energy_term_names())));
     const std::string type = reader.text("type", "");

@@ -15,6 +15,16 @@ KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope value_of(const Zbl &zbl, double r)
           bare.slope + t * t * (zbl.cubic + zbl.quartic * t)};
 }
 
+/// A straight line, and what bends it at both ends.
+KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope cubic(const double *left, const double *right,
+                                                double step, double t)
+{
+  const double rise = right[0] - left[0], a = step * left[1] - rise, b = rise - step * right[1];
+  const double bend = (1.0 - t) * a + t * b;
+  return {left[0] + t * rise + t * (1.0 - t) * bend,
+          (rise + (1.0 - 2.0 * t) * bend + t * (1.0 - t) * (b - a)) / step};
+}
+
 KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope value_of(const PairSpline &spline, double r)
 {
   const double *knots = spline.knots;
@@ -22,14 +32,7 @@ KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope value_of(const PairSpline &spline, dou
   const double place = (r - spline.begin) / spline.step;
   const int last = spline.intervals - 1, found = static_cast<int>(place);
   const int k = found < last ? found : last;  // distances are rounded
-  const double t = place - k, h = spline.step;
-  const double *at = knots + 2L * k;
-  const double rise = at[2] - at[0], left = h * at[1] - rise, right = rise - h * at[3];
-  // a straight line, and what bends it at both ends
-  return {
-      at[0] + t * rise + t * (1.0 - t) * ((1.0 - t) * left + t * right),
-      (rise + (1.0 - 2.0 * t) * ((1.0 - t) * left + t * right) + t * (1.0 - t) * (right - left)) /
-          h};
+  return cubic(knots + 2L * k, knots + 2L * k + 2, spline.step, place - k);
 }
 
 template <class Real> struct ZblPairs {
@@ -65,6 +68,11 @@ Zbl smooth_zbl(double charges, double screening, double inner, double outer)
   zbl.quartic = (2.0 * end.slope - bend) / (width * width * width);
   zbl.shift = -end.value + width * end.slope / 2.0 - width * bend / 12.0;
   return zbl;
+}
+
+ValueAndSlope between_knots(const double *left, const double *right, double step, double part)
+{
+  return cubic(left, right, step, part);
 }
 
 template <class Real>

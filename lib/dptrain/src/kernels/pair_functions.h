@@ -23,6 +23,9 @@ struct PairSpline {
   const double *knots = nullptr;  ///< [intervals + 1][2] energy, eV, and its slope, eV/Angstrom
 };
 
+/// The cubic between two knots (value, slope), `part` of the step behind the first, as a PairSpline has it.
+ValueAndSlope between_knots(const double *left, const double *right, double step, double part);
+
 /// Add half of the energies of the pairs of a chunk to the energies of the centers, eV, and leave what the forces need.
 /// For centers of one type, by that of the neighbor: functions [ntypes]; reach_squared [ntypes], the distances beyond which there is
 /// nothing, squared.

@@ -9,10 +9,6 @@
 
 namespace dptrain::kernels {
 
-struct ValueAndSlope {
-  double value, slope;
-};
-
 /// The universal screened Coulomb repulsion of two nuclei (J. F. Ziegler, J. P. Biersack, U. Littmark, The Stopping and Range of
 /// Ions in Matter (1985)), charges / r phi(screening r), charges = Z_i Z_j e^2, with its derivatives by r.
 struct ScreenedRepulsion {

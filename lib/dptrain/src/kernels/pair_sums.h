@@ -5,6 +5,10 @@
 
 namespace dptrain::kernels {
 
+struct ValueAndSlope {
+  double value, slope;
+};
+
 /// What the forces of a sum over pairs need of its energies.
 struct PairSlopes {
   double *slope = nullptr;  ///< [slots] dE_i/dr / r, eV/Angstrom^2, of the centers that are inside

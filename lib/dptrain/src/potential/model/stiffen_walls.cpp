@@ -85,8 +85,9 @@ void stiffen_walls(const Communicator &comm, Model &model)
           model.set_walls(walls);
         };
         const auto is_high = [&] {
+          if (close >= first * begin) return true;
           const std::vector<double> energies = ends.energies(model);
-          return close >= first * begin || energies[1] - energies[0] >= least_energy;
+          return energies[1] - energies[0] >= least_energy;
         };
         std::vector<double> energies = inside.energies(model);
         for (double strength = 2.0; strength <= most_strength && !(rises(energies) && is_high());

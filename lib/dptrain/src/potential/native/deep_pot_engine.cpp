@@ -31,17 +31,10 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     ntypes_(data.config.ntypes()),
     bias_atom_e_(data.bias_atom_e),
     without_energy_(ntypes_, 0),
-    results_(ntypes_)
+    net_(add_net(data)),
+    results_(ntypes_),
+    last_layer_(ntypes_, net_->num_features())
 {
-  auto net = std::make_unique<NetTerm<Real>>(data);
-  net_ = net.get();
-  terms_.push_back(std::move(net));
-  last_layer_.emplace(ntypes_, net_->num_features());
-  finders_.emplace_back(ntypes_, *net_->edge_limits());
-  finder_of_.push_back(0);
-  is_kept_.push_back(1);
-  in_work_.edges.resize(1);
-  in_work_.states.resize(1);
   for (auto &term : make_energy_terms<Real>(data, parameter_index(data.config)))
     add_term(std::move(term));
   set_wall_term(data);
@@ -49,6 +42,14 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
   const int wanted = kernels::separate_memory() ? device_chunk : host_chunk * kernels::workers();
   const std::size_t fitting = kernels::memory_for_kernels().free / 4 / bytes_per_center();
   chunk_ = static_cast<int>(std::clamp<std::size_t>(fitting, smallest_first_chunk, wanted));
+}
+
+template <class Real> NetTerm<Real> *DeepPotEngine<Real>::add_net(const ModelData &data)
+{
+  auto net = std::make_unique<NetTerm<Real>>(data);
+  NetTerm<Real> *const added = net.get();
+  add_term(std::move(net));
+  return added;
 }
 
 // With where it finds its neighbors: a finder that there is, if that finds what the term sees.
@@ -230,7 +231,7 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
     begin_sweep();
     net_->set_direct(direct);
     for (const auto &term : terms_) term->begin_sweep();
-    last_layer_->begin(out, n, centers);
+    last_layer_.begin(out, n, centers);
     const kernels::ForceSums sums = results_.begin(frames(), out, centers);
     std::size_t done = 0;
     std::size_t bytes = 0;
@@ -239,7 +240,7 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
       const bool keeps = keep && !direct && bytes < keep_limit_;
       Chunk &chunk = chunk_at(kept, type, begin, size);
       forward_chunk(chunk, keep, results_.energies() + done, sums);
-      last_layer_->add(type, size, done, net_->features(type, *chunk.states.front()));
+      last_layer_.add(type, size, done, net_->features(type, *chunk.states.front()));
       done += size;
       bytes += chunk.memory_bytes();
       if (keeps) ++kept;
@@ -256,8 +257,8 @@ void DeepPotEngine<Real>::add_results(const std::vector<double> &energy_bias, Fo
   for (int type = 0; type < ntypes_; ++type)
     results_.shift(type) = bias_atom_e_[type] - net_->vacuum_energy(type);
   results_.add(frames(), energy_bias,
-               last_layer_->has_uncertainty() ? &last_layer_->uncertainty() : nullptr, out);
-  last_layer_->finish(out, frames().size());
+               last_layer_.has_uncertainty() ? &last_layer_.uncertainty() : nullptr, out);
+  last_layer_.finish(out, frames().size());
 }
 
 // ---- memory
@@ -277,7 +278,7 @@ template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
   for (const auto &chunk : sweep_->chunks) n += chunk.memory_bytes();
   n += in_work_.memory_bytes();
   for (const auto &term : terms_) n += term->workspace_bytes();
-  n += last_layer_->memory_bytes() + results_.memory_bytes() + seeds_.memory_bytes();
+  n += last_layer_.memory_bytes() + results_.memory_bytes() + seeds_.memory_bytes();
   for (const auto *a : {&parameter_copy_, &residuals_, &strains_, &gradient_copy_})
     n += a->memory_bytes();
   return {{"tables", net_->descriptor().table_bytes()}, {"workspace", n}};
@@ -300,7 +301,7 @@ template <class Real> void DeepPotEngine<Real>::release_workspace()
   sweep_->num_kept = 0;
   std::vector<Chunk>().swap(sweep_->chunks);
   for (auto &edges : in_work_.edges) edges = EdgeChunk<Real>();
-  for (std::size_t k = 1; k < terms_.size(); ++k) in_work_.states[k] = terms_[k]->make_state();
+  for (std::size_t k = 0; k < terms_.size(); ++k) in_work_.states[k] = terms_[k]->make_state();
   if (!is_on_tape(sweep_)) frames() = FrameSet();
   std::vector<double>().swap(host_);
   for (const auto &term : terms_) term->release_workspace();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -51,10 +50,10 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void set_auxiliary_state(const std::vector<double> &state,
                            const std::vector<double> *parameters) override;
   DescriptorBase &descriptor() override { return net_->descriptor(); }
-  int num_features() const override { return last_layer_->features(); }
+  int num_features() const override { return last_layer_.features(); }
   void set_whitening(const std::vector<double> &matrices) override
   {
-    last_layer_->set_whitening(matrices);
+    last_layer_.set_whitening(matrices);
   }
   MemoryLedger memory() const override;
   void set_keep_limit(std::size_t bytes) override { keep_limit_ = bytes; }
@@ -91,6 +90,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     int type = 0, begin = 0;
   };
 
+  NetTerm<Real> *add_net(const ModelData &data);
   void add_term(std::unique_ptr<EnergyTerm<Real>> term);
   void set_wall_term(const ModelData &data);
   void set_parameters(const std::vector<double> &parameters);
@@ -153,13 +153,13 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::vector<double> bias_atom_e_;
   std::vector<char> without_energy_;
   std::vector<std::unique_ptr<EnergyTerm<Real>>> terms_;
-  NetTerm<Real> *net_;  // the first
   // neighbors of the net, and of terms that see others
   std::vector<EdgeFinder> finders_;
   std::vector<std::size_t> finder_of_;  // by term
   std::vector<char> is_kept_;           // by finder: a term with parameters uses it
-  bool has_wall_term_ = false;          // the last
   Chunk in_work_;
+  NetTerm<Real> *const net_;    // the first
+  bool has_wall_term_ = false;  // the last
   int chunk_ = 0;
   bool device_algorithms_ = kernels::separate_memory();
   NeighborReport neighbor_report_;
@@ -171,7 +171,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::size_t keep_limit_ = std::size_t(256) << 20;  // bytes that pass A may keep for pass B
   std::uint64_t prepared_ = 0;  // another number for each state of the descriptor
   SweepResults results_;
-  std::optional<LastLayer<Real>> last_layer_;
+  LastLayer<Real> last_layer_;
 
   // pass B
   std::vector<double> host_;

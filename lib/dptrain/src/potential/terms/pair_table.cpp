@@ -10,6 +10,7 @@
 #include "dptrain/base/error.h"
 #include "input/model_keys.h"
 #include "io/file.h"
+#include "kernels/pair_functions.h"
 
 namespace dptrain {
 
@@ -217,13 +218,12 @@ PairTable on_equal_steps(const PairTable &table)
   for (int n = 0; n <= steps; ++n) {
     const double x = std::min(r.back(), r.front() + n * range / steps);
     while (k + 2 < r.size() && x > r[k + 1]) ++k;
-    const double h = r[k + 1] - r[k], t = (x - r[k]) / h,
-                 rise = table.energy[k + 1] - table.energy[k];
-    const double left = -h * table.force[k] - rise, right = rise + h * table.force[k + 1];
-    const double bend = (1.0 - t) * left + t * right;
+    const double left[] = {table.energy[k], -table.force[k]},
+                 right[] = {table.energy[k + 1], -table.force[k + 1]}, step = r[k + 1] - r[k];
+    const auto [energy, slope] = kernels::between_knots(left, right, step, (x - r[k]) / step);
     found.distance.push_back(x);
-    found.energy.push_back(table.energy[k] + t * rise + t * (1.0 - t) * bend);
-    found.force.push_back(-(rise + (1.0 - 2.0 * t) * bend + t * (1.0 - t) * (right - left)) / h);
+    found.energy.push_back(energy);
+    found.force.push_back(-slope);
   }
   return found;
 }

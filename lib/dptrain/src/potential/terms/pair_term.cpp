@@ -8,11 +8,16 @@
 
 namespace dptrain {
 
-template <class Real> PairTerm<Real>::PairTerm(double cutoff)
+template <class Real>
+PairTerm<Real>::PairTerm(int ntypes, double cutoff, const std::vector<double> &reach) :
+    ntypes_(ntypes)
 {
   constexpr double dense = 0.1;  // atoms per cubic Angstrom
   limits_.rcut = cutoff;
   limits_.usual_neighbors = std::max(16, static_cast<int>(dense * 4.2 * cutoff * cutoff * cutoff));
+  std::vector<Real> squared;
+  for (const double distance : reach) squared.push_back(static_cast<Real>(distance * distance));
+  reach_squared_.copy_from(squared);
 }
 
 template <class Real>
@@ -20,7 +25,7 @@ void PairTerm<Real>::value(int type, const EdgeChunk<Real> &edges, bool /*train*
                            double *energies)
 {
   auto &own = static_cast<PairState &>(state);
-  add_pairs(type, edges.edges(), energies,
+  add_pairs(type, edges.edges(), reach_squared_.data() + row(type), energies,
             {own.slope.resize(edges.num_slots()), own.inside.resize(edges.edges().num_centers)});
 }
 
@@ -52,6 +57,14 @@ bool PairTermConfig::acts_on(const std::string &a, const std::string &b) const
   return pairs.empty() || std::any_of(pairs.begin(), pairs.end(), [&](const Pair &pair) {
            return pair == Pair{a, b} || pair == Pair{b, a};
          });
+}
+
+std::vector<double> PairTermConfig::reach(const std::vector<std::string> &elements) const
+{
+  std::vector<double> reach;
+  for (const std::string &a : elements)
+    for (const std::string &b : elements) reach.push_back(acts_on(a, b) ? cutoff() : 0.0);
+  return reach;
 }
 
 std::string PairTermConfig::text_of_pairs() const

@@ -83,7 +83,7 @@ class TableConfig final : public PairTermConfig {
 template <class Real> class TableTerm final : public PairTerm<Real> {
  public:
   TableTerm(const ModelData &data, const TableConfig &config) :
-      PairTerm<Real>(config.cutoff()), ntypes_(data.config.ntypes())
+      PairTerm<Real>(data.config.ntypes(), config.cutoff(), config.reach(data.config.type_map))
   {
     const PairTable rows = on_equal_steps(config.rows());
     const std::size_t number = rows.distance.size();
@@ -95,27 +95,17 @@ template <class Real> class TableTerm final : public PairTerm<Real> {
     spline_.intervals = static_cast<int>(number - 1);
     spline_.step = (rows.distance.back() - spline_.begin) / spline_.intervals;
     spline_.knots = knots_.data();
-    std::vector<Real> reach_squared;
-    for (const std::string &a : data.config.type_map)
-      for (const std::string &b : data.config.type_map) {
-        const double reach = config.acts_on(a, b) ? config.cutoff() : 0.0;
-        reach_squared.push_back(static_cast<Real>(reach * reach));
-      }
-    reach_squared_.copy_from(reach_squared);
   }
 
  private:
-  void add_pairs(int type, const kernels::Edges<Real> &edges, double *energies,
-                 const kernels::PairSlopes &slopes) override
+  void add_pairs(int /*type*/, const kernels::Edges<Real> &edges, const Real *reach_squared,
+                 double *energies, const kernels::PairSlopes &slopes) override
   {
-    const long row = static_cast<long>(type) * ntypes_;
-    kernels::add_pair_spline(edges, spline_, reach_squared_.data() + row, energies, slopes);
+    kernels::add_pair_spline(edges, spline_, reach_squared, energies, slopes);
   }
 
-  const int ntypes_;
   kernels::Array<double> knots_;
   kernels::PairSpline spline_;
-  kernels::Array<Real> reach_squared_;  // [ntypes][ntypes]
 };
 
 }  // namespace

@@ -29,14 +29,10 @@ std::vector<kernels::Wall> walls_of(const ModelData &data)
 
 template <class Real>
 WallTerm<Real>::WallTerm(const ModelData &data) :
-    PairTerm<Real>(data.config.rcut), ntypes_(data.config.ntypes()), begin_(data.walls.begin)
+    PairTerm<Real>(data.config.ntypes(), data.config.rcut, data.walls.begin.values()),
+    begin_(data.walls.begin)
 {
-  const std::vector<kernels::Wall> walls = walls_of(data);
-  std::vector<Real> squared;
-  for (const kernels::Wall &wall : walls)
-    squared.push_back(static_cast<Real>(wall.begin * wall.begin));
-  walls_.copy_from(walls);
-  begin_squared_.copy_from(squared);
+  walls_.copy_from(walls_of(data));
 }
 
 template <class Real> void WallTerm<Real>::begin_sweep()
@@ -46,12 +42,12 @@ template <class Real> void WallTerm<Real>::begin_sweep()
 }
 
 template <class Real>
-void WallTerm<Real>::add_pairs(int type, const kernels::Edges<Real> &edges, double *energies,
+void WallTerm<Real>::add_pairs(int type, const kernels::Edges<Real> &edges,
+                               const Real *reach_squared, double *energies,
                                const kernels::PairSlopes &slopes)
 {
-  const long row = static_cast<long>(type) * ntypes_;
-  kernels::add_walls(edges, type, walls_.data() + row, begin_squared_.data() + row, energies,
-                     slopes, closest_.data());
+  kernels::add_walls(edges, type, walls_.data() + this->row(type), reach_squared, energies, slopes,
+                     closest_.data());
 }
 
 template <class Real> void WallTerm<Real>::end_sweep(NeighborReport &report)

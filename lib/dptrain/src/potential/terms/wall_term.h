@@ -19,13 +19,11 @@ template <class Real> class WallTerm final : public PairTerm<Real> {
   void end_sweep(NeighborReport &report) override;
 
  private:
-  void add_pairs(int type, const kernels::Edges<Real> &edges, double *energies,
-                 const kernels::PairSlopes &slopes) override;
+  void add_pairs(int type, const kernels::Edges<Real> &edges, const Real *reach_squared,
+                 double *energies, const kernels::PairSlopes &slopes) override;
 
-  const int ntypes_;
   const PairDistances begin_;
   kernels::Array<kernels::Wall> walls_;         // [ntypes][ntypes]
-  kernels::Array<Real> begin_squared_;          // the same
   kernels::Array<kernels::Closeness> closest_;  // by worker
   std::vector<kernels::Closeness> host_closest_;
 };

@@ -57,34 +57,26 @@ class ZblConfig final : public PairTermConfig {
 template <class Real> class ZblTerm final : public PairTerm<Real> {
  public:
   ZblTerm(const ModelData &data, const ZblConfig &config) :
-      PairTerm<Real>(config.cutoff()), ntypes_(data.config.ntypes())
+      PairTerm<Real>(data.config.ntypes(), config.cutoff(), config.reach(data.config.type_map))
   {
     std::vector<kernels::Zbl> functions;
-    std::vector<Real> reach_squared;
     for (const std::string &a : data.config.type_map)
       for (const std::string &b : data.config.type_map) {
         const Nuclei nuclei = nuclei_of(a, b);
-        functions.push_back(config.acts_on(a, b)
-                                ? kernels::smooth_zbl(nuclei.charges, nuclei.screening,
-                                                      *config.inner, *config.outer)
-                                : kernels::Zbl());
-        const double outer = functions.back().outer;
-        reach_squared.push_back(static_cast<Real>(outer * outer));
+        functions.push_back(
+            kernels::smooth_zbl(nuclei.charges, nuclei.screening, *config.inner, *config.outer));
       }
     functions_.copy_from(functions);
-    reach_squared_.copy_from(reach_squared);
   }
 
  private:
-  void add_pairs(int type, const kernels::Edges<Real> &edges, double *energies,
-                 const kernels::PairSlopes &slopes) override
+  void add_pairs(int type, const kernels::Edges<Real> &edges, const Real *reach_squared,
+                 double *energies, const kernels::PairSlopes &slopes) override
   {
-    const long row = static_cast<long>(type) * ntypes_;
-    kernels::add_zbl(edges, functions_.data() + row, reach_squared_.data() + row, energies, slopes);
+    kernels::add_zbl(edges, functions_.data() + this->row(type), reach_squared, energies, slopes);
   }
-  const int ntypes_;
+
   kernels::Array<kernels::Zbl> functions_;  // [ntypes][ntypes]
-  kernels::Array<Real> reach_squared_;      // the same
 };
 
 }  // namespace
