@@ -97,15 +97,15 @@ class Score:
     read: Callable  # folder -> [frames][atoms]
 
 
-FIRST, WITH_UNCERTAINTY, CALIBRATED_MODEL = "model-1.dp", "model-1u.dp", "model-1c.dp"
+FIRST = "model-1.dp"
 # a compute that is needed at every step
 STEP_COMMANDS = "compute largest all reduce max c_u\nfix watch all ave/time 1 1000000 1000000 c_largest\n"
 SCORES = [
-    Score("last layer", WITH_UNCERTAINTY, "", "compute u all dptrain/uncertainty/atom raw\n", "c_u", column("c_u")),
+    Score("error bars", FIRST, "", "compute u all dptrain/uncertainty/atom\n", "c_u", column("c_u")),
     Score("committee of 4 models", FIRST, "committee ../model-2.dp ../model-3.dp ../model-4.dp end",
           "compute u all dptrain/uncertainty/atom committee\n", "c_u", column("c_u")),
 ]
-# mode active of the fix, which looks at the uncertainty and never asks
+# mode active of the fix, which looks at the error bars and never asks
 LEARNER, LEARNING = "mode active, nothing asked", (
     'fix learn all dptrain reference pair sw coeff "* * Si.sw Si" end mode active every 10 threshold 1e6 limit 1e7 repeat audit 0\n')
 
@@ -154,15 +154,6 @@ def train_models(settings, ours, folder):
         run(ours.recorder, "training", words, place, {"OMP_NUM_THREADS": 1, **variables}, "train.log")
         shutil.copy(place / "model.ckpt.dp", folder / f"model-{seed}.dp")
         print(f"  model {seed} trained", flush=True)
-    # the frames once more, without training: their atoms give the first model its uncertainties
-    place = folder / "data"
-    learn = f"fix learn all dptrain model ../{FIRST} Si reference run every 20 train 0 save 1 ../{WITH_UNCERTAINTY}\n"
-    run_reference(ours, "uncertainties of the first model", place, data_input(5) + learn + f"run {20 * frames_of_data(settings)}\n",
-                  "uncertainty.log")
-    # answers of the reference, as after a learning run: without them mode active would take the model for a new one
-    text = (ATOMS.format(cells=2) + f"pair_style dptrain\npair_coeff * * ../{WITH_UNCERTAINTY} Si\n" + RUN.format(start=100, stop=500, seed=5)
-            + LEARNING.replace("every 10", f"every 1 train 0 save 1 ../{CALIBRATED_MODEL}") + "run 5\n")
-    run_reference(ours, "errors of the first model", place, text, "calibration.log")
 
 
 def run_trajectory(settings, ours, folder, trajectory):
@@ -232,7 +223,7 @@ def measure_cost(settings, ours, folder):
     text = (ATOMS.format(cells=4) + "pair_style dptrain {style}\npair_coeff * * ../{model} Si\n"
             "velocity all create 600 11\nfix nve all nve\ntimestep 0.001\nthermo 1000\n{commands}run 5\nrun {steps}\n")
     ways = {BASE: (FIRST, "", ""), **{s.name: (s.model, s.style, s.commands + STEP_COMMANDS) for s in SCORES},
-            "the same model without fix": (CALIBRATED_MODEL, "", ""), LEARNER: (CALIBRATED_MODEL, "", LEARNING)}
+            "the same model without fix": (FIRST, "", ""), LEARNER: (FIRST, "", LEARNING)}
 
     def one(name, steps=None):
         place = folder / f"cost-{list(ways).index(name)}"

@@ -37,10 +37,11 @@ class Potential {
   }
 
   dptrain::Model &model() const { return evaluator_->model(); }
+  bool has_bars() const { return model().bars().is_known(); }
 
   dptrain::FrameValues evaluate(const dptrain::WholeFrame &whole)
   {
-    return dptrain::evaluate_frame(*evaluator_, whole, false);
+    return dptrain::evaluate_frame(*evaluator_, whole, has_bars());
   }
 
  private:
@@ -68,7 +69,9 @@ nb::tuple evaluate(Potential &potential, Positions positions, Types types,
   const std::size_t n = whole.type.size();
   return nb::make_tuple(values.energy, array(std::move(values.force), {n, 3}),
                         array({values.virial.begin(), values.virial.end()}, {3, 3}),
-                        array(std::move(values.atom_energy), {n}));
+                        array(std::move(values.atom_energy), {n}),
+                        values.bar.empty() ? nb::object(nb::none())
+                                           : nb::object(array(std::move(values.bar), {n})));
 }
 
 /// The section `info` of a model's definition: what its maker says of it.
@@ -101,6 +104,24 @@ nb::dict separate_atoms_of(const dptrain::ModelData &data)
   return energies;
 }
 
+/// What is known of the error bars; None: the model has none.
+nb::object bars_of(const dptrain::ModelData &data)
+{
+  if (!data.bars.is_known()) return nb::none();
+  nb::dict atoms, scale, bars;
+  for (std::size_t t = 0; t < data.bars.scale.size(); ++t) {
+    const nb::str element(data.config.type_map[t].c_str());
+    atoms[element] = data.bars.atoms[t];
+    scale[element] = data.bars.scale[t];
+  }
+  bars["coverage"] = data.bars.coverage;
+  bars["frames"] = data.bars.frames;
+  bars["source"] = data.bars.source;
+  bars["atoms"] = atoms;
+  bars["scale"] = scale;
+  return bars;
+}
+
 /// What the model is made of, for `Potential.info`.
 nb::dict describe(const Potential &potential)
 {
@@ -111,6 +132,7 @@ nb::dict describe(const Potential &potential)
   info["kind"] = is_native ? "native" : "torchscript";
   info["rcut"] = config.rcut;
   info["info"] = notes_of(data.model_def_script);
+  info["error_bars"] = bars_of(data);
   if (!is_native) {
     info["model_def_script"] = data.model_def_script;
     info["energy_bias"] = potential.model().energy_bias();

@@ -22,7 +22,8 @@ from dptrain.session import Session
 
 
 class Calculator(BaseCalculator):
-    """Energy, free_energy, forces, energies and, for atoms with a cell, stress.
+    """Energy, free_energy, forces, energies and, for atoms with a cell, stress. Of a model with error bars `results["error_bars"]` has
+    how large the error of each force can be, eV/Angstrom.
 
     model: a Potential, or the name of a model file (.dp, .pth) or checkpoint. precision: as of Potential.
     """
@@ -38,6 +39,8 @@ class Calculator(BaseCalculator):
         super().calculate(atoms, properties, system_changes)
         found = self.potential.evaluate(self.atoms)
         self.results = {"energy": found.energy, "free_energy": found.energy, "forces": found.forces, "energies": found.energies}
+        if found.error_bars is not None:
+            self.results["error_bars"] = found.error_bars
         if self.atoms.cell.rank == 3:
             # ASE: stress is the derivative of the energy by the strain over the volume
             self.results["stress"] = full_3x3_to_voigt_6_stress(-found.virial / self.atoms.get_volume())

@@ -48,9 +48,10 @@ class Evaluation(NamedTuple):
     forces: np.ndarray  #: [natoms][3] eV/Angstrom
     virial: np.ndarray  #: [3][3] eV, sum of F (x) r: minus the derivative of the energy by the strain
     energies: np.ndarray  #: [natoms] eV, their sum is the energy
+    error_bars: np.ndarray | None = None  #: [natoms] eV/Angstrom, see the key error_bars of Potential.info; None: there are none
 
     def __repr__(self):
-        return f"Evaluation(energy {self.energy:.10g} eV, {len(self.forces)} atoms; energy, forces, virial, energies)"
+        return f"Evaluation(energy {self.energy:.10g} eV, {len(self.forces)} atoms; energy, forces, virial, energies, error_bars)"
 
 
 def find_model(name):
@@ -113,7 +114,8 @@ class Potential:
         TorchScript model rcut and model_def_script), in_deepmd (of a native model: whether DeePMD-kit can read it),
         energy_bias per type in eV, separate_atoms, the energy of an atom alone by element in eV (None where it is fitted),
         min_distance, the shortest distance in its training data in Angstrom (None where the file does not tell), walls, baseline, terms
-        (where it has one, in words), and info, what its maker says of it: the key `info` in the section `model` of the input."""
+        (where it has one, in words), error_bars (coverage, source, number of frames, and, by element, of atoms, and eV/Angstrom at distance 1
+        from what was learned; None where there are none), and info, what its maker says of it: the key `info` in the section `model` of the input."""
         return self._model.info()
 
     @property
@@ -170,7 +172,7 @@ class Potential:
             self._baseline = Baseline(json.loads(self._model.baseline))
         cell = complete_cell(positions, given, pbc, max(self.rcut, BASELINE_REACH))
         baseline = self._baseline.evaluate(positions, [self.type_map[t] for t in types], cell)
-        return Evaluation(*(a + b for a, b in zip(net, baseline)))
+        return Evaluation(*(a + b for a, b in zip(net, baseline)), error_bars=net[4])
 
 
 def complete_cell(positions, cell, pbc, cutoff):

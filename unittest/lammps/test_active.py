@@ -1,7 +1,6 @@
 """`fix dptrain ... mode active`: decisions, energies, ensembles and what it says, on silicon that learns from nothing or goes on
 with a model. Numbers of the log are compared as words, exact ones come from thermo output."""
 
-import json
 import re
 import time
 
@@ -222,37 +221,21 @@ def test_two_fixes_are_refused(silicon):
 
 
 def test_a_trained_model_asks_where_it_must(trained):
-    """With the uncertainty of its file the model moves the atoms at once, and the reference is asked only above the threshold."""
+    """With the error bars of its file the model moves the atoms at once, and the reference is asked only above the threshold."""
     quiet = trained(learn("mode active every 5 train 5 threshold 100 audit 0", pair=TRAINED, run="run 30")).check()
     assert events(quiet.output) == [] and np.all(quiet.thermo()["f_t[15]"] == 1)
     result = trained(learn("mode active every 5 train 5 threshold 0.5 audit 0", pair=TRAINED, run="run 30")).check()
     assert events(result.output) and all(e["why"] in ("threshold", "limit") for e in events(result.output))
 
 
-def test_a_model_without_uncertainty_is_early(trained, tmp_path):
+def test_a_model_without_bars_is_early(trained, tmp_path):
     """Such as those of DeePMD-kit: the reference drives until the first three errors are known, whatever the file has learned."""
     with h5py.File(tmp_path / "si.dp", "a") as file:
-        tree = json.loads(file.attrs["json"])
-        del tree["@variables"]["dptrain_whitening"], file["dptrain_calibration"]
-        file.attrs["json"] = json.dumps(tree)
+        del file["dptrain_bars"], file["dptrain_metric"]
     result = trained(learn("mode active every 5 train 5 threshold 5 limit 20 repeat", pair=TRAINED, run="run 30")).check()
     assert [e["why"] for e in events(result.output)][:4] == ["early"] * 4
     assert [e["moved_by"] for e in events(result.output)][:4] == ["reference"] * 3 + ["model"]
     assert result.thermo()["f_t[15]"][-1] == 1
-
-
-def test_calibration_of_a_version_before_the_first_release(trained, tmp_path):
-    """Numbers by position, which are not read: one message says so, and the model is compared with the reference anew."""
-    with h5py.File(tmp_path / "si.dp", "a") as file:
-        tree = json.loads(file.attrs["json"])
-        tree["@variables"]["dptrain_calibration"] = "variable_9999"
-        file["variable_9999"] = np.zeros(122)
-        del file["dptrain_calibration"]
-        file.attrs["json"] = json.dumps(tree)
-    result = trained(learn("mode active every 5 train 5 threshold 5 limit 20 repeat", pair=TRAINED, run="run 30")).check()
-    assert result.output.count("si.dp: what uncertainties mean was found by a version before the first release") == 1
-    why = [e["why"] for e in events(result.output)]
-    assert why[:3] == ["early"] * 3 and "early" not in why[3:]
 
 
 def test_limits(trained, tmp_path):
@@ -264,20 +247,19 @@ def test_limits(trained, tmp_path):
 
 
 def test_automatic_threshold(silicon, tmp_path):
-    """One and a half times the expected error that nine in ten of the learned configurations do not exceed, within a quarter
-    and the whole of the forces: from the uncertainties of the stored frames with the saved model, to the digits of the log."""
+    """One and a half times the largest error bar that nine in ten of the learned configurations do not exceed, within a quarter
+    and the whole of the forces: from the bars of the stored frames with the saved model, to the digits of the log."""
     options = OPTIONS.replace("threshold 0.8", "threshold auto audit 0 holdout 0 duplicate 0 save 1000 si.dp")
     result = silicon(learn(options, run="run 60", thermo="thermo 1\n")).check()
-    scale = float(re.findall(r"scale of the uncertainty (\S+)", result.output)[-1])
     frames, largest = stored_frames(tmp_path / "si.dp.frames"), []
     assert 5 < len(frames) <= 32
     for frame in frames:
         atoms = "\n".join(f"create_atoms 1 single {x:.17g} {y:.17g} {z:.17g} units box" for x, y, z in frame["coord"])
         text = ATOMS.replace("create_atoms 1 box", atoms).replace("velocity", "# velocity") + TRAINED
-        largest.append(silicon(text + "\ncompute u all dptrain/uncertainty/atom raw\ncompute most all reduce max c_u\n"
+        largest.append(silicon(text + "\ncompute u all dptrain/uncertainty/atom\ncompute most all reduce max c_u\n"
                                "thermo_style custom step pe c_most\nrun 0\nprint \"RESULT u $(c_most:%.17g)\"\n").check().value("u"))
     force = np.sqrt(np.mean(frames[-1]["force"]**2))
-    expected = np.clip(1.5 * scale * sorted(largest)[int(0.9 * (len(largest) - 1))], 0.25 * force, force)
+    expected = np.clip(1.5 * sorted(largest)[int(0.9 * (len(largest) - 1))], 0.25 * force, force)
     assert result.thermo()["f_t[14]"][-1] == pytest.approx(expected, rel=1e-3)
 
 

@@ -74,7 +74,7 @@ COEFF = f"pair_coeff * * {MODEL_FILE} "
     ("fix t all dptrain/kk reference run\n", ["Fix dptrain/kk needs a LAMMPS with the KOKKOS package"]),
     ("compute u all dptrain/uncertainty/atom/kk\n", ["Compute dptrain/uncertainty/atom/kk needs", "tools/build-in-tree"]),
     (STYLE + COEFF + "O H\nfix p all pair 1 dptrain deviation 0\nrun 0\n", ["no deviation to extract", "committee"]),
-    (STYLE + COEFF + "O H\nfix p all pair 1 dptrain uncertainty 0\nrun 0\n", ["no uncertainty to extract", "model.dp"])])
+    (STYLE + COEFF + "O H\nfix p all pair 1 dptrain uncertainty 0\nrun 0\n", ["the model", "model.dp has no error bars"])])
 def test_pair_commands(text, texts, message):
     stops_with(message(SYSTEM + text, 2), *texts)
 

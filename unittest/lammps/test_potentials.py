@@ -191,7 +191,8 @@ def test_script_makes_a_model(tmp_path, monkeypatch):
     rms = np.sqrt(np.mean([np.square(frame[4]).mean() for frame in test]))
     assert info["test_errors"]["force_rms_eV_per_Angstrom"] == pytest.approx(rms, abs=1e-4)
     assert info["test_errors"]["force_rmse_eV_per_Angstrom"] < 0.1 * rms
-    assert 0.3 < info["test_errors"]["largest_error_over_error_bar_rms"] < 3
+    assert 0.2 < info["test_errors"]["largest_error_over_largest_bar_rms"] < 2
+    assert 70 < info["test_errors"]["force_errors_below_bars_percent"] <= 100  # of three frames
     (tmp_path / "README.md").write_text(f"before\n{script.TABLE_BEGIN}\nstale\n{script.TABLE_END}\nafter\n")
     script.write_table(tmp_path)
     text = (tmp_path / "README.md").read_text()

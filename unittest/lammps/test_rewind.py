@@ -139,7 +139,7 @@ def test_thermostats_and_barostats_go_back(kind, ranks, trained, tmp_path):
     for name in ("Lx", "Ly", "Lz", "Xy", "Volume"):
         assert thermo[42][name] == pytest.approx(thermo[31][name], abs=1e-11), name
     if "np" in kind:
-        assert abs(thermo[41]["Lx"] - thermo[31]["Lx"]) > 1e-3
+        assert abs(thermo[41]["Lx"] - thermo[31]["Lx"]) > 1e-6  # it has changed, by far more than 1e-11
     assert thermo[42]["PotEng"] == pytest.approx(thermo[31]["PotEng"], abs=1e-8)
     for name in thermo[42]:
         if name.startswith(("f_n[", "f_b")) and abs(thermo[41][name] - thermo[31][name]) > 1e-9:
@@ -167,7 +167,7 @@ def test_atoms_keep_what_fixes_keep_with_them(trained):
 
 def test_an_answer_above_the_limit(trained):
     """The limit is chosen from the errors of a run without, so that one of them is above it and less was expected."""
-    text = f"{ATOMS}{TRAINED}\nfix n all nve\nfix t all dptrain {REFERENCE} mode active every 10 train 0 audit 4 duplicate 0 threshold 1e3 {{0}}\nrun 60\n"
+    text = f"{ATOMS}{TRAINED}\nfix n all nve\nfix t all dptrain {REFERENCE} mode active every 10 train 0 audit 4 duplicate 0 coverage 0.5 threshold 1e3 {{0}}\nrun 60\n"
     found = [(int(e["step"]), float(e["expected"]), float(e["true"])) for e in events(trained(text.format("limit 1e4 repeat")).check().output)
              if e["why"] == "audit" and e["expected"] != "-" and int(e["step"]) > 12]
     step, expected, true = max(found, key=lambda e: e[2] / e[1])

@@ -269,8 +269,8 @@ def test_null_elements(way, lammps, toy):
 
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("way", ["features", "messages_features"])
-def test_uncertainty(way, ranks, lammps, toy, tmp_path):
-    """The last layer's outputs of an archive give forces an expected error, and the written file keeps what it takes."""
+def test_error_bars(way, ranks, lammps, toy, tmp_path):
+    """The last layer's outputs of an archive give forces error bars, and the written file keeps what it takes."""
     path = toy(way)
     lammps(learn(path, "mode active every 5 threshold 0.01 train 5 optimizer adam save 1000 tuned.pth", run="run 10"), ranks).check()
     text = ATOMS + pair(tmp_path / "tuned.pth") + "compute u all dptrain/uncertainty/atom\ndump u all custom 1 u.dump id c_u\n" \

@@ -1,5 +1,6 @@
-"""What the last hidden layer says of errors: the compute, model_devi.out, selection from a rerun."""
+"""Error bars: the compute, model_devi.out, selection from a rerun, Python."""
 
+import h5py
 import numpy as np
 import pytest
 from ase.io import read
@@ -14,7 +15,7 @@ RANKS = 1e-9
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """Folder with si.dp, a model that knows its uncertainty, and hot.dump, a trajectory that leaves what it knows."""
+    """Folder with si.dp, a model with error bars, and hot.dump, a trajectory that leaves what it knows."""
     folder = tmp_path_factory.mktemp("model")
     write_input(folder)
     run_lammps(folder, f"{ATOMS}{PAIR}\nfix t all dptrain {REFERENCE} mode active every 5 train 40 threshold 0.5 save 100000 si.dp\n"
@@ -36,13 +37,12 @@ def frames_of(path):
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_expected_errors_follow_true_errors(model, ranks):
-    rerun(model, f"compute u all dptrain/uncertainty/atom\ncompute r all dptrain/uncertainty/atom raw\n"
-          f"dump d all custom 10 u{ranks}.dump id fx fy fz c_u c_r\ndump_modify d format float %.17g sort id", ranks)
+    rerun(model, f"compute u all dptrain/uncertainty/atom\ndump d all custom 10 u{ranks}.dump id fx fy fz c_u x y z\n"
+          "dump_modify d format float %.17g sort id", ranks)
     rerun(model, "dump d all custom 10 true.dump id fx fy fz\ndump_modify d format float %.17g sort id", pair="pair_style sw\npair_coeff * * Si.sw Si\n")
     mine, true = frames_of(model / f"u{ranks}.dump"), frames_of(model / "true.dump")
-    expected, raw = mine[..., 4], mine[..., 5]
+    expected = mine[..., 4]
     error = np.linalg.norm(mine[..., 1:4] - true[..., 1:4], axis=-1)
-    assert np.allclose(expected, raw * (expected[0, 0] / raw[0, 0]), rtol=1e-12)
     # largest of a frame: a model of 23 frames is never much too sure, and the order of the frames is that of the errors
     ratio = error.max(axis=1)[1:] / expected.max(axis=1)[1:]
     assert (ratio < 3.0).all()
@@ -53,7 +53,25 @@ def test_expected_errors_follow_true_errors(model, ranks):
         assert np.allclose(expected, frames_of(model / "u1.dump")[..., 4], rtol=1e-7)  # W amplifies rounding by up to 1e5
 
 
-def test_model_devi_of_the_last_layer(model):
+def test_python_and_ase_have_the_same_bars(model):
+    """Of the first and the last configuration of the trajectory; and the file tells what they were measured on."""
+    pytest.importorskip("dptrain")
+    from ase import Atoms
+    from dptrain import load
+    from dptrain.ase import Calculator
+    rerun(model, "compute u all dptrain/uncertainty/atom\ndump d all custom 400 p.dump id x y z c_u\ndump_modify d format float %.17g sort id")
+    potential = load(model / "si.dp")
+    known = potential.info["error_bars"]
+    assert known["coverage"] == 0.9 and known["frames"] >= 9 and "labels before they were learned" in known["source"]
+    assert known["atoms"]["Si"] == 64 * known["frames"] and known["scale"]["Si"] > 0.0
+    for frame in frames_of(model / "p.dump"):
+        atoms = Atoms("Si64", positions=frame[:, 1:4], cell=[10.862] * 3, pbc=True, calculator=Calculator(potential))
+        atoms.get_potential_energy()
+        assert np.allclose(atoms.calc.results["error_bars"], frame[:, 4], rtol=1e-7)  # ditto
+        assert np.array_equal(potential.evaluate(atoms).error_bars, atoms.calc.results["error_bars"])
+
+
+def test_model_devi_of_error_bars(model):
     result = rerun(model, "compute u all dptrain/uncertainty/atom\ncompute a all reduce max c_u\ncompute b all reduce min c_u\n"
                    "compute c all reduce ave c_u\nthermo_style custom step c_a c_b c_c\nthermo_modify format float %.17g",
                    pair="pair_style dptrain model_devi 10 devi.out\npair_coeff * * si.dp Si\n")
@@ -102,9 +120,30 @@ def test_fix_pair_reads_what_the_compute_says(model, ranks):
     assert np.array_equal(table[..., 1], table[..., 2]) and np.array_equal(table[..., 1], table[..., 3])
 
 
-def test_an_uncertainty_without_unit_is_warned_of_once(tmp_path):
-    """Mode passive does not compare it with the reference."""
+@pytest.mark.parametrize("ask, who", [("compute u all dptrain/uncertainty/atom", "Compute dptrain/uncertainty/atom"),
+                                      ("fix p all pair 1 dptrain uncertainty 0", "Pair style dptrain")])
+def test_bars_of_a_model_without_them_are_refused(ask, who, tmp_path):
+    """Mode passive does not measure them; the message says what does."""
     write_input(tmp_path)
     run_lammps(tmp_path, learn("every 5 train 5 warmup 2 save 1000 passive.dp", run="run 20")).check()
-    result = run_lammps(tmp_path, f"{ATOMS}pair_style dptrain\npair_coeff * * passive.dp Si\nfix p all pair 1 dptrain uncertainty 0\nrun 3\nrun 3\n").check()
-    assert result.output.count("the uncertainty of passive.dp was never compared with a reference") == 1
+    result = run_lammps(tmp_path, f"{ATOMS}pair_style dptrain\npair_coeff * * passive.dp Si\n{ask}\nrun 3\n")
+    assert result.status != 0
+    assert f"{who}: the model passive.dp has no error bars: train it with fix dptrain in 'mode active'" in result.errors()[0]
+
+
+def test_coverage_is_what_is_asked_for(tmp_path):
+    """A larger part of the errors below larger bars: of the same labels, as nothing is decided by the bars here."""
+    write_input(tmp_path)
+    found = {}
+    for coverage in (0.5, 0.9, 0.99):
+        text = learn(f"mode active every 2 train 5 warmup 3 threshold 1e-6 limit 1e6 repeat audit 0 holdout 0 duplicate 0 coverage {coverage} "
+                     "follow reference save 1000 si.dp", run="run 40")
+        result = run_lammps(tmp_path, text).check()
+        bars = h5py.File(tmp_path / "si.dp")["dptrain_bars/bars"]
+        found[coverage] = float(np.ravel(bars["scale"])[0])
+        assert f"promised {100 * coverage:.3g} %" in result.output
+        assert ("labels more are needed for 99 %" in result.output) == (coverage == 0.99)
+    assert found[0.5] < found[0.9] < found[0.99]
+    for wrong in ("0.3", "1", "x"):
+        result = run_lammps(tmp_path, learn(f"mode active coverage {wrong}", run="run 1"))
+        assert result.status != 0 and f"coverage {wrong} is not possible" in result.errors()[0]

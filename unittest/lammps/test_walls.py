@@ -56,7 +56,7 @@ def test_they_begin_at_the_smallest_distance_of_the_labels(cold):
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_a_run_far_outside_of_what_was_learned(cold, ranks):
     """Atoms that were never seen closer than at 300 K, at 6000 K and compressed by a fifth: they do not pass through each other, the
-    energy is conserved, and the run says once that it has left what was learned."""
+    energy is conserved, and the run says once that it has left what was learned, and at its end how far."""
     hot = ATOMS.replace("diamond 5.431", "diamond 5.1").replace("create 2000", "create 12000")
     run = f"{CLOSEST}fix n all nve\ntimestep 0.0005\nthermo 20\nrun 400"
     result = run_lammps(cold, f"{hot}{SI.format('')}{run}\n", ranks).check()
@@ -65,10 +65,13 @@ def test_a_run_far_outside_of_what_was_learned(cold, ranks):
     # eV of 64 atoms with 50 eV of kinetic energy
     assert np.ptp(thermo["TotEng"]) < 0.1
     warning, = result.warnings("Pair style dptrain")
-    found = re.search(r"atoms Si and Si came as close as ([\d.]+), and the training data of si.dp have none below ([\d.]+):", warning)
-    assert 0.7 * begin < float(found[1]) < 0.95 * begin and abs(float(found[2]) - begin) < 1e-3
-    without = run_lammps(cold, f"{hot}{SI.format('wall no')}{run}\n", ranks)
-    assert not without.warnings("Pair style dptrain: up to")
+    assert "is outside of what si.dp has learned" in warning
+    line, = (line for line in result.output.splitlines() if line.startswith("Pair dptrain: watched 5 configurations: outside"))
+    pair = re.search(r"closest pair Si-Si ([\d.]+), ([\d.]+) of the smallest learned distance, step (\d+)", line)
+    # as often looked at: all pairs of every step count, thermo has every 20th
+    assert 0.7 * begin < float(pair[1]) <= thermo["c_closest"].min() + 1e-3 and abs(float(pair[1]) - float(pair[2]) * begin) < 0.01
+    without = run_lammps(cold, f"{hot}{SI.format('watch no')}{run}\n", ranks)
+    assert not without.warnings("Pair style dptrain") and "watched" not in without.output
 
 
 def test_what_is_inside_warns_of_nothing(cold):

@@ -184,30 +184,29 @@ TEST(Cutouts, CentersAreTheWorstAtomsOutsideOfCores)
   const WholeFrame whole = frame_of(cases[0]);
   const Cutter cutter(whole, shape);
   Numbers random(7);
-  std::vector<double> scores;
-  for (std::size_t i = 0; i < whole.type.size(); ++i) scores.push_back(random(0.0, 1.0));
-  const int worst =
-      static_cast<int>(std::max_element(scores.begin(), scores.end()) - scores.begin());
-  const std::vector<int> centers = cutter.centers(worst, scores, 0.6, 50);
+  std::vector<double> bars;
+  for (std::size_t i = 0; i < whole.type.size(); ++i) bars.push_back(random(0.0, 1.0));
+  const int worst = static_cast<int>(std::max_element(bars.begin(), bars.end()) - bars.begin());
+  const std::vector<int> centers = cutter.centers(worst, bars, 0.6, 50);
   ASSERT_GT(centers.size(), 3u);
   EXPECT_EQ(centers[0], worst);
   for (std::size_t i = 0; i < centers.size(); ++i) {
-    EXPECT_GT(scores[centers[i]], 0.6);
+    EXPECT_GT(bars[centers[i]], 0.6);
     for (std::size_t j = 0; j < i; ++j) {
       EXPECT_GT(cutter.distance(centers[i], centers[j]), shape.core);
-      EXPECT_GE(scores[centers[j]], scores[centers[i]]);
+      EXPECT_GE(bars[centers[j]], bars[centers[i]]);
     }
   }
   // no atom above the threshold is left out
-  for (int atom = 0; atom < static_cast<int>(scores.size()); ++atom)
-    if (scores[atom] > 0.6) {
+  for (int atom = 0; atom < static_cast<int>(bars.size()); ++atom)
+    if (bars[atom] > 0.6) {
       EXPECT_TRUE(std::any_of(centers.begin(), centers.end(), [&](int center) {
         return cutter.distance(center, atom) <= shape.core;
       })) << atom;
     }
-  EXPECT_EQ(cutter.centers(worst, scores, 0.6, 2),
+  EXPECT_EQ(cutter.centers(worst, bars, 0.6, 2),
             std::vector<int>(centers.begin(), centers.begin() + 2));
-  EXPECT_EQ(cutter.centers(9, scores, HUGE_VAL, 4), std::vector<int>{9});
+  EXPECT_EQ(cutter.centers(9, bars, HUGE_VAL, 4), std::vector<int>{9});
 }
 
 TEST(Cutouts, ShapesThatAreNotPossibleAreRefused)

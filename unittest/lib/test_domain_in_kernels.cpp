@@ -57,21 +57,21 @@ class DeviceCluster {
 
 struct Found {
   double energy = 0.0, network_energy = 0.0;
-  Vec force, atom_energy, atom_virial, uncertainty, features, virial;
+  Vec force, atom_energy, atom_virial, bar, features, virial;
 };
 
 Found evaluate_in_kernels(DeepPot &model, const Domain &domain)
 {
-  const LastHiddenLayer &layer = *model.last_hidden_layer();
+  const AtomFeatures &layer = *model.features();
   auto force = zeros<double>(3L * domain.nall), virial = zeros<double>(9L * domain.nall),
-       energy = zeros<double>(domain.nlocal), uncertainty = zeros<double>(domain.nlocal);
+       energy = zeros<double>(domain.nlocal), bar = zeros<double>(domain.nlocal);
   Found found;
-  found.features.assign(model.type_map().size() * layer.num_features(), 0.0);
+  found.features.assign(model.type_map().size() * layer.number(), 0.0);
   ForwardOutput out;
   out.force = force.data();
   out.atom_energy = energy.data();
   out.atom_virial = virial.data();
-  out.uncertainty = uncertainty.data();
+  out.bar = bar.data();
   out.feature_sum = found.features.data();
   Evaluator(std::shared_ptr<Model>(&model, [](Model *) {})).step(domain, out);
   found.energy = out.energy;
@@ -80,24 +80,24 @@ Found evaluate_in_kernels(DeepPot &model, const Domain &domain)
   found.force = to_host(force);
   found.atom_energy = to_host(energy);
   found.atom_virial = to_host(virial);
-  found.uncertainty = to_host(uncertainty);
+  found.bar = to_host(bar);
   return found;
 }
 
 Found evaluate_on_host(DeepPot &model, const Domain &domain)
 {
-  const LastHiddenLayer &layer = *model.last_hidden_layer();
+  const AtomFeatures &layer = *model.features();
   Found found;
   found.force.assign(3L * domain.nall, 0.0);
   found.atom_energy.assign(domain.nlocal, 0.0);
   found.atom_virial.assign(9L * domain.nall, 0.0);
-  found.uncertainty.assign(domain.nlocal, 0.0);
-  found.features.assign(model.type_map().size() * layer.num_features(), 0.0);
+  found.bar.assign(domain.nlocal, 0.0);
+  found.features.assign(model.type_map().size() * layer.number(), 0.0);
   ForwardOutput out;
   out.force = found.force.data();
   out.atom_energy = found.atom_energy.data();
   out.atom_virial = found.atom_virial.data();
-  out.uncertainty = found.uncertainty.data();
+  out.bar = found.bar.data();
   out.feature_sum = found.features.data();
   model.forward(domain, out);
   found.energy = out.energy;
@@ -106,11 +106,13 @@ Found evaluate_on_host(DeepPot &model, const Domain &domain)
   return found;
 }
 
-std::vector<double> some_whitening(DeepPot &model)
+void add_bars(DeepPot &model)
 {
-  const std::size_t h = model.last_hidden_layer()->num_features();
+  const std::size_t h = model.features()->number(), ntypes = model.type_map().size();
   RandomEngine engine(5);
-  return random_vector(static_cast<long>(model.type_map().size() * h * h), engine);
+  model.features()->set_metric({random_vector(static_cast<long>(ntypes * h), engine),
+                                random_vector(static_cast<long>(ntypes * h * h), engine)});
+  model.set_bars({{0.5, 2.0}, 0.9, 10, {5, 5}, "10 labels"});
 }
 
 void expect_same(const Found &found, const Found &expected, double tolerance)
@@ -121,7 +123,7 @@ void expect_same(const Found &found, const Found &expected, double tolerance)
   expect_close(found.force, expected.force, tolerance, "force");
   expect_close(found.atom_energy, expected.atom_energy, tolerance, "energy of an atom");
   expect_close(found.atom_virial, expected.atom_virial, tolerance, "virial of an atom");
-  expect_close(found.uncertainty, expected.uncertainty, tolerance, "uncertainty");
+  expect_close(found.bar, expected.bar, tolerance, "error bar");
   expect_close(found.features, expected.features, tolerance, "features");
   expect_close(found.virial, expected.virial, tolerance, "virial");
 }
@@ -148,7 +150,7 @@ TEST_P(DomainInKernels, GivesWhatTheHostsArraysGive)
     DeepPot model(model_of(GetParam()));
     model.set_precision(precision);
     model.set_chunk(5);
-    model.last_hidden_layer()->set_whitening(some_whitening(model));
+    add_bars(model);
     const Found expected = evaluate_on_host(model, cluster.domain());
     model.engine().use_device_algorithms(true);
     const DeviceCluster device(cluster);
@@ -163,7 +165,7 @@ TEST_P(DomainInKernels, OfAHostIsReadWithoutTheWaysOfADevice)
   if (kernels::separate_memory()) GTEST_SKIP() << "the host cannot read it";
   const Cluster cluster(40, 2, 7.0);
   DeepPot model(model_of(GetParam()));
-  model.last_hidden_layer()->set_whitening(some_whitening(model));
+  add_bars(model);
   const Found expected = evaluate_on_host(model, cluster.domain());
   const DeviceCluster device(cluster, false);
   const Found found = evaluate_on_host(model, device.domain());

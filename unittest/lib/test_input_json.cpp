@@ -230,7 +230,7 @@ TEST(InputJson, NamesWrongTypesWithFoundAndExpected)
   wrong("/model/fitting_net/trainable", {true}, "true, false or a list of 4", "[true]");
   wrong("/model/fitting_net/atom_ener", {1.0}, "an empty list, or 2 numbers", "[1.0]");
   wrong("/learning_rate/start_lr", "fast", "a number", "\"fast\"");
-  wrong("/training/numb_steps", 0, "an integer not below 1", "0");
+  wrong("/training/numb_steps", -1, "an integer not below 0", "-1");
   wrong("/training/numb_steps", 18446744073709551615u, "an integer not above",
         "18446744073709551615");
   wrong("/training/disp_file", 1, "a text", "1");

@@ -100,8 +100,7 @@ TEST(LabelRequest, IsTheSameFromAFile)
        {Ask::no, Ask::prepare, Ask::early, Ask::threshold, Ask::limit, Ask::audit, Ask::rewind}) {
     LabelRequest request;
     request.ask = ask;
-    request.has_scores = true;
-    request.score = 1.5;
+    request.has_bars = true;
     request.expected = 0.25;
     request.energy = -3.0;
     request.frame = random_frame(3, 4, {edge, 0.0, 0.0, 0.0, edge, 0.0, 0.0, 0.0, edge}, true, 1.6);
@@ -111,6 +110,9 @@ TEST(LabelRequest, IsTheSameFromAFile)
     request.atoms = {7, 3, 9, 1};
     request.force.assign(12, 0.5);
     request.feature_sum = {1.0, 2.0};
+    request.set_bars({0.25, 0.5, 0.125, 1.0}, {{0.5, 2.0}, 0.9, 10, {5, 5}, "10 labels"});
+    EXPECT_EQ(request.bar[3], 1.0);
+    EXPECT_EQ(request.distance[3], request.frame.type[3] == 0 ? 2.0 : 0.5);
     const LabelRequest found = written_and_read(request);
     EXPECT_EQ(state_of(found), state_of(request));
     EXPECT_EQ(found.ask, ask);

@@ -1,5 +1,5 @@
-// Uncertainties from the last hidden layer against features that the linearity of the energy gives: E_i changes by
-// feature k when weight k of the last layer grows by one.
+// Distances of features against brute force: of the last hidden layer with features that the linearity of the energy gives (E_i
+// changes by feature k when weight k of the last layer grows by one), of a descriptor with sums over single centers.
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 #include "dptrain/uncertainty/feature_moments.h"
 #include "potential/native/deep_pot.h"
 #include "support/kernel_data.h"
+#include "support/power_spectrum_model.h"
 #include "support/random_frame.h"
 #include "support/tiny_model.h"
 #include "support/world.h"
@@ -42,6 +43,23 @@ std::size_t last_weights(const Model &model, int type)
   for (const auto &block : model.parameters().blocks())
     if (block.name.find(name) != std::string::npos) return block.offset;
   throw Error("no last layer in the tiny model");
+}
+
+/// x of C x = b, by elimination; C [n][n] is positive definite.
+std::vector<double> solve(std::vector<double> c, std::vector<double> b)
+{
+  const std::size_t n = b.size();
+  for (std::size_t k = 0; k < n; ++k)
+    for (std::size_t i = k + 1; i < n; ++i) {
+      const double factor = c[i * n + k] / c[k * n + k];
+      for (std::size_t j = k; j < n; ++j) c[i * n + j] -= factor * c[k * n + j];
+      b[i] -= factor * b[k];
+    }
+  for (std::size_t k = n; k-- > 0;) {
+    for (std::size_t j = k + 1; j < n; ++j) b[k] -= c[k * n + j] * b[j];
+    b[k] /= c[k * n + k];
+  }
+  return b;
 }
 
 struct Answer {
@@ -84,32 +102,34 @@ std::vector<double> features(Model &model, const Frame &frame)
   return f;
 }
 
-struct Scores {
+struct Distances {
   std::vector<double> atom, sum;
 };
 
-Scores scores(Model &model, const Frame &frame)
+Distances distances(Model &model, const Frame &frame)
 {
-  Scores s{std::vector<double>(frame.nlocal, -1.0), std::vector<double>(2 * H, 0.0)};
+  Distances s{std::vector<double>(frame.nlocal, -1.0),
+              std::vector<double>(2 * model.features()->number(), 0.0)};
   std::vector<double> force(3 * frame.nall());
   ForwardOutput out;
   out.force = force.data();
-  out.uncertainty = s.atom.data();
+  out.bar = s.atom.data();
   out.feature_sum = s.sum.data();
   model.forward(frame.domain(), out);
   return s;
 }
 
-TEST(FeatureMoments, UncertaintyIsTheLengthOfWhitenedFeatures)
+TEST(FeatureMoments, DistanceIsTheLengthOfWhitenedFeatures)
 {
   const auto model = make_model();
   const Frame frame = make_frame(1, model->cutoff());
   std::vector<double> w(2 * H * H);
   Numbers random(11);
   for (double &number : w) number = random(-1.0, 1.0);
-  model->last_hidden_layer()->set_whitening(w);
+  const FeatureMetric metric{std::vector<double>(2 * H, 0.0), w};
+  model->features()->set_metric(metric);
   const std::vector<double> f = features(*model, frame);
-  const Scores s = scores(*model, frame);
+  const Distances s = distances(*model, frame);
   std::vector<double> sum(2 * H, 0.0);
   for (int i = 0; i < frame.nlocal; ++i) {
     double square = 0.0;
@@ -135,7 +155,7 @@ TEST(FeatureMoments, MeanSquareOverTheFramesIsOne)
   moments.apply();
   double sums[4] = {};  // squares and atoms of both types
   for (const Frame &frame : frames) {
-    const Scores s = scores(*model, frame);
+    const Distances s = distances(*model, frame);
     for (int i = 0; i < frame.nlocal; ++i) {
       sums[frame.type[i]] += s.atom[i] * s.atom[i];
       sums[2 + frame.type[i]] += 1.0;
@@ -148,7 +168,69 @@ TEST(FeatureMoments, MeanSquareOverTheFramesIsOne)
   }
 }
 
-TEST(FeatureMoments, UnseenTypesAreVeryUncertain)
+// Mahalanobis distances of a descriptor by means, covariances and a solver of their own. Condition number 1e7 at most.
+TEST(FeatureMoments, OfADescriptorAreThoseOfTheDefinition)
+{
+  const auto model =
+      std::make_shared<DeepPot>(power_spectrum_model(2, small_power_spectrum(), 4.0));
+  const std::size_t h = model->features()->number();
+  EXPECT_EQ(h, static_cast<std::size_t>(small_power_spectrum().size()));
+  FeatureMoments moments(model, world());
+  std::vector<std::vector<double>> f[2];  // by type, of all ranks
+  std::vector<std::pair<int, std::vector<double>>> first;
+  for (int k = 0; k < 4; ++k) {
+    const Frame frame = make_frame(k + 1, model->cutoff());
+    moments.add(frame);
+    std::vector<double> all(40 * h, 0.0), type(40, 0.0);
+    for (int i = 0; i < frame.nlocal; ++i) {
+      Domain one = frame.domain();
+      one.num_centers = 1;
+      one.centers += i;
+      std::vector<double> force(3 * frame.nall()), sum(2 * h, 0.0);
+      ForwardOutput out;
+      out.force = force.data();
+      out.feature_sum = sum.data();
+      model->forward(one, out);
+      const std::size_t atom = frame.tag[one.centers[0]] - 1;
+      const int t = frame.type[one.centers[0]];
+      std::copy_n(&sum[t * h], h, &all[atom * h]);
+      type[atom] = t;
+    }
+    world()->all_reduce_sum(all.data(), all.size());
+    world()->all_reduce_sum(type.data(), type.size());
+    for (std::size_t i = 0; i < 40; ++i) {
+      const int t = static_cast<int>(type[i]);
+      f[t].emplace_back(&all[i * h], &all[i * h] + h);
+      if (k == 0) first.emplace_back(t, f[t].back());
+    }
+  }
+  moments.apply();
+  const Frame frame = make_frame(1, model->cutoff());
+  const Distances found = distances(*model, frame);
+  for (int i = 0; i < frame.nlocal; ++i) {
+    const auto &[t, own] = first[frame.tag[i] - 1];
+    std::vector<double> mean(h, 0.0), c(h * h, 0.0);
+    const double n = static_cast<double>(f[t].size());
+    for (const auto &atom : f[t])
+      for (std::size_t a = 0; a < h; ++a) mean[a] += atom[a] / n;
+    for (const auto &atom : f[t])
+      for (std::size_t a = 0; a < h; ++a)
+        for (std::size_t b = 0; b < h; ++b)
+          c[a * h + b] += (atom[a] - mean[a]) * (atom[b] - mean[b]) / n;
+    double trace = 0.0;
+    for (std::size_t a = 0; a < h; ++a) trace += c[a * h + a];
+    for (std::size_t a = 0; a < h; ++a) c[a * h + a] += 1e-7 * trace / static_cast<double>(h);
+    std::vector<double> x;
+    for (std::size_t a = 0; a < h; ++a) x.push_back(own[a] - mean[a]);
+    const std::vector<double> y = solve(c, x);
+    double square = 0.0;
+    for (std::size_t a = 0; a < h; ++a) square += x[a] * y[a];
+    EXPECT_NEAR(found.atom[i], std::sqrt(square / static_cast<double>(h)), 1e-5 * found.atom[i])
+        << "atom " << frame.tag[i];
+  }
+}
+
+TEST(FeatureMoments, UnseenTypesAreFarAway)
 {
   const auto model = make_model();
   FeatureMoments moments(model, world());
@@ -157,7 +239,7 @@ TEST(FeatureMoments, UnseenTypesAreVeryUncertain)
   moments.add(scatter_frame(world(), whole, model->cutoff()));
   moments.apply();
   const Frame frame = make_frame(1, model->cutoff());
-  const Scores s = scores(*model, frame);
+  const Distances s = distances(*model, frame);
   for (int i = 0; i < frame.nlocal; ++i)
     if (frame.type[i] == 1) {
       EXPECT_GT(s.atom[i], 1e4);
@@ -179,7 +261,7 @@ TEST(FeatureMoments, DistanceTellsDuplicates)
   moments.apply();
   const auto &sums = moments.feature_sums();
   const auto distance = [&](int a, int b) {
-    return feature_distance(model->last_hidden_layer()->whitening(), sums[a], sums[b], 40);
+    return feature_distance(model->features()->metric(), sums[a], sums[b], 40);
   };
   EXPECT_EQ(distance(0, 0), 0.0);
   for (int k = 1; k < 4; ++k) EXPECT_GT(distance(0, k), 0.1);
@@ -191,8 +273,8 @@ TEST(FeatureMoments, Errors)
 {
   const auto model = make_model();
   const Frame frame = make_frame(1, model->cutoff());
-  EXPECT_THROW(scores(*model, frame), Error);  // no matrices yet
-  EXPECT_THROW(model->last_hidden_layer()->set_whitening({1.0, 2.0}), Error);
+  EXPECT_THROW(distances(*model, frame), Error);  // no metric yet
+  EXPECT_THROW(model->features()->set_metric({{}, {1.0, 2.0}}), Error);
 }
 
 }  // namespace

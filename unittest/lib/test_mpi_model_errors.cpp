@@ -46,11 +46,11 @@ TEST_P(KnownCase, ErrorsAndDetailsOfFramesOfAllSizes)
     const KnownSystem system(known_frames(GetParam(), way.copies));
     const SystemTest test(comm, load_model(model_of(GetParam())), true, true, {}, way.block);
     std::size_t next = 0;
-    const ErrorSums sums = test.run(system, all_frames(system), [&](const double *row, auto) {
+    const SystemErrors found = test.run(system, all_frames(system), [&](const double *row, auto) {
       expect_row(row, system.frames().at(next++));
     });
     EXPECT_EQ(next, comm->rank() == 0 ? system.frames().size() : 0);
-    const TestErrors errors = errors_of(sums);
+    const TestErrors errors = errors_of(found.sums);
     auto expected = differences_of(system.frames());
     expected["e"].expect(errors.energy, "energy");
     expected["ea"].expect(errors.energy_per_atom, "energy per atom");
@@ -73,13 +73,13 @@ TEST(ModelErrors, FramesInAnyOrder)
   const SystemTest test(world(), load_model(model_of("one_side")), false, true);
   const std::vector<std::int64_t> order{7, 2, 9, 2, 0, 5};
   std::size_t next = 0;
-  const auto sums = test.run(system, order, [&](const double *row, auto) {
+  const SystemErrors found = test.run(system, order, [&](const double *row, auto) {
     expect_row(row, system.frames().at(order.at(next++)));
   });
   std::vector<Known> tested;
   for (const auto k : order) tested.push_back(system.frames()[k]);
-  differences_of(tested)["f"].expect(errors_of(sums).force, "force");
-  EXPECT_FALSE(errors_of(sums).atomic_energy.found);
+  differences_of(tested)["f"].expect(errors_of(found.sums).force, "force");
+  EXPECT_FALSE(errors_of(found.sums).atomic_energy.found);
 }
 
 TEST(ModelErrors, LabelsThatAreMissingDoNotCount)
@@ -98,12 +98,12 @@ TEST(ModelErrors, LabelsThatAreMissingDoNotCount)
   }
   const KnownSystem system(frames);
   const SystemTest test(world(), load_model(model_of("one_side")), false, true);
-  const auto sums = test.run(system, all_frames(system), [&](const double *row, auto) {
+  const SystemErrors found = test.run(system, all_frames(system), [&](const double *row, auto) {
     EXPECT_EQ(row[detail_row::virial], 0.0);
     EXPECT_EQ(row[detail_row::volume], 0.0);
     EXPECT_NE(row[detail_row::virial + 9], 0.0);
   });
-  const TestErrors errors = errors_of(sums);
+  const TestErrors errors = errors_of(found.sums);
   differences_of(with_energy)["e"].expect(errors.energy, "energy");
   differences_of(with_force)["f"].expect(errors.force, "force");
   EXPECT_FALSE(errors.virial.found || errors.virial_per_atom.found || errors.stress.found);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "dptrain/base/error.h"
-#include "dptrain/potential/model/last_hidden_layer.h"
+#include "dptrain/potential/model/atom_features.h"
 
 namespace dptrain::test {
 namespace {
@@ -60,16 +60,18 @@ TEST(ParameterSet, OtherNumbersOfValuesAreErrors)
   EXPECT_THROW(ParameterSet({{"a", {2}, 0, 2, true}}, {1.0}), Error);
 }
 
-TEST(LastHiddenLayer, HoldsWhatFitsAndKnowsWhenItChanged)
+TEST(AtomFeatures, HoldWhatFitsAndKnowWhenItChanged)
 {
-  LastHiddenLayer layer(2, 3);
-  EXPECT_TRUE(layer.whitening().empty());
-  const std::uint64_t version = layer.version();
-  EXPECT_THROW(layer.set_whitening(Vec(17)), Error);
-  EXPECT_EQ(layer.version(), version);
-  layer.set_whitening(Vec(18, 0.5));
-  EXPECT_EQ(layer.whitening(), Vec(18, 0.5));
-  EXPECT_EQ(layer.version(), version + 1);
+  AtomFeatures features(2, 3, true);
+  EXPECT_TRUE(features.metric().empty());
+  const std::uint64_t version = features.version();
+  EXPECT_THROW(features.set_metric({Vec(6), Vec(17)}), Error);
+  EXPECT_THROW(features.set_metric({Vec(5), Vec(18)}), Error);
+  EXPECT_EQ(features.version(), version);
+  const FeatureMetric metric{Vec(6, 0.1), Vec(18, 0.5)};
+  features.set_metric(metric);
+  EXPECT_EQ(features.metric(), metric);
+  EXPECT_EQ(features.version(), version + 1);
 }
 
 }  // namespace

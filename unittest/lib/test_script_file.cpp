@@ -100,8 +100,8 @@ TEST(ScriptFile, WhatIsReadIsWhatTheArchiveSays)
     EXPECT_EQ(data.parameters.size(), 20u + 16u + 20u + 8u + 4u + 8u);
     EXPECT_EQ(data.out_bias, (std::vector<double>{-1.5, 2.25}));
     const auto model = script_model(toy);
-    const LastHiddenLayer *layer = model->last_hidden_layer();
-    EXPECT_EQ(layer ? layer->num_features() : 0, toy.features ? 4u : 0u);
+    const AtomFeatures *layer = model->features();
+    EXPECT_EQ(layer ? layer->number() : 0, toy.features ? 4u : 0u);
   }
 }
 
@@ -199,30 +199,34 @@ TEST(ScriptFile, FilesOfOthersInTheArchiveStay)
   EXPECT_EQ(record(read_file(scratch / "b.pth"), "extra/dptrain.h5"), "");  // nothing to keep
 }
 
-TEST(ScriptFile, UncertaintyIsKept)
+TEST(ScriptFile, ErrorBarsAreKept)
 {
   const Scratch scratch;
   const std::string archive =
       with_extra(script_toy(script_toy_named("features")), {{"notes.txt", "trained on Monday"}});
   ModelData data = read_pth(scratch.with("a.pth", archive));
-  EXPECT_TRUE(data.whitening.empty());
-  for (int k = 0; k < 2 * 4 * 4; ++k) data.whitening.push_back(std::sin(k));
-  data.calibration.set("force", 1.0 / 3.0);
+  EXPECT_TRUE(data.metric.empty());
+  for (int k = 0; k < 2 * 4; ++k) data.metric.center.push_back(std::sin(k));
+  for (int k = 0; k < 2 * 4 * 4; ++k)  // upper triangles of numbers that float32 has
+    data.metric.matrices.push_back(k % 4 >= k / 4 % 4 ? 0.25 * k : 0.0);
+  data.bars = {{0.1, 0.3}, 0.95, 12, {24, 36}, "12 labels"};
+  data.learning.set("force", 1.0 / 3.0);
   write_pth(scratch / "b.pth", data);
   ModelData again = read_pth(scratch / "b.pth");
-  EXPECT_EQ(again.whitening, data.whitening);
-  EXPECT_EQ(again.calibration, data.calibration);
+  EXPECT_EQ(again.metric, data.metric);
+  EXPECT_EQ(again.bars, data.bars);
+  EXPECT_EQ(again.learning, data.learning);
   EXPECT_EQ(record(again.archive, "extra/notes.txt"), "trained on Monday");
   // written without it, it is gone
-  again.whitening.clear();
+  again.metric = {};
   write_pth(scratch / "c.pth", again);
-  EXPECT_TRUE(read_pth(scratch / "c.pth").whitening.empty());
+  EXPECT_TRUE(read_pth(scratch / "c.pth").metric.empty());
 }
 
-TEST(ScriptFile, DamagedUncertaintyIsAnError)
+TEST(ScriptFile, DamagedErrorBarsAreAnError)
 {
   const std::string text = refusal(with_extra(script_toy(), {{"dptrain.h5", "not HDF5"}}));
-  expect_in("uncertainty", text);
+  expect_in("error bars", text);
   expect_in("damaged", text);
 }
 

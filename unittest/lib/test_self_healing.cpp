@@ -147,9 +147,9 @@ class Course final : public Trajectory {
 
   std::int64_t step() const override { return now; }
   std::int64_t natoms() const override { return 1; }
-  bool has_scores() const override { return true; }
-  std::vector<double> scores() const override { return {}; }
-  std::vector<double> all_scores() override { return {}; }
+  bool has_bars() const override { return true; }
+  std::vector<double> bars() const override { return {}; }
+  std::vector<double> all_bars() override { return {}; }
   std::vector<double> feature_sum() const override { return {}; }
   double energy() const override { return 0.0; }
   std::vector<double> forces() override { return {}; }

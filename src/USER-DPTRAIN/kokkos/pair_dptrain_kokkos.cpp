@@ -166,7 +166,7 @@ template <class DeviceType> void PairDPTrainKokkos<DeviceType>::compute(int efla
   // ids
   const bool passes_messages = (data_->slot->model() && !data_->slot->model()->is_local()) ||
                                data_->committee.passes_messages();
-  if (passes_messages || data_->deviation_options.every > 0)
+  if (passes_messages || data_->deviation_options.every > 0 || data_->watch.is_due())
     atomKK->sync(Host, X_MASK | TYPE_MASK | TAG_MASK | IMAGE_MASK);
   if (data_->exclusions.any()) {
     atomKK->sync(Host, MASK_MASK | TYPE_MASK);

@@ -20,18 +20,15 @@ using namespace LAMMPS_NS;
 static const char WHO[] = "Compute dptrain/uncertainty/atom";
 
 ComputeDPTrainUncertaintyAtom::ComputeDPTrainUncertaintyAtom(LAMMPS *lmp, int narg, char **arg) :
-    Compute(lmp, narg, arg), pair_(nullptr), nmax_(0), raw_(false), committee_(false)
+    Compute(lmp, narg, arg), pair_(nullptr), nmax_(0), committee_(false)
 {
-  raw_ = narg == 4 && strcmp(arg[3], "raw") == 0;
   committee_ = narg == 4 && strcmp(arg[3], "committee") == 0;
-  if (narg > 3 && strcmp(arg[3], "sampled") == 0)
+  if (narg > 3 && !committee_)
     error->all(FLERR, 3,
-               fmt::format("{}: sampled last layers were removed: leave the keyword out for the "
-                           "expected force error of each atom, or use committee",
-                           WHO));
-  if (narg > 3 && !raw_ && !committee_)
-    error->all(FLERR, 3, fmt::format("{}: found {}, use raw or committee", WHO, arg[3]));
+               fmt::format("{}: found {}, use committee, or nothing for the error bar of each atom",
+                           WHO, arg[3]));
   peratom_flag = 1;
+  timeflag = 1;  // the pair style looks at when values are asked for
   size_peratom_cols = 0;
 }
 
@@ -44,27 +41,22 @@ void ComputeDPTrainUncertaintyAtom::init()
 {
   pair_ = PairDPTrain::find(lmp);
   if (!pair_)
-    error->all(FLERR,
-               "{}: the uncertainty is one of pair_style dptrain (once, in a hybrid style); the "
-               "pair style is {}",
-               WHO, force->pair_style);
+    error->all(
+        FLERR,
+        "{}: error bars are those of pair_style dptrain, alone or once in a hybrid style, and the "
+        "pair style is {}: use pair_style dptrain",
+        WHO, force->pair_style);
   if (committee_ && !pair_->has_committee())
     error->all(FLERR,
                "{}: the pair style has no committee: use 'pair_style dptrain committee FILE2 "
                "[FILE3 ...] end'",
                WHO);
   if (committee_) return;
-  ModelInUse &slot = *pair_->slot();
-  slot.want_uncertainty();
-  if (!pair_->may_learn() && !slot.has_uncertainty())
-    error->all(
-        FLERR,
-        "{}: the model {} has no uncertainty: train it with fix dptrain, best in 'mode active'",
-        WHO, slot.path());
-  if (!raw_) pair_->check_unit(WHO);
+  pair_->slot()->want_bars();
+  pair_->check_bars(WHO);
 }
 
-// Zero as long as there is no model.
+// Zero as long as there is no model, or no label has been compared with it.
 void ComputeDPTrainUncertaintyAtom::compute_peratom()
 {
   invoked_peratom = update->ntimestep;
@@ -73,12 +65,12 @@ void ComputeDPTrainUncertaintyAtom::compute_peratom()
     nmax_ = atom->nmax;
     memory->create(vector_atom, nmax_, "dptrain/uncertainty/atom:vector_atom");
   }
-  const double scale = raw_ || committee_ ? 1.0 : pair_->score_unit();
-  const double *scores = committee_            ? pair_->committee_deviation()
-                         : pair_->has_scores() ? pair_->scores()
-                                               : nullptr;
+  const double scale = committee_ ? 1.0 : pair_->bar_unit();
+  const double *values = committee_                  ? pair_->committee_deviation()
+                         : pair_->slot()->has_bars() ? pair_->bars()
+                                                     : nullptr;
   for (int i = 0; i < atom->nlocal; ++i)
-    vector_atom[i] = scores && (atom->mask[i] & groupbit) ? scale * scores[i] : 0.0;
+    vector_atom[i] = values && (atom->mask[i] & groupbit) ? scale * values[i] : 0.0;
 }
 
 double ComputeDPTrainUncertaintyAtom::memory_usage()

@@ -4,7 +4,7 @@
 ------------------------------------------------------------------------- */
 
 /* -*- c++ -*- ----------------------------------------------------------
-   compute dptrain/uncertainty/atom: expected force error of each atom
+   compute dptrain/uncertainty/atom: error bar of the force of each atom
 ------------------------------------------------------------------------- */
 
 #ifdef COMPUTE_CLASS
@@ -31,7 +31,6 @@ class ComputeDPTrainUncertaintyAtom : public Compute {
  private:
   class PairDPTrain *pair_;
   int nmax_;
-  bool raw_;        // without calibration
   bool committee_;  // deviation of the committee's forces
 };
 

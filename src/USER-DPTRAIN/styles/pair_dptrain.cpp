@@ -18,6 +18,7 @@
 #include "adapter/style_names.h"
 #include "atom.h"
 #include "comm.h"
+#include "compute.h"
 #include "domain.h"
 #include "dptrain/kernels/threads.h"
 #include "error.h"
@@ -189,41 +190,44 @@ void PairDPTrain::compute_model()
   if (vflag_global)
     for (int k = 0; k < 6; ++k) virial[k] += sums.virial[k];
   add_atom_values(1.0);
-  watch_walls();
+  watch();
   const bigint every = data_->deviation_options.every;
   if (every > 0 && update->ntimestep % every == 0 && !is_trial_move(lmp)) write_deviation();
 }
 
 // Who trains the model asks the reference instead.
-void PairDPTrain::watch_walls()
+void PairDPTrain::watch()
 {
-  if (data_->wall_warned || !data_->slot->owner().empty()) return;
-  const dptrain::Model &model = *data_->slot->model();
-  if (model.walls().empty()) return;
-  dptrain::WallContact &closest = data_->closest;
-  const dptrain::WallContact now = model.neighbor_report().wall;
-  if (now.ratio < closest.ratio) closest = now;
-  if (!eflag_global) return;
-  // one number for the ratio and both types: the largest is that of the closest pair
-  constexpr double types = 256.0, resolution = 1073741824.0;
-  double code = -(std::floor(closest.ratio * resolution) * types * types +
-                  closest.types[0] * types + closest.types[1]);
-  data_->comm->all_reduce_max(&code, 1);
-  const double ratio = std::floor(-code / (types * types));
-  const int pair = static_cast<int>(-code - ratio * types * types);
-  closest.ratio = ratio / resolution;
-  const int a = pair / 256, b = pair % 256;
-  if (!closest.is_touched()) return;
-  data_->wall_warned = true;
-  if (comm->me != 0) return;
-  const double begin = model.walls().begin.at(a, b) * data_->units.length;
-  error->warning(
-      FLERR,
-      "Pair style dptrain: up to step {} atoms {} and {} came as close as {:.4g}, and the training "
-      "data of {} have none below {:.4g}: there a repulsion keeps atoms apart, and forces are no "
-      "prediction. Let the model learn such configurations (fix dptrain, mode active)",
-      update->ntimestep, model.type_map()[a], model.type_map()[b], closest.ratio * begin,
-      data_->slot->path(), begin);
+  ModelInUse &slot = *data_->slot;
+  Watch &watch = data_->watch;
+  if (!slot.owner().empty() || watch.options.every == 0 || !data_->failure.empty()) return;
+  watch.note(slot.model()->neighbor_report().wall);
+  if (!data_->watches_now) return;
+  const double *bars = data_->found.bars && slot.has_calibrated_bars() ? this->bars() : nullptr;
+  std::vector<int> type(atom->nlocal);
+  for (int i = 0; i < atom->nlocal; ++i) type[i] = data_->exclusions.model_type_of(i);
+  watch.look(slot, bars, type.data(), kokkosable ? nullptr : list);
+}
+
+void PairDPTrain::finish()
+{
+  data_->watch.end_run(*data_->slot);
+}
+
+// At steps at which somebody asks for them: the distances cost a tenth of the model.
+bool PairDPTrain::needs_bars()
+{
+  const ModelInUse &slot = *data_->slot;
+  const bigint step = update->ntimestep, every = data_->deviation_options.every;
+  data_->watches_now = slot.owner().empty() && data_->watch.is_due() && !is_trial_move(lmp);
+  if (!slot.has_bars()) return false;
+  if (!slot.owner().empty() || data_->watches_now || data_->for_fix_pair.asked ||
+      data_->asks_for_bars)
+    return true;
+  if (every > 0 && step % every == 0 && data_->committee.empty()) return true;
+  for (Compute *compute : modify->get_compute_by_style("^dptrain/uncertainty/atom"))
+    if (compute->matchstep(step)) return true;
+  return false;
 }
 
 PairDPTrain::Sums PairDPTrain::evaluate_again()
@@ -234,7 +238,7 @@ PairDPTrain::Sums PairDPTrain::evaluate_again()
   return sums;
 }
 
-// The model on the present atoms: forces, scores and, where LAMMPS has asked for them, values of
+// The model on the present atoms: forces and, where they are asked for, error bars and values of
 // each atom.
 PairDPTrain::Sums PairDPTrain::evaluate()
 {
@@ -247,14 +251,13 @@ PairDPTrain::Sums PairDPTrain::evaluate()
   out.force = clear_result(FORCE, 3 * nall);
   data_->found.atom_energy = eflag_atom;
   data_->found.atom_virial = vflag_atom || cvflag_atom;
-  data_->found.scores = data_->slot->has_uncertainty();
+  data_->found.bars = needs_bars();
   if (data_->found.atom_energy) out.atom_energy = clear_result(ENERGY, nlocal);
   if (data_->found.atom_virial) out.atom_virial = clear_result(VIRIAL, 9 * nall);
-  if (data_->found.scores) {
+  if (data_->found.bars) {
     const dptrain::Model &model = *data_->slot->model();
-    data_->features.assign(model.type_map().size() * model.last_hidden_layer()->num_features(),
-                           0.0);
-    out.uncertainty = clear_result(SCORE, nlocal);
+    data_->features.assign(model.type_map().size() * model.features()->number(), 0.0);
+    out.bar = clear_result(BAR, nlocal);
     out.feature_sum = data_->features.data();
   }
   const dptrain::Domain domain = atoms();
@@ -414,6 +417,7 @@ void PairDPTrain::settings(int narg, char **arg)
   // the same pair_style command again: by the new slot, a fix that trains the old model notices
   data_->slot = std::make_shared<ModelInUse>(options.settings);
   data_->deviation_options = options.deviation;
+  data_->watch.options = options.watch;
   data_->committee = dptrain::Committee();
   data_->output.close();
   if (allocated) memset(&setflag[0][0], 0, sizeof(int) * (atom->ntypes + 1) * (atom->ntypes + 1));
@@ -481,18 +485,18 @@ void PairDPTrain::init_style()
   else
     list = nullptr;
   data_->begins_run = true;
-  data_->closest = {};
-  data_->wall_warned = false;
   data_->find_first_type(*atom);
   const ModelInUse &slot = *data_->slot;
   if (data_->deviation_options.every > 0 && data_->committee.empty()) {
-    data_->slot->want_uncertainty();
-    if (!may_learn() && !slot.has_uncertainty())
-      error->all(FLERR,
-                 "Pair style dptrain: {} needs a committee (committee FILE2 [FILE3 ...] end), or a "
-                 "model that knows its uncertainty, such as fix dptrain trains it: {} does not",
-                 data_->deviation_options.path, slot.path());
+    data_->slot->want_bars();
+    if (!may_learn() && !slot.has_calibrated_bars())
+      error->all(
+          FLERR,
+          "Pair style dptrain: {} needs a committee (committee FILE2 [FILE3 ...] end), or a "
+          "model with error bars, such as fix dptrain in 'mode active' trains it: {} has none",
+          data_->deviation_options.path, slot.path());
   }
+  data_->watch.begin_run(slot);
   if (data_->deviation_options.every > 0)
     collective(lmp, PAIR_STYLE,
                [&] { data_->output.open(data_->deviation_options, data_->restarted); });
@@ -544,7 +548,8 @@ void PairDPTrain::write_restart_settings(FILE *fp)
 {
   const ModelInUse &slot = *data_->slot;
   write_restart_data(fp, {slot.settings(), slot.hash(), slot.path(),
-                          utils::join_words(slot.elements(), " "), data_->deviation_options});
+                          utils::join_words(slot.elements(), " "), data_->deviation_options,
+                          data_->watch.options});
 }
 
 void PairDPTrain::read_restart_settings(FILE *fp)
@@ -554,6 +559,7 @@ void PairDPTrain::read_restart_settings(FILE *fp)
   start_kernels(lmp, PAIR_STYLE);
   data_->slot = std::make_shared<ModelInUse>(stored.settings);
   data_->deviation_options = stored.deviation;
+  data_->watch.options = stored.watch;
   data_->restarted = true;
   if (comm->me == 0)
     utils::logmesg(lmp,

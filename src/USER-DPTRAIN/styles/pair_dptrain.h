@@ -44,6 +44,7 @@ class PairDPTrain : public Pair {
   void write_restart_settings(FILE *) override;
   void read_restart_settings(FILE *) override;
   double memory_usage() override;
+  void finish() override;
   void *extract(const char *, int &) override;
   void *extract_peratom(const char *, int &) override;
   int pack_reverse_comm(int, int, double *) override;
@@ -61,7 +62,7 @@ class PairDPTrain : public Pair {
     double energy = 0.0, virial[6] = {};
   };
   /// The model on the present atoms once more, with the parameters that it has by now: forces in
-  /// last_forces(), scores in scores(), values of each atom. Forces of the atoms and sums of this
+  /// last_forces(), error bars in bars(), values of each atom. Forces of the atoms and sums of this
   /// style stay as they are.
   Sums evaluate_again();
   /// What of `virial` is that of the model, without the baseline, as the last compute() left it.
@@ -74,18 +75,17 @@ class PairDPTrain : public Pair {
   void keep_failure(bool keep);
   /// Of this rank in the last compute(); empty: none.
   const std::string &failure() const;
-  /// Whether the last evaluation gave uncertainties; the same on all ranks.
-  bool has_scores() const;
-  /// Uncertainty of the owned atoms as the model gives it, without unit, of the last evaluation
-  /// with has_scores().
-  const double *scores();
+  /// Whether the last evaluation gave error bars; the same on all ranks.
+  bool has_bars() const;
+  /// Those of the owned atoms in the last evaluation with has_bars(), as ForwardOutput::bar has
+  /// them: eV/Angstrom where they are calibrated, else distances without unit.
+  const double *bars();
   /// Sum of the model's features over the owned atoms, [ntypes][H] of the model; ditto.
   const std::vector<double> &feature_sum() const;
-  /// Expected force error for a score of 1, LAMMPS units; 1 where it was never compared with a
-  /// reference.
-  double score_unit() const;
-  /// Warns for `who` where that will be 1 in this run.
-  void check_unit(const char *who) const;
+  /// LAMMPS' force unit for them; 0 where they are not calibrated, and are no errors.
+  double bar_unit() const;
+  /// Ends the run for `who` where the model has no calibrated bars and will not get any.
+  void check_bars(const char *who) const;
   bool has_committee() const;
   /// Whether a fix dptrain trains the model, or may do so in this run: computes are set up before
   /// fixes.
@@ -103,8 +103,8 @@ class PairDPTrain : public Pair {
 
   // --- where the arrays of the atoms lie: an accelerator has others
   /// What an evaluation gives by atom: forces [nall][3], energies [nlocal], virials [nall][9],
-  /// scores [nlocal].
-  enum Result { FORCE, ENERGY, VIRIAL, SCORE, NUM_RESULTS };
+  /// bars [nlocal].
+  enum Result { FORCE, ENERGY, VIRIAL, BAR, NUM_RESULTS };
   /// The present atoms as the library takes them.
   virtual dptrain::Domain atoms();
   /// Memory of the model for `n` numbers of a result, all zero.
@@ -132,7 +132,8 @@ class PairDPTrain : public Pair {
   void check_setup();
   void load_committee();
   void check_stored();
-  void watch_walls();
+  void watch();
+  bool needs_bars();
   void complete_model();
   void init_baseline();
   double model_cutoff() const;

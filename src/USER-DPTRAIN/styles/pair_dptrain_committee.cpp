@@ -59,10 +59,10 @@ const double *PairDPTrain::committee_deviation()
 void PairDPTrain::write_deviation()
 {
   const DeviationOptions &options = data_->deviation_options;
-  if (!has_committee()) {  // the last hidden layer says something of forces only
-    const double *own = scores();
+  if (!has_committee()) {  // error bars are those of forces only
+    const double *own = bars();
     std::vector<double> expected(own, own + atom->nlocal);
-    for (double &value : expected) value *= score_unit();
+    for (double &value : expected) value *= bar_unit();
     collective(lmp, PAIR_STYLE, [&] { data_->output.write(options, expected, {}); });
     return;
   }

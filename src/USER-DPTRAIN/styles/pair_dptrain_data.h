@@ -19,11 +19,15 @@
 #include "styles/model_deviation.h"
 #include "styles/pair_dptrain.h"
 #include "styles/restart_data.h"
+#include "styles/watch.h"
 
 namespace LAMMPS_NS {
 
 struct PairDPTrain::Data {
-  Data(LAMMPS *lmp) : comm(world_communicator(lmp)), exclusions(lmp), output(lmp, comm) {}
+  Data(LAMMPS *lmp) :
+      comm(world_communicator(lmp)), exclusions(lmp), watch(lmp, comm), output(lmp, comm)
+  {
+  }
   std::shared_ptr<const dptrain::Communicator> comm;
   std::shared_ptr<ModelInUse> slot;
   std::unique_ptr<dptrain::Evaluator> evaluator;
@@ -38,10 +42,11 @@ struct PairDPTrain::Data {
   std::vector<double> results[NUM_RESULTS];  // eV, Angstrom
   // What the latest evaluation gave; the same on all ranks.
   struct {
-    bool atom_energy = false, atom_virial = false, scores = false;
+    bool atom_energy = false, atom_virial = false, bars = false;
   } found;
-  dptrain::WallContact closest;  // since the latest output of thermo data
-  bool wall_warned = false;      // in this run
+  Watch watch;
+  bool watches_now = false;      // at this step
+  bool asks_for_bars = false;    // somebody who was not expected at this step
   std::vector<double> features;  // [ntypes][H] sums over the owned atoms
   Sums sums;                     // of the last evaluation
   double virial[6] = {};         // of the model in the last compute()
@@ -62,7 +67,6 @@ struct PairDPTrain::Data {
   struct {
     std::vector<double> values[2];  // [nlocal] what it reads: uncertainty, deviation
     int asked = 0;                  // by it, at each step that it reads
-    bool warned_of_unit = false;    // that what it reads has none
   } for_fix_pair;
 
   // The present atoms as the library takes them: pointers into LAMMPS and into this object.

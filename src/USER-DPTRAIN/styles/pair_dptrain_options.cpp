@@ -80,6 +80,8 @@ class Words {
       fail(fmt::format("wall {} is not possible: give yes, no or a distance", text));
     return {Choice::at, distance / unit_factors(lmp_, PAIR_STYLE).length};
   }
+  /// The word that comes, which is not taken.
+  const std::string &next() const { return words_[next_]; }
   /// All numbers that follow, one at least.
   std::vector<double> numbers()
   {
@@ -124,6 +126,30 @@ void read_committee(Words &words, Given &given)
                "beside that of pair_coeff");
 }
 
+void read_watch(Words &words, Given &given)
+{
+  WatchOptions &watch = given.options.watch = {};
+  const std::string text = words.value();
+  watch.every = text == "no"              ? 0
+                : utils::is_integer(text) ? utils::bnumeric(FLERR, text, false, words.lammps())
+                                          : -1;
+  if (watch.every < 0 || (watch.every == 0 && text != "no"))
+    words.fail(fmt::format("watch {} is not possible: give the number of steps between two looks, "
+                           "1 or more, or no",
+                           text));
+  while (watch.every > 0 && !words.empty()) {
+    if (words.next() == "dump") {
+      words.keyword();
+      watch.folder = words.value();
+    } else if (words.next() == "stop") {
+      words.keyword();
+      watch.stops = true;
+    } else {
+      break;
+    }
+  }
+}
+
 using PairHandler = std::function<void(Words &, Given &)>;
 
 // The keywords in the order of the manual.
@@ -148,6 +174,7 @@ const std::vector<std::pair<std::string, PairHandler>> &handlers()
        }},
       {"native", [](Words &w, Given &g) { g.options.settings.native = w.yes_or_no(); }},
       {"wall", [](Words &w, Given &g) { g.options.settings.wall = w.wall(); }},
+      {"watch", read_watch},
       {"fparam", [](Words &w, Given &g) { g.options.settings.fparam = w.numbers(); }},
       {"committee", read_committee},
       {"out_freq", [](Words &w, Given &g) { g.options.deviation.every = w.steps(); }},

@@ -9,6 +9,7 @@
 #include "dptrain/parallel/device.h"
 #include "pointers.h"
 #include "styles/model_deviation.h"
+#include "styles/watch.h"
 
 namespace LAMMPS_NS {
 
@@ -17,6 +18,7 @@ struct PairDPTrainOptions {
   ModelSettings settings;
   DeviationOptions deviation;
   dptrain::DeviceRequest device;
+  WatchOptions watch;
 };
 
 /// Reads the arguments after `pair_style dptrain`. Errors name the keyword, what was found and what

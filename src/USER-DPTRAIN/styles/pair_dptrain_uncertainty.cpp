@@ -3,7 +3,7 @@
    Distributed under the GNU General Public License: see the file LICENSE.
 ------------------------------------------------------------------------- */
 
-// The part of pair style dptrain that is about uncertainties of the last hidden layer.
+// The part of pair style dptrain that is about error bars.
 #include <algorithm>
 #include <cstring>
 
@@ -16,14 +16,20 @@
 
 using namespace LAMMPS_NS;
 
-bool PairDPTrain::has_scores() const
+bool PairDPTrain::has_bars() const
 {
-  return data_->found.scores;
+  return data_->found.bars;
 }
 
-const double *PairDPTrain::scores()
+// Evaluated for who asks at a step at which nobody was expected to.
+const double *PairDPTrain::bars()
 {
-  return host_result(SCORE);
+  if (!data_->found.bars && data_->slot->has_bars()) {
+    data_->asks_for_bars = true;
+    evaluate_again();
+    data_->asks_for_bars = false;
+  }
+  return host_result(BAR);
 }
 
 const std::vector<double> &PairDPTrain::feature_sum() const
@@ -31,20 +37,19 @@ const std::vector<double> &PairDPTrain::feature_sum() const
   return data_->features;
 }
 
-double PairDPTrain::score_unit() const
+double PairDPTrain::bar_unit() const
 {
-  const dptrain::Calibration &calibration = data_->slot->calibration();
-  return calibration.is_known() ? calibration.scale() * data_->units.force() : 1.0;
+  return data_->slot->has_calibrated_bars() ? data_->units.force() : 0.0;
 }
 
-void PairDPTrain::check_unit(const char *who) const
+void PairDPTrain::check_bars(const char *who) const
 {
-  if (comm->me == 0 && !may_learn() && !data_->slot->calibration().is_known())
-    error->warning(
-        FLERR,
-        "{}: the uncertainty of {} was never compared with a reference: it is given as it is, "
-        "without unit; train the model with fix dptrain and mode active for force units",
-        who, data_->slot->path());
+  const ModelInUse &slot = *data_->slot;
+  if (!slot.trained() || may_learn() || slot.has_calibrated_bars()) return;
+  error->all(FLERR,
+             "{}: the model {} has no error bars: train it with fix dptrain in 'mode active', or "
+             "with dptrain train, which measures them on frames that it holds out",
+             who, slot.path());
 }
 
 // For fix pair: `uncertainty`, the expected force error of each atom, and `deviation`, that of the
@@ -55,26 +60,18 @@ void *PairDPTrain::extract_peratom(const char *name, int &columns)
   const bool deviation = strcmp(name, "deviation") == 0;
   if (!deviation && strcmp(name, "uncertainty") != 0) return nullptr;
   ModelInUse &slot = *data_->slot;
-  if (!deviation) slot.want_uncertainty();
+  if (!deviation) slot.want_bars();
   if (deviation && slot.model() && !has_committee())
     error->all(FLERR, "Pair style dptrain has no deviation to extract: give it a committee "
                       "(committee FILE2 [FILE3 ...] end)");
   std::vector<double> &values = data_->for_fix_pair.values[deviation ? 1 : 0];
   values.assign(std::max(atom->nlocal, 1), 0.0);
   if (update->whichflag == 0) return values.data();  // only the number of columns is asked for
-  if (!deviation && slot.trained() && !may_learn() && !slot.has_uncertainty())
-    error->all(FLERR,
-               "Pair style dptrain has no uncertainty to extract: {} does not know its own; use a "
-               "model that fix dptrain has trained",
-               slot.path());
-  if (!deviation && slot.trained() && !data_->for_fix_pair.warned_of_unit) {
-    data_->for_fix_pair.warned_of_unit = true;
-    check_unit(PAIR_STYLE);
-  }
+  if (!deviation) check_bars(PAIR_STYLE);
   const double *found = nullptr;
   if (deviation) found = committee_deviation();
-  if (!deviation && has_scores()) found = scores();
-  const double unit = deviation ? 1.0 : score_unit();
+  if (!deviation && slot.has_bars()) found = bars();
+  const double unit = deviation ? 1.0 : bar_unit();
   for (int i = 0; found && i < atom->nlocal; ++i) values[i] = unit * found[i];
   return values.data();
 }

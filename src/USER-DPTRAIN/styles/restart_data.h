@@ -12,6 +12,7 @@
 #include "adapter/dptrain_adapter.h"
 #include "pointers.h"
 #include "styles/model_deviation.h"
+#include "styles/watch.h"
 
 namespace LAMMPS_NS {
 
@@ -22,6 +23,7 @@ struct RestartData {
   std::uint64_t hash = 0;  ///< ModelInUse::hash()
   std::string path, elements;
   DeviationOptions deviation;
+  WatchOptions watch;
 };
 
 /// To be called on rank 0.

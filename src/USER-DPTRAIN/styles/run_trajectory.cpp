@@ -45,21 +45,21 @@ std::int64_t RunTrajectory::natoms() const
   return lmp_->atom->natoms;
 }
 
-bool RunTrajectory::has_scores() const
+bool RunTrajectory::has_bars() const
 {
-  return pair_ && pair_->has_scores();
+  return pair_ && pair_->has_bars();
 }
 
-std::vector<double> RunTrajectory::scores() const
+std::vector<double> RunTrajectory::bars() const
 {
-  const double *scores = pair_->scores();
-  return {scores, scores + lmp_->atom->nlocal};
+  const double *bars = pair_->bars();
+  return {bars, bars + lmp_->atom->nlocal};
 }
 
-std::vector<double> RunTrajectory::all_scores()
+std::vector<double> RunTrajectory::all_bars()
 {
   use_host_atoms_();
-  return gather_by_tag(lmp_, pair_->scores(), 1);
+  return gather_by_tag(lmp_, pair_->bars(), 1);
 }
 
 std::vector<double> RunTrajectory::feature_sum() const

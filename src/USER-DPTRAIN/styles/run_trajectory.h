@@ -27,9 +27,9 @@ class RunTrajectory : public dptrain::Trajectory {
   std::int64_t step() const override;
   std::int64_t last_step() const override;
   std::int64_t natoms() const override;
-  bool has_scores() const override;
-  std::vector<double> scores() const override;
-  std::vector<double> all_scores() override;
+  bool has_bars() const override;
+  std::vector<double> bars() const override;
+  std::vector<double> all_bars() override;
   std::vector<double> feature_sum() const override;
   double energy() const override;
   std::vector<double> forces() override;

@@ -21,18 +21,18 @@ namespace {
 struct Columns {
   Columns(const dptrain::Communicator &comm, const dptrain::ForwardOutput &out)
   {
-    std::int64_t asked[3] = {out.atom_energy != nullptr, out.uncertainty != nullptr,
+    std::int64_t asked[3] = {out.atom_energy != nullptr, out.bar != nullptr,
                              out.atom_virial != nullptr};
     comm.all_reduce_max(asked, 3);
     has_energy = asked[0] != 0;
-    has_score = asked[1] != 0;
+    has_bar = asked[1] != 0;
     has_virial = asked[2] != 0;
-    score = energy + (has_energy ? 1 : 0);
-    virial = score + (has_score ? 1 : 0);
+    bar = energy + (has_energy ? 1 : 0);
+    virial = bar + (has_bar ? 1 : 0);
     width = virial + (has_virial ? 9 : 0);
   }
-  bool has_energy, has_score, has_virial;
-  int energy = 3, score, virial, width;
+  bool has_energy, has_bar, has_virial;
+  int energy = 3, bar, virial, width;
 };
 
 // Rows of all atoms in order of their tags, and the sums of `out`.
@@ -43,12 +43,12 @@ std::vector<double> evaluate(const dptrain::WholeFrame &whole, double cutoff,
   const dptrain::Frame frame =
       dptrain::scatter_frame(dptrain::make_mpi_communicator(), whole, cutoff);
   const std::size_t nall = frame.nall(), nlocal = frame.nlocal;
-  std::vector<double> force(3 * nall, 0.0), energy(nlocal, 0.0), score(nlocal, 0.0);
+  std::vector<double> force(3 * nall, 0.0), energy(nlocal, 0.0), bar(nlocal, 0.0);
   std::vector<double> virial(columns.has_virial ? 9 * nall : 0, 0.0);
   dptrain::ForwardOutput whole_out = out;
   whole_out.force = force.data();
   if (columns.has_energy) whole_out.atom_energy = energy.data();
-  if (columns.has_score) whole_out.uncertainty = score.data();
+  if (columns.has_bar) whole_out.bar = bar.data();
   if (columns.has_virial) whole_out.atom_virial = virial.data();
   evaluator.step(frame.domain(), whole_out);
   frame.halo->reduce(force.data(), 3);
@@ -62,7 +62,7 @@ std::vector<double> evaluate(const dptrain::WholeFrame &whole, double cutoff,
     double *row = &rows[static_cast<std::size_t>(frame.tag[i] - 1) * columns.width];
     std::copy_n(&force[3 * i], 3, row);
     if (columns.has_energy) row[columns.energy] = energy[i];
-    if (columns.has_score) row[columns.score] = score[i];
+    if (columns.has_bar) row[columns.bar] = bar[i];
     if (columns.has_virial) std::copy_n(&virial[9 * i], 9, row + columns.virial);
   }
   return rows;
@@ -90,7 +90,7 @@ void LAMMPS_NS::whole_frame_step(LAMMPS *lmp, const dptrain::Communicator &comm,
     const double *row = &rows[static_cast<std::size_t>(place) * columns.width];
     for (int k = 0; k < 3; ++k) out.force[3 * i + k] += row[k];
     if (out.atom_energy) out.atom_energy[i] = row[columns.energy];
-    if (out.uncertainty) out.uncertainty[i] = row[columns.score];
+    if (out.bar) out.bar[i] = row[columns.bar];
     if (out.atom_virial)
       for (int k = 0; k < 9; ++k) out.atom_virial[9 * i + k] += row[columns.virial + k];
   }

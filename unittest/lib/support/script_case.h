@@ -176,15 +176,15 @@ class PlainToy {
 struct ScriptResult {
   double energy = 0.0, network_energy = 0.0;
   std::vector<double> force, atom_energy, atom_virial, virial;
-  std::vector<double> uncertainty, feature_sum, covariance;
+  std::vector<double> bar, feature_sum, covariance;
 };
 
 inline ScriptResult script_results(Model &model, const Domain &domain, bool features = false)
 {
   ScriptResult r;
   ForwardOutput out;
-  const LastHiddenLayer *layer = model.last_hidden_layer();
-  const std::size_t h = layer ? layer->num_features() : 0;
+  const AtomFeatures *layer = model.features();
+  const std::size_t h = layer ? layer->number() : 0;
   const auto room = [](std::vector<double> &values, std::size_t n) {
     values.assign(n, 0.0);
     return values.data();
@@ -193,7 +193,7 @@ inline ScriptResult script_results(Model &model, const Domain &domain, bool feat
   out.atom_energy = room(r.atom_energy, domain.nlocal);
   out.atom_virial = room(r.atom_virial, 9 * domain.nall);
   if (features) {
-    out.uncertainty = room(r.uncertainty, domain.nlocal);
+    out.bar = room(r.bar, domain.nlocal);
     out.feature_sum = room(r.feature_sum, 2 * h);
     out.feature_covariance = room(r.covariance, 2 * h * h);
   }

@@ -19,7 +19,7 @@ struct ScriptToy {
   bool single = false;    ///< float32
   bool spin = false;      ///< forward_lower asks for spins
   bool energy = true;     ///< else the model says that it predicts dipoles
-  bool features = false;  ///< tells f_i, for uncertainties
+  bool features = false;  ///< tells f_i, for error bars
   bool padding = false;   ///< free places in a row of neighbors count as the first atom's type does
   bool mixed = false;     ///< one sel for all types
   bool frozen_layer = false;  ///< b1 is not trainable in the archive

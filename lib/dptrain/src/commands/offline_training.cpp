@@ -14,8 +14,10 @@
 #include "commands/baseline_system.h"
 #include "commands/data_model.h"
 #include "commands/data_warnings.h"
+#include "commands/held_out.h"
 #include "commands/interrupt.h"
 #include "commands/separate_atoms.h"
+#include "commands/test_frame.h"
 #include "dptrain/base/error.h"
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/checkpoint/checkpoint.h"
@@ -29,6 +31,8 @@
 #include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/training/energy_bias_fit.h"
 #include "dptrain/training/learning_curve.h"
+#include "dptrain/uncertainty/bar_calibration.h"
+#include "dptrain/uncertainty/feature_moments.h"
 #include "io/file.h"
 #include "optimizer/optimizer.h"
 #include "statistics/data/structure_cutoff.h"
@@ -40,8 +44,13 @@ namespace {
 constexpr double most_steps = 9e15;  // a double counts them one by one
 // of the order of the validation frames, which does not follow that of the training frames
 constexpr std::uint64_t validation_stream = 0x5851f42d4c957f2dULL;
-constexpr std::int64_t bias_frames = 2000;  // enough for the energy bias
-constexpr std::int64_t cutoff_frames = 10;  // enough for the cutoff
+constexpr std::int64_t bias_frames = 2000;   // enough for the energy bias
+constexpr std::int64_t cutoff_frames = 10;   // enough for the cutoff
+constexpr std::int64_t moment_frames = 256;  // enough to say what was learned
+constexpr std::int64_t bar_frames = 200;     // enough to say how large errors are
+constexpr std::int64_t known_frames = 100;   // enough to say how far what is known reaches
+// errors on frames of another run over those on held-out ones of the same run (bench/results/bars.md)
+constexpr double other_runs = 1.1;
 constexpr int tried_steps = 6;
 constexpr double tried_seconds = 10.0, mib = 1024.0 * 1024.0, mib_per_gib = 1024.0;
 
@@ -109,6 +118,11 @@ void OfflineTraining::read_settings()
         "{}: training/training_data/systems: is missing, or names no data set; name at least one",
         options_.input));
   TrainingConfig &training = input_.training;
+  if (training.numb_steps == 0 && !start_.model)
+    throw Error(
+        fmt::format("{}: training/numb_steps: 0 leaves a model as it is and measures its error "
+                    "bars: give the model, as --init-model FILE, or a number of steps",
+                    options_.input));
   training.parallel = options_.parallel;
   training.parallel.distribution = possible_distribution(
       training.parallel.distribution, start_.model && start_.model->passes_messages);
@@ -159,6 +173,11 @@ std::unique_ptr<BatchSource> OfflineTraining::open_section(const char *name,
         systems = split_separate_atoms(systems, input_.model,
                                        [&](const std::string &line) { atoms.push_back(line); });
       if (baseline_) systems = less_baseline(systems, baseline_);
+      if (&config == &input_.offline.training_data && !input_.offline.validation_data) {
+        HeldOut parts = hold_out(systems, input_.offline.held_out);
+        systems = std::move(parts.training);
+        held_out_ = std::move(parts.held_out);
+      }
     } catch (const Error &error) {
       throw Error(fmt::format("{}: training/{}: {}", options_.input, name, error.what()));
     }
@@ -188,6 +207,11 @@ void OfflineTraining::open_data()
     splits_atoms_ = start_.restart->session.get<bool>("splits_atoms");
   training_ = open_section("training_data", offline.training_data, seed, splits_atoms_);
   say_systems("training", *training_);
+  std::int64_t held_out = 0;
+  for (const auto &system : held_out_) held_out += system->num_frames();
+  if (held_out > 0)
+    say(fmt::format("held out: {} frames more, in blocks, to measure error bars (held_out)",
+                    held_out));
   warn_of_labels("training", *training_);
   if (offline.validation_data) {
     validation_ =
@@ -352,6 +376,7 @@ void OfflineTraining::train()
     fit_energy_bias();
     saved_ = -1;
   }
+  measure_bars();
   save();
   summary_.steps = trainer_->steps();
   summary_.seconds = progress_->seconds();
@@ -363,6 +388,63 @@ void OfflineTraining::train()
     text << "; it goes on with --restart " << files_->newest();
   say(text.str());
   say_memory();
+}
+
+// By errors on frames that were not learned.
+void OfflineTraining::measure_bars()
+{
+  if (!model_->features()) return;
+  trainer_->show_average();
+  FeatureMoments moments(model_, comm_);
+  std::int64_t number = 0;
+  for (const FrameId &id : spread_frames(training_->systems, moment_frames)) {
+    const BatchShares shares(load(*training_, {id}), *comm_, number++);
+    guarded(*comm_, [&] {
+      for (const Frame *frame : shares.frames()) moments.add(*frame);
+    });
+  }
+  moments.apply();
+  model_->set_bars({});
+  saved_ = -1;
+  const Systems &others = validation_ ? validation_->systems : held_out_;
+  const auto comm = model_->is_local() ? comm_ : make_mpi_communicator();
+  BarCalibration calibration(ErrorBars().coverage, BarCalibration::everything);
+  KnownDistances known;
+  for (const FrameId &id : spread_frames(training_->systems, known_frames)) {
+    WholeFrame frame;
+    guarded(*comm_, [&] { frame = training_->systems[id.system]->read(id.frame); });
+    known.add(predict(model_, comm, frame).bar);  // distances, as long as there are no bars
+  }
+  for (const FrameId &id : spread_frames(others, bar_frames)) {
+    WholeFrame frame;
+    guarded(*comm_, [&] { frame = others[id.system]->read(id.frame); });
+    if (frame.label.force.empty()) continue;
+    const FramePrediction found = predict(model_, comm, frame);
+    calibration.add(atom_errors(frame, found, {}));
+    known.add(found.bar);
+  }
+  ErrorBars bars = calibration.bars(model_->type_map().size(),
+                                    validation_ ? "frames of the validation data"
+                                                : "frames that were held out, in blocks");
+  const std::int64_t needed = frames_for(bars.coverage);
+  if (bars.is_known()) {
+    bars.known_atom = known.largest();
+    bars.known_frame = known.largest_frame();
+    if (!validation_)
+      for (double &scale : bars.scale) scale *= other_runs;
+    model_->set_bars(bars);
+    say(fmt::format("error bars: {}", text_of(bars, model_->type_map())));
+    if (bars.frames < needed)
+      say(fmt::format(
+          "WARNING: {} frames are too few for bars that cover {:.3g} %: add frames until "
+          "{} or more are not trained on",
+          bars.frames, 100.0 * bars.coverage, needed));
+  } else {
+    say(fmt::format(
+        "no error bars: they need forces of frames that are not trained on: give "
+        "validation_data, or \"held_out\": 0.1 in the section training and {} frames or more",
+        needed * 10));
+  }
 }
 
 void OfflineTraining::say_memory() const

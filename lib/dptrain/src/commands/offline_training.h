@@ -37,6 +37,7 @@ class OfflineTraining {
   void check_output() const;
   void fit_energy_bias();
   void estimate();
+  void measure_bars();
 
   std::vector<const Frame *> load(BatchSource &source);
   std::vector<const Frame *> load(BatchSource &source, const std::vector<FrameId> &ids);
@@ -57,6 +58,7 @@ class OfflineTraining {
   EvaluateBaseline baseline_;  // of the potential; empty: it has none
   StartFile start_;            // its parts until the model or the trainer has taken them up
   std::unique_ptr<BatchSource> training_, validation_;
+  Systems held_out_;  // frames that are not trained on, for error bars
   std::shared_ptr<Model> model_;
   Health health_;
   std::unique_ptr<Trainer> trainer_;

@@ -15,21 +15,6 @@ namespace {
 
 constexpr double same_energy = 1e-3;  // eV; codes that converge are closer
 
-/// Some of the frames of a system.
-class SomeFrames final : public SystemView {
- public:
-  SomeFrames(std::shared_ptr<const DataSystem> system, std::vector<std::int64_t> frames) :
-      SystemView(std::move(system)), frames_(std::move(frames))
-  {
-  }
-  std::int64_t num_frames() const override { return static_cast<std::int64_t>(frames_.size()); }
-
- private:
-  std::int64_t number(std::int64_t frame) const override { return frames_.at(frame); }
-
-  std::vector<std::int64_t> frames_;
-};
-
 bool is_alone(const WholeFrame &frame, const ModelConfig &config)
 {
   FrameSearch search(frame, config.ntypes(), config.cutoff());

@@ -53,8 +53,9 @@ StartFile read_start_file(const Communicator &comm, const TrainOptions &options)
   } else {
     broadcast(comm, *start.model);
   }
-  start.model->whitening.clear();  // those of the parameters before
-  start.model->calibration = {};
+  start.model->metric = {};  // that of the parameters before
+  start.model->bars = {};
+  start.model->learning = {};
   return start;
 }
 

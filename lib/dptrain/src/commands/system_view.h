@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "dptrain/data/data_set.h"
 
@@ -33,6 +34,21 @@ class SystemView : public DataSystem {
   virtual std::int64_t number(std::int64_t frame) const { return frame; }
 
   std::shared_ptr<const DataSystem> system_;
+};
+
+/// Some of the frames of a system.
+class SomeFrames final : public SystemView {
+ public:
+  SomeFrames(std::shared_ptr<const DataSystem> system, std::vector<std::int64_t> frames) :
+      SystemView(std::move(system)), frames_(std::move(frames))
+  {
+  }
+  std::int64_t num_frames() const override { return static_cast<std::int64_t>(frames_.size()); }
+
+ private:
+  std::int64_t number(std::int64_t frame) const override { return frames_.at(frame); }
+
+  std::vector<std::int64_t> frames_;
 };
 
 }  // namespace dptrain

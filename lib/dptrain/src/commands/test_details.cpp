@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <vector>
 
 #include "commands/test_frame.h"
 
@@ -57,8 +59,8 @@ void NumberTable::write(const std::string &text)
 
 TestDetails::TestDetails(const std::string &prefix) : prefix_(prefix)
 {
-  // the file is made only where there is stress: one of another test must not stay
-  std::filesystem::remove(path(".s.out"));
+  // these are made only where there is stress or are bars: those of another test must not stay
+  for (const char *suffix : {".s.out", ".b.out"}) std::filesystem::remove(path(suffix));
 }
 
 std::string TestDetails::path(const char *suffix) const
@@ -90,6 +92,24 @@ void TestDetails::add(const std::string &system, const double *row, std::int64_t
   virial_per_atom_->add(divided(virials, 18, atoms).data(), 1, 18);
   const double volume = row[detail_row::volume];
   if (volume > 0.0) add_stress(system, virials, volume);
+  add_bars(system, row, natoms);
+}
+
+void TestDetails::add_bars(const std::string &system, const double *row, std::int64_t natoms)
+{
+  const double *forces = row + detail_row::force, *bars = forces + 6 * natoms;
+  std::vector<double> pairs;
+  for (std::int64_t i = 0; i < natoms; ++i) {
+    if (!(bars[i] > 0.0)) continue;
+    const double *label = forces + 6 * i, *result = label + 3;
+    pairs.push_back(bars[i]);
+    pairs.push_back(std::hypot(result[0] - label[0], result[1] - label[1], result[2] - label[2]));
+  }
+  if (pairs.empty()) return;
+  if (!bars_)
+    bars_ = std::make_unique<NumberTable>(
+        path(".b.out"), system + ": error bar of a force and length of its error (eV/\xc3\x85)");
+  bars_->add(pairs.data(), pairs.size() / 2, 2);
 }
 
 void TestDetails::add_stress(const std::string &system, const double *virials, double volume)

@@ -26,11 +26,14 @@ FramePrediction predict(const std::shared_ptr<Model> &model,
   ForwardOutput out;
   out.force = force.data();
   out.atom_energy = atom_energy.data();
+  const bool has_bars = model->features() && !model->features()->metric().empty();
+  std::vector<double> bar(frame.nlocal, 0.0);
+  if (has_bars) out.bar = bar.data();
   guarded(*comm, [&] { Evaluator(model).step(frame.domain(), out); });
   frame.halo->reduce(force.data(), 3);
 
-  // energy, virial, and per atom force and energy: one array, of which each rank knows its own atoms
-  constexpr std::size_t global = 10, width = 4;
+  // energy, virial, and per atom force, energy and bar: one array, of which each rank knows its own atoms
+  constexpr std::size_t global = 10, width = 5;
   std::vector<double> all(global + width * whole.type.size(), 0.0);
   all[0] = out.energy;
   std::copy(out.virial.begin(), out.virial.end(), &all[1]);
@@ -38,6 +41,7 @@ FramePrediction predict(const std::shared_ptr<Model> &model,
     double *row = &all[global + width * (frame.tag[k] - 1)];
     std::copy_n(&force[std::size_t(k) * 3], 3, row);
     row[3] = atom_energy[k];
+    row[4] = bar[k];
   }
   comm->all_reduce_sum(all.data(), all.size());
 
@@ -48,6 +52,7 @@ FramePrediction predict(const std::shared_ptr<Model> &model,
     const double *row = &all[global + width * i];
     prediction.force.insert(prediction.force.end(), row, row + 3);
     prediction.atom_energy.push_back(row[3]);
+    if (has_bars) prediction.bar.push_back(row[4]);
   }
   return prediction;
 }
@@ -100,7 +105,28 @@ ErrorSums frame_errors(const WholeFrame &frame, const FramePrediction &predictio
   return sums;
 }
 
-std::vector<double> frame_details(const WholeFrame &frame, const FramePrediction &prediction)
+AtomErrors atom_errors(const WholeFrame &frame, const FramePrediction &prediction,
+                       const ErrorBars &bars)
+{
+  AtomErrors atoms;
+  const std::vector<double> &label = frame.label.force;
+  if (label.empty()) return atoms;
+  for (std::size_t i = 0; i < prediction.bar.size(); ++i) {
+    const int type = frame.type[i];
+    if (type < 0) continue;
+    double square = 0.0;
+    for (std::size_t k = 3 * i; k < 3 * i + 3; ++k)
+      square += (prediction.force[k] - label[k]) * (prediction.force[k] - label[k]);
+    atoms.type.push_back(type);
+    atoms.error.push_back(std::sqrt(square));
+    atoms.distance.push_back(prediction.bar[i] / (bars.is_known() ? bars.scale.at(type) : 1.0));
+    if (bars.is_known()) atoms.bar.push_back(prediction.bar[i]);
+  }
+  return atoms;
+}
+
+std::vector<double> frame_details(const WholeFrame &frame, const FramePrediction &prediction,
+                                  bool has_bars)
 {
   namespace row = detail_row;
   const Label &label = frame.label;
@@ -115,6 +141,9 @@ std::vector<double> frame_details(const WholeFrame &frame, const FramePrediction
     if (!label.force.empty()) std::copy_n(&label.force[3 * i], 3, pair);
     std::copy_n(&prediction.force[3 * i], 3, pair + 3);
   }
+  if (has_bars)
+    std::copy(prediction.bar.begin(), prediction.bar.end(),
+              &values[row::force + 6 * frame.type.size()]);
   return values;
 }
 

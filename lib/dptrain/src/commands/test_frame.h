@@ -6,6 +6,7 @@
 #include "commands/test_errors.h"
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/parallel/communicator.h"
+#include "dptrain/uncertainty/bar_calibration.h"
 
 namespace dptrain {
 
@@ -15,6 +16,7 @@ struct FramePrediction {
   std::array<double, 9> virial{};
   std::vector<double> force;        ///< [natoms][3]
   std::vector<double> atom_energy;  ///< [natoms]
+  std::vector<double> bar;          ///< [natoms] as ForwardOutput::bar; empty: the model has none
 };
 
 /// Evaluates a frame (same on all ranks) by all ranks of `comm` together; the result is the same on all. Collective.
@@ -35,13 +37,19 @@ namespace detail_row {
 constexpr std::size_t energy = 0;   ///< [2] label, result
 constexpr std::size_t virial = 2;   ///< [2][9]
 constexpr std::size_t volume = 20;  ///< Angstrom^3; 0: no stress in this frame
-constexpr std::size_t force = 21;   ///< [natoms][2][3]
+constexpr std::size_t force = 21;   ///< [natoms][2][3]; then [natoms] bars, 0: there are none
 constexpr std::size_t size(std::int64_t natoms)
 {
-  return force + 6 * std::size_t(natoms);
+  return force + 7 * std::size_t(natoms);
 }
 }  // namespace detail_row
 
-std::vector<double> frame_details(const WholeFrame &frame, const FramePrediction &prediction);
+/// The forces' errors beside their bars; empty where there are no bars or no forces.
+AtomErrors atom_errors(const WholeFrame &frame, const FramePrediction &prediction,
+                       const ErrorBars &bars);
+
+/// `has_bars`: those of the prediction are errors, not distances.
+std::vector<double> frame_details(const WholeFrame &frame, const FramePrediction &prediction,
+                                  bool has_bars = false);
 
 }  // namespace dptrain

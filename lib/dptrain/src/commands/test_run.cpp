@@ -112,8 +112,9 @@ class ModelTest {
     TestReport report;
     ErrorSums total;
     for (const std::string &name : sources_.systems) {
-      const ErrorSums sums = test(name, report);
-      for (std::size_t q = 0; q < num_test_quantities; ++q) total[q].add(sums[q]);
+      const SystemErrors errors = test(name, report);
+      for (std::size_t q = 0; q < num_test_quantities; ++q) total[q].add(errors.sums[q]);
+      report.bars.add(errors.bars.numbers(model_->type_map().size()));
     }
     total[test_atomic_energy] = ErrorSum();
     report.total = errors_of(total);
@@ -122,13 +123,14 @@ class ModelTest {
     print("# ----------weighted average of errors----------- ");
     print(fmt::format("# number of systems : {}", report.systems.size()));
     print(report.total);
+    print(report.bars);
     print("# ----------------------------------------------- ");
     warn(report.overflow);
     return report;
   }
 
  private:
-  ErrorSums test(const std::string &name, TestReport &report)
+  SystemErrors test(const std::string &name, TestReport &report)
   {
     std::shared_ptr<const DataSystem> system;
     guarded(*comm_, [&] {
@@ -143,14 +145,16 @@ class ModelTest {
     if (comm_->rank() == 0)
       for (const auto &line : partial_labels(*system, frames)) print("WARNING: " + line);
     const SystemTest run(comm_, model_, options_.atomic, !options_.detail_file.empty(), baseline_);
-    const ErrorSums sums = run.run(*system, frames, [&](const double *row, std::int64_t natoms) {
-      details_->add(name, row, natoms);
-    });
-    report.systems.push_back({name, static_cast<std::int64_t>(frames.size()), errors_of(sums)});
+    const SystemErrors errors =
+        run.run(*system, frames,
+                [&](const double *row, std::int64_t natoms) { details_->add(name, row, natoms); });
+    report.systems.push_back(
+        {name, static_cast<std::int64_t>(frames.size()), errors_of(errors.sums), errors.bars});
     print(fmt::format("# number of test data : {} ", frames.size()));
     print(report.systems.back().errors);
+    print(errors.bars);
     print("# ----------------------------------------------- ");
-    return sums;
+    return errors;
   }
 
   void print(const std::string &line) const
@@ -160,6 +164,11 @@ class ModelTest {
   void print(const TestErrors &errors) const
   {
     if (comm_->rank() == 0) print_errors(errors, log_);
+  }
+  void print(const BarCoverage &bars) const
+  {
+    if (bars.atoms() > 0)
+      print("Force error bars   : " + bars.text(model_->bars(), model_->type_map()));
   }
   void warn(std::int64_t overflow) const
   {

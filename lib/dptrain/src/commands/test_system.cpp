@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "dptrain/base/error.h"
+#include "dptrain/parallel/broadcast.h"
 
 namespace dptrain {
 
@@ -21,6 +22,12 @@ ErrorSums to_sums(const double *numbers)
 }
 
 }  // namespace
+
+/// Numbers of a record before the details: sums of errors, and how many forces are below their bars.
+std::size_t SystemTest::head_size() const
+{
+  return sums_size + 2 * model_->type_map().size();
+}
 
 /// Frames that are tested before results are exchanged, and which rank has each.
 struct SystemTest::Block {
@@ -51,7 +58,7 @@ SystemTest::Block SystemTest::next_block(const DataSystem &system,
   std::size_t numbers = 0;
   for (std::size_t k = first; k < frames.size(); ++k) {
     const std::int64_t natoms = system.natoms(frames[k]);
-    const std::size_t size = sums_size + (details_ ? detail_row::size(natoms) : 0);
+    const std::size_t size = head_size() + (details_ ? detail_row::size(natoms) : 0);
     if (numbers + size > block_numbers_ && block.frame.size() >= ranks) break;
     numbers += size;
     block.frame.push_back(frames[k]);
@@ -73,8 +80,13 @@ std::vector<double> SystemTest::test(const DataSystem &system, std::int64_t inde
     const ErrorSums sums = frame_errors(frame, prediction, atomic_);
     std::vector<double> record(sums_size);
     std::memcpy(record.data(), sums.data(), sizeof(sums));
+    BarCoverage coverage;
+    coverage.add(atom_errors(frame, prediction, model_->bars()));
+    const std::vector<double> bars = coverage.numbers(model_->type_map().size());
+    record.insert(record.end(), bars.begin(), bars.end());
     if (details_) {
-      const std::vector<double> row = frame_details(frame, prediction);
+      const std::vector<double> row =
+          frame_details(frame, prediction, model_->bars().is_known() && !frame.label.force.empty());
       record.insert(record.end(), row.begin(), row.end());
     }
     return record;
@@ -83,7 +95,7 @@ std::vector<double> SystemTest::test(const DataSystem &system, std::int64_t inde
   }
 }
 
-void SystemTest::add(const Block &block, const std::vector<double> &records, ErrorSums &sums,
+void SystemTest::add(const Block &block, const std::vector<double> &records, SystemErrors &errors,
                      const Receive &receive) const
 {
   // records lie rank after rank, each rank's in the order of the frames
@@ -94,8 +106,9 @@ void SystemTest::add(const Block &block, const std::vector<double> &records, Err
     const double *record = &records[next[block.rank[k]]];
     next[block.rank[k]] += block.size[k];
     const ErrorSums of_frame = to_sums(record);
-    for (std::size_t q = 0; q < num_test_quantities; ++q) sums[q].add(of_frame[q]);
-    if (details_) receive(record + sums_size, block.natoms[k]);
+    for (std::size_t q = 0; q < num_test_quantities; ++q) errors.sums[q].add(of_frame[q]);
+    errors.bars.add(std::vector<double>(record + sums_size, record + head_size()));
+    if (details_) receive(record + head_size(), block.natoms[k]);
   }
 }
 
@@ -129,22 +142,23 @@ std::vector<double> SystemTest::gather(const Block &block, const std::vector<dou
   return all;
 }
 
-ErrorSums SystemTest::run(const DataSystem &system, const std::vector<std::int64_t> &frames,
-                          const Receive &receive) const
+SystemErrors SystemTest::run(const DataSystem &system, const std::vector<std::int64_t> &frames,
+                             const Receive &receive) const
 {
   const bool together = frames.size() < std::size_t(comm_->size()) && model_->is_local();
-  ErrorSums sums;
+  SystemErrors errors;
   for (std::size_t done = 0; done < frames.size();) {
     Block block;
     guarded(*comm_, [&] { block = next_block(system, frames, done, together); });
     const std::vector<double> records = gather(block, test_block(system, block, together));
     guarded(*comm_, [&] {
-      if (comm_->rank() == 0) add(block, records, sums, receive);
+      if (comm_->rank() == 0) add(block, records, errors, receive);
     });
     done += block.frame.size();
   }
-  comm_->broadcast(sums.data(), sizeof(sums), 0);
-  return sums;
+  comm_->broadcast(errors.sums.data(), sizeof(errors.sums), 0);
+  broadcast(*comm_, errors.bars);
+  return errors;
 }
 
 }  // namespace dptrain

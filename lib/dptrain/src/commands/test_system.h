@@ -10,6 +10,12 @@
 
 namespace dptrain {
 
+/// What a test finds.
+struct SystemErrors {
+  ErrorSums sums;
+  BarCoverage bars;
+};
+
 /// Tests systems by all ranks together, in blocks of frames of bounded memory.
 class SystemTest {
  public:
@@ -21,8 +27,8 @@ class SystemTest {
   using Receive = std::function<void(const double *row, std::int64_t natoms)>;
   /// Sums of the errors over the given frames, added in their order; the same on all ranks. Collective; throws Error on
   /// all ranks.
-  ErrorSums run(const DataSystem &system, const std::vector<std::int64_t> &frames,
-                const Receive &receive) const;
+  SystemErrors run(const DataSystem &system, const std::vector<std::int64_t> &frames,
+                   const Receive &receive) const;
 
  private:
   struct Block;
@@ -35,8 +41,9 @@ class SystemTest {
   std::vector<double> test_block(const DataSystem &system, const Block &block, bool together) const;
   /// The records of all ranks, rank after rank, on rank 0.
   std::vector<double> gather(const Block &block, const std::vector<double> &mine) const;
-  void add(const Block &block, const std::vector<double> &records, ErrorSums &sums,
+  void add(const Block &block, const std::vector<double> &records, SystemErrors &errors,
            const Receive &receive) const;
+  std::size_t head_size() const;
 
   std::shared_ptr<const Communicator> comm_, alone_;
   std::shared_ptr<Model> model_;

@@ -96,7 +96,8 @@ void read_learning_rate_section(JsonReader reader, JsonReader &training, InputFi
   schedule_keys().read(reader, schedule);
   read_stop(reader, schedule);
   read_warmup(reader, training, schedule);
-  if (!input.offline.num_epoch && schedule.warmup_steps >= input.training.numb_steps)
+  if (!input.offline.num_epoch && schedule.warmup_steps > 0 &&
+      schedule.warmup_steps >= input.training.numb_steps)
     (training.has("warmup_steps") ? training : reader)
         .fail("warmup_steps", fmt::format("must be smaller than training/numb_steps ({})",
                                           input.training.numb_steps));

@@ -122,7 +122,7 @@ const Keys<TrainingConfig> &training_keys()
   using K = Key<TrainingConfig>;
   using C = TrainingConfig;
   static const Keys<C> keys{
-      K("numb_steps", &C::numb_steps, at_least_1)
+      K("numb_steps", &C::numb_steps, not_negative)
           .or_named({"stop_batch", "num_steps", "num_step", "numb_step"}),
       K("seed", &C::seed, not_negative),
       K("disp_file", &C::disp_file, Filled{"a file name"}),
@@ -154,6 +154,7 @@ const Keys<OfflineConfig> &offline_keys()
       K("time_training", &C::time_training),
       K("disp_avg", &C::disp_avg),
       K("change_bias_after_training", &C::change_bias_after_training),
+      K("held_out", &C::held_out, Range{0.0, 0.5}).if_changed(),
   };
   return keys;
 }

@@ -40,19 +40,21 @@ double sum_of_values(const double *values, long n, Array<double> &sums)
   return std::accumulate(host.begin(), host.end(), 0.0);
 }
 
-template <class Real> void row_norms(int n, int columns, const Real *z, double *norms)
+template <class Real>
+void row_distances(int n, int columns, const Real *z, const Real *from, double scale,
+                   double *result)
 {
   launch(
-      "dptrain::row_norms", RangePolicy(0, n), KOKKOS_LAMBDA(const int i) {
+      "dptrain::row_distances", RangePolicy(0, n), KOKKOS_LAMBDA(const int i) {
         const Real *row = z + static_cast<long>(i) * columns;
         Real sum = 0;
         _Pragma("omp simd reduction(+ : sum)") for (int m = 0; m < columns; ++m) sum +=
-            row[m] * row[m];
-        norms[i] = sqrt(static_cast<double>(sum));
+            (row[m] - from[m]) * (row[m] - from[m]);
+        result[i] = scale * sqrt(static_cast<double>(sum));
       });
 }
 
-template void row_norms(int, int, const double *, double *);
-template void row_norms(int, int, const float *, double *);
+template void row_distances(int, int, const double *, const double *, double, double *);
+template void row_distances(int, int, const float *, const float *, double, double *);
 
 }  // namespace dptrain::kernels

@@ -15,7 +15,9 @@ void set_of_atoms(const int *atoms, long n, const double *values, double shift, 
 /// The sum of values[0..n) on the host, in the same order in every run. Waits for the kernels. `parts`: memory to work in.
 double sum_of_values(const double *values, long n, Array<double> &parts);
 
-/// norms [n] = Euclidean length of each row of z [n][columns], which has one for each atom.
-template <class Real> void row_norms(int n, int columns, const Real *z, double *norms);
+/// result [n] = scale times the distance of each row of z [n][columns], which has one for each atom, from the row `from`.
+template <class Real>
+void row_distances(int n, int columns, const Real *z, const Real *from, double scale,
+                   double *result);
 
 }  // namespace dptrain::kernels

@@ -13,17 +13,11 @@
 #include "dptrain/potential/files/model_format.h"
 #include "dptrain/potential/files/pth_file.h"
 #include "dptrain/potential/model/model_data.h"
-#include "dptrain/uncertainty/active_learning.h"
 #include "statistics/data/structure_cutoff.h"
 
 namespace dptrain {
 
 namespace {
-
-const char *const old_calibration =
-    "what uncertainties mean was found by a version before the first release, and is not read: "
-    "'mode active' compares the model with the reference anew; with a copy of the file's .frames "
-    "file as NEW.frames, 'resume NEW' starts from all of its labels";
 
 std::vector<int> map_elements(const std::string &file, const std::vector<std::string> &elements,
                               const std::vector<std::string> &type_map)
@@ -152,9 +146,8 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
   model_.reset();
   trained_ = !is_input;
   from_archive_ = false;
-  uncertainty_ = false;
+  bars_ = false;
   active_state_ = {};
-  calibration_ = {};
   if (is_input) {
     input_ = new_input;
     descriptor_ = new_input.model.descriptor;
@@ -165,8 +158,6 @@ void ModelInUse::load(const Communicator &comm, const std::string &file,
   }
   note_ =
       from_archive_ || data.is_compressed ? note_of(data, settings_.fparam, file, comm.size()) : "";
-  if (data.has_old_calibration)
-    note_ += fmt::format("{}{}", note_.empty() ? file + ": " : "; ", old_calibration);
   ++generation_;
 }
 
@@ -179,11 +170,8 @@ void ModelInUse::set_model(const Communicator &comm, ModelData data)
   data.knots = settings_.knots;
   data.fparam = settings_.fparam;
   data.walls = walls_of(settings_.wall, data, path_);
-  uncertainty_ = !data.whitening.empty();
-  active_state_ = data.calibration;
-  ActiveLearning learning({});
-  if (!active_state_.empty()) active_state_.read(learning);
-  calibration_ = learning.calibration();
+  bars_ = !data.metric.empty();
+  active_state_ = data.learning;
   guarded(comm, [&] {
     std::shared_ptr<Model> made = make_model(std::move(data), path_);
     if (settings_.chunk > 0) made->set_chunk(settings_.chunk);

@@ -4,21 +4,20 @@
 
 namespace dptrain {
 
-FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &whole, bool with_uncertainty)
+FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &whole, bool with_bars)
 {
   const Model &model = evaluator.model();
   const Frame frame = scatter_frame(make_mpi_communicator(), whole, model.cutoff());
   const std::size_t nlocal = frame.nlocal;
   std::vector<double> force(3 * static_cast<std::size_t>(frame.nall())), energy(nlocal),
-      score(nlocal);
+      bar(nlocal);
   FrameValues values;
   ForwardOutput out;
   out.force = force.data();
   out.atom_energy = energy.data();
-  if (with_uncertainty) {
-    values.feature_sum.assign(model.type_map().size() * model.last_hidden_layer()->num_features(),
-                              0.0);
-    out.uncertainty = score.data();
+  if (with_bars) {
+    values.feature_sum.assign(model.type_map().size() * model.features()->number(), 0.0);
+    out.bar = bar.data();
     out.feature_sum = values.feature_sum.data();
   }
   evaluator.step(frame.domain(), out);
@@ -28,12 +27,12 @@ FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &whole, bool w
   values.has_virial = true;
   values.force.resize(3 * nlocal);
   values.atom_energy.resize(nlocal);
-  if (with_uncertainty) values.uncertainty.resize(nlocal);
+  if (with_bars) values.bar.resize(nlocal);
   for (std::size_t i = 0; i < nlocal; ++i) {
     const auto atom = static_cast<std::size_t>(frame.tag[i] - 1);
     std::copy_n(&force[3 * i], 3, &values.force[3 * atom]);
     values.atom_energy[atom] = energy[i];
-    if (with_uncertainty) values.uncertainty[atom] = score[i];
+    if (with_bars) values.bar[atom] = bar[i];
   }
   return values;
 }
@@ -52,7 +51,7 @@ void FrameRun::evaluate_again()
   if (!slot_->model() || !slot_->trained()) return;
   if (!evaluator_ || &evaluator_->model() != slot_->model().get())
     evaluator_.emplace(slot_->model());
-  model_ = evaluate_frame(*evaluator_, frame_, slot_->has_uncertainty());
+  model_ = evaluate_frame(*evaluator_, frame_, slot_->has_bars());
 }
 
 void FrameRun::follow_model()

@@ -19,7 +19,7 @@ void check(const LearningOptions &o)
         o.limit * unit, o.threshold * unit));
   if (o.asynchronous > 0 && (!o.active || o.selects))
     throw Error("asynchronous needs mode active and a reference: labels may come later where the "
-                "uncertainty of the model asks for them");
+                "error bars of the model ask for them");
   if (o.asynchronous > 0 && o.follow_reference)
     throw Error("asynchronous: the run goes on with the model while the reference computes, and "
                 "cannot follow the reference: remove one of the two");
@@ -33,7 +33,7 @@ void check(const LearningOptions &o)
     throw Error("prepare and cutout contradict each other: the reference would get the whole box; "
                 "remove one of the two, and prepare a model in a small box first");
   if (o.cutout.radius > 0.0 && (!o.active || o.selects))
-    throw Error("cutout needs mode active and a reference: the uncertainties say what is cut out");
+    throw Error("cutout needs mode active and a reference: the error bars say what is cut out");
   if (o.cutout.radius > 0.0 && o.follow_reference)
     throw Error("cutout and follow reference contradict each other: who knows a cut-out alone "
                 "cannot move the atoms of the whole box; remove one of the two");

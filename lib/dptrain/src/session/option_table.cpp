@@ -102,6 +102,7 @@ std::vector<Option> of_labels()
 
 std::vector<Option> of_asking()
 {
+  constexpr Range coverages{0.5, 0.99};
   return {
     {"mode", {choice("mode", &O::active, {{"passive", false}, {"active", true}})}, {}, 0,
      "label every N steps, or where the model does not know enough"},
@@ -117,6 +118,8 @@ std::vector<Option> of_asking()
      "force", "three thresholds, repeat"},
     {"audit", {number("audit", "N", &O::audit, {not_negative})}, {}, active | own,
      "mean number of steps between two random labels, 0 for none", "steps"},
+    {"coverage", {number("coverage", "P", &O::coverage, {coverages})}, {}, 0,
+     "part of the force errors that the error bars of the model cover, from 0.5 to 0.99"},
     {"holdout", {number("holdout", "N", &O::holdout, {not_negative})}, {}, active,
      "one of N labels is held out for validation, 0 for none", "labels"},
     {"duplicate", {number("duplicate", "D", &O::duplicate, {not_negative})}, {}, active,

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t memory = 10;    // answers behind the error that was reached
 constexpr std::size_t ranked = 50;    // answers behind the rank correlation
-constexpr double auto_factor = 1.5;   // of the expected error of what is known
+constexpr std::size_t covered = 30;   // answers whose errors are compared with their bars
+constexpr double auto_factor = 1.5;   // of the largest bar of what is known
 constexpr double auto_floor = 0.25;   // of the forces
 constexpr double limit_factor = 3.0;  // thresholds
 constexpr double late_factor = 1.5;   // ditto, while a model is growing whose labels come later
@@ -65,10 +66,38 @@ std::string name_of(Ask ask)
   return "";
 }
 
-Ask ActiveLearning::decide(std::int64_t step, bool due, double score, bool close) const
+ActiveLearning::ActiveLearning(const ActiveConfig &config) :
+    config_(config), calibration_(config.coverage, BarCalibration::Memory())
+{
+}
+
+ErrorBars ActiveLearning::bars(std::size_t ntypes) const
+{
+  if (calibration_.count() < 3 && given_.is_known()) return given_;
+  return calibration_.bars(ntypes, "labels before they were learned");
+}
+
+void ActiveLearning::rescale(double factor)
+{
+  calibration_.rescale(factor);
+  for (double &scale : given_.scale) scale *= factor;
+}
+
+BarCoverage ActiveLearning::coverage() const
+{
+  BarCoverage sum;
+  for (const BarCoverage &one : coverage_) sum.add(one.numbers());
+  return sum;
+}
+
+std::int64_t ActiveLearning::missing_labels() const
+{
+  return std::max<std::int64_t>(frames_for(config_.coverage) - calibration_.count(), 0);
+}
+
+Ask ActiveLearning::decide(std::int64_t step, bool due, double expected, bool close) const
 {
   if (is_early()) return due ? Ask::early : Ask::no;
-  const double expected = expected_error(score);
   if (!(expected <= limit())) return Ask::limit;  // also where it is not a number
   if (close) return Ask::wall;
   if (due && expected > threshold()) return Ask::threshold;
@@ -84,7 +113,7 @@ bool ActiveLearning::is_growing() const
 double ActiveLearning::threshold() const
 {
   if (config_.threshold > 0.0) return config_.threshold;
-  const double known = auto_factor * expected_error(known_score_);
+  const double known = auto_factor * known_bar_;
   if (!(known > 0.0)) return force_;
   const double automatic = std::max(known, auto_floor * force_);
   return is_growing() && force_ > 0.0 ? std::min(automatic, force_) : automatic;
@@ -108,12 +137,9 @@ double ActiveLearning::trouble() const
 
 void ActiveLearning::compare(const Comparison &comparison, Ask ask, double force)
 {
-  const double expected = expected_error(comparison.score);
-  if (expected > 0.0) {
-    ++ratios_;
-    ratio_sum_ += comparison.max_error / expected;
-    above_ += comparison.max_error > expected;
-  }
+  const double expected = comparison.expected;
+  coverage_.emplace_back().add(comparison.atoms);
+  if (coverage_.size() > covered) coverage_.erase(coverage_.begin());
   if (expected > 0.0 && std::isfinite(expected)) {
     remember(expected_, expected, ranked);
     remember(found_, comparison.max_error, ranked);
@@ -124,7 +150,7 @@ void ActiveLearning::compare(const Comparison &comparison, Ask ask, double force
     audits_far_above_ += comparison.max_error > limit_factor * threshold();
     learned(comparison.max_error);
   }
-  calibration_.add(comparison);
+  calibration_.add(comparison.atoms);
   force_ = force;
   ++answers_;
 }
@@ -145,12 +171,13 @@ std::string ActiveLearning::damage() const
   for (const auto *errors : {&reached_, &expected_, &found_})
     if (std::any_of(errors->begin(), errors->end(), is_bad))
       return "an error is negative or not finite";
-  for (const std::int64_t count :
-       {answers_, audits_, audits_above_, audits_far_above_, ratios_, above_})
+  for (const std::int64_t count : {answers_, audits_, audits_above_, audits_far_above_})
     if (count < 0) return "a number of answers is negative";
-  if (is_bad(force_) || is_bad(known_score_) || is_bad(ratio_sum_))
-    return "a mean is negative or not finite";
-  if (reached_.size() > memory || expected_.size() > ranked || expected_.size() != found_.size())
+  if (is_bad(force_) || is_bad(known_bar_)) return "a mean is negative or not finite";
+  for (const BarCoverage &one : coverage_)
+    if (!one.damage().empty()) return one.damage();
+  if (reached_.size() > memory || coverage_.size() > covered || expected_.size() > ranked ||
+      expected_.size() != found_.size())
     return fmt::format("{} reached, {} expected and {} true errors", reached_.size(),
                        expected_.size(), found_.size());
   return "";

@@ -4,22 +4,34 @@
 #include <cmath>
 
 #include "dptrain/base/error.h"
+#include "dptrain/parallel/broadcast.h"
 #include "dptrain/uncertainty/feature_moments.h"
 
 namespace dptrain {
 
 namespace {
 
-// Part of the mean diagonal element that is added to the diagonal: features are correlated.
+// Part of the mean diagonal element that is added to the diagonal: features are correlated. A larger part hides the directions in
+// which what is learned hardly varies, and which tell best what is new.
 constexpr double ridge = 1e-7;
-// Uncertainty per length of f where nothing is known of a type.
+// The same of the mean square: a perfect crystal has no variance but that of rounding.
+constexpr double rounding = 1e-13;
+// Distance per length of f - c where nothing is known of a type.
 constexpr double unknown = 1e6;
 
-// The moments behind W = L^-T / sqrt(H).
-at::Tensor moments_of(const at::Tensor &w)
+// The covariance behind W = L^-T / sqrt(H).
+at::Tensor covariance_of(const at::Tensor &w)
 {
   const auto inverse = at::linalg_inv(w * std::sqrt(static_cast<double>(w.size(0))));
   return at::matmul(inverse.t(), inverse);
+}
+
+// A view of the numbers of a type.
+at::Tensor view(std::vector<double> &values, std::int64_t type, at::IntArrayRef shape)
+{
+  std::int64_t size = 1;
+  for (const std::int64_t n : shape) size *= n;
+  return at::from_blob(&values[type * size], shape, at::kDouble);
 }
 
 }  // namespace
@@ -28,11 +40,11 @@ FeatureMoments::FeatureMoments(std::shared_ptr<Model> model,
                                std::shared_ptr<const Communicator> comm) :
     model_(std::move(model)), comm_(std::move(comm))
 {
-  if (!model_->last_hidden_layer())
-    throw Error("This model has no hidden layer from which an uncertainty could be computed: use "
+  if (!model_->features())
+    throw Error("This model has no hidden layer from which error bars could be computed: use "
                 "one whose fitting net has hidden layers");
-  const std::size_t ntypes = model_->type_map().size(), features = layer().num_features();
-  sums_.assign(ntypes * features * features, 0.0);
+  const std::size_t ntypes = model_->type_map().size(), h = features().number();
+  sums_.assign(ntypes * h * h, 0.0);
   atoms_.assign(ntypes, 0);
 }
 
@@ -42,7 +54,7 @@ void FeatureMoments::add(const Frame &frame)
   ForwardOutput out;
   out.force = force.data();
   out.feature_covariance = sums_.data();
-  feature_sums_.emplace_back(model_->type_map().size() * layer().num_features(), 0.0);
+  feature_sums_.emplace_back(model_->type_map().size() * features().number(), 0.0);
   out.feature_sum = feature_sums_.back().data();
   const Domain domain = frame.weighted_domain();
   model_->forward(domain, out);
@@ -52,27 +64,45 @@ void FeatureMoments::add(const Frame &frame)
   }
 }
 
-// C + ridge = L L^T: W = L^-T / sqrt(H).
-std::vector<double> FeatureMoments::matrices(double weight) const
+// C + ridge = L L^T: W = L^-T / sqrt(H). Means and second moments <f^T f> are those of the frames and those behind the present
+// metric, by their weights.
+FeatureMetric FeatureMoments::metric(double weight) const
 {
-  const std::int64_t ntypes = atoms_.size(), features = layer().num_features();
-  const auto view = [=](std::vector<double> &values, std::int64_t type) {
-    return at::from_blob(&values[type * features * features], {features, features}, at::kDouble);
-  };
-  std::vector<double> result(sums_.size(), 0.0), sums = sums_, present = layer().whitening();
-  const auto identity = at::eye(features, at::kDouble);
+  const std::int64_t ntypes = atoms_.size(), h = features().number();
+  FeatureMetric result{std::vector<double>(ntypes * h, 0.0),
+                       std::vector<double>(sums_.size(), 0.0)};
+  FeatureMetric present = features().metric();
+  std::vector<double> sums = sums_, means(ntypes * h, 0.0);
+  for (const auto &sum : feature_sums_)
+    for (std::size_t k = 0; k < means.size(); ++k) means[k] += sum[k];
+  const auto identity = at::eye(h, at::kDouble);
   for (std::int64_t t = 0; t < ntypes; ++t) {
+    at::Tensor w = view(result.matrices, t, {h, h}), c = view(result.center, t, {h});
     if (atoms_[t] == 0) {
-      view(result, t).copy_(weight < 1.0 ? view(present, t) : identity * unknown);
+      w.copy_(weight < 1.0 ? view(present.matrices, t, {h, h}) : identity * unknown);
+      if (weight < 1.0) c.copy_(view(present.center, t, {h}));
       continue;
     }
-    at::Tensor c = view(sums, t) / static_cast<double>(atoms_[t]);
-    if (weight < 1.0) c = weight * c + (1.0 - weight) * moments_of(view(present, t));
-    const double mean = c.diagonal().mean().item<double>();
-    c = 0.5 * (c + c.t()) + ridge * std::max(mean, 1e-300) * identity;
-    const auto lower = at::linalg_cholesky(c);
-    view(result, t).copy_(at::linalg_solve_triangular(lower, identity, false).t() /
-                          std::sqrt(static_cast<double>(features)));
+    const double atoms = static_cast<double>(atoms_[t]);
+    at::Tensor mean = view(means, t, {h}) / atoms, second = view(sums, t, {h, h}) / atoms;
+    if (weight < 1.0) {
+      const at::Tensor center = view(present.center, t, {h});
+      mean = weight * mean + (1.0 - weight) * center;
+      second = weight * second +
+               (1.0 - weight) *
+                   (covariance_of(view(present.matrices, t, {h, h})) + at::outer(center, center));
+    }
+    const double square = second.diagonal().mean().item<double>();
+    if (features().is_centered()) {
+      c.copy_(mean);
+      second = second - at::outer(mean, mean);
+    }
+    const double variance = second.diagonal().mean().item<double>();
+    const double added = std::max(ridge * variance + rounding * square, 1e-300);
+    second = 0.5 * (second + second.t()) + added * identity;
+    const auto lower = at::linalg_cholesky(second);
+    w.copy_(at::linalg_solve_triangular(lower, identity, false).t() /
+            std::sqrt(static_cast<double>(h)));
   }
   return result;
 }
@@ -82,25 +112,26 @@ void FeatureMoments::apply(double weight)
   comm_->all_reduce_sum(sums_.data(), sums_.size());
   comm_->all_reduce_sum(atoms_.data(), atoms_.size());
   for (auto &sum : feature_sums_) comm_->all_reduce_sum(sum.data(), sum.size());
-  std::vector<double> all(sums_.size());
+  FeatureMetric all;
   guarded(*comm_, [&] {
-    if (comm_->rank() == 0) all = matrices(weight);
+    if (comm_->rank() == 0) all = metric(weight);
   });
-  comm_->broadcast(all.data(), all.size() * sizeof(double), 0);
-  guarded(*comm_, [&] { layer().set_whitening(all); });
+  broadcast(*comm_, all);
+  guarded(*comm_, [&] { features().set_metric(std::move(all)); });
 }
 
-double feature_distance(const std::vector<double> &whitening, const std::vector<double> &a,
+double feature_distance(const FeatureMetric &metric, const std::vector<double> &a,
                         const std::vector<double> &b, std::int64_t natoms)
 {
-  const std::size_t features = whitening.size() / a.size(), ntypes = a.size() / features;
+  const std::vector<double> &matrices = metric.matrices;
+  const std::size_t features = matrices.size() / a.size(), ntypes = a.size() / features;
   double square = 0.0;
   for (std::size_t t = 0; t < ntypes; ++t)
     for (std::size_t c = 0; c < features; ++c) {
       double z = 0.0;
-      for (std::size_t k = 0; k < features; ++k)
+      for (std::size_t k = 0; k <= c; ++k)
         z += (a[t * features + k] - b[t * features + k]) *
-             whitening[(t * features + k) * features + c];
+             matrices[(t * features + k) * features + c];
       square += z * z;
     }
   return std::sqrt(square / static_cast<double>(natoms));

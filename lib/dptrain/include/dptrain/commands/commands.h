@@ -13,6 +13,7 @@
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/parallel/device.h"
 #include "dptrain/potential/model/model.h"
+#include "dptrain/uncertainty/bar_calibration.h"
 
 // The work of the command `dptrain`: trainings, tests and statistics from data sets. All functions are collective; `log` is
 // called on rank 0 with one line of text.
@@ -89,9 +90,11 @@ struct TestReport {
     std::string name;
     std::int64_t frames = 0;
     TestErrors errors;
+    BarCoverage bars;  ///< of the forces
   };
   std::vector<System> systems;
   TestErrors total;  ///< over all values of all systems; without atomic energies, as `dp test`
+  BarCoverage bars;  ///< of all forces
   std::int64_t overflow = 0;  ///< atoms with more neighbors of a type than sel keeps
 };
 

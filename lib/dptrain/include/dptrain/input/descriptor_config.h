@@ -27,6 +27,9 @@ class DescriptorConfig {
   /// Numbers that describe an atom: the inputs of the fitting net.
   virtual int size() const = 0;
 
+  /// Whether its numbers tell how far atoms are from those that a model knows (AtomFeatures); else the last hidden layer does.
+  virtual bool measures_distance() const { return false; }
+
   /// The keys of this kind, beside those that all kinds have (input/key_table.h).
   virtual const Keys<DescriptorConfig> &table() const = 0;
   /// Fills in defaults that depend on other keys, when all keys are read. Throws Error for values that do not go together.

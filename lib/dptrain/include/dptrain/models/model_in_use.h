@@ -12,7 +12,6 @@
 #include "dptrain/potential/model/model.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
-#include "dptrain/uncertainty/calibration.h"
 
 namespace dptrain {
 
@@ -42,7 +41,7 @@ struct ModelSettings {
 constexpr const char *new_model_name = "new";
 
 /// The one model that a run evaluates and a session trains, shared by both, and what it is made from. After load() there is either
-/// a model, or the input of a new one; elements, cutoff, uncertainties and their calibration are always those of this model.
+/// a model, or the input of a new one; elements, cutoff and error bars are always those of this model.
 class ModelInUse {
  public:
   explicit ModelInUse(const ModelSettings &settings = {}) : settings_(settings) {}
@@ -92,16 +91,15 @@ class ModelInUse {
   /// Whether the parameters are those of a file, or an optimizer step has been done.
   bool trained() const { return trained_; }
   void set_trained() { trained_ = true; }
-  /// Whether the model gives uncertainties (asking it itself would copy matrices), and they are those of its parameters.
-  bool has_uncertainty() const { return model_ && uncertainty_; }
-  void set_uncertainty(bool known) { uncertainty_ = known; }
+  /// Whether the model gives error bars, or distances that will become such, and they are those of its parameters.
+  bool has_bars() const { return model_ && bars_; }
+  void set_bars_known(bool known) { bars_ = known; }
   /// Whether something beside mode active reads them in this run.
-  bool uncertainty_wanted() const { return uncertainty_wanted_; }
-  void want_uncertainty() { uncertainty_wanted_ = true; }
-  /// What they mean as errors of the forces.
-  const Calibration &calibration() const { return calibration_; }
-  void set_calibration(const Calibration &calibration) { calibration_ = calibration; }
-  /// Of the ActiveLearning behind the calibration of the file; empty: none.
+  bool bars_wanted() const { return bars_wanted_; }
+  void want_bars() { bars_wanted_ = true; }
+  /// Whether they are errors of forces; else distances.
+  bool has_calibrated_bars() const { return has_bars() && model_->bars().is_known(); }
+  /// Of the ActiveLearning behind the bars of the file; empty: none.
   const State &active_state() const { return active_state_; }
   /// Name of who trains the model; empty: nobody.
   const std::string &owner() const { return owner_; }
@@ -114,11 +112,10 @@ class ModelInUse {
   std::vector<int> model_type_;
   std::vector<Baseline> baseline_;
   double cutoff_ = 0.0;
-  bool from_archive_ = false, trained_ = false, uncertainty_ = false, uncertainty_wanted_ = false;
+  bool from_archive_ = false, trained_ = false, bars_ = false, bars_wanted_ = false;
   std::shared_ptr<Model> model_;
   std::optional<InputFile> input_;
   AnyDescriptorConfig descriptor_;
-  Calibration calibration_;
   State active_state_;
   int generation_ = 0;
 };

@@ -18,10 +18,10 @@ struct FrameValues {
   std::array<double, 9> virial{};   ///< sum of F (x) x, row-major
   bool has_virial = false;          ///< else neither a model nor a label has given one
   std::vector<double> atom_energy;  ///< [natoms]
-  std::vector<double> uncertainty;  ///< [natoms] without unit; empty: the model has none
+  std::vector<double> bar;          ///< [natoms] as ForwardOutput::bar; empty: the model has none
   std::vector<double> feature_sum;  ///< [ntypes][H]; ditto
 };
-FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &frame, bool with_uncertainty);
+FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &frame, bool with_bars);
 
 /// A run of an engine that hands over whole frames, one after the other, on one process (ASE): the session sees the frame of
 /// the latest show(), and values() are those with which the run goes on.
@@ -37,9 +37,9 @@ class FrameRun final : public Trajectory {
 
   std::int64_t step() const override { return frame_.step; }
   std::int64_t natoms() const override { return static_cast<std::int64_t>(frame_.type.size()); }
-  bool has_scores() const override { return !model_.uncertainty.empty(); }
-  std::vector<double> scores() const override { return model_.uncertainty; }
-  std::vector<double> all_scores() override { return model_.uncertainty; }
+  bool has_bars() const override { return !model_.bar.empty(); }
+  std::vector<double> bars() const override { return model_.bar; }
+  std::vector<double> all_bars() override { return model_.bar; }
   std::vector<double> feature_sum() const override { return model_.feature_sum; }
   double energy() const override { return model_.energy; }
   std::vector<double> forces() override { return model_.force; }

@@ -59,7 +59,7 @@ struct FileOptions {
 
 /// What a user asks of a learning session. Energies in eV, lengths in Angstrom.
 struct LearningOptions {
-  bool active = false;   ///< labels where the uncertainty asks for them; else every `every` steps
+  bool active = false;   ///< labels where the error bars ask for them; else every `every` steps
   bool selects = false;  ///< active without a reference: configurations worth a label are written
   std::int64_t every = 100;       ///< steps
   bool follow_reference = false;  ///< the reference moves the atoms at each step that has a label
@@ -73,6 +73,7 @@ struct LearningOptions {
   bool limit_stops = false;   ///< the run ends there
   int rewind = 0;             ///< times that the run goes back to a trusted state at most
   std::int64_t audit = 1000;  ///< mean steps between two random labels; 0: none
+  double coverage = 0.9;      ///< part of the force errors that error bars cover
   int holdout = 10;           ///< one of so many early labels is for validation; 0: none
   double duplicate = 0.05;    ///< frames closer than this in feature space are not stored
   int asynchronous = 0;  ///< configurations with the reference while the run goes on; 0: it waits

@@ -28,12 +28,12 @@ class Trajectory {
   /// Where the run will end; 0: nobody knows.
   virtual std::int64_t last_step() const { return 0; }
   virtual std::int64_t natoms() const = 0;
-  /// Whether the latest evaluation gave uncertainties; the same on all ranks.
-  virtual bool has_scores() const = 0;
-  /// Uncertainties of this rank's atoms by that evaluation, [number of them].
-  virtual std::vector<double> scores() const = 0;
+  /// Whether the latest evaluation gave error bars; the same on all ranks.
+  virtual bool has_bars() const = 0;
+  /// Those of this rank's atoms, [number of them], as ForwardOutput::bar has them.
+  virtual std::vector<double> bars() const = 0;
   /// Those of all atoms, [natoms] in the order of configuration().
-  virtual std::vector<double> all_scores() = 0;
+  virtual std::vector<double> all_bars() = 0;
   /// Sum of the model's features over this rank's atoms, [ntypes][H].
   virtual std::vector<double> feature_sum() const = 0;
   /// Energy of the model, this rank's part.

@@ -10,13 +10,13 @@
 
 namespace dptrain {
 
-/// Second moments of the last hidden layer over the frames of a training, by type of the center: C_t = <f^T f>. From them
-/// follow the matrices W_t of LastHiddenLayer::set_whitening, W_t W_t^T = C_t^-1 / H: the uncertainty of an atom is then
-/// sqrt(f C_t^-1 f^T / H), whose mean square over the frames is 1 ("last-layer prediction rigidity", LLPR,
-/// arXiv 2403.02251, with a covariance of atoms instead of structures).
+/// Means and covariances of the features of atoms over the frames of a training, by type of the center: c_t = <f>,
+/// C_t = <(f - c_t)^T (f - c_t)>. From them follows the metric of AtomFeatures, W_t W_t^T = C_t^-1 / H: the distance of an atom is
+/// sqrt((f - c_t) C_t^-1 (f - c_t)^T / H), whose mean square over the frames is 1 (Mahalanobis distance; of the last hidden layer,
+/// where c_t = 0, the "last-layer prediction rigidity" of arXiv 2403.02251 with a covariance of atoms instead of structures).
 class FeatureMoments {
  public:
-  /// Throws Error if the model has no last hidden layer.
+  /// Throws Error if the model tells no features.
   FeatureMoments(std::shared_ptr<Model> model, std::shared_ptr<const Communicator> comm);
 
   /// Adds this rank's centers of a frame, which must have its neighbor rows: of a cut-out the atoms whose forces count, as
@@ -24,14 +24,14 @@ class FeatureMoments {
   void add(const Frame &frame);
   /// Of each frame in the order of add(), over all ranks once apply() is done: sum of f_i over its centers, [ntypes][H].
   const std::vector<std::vector<double>> &feature_sums() const { return feature_sums_; }
-  /// Sums over all ranks, and gives the matrices to the model: once, after the last frame. A type without atoms gets such
-  /// ones that its uncertainty is very large. With `weight` below 1 the moments of the frames count with this weight,
-  /// and those behind the matrices that the model has with the rest. Collective.
+  /// Sums over all ranks, and gives the metric to the model: once, after the last frame. A type without atoms gets such
+  /// a one that its distances are very large. With `weight` below 1 the moments of the frames count with this weight,
+  /// and those behind the metric that the model has with the rest. Collective.
   void apply(double weight = 1.0);
 
  private:
-  LastHiddenLayer &layer() const { return *model_->last_hidden_layer(); }
-  std::vector<double> matrices(double weight) const;
+  AtomFeatures &features() const { return *model_->features(); }
+  FeatureMetric metric(double weight) const;
 
   std::shared_ptr<Model> model_;
   std::shared_ptr<const Communicator> comm_;
@@ -41,8 +41,8 @@ class FeatureMoments {
 };
 
 /// Distance of two configurations of the same atoms: |(a - b) W| / sqrt(natoms) for their feature sums a, b [ntypes][H] and
-/// the matrices W. About 1 for two independent configurations of the kind that the matrices stand for, 0 for the same one.
-double feature_distance(const std::vector<double> &whitening, const std::vector<double> &a,
+/// the matrices W of a metric. About 1 for two independent configurations of the kind that the matrices stand for, 0 for the same one.
+double feature_distance(const FeatureMetric &metric, const std::vector<double> &a,
                         const std::vector<double> &b, std::int64_t natoms);
 
 }  // namespace dptrain

@@ -62,6 +62,7 @@ bool PowerSpectrumConfig::set_input_defaults(InputFile &input, bool in_a_run) co
   TrainingConfig &training = input.training;
   input.model.fitting_neuron = {48, 48, 48};
   training.optimizer.type = OptimizerType::soap;
+  input.offline.held_out = 0.1;
   auto &prefactors = training.loss.prefactors;
   if (in_a_run) {
     input.soap_start_lr = 3e-3;

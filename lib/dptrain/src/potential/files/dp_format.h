@@ -18,9 +18,6 @@ constexpr int version_of_deepmd = 2, version_with_baseline = 3, version_with_ter
 /// The content of an open .dp file. `path` is for messages.
 ModelData read_model_tree(const Hdf5File &file, const std::string &path);
 
-/// The group of a .dp file with ModelData::calibration.
-inline const std::string calibration_group = "/dptrain_calibration";
-
 /// Puts a model into a new HDF5 file, in DeePMD-kit's native layout.
 void write_model_tree(Hdf5File &file, const ModelData &data);
 

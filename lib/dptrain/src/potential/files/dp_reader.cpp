@@ -5,9 +5,9 @@
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "input/model_keys.h"
-#include "io/hdf5_state.h"
 #include "potential/descriptor/descriptor_type.h"
 #include "potential/files/dp_format.h"
+#include "potential/files/stored_bars.h"
 #include "potential/native/fitting_shape.h"
 #include "potential/nets/network_tree.h"
 
@@ -135,15 +135,9 @@ ModelData read_model_tree(const Hdf5File &file, const std::string &path)
   const auto distance = reader.find(extra, "min_nbor_dist");
   if (distance && distance->values.size() == 1) data.min_nbor_dist = distance->values[0];
   if (extra.has("dptrain_walls")) data.walls = read_walls(reader, extra, ntypes);
-  if (const auto values = reader.find(extra, "dptrain_whitening")) data.whitening = values->values;
-  const std::size_t features =
-      config.fitting_neuron.empty() ? config.descriptor->size() : config.fitting_neuron.back();
-  if (!data.whitening.empty() && data.whitening.size() != ntypes * features * features)
-    throw Error(fmt::format(
-        "{}: damaged: dptrain_whitening has {} numbers, the model needs {}; copy the file again",
-        path, data.whitening.size(), ntypes * features * features));
-  if (file.has(calibration_group)) data.calibration = read_state(file, calibration_group);
-  data.has_old_calibration = reader.find(extra, "dptrain_calibration").has_value();
+  read_bars(file, "", data);
+  if (const std::string damage = data.bars.damage(config.ntypes()); !damage.empty())
+    throw Error(fmt::format("{}: damaged: {}; copy the file again", path, damage));
   const json *script = root.find("model_def_script");
   data.model_def_script = script ? script->dump() : "{}";
   return data;

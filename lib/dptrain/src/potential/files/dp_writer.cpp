@@ -3,9 +3,9 @@
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "input/term_keys.h"
-#include "io/hdf5_state.h"
 #include "potential/descriptor/descriptor_type.h"
 #include "potential/files/dp_format.h"
+#include "potential/files/stored_bars.h"
 #include "potential/native/fitting_shape.h"
 #include "potential/nets/network_tree.h"
 #include <fmt/format.h>
@@ -165,10 +165,7 @@ void write_model_tree(Hdf5File &file, const ModelData &data)
     extra["dptrain_wall_strength"] =
         writer.add(data.walls.strength.data(), {ntypes, ntypes}, false);
   }
-  if (!data.whitening.empty())
-    extra["dptrain_whitening"] = writer.add(
-        data.whitening.data(), {static_cast<std::int64_t>(data.whitening.size())}, false);
-  if (!data.calibration.empty()) write_state(file, calibration_group, data.calibration);
+  write_bars(file, "", data);
   const Tree tree{{"software", "dptrain"},
                   {"backend", "dptrain"},
                   {"model", model},

@@ -97,9 +97,9 @@ ModelData convert(const Script &script, const ModelData &archive)
   data.out_bias = archive.out_bias;
   data.min_nbor_dist = archive.min_nbor_dist;
   data.model_def_script = archive.model_def_script;
-  data.whitening = archive.whitening;
-  data.calibration = archive.calibration;
-  data.has_old_calibration = archive.has_old_calibration;
+  data.metric = archive.metric;
+  data.bars = archive.bars;
+  data.learning = archive.learning;
   for (const auto &block : parameter_index(config)) {
     const auto found =
         values(tensors, name_in_archive(block.name), static_cast<std::int64_t>(block.size));

@@ -12,8 +12,8 @@
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "io/file.h"
-#include "io/hdf5_state.h"
 #include "potential/files/native_conversion.h"
+#include "potential/files/stored_bars.h"
 #include "potential/torchscript/archive.h"
 #include "potential/torchscript/operators.h"
 #include "potential/torchscript/script_model.h"
@@ -24,18 +24,12 @@ namespace {
 
 /// What only this library keeps in an archive: an HDF5 file of its own, which others pass over.
 const std::string own_record = "dptrain.h5";
-const std::string old_record = "dptrain.cbor";  // of versions before the first release
 
 void read_own(const std::string &bytes, const std::string &path, ModelData &data)
 {
-  for (const ArchiveRecord &record : read_records(bytes, path, "extra/" + own_record)) {
-    const State own = read_state(
-        Hdf5File::open(record.bytes, fmt::format("{}: uncertainty in {}", path, record.name)),
-        "uncertainty");
-    own.get_to("whitening", data.whitening);
-    own.get_to("calibration", data.calibration);
-  }
-  data.has_old_calibration = !read_records(bytes, path, "extra/" + old_record).empty();
+  for (const ArchiveRecord &record : read_records(bytes, path, "extra/" + own_record))
+    read_bars(Hdf5File::open(record.bytes, fmt::format("{}: error bars in {}", path, record.name)),
+              "", data);
 }
 
 torch::jit::ExtraFilesMap extra_files(const ModelData &data, const std::string &path)
@@ -45,13 +39,9 @@ torch::jit::ExtraFilesMap extra_files(const ModelData &data, const std::string &
   for (const ArchiveRecord &record : read_records(data.archive, path, folder))
     files[record.name.substr(folder.size())] = record.bytes;
   files.erase(own_record);
-  files.erase(old_record);
-  if (data.whitening.empty()) return files;
-  State own;
-  own.set("whitening", data.whitening);
-  own.set("calibration", data.calibration);
+  if (data.metric.empty()) return files;
   Hdf5File file = Hdf5File::create(path);
-  write_state(file, "uncertainty", own);
+  write_bars(file, "", data);
   files[own_record] = file.bytes();
   return files;
 }

@@ -5,8 +5,8 @@
 #include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/potential/files/pth_file.h"
-#include "io/hdf5_state.h"
 #include "potential/files/dp_format.h"
+#include "potential/files/stored_bars.h"
 
 namespace dptrain {
 
@@ -30,8 +30,7 @@ void write_model(Hdf5File &file, const ModelData &model)
   if (!is_script) return;
   file.write_array(group + "/model_parameters", model.parameters);
   file.write_array(group + "/out_bias", model.out_bias);
-  file.write_array(group + "/whitening", model.whitening);
-  if (!model.calibration.empty()) write_state(file, group + "/calibration", model.calibration);
+  write_bars(file, group, model);
 }
 
 ModelData read_model(const Hdf5File &file, const std::string &path)
@@ -47,11 +46,7 @@ ModelData read_model(const Hdf5File &file, const std::string &path)
   if (kind == native_kind) return model;
   model.parameters = file.read_array(group + "/model_parameters").values;
   model.out_bias = file.read_array(group + "/out_bias").values;
-  model.whitening = file.read_array(group + "/whitening").values;
-  if (file.has(group + "/calibration")) {
-    model.has_old_calibration = !file.is_group(group + "/calibration");
-    if (!model.has_old_calibration) model.calibration = read_state(file, group + "/calibration");
-  }
+  read_bars(file, group, model);
   complete_from_archive(model, path);
   return model;
 }

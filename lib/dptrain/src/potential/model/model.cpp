@@ -15,18 +15,17 @@ Model::Model(ModelData &&data, std::vector<ParameterBlock> blocks, std::vector<c
 {
 }
 
-void Model::add_last_hidden_layer(int num_features)
+void Model::add_features(int number, bool centered)
 {
-  last_hidden_layer_.emplace(type_map().size(), num_features);
-  if (!data_.whitening.empty())
-    last_hidden_layer_->set_whitening(std::exchange(data_.whitening, {}));
+  features_.emplace(type_map().size(), number, centered);
+  if (!data_.metric.empty()) features_->set_metric(std::exchange(data_.metric, {}));
 }
 
 ModelData Model::data() const
 {
   ModelData data = data_;
   data.parameters = parameters_.values();
-  if (last_hidden_layer_) data.whitening = last_hidden_layer_->whitening();
+  if (features_) data.metric = features_->metric();
   return data;
 }
 

@@ -35,8 +35,8 @@ static void fields(ByteArchive &archive, ModelConfig &config)
 }
 
 DPTRAIN_FIELDS(ModelData, kind, archive, config, constants, out_bias, bias_atom_e, min_nbor_dist,
-               walls, parameters, script, whitening, calibration, has_old_calibration, knots,
-               passes_messages, max_neighbors, num_fparam, is_compressed, fparam)
+               walls, parameters, script, metric, bars, learning, knots, passes_messages,
+               max_neighbors, num_fparam, is_compressed, fparam)
 
 void broadcast(const Communicator &comm, ModelData &data)
 {

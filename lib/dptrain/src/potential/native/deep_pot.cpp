@@ -36,7 +36,7 @@ DeepPot::DeepPot(ModelData data) :
     Model(std::move(data), parameter_index(data.config), types_with_energy(data.config)),
     engine_(make_potential_engine(data_, precision_))
 {
-  add_last_hidden_layer(engine_->num_features());
+  add_features(engine_->num_features(), data_.config.descriptor->measures_distance());
 }
 
 void DeepPot::set_precision(Precision precision)
@@ -45,7 +45,7 @@ void DeepPot::set_precision(Precision precision)
   precision_ = precision;
   engine_ = make_potential_engine(data_, precision);
   if (chunk_ > 0) engine_->set_chunk(chunk_);
-  prepared_version_ = layer_version_ = 0;
+  prepared_version_ = metric_version_ = 0;
 }
 
 void DeepPot::set_walls(const Walls &walls)
@@ -74,12 +74,12 @@ void DeepPot::prepare()
   table_is_broken_ = false;
 }
 
-void DeepPot::prepare_last_layer()
+void DeepPot::prepare_bars()
 {
-  const LastHiddenLayer &layer = *last_hidden_layer();
-  if (layer_version_ == layer.version()) return;
-  if (!layer.whitening().empty()) engine_->set_whitening(layer.whitening());
-  layer_version_ = layer.version();
+  engine_->set_bar_scale(bars().scale);
+  if (metric_version_ == features()->version()) return;
+  if (!features()->metric().empty()) engine_->set_metric(features()->metric());
+  metric_version_ = features()->version();
 }
 
 void DeepPot::expect_distances(const PairDistances &closest)
@@ -107,7 +107,7 @@ void DeepPot::sweep(const std::function<void()> &work)
   with_relief(
       [&] {
         prepare();
-        prepare_last_layer();
+        prepare_bars();
         const ReducedPrecision products(precision_ == Precision::mixed);
         work();
       },

@@ -37,11 +37,11 @@ class DeepPot final : public Model {
   std::unique_ptr<Tape> pass_a(const Domain *domains, int n, ForwardOutput *out,
                                bool keep) override;
   void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) override;
-  void prepare_last_layer();
+  void prepare_bars();
   void sweep(const std::function<void()> &work);
   bool use_less_memory(const std::string &cause);
 
-  std::uint64_t prepared_version_ = 0, layer_version_ = 0;  // of what the engine has
+  std::uint64_t prepared_version_ = 0, metric_version_ = 0;  // of what the engine has
   bool table_is_broken_ = false;
   Precision precision_ = Precision::float64;
   int chunk_ = 0;

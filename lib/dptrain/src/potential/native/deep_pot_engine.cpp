@@ -33,7 +33,7 @@ DeepPotEngine<Real>::DeepPotEngine(const ModelData &data) :
     without_energy_(ntypes_, 0),
     net_(add_net(data)),
     results_(ntypes_),
-    last_layer_(ntypes_, net_->num_features())
+    features_(ntypes_, net_->num_features())
 {
   for (auto &term : make_energy_terms<Real>(data, parameter_index(data.config)))
     add_term(std::move(term));
@@ -231,7 +231,7 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
     begin_sweep();
     net_->set_direct(direct);
     for (const auto &term : terms_) term->begin_sweep();
-    last_layer_.begin(out, n, centers);
+    features_.begin(out, n, centers);
     const kernels::ForceSums sums = results_.begin(frames(), out, centers);
     std::size_t done = 0;
     std::size_t bytes = 0;
@@ -240,7 +240,7 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
       const bool keeps = keep && !direct && bytes < keep_limit_;
       Chunk &chunk = chunk_at(kept, type, begin, size);
       forward_chunk(chunk, keep, results_.energies() + done, sums);
-      last_layer_.add(type, size, done, net_->features(type, *chunk.states.front()));
+      features_.add(type, size, done, net_->features(type, *chunk.states.front()));
       done += size;
       bytes += chunk.memory_bytes();
       if (keeps) ++kept;
@@ -256,9 +256,8 @@ void DeepPotEngine<Real>::add_results(const std::vector<double> &energy_bias, Fo
 {
   for (int type = 0; type < ntypes_; ++type)
     results_.shift(type) = bias_atom_e_[type] - net_->vacuum_energy(type);
-  results_.add(frames(), energy_bias,
-               last_layer_.has_uncertainty() ? &last_layer_.uncertainty() : nullptr, out);
-  last_layer_.finish(out, frames().size());
+  results_.add(frames(), energy_bias, features_.has_bars() ? &features_.bars() : nullptr, out);
+  features_.finish(out, frames().size());
 }
 
 // ---- memory
@@ -278,7 +277,7 @@ template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
   for (const auto &chunk : sweep_->chunks) n += chunk.memory_bytes();
   n += in_work_.memory_bytes();
   for (const auto &term : terms_) n += term->workspace_bytes();
-  n += last_layer_.memory_bytes() + results_.memory_bytes() + seeds_.memory_bytes();
+  n += features_.memory_bytes() + results_.memory_bytes() + seeds_.memory_bytes();
   for (const auto *a : {&parameter_copy_, &residuals_, &strains_, &gradient_copy_})
     n += a->memory_bytes();
   return {{"tables", net_->descriptor().table_bytes()}, {"workspace", n}};

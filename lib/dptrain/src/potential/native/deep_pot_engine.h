@@ -10,10 +10,10 @@
 #include "kernels/memory.h"
 #include "potential/descriptor/edge_finder.h"
 #include "potential/model/sweep_tape.h"
+#include "potential/native/feature_results.h"
 #include "potential/native/net_term.h"
 #include "potential/native/potential_engine.h"
 #include "potential/native/sweep_results.h"
-#include "potential/nets/last_layer.h"
 #include "potential/terms/energy_term.h"
 
 namespace dptrain {
@@ -50,11 +50,9 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void set_auxiliary_state(const std::vector<double> &state,
                            const std::vector<double> *parameters) override;
   DescriptorBase &descriptor() override { return net_->descriptor(); }
-  int num_features() const override { return last_layer_.features(); }
-  void set_whitening(const std::vector<double> &matrices) override
-  {
-    last_layer_.set_whitening(matrices);
-  }
+  int num_features() const override { return features_.features(); }
+  void set_metric(const FeatureMetric &metric) override { features_.set_metric(metric); }
+  void set_bar_scale(const std::vector<double> &scale) override { features_.set_scale(scale); }
   MemoryLedger memory() const override;
   void set_keep_limit(std::size_t bytes) override { keep_limit_ = bytes; }
   bool keep_less() override;
@@ -171,7 +169,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::size_t keep_limit_ = std::size_t(256) << 20;  // bytes that pass A may keep for pass B
   std::uint64_t prepared_ = 0;  // another number for each state of the descriptor
   SweepResults results_;
-  LastLayer<Real> last_layer_;
+  FeatureResults<Real> features_;
 
   // pass B
   std::vector<double> host_;

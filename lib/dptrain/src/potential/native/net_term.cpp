@@ -23,7 +23,8 @@ NetTerm<Real>::NetTerm(const ModelData &data) :
     descriptor_(make_descriptor<Real>(data)),
     fitting_(networks(fitting_networks_name, data.config.ntypes(), fitting_shape(data.config),
                       parameter_index(data.config)),
-             has_atom_energy(data.config))
+             has_atom_energy(data.config)),
+    by_descriptor_(data.config.descriptor->measures_distance())
 {
 }
 
@@ -121,7 +122,8 @@ template <class Real> void NetTerm<Real>::end_gradient()
 
 template <class Real> const Real *NetTerm<Real>::features(int type, const State &state)
 {
-  return fitting_[type].features(static_cast<const NetState &>(state).fitting);
+  const FittingState<Real> &fitting = static_cast<const NetState &>(state).fitting;
+  return by_descriptor_ ? fitting.x.front().data() : fitting_[type].features(fitting);
 }
 
 template <class Real> std::size_t NetTerm<Real>::workspace_bytes() const

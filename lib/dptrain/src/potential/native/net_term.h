@@ -44,8 +44,8 @@ template <class Real> class NetTerm final : public EnergyTerm<Real> {
   /// Whether the energy of an isolated atom is subtracted from that of each atom of a type, and what it is.
   bool subtracts_vacuum(int type) const { return fitting_.subtracts(type); }
   double vacuum_energy(int type) const { return fitting_.vacuum_energy(type); }
-  /// Of the last hidden layer: their number, and those of a chunk [centers][number] after `value`.
-  int num_features() const { return fitting_.num_features(); }
+  /// Of AtomFeatures: their number, and those of a chunk [centers][number] after `value`.
+  int num_features() const { return by_descriptor_ ? fitting_.inputs() : fitting_.num_features(); }
   const Real *features(int type, const State &state);
   Descriptor<Real> &descriptor() { return *descriptor_; }
   const Descriptor<Real> &descriptor() const { return *descriptor_; }
@@ -69,6 +69,7 @@ template <class Real> class NetTerm final : public EnergyTerm<Real> {
 
   std::unique_ptr<Descriptor<Real>> descriptor_;
   FittingNets<Real> fitting_;
+  bool by_descriptor_;  // it measures distances, else the last hidden layer does
   bool direct_ = false;
 };
 

@@ -43,9 +43,10 @@ class PotentialEngine {
   virtual void set_auxiliary_state(const std::vector<double> &state,
                                    const std::vector<double> *parameters) = 0;
   virtual DescriptorBase &descriptor() = 0;
-  // as LastHiddenLayer's functions of these names
   virtual int num_features() const = 0;
-  virtual void set_whitening(const std::vector<double> &matrices) = 0;
+  virtual void set_metric(const FeatureMetric &metric) = 0;
+  /// ErrorBars::scale; empty: bars are distances.
+  virtual void set_bar_scale(const std::vector<double> &scale) = 0;
   virtual MemoryLedger memory() const = 0;
   virtual void release_workspace() = 0;
   /// Bytes that pass A may leave for pass B.

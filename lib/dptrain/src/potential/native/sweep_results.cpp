@@ -34,13 +34,13 @@ void SweepResults::sum_copies(const FrameSet &frames)
 }
 
 void SweepResults::add(const FrameSet &frames, const std::vector<double> &bias,
-                       const kernels::Array<double> *uncertainty, ForwardOutput *out)
+                       const kernels::Array<double> *bars, ForwardOutput *out)
 {
   sum_copies(frames);
-  if (frames.engine_lists()) return add_on_device(frames, bias, uncertainty, *out);
+  if (frames.engine_lists()) return add_on_device(frames, bias, bars, *out);
   add_energies(frames, bias, out);
   add_forces(frames, out);
-  if (uncertainty) add_uncertainties(frames, on_host(*uncertainty), out);
+  if (bars) add_bars(frames, on_host(*bars), out);
 }
 
 // The numbers of an array where the host can read them, until the next call.
@@ -70,9 +70,9 @@ void SweepResults::add_energies(const FrameSet &frames, const std::vector<double
 
 // The same for a domain whose arrays lie in the memory of the kernels. Only the sums come to the host.
 void SweepResults::add_on_device(const FrameSet &frames, const std::vector<double> &bias,
-                                 const kernels::Array<double> *uncertainty, ForwardOutput &out)
+                                 const kernels::Array<double> *bars, ForwardOutput &out)
 {
-  const double *energy = energies_.data(), *score = uncertainty ? uncertainty->data() : nullptr;
+  const double *energy = energies_.data(), *bar = bars ? bars->data() : nullptr;
   if (out.sums) {
     const double sum = kernels::sum_of_values(energy, static_cast<long>(energies_.size()), parts_);
     out.energy += sum;
@@ -84,9 +84,9 @@ void SweepResults::add_on_device(const FrameSet &frames, const std::vector<doubl
     out.energy += n * all;
     out.network_energy += n * shift_[type];
     if (out.atom_energy) kernels::set_of_atoms(atoms, n, energy, all, out.atom_energy);
-    if (out.uncertainty) kernels::set_of_atoms(atoms, n, score, 0.0, out.uncertainty);
+    if (out.bar) kernels::set_of_atoms(atoms, n, bar, 0.0, out.bar);
     energy += n;
-    if (out.uncertainty) score += n;
+    if (out.bar) bar += n;
   }
   kernels::add_values(forces_.data(), 3L * frames.num_atoms(), out.force);
   if (out.atom_virial)
@@ -114,14 +114,13 @@ void SweepResults::add_forces(const FrameSet &frames, ForwardOutput *out)
     if (out[f].atom_virial) add(values + 9 * begin(f), 9L * atoms(f), out[f].atom_virial);
 }
 
-void SweepResults::add_uncertainties(const FrameSet &frames, const double *uncertainty,
-                                     ForwardOutput *out)
+void SweepResults::add_bars(const FrameSet &frames, const double *bars, ForwardOutput *out)
 {
   for (int type = 0; type < ntypes(); ++type)
     for (const auto &center : frames.centers(type)) {
-      double *target = out[center.frame].uncertainty;
-      if (target) target[center.atom - frames.offset(center.frame)] = *uncertainty;
-      ++uncertainty;
+      double *target = out[center.frame].bar;
+      if (target) target[center.atom - frames.offset(center.frame)] = *bars;
+      ++bars;
     }
 }
 

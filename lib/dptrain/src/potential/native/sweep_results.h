@@ -21,10 +21,10 @@ class SweepResults {
   double *energies() { return energies_.data(); }
   /// Of the energy of each atom of a type, eV: to be set before add().
   double &shift(int type) { return shift_[type]; }
-  /// Adds all to the outputs, and `bias` to the energy of each atom, by type, eV, which is not one of the network. `uncertainty`:
+  /// Adds all to the outputs, and `bias` to the energy of each atom, by type, eV, which is not one of the network. `bars`:
   /// [centers]; null: none.
   void add(const FrameSet &frames, const std::vector<double> &bias,
-           const kernels::Array<double> *uncertainty, ForwardOutput *out);
+           const kernels::Array<double> *bars, ForwardOutput *out);
   std::size_t memory_bytes() const;
 
  private:
@@ -32,9 +32,9 @@ class SweepResults {
   const double *on_host(const kernels::Array<double> &array);
   void add_energies(const FrameSet &frames, const std::vector<double> &bias, ForwardOutput *out);
   void add_forces(const FrameSet &frames, ForwardOutput *out);
-  void add_uncertainties(const FrameSet &frames, const double *uncertainty, ForwardOutput *out);
+  void add_bars(const FrameSet &frames, const double *bars, ForwardOutput *out);
   void add_on_device(const FrameSet &frames, const std::vector<double> &bias,
-                     const kernels::Array<double> *uncertainty, ForwardOutput &out);
+                     const kernels::Array<double> *bars, ForwardOutput &out);
   int ntypes() const { return static_cast<int>(shift_.size()); }
 
   std::vector<double> shift_;

@@ -22,7 +22,7 @@ struct ScriptFacts {
   std::string model_def_script;  ///< JSON, as in the archive
   std::optional<double> min_nbor_dist;  ///< Angstrom
   bool is_double = true;                ///< else it computes in float32
-  int num_features = 0;                 ///< see LastHiddenLayer; 0: it cannot be asked
+  int num_features = 0;                 ///< see AtomFeatures; 0: it cannot be asked
   int fparam = 0;  ///< parameters of a frame (DeePMD's fparam) that the energy depends on
   bool has_default_fparam = false;
   bool padding_has_type = false;  ///< energies depend on the type of the first atom, see BlockMaker

@@ -83,9 +83,10 @@ void complete(ModelData &data, const Script &script, const std::vector<ScriptPar
                             path, data.parameters.size(), values.size()));
   if (data.out_bias.empty()) data.out_bias = constants.energy;
   const std::size_t features = static_cast<std::size_t>(facts.num_features);
-  if (data.whitening.size() != facts.type_map.size() * features * features) {
-    data.whitening.clear();
-    data.calibration = {};
+  if (data.metric.matrices.size() != facts.type_map.size() * features * features) {
+    data.metric = {};
+    data.bars = {};
+    data.learning = {};
   }
 }
 
@@ -121,7 +122,7 @@ ScriptModel::ScriptModel(Archive archive, const std::string &path) :
     tensors_.push_back(std::move(parameter.tensors));
   differentiable_ = true;
   set_differentiable(false);
-  if (facts().num_features > 0) add_last_hidden_layer(facts().num_features);
+  if (facts().num_features > 0) Model::add_features(facts().num_features, false);
 }
 
 // Parameters take part in a graph only where it is needed: it costs memory.
@@ -145,18 +146,17 @@ void ScriptModel::prepare()
   prepared_version_ = parameters().version();
 }
 
-void ScriptModel::prepare_last_layer()
+void ScriptModel::prepare_metric()
 {
-  const LastHiddenLayer *layer = last_hidden_layer();
-  if (!layer || layer_version_ == layer->version()) return;
+  if (!features() || metric_version_ == features()->version()) return;
   const std::int64_t h = facts().num_features,
                      ntypes = static_cast<std::int64_t>(type_map().size());
   const auto tensor = [&](const std::vector<double> &values, torch::IntArrayRef shape) {
     if (values.empty()) return torch::Tensor();
     return torch::tensor(values, torch::kFloat64).view(shape).to(device_);
   };
-  whitening_ = tensor(layer->whitening(), {ntypes, h, h});
-  layer_version_ = layer->version();
+  matrices_ = tensor(features()->metric().matrices, {ntypes, h, h});
+  metric_version_ = features()->version();
 }
 
 void ScriptModel::set_walls(const Walls &)
@@ -210,7 +210,8 @@ std::unique_ptr<Tape> ScriptModel::pass_a(const Domain *domains, int n, ForwardO
   });
   std::unique_ptr<Tape> tape;
   if (keep) tape = std::make_unique<SweepTape<Sweep>>(parameters().version(), sweep_);
-  for (int k = 0; k < n; ++k) found[k].add_to(out[k], domains[k], energy_bias(), has_energy_);
+  for (int k = 0; k < n; ++k)
+    found[k].add_to(out[k], domains[k], energy_bias(), has_energy_, bars());
   return tape;
 }
 
@@ -258,7 +259,7 @@ void ScriptModel::add_features(const AtomBlock &block, ScriptSums &sums)
   const torch::NoGradGuard no_graph;
   const torch::Tensor f = script_.contract->features(block.tensors).to(torch::kFloat64);
   const torch::Tensor type = block.tensors.type.view({-1}).slice(0, 0, block.centers);
-  sums.add_features(block, f, type, whitening_);
+  sums.add_features(block, f, type, matrices_);
 }
 
 void ScriptModel::pass_b(Tape &tape, const GradientSeed *seeds, double *gradient)
@@ -356,7 +357,7 @@ void ScriptModel::sweep(const std::function<void()> &work)
   if (keep_limit_ == 0) keep_limit_ = std::min(kernels::memory_for_kernels().free / 4, most_kept);
   const auto run = [&] {
     prepare();
-    prepare_last_layer();
+    prepare_metric();
     const torch::jit::GraphOptimizerEnabledGuard plain(
         false);  // blocks differ in shape: see manual
     const ReducedPrecision products(precision_ == Precision::mixed);

@@ -22,7 +22,7 @@ namespace dptrain {
 /// the scalar of the seeds through the graph of pass A, which is kept where memory allows, else made again block by block.
 class ScriptModel final : public Model {
  public:
-  /// From the archive in `data`. Where its other fields hold parameters, bias or whitening already (a checkpoint), these
+  /// From the archive in `data`. Where its other fields hold parameters, bias or metric already (a checkpoint), these
   /// take the place of the archive's; else they are filled in. `path` is for messages.
   ScriptModel(ModelData data, const std::string &path);
 
@@ -73,7 +73,7 @@ class ScriptModel final : public Model {
   void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) override;
   void begin_sweep(const Domain *domains, int n, bool keep);
   void prepare();
-  void prepare_last_layer();
+  void prepare_metric();
   void set_differentiable(bool on);
   std::size_t block_end(std::size_t begin, std::size_t centers) const;
   AtomBlock make_block(const Domain &domain, const std::vector<int> &centers, std::size_t begin,
@@ -95,8 +95,8 @@ class ScriptModel final : public Model {
   Script script_;
   BlockMaker blocks_;
   std::vector<std::vector<torch::Tensor>> tensors_;  // of each block of parameters
-  torch::Tensor fparam_, whitening_;
-  std::uint64_t prepared_version_ = 0, layer_version_ = 0;  // of what the tensors hold
+  torch::Tensor fparam_, matrices_;
+  std::uint64_t prepared_version_ = 0, metric_version_ = 0;  // of what the tensors hold
   Precision precision_ = Precision::float64;
   bool differentiable_ = false;      // the parameters take part in graphs
   int chunk_ = 0;                    // centers of a block; 0: the usual number

@@ -45,10 +45,10 @@ ScriptSums::ScriptSums(const Domain &domain, const ForwardOutput &out, const Scr
     ntypes_(static_cast<int>(facts.type_map.size())),
     atom_virial_(out.atom_virial != nullptr)
 {
-  const bool asked = out.uncertainty || out.feature_sum || out.feature_covariance;
+  const bool asked = out.bar || out.feature_sum || out.feature_covariance;
   if (asked && facts.num_features == 0)
     throw Error("This model does not tell the outputs of its last hidden layer, which "
-                "uncertainties rest on: freeze it with DeePMD-kit 3.2, or use a committee");
+                "error bars rest on: freeze it with DeePMD-kit 3.2, or use a committee");
   if (out.force) force_.assign(3 * nall_, 0.0);
   if (atom_virial_) atom_virials_.assign(9 * nall_, 0.0);
   if (!asked) return;
@@ -73,7 +73,7 @@ void ScriptSums::add(const AtomBlock &block, const ScriptResults &results)
 }
 
 void ScriptSums::add_features(const AtomBlock &block, const torch::Tensor &f,
-                              const torch::Tensor &type, const torch::Tensor &whitening)
+                              const torch::Tensor &type, const torch::Tensor &matrices)
 {
   torch::Tensor norms = torch::zeros({block.centers}, f.options());
   torch::Tensor of_atoms = type.clone();
@@ -84,17 +84,16 @@ void ScriptSums::add_features(const AtomBlock &block, const torch::Tensor &f,
     const torch::Tensor own = f.index_select(0, rows);
     if (feature_sum_.defined()) feature_sum_[t] += own.sum(0).to(torch::kCPU);
     if (covariance_.defined()) covariance_[t] += own.t().matmul(own).to(torch::kCPU);
-    if (whitening.defined()) norms.index_copy_(0, rows, own.matmul(whitening[t]).norm(2, 1));
+    if (matrices.defined()) norms.index_copy_(0, rows, own.matmul(matrices[t]).norm(2, 1));
   }
-  if (!whitening.defined()) return;
+  if (!matrices.defined()) return;
   const torch::Tensor values = on_host(norms);
   for (int i = 0; i < block.centers; ++i)
-    if (block.atoms[i] >= 0)
-      uncertainties_.push_back({block.atoms[i], values.data_ptr<double>()[i]});
+    if (block.atoms[i] >= 0) distances_.push_back({block.atoms[i], values.data_ptr<double>()[i]});
 }
 
 void ScriptSums::add_to(ForwardOutput &out, const Domain &domain, const std::vector<double> &bias,
-                        const std::vector<char> &acts) const
+                        const std::vector<char> &acts, const ErrorBars &bars) const
 {
   out.network_energy += energy_;
   out.energy += energy_;
@@ -107,8 +106,10 @@ void ScriptSums::add_to(ForwardOutput &out, const Domain &domain, const std::vec
   if (out.force) dptrain::add(force_, out.force);
   if (out.atom_virial) dptrain::add(atom_virials_, out.atom_virial);
   for (int c = 0; c < 9; ++c) out.virial[c] += virial_[c];
-  if (out.uncertainty)
-    for (const AtomValue &center : uncertainties_) out.uncertainty[center.atom] = center.value;
+  if (out.bar)
+    for (const AtomValue &center : distances_)
+      out.bar[center.atom] =
+          center.value * (bars.is_known() ? bars.scale[domain.type[center.atom]] : 1.0);
   if (out.feature_sum) dptrain::add(feature_sum_, out.feature_sum);
   if (out.feature_covariance) dptrain::add(covariance_, out.feature_covariance);
 }

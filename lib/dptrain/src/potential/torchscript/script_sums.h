@@ -18,10 +18,10 @@ class ScriptSums {
   void add(const AtomBlock &block, const ScriptResults &results);
   /// f [centers][features] of the last hidden layer, the types of the centers, W [ntypes][features][features] or empty.
   void add_features(const AtomBlock &block, const torch::Tensor &f, const torch::Tensor &type,
-                    const torch::Tensor &whitening);
+                    const torch::Tensor &matrices);
   /// Adds all to what `out` points to; `bias` are energies of the types that `acts` says to count.
   void add_to(ForwardOutput &out, const Domain &domain, const std::vector<double> &bias,
-              const std::vector<char> &acts) const;
+              const std::vector<char> &acts, const ErrorBars &bars) const;
 
  private:
   struct AtomValue {
@@ -36,7 +36,7 @@ class ScriptSums {
   double energy_ = 0.0;  // without the bias
   std::array<double, 9> virial_{};
   std::vector<double> force_, atom_virials_;
-  std::vector<AtomValue> energies_, uncertainties_;
+  std::vector<AtomValue> energies_, distances_;
   torch::Tensor feature_sum_, covariance_;
 };
 

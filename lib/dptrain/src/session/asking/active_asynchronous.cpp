@@ -36,19 +36,19 @@ void ActiveMode::learn_what_has_come(Trajectory &run)
 {
   if (std::exchange(prepares_, false)) prepare(run);
   learning_->take_answers();
-  if (learning_->slice_is_due(run.has_scores()))
+  if (learning_->slice_is_due(run.has_bars()))
     learn_and_go_on(run, [this] { return learning_->learn_slice(); });
 }
 
 // The model changes amid a step: its energy jumps.
 void ActiveMode::learn_and_go_on(Trajectory &run, const std::function<bool()> &learn)
 {
-  const bool has_model = run.has_scores();
+  const bool has_model = run.has_bars();
   const double energy = has_model ? total_energy(*comm_, run) : 0.0,
-               score = has_model ? see(run).score : 0.0;
+               expected = has_model && slot_->has_calibrated_bars() ? see(run).bar : 0.0;
   if (!learn() || !has_model) return;
   run.evaluate_again();
-  if (!learning_->owes_training()) keep_scale(run, score);
+  if (!learning_->owes_training()) keep_scale(run, expected);
   run.follow_model();
   jumps_.learned(energy, total_energy(*comm_, run));
 }

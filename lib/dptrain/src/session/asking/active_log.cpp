@@ -13,6 +13,18 @@ namespace {
 
 constexpr double poor_model = 0.25;  // error of held-out frames over their forces
 
+std::string bars_text(const ActiveLearning &learning, const ErrorBars &bars,
+                      const std::vector<std::string> &type_map)
+{
+  const BarCoverage coverage = learning.coverage();
+  std::string text = coverage.atoms() > 0 ? coverage.text(bars, type_map) + " at the latest labels"
+                                          : "nothing was compared with them";
+  if (!bars.is_known()) text = "none yet";
+  if (const std::int64_t missing = learning.missing_labels(); missing > 0)
+    text += fmt::format("; {} labels more are needed for {:.3g} %", missing, 100.0 * bars.coverage);
+  return text;
+}
+
 }  // namespace
 
 ActiveLog::ActiveLog(const SessionCounters &counters, const LearningOptions &options,
@@ -95,10 +107,10 @@ void ActiveLog::line(const LabelRequest &request, const Outcome &outcome, double
   const char *const mover = request.ask == Ask::prepare ? "-"  // not a step of the run
                             : outcome.reference_moves   ? "reference"
                                                         : "model";
-  const std::string expected = number(request.has_scores && request.expected > 0.0,
-                                      request.expected * unit),
-                    largest = number(request.has_scores, outcome.max_error * unit),
-                    rms = number(request.has_scores, outcome.rms_error * unit);
+  const std::string expected =
+                        number(request.has_bars && request.expected > 0.0, request.expected * unit),
+                    largest = number(request.has_bars, outcome.max_error * unit),
+                    rms = number(request.has_bars, outcome.rms_error * unit);
   messages_.table(fmt::format("dptrain {:10} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9} {:7} {:7} "
                               "{:10.4g} {:9.2f} {:9.2f} {:9.2f}",
                               request.frame.step, name_of(request.ask), expected, largest, rms,
@@ -107,6 +119,7 @@ void ActiveLog::line(const LabelRequest &request, const Outcome &outcome, double
 }
 
 void ActiveLog::summary(const std::string &name, std::int64_t step, const ActiveLearning &learning,
+                        const ErrorBars &bars, const std::vector<std::string> &type_map,
                         double batch_error, double held_out_error, double jumps) const
 {
   const double unit = units_.force();
@@ -117,8 +130,9 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
   messages_.table(fmt::format(
       "{}: {} steps, {} reference calls ({:.2f} %), {} frames\n{}  seconds: reference {:.2f} "
       "({:.0f} %), training {:.2f} ({:.0f} %), MD {:.2f} ({:.0f} %), all {:.2f}\n  threshold "
-      "{:.4g}, limit {:.4g}, scale of the uncertainty {:.4g} (force units)\n  largest errors over "
-      "expected ones: mean {:.3g}, above 1 in {:.0f} % of the answers, rank correlation {:.2f}\n  "
+      "{:.4g}, limit {:.4g} (force units)\n  error bars: {}\n  largest ones and largest errors of "
+      "the "
+      "answers: rank correlation {:.2f}\n  "
       "audits: {}, {} above the threshold, {} above three thresholds\n  force rmse: last batch "
       "{:.4g}, held-out frames {:.4g}, forces of the latest label {:.4g}\n  jumps of the potential "
       "energy, sum of all runs: {:.6g} energy units",
@@ -128,10 +142,10 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
       discarded > 0 ? fmt::format("  labels discarded: {}, see the warnings above\n", discarded)
                     : std::string(),
       reference, reference * percent, training, training * percent, md, md * percent, total,
-      learning.threshold() * unit, learning.limit() * unit, learning.calibration().scale() * unit,
-      learning.mean_ratio(), 100.0 * learning.part_above(), learning.rank_correlation(),
-      learning.audits(), learning.audits_above(), learning.audits_far_above(), batch_error * unit,
-      held_out_error * unit, learning.force() * unit, jumps * units_.energy));
+      learning.threshold() * unit, learning.limit() * unit, bars_text(learning, bars, type_map),
+      learning.rank_correlation(), learning.audits(), learning.audits_above(),
+      learning.audits_far_above(), batch_error * unit, held_out_error * unit,
+      learning.force() * unit, jumps * units_.energy));
 }
 
 // Not where the threshold follows the errors.

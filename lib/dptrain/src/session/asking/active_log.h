@@ -28,7 +28,8 @@ class ActiveLog {
   void open(std::int64_t step, double jumps);
   void line(const LabelRequest &request, const Outcome &outcome, double jumps);
   void summary(const std::string &name, std::int64_t step, const ActiveLearning &learning,
-               double batch_error, double held_out_error, double jumps) const;
+               const ErrorBars &bars, const std::vector<std::string> &type_map, double batch_error,
+               double held_out_error, double jumps) const;
   std::int64_t first_step() const { return first_step_; }
   /// The present step, and the last one, for the lines from here on; then its expected error.
   void at(std::int64_t step, std::int64_t last_step) { step_ = step, last_step_ = last_step; }

@@ -74,7 +74,8 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
   while (book_->num_left() > 0 && !book_->outlives_program()) learning_->wait_for_answer();
   learning_->end_run();
   const UpdateReport &batch = training_.report();
-  log_.summary(name, step, decisions_, batch.step > 0 ? batch.rmse("f") : 0.0, held_out_error(),
+  log_.summary(name, step, decisions_, slot_->model() ? slot_->model()->bars() : ErrorBars(),
+               slot_->type_map(), batch.step > 0 ? batch.rmse("f") : 0.0, held_out_error(),
                jumps_.sum());
   const std::string cutouts = cutouts_ ? cutouts_->take_summary() : "";
   if (!cutouts.empty()) messages_.table(cutouts);
@@ -105,8 +106,8 @@ void ActiveMode::step(Trajectory &run)
 ActiveMode::Sight ActiveMode::see(const Trajectory &run)
 {
   double largest = 0.0;
-  for (const double score : run.scores())
-    if (!(score <= largest)) largest = score;  // takes over what is not a number
+  for (const double bar : run.bars())
+    if (!(bar <= largest)) largest = bar;  // takes over what is not a number
   if (!std::isfinite(largest)) largest = HUGE_VAL;
   const NeighborReport report = slot_->model()->neighbor_report();
   const double distance = report.below_known;
@@ -123,12 +124,11 @@ ActiveMode::StepView ActiveMode::look(const Trajectory &run)
   now.step = run.step();
   log_.at(now.step, run.last_step());
   LabelRequest &request = now.request;
-  request.has_scores = run.has_scores();
-  if (request.has_scores) {
+  request.has_bars = run.has_bars();
+  if (request.has_bars) {
     const Sight seen = see(run);
-    request.score = seen.score;
+    if (slot_->model()->bars().is_known()) request.expected = seen.bar;
     now.close = seen.close;
-    request.expected = decisions_.expected_error(request.score);
   }
   log_.expect(request.expected);
   return now;
@@ -140,15 +140,15 @@ ActiveMode::StepView ActiveMode::look(const Trajectory &run)
 bool ActiveMode::continues_from_answer(const Trajectory &run, const StepView &now) const
 {
   const AnswerState &answer = training_.counters().answer;
-  return now.step == log_.first_step() && answer.step == now.step && run.has_scores() &&
+  return now.step == log_.first_step() && answer.step == now.step && run.has_bars() &&
          same_energy(answer.energy, total_energy(*comm_, run));
 }
 
 bool ActiveMode::is_due(const StepView &now) const
 {
-  const bool has_scores = now.request.has_scores, early = !has_scores || decisions_.is_early();
+  const bool has_bars = now.request.has_bars, early = !has_bars || decisions_.is_early();
   // the sooner it is compared, the sooner several clients have work; but the forces of a first step may be those of a lattice: zero
-  if (early && has_scores && options_.asynchronous > 0) return now.step > log_.first_step();
+  if (early && has_bars && options_.asynchronous > 0) return now.step > log_.first_step();
   return now.step % (early ? std::min(options_.every, early_every) : options_.every) == 0;
 }
 
@@ -156,9 +156,9 @@ void ActiveMode::choose_ask(StepView &now)
 {
   LabelRequest &request = now.request;
   const bool due = is_due(now);
-  request.ask = request.has_scores ? decisions_.decide(now.step, due, request.score, now.close)
-                                   : (due ? Ask::early : Ask::no);
-  now.model_moves = request.has_scores && !decisions_.is_early();
+  request.ask = request.has_bars ? decisions_.decide(now.step, due, request.expected, now.close)
+                                 : (due ? Ask::early : Ask::no);
+  now.model_moves = request.has_bars && !decisions_.is_early();
   if (due) log_.watch_threshold(request.ask, decisions_);
 }
 
@@ -202,11 +202,13 @@ std::vector<LabelRequest> ActiveMode::requests_for(Trajectory &run, StepView &no
   if (cutouts_ && now.request.ask != Ask::no) {
     now.request.frame.step = now.step;
     now.request.energy = total_energy(*comm_, run);
-    requests = cutouts_->at(run, now.request, decisions_, training_.uncertainty());
+    requests = cutouts_->at(run, now.request, decisions_, training_.bar_monitor());
     if (!requests.empty()) return requests;
   }
   requests.push_back(now.request);
   book_->describe(run, requests.front());
+  if (requests.front().has_bars && requests.front().ask != Ask::no)
+    requests.front().set_bars(run.all_bars(), slot_->model()->bars());
   now.request.energy = requests.front().energy;
   return requests;
 }
@@ -247,7 +249,7 @@ void ActiveMode::choose_forces(Trajectory &run, StepView &now, std::vector<Answe
   else
     move_on_around(run, now, answers);
   now.model_moves = !answers.front().outcome.reference_moves;
-  const double after = slot_->has_uncertainty() ? total_energy(*comm_, run) : 0.0;
+  const double after = slot_->has_bars() ? total_energy(*comm_, run) : 0.0;
   jumps_.asked(now.request.energy, after, answers.front().label.energy.value_or(0.0),
                !now.model_moves);
   AnswerState &answer = training_.counters().answer;
@@ -264,7 +266,7 @@ void ActiveMode::move_on(Trajectory &run, Answer &answer)
 {
   auto &[request, label, outcome] = answer;
   if (request.ask == Ask::no) return run.follow(label);
-  const bool trained = training_.counters().training.trained && slot_->has_uncertainty();
+  const bool trained = training_.counters().training.trained && slot_->has_bars();
   outcome.reference_moves = !trained || decisions_.is_early() || options_.follow_reference;
   double error = outcome.max_error;
   const bool learned = outcome.fate == Fate::learned && !training_.is_deferred();
@@ -272,7 +274,7 @@ void ActiveMode::move_on(Trajectory &run, Answer &answer)
   if (trained && changed) {
     run.evaluate_again();
     error = force_errors(run.forces(), label).max;
-    if (request.has_scores) keep_scale(run, request.score);
+    if (request.has_bars) keep_scale(run, request.expected);
   }
   if (trained && learned) {
     outcome.learned_error = error;
@@ -301,7 +303,7 @@ void ActiveMode::move_on_around(Trajectory &run, const StepView &now, std::vecto
       warn_above_limit(now.step, outcome.learned_error);
   }
   if (force.empty()) return;
-  keep_scale(run, now.request.score);
+  keep_scale(run, now.request.expected);
   run.follow_model();
 }
 
@@ -316,16 +318,14 @@ void ActiveMode::move_on_without(Trajectory &run, StepView &now)
   jumps_.not_asked();
 }
 
-// The uncertainties of a given model come from features that its parameters gave; with every training here they mean less,
-// and grow. What was expected at a configuration before is not less true once it has been learned.
-void ActiveMode::keep_scale(const Trajectory &run, double score)
+// The distances of a given model come from features that its parameters gave; with every training here they mean less, and grow.
+// What was expected at a configuration before is not less true once it has been learned.
+void ActiveMode::keep_scale(const Trajectory &run, double expected)
 {
   // runs that learn together have one scale, to which their labels bring it back
-  if (learning_->is_shared() || training_.uncertainty().given_whitening.empty()) return;
-  const double now = see(run).score;
-  if (!(now > score)) return;
-  decisions_.rescale(score / now);
-  slot_->set_calibration(decisions_.calibration());
+  if (learning_->is_shared() || training_.bar_monitor().given_metric.empty()) return;
+  const double now = see(run).bar;
+  if (expected > 0.0 && now > expected) learning_->rescale(expected / now);
 }
 
 // ---- recover
@@ -374,12 +374,12 @@ void ActiveMode::prepare(Trajectory &run)
   else if (!any_open())
     return;
   while (any_open()) learning_->wait_for_answer();
-  const bool had_scores = run.has_scores();
+  const bool had_bars = run.has_bars();
   learn_and_go_on(run, [this] {
     learning_->train_pending();
     return true;
   });
-  if (had_scores || !training_.counters().training.trained || !slot_->has_uncertainty()) return;
+  if (had_bars || !training_.counters().training.trained || !slot_->has_bars()) return;
   run.evaluate_again();
   run.follow_model();
 }
@@ -401,8 +401,8 @@ void ActiveMode::ask_for_copies(Trajectory &run)
 
 double ActiveMode::distance(const Trajectory &run) const
 {
-  if (!run.has_scores()) return HUGE_VAL;
-  return training_.uncertainty().distance(total_features(*comm_, run), run.natoms());
+  if (!run.has_bars()) return HUGE_VAL;
+  return training_.bar_monitor().distance(total_features(*comm_, run), run.natoms());
 }
 
 void ActiveMode::leave_group()

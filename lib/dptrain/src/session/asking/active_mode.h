@@ -13,7 +13,7 @@
 
 namespace dptrain {
 
-/// The run goes on with the model, and the reference is asked where the uncertainty says so. Whether to ask, whether to wait and
+/// The run goes on with the model, and the reference is asked where the error bars say so. Whether to ask, whether to wait and
 /// who moves the atoms on is decided here, by ActiveLearning's numbers.
 class ActiveMode {
  public:
@@ -45,7 +45,7 @@ class ActiveMode {
   double found_error() const { return learning_->found_error(); }
   double jumps() const { return jumps_.sum(); }  ///< eV
   int rewinds() const { return healing_.done(); }
-  /// See UncertaintyMonitor::distance.
+  /// See BarMonitor::distance.
   double distance(const Trajectory &run) const;
 
  private:
@@ -76,7 +76,7 @@ class ActiveMode {
 
   /// What all ranks see of the present atoms.
   struct Sight {
-    double score = 0.0;  ///< the largest of an atom
+    double bar = 0.0;    ///< the largest of an atom
     bool close = false;  ///< two atoms are inside of their wall
   };
   Sight see(const Trajectory &run);
@@ -88,7 +88,7 @@ class ActiveMode {
   void move_on(Trajectory &run, Answer &answer);
   void move_on_around(Trajectory &run, const StepView &now, std::vector<Answer> &answers);
   void move_on_without(Trajectory &run, StepView &now);
-  void keep_scale(const Trajectory &run, double score);
+  void keep_scale(const Trajectory &run, double expected);
   void prepare(Trajectory &run);
   void ask_for_copies(Trajectory &run);
   // answers that come while the run goes on: active_asynchronous.cpp

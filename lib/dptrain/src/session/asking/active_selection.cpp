@@ -11,10 +11,10 @@ namespace dptrain {
 void ActiveMode::selection_step(Trajectory &run)
 {
   if (run.step() % options_.every != 0) return;
-  if (!run.has_scores() || !decisions_.calibration().is_known())
+  if (!run.has_bars() || !slot_->has_calibrated_bars())
     throw Error(fmt::format(
-        "'mode active' with 'reference run' needs a model that knows what its uncertainties mean, "
-        "such as 'save' of a run with 'mode active' writes it: {} does not",
+        "'mode active' with 'reference run' needs a model with calibrated error bars, such as "
+        "'save' of a run with 'mode active' or dptrain train writes it: {} has none",
         slot_->path()));
   ++looked_at_;
   latest_ = look(run);

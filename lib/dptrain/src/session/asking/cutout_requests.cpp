@@ -25,9 +25,9 @@ void check_model(const ModelInUse &slot)
     throw Error(fmt::format(
         "cutout: the model moves the atoms from the first step on, and {} is not trained{}",
         slot.path(), small_box));
-  if (!slot.has_uncertainty())
+  if (!slot.has_bars())
     throw Error(
-        fmt::format("cutout: {} has no uncertainties, from which the worst atoms would be known{}",
+        fmt::format("cutout: {} has no error bars, by which the worst atoms would be known{}",
                     slot.path(), small_box));
   if (!slot.model()->is_local())
     throw Error(fmt::format(
@@ -78,25 +78,25 @@ int CutoutRequests::atom_of_closest_pair(const WholeFrame &whole) const
 }
 
 int CutoutRequests::first_center(const LabelRequest &step, const WholeFrame &whole,
-                                 const std::vector<double> &scores) const
+                                 const std::vector<double> &bars) const
 {
   if (step.ask == Ask::wall) return atom_of_closest_pair(whole);
   if (step.ask != Ask::audit)
-    return static_cast<int>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+    return static_cast<int>(std::max_element(bars.begin(), bars.end()) - bars.begin());
   RandomEngine random = numbered_engine(seed_, static_cast<std::uint64_t>(step.frame.step));
-  return static_cast<int>(random_index(random, scores.size()));
+  return static_cast<int>(random_index(random, bars.size()));
 }
 
 std::vector<LabelRequest> CutoutRequests::at(Trajectory &run, const LabelRequest &step,
                                              const ActiveLearning &learning,
-                                             const UncertaintyMonitor &uncertainty)
+                                             const BarMonitor &monitor)
 {
   const WholeFrame whole = run.configuration();
-  std::vector<double> scores = run.all_scores();
-  for (double &score : scores)
-    if (std::isnan(score)) score = HUGE_VAL;
+  std::vector<double> bars = run.all_bars();
+  for (double &bar : bars)
+    if (std::isnan(bar)) bar = HUGE_VAL;
   const Cutter cutter(whole, shape_);
-  const int first = first_center(step, whole, scores);
+  const int first = first_center(step, whole, bars);
   Cutout cutout = cutter.around(first);
   is_whole_ = cutter.is_whole(cutout);
   if (is_whole_) {
@@ -106,12 +106,12 @@ std::vector<LabelRequest> CutoutRequests::at(Trajectory &run, const LabelRequest
     return {};
   }
   const bool several = step.ask != Ask::audit;
-  const double least = several ? learning.threshold() / learning.expected_error(1.0) : HUGE_VAL;
+  const double least = several ? learning.threshold() : HUGE_VAL;
   const std::vector<double> force = run.forces();
   std::vector<LabelRequest> requests;
-  for (const int center : cutter.centers(first, scores, least, most_)) {
+  for (const int center : cutter.centers(first, bars, least, most_)) {
     if (center != first) cutout = cutter.around(center);
-    requests.push_back(request_for(std::move(cutout), step, scores, force, learning, uncertainty));
+    requests.push_back(request_for(std::move(cutout), step, bars, force, monitor));
     count(requests.back());
   }
   return requests;
@@ -119,24 +119,26 @@ std::vector<LabelRequest> CutoutRequests::at(Trajectory &run, const LabelRequest
 
 // The features of the core are those in the run: the neighborhoods of its atoms are whole.
 LabelRequest CutoutRequests::request_for(Cutout cutout, const LabelRequest &step,
-                                         const std::vector<double> &scores,
+                                         const std::vector<double> &bars,
                                          const std::vector<double> &force,
-                                         const ActiveLearning &learning,
-                                         const UncertaintyMonitor &uncertainty) const
+                                         const BarMonitor &monitor) const
 {
   LabelRequest request;
   request.ask = step.ask;
-  request.has_scores = true;
+  request.has_bars = true;
   request.energy = step.energy;
   request.frame = std::move(cutout.frame);
   request.atoms = std::move(cutout.atoms);
   request.force = forces_on(request, force);
-  for (std::size_t i = 0; i < request.atoms.size(); ++i)
+  std::vector<double> own;
+  for (std::size_t i = 0; i < request.atoms.size(); ++i) {
+    own.push_back(bars[request.atoms[i]]);
     if (request.frame.label.force_weight[i] > 0.0)
-      request.score = std::max(request.score, scores[request.atoms[i]]);
-  request.expected = learning.expected_error(request.score);
+      request.expected = std::max(request.expected, own.back());
+  }
+  request.set_bars(std::move(own), slot_->model()->bars());
   request.feature_sum =
-      uncertainty.feature_sum(*comm_, scatter_frame(comm_, request.frame, slot_->cutoff()));
+      monitor.feature_sum(*comm_, scatter_frame(comm_, request.frame, slot_->cutoff()));
   return request;
 }
 

@@ -16,8 +16,19 @@ static void learn_late_labels(OnlineTraining &training, RequestBook &book)
   training.train();
 }
 
-void passive_step(Trajectory &run, OnlineTraining &training, RequestBook &book,
-                  const LearningOptions &options)
+// By what the model said before it learns.
+static void calibrate(const LabelRequest &request, const Label &label, ModelInUse &slot,
+                      BarCalibration &calibration)
+{
+  if (request.distance.empty()) return;
+  calibration.add(atom_errors(request, label));
+  const ErrorBars bars =
+      calibration.bars(slot.type_map().size(), "labels before they were learned");
+  if (bars.is_known()) slot.model()->set_bars(bars);
+}
+
+void passive_step(Trajectory &run, OnlineTraining &training, RequestBook &book, ModelInUse &slot,
+                  BarCalibration &calibration, const LearningOptions &options)
 {
   learn_late_labels(training, book);
   const bool due = run.step() % options.every == 0;
@@ -26,10 +37,15 @@ void passive_step(Trajectory &run, OnlineTraining &training, RequestBook &book,
 
   LabelRequest request;
   book.describe(run, request);
+  if (due && run.has_bars()) {
+    request.force = run.forces();
+    request.set_bars(run.all_bars(), slot.model()->bars());
+  }
   book.submit(request);
   const std::optional<Label> label = book.await(request);
   if (!label) return;
   if (due && book.within_limit(request, *label) && !training.is_latest(request.frame, *label)) {
+    calibrate(request, *label, slot, calibration);
     request.frame.label = *label;
     training.add(request.frame);
     training.train();

@@ -6,7 +6,7 @@ namespace dptrain {
 /// its reach.
 class ThresholdWatch {
  public:
-  /// A check of the uncertainty: whether the reference was asked, the threshold, and the error that the model reaches on what
+  /// A check of the error bars: whether the reference was asked, the threshold, and the error that the model reaches on what
   /// it has learned. True at the end of twenty checks that say so, the first time.
   bool add(bool asked, double threshold, double reached)
   {

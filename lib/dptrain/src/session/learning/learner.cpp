@@ -18,6 +18,7 @@ ActiveConfig active_config(const LearningOptions &options)
   config.limit = options.limit;
   config.late = options.asynchronous > 0;
   config.audit = options.audit;
+  config.coverage = options.coverage;
   config.seed = options.training.seed.value_or(1);
   return config;
 }
@@ -41,17 +42,32 @@ Learner::Learner(Parts parts) :
     state.read(decisions_);
     training_.active_state() = state_of(decisions_);
   }
-  refresh_scores();
-  slot_->set_calibration(decisions_.calibration());
+  if (slot_->model()) decisions_.set_given_bars(slot_->model()->bars());
+  refresh_bars();
 }
 
-// What follows from the present parameters and frames: uncertainties, and the error on held-out frames.
-void Learner::refresh_scores()
+// What follows from the present parameters and frames: error bars, and the error on held-out frames.
+void Learner::refresh_bars()
 {
-  training_.refresh_uncertainty();
+  set_bars();
+  training_.refresh_bars();
   held_out_error_ = training_.held_out_errors().rmse("f");
-  const double known = training_.uncertainty().known_score();
-  if (known > 0.0) decisions_.set_known_score(known);
+  const double known = training_.bar_monitor().known_bar();
+  if (known > 0.0) decisions_.set_known_bar(known);
+  set_bars();
+}
+
+// The answers so far say how large they are.
+void Learner::set_bars()
+{
+  if (!slot_->model()) return;
+  ErrorBars bars = decisions_.bars(slot_->type_map().size());
+  if (!bars.is_known()) return;
+  const BarMonitor &monitor = training_.bar_monitor();
+  const ErrorBars &present = slot_->model()->bars();
+  bars.known_atom = monitor.known_atom() > 0.0 ? monitor.known_atom() : present.known_atom;
+  bars.known_frame = monitor.known_frame() > 0.0 ? monitor.known_frame() : present.known_frame;
+  slot_->model()->set_bars(bars);
 }
 
 // ---- an answer
@@ -60,7 +76,7 @@ void Learner::refresh_scores()
 bool Learner::is_held_out(const LabelRequest &request) const
 {
   const FrameCounts &counts = training_.counters().frames;
-  if (options_.holdout == 0 || !request.has_scores ||
+  if (options_.holdout == 0 || !request.has_bars ||
       (counts.held_out + 1) * options_.holdout > counts.stored + 1)
     return false;
   return request.ask == Ask::audit || request.ask == Ask::early;
@@ -70,7 +86,7 @@ bool Learner::is_held_out(const LabelRequest &request) const
 void Learner::queue(AnsweredRequest answer)
 {
   const LabelRequest &request = answer.request;
-  if (request.has_scores) {
+  if (request.has_bars) {
     const ForceErrors errors = answer.errors = force_errors(request.force, answer.label);
     if (request.ask != Ask::early)
       healing_.compare(request.frame.step, request.expected, errors.max, decisions_.trouble());
@@ -87,25 +103,26 @@ Outcome Learner::judge(AnsweredRequest &answer)
   Outcome outcome;
   outcome.max_error = errors.max;
   outcome.rms_error = errors.rms;
-  if (request.has_scores && run == run_index()) found_error_ = errors.max;
+  if (request.has_bars && run == run_index()) found_error_ = errors.max;
   if (is_outlier) return outcome;
   if (training_.is_latest(request.frame, label)) return outcome;
   const bool held_out = is_held_out(request);
   // features do not see how close atoms are inside of a wall
-  if (!held_out && request.has_scores && request.ask != Ask::wall && options_.duplicate > 0.0 &&
-      training_.uncertainty().distance(request.feature_sum, request.natoms()) <
+  if (!held_out && request.has_bars && request.ask != Ask::wall && options_.duplicate > 0.0 &&
+      training_.bar_monitor().distance(request.feature_sum, request.natoms()) <
           options_.duplicate) {
     outcome.fate =
         Fate::duplicate;  // of the same configuration: it tells nothing new of the errors
     return outcome;
   }
-  if (request.has_scores)
-    decisions_.compare({request.score, errors.max, errors.rms}, request.ask, errors.label_rms);
-  slot_->set_calibration(decisions_.calibration());
+  if (request.has_bars)
+    decisions_.compare({request.expected, errors.max, atom_errors(request, label)}, request.ask,
+                       errors.label_rms);
+  set_bars();
   training_.active_state() = state_of(decisions_);
   if (!book_->within_limit(request, label)) return outcome;
   // of a new model a threshold that follows the errors is not known yet; copies are made to be learned
-  const bool is_wrong = request.has_scores &&
+  const bool is_wrong = request.has_bars &&
                         (decisions_.is_threshold_given() || !decisions_.is_early()) &&
                         errors.max > decisions_.threshold();
   if (is_wrong || request.ask == Ask::prepare) training_.start_training();
@@ -126,7 +143,7 @@ void Learner::learn()
 void Learner::finish()
 {
   pace_.end();
-  refresh_scores();
+  refresh_bars();
   if (late_error_ratio_ > 0.0) decisions_.learned(late_error_ratio_ * training_.latest_error());
   late_error_ratio_ = 0.0;
 }
@@ -141,8 +158,8 @@ bool Learner::has_room() const
 bool Learner::resembles_left(const LabelRequest &request) const
 {
   return book_->any_left([&](const LabelRequest &left) {
-    return left.has_scores && left.natoms() == request.natoms() &&
-           training_.uncertainty().distance(left.feature_sum, request.feature_sum,
+    return left.has_bars && left.natoms() == request.natoms() &&
+           training_.bar_monitor().distance(left.feature_sum, request.feature_sum,
                                             request.natoms()) < options_.duplicate;
   });
 }

@@ -40,6 +40,12 @@ class Learner {
 
   ActiveLearning &decisions() { return decisions_; }
   const ActiveLearning &decisions() const { return decisions_; }
+  /// See ActiveLearning::rescale.
+  void rescale(double factor)
+  {
+    decisions_.rescale(factor);
+    set_bars();
+  }
   double held_out_error() const { return held_out_error_; }     ///< rmse of the forces, eV/Angstrom
   double found_error() const { return found_error_; }           ///< largest, at the latest answer
   void set_found_error(double error) { found_error_ = error; }  ///< of several answers at once
@@ -47,7 +53,7 @@ class Learner {
   /// Compares the model with the label that the run has waited for, and stores it unless it tells nothing new. Runs that learn
   /// together have also learned it.
   virtual Outcome judge_awaited(const LabelRequest &request, const Label &label) = 0;
-  /// Whether the run may leave another request. Not while a label is being learned: the uncertainties are those of other
+  /// Whether the run may leave another request. Not while a label is being learned: the error bars are those of other
   /// parameters then, and far too large.
   bool has_room() const;
   /// Whether a configuration is like one that the run has left.
@@ -106,7 +112,8 @@ class Learner {
   bool is_held_out(const LabelRequest &request) const;
   Outcome judge(AnsweredRequest &answer);
   void finish();
-  void refresh_scores();
+  void refresh_bars();
+  void set_bars();
 
   std::shared_ptr<const Communicator> run_;
   std::shared_ptr<ModelInUse> slot_;

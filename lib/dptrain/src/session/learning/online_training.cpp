@@ -42,16 +42,16 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
     frames_(comm_, slot_, options_, config(), state_.counters.frames, messages_),
     budget_(comm_, options_.training),
     files_(comm_, slot_, options_, config(), messages_),
-    uncertainty_(comm_, slot_),
+    bar_monitor_(comm_, slot_),
     health_(comm_, messages_.warning)
 {
   if (!options_.selects) say(settings_.summary());
   if (options_.files.save.empty() && !options_.selects)
     messages_.warning("without 'save' the trained model is lost at the end: add save N FILE");
   if (!slot_->model()) return;
-  if (options_.active && !slot_->model()->last_hidden_layer())
+  if (options_.active && !slot_->model()->features())
     throw Error(fmt::format(
-        "mode active: {} does not tell the outputs of its last hidden layer, which uncertainties "
+        "mode active: {} does not tell the outputs of its last hidden layer, which error bars "
         "rest on: freeze the model with DeePMD-kit 3.2, or label with mode passive",
         slot_->path()));
   state_.counters.training.trained = true;
@@ -91,7 +91,7 @@ void OnlineTraining::add(const WholeFrame &frame)
   frames_.add(frame);
   if (!frame.held_out) {
     budget_.add_label();
-    uncertainty_.mark_stale();
+    bar_monitor_.mark_stale();
   }
   if (!trainer_ && state_.counters.frames.stored >= options_.training.warmup) make_model();
   watch();
@@ -132,13 +132,13 @@ void OnlineTraining::train_for(double seconds)
     if (is_open && known_atom_energies(slot_->model()->data()) != known)
       messages_.warning(atoms_are_fitted);
     if (steps() > before) {
-      uncertainty_.mark_stale();
-      if (!options_.active) slot_->set_uncertainty(false);  // that of other parameters
+      bar_monitor_.mark_stale();
+      if (!options_.active) slot_->set_bars_known(false);  // that of other parameters
     }
     trainer_->show_average();  // for the run until the next label: raw again then
     state_.counters.training.trained = slot_->trained();  // not with train 0
   }
-  if (!options_.active && slot_->uncertainty_wanted()) refresh_uncertainty();
+  if (!options_.active && slot_->bars_wanted()) refresh_bars();
   watch();
 }
 
@@ -147,11 +147,11 @@ double OnlineTraining::latest_error()
   return trainer_->stored_errors({frames_.latest_place()}).rmse("f");
 }
 
-void OnlineTraining::refresh_uncertainty()
+void OnlineTraining::refresh_bars()
 {
   if (!trainer_) return;
   const Stopwatch watch(state_.counters.training.seconds);
-  uncertainty_.refresh(*trainer_, options_.active);
+  bar_monitor_.refresh(*trainer_, options_.active);
 }
 
 UpdateReport OnlineTraining::held_out_errors()
@@ -162,7 +162,7 @@ UpdateReport OnlineTraining::held_out_errors()
 
 void OnlineTraining::select(const WholeFrame &frame, const std::string &note)
 {
-  uncertainty_.add(frames_.share(frame));
+  bar_monitor_.add(frames_.share(frame));
   files_.select(frame, note);
   ++state_.counters.frames.stored;
 }
@@ -202,14 +202,14 @@ void OnlineTraining::save()
 {
   const bool learned = state_.counters.frames.stored > 0 || steps() > 0;
   if (!slot_->trained() || !files_.has_news(progress(), learned)) return;
-  refresh_uncertainty();
+  refresh_bars();
   stiffen_walls(*comm_, *slot_->model());
   state_.precision = slot_->settings().precision;
-  state_.given_whitening = uncertainty_.given_whitening;
+  state_.given_metric = bar_monitor_.given_metric;
   state_.earned_steps = budget_.owed();
   state_.buffer_error = budget_.buffer_error();
   Checkpoint checkpoint = checkpoint_of(*comm_, *trainer_, *slot_->model());
-  checkpoint.model.calibration = state_.active;
+  checkpoint.model.learning = state_.active;
   checkpoint.num_frames = state_.counters.frames.stored;
   checkpoint.session = pack(state_);
   files_.save(checkpoint, progress());
@@ -223,7 +223,7 @@ void OnlineTraining::resume(const std::string &file)
   const Checkpoint &checkpoint = *found;
   state_ = unpack(checkpoint.session);
   budget_.restore(state_.earned_steps, state_.buffer_error);
-  uncertainty_.given_whitening = state_.given_whitening;
+  bar_monitor_.given_metric = state_.given_metric;
   const Precision before = state_.precision, now = slot_->settings().precision;
 
   settings_.continue_from(path, checkpoint.training);

@@ -12,13 +12,13 @@
 #include "dptrain/models/model_in_use.h"
 #include "dptrain/session/learning_options.h"
 #include "dptrain/training/trainer.h"
+#include "session/learning/bar_monitor.h"
 #include "session/learning/health.h"
 #include "session/learning/labeled_frames.h"
 #include "session/learning/session_files.h"
 #include "session/learning/session_state.h"
 #include "session/learning/step_budget.h"
 #include "session/learning/training_settings.h"
-#include "session/learning/uncertainty_monitor.h"
 
 namespace dptrain {
 
@@ -50,7 +50,7 @@ class OnlineTraining {
     return trainer_ && (is_deferred() ? budget_.has_unseen() : budget_.owed() > 0);
   }
   /// Whether labels are kept and not trained on yet: there is no model, or, in mode active, a pretrained model has not been
-  /// trained so far. The uncertainties use the labels all the same.
+  /// trained so far. The error bars use the labels all the same.
   bool is_deferred() const { return !trainer_ || (options_.active && state_.training_deferred); }
   /// A pretrained model is not trained in mode active until a label exceeds the threshold, when this is called: trained on a
   /// crystal at rest alone, with which a run may begin, it would unlearn all other configurations.
@@ -62,12 +62,12 @@ class OnlineTraining {
   {
     return frames_.types_of(other.frames_);
   }
-  /// Makes the uncertainties of the model those of its present parameters and frames.
-  void refresh_uncertainty();
+  /// Makes the error bars of the model those of its present parameters and frames.
+  void refresh_bars();
   /// Errors of the latest held-out frames with the model of the run; NaN without any.
   UpdateReport held_out_errors();
   /// Adds a configuration without labels to the data set of the options and to selected.extxyz beside it, and lets the
-  /// uncertainties know it, such that configurations like it are not selected again.
+  /// error bars know it, such that configurations like it are not selected again.
   void select(const WholeFrame &frame, const std::string &note);
   /// See LabeledFrames.
   bool is_latest(const WholeFrame &frame, const Label &label) const
@@ -83,7 +83,7 @@ class OnlineTraining {
 
   /// Keyword and full path of the files that this training writes.
   std::vector<std::pair<std::string, std::string>> outputs() const { return files_.outputs(); }
-  UncertaintyMonitor &uncertainty() { return uncertainty_; }
+  BarMonitor &bar_monitor() { return bar_monitor_; }
   const Health &health() const { return health_; }
   SessionCounters &counters() { return state_.counters; }
   const SessionCounters &counters() const { return state_.counters; }
@@ -113,7 +113,7 @@ class OnlineTraining {
   LabeledFrames frames_;
   StepBudget budget_;
   SessionFiles files_;
-  UncertaintyMonitor uncertainty_;
+  BarMonitor bar_monitor_;
   Health health_;
   std::unique_ptr<Trainer> trainer_;
   std::function<void()> on_update_;

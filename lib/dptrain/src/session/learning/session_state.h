@@ -20,10 +20,10 @@ struct SessionState {
   Precision precision = Precision::float64;  ///< of the steps so far
   double buffer_error = 0.0;                 ///< mean square force error of the latest batches
   State active;                              ///< of the ActiveLearning; empty: none
-  std::vector<double> given_whitening;       ///< see UncertaintyMonitor
+  FeatureMetric given_metric;                ///< see BarMonitor
 };
 DPTRAIN_FIELDS(SessionState, counters, report, earned_steps, training_deferred, precision,
-               buffer_error, active, given_whitening)
+               buffer_error, active, given_metric)
 
 State pack(const SessionState &state);
 /// Throws Error if the state is one of another program.

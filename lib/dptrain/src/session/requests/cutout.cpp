@@ -128,15 +128,15 @@ bool Cutter::is_whole(const Cutout &cutout) const
   return cutout.atoms.size() == whole_.type.size();
 }
 
-std::vector<int> Cutter::centers(int first, const std::vector<double> &scores, double least,
+std::vector<int> Cutter::centers(int first, const std::vector<double> &bars, double least,
                                  int most) const
 {
-  std::vector<int> found{first}, order(scores.size());
+  std::vector<int> found{first}, order(bars.size());
   std::iota(order.begin(), order.end(), 0);
   order.erase(
-      std::remove_if(order.begin(), order.end(), [&](int atom) { return scores[atom] <= least; }),
+      std::remove_if(order.begin(), order.end(), [&](int atom) { return bars[atom] <= least; }),
       order.end());
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return scores[a] > scores[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return bars[a] > bars[b]; });
   for (const int atom : order) {
     if (static_cast<int>(found.size()) >= most) break;
     if (std::none_of(found.begin(), found.end(),

@@ -42,9 +42,9 @@ class Cutter {
   Cutout around(int center) const;
   /// Whether a cut-out has all atoms: there is nothing to cut.
   bool is_whole(const Cutout &cutout) const;
-  /// Centers of cut-outs: `first`, then the atoms with the largest scores above `least` that are in no core of the ones
+  /// Centers of cut-outs: `first`, then the atoms with the largest bars above `least` that are in no core of the ones
   /// before; at most `most` in all.
-  std::vector<int> centers(int first, const std::vector<double> &scores, double least,
+  std::vector<int> centers(int first, const std::vector<double> &bars, double least,
                            int most) const;
 
  private:

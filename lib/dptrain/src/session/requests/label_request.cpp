@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace dptrain {
 
@@ -52,11 +53,41 @@ ForceErrors force_errors(const std::vector<double> &force, const Label &label)
   return {largest, std::sqrt(squares / numbers), std::sqrt(label_squares / numbers)};
 }
 
+void LabelRequest::set_bars(std::vector<double> values, const ErrorBars &bars)
+{
+  distance = std::move(values);
+  bar.clear();
+  if (!bars.is_known()) return;
+  bar = distance;
+  for (std::size_t i = 0; i < distance.size(); ++i)
+    if (frame.type[i] >= 0) distance[i] /= bars.scale.at(frame.type[i]);
+}
+
+AtomErrors atom_errors(const LabelRequest &request, const Label &label)
+{
+  AtomErrors atoms;
+  for (std::size_t i = 0; i < request.distance.size(); ++i) {
+    const bool counts = label.force_weight.empty() || label.force_weight[i] > 0.0;
+    if (!counts || request.frame.type[i] < 0) continue;
+    double square = 0.0;
+    for (std::size_t k = 3 * i; k < 3 * i + 3; ++k) {
+      const double difference = request.force[k] - label.force[k];
+      square += difference * difference;
+    }
+    atoms.type.push_back(request.frame.type[i]);
+    atoms.distance.push_back(request.distance[i]);
+    if (!request.bar.empty()) atoms.bar.push_back(request.bar[i]);
+    atoms.error.push_back(std::sqrt(square));
+  }
+  return atoms;
+}
+
 std::string LabelRequest::damage() const
 {
   const std::size_t natoms = frame.type.size();
   const bool fits = natoms > 0 && frame.coord.size() == 3 * natoms &&
-                    (!has_scores || force.size() == 3 * natoms) &&
+                    (!has_bars || (force.size() == 3 * natoms && distance.size() == natoms)) &&
+                    (bar.empty() || bar.size() == natoms) &&
                     (!is_cutout() || frame.label.force_weight.size() == natoms);
   return fits ? "" : "its arrays do not have the lengths of one configuration";
 }

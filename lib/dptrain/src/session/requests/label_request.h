@@ -13,10 +13,9 @@ namespace dptrain {
 /// it comes.
 struct LabelRequest {
   // of those who ask
-  Ask ask = Ask::no;        ///< why
-  bool has_scores = false;  ///< the model has uncertainties
-  double score = 0.0;       ///< largest one of an atom, without unit
-  double expected = 0.0;    ///< error that it stands for, eV/Angstrom
+  Ask ask = Ask::no;      ///< why
+  bool has_bars = false;  ///< the model has error bars, or distances that will become such
+  double expected = 0.0;  ///< largest bar of an atom, eV/Angstrom; 0: bars are not calibrated
   // of the run at the time of the request
   std::int64_t id = 0;
   WholeFrame frame;        ///< its label: of a cut-out force_weight, which says whose forces count
@@ -24,18 +23,22 @@ struct LabelRequest {
   double energy = 0.0;     ///< of the model in the run, eV
   std::vector<double> force;        ///< of the model in the run, [natoms][3] eV/Angstrom
   std::vector<double> feature_sum;  ///< of the atoms that count, [ntypes][H]
+  std::vector<double> distance;     ///< of the atoms' features, [natoms]
+  std::vector<double> bar;          ///< eV/Angstrom, [natoms]; empty: not calibrated
 
   /// Atoms whose forces count.
   std::int64_t natoms() const;
   bool is_cutout() const { return !atoms.empty(); }
+  /// Sets distance and bar by ForwardOutput::bar of the frame's atoms.
+  void set_bars(std::vector<double> values, const ErrorBars &bars);
   /// What can be learned of an answer: energy and virial of a cut-out are those of a surface, and its label has weights.
   Label learnable(Label answer) const;
 
   /// What is wrong with fields that were read; empty: nothing.
   std::string damage() const;
 };
-DPTRAIN_FIELDS(LabelRequest, ask, has_scores, score, expected, id, frame, atoms, energy, force,
-               feature_sum)
+DPTRAIN_FIELDS(LabelRequest, ask, has_bars, expected, id, frame, atoms, energy, force, feature_sum,
+               distance, bar)
 
 /// Errors of forces [natoms][3] against a label: largest and root mean square, and the size of the label's forces. Of atoms whose
 /// forces count, with their weights.
@@ -44,6 +47,9 @@ struct ForceErrors {
 };
 DPTRAIN_FIELDS(ForceErrors, max, rms, label_rms)
 ForceErrors force_errors(const std::vector<double> &force, const Label &label);
+
+/// The same atom by atom, for those whose forces count.
+AtomErrors atom_errors(const LabelRequest &request, const Label &label);
 
 /// The forces [n][3] of the request's atoms among those of the configuration that it is about, [natoms][3].
 std::vector<double> forces_on(const LabelRequest &request, const std::vector<double> &force);

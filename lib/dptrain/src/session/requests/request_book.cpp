@@ -43,7 +43,7 @@ void RequestBook::describe(Trajectory &run, LabelRequest &request) const
 {
   request.frame = run.configuration();
   request.energy = total_energy(*comm_, run);
-  if (!request.has_scores || request.ask == Ask::no) return;
+  if (!request.has_bars || request.ask == Ask::no) return;
   request.force = run.forces();
   request.feature_sum = total_features(*comm_, run);
 }
@@ -221,9 +221,11 @@ void RequestBook::take_over(const RequestBook &before, const std::vector<int> &t
   for (const auto &[id, open] : before.open_) {
     LabelRequest request = open.request;
     for (int &type : request.frame.type) type = types.at(type);
-    request.has_scores = false;
+    request.has_bars = false;
     request.force.clear();
     request.feature_sum.clear();
+    request.distance.clear();
+    request.bar.clear();
     open_[id] = {std::move(request), true};
   }
   arrived_ = before.arrived_;

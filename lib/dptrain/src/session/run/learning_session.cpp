@@ -91,7 +91,8 @@ struct LearningSession::Impl {
   LabelSource *source = nullptr;
   std::optional<RequestBook> book;
   std::optional<ActiveMode> active;  // else labels come at regular steps
-  bool failed = false;               // a step has not come to its end
+  BarCalibration passive_bars{options.coverage, BarCalibration::Memory()};  // of such labels
+  bool failed = false;  // a step has not come to its end
 };
 
 LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
@@ -169,7 +170,8 @@ void LearningSession::step(Trajectory &run)
 {
   impl_->failed = true;
   if (!impl_->active)
-    passive_step(run, impl_->training, *impl_->book, impl_->options);
+    passive_step(run, impl_->training, *impl_->book, *impl_->slot, impl_->passive_bars,
+                 impl_->options);
   else if (impl_->options.selects)
     impl_->active->selection_step(run);
   else

@@ -18,6 +18,7 @@ class PowerSpectrumConfig final : public DescriptorConfig {
     return std::make_unique<PowerSpectrumConfig>(*this);
   }
   int size() const override { return n_max * (1 + (l_max + 1) * axis_neuron); }
+  bool measures_distance() const override { return true; }
   const Keys<DescriptorConfig> &table() const override;
   void complete(JsonReader &section, ModelConfig &model) override;
   bool chooses_cutoff() const override { return true; }

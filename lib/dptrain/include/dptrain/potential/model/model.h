@@ -9,7 +9,8 @@
 
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/frames/frame.h"
-#include "dptrain/potential/model/last_hidden_layer.h"
+#include "dptrain/potential/model/atom_features.h"
+#include "dptrain/potential/model/error_bars.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/model/parameter_set.h"
 #include "dptrain/potential/model/precision.h"
@@ -30,8 +31,10 @@ struct ForwardOutput {
   double *atom_energy = nullptr;  ///< optional [nlocal], set for each center
   double *atom_virial =
       nullptr;  ///< optional [nall][9], the pair term of i and j is given to neighbor j
-  // of the outputs f_i of the last hidden layer, H numbers for each atom; see LastHiddenLayer
-  double *uncertainty = nullptr;  ///< optional [nlocal], |f_i W|, set for each center
+  // of the features f_i of the atoms, H numbers for each; see AtomFeatures
+  double *bar =
+      nullptr;  ///< optional [nlocal], error bar of the force, eV/Angstrom, set for each center; where the
+                ///< model's bars are not calibrated the distance from what it knows, a plain number
   double *feature_sum = nullptr;  ///< optional [ntypes][H], sum of f_i over the centers of a type
   double *feature_covariance = nullptr;  ///< optional [ntypes][H][H], sum of f_i^T f_i
 };
@@ -78,15 +81,12 @@ class Model {
   bool has_energy(int type) const { return has_energy_[type] != 0; }
   /// Empty: the model has none.
   const Walls &walls() const { return data_.walls; }
-  /// Null where the model has none: what ForwardOutput has of it cannot be asked for.
-  LastHiddenLayer *last_hidden_layer()
-  {
-    return last_hidden_layer_ ? &*last_hidden_layer_ : nullptr;
-  }
-  const LastHiddenLayer *last_hidden_layer() const
-  {
-    return last_hidden_layer_ ? &*last_hidden_layer_ : nullptr;
-  }
+  /// Null where the model tells none: what ForwardOutput has of them cannot be asked for.
+  AtomFeatures *features() { return features_ ? &*features_ : nullptr; }
+  const AtomFeatures *features() const { return features_ ? &*features_ : nullptr; }
+  /// What distances of features mean as errors of forces.
+  const ErrorBars &bars() const { return data_.bars; }
+  void set_bars(const ErrorBars &bars) { data_.bars = bars; }
   /// Content for a model file or checkpoint: a copy.
   ModelData data() const;
 
@@ -128,14 +128,14 @@ class Model {
   const MemoryShortages &memory_shortages() const { return shortages_; }
 
  protected:
-  /// What `data` has of parameters and whitening moves to where it is kept. has_energy: by type.
+  /// What `data` has of parameters and metric moves to where it is kept. has_energy: by type.
   Model(ModelData &&data, std::vector<ParameterBlock> blocks, std::vector<char> has_energy);
-  /// For models that tell the outputs of their last hidden layer. Throws Error where `data` has the whitening of others.
-  void add_last_hidden_layer(int num_features);
+  /// For models that tell features of their atoms. Throws Error where `data` has the metric of others.
+  void add_features(int number, bool centered);
   /// Where memory has run out: counts that, and gives back all that can be had again.
   void give_memory_back(const std::string &cause);
 
-  ModelData data_;  // without parameters and whitening
+  ModelData data_;  // without parameters and metric
   std::vector<char> has_energy_;
   MemoryShortages shortages_;
 
@@ -145,7 +145,7 @@ class Model {
   virtual void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) = 0;
 
   ParameterSet parameters_;
-  std::optional<LastHiddenLayer> last_hidden_layer_;
+  std::optional<AtomFeatures> features_;
 };
 
 }  // namespace dptrain

@@ -9,6 +9,8 @@
 #include "dptrain/base/state.h"
 #include "dptrain/input/config.h"
 #include "dptrain/parallel/communicator.h"
+#include "dptrain/potential/model/atom_features.h"
+#include "dptrain/potential/model/error_bars.h"
 #include "dptrain/potential/model/walls.h"
 
 namespace dptrain {
@@ -36,11 +38,10 @@ struct ModelData {
   Walls walls;                          ///< empty: there are none
   std::vector<double> parameters;       ///< flat, in the order of ParameterSet::blocks()
   std::string model_def_script;         ///< JSON of the `model` section, as given by the user
-  std::vector<double> whitening;        ///< of the LastHiddenLayer; empty: no uncertainty
-  State calibration;  ///< fields of the ActiveLearning that it comes from; empty: not known
-  bool has_old_calibration =
-      false;      ///< the file's one is of a version before the first release, and was not read
-  int knots = 0;  ///< of the table of radial functions; 0: chosen by accuracy. Not part of a file
+  FeatureMetric metric;                 ///< of the AtomFeatures; empty: no error bars
+  ErrorBars bars;                       ///< what its distances mean
+  State learning;  ///< fields of the ActiveLearning that it comes from; empty: of none
+  int knots = 0;   ///< of the table of radial functions; 0: chosen by accuracy. Not part of a file
   bool passes_messages =
       false;              ///< of a TorchScript model: see Model::is_local. Found in the archive
   int max_neighbors = 0;  ///< of an atom of a TorchScript model. Found in the archive

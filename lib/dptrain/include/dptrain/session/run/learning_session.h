@@ -86,7 +86,7 @@ class LearningSession {
   /// Writes model and checkpoint as they are, if there is something new and `save` of the options names them.
   void save();
   LearningReport report() const;
-  /// Distance of the present configuration from those behind the uncertainty, see `duplicate` of the options.
+  /// Distance of the present configuration from those behind the error bars, see `duplicate` of the options.
   double distance(const Trajectory &run) const;
   /// Which of load() of the slot the session began with.
   int generation() const;

@@ -10,21 +10,24 @@
 
 namespace dptrain {
 
-/// Keeps the uncertainties of a model those of its present parameters and of the frames that it is trained on, and knows
+/// Keeps the distances and error bars of a model those of its present parameters and of the frames that it is trained on, and knows
 /// which configurations are among them. Collective.
-class UncertaintyMonitor {
+class BarMonitor {
  public:
-  UncertaintyMonitor(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelInUse> slot);
+  BarMonitor(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelInUse> slot);
 
-  /// The uncertainties from now on are those of other parameters or frames than the model has.
+  /// The bars from now on are those of other parameters or frames than the model has.
   void mark_stale() { current_ = false; }
-  /// Makes them those of the present ones, if they are not. `find_known_score`: that is wanted too.
-  void refresh(Trainer &trainer, bool find_known_score);
-  /// The largest uncertainty of an atom that nine in ten of the stored frames do not exceed; 0: there are none.
-  double known_score() const { return known_score_; }
+  /// Makes them those of the present ones, if they are not. `find_known_bar`: that is wanted too.
+  void refresh(Trainer &trainer, bool find_known_bar);
+  /// The largest bar of an atom that nine in ten of the stored frames do not exceed; 0: there are none.
+  double known_bar() const { return known_bar_; }
+  /// ErrorBars::known_atom and known_frame of these frames.
+  double known_atom() const { return known_atom_; }
+  double known_frame() const { return known_frame_; }
 
   /// Distance of a configuration with these features of its atoms (summed over all ranks) from the nearest one behind the
-  /// uncertainty that has as many atoms (of cut-outs: whose forces count): 0 for the same, about 1 for an independent one of the same kind; infinite if there
+  /// error bars that has as many atoms (of cut-outs: whose forces count): 0 for the same, about 1 for an independent one of the same kind; infinite if there
   /// is none.
   double distance(const std::vector<double> &feature_sum, std::int64_t natoms) const;
   /// The same between two configurations of as many atoms.
@@ -35,15 +38,15 @@ class UncertaintyMonitor {
   std::vector<double> feature_sum(const Communicator &comm, const Frame &share) const;
   /// Configurations like this one are known from now on, until the next refresh().
   void remember(std::vector<double> feature_sum, std::int64_t natoms);
-  /// Puts a configuration (this rank's share) behind the uncertainty, without training, and remembers it.
+  /// Puts a configuration (this rank's share) behind the error bars, without training, and remembers it.
   void add(const Frame &share);
 
-  /// The matrices of the uncertainty that came with a given model: its frames stand for those that are missing here. Empty:
+  /// The metric that came with a given model: its frames stand for those that are missing here. Empty:
   /// there are none.
-  std::vector<double> given_whitening;
+  FeatureMetric given_metric;
 
  private:
-  void find_known_score(Trainer &trainer);
+  void find_known_bar(Trainer &trainer);
 
   struct Seen {
     std::vector<double> feature_sum;
@@ -52,8 +55,8 @@ class UncertaintyMonitor {
   std::shared_ptr<const Communicator> comm_;
   std::shared_ptr<ModelInUse> slot_;
   bool current_ = false;
-  std::vector<Seen> seen_;  // frames behind the uncertainty
-  double known_score_ = 0.0;
+  std::vector<Seen> seen_;  // frames behind the error bars
+  double known_bar_ = 0.0, known_atom_ = 0.0, known_frame_ = 0.0;
 };
 
 }  // namespace dptrain

@@ -1,6 +1,7 @@
-#include "session/learning/uncertainty_monitor.h"
+#include "session/learning/bar_monitor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -12,7 +13,7 @@ namespace dptrain {
 namespace {
 
 constexpr std::int64_t moment_frames = 128;  // whose atoms say what the model has seen
-constexpr std::int64_t scored_frames = 32;   // whose uncertainties stand for those of all
+constexpr std::int64_t scored_frames = 32;   // whose bars stand for those of all
 constexpr double known_part = 0.9;           // of these frames
 constexpr double selected_weight = 0.1;      // of a selected configuration among all that is known
 
@@ -29,20 +30,19 @@ std::vector<std::int64_t> typical_frames(const Trainer &trainer, std::int64_t mo
 
 }  // namespace
 
-UncertaintyMonitor::UncertaintyMonitor(std::shared_ptr<const Communicator> comm,
-                                       std::shared_ptr<ModelInUse> slot) :
+BarMonitor::BarMonitor(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelInUse> slot) :
     comm_(std::move(comm)), slot_(std::move(slot))
 {
-  if (slot_->model() && slot_->model()->last_hidden_layer())
-    given_whitening = slot_->model()->last_hidden_layer()->whitening();
+  if (slot_->model() && slot_->model()->features())
+    given_metric = slot_->model()->features()->metric();
 }
 
-void UncertaintyMonitor::refresh(Trainer &trainer, bool wants_known_score)
+void BarMonitor::refresh(Trainer &trainer, bool wants_known_bar)
 {
-  LastHiddenLayer *layer = slot_->model()->last_hidden_layer();
-  if (current_ || trainer.num_frames() == 0 || !layer) return;
+  AtomFeatures *features = slot_->model()->features();
+  if (current_ || trainer.num_frames() == 0 || !features) return;
   guarded(*comm_, [&] {
-    if (!given_whitening.empty()) layer->set_whitening(given_whitening);
+    if (!given_metric.empty()) features->set_metric(given_metric);
   });
   FeatureMoments moments(slot_->model(), comm_);
   seen_.clear();
@@ -54,35 +54,50 @@ void UncertaintyMonitor::refresh(Trainer &trainer, bool wants_known_score)
   comm_->all_reduce_sum(atoms.data(), atoms.size());
   for (const std::int64_t natoms : atoms) seen_.push_back({{}, natoms});
   const double part = static_cast<double>(seen_.size()) / moment_frames;
-  moments.apply(given_whitening.empty() ? 1.0 : std::min(1.0, part));
+  moments.apply(given_metric.empty() ? 1.0 : std::min(1.0, part));
   for (std::size_t k = 0; k < seen_.size(); ++k) seen_[k].feature_sum = moments.feature_sums()[k];
-  if (wants_known_score) find_known_score(trainer);
+  if (wants_known_bar) find_known_bar(trainer);
   current_ = true;
-  slot_->set_uncertainty(true);
+  slot_->set_bars_known(true);
 }
 
-void UncertaintyMonitor::find_known_score(Trainer &trainer)
+void BarMonitor::find_known_bar(Trainer &trainer)
 {
-  std::vector<double> largest, force, uncertainty;
+  const std::vector<double> &scale = slot_->model()->bars().scale;
+  std::vector<double> largest, atom, squares, atoms, force, bars;
   trainer.visit(typical_frames(trainer, scored_frames), [&](const Frame &frame) {
     force.assign(static_cast<std::size_t>(frame.nall()) * 3, 0.0);
-    uncertainty.assign(frame.nlocal, 0.0);
+    bars.assign(frame.nlocal, 0.0);
     ForwardOutput out;
     out.force = force.data();
-    out.uncertainty = uncertainty.data();
+    out.bar = bars.data();
     slot_->model()->forward(frame.weighted_domain(), out);
-    const auto most = std::max_element(uncertainty.begin(), uncertainty.end());
-    largest.push_back(most == uncertainty.end() ? 0.0 : *most);
+    for (auto *values : {&largest, &atom, &squares, &atoms}) values->push_back(0.0);
+    for (int i = 0; i < frame.nlocal; ++i) {
+      if (!(bars[i] > 0.0)) continue;
+      const double distance = scale.empty() ? bars[i] : bars[i] / scale.at(frame.type[i]);
+      largest.back() = std::max(largest.back(), bars[i]);
+      atom.back() = std::max(atom.back(), distance);
+      squares.back() += distance * distance;
+      atoms.back() += 1.0;
+    }
   });
   comm_->all_reduce_max(largest.data(), largest.size());
+  comm_->all_reduce_max(atom.data(), atom.size());
+  comm_->all_reduce_sum(squares.data(), squares.size());
+  comm_->all_reduce_sum(atoms.data(), atoms.size());
+  known_atom_ = known_frame_ = 0.0;
+  for (std::size_t k = 0; k < atom.size(); ++k) {
+    known_atom_ = std::max(known_atom_, atom[k]);
+    known_frame_ = std::max(known_frame_, std::sqrt(squares[k] / std::max(atoms[k], 1.0)));
+  }
   const auto place = largest.begin() + static_cast<std::ptrdiff_t>(
                                            known_part * static_cast<double>(largest.size() - 1));
   std::nth_element(largest.begin(), place, largest.end());
-  known_score_ = *place;
+  known_bar_ = *place;
 }
 
-double UncertaintyMonitor::distance(const std::vector<double> &feature_sum,
-                                    std::int64_t natoms) const
+double BarMonitor::distance(const std::vector<double> &feature_sum, std::int64_t natoms) const
 {
   double smallest = std::numeric_limits<double>::infinity();
   for (const Seen &seen : seen_)
@@ -91,19 +106,18 @@ double UncertaintyMonitor::distance(const std::vector<double> &feature_sum,
   return smallest;
 }
 
-double UncertaintyMonitor::distance(const std::vector<double> &a, const std::vector<double> &b,
-                                    std::int64_t natoms) const
+double BarMonitor::distance(const std::vector<double> &a, const std::vector<double> &b,
+                            std::int64_t natoms) const
 {
-  return feature_distance(slot_->model()->last_hidden_layer()->whitening(), a, b, natoms);
+  return feature_distance(slot_->model()->features()->metric(), a, b, natoms);
 }
 
-std::vector<double> UncertaintyMonitor::feature_sum(const Communicator &comm,
-                                                    const Frame &frame) const
+std::vector<double> BarMonitor::feature_sum(const Communicator &comm, const Frame &frame) const
 {
   const BatchShares shares({&frame}, comm);
   const Frame &share = *shares.frames().front();
-  std::vector<double> sum(
-      slot_->model()->type_map().size() * slot_->model()->last_hidden_layer()->num_features(), 0.0),
+  std::vector<double> sum(slot_->model()->type_map().size() * slot_->model()->features()->number(),
+                          0.0),
       force(static_cast<std::size_t>(share.nall()) * 3, 0.0);
   guarded(comm, [&] {
     ForwardOutput out;
@@ -115,12 +129,12 @@ std::vector<double> UncertaintyMonitor::feature_sum(const Communicator &comm,
   return sum;
 }
 
-void UncertaintyMonitor::remember(std::vector<double> feature_sum, std::int64_t natoms)
+void BarMonitor::remember(std::vector<double> feature_sum, std::int64_t natoms)
 {
   seen_.push_back({std::move(feature_sum), natoms});
 }
 
-void UncertaintyMonitor::add(const Frame &share)
+void BarMonitor::add(const Frame &share)
 {
   const BatchShares shares({&share}, *comm_);
   FeatureMoments moments(slot_->model(), comm_);
