@@ -67,7 +67,7 @@ void ComputeDPTrainUncertaintyAtom::compute_peratom()
   }
   const double scale = committee_ ? 1.0 : pair_->bar_unit();
   const double *values = committee_                  ? pair_->committee_deviation()
-                         : pair_->slot()->has_bars() ? pair_->bars()
+                         : pair_->has_bars() ? pair_->bars()
                                                      : nullptr;
   for (int i = 0; i < atom->nlocal; ++i)
     vector_atom[i] = values && (atom->mask[i] & groupbit) ? scale * values[i] : 0.0;

@@ -203,7 +203,7 @@ void PairDPTrain::watch()
   if (!slot.owner().empty() || watch.options.every == 0 || !data_->failure.empty()) return;
   watch.note(slot.model()->neighbor_report().wall);
   if (!data_->watches_now) return;
-  const double *bars = data_->found.bars && slot.has_calibrated_bars() ? this->bars() : nullptr;
+  const double *bars = slot.has_calibrated_bars() ? this->bars() : nullptr;
   std::vector<int> type(atom->nlocal);
   for (int i = 0; i < atom->nlocal; ++i) type[i] = data_->exclusions.model_type_of(i);
   watch.look(slot, bars, type.data(), kokkosable ? nullptr : list);
@@ -214,16 +214,15 @@ void PairDPTrain::finish()
   data_->watch.end_run(*data_->slot);
 }
 
-// At steps at which somebody asks for them: the distances cost a tenth of the model.
+// At steps at which somebody asks for them: the distances cost half as much as the model.
 bool PairDPTrain::needs_bars()
 {
   const ModelInUse &slot = *data_->slot;
   const bigint step = update->ntimestep, every = data_->deviation_options.every;
   data_->watches_now = slot.owner().empty() && data_->watch.is_due() && !is_trial_move(lmp);
   if (!slot.has_bars()) return false;
-  if (!slot.owner().empty() || data_->watches_now || data_->for_fix_pair.asked ||
-      data_->asks_for_bars)
-    return true;
+  const bool learns = !slot.owner().empty() && (update->setupflag || slot.bars_are_due(step));
+  if (learns || data_->watches_now || data_->for_fix_pair.asked || data_->asks_for_bars) return true;
   if (every > 0 && step % every == 0 && data_->committee.empty()) return true;
   for (Compute *compute : modify->get_compute_by_style("^dptrain/uncertainty/atom"))
     if (compute->matchstep(step)) return true;
@@ -251,6 +250,7 @@ PairDPTrain::Sums PairDPTrain::evaluate()
   out.force = clear_result(FORCE, 3 * nall);
   data_->found.atom_energy = eflag_atom;
   data_->found.atom_virial = vflag_atom || cvflag_atom;
+  data_->found.has_bars = data_->slot->has_bars();
   data_->found.bars = needs_bars();
   if (data_->found.atom_energy) out.atom_energy = clear_result(ENERGY, nlocal);
   if (data_->found.atom_virial) out.atom_virial = clear_result(VIRIAL, 9 * nall);

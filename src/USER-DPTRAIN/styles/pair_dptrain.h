@@ -75,13 +75,14 @@ class PairDPTrain : public Pair {
   void keep_failure(bool keep);
   /// Of this rank in the last compute(); empty: none.
   const std::string &failure() const;
-  /// Whether the last evaluation gave error bars; the same on all ranks.
+  /// Whether the model of the last evaluation has error bars; the same on all ranks.
   bool has_bars() const;
-  /// Those of the owned atoms in the last evaluation with has_bars(), as ForwardOutput::bar has
-  /// them: eV/Angstrom where they are calibrated, else distances without unit.
+  /// Those of the owned atoms, with has_bars(), as ForwardOutput::bar has them: eV/Angstrom where
+  /// they are calibrated, else distances without unit. Evaluated now where the last evaluation did
+  /// not: collective.
   const double *bars();
   /// Sum of the model's features over the owned atoms, [ntypes][H] of the model; ditto.
-  const std::vector<double> &feature_sum() const;
+  const std::vector<double> &feature_sum();
   /// LAMMPS' force unit for them; 0 where they are not calibrated, and are no errors.
   double bar_unit() const;
   /// Ends the run for `who` where the model has no calibrated bars and will not get any.

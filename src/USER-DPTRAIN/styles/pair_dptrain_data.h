@@ -42,7 +42,9 @@ struct PairDPTrain::Data {
   std::vector<double> results[NUM_RESULTS];  // eV, Angstrom
   // What the latest evaluation gave; the same on all ranks.
   struct {
-    bool atom_energy = false, atom_virial = false, bars = false;
+    bool atom_energy = false, atom_virial = false;
+    bool has_bars = false;  // the model has them
+    bool bars = false;      // they were evaluated
   } found;
   Watch watch;
   bool watches_now = false;      // at this step

@@ -18,13 +18,13 @@ using namespace LAMMPS_NS;
 
 bool PairDPTrain::has_bars() const
 {
-  return data_->found.bars;
+  return data_->found.has_bars;
 }
 
 // Evaluated for who asks at a step at which nobody was expected to.
 const double *PairDPTrain::bars()
 {
-  if (!data_->found.bars && data_->slot->has_bars()) {
+  if (!data_->found.bars && data_->found.has_bars) {
     data_->asks_for_bars = true;
     evaluate_again();
     data_->asks_for_bars = false;
@@ -32,8 +32,9 @@ const double *PairDPTrain::bars()
   return host_result(BAR);
 }
 
-const std::vector<double> &PairDPTrain::feature_sum() const
+const std::vector<double> &PairDPTrain::feature_sum()
 {
+  bars();
   return data_->features;
 }
 
@@ -70,7 +71,7 @@ void *PairDPTrain::extract_peratom(const char *name, int &columns)
   if (!deviation) check_bars(PAIR_STYLE);
   const double *found = nullptr;
   if (deviation) found = committee_deviation();
-  if (!deviation && slot.has_bars()) found = bars();
+  if (!deviation && has_bars()) found = bars();
   const double unit = deviation ? 1.0 : bar_unit();
   for (int i = 0; found && i < atom->nlocal; ++i) values[i] = unit * found[i];
   return values.data();

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dptrain/frames/whole_frame.h"
@@ -94,6 +96,9 @@ class ModelInUse {
   /// Whether the model gives error bars, or distances that will become such, and they are those of its parameters.
   bool has_bars() const { return model_ && bars_; }
   void set_bars_known(bool known) { bars_ = known; }
+  /// Whether who trains the model reads them at a step; always, where it has not said when it does.
+  bool bars_are_due(std::int64_t step) const { return !bars_due_ || bars_due_(step); }
+  void set_bars_due(std::function<bool(std::int64_t)> due) { bars_due_ = std::move(due); }
   /// Whether something beside mode active reads them in this run.
   bool bars_wanted() const { return bars_wanted_; }
   void want_bars() { bars_wanted_ = true; }
@@ -118,6 +123,7 @@ class ModelInUse {
   AnyDescriptorConfig descriptor_;
   State active_state_;
   int generation_ = 0;
+  std::function<bool(std::int64_t)> bars_due_;
 };
 
 }  // namespace dptrain

@@ -28,9 +28,9 @@ class Trajectory {
   /// Where the run will end; 0: nobody knows.
   virtual std::int64_t last_step() const { return 0; }
   virtual std::int64_t natoms() const = 0;
-  /// Whether the latest evaluation gave error bars; the same on all ranks.
+  /// Whether the model of the latest evaluation has error bars; the same on all ranks.
   virtual bool has_bars() const = 0;
-  /// Those of this rank's atoms, [number of them], as ForwardOutput::bar has them.
+  /// Those of this rank's atoms, [number of them], as ForwardOutput::bar has them. Collective.
   virtual std::vector<double> bars() const = 0;
   /// Those of all atoms, [natoms] in the order of configuration().
   virtual std::vector<double> all_bars() = 0;

@@ -18,6 +18,8 @@ namespace {
 // Steps between two labels of a new model. Each of its steps is a call of the reference, which moves the atoms: labels that are
 // further apart would cost more calls, closer ones tell less.
 constexpr std::int64_t early_every = 3;
+// Part of the limit above which bars are looked at at every step.
+constexpr double near_limit = 0.5;
 
 }  // namespace
 
@@ -55,6 +57,7 @@ void ActiveMode::begin_run(std::int64_t step)
 {
   if (run_open_) return;  // rerun sets up each of its configurations
   run_open_ = true;
+  slot_->set_bars_due([this](std::int64_t now) { return looks_at_bars(now); });
   log_.open(step, jumps_.sum());
   jumps_.begin();
   healing_.begin_run(step);
@@ -103,11 +106,20 @@ void ActiveMode::step(Trajectory &run)
 
 // ---- look
 
-ActiveMode::Sight ActiveMode::see(const Trajectory &run)
+// The distances cost half as much as the model. Between two steps at which the threshold counts they are looked at where they
+// have come near the limit; atoms that come close to each other, which is what happens suddenly, are seen at every step.
+bool ActiveMode::looks_at_bars(std::int64_t step) const
+{
+  return step % options_.every == 0 || decisions_.is_early() || step == log_.first_step() ||
+         !(expected_error() <= near_limit * decisions_.limit());
+}
+
+ActiveMode::Sight ActiveMode::see(const Trajectory &run, bool with_bars)
 {
   double largest = 0.0;
-  for (const double bar : run.bars())
-    if (!(bar <= largest)) largest = bar;  // takes over what is not a number
+  if (with_bars)
+    for (const double bar : run.bars())
+      if (!(bar <= largest)) largest = bar;  // takes over what is not a number
   if (!std::isfinite(largest)) largest = HUGE_VAL;
   const NeighborReport report = slot_->model()->neighbor_report();
   const double distance = report.below_known;
@@ -126,8 +138,10 @@ ActiveMode::StepView ActiveMode::look(const Trajectory &run)
   LabelRequest &request = now.request;
   request.has_bars = run.has_bars();
   if (request.has_bars) {
-    const Sight seen = see(run);
-    if (slot_->model()->bars().is_known()) request.expected = seen.bar;
+    now.has_looked = looks_at_bars(now.step);
+    const Sight seen = see(run, now.has_looked);
+    if (slot_->model()->bars().is_known())
+      request.expected = now.has_looked ? seen.bar : expected_error();
     now.close = seen.close;
   }
   log_.expect(request.expected);
@@ -169,6 +183,9 @@ void ActiveMode::decide(Trajectory &run, StepView &now)
     return jumps_.begin(!now.model_moves);
   }
   choose_ask(now);
+  if (now.request.ask != Ask::no && now.request.has_bars && !now.has_looked &&
+      slot_->model()->bars().is_known())
+    now.request.expected = see(run).bar;
   if (now.request.ask == Ask::limit) catch_up(run, now);
   if (now.model_moves && healing_.look(run) && (now.request.ask == Ask::no || may_leave(now)))
     now.request.ask = Ask::rewind;

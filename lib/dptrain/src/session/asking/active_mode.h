@@ -22,6 +22,9 @@ class ActiveMode {
   ActiveMode(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelInUse> slot,
              OnlineTraining &training, RequestBook *book, ReplicaGroup *group,
              const LearningOptions &options, const Messages &messages);
+  ~ActiveMode() { slot_->set_bars_due({}); }
+  ActiveMode(const ActiveMode &) = delete;
+  ActiveMode &operator=(const ActiveMode &) = delete;
 
   void begin_run(std::int64_t step);
   void step(Trajectory &run);
@@ -54,6 +57,7 @@ class ActiveMode {
     std::int64_t step = 0;
     LabelRequest request;  ///< why the reference is asked, the expected error, the model's energy
     bool close = false;    ///< two atoms are inside of their wall
+    bool has_looked = false;   ///< at the bars of the atoms
     bool whole_asked = false;  ///< the run waits for a label of its whole configuration
     bool model_moves = false;  ///< the atoms on from here
   };
@@ -76,10 +80,11 @@ class ActiveMode {
 
   /// What all ranks see of the present atoms.
   struct Sight {
-    double bar = 0.0;    ///< the largest of an atom
+    double bar = 0.0;    ///< the largest of an atom; 0: not looked at
     bool close = false;  ///< two atoms are inside of their wall
   };
-  Sight see(const Trajectory &run);
+  Sight see(const Trajectory &run, bool with_bars = true);
+  bool looks_at_bars(std::int64_t step) const;
   bool continues_from_answer(const Trajectory &run, const StepView &now) const;
   bool is_due(const StepView &now) const;
   void choose_ask(StepView &now);
