@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from ase.io import read
 
 from lammps_runner import run_lammps
 from silicon import ATOMS, PAIR, REFERENCE, write_input
@@ -85,9 +86,41 @@ def test_configurations_outside_become_requests(model, tmp_path):
     text = "velocity all scale 600\nfix n all nve\nfix q all deform 1 x scale 0.8 y scale 0.8 z scale 0.8 remap x\nrun 100\n"
     result = run_lammps(tmp_path, ATOMS + SI.format("watch 10 dump outside") + text, 2).check()
     (_, where, outside), = lines(result)
-    requests = sorted(path for path in (tmp_path / "outside").rglob("*") if path.is_file() and "request" in str(path))
     kept = int(re.search(r"; (\d+) of them are in outside", result.output)[1])
-    assert where == "outside" and 1 <= kept <= outside and requests
+    requests = [read(path) for path in sorted((tmp_path / "outside").glob("*/request.xyz"))]
+    assert where == "outside" and 1 <= kept <= outside and len(requests) == kept
+    for atoms in requests:
+        assert atoms.get_chemical_formula() == "Si64" and atoms.pbc.all()
+        # 0.8 at the end, from 10.862 Angstrom; a twentieth of this is not yet outside
+        assert 0.8 * 10.862 - 1e-6 <= atoms.cell[0, 0] < 0.99 * 10.862 and atoms.get_volume() == pytest.approx(atoms.cell[0, 0] ** 3)
+
+
+def test_runs_without_a_beginning_are_counted_alone(model):
+    """`run ... pre no`: each has its line, and what was outside before is not counted again."""
+    squeeze = "fix q all deform 1 x scale 0.85 y scale 0.85 z scale 0.85 remap x\n"
+    text = f"velocity all scale 600\nfix n all nve\n{squeeze}run 100\nrun 10 pre no\nrun 10 pre no\n"
+    found = lines(run_lammps(model, ATOMS + SI.format("watch 10") + text).check())
+    assert found[0][1] == "outside" and [line[0] for line in found[1:]] == [1, 1]
+    assert all(outside <= looked for looked, _, outside in found)
+
+
+def test_another_folder_and_another_model(model, tmp_path):
+    """A pair style that is given again has its own folder, and a model its own elements."""
+    for name in ("si.dp", "other.dp"):
+        (tmp_path / name).write_bytes((model / "si.dp").read_bytes())
+    squeeze = "fix q all deform 1 x scale 0.85 y scale 0.85 z scale 0.85 remap x\nrun 60\nunfix q\n"
+    text = f"{SI.format('watch 10 dump one')}velocity all scale 600\nfix n all nve\n{squeeze}" \
+           f"pair_style dptrain watch 10 dump two\npair_coeff * * other.dp Si\n{squeeze}"
+    run_lammps(tmp_path, ATOMS + text).check()
+    assert all(list((tmp_path / name).glob("*/request.xyz")) for name in ("one", "two"))
+
+
+def test_atoms_that_the_model_does_not_see(model):
+    """Of a type without element: they have no bar."""
+    atoms = ATOMS.replace("create_box 1 box", "create_box 2 box").replace("mass 1", "mass *")
+    pair = "pair_style hybrid/overlay dptrain watch 5 zero 4.0\npair_coeff * * dptrain si.dp Si NULL\npair_coeff * * zero\n"
+    result = run_lammps(model, f"{atoms}set atom 1 type 2\n{pair}velocity all scale 300\nfix n all nve\nrun 10\n", 2).check()
+    assert lines(result)[0][0] == 3
 
 
 def test_the_first_ends_the_run(model, tmp_path):

@@ -60,6 +60,18 @@ TEST(ActiveLearning, GivenBarsHoldAtFirst)
   EXPECT_EQ(learning.missing_labels(), 6);  // of nine for 90 %
 }
 
+// Distances that have doubled mean half as much, given bars and what is known included.
+TEST(ActiveLearning, RescalesWhatDistancesMean)
+{
+  ActiveLearning learning = grown({0.0, 0.0, 0, 1});
+  learning.set_known_bar(10.0);
+  const double threshold = learning.threshold();
+  learning.rescale(0.5);
+  EXPECT_NEAR(learning.bars(1).scale[0], 0.05, 1e-12);
+  EXPECT_NEAR(learning.bars(1).known_atom, 2.0, 1e-12);  // of atoms at distance 1
+  EXPECT_LE(learning.threshold(), threshold);
+}
+
 TEST(ActiveLearning, ThresholdAndLimitAreInForceUnits)
 {
   const ActiveLearning learning = grown({0.5, 0.0, 0, 1});

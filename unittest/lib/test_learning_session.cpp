@@ -113,6 +113,9 @@ TEST(LabelRequest, IsTheSameFromAFile)
     request.set_bars({0.25, 0.5, 0.125, 1.0}, {{0.5, 2.0}, 0.9, 10, {5, 5}, "10 labels"});
     EXPECT_EQ(request.bar[3], 1.0);
     EXPECT_EQ(request.distance[3], request.frame.type[3] == 0 ? 2.0 : 0.5);
+    // atoms 0 and 2 count; their bars by scales that have become twice as large
+    EXPECT_EQ(request.largest_bar({{1.0, 4.0}, 0.9, 10, {5, 5}, "10 labels"}), 0.5);
+    EXPECT_EQ(request.largest_bar({}), 0.0);
     const LabelRequest found = written_and_read(request);
     EXPECT_EQ(state_of(found), state_of(request));
     EXPECT_EQ(found.ask, ask);

@@ -182,6 +182,7 @@ template <class DeviceType> void PairDPTrainKokkos<DeviceType>::compute(int efla
 
 template <class DeviceType> dptrain::Domain PairDPTrainKokkos<DeviceType>::atoms()
 {
+  atomKK->sync(execution_space, X_MASK | TYPE_MASK);  // who asks for bars may come from the host
   const auto &lists = static_cast<NeighListKokkos<DeviceType> &>(*list);
   dptrain::Domain domain;
   domain.in_kernel_memory = IS_KERNEL_MEMORY<DeviceType>;

@@ -66,9 +66,9 @@ void ComputeDPTrainUncertaintyAtom::compute_peratom()
     memory->create(vector_atom, nmax_, "dptrain/uncertainty/atom:vector_atom");
   }
   const double scale = committee_ ? 1.0 : pair_->bar_unit();
-  const double *values = committee_                  ? pair_->committee_deviation()
+  const double *values = committee_          ? pair_->committee_deviation()
                          : pair_->has_bars() ? pair_->bars()
-                                                     : nullptr;
+                                             : nullptr;
   for (int i = 0; i < atom->nlocal; ++i)
     vector_atom[i] = values && (atom->mask[i] & groupbit) ? scale * values[i] : 0.0;
 }

@@ -27,6 +27,8 @@ class ComputeDPTrainUncertaintyAtom : public Compute {
   void init() override;
   void compute_peratom() override;
   double memory_usage() override;
+  /// Whether its values are error bars; else deviations of a committee.
+  bool reads_bars() const { return !committee_; }
 
  private:
   class PairDPTrain *pair_;

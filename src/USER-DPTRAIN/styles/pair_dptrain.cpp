@@ -18,7 +18,6 @@
 #include "adapter/style_names.h"
 #include "atom.h"
 #include "comm.h"
-#include "compute.h"
 #include "domain.h"
 #include "dptrain/kernels/threads.h"
 #include "error.h"
@@ -178,7 +177,8 @@ void PairDPTrain::compute_model()
 {
   data_->committee.forget();
   data_->failure.clear();
-  data_->found = {};
+  data_->found.has_bars = data_->found.bars = data_->found.atom_energy = data_->found.atom_virial =
+      false;
   data_->exclusions.look(data_->slot->model_type());
   if (!data_->slot->model() || !data_->slot->trained()) {
     clear_result(FORCE, 3 * static_cast<std::size_t>(atom->nlocal + atom->nghost));
@@ -193,40 +193,6 @@ void PairDPTrain::compute_model()
   watch();
   const bigint every = data_->deviation_options.every;
   if (every > 0 && update->ntimestep % every == 0 && !is_trial_move(lmp)) write_deviation();
-}
-
-// Who trains the model asks the reference instead.
-void PairDPTrain::watch()
-{
-  ModelInUse &slot = *data_->slot;
-  Watch &watch = data_->watch;
-  if (!slot.owner().empty() || watch.options.every == 0 || !data_->failure.empty()) return;
-  watch.note(slot.model()->neighbor_report().wall);
-  if (!data_->watches_now) return;
-  const double *bars = slot.has_calibrated_bars() ? this->bars() : nullptr;
-  std::vector<int> type(atom->nlocal);
-  for (int i = 0; i < atom->nlocal; ++i) type[i] = data_->exclusions.model_type_of(i);
-  watch.look(slot, bars, type.data(), kokkosable ? nullptr : list);
-}
-
-void PairDPTrain::finish()
-{
-  data_->watch.end_run(*data_->slot);
-}
-
-// At steps at which somebody asks for them: the distances cost half as much as the model.
-bool PairDPTrain::needs_bars()
-{
-  const ModelInUse &slot = *data_->slot;
-  const bigint step = update->ntimestep, every = data_->deviation_options.every;
-  data_->watches_now = slot.owner().empty() && data_->watch.is_due() && !is_trial_move(lmp);
-  if (!slot.has_bars()) return false;
-  const bool learns = !slot.owner().empty() && (update->setupflag || slot.bars_are_due(step));
-  if (learns || data_->watches_now || data_->for_fix_pair.asked || data_->asks_for_bars) return true;
-  if (every > 0 && step % every == 0 && data_->committee.empty()) return true;
-  for (Compute *compute : modify->get_compute_by_style("^dptrain/uncertainty/atom"))
-    if (compute->matchstep(step)) return true;
-  return false;
 }
 
 PairDPTrain::Sums PairDPTrain::evaluate_again()
@@ -252,10 +218,15 @@ PairDPTrain::Sums PairDPTrain::evaluate()
   data_->found.atom_virial = vflag_atom || cvflag_atom;
   data_->found.has_bars = data_->slot->has_bars();
   data_->found.bars = needs_bars();
+  data_->found.step = update->ntimestep;
+  data_->found.nlocal = atom->nlocal;
+  data_->found.nghost = atom->nghost;
   if (data_->found.atom_energy) out.atom_energy = clear_result(ENERGY, nlocal);
   if (data_->found.atom_virial) out.atom_virial = clear_result(VIRIAL, 9 * nall);
   if (data_->found.bars) {
     const dptrain::Model &model = *data_->slot->model();
+    if (data_->found.known_version != model.bars_version()) data_->found.known = model.bars();
+    data_->found.known_version = model.bars_version();
     data_->features.assign(model.type_map().size() * model.features()->number(), 0.0);
     out.bar = clear_result(BAR, nlocal);
     out.feature_sum = data_->features.data();

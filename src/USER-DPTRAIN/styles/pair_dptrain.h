@@ -77,9 +77,9 @@ class PairDPTrain : public Pair {
   const std::string &failure() const;
   /// Whether the model of the last evaluation has error bars; the same on all ranks.
   bool has_bars() const;
-  /// Those of the owned atoms, with has_bars(), as ForwardOutput::bar has them: eV/Angstrom where
-  /// they are calibrated, else distances without unit. Evaluated now where the last evaluation did
-  /// not: collective.
+  /// Those of the owned atoms as ForwardOutput::bar has them: eV/Angstrom where calibrated, else
+  /// distances without unit; null without has_bars(). Evaluated now where the last evaluation
+  /// did not: collective.
   const double *bars();
   /// Sum of the model's features over the owned atoms, [ntypes][H] of the model; ditto.
   const std::vector<double> &feature_sum();

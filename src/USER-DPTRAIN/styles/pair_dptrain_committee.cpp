@@ -61,7 +61,8 @@ void PairDPTrain::write_deviation()
   const DeviationOptions &options = data_->deviation_options;
   if (!has_committee()) {  // error bars are those of forces only
     const double *own = bars();
-    std::vector<double> expected(own, own + atom->nlocal);
+    std::vector<double> expected(atom->nlocal, 0.0);
+    if (own) std::copy_n(own, atom->nlocal, expected.begin());
     for (double &value : expected) value *= bar_unit();
     collective(lmp, PAIR_STYLE, [&] { data_->output.write(options, expected, {}); });
     return;

@@ -44,10 +44,15 @@ struct PairDPTrain::Data {
   struct {
     bool atom_energy = false, atom_virial = false;
     bool has_bars = false;  // the model has them
-    bool bars = false;      // they were evaluated
+    bool bars = false;      // they were evaluated, by:
+    dptrain::ErrorBars known;
+    std::uint64_t known_version = 0;
+    bigint step = -1;
+    int nlocal = 0, nghost = 0;
   } found;
   Watch watch;
   bool watches_now = false;      // at this step
+  std::vector<double> rescaled;  // bars, where their scale has changed since they were evaluated
   bool asks_for_bars = false;    // somebody who was not expected at this step
   std::vector<double> features;  // [ntypes][H] sums over the owned atoms
   Sums sums;                     // of the last evaluation

@@ -3,15 +3,19 @@
    Distributed under the GNU General Public License: see the file LICENSE.
 ------------------------------------------------------------------------- */
 
-// The part of pair style dptrain that is about error bars.
+// The part of pair style dptrain that is about error bars: when they are evaluated, who reads them.
 #include <algorithm>
 #include <cstring>
 
 #include "adapter/style_names.h"
 #include "atom.h"
 #include "comm.h"
+#include "compute.h"
 #include "error.h"
+#include "modify.h"
+#include "styles/compute_dptrain_uncertainty_atom.h"
 #include "styles/pair_dptrain_data.h"
+#include "styles/trial_moves.h"
 #include "update.h"
 
 using namespace LAMMPS_NS;
@@ -21,15 +25,69 @@ bool PairDPTrain::has_bars() const
   return data_->found.has_bars;
 }
 
+// Who trains the model asks the reference instead.
+void PairDPTrain::watch()
+{
+  ModelInUse &slot = *data_->slot;
+  Watch &watch = data_->watch;
+  if (!slot.owner().empty() || watch.options.every == 0 || !data_->failure.empty()) return;
+  // a trial move may be rejected, and so may a point of a line search
+  const bool counts = !is_trial_move(lmp) && (update->whichflag != 2 || data_->watches_now);
+  if (counts) watch.note(slot.model()->neighbor_report().wall);
+  if (!data_->watches_now) return;
+  const double *bars = slot.has_calibrated_bars() ? this->bars() : nullptr;
+  std::vector<int> type(atom->nlocal);
+  for (int i = 0; i < atom->nlocal; ++i) type[i] = data_->exclusions.model_type_of(i);
+  watch.look(slot, bars, type.data(), kokkosable ? nullptr : list);
+}
+
+void PairDPTrain::finish()
+{
+  data_->watch.end_run(*data_->slot);
+}
+
+// At steps at which somebody asks for them: the distances cost half as much as the model.
+bool PairDPTrain::needs_bars()
+{
+  const ModelInUse &slot = *data_->slot;
+  const bigint step = update->ntimestep, every = data_->deviation_options.every;
+  data_->watches_now = slot.owner().empty() && data_->watch.is_due() && !is_trial_move(lmp);
+  if (!slot.has_bars()) return false;
+  const bool learns = !slot.owner().empty() && (update->setupflag || slot.bars_are_due(step));
+  if (learns || data_->watches_now || data_->for_fix_pair.asked || data_->asks_for_bars)
+    return true;
+  if (every > 0 && step % every == 0 && data_->committee.empty()) return true;
+  for (Compute *compute : modify->get_compute_by_style("^dptrain/uncertainty/atom")) {
+    const auto *mine = dynamic_cast<ComputeDPTrainUncertaintyAtom *>(compute);
+    if (mine && mine->reads_bars() && compute->matchstep(step)) return true;
+  }
+  return false;
+}
+
 // Evaluated for who asks at a step at which nobody was expected to.
 const double *PairDPTrain::bars()
 {
-  if (!data_->found.bars && data_->found.has_bars) {
+  auto &found = data_->found;
+  if (!found.has_bars) return nullptr;
+  if (!found.bars) {
+    if (found.step != update->ntimestep || found.nlocal != atom->nlocal ||
+        found.nghost != atom->nghost)
+      error->one(FLERR,
+                 "Pair style dptrain: atoms have changed since the forces were computed, and "
+                 "error bars are those of the forces: ask for them after 'run 0'");
     data_->asks_for_bars = true;
     evaluate_again();
     data_->asks_for_bars = false;
   }
-  return host_result(BAR);
+  const double *bars = host_result(BAR);
+  const dptrain::Model &model = *data_->slot->model();
+  if (model.bars_version() == found.known_version) return bars;
+  data_->rescaled.resize(atom->nlocal);
+  for (int i = 0; i < atom->nlocal; ++i) {
+    const int type = data_->exclusions.model_type_of(i);
+    data_->rescaled[i] = bars[i] * model.bars().factor(type) / found.known.factor(type);
+  }
+  return data_->rescaled.data();
 }
 
 const std::vector<double> &PairDPTrain::feature_sum()

@@ -52,6 +52,7 @@ bool RunTrajectory::has_bars() const
 
 std::vector<double> RunTrajectory::bars() const
 {
+  use_host_atoms_();
   const double *bars = pair_->bars();
   return {bars, bars + lmp_->atom->nlocal};
 }

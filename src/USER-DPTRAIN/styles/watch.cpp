@@ -46,22 +46,36 @@ Watch::Watch(LAMMPS *lmp, std::shared_ptr<const dptrain::Communicator> comm) :
 void Watch::begin_run(const ModelInUse &slot)
 {
   units_ = unit_factors(lmp, PAIR_STYLE);
-  contact_ = closest_ = {};
-  looks_ = outside_ = kept_ = 0;
-  first_step_ = update->ntimestep;
-  latest_ = -1;
-  was_outside_ = false;
-  kept_ratio_ = 0.0;
-  worst_ = {};
+  spool_.reset();  // another folder or model may have been given
+  forget();
   if (options.every == 0 || !slot.model() || !slot.owner().empty()) return;
-  if (slot.has_calibrated_bars() || told_of_ == slot.path() || comm->me != 0) return;
-  told_of_ = slot.path();
+  const bool has_bars = slot.has_calibrated_bars() && slot.model()->bars().known_atom > 0.0;
+  if (has_bars || told_of_ == slot.generation() || comm->me != 0) return;
+  told_of_ = slot.generation();
   utils::logmesg(lmp,
                  "{}: {} has no error bars: of this run {}; dptrain train with numb_steps 0 gives "
                  "a model bars\n",
                  PAIR_STYLE, slot.path(),
                  slot.model()->walls().empty() ? "nothing is watched"
                                                : "distances of atoms are watched alone");
+}
+
+// Of the run before: `run ... pre no` has no beginning.
+void Watch::forget()
+{
+  contact_ = closest_ = {};
+  looks_ = outside_ = kept_ = 0;
+  latest_ = -1;
+  was_outside_ = false;
+  kept_ratio_ = 0.0;
+  worst_ = {};
+}
+
+void Watch::note(const dptrain::WallContact &contact)
+{
+  if (!(contact.ratio < contact_.ratio)) return;
+  contact_ = contact;
+  contact_step_ = update->ntimestep;
 }
 
 // A minimizer evaluates several configurations at a step. A run begins with one of its own, and so
@@ -94,10 +108,11 @@ Watch::Sight Watch::see(const ModelInUse &slot, const double *bars, const int *t
   world_->all_reduce_max(largest, 3);
   world_->all_reduce_sum(sums, 2);
   constexpr double types = 256.0;
-  double who[2] = {
-      worst >= 0 && own_bar == largest[0] ? static_cast<double>(atom->tag[worst]) : 0.0,
-      own_contact == largest[2] ? contact_.types[0] * types + contact_.types[1] : -1.0};
-  world_->all_reduce_max(who, 2);
+  double who[3] = {worst >= 0 && own_bar == largest[0] ? static_cast<double>(atom->tag[worst])
+                                                       : 0.0,
+                   own_contact == largest[2] ? contact_.types[0] * types + contact_.types[1] : -1.0,
+                   own_contact == largest[2] ? static_cast<double>(contact_step_) : 0.0};
+  world_->all_reduce_max(who, 3);
   sight.bar = largest[0];
   sight.atom = static_cast<tagint>(who[0]);
   if (known.known_atom > 0.0) sight.atom_ratio = largest[1] / known.known_atom;
@@ -106,6 +121,7 @@ Watch::Sight Watch::see(const ModelInUse &slot, const double *bars, const int *t
   sight.contact.ratio = 1.0 - largest[2];
   sight.contact.types[0] = static_cast<int>(who[1] / types);
   sight.contact.types[1] = static_cast<int>(who[1] - sight.contact.types[0] * types);
+  sight.contact_step = static_cast<bigint>(who[2]);
   return sight;
 }
 
@@ -121,7 +137,7 @@ void Watch::look(const ModelInUse &slot, const double *bars, const int *type, co
   }
   if (now.contact.ratio < closest_.ratio) {
     closest_ = now.contact;
-    closest_step_ = update->ntimestep;
+    closest_step_ = now.contact_step;
   }
   const bool is_outside = now.is_outside();
   const bool enters = is_outside && !was_outside_;
@@ -152,16 +168,19 @@ std::string Watch::text_of(const ModelInUse &slot, const dptrain::WallContact &c
                      elements[b], contact.ratio * begin, contact.ratio);
 }
 
-// The atoms of it, where the host has a list; empty: it has none.
-std::string Watch::closest_pair(const ModelInUse &slot, const NeighList *list) const
+// The atoms of it, where it is one of the present step and the host has a list.
+std::string Watch::closest_pair(const ModelInUse &slot, const Sight &sight,
+                                const NeighList *list) const
 {
+  if (sight.contact_step != update->ntimestep) return "";
+  const auto [first, second] = sight.contact.types;
   double smallest = HUGE_VAL;
   tagint pair[2] = {};
   for (int k = 0; list && k < list->inum; ++k) {
     const int i = list->ilist[k], a = slot.model_type()[atom->type[i]];
     for (int n = 0; n < list->numneigh[i] && a >= 0; ++n) {
       const int j = list->firstneigh[i][n] & NEIGHMASK, b = slot.model_type()[atom->type[j]];
-      if (b < 0) continue;
+      if (!(a == first && b == second) && !(a == second && b == first)) continue;
       double square = 0.0;
       for (int d = 0; d < 3; ++d)
         square += (atom->x[i][d] - atom->x[j][d]) * (atom->x[i][d] - atom->x[j][d]);
@@ -175,12 +194,13 @@ std::string Watch::closest_pair(const ModelInUse &slot, const NeighList *list) c
   }
   double best = -smallest;
   world_->all_reduce_max(&best, 1);
+  // of several pairs, and of one that two ranks have found: the largest id, then its neighbor's
   double tags[2] = {};
-  if (best == -smallest)
-    for (int k = 0; k < 2; ++k) tags[k] = static_cast<double>(pair[k]);
-  // two ranks may have found the same pair, in another order
-  if (tags[0] > tags[1]) std::swap(tags[0], tags[1]);
-  world_->all_reduce_max(tags, 2);
+  if (best == -smallest) tags[0] = static_cast<double>(std::max(pair[0], pair[1]));
+  const double own = tags[0];
+  world_->all_reduce_max(tags, 1);
+  if (own == tags[0]) tags[1] = static_cast<double>(std::min(pair[0], pair[1]));
+  world_->all_reduce_max(tags + 1, 1);
   return tags[0] > 0.0 ? fmt::format(" (atoms {:.0f} and {:.0f})", tags[0], tags[1]) : "";
 }
 
@@ -195,9 +215,9 @@ void Watch::warn(const ModelInUse &slot, const Sight &sight, const NeighList *li
                        sight.frame_ratio > frame_limit ? "all atoms" : "an atom",
                        sight.frame_ratio > frame_limit ? sight.frame_ratio : sight.atom_ratio);
   if (sight.contact.ratio < pair_limit)
-    what += fmt::format("{}two atoms are closer than all in the training data: {}{}",
-                        what.empty() ? "" : "; ", text_of(slot, sight.contact),
-                        closest_pair(slot, list));
+    what += fmt::format("{}two atoms were closer at step {} than all in the training data: {}{}",
+                        what.empty() ? "" : "; ", sight.contact_step, text_of(slot, sight.contact),
+                        closest_pair(slot, sight, list));
   if (comm->me == 0)
     error->warning(FLERR,
                    "{}: step {} is outside of what {} has learned: {}. Let the model learn such "
@@ -225,7 +245,12 @@ void Watch::keep(const ModelInUse &slot)
 
 void Watch::end_run(const ModelInUse &slot)
 {
-  if (looks_ == 0 || comm->me != 0) return;
+  if (looks_ > 0 && comm->me == 0) tell(slot);
+  forget();
+}
+
+void Watch::tell(const ModelInUse &slot) const
+{
   std::string text = fmt::format("Pair dptrain: watched {} configurations: ", looks_);
   text += outside_ == 0 ? "inside of what was learned"
                         : fmt::format("outside of what was learned at {} of them", outside_);
@@ -236,5 +261,4 @@ void Watch::end_run(const ModelInUse &slot)
     text += fmt::format("; closest pair {}, step {}", text_of(slot, closest_), closest_step_);
   if (kept_ > 0) text += fmt::format("; {} of them are in {}", kept_, options.folder);
   utils::logmesg(lmp, text + "\n");
-  looks_ = 0;
 }

@@ -38,10 +38,7 @@ class Watch : protected Pointers {
   /// Whether the configuration of this step is looked at.
   bool is_due() const;
   /// Of each evaluation: the pair that is deepest in its wall on this rank.
-  void note(const dptrain::WallContact &contact)
-  {
-    if (contact.ratio < contact_.ratio) contact_ = contact;
-  }
+  void note(const dptrain::WallContact &contact);
   /// `bars` [nlocal] as the model gives them, of atoms of its types `type` [nlocal]; null: it has
   /// none. `list`: of the host; null: it has none.
   void look(const ModelInUse &slot, const double *bars, const int *type, const NeighList *list);
@@ -54,22 +51,26 @@ class Watch : protected Pointers {
     double bar = 0.0;                            // largest one, eV/Angstrom
     tagint atom = 0;                             // which has it
     double atom_ratio = 0.0, frame_ratio = 0.0;  // of distances to what is known
-    dptrain::WallContact contact;
+    dptrain::WallContact contact;                // since the look before
+    bigint contact_step = 0;
     bool is_outside() const;
   };
   Sight see(const ModelInUse &slot, const double *bars, const int *type);
+  void forget();
+  void tell(const ModelInUse &slot) const;
   void warn(const ModelInUse &slot, const Sight &sight, const NeighList *list);
   void keep(const ModelInUse &slot);
-  std::string closest_pair(const ModelInUse &slot, const NeighList *list) const;
+  std::string closest_pair(const ModelInUse &slot, const Sight &sight, const NeighList *list) const;
   std::string text_of(const ModelInUse &slot, const dptrain::WallContact &contact) const;
 
   std::shared_ptr<const dptrain::Communicator> world_;
   UnitFactors units_;
   std::unique_ptr<dptrain::SpoolSource> spool_;
-  std::string told_of_;           // file of the model that a message was about
+  int told_of_ = -1;              // ModelInUse::generation() of the model that a message was about
   dptrain::WallContact contact_;  // since the latest look
+  bigint contact_step_ = 0;
   // of the present run
-  bigint looks_ = 0, outside_ = 0, first_step_ = 0, latest_ = -1, kept_ = 0;
+  bigint looks_ = 0, outside_ = 0, latest_ = -1, kept_ = 0;
   bool was_outside_ = false;
   double kept_ratio_ = 0.0;
   Sight worst_;

@@ -52,6 +52,16 @@ void FrameRun::evaluate_again()
   if (!evaluator_ || &evaluator_->model() != slot_->model().get())
     evaluator_.emplace(slot_->model());
   model_ = evaluate_frame(*evaluator_, frame_, slot_->has_bars());
+  known_ = slot_->model()->bars();
+}
+
+// By what distances mean now: a label may have told meanwhile.
+std::vector<double> FrameRun::bars() const
+{
+  std::vector<double> bars = model_.bar;
+  for (std::size_t i = 0; i < bars.size(); ++i)
+    bars[i] *= slot_->model()->bars().factor(frame_.type[i]) / known_.factor(frame_.type[i]);
+  return bars;
 }
 
 void FrameRun::follow_model()

@@ -81,6 +81,7 @@ void ActiveLearning::rescale(double factor)
 {
   calibration_.rescale(factor);
   for (double &scale : given_.scale) scale *= factor;
+  known_bar_ *= factor;
 }
 
 BarCoverage ActiveLearning::coverage() const

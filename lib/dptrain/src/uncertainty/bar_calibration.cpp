@@ -12,6 +12,8 @@ namespace {
 
 // Ratios that stand for those of all atoms of a type in a configuration.
 constexpr std::size_t most_ratios = 64;
+// Configurations whose distances are typical of what comes.
+constexpr std::size_t typical = 10;
 
 // The smallest value that a part of the weights does not exceed. values: {value, weight}, not empty.
 double quantile(std::vector<std::pair<double, double>> values, double part)
@@ -68,14 +70,21 @@ void BarCalibration::add(const AtomErrors &atoms)
     sample.atoms.push_back(static_cast<std::int64_t>(n));
   }
   if (sample.type.empty()) return;
+  KnownDistances distances;
+  distances.add(atoms.distance);
+  sample.largest = distances.largest();
+  sample.rms = distances.largest_frame();
   samples_.push_back(std::move(sample));
   if (samples_.size() > memory_.latest) samples_.erase(samples_.begin());
 }
 
 void BarCalibration::rescale(double factor)
 {
-  for (Sample &sample : samples_)
+  for (Sample &sample : samples_) {
     for (double &ratio : sample.ratio) ratio *= factor;
+    sample.largest /= factor;
+    sample.rms /= factor;
+  }
 }
 
 ErrorBars BarCalibration::bars(std::size_t ntypes, const std::string &source) const
@@ -99,6 +108,16 @@ ErrorBars BarCalibration::bars(std::size_t ntypes, const std::string &source) co
   if (!(largest > 0.0)) return ErrorBars{{}, coverage_, 0, {}, ""};
   for (double &scale : bars.scale)
     if (!(scale > 0.0)) scale = largest;
+  const auto median_of_latest = [&](double Sample::*value) {
+    std::vector<double> values;
+    for (auto sample = samples_.rbegin(); sample != samples_.rend() && values.size() < typical;
+         ++sample)
+      values.push_back((*sample).*value);
+    std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+    return values[values.size() / 2];
+  };
+  bars.known_atom = median_of_latest(&Sample::largest);
+  bars.known_frame = median_of_latest(&Sample::rms);
   bars.frames = static_cast<std::int64_t>(samples_.size());
   bars.source = fmt::format("{} {}", bars.frames, source);
   return bars;
@@ -109,6 +128,8 @@ std::string BarCalibration::damage() const
   if (count_ < 0 || samples_.size() > memory_.latest) return "a number of labels is wrong";
   for (const Sample &sample : samples_) {
     if (sample.type.size() != sample.ratio.size()) return "types and ratios do not fit";
+    if (!std::isfinite(sample.largest) || !std::isfinite(sample.rms))
+      return "a distance is not finite";
     for (const double ratio : sample.ratio)
       if (!std::isfinite(ratio) || ratio < 0.0) return "a ratio is negative or not finite";
     for (const int type : sample.type)

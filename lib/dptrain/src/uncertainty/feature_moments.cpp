@@ -93,13 +93,17 @@ FeatureMetric FeatureMoments::metric(double weight) const
                    (covariance_of(view(present.matrices, t, {h, h})) + at::outer(center, center));
     }
     const double square = second.diagonal().mean().item<double>();
+    if (!(square > 0.0)) {  // atoms that are all alone
+      w.copy_(identity * unknown);
+      continue;
+    }
     if (features().is_centered()) {
       c.copy_(mean);
       second = second - at::outer(mean, mean);
     }
     const double variance = second.diagonal().mean().item<double>();
-    const double added = std::max(ridge * variance + rounding * square, 1e-300);
-    second = 0.5 * (second + second.t()) + added * identity;
+    second = 0.5 * (second + second.t()) +
+             (ridge * std::max(variance, 0.0) + rounding * square) * identity;
     const auto lower = at::linalg_cholesky(second);
     w.copy_(at::linalg_solve_triangular(lower, identity, false).t() /
             std::sqrt(static_cast<double>(h)));

@@ -38,8 +38,8 @@ class FrameRun final : public Trajectory {
   std::int64_t step() const override { return frame_.step; }
   std::int64_t natoms() const override { return static_cast<std::int64_t>(frame_.type.size()); }
   bool has_bars() const override { return !model_.bar.empty(); }
-  std::vector<double> bars() const override { return model_.bar; }
-  std::vector<double> all_bars() override { return model_.bar; }
+  std::vector<double> bars() const override;
+  std::vector<double> all_bars() override { return bars(); }
   std::vector<double> feature_sum() const override { return model_.feature_sum; }
   double energy() const override { return model_.energy; }
   std::vector<double> forces() override { return model_.force; }
@@ -53,6 +53,7 @@ class FrameRun final : public Trajectory {
   std::optional<Evaluator> evaluator_;
   WholeFrame frame_;
   FrameValues model_, values_;
+  ErrorBars known_;  // of the model when it was evaluated
   bool model_moves_ = false;
 };
 

@@ -38,7 +38,8 @@ class BarCalibration {
   /// Configurations so far.
   std::int64_t count() const { return count_; }
   /// By the configurations that count; a type without atoms gets the largest scale of the others. Not known before there is an
-  /// atom. `source`: what the configurations are, after their number.
+  /// atom; known_atom and known_frame are the medians of the latest ten. `source`: what the configurations are, after their
+  /// number.
   ErrorBars bars(std::size_t ntypes, const std::string &source) const;
 
   /// Not what the user chooses.
@@ -52,9 +53,10 @@ class BarCalibration {
     std::vector<int> type;
     std::vector<double> ratio;
     std::vector<std::int64_t> atoms;  // [types in it] that the ratios stand for
+    double largest = 0.0, rms = 0.0;  // distances
     template <class Visit> void fields(Visit &visit)
     {
-      visit("type, ratio, atoms", type, ratio, atoms);
+      visit("type, ratio, atoms, largest, rms", type, ratio, atoms, largest, rms);
     }
   };
 

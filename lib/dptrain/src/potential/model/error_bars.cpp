@@ -24,7 +24,7 @@ void KnownDistances::add(const std::vector<double> &distances)
 {
   double squares = 0.0, atoms = 0.0;
   for (const double distance : distances) {
-    if (!(distance > 0.0)) continue;
+    if (!(distance > 0.0) || !std::isfinite(distance)) continue;
     largest_ = std::max(largest_, distance);
     squares += distance * distance;
     atoms += 1.0;

@@ -1,10 +1,13 @@
 #include "dptrain/potential/model/model.h"
 
+#include <fmt/format.h>
+#include <string>
 #include <utility>
 
 #include "base/advice.h"
 #include "base/process_memory.h"
 #include "base/torch_memory.h"
+#include "dptrain/base/error.h"
 
 namespace dptrain {
 
@@ -17,6 +20,10 @@ Model::Model(ModelData &&data, std::vector<ParameterBlock> blocks, std::vector<c
 
 void Model::add_features(int number, bool centered)
 {
+  const std::string damage = data_.bars.damage(type_map().size());
+  if (!damage.empty())
+    throw Error(
+        fmt::format("the error bars of the model are damaged: {}; copy the file again", damage));
   features_.emplace(type_map().size(), number, centered);
   if (!data_.metric.empty()) features_->set_metric(std::exchange(data_.metric, {}));
 }

@@ -291,7 +291,7 @@ void ActiveMode::move_on(Trajectory &run, Answer &answer)
   if (trained && changed) {
     run.evaluate_again();
     error = force_errors(run.forces(), label).max;
-    if (request.has_bars) keep_scale(run, request.expected);
+    if (request.has_bars) keep_scale(run, request.largest_bar(slot_->model()->bars()));
   }
   if (trained && learned) {
     outcome.learned_error = error;
@@ -308,7 +308,9 @@ void ActiveMode::move_on(Trajectory &run, Answer &answer)
 void ActiveMode::move_on_around(Trajectory &run, const StepView &now, std::vector<Answer> &answers)
 {
   std::vector<double> force;
+  double before = 0.0;
   for (auto &[request, label, outcome] : answers) {
+    before = std::max(before, request.largest_bar(slot_->model()->bars()));
     if (outcome.fate != Fate::learned) continue;
     if (force.empty()) {
       run.evaluate_again();
@@ -320,7 +322,7 @@ void ActiveMode::move_on_around(Trajectory &run, const StepView &now, std::vecto
       warn_above_limit(now.step, outcome.learned_error);
   }
   if (force.empty()) return;
-  keep_scale(run, now.request.expected);
+  keep_scale(run, before);
   run.follow_model();
 }
 
@@ -337,12 +339,12 @@ void ActiveMode::move_on_without(Trajectory &run, StepView &now)
 
 // The distances of a given model come from features that its parameters gave; with every training here they mean less, and grow.
 // What was expected at a configuration before is not less true once it has been learned.
-void ActiveMode::keep_scale(const Trajectory &run, double expected)
+void ActiveMode::keep_scale(const Trajectory &run, double before)
 {
   // runs that learn together have one scale, to which their labels bring it back
   if (learning_->is_shared() || training_.bar_monitor().given_metric.empty()) return;
   const double now = see(run).bar;
-  if (expected > 0.0 && now > expected) learning_->rescale(expected / now);
+  if (before > 0.0 && std::isfinite(now) && now > before) learning_->rescale(before / now);
 }
 
 // ---- recover

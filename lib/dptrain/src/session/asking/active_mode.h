@@ -93,7 +93,7 @@ class ActiveMode {
   void move_on(Trajectory &run, Answer &answer);
   void move_on_around(Trajectory &run, const StepView &now, std::vector<Answer> &answers);
   void move_on_without(Trajectory &run, StepView &now);
-  void keep_scale(const Trajectory &run, double expected);
+  void keep_scale(const Trajectory &run, double before);
   void prepare(Trajectory &run);
   void ask_for_copies(Trajectory &run);
   // answers that come while the run goes on: active_asynchronous.cpp

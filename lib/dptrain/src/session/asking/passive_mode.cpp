@@ -1,5 +1,7 @@
 #include "session/asking/passive_mode.h"
 
+#include <algorithm>
+
 namespace dptrain {
 
 // Of requests that an active run has left.
@@ -17,14 +19,19 @@ static void learn_late_labels(OnlineTraining &training, RequestBook &book)
 }
 
 // By what the model said before it learns.
-static void calibrate(const LabelRequest &request, const Label &label, ModelInUse &slot,
-                      BarCalibration &calibration)
+static void calibrate(const LabelRequest &request, const Label &label, OnlineTraining &training,
+                      ModelInUse &slot, BarCalibration &calibration)
 {
+  constexpr int few_labels = 3;  // those that came with the model hold until there are more
   if (request.distance.empty()) return;
   calibration.add(atom_errors(request, label));
-  const ErrorBars bars =
-      calibration.bars(slot.type_map().size(), "labels before they were learned");
-  if (bars.is_known()) slot.model()->set_bars(bars);
+  if (slot.model()->bars().is_known() && calibration.count() < few_labels) return;
+  ErrorBars bars = calibration.bars(slot.type_map().size(), "labels before they were learned");
+  if (!bars.is_known()) return;
+  const BarMonitor &monitor = training.bar_monitor();
+  bars.known_atom = std::max(bars.known_atom, monitor.known_atom());
+  bars.known_frame = std::max(bars.known_frame, monitor.known_frame());
+  slot.model()->set_bars(bars);
 }
 
 void passive_step(Trajectory &run, OnlineTraining &training, RequestBook &book, ModelInUse &slot,
@@ -37,7 +44,7 @@ void passive_step(Trajectory &run, OnlineTraining &training, RequestBook &book, 
 
   LabelRequest request;
   book.describe(run, request);
-  if (due && run.has_bars()) {
+  if (due && run.has_bars() && slot.bars_wanted()) {
     request.force = run.forces();
     request.set_bars(run.all_bars(), slot.model()->bars());
   }
@@ -45,7 +52,7 @@ void passive_step(Trajectory &run, OnlineTraining &training, RequestBook &book, 
   const std::optional<Label> label = book.await(request);
   if (!label) return;
   if (due && book.within_limit(request, *label) && !training.is_latest(request.frame, *label)) {
-    calibrate(request, *label, slot, calibration);
+    calibrate(request, *label, training, slot, calibration);
     request.frame.label = *label;
     training.add(request.frame);
     training.train();

@@ -1,5 +1,6 @@
 #include "session/learning/learner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "session/learning/learner_alone.h"
@@ -53,7 +54,7 @@ void Learner::refresh_bars()
   training_.refresh_bars();
   held_out_error_ = training_.held_out_errors().rmse("f");
   const double known = training_.bar_monitor().known_bar();
-  if (known > 0.0) decisions_.set_known_bar(known);
+  if (known > 0.0 && slot_->has_calibrated_bars()) decisions_.set_known_bar(known);
   set_bars();
 }
 
@@ -64,9 +65,9 @@ void Learner::set_bars()
   ErrorBars bars = decisions_.bars(slot_->type_map().size());
   if (!bars.is_known()) return;
   const BarMonitor &monitor = training_.bar_monitor();
-  const ErrorBars &present = slot_->model()->bars();
-  bars.known_atom = monitor.known_atom() > 0.0 ? monitor.known_atom() : present.known_atom;
-  bars.known_frame = monitor.known_frame() > 0.0 ? monitor.known_frame() : present.known_frame;
+  // of what was learned, and of what was not when it was asked about
+  bars.known_atom = std::max(bars.known_atom, monitor.known_atom());
+  bars.known_frame = std::max(bars.known_frame, monitor.known_frame());
   slot_->model()->set_bars(bars);
 }
 

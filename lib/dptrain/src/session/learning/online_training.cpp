@@ -151,7 +151,7 @@ void OnlineTraining::refresh_bars()
 {
   if (!trainer_) return;
   const Stopwatch watch(state_.counters.training.seconds);
-  bar_monitor_.refresh(*trainer_, options_.active);
+  bar_monitor_.refresh(*trainer_, options_.active || slot_->bars_wanted());
 }
 
 UpdateReport OnlineTraining::held_out_errors()

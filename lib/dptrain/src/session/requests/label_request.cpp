@@ -63,6 +63,16 @@ void LabelRequest::set_bars(std::vector<double> values, const ErrorBars &bars)
     if (frame.type[i] >= 0) distance[i] /= bars.scale.at(frame.type[i]);
 }
 
+double LabelRequest::largest_bar(const ErrorBars &bars) const
+{
+  double largest = 0.0;
+  const std::vector<double> &weight = frame.label.force_weight;
+  for (std::size_t i = 0; i < distance.size() && bars.is_known(); ++i)
+    if (frame.type[i] >= 0 && (weight.empty() || weight[i] > 0.0))
+      largest = std::max(largest, bars.scale.at(frame.type[i]) * distance[i]);
+  return largest;
+}
+
 AtomErrors atom_errors(const LabelRequest &request, const Label &label)
 {
   AtomErrors atoms;

@@ -31,6 +31,8 @@ struct LabelRequest {
   bool is_cutout() const { return !atoms.empty(); }
   /// Sets distance and bar by ForwardOutput::bar of the frame's atoms.
   void set_bars(std::vector<double> values, const ErrorBars &bars);
+  /// The largest bar of an atom whose force counts, by other bars than those of the time of the request.
+  double largest_bar(const ErrorBars &bars) const;
   /// What can be learned of an answer: energy and virial of a cut-out are those of a surface, and its label has weights.
   Label learnable(Label answer) const;
 

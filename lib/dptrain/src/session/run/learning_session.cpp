@@ -163,7 +163,9 @@ LearningSession::~LearningSession()
 
 void LearningSession::begin_run(std::int64_t step)
 {
-  if (impl_->active) impl_->active->begin_run(step);
+  if (impl_->active) return impl_->active->begin_run(step);
+  const std::int64_t every = impl_->options.every;  // of labels, which the bars are compared with
+  impl_->slot->set_bars_due([every](std::int64_t now) { return now % every == 0; });
 }
 
 void LearningSession::step(Trajectory &run)

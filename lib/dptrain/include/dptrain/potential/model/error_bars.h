@@ -20,6 +20,11 @@ struct ErrorBars {
   double known_atom = 0.0, known_frame = 0.0;
 
   bool is_known() const { return !scale.empty(); }
+  /// What a distance of an atom of this type is multiplied with; 1 where nothing is known, or of a type that the model has not.
+  double factor(int type) const
+  {
+    return is_known() && type >= 0 ? scale.at(static_cast<std::size_t>(type)) : 1.0;
+  }
   /// What is wrong with fields that were read; empty: nothing.
   std::string damage(std::size_t ntypes) const;
   bool operator==(const ErrorBars &) const = default;

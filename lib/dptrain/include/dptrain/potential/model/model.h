@@ -86,7 +86,13 @@ class Model {
   const AtomFeatures *features() const { return features_ ? &*features_ : nullptr; }
   /// What distances of features mean as errors of forces.
   const ErrorBars &bars() const { return data_.bars; }
-  void set_bars(const ErrorBars &bars) { data_.bars = bars; }
+  void set_bars(const ErrorBars &bars)
+  {
+    data_.bars = bars;
+    ++bars_version_;
+  }
+  /// Another number after each change of the bars.
+  std::uint64_t bars_version() const { return bars_version_; }
   /// Content for a model file or checkpoint: a copy.
   ModelData data() const;
 
@@ -146,6 +152,7 @@ class Model {
 
   ParameterSet parameters_;
   std::optional<AtomFeatures> features_;
+  std::uint64_t bars_version_ = 1;
 };
 
 }  // namespace dptrain
