@@ -131,6 +131,12 @@ class Result:
         return [line for line in self.output.splitlines() if "ERROR" in line]
 
 
+def frames_of(path):
+    """[frames][atoms][columns] of a dump that is sorted by id and whose frames have as many atoms."""
+    blocks = path.read_text().split("ITEM: TIMESTEP")[1:]
+    return np.array([[[float(w) for w in line.split()] for line in block.split("ITEM: ATOMS")[1].splitlines()[1:]] for block in blocks])
+
+
 def finish(process, folder, log="screen", seconds=600):
     """The Result of a LAMMPS run that was started in the background."""
     status = process.wait(seconds)

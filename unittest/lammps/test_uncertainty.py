@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from ase.io import read
 
-from lammps_runner import run_lammps
-from silicon import ATOMS, PAIR, REFERENCE, learn, write_input
+from lammps_runner import frames_of, run_lammps
+from silicon import ATOMS, learn, learned_crystal, write_input
 
 RAMP = "fix bath all temp/csvr 300 1500 0.05 4827\nfix n all nve\n"
 # printed with 17 digits; sums over atoms in another order
@@ -18,8 +18,7 @@ def model(tmp_path_factory):
     """Folder with si.dp, a model with error bars, and hot.dump, a trajectory that leaves what it knows."""
     folder = tmp_path_factory.mktemp("model")
     write_input(folder)
-    run_lammps(folder, f"{ATOMS}{PAIR}\nfix t all dptrain {REFERENCE} mode active every 5 train 40 threshold 0.5 save 100000 si.dp\n"
-               "velocity all scale 300\nfix n all nve\nrun 100\n").check()
+    run_lammps(folder, learned_crystal(temperature=300)).check()
     run_lammps(folder, f"{ATOMS}pair_style sw\npair_coeff * * Si.sw Si\nvelocity all scale 600\n{RAMP}"
                "dump d all custom 10 hot.dump id type x y z\ndump_modify d format float %.17g sort id\nrun 400\n").check()
     return folder
@@ -27,12 +26,6 @@ def model(tmp_path_factory):
 
 def rerun(folder, commands, ranks=1, pair="pair_style dptrain\npair_coeff * * si.dp Si\n"):
     return run_lammps(folder, f"{ATOMS}{pair}{commands}\nthermo 1\nrerun hot.dump dump x y z\n", ranks).check()
-
-
-def frames_of(path):
-    """[frames][atoms][columns] of a dump, in order of the ids."""
-    blocks = path.read_text().split("ITEM: TIMESTEP")[1:]
-    return np.array([[[float(w) for w in line.split()] for line in block.split("ITEM: ATOMS")[1].splitlines()[1:]] for block in blocks])
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])

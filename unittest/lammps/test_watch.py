@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from ase.io import read
 
-from lammps_runner import run_lammps
-from silicon import ATOMS, PAIR, REFERENCE, write_input
+from lammps_runner import frames_of, run_lammps
+from silicon import ATOMS, PAIR, REFERENCE, learned_crystal, write_input
 from test_potentials import FOLDER
 
 SI = "pair_style dptrain {0}\npair_coeff * * si.dp Si\n"
@@ -19,8 +19,7 @@ def model(tmp_path_factory):
     """Folder with si.dp, which has learned a crystal at 300 K."""
     folder = tmp_path_factory.mktemp("model")
     write_input(folder)
-    run_lammps(folder, f"{ATOMS}{PAIR}\nfix t all dptrain {REFERENCE} mode active every 5 train 40 threshold 0.5 save 100000 si.dp\n"
-               "velocity all scale 600\nfix n all nve\nrun 100\n").check()
+    run_lammps(folder, learned_crystal(temperature=600)).check()
     return folder
 
 
@@ -56,11 +55,6 @@ def test_compression_is_outside(style, ranks, model):
     assert of_step[of_step[:, 1].argmax(), 0] == int(atom) and of_step[:, 1].max() == pytest.approx(float(bar), rel=1e-3)
     largest, at = re.search(r"largest error bar ([\d.]+) force units at step (\d+)", result.output).groups()
     assert bars[:, :, 1].max() == pytest.approx(float(largest), rel=1e-3) and bars[int(at) // 10, :, 1].max() == bars[:, :, 1].max()
-
-
-def frames_of(path):
-    blocks = path.read_text().split("ITEM: TIMESTEP")[1:]
-    return np.array([[[float(w) for w in line.split()] for line in block.split("ITEM: ATOMS")[1].splitlines()[1:]] for block in blocks])
 
 
 def test_bars_change_nothing(model):

@@ -1,7 +1,6 @@
 #include "commands/held_out.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>

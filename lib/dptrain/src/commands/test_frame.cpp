@@ -114,12 +114,7 @@ AtomErrors atom_errors(const WholeFrame &frame, const FramePrediction &predictio
   for (std::size_t i = 0; i < prediction.bar.size(); ++i) {
     const int type = frame.type[i];
     if (type < 0) continue;
-    double square = 0.0;
-    for (std::size_t k = 3 * i; k < 3 * i + 3; ++k)
-      square += (prediction.force[k] - label[k]) * (prediction.force[k] - label[k]);
-    atoms.type.push_back(type);
-    atoms.error.push_back(std::sqrt(square));
-    atoms.distance.push_back(prediction.bar[i] / (bars.is_known() ? bars.scale.at(type) : 1.0));
+    atoms.add(type, prediction.bar[i] / bars.factor(type), &prediction.force[3 * i], &label[3 * i]);
     if (bars.is_known()) atoms.bar.push_back(prediction.bar[i]);
   }
   return atoms;

@@ -48,6 +48,15 @@ std::vector<double> ranks(const std::vector<double> &values)
 
 }  // namespace
 
+void AtomErrors::add(int atom_type, double atom_distance, const double *force, const double *label)
+{
+  double square = 0.0;
+  for (int c = 0; c < 3; ++c) square += (force[c] - label[c]) * (force[c] - label[c]);
+  type.push_back(atom_type);
+  distance.push_back(atom_distance);
+  error.push_back(std::sqrt(square));
+}
+
 void BarCalibration::add(const AtomErrors &atoms)
 {
   ++count_;
@@ -89,9 +98,10 @@ void BarCalibration::rescale(double factor)
 
 ErrorBars BarCalibration::bars(std::size_t ntypes, const std::string &source) const
 {
-  ErrorBars bars;
-  bars.coverage = coverage_;
-  if (samples_.empty()) return bars;
+  ErrorBars unknown;
+  unknown.coverage = coverage_;
+  if (samples_.empty()) return unknown;
+  ErrorBars bars = unknown;
   std::vector<std::vector<std::pair<double, double>>> ratios(ntypes);
   bars.atoms.assign(ntypes, 0);
   double weight = 1.0;
@@ -105,7 +115,7 @@ ErrorBars BarCalibration::bars(std::size_t ntypes, const std::string &source) co
   for (std::size_t t = 0; t < ntypes; ++t)
     if (!ratios[t].empty()) bars.scale[t] = quantile(std::move(ratios[t]), coverage_);
   const double largest = *std::max_element(bars.scale.begin(), bars.scale.end());
-  if (!(largest > 0.0)) return ErrorBars{{}, coverage_, 0, {}, ""};
+  if (!(largest > 0.0)) return unknown;
   for (double &scale : bars.scale)
     if (!(scale > 0.0)) scale = largest;
   const auto median_of_latest = [&](double Sample::*value) {

@@ -15,6 +15,9 @@ struct AtomErrors {
   std::vector<double> distance;  ///< of the features, a plain number
   std::vector<double> bar;       ///< eV/Angstrom; empty: there were none
   std::vector<double> error;     ///< length of the force error, eV/Angstrom
+
+  /// An atom with the forces [3] of a model and of the reference; its bar, if there are any, is for the caller to add.
+  void add(int atom_type, double atom_distance, const double *force, const double *label);
 };
 
 /// Finds error bars from errors that were measured before a model learned from them: for each type the quantile of error over

@@ -108,8 +108,7 @@ void ScriptSums::add_to(ForwardOutput &out, const Domain &domain, const std::vec
   for (int c = 0; c < 9; ++c) out.virial[c] += virial_[c];
   if (out.bar)
     for (const AtomValue &center : distances_)
-      out.bar[center.atom] =
-          center.value * (bars.is_known() ? bars.scale[domain.type[center.atom]] : 1.0);
+      out.bar[center.atom] = center.value * bars.factor(domain.type[center.atom]);
   if (out.feature_sum) dptrain::add(feature_sum_, out.feature_sum);
   if (out.feature_covariance) dptrain::add(covariance_, out.feature_covariance);
 }

@@ -1,7 +1,5 @@
 #include "session/asking/passive_mode.h"
 
-#include <algorithm>
-
 namespace dptrain {
 
 // Of requests that an active run has left.
@@ -26,12 +24,9 @@ static void calibrate(const LabelRequest &request, const Label &label, OnlineTra
   if (request.distance.empty()) return;
   calibration.add(atom_errors(request, label));
   if (slot.model()->bars().is_known() && calibration.count() < few_labels) return;
-  ErrorBars bars = calibration.bars(slot.type_map().size(), "labels before they were learned");
-  if (!bars.is_known()) return;
-  const BarMonitor &monitor = training.bar_monitor();
-  bars.known_atom = std::max(bars.known_atom, monitor.known_atom());
-  bars.known_frame = std::max(bars.known_frame, monitor.known_frame());
-  slot.model()->set_bars(bars);
+  const ErrorBars bars =
+      calibration.bars(slot.type_map().size(), "labels before they were learned");
+  if (bars.is_known()) training.bar_monitor().set_bars(bars);
 }
 
 void passive_step(Trajectory &run, OnlineTraining &training, RequestBook &book, ModelInUse &slot,

@@ -63,7 +63,7 @@ void BarMonitor::refresh(Trainer &trainer, bool wants_known_bar)
 
 void BarMonitor::find_known_bar(Trainer &trainer)
 {
-  const std::vector<double> &scale = slot_->model()->bars().scale;
+  const ErrorBars &known = slot_->model()->bars();
   std::vector<double> largest, atom, squares, atoms, force, bars;
   trainer.visit(typical_frames(trainer, scored_frames), [&](const Frame &frame) {
     force.assign(static_cast<std::size_t>(frame.nall()) * 3, 0.0);
@@ -75,7 +75,7 @@ void BarMonitor::find_known_bar(Trainer &trainer)
     for (auto *values : {&largest, &atom, &squares, &atoms}) values->push_back(0.0);
     for (int i = 0; i < frame.nlocal; ++i) {
       if (!(bars[i] > 0.0)) continue;
-      const double distance = scale.empty() ? bars[i] : bars[i] / scale.at(frame.type[i]);
+      const double distance = bars[i] / known.factor(frame.type[i]);
       largest.back() = std::max(largest.back(), bars[i]);
       atom.back() = std::max(atom.back(), distance);
       squares.back() += distance * distance;
@@ -95,6 +95,13 @@ void BarMonitor::find_known_bar(Trainer &trainer)
                                            known_part * static_cast<double>(largest.size() - 1));
   std::nth_element(largest.begin(), place, largest.end());
   known_bar_ = *place;
+}
+
+void BarMonitor::set_bars(ErrorBars bars) const
+{
+  bars.known_atom = std::max(bars.known_atom, known_atom_);
+  bars.known_frame = std::max(bars.known_frame, known_frame_);
+  slot_->model()->set_bars(bars);
 }
 
 double BarMonitor::distance(const std::vector<double> &feature_sum, std::int64_t natoms) const

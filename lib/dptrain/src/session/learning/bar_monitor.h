@@ -22,9 +22,9 @@ class BarMonitor {
   void refresh(Trainer &trainer, bool find_known_bar);
   /// The largest bar of an atom that nine in ten of the stored frames do not exceed; 0: there are none.
   double known_bar() const { return known_bar_; }
-  /// ErrorBars::known_atom and known_frame of these frames.
-  double known_atom() const { return known_atom_; }
-  double known_frame() const { return known_frame_; }
+  /// Gives the model error bars that were measured on answers. What it knows: the stored frames, and those that were asked about
+  /// before they were learned.
+  void set_bars(ErrorBars bars) const;
 
   /// Distance of a configuration with these features of its atoms (summed over all ranks) from the nearest one behind the
   /// error bars that has as many atoms (of cut-outs: whose forces count): 0 for the same, about 1 for an independent one of the same kind; infinite if there

@@ -62,13 +62,8 @@ void Learner::refresh_bars()
 void Learner::set_bars()
 {
   if (!slot_->model()) return;
-  ErrorBars bars = decisions_.bars(slot_->type_map().size());
-  if (!bars.is_known()) return;
-  const BarMonitor &monitor = training_.bar_monitor();
-  // of what was learned, and of what was not when it was asked about
-  bars.known_atom = std::max(bars.known_atom, monitor.known_atom());
-  bars.known_frame = std::max(bars.known_frame, monitor.known_frame());
-  slot_->model()->set_bars(bars);
+  const ErrorBars bars = decisions_.bars(slot_->type_map().size());
+  if (bars.is_known()) training_.bar_monitor().set_bars(bars);
 }
 
 // ---- an answer

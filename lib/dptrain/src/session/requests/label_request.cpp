@@ -59,8 +59,7 @@ void LabelRequest::set_bars(std::vector<double> values, const ErrorBars &bars)
   bar.clear();
   if (!bars.is_known()) return;
   bar = distance;
-  for (std::size_t i = 0; i < distance.size(); ++i)
-    if (frame.type[i] >= 0) distance[i] /= bars.scale.at(frame.type[i]);
+  for (std::size_t i = 0; i < distance.size(); ++i) distance[i] /= bars.factor(frame.type[i]);
 }
 
 double LabelRequest::largest_bar(const ErrorBars &bars) const
@@ -69,7 +68,7 @@ double LabelRequest::largest_bar(const ErrorBars &bars) const
   const std::vector<double> &weight = frame.label.force_weight;
   for (std::size_t i = 0; i < distance.size() && bars.is_known(); ++i)
     if (frame.type[i] >= 0 && (weight.empty() || weight[i] > 0.0))
-      largest = std::max(largest, bars.scale.at(frame.type[i]) * distance[i]);
+      largest = std::max(largest, bars.factor(frame.type[i]) * distance[i]);
   return largest;
 }
 
@@ -79,15 +78,9 @@ AtomErrors atom_errors(const LabelRequest &request, const Label &label)
   for (std::size_t i = 0; i < request.distance.size(); ++i) {
     const bool counts = label.force_weight.empty() || label.force_weight[i] > 0.0;
     if (!counts || request.frame.type[i] < 0) continue;
-    double square = 0.0;
-    for (std::size_t k = 3 * i; k < 3 * i + 3; ++k) {
-      const double difference = request.force[k] - label.force[k];
-      square += difference * difference;
-    }
-    atoms.type.push_back(request.frame.type[i]);
-    atoms.distance.push_back(request.distance[i]);
+    atoms.add(request.frame.type[i], request.distance[i], &request.force[3 * i],
+              &label.force[3 * i]);
     if (!request.bar.empty()) atoms.bar.push_back(request.bar[i]);
-    atoms.error.push_back(std::sqrt(square));
   }
   return atoms;
 }
