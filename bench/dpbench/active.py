@@ -125,8 +125,8 @@ class Job:
         return self.test(f"{name}.dp", self.folder)
 
     def measure(self):
-        log = self.lammps("learning run", "in.active", seed=self.seed, steps=self.steps, threshold="auto", train=LABEL_STEPS)
-        found = {"system": self.system, "seed": self.seed, "threshold": "auto", **learning_log(log)}
+        log = self.lammps("learning run", "in.active", seed=self.seed, steps=self.steps, accuracy="5%", train=LABEL_STEPS)
+        found = {"system": self.system, "seed": self.seed, "accuracy": "5%", **learning_log(log)}
         for name, shift, every in (("reference", POOL_SEED, POOL_EVERY), ("test", TEST_SEED, TEST_EVERY)):
             self.lammps(f"{name} run", "in.reference", seed=self.seed + shift, steps=self.steps, set=name,
                         every=1 if self.quick else every)

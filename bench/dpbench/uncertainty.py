@@ -107,7 +107,7 @@ SCORES = [
 ]
 # mode active of the fix, which looks at the error bars and never asks
 LEARNER, LEARNING = "mode active, nothing asked", (
-    'fix learn all dptrain reference pair sw coeff "* * Si.sw Si" end mode active every 10 threshold 1e6 limit 1e7 repeat audit 0\n')
+    'fix learn all dptrain reference pair sw coeff "* * Si.sw Si" end mode active every 10 accuracy 1e5 limit 1e7 repeat audit 0\n')
 
 
 def run_reference(ours, what, folder, text, log):

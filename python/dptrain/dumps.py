@@ -1,7 +1,7 @@
 """Forces and energies of two LAMMPS dumps of the same frames: a reference's and a model's.
 
 A dump is a text file of LAMMPS' ``dump custom`` with the columns ``id fx fy fz`` and, for the energies, ``c_pe`` (a
-``compute pe/atom``), for expected force errors ``c_u`` (a ``compute dptrain/uncertainty/atom``), in ``units metal``.
+``compute pe/atom``), for error bars ``c_u`` (a ``compute dptrain/uncertainty/atom``), in ``units metal``.
 """
 
 from __future__ import annotations

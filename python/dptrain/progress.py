@@ -39,7 +39,7 @@ class Progress:
         if self.labels:
             words.append(f"{self.labels} labels")
         if math.isfinite(self.expected):
-            words.append(f"expected force error {self.expected:.2g} eV/A")
+            words.append(f"largest error bar {self.expected:.2g} eV/A")
         return "  ".join(words)
 
 

@@ -38,7 +38,7 @@ class Session:
     model: an input file of DeePMD-kit (input.json) for a new model, or a model file or checkpoint to go on with.
     reference: a function (positions [natoms][3], elements [natoms], cell [3][3] or None) that returns energy, forces
     [natoms][3] and virial [3][3] or None, in eV and Angstrom; an exception means that there is no label for this configuration.
-    mode: "active" (the model runs, the reference is asked where the expected error is above the threshold) or "passive" (labels
+    mode: "active" (the model runs, the reference is asked where an error bar is above ten times the accuracy that is wanted) or "passive" (labels
     every so many steps; the reference runs until the first training has ended). follow: who moves the atoms at a step with a
     label, "model" or "reference". failed: "skip" goes on without a label, "stop" raises Error. log: called with each line of text;
     None: nothing is said. The other options have the names and the meanings of LAMMPS' fix dptrain (of those with several values

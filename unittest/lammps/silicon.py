@@ -40,11 +40,13 @@ def write_input(folder, model=None, types=("Si",), **sections):
 
 
 def learn(options, run="run 20", pair=PAIR, reference=REFERENCE, integrate="fix n all nve", thermo="thermo 10\n"):
-    """Input that learns on the fly; `options` are further words of the fix."""
+    """Input that learns on the fly; `options` are further words of the fix. Labels come at regular steps unless they say otherwise."""
+    if "mode " not in options:
+        options = "mode passive " + options
     return f"{ATOMS}{pair}\nfix t all dptrain {reference} {options}\n{integrate}\n{COLUMNS}{thermo}{run}\n"
 
 
 def learned_crystal(temperature):
     """Input that saves si.dp, a model with error bars that has learned 100 steps of the crystal."""
-    return f"{ATOMS}{PAIR}\nfix t all dptrain {REFERENCE} mode active every 5 train 40 threshold 0.5 save 100000 si.dp\n" \
+    return f"{ATOMS}{PAIR}\nfix t all dptrain {REFERENCE} mode active every 5 train 40 accuracy 0.05 save 100000 si.dp\n" \
         f"velocity all scale {temperature}\nfix n all nve\nrun 100\n"

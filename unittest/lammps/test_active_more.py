@@ -19,7 +19,7 @@ def test_a_rank_without_atoms(silicon):
     text = learn(OPTIONS + "holdout 4 save 1000 si.dp", run=move, thermo="thermo 5\n").replace(ATOMS, atoms)
     one, two = silicon(text).check(), silicon(text, 2).check()
     assert decisions(two.output) == decisions(one.output) and len(events(one.output)) > 5
-    chosen = learn("mode active threshold 0.3 dataset chosen", pair=TRAINED, run="run 10", reference="reference run")
+    chosen = learn("mode active accuracy 0.03 dataset chosen", pair=TRAINED, run="run 10", reference="reference run")
     assert "selected, threshold" in silicon(chosen.replace(ATOMS, atoms), 2).check().output
 
 
@@ -46,14 +46,14 @@ def test_energies_of_atoms_add_up_at_answers(ranks, silicon):
 
 def test_limits_in_a_minimization(trained, tmp_path):
     """As in a run: the limit stops it."""
-    words = "mode active every 1000 threshold 0.05 limit 0.1 stop save 1000 c.dp"
+    words = "mode active every 1000 accuracy 0.005 limit 0.1 stop save 1000 c.dp"
     result = trained(learn(words, pair=TRAINED, run="minimize 0 0 10 100"))
-    assert result.status != 0 and "is expected, above the limit" in result.errors()[0]
+    assert result.status != 0 and "above the limit" in result.errors()[0]
 
 
 def test_duplicates_of_a_minimization(trained, tmp_path):
     """Steps at the end of a minimization that hardly move the atoms are not stored again and again."""
-    words = "mode active every 1 threshold 1e-9 limit 1e6 repeat audit 0 holdout 0 duplicate 0.1 train 1 save 1000 c.dp"
+    words = "mode active every 1 accuracy 1e-10 limit 1e6 repeat audit 1 holdout 0 duplicate 0.1 train 1 save 1000 c.dp"
     result = trained(learn(words, pair=TRAINED, run="minimize 0 0 30 300")).check()
     fates = [e["learned"] for e in events(result.output)]
     assert len(fates) > 10 and fates.count("duplicate") > len(fates) // 3
@@ -61,8 +61,8 @@ def test_duplicates_of_a_minimization(trained, tmp_path):
 
 def test_keywords_that_do_not_go_together(message, tmp_path):
     write_input(tmp_path)
-    for words, said in (("threshold 0.3", "threshold needs 'mode active'"),
-                           ("mode active threshold 0.5 limit 0.2 stop", "the limit 0.2 is below the threshold 0.5")):
+    for words, said in (("mode passive accuracy 0.03", "accuracy needs 'mode active'"),
+                           ("mode active accuracy 0.05 limit 0.2 stop", "the limit 0.2 is below the error bar 0.5")):
         assert said in message(learn(words)).errors()[0]
 
 
@@ -81,7 +81,7 @@ def test_summary_of_a_run_without_a_beginning(silicon):
 
 def test_audits_above_fmax_count(trained):
     """They are not stored, but they tell of the model."""
-    words = "mode active every 1000 audit 1 threshold 100 limit 1000 repeat fmax 0.01 duplicate 0"
+    words = "mode active every 1000 audit 1 accuracy 10 limit 1000 repeat fmax 0.01 duplicate 0"
     result = trained(learn(words, pair=TRAINED, run="run 10")).check()
     assert result.thermo()["f_t[17]"][-1] == len(events(result.output)) > 5
     assert result.thermo()["f_t[1]"][-1] <= 1  # the crystal of the first step has no forces
@@ -101,7 +101,7 @@ def test_expected_errors_go_on_from_a_given_model(silicon):
     """A model in pair_coeff, without its frames, learns on: what it expects stays of the size of what is found, though the features
     that its error bars rest on change with the parameters."""
     silicon(learn(OPTIONS + "save 1000 si.dp", run="run 100")).check()
-    words = "mode active every 5 train 100 audit 0 duplicate 0 threshold 0.1 limit 100 repeat"
+    words = "mode active every 5 train 100 audit 5 duplicate 0 accuracy 0.01 limit 100 repeat"
     found = events(silicon(learn(words, pair=TRAINED, run="run 100")).check().output)
     ratios = [float(e["expected"]) / float(e["true"]) for e in found]
     assert len(ratios) > 8 and 0.2 < np.median(ratios[1:]) < 3 and max(ratios[1:]) < 15  # the first is of the crystal, without forces
@@ -109,7 +109,7 @@ def test_expected_errors_go_on_from_a_given_model(silicon):
 
 def test_a_run_that_learns_nothing(trained, tmp_path):
     """It leaves the files of its name alone; under another name the model is written with all that it knows of itself."""
-    words = "mode active every 5 threshold 1e3 limit 1e4 repeat audit 0 save 1000 {0}.dp"
+    words = "mode active every 5 accuracy 100 limit 1e4 repeat audit 0 save 1000 {0}.dp"
     before = [(tmp_path / name).read_bytes() for name in ("si.dp", "si.dp.ckpt")]
     trained(learn(words.format("si"), pair=TRAINED, run="run 10")).check()
     assert before == [(tmp_path / name).read_bytes() for name in ("si.dp", "si.dp.ckpt")]
@@ -117,6 +117,6 @@ def test_a_run_that_learns_nothing(trained, tmp_path):
     trained(learn(words.format("newer"), pair=TRAINED.replace("si.dp", "new.dp"), run="run 10")).check()
     scale = [np.array(h5py.File(tmp_path / name)["dptrain_bars/bars/scale"]) for name in ("si.dp", "new.dp", "newer.dp")]
     assert scale[0].min() > 0 and np.array_equal(scale[0], scale[1]) and np.array_equal(scale[0], scale[2])
-    labels = learn("mode active every 5 threshold 1e3 audit 2 dataset labels", pair=TRAINED, run="run 10")
+    labels = learn("mode active every 5 accuracy 100 audit 2 dataset labels", pair=TRAINED, run="run 10")
     assert "there is a data set labels already" not in trained(labels).check().output
     assert "there is a data set labels already" in trained(labels).check().output

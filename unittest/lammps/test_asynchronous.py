@@ -14,7 +14,7 @@ pytest.importorskip("ase", reason="the clients need ASE")
 
 EDGE = 10.862  # Angstrom, of the box in ATOMS
 # nearly each look at the threshold asks, and the limit is out of reach
-EAGER = "mode active every 2 warmup 3 train 10 threshold 1e-6 limit 1e6 repeat audit 0 holdout 0 duplicate 0 optimizer adam"
+EAGER = "mode active every 2 warmup 3 train 10 accuracy 1e-07 limit 1e6 repeat audit 0 holdout 0 duplicate 0 optimizer adam"
 
 
 # a run that goes on until there is a file `stop`

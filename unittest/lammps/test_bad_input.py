@@ -233,7 +233,7 @@ def test_pair_style_without_a_model(message, tmp_path):
 def test_pair_style_replaced_under_the_fix(message, tmp_path):
     write_input(tmp_path)
     for pair in (PAIR, "pair_style sw\npair_coeff * * Si.sw Si"):
-        stops_with(message(f"{ATOMS}{PAIR}\nfix t all dptrain {SW} warmup 100\nrun 1\n{pair}\nrun 1\n"), "is gone or was given again")
+        stops_with(message(f"{ATOMS}{PAIR}\nfix t all dptrain mode passive {SW} warmup 100\nrun 1\n{pair}\nrun 1\n"), "is gone or was given again")
 
 
 def test_minimization_of_an_untrained_model(message, tmp_path):
@@ -244,7 +244,7 @@ def test_minimization_of_an_untrained_model(message, tmp_path):
 def test_label_that_is_not_finite(message, tmp_path):
     """Two atoms at one place: the reference has no forces there."""
     write_input(tmp_path)
-    text = f"{ATOMS}{PAIR}\nset atom 2 x 0 y 0 z 0\nfix t all dptrain reference pair lj/cut 4.0 coeff \"* * 0.1 2.0\" end\nrun 0\n"
+    text = f"{ATOMS}{PAIR}\nset atom 2 x 0 y 0 z 0\nfix t all dptrain mode passive reference pair lj/cut 4.0 coeff \"* * 0.1 2.0\" end\nrun 0\n"
     stops_with(message(text, 2), "not finite")
 
 

@@ -48,7 +48,7 @@ def test_what_is_learned_is_the_difference(ranks, silicon, tmp_path):
     """To rounding: energies, forces and virials of the two styles, each run by LAMMPS itself, subtracted. The data set has the labels
     as the reference gives them."""
     silicon(f"{ATOMS}{RATTLE}pair_style dptrain\npair_coeff * * input.json Si\n"
-            f"fix t all dptrain {REFERENCE} {BASELINE} warmup 100 dataset data\nrun 0\n", ranks).check()
+            f"fix t all dptrain mode passive {REFERENCE} {BASELINE} warmup 100 dataset data\nrun 0\n", ranks).check()
     sw, zbl = (native_values(silicon(ATOMS + RATTLE + style + NATIVE, ranks)) for style in (SW, ZBL))
     difference = [a - b for a, b in zip(sw, zbl)]
     assert np.abs(zbl[1]).max() > 0.5 and abs(zbl[0]) > 1  # the baseline matters
@@ -285,7 +285,7 @@ def test_it_goes_on_bit_by_bit(ranks, silicon, tmp_path):
     whole = silicon(learn(f"{BASELINE} {options}", run="run 15\nrun 15"), ranks).check().thermo()
     silicon(learn(f"{BASELINE} {options}", run="run 15\nwrite_restart si.restart"), ranks).check()
     text = f"read_restart si.restart\npair_style dptrain\npair_coeff * * si.dp.ckpt Si\ntimestep 0.001\n" \
-           f"fix t all dptrain {REFERENCE} {options} resume si.dp\nfix n all nve\n" \
+           f"fix t all dptrain mode passive {REFERENCE} {options} resume si.dp\nfix n all nve\n" \
            "thermo_style custom step pe press f_t f_t[*]\nthermo_modify format float %.17g\nthermo 10\nrun 15\n"
     second = silicon(text, ranks).check()
     rest = second.thermo()
@@ -302,7 +302,7 @@ RUN = "thermo_style custom step pe press\nthermo_modify format float %.17g\nfix 
 def salt_file(lammps, tmp_path):
     write_input(tmp_path, types=["Na", "Cl"])
     text = salt() + "pair_style dptrain\npair_coeff * * input.json Na Cl\n" \
-        f"fix t all dptrain {BORN} {COULOMB} every 5 warmup 2 train 20 save 100 salt.dp dataset data\n{RUN}"
+        f"fix t all dptrain mode passive {BORN} {COULOMB} every 5 warmup 2 train 20 save 100 salt.dp dataset data\n{RUN}"
     lammps(text).check()
     return lammps
 

@@ -299,7 +299,7 @@ def test_checkpoints_of_the_command_and_of_the_fix_are_told_apart(ranks, train, 
     train(settings(), ranks=ranks).check()
     dynamics = ("units metal\natom_modify map yes\nlattice sc 3.0\nregion box block 0 6 0 6 0 6\ncreate_box 2 box\n"
                 "create_atoms 1 box\nset group all type/fraction 2 0.6 4711\nmass * 10.0\npair_style dptrain\n"
-                "pair_coeff * * model.ckpt.dp O H\nfix t all dptrain reference pair lj/cut 3.0 coeff '* * 0.001 2.5' end ")
+                "pair_coeff * * model.ckpt.dp O H\nfix t all dptrain mode passive reference pair lj/cut 3.0 coeff '* * 0.001 2.5' end ")
     refused = lammps(dynamics + "resume model.ckpt-20.dp\nrun 0\n", ranks)
     assert refused.status != 0 and len(refused.errors()) == 1
     assert "written by another program" in refused.errors()[0]

@@ -13,10 +13,10 @@ from lammps_runner import Result, finish, run_lammps
 from silicon import ATOMS, COLUMNS, MODEL, REFERENCE, learn, write_input
 from test_bad_input import stops_with
 
-SMALL = "mode active every 5 warmup 3 train 20 optimizer adam threshold 0.8 save 1000 si.dp"
+SMALL = "mode active every 5 warmup 3 train 20 optimizer adam accuracy 0.08 save 1000 si.dp"
 LARGE = ATOMS.replace("block 0 2 0 2 0 2", "block 0 4 0 4 0 4").replace("create 2000", "create 3000")
 PAIR = "pair_style dptrain\npair_coeff * * si.dp Si"
-OPTIONS = "mode active every 5 train 20 optimizer adam threshold 0.3 limit 50 repeat audit 20 cutout 7 save 1000 large.dp "
+OPTIONS = "mode active every 5 train 20 optimizer adam accuracy 0.03 limit 50 repeat audit 20 cutout 7 save 1000 large.dp "
 SW = "pair_style sw\npair_coeff * * Si.sw Si"
 MOVE = "displace_atoms all random 0.2 0.2 0.2 4711 units box\n"
 CUTOFF, RADIUS = 4.5, 7.0
@@ -79,7 +79,7 @@ def test_a_baseline_of_the_cut_outs(lammps, tmp_path):
     """What is learned from a cut-out is the difference of the two force fields on that cut-out."""
     write_input(tmp_path)
     lammps(learn(SMALL + ' baseline pair zbl 2.0 3.0 coeff "* * 14 14" end', run="run 60")).check()
-    lammps(text(run="run 5")).check()
+    lammps(text(run="run 10")).check()
     zbl = "pair_style zbl 2.0 3.0\npair_coeff * * 14 14"
     frames = stored_frames(tmp_path / "large.dp.frames")
     assert frames and all(frame["weight"] is not None for frame in frames)
@@ -184,7 +184,7 @@ def test_a_small_box_is_not_cut(trained):
 def test_clients_are_told_the_atoms(trained, address, client, start_lammps, tmp_path):
     """`dptrain client` computes cut-outs of different numbers of atoms."""
     reference = f"reference socket {address} wait 60 end"
-    run = start_lammps(text(OPTIONS.replace("audit 20 ", "audit 0 train_seconds 2 "), run="run 10", reference=reference))
+    run = start_lammps(text(OPTIONS.replace("audit 20 ", "audit 0 "), run="run 10", reference=reference))
     client("ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=4.0", address)
     result: Result = finish(run, tmp_path).check()
     frames = stored_frames(tmp_path / "large.dp.frames")
@@ -193,7 +193,7 @@ def test_clients_are_told_the_atoms(trained, address, client, start_lammps, tmp_
 
 
 @pytest.mark.parametrize("options, reference, texts", [
-    ("cutout 7", None, ["cutout needs 'mode active'"]),
+    ("mode passive cutout 7", None, ["cutout needs 'mode active'"]),
     ("mode active cutout -3", None, ["cutout -3 is not possible: use a positive distance, or none"]),
     ("mode active cutout x", None, ["cutout x is not possible"]),
     ("mode active cutout 7 most 0", None, ["cutout ... most 0 is not possible"]),
@@ -245,7 +245,7 @@ def test_asynchronous_cut_outs_in_a_spool(trained, labeler, tmp_path):
 
 def test_partitions_share_cut_outs(trained, tmp_path):
     """Two partitions ask around their own worst atoms at the same steps, and both learn all of them."""
-    text_of = text(OPTIONS.replace("threshold 0.3", "threshold 1e-6").replace("limit 50", "limit 1e6") + "share yes duplicate 0")
+    text_of = text(OPTIONS.replace("accuracy 0.03", "accuracy 1e-07").replace("limit 50", "limit 1e6") + "share yes duplicate 0")
     words = text_of.replace("3000 87287", "3000 ${seed}")
     trained("variable seed world 87287 1234\n" + words, 2, ("-partition", "1", "1")).check()
     outputs = [(tmp_path / f"screen.{k}").read_text() for k in range(2)]

@@ -175,7 +175,7 @@ def test_active_select(ranks, tmp_path):
     known = int(re.search(r"^Fix dptrain learn: 300 steps, .* (\d+) frames", crystal, re.MULTILINE).group(1))
     run_example(tmp_path, "in.trajectory", ranks, steps=4000)
     before = errors_on(tmp_path, "copper.dp", "trajectory", ranks)
-    output = run_example(tmp_path, "in.select", ranks, threshold=0.05).output
+    output = run_example(tmp_path, "in.select", ranks, accuracy=0.005).output
     selected, frames = map(int, re.search(r"^Fix dptrain pick: (\d+) of (\d+) configurations selected", output, re.MULTILINE).groups())
     assert 2 <= selected <= 20 and frames == 81
     assert len(np.load(next((tmp_path / "picked").glob("*/set.000/coord.npy")))) == selected
@@ -211,7 +211,7 @@ def test_active_water(tmp_path):
     client = subprocess.Popen([sys.executable, "-m", "dptrain", "client", "--calculator", "tblite:method=GFN1-xTB,verbosity=0",
                                "--socket", address, "--wait", "60", "learn.init.xyz"], cwd=tmp_path, env=console_variables())
     try:
-        result = run_example(tmp_path, "in.water", 1, steps=30, every=2, train=10, warmup=4, threshold=20, address=address)
+        result = run_example(tmp_path, "in.water", 1, steps=30, every=2, train=10, warmup=4, accuracy=2, address=address)
         assert client.wait(timeout=300) == 0
     finally:
         client.kill()

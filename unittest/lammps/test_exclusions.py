@@ -154,7 +154,7 @@ fix n all nve
 dump d all custom 2 run.dump id x y z
 dump_modify d sort id format float %.17g
 """
-LABELS = 'fix t all dptrain input input.json reference pair sw coeff "* * Si.sw Si Si" end every 2 train 1 dataset labels save 1000 x.dp'
+LABELS = 'fix t all dptrain mode passive input input.json reference pair sw coeff "* * Si.sw Si Si" end every 2 train 1 dataset labels save 1000 x.dp'
 MIXED = "set type 1 type/fraction 2 0.5 4711"
 
 

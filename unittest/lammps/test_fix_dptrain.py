@@ -65,7 +65,7 @@ def test_labels_are_those_of_the_reference(ranks, silicon, tmp_path):
 def test_second_pair_styles(ranks, reference, coeff, silicon, tmp_path):
     """Each gives the energy, forces and virial that it gives as the style of the run."""
     style = reference.split()[0]
-    fix = f"fix t all dptrain reference pair {reference} coeff \"{coeff}\" end every 1 warmup 100 dataset data"
+    fix = f"fix t all dptrain mode passive reference pair {reference} coeff \"{coeff}\" end every 1 warmup 100 dataset data"
     rattle = "displace_atoms all random 0.1 0.1 0.1 4711 units box\n"
     silicon(f"{ATOMS}{rattle}{PAIR}\n{fix}\nrun 0\n", ranks).check()
     coeff = coeff.replace('" modify "', "\npair_modify ")
@@ -227,7 +227,7 @@ def test_new_pair_coeff_maps_types_by_name(silicon, tmp_path):
     for name, types in (("second", ["Ge", "Si"]), ("third", ["Si", "C"])):
         write_input(tmp_path, types=types)
         (tmp_path / "input.json").rename(tmp_path / f"{name}.json")
-    text = f"{atoms}pair_style dptrain\npair_coeff * * first.json Si Ge\nfix t all dptrain {lj} every 5 warmup 2 train 1 save 100 si.dp dataset data\n" \
+    text = f"{atoms}pair_style dptrain\npair_coeff * * first.json Si Ge\nfix t all dptrain mode passive {lj} every 5 warmup 2 train 1 save 100 si.dp dataset data\n" \
            "fix n all nve\nrun 5\n"
     silicon(text + "pair_coeff * * second.json Si Ge\nrun 5\n").check()
     stored = np.frombuffer((tmp_path / "si.dp.frames").read_bytes()[16:], np.uint8)
@@ -320,7 +320,7 @@ def test_units_do_not_matter(silicon, tmp_path):
     dump = f"{ATOMS}pair_style sw\npair_coeff * * Si.sw Si\nfix n all nve\ndump d all custom 2 si.dump id type x y z\n" \
            "dump_modify d format float %.17g\nrun 8\n"
     silicon(dump).check()
-    options = "fix t all dptrain reference pair sw coeff \"* * Si.sw Si\" end every 2 warmup 2 train 5 disp 1 {0}.out\n"
+    options = "fix t all dptrain mode passive reference pair sw coeff \"* * Si.sw Si\" end every 2 warmup 2 train 5 disp 1 {0}.out\n"
     tail = "thermo 2\nthermo_style custom step f_t f_t[3] f_t[4]\nthermo_modify format float %.17g\nrerun si.dump dump x y z\n"
     metal = silicon(ATOMS + PAIR + "\n" + options.format("metal") + tail).check().thermo()
     atoms = ATOMS.replace("units metal", "units real").replace("timestep 0.001", "timestep 1.0")
@@ -344,12 +344,12 @@ def test_open_boundaries(boundary, ranks, silicon):
     atoms = ATOMS.replace("atom_style", f"boundary {boundary}\natom_style").replace("2000", "1000")
     atoms = atoms.replace("units metal", "units metal\nnewton on")
     silicon(f"{atoms}change_box all {'z final -5 16' if 'f' in boundary else ''}\n{PAIR}\n"
-            f"fix t all dptrain reference pair sw coeff \"* * Si.sw Si\" end every 1 warmup 1 train 1 save 1 si.dp dataset data\nrun 0\n",
+            f"fix t all dptrain mode passive reference pair sw coeff \"* * Si.sw Si\" end every 1 warmup 1 train 1 save 1 si.dp dataset data\nrun 0\n",
             ranks).check()
     # one step is done; its report belongs to the model before it, so compare the saved model with a second fix
     pair = "pair_style dptrain\npair_coeff * * si.dp Si\n"
     text = f"{atoms}change_box all {'z final -5 16' if 'f' in boundary else ''}\n{pair}" \
-           "fix t all dptrain reference pair sw coeff \"* * Si.sw Si\" end every 1 train 1 input input.json\n" \
+           "fix t all dptrain mode passive reference pair sw coeff \"* * Si.sw Si\" end every 1 train 1 input input.json\n" \
            "dump d all custom 1 model.dump id fx fy fz\ndump_modify d sort id format float %.17g\n" \
            "thermo_style custom step pe f_t[3] f_t[4]\nthermo_modify format float %.17g\nrun 0\n"
     model = silicon(text, ranks).check()

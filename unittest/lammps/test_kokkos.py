@@ -180,7 +180,7 @@ def test_committee_and_what_other_styles_read(way, tmp_path):
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_learning(ranks, tmp_path):
     """fix dptrain/kk: the same labels, decisions and errors as the plain fix, and forces of the reference go to the device."""
-    text = learn("mode active every 5 train 10 threshold 0.4 save 100000 si.dp", run="run 60")
+    text = learn("mode active every 5 train 10 accuracy 0.04 save 100000 si.dp", run="run 60")
     outputs = {}
     for name, words in (("plain", ()), ("kk", options("threads" if ranks == 1 else "serial"))):
         folder = tmp_path / name

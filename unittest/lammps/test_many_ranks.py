@@ -42,7 +42,7 @@ def train_on(frames, options, layout=("", ""), name="si.dp"):
     """Input that labels the five frames of a dump, and trains 5 steps after each. `layout`: commands before and after the box
     is made."""
     atoms = ATOMS.replace("lattice", layout[0] + "lattice") + layout[1]
-    return (f"{atoms}{PAIR}\nfix t all dptrain {REFERENCE} every 2 warmup 4 train 5 optimizer adam save 1000 {name} {options}\n"
+    return (f"{atoms}{PAIR}\nfix t all dptrain mode passive {REFERENCE} every 2 warmup 4 train 5 optimizer adam save 1000 {name} {options}\n"
             f"thermo_style custom step f_t f_t[*]\nthermo 2\nrerun {frames} dump x y z\n")
 
 

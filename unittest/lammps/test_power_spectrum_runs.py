@@ -24,7 +24,7 @@ timestep 0.001
 """ + RATTLE
 LEARN = """pair_style dptrain
 pair_coeff * * new Si C
-fix t all dptrain reference pair tersoff coeff "* * SiC.tersoff Si C" end every 3 warmup 3 train 10 save 1000 sic.dp
+fix t all dptrain mode passive reference pair tersoff coeff "* * SiC.tersoff Si C" end every 3 warmup 3 train 10 save 1000 sic.dp
 fix n all nve
 run 15
 """
@@ -193,7 +193,7 @@ def test_tilted_cell_that_moves(lammps):
 
 def test_active_learning_from_nothing(lammps):
     """A new model labels every third step whatever `every` is; then the model moves the atoms, and its error is near what it says."""
-    options = "mode active every 10 warmup 4 train 40 audit 0 threshold 1.0 save 1000 si.dp"
+    options = "mode active every 10 warmup 4 train 40 audit 0 accuracy 0.1 save 1000 si.dp"
     text = learn(options, pair=NEW, run="run 60", thermo="thermo 1\n").replace("velocity", RATTLE + "velocity")
     thermo = lammps(text, 2).check().thermo()
     labels, moved = thermo["f_t[1]"], thermo["f_t[15]"]

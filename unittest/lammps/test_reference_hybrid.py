@@ -50,7 +50,7 @@ def alloy(lammps, tmp_path):
 @pytest.mark.parametrize("case", CASES)
 def test_same_as_the_pair_style(case, ranks, alloy, tmp_path):
     """To rounding, in sums over the same ghosts: what LAMMPS computes with these commands."""
-    alloy(f"{TWO_TYPES}{TWO_PAIR}fix t all dptrain {reference(*CASES[case])} every 1 warmup 100 dataset data\nrun 0\n", ranks).check()
+    alloy(f"{TWO_TYPES}{TWO_PAIR}fix t all dptrain mode passive {reference(*CASES[case])} every 1 warmup 100 dataset data\nrun 0\n", ranks).check()
     expected = native_values(alloy(TWO_TYPES + native(*CASES[case]) + NATIVE, ranks))
     assert_same(label_values(tmp_path / "data"), expected, 1e-12)
 
@@ -60,7 +60,7 @@ def test_same_as_the_pair_style(case, ranks, alloy, tmp_path):
 def test_beside_a_hybrid_run(case, ranks, alloy, tmp_path):
     """The run is hybrid itself, moves, and is followed by a second one: lists of both keep what they skip."""
     run = "pair_style hybrid/overlay dptrain morse 3.0\npair_coeff * * dptrain input.json Si Ge\npair_coeff 1 2 morse 0.2 2.0 2.2\n"
-    fix = f"fix t all dptrain {reference(*CASES[case])} every 1 warmup 100 dataset data\n"
+    fix = f"fix t all dptrain mode passive {reference(*CASES[case])} every 1 warmup 100 dataset data\n"
     move = "fix n all nve\ndump d all custom 1 path.dump id type q x y z\ndump_modify d format float %.17g\n"
     alloy(f"{TWO_TYPES}{run}{fix}{move}run 3\nneigh_modify delay 2\nrun 3\n", ranks).check()
     rerun = NATIVE.replace("run 0", "rerun path.dump dump x y z")
@@ -74,7 +74,7 @@ def test_two_hybrid_force_fields(alloy, tmp_path):
     style, coefficients, _ = CASES["alloy"]
     words = reference(style, coefficients)
     baseline = 'baseline pair hybrid lj/cut 4.2 morse 3.0 coeff "* * lj/cut 0.05 2.1" coeff "1 1 morse 0.2 2.0 2.2" coeff "2 2 lj/cut 0.08 2.2" end'
-    alloy(f"{TWO_TYPES}{TWO_PAIR}fix t all dptrain {words} {baseline} every 1 warmup 100 dataset data\nrun 0\n", 2).check()
+    alloy(f"{TWO_TYPES}{TWO_PAIR}fix t all dptrain mode passive {words} {baseline} every 1 warmup 100 dataset data\nrun 0\n", 2).check()
     first = native_values(alloy(TWO_TYPES + native(style, coefficients) + NATIVE))
     second = native_values(alloy(TWO_TYPES + native("hybrid lj/cut 4.2 morse 3.0", ["* * lj/cut 0.05 2.1", "1 1 morse 0.2 2.0 2.2", "2 2 lj/cut 0.08 2.2"]) + NATIVE))
     assert_same(stored_values(tmp_path / "dptrain.t.frames"), [a - b for a, b in zip(first, second)], 1e-11)
@@ -86,6 +86,6 @@ def test_variables_and_one_type(lammps, tmp_path):
     write_input(tmp_path)
     text = f"{ATOMS}displace_atoms all random 0.1 0.1 0.1 4711 units box\nvariable Z equal 14.0\n"
     words = reference("hybrid/overlay sw zbl 2.0 3.0", ["* * sw Si.sw Si", "* * zbl ${Z} ${Z}"])
-    lammps(f"{text}{PAIR}\nfix t all dptrain {words} every 1 warmup 100 dataset data\nrun 0\n").check()
+    lammps(f"{text}{PAIR}\nfix t all dptrain mode passive {words} every 1 warmup 100 dataset data\nrun 0\n").check()
     expected = native_values(lammps(text + native("hybrid/overlay sw zbl 2.0 3.0", ["* * sw Si.sw Si", "* * zbl ${Z} ${Z}"]) + NATIVE))
     assert_same(label_values(tmp_path / "data"), expected, 1e-12)

@@ -65,7 +65,7 @@ def salt(lammps, tmp_path):
 def test_same_as_the_styles_of_a_run(case, region, ranks, salt, tmp_path):
     """The grid, the splitting and the sums are the same: nothing but rounding differs."""
     atoms = SALT.format(region=region)
-    salt(f"{atoms}{PAIR}fix t all dptrain {words(case)} every 1 warmup 100 dataset data\nrun 0\n", ranks).check()
+    salt(f"{atoms}{PAIR}fix t all dptrain mode passive {words(case)} every 1 warmup 100 dataset data\nrun 0\n", ranks).check()
     assert_same(label_values(tmp_path / "data"), native_values(salt(atoms + native(case) + NATIVE, ranks)), 1e-11)
 
 
@@ -78,7 +78,7 @@ def test_driven_run_with_a_changing_box(case, ranks, salt):
     move = "fix n all npt temp 1500 1500 0.05 {0} 0 0 0.05\nfix b all balance 5 1.0 shift xyz 5 1.01\nthermo 5\n" \
            "thermo_style custom step pe press vol\nthermo_modify format float %.17g\nrun 20\nchange_box all x scale 1.03 remap\nrun 10\n"
     move = move.format("tri" if case == "ewald" else "aniso")
-    driven = salt(f"{atoms}{PAIR}fix t all dptrain {words(case)} every 100 warmup 100\n{move}", ranks).check().thermo()
+    driven = salt(f"{atoms}{PAIR}fix t all dptrain mode passive {words(case)} every 100 warmup 100\n{move}", ranks).check().thermo()
     expected = salt(atoms + native(case) + move, ranks).check().thermo()
     assert np.ptp(expected["Volume"][:5]) > 1
     for name in ("PotEng", "Press", "Volume"):
@@ -110,7 +110,7 @@ def test_charges_as_a_baseline(ranks, salt, tmp_path):
     atoms = SALT.format(region=BLOCK)
     baseline = 'baseline pair coul/long 7.0 coeff "* *" modify "table 0" kspace "pppm 1.0e-5" end'
     run = "thermo_style custom step pe press\nthermo_modify format float %.17g\nfix n all nve\nrun 5\n"
-    driven = salt(f"{atoms}{PAIR}fix t all dptrain {words('overlay')} {baseline} every 100 warmup 100 dataset data\n{run}", ranks).check()
+    driven = salt(f"{atoms}{PAIR}fix t all dptrain mode passive {words('overlay')} {baseline} every 100 warmup 100 dataset data\n{run}", ranks).check()
     expected = salt(atoms + native("overlay") + run, ranks).check().thermo()
     for name in ("PotEng", "Press"):
         assert np.abs(driven.thermo()[name] - expected[name]).max() < 1e-9 * np.abs(expected[name]).max(), name

@@ -137,7 +137,7 @@ def test_model_trained_from_the_socket_drives(address, client, start_lammps, tmp
     write_input(tmp_path)
     client(LENNARD_JONES, address)
     text = learn(address, fix="warmup 4 every 2 train 10", pair="pair_style dptrain\npair_coeff * * input.json Si", run="run 12")
-    text = text.replace("model input.json Si ", "")
+    text = text.replace("model input.json Si", "mode passive")
     result = finish(start_lammps(text, 2), tmp_path).check()
     assert result.thermo()["f_t[7]"][-1] == 70
     assert 7 < result.thermo()["f_t[2]"][-1] < 13  # each step of the warm-up, then every second one

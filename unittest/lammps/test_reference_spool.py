@@ -31,6 +31,8 @@ def learn(options="", fix="warmup 100 dataset labels every 5", run="run 10", ato
           reference="spool spool"):
     """Input whose run is driven by `pair`, and labeled by whoever looks at the spool."""
     model = "" if "dptrain" in pair else f"model input.json {elements} "
+    if not model and "mode " not in fix:
+        fix = "mode passive " + fix
     return (f"{atoms}{pair}\nfix t all dptrain {model}reference {reference} {options} end {fix}\nfix n all nve\n{COLUMNS}"
             f"thermo 5\n{run}\n")
 

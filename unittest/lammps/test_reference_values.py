@@ -151,7 +151,7 @@ def test_values_of_another_step(silicon):
     assert "at the end of a step would be those of the step before" in result.output
     assert "fix s has values every 5 steps, and not at step 2" in result.errors()[0]
     pair = "pair_style dptrain\npair_coeff * * input.json Si\n"
-    driven = f"{ATOMS}{pair}{SOURCES}fix t all dptrain reference values energy f_s forces c_f end every 5 warmup 100\nfix n all nve\nrun 10\n"
+    driven = f"{ATOMS}{pair}{SOURCES}fix t all dptrain mode passive reference values energy f_s forces c_f end every 5 warmup 100\nfix n all nve\nrun 10\n"
     result = silicon(driven)
     assert "labels are needed at every step" in result.errors()[0] and "without virial" in result.output
 

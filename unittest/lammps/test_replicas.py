@@ -16,7 +16,7 @@ pytest.importorskip("ase", reason="the reference of these tests is compared with
 
 REFERENCE = 'reference pair lj/cut 6.0 coeff "* * 0.05 2.1" modify "shift yes" end'
 # each look at the threshold asks: partitions with as many steps ask at the same ones, and the order of the labels is fixed
-EAGER = "mode active every 5 warmup 4 train 10 threshold 1e-6 limit 1e6 repeat audit 0 holdout 0 duplicate 0 optimizer adam"
+EAGER = "mode active every 5 warmup 4 train 10 accuracy 1e-07 limit 1e6 repeat audit 0 holdout 0 duplicate 0 optimizer adam"
 SEEDS = "variable seed world 87287 1234 555 77\nvariable T world 2000 1500 1000 500\n"
 
 
@@ -213,7 +213,7 @@ def test_killed_with_labels_in_flight(job, client, address, tmp_path):
 
 @pytest.mark.parametrize("change, message", [
     (("train 10", "train ${seed}"), "share: partition 2 has other options than partition 1; 'train 87287' in partition 1, 'train 1234' here"),
-    (("mode active every 5", "every 5"), "needs 'mode active'"),
+    (("mode active every 5", "mode passive every 5"), "needs 'mode active'"),
 ])
 def test_bad_input(change, message, job):
     results = job(shared(EAGER, run="run 10").replace(*change)).finish()

@@ -11,7 +11,7 @@ from silicon import ATOMS, PAIR, REFERENCE, learn, write_input
 from test_bad_input import stops_with
 
 TRAINED = "pair_style dptrain\npair_coeff * * si.dp Si"
-FIX = f"fix t all dptrain {REFERENCE} mode active every 10 train 0 audit 0 threshold 1e3 rewind "
+FIX = f"fix t all dptrain {REFERENCE} mode active every 10 train 0 audit 0 accuracy 100 rewind "
 THERMO = """thermo 1
 thermo_style custom step temp pe etotal press vol lx ly lz xy f_t[30]{more}
 thermo_modify format float %.17g
@@ -27,7 +27,7 @@ LINE = re.compile(r"Fix dptrain: step (\d+): (.*); back to the state of step (\d
 @pytest.fixture
 def trained(silicon, learned_once, tmp_path):
     """Runs LAMMPS in a folder with a model si.dp that has learned on the way of 60 steps."""
-    learned_once(learn("mode active every 5 warmup 3 train 20 optimizer adam threshold 0.8 save 1000 si.dp", run="run 60"), tmp_path)
+    learned_once(learn("mode active every 5 warmup 3 train 20 optimizer adam accuracy 0.08 save 1000 si.dp", run="run 60"), tmp_path)
     return silicon
 
 
@@ -167,13 +167,13 @@ def test_atoms_keep_what_fixes_keep_with_them(trained):
 
 def test_an_answer_above_the_limit(trained):
     """The limit is chosen from the errors of a run without, so that one of them is above it and less was expected."""
-    text = f"{ATOMS}{TRAINED}\nfix n all nve\nfix t all dptrain {REFERENCE} mode active every 10 train 0 audit 4 duplicate 0 coverage 0.5 threshold 1e3 {{0}}\nrun 60\n"
+    text = f"{ATOMS}{TRAINED}\nfix n all nve\nfix t all dptrain {REFERENCE} mode active every 10 train 0 audit 4 duplicate 0 coverage 0.5 accuracy 100 {{0}}\nrun 60\n"
     found = [(int(e["step"]), float(e["expected"]), float(e["true"])) for e in events(trained(text.format("limit 1e4 repeat")).check().output)
              if e["why"] == "audit" and e["expected"] != "-" and int(e["step"]) > 12]
     step, expected, true = max(found, key=lambda e: e[2] / e[1])
     assert true > expected, "the model is too careful for this test"
     limit = (expected * true)**0.5
-    text = text.replace("threshold 1e3", f"threshold {limit:.6g}").format(f"limit {limit:.6g} repeat rewind 1")
+    text = text.replace("accuracy 100", f"accuracy {limit / 10:.6g}").format(f"limit {limit:.6g} repeat rewind 1")
     result = trained(text).check()
     (at, why, state, _, _), = rewinds(result.output)
     event, = [e for e in events(result.output) if int(e["step"]) == at]
@@ -238,7 +238,7 @@ def test_nothing_to_go_back_in_a_selection(trained):
 
 def test_off_is_as_it_was(silicon):
     """rewind 0, and a rewind that nothing calls for, are the run without the keyword, to the last bit."""
-    results = [silicon(learn("mode active every 5 warmup 3 train 20 optimizer adam threshold 0.8 limit 10 repeat " + words, run="run 40", pair=PAIR)).check().thermo()
+    results = [silicon(learn("mode active every 5 warmup 3 train 20 optimizer adam accuracy 0.08 limit 10 repeat " + words, run="run 40", pair=PAIR)).check().thermo()
                for words in ("", "rewind 0", "rewind 5")]
     for other in results[1:]:
         assert np.array_equal(other["PotEng"], results[0]["PotEng"])

@@ -69,7 +69,7 @@ def test_a_baseline_gives_separate_atoms_nothing(silicon, tmp_path):
     assert energy_of(tmp_path / "si.dp", [[0, 0, 0]]) == 0
 
 
-@pytest.mark.parametrize("mode", ["mode active threshold 0.5 ", ""])
+@pytest.mark.parametrize("mode", ["mode active accuracy 0.05 ", "mode passive "])
 def test_a_checkpoint_goes_on_with_them(mode, silicon, tmp_path):
     """Nothing is asked again, and nothing differs from the input, which does not have them."""
     silicon(learn(mode + OPTIONS + "atoms yes")).check()
@@ -184,7 +184,7 @@ def test_they_stay_with_labels_of_the_same_kind(trained, tmp_path):
 def test_another_reference_is_noticed(trained, labeler, start_lammps, tmp_path, capsys):
     """Its energies are 104 eV per atom lower: they are fitted, which is told once."""
     labeler(QUANTUM)
-    text = (f"{ATOMS}{DPTRAIN}\nfix t all dptrain reference spool spool end every 5 train 20 save 1000 more.dp follow model\n"
+    text = (f"{ATOMS}{DPTRAIN}\nfix t all dptrain mode passive reference spool spool end every 5 train 20 save 1000 more.dp follow model\n"
             "fix n all nve\nrun 10\n")
     output = finish(start_lammps(text), tmp_path).check().output
     assert output.count("they are of another reference") == 1

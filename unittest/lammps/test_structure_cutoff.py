@@ -69,7 +69,7 @@ def test_another_descriptor_does_not_choose(message, tmp_path):
     assert "this descriptor does not choose a cutoff" in message(learns(pair=NEW.replace("new", "input.json"))).output
 
 
-@pytest.mark.parametrize("mode", ["", "mode active threshold 0.5 "])
+@pytest.mark.parametrize("mode", ["mode passive ", "mode active accuracy 0.05 "])
 def test_a_run_that_goes_on_keeps_it(mode, lammps, tmp_path):
     """The atoms are others by then; frames without a checkpoint make a new model."""
     lammps(learns(mode + OPTIONS)).check()
@@ -101,7 +101,7 @@ def test_a_fix_with_a_model_of_its_own(ranks, lammps, tmp_path):
 def test_lengths_of_other_units(lammps, tmp_path):
     """In Bohr, in electron units."""
     text = ATOMS.replace("units metal", "units electron").replace("diamond 5.431", f"diamond {6.6 / 0.529177249}").replace("timestep 0.001", "timestep 1")
-    text += f"{NEW}\nfix t all dptrain reference pair lj/cut 8.0 coeff \"* * 0.001 4.0\" end {OPTIONS}\nfix n all nve\nrun 5\n"
+    text += f"{NEW}\nfix t all dptrain reference pair lj/cut 8.0 coeff \"* * 0.001 4.0\" end mode passive {OPTIONS}\nfix n all nve\nrun 5\n"
     assert "cutoff 7.5 Angstrom" in lammps(text).check().output
     assert cutoff_of(tmp_path / "si.dp") == 7.5
 
@@ -127,7 +127,7 @@ def test_it_is_not_chosen_before_there_is_a_fix(lammps, tmp_path):
                         "scale 1.215 remap\nfix t all")
     output = lammps(text).check().output
     assert output.count("nearest neighbors") == 1 and cutoff_of(tmp_path / "si.dp") == 7.5
-    text = learns(f"{OPTIONS}", NARROW, run="").replace("warmup 2", "warmup 5").replace("save 1000 si.dp", "save 1000 other.dp") + f"run 0\nunfix t\nfix t all dptrain {REFERENCE} {OPTIONS} resume si.dp\nrun 5\n"
+    text = learns(f"{OPTIONS}", NARROW, run="").replace("warmup 2", "warmup 5").replace("save 1000 si.dp", "save 1000 other.dp") + f"run 0\nunfix t\nfix t all dptrain mode passive {REFERENCE} {OPTIONS} resume si.dp\nrun 5\n"
     output = lammps(text.replace("thermo_style custom step temp pe press f_t f_t[*]", "")).check().output
     assert "resumed from si.dp.ckpt" in output and output.count("ghost atom cutoff = 8\n") == 1 and "ghost atom cutoff = 9.5\n" in output
 

@@ -139,6 +139,6 @@ def test_reference_is_compared_with_all(silicon, tmp_path):
     write_table(tmp_path / "si.table")
     (tmp_path / "input.json").write_text(json.dumps(settings(ZBL, TABLE)))
     silicon(f"{ATOMS}{RATTLE}pair_style dptrain\npair_coeff * * input.json Si\n"
-            f"fix t all dptrain {REFERENCE} warmup 100 dataset data\nrun 0\n").check()
+            f"fix t all dptrain mode passive {REFERENCE} warmup 100 dataset data\nrun 0\n").check()
     sw = native_values(silicon(ATOMS + RATTLE + "pair_style sw\npair_coeff * * Si.sw Si\n" + NATIVE))
     assert_same(label_values(tmp_path / "data"), sw, 1e-12)

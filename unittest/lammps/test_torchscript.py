@@ -67,6 +67,8 @@ def pair(path, words=""):
 
 def learn(path, options, run="run 20", words="", thermo="thermo 5\n"):
     """Input that trains the archive while it moves the atoms."""
+    if "mode " not in options:
+        options = "mode passive " + options
     return f"{ATOMS}{pair(path, words)}fix t all dptrain {LJ} {options}\nfix n all nve\n{COLUMNS}{thermo}{run}\n"
 
 
@@ -272,7 +274,7 @@ def test_null_elements(way, lammps, toy):
 def test_error_bars(way, ranks, lammps, toy, tmp_path):
     """The last layer's outputs of an archive give forces error bars, and the written file keeps what it takes."""
     path = toy(way)
-    lammps(learn(path, "mode active every 5 threshold 0.01 train 5 optimizer adam save 1000 tuned.pth", run="run 10"), ranks).check()
+    lammps(learn(path, "mode active every 5 accuracy 0.001 train 5 optimizer adam save 1000 tuned.pth", run="run 10"), ranks).check()
     text = ATOMS + pair(tmp_path / "tuned.pth") + "compute u all dptrain/uncertainty/atom\ndump u all custom 1 u.dump id c_u\n" \
         "dump_modify u sort id format float %.17g\nrun 0\n"
     one, other = (lammps(text, n).check().dump("u.dump")[:, 1] for n in (1, 2))
@@ -308,7 +310,7 @@ def test_the_model_of_the_beginning_is_kept(lammps, toy, tmp_path):
 
 def test_times_of_the_active_mode_add_up(lammps, toy):
     """Time of saving, with the uncertainty that it renews, counts once: none is left over or missing for the MD."""
-    output = lammps(learn(toy("features"), "mode active every 2 threshold 1e-6 train 20 save 5 tuned.pth", run="run 8")).check().output
+    output = lammps(learn(toy("features"), "mode active every 2 accuracy 1e-07 train 20 save 5 tuned.pth", run="run 8")).check().output
     (line,) = [line for line in output.splitlines() if line.lstrip().startswith("seconds: reference")]
     reference, training, md, total = (float(x) for x in re.findall(r"(-?[\d.]+)(?: \(|$)", line))
     assert min(reference, training, md) >= 0 and reference + training + md == pytest.approx(total, abs=0.03)

@@ -78,7 +78,7 @@ def test_model_devi_of_error_bars(model):
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_selection_from_a_trajectory(model, ranks):
-    result = rerun(model, f"fix s all dptrain reference run mode active threshold 0.5 dataset picked{ranks}", ranks)
+    result = rerun(model, f"fix s all dptrain reference run mode active accuracy 0.05 dataset picked{ranks}", ranks)
     steps = [int(line.split()[1]) for line in result.output.splitlines() if line.startswith("dptrain ") and "selected" in line]
     assert 2 <= len(steps) < 41
     picked = read(model / f"picked{ranks}" / "selected.extxyz", index=":")
@@ -95,7 +95,7 @@ def test_selection_from_a_trajectory(model, ranks):
 
 
 def test_selected_configurations_are_known_then(model):
-    text = "fix s all dptrain reference run mode active threshold 0.5 dataset twice"
+    text = "fix s all dptrain reference run mode active accuracy 0.05 dataset twice"
     result = run_lammps(model, f"{ATOMS}pair_style dptrain\npair_coeff * * si.dp Si\n{text}\n"
                         "rerun hot.dump dump x y z\nrerun hot.dump dump x y z\n").check()
     summaries = [line for line in result.output.splitlines() if "configurations selected" in line]
@@ -129,7 +129,7 @@ def test_coverage_is_what_is_asked_for(tmp_path):
     write_input(tmp_path)
     found = {}
     for coverage in (0.5, 0.9, 0.99):
-        text = learn(f"mode active every 2 train 5 warmup 3 threshold 1e-6 limit 1e6 repeat audit 0 holdout 0 duplicate 0 coverage {coverage} "
+        text = learn(f"mode active every 2 train 5 warmup 3 accuracy 1e-07 limit 1e6 repeat audit 0 holdout 0 duplicate 0 coverage {coverage} "
                      "follow reference save 1000 si.dp", run="run 40")
         result = run_lammps(tmp_path, text).check()
         bars = h5py.File(tmp_path / "si.dp")["dptrain_bars/bars"]

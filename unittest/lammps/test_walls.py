@@ -135,7 +135,7 @@ def test_the_reference_is_asked_where_one_is_touched(cold, tmp_path, ranks):
     for name in ("si.dp", "si.dp.ckpt", "si.dp.frames"):
         (tmp_path / name).write_bytes((cold / name).read_bytes())
     hot = ATOMS.replace("diamond 5.431", "diamond 5.2").replace("create 2000", "create 8000")
-    text = f"{hot}{SI.format('')}fix t all dptrain {REFERENCE} mode active every 1000 threshold 1e4 audit 0 train 5 save 100000 new.dp\n" \
+    text = f"{hot}{SI.format('')}fix t all dptrain {REFERENCE} mode active every 1000 accuracy 1000 audit 0 train 5 save 100000 new.dp\n" \
            "fix n all nve\nrun 60\n"
     result = run_lammps(tmp_path, text, ranks).check()
     touched = [event for event in events(result.output) if event["why"] == "wall"]

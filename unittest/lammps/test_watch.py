@@ -137,7 +137,7 @@ def test_minimizations_and_rerun(model):
 
 def test_a_model_without_bars_says_so_once(tmp_path):
     write_input(tmp_path)
-    run_lammps(tmp_path, f"{ATOMS}{PAIR}\nfix t all dptrain {REFERENCE} every 5 train 5 warmup 2 save 1000 si.dp\nfix n all nve\nrun 20\n").check()
+    run_lammps(tmp_path, f"{ATOMS}{PAIR}\nfix t all dptrain mode passive {REFERENCE} every 5 train 5 warmup 2 save 1000 si.dp\nfix n all nve\nrun 20\n").check()
     result = run_lammps(tmp_path, f"{ATOMS}{SI.format('')}fix n all nve\nrun 5\nrun 5\n").check()
     assert result.output.count("si.dp has no error bars: of this run") == 1
 

@@ -22,6 +22,11 @@ void answer(ActiveLearning &learning, double distance, double factor, Ask ask = 
                    force);
 }
 
+Accuracy absolute(double error)
+{
+  return {error, false};
+}
+
 // Whose errors are a tenth of the distance.
 ActiveLearning grown(const ActiveConfig &config)
 {
@@ -41,17 +46,17 @@ TEST(BarCalibration, RankCorrelation)
 
 TEST(ActiveLearning, ANewModelIsLabeledAtDueSteps)
 {
-  ActiveLearning learning({0.5, 0.0, 1, 1});
+  ActiveLearning learning({absolute(0.05), 0.0, 1, 1});
   EXPECT_TRUE(learning.is_early());
   EXPECT_EQ(learning.decide(10, true, 0.0, true), Ask::early);
   EXPECT_EQ(learning.decide(11, false, 1e9, true), Ask::no);
-  EXPECT_FALSE(grown({0.5, 0.0, 1, 1}).is_early());
+  EXPECT_FALSE(grown({absolute(0.05), 0.0, 1, 1}).is_early());
 }
 
 // Bars that came with a model hold until three labels have told others.
 TEST(ActiveLearning, GivenBarsHoldAtFirst)
 {
-  ActiveLearning learning({0.5, 0.0, 0, 1});
+  ActiveLearning learning({absolute(0.05), 0.0, 0, 1});
   learning.set_given_bars({{0.7}, 0.9, 12, {64}, "12 frames"});
   EXPECT_FALSE(learning.is_early());
   EXPECT_EQ(learning.bars(1).scale[0], 0.7);
@@ -63,18 +68,17 @@ TEST(ActiveLearning, GivenBarsHoldAtFirst)
 // Distances that have doubled mean half as much, given bars and what is known included.
 TEST(ActiveLearning, RescalesWhatDistancesMean)
 {
-  ActiveLearning learning = grown({0.0, 0.0, 0, 1});
-  learning.set_known_bar(10.0);
-  const double threshold = learning.threshold();
+  ActiveLearning learning = grown({{}, 0.0, 0, 1});
+  learning.set_learned({10.0, 0.0, 1.0});
   learning.rescale(0.5);
+  EXPECT_EQ(learning.learned().bar, 5.0);
   EXPECT_NEAR(learning.bars(1).scale[0], 0.05, 1e-12);
   EXPECT_NEAR(learning.bars(1).known_atom, 2.0, 1e-12);  // of atoms at distance 1
-  EXPECT_LE(learning.threshold(), threshold);
 }
 
 TEST(ActiveLearning, ThresholdAndLimitAreInForceUnits)
 {
-  const ActiveLearning learning = grown({0.5, 0.0, 0, 1});
+  const ActiveLearning learning = grown({absolute(0.05), 0.0, 0, 1});
   EXPECT_NEAR(learning.bars(1).scale[0], 0.1, 1e-12);
   EXPECT_EQ(learning.decide(1, true, 0.49, false), Ask::no);
   EXPECT_EQ(learning.decide(1, true, 0.51, false), Ask::threshold);
@@ -82,13 +86,14 @@ TEST(ActiveLearning, ThresholdAndLimitAreInForceUnits)
   EXPECT_EQ(learning.decide(1, false, 0.1, true), Ask::wall);
   EXPECT_EQ(learning.decide(1, false, 1.51, true), Ask::limit);
   EXPECT_EQ(learning.decide(1, false, std::nan(""), false), Ask::limit);
-  EXPECT_EQ(grown({0.5, 0.7, 0, 1}).decide(1, false, 0.71, false), Ask::limit);
+  EXPECT_EQ(grown({absolute(0.05), 0.7, 0, 1}).decide(1, false, 0.71, false), Ask::limit);
 }
 
 // A mean of one in 50 steps: 2000 expected of 100,000, standard deviation 44.
 TEST(ActiveLearning, AuditsComeAtRandom)
 {
-  const ActiveLearning learning = grown({0.5, 0.0, 50, 7}), other = grown({0.5, 0.0, 50, 8});
+  const ActiveLearning learning = grown({absolute(0.05), 0.0, 50, 7}),
+                       other = grown({absolute(0.05), 0.0, 50, 8});
   int audits = 0, both = 0;
   for (int step = 0; step < 100000; ++step) {
     const bool one = learning.decide(step, true, 0.1, false) == Ask::audit;
@@ -97,29 +102,46 @@ TEST(ActiveLearning, AuditsComeAtRandom)
   }
   EXPECT_NEAR(audits, 2000, 220);
   EXPECT_NEAR(both, 40, 35);
-  EXPECT_EQ(grown({0.5, 0.0, 0, 7}).decide(0, true, 0.1, false), Ask::no);
+  EXPECT_EQ(grown({absolute(0.05), 0.0, 0, 7}).decide(0, true, 0.1, false), Ask::no);
 }
 
-TEST(ActiveLearning, AutomaticThresholdFollowsWhatIsKnown)
+// Five percent of the forces, and an error bar ten times as large; the errors of the model have no say in it.
+TEST(ActiveLearning, TheThresholdFollowsFromTheAccuracy)
 {
-  ActiveLearning learning({0.0, 0.0, 0, 1});
+  ActiveLearning learning({{}, 0.0, 0, 1});
+  EXPECT_EQ(learning.threshold(), 0.0);  // of forces that nobody knows
   answer(learning, 1.0, 0.1, Ask::early, 0.8);
-  EXPECT_EQ(learning.threshold(), 0.8);  // nothing known yet: the size of the forces
-  learning.set_known_bar(1.0);
-  EXPECT_EQ(learning.threshold(), 0.8);  // a new and poor model is bounded by it
-  learning.set_known_bar(0.4);
-  EXPECT_NEAR(learning.threshold(), 0.6, 1e-12);  // one and a half times 0.4
-  EXPECT_NEAR(learning.limit(), 1.8, 1e-12);
-  learning.set_known_bar(0.1);
-  EXPECT_NEAR(learning.threshold(), 0.2, 1e-12);  // a quarter of the forces
-  for (int k = 0; k < 50; ++k) answer(learning, 1.0, 0.1, Ask::threshold, 0.8);
-  learning.set_known_bar(1.0);
-  EXPECT_NEAR(learning.threshold(), 1.5, 1e-12);  // no longer new
+  EXPECT_NEAR(learning.wanted_error(), 0.04, 1e-12);
+  EXPECT_NEAR(learning.threshold(), 0.4, 1e-12);
+  EXPECT_NEAR(learning.limit(), 1.2, 1e-12);
+  learning.set_learned({0.7, 0.03, 0.6});  // the forces of all that was learned
+  EXPECT_NEAR(learning.threshold(), 0.3, 1e-12);
+  answer(learning, 1.0, 0.1, Ask::early, 0.8);
+  EXPECT_NEAR(learning.threshold(), 0.3, 1e-12);
+  ActiveLearning given({absolute(0.05), 0.0, 0, 1});
+  given.set_learned({0.7, 0.03, 0.6});
+  EXPECT_EQ(given.threshold(), 0.5);
+}
+
+// What is learned has an error of 0.04, above two thirds of the 0.03 that is wanted: of twenty frames only what is new is asked for.
+TEST(ActiveLearning, OutOfReachOnlyWhatIsNewIsAskedFor)
+{
+  ActiveLearning learning({{}, 0.0, 0, 1});
+  learning.set_learned({0.4, 0.04, 0.6, 19});
+  EXPECT_FALSE(learning.is_out_of_reach());
+  learning.set_learned({0.4, 0.04, 0.6, 20});
+  EXPECT_TRUE(learning.is_out_of_reach());
+  EXPECT_NEAR(learning.threshold(), 0.6, 1e-12);  // one and a half times the largest bar there
+  learning.set_learned({0.1, 0.04, 0.6, 20});
+  EXPECT_NEAR(learning.threshold(), 0.3, 1e-12);  // not below that of the accuracy
+  learning.set_learned({0.4, 0.019, 0.6, 20});
+  EXPECT_FALSE(learning.is_out_of_reach());
+  EXPECT_NEAR(learning.threshold(), 0.3, 1e-12);
 }
 
 TEST(ActiveLearning, TheLimitIsLowerWhereLabelsComeLate)
 {
-  ActiveConfig config{0.5, 0.0, 0, 1};
+  ActiveConfig config{absolute(0.05), 0.0, 0, 1};
   config.late = true;
   ActiveLearning learning(config);
   EXPECT_EQ(learning.limit(), 0.75);
@@ -131,7 +153,7 @@ TEST(ActiveLearning, TheLimitIsLowerWhereLabelsComeLate)
 
 TEST(ActiveLearning, CountsWhatAuditsFind)
 {
-  ActiveLearning learning = grown({0.5, 0.0, 100, 1});
+  ActiveLearning learning = grown({absolute(0.05), 0.0, 100, 1});
   answer(learning, 1.0, 0.1, Ask::audit);
   answer(learning, 1.0, 0.6, Ask::audit);
   answer(learning, 1.0, 1.6, Ask::audit);
@@ -144,9 +166,8 @@ TEST(ActiveLearning, CountsWhatAuditsFind)
 
 TEST(ActiveLearning, AStateGoesOnTheSame)
 {
-  ActiveLearning learning = grown({0.0, 0.0, 100, 1}), copy({0.0, 0.0, 100, 1});
-  learning.learned(0.3);
-  learning.set_known_bar(0.7);
+  ActiveLearning learning = grown({{}, 0.0, 100, 1}), copy({{}, 0.0, 100, 1});
+  learning.set_learned({0.7, 0.2, 1.3});
   answer(learning, 2.0, 0.2, Ask::audit);
   const State state = state_of(learning);
   state.read(copy);
@@ -160,22 +181,21 @@ TEST(ActiveLearning, AStateGoesOnTheSame)
 // What is missing is asked for by name.
 TEST(ActiveLearning, ReadsItsStateByName)
 {
-  const State whole = state_of(grown({0.5, 0.0, 100, 1}));
+  const State whole = state_of(grown({absolute(0.05), 0.0, 100, 1}));
   State without;
   whole.for_each([&](const std::string &name, const auto &value) {
-    if (name != "known_bar") without.set(name, value);
+    if (name != "force") without.set(name, value);
   });
-  ActiveLearning learning({0.5, 0.0, 100, 1});
+  ActiveLearning learning({absolute(0.05), 0.0, 100, 1});
   without.set_place("si.dp: dptrain_bars/");
-  expect_in("si.dp: dptrain_bars/known_bar is missing",
-            message_of([&] { without.read(learning); }));
+  expect_in("si.dp: dptrain_bars/force is missing", message_of([&] { without.read(learning); }));
 }
 
 // Errors that are larger where larger ones are expected, or smaller there; a bar without end is left out.
 TEST(ActiveLearning, RankCorrelationOfTheLatestAnswers)
 {
-  ActiveLearning learning = grown({0.5, 0.0, 0, 1});
-  EXPECT_EQ(ActiveLearning({0.5, 0.0, 0, 1}).rank_correlation(), 0.0);
+  ActiveLearning learning = grown({absolute(0.05), 0.0, 0, 1});
+  EXPECT_EQ(ActiveLearning({absolute(0.05), 0.0, 0, 1}).rank_correlation(), 0.0);
   for (int k = 1; k <= 50; ++k) answer(learning, k, 0.1);
   EXPECT_NEAR(learning.rank_correlation(), 1.0, 1e-12);
   for (int k = 0; k < 50; ++k)  // large where small is expected
@@ -186,38 +206,29 @@ TEST(ActiveLearning, RankCorrelationOfTheLatestAnswers)
   EXPECT_EQ(learning.rank_correlation(), before);
 }
 
-TEST(ActiveLearning, ReachedErrorIsAMedianOfTheLatest)
-{
-  ActiveLearning learning = grown({0.5, 0.0, 0, 1});
-  EXPECT_EQ(learning.reached_error(), 0.0);
-  for (const double error :
-       {9.0, 9.0, 9.0, 9.0, 9.0, 9.0, 0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.2})
-    learning.learned(error);
-  EXPECT_EQ(learning.reached_error(), 0.2);
-}
-
 // What a damaged checkpoint may hold: numbers that are no numbers or negative, and lists of other lengths.
 TEST(ActiveLearning, ADamagedStateIsRefused)
 {
-  ActiveLearning learning = grown({0.5, 0.0, 100, 1});
+  ActiveLearning learning = grown({absolute(0.05), 0.0, 100, 1});
   answer(learning, 2.0, 0.2, Ask::audit);
   const State good = state_of(learning);
-  ActiveLearning copy({0.5, 0.0, 100, 1});
+  ActiveLearning copy({absolute(0.05), 0.0, 100, 1});
   const State before = state_of(copy);
   const auto refuses = [&](const std::string &name, const auto &value) {
     State damaged = good;
     damaged.set(name, value);
     EXPECT_THROW(damaged.read(copy), Error) << name;
   };
-  for (const char *name : {"force", "known_bar"})
-    for (const double bad : {std::nan(""), HUGE_VAL, -2.0}) refuses(name, bad);
-  for (const char *name : {"reached", "expected", "found"})
+  for (const double bad : {std::nan(""), HUGE_VAL, -2.0}) {
+    refuses("force", bad);
+    refuses("learned", LearnedFrames{0.7, bad, 1.3});
+  }
+  for (const char *name : {"expected", "found"})
     for (const double bad : {std::nan(""), HUGE_VAL, -2.0})
       refuses(name, std::vector<double>(good.at<std::vector<double>>(name).size(), bad));
   for (const char *name : {"answers", "audits", "audits_above", "audits_far_above"})
     refuses(name, -1);
   refuses("found", std::vector<double>{1.0});  // fewer than expected ones
-  refuses("reached", std::vector<double>(11, 1.0));
   EXPECT_EQ(state_of(copy), before);
   good.read(copy);
   EXPECT_EQ(state_of(copy), good);

@@ -28,7 +28,7 @@ class AsynchronousTest : public LearningSessionTest {
     options_.audit = 0;
     options_.holdout = 0;
     options_.duplicate = 0.0;
-    options_.threshold = 1e-6;
+    options_.accuracy = {1e-07, false};
     options_.limit = 1e6;
     options_.asynchronous = 2;
   }
@@ -111,7 +111,7 @@ TEST_F(AsynchronousTest, TheLogSaysWhereTheRunIs)
   EXPECT_NE(log_.find("dptrain progress: step 39, " + std::to_string(session.report().in_flight) +
                       " in flight, " + std::to_string(session.report().reference_calls) +
                       " asked, " + std::to_string(session.report().frames) +
-                      " frames, expected error "),
+                      " frames, largest error bar "),
             std::string::npos);
   EXPECT_EQ(log_.find("dptrain progress: step 40"), std::string::npos);
 }
@@ -128,7 +128,7 @@ TEST_F(AsynchronousTest, AtTheLimitTheRunWaitsForAllThatIsInFlight)
     session.end_run(39, "run");
   }
   options_.files.resume = options_.files.save;
-  options_.threshold = 1e-6;
+  options_.accuracy = {1e-07, false};
   options_.limit = 2e-6;  // each step is above
   slot_->load(*comm_, scratch_ / "x.dp", {"A", "B"});
   LateSource late = beside(3);
@@ -152,7 +152,7 @@ TEST_F(AsynchronousTest, ALaterProgramTakesUpWhatIsInFlight)
   {
     LearningSession session(comm_, slot_, options_, messages(), &first);
     session.start();
-    run_and_stop(session, 0, 60);
+    run_and_stop(session, 0, 40);
     EXPECT_EQ(session.report().in_flight, 2);
     frames_before = session.report().frames;
   }
@@ -163,7 +163,7 @@ TEST_F(AsynchronousTest, ALaterProgramTakesUpWhatIsInFlight)
   EXPECT_EQ(session.report().in_flight, 2);
   EXPECT_NE(log_.find("2 configurations that wait for a label are asked for again"),
             std::string::npos);
-  session.end_run(59, "run");
+  session.end_run(39, "run");
   EXPECT_EQ(session.report().frames, frames_before + 2);
   expect_right_labels(stored());
   EXPECT_FALSE(is_file("x.requests"));
@@ -231,6 +231,7 @@ TEST_F(AsynchronousTest, WhatOutlivesTheProgramIsNotWaitedFor)
 
 TEST_F(AsynchronousTest, FailuresAreToldAndTheRunGoesOn)
 {
+  options_.audit = 1;  // each step asks, also when the accuracy is out of reach
   LateSource source = beside(3);
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
@@ -247,6 +248,7 @@ TEST_F(AsynchronousTest, FailuresAreToldAndTheRunGoesOn)
 
 TEST_F(AsynchronousTest, AnotherModelLearnsWhatIsInFlight)
 {
+  options_.audit = 1;  // each step asks, also when the accuracy is out of reach
   LateSource source = beside(6);
   LearningSession before(comm_, slot_, options_, messages(), &source);
   before.start();
@@ -285,7 +287,7 @@ TEST_F(AsynchronousTest, TheLimitOfAGrowingModelIsLower)
   const auto expected_there = [this](int asynchronous, double threshold, double limit) {
     LateSource source = beside(0);
     options_.asynchronous = asynchronous;
-    options_.threshold = threshold;
+    options_.accuracy = {threshold / 10.0, false};
     options_.limit = limit;
     std::filesystem::remove(options_.files.frames);
     new_model();
@@ -354,7 +356,7 @@ TEST_F(PreparedTest, AGivenModelMovesAsItHasLearned)
     session.start();
     run(session, 20);
   }
-  options_.threshold = options_.limit = 1e6;  // the first step does not ask
+  options_.accuracy = {1e5, false};  // the first step does not ask
   options_.files.save = scratch_ / "y.dp";
   slot_->load(*comm_, scratch_ / "x.dp", {"A", "B"});
   LearningSession session(comm_, slot_, options_, messages(), &source);

@@ -366,7 +366,7 @@ std::unique_ptr<Scratch> CutoutSession::shared_;
 TEST_F(CutoutSession, TheReferenceNeverSeesTheBox)
 {
   SpringSource source;
-  options_.threshold = 0.05;
+  options_.accuracy = {0.005, false};
   options_.files.dataset = scratch_ / "data";
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
@@ -412,7 +412,7 @@ TEST_F(CutoutSession, TheReferenceNeverSeesTheBox)
 TEST_F(CutoutSession, WhatIsLearnedIsNotAskedAgain)
 {
   SpringSource source;
-  options_.threshold = 1e-3;
+  options_.accuracy = {0.0001, false};
   options_.limit = 100.0;
   options_.training.steps = 0;  // else the model changes, and what it knows of the atoms with it
   options_.cutout.most = 99;    // around nearly all atoms
@@ -435,7 +435,7 @@ TEST_F(CutoutSession, WhatIsLearnedIsNotAskedAgain)
 TEST_F(CutoutSession, ABoxThatIsNotLargerGoesToTheReference)
 {
   SpringSource source;
-  options_.threshold = 1e-4;
+  options_.accuracy = {1e-05, false};
   options_.limit = 100.0;
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();

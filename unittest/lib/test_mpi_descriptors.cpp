@@ -285,6 +285,7 @@ TEST_P(Descriptors, IsLearnedInASession)
   const auto slot = std::make_shared<ModelInUse>();
   slot->load(*comm, scratch / "input.json", {"A", "B"});
   LearningOptions options;
+  options.active = false;
   options.every = 1;
   options.training.warmup = 2;
   options.training.steps = 4;

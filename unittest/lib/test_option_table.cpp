@@ -57,7 +57,7 @@ TEST(OptionTable, WhatIsReadIsWrittenAgain)
   options.units = {8.0, 4.0};  // forces: 2
   set_options(options, {{"mode", "active"},
                         {"every", "7"},
-                        {"threshold", "0.5"},
+                        {"accuracy", "0.5"},
                         {"limit", "3"},
                         {"at_limit", "stop"},
                         {"cutout", "24"},
@@ -72,7 +72,8 @@ TEST(OptionTable, WhatIsReadIsWrittenAgain)
                         {"batch", "3"}});
   EXPECT_TRUE(options.active);
   EXPECT_EQ(options.every, 7);
-  EXPECT_EQ(options.threshold, 0.25);
+  EXPECT_EQ(options.accuracy.value, 0.25);
+  EXPECT_FALSE(options.accuracy.is_relative);
   EXPECT_EQ(options.limit, 1.5);
   EXPECT_TRUE(options.limit_stops);
   EXPECT_EQ(options.cutout.radius, 6.0);
@@ -88,11 +89,24 @@ TEST(OptionTable, WhatIsReadIsWrittenAgain)
   const std::string text =
       common_options(options);  // in eV and Angstrom: partitions may have other units
   for (const char *line :
-       {"threshold 0.25\n", "limit 1.5 stop\n", "cutout 6 core 1.5 vacuum auto most 2\n",
+       {"accuracy 0.25\n", "limit 1.5 stop\n", "cutout 6 core 1.5 vacuum auto most 2\n",
         "seed 9000000000\n", "optimizer adamw\n", "save 0 a b.dp\n", "buffer all\n",
         "compress none\n", "disp\n", "train 100\n"})
     expect_in(line, "\n" + text);
   EXPECT_EQ(text.find("every 7"), std::string::npos);  // partitions may look at different steps
+}
+
+TEST(OptionTable, AnAccuracyIsAForceOrAPercentage)
+{
+  LearningOptions options;
+  options.units = {8.0, 4.0};
+  expect_in("accuracy 5%\n", common_options(options));
+  set_options(options, {{"accuracy", "2.5%"}});
+  EXPECT_TRUE(options.accuracy.is_relative);
+  EXPECT_NEAR(options.accuracy.error(3.0), 0.075, 1e-15);
+  expect_in("accuracy 2.5%\n", common_options(options));
+  set_options(options, {{"accuracy", "0.5"}});
+  EXPECT_EQ(options.accuracy.error(3.0), 0.25);
 }
 
 TEST(OptionTable, RulesOfParametersAreInTheText)
@@ -120,14 +134,18 @@ TEST(OptionTable, WrongValuesAreNamed)
   expect_in("unknown option of a session optimiser (did you mean optimizer?)",
             message({{"optimiser", "adam"}}));
   expect_in("unknown option of a session rewind: allowed are", message({{"rewind", "2"}}));
-  expect_in("threshold 0 is not possible: use a positive force, or auto",
-            message({{"mode", "active"}, {"threshold", "0"}}));
+  for (const char *word : {"0", "-0.1", "auto", "5 %", "%", "x%", "0%", "100%", "nan%"})
+    expect_in(
+        "is not possible: use a positive force, or a part of the forces above 0 and below 100 "
+        "%, such as 5%",
+        message({{"accuracy", word}}));
   expect_in("prepare_strain has no meaning without prepare",
             message({{"mode", "active"}, {"prepare_strain", "0.01"}}));
   expect_in("use a whole number not below 0, in 'save N FILE'", message({{"save_every", "a.dp"}}));
-  expect_in("audit needs 'mode active': add that, or remove audit", message({{"audit", "5"}}));
-  expect_in("the limit 0.2 is below the threshold 0.5",
-            message({{"mode", "active"}, {"threshold", "0.5"}, {"limit", "0.2"}}));
+  expect_in("audit needs 'mode active': add that, or remove audit",
+            message({{"mode", "passive"}, {"audit", "5"}}));
+  expect_in("the limit 0.2 is below the error bar 0.5",
+            message({{"accuracy", "0.05"}, {"limit", "0.2"}}));
 }
 
 TEST(OptionTable, RangesAreToldInTheUnitsOfTheUser)
@@ -146,8 +164,8 @@ TEST(OptionTable, OptionsThatAreSetDirectlyAreChecked)
   expect_in("train_share 1.5 is not possible: use a number above 0 and not above 1",
             message_of([&] { check(options); }));
   options.train_share = 0.5;
-  options.threshold = -1.0;
-  expect_in("threshold -1 is not possible", message_of([&] { check(options); }));
+  options.accuracy = {-1.0, false};
+  expect_in("accuracy -1 is not possible", message_of([&] { check(options); }));
 }
 
 TEST(OptionReader, NothingIsGivenTwice)

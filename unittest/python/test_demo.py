@@ -40,7 +40,7 @@ def cut_after(path, pattern, number):
 
 
 @pytest.mark.parametrize("pattern, number, text", [
-    (r"dptrain +\d+ ", 20, "heating  step {1}/20000  {8} labels  expected force error 0.*"),  # step and labels of the latest answer
+    (r"dptrain +\d+ ", 20, "heating  step {1}/20000  {8} labels  largest error bar 0.*"),  # step and labels of the latest answer
     (r" +14\d00 ", 0, "cooling  step {0}/20000*"), (" +0 ", 0, "heating  step 0/20000  1 labels")])  # thermo output; no model yet
 def test_progress(tmp_path, pattern, number, text):
     words = cut_after(tmp_path / "log", pattern, number)

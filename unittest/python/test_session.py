@@ -60,7 +60,7 @@ def test_cutouts_of_a_large_box(tmp_path, monkeypatch):
 
     atoms = bulk("Cu", cubic=True).repeat(6)
     atoms.rattle(0.2, seed=2)
-    with OnTheFly("cu.dp", Counted(), every=1, threshold=0.1, train=10, cutout=7.0, save="large.dp", log=None) as learner:
+    with OnTheFly("cu.dp", Counted(), every=1, accuracy=0.01, train=10, cutout=7.0, save="large.dp", log=None) as learner:
         atoms.calc = learner
         assert atoms.get_forces().shape == (864, 3)
     report = learner.session.report()

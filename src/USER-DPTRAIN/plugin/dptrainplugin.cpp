@@ -39,7 +39,7 @@ struct Style {
 constexpr Style kStyles[] = {
     {"pair", "dptrain", "deep potential", false},
     {"fix", "dptrain", "trains the deep potential on reference labels", true},
-    {"compute", "dptrain/uncertainty/atom", "expected force error of each atom", true},
+    {"compute", "dptrain/uncertainty/atom", "error bar of the force on each atom", true},
     {"command", "dptrain", "trainings, tests and statistics from data sets", false},
     {"pair", "dptrain/kk", "not in a plugin", false, true},
     {"fix", "dptrain/kk", "not in a plugin", true, true},

@@ -257,6 +257,9 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
   } catch (const dptrain::Error &error) {
     lmp->error->all(FLERR, arguments.position(), fmt::format("Fix dptrain: {}", error.what()));
   }
+  const bool has_model =
+      options.model.empty() && options.reference.source != ReferenceOptions::Source::run;
+  if (!reader.given("mode")) learning.active = has_model;
   learning.selects = learning.active && options.reference.source == ReferenceOptions::Source::run;
   learning.runs_model = options.model.empty();
   learning.failure_stops = options.reference.socket.stop || options.reference.spool.stop;

@@ -111,7 +111,7 @@ void PairDPTrain::check_bars(const char *who) const
              who, slot.path());
 }
 
-// For fix pair: `uncertainty`, the expected force error of each atom, and `deviation`, that of the
+// For fix pair: `uncertainty`, the error bar of each atom, and `deviation`, that of the
 // committee's forces.
 void *PairDPTrain::extract_peratom(const char *name, int &columns)
 {

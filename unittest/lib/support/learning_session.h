@@ -101,6 +101,7 @@ class LearningSessionTest : public testing::Test {
   void SetUp() override
   {
     write_file(scratch_ / "input.json", input);
+    options_.active = false;
     slot_->load(*comm_, scratch_ / "input.json", {"A", "B"});
     options_.every = 2;
     options_.training.warmup = 3;

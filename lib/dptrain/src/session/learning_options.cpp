@@ -5,18 +5,19 @@
 
 #include "dptrain/base/error.h"
 #include "dptrain/session/option_table.h"
+#include "dptrain/uncertainty/active_learning.h"
 
 namespace dptrain {
 
 void check(const LearningOptions &o)
 {
   check_ranges(o);
-  const double unit = o.units.force();
-  if (o.limit > 0.0 && o.limit < o.threshold)
+  const double unit = o.units.force(), threshold = ActiveLearning::threshold_of(o.accuracy.value);
+  if (!o.accuracy.is_relative && o.limit > 0.0 && o.limit < threshold)
     throw Error(fmt::format(
-        "the limit {:g} is below the threshold {:g}: above the threshold the reference is asked, "
-        "above the limit the model does not move the atoms; give a larger limit",
-        o.limit * unit, o.threshold * unit));
+        "the limit {:g} is below the error bar {:g} above which the reference is asked, ten times "
+        "the accuracy: above the limit the model does not move the atoms; give a larger limit",
+        o.limit * unit, threshold * unit));
   if (o.asynchronous > 0 && (!o.active || o.selects))
     throw Error("asynchronous needs mode active and a reference: labels may come later where the "
                 "error bars of the model ask for them");

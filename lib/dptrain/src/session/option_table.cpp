@@ -48,6 +48,34 @@ OptionValue pattern(std::vector<std::string> ParameterRules::*list)
   return value;
 }
 
+// A force, or a percentage.
+OptionValue accuracy()
+{
+  const auto value = [](auto &o) -> auto &
+  {
+    return o.accuracy.value;
+  };
+  const OptionValue absolute = number("", "A", value, {positive, "", Dimension::force}),
+                    percentage = number("", "A", value, {{0.0, 100.0, true, true}});
+  OptionValue either{"accuracy", {"A"}};
+  either.allowed = [=](const UnitFactors &units) {
+    return absolute.allowed(units) +
+           ", or a part of the forces above 0 and below 100 %, such as 5%";
+  };
+  either.set = [=](O &o, const std::string &word) {
+    o.accuracy.is_relative = word.ends_with('%');
+    if (!o.accuracy.is_relative) return absolute.set(o, word);
+    const bool is_possible = percentage.set(o, word.substr(0, word.size() - 1));
+    o.accuracy.value /= 100.0;
+    return is_possible;
+  };
+  either.text = [=](const O &o) {
+    return o.accuracy.is_relative ? fmt::format("{:.12g}%", 100.0 * o.accuracy.value)
+                                  : absolute.text(o);
+  };
+  return either;
+}
+
 OptionPart rate()
 {
   OptionValue name = pattern(&ParameterRules::only);
@@ -105,16 +133,16 @@ std::vector<Option> of_asking()
   constexpr Range coverages{0.5, 0.99};
   return {
     {"mode", {choice("mode", &O::active, {{"passive", false}, {"active", true}})}, {}, 0,
-     "label every N steps, or where the model does not know enough"},
+     "label every N steps, or where the model does not know enough", "", "active; passive with *model*"},
     {"every", {number("every", "N", &O::every, {at_least_1})}, {}, own,
      "time steps between two labels (*passive*), or two looks at the threshold (*active*); 1 for a selection", "steps"},
     {"follow", {choice("follow", &O::follow_reference, {{"model", false}, {"reference", true}})}, {}, own,
      "whose forces move the atoms at a labeled step"},
-    {"threshold", {number("threshold", "F", &O::threshold, {positive, "auto", force})}, {}, active,
-     "expected force error of an atom above which the reference is asked", "force"},
+    {"accuracy", {accuracy()}, {}, active,
+     "root mean square error of the forces that is wanted: a force, or a part of their root mean square", "force or %"},
     {"limit", {number("limit", "F", &O::limit, {positive, "auto", force}),
                optional(choice("at_limit", &O::limit_stops, {{"repeat", false}, {"stop", true}}))}, {}, active,
-     "expected force error above which the model does not move the atoms: the step is done again, or the run ends",
+     "error bar of an atom above which the model does not move the atoms: the step is done again, or the run ends",
      "force", "three thresholds, repeat"},
     {"audit", {number("audit", "N", &O::audit, {not_negative})}, {}, active | own,
      "mean number of steps between two random labels, 0 for none", "steps"},
@@ -148,10 +176,6 @@ std::vector<Option> of_training()
     {"train", {number("train", "STEPS", training(&T::steps), {not_negative})},
      {{"only", {pattern(&ParameterRules::only)}}, {"freeze", {pattern(&ParameterRules::freeze)}}, rate()}, Option::begins_with_part,
      "optimizer steps for each new label; which parameters they change, and how fast", "steps", "100, all, at one rate"},
-    {"target", {number("target", "F", training(&T::target), {positive, "none", force})}, {}, active,
-     "force error at which the training of a label ends early", "force"},
-    {"train_seconds", {number("train_seconds", "S", training(&T::seconds), {positive, "none"})}, {}, active,
-     "longest time of the training of a label", "s"},
     {"batch", {number("batch", "FRAMES", training(&T::batch), {at_least_1})}, {}, 0,
      "frames in an optimizer step", "frames", "1"},
     {"buffer", {number("buffer", "FRAMES", training(&T::buffer), {at_least_1, "all"})}, {}, 0,

@@ -10,28 +10,21 @@ namespace dptrain {
 
 namespace {
 
-constexpr std::size_t memory = 10;    // answers behind the error that was reached
-constexpr std::size_t ranked = 50;    // answers behind the rank correlation
-constexpr std::size_t covered = 30;   // answers whose errors are compared with their bars
-constexpr double auto_factor = 1.5;   // of the largest bar of what is known
-constexpr double auto_floor = 0.25;   // of the forces
-constexpr double limit_factor = 3.0;  // thresholds
-constexpr double late_factor = 1.5;   // ditto, while a model is growing whose labels come later
-constexpr std::int64_t growing_answers =
-    50;  // until then the automatic threshold is bounded by the forces
+constexpr std::size_t ranked = 50;       // answers behind the rank correlation
+constexpr std::size_t covered = 30;      // answers whose errors are compared with their bars
+constexpr double new_factor = 1.5;       // of the largest bar of what was learned: this is new
+constexpr double limit_factor = 3.0;     // thresholds
+constexpr double late_factor = 1.5;      // ditto, while a model is growing whose labels come later
+constexpr std::int64_t few_frames = 20;  // more of them help
+// Part of the error that is wanted. What is new has one and a half times the error of what is learned where labels no longer help, and
+// more where they do (bench/results/choices.md).
+constexpr double out_of_reach = 2.0 / 3.0;
 
 // The same draw for a step in every run and on every rank.
 bool is_audit(std::uint64_t seed, std::int64_t step, std::int64_t mean_interval)
 {
   RandomEngine random = numbered_engine(seed, static_cast<std::uint64_t>(step));
   return random_uniform(random) * static_cast<double>(mean_interval) < 1.0;
-}
-
-double median(std::vector<double> values)
-{
-  const std::size_t middle = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + middle, values.end());
-  return values[middle];
 }
 
 // Appends, and forgets what is older than the latest `most`.
@@ -81,7 +74,7 @@ void ActiveLearning::rescale(double factor)
 {
   calibration_.rescale(factor);
   for (double &scale : given_.scale) scale *= factor;
-  known_bar_ *= factor;
+  learned_.bar *= factor;
 }
 
 BarCoverage ActiveLearning::coverage() const
@@ -106,23 +99,15 @@ Ask ActiveLearning::decide(std::int64_t step, bool due, double expected, bool cl
   return Ask::no;
 }
 
-bool ActiveLearning::is_growing() const
+bool ActiveLearning::is_out_of_reach() const
 {
-  return answers_ < growing_answers;
+  return learned_.frames >= few_frames && learned_.error > out_of_reach * wanted_error();
 }
 
 double ActiveLearning::threshold() const
 {
-  if (config_.threshold > 0.0) return config_.threshold;
-  const double known = auto_factor * known_bar_;
-  if (!(known > 0.0)) return force_;
-  const double automatic = std::max(known, auto_floor * force_);
-  return is_growing() && force_ > 0.0 ? std::min(automatic, force_) : automatic;
-}
-
-double ActiveLearning::reached_error() const
-{
-  return reached_.empty() ? 0.0 : median(reached_);
+  const double wanted = threshold_of(wanted_error());
+  return is_out_of_reach() ? std::max(wanted, new_factor * learned_.bar) : wanted;
 }
 
 double ActiveLearning::limit() const
@@ -149,16 +134,10 @@ void ActiveLearning::compare(const Comparison &comparison, Ask ask, double force
     ++audits_;
     audits_above_ += comparison.max_error > threshold();
     audits_far_above_ += comparison.max_error > limit_factor * threshold();
-    learned(comparison.max_error);
   }
   calibration_.add(comparison.atoms);
   force_ = force;
   ++answers_;
-}
-
-void ActiveLearning::learned(double max_error)
-{
-  remember(reached_, max_error, memory);
 }
 
 double ActiveLearning::rank_correlation() const
@@ -169,18 +148,17 @@ double ActiveLearning::rank_correlation() const
 std::string ActiveLearning::damage() const
 {
   const auto is_bad = [](double number) { return !std::isfinite(number) || number < 0.0; };
-  for (const auto *errors : {&reached_, &expected_, &found_})
+  for (const auto *errors : {&expected_, &found_})
     if (std::any_of(errors->begin(), errors->end(), is_bad))
       return "an error is negative or not finite";
   for (const std::int64_t count : {answers_, audits_, audits_above_, audits_far_above_})
     if (count < 0) return "a number of answers is negative";
-  if (is_bad(force_) || is_bad(known_bar_)) return "a mean is negative or not finite";
+  for (const double mean : {force_, learned_.bar, learned_.error, learned_.force})
+    if (is_bad(mean)) return "a mean is negative or not finite";
   for (const BarCoverage &one : coverage_)
     if (!one.damage().empty()) return one.damage();
-  if (reached_.size() > memory || coverage_.size() > covered || expected_.size() > ranked ||
-      expected_.size() != found_.size())
-    return fmt::format("{} reached, {} expected and {} true errors", reached_.size(),
-                       expected_.size(), found_.size());
+  if (coverage_.size() > covered || expected_.size() > ranked || expected_.size() != found_.size())
+    return fmt::format("{} expected and {} true errors", expected_.size(), found_.size());
   return "";
 }
 

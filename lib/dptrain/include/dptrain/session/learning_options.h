@@ -6,6 +6,7 @@
 
 #include "dptrain/base/units.h"
 #include "dptrain/input/config.h"
+#include "dptrain/uncertainty/accuracy.h"
 
 namespace dptrain {
 
@@ -28,12 +29,10 @@ struct PrepareOptions {
 
 /// How the model is trained. What is not given comes from the input file, or has the default of this program.
 struct TrainingOptions {
-  std::string input;    ///< input.json; empty: that of the model, or defaults
-  int steps = 100;      ///< of the optimizer for each label
-  int warmup = 8;       ///< frames that a new model is made from
-  std::string stat;     ///< file with the statistics of a new model
-  double target = 0.0;  ///< force error at which the training of a label ends, eV/Angstrom; 0: none
-  double seconds = 0.0;  ///< largest time of the training of a label; 0: any
+  std::string input;  ///< input.json; empty: that of the model, or defaults
+  int steps = 100;    ///< of the optimizer for each label
+  int warmup = 8;     ///< frames that a new model is made from
+  std::string stat;   ///< file with the statistics of a new model
   std::optional<int> batch;
   std::optional<std::uint64_t> seed;
   std::int64_t buffer = 0;  ///< frames; 0: all
@@ -59,7 +58,7 @@ struct FileOptions {
 
 /// What a user asks of a learning session. Energies in eV, lengths in Angstrom.
 struct LearningOptions {
-  bool active = false;   ///< labels where the error bars ask for them; else every `every` steps
+  bool active = true;    ///< labels where the error bars ask for them; else every `every` steps
   bool selects = false;  ///< active without a reference: configurations worth a label are written
   std::int64_t every = 100;       ///< steps
   bool follow_reference = false;  ///< the reference moves the atoms at each step that has a label
@@ -67,9 +66,9 @@ struct LearningOptions {
   bool failure_stops = false;  ///< a reference that fails ends the run
   double force_limit =
       0.0;  ///< labels with a larger force component are not learned, eV/Angstrom; 0: none
-  // decisions of an active session; errors are lengths of an atom's force error, eV/Angstrom
-  double threshold = 0.0;     ///< 0: auto
-  double limit = 0.0;         ///< 0: see ActiveConfig
+  // decisions of an active session
+  Accuracy accuracy;          ///< that the potential is to have
+  double limit = 0.0;         ///< eV/Angstrom; 0: see ActiveConfig
   bool limit_stops = false;   ///< the run ends there
   int rewind = 0;             ///< times that the run goes back to a trusted state at most
   std::int64_t audit = 1000;  ///< mean steps between two random labels; 0: none

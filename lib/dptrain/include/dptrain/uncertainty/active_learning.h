@@ -1,30 +1,49 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "dptrain/base/fields.h"
+#include "dptrain/uncertainty/accuracy.h"
 #include "dptrain/uncertainty/bar_calibration.h"
 
 namespace dptrain {
 
-/// When a run on a learned potential asks its reference. Errors are lengths of an atom's force error, eV/Angstrom.
+/// When a run on a learned potential asks its reference.
 struct ActiveConfig {
-  double threshold = 0.0;  ///< expected error above which the reference is asked; 0: auto
-  double limit =
-      0.0;  ///< expected error above which the model does not move the atoms; 0: 3 thresholds
+  Accuracy accuracy;   ///< that the user wants
+  double limit = 0.0;  ///< error bar above which the model does not move the atoms, eV/Angstrom;
+                       ///< 0: three thresholds
   std::int64_t audit = 1000;  ///< mean number of steps between two random calls; 0: none
   std::uint64_t seed = 1;     ///< of the random calls
   double coverage = 0.9;      ///< part of the force errors that error bars cover
-  bool late = false;  ///< labels come while the run goes on: the limit is 1.5 thresholds during
-                      ///< the first fifty answers, as it would go where the model knows nothing
+  bool late = false;  ///< labels come while the run goes on: a limit that is not given is 1.5
+                      ///< thresholds during the first fifty answers, as it would go where the
+                      ///< model knows nothing
 };
+
+/// What the model makes of the configurations that it has learned from, eV/Angstrom. 0: not known.
+struct LearnedFrames {
+  double bar = 0.0;    ///< largest error bar of an atom that nine in ten of them do not exceed
+  double error = 0.0;  ///< root mean square error of the force components
+  double force = 0.0;  ///< root mean square of the force components
+  std::int64_t frames = 0;
+};
+DPTRAIN_FIELDS(LearnedFrames, bar, error, force, frames)
 
 /// What a model had said of a configuration, and the error that a reference label has shown.
 struct Comparison {
   double expected = 0.0;   ///< largest error bar of an atom, eV/Angstrom; 0: bars were not known
   double max_error = 0.0;  ///< largest length of an atom's force error, eV/Angstrom
   AtomErrors atoms;        ///< those whose forces count
+};
+
+/// The root mean square error of the force components of configurations that are not learned, eV/Angstrom.
+struct HeldOutError {
+  std::int64_t frames = 0;
+  double error = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Why the reference is asked.
@@ -40,13 +59,13 @@ enum class Ask {
 };
 std::string name_of(Ask ask);
 
-/// Decides at every step whether to ask the reference, from the largest error bar of an atom, the expected error, and learns from
-/// the answers how large bars are. Knows nothing of the engine; the same on all ranks.
+/// Decides at every step whether to ask the reference, from the largest error bar of an atom, and learns from the answers how large
+/// bars are. Knows nothing of the engine; the same on all ranks.
 ///
-/// `threshold auto` is one and a half times the largest bar in the configurations that the model has learned from
-/// (set_known_bar), but at least a quarter of the root mean square of the force components: smaller errors are not worth a
-/// label. While the model is new (the first 50 answers) it is not
-/// above this root mean square, so that a poor model does not excuse itself.
+/// The threshold is ten times the accuracy that the user wants, a root mean square error: where forces have this error, ten times it is
+/// the largest bar of a configuration (bench/results/bars.md). It does not follow the errors of the model, but in one case: the error of
+/// what the model has learned is above the accuracy, so that more labels of the same kind do not help. Then one and a half times the
+/// largest bar of what has been learned is the threshold, if that is more: only what is new is asked for.
 class ActiveLearning {
  public:
   explicit ActiveLearning(const ActiveConfig &config);
@@ -61,24 +80,33 @@ class ActiveLearning {
   /// Those of the answers so far.
   ErrorBars bars(std::size_t ntypes) const;
   /// True until there have been fifty answers.
-  bool is_growing() const;
+  bool is_growing() const { return answers_ < growing_answers; }
   /// `due`: a step at which the threshold counts; all else counts at every step. `expected`: largest bar of an atom. `close`: two
   /// atoms are inside of their wall.
   Ask decide(std::int64_t step, bool due, double expected, bool close) const;
+  /// Bar of an atom above which the reference is asked where this error is wanted.
+  static double threshold_of(double wanted_error) { return 10.0 * wanted_error; }
+  /// The present one, eV/Angstrom.
   double threshold() const;
-  bool is_threshold_given() const { return config_.threshold > 0.0; }
+  /// Bar of an atom above which the model does not move the atoms, eV/Angstrom.
   double limit() const;
   /// A true error above it is trouble: the limit that is given, or three thresholds.
   double trouble() const;
-  /// What configurations that the model has learned from have as their largest bar of an atom, eV/Angstrom.
-  void set_known_bar(double bar) { known_bar_ = bar; }
-  /// The median of the latest errors that the model has reached; 0: there was none.
-  double reached_error() const;
+  /// The root mean square error of the force components that the user wants, eV/Angstrom; 0: relative to forces that are not known.
+  double wanted_error() const { return config_.accuracy.error(force()); }
+  /// Whether an atom's force error of this length is more than configurations with that error have.
+  bool is_wrong(double error) const { return error > threshold_of(wanted_error()); }
+  /// Whether the model does not reach the error that is wanted on what it has learned.
+  bool is_out_of_reach() const;
+  void set_learned(const LearnedFrames &learned) { learned_ = learned; }
+  const LearnedFrames &learned() const { return learned_; }
+  /// Root mean square of the force components that errors are relative to: of what has been learned, else of the latest label or the
+  /// one that is given; 0: there was none.
+  double force() const { return learned_.force > 0.0 ? learned_.force : force_; }
+  void set_force(double force) { force_ = force; }
 
   /// An answer of the reference, before the model learns from it. `force`: root mean square of the label's force components.
   void compare(const Comparison &comparison, Ask ask, double force);
-  /// The largest error of an atom in the same configuration, once the model has learned from it.
-  void learned(double max_error);
 
   /// Of the latest answers.
   BarCoverage coverage() const;
@@ -90,14 +118,11 @@ class ActiveLearning {
   std::int64_t audits_far_above() const { return audits_far_above_; }
   /// Spearman's rank correlation of expected and true largest errors over the latest answers; 0 for fewer than three.
   double rank_correlation() const;
-  /// Root mean square of the force components of the latest label; 0: there was none.
-  double force() const { return force_; }
-
   /// What has been learned, for files: not what the user chooses.
   template <class Visit> void fields(Visit &visit)
   {
-    visit("calibration, coverage, reached, expected, found, force, known_bar", calibration_,
-          coverage_, reached_, expected_, found_, force_, known_bar_);
+    visit("calibration, coverage, expected, found, force, learned", calibration_, coverage_,
+          expected_, found_, force_, learned_);
     visit("answers, audits, audits_above, audits_far_above", answers_, audits_, audits_above_,
           audits_far_above_);
   }
@@ -105,14 +130,15 @@ class ActiveLearning {
   std::string damage() const;
 
  private:
+  static constexpr std::int64_t growing_answers = 50;
+
   ActiveConfig config_;
   BarCalibration calibration_;
   std::vector<BarCoverage> coverage_;  // of the latest answers
   ErrorBars given_;
-  std::vector<double> reached_;           // latest errors that were reached
   std::vector<double> expected_, found_;  // errors at the latest answers
   double force_ = 0.0;                    // rms of the force components of the latest label
-  double known_bar_ = 0.0;
+  LearnedFrames learned_;
   std::int64_t answers_ = 0, audits_ = 0, audits_above_ = 0, audits_far_above_ = 0;
 };
 

@@ -11,7 +11,10 @@ using Fate = Outcome::Fate;
 
 namespace {
 
-constexpr double poor_model = 0.25;  // error of held-out frames over their forces
+constexpr double not_reached = 1.3;  // error of held-out frames over the one that is wanted
+const char *const what_helps =
+    "more steps per label ('train'), a longer cutoff or a larger net (an input.json in "
+    "pair_coeff), a baseline with charges for ionic systems, or a reference with less noise";
 
 std::string bars_text(const ActiveLearning &learning, const ErrorBars &bars,
                       const std::vector<std::string> &type_map)
@@ -79,7 +82,7 @@ void ActiveLog::progress(std::int64_t in_flight, const ActiveLearning &learning)
   const double unit = units_.force(), percent = 100.0 / (reference + training + md);
   std::string text = fmt::format("dptrain progress: step {}", step_);
   if (last_step_ > step_) text += fmt::format(" of {}", last_step_);
-  text += fmt::format(", {} in flight, {} asked, {} frames, expected error {:.4g} (threshold "
+  text += fmt::format(", {} in flight, {} asked, {} frames, largest error bar {:.4g} (threshold "
                       "{:.4g}), time: waiting {:.0f} %, training {:.0f} %, MD {:.0f} %",
                       in_flight, counters_.reference.calls, counters_.frames.stored,
                       expected_error_ * unit, learning.threshold() * unit, reference * percent,
@@ -120,7 +123,7 @@ void ActiveLog::line(const LabelRequest &request, const Outcome &outcome, double
 
 void ActiveLog::summary(const std::string &name, std::int64_t step, const ActiveLearning &learning,
                         const ErrorBars &bars, const std::vector<std::string> &type_map,
-                        double batch_error, double held_out_error, double jumps) const
+                        double batch_error, const HeldOutError &held_out, double jumps) const
 {
   const double unit = units_.force();
   const auto [reference, training, md] = seconds();
@@ -129,37 +132,34 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
                      discarded = counters_.reference.discarded - discarded_before_;
   messages_.table(fmt::format(
       "{}: {} steps, {} reference calls ({:.2f} %), {} frames\n{}  seconds: reference {:.2f} "
-      "({:.0f} %), training {:.2f} ({:.0f} %), MD {:.2f} ({:.0f} %), all {:.2f}\n  threshold "
-      "{:.4g}, limit {:.4g} (force units)\n  error bars: {}\n  largest ones and largest errors of "
-      "the "
-      "answers: rank correlation {:.2f}\n  "
-      "audits: {}, {} above the threshold, {} above three thresholds\n  force rmse: last batch "
-      "{:.4g}, held-out frames {:.4g}, forces of the latest label {:.4g}\n  jumps of the potential "
-      "energy, sum of all runs: {:.6g} energy units",
+      "({:.0f} %), training {:.2f} ({:.0f} %), MD {:.2f} ({:.0f} %), all {:.2f}\n  accuracy: {}\n  "
+      "threshold {:.4g}, limit {:.4g} (force units)\n  error bars: {}\n  largest ones and largest "
+      "errors of the answers: rank correlation {:.2f}\n  audits: {}, {} above the threshold, {} "
+      "above three thresholds\n  force rmse of the last batch {:.4g}, rms force {:.4g}\n  jumps of "
+      "the potential energy, sum of all runs: {:.6g} energy units",
       name, steps, calls,
       steps > 0 ? 100.0 * static_cast<double>(calls) / static_cast<double>(steps) : 0.0,
       counters_.frames.stored,
       discarded > 0 ? fmt::format("  labels discarded: {}, see the warnings above\n", discarded)
                     : std::string(),
       reference, reference * percent, training, training * percent, md, md * percent, total,
-      learning.threshold() * unit, learning.limit() * unit, bars_text(learning, bars, type_map),
-      learning.rank_correlation(), learning.audits(), learning.audits_above(),
-      learning.audits_far_above(), batch_error * unit, held_out_error * unit,
+      accuracy_text(learning, held_out), learning.threshold() * unit, learning.limit() * unit,
+      bars_text(learning, bars, type_map), learning.rank_correlation(), learning.audits(),
+      learning.audits_above(), learning.audits_far_above(), batch_error * unit,
       learning.force() * unit, jumps * units_.energy));
 }
 
-// Not where the threshold follows the errors.
-void ActiveLog::watch_threshold(Ask ask, const ActiveLearning &learning)
+void ActiveLog::tell_out_of_reach(const ActiveLearning &learning)
 {
-  if (!learning.is_threshold_given() || ask == Ask::early) return;
-  const double unit = units_.force(), reached = learning.reached_error();
-  const bool asked = ask == Ask::threshold || ask == Ask::limit;
-  if (!threshold_watch_.add(asked, learning.threshold(), reached)) return;
-  messages_.warning(
-      fmt::format("step {}: threshold {:.4g} is below the error that the model reaches ({:.4g}): "
-                  "the reference is asked at every check. Raise the threshold (or use 'threshold "
-                  "auto'), train longer ('train'), or use a larger model",
-                  step_, learning.threshold() * unit, reached * unit));
+  if (out_of_reach_told_ || !learning.is_out_of_reach()) return;
+  out_of_reach_told_ = true;
+  messages_.info(fmt::format("step {}: the force error on what has been learned is {}, above two "
+                             "thirds of the accuracy of "
+                             "{}: more labels of the same kind do not help, so that from here on "
+                             "only what is new is asked "
+                             "for. To change that, use {}",
+                             step_, error_text(learning.learned().error, learning),
+                             error_text(learning.wanted_error(), learning), what_helps));
 }
 
 void ActiveLog::warn_of_close_atoms(double distance)
@@ -173,14 +173,38 @@ void ActiveLog::warn_of_close_atoms(double distance)
                   step_, distance * units_.length));
 }
 
-void ActiveLog::warn_of_poor_model(const ActiveLearning &learning, double held_out_error) const
+void ActiveLog::warn_of_error(const ActiveLearning &learning, const HeldOutError &held_out) const
 {
-  if (learning.is_growing() || !(held_out_error > poor_model * learning.force())) return;
+  if (learning.is_growing() || held_out.frames == 0 ||
+      !(held_out.error > not_reached * learning.wanted_error()))
+    return;
   messages_.warning(fmt::format(
-      "on held-out frames the model's force error is {:.0f} % of the forces: what moves the atoms "
-      "is a poor potential. Train longer per label ('train', 'ema') or use a larger model; more "
-      "labels alone do not help where the error of the last batch is as large",
-      100.0 * held_out_error / learning.force()));
+      "the potential has not the accuracy that is wanted ({}): its force error on held-out "
+      "configurations is {}, on those that it has learned {}. Use {}",
+      error_text(learning.wanted_error(), learning), error_text(held_out.error, learning),
+      error_text(learning.learned().error, learning),
+      learning.is_out_of_reach() ? what_helps : "more labels, of a longer run ('resume' goes on)"));
+}
+
+// In force units, and as a part of the forces.
+std::string ActiveLog::error_text(double error, const ActiveLearning &learning) const
+{
+  std::string text = fmt::format("{:.4g}", error * units_.force());
+  if (learning.force() > 0.0)
+    text += fmt::format(" ({:.2g} % of the forces)", 100.0 * error / learning.force());
+  return text;
+}
+
+std::string ActiveLog::accuracy_text(const ActiveLearning &learning,
+                                     const HeldOutError &held_out) const
+{
+  const auto text = [&](double error) { return error_text(error, learning); };
+  std::string reached = "not measured, as no configuration is held out";
+  if (held_out.frames > 0)
+    reached = fmt::format("reached {} on {} held-out configurations", text(held_out.error),
+                          held_out.frames);
+  return fmt::format("wanted {}, {}, {} on those it has learned", text(learning.wanted_error()),
+                     reached, text(learning.learned().error));
 }
 
 }  // namespace dptrain

@@ -9,7 +9,6 @@
 #include "dptrain/base/units.h"
 #include "dptrain/session/learning_options.h"
 #include "dptrain/uncertainty/active_learning.h"
-#include "session/asking/threshold_watch.h"
 #include "session/learning/outcome.h"
 #include "session/learning/session_state.h"
 #include "session/requests/label_request.h"
@@ -29,7 +28,7 @@ class ActiveLog {
   void line(const LabelRequest &request, const Outcome &outcome, double jumps);
   void summary(const std::string &name, std::int64_t step, const ActiveLearning &learning,
                const ErrorBars &bars, const std::vector<std::string> &type_map, double batch_error,
-               double held_out_error, double jumps) const;
+               const HeldOutError &held_out, double jumps) const;
   std::int64_t first_step() const { return first_step_; }
   /// The present step, and the last one, for the lines from here on; then its expected error.
   void at(std::int64_t step, std::int64_t last_step) { step_ = step, last_step_ = last_step; }
@@ -37,15 +36,17 @@ class ActiveLog {
   /// For runs of hours: where the run is, every so many seconds of the options. To be called at each step, and while it waits.
   void progress(std::int64_t in_flight, const ActiveLearning &learning);
 
-  /// Warns, once, of a given threshold that is out of the model's reach. To be called where the threshold counts.
-  void watch_threshold(Ask ask, const ActiveLearning &learning);
+  /// Tells, once, that the accuracy is out of the model's reach, and what helps.
+  void tell_out_of_reach(const ActiveLearning &learning);
   /// Warns, once, of atoms (at this distance, Angstrom) that are closer than the model knows.
   void warn_of_close_atoms(double distance);
-  /// Warns of a model that is wrong by more than a part of the forces.
-  void warn_of_poor_model(const ActiveLearning &learning, double held_out_error) const;
+  /// Warns of a model that has not the accuracy that is wanted.
+  void warn_of_error(const ActiveLearning &learning, const HeldOutError &held_out) const;
 
  private:
   std::array<double, 3> seconds() const;
+  std::string error_text(double error, const ActiveLearning &learning) const;
+  std::string accuracy_text(const ActiveLearning &learning, const HeldOutError &held_out) const;
 
   const SessionCounters &counters_;
   UnitFactors units_;
@@ -59,8 +60,7 @@ class ActiveLog {
   double progress_seconds_;
   std::chrono::steady_clock::time_point progress_time_;
   std::int64_t progress_step_ = 0;
-  ThresholdWatch threshold_watch_;
-  bool close_atoms_warned_ = false;
+  bool close_atoms_warned_ = false, out_of_reach_told_ = false;
 };
 
 }  // namespace dptrain

@@ -78,11 +78,11 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
   learning_->end_run();
   const UpdateReport &batch = training_.report();
   log_.summary(name, step, decisions_, slot_->model() ? slot_->model()->bars() : ErrorBars(),
-               slot_->type_map(), batch.step > 0 ? batch.rmse("f") : 0.0, held_out_error(),
+               slot_->type_map(), batch.step > 0 ? batch.rmse("f") : 0.0, learning_->held_out(),
                jumps_.sum());
   const std::string cutouts = cutouts_ ? cutouts_->take_summary() : "";
   if (!cutouts.empty()) messages_.table(cutouts);
-  log_.warn_of_poor_model(decisions_, held_out_error());
+  log_.warn_of_error(decisions_, learning_->held_out());
   if (book_->num_left() > 0)
     messages_.info(fmt::format("{} configurations are still with the reference: the next run takes "
                                "up their labels, or a later one with 'resume'",
@@ -173,7 +173,7 @@ void ActiveMode::choose_ask(StepView &now)
   request.ask = request.has_bars ? decisions_.decide(now.step, due, request.expected, now.close)
                                  : (due ? Ask::early : Ask::no);
   now.model_moves = request.has_bars && !decisions_.is_early();
-  if (due) log_.watch_threshold(request.ask, decisions_);
+  log_.tell_out_of_reach(decisions_);
 }
 
 void ActiveMode::decide(Trajectory &run, StepView &now)
@@ -293,10 +293,7 @@ void ActiveMode::move_on(Trajectory &run, Answer &answer)
     error = force_errors(run.forces(), label).max;
     if (request.has_bars) keep_scale(run, request.largest_bar(slot_->model()->bars()));
   }
-  if (trained && learned) {
-    outcome.learned_error = error;
-    learning_->learned(error);
-  }
+  if (trained && learned) outcome.learned_error = error;
   if (error > decisions_.limit()) outcome.reference_moves = true;
   if (outcome.reference_moves)
     run.follow(label);
@@ -317,7 +314,6 @@ void ActiveMode::move_on_around(Trajectory &run, const StepView &now, std::vecto
       force = run.forces();
     }
     outcome.learned_error = force_errors(forces_on(request, force), label).max;
-    learning_->learned(outcome.learned_error);
     if (outcome.learned_error > decisions_.limit())
       warn_above_limit(now.step, outcome.learned_error);
   }
@@ -373,7 +369,7 @@ void ActiveMode::rescue(Trajectory &run, const std::string &why)
   throw Error(
       fmt::format("step {}: {}; the run cannot go on, and {}. Model, checkpoint and labels are "
                   "saved where 'save' names them. Let the model learn more before it moves the "
-                  "atoms ('every', 'threshold', 'train'), use a "
+                  "atoms ('every', 'accuracy', 'train'), use a "
                   "shorter time step or a lower temperature, or allow more rewinds",
                   run.step(), why, healing_.refusal()));
 }
@@ -433,7 +429,7 @@ void ActiveMode::stop_above_limit(const StepView &now)
 {
   learning_->save_before_error();
   const double unit = options_.units.force();
-  throw Error(fmt::format("step {}: an atom's force error of {:.4g} is expected, above the limit "
+  throw Error(fmt::format("step {}: an atom has an error bar of {:.4g}, above the limit "
                           "{:.4g} ('limit ... stop'): train longer, or give a larger limit",
                           now.step, now.request.expected * unit, decisions_.limit() * unit));
 }

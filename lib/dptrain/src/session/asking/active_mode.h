@@ -43,7 +43,7 @@ class ActiveMode {
   double expected_error() const { return latest_.request.expected; }  ///< eV/Angstrom
   bool model_moves() const { return latest_.model_moves; }
   /// Root mean square error of the forces, eV/Angstrom.
-  double held_out_error() const { return learning_->held_out_error(); }
+  double held_out_error() const { return learning_->held_out().error; }
   /// Largest error of a force at the latest answer, eV/Angstrom.
   double found_error() const { return learning_->found_error(); }
   double jumps() const { return jumps_.sum(); }  ///< eV

@@ -1,5 +1,9 @@
 // Mode active with `reference run`: configurations are selected, and nobody is asked.
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "base/text.h"
 
 #include "dptrain/base/error.h"
@@ -7,6 +11,14 @@
 #include <fmt/format.h>
 
 namespace dptrain {
+
+// There are no labels that errors could be relative to, but the forces of the run.
+static double rms_force(const std::vector<double> &force)
+{
+  double squares = 0.0;
+  for (const double component : force) squares += component * component;
+  return std::sqrt(squares / static_cast<double>(std::max<std::size_t>(force.size(), 1)));
+}
 
 void ActiveMode::selection_step(Trajectory &run)
 {
@@ -17,6 +29,7 @@ void ActiveMode::selection_step(Trajectory &run)
         "'save' of a run with 'mode active' or dptrain train writes it: {} has none",
         slot_->path()));
   ++looked_at_;
+  decisions_.set_force(rms_force(run.forces()));
   latest_ = look(run);
   const double expected = expected_error();
   if (!(expected > decisions_.threshold()) ||
@@ -25,7 +38,7 @@ void ActiveMode::selection_step(Trajectory &run)
   WholeFrame frame = run.configuration();
   training_.select(frame, fmt::format("expected_error={:.6g}", expected));
   messages_.table(fmt::format(
-      "dptrain {:10} selected, expected error {:.4g}, {} of {} configurations", run.step(),
+      "dptrain {:10} selected, largest error bar {:.4g}, {} of {} configurations", run.step(),
       expected * options_.units.force(), training_.counters().frames.stored, looked_at_));
 }
 

@@ -13,7 +13,8 @@ namespace dptrain {
 namespace {
 
 constexpr std::int64_t moment_frames = 128;  // whose atoms say what the model has seen
-constexpr std::int64_t scored_frames = 32;   // whose bars stand for those of all
+constexpr std::int64_t scored_frames = 32;   // whose bars and forces stand for those of all
+constexpr std::int64_t error_frames = 8;     // whose errors do
 constexpr double known_part = 0.9;           // of these frames
 constexpr double selected_weight = 0.1;      // of a selected configuration among all that is known
 
@@ -37,7 +38,7 @@ BarMonitor::BarMonitor(std::shared_ptr<const Communicator> comm, std::shared_ptr
     given_metric = slot_->model()->features()->metric();
 }
 
-void BarMonitor::refresh(Trainer &trainer, bool wants_known_bar)
+void BarMonitor::refresh(Trainer &trainer, bool wants_learned)
 {
   AtomFeatures *features = slot_->model()->features();
   if (current_ || trainer.num_frames() == 0 || !features) return;
@@ -56,45 +57,71 @@ void BarMonitor::refresh(Trainer &trainer, bool wants_known_bar)
   const double part = static_cast<double>(seen_.size()) / moment_frames;
   moments.apply(given_metric.empty() ? 1.0 : std::min(1.0, part));
   for (std::size_t k = 0; k < seen_.size(); ++k) seen_[k].feature_sum = moments.feature_sums()[k];
-  if (wants_known_bar) find_known_bar(trainer);
+  if (wants_learned) look_at_learned(trainer);
   current_ = true;
   slot_->set_bars_known(true);
 }
 
-void BarMonitor::find_known_bar(Trainer &trainer)
+void BarMonitor::look_at_learned(Trainer &trainer)
 {
-  const ErrorBars &known = slot_->model()->bars();
-  std::vector<double> largest, atom, squares, atoms, force, bars;
-  trainer.visit(typical_frames(trainer, scored_frames), [&](const Frame &frame) {
+  const ErrorBars &bars = slot_->model()->bars();
+  const std::size_t ntypes = slot_->type_map().size();
+  const std::vector<std::int64_t> frames = typical_frames(trainer, scored_frames);
+  learned_distances_.assign(frames.size() * ntypes, 0.0);
+  std::vector<double> squares, atoms, force, bar;
+  double forces[2] = {0.0, 0.0};  // squares of the components that are learned, their number
+  trainer.visit(frames, [&](const Frame &frame) {
     force.assign(static_cast<std::size_t>(frame.nall()) * 3, 0.0);
-    bars.assign(frame.nlocal, 0.0);
+    bar.assign(frame.nlocal, 0.0);
     ForwardOutput out;
     out.force = force.data();
-    out.bar = bars.data();
+    out.bar = bar.data();
     slot_->model()->forward(frame.weighted_domain(), out);
-    for (auto *values : {&largest, &atom, &squares, &atoms}) values->push_back(0.0);
+    double *const largest = &learned_distances_[squares.size() * ntypes];
+    squares.push_back(0.0);
+    atoms.push_back(0.0);
     for (int i = 0; i < frame.nlocal; ++i) {
-      if (!(bars[i] > 0.0)) continue;
-      const double distance = bars[i] / known.factor(frame.type[i]);
-      largest.back() = std::max(largest.back(), bars[i]);
-      atom.back() = std::max(atom.back(), distance);
+      if (!(bar[i] > 0.0)) continue;
+      const double distance = bar[i] / bars.factor(frame.type[i]);
+      largest[frame.type[i]] = std::max(largest[frame.type[i]], distance);
       squares.back() += distance * distance;
       atoms.back() += 1.0;
+      if (frame.label.force.empty()) continue;
+      for (int k = 3 * i; k < 3 * i + 3; ++k)
+        forces[0] += frame.label.force[k] * frame.label.force[k];
+      forces[1] += 3.0;
     }
   });
-  comm_->all_reduce_max(largest.data(), largest.size());
-  comm_->all_reduce_max(atom.data(), atom.size());
+  comm_->all_reduce_max(learned_distances_.data(), learned_distances_.size());
   comm_->all_reduce_sum(squares.data(), squares.size());
   comm_->all_reduce_sum(atoms.data(), atoms.size());
-  known_atom_ = known_frame_ = 0.0;
-  for (std::size_t k = 0; k < atom.size(); ++k) {
-    known_atom_ = std::max(known_atom_, atom[k]);
+  comm_->all_reduce_sum(forces, 2);
+  known_atom_ = *std::max_element(learned_distances_.begin(), learned_distances_.end());
+  known_frame_ = 0.0;
+  for (std::size_t k = 0; k < squares.size(); ++k)
     known_frame_ = std::max(known_frame_, std::sqrt(squares[k] / std::max(atoms[k], 1.0)));
-  }
+  learned_.force = std::sqrt(forces[0] / std::max(forces[1], 1.0));
+  const double error = trainer.stored_errors(typical_frames(trainer, error_frames)).rmse("f");
+  learned_.error = std::isfinite(error) ? error : 0.0;
+  learned_.frames = trainer.num_frames();
+}
+
+// Scales change with each answer, distances do not.
+LearnedFrames BarMonitor::learned() const
+{
+  LearnedFrames learned = learned_;
+  const ErrorBars &bars = slot_->model()->bars();
+  if (!bars.is_known() || learned_distances_.empty()) return learned;
+  const std::size_t ntypes = bars.scale.size();
+  std::vector<double> largest(learned_distances_.size() / ntypes, 0.0);
+  for (std::size_t k = 0; k < learned_distances_.size(); ++k)
+    largest[k / ntypes] =
+        std::max(largest[k / ntypes], bars.scale[k % ntypes] * learned_distances_[k]);
   const auto place = largest.begin() + static_cast<std::ptrdiff_t>(
                                            known_part * static_cast<double>(largest.size() - 1));
   std::nth_element(largest.begin(), place, largest.end());
-  known_bar_ = *place;
+  learned.bar = *place;
+  return learned;
 }
 
 void BarMonitor::set_bars(ErrorBars bars) const

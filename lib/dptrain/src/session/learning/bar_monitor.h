@@ -7,6 +7,7 @@
 #include "dptrain/models/model_in_use.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/training/trainer.h"
+#include "dptrain/uncertainty/active_learning.h"
 
 namespace dptrain {
 
@@ -18,10 +19,10 @@ class BarMonitor {
 
   /// The bars from now on are those of other parameters or frames than the model has.
   void mark_stale() { current_ = false; }
-  /// Makes them those of the present ones, if they are not. `find_known_bar`: that is wanted too.
-  void refresh(Trainer &trainer, bool find_known_bar);
-  /// The largest bar of an atom that nine in ten of the stored frames do not exceed; 0: there are none.
-  double known_bar() const { return known_bar_; }
+  /// Makes them those of the present ones, if they are not. `wants_learned`: learned() is wanted too.
+  void refresh(Trainer &trainer, bool wants_learned);
+  /// Of the stored frames, with the present error bars; all 0 where there is none.
+  LearnedFrames learned() const;
   /// Gives the model error bars that were measured on answers. What it knows: the stored frames, and those that were asked about
   /// before they were learned.
   void set_bars(ErrorBars bars) const;
@@ -46,7 +47,7 @@ class BarMonitor {
   FeatureMetric given_metric;
 
  private:
-  void find_known_bar(Trainer &trainer);
+  void look_at_learned(Trainer &trainer);
 
   struct Seen {
     std::vector<double> feature_sum;
@@ -55,8 +56,10 @@ class BarMonitor {
   std::shared_ptr<const Communicator> comm_;
   std::shared_ptr<ModelInUse> slot_;
   bool current_ = false;
-  std::vector<Seen> seen_;  // frames behind the error bars
-  double known_bar_ = 0.0, known_atom_ = 0.0, known_frame_ = 0.0;
+  std::vector<Seen> seen_;                 // frames behind the error bars
+  LearnedFrames learned_;                  // but the bar
+  std::vector<double> learned_distances_;  // [frames][ntypes] the largest of an atom
+  double known_atom_ = 0.0, known_frame_ = 0.0;
 };
 
 }  // namespace dptrain

@@ -90,7 +90,7 @@ void LabeledFrames::keep(const WholeFrame &frame)
     held_out_.push_back(std::move(share));
     if (held_out_.size() > held_out_frames) held_out_.erase(held_out_.begin());
   } else if (trainer_) {
-    latest_place_ = trainer_->add(std::move(share));
+    trainer_->add(std::move(share));
   } else {
     waiting_.push_back(std::move(share));
     factory_->note(frame);
@@ -110,15 +110,16 @@ void LabeledFrames::train_with(Trainer &trainer)
 {
   trainer_ = &trainer;
   factory_.reset();
-  for (Frame &frame : waiting_) latest_place_ = trainer.add(std::move(frame));
+  for (Frame &frame : waiting_) trainer.add(std::move(frame));
   waiting_.clear();
 }
 
-UpdateReport LabeledFrames::held_out_errors() const
+HeldOutError LabeledFrames::held_out_error() const
 {
   std::vector<const Frame *> frames;
   for (const Frame &frame : held_out_) frames.push_back(&frame);
-  return trainer_ && !frames.empty() ? trainer_->errors(frames) : UpdateReport();
+  if (!trainer_ || frames.empty()) return {};
+  return {static_cast<std::int64_t>(frames.size()), trainer_->errors(frames).rmse("f")};
 }
 
 void LabeledFrames::add_memory(MemoryLedger &ledger) const

@@ -12,6 +12,7 @@
 #include "dptrain/models/model_in_use.h"
 #include "dptrain/session/learning_options.h"
 #include "dptrain/training/trainer.h"
+#include "dptrain/uncertainty/active_learning.h"
 #include "session/learning/frame_store.h"
 #include "session/learning/model_factory.h"
 #include "session/session_counters.h"
@@ -45,9 +46,8 @@ class LabeledFrames {
   double smallest_distance() const { return factory_->statistics().min_distance(); }
   /// This training gets the frames that wait, and those to come.
   void train_with(Trainer &trainer);
-  std::int64_t latest_place() const { return latest_place_; }  ///< of the latest one with it
-  /// With the model of the run; NaN without any.
-  UpdateReport held_out_errors() const;
+  /// With the model of the run.
+  HeldOutError held_out_error() const;
   /// Adds those that the training does not have.
   void add_memory(MemoryLedger &ledger) const;
 
@@ -83,8 +83,7 @@ class LabeledFrames {
   std::optional<ModelFactory> factory_;  // until there is a model
   std::vector<Frame> waiting_;           // for it
   Trainer *trainer_ = nullptr;           // from then on
-  std::int64_t latest_place_ = 0;
-  std::vector<Frame> held_out_;  // the latest
+  std::vector<Frame> held_out_;          // the latest
 };
 
 }  // namespace dptrain

@@ -15,7 +15,7 @@ namespace {
 ActiveConfig active_config(const LearningOptions &options)
 {
   ActiveConfig config;
-  config.threshold = options.threshold;
+  config.accuracy = options.accuracy;
   config.limit = options.limit;
   config.late = options.asynchronous > 0;
   config.audit = options.audit;
@@ -41,6 +41,8 @@ Learner::Learner(Parts parts) :
       training_.active_state().empty() ? slot_->active_state() : training_.active_state();
   if (!state.empty()) {
     state.read(decisions_);
+    // of a given model, whose frames are not here
+    if (training_.counters().frames.stored == 0) decisions_.set_learned({});
     training_.active_state() = state_of(decisions_);
   }
   if (slot_->model()) decisions_.set_given_bars(slot_->model()->bars());
@@ -52,9 +54,7 @@ void Learner::refresh_bars()
 {
   set_bars();
   training_.refresh_bars();
-  held_out_error_ = training_.held_out_errors().rmse("f");
-  const double known = training_.bar_monitor().known_bar();
-  if (known > 0.0 && slot_->has_calibrated_bars()) decisions_.set_known_bar(known);
+  held_out_ = training_.held_out_error();
   set_bars();
 }
 
@@ -64,6 +64,8 @@ void Learner::set_bars()
   if (!slot_->model()) return;
   const ErrorBars bars = decisions_.bars(slot_->type_map().size());
   if (bars.is_known()) training_.bar_monitor().set_bars(bars);
+  const LearnedFrames learned = training_.bar_monitor().learned();
+  if (learned.force > 0.0) decisions_.set_learned(learned);
 }
 
 // ---- an answer
@@ -117,11 +119,9 @@ Outcome Learner::judge(AnsweredRequest &answer)
   set_bars();
   training_.active_state() = state_of(decisions_);
   if (!book_->within_limit(request, label)) return outcome;
-  // of a new model a threshold that follows the errors is not known yet; copies are made to be learned
-  const bool is_wrong = request.has_bars &&
-                        (decisions_.is_threshold_given() || !decisions_.is_early()) &&
-                        errors.max > decisions_.threshold();
-  if (is_wrong || request.ask == Ask::prepare) training_.start_training();
+  // copies are made to be learned
+  if ((request.has_bars && decisions_.is_wrong(errors.max)) || request.ask == Ask::prepare)
+    training_.start_training();
   outcome.fate = held_out ? Fate::held_out : Fate::learned;
   request.frame.label = label;
   request.frame.held_out = held_out;
@@ -140,8 +140,6 @@ void Learner::finish()
 {
   pace_.end();
   refresh_bars();
-  if (late_error_ratio_ > 0.0) decisions_.learned(late_error_ratio_ * training_.latest_error());
-  late_error_ratio_ = 0.0;
 }
 
 // ---- answers that come while the run goes on
@@ -173,9 +171,6 @@ void Learner::judge_all(std::vector<AnsweredRequest> answers)
     const LabelRequest &request = answer.request;
     Outcome outcome = judge(answer);
     const bool is_awaited = answer.run == run_index() && awaited_ == request.id;
-    if (outcome.fate == Fate::learned && !training_.is_deferred() && outcome.rms_error > 0.0 &&
-        learns_later(is_awaited))
-      late_error_ratio_ = outcome.max_error / outcome.rms_error;
     if (answer.run != run_index()) continue;
     book_->settle(request.id);
     if (is_awaited) {

@@ -46,7 +46,7 @@ class Learner {
     decisions_.rescale(factor);
     set_bars();
   }
-  double held_out_error() const { return held_out_error_; }     ///< rmse of the forces, eV/Angstrom
+  const HeldOutError &held_out() const { return held_out_; }
   double found_error() const { return found_error_; }           ///< largest, at the latest answer
   void set_found_error(double error) { found_error_ = error; }  ///< of several answers at once
 
@@ -81,8 +81,6 @@ class Learner {
   virtual int run_index() const { return 0; }  ///< among those who do
   /// Whether the model has changed while the run waited, since the last call.
   virtual bool take_change() { return false; }
-  /// Largest error of the force that a label has left once it is learned. Runs that learn together know it already.
-  virtual void learned(double error) = 0;
   /// Writes model and checkpoint before an error of this run alone; the others do not know of it.
   virtual void save_before_error() = 0;
   /// The end of the run: all is learned. Runs that learn together help the others until all have come to their end.
@@ -98,8 +96,6 @@ class Learner {
   void train_for(double seconds);
   double pace() { return pace_.due(TrainingPace::Clock::now()); }
   const std::shared_ptr<const Communicator> &run() const { return run_; }
-  /// Whether what a label shows once it is learned is known from the errors of the training alone.
-  virtual bool learns_later(bool is_awaited) const = 0;
 
   OnlineTraining &training_;
   RequestBook *book_;
@@ -121,8 +117,8 @@ class Learner {
   OnLateAnswer on_late_answer_;
   ActiveLearning decisions_;
   TrainingPace pace_;
-  double held_out_error_ = 0.0, found_error_ = 0.0;
-  double late_error_ratio_ = 0.0;  // largest error over rmse of a label that came later; 0: none
+  HeldOutError held_out_;
+  double found_error_ = 0.0;
 };
 
 /// `group`: the runs that learn together; null: this one alone.

@@ -16,12 +16,10 @@ class LearnerAlone : public Learner {
   void train_pending() override { learn(); }
   double poll_interval() const override { return 60.0; }  // for a look at the log
   bool is_shared() const override { return false; }
-  void learned(double error) override { decisions().learned(error); }
   void save_before_error() override { training_.save(); }
   void end_run() override { learn(); }  // also those of a minimization
 
  private:
-  bool learns_later(bool is_awaited) const override { return !is_awaited; }
 };
 
 }  // namespace dptrain

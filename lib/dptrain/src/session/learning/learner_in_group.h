@@ -18,13 +18,11 @@ class LearnerInGroup : public Learner {
   bool is_shared() const override { return true; }
   int run_index() const override { return group_.index(); }
   bool take_change() override { return std::exchange(changed_, false); }
-  void learned(double) override {}
   void save_before_error() override {}
   void end_run() override { help_others(false); }
   void leave_group() override { help_others(true); }
 
  private:
-  bool learns_later(bool) const override { return true; }  // others do not know whether one waits
   ReplicaGroup::Offer offer();
   void help_others(bool leaves);
 

@@ -40,7 +40,7 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
     messages_(messages),
     settings_(*comm_, options_, *slot_, messages_.info),
     frames_(comm_, slot_, options_, config(), state_.counters.frames, messages_),
-    budget_(comm_, options_.training),
+    budget_(comm_, options_.training.steps),
     files_(comm_, slot_, options_, config(), messages_),
     bar_monitor_(comm_, slot_),
     health_(comm_, messages_.warning)
@@ -124,11 +124,9 @@ void OnlineTraining::train_for(double seconds)
       slot_->set_trained();
       if (report.step == 1 || report.step % config().disp_freq == 0)
         or_save([&] { files_.write_curve(report); });
-      if (options_.active) budget_.watch(report.rmse("f"), [this] { return latest_error(); });
       if (options_.files.save_every > 0 && report.step % options_.files.save_every == 0) save();
       if (on_update_) or_save(on_update_);
     }
-    budget_.end_slice();
     if (is_open && known_atom_energies(slot_->model()->data()) != known)
       messages_.warning(atoms_are_fitted);
     if (steps() > before) {
@@ -142,11 +140,6 @@ void OnlineTraining::train_for(double seconds)
   watch();
 }
 
-double OnlineTraining::latest_error()
-{
-  return trainer_->stored_errors({frames_.latest_place()}).rmse("f");
-}
-
 void OnlineTraining::refresh_bars()
 {
   if (!trainer_) return;
@@ -154,10 +147,10 @@ void OnlineTraining::refresh_bars()
   bar_monitor_.refresh(*trainer_, options_.active || slot_->bars_wanted());
 }
 
-UpdateReport OnlineTraining::held_out_errors()
+HeldOutError OnlineTraining::held_out_error()
 {
   const Stopwatch watch(state_.counters.training.seconds);
-  return frames_.held_out_errors();
+  return frames_.held_out_error();
 }
 
 void OnlineTraining::select(const WholeFrame &frame, const std::string &note)
@@ -207,7 +200,6 @@ void OnlineTraining::save()
   state_.precision = slot_->settings().precision;
   state_.given_metric = bar_monitor_.given_metric;
   state_.earned_steps = budget_.owed();
-  state_.buffer_error = budget_.buffer_error();
   Checkpoint checkpoint = checkpoint_of(*comm_, *trainer_, *slot_->model());
   checkpoint.model.learning = state_.active;
   checkpoint.num_frames = state_.counters.frames.stored;
@@ -222,7 +214,7 @@ void OnlineTraining::resume(const std::string &file)
   if (!found) return resume_frames(path);
   const Checkpoint &checkpoint = *found;
   state_ = unpack(checkpoint.session);
-  budget_.restore(state_.earned_steps, state_.buffer_error);
+  budget_.restore(state_.earned_steps);
   bar_monitor_.given_metric = state_.given_metric;
   const Precision before = state_.precision, now = slot_->settings().precision;
 

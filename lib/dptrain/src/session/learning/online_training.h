@@ -39,8 +39,7 @@ class OnlineTraining {
 
   /// Stores a labeled frame, the same on all ranks; the last one of the warm-up makes the model.
   void add(const WholeFrame &frame);
-  /// The optimizer steps that the labels since the last call have earned; none during the warm-up. They end where the force
-  /// errors of the latest frame and of the batches are below `target` of the options, or its time is over.
+  /// The optimizer steps that the labels since the last call have earned; none during the warm-up.
   void train() { train_for(std::numeric_limits<double>::infinity()); }
   /// A part of these steps, about so many seconds long; the run goes on with the parameters that they have given.
   void train_for(double seconds);
@@ -55,8 +54,6 @@ class OnlineTraining {
   /// A pretrained model is not trained in mode active until a label exceeds the threshold, when this is called: trained on a
   /// crystal at rest alone, with which a run may begin, it would unlearn all other configurations.
   void start_training() { state_.training_deferred = false; }
-  /// Root mean square error of the forces of the latest label that is trained on, eV/Angstrom.
-  double latest_error();
   /// The types of this model that those of another training have, by name; -1: none.
   std::vector<int> types_of(const OnlineTraining &other) const
   {
@@ -64,8 +61,8 @@ class OnlineTraining {
   }
   /// Makes the error bars of the model those of its present parameters and frames.
   void refresh_bars();
-  /// Errors of the latest held-out frames with the model of the run; NaN without any.
-  UpdateReport held_out_errors();
+  /// With the model of the run.
+  HeldOutError held_out_error();
   /// Adds a configuration without labels to the data set of the options and to selected.extxyz beside it, and lets the
   /// error bars know it, such that configurations like it are not selected again.
   void select(const WholeFrame &frame, const std::string &note);

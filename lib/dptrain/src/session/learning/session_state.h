@@ -18,12 +18,11 @@ struct SessionState {
   std::int64_t earned_steps = 0;   ///< optimizer steps that labels have earned
   bool training_deferred = false;  ///< a pretrained model, no label above the threshold yet
   Precision precision = Precision::float64;  ///< of the steps so far
-  double buffer_error = 0.0;                 ///< mean square force error of the latest batches
   State active;                              ///< of the ActiveLearning; empty: none
   FeatureMetric given_metric;                ///< see BarMonitor
 };
-DPTRAIN_FIELDS(SessionState, counters, report, earned_steps, training_deferred, precision,
-               buffer_error, active, given_metric)
+DPTRAIN_FIELDS(SessionState, counters, report, earned_steps, training_deferred, precision, active,
+               given_metric)
 
 State pack(const SessionState &state);
 /// Throws Error if the state is one of another program.

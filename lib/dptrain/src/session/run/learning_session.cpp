@@ -95,12 +95,22 @@ struct LearningSession::Impl {
   bool failed = false;  // a step has not come to its end
 };
 
+// What rounding leaves of forces is no error that can be learned away.
+static void check_accuracy(const Accuracy &accuracy, Precision precision)
+{
+  const double least = precision == Precision::float64 ? 1e-10 : 1e-5;
+  if (accuracy.is_relative && accuracy.value < least)
+    throw Error(fmt::format("accuracy {:g}% is below what precision {} can: use {:g}% or more",
+                            100.0 * accuracy.value, name_of(precision), 100.0 * least));
+}
+
 LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
                                  std::shared_ptr<ModelInUse> slot, const LearningOptions &options,
                                  const Messages &messages, LabelSource *source,
                                  const Replicas &replicas)
 {
   check(options);
+  check_accuracy(options.accuracy, slot->settings().precision);
   if (replicas.mpi_comm && (!options.active || options.selects))
     throw Error("share needs mode active and a reference: runs learn together there");
   if (options.asynchronous > 0 && source && !source->works_beside())
