@@ -126,7 +126,7 @@ class Job:
 
     def measure(self):
         log = self.lammps("learning run", "in.active", seed=self.seed, steps=self.steps, accuracy="5%", train=LABEL_STEPS)
-        found = {"system": self.system, "seed": self.seed, "accuracy": "5%", **learning_log(log)}
+        found = {"system": self.system, "seed": self.seed, "threshold": "accuracy 5%", **learning_log(log)}
         for name, shift, every in (("reference", POOL_SEED, POOL_EVERY), ("test", TEST_SEED, TEST_EVERY)):
             self.lammps(f"{name} run", "in.reference", seed=self.seed + shift, steps=self.steps, set=name,
                         every=1 if self.quick else every)

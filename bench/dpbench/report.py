@@ -200,8 +200,8 @@ def active_tables(result):
                      *("{:.2f} ({:.2f})".format(*(r["errors"][n][q] / r["errors"][base][q] for q in ("rmse_f", "rmse_e")))
                        for n in names if n != base)] for r in result["rows"]])
     yield "\nThe learning runs:\n"
-    yield markdown(["system", "seed", "accuracy", "steps", "reference calls", "%", "audits", "above the threshold", "above three"],
-                   [[r["system"], r["seed"], r["accuracy"], r["steps"], r["calls"], f"{100 * r['calls'] / r['steps']:.2f}",
+    yield markdown(["system", "seed", "threshold", "steps", "reference calls", "%", "audits", "above the threshold", "above three"],
+                   [[r["system"], r["seed"], r["threshold"], r["steps"], r["calls"], f"{100 * r['calls'] / r['steps']:.2f}",
                      r["audits"], r["audits_above"], r["audits_far_above"]] for r in result["rows"]])
 
 

@@ -26,7 +26,7 @@ mass 1 28.0855
 displace_atoms all random 0.1 0.1 0.1 1 units box
 pair_style dptrain precision single
 pair_coeff * * new Si
-fix learn all dptrain reference pair lj/cut 5.0 coeff "* * 0.01 2.2" end every 5 train 40
+fix learn all dptrain reference pair lj/cut 5.0 coeff "* * 0.01 2.2" end mode passive every 5 train 40
 fix nve all nve
 run 80
 print "DOCTOR training $(1000*f_learn[8]/f_learn[7])"

@@ -27,7 +27,7 @@ mass 1 28.0855
 displace_atoms all random 0.05 0.05 0.05 1 units box
 pair_style dptrain
 pair_coeff * * new Si
-fix learn all dptrain reference pair lj/cut 5.0 coeff "* * 0.01 2.2" end every 1 train 2
+fix learn all dptrain reference pair lj/cut 5.0 coeff "* * 0.01 2.2" end mode passive every 1 train 2
 fix nve all nve
 run 12
 """

@@ -189,7 +189,7 @@ pair_style {style}
 pair_coeff * * {model} O H
 fix nve all nve
 timestep 1.0e-5
-fix t all dptrain reference pair lj/cut 5.0 coeff "* * 0.02 2.0" end every 5 train 10 save 10000 tuned.pth optimizer adam
+fix t all dptrain reference pair lj/cut 5.0 coeff "* * 0.02 2.0" end mode passive every 5 train 10 save 10000 tuned.pth optimizer adam
 run 5
 write_data last.data nocoeff
 """

@@ -44,7 +44,7 @@ neighbor 2.0 bin
 read_data {data}
 pair_style dptrain
 pair_coeff * * {model} {elements}
-fix learn all dptrain {input} reference pair lj/cut 4.0 coeff "* * 0.02 1.2" end every 1 train 2 warmup 2 batch 2 save 100 written.dp dataset dataset
+fix learn all dptrain {input} reference pair lj/cut 4.0 coeff "* * 0.02 1.2" end mode passive every 1 train 2 warmup 2 batch 2 save 100 written.dp dataset dataset
 fix move all nve/limit 0.02
 timestep 1e-4
 run 3

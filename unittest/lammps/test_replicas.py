@@ -15,7 +15,7 @@ from silicon import learn, write_input
 pytest.importorskip("ase", reason="the reference of these tests is compared with ASE's")
 
 REFERENCE = 'reference pair lj/cut 6.0 coeff "* * 0.05 2.1" modify "shift yes" end'
-# each look at the threshold asks: partitions with as many steps ask at the same ones, and the order of the labels is fixed
+# each look at the threshold asks, of the first twenty labels at least: partitions with as many steps ask at the same ones, and the order of the labels is fixed
 EAGER = "mode active every 5 warmup 4 train 10 accuracy 1e-07 limit 1e6 repeat audit 0 holdout 0 duplicate 0 optimizer adam"
 SEEDS = "variable seed world 87287 1234 555 77\nvariable T world 2000 1500 1000 500\n"
 

@@ -139,6 +139,22 @@ TEST(ActiveLearning, OutOfReachOnlyWhatIsNewIsAskedFor)
   EXPECT_NEAR(learning.threshold(), 0.3, 1e-12);
 }
 
+// By one atom, or by all; relative to forces only once they are known.
+TEST(ActiveLearning, AModelIsWrong)
+{
+  const ActiveLearning given({absolute(0.05), 0.0, 0, 1});
+  EXPECT_FALSE(given.is_wrong(0.049, 0.49));
+  EXPECT_TRUE(given.is_wrong(0.051, 0.1));
+  EXPECT_TRUE(given.is_wrong(0.01, 0.51));
+  ActiveLearning learning({{}, 0.0, 0, 1});
+  EXPECT_EQ(learning.limit(), HUGE_VAL);
+  answer(learning, 1.0, 0.1, Ask::early, 1e-14);  // atoms at rest
+  EXPECT_FALSE(learning.is_wrong(1e-10, 1e-9));
+  for (int k = 0; k < 2; ++k) answer(learning, 1.0, 0.1, Ask::early, 1.0);
+  EXPECT_TRUE(learning.is_wrong(0.051, 0.1));
+  EXPECT_FALSE(learning.is_wrong(0.049, 0.49));
+}
+
 TEST(ActiveLearning, TheLimitIsLowerWhereLabelsComeLate)
 {
   ActiveConfig config{absolute(0.05), 0.0, 0, 1};

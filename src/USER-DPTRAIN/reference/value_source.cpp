@@ -123,7 +123,8 @@ void ValueSource::check_every_step() const
   if (!source || (source->peratom_flag ? source->peratom_freq : source->global_freq) == 1) return;
   error->all(FLERR,
              "Fix dptrain: reference values {} {}: in mode active a label may be needed at any "
-             "step, and fix {} does not have values at every step",
+             "step, and fix {} does not have values at every step: let it have them, or add 'mode "
+             "passive'",
              what_, text_, id_);
 }
 

@@ -12,8 +12,9 @@ namespace dptrain {
 void check(const LearningOptions &o)
 {
   check_ranges(o);
+  constexpr double almost = 1.0 - 1e-9;  // decimal numbers are rounded
   const double unit = o.units.force(), threshold = ActiveLearning::threshold_of(o.accuracy.value);
-  if (!o.accuracy.is_relative && o.limit > 0.0 && o.limit < threshold)
+  if (!o.accuracy.is_relative && o.limit > 0.0 && o.limit < almost * threshold)
     throw Error(fmt::format(
         "the limit {:g} is below the error bar {:g} above which the reference is asked, ten times "
         "the accuracy: above the limit the model does not move the atoms; give a larger limit",

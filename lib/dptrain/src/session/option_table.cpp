@@ -133,7 +133,7 @@ std::vector<Option> of_asking()
   constexpr Range coverages{0.5, 0.99};
   return {
     {"mode", {choice("mode", &O::active, {{"passive", false}, {"active", true}})}, {}, 0,
-     "label every N steps, or where the model does not know enough", "", "active; passive with *model*"},
+     "label every N steps, or where the model does not know enough", "", "active; passive with *model* or *reference run*"},
     {"every", {number("every", "N", &O::every, {at_least_1})}, {}, own,
      "time steps between two labels (*passive*), or two looks at the threshold (*active*); 1 for a selection", "steps"},
     {"follow", {choice("follow", &O::follow_reference, {{"model", false}, {"reference", true}})}, {}, own,

@@ -15,9 +15,10 @@ constexpr std::size_t covered = 30;      // answers whose errors are compared wi
 constexpr double new_factor = 1.5;       // of the largest bar of what was learned: this is new
 constexpr double limit_factor = 3.0;     // thresholds
 constexpr double late_factor = 1.5;      // ditto, while a model is growing whose labels come later
+constexpr std::int64_t few_answers = 3;  // with forces, among them
 constexpr std::int64_t few_frames = 20;  // more of them help
 // Part of the error that is wanted. What is new has one and a half times the error of what is learned where labels no longer help, and
-// more where they do (bench/results/choices.md).
+// more where they do (bench/results/accuracy.md).
 constexpr double out_of_reach = 2.0 / 3.0;
 
 // The same draw for a step in every run and on every rank.
@@ -110,6 +111,12 @@ double ActiveLearning::threshold() const
   return is_out_of_reach() ? std::max(wanted, new_factor * learned_.bar) : wanted;
 }
 
+bool ActiveLearning::is_wrong(double rms, double largest) const
+{
+  const bool is_known = !config_.accuracy.is_relative || answers_ >= few_answers;
+  return is_known && (rms > wanted_error() || largest > threshold_of(wanted_error()));
+}
+
 double ActiveLearning::limit() const
 {
   const bool cautious = config_.limit == 0.0 && config_.late && is_growing();
@@ -118,7 +125,8 @@ double ActiveLearning::limit() const
 
 double ActiveLearning::trouble() const
 {
-  return config_.limit > 0.0 ? config_.limit : limit_factor * threshold();
+  if (config_.limit > 0.0) return config_.limit;
+  return wanted_error() > 0.0 ? limit_factor * threshold() : HUGE_VAL;
 }
 
 void ActiveLearning::compare(const Comparison &comparison, Ask ask, double force)
@@ -136,7 +144,7 @@ void ActiveLearning::compare(const Comparison &comparison, Ask ask, double force
     audits_far_above_ += comparison.max_error > limit_factor * threshold();
   }
   calibration_.add(comparison.atoms);
-  force_ = force;
+  force_ = std::max(force_, force);
   ++answers_;
 }
 

@@ -63,8 +63,8 @@ std::string name_of(Ask ask);
 /// bars are. Knows nothing of the engine; the same on all ranks.
 ///
 /// The threshold is ten times the accuracy that the user wants, a root mean square error: where forces have this error, ten times it is
-/// the largest bar of a configuration (bench/results/bars.md). It does not follow the errors of the model, but in one case: the error of
-/// what the model has learned is above the accuracy, so that more labels of the same kind do not help. Then one and a half times the
+/// the largest bar of a configuration (bench/results/accuracy.md). It does not follow the errors of the model, but in one case: the error
+/// of what the model has learned is above two thirds of the accuracy, so that more labels of the same kind do not help. Then one and a half times the
 /// largest bar of what has been learned is the threshold, if that is more: only what is new is asked for.
 class ActiveLearning {
  public:
@@ -88,20 +88,22 @@ class ActiveLearning {
   static double threshold_of(double wanted_error) { return 10.0 * wanted_error; }
   /// The present one, eV/Angstrom.
   double threshold() const;
-  /// Bar of an atom above which the model does not move the atoms, eV/Angstrom.
+  /// Bar of an atom above which the model does not move the atoms, eV/Angstrom; without end as long as the threshold is relative to
+  /// forces that are not known.
   double limit() const;
   /// A true error above it is trouble: the limit that is given, or three thresholds.
   double trouble() const;
   /// The root mean square error of the force components that the user wants, eV/Angstrom; 0: relative to forces that are not known.
   double wanted_error() const { return config_.accuracy.error(force()); }
-  /// Whether an atom's force error of this length is more than configurations with that error have.
-  bool is_wrong(double error) const { return error > threshold_of(wanted_error()); }
+  /// Whether a label shows that the model is not as good as it is to be: root mean square error of the components, and the largest
+  /// error of an atom. The first labels, which may be of atoms at rest, do not say what an error is relative to.
+  bool is_wrong(double rms, double largest) const;
   /// Whether the model does not reach the error that is wanted on what it has learned.
   bool is_out_of_reach() const;
   void set_learned(const LearnedFrames &learned) { learned_ = learned; }
   const LearnedFrames &learned() const { return learned_; }
-  /// Root mean square of the force components that errors are relative to: of what has been learned, else of the latest label or the
-  /// one that is given; 0: there was none.
+  /// Root mean square of the force components that errors are relative to: of what has been learned, else the largest of the labels so
+  /// far, or the one that is given; 0: there was none.
   double force() const { return learned_.force > 0.0 ? learned_.force : force_; }
   void set_force(double force) { force_ = force; }
 
@@ -137,7 +139,7 @@ class ActiveLearning {
   std::vector<BarCoverage> coverage_;  // of the latest answers
   ErrorBars given_;
   std::vector<double> expected_, found_;  // errors at the latest answers
-  double force_ = 0.0;                    // rms of the force components of the latest label
+  double force_ = 0.0;                    // largest rms of the force components of a label
   LearnedFrames learned_;
   std::int64_t answers_ = 0, audits_ = 0, audits_above_ = 0, audits_far_above_ = 0;
 };

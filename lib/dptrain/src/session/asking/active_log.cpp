@@ -155,11 +155,23 @@ void ActiveLog::tell_out_of_reach(const ActiveLearning &learning)
   out_of_reach_told_ = true;
   messages_.info(fmt::format("step {}: the force error on what has been learned is {}, above two "
                              "thirds of the accuracy of "
-                             "{}: more labels of the same kind do not help, so that from here on "
+                             "{}: more labels of the same kind do not help, and while this is so "
                              "only what is new is asked "
                              "for. To change that, use {}",
                              step_, error_text(learning.learned().error, learning),
                              error_text(learning.wanted_error(), learning), what_helps));
+}
+
+void ActiveLog::tell_low_limit(const ActiveLearning &learning, double limit)
+{
+  const double threshold = ActiveLearning::threshold_of(learning.wanted_error());
+  if (low_limit_told_ || !(limit > 0.0 && limit < threshold)) return;
+  low_limit_told_ = true;
+  messages_.warning(fmt::format(
+      "step {}: the limit {:.4g} is below the error bar {:.4g} above which the reference is asked, "
+      "ten times the accuracy: above the limit the model does not move the atoms; give a larger "
+      "limit, or a smaller accuracy",
+      step_, limit * units_.force(), threshold * units_.force()));
 }
 
 void ActiveLog::warn_of_close_atoms(double distance)
@@ -179,7 +191,7 @@ void ActiveLog::warn_of_error(const ActiveLearning &learning, const HeldOutError
       !(held_out.error > not_reached * learning.wanted_error()))
     return;
   messages_.warning(fmt::format(
-      "the potential has not the accuracy that is wanted ({}): its force error on held-out "
+      "the potential does not have the accuracy that is wanted ({}): its force error on held-out "
       "configurations is {}, on those that it has learned {}. Use {}",
       error_text(learning.wanted_error(), learning), error_text(held_out.error, learning),
       error_text(learning.learned().error, learning),
@@ -191,20 +203,21 @@ std::string ActiveLog::error_text(double error, const ActiveLearning &learning) 
 {
   std::string text = fmt::format("{:.4g}", error * units_.force());
   if (learning.force() > 0.0)
-    text += fmt::format(" ({:.2g} % of the forces)", 100.0 * error / learning.force());
+    text += fmt::format(" ({:.3g} % of the forces)", 100.0 * error / learning.force());
   return text;
 }
 
 std::string ActiveLog::accuracy_text(const ActiveLearning &learning,
                                      const HeldOutError &held_out) const
 {
-  const auto text = [&](double error) { return error_text(error, learning); };
+  if (learning.learned().frames == 0) return "nothing is learned yet";
   std::string reached = "not measured, as no configuration is held out";
   if (held_out.frames > 0)
-    reached = fmt::format("reached {} on {} held-out configurations", text(held_out.error),
-                          held_out.frames);
-  return fmt::format("wanted {}, {}, {} on those it has learned", text(learning.wanted_error()),
-                     reached, text(learning.learned().error));
+    reached = fmt::format("reached {} on {} held-out configurations",
+                          error_text(held_out.error, learning), held_out.frames);
+  return fmt::format("wanted {}, {}, {} on those it has learned",
+                     error_text(learning.wanted_error(), learning), reached,
+                     error_text(learning.learned().error, learning));
 }
 
 }  // namespace dptrain

@@ -174,6 +174,7 @@ void ActiveMode::choose_ask(StepView &now)
                                  : (due ? Ask::early : Ask::no);
   now.model_moves = request.has_bars && !decisions_.is_early();
   log_.tell_out_of_reach(decisions_);
+  log_.tell_low_limit(decisions_, options_.limit);
 }
 
 void ActiveMode::decide(Trajectory &run, StepView &now)

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t moment_frames = 128;  // whose atoms say what the model has seen
 constexpr std::int64_t scored_frames = 32;   // whose bars and forces stand for those of all
-constexpr std::int64_t error_frames = 8;     // whose errors do
+constexpr std::int64_t error_frames = 16;    // whose errors do
 constexpr double known_part = 0.9;           // of these frames
 constexpr double selected_weight = 0.1;      // of a selected configuration among all that is known
 

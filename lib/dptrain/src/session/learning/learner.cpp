@@ -41,8 +41,9 @@ Learner::Learner(Parts parts) :
       training_.active_state().empty() ? slot_->active_state() : training_.active_state();
   if (!state.empty()) {
     state.read(decisions_);
-    // of a given model, whose frames are not here
-    if (training_.counters().frames.stored == 0) decisions_.set_learned({});
+    // of a given model the frames are not here: what they said of its errors is forgotten
+    if (training_.counters().frames.stored == 0)
+      decisions_.set_learned({0.0, 0.0, decisions_.learned().force});
     training_.active_state() = state_of(decisions_);
   }
   if (slot_->model()) decisions_.set_given_bars(slot_->model()->bars());
@@ -64,7 +65,8 @@ void Learner::set_bars()
   if (!slot_->model()) return;
   const ErrorBars bars = decisions_.bars(slot_->type_map().size());
   if (bars.is_known()) training_.bar_monitor().set_bars(bars);
-  const LearnedFrames learned = training_.bar_monitor().learned();
+  LearnedFrames learned = training_.bar_monitor().learned();
+  if (training_.is_deferred()) learned.frames = 0;  // they are not learned yet
   if (learned.force > 0.0) decisions_.set_learned(learned);
 }
 
@@ -120,7 +122,8 @@ Outcome Learner::judge(AnsweredRequest &answer)
   training_.active_state() = state_of(decisions_);
   if (!book_->within_limit(request, label)) return outcome;
   // copies are made to be learned
-  if ((request.has_bars && decisions_.is_wrong(errors.max)) || request.ask == Ask::prepare)
+  if ((request.has_bars && decisions_.is_wrong(errors.rms, errors.max)) ||
+      request.ask == Ask::prepare)
     training_.start_training();
   outcome.fate = held_out ? Fate::held_out : Fate::learned;
   request.frame.label = label;

@@ -18,8 +18,6 @@ class LearnerAlone : public Learner {
   bool is_shared() const override { return false; }
   void save_before_error() override { training_.save(); }
   void end_run() override { learn(); }  // also those of a minimization
-
- private:
 };
 
 }  // namespace dptrain

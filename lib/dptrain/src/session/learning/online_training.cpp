@@ -52,7 +52,7 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
   if (options_.active && !slot_->model()->features())
     throw Error(fmt::format(
         "mode active: {} does not tell the outputs of its last hidden layer, which error bars "
-        "rest on: freeze the model with DeePMD-kit 3.2, or label with mode passive",
+        "rest on: freeze the model with DeePMD-kit 3.2, or add 'mode passive'",
         slot_->path()));
   state_.counters.training.trained = true;
   make_trainer();

@@ -100,8 +100,9 @@ static void check_accuracy(const Accuracy &accuracy, Precision precision)
 {
   const double least = precision == Precision::float64 ? 1e-10 : 1e-5;
   if (accuracy.is_relative && accuracy.value < least)
-    throw Error(fmt::format("accuracy {:g}% is below what precision {} can: use {:g}% or more",
-                            100.0 * accuracy.value, name_of(precision), 100.0 * least));
+    throw Error(
+        fmt::format("accuracy {:g}% is below what precision {} can reach: use {:g}% or more",
+                    100.0 * accuracy.value, name_of(precision), 100.0 * least));
 }
 
 LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
