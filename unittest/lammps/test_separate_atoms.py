@@ -74,7 +74,7 @@ def test_a_checkpoint_goes_on_with_them(mode, silicon, tmp_path):
     """Nothing is asked again, and nothing differs from the input, which does not have them."""
     silicon(learn(mode + OPTIONS + "atoms yes")).check()
     output = silicon(learn(mode + OPTIONS + "atoms yes resume si.dp")).check().output
-    assert "resumed from si.dp.ckpt" in output and "is asked" not in output
+    assert "resumed from si.dp.ckpt" in output and "asked for 1 separate atoms" not in output
     assert energy_of(tmp_path / "si.dp", [[0, 0, 0]]) == 0
     # the frames alone make a new model, which has them too
     (tmp_path / "si.dp.ckpt").unlink()
