@@ -12,7 +12,7 @@
 
 namespace dptrain {
 
-// Errors of a model without labels are relative to the forces of the run.
+// What errors are relative to where the model does not tell which forces it has learned.
 static double rms_force(const std::vector<double> &force)
 {
   double squares = 0.0;
@@ -29,11 +29,14 @@ void ActiveMode::selection_step(Trajectory &run)
         "'save' of a run with 'mode active' or dptrain train writes it: {} has none",
         slot_->path()));
   ++looked_at_;
-  if (looked_at_ == 1) decisions_.set_force(rms_force(run.forces()));
   latest_ = look(run);
-  const double expected = expected_error(), before = decisions_.force();
-  // a mean over the latest ones, in which one that is torn apart does not count more than twice
-  decisions_.set_force(0.9 * before + 0.1 * std::min(rms_force(run.forces()), 2.0 * before));
+  if (!(decisions_.learned().force > 0.0)) {
+    // a mean over the latest ones, in which one that is torn apart does not count more than twice
+    const double force = rms_force(run.forces()),
+                 before = looked_at_ == 1 ? force : decisions_.force();
+    decisions_.set_force(0.9 * before + 0.1 * std::min(force, 2.0 * before));
+  }
+  const double expected = expected_error();
   if (!(expected > decisions_.threshold()) ||
       (options_.duplicate > 0.0 && distance(run) < options_.duplicate))
     return;

@@ -51,7 +51,7 @@ class OnlineTraining {
   /// Whether labels are kept and not trained on yet: there is no model, or, in mode active, a pretrained model has not been
   /// trained so far. The error bars use the labels all the same.
   bool is_deferred() const { return !trainer_ || (options_.active && state_.training_deferred); }
-  /// A pretrained model is not trained in mode active until a label exceeds the threshold, when this is called: trained on a
+  /// A pretrained model is not trained in mode active until a label shows that it is wrong, when this is called: trained on a
   /// crystal at rest alone, with which a run may begin, it would unlearn all other configurations.
   void start_training() { state_.training_deferred = false; }
   /// The types of this model that those of another training have, by name; -1: none.
