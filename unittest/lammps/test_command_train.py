@@ -381,7 +381,7 @@ def train_alloys(train, tmp_path, text, ranks=1):
     (tmp_path / "a.xyz").write_text(text)
     document = {"model": {"type_map": ["Ni", "Al"], "descriptor": {"type": "power_spectrum", "rcut": 4.0, "seed": 1},
                           "fitting_net": {"neuron": [8, 8], "seed": 1}},
-                "training": {"training_data": {"systems": "a.xyz", "batch_size": "mixed:8"}, "numb_steps": 1, "seed": 1}}
+                "training": {"training_data": {"systems": "a.xyz", "batch_size": "mixed:8"}, "numb_steps": 1, "seed": 1, "held_out": 0.0}}
     return train(document, ranks=ranks).check().output
 
 

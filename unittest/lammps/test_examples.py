@@ -33,7 +33,7 @@ SALT_FORCE, SALT_OFFLINE_FORCE = 0.02, 0.02
 
 
 def copy_example(name, folder, numb_steps=None):
-    """Copies the inputs and fits the length of the learning rate's schedule to the shortened run, where a file gives it."""
+    """Copies the inputs; numb_steps is the length of their trainings then."""
     for file in (ROOT / "examples" / name).iterdir():
         if file.name.startswith("statistics"):
             continue  # what an earlier run of the example left there
@@ -41,7 +41,7 @@ def copy_example(name, folder, numb_steps=None):
             shutil.copy(file, folder)
     for file in folder.glob("*.json"):
         content = json.loads(file.read_text())
-        if numb_steps and "numb_steps" in content.get("training", {}):
+        if numb_steps and "training" in content:
             content["training"]["numb_steps"] = numb_steps
             file.write_text(json.dumps(content))
 

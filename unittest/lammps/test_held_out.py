@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import h5py
 import numpy as np
@@ -26,10 +27,11 @@ def data(tmp_path_factory):
     return folder
 
 
-def train(folder, options="", ranks=1, **training):
+def train(folder, options="", ranks=1, sections=None, **training):
     """Result of a short training on `known`."""
+    training = {"training_data": {"systems": ["known"]}, "numb_steps": 150, "save_ckpt": "model", "save_freq": 1000, **training}
     document = {"model": {"type_map": ["Si"], "descriptor": {"type": "power_spectrum", "rcut": 5.0}},
-                "training": {"training_data": {"systems": ["known"]}, "numb_steps": 150, "save_ckpt": "model", "save_freq": 1000, **training}}
+                "training": {key: value for key, value in training.items() if value is not None}, **(sections or {})}
     (folder / "train.json").write_text(json.dumps(document))
     return run_lammps(folder, f"dptrain train train.json {options}\n", ranks)
 
@@ -89,6 +91,64 @@ def test_without(data):
         names = [name for name in before if name.startswith("variable_")]
         assert len(names) > 5 and all(np.array_equal(before[name][()], after[name][()]) for name in names)
     assert 60 <= found(run_lammps(data, "dptrain test -m measured -s other\n").check())[1] <= 99
+
+
+JUDGED = re.compile(r"error on frames that are not trained on: (\S+), on training frames (\S+) \(rms of forces, eV/Angstrom\), with the average weights of step (\d+), "
+                    r"which are kept(?:; (\S+) at the end)?")
+
+
+def force_error(folder, model, system):
+    output = run_lammps(folder, f"dptrain test -m {model} -s {system}\n").check().output
+    return float(re.findall(r"Force  RMSE +: (\S+)", output)[-1])
+
+
+@pytest.fixture(scope="module")
+def noise(data, tmp_path_factory):
+    """Folder with a data set whose forces are random numbers, which cannot be learned but by heart."""
+    folder = tmp_path_factory.mktemp("noise")
+    shutil.copytree(data / "known", folder / "noise")
+    paths = list((folder / "noise").rglob("force.npy"))
+    assert paths
+    for path in paths:
+        np.save(path, np.random.default_rng(7).normal(size=np.load(path).shape))
+    return folder
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_ends_when_it_no_longer_gets_better(ranks, noise):
+    """Errors on other frames only grow. Without a length the training ends after the 1000 steps that it waits for, and the file has the weights of the smallest
+    error, not the last ones."""
+    result = train(noise, "--precision single", ranks, training_data={"systems": ["noise"]}, numb_steps=None).check()
+    assert "numb_steps is not given: 10000 steps at most" in result.output
+    best, learned, step, end = JUDGED.search(result.output).groups()
+    assert int(step) < 1000 and float(best) <= float(end) and float(learned) < float(best)
+    assert f"finished after step {int(step) + 1000} " in result.output
+    # the file has those weights; the line's numbers are rounded to three digits
+    assert force_error(noise, "model", "noise") == pytest.approx(np.sqrt(0.9 * float(learned)**2 + 0.1 * float(best)**2), rel=0.01)
+
+
+def test_a_given_length_is_kept_where_the_rate_falls(noise):
+    """A schedule has an end: the training gets there, and the best weights are kept too."""
+    result = train(noise, training_data={"systems": ["noise"]}, numb_steps=1500, sections={"learning_rate": {"stop_lr_ratio": 0.01}}).check()
+    best, _, step, end = JUDGED.search(result.output).groups()
+    assert "finished after step 1500 " in result.output and int(step) < 1500 and float(best) <= float(end)
+
+
+def test_goes_on_after_an_interruption(noise):
+    """What was best before counts after it too."""
+    whole = train(noise, training_data={"systems": ["noise"]}, numb_steps=600, save_ckpt="whole").check()
+    train(noise, training_data={"systems": ["noise"]}, numb_steps=300, save_ckpt="part").check()
+    rest = train(noise, "--restart part", training_data={"systems": ["noise"]}, numb_steps=600, save_ckpt="part").check()
+    assert JUDGED.search(rest.output).groups() == JUDGED.search(whole.output).groups()
+    with h5py.File(noise / "whole.dp") as one, h5py.File(noise / "part.dp") as other:
+        assert np.array_equal(one["dptrain/average"][()], other["dptrain/average"][()])
+
+
+def test_errors_that_are_far_above_those_of_training_are_told(noise):
+    """Where the factor is above 3, and only there."""
+    result = train(noise, training_data={"systems": ["noise"]}, numb_steps=400, held_out=0.5, sections={"loss": {"start_pref_e": 0, "limit_pref_e": 0}}).check()
+    best, learned, *_ = JUDGED.search(result.output).groups()
+    assert ("WARNING: errors on frames that are not trained on are" in result.output) == (float(best) > 3 * float(learned))
 
 
 def test_few_frames_are_told(data):

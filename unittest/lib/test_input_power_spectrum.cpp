@@ -171,24 +171,28 @@ TEST(InputPowerSpectrum, HasDefaultsOfItsOwnInOtherSections)
     EXPECT_FALSE(input->start_lr_given);
     EXPECT_EQ(input->model.fitting_neuron, run.model.fitting_neuron);
   }
-  // a training from data sets knows its length, a session does not: no schedule, but an average
-  EXPECT_EQ(train.training.schedule.type, ScheduleType::cosine);
-  EXPECT_LT(train.training.schedule.stop_lr_ratio, 0.1);
-  EXPECT_TRUE(train.length_given);
-  EXPECT_EQ(train.training.ema_decay, 0.0);
-  EXPECT_EQ(run.training.schedule.stop_lr_ratio, 1.0);
-  EXPECT_GT(run.training.ema_decay, 0.0);
-  for (const char *term : {"e", "f", "v"}) {
-    EXPECT_GT(run.training.loss.prefactor(term).start, 0.0) << term;
-    EXPECT_EQ(run.training.loss.prefactor(term).start, run.training.loss.prefactor(term).limit);
+  // no schedule, but an average: a session does not know its length, a training from data sets ends when it should
+  for (const InputFile *input : {&train, &run}) {
+    EXPECT_EQ(input->training.schedule.stop_lr_ratio, 1.0);
+    EXPECT_GT(input->training.ema_decay, 0.0);
+    EXPECT_FALSE(input->length_given);
+    for (const char *term : {"e", "f", "v"}) {
+      EXPECT_GT(input->training.loss.prefactor(term).start, 0.0) << term;
+      EXPECT_EQ(input->training.loss.prefactor(term).start,
+                input->training.loss.prefactor(term).limit);
+    }
+    EXPECT_FALSE(input->virial_given);  // nobody asked for virials: nobody is warned
   }
+  EXPECT_TRUE(train.length_follows);
+  EXPECT_EQ(train.offline.held_out, 0.1);
+  EXPECT_TRUE(read(changed("/loss", {{"start_pref_v", 1}})).virial_given);
 }
 
 TEST(InputPowerSpectrum, InputsWinOverItsDefaults)
 {
   InputFile input = read(changed("/learning_rate", {{"start_lr", 0.002}}));
   EXPECT_EQ(input.training.schedule.start_lr, 0.002);
-  EXPECT_EQ(input.training.schedule.type, ScheduleType::cosine);
+  EXPECT_EQ(input.training.schedule.stop_lr_ratio, 1.0);
   // a section of another type has the defaults of that type
   input = read(changed("/optimizer", {{"type", "Adam"}}));
   EXPECT_EQ(input.training.optimizer.type, OptimizerType::adam);

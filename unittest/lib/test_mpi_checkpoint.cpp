@@ -31,7 +31,7 @@ struct Training {
     Checkpoint checkpoint;
     checkpoint.model = model->data();
     checkpoint.parameters = model->parameters().values();
-    checkpoint.average = trainer.averaged_parameters();
+    checkpoint.average = trainer.potential_parameters();
     checkpoint.training = training_text(config);
     return checkpoint;
   }

@@ -113,7 +113,7 @@ TEST_P(Distributions, TwentyStepsGiveTheParametersOfOneRank)
   }
   expect_close(one.model->parameters().values(), all.model->parameters().values(), 1e-12);
   expect_close(one.model->energy_bias(), all.model->energy_bias(), 1e-12);
-  expect_close(one.trainer.averaged_parameters(), all.trainer.averaged_parameters(), 1e-12);
+  expect_close(one.trainer.potential_parameters(), all.trainer.potential_parameters(), 1e-12);
 }
 
 TEST_P(Distributions, MicroBatchesToo)

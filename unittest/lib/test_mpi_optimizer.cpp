@@ -222,13 +222,13 @@ TEST(Trainer, SoapAndAverageSurviveARestart)
   resumed.model->parameters().set(whole.trainer.raw_parameters());
   resumed.model->set_auxiliary_state(whole.model->auxiliary_state());
   resumed.trainer.set_state(state);
-  EXPECT_EQ(resumed.trainer.averaged_parameters(), whole.model->parameters().values());
+  EXPECT_EQ(resumed.trainer.potential_parameters(), whole.model->parameters().values());
   const double rounding = 1e-6;  // on a device: SOAP divides by what may be small
   for (int step = 0; step < 6; ++step)
     expect_same_sums({resumed.trainer.update().loss}, {whole.trainer.update().loss}, rounding);
   expect_same_sums(resumed.model->parameters().values(), whole.model->parameters().values(),
                    rounding);
-  expect_same_sums(resumed.trainer.averaged_parameters(), whole.trainer.averaged_parameters(),
+  expect_same_sums(resumed.trainer.potential_parameters(), whole.trainer.potential_parameters(),
                    rounding);
   expect_same_sums(numbers_of(resumed.trainer.state()), numbers_of(whole.trainer.state()),
                    rounding);
@@ -237,10 +237,10 @@ TEST(Trainer, SoapAndAverageSurviveARestart)
   config.ema_decay = 0.0;
   Training without(comm, small_net(), config);
   without.trainer.set_state(state);
-  EXPECT_TRUE(without.trainer.averaged_parameters().empty());
+  EXPECT_TRUE(without.trainer.potential_parameters().empty());
   const State plain = without.trainer.state();
   resumed.trainer.set_state(plain);
-  EXPECT_TRUE(resumed.trainer.averaged_parameters().empty());
+  EXPECT_TRUE(resumed.trainer.potential_parameters().empty());
   EXPECT_EQ(resumed.trainer.state(), plain);
 }
 
@@ -306,13 +306,13 @@ TEST(Trainer, TheAverageIsThatOfItsRecursion)
   config.ema_decay = 0.8;
   Training t(comm, std::make_shared<ToyModel>(RCUT), config);
   t.trainer.show_average();  // nothing to show yet
-  EXPECT_TRUE(t.trainer.averaged_parameters().empty());
+  EXPECT_TRUE(t.trainer.potential_parameters().empty());
   std::vector<double> sum(8, 0.0);
   for (int step = 1; step <= 20; ++step) {
     t.trainer.update();
     const std::vector<double> &w = t.model->parameters().values();
     for (std::size_t k = 0; k < 8; ++k) sum[k] = 0.8 * sum[k] + 0.2 * w[k];
-    const std::vector<double> average = t.trainer.averaged_parameters();
+    const std::vector<double> average = t.trainer.potential_parameters();
     if (step == 1) {
       EXPECT_EQ(average, w);
     }
@@ -330,12 +330,12 @@ TEST(Trainer, TheAverageBeginsWithTheFirstParametersWhereAsked)
   Training t(comm, std::make_shared<ToyModel>(RCUT), config);
   std::vector<double> expected = t.model->parameters().values();
   t.trainer.begin_average();
-  EXPECT_EQ(t.trainer.averaged_parameters(), expected);
+  EXPECT_EQ(t.trainer.potential_parameters(), expected);
   for (int step = 1; step <= 10; ++step) {
     t.trainer.update();
     t.trainer.begin_average();  // it has begun: nothing happens
     const std::vector<double> &w = t.model->parameters().values();
-    const std::vector<double> average = t.trainer.averaged_parameters();
+    const std::vector<double> average = t.trainer.potential_parameters();
     for (std::size_t k = 0; k < expected.size(); ++k) {
       expected[k] = 0.8 * expected[k] + 0.2 * w[k];
       EXPECT_NEAR(average[k], expected[k], 1e-14);  // rounding of the sums
@@ -359,7 +359,7 @@ TEST(Trainer, TheAverageIsShownWithoutATraceInTheTraining)
     const std::uint64_t version = shown.model->parameters().version();
     shown.trainer.show_average();  // again: nothing happens, and no table is to be built
     EXPECT_EQ(shown.model->parameters().version(), version);
-    EXPECT_EQ(shown.model->parameters().values(), shown.trainer.averaged_parameters());
+    EXPECT_EQ(shown.model->parameters().values(), shown.trainer.potential_parameters());
     EXPECT_NE(shown.model->parameters().values(), hidden.model->parameters().values());
     EXPECT_EQ(shown.trainer.raw_parameters(), hidden.trainer.raw_parameters());
     EXPECT_EQ(shown.trainer.state(), hidden.trainer.state());

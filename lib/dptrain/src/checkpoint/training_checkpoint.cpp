@@ -6,7 +6,7 @@ Checkpoint checkpoint_of(const Communicator &comm, const Trainer &trainer, const
 {
   Checkpoint checkpoint;
   checkpoint.trainer = trainer.state();
-  checkpoint.average = trainer.averaged_parameters();
+  checkpoint.average = trainer.potential_parameters();
   guarded(comm, [&] {
     if (comm.rank() != 0) return;
     checkpoint.model = model.data();

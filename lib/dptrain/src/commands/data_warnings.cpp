@@ -42,7 +42,8 @@ std::string line_about(const LossTerm::Traits &term, const Missing &missing, std
 
 }  // namespace
 
-std::vector<std::string> missing_labels(const Systems &systems, const LossConfig &loss)
+std::vector<std::string> missing_labels(const Systems &systems, const LossConfig &loss,
+                                        bool wants_virials)
 {
   const LossTerms terms = make_loss_terms(loss);
   std::vector<Missing> missing(terms.size());
@@ -59,7 +60,8 @@ std::vector<std::string> missing_labels(const Systems &systems, const LossConfig
     }
   std::vector<std::string> lines;
   for (std::size_t t = 0; t < terms.size(); ++t)
-    if (terms[t]->traits().prefactor.is_on() && missing[t].number > 0)
+    if (terms[t]->traits().prefactor.is_on() && missing[t].number > 0 &&
+        (wants_virials || terms[t]->traits().name != "v"))
       lines.push_back(line_about(terms[t]->traits(), missing[t], frames));
   return lines;
 }

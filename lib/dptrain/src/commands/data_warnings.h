@@ -10,8 +10,9 @@
 namespace dptrain {
 
 /// A line for each kind of label that the loss asks for and that frames do not have: how many of all, the first of them,
-/// and what looks like such a label under another name.
-std::vector<std::string> missing_labels(const Systems &systems, const LossConfig &loss);
+/// and what looks like such a label under another name. wants_virials: whether somebody asked for them.
+std::vector<std::string> missing_labels(const Systems &systems, const LossConfig &loss,
+                                        bool wants_virials);
 
 /// A line for each kind of the frames' main labels, energy and forces, that some of these frames of `system` have and
 /// others do not: errors are then those of fewer frames.

@@ -11,7 +11,8 @@ namespace dptrain {
 
 namespace {
 
-constexpr double fewest_frames = 3.0;        // that tell anything of errors
+constexpr double fewest_held = 3.0;     // that tell anything of errors
+constexpr double fewest_frames = 12.0;  // of which a quarter may be missing
 constexpr std::int64_t most_blocks = 4;      // of a system
 constexpr std::int64_t frames_of_block = 6;  // at least: those at its ends are like their neighbors
 
@@ -33,9 +34,9 @@ std::vector<char> blocks(std::int64_t n, std::int64_t number)
 HeldOut hold_out(const Systems &systems, double part)
 {
   HeldOut result;
-  std::int64_t frames = 0;
-  for (const auto &system : systems) frames += system->num_frames();
-  if (part * static_cast<double>(frames) < fewest_frames) part = 0.0;
+  const auto frames = static_cast<double>(num_frames(systems));
+  if (part > 0.0 && part * frames < fewest_held)
+    part = frames < fewest_frames ? 0.0 : fewest_held / frames;
   double owed = 0.0;
   for (const auto &system : systems) {
     const std::int64_t n = system->num_frames();

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iomanip>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -16,8 +17,9 @@
 #include "commands/data_warnings.h"
 #include "commands/held_out.h"
 #include "commands/interrupt.h"
+#include "commands/measured_bars.h"
 #include "commands/separate_atoms.h"
-#include "commands/test_frame.h"
+#include "commands/spread_frames.h"
 #include "dptrain/base/error.h"
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/checkpoint/checkpoint.h"
@@ -31,11 +33,11 @@
 #include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/training/energy_bias_fit.h"
 #include "dptrain/training/learning_curve.h"
-#include "dptrain/uncertainty/bar_calibration.h"
 #include "dptrain/uncertainty/feature_moments.h"
 #include "io/file.h"
 #include "optimizer/optimizer.h"
 #include "statistics/data/structure_cutoff.h"
+#include "training/schedule.h"
 
 namespace dptrain {
 
@@ -47,23 +49,19 @@ constexpr std::uint64_t validation_stream = 0x5851f42d4c957f2dULL;
 constexpr std::int64_t bias_frames = 2000;   // enough for the energy bias
 constexpr std::int64_t cutoff_frames = 10;   // enough for the cutoff
 constexpr std::int64_t moment_frames = 256;  // enough to say what was learned
-constexpr std::int64_t bar_frames = 200;     // enough to say how large errors are
-constexpr std::int64_t known_frames = 100;   // enough to say how far what is known reaches
-// errors on frames of another run over those on held-out ones of the same run (bench/results/bars.md)
-constexpr double other_runs = 1.1;
+constexpr std::int64_t judged_frames = 100;  // enough to say how large errors are
+// between two judgements: a step costs three times an evaluation of its frames, so this is some 3 %
+constexpr std::int64_t fewest_steps_between = 100, batches_of_a_judgement = 10;
+constexpr double overfitted = 3.0;  // errors on other frames over those on training frames
+constexpr std::int64_t default_steps = 10000, default_epochs = 50;
+constexpr std::int64_t blind_steps = 3000;  // where nothing tells that more of them would be worse
 constexpr int tried_steps = 6;
 constexpr double tried_seconds = 10.0, mib = 1024.0 * 1024.0, mib_per_gib = 1024.0;
 
-/// All frames, or `most` of them at equal distances.
-std::vector<FrameId> spread_frames(const Systems &systems, std::int64_t most)
+/// Steps of a training whose input does not say how many, from those that see all frames once.
+std::int64_t default_length(std::int64_t epoch, bool ends_early)
 {
-  std::vector<FrameId> all, some;
-  for (std::size_t s = 0; s < systems.size(); ++s)
-    for (std::int64_t k = 0; k < systems[s]->num_frames(); ++k) all.push_back({s, k});
-  const std::int64_t count = static_cast<std::int64_t>(all.size());
-  if (count <= most) return all;
-  for (std::int64_t k = 0; k < most; ++k) some.push_back(all[k * count / most]);
-  return some;
+  return ends_early ? std::max(default_steps, default_epochs * epoch) : blind_steps;
 }
 
 /// The cutoff that follows from some of the frames.
@@ -110,7 +108,7 @@ void OfflineTraining::read_settings()
   broadcast(*comm_, text);
   start_ = read_start_file(*comm_, options_);
   guarded(*comm_, [&] { input_ = input_of_start(text, options_, start_); });
-  if (!input_.length_given)
+  if (!input_.length_given && !input_.length_follows)
     throw Error(
         fmt::format("{}: training: give its length, as numb_steps or num_epoch", options_.input));
   if (input_.offline.training_data.systems.empty())
@@ -129,6 +127,13 @@ void OfflineTraining::read_settings()
   training.fit_energy_bias = false;  // comes from the statistics or from the model file
   if (!training.optimizer.precision && options_.precision != Precision::float64)
     training.optimizer.precision = "float32";
+  if (Schedule(training.schedule, training.numb_steps).stays_constant())
+    for (const auto &[term, prefactor] : training.loss.prefactors)
+      if (prefactor.start != prefactor.limit)
+        say(fmt::format("WARNING: {0}: loss/start_pref_{1} ({2:g}) counts all the time, and "
+                        "limit_pref_{1} ({3:g}) never, because the learning rate stays: give "
+                        "learning_rate/stop_lr_ratio or both prefactors the same number",
+                        options_.input, term, prefactor.start, prefactor.limit));
   std::string ignored;
   for (const std::string &key : input_.ignored) ignored += (ignored.empty() ? "" : ", ") + key;
   if (!ignored.empty())
@@ -158,6 +163,7 @@ std::unique_ptr<BatchSource> OfflineTraining::open_section(const char *name,
                          input_.training.loss.numb_generalized_coord,
                          start_.model ? start_.model->num_fparam : 0};
   std::unique_ptr<BatchSource> source;
+  Systems held_out;
   std::vector<std::string> left_out, atoms;
   std::optional<StructureCutoff> cutoff;
   guarded(*comm_, [&] {
@@ -176,7 +182,7 @@ std::unique_ptr<BatchSource> OfflineTraining::open_section(const char *name,
       if (&config == &input_.offline.training_data && !input_.offline.validation_data) {
         HeldOut parts = hold_out(systems, input_.offline.held_out);
         systems = std::move(parts.training);
-        held_out_ = std::move(parts.held_out);
+        held_out = std::move(parts.held_out);
       }
     } catch (const Error &error) {
       throw Error(fmt::format("{}: training/{}: {}", options_.input, name, error.what()));
@@ -185,6 +191,12 @@ std::unique_ptr<BatchSource> OfflineTraining::open_section(const char *name,
         start_.model ? weights_of_an_atom(*start_.model) : weights_of_an_atom(input_.model);
     source = std::make_unique<BatchSource>(comm_, config, std::move(systems), input_, work, order,
                                            budget);
+    if (held_out.empty()) return;
+    DataConfig others;
+    others.batch_size = {BatchSize::Rule::fixed, source->plan.frames_of_a_batch(), {}};
+    others.min_pair_dist = config.min_pair_dist;
+    held_out_ = std::make_unique<BatchSource>(comm_, others, std::move(held_out), input_, work,
+                                              order, budget);
   });
   for (const std::string &line : left_out) say("WARNING: " + line);
   for (const std::string &line : atoms) say(line);
@@ -207,11 +219,10 @@ void OfflineTraining::open_data()
     splits_atoms_ = start_.restart->session.get<bool>("splits_atoms");
   training_ = open_section("training_data", offline.training_data, seed, splits_atoms_);
   say_systems("training", *training_);
-  std::int64_t held_out = 0;
-  for (const auto &system : held_out_) held_out += system->num_frames();
-  if (held_out > 0)
-    say(fmt::format("held out: {} frames more, in blocks, to measure error bars (held_out)",
-                    held_out));
+  if (held_out_)
+    say(fmt::format("held out: {} frames more, in blocks, which tell how good the potential is "
+                    "(held_out)",
+                    num_frames(held_out_->systems)));
   warn_of_labels("training", *training_);
   if (offline.validation_data) {
     validation_ =
@@ -219,22 +230,34 @@ void OfflineTraining::open_data()
     say_systems("validation", *validation_);
     warn_of_labels("validation", *validation_);
   }
-  if (!offline.num_epoch) return;
-  const double steps =
-      std::ceil(*offline.num_epoch * static_cast<double>(training_->plan.steps_per_epoch()));
-  if (!(steps < most_steps))
-    throw Error(fmt::format(
-        "{}: training/num_epoch: gives {} steps, more than can be counted; give a smaller number",
-        options_.input, steps));
-  input_.training.numb_steps = std::max<std::int64_t>(1, std::llround(steps));
-  say(fmt::format("num_epoch gives {} steps", input_.training.numb_steps));
+  set_length();
+}
+
+void OfflineTraining::set_length()
+{
+  const std::int64_t epoch = training_->plan.steps_per_epoch();
+  if (const auto &number = input_.offline.num_epoch) {
+    const double steps = std::ceil(*number * static_cast<double>(epoch));
+    if (!(steps < most_steps))
+      throw Error(fmt::format("{}: training/num_epoch: gives {} steps, more than can be counted; "
+                              "give a smaller number",
+                              options_.input, steps));
+    input_.training.numb_steps = std::max<std::int64_t>(1, std::llround(steps));
+    say(fmt::format("num_epoch gives {} steps", input_.training.numb_steps));
+  } else if (!input_.length_given) {
+    input_.training.numb_steps = default_length(epoch, others() != nullptr);
+    say(fmt::format("numb_steps is not given: {} steps{}", input_.training.numb_steps,
+                    others() ? " at most; it ends when the error on frames that are not trained "
+                               "on no longer falls"
+                             : ", because too few frames are there to hold some of them out"));
+  }
 }
 
 void OfflineTraining::warn_of_labels(const char *title, const BatchSource &source) const
 {
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
-    for (const auto &line : missing_labels(source.systems, input_.training.loss))
+    for (const auto &line : missing_labels(source.systems, input_.training.loss, input_.virial_given))
       say(fmt::format("WARNING: {} data: {}", title, line));
   });
 }
@@ -269,6 +292,7 @@ void OfflineTraining::fit_energy_bias()
     for (const Frame *frame : shares.frames()) fit.add(*frame);
   }
   const std::int64_t frames = fit.num_frames();
+  if (frames == 0 && trainer_) return;  // told before, or nobody asked
   if (frames == 0)
     return say("WARNING: the data have no energies: the energy bias stays; add energies to fit it");
   const double deviation = fit.apply();
@@ -291,8 +315,10 @@ void OfflineTraining::make_trainer()
                   trained < all ? fmt::format(", {} of them are trained", trained) : ""));
   const std::string blocks = long_sides(input_.training.optimizer, model_->parameters().blocks());
   if (!blocks.empty()) say(blocks);
+  const bool is_new = start_.option.empty();
   if (start_.restart) continue_trainer();
-  trainer_->begin_average();
+  // the average that is a default has the parameters of a new model, which are random numbers, not in it
+  if (!is_new || input_.average_given) trainer_->begin_average();
 }
 
 void OfflineTraining::continue_trainer()
@@ -303,12 +329,15 @@ void OfflineTraining::continue_trainer()
                             "goes on there, with resume; here, --init-model takes its parameters)",
                             options_.restart));
   trainer_->set_state(start_.restart->trainer);
+  if (session.has("trained_bias"))
+    model_->set_energy_bias(session.at<std::vector<double>>("trained_bias"));
   const auto go_to = [&](BatchPlan &plan, const char *name) {
     const auto position = session.get<std::optional<BatchPlan::Position>>(name);
     return position && plan.go_to(*position);
   };
   bool same = go_to(training_->plan, "training");
   if (same) session.get_to("means", mean_);
+  if (same && session.has("early_stopping")) session.get_to("early_stopping", early_stopping_);
   if (validation_) same = go_to(validation_->plan, "validation") && same;
   if (!same)
     say(fmt::format("WARNING: the data are others than before {} was written: their order starts "
@@ -331,6 +360,8 @@ State OfflineTraining::session_state() const
   state.set("training", training_->plan.position());
   if (validation_) state.set("validation", validation_->plan.position());
   state.set("means", mean_);
+  if (!early_stopping_.empty()) state.set("early_stopping", early_stopping_);
+  if (!trained_bias_.empty()) state.set("trained_bias", trained_bias_);
   state.set("splits_atoms", splits_atoms_);
   return state;
 }
@@ -360,19 +391,31 @@ void OfflineTraining::train()
   const Interrupt interrupt;
   progress_ = std::make_unique<Progress>(comm_, config.loss, trainer_->steps(), config.numb_steps,
                                          log_, options_.draw);
-  bool stop = false;
-  while (!stop && trainer_->steps() < config.numb_steps) {
+  const std::int64_t judged =
+      others() ? std::min(num_frames(others()->systems), judged_frames) : 0;
+  const std::int64_t between =
+      std::max(fewest_steps_between,
+               batches_of_a_judgement * judged / training_->plan.frames_of_a_batch());
+  const bool judges = judged > 0 && config.ema_decay > 0.0;
+  const bool ends_early =
+      judges && Schedule(config.schedule, config.numb_steps).stays_constant();
+  bool stop = false, over = ends_early && early_stopping_.is_over();
+  while (!stop && !over && trainer_->steps() < config.numb_steps) {
     const UpdateReport last = trainer_->update(load(*training_));
     if (input_.offline.disp_avg) mean_.add(last, 1.0);
     progress_->step(last.step);
     if (last.step == 1 || last.step % config.disp_freq == 0) report(last);
     stop = interrupted(interrupt.asked());
+    if (judges && (last.step % between == 0 || last.step == config.numb_steps))
+      over = judge() && ends_early;
     if (stop || last.step % config.save_freq == 0) save();
   }
   progress_->end();
-  summary_.interrupted = stop && trainer_->steps() < config.numb_steps;
-  if (input_.offline.change_bias_after_training && !summary_.interrupted) {
+  summary_.interrupted = stop && !over && trainer_->steps() < config.numb_steps;
+  keep_best();
+  if (input_.offline.change_bias_after_training && !summary_.interrupted && trainer_->steps() > 0) {
     trainer_->show_average();
+    trained_bias_ = model_->energy_bias();
     fit_energy_bias();
     saved_ = -1;
   }
@@ -390,6 +433,67 @@ void OfflineTraining::train()
   say_memory();
 }
 
+/// Frames that are not trained on; none: there are none.
+BatchSource *OfflineTraining::others() const
+{
+  return validation_ ? validation_.get() : held_out_.get();
+}
+
+/// Of forces (eV/Angstrom), or of energies (eV per atom) where no frame has forces, over some of the frames. The same on all ranks.
+double OfflineTraining::error_on(BatchSource &source)
+{
+  const std::vector<FrameId> ids = spread_frames(source.systems, judged_frames);
+  const std::size_t batch = training_->plan.frames_of_a_batch();
+  std::map<std::string, std::pair<double, double>> sums;  // of squares, and of atoms
+  for (std::size_t begin = 0; begin < ids.size(); begin += batch) {
+    const std::vector<FrameId> some(ids.begin() + begin,
+                                    ids.begin() + std::min(begin + batch, ids.size()));
+    double atoms = 0.0;
+    for (const FrameId &id : some)
+      atoms += static_cast<double>(source.systems[id.system]->natoms(id.frame));
+    const std::vector<const Frame *> frames = load(source, some);
+    if (frames.empty()) continue;
+    const UpdateReport report = trainer_->errors(frames);
+    for (const TermErrors &errors : report.terms)
+      if (!std::isnan(errors.rmse)) {
+        sums[errors.term].first += errors.rmse * errors.rmse * atoms;
+        sums[errors.term].second += atoms;
+      }
+  }
+  const auto &[squares, atoms] = sums[sums.count("f") > 0 ? "f" : "e"];
+  return std::sqrt(squares / atoms);
+}
+
+/// Whether there is no use in going on.
+bool OfflineTraining::judge()
+{
+  trainer_->show_average();
+  early_stopping_.add(trainer_->steps(), error_on(*others()), model_->parameters().values());
+  return early_stopping_.is_over();
+}
+
+/// The weights that had the smallest error on other frames are those of the potential.
+void OfflineTraining::keep_best()
+{
+  if (early_stopping_.empty()) return;
+  const EarlyStopping &found = early_stopping_;
+  trainer_->show(found.best_weights());
+  saved_ = -1;
+  const double learned = error_on(*training_);
+  say(fmt::format("error on frames that are not trained on: {:.3g}, on training frames {:.3g} "
+                  "(rms of forces, eV/Angstrom), with the average weights of step {}, which are "
+                  "kept{}",
+                  found.best_error(), learned, found.best_step(),
+                  found.last_error() > found.best_error()
+                      ? fmt::format("; {:.3g} at the end", found.last_error())
+                      : std::string()));
+  if (found.best_error() > overfitted * learned)
+    say(fmt::format("WARNING: errors on frames that are not trained on are {:.2g} times those on "
+                    "training frames: the potential overfits. Add frames of other configurations; "
+                    "more steps do not help, a smaller net (fitting_net/neuron) may",
+                    found.best_error() / learned));
+}
+
 // By errors on frames that were not learned.
 void OfflineTraining::measure_bars()
 {
@@ -404,47 +508,23 @@ void OfflineTraining::measure_bars()
     });
   }
   moments.apply();
-  model_->set_bars({});
   saved_ = -1;
-  const Systems &others = validation_ ? validation_->systems : held_out_;
   const auto comm = model_->is_local() ? comm_ : make_mpi_communicator();
-  BarCalibration calibration(ErrorBars().coverage, BarCalibration::everything);
-  KnownDistances known;
-  for (const FrameId &id : spread_frames(training_->systems, known_frames)) {
-    WholeFrame frame;
-    guarded(*comm_, [&] { frame = training_->systems[id.system]->read(id.frame); });
-    known.add(predict(model_, comm, frame).bar);  // distances, as long as there are no bars
-  }
-  for (const FrameId &id : spread_frames(others, bar_frames)) {
-    WholeFrame frame;
-    guarded(*comm_, [&] { frame = others[id.system]->read(id.frame); });
-    if (frame.label.force.empty()) continue;
-    const FramePrediction found = predict(model_, comm, frame);
-    calibration.add(atom_errors(frame, found, {}));
-    known.add(found.bar);
-  }
-  ErrorBars bars = calibration.bars(model_->type_map().size(),
-                                    validation_ ? "frames of the validation data"
-                                                : "frames that were held out, in blocks");
+  const ErrorBars bars = measured_bars(model_, comm, training_->systems,
+                                       others() ? others()->systems : Systems(), !validation_);
+  model_->set_bars(bars);
   const std::int64_t needed = frames_for(bars.coverage);
-  if (bars.is_known()) {
-    bars.known_atom = known.largest();
-    bars.known_frame = known.largest_frame();
-    if (!validation_)
-      for (double &scale : bars.scale) scale *= other_runs;
-    model_->set_bars(bars);
-    say(fmt::format("error bars: {}", text_of(bars, model_->type_map())));
-    if (bars.frames < needed)
-      say(fmt::format(
-          "WARNING: {} frames are too few for bars that cover {:.3g} %: add frames until "
-          "{} or more are not trained on",
-          bars.frames, 100.0 * bars.coverage, needed));
-  } else {
-    say(fmt::format(
+  if (!bars.is_known())
+    return say(fmt::format(
         "no error bars: they need forces of frames that are not trained on: give "
         "validation_data, or \"held_out\": 0.1 in the section training and {} frames or more",
         needed * 10));
-  }
+  say(fmt::format("error bars: {}", text_of(bars, model_->type_map())));
+  if (bars.frames < needed)
+    say(
+        fmt::format("WARNING: {} frames are too few for bars that cover {:.3g} %: add frames until "
+                    "{} or more are not trained on",
+                    bars.frames, 100.0 * bars.coverage, needed));
 }
 
 void OfflineTraining::say_memory() const
@@ -472,8 +552,7 @@ void OfflineTraining::estimate()
     comm_->broadcast(&seconds, sizeof(seconds), 0);
   }
   const double step = seconds / std::max(tried - 1, 1);
-  std::int64_t frames = 0;
-  for (const auto &system : training_->systems) frames += system->num_frames();
+  const std::int64_t frames = num_frames(training_->systems);
   const double memory = peak_memory_mib(*comm_);
   const double all = training_->cache.bytes_of_a_frame() * static_cast<double>(frames) / mib;
   std::ostringstream text;
@@ -572,9 +651,8 @@ void OfflineTraining::say(const std::string &line) const
 
 void OfflineTraining::say_systems(const char *title, const BatchSource &source) const
 {
-  std::int64_t frames = 0;
-  for (const auto &system : source.systems) frames += system->num_frames();
-  say(fmt::format("{} data: {} systems, {} frames", title, source.systems.size(), frames));
+  say(fmt::format("{} data: {} systems, {} frames", title, source.systems.size(),
+                  num_frames(source.systems)));
   for (std::size_t k = 0; k < source.systems.size(); ++k) {
     const DataSystem &system = *source.systems[k];
     std::ostringstream text;

@@ -13,6 +13,7 @@
 #include "dptrain/training/learning_curve.h"
 #include "dptrain/training/trainer.h"
 #include "session/learning/health.h"
+#include "training/early_stopping.h"
 #include "training/report_mean.h"
 
 namespace dptrain {
@@ -30,10 +31,13 @@ class OfflineTraining {
   void open_data();
   std::unique_ptr<BatchSource> open_section(const char *name, const DataConfig &config,
                                             std::uint64_t order, bool splits_atoms);
+  void set_length();
   void make_model();
   void make_trainer();
   void continue_trainer();
   void train();
+  bool judge();
+  void keep_best();
   void check_output() const;
   void fit_energy_bias();
   void estimate();
@@ -42,6 +46,8 @@ class OfflineTraining {
   std::vector<const Frame *> load(BatchSource &source);
   std::vector<const Frame *> load(BatchSource &source, const std::vector<FrameId> &ids);
   std::optional<UpdateReport> validate();
+  BatchSource *others() const;
+  double error_on(BatchSource &source);
   void report(const UpdateReport &last);
   void save();
   State session_state() const;
@@ -57,17 +63,20 @@ class OfflineTraining {
   InputFile input_;
   EvaluateBaseline baseline_;  // of the potential; empty: it has none
   StartFile start_;            // its parts until the model or the trainer has taken them up
-  std::unique_ptr<BatchSource> training_, validation_;
-  Systems held_out_;  // frames that are not trained on, for error bars
+  // held out: of the training data, where there are no validation data
+  std::unique_ptr<BatchSource> training_, validation_, held_out_;
   std::shared_ptr<Model> model_;
   Health health_;
   std::unique_ptr<Trainer> trainer_;
+  EarlyStopping early_stopping_;  // by errors on the frames that are not trained on
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<CheckpointFiles> files_;  // rank 0
   std::unique_ptr<LearningCurve> curve_;    // rank 0
   ReportMean mean_;                         // since the last row, with disp_avg
   PairDistances closest_;                   // what the model was told
   std::int64_t saved_ = -1;                 // step of the last checkpoint
+  // of the steps, where the model has another one now (change_bias_after_training); a longer training goes on with it
+  std::vector<double> trained_bias_;
   TrainSummary summary_;
   bool splits_atoms_ = false;  // energies of single atoms in the data are those of the model
 };

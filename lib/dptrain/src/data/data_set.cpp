@@ -67,6 +67,13 @@ std::shared_ptr<const DataSystem> open_system(const std::string &path, const Dat
   return open_deepmd_system(path, *open_tree(place), options);
 }
 
+std::int64_t num_frames(const Systems &systems)
+{
+  std::int64_t frames = 0;
+  for (const auto &system : systems) frames += system->num_frames();
+  return frames;
+}
+
 std::vector<WholeFrame> read_npy_system(const std::string &dir,
                                         const std::vector<std::string> &type_map)
 {

@@ -92,6 +92,7 @@ void read_loss_section(JsonReader reader, InputFile &input)
 {
   LossConfig &loss = input.training.loss;
   loss_keys().read(reader, loss);
+  input.virial_given = reader.has("start_pref_v") || reader.has("limit_pref_v");
   if (loss.prefactor("gf").is_on() && loss.numb_generalized_coord < 1)
     reader.expected("numb_generalized_coord", "a positive integer beside start_pref_gf");
   check_function(reader, loss);

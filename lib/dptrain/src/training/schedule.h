@@ -17,6 +17,8 @@ class Schedule {
   /// Learning rate of a step; step = optimizer steps done before it.
   double rate(std::int64_t step) const;
   double start_rate() const { return config_.start_lr; }
+  /// Whether it is the same at all steps after the warm-up.
+  bool stays_constant() const { return stop_ == config_.start_lr; }
 
  private:
   double decayed(std::int64_t step) const;

@@ -54,7 +54,7 @@ struct Trainer::Impl {
   StepGradient gradient;
   RateFactors rate_factors;
   WeightAverage average;
-  bool shows_average = false;  // the model holds the average, `aside` the raw parameters
+  bool shows_others = false;  // the model holds the average or others, `aside` the raw parameters
   std::int64_t steps = 0;
   bool bias_is_fitted = false;
   std::vector<double> aside;
@@ -263,9 +263,9 @@ void Trainer::Impl::check_parameters() const
 
 void Trainer::Impl::show_raw()
 {
-  if (!shows_average) return;
+  if (!shows_others) return;
   model->parameters().change([&](std::vector<double> &parameters) { parameters.swap(aside); });
-  shows_average = false;
+  shows_others = false;
 }
 
 void Trainer::begin_average()
@@ -276,19 +276,28 @@ void Trainer::begin_average()
 void Trainer::show_average()
 {
   Impl &t = *impl_;
-  if (t.shows_average || t.average.empty()) return;
+  if (t.shows_others || t.average.empty()) return;
   t.average.gather(t.aside);
   t.model->parameters().change([&](std::vector<double> &parameters) { parameters.swap(t.aside); });
-  t.shows_average = true;
+  t.shows_others = true;
+}
+
+void Trainer::show(const std::vector<double> &parameters)
+{
+  Impl &t = *impl_;
+  if (!t.shows_others) t.aside = t.model->parameters().values();
+  t.model->parameters().set(parameters);
+  t.shows_others = true;
 }
 
 const std::vector<double> &Trainer::raw_parameters() const
 {
-  return impl_->shows_average ? impl_->aside : impl_->model->parameters().values();
+  return impl_->shows_others ? impl_->aside : impl_->model->parameters().values();
 }
 
-std::vector<double> Trainer::averaged_parameters() const
+std::vector<double> Trainer::potential_parameters() const
 {
+  if (impl_->shows_others) return impl_->model->parameters().values();
   std::vector<double> average;
   impl_->average.gather(average);
   return average;
@@ -355,7 +364,7 @@ void Trainer::set_state(const State &state)
   t.buffer.go_to(state.get<ReplayBuffer::Position>("buffer"));
   // where draws were not weighted by then, frames that nothing is known of count as hard
   if (state.has("weights")) state.get_to("weights", t.weights);
-  t.shows_average = false;
+  t.shows_others = false;
   t.steps = state.get<std::uint64_t>("steps");  // not negative
   t.bias_is_fitted = state.at<bool>("bias_is_fitted");
 }

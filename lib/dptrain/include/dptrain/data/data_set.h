@@ -49,6 +49,9 @@ class DataSystem {
 
 using Systems = std::vector<std::shared_ptr<const DataSystem>>;
 
+/// Those of all systems together.
+std::int64_t num_frames(const Systems &systems);
+
 /// Opens one system: folder in DeePMD-kit's npy format (also mixed_type), FILE.hdf5#/GROUP in its HDF5 format, or an
 /// extended xyz file. Checks names, shapes and types of all files; numbers are checked as frames are read.
 std::shared_ptr<const DataSystem> open_system(const std::string &path, const DataOptions &options);

@@ -257,8 +257,9 @@ struct InputFile {
       false;  ///< its type, or a setting, which without a type is one of the default
   bool average_given = false;  ///< of the weights
   bool start_lr_given = false;
-  bool length_given =
-      false;  ///< numb_steps or num_epoch, of which DeePMD-kit needs one, or a default of the descriptor
+  bool length_given = false;    ///< numb_steps or num_epoch, of which DeePMD-kit needs one
+  bool length_follows = false;  ///< from the data, where it is not given
+  bool virial_given = false;    ///< a prefactor of virials, which are a default of a descriptor else
 };
 
 /// The text of an input file. Throws Error if it cannot be read or is YAML.

@@ -73,10 +73,13 @@ class Trainer {
   /// are kept aside, and the next update() continues with them. Nothing happens where no average is kept, or before the
   /// first step.
   void show_average();
+  /// The same for other parameters of the same number.
+  void show(const std::vector<double> &parameters);
   /// The parameters that the optimizer works on, whichever are in the model. Not collective.
   const std::vector<double> &raw_parameters() const;
-  /// The average of the parameters; empty where none is kept, or before the first step.
-  std::vector<double> averaged_parameters() const;
+  /// Those that a model file has in place of the raw ones: what is shown, else the average; empty where none is kept, or
+  /// before the first step.
+  std::vector<double> potential_parameters() const;
 
   std::int64_t steps() const;
   /// All that a continued training needs but frames and parameters: of the optimizer, of the order of the frames, of the
