@@ -23,6 +23,7 @@ commands
   stat -s DIR -r RCUT   statistics of data sets: neighbors, sel, environment matrix, energy bias
   convert FROM TO       a model file to another format; a checkpoint to a model file
   show FILE             what a model is: elements, settings, what its maker says of it
+  check MODEL STRUCTURE whether a potential can be trusted: dimers, squeezed cells, elastic constants, phonons, dynamics
   plot KIND FILES       figures: learning curve, parity, errors, uncertainty
   client ID.init.xyz    labels for fix dptrain reference socket, by a calculator of ASE
   label DIR             labels for fix dptrain reference spool, by a calculator of ASE
@@ -53,7 +54,7 @@ ELSEWHERE = {
     "convert-backend": "its name here is convert: dptrain convert FROM TO",
 }
 IN_LAMMPS = ("train", "test", "stat")
-HERE = ("convert", "show", "plot", "client", "label", "demo", "doctor")  # modules with a function main(words)
+HERE = ("convert", "show", "check", "plot", "client", "label", "demo", "doctor")  # modules with a function main(words)
 COMMANDS = (*IN_LAMMPS, *HERE)
 
 

@@ -140,6 +140,7 @@ def test_a_model_without_bars_says_so_once(tmp_path):
     run_lammps(tmp_path, f"{ATOMS}{PAIR}\nfix t all dptrain mode passive {REFERENCE} every 5 train 5 warmup 2 save 1000 si.dp\nfix n all nve\nrun 20\n").check()
     result = run_lammps(tmp_path, f"{ATOMS}{SI.format('')}fix n all nve\nrun 5\nrun 5\n").check()
     assert result.output.count("si.dp has no error bars: of this run") == 1
+    assert bool(lines(result)) == ("distances of atoms are watched alone" in result.output)  # "inside" would be a lie where nothing is watched
 
 
 @pytest.mark.parametrize("words, found", [("watch 0", "watch 0 is not possible"), ("watch x", "watch x is not possible"), ("watch -3", "watch -3 is not possible"),

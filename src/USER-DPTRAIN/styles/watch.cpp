@@ -245,7 +245,8 @@ void Watch::keep(const ModelInUse &slot)
 
 void Watch::end_run(const ModelInUse &slot)
 {
-  if (looks_ > 0 && comm->me == 0) tell(slot);
+  const bool watches = worst_.bar > 0.0 || (slot.model() && !slot.model()->walls().empty());
+  if (looks_ > 0 && watches && comm->me == 0) tell(slot);
   forget();
 }
 

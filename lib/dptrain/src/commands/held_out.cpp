@@ -11,10 +11,11 @@ namespace dptrain {
 
 namespace {
 
-constexpr double fewest_held = 3.0;     // that tell anything of errors
-constexpr double fewest_frames = 12.0;  // of which a quarter may be missing
+constexpr double fewest_frames = 3.0;        // that tell anything of errors
 constexpr std::int64_t most_blocks = 4;      // of a system
 constexpr std::int64_t frames_of_block = 6;  // at least: those at its ends are like their neighbors
+constexpr std::int64_t few =
+    30;  // frames that are far apart, and of which none can be spared beside another one
 
 // Which of n frames are held out: `number` of them, in blocks whose middles are at equal distances.
 std::vector<char> blocks(std::int64_t n, std::int64_t number)
@@ -34,9 +35,7 @@ std::vector<char> blocks(std::int64_t n, std::int64_t number)
 HeldOut hold_out(const Systems &systems, double part)
 {
   HeldOut result;
-  const auto frames = static_cast<double>(num_frames(systems));
-  if (part > 0.0 && part * frames < fewest_held)
-    part = frames < fewest_frames ? 0.0 : fewest_held / frames;
+  if (part * static_cast<double>(num_frames(systems)) < fewest_frames) part = 0.0;
   double owed = 0.0;
   for (const auto &system : systems) {
     const std::int64_t n = system->num_frames();

@@ -1,5 +1,7 @@
 #include "commands/measured_bars.h"
 
+#include <fmt/format.h>
+
 #include "commands/spread_frames.h"
 #include "commands/test_frame.h"
 #include "dptrain/uncertainty/bar_calibration.h"
@@ -36,15 +38,33 @@ ErrorBars measured_bars(const std::shared_ptr<Model> &model,
     calibration.add(atom_errors(frame, found, {}));
     known.add(found.bar);
   }
-  ErrorBars bars = calibration.bars(
-      model->type_map().size(),
-      are_held_out ? "frames that were held out, in blocks" : "frames of the validation data");
+  ErrorBars bars = calibration.bars(model->type_map().size(),
+                                    are_held_out ? "frames that were held out, in blocks"
+                                                 : "frames of the validation data");
   if (!bars.is_known()) return bars;
   bars.known_atom = known.largest();
   bars.known_frame = known.largest_frame();
   if (are_held_out)
     for (double &scale : bars.scale) scale *= other_runs;
   return bars;
+}
+
+std::vector<std::string> lines_about(const ErrorBars &bars,
+                                     const std::vector<std::string> &type_map)
+{
+  const std::int64_t needed = frames_for(bars.coverage);
+  if (!bars.is_known())
+    return {fmt::format(
+        "no error bars: they need forces of frames that are not trained on: give "
+        "validation_data, or \"held_out\": 0.1 in the section training and {} frames or more",
+        needed * 10)};
+  std::vector<std::string> lines{fmt::format("error bars: {}", text_of(bars, type_map))};
+  if (bars.frames < needed)
+    lines.push_back(
+        fmt::format("WARNING: {} frames are too few for bars that cover {:.3g} %: add frames until "
+                    "{} or more are not trained on",
+                    bars.frames, 100.0 * bars.coverage, needed));
+  return lines;
 }
 
 }  // namespace dptrain

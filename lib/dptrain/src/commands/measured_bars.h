@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "dptrain/data/data_set.h"
 #include "dptrain/parallel/communicator.h"
@@ -14,5 +16,9 @@ namespace dptrain {
 ErrorBars measured_bars(const std::shared_ptr<Model> &model,
                         const std::shared_ptr<const Communicator> &comm, const Systems &learned,
                         const Systems &others, bool are_held_out);
+
+/// What was measured, or what is missing, and a warning where the frames were too few.
+std::vector<std::string> lines_about(const ErrorBars &bars,
+                                     const std::vector<std::string> &type_map);
 
 }  // namespace dptrain

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iomanip>
-#include <map>
 #include <sstream>
 #include <utility>
 
@@ -49,20 +48,10 @@ constexpr std::uint64_t validation_stream = 0x5851f42d4c957f2dULL;
 constexpr std::int64_t bias_frames = 2000;   // enough for the energy bias
 constexpr std::int64_t cutoff_frames = 10;   // enough for the cutoff
 constexpr std::int64_t moment_frames = 256;  // enough to say what was learned
-constexpr std::int64_t judged_frames = 100;  // enough to say how large errors are
-// between two judgements: a step costs three times an evaluation of its frames, so this is some 3 %
-constexpr std::int64_t fewest_steps_between = 100, batches_of_a_judgement = 10;
-constexpr double overfitted = 3.0;  // errors on other frames over those on training frames
+// of a training whose input does not say how many, whichever is more (bench/results/length.md)
 constexpr std::int64_t default_steps = 10000, default_epochs = 50;
-constexpr std::int64_t blind_steps = 3000;  // where nothing tells that more of them would be worse
 constexpr int tried_steps = 6;
 constexpr double tried_seconds = 10.0, mib = 1024.0 * 1024.0, mib_per_gib = 1024.0;
-
-/// Steps of a training whose input does not say how many, from those that see all frames once.
-std::int64_t default_length(std::int64_t epoch, bool ends_early)
-{
-  return ends_early ? std::max(default_steps, default_epochs * epoch) : blind_steps;
-}
 
 /// The cutoff that follows from some of the frames.
 StructureCutoff cutoff_of(const Systems &systems, const std::vector<std::string> &type_map)
@@ -245,11 +234,11 @@ void OfflineTraining::set_length()
     input_.training.numb_steps = std::max<std::int64_t>(1, std::llround(steps));
     say(fmt::format("num_epoch gives {} steps", input_.training.numb_steps));
   } else if (!input_.length_given) {
-    input_.training.numb_steps = default_length(epoch, others() != nullptr);
+    input_.training.numb_steps = std::max(default_steps, default_epochs * epoch);
     say(fmt::format("numb_steps is not given: {} steps{}", input_.training.numb_steps,
                     others() ? " at most; it ends when the error on frames that are not trained "
                                "on no longer falls"
-                             : ", because too few frames are there to hold some of them out"));
+                             : ""));
   }
 }
 
@@ -257,7 +246,8 @@ void OfflineTraining::warn_of_labels(const char *title, const BatchSource &sourc
 {
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
-    for (const auto &line : missing_labels(source.systems, input_.training.loss, input_.virial_given))
+    for (const auto &line :
+         missing_labels(source.systems, input_.training.loss, input_.virial_given))
       say(fmt::format("WARNING: {} data: {}", title, line));
   });
 }
@@ -309,6 +299,9 @@ void OfflineTraining::fit_energy_bias()
 void OfflineTraining::make_trainer()
 {
   trainer_ = std::make_unique<Trainer>(model_, comm_, input_.training);
+  judge_ = std::make_unique<HeldOutJudge>(
+      *trainer_, model_, *training_, others(),
+      [this](BatchSource &source, const std::vector<FrameId> &ids) { return load(source, ids); });
   const std::size_t all = model_->parameters().size(),
                     trained = model_->parameters().num_trainable();
   say(fmt::format("model: {} parameters{}", all,
@@ -337,7 +330,8 @@ void OfflineTraining::continue_trainer()
   };
   bool same = go_to(training_->plan, "training");
   if (same) session.get_to("means", mean_);
-  if (same && session.has("early_stopping")) session.get_to("early_stopping", early_stopping_);
+  if (same && session.has("early_stopping"))
+    judge_->go_on_from(session.get<EarlyStopping>("early_stopping"));
   if (validation_) same = go_to(validation_->plan, "validation") && same;
   if (!same)
     say(fmt::format("WARNING: the data are others than before {} was written: their order starts "
@@ -360,7 +354,7 @@ State OfflineTraining::session_state() const
   state.set("training", training_->plan.position());
   if (validation_) state.set("validation", validation_->plan.position());
   state.set("means", mean_);
-  if (!early_stopping_.empty()) state.set("early_stopping", early_stopping_);
+  if (!judge_->found().empty()) state.set("early_stopping", judge_->found());
   if (!trained_bias_.empty()) state.set("trained_bias", trained_bias_);
   state.set("splits_atoms", splits_atoms_);
   return state;
@@ -391,28 +385,21 @@ void OfflineTraining::train()
   const Interrupt interrupt;
   progress_ = std::make_unique<Progress>(comm_, config.loss, trainer_->steps(), config.numb_steps,
                                          log_, options_.draw);
-  const std::int64_t judged =
-      others() ? std::min(num_frames(others()->systems), judged_frames) : 0;
-  const std::int64_t between =
-      std::max(fewest_steps_between,
-               batches_of_a_judgement * judged / training_->plan.frames_of_a_batch());
-  const bool judges = judged > 0 && config.ema_decay > 0.0;
-  const bool ends_early =
-      judges && Schedule(config.schedule, config.numb_steps).stays_constant();
-  bool stop = false, over = ends_early && early_stopping_.is_over();
-  while (!stop && !over && trainer_->steps() < config.numb_steps) {
+  bool stop = false;
+  while (!stop && !judge_->is_over() && trainer_->steps() < config.numb_steps) {
     const UpdateReport last = trainer_->update(load(*training_));
     if (input_.offline.disp_avg) mean_.add(last, 1.0);
     progress_->step(last.step);
     if (last.step == 1 || last.step % config.disp_freq == 0) report(last);
     stop = interrupted(interrupt.asked());
-    if (judges && (last.step % between == 0 || last.step == config.numb_steps))
-      over = judge() && ends_early;
+    judge_->step();
     if (stop || last.step % config.save_freq == 0) save();
   }
   progress_->end();
-  summary_.interrupted = stop && !over && trainer_->steps() < config.numb_steps;
-  keep_best();
+  summary_.interrupted = stop && !judge_->is_over() && trainer_->steps() < config.numb_steps;
+  const std::vector<std::string> judgement = judge_->keep_best();
+  for (const std::string &line : judgement) say(line);
+  if (!judgement.empty()) saved_ = -1;  // its weights are others than those of the last step
   if (input_.offline.change_bias_after_training && !summary_.interrupted && trainer_->steps() > 0) {
     trainer_->show_average();
     trained_bias_ = model_->energy_bias();
@@ -439,61 +426,6 @@ BatchSource *OfflineTraining::others() const
   return validation_ ? validation_.get() : held_out_.get();
 }
 
-/// Of forces (eV/Angstrom), or of energies (eV per atom) where no frame has forces, over some of the frames. The same on all ranks.
-double OfflineTraining::error_on(BatchSource &source)
-{
-  const std::vector<FrameId> ids = spread_frames(source.systems, judged_frames);
-  const std::size_t batch = training_->plan.frames_of_a_batch();
-  std::map<std::string, std::pair<double, double>> sums;  // of squares, and of atoms
-  for (std::size_t begin = 0; begin < ids.size(); begin += batch) {
-    const std::vector<FrameId> some(ids.begin() + begin,
-                                    ids.begin() + std::min(begin + batch, ids.size()));
-    double atoms = 0.0;
-    for (const FrameId &id : some)
-      atoms += static_cast<double>(source.systems[id.system]->natoms(id.frame));
-    const std::vector<const Frame *> frames = load(source, some);
-    if (frames.empty()) continue;
-    const UpdateReport report = trainer_->errors(frames);
-    for (const TermErrors &errors : report.terms)
-      if (!std::isnan(errors.rmse)) {
-        sums[errors.term].first += errors.rmse * errors.rmse * atoms;
-        sums[errors.term].second += atoms;
-      }
-  }
-  const auto &[squares, atoms] = sums[sums.count("f") > 0 ? "f" : "e"];
-  return std::sqrt(squares / atoms);
-}
-
-/// Whether there is no use in going on.
-bool OfflineTraining::judge()
-{
-  trainer_->show_average();
-  early_stopping_.add(trainer_->steps(), error_on(*others()), model_->parameters().values());
-  return early_stopping_.is_over();
-}
-
-/// The weights that had the smallest error on other frames are those of the potential.
-void OfflineTraining::keep_best()
-{
-  if (early_stopping_.empty()) return;
-  const EarlyStopping &found = early_stopping_;
-  trainer_->show(found.best_weights());
-  saved_ = -1;
-  const double learned = error_on(*training_);
-  say(fmt::format("error on frames that are not trained on: {:.3g}, on training frames {:.3g} "
-                  "(rms of forces, eV/Angstrom), with the average weights of step {}, which are "
-                  "kept{}",
-                  found.best_error(), learned, found.best_step(),
-                  found.last_error() > found.best_error()
-                      ? fmt::format("; {:.3g} at the end", found.last_error())
-                      : std::string()));
-  if (found.best_error() > overfitted * learned)
-    say(fmt::format("WARNING: errors on frames that are not trained on are {:.2g} times those on "
-                    "training frames: the potential overfits. Add frames of other configurations; "
-                    "more steps do not help, a smaller net (fitting_net/neuron) may",
-                    found.best_error() / learned));
-}
-
 // By errors on frames that were not learned.
 void OfflineTraining::measure_bars()
 {
@@ -513,18 +445,7 @@ void OfflineTraining::measure_bars()
   const ErrorBars bars = measured_bars(model_, comm, training_->systems,
                                        others() ? others()->systems : Systems(), !validation_);
   model_->set_bars(bars);
-  const std::int64_t needed = frames_for(bars.coverage);
-  if (!bars.is_known())
-    return say(fmt::format(
-        "no error bars: they need forces of frames that are not trained on: give "
-        "validation_data, or \"held_out\": 0.1 in the section training and {} frames or more",
-        needed * 10));
-  say(fmt::format("error bars: {}", text_of(bars, model_->type_map())));
-  if (bars.frames < needed)
-    say(
-        fmt::format("WARNING: {} frames are too few for bars that cover {:.3g} %: add frames until "
-                    "{} or more are not trained on",
-                    bars.frames, 100.0 * bars.coverage, needed));
+  for (const std::string &line : lines_about(bars, model_->type_map())) say(line);
 }
 
 void OfflineTraining::say_memory() const

@@ -7,13 +7,13 @@
 
 #include "commands/batch_source.h"
 #include "commands/checkpoint_files.h"
+#include "commands/held_out_judge.h"
 #include "commands/progress.h"
 #include "commands/start_file.h"
 #include "dptrain/commands/commands.h"
 #include "dptrain/training/learning_curve.h"
 #include "dptrain/training/trainer.h"
 #include "session/learning/health.h"
-#include "training/early_stopping.h"
 #include "training/report_mean.h"
 
 namespace dptrain {
@@ -36,8 +36,6 @@ class OfflineTraining {
   void make_trainer();
   void continue_trainer();
   void train();
-  bool judge();
-  void keep_best();
   void check_output() const;
   void fit_energy_bias();
   void estimate();
@@ -47,7 +45,6 @@ class OfflineTraining {
   std::vector<const Frame *> load(BatchSource &source, const std::vector<FrameId> &ids);
   std::optional<UpdateReport> validate();
   BatchSource *others() const;
-  double error_on(BatchSource &source);
   void report(const UpdateReport &last);
   void save();
   State session_state() const;
@@ -68,7 +65,7 @@ class OfflineTraining {
   std::shared_ptr<Model> model_;
   Health health_;
   std::unique_ptr<Trainer> trainer_;
-  EarlyStopping early_stopping_;  // by errors on the frames that are not trained on
+  std::unique_ptr<HeldOutJudge> judge_;
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<CheckpointFiles> files_;  // rank 0
   std::unique_ptr<LearningCurve> curve_;    // rank 0

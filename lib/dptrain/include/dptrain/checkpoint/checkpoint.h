@@ -12,9 +12,10 @@ namespace dptrain {
 
 /// Everything a continued training needs besides the frames.
 struct Checkpoint {
-  ModelData model;                      ///< as exported for use: with the average, if there is one
-  std::vector<double> parameters;       ///< master weights, raw float64
-  std::vector<double> average;          ///< of the weights, or the best one that there was, float64; empty where none is kept
+  ModelData model;                 ///< as exported for use: with the average, if there is one
+  std::vector<double> parameters;  ///< master weights, raw float64
+  std::vector<double>
+      average;  ///< of the weights, or the best one that there was, float64; empty where none is kept
   State trainer;                        ///< Trainer::state()
   std::vector<double> auxiliary_state;  ///< Model::auxiliary_state()
   std::int64_t num_frames = 0;          ///< index into FILE.frames
