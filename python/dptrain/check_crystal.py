@@ -162,7 +162,7 @@ def vacancy(subject):
     table.rows.append(row(f"{label} (eV)", energies, ".3f"))
     part.tables.append(table)
     if energies[0] < 0.0:
-        part.problem(Severity.UNSTABLE, f"To take atoms out gains energy: {energies[0]:.3f} eV for one formula unit.")
+        part.problem(Severity.UNSTABLE, f"Taking atoms out gains energy: {energies[0]:.3f} eV for one formula unit.")
     for side, one in zip(subject.sides, found):
         if one and not one.converged:
             part.problem(Severity.UNKNOWN, f"A relaxation of {one.count - 1} atoms around a vacancy did not converge with the {side.name}.")

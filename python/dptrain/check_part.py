@@ -92,7 +92,7 @@ def compare(part, label, values, form, unit, tolerance):
         return
     model, reference = values
     off = abs(model / reference - 1.0)
-    if off > tolerance:
+    if not off <= tolerance:  # also where it is no number
         part.problem(Severity.INACCURATE, f"{label} is {model:{form}} {unit}, that of the reference {reference:{form}} {unit}: "
                                           f"{100 * off:.3g} % away.")
 

@@ -10,6 +10,7 @@ from ase.stress import full_3x3_to_voigt_6_stress
 
 from dptrain.calculators import CalculatorError, make_calculator
 from dptrain.check_part import CheckError
+from dptrain.launcher import quote_for_lammps
 from dptrain.potential import BASELINE_REACH, Error, complete_cell
 
 from dptrain.baseline import BaselineStyle  # noqa: E402  (after the module that it needs)
@@ -65,7 +66,10 @@ class PairStyle(Calculator):
 
 def read_line(line):
     """A command of LAMMPS with names of files that do not depend on the folder."""
-    return " ".join(str(Path(word).resolve()) if Path(word).is_file() else word for word in line.split())
+    words = line.split()
+    if words[:1] == ["pair_coeff"]:
+        words = [quote_for_lammps(str(Path(word).resolve())) if Path(word).is_file() else word for word in words]
+    return " ".join(words)
 
 
 def read_pair_style(words, elements):

@@ -52,7 +52,7 @@ def structure(subject):
     for side, end in zip(subject.sides, relaxed):
         if end is not None and not end.converged:
             part.problem(Severity.UNKNOWN, f"The relaxation with the {side.name} did not converge in {STEPS} steps: the largest force is "
-                                           f"{end.force:.3g} eV/A. So it is with frames of a liquid.")
+                                           f"{end.force:.3g} eV/A. This is normal for a frame of a liquid.")
     return part
 
 
@@ -177,16 +177,19 @@ def squeeze(side):
         atoms.set_cell(start.cell * scale, scale_atoms=True)
         energies.append(atoms.get_potential_energy() / count)
         volumes.append(atoms.get_volume() / count)
-        bars.append(np.max(side.calculator.results.get("error_bars", np.nan)))
+        if "error_bars" in side.calculator.results:
+            bars.append(np.max(side.calculator.results["error_bars"]))
     volumes, energies = np.array(volumes), np.array(energies)
     near = np.abs(SCALES - 1.0) < NEAR + 1e-9
-    return Squeezed(volumes, energies, np.array(bars) if np.isfinite(bars).all() else None, fit_of(volumes[near], energies[near]))
+    return Squeezed(volumes, energies, np.array(bars) if bars else None, fit_of(volumes[near], energies[near]))
 
 
 def tell_squeezed(part, found):
     """Problems of the model's cell under compression, and how far its error bars are small."""
     start = int(np.argmin(np.abs(SCALES - 1.0)))
     inward, volumes = found.energies[start::-1], found.volumes[start::-1]
+    if not np.isfinite(found.energies).all():
+        part.problem(Severity.HOLE, f"The energy of the cell is no number at {found.volumes[~np.isfinite(found.energies)][-1]:.2f} A^3/atom.")
     for top, low in falls(inward, SQUEEZED):
         part.problem(Severity.HOLE, f"The squeezed cell falls into a hole: from {volumes[top]:.2f} to {volumes[low]:.2f} A^3/atom its energy "
                                     f"falls by {inward[top] - inward[low]:.3g} eV/atom.")
@@ -199,8 +202,9 @@ def tell_squeezed(part, found):
         high = next((k for k in range(start, len(known)) if not known[k]), None)
         ends = [f"{word} {found.volumes[k]:.2f} A^3/atom (lengths times {SCALES[k]:.2f})"
                 for word, k in (("below", low), ("above", high)) if k is not None]
-        part.note(f"Error bar of the forces of the relaxed cell: {found.bars[start]:.3g} eV/A; it is more than {BARS:.0f} times that "
-                  f"{' and '.join(ends) if ends else 'nowhere here'}.")
+        part.note(f"Error bar of the forces of the relaxed cell: {found.bars[start]:.3g} eV/A; "
+                  + (f"it is more than {BARS:.0f} times that {' and '.join(ends)}." if ends
+                     else f"it stays below {BARS:.0f} times that at all these volumes."))
     else:
         part.note("The model has no error bars.")
 

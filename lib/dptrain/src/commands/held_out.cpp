@@ -14,8 +14,6 @@ namespace {
 constexpr double fewest_frames = 3.0;        // that tell anything of errors
 constexpr std::int64_t most_blocks = 4;      // of a system
 constexpr std::int64_t frames_of_block = 6;  // at least: those at its ends are like their neighbors
-constexpr std::int64_t few =
-    30;  // frames that are far apart, and of which none can be spared beside another one
 
 // Which of n frames are held out: `number` of them, in blocks whose middles are at equal distances.
 std::vector<char> blocks(std::int64_t n, std::int64_t number)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <map>
 #include <utility>
 
 #include "commands/spread_frames.h"
@@ -32,22 +31,41 @@ HeldOutJudge::HeldOutJudge(Trainer &trainer, std::shared_ptr<Model> model, Batch
   if (!others || config.ema_decay == 0.0) return;
   const std::int64_t frames = std::min(num_frames(others->systems), judged_frames);
   between_ = std::max(fewest_steps, batches_of_a_look * frames / training.plan.frames_of_a_batch());
-  ends_early_ = Schedule(config.schedule, config.numb_steps).stays_constant();
+  ends_early_ = may_end(config);
+}
+
+bool HeldOutJudge::may_end(const TrainingConfig &config)
+{
+  return config.ema_decay > 0.0 && Schedule(config.schedule, config.numb_steps).stays_constant();
 }
 
 void HeldOutJudge::step()
 {
+  if (between_ == 0) return;
   const std::int64_t step = trainer_.steps();
-  if (between_ == 0 || (step % between_ != 0 && step != trainer_.config().numb_steps)) return;
+  const bool is_due = step % between_ == 0;
+  if (!is_due && step != trainer_.config().numb_steps) return;
   trainer_.show_average();
-  found_.add(step, errors_on(*others_).value, model_->parameters().values());
+  if (!is_due) at_end_ = found_;
+  EarlyStopping &found = is_due ? found_ : *at_end_;
+  choose_term();
+  found.add(step, error_on(*others_), model_->parameters().values());
 }
 
-HeldOutJudge::Errors HeldOutJudge::errors_on(BatchSource &source)
+// Forces, unless they are not learned, or no frame has any.
+void HeldOutJudge::choose_term()
+{
+  if (!term_.empty()) return;
+  term_ = "f";
+  if (!trainer_.config().loss.prefactor("f").is_on() || std::isnan(error_on(*others_))) term_ = "e";
+}
+
+/// Root mean square over some of the frames, the same on all ranks; NaN where none has the label.
+double HeldOutJudge::error_on(BatchSource &source)
 {
   const std::vector<FrameId> ids = spread_frames(source.systems, judged_frames);
   const std::size_t batch = training_.plan.frames_of_a_batch();
-  std::map<std::string, std::pair<double, double>> sums;  // of squares, and of atoms
+  double squares = 0.0, weights = 0.0;
   for (std::size_t begin = 0; begin < ids.size(); begin += batch) {
     const std::vector<FrameId> some(ids.begin() + begin,
                                     ids.begin() + std::min(begin + batch, ids.size()));
@@ -56,37 +74,35 @@ HeldOutJudge::Errors HeldOutJudge::errors_on(BatchSource &source)
       atoms += static_cast<double>(source.systems[id.system]->natoms(id.frame));
     const std::vector<const Frame *> frames = load_(source, some);
     if (frames.empty()) continue;
-    for (const TermErrors &errors : trainer_.errors(frames).terms)
-      if (!std::isnan(errors.rmse)) {
-        sums[errors.term].first += errors.rmse * errors.rmse * atoms;
-        sums[errors.term].second += atoms;
-      }
+    const double error = trainer_.errors(frames).rmse(term_);
+    if (std::isnan(error)) continue;
+    squares += error * error * atoms;
+    weights += atoms;
   }
-  const bool of_forces = sums.count("f") > 0;
-  const auto &[squares, atoms] = sums[of_forces ? "f" : "e"];
-  return {std::sqrt(squares / atoms), of_forces};
+  return std::sqrt(squares / weights);
 }
 
 std::vector<std::string> HeldOutJudge::keep_best()
 {
-  if (found_.empty()) return {};
-  trainer_.show(found_.best_weights());
-  const auto [learned, of_forces] = errors_on(training_);
+  const EarlyStopping &found = at_end_ ? *at_end_ : found_;
+  if (found.empty()) return {};
+  trainer_.show(found.best_weights());
+  const double learned = error_on(training_);
   std::vector<std::string> lines{
       fmt::format("error on frames that are not trained on: {:.3g}, on training frames {:.3g} (rms "
                   "of {}), with "
                   "the average weights of step {}, which are kept{}",
-                  found_.best_error(), learned,
-                  of_forces ? "forces, eV/Angstrom" : "energies, eV per atom", found_.best_step(),
-                  found_.last_error() > found_.best_error()
-                      ? fmt::format("; {:.3g} at the end", found_.last_error())
+                  found.best_error(), learned,
+                  term_ == "f" ? "forces, eV/Angstrom" : "energies, eV per atom", found.best_step(),
+                  found.last_error() > found.best_error()
+                      ? fmt::format("; {:.3g} at the end", found.last_error())
                       : std::string())};
-  if (found_.best_error() > overfitted * learned)
+  if (found.best_error() > overfitted * learned)
     lines.push_back(fmt::format(
         "WARNING: errors on frames that are not trained on are {:.2g} times those on training "
         "frames: the potential overfits. Add frames of other configurations; more steps do not "
         "help",
-        found_.best_error() / learned));
+        found.best_error() / learned));
   return lines;
 }
 

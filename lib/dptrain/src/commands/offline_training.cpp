@@ -236,9 +236,10 @@ void OfflineTraining::set_length()
   } else if (!input_.length_given) {
     input_.training.numb_steps = std::max(default_steps, default_epochs * epoch);
     say(fmt::format("numb_steps is not given: {} steps{}", input_.training.numb_steps,
-                    others() ? " at most; it ends when the error on frames that are not trained "
-                               "on no longer falls"
-                             : ""));
+                    others() && HeldOutJudge::may_end(input_.training)
+                        ? " at most; it ends when the error on frames that are not trained "
+                          "on no longer falls"
+                        : ""));
   }
 }
 
@@ -330,9 +331,9 @@ void OfflineTraining::continue_trainer()
   };
   bool same = go_to(training_->plan, "training");
   if (same) session.get_to("means", mean_);
+  if (validation_) same = go_to(validation_->plan, "validation") && same;
   if (same && session.has("early_stopping"))
     judge_->go_on_from(session.get<EarlyStopping>("early_stopping"));
-  if (validation_) same = go_to(validation_->plan, "validation") && same;
   if (!same)
     say(fmt::format("WARNING: the data are others than before {} was written: their order starts "
                     "anew; check the systems of the input",
@@ -344,6 +345,8 @@ void OfflineTraining::continue_trainer()
   say(fmt::format("restart: goes on after step {}", trainer_->steps()));
   if (trainer_->steps() >= input_.training.numb_steps)
     say(fmt::format("numb_steps is {}: nothing is left to train", input_.training.numb_steps));
+  else if (judge_->is_over())
+    say("nothing is left to train: the error on frames that are not trained on no longer falls");
 }
 
 State OfflineTraining::session_state() const
@@ -452,7 +455,7 @@ void OfflineTraining::say_memory() const
 {
   MemoryLedger ledger = model_->memory();
   add_uses(ledger, trainer_->memory());
-  for (const auto *source : {training_.get(), validation_.get()})
+  for (const auto *source : {training_.get(), validation_.get(), held_out_.get()})
     if (source) add_uses(ledger, source->cache.memory());
   std::istringstream table(memory_table(*comm_, ledger));
   for (std::string line; std::getline(table, line);) say(line);

@@ -259,7 +259,8 @@ struct InputFile {
   bool start_lr_given = false;
   bool length_given = false;    ///< numb_steps or num_epoch, of which DeePMD-kit needs one
   bool length_follows = false;  ///< from the data, where it is not given
-  bool virial_given = false;  ///< a prefactor of virials, which are a default of a descriptor else
+  bool virial_given =
+      false;  ///< a prefactor of virials, otherwise they come from the defaults of the descriptor
 };
 
 /// The text of an input file. Throws Error if it cannot be read or is YAML.
