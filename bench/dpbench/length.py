@@ -35,10 +35,10 @@ def some_frames(path, number):
     return number, "".join(frames[k * len(frames) // number] for k in range(number))
 
 
-def row(folder, name, number, seed, kind):
-    """A training and its test."""
+def row(folder, data, name, number, seed, kind):
+    """A training in the folder, on the files in `data`, and its test."""
     place = Path(tempfile.mkdtemp(dir=folder))
-    frames, text = some_frames(folder / f"{name}.train.xyz", number)
+    frames, text = some_frames(data / f"{name}.train.xyz", number)
     (place / "train.xyz").write_text(text)
     elements = sorted({symbol for frame in frame_sizes(place / "train.xyz") for symbol in frame})
     document = {"model": {"type_map": elements, "descriptor": {"type": "power_spectrum", "seed": seed}, "fitting_net": {"seed": seed}},
@@ -52,7 +52,7 @@ def row(folder, name, number, seed, kind):
     begin = time.monotonic()
     said = dptrain("train", "input.json")
     seconds = time.monotonic() - begin
-    tested = dptrain("test", "-m", "model.ckpt.dp", "-s", str((folder / f"{name}.test.xyz").resolve()))
+    tested = dptrain("test", "-m", "model.ckpt.dp", "-s", str((data / f"{name}.test.xyz").resolve()))
     steps = re.findall(r"finished after step (\d+)", said)[0]
     judged = re.search(r"error on frames that are not trained on: (\S+), on training frames (\S+)", said)
     force, energy = (float(re.findall(rf"{words} *: (\S+)", tested)[-1]) for words in ("Force  RMSE", "Energy RMSE/Natoms"))
@@ -68,13 +68,14 @@ def main():
     options = parser.parse_args()
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        folder = options.data or Path(folder)
+        folder = Path(folder)
+        data = options.data or folder
         for name in options.names or LAMMPS_SYSTEMS:
             if not options.data:
                 write_data(name, folder)
             for seed in options.seeds:
                 for kind in TRAININGS:
-                    print(f"| {' | '.join(map(str, row(folder, name, options.frames, seed, kind)))} |", flush=True)
+                    print(f"| {' | '.join(map(str, row(folder, data, name, options.frames, seed, kind)))} |", flush=True)
 
 
 if __name__ == "__main__":

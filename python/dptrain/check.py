@@ -6,7 +6,6 @@ The parts are functions of check_statics, check_crystal, check_dynamics and chec
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
 
@@ -148,31 +147,25 @@ def require(package, what):
         raise ImportError(f"{what} is missing: install it with pip install {package}")
 
 
-def interrupt(number, frame):
-    raise KeyboardInterrupt
-
-
 def main(words=None):
     """Entry point of `dptrain check`. Returns the exit status."""
     options = parser().parse_args(words)
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         require("ase", "ASE")
         require("matplotlib", "matplotlib")
         from dptrain.check_part import CheckError
+        from dptrain.lammps_run import interrupted_by_signals
         from dptrain.launcher import LaunchError
 
         try:
-            check(options, sys.stdout)
+            with interrupted_by_signals():
+                check(options, sys.stdout)
         except (CheckError, LaunchError, OSError) as error:
             print(f"dptrain: error: {error}", file=sys.stderr)
             return 1
     except ImportError as error:
         print(f"dptrain: error: {error}", file=sys.stderr)
         return 1
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     return 0
 
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from ase.io import write
 
-from dptrain.demo import message_of
-from dptrain.launcher import LaunchError, command_line, end_program, find_lammps, quote_for_lammps, shared_cores
+from dptrain.lammps_run import run_lammps
+from dptrain.launcher import quote_for_lammps
 from dptrain.logs import FileError, read_log, read_profile, read_text
 from dptrain.progress import read_progress
 
-POLL = 0.2  # seconds between two looks at the log
 ROWS = 200  # of thermo output in each run
 BINS = 150  # of a radial distribution function
 VACUUM = 10.0  # Angstrom, around the atoms in directions that are not periodic
@@ -125,31 +122,6 @@ class Outcome:
     message: str
 
 
-def run_lammps(folder, ranks, show):
-    """Runs the input in a folder to its end; show: gets the Progress. Returns why LAMMPS stopped, or ""."""
-    lmp, needed = find_lammps()
-    words = [*command_line(lmp, ranks, LOG), "-screen", "none", "-in", INPUT]
-    variables = {"OMP_NUM_THREADS": "1", **os.environ, **needed, **shared_cores(ranks)}
-    with tempfile.TemporaryFile() as output:
-        try:
-            process = subprocess.Popen(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=variables,
-                                       start_new_session=True)
-        except OSError as error:
-            raise LaunchError(f"cannot start {words[0]}: {error.strerror}; run dptrain doctor, which looks at the installation") from None
-        try:
-            while process.poll() is None:
-                show(read_progress(folder / LOG))
-                try:
-                    process.wait(timeout=POLL)
-                except subprocess.TimeoutExpired:
-                    pass
-        except BaseException:
-            end_program(process)
-            raise
-        output.seek(0)
-        return "" if process.returncode == 0 else message_of(folder / LOG, output.read().decode("utf-8", "replace"))
-
-
 def read_outcome(plan, folder, message):
     """The Outcome of what is in the folder."""
     path = Path(folder) / LOG
@@ -176,4 +148,5 @@ def course_of(run, plan):
 def carry_out(plan, folder, ranks, show):
     """The Outcome of a Plan, whose runs are made in a folder."""
     write_plan(plan, folder)
-    return read_outcome(plan, folder, run_lammps(folder, ranks, show))
+    message = run_lammps(folder, ranks, LOG, ["-in", INPUT], lambda: show(read_progress(folder / LOG)))
+    return read_outcome(plan, folder, message)

@@ -8,13 +8,8 @@ The inputs are those of examples/silicon. They are copied to FOLDER, unless they
 from __future__ import annotations
 
 import argparse
-import io
-import os
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
 import textwrap
 import time
 from dataclasses import dataclass
@@ -25,11 +20,11 @@ import numpy as np
 from dptrain import plugin_folder
 from dptrain.demo_figure import Findings, plot_demo
 from dptrain.dumps import compare, largest_errors
-from dptrain.launcher import LaunchError, Screen, command_line, cores, end_program, find_lammps, shared_cores
-from dptrain.logs import FileError, read_course, read_events, read_profile, read_text
+from dptrain.lammps_run import interrupted_by_signals, run_lammps
+from dptrain.launcher import LaunchError, cores
+from dptrain.logs import FileError, read_course, read_events, read_profile
 from dptrain.progress import StatusLine, read_progress
 
-POLL = 0.3  # seconds between two looks at the log
 FIRST_GUESS = 2.0  # seconds before the time left is shown
 
 
@@ -73,18 +68,6 @@ def prepare(folder):
         (folder / name).unlink(missing_ok=True)
 
 
-def message_of(path, said):
-    """What LAMMPS says in its log, or else in its output, about why it stopped."""
-    texts = [read_text(path) if path.exists() else "", said]
-    for text in texts:
-        screen = Screen(io.StringIO())
-        screen.feed(text)
-        screen.end()
-        if screen.message():
-            return screen.message()
-    return "\n".join("\n".join(texts).strip().splitlines()[-10:]) or "no error message"
-
-
 class Demo:
     """The runs of LAMMPS in a folder, on so many ranks, and the line that says how far they are. scale: length of the runs."""
 
@@ -104,37 +87,16 @@ class Demo:
 
     def run(self, part):
         """One run of LAMMPS, to its end."""
-        lmp, needed = find_lammps()
-        words = [*command_line(lmp, self.ranks, part.log), "-screen", "none", "-var", "scale", str(self.scale), *part.options,
-                 "-in", part.input]
-        variables = {"OMP_NUM_THREADS": "1", **os.environ, **needed, **shared_cores(self.ranks)}
-        with tempfile.TemporaryFile() as output:
-            try:
-                process = subprocess.Popen(words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output,
-                                           stderr=subprocess.STDOUT, env=variables, start_new_session=True)
-            except OSError as error:
-                raise LaunchError(f"cannot start {words[0]}: {error.strerror}; run dptrain doctor, which looks at the installation") from None
-            try:
-                self.follow(process, part)
-            except BaseException:
-                end_program(process)
-                raise
-            if process.returncode != 0:
-                output.seek(0)
-                said = output.read().decode("utf-8", "replace")
-                path = self.folder / part.log
-                raise DemoError(f"{part.input}: {message_of(path, said)}\nSee {path}, the whole log, and try dptrain doctor")
-        self.done += part.share
+        path = self.folder / part.log
 
-    def follow(self, process, part):
-        """Shows the progress of a run until it ends."""
-        while process.poll() is None:
-            progress = read_progress(self.folder / part.log, part.stage)
+        def look():
+            progress = read_progress(path, part.stage)
             self.show(str(progress), self.done + part.share * progress.fraction)
-            try:
-                process.wait(timeout=POLL)
-            except subprocess.TimeoutExpired:
-                pass
+
+        message = run_lammps(self.folder, self.ranks, part.log, ["-var", "scale", str(self.scale), *part.options, "-in", part.input], look)
+        if message:
+            raise DemoError(f"{part.input}: {message}\nSee {path}, the whole log, and try dptrain doctor")
+        self.done += part.share
 
 
 def findings(folder):
@@ -183,10 +145,6 @@ def run_demo(folder, ranks, scale, out):
         out.write(textwrap.fill(sentence, width, break_long_words=False, break_on_hyphens=False) + "\n")
 
 
-def interrupt(number, frame):
-    raise KeyboardInterrupt
-
-
 def main(arguments=None):
     """Command line. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="dptrain demo", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -196,15 +154,12 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     if options.np < 1 or not 0 < options.scale < np.inf:
         parser.error("N is at least 1, and S above 0")
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        run_demo(options.folder, options.np, options.scale, sys.stdout)
+        with interrupted_by_signals():
+            run_demo(options.folder, options.np, options.scale, sys.stdout)
     except (DemoError, LaunchError, FileError, OSError) as error:
         print(f"dptrain: error: {error}".rstrip(), file=sys.stderr)
         return 1
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     return 0
 
 

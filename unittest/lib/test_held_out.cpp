@@ -46,7 +46,7 @@ TEST(HoldOut, BlocksOfATrajectory)
     const HeldOut parts = hold_out({std::make_shared<Numbered>(n)}, 0.1);
     ASSERT_EQ(parts.held_out.size(), 1u);
     const auto held = frames_of(*parts.held_out[0]), kept = frames_of(*parts.training[0]);
-    EXPECT_EQ(parts.frames, n / 10);
+    EXPECT_EQ(num_frames(parts.held_out), n / 10);
     EXPECT_EQ(static_cast<std::int64_t>(held.size()), n / 10);
     std::set<std::int64_t> all(held.begin(), held.end());
     all.insert(kept.begin(), kept.end());
@@ -64,10 +64,10 @@ TEST(HoldOut, SmallSystems)
   Systems systems;
   for (int k = 0; k < 30; ++k) systems.push_back(std::make_shared<Numbered>(3));
   const HeldOut parts = hold_out(systems, 0.1);
-  EXPECT_NEAR(static_cast<double>(parts.frames), 9.0, 1.0);
+  EXPECT_NEAR(static_cast<double>(num_frames(parts.held_out)), 9.0, 1.0);
   EXPECT_EQ(parts.training.size(), 30u);
   for (const auto &system : parts.training) EXPECT_GE(system->num_frames(), 2);
-  EXPECT_EQ(hold_out({std::make_shared<Numbered>(29)}, 0.1).frames, 0);  // too few
+  EXPECT_EQ(num_frames(hold_out({std::make_shared<Numbered>(29)}, 0.1).held_out), 0);  // too few
   const HeldOut halves =
       hold_out({std::make_shared<Numbered>(1), std::make_shared<Numbered>(9)}, 0.5);
   EXPECT_EQ(halves.training[0]->num_frames(), 1);
@@ -77,7 +77,7 @@ TEST(HoldOut, SmallSystems)
 TEST(HoldOut, NothingIsAskedFor)
 {
   const HeldOut parts = hold_out({std::make_shared<Numbered>(100)}, 0.0);
-  EXPECT_EQ(parts.frames, 0);
+  EXPECT_EQ(num_frames(parts.held_out), 0);
   EXPECT_TRUE(parts.held_out.empty());
   EXPECT_EQ(parts.training[0]->num_frames(), 100);
 }

@@ -47,7 +47,6 @@ HeldOut hold_out(const Systems &systems, double part)
     const std::vector<char> held = blocks(n, number);
     std::vector<std::int64_t> kept, others;
     for (std::int64_t k = 0; k < n; ++k) (held[k] ? others : kept).push_back(k);
-    result.frames += static_cast<std::int64_t>(others.size());
     result.training.push_back(std::make_shared<SomeFrames>(system, std::move(kept)));
     result.held_out.push_back(std::make_shared<SomeFrames>(system, std::move(others)));
   }

@@ -7,7 +7,6 @@ namespace dptrain {
 /// Systems whose frames are trained on, and those of the frames that are not.
 struct HeldOut {
   Systems training, held_out;
-  std::int64_t frames = 0;  ///< that are held out
 };
 
 /// Holds out about a part of the frames of each system, in blocks that follow one another: frames of a trajectory are like

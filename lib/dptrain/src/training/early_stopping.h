@@ -23,7 +23,6 @@ class EarlyStopping {
   double best_error() const { return best_error_; }
   double last_error() const { return last_error_; }
   const std::vector<double> &best_weights() const { return best_weights_; }
-  std::size_t memory_bytes() const { return best_weights_.capacity() * sizeof(double); }
 
   template <class Visit> void fields(Visit &visit)
   {

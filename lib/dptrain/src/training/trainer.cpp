@@ -275,11 +275,7 @@ void Trainer::begin_average()
 
 void Trainer::show_average()
 {
-  Impl &t = *impl_;
-  if (t.shows_others || t.average.empty()) return;
-  t.average.gather(t.aside);
-  t.model->parameters().change([&](std::vector<double> &parameters) { parameters.swap(t.aside); });
-  t.shows_others = true;
+  if (!impl_->shows_others && !impl_->average.empty()) show(potential_parameters());
 }
 
 void Trainer::show(const std::vector<double> &parameters)
