@@ -41,7 +41,8 @@ class Potential {
 
   dptrain::FrameValues evaluate(const dptrain::WholeFrame &whole)
   {
-    return dptrain::evaluate_frame(*evaluator_, whole, has_bars());
+    return dptrain::evaluate_frame(dptrain::make_mpi_communicator(), *evaluator_, whole,
+                                   has_bars());
   }
 
  private:

@@ -137,6 +137,7 @@ class Session {
     start_kernels();
     {
       nb::gil_scoped_release others_may_run;
+      session_->explore(run_);
       session_->end_run(std::max<std::int64_t>(step_ - 1, 0), name);
     }
     open_ = false;

@@ -87,6 +87,57 @@ TEST_F(LearningSessionTest, AnActiveSessionAsksLessAndLess)
   EXPECT_NE(log_.find("run: 59 steps"), std::string::npos);
 }
 
+TEST_F(LearningSessionTest, ExploresOtherCells)
+{
+  LateSource source(start_, 0);
+  options_.active = true;
+  options_.every = 1;
+  options_.audit = 0;
+  options_.explore.steps = 20;
+  options_.explore.temperature = 300.0;
+  LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start();
+  FrameRun trajectory(slot_);
+  session.begin_run(0);
+  for (int step = 0; step < 12; ++step) {
+    trajectory.show(frame(step));
+    session.step(trajectory);
+  }
+  const LearningReport before = session.report();
+  session.explore(trajectory);
+  const LearningReport after = session.report();
+  EXPECT_GT(after.reference_calls, before.reference_calls);
+  // of each label, and of five more; some are asked only to move the atoms
+  EXPECT_EQ(after.steps - before.steps, 5 * (after.frames - before.frames + 5));
+  EXPECT_EQ(after.energy_jumps, before.energy_jumps);
+  EXPECT_NE(log_.find("explored from step 11, at 300 K, with volumes of 1, 1.19, 0.885 times"),
+            std::string::npos)
+      << log_;
+  session.end_run(11, "run");
+  session.begin_run(12);  // nothing has been asked in it
+  session.explore(trajectory);
+  EXPECT_EQ(session.report().reference_calls, after.reference_calls);
+}
+
+TEST_F(LearningSessionTest, DoesNotExploreWithoutATemperature)
+{
+  LateSource source(start_, 0);
+  options_.active = true;
+  options_.every = 1;
+  options_.explore.steps = 20;
+  LearningSession session(comm_, slot_, options_, messages(), &source);
+  session.start();
+  FrameRun trajectory(slot_);
+  session.begin_run(0);
+  for (int step = 0; step < 12; ++step) {
+    trajectory.show(frame(step));
+    session.step(trajectory);
+  }
+  session.explore(trajectory);
+  EXPECT_NE(log_.find("explore: the atoms have no temperature, or it is not known"),
+            std::string::npos);
+}
+
 LabelRequest written_and_read(const LabelRequest &request)
 {
   LabelRequest found;

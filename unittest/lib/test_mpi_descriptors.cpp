@@ -319,6 +319,33 @@ TEST_P(Descriptors, IsLearnedInASession)
   EXPECT_EQ(report.frames, 6);
 }
 
+// The ranks that share a frame see what one of them sees alone; rounding of sums differs.
+TEST_P(Descriptors, RanksShareAFrame)
+{
+  const auto comm = world();
+  const auto slot = std::make_shared<ModelInUse>();
+  slot->set_model(*comm, new_model(config()));
+  slot->set_trained();
+  FrameRun together(slot, comm), alone(slot);
+  WholeFrame frame = frames()[0];
+  together.show(frame);
+  alone.show(frame);
+  const FrameValues &found = together.values(), &expected = alone.values();
+  EXPECT_NEAR(found.energy, expected.energy, 1e-10);
+  ASSERT_EQ(found.force.size(), expected.force.size());
+  for (std::size_t k = 0; k < found.force.size(); ++k)
+    EXPECT_NEAR(found.force[k], expected.force[k], 1e-10);
+  for (std::size_t i = 0; i < found.atom_energy.size(); ++i)
+    EXPECT_NEAR(found.atom_energy[i], expected.atom_energy[i], 1e-10);
+  for (int k = 0; k < 9; ++k) EXPECT_NEAR(found.virial[k], expected.virial[k], 1e-9);
+  EXPECT_NEAR(total_energy(*comm, together), expected.energy, 1e-10);
+  ASSERT_EQ(together.has_bars(), alone.has_bars());
+  if (!together.has_bars()) return;
+  const std::vector<double> features = total_features(*comm, together);
+  for (std::size_t k = 0; k < features.size(); ++k)
+    EXPECT_NEAR(features[k], expected.feature_sum[k], 1e-10);
+}
+
 TEST_P(Descriptors, IsSentToAllRanks)
 {
   const auto comm = world();

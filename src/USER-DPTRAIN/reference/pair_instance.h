@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,13 @@ class PairInstance {
   PairInstance(LAMMPS *lmp, const std::string &who, const std::string &advice,
                const dptrain::Baseline &words, int ntypes);
 
+  /// The charge of each element, in elementary charges; `elements`: by atom type. Empty charges: none.
+  void set_charges(const std::vector<std::string> &elements,
+                   const std::map<std::string, double> &charges)
+  {
+    words_.elements = elements;
+    words_.charges = charges;
+  }
   /// Whether LAMMPS takes the commands: throws dptrain::Error with its message. This rank alone.
   void check() const;
   /// Energy, forces and virial of a frame. `atom_type`: by model type. Throws dptrain::Error with

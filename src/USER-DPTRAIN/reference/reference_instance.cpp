@@ -6,18 +6,23 @@
 #include "reference/reference_instance.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <mpi.h>
 #include <string>
 
 #include "adapter/dptrain_adapter.h"
 #include "adapter/style_names.h"
 #include "atom.h"
 #include "dptrain/parallel/broadcast.h"
+#include "error.h"
 #include "lammps.h"
 #include "nested/baseline_words.h"
 
 using namespace LAMMPS_NS;
 
 InstanceSource::InstanceSource(LAMMPS *lmp, const PairOptions &options, FindSlot find_slot) :
+    lmp_(lmp),
     comm_(world_communicator(lmp)),
     instance_(lmp, "Fix dptrain", "check its arguments in 'reference pair'",
               baseline_of(lmp, options, {}), lmp->atom->ntypes),
@@ -28,6 +33,23 @@ InstanceSource::InstanceSource(LAMMPS *lmp, const PairOptions &options, FindSlot
       if (comm_->rank() == 0) instance_.check();
     });
   });
+}
+
+void InstanceSource::take_charges()
+{
+  const Atom *atom = lmp_->atom;
+  if (!atom->q_flag) return;
+  const std::vector<std::string> &elements = find_slot_().elements();
+  const std::map<std::string, double> charges = charges_of(lmp_, elements);
+  double largest = 0.0;
+  for (int i = 0; i < atom->nlocal; ++i) largest = std::max(largest, std::abs(atom->q[i]));
+  MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, lmp_->world);
+  if (largest > 0.0 && charges.empty())
+    lmp_->error->all(FLERR,
+                     "Fix dptrain: 'reference pair' needs the charges of configurations that the "
+                     "run is not in (explore, cutout), and atoms of one element have different "
+                     "ones: give each element one charge, or remove explore and cutout");
+  instance_.set_charges(elements, charges);
 }
 
 std::int64_t InstanceSource::submit(const dptrain::WholeFrame &frame)

@@ -26,6 +26,9 @@ class InstanceSource final : public dptrain::LabelSource {
   using FindSlot = std::function<const dptrain::ModelInUse &()>;
   InstanceSource(LAMMPS *lmp, const PairOptions &options, FindSlot find_slot);
 
+  /// At the start of each run, when the charges of its atoms are known.
+  void take_charges();
+
   std::int64_t submit(const dptrain::WholeFrame &frame) override;
   std::vector<dptrain::LabelAnswer> poll() override;
   void cancel(std::int64_t request) override;
@@ -35,6 +38,7 @@ class InstanceSource final : public dptrain::LabelSource {
   using Request = std::pair<std::int64_t, dptrain::WholeFrame>;
   dptrain::LabelAnswer compute(const Request &request) const;
 
+  LAMMPS *lmp_;
   std::shared_ptr<const dptrain::Communicator> comm_;
   PairInstance instance_;
   FindSlot find_slot_;
@@ -42,13 +46,14 @@ class InstanceSource final : public dptrain::LabelSource {
   std::vector<Request> waiting_;
 };
 
-/// `reference pair ...` for frames that are not the atoms of this run: cut-outs.
+/// `reference pair ...` for frames that are not the atoms of this run: cut-outs, other cells.
 class ReferenceInstance : public Reference {
  public:
   ReferenceInstance(LAMMPS *lmp, const PairOptions &options, InstanceSource::FindSlot find_slot) :
       source_(lmp, options, std::move(find_slot))
   {
   }
+  void init() override { source_.take_charges(); }
   dptrain::LabelSource &source() override { return source_; }
 
  private:

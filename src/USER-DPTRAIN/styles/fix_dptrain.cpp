@@ -51,7 +51,8 @@ FixDPTrain::FixDPTrain(LAMMPS *lmp, int narg, char **arg) : Fix(lmp, narg, arg),
     comm->reverse_comm(this, 3);
   };
   const LearningOptions &learning = d.options.learning;
-  const ReferenceUse use{learning.active, learning.cutout.radius > 0.0, d.options.atoms};
+  const ReferenceUse use{learning.active, learning.cutout.radius > 0.0, learning.explore.steps > 0,
+                         d.options.atoms};
   if (!learning.selects)
     d.asked = make_reference(lmp, id, d.options.reference, use, d.fold,
                              [this]() -> const ModelInUse & { return *data_->slot; });
@@ -278,6 +279,7 @@ void FixDPTrain::finish_step()
 void FixDPTrain::post_run()
 {
   Data &d = *data_;
+  if (update->whichflag == 1) collective(lmp, FIX_STYLE, [&] { d.session->explore(*d.run); });
   collective(lmp, FIX_STYLE,
              [&] { d.session->end_run(update->ntimestep, fmt::format("Fix dptrain {}", id)); });
   if (d.options.learning.selects) return;

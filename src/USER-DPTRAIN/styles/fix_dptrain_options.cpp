@@ -179,6 +179,18 @@ void check_prepare(LAMMPS *lmp, const Options &options)
         "computes any configuration: this one labels those of the run, remove prepare");
 }
 
+void check_explore(LAMMPS *lmp, const Options &options)
+{
+  if (options.learning.explore.steps == 0) return;
+  using Source = ReferenceOptions::Source;
+  const Source source = options.reference.source;
+  if (source == Source::run || source == Source::values)
+    lmp->error->all(FLERR,
+                    "Fix dptrain: explore: '{}' labels the configurations of the run only: remove "
+                    "explore, or use 'reference pair', 'reference socket' or 'reference spool'",
+                    source == Source::run ? "reference run" : "reference values");
+}
+
 // Who can compute a separate atom.
 void check_atoms(LAMMPS *lmp, const Options &options)
 {
@@ -269,6 +281,7 @@ FixDPTrainOptions LAMMPS_NS::parse_fix_dptrain(LAMMPS *lmp, int narg, char **arg
     check_together(lmp, options);
     check_cutout(lmp, options);
     check_prepare(lmp, options);
+    check_explore(lmp, options);
     check_atoms(lmp, options);
     dptrain::check(learning);
   } catch (const dptrain::Error &error) {

@@ -13,6 +13,7 @@
 #include "lammps.h"
 #include "styles/pair_dptrain.h"
 #include "styles/rewind.h"
+#include "styles/run_survey.h"
 #include "update.h"
 
 using namespace LAMMPS_NS;
@@ -128,7 +129,9 @@ void RunTrajectory::follow(const dptrain::Label &label)
 
 dptrain::RunCondition RunTrajectory::condition() const
 {
-  return rewind_ ? rewind_->condition() : dptrain::RunCondition();
+  if (rewind_) return rewind_->condition();
+  use_host_atoms_();
+  return survey_run(lmp_, units_, natoms()).condition;
 }
 
 void RunTrajectory::trust()

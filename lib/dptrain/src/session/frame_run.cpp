@@ -4,11 +4,12 @@
 
 namespace dptrain {
 
-FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &whole, bool with_bars)
+FrameValues evaluate_frame(const std::shared_ptr<const Communicator> &comm, Evaluator &evaluator,
+                           const WholeFrame &whole, bool with_bars)
 {
   const Model &model = evaluator.model();
-  const Frame frame = scatter_frame(make_mpi_communicator(), whole, model.cutoff());
-  const std::size_t nlocal = frame.nlocal;
+  const Frame frame = scatter_frame(comm, whole, model.cutoff());
+  const std::size_t nlocal = frame.nlocal, natoms = whole.type.size();
   std::vector<double> force(3 * static_cast<std::size_t>(frame.nall())), energy(nlocal),
       bar(nlocal);
   FrameValues values;
@@ -25,15 +26,20 @@ FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &whole, bool w
   values.energy = out.energy;
   values.virial = out.virial;
   values.has_virial = true;
-  values.force.resize(3 * nlocal);
-  values.atom_energy.resize(nlocal);
-  if (with_bars) values.bar.resize(nlocal);
+  values.force.assign(3 * natoms, 0.0);
+  values.atom_energy.assign(natoms, 0.0);
+  if (with_bars) values.bar.assign(natoms, 0.0);
   for (std::size_t i = 0; i < nlocal; ++i) {
     const auto atom = static_cast<std::size_t>(frame.tag[i] - 1);
     std::copy_n(&force[3 * i], 3, &values.force[3 * atom]);
     values.atom_energy[atom] = energy[i];
     if (with_bars) values.bar[atom] = bar[i];
   }
+  if (comm->size() == 1) return values;
+  comm->all_reduce_sum(&values.energy, 1);
+  comm->all_reduce_sum(values.virial.data(), values.virial.size());
+  for (auto *each : {&values.force, &values.atom_energy, &values.bar, &values.feature_sum})
+    comm->all_reduce_sum(each->data(), each->size());
   return values;
 }
 
@@ -51,7 +57,7 @@ void FrameRun::evaluate_again()
   if (!slot_->model() || !slot_->trained()) return;
   if (!evaluator_ || &evaluator_->model() != slot_->model().get())
     evaluator_.emplace(slot_->model());
-  model_ = evaluate_frame(*evaluator_, frame_, slot_->has_bars());
+  model_ = evaluate_frame(comm_, *evaluator_, frame_, slot_->has_bars());
   known_ = slot_->model()->bars();
 }
 
@@ -62,6 +68,14 @@ std::vector<double> FrameRun::bars() const
   for (std::size_t i = 0; i < bars.size(); ++i)
     bars[i] *= slot_->model()->bars().factor(frame_.type[i]) / known_.factor(frame_.type[i]);
   return bars;
+}
+
+// This rank's part of it: rank 0 has all.
+std::vector<double> FrameRun::feature_sum() const
+{
+  std::vector<double> sum = model_.feature_sum;
+  if (comm_->rank() != 0) std::fill(sum.begin(), sum.end(), 0.0);
+  return sum;
 }
 
 void FrameRun::follow_model()

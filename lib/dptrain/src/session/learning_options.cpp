@@ -34,6 +34,15 @@ void check(const LearningOptions &o)
   if (o.prepare.copies > 0 && o.cutout.radius > 0.0)
     throw Error("prepare and cutout contradict each other: the reference would get the whole box; "
                 "remove one of the two, and prepare a model in a small box first");
+  if (o.explore.steps > 0 && (!o.active || o.selects))
+    throw Error("explore needs mode active and a reference: it labels what the model does not "
+                "know");
+  if (o.explore.steps > 0 && o.cutout.radius > 0.0)
+    throw Error("explore and cutout contradict each other: the reference would get the whole box; "
+                "remove one of the two, and explore in a small box first");
+  if (o.explore.steps > 0 && o.limit_stops)
+    throw Error("explore and limit ... stop contradict each other: what is above the limit is what "
+                "explore looks for; remove one of the two");
   if (o.cutout.radius > 0.0 && (!o.active || o.selects))
     throw Error("cutout needs mode active and a reference: the error bars say what is cut out");
   if (o.cutout.radius > 0.0 && o.follow_reference)

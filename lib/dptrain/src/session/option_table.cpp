@@ -191,8 +191,10 @@ std::vector<Option> of_training()
 std::vector<Option> of_going_on()
 {
   const auto prepare = [](auto member) { return in(&O::prepare, member); };
+  const auto explore = [](auto member) { return in(&O::explore, member); };
   const auto cutout = [](auto member) { return in(&O::cutout, member); };
   constexpr Range up_to_1_angstrom{0.0, 1.0};
+  constexpr Range up_to_30_percent{0.0, 0.3};
   constexpr Range small{0.0, 0.05};  // the empty space at open boundaries has no more to spare
   return {
     {"asynchronous", {number("asynchronous", "N", &O::asynchronous, {not_negative})}, {}, active | many,
@@ -203,6 +205,10 @@ std::vector<Option> of_going_on()
      {{"displace", {number("prepare_displace", "A", prepare(&PrepareOptions::displace), {up_to_1_angstrom, "", length})}},
       {"strain", {number("prepare_strain", "S", prepare(&PrepareOptions::strain), {small})}}}, active,
      "displaced copies of the first configuration that are labeled before the run begins"},
+    {"explore", {number("explore", "N", explore(&ExploreOptions::steps), {not_negative})},
+     {{"temperature", {number("explore_temperature", "T", explore(&ExploreOptions::temperature), {positive})}},
+      {"strain", {number("explore_strain", "S", explore(&ExploreOptions::strain), {up_to_30_percent})}}}, active,
+     "steps of each of three short runs of the model after a run, hotter and in other cells, whose unknown configurations are labeled", "steps"},
     {"cutout", {number("cutout", "R", cutout(&CutoutOptions::radius), {positive, "none", length})},
      {{"core", {number("cutout_core", "C", cutout(&CutoutOptions::core), {positive, "auto", length})}},
       {"vacuum", {number("cutout_vacuum", "V", cutout(&CutoutOptions::vacuum), {positive, "auto", length})}},

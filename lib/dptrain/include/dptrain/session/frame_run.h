@@ -11,7 +11,7 @@
 
 namespace dptrain {
 
-/// What a model says of a whole frame on one process. eV, eV/Angstrom.
+/// What a model says of a whole frame. eV, eV/Angstrom.
 struct FrameValues {
   double energy = 0.0;
   std::vector<double> force;        ///< [natoms][3]
@@ -21,15 +21,21 @@ struct FrameValues {
   std::vector<double> bar;          ///< [natoms] as ForwardOutput::bar; empty: the model has none
   std::vector<double> feature_sum;  ///< [ntypes][H]; ditto
 };
-FrameValues evaluate_frame(Evaluator &evaluator, const WholeFrame &frame, bool with_bars);
+/// The ranks of `comm` share the atoms, and all of them get the values. Collective.
+FrameValues evaluate_frame(const std::shared_ptr<const Communicator> &comm, Evaluator &evaluator,
+                           const WholeFrame &frame, bool with_bars);
 
-/// A run of an engine that hands over whole frames, one after the other, on one process (ASE): the session sees the frame of
-/// the latest show(), and values() are those with which the run goes on.
+/// A run of an engine that hands over whole frames, one after the other, the same on all ranks (ASE, on one process): the session sees
+/// the frame of the latest show(), and values() are those with which the run goes on.
 class FrameRun final : public Trajectory {
  public:
-  explicit FrameRun(std::shared_ptr<ModelInUse> slot) : slot_(std::move(slot)) {}
+  explicit FrameRun(std::shared_ptr<ModelInUse> slot,
+                    std::shared_ptr<const Communicator> comm = make_mpi_communicator()) :
+      slot_(std::move(slot)), comm_(std::move(comm))
+  {
+  }
 
-  /// The next step of the run: evaluates the model, if it is trained.
+  /// The next step of the run: evaluates the model, if it is trained. Collective.
   void show(const WholeFrame &frame);
   const FrameValues &values() const { return values_; }
   /// Whether these are the model's.
@@ -40,8 +46,8 @@ class FrameRun final : public Trajectory {
   bool has_bars() const override { return !model_.bar.empty(); }
   std::vector<double> bars() const override;
   std::vector<double> all_bars() override { return bars(); }
-  std::vector<double> feature_sum() const override { return model_.feature_sum; }
-  double energy() const override { return model_.energy; }
+  std::vector<double> feature_sum() const override;
+  double energy() const override { return comm_->rank() == 0 ? model_.energy : 0.0; }
   std::vector<double> forces() override { return model_.force; }
   WholeFrame configuration() override { return frame_; }
   void evaluate_again() override;
@@ -50,6 +56,7 @@ class FrameRun final : public Trajectory {
 
  private:
   std::shared_ptr<ModelInUse> slot_;
+  std::shared_ptr<const Communicator> comm_;
   std::optional<Evaluator> evaluator_;
   WholeFrame frame_;
   FrameValues model_, values_;

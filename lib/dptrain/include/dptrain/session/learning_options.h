@@ -27,6 +27,13 @@ struct PrepareOptions {
   double strain = 0.0;  ///< largest entry of its strain
 };
 
+/// Short runs of the model after a run, hotter and in other cells, that look for configurations which it does not know.
+struct ExploreOptions {
+  int steps = 0;                      ///< of each of them; 0: none
+  std::optional<double> temperature;  ///< K; none: 1.5 times that of the run
+  double strain = 0.06;               ///< of the edges of the largest cell
+};
+
 /// How the model is trained. What is not given comes from the input file, or has the default of this program.
 struct TrainingOptions {
   std::string input;  ///< input.json; empty: that of the model, or defaults
@@ -78,6 +85,7 @@ struct LearningOptions {
   int asynchronous = 0;  ///< configurations with the reference while the run goes on; 0: it waits
   double train_share = 1.0;  ///< of the time, for the training beside such a run
   PrepareOptions prepare;
+  ExploreOptions explore;
   CutoutOptions cutout;
   TrainingOptions training;
   FileOptions files;

@@ -30,6 +30,8 @@ class ActiveLog {
                const ErrorBars &bars, const std::vector<std::string> &type_map, double batch_error,
                const HeldOutError &held_out, double jumps) const;
   std::int64_t first_step() const { return first_step_; }
+  /// Reference calls before the run.
+  std::int64_t calls_before() const { return calls_before_; }
   /// The present step, and the last one, for the lines from here on; then its expected error.
   void at(std::int64_t step, std::int64_t last_step) { step_ = step, last_step_ = last_step; }
   void expect(double error) { expected_error_ = error; }

@@ -94,6 +94,7 @@ void ActiveMode::end_run(std::int64_t step, const std::string &name)
 // A label is asked for, judged, learned and followed here, in this order.
 void ActiveMode::step(Trajectory &run)
 {
+  if (!is_exploring_) keep_temperature(run);
   learn_what_has_come(run);
   StepView now = look(run);
   decide(run, now);
@@ -126,7 +127,7 @@ ActiveMode::Sight ActiveMode::see(const Trajectory &run, bool with_bars)
   double values[3] = {largest, distance > 0.0 ? 1.0 / distance : 0.0,
                       report.wall.is_touched() ? 1.0 : 0.0};
   comm_->all_reduce_max(values, 3);
-  if (values[1] > 0.0) log_.warn_of_close_atoms(1.0 / values[1]);
+  if (values[1] > 0.0 && !is_exploring_) log_.warn_of_close_atoms(1.0 / values[1]);
   return {values[0], values[2] > 0.0};
 }
 
@@ -188,7 +189,8 @@ void ActiveMode::decide(Trajectory &run, StepView &now)
       slot_->model()->bars().is_known())
     now.request.expected = see(run).bar;
   if (now.request.ask == Ask::limit) catch_up(run, now);
-  if (now.model_moves && healing_.look(run) && (now.request.ask == Ask::no || may_leave(now)))
+  if (now.model_moves && !is_exploring_ && healing_.look(run) &&
+      (now.request.ask == Ask::no || may_leave(now)))
     now.request.ask = Ask::rewind;
 }
 
@@ -351,7 +353,7 @@ void ActiveMode::recover(Trajectory &run, StepView &now)
 {
   // a jump may also end at a step without an answer
   training_.counters().answer.energy_jumps = jumps_.sum();
-  if (healing_.is_on()) {
+  if (healing_.is_on() && !is_exploring_) {
     SelfHealing::Step step;
     step.answered = answered_step_ == now.step;
     step.model_moves = now.model_moves;

@@ -13,6 +13,8 @@
 
 namespace dptrain {
 
+class FrameRun;
+
 /// The run goes on with the model, and the reference is asked where the error bars say so. Whether to ask, whether to wait and
 /// who moves the atoms on is decided here, by ActiveLearning's numbers.
 class ActiveMode {
@@ -32,6 +34,8 @@ class ActiveMode {
   void rescue(Trajectory &run, const std::string &why);
   void minimization_step(Trajectory &run);  // active_minimization.cpp
   void selection_step(Trajectory &run);     // active_selection.cpp
+  /// See LearningSession::explore.
+  void explore(Trajectory &run);  // active_exploring.cpp
   void end_run(std::int64_t step, const std::string &name);
   /// This run will never go on: helps the others to learn until none of them will.
   void leave_group();
@@ -96,6 +100,11 @@ class ActiveMode {
   void keep_scale(const Trajectory &run, double before);
   void prepare(Trajectory &run);
   void ask_for_copies(Trajectory &run);
+  // short runs after a run: active_exploring.cpp
+  void keep_temperature(const Trajectory &run);
+  double exploring_kt() const;
+  std::int64_t walk(FrameRun &trial, const WholeFrame &first, double kt, std::uint64_t k);
+  void settle();
   // answers that come while the run goes on: active_asynchronous.cpp
   bool may_leave(const StepView &now) const;
   void leave(Trajectory &run, StepView &now);
@@ -119,6 +128,8 @@ class ActiveMode {
   StepView latest_;                        // for reports
   bool prepares_;                          // at the next step
   bool run_open_ = false, above_limit_warned_ = false;
+  bool is_exploring_ = false;
+  double kinetic_energy_ = 0.0;      // of an atom, eV: mean over the latest steps; 0: not known
   std::int64_t answered_step_ = -1;  // the latest that went on from an answer
   std::int64_t looked_at_ = 0;       // configurations, where they are selected
 };

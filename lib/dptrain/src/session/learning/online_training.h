@@ -39,6 +39,8 @@ class OnlineTraining {
 
   /// Stores a labeled frame, the same on all ranks; the last one of the warm-up makes the model.
   void add(const WholeFrame &frame);
+  /// Further steps, as many as so many labels earn.
+  void earn(std::int64_t labels) { budget_.earn(labels); }
   /// The optimizer steps that the labels since the last call have earned; none during the warm-up.
   void train() { train_for(std::numeric_limits<double>::infinity()); }
   /// A part of these steps, about so many seconds long; the run goes on with the parameters that they have given.

@@ -114,6 +114,12 @@ LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
   check_accuracy(options.accuracy, slot->settings().precision);
   if (replicas.mpi_comm && (!options.active || options.selects))
     throw Error("share needs mode active and a reference: runs learn together there");
+  if (replicas.mpi_comm && options.explore.steps > 0)
+    throw Error("share and explore do not work together: remove explore, and let one of the runs "
+                "be hotter than the others");
+  if (options.explore.steps > 0 && !slot->baseline().empty())
+    throw Error("explore does not know the baseline of the potential: remove explore, and let runs "
+                "at other temperatures and volumes learn");
   if (options.asynchronous > 0 && source && !source->works_beside())
     throw Error("asynchronous: this reference computes labels at once, while the run waits: use "
                 "one of another program (socket or spool), or remove asynchronous");
@@ -201,6 +207,11 @@ void LearningSession::rescue(Trajectory &run, const std::string &why)
 void LearningSession::minimization_step(Trajectory &run)
 {
   if (impl_->active && !impl_->options.selects) impl_->active->minimization_step(run);
+}
+
+void LearningSession::explore(Trajectory &run)
+{
+  if (impl_->active) impl_->active->explore(run);
 }
 
 void LearningSession::end_run(std::int64_t step, const std::string &name)

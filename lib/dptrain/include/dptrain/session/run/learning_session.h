@@ -82,6 +82,9 @@ class LearningSession {
   void minimization_step(Trajectory &run);
   /// After the last step: learns what is left, tells what the run has done, saves. `name` stands in the summary.
   void end_run(std::int64_t step, const std::string &name);
+  /// The run has come to its end: with `explore`, and where it has asked the reference, short runs from its last configuration look for what
+  /// the model does not know, and have it labeled and learned. To be called before end_run(). Collective.
+  void explore(Trajectory &run);
 
   /// Writes model and checkpoint as they are, if there is something new and `save` of the options names them.
   void save();

@@ -1,0 +1,110 @@
+"""`explore N`: short runs after a run, hotter and in other cells, whose unknown configurations are labeled and learned."""
+
+import re
+
+import numpy as np
+import pytest
+from active import stored_frames
+from labels import EXACT, expect_right_labels
+from silicon import REFERENCE, learn, write_input
+from test_bad_input import stops_with
+
+EAGER = "mode active every 5 warmup 4 train 20 audit 0 holdout 0 accuracy 1%"
+LENNARD_JONES = 'reference pair lj/cut 6.0 coeff "* * 0.05 2.1" modify "shift yes" end'
+BOX = 10.862
+VOLUMES = (1.0, 1.06**3, 0.96**3)
+
+
+def explored(output):
+    """(step, temperature, calls) of each message."""
+    found = re.findall(r"explored from step (\d+), at (\d+) K, with volumes of 1, 1.19, 0.885 times that of the run: (\d+) reference calls", output)
+    return [tuple(int(number) for number in one) for one in found]
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_what_lies_outside_is_labeled(ranks, lammps, tmp_path):
+    """Frames of other cells, with the labels of the reference for these cells; the steps go on behind those of the run."""
+    write_input(tmp_path)
+    result = lammps(learn(f"{EAGER} explore 60 save 100000 si.dp", run="run 50", reference=LENNARD_JONES), ranks).check()
+    ((step, temperature, calls),) = explored(result.output)
+    assert step == 50 and calls >= 3
+    frames = stored_frames(tmp_path / "si.dp.frames")
+    expect_right_labels(frames, EXACT)
+    later = [frame for frame in frames if frame["step"] > 50]
+    volumes = {round(np.linalg.det(frame["box"].reshape(3, 3)) / BOX**3, 3) for frame in later}
+    # in the stretched one forces, and so their errors, may be small
+    assert round(VOLUMES[2], 3) in volumes and volumes <= {round(volume, 3) for volume in VOLUMES}
+    assert len(later) <= calls <= 30 and all(frame["step"] <= 50 + 3 * 61 for frame in later)
+    # the atoms begin with 2000 K at their places, and have half of it later
+    assert 1.5 * 600 < temperature < 1.5 * 2000
+
+
+def test_the_run_stays_where_it_is(lammps, tmp_path):
+    """Atoms, box and step are those of the end of the run."""
+    write_input(tmp_path)
+    dump = "write_dump all custom {} id x y z vx vy vz modify sort id format float %.17g\n"
+    text = learn(f"{EAGER} explore 30 temperature 900 strain 0.02", run="run 50")
+    result = lammps(text.replace("run 50\n", f"run 50 post no\n{dump.format('a.dump')}run 0\n{dump.format('b.dump')}")).check()
+    assert "explored from step 50, at 900 K, with volumes of 1, 1.06, 0.961 times" in result.output
+    a, b = (result.dump(name) for name in ("a.dump", "b.dump"))
+    moved = b[:, 1:4] - a[:, 1:4]
+    assert np.abs(moved - BOX * np.round(moved / BOX)).max() < 1e-12  # the second run wraps them
+    assert np.array_equal(a[:, 4:], b[:, 4:])
+    assert all((tmp_path / name).read_text().splitlines()[1] == "50" for name in ("a.dump", "b.dump"))
+    assert (tmp_path / "a.dump").read_text().splitlines()[5:8] == (tmp_path / "b.dump").read_text().splitlines()[5:8]  # the box
+
+
+def test_only_after_runs_that_have_asked(lammps, tmp_path):
+    """The second run asks nobody, and so there is nothing new to look for."""
+    write_input(tmp_path)
+    result = lammps(learn(f"{EAGER} explore 20 limit 1000", run="run 50\nvelocity all set 0 0 0\nrun 0")).check()
+    assert [step for step, _, _ in explored(result.output)] == [50]
+
+
+def test_the_same_seed_gives_the_same(lammps, tmp_path):
+    write_input(tmp_path)
+    runs = [lammps(learn(f"{EAGER} explore 30 seed 5", run="run 50")).check().output for _ in range(2)]
+    assert explored(runs[0]) == explored(runs[1]) and len(explored(runs[0])) == 1
+
+
+def test_charges(lammps, tmp_path):
+    """A reference with charges and kspace computes other cells, too."""
+    write_input(tmp_path, types=("Na", "Cl"))
+    text = learn(f"{EAGER} explore 30 save 100000 si.dp", run="run 50", pair="pair_style dptrain\npair_coeff * * input.json Na Cl",
+                 reference='reference pair born/coul/long 5.0 coeff "1 1 0.2637 0.317 2.340 1.048 0.499" coeff "1 2 0.2110 0.317 2.755 6.991 8.675" '
+                           'coeff "2 2 0.1582 0.317 3.170 72.40 145.4" kspace "pppm 1e-5" end')
+    text = text.replace("atom_style atomic", "atom_style charge").replace(
+        "lattice diamond 5.431", "lattice custom 5.64 a1 1 0 0 a2 0 1 0 a3 0 0 1 basis 0 0 0 basis 0.5 0.5 0 basis 0.5 0 0.5 basis 0 0.5 0.5 "
+        "basis 0.5 0 0 basis 0 0.5 0 basis 0 0 0.5 basis 0.5 0.5 0.5").replace("create_box 1", "create_box 2").replace(
+        "create_atoms 1 box", "create_atoms 1 box basis 5 2 basis 6 2 basis 7 2 basis 8 2").replace(
+        "mass 1 28.0855", "mass 1 22.99\nmass 2 35.45\nset type 1 charge 1\nset type 2 charge -1")
+    result = lammps(text).check()
+    assert len(explored(result.output)) == 1
+    frames = stored_frames(tmp_path / "si.dp.frames")
+    assert {len(frame["coord"]) for frame in frames} == {64}
+    # cohesion of NaCl, with and without the strain: some -4 eV an atom; a label without charges would be far above
+    assert all(-4.5 < frame["energy"] / 64 < -3.0 for frame in frames)
+
+
+@pytest.mark.parametrize("words, said", [
+    ("explore -1", "explore -1 is not possible: use a whole number not below 0"),
+    ("explore 10 temperature 0", "explore ... temperature 0 is not possible"),
+    ("explore 10 strain 0.5", "explore ... strain 0.5 is not possible"),
+    ("explore 10 cutout 6", "explore and cutout contradict each other"),
+    ("explore 10 limit 5 stop", "explore and limit ... stop contradict each other"),
+    ('explore 10 baseline pair lj/cut 6.0 coeff "* * 0.03 2.1" end', "explore does not know the baseline"),
+    ("explore", "explore"),
+])
+def test_bad_input(words, said, message, tmp_path):
+    write_input(tmp_path)
+    stops_with(message(learn(f"{EAGER} {words}")), said)
+
+
+@pytest.mark.parametrize("options, reference, said", [
+    ("mode passive explore 10", REFERENCE, "explore needs 'mode active'"),
+    ("mode active explore 10", "reference values energy c_pe forces f_f[*] end", "explore: 'reference values' labels the configurations of the run only"),
+    ("mode active explore 10 dataset d", "reference run", "explore: 'reference run' labels the configurations of the run only"),
+])
+def test_who_cannot(options, reference, said, message, tmp_path):
+    write_input(tmp_path)
+    stops_with(message(learn(options, reference=reference)), said)
