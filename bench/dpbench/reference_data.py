@@ -67,14 +67,17 @@ CRYSTAL_FRAMES, MELT_FRAMES = 40, 80
 EVERY = 50  # MD steps between two frames
 
 
-def lammps_input(name, seed):
-    """A crystal that is heated, its melt while it cools; frames and their energies go to crystal.* and melt.*."""
+def lammps_input(name, seed, volume=1.0):
+    """A crystal that is heated, its melt while it cools; frames and their energies go to crystal.* and melt.*. `volume`: of the cell, in
+    terms of that of the lattice constant."""
     lattice, copies, masses, basis, potential, crystal, melting, melt, timestep = LAMMPS_SYSTEMS[name]
     charged = ["atom_style charge"] if any("charge" in command for command in potential) else []
     lines = ["units metal", *charged, "atom_modify map yes", f"lattice {lattice}",
              f"region box block 0 {copies} 0 {copies} 0 {copies}", f"create_box {len(masses)} box",
              "create_atoms 1 box " + " ".join(f"basis {k} 2" for k in basis)]
     lines += [f"mass {k + 1} {mass}" for k, mass in enumerate(masses.values())]
+    if volume != 1.0:
+        lines.append("change_box all " + " ".join(f"{axis} scale {volume ** (1 / 3):.10g}" for axis in "xyz") + " remap")
     lines += [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *potential,
               f"velocity all create {2 * crystal[0]} {seed}", "fix nve all nve", f"timestep {timestep}"]
 
@@ -102,13 +105,13 @@ def potentials_variable():
     return {**os.environ, "LAMMPS_POTENTIALS": str(potentials)}
 
 
-def lammps_frames(name, seed):
+def lammps_frames(name, seed, volume=1.0):
     """[(symbols, positions, cell, energy, forces)] of both phases."""
     masses = LAMMPS_SYSTEMS[name].masses
     elements, frames = list(masses), []
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        (folder / "in.lammps").write_text(lammps_input(name, seed))
+        (folder / "in.lammps").write_text(lammps_input(name, seed, volume))
         subprocess.run(["lmp", "-in", "in.lammps", "-screen", "none"], cwd=folder, check=True,
                        env=potentials_variable())
         for phase in ("crystal", "melt"):

@@ -94,6 +94,9 @@ class Session {
     options_.files.frames = "dptrain.frames";
     options_.failure_stops = failure_stops;
     set_options(options_, options);
+    if (options_.explore.steps > 0 && !options_.explore.temperature)
+      throw dptrain::Error("explore needs explore_temperature here, in K: a session does not know "
+                           "the velocities of the atoms");
     make_session();
     for (const auto &[keyword, path] : session_->outputs()) outputs_.push_back(path);
   }
@@ -130,8 +133,9 @@ class Session {
                           run_.model_moves());
   }
 
-  void end(const std::string &name, nb::handle log)
+  void end(const std::string &name, nb::handle reference, nb::handle log)
   {
+    source_.set(reference);
     log_ = log;
     if (!open_) return;
     start_kernels();

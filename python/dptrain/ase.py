@@ -11,6 +11,7 @@ and one that learns while a run goes on, from any other calculator:
 
 from __future__ import annotations
 
+import numpy as np
 from ase.calculators.calculator import Calculator as BaseCalculator
 from ase.calculators.calculator import all_changes
 from ase.atoms import Atoms
@@ -65,8 +66,10 @@ class OnTheFly(BaseCalculator):
         self.session = Session(model, self._label, **options)
 
     def _label(self, positions, elements, cell):
-        if len(positions) == len(self.atoms):  # the cell of the session has edges in directions that are not periodic
-            cell_and_pbc = {"cell": self.atoms.cell, "pbc": self.atoms.pbc}
+        if cell is not None and len(positions) == len(self.atoms):
+            # the cell of the session may be strained, and has edges in directions that are not periodic
+            pbc = self.atoms.pbc
+            cell_and_pbc = {"cell": np.where(pbc[:, None], cell, self.atoms.cell.array), "pbc": pbc}
         else:  # a cut-out has a cell of its own
             cell_and_pbc = {"cell": cell, "pbc": cell is not None}
         atoms = Atoms(elements, positions=positions, **cell_and_pbc)

@@ -69,6 +69,7 @@ class Session:
                 raise Error(f"{name}={value!r} is not possible: use the name of a file") from None
         if "save" in given:
             given.setdefault("save_every", str(SAVE_EVERY))
+        self._explores = given.get("explore", "0") != "0"
         self._reference = reference
         self._failure = None
         self._log = log or (lambda text: None)
@@ -113,6 +114,8 @@ class Session:
         types = np.array([self._index[name] for name in elements], dtype=np.int32)
         if len(types) != len(positions):
             raise Error(f"{len(positions)} positions but {len(types)} elements: give one for each atom")
+        if self._explores and pbc is not None and len(set(np.broadcast_to(np.asarray(pbc, dtype=bool), 3).tolist())) == 2:
+            raise Error("explore needs a cell that is periodic in all directions, or none: remove explore")
         cell = complete_cell(positions, cell, pbc, self._session.cutoff)
         self._claim_files()
         self._failure = None
@@ -133,7 +136,7 @@ class Session:
     def end(self):
         """Ends the run: learns what is left, prints a summary in mode "active", and writes model and checkpoint where ``save`` names
         them. A further step() begins a new run."""
-        self._session.end("dptrain session", self._log)
+        self._session.end("dptrain session", self._label, self._log)
         self._leave_files()
 
     def save(self):

@@ -21,6 +21,20 @@ def explored(output):
     return [tuple(int(number) for number in one) for one in found]
 
 
+SALT = learn(f"{EAGER} explore 30 save 100000 si.dp", run="run 50", pair="pair_style dptrain\npair_coeff * * input.json Na Cl",
+             reference='reference pair born/coul/long 5.0 coeff "1 1 0.2637 0.317 2.340 1.048 0.499" coeff "1 2 0.2110 0.317 2.755 6.991 8.675" '
+                       'coeff "2 2 0.1582 0.317 3.170 72.40 145.4" kspace "pppm 1e-5" end')
+
+
+def salt(text):
+    """The same for 64 ions in place of silicon."""
+    return text.replace("atom_style atomic", "atom_style charge").replace(
+        "lattice diamond 5.431", "lattice custom 5.64 a1 1 0 0 a2 0 1 0 a3 0 0 1 basis 0 0 0 basis 0.5 0.5 0 basis 0.5 0 0.5 basis 0 0.5 0.5 "
+        "basis 0.5 0 0 basis 0 0.5 0 basis 0 0 0.5 basis 0.5 0.5 0.5").replace("create_box 1", "create_box 2").replace(
+        "create_atoms 1 box", "create_atoms 1 box basis 5 2 basis 6 2 basis 7 2 basis 8 2").replace(
+        "mass 1 28.0855", "mass 1 22.99\nmass 2 35.45\nset type 1 charge 1\nset type 2 charge -1")
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_what_lies_outside_is_labeled(ranks, lammps, tmp_path):
     """Frames of other cells, with the labels of the reference for these cells; the steps go on behind those of the run."""
@@ -70,20 +84,32 @@ def test_the_same_seed_gives_the_same(lammps, tmp_path):
 def test_charges(lammps, tmp_path):
     """A reference with charges and kspace computes other cells, too."""
     write_input(tmp_path, types=("Na", "Cl"))
-    text = learn(f"{EAGER} explore 30 save 100000 si.dp", run="run 50", pair="pair_style dptrain\npair_coeff * * input.json Na Cl",
-                 reference='reference pair born/coul/long 5.0 coeff "1 1 0.2637 0.317 2.340 1.048 0.499" coeff "1 2 0.2110 0.317 2.755 6.991 8.675" '
-                           'coeff "2 2 0.1582 0.317 3.170 72.40 145.4" kspace "pppm 1e-5" end')
-    text = text.replace("atom_style atomic", "atom_style charge").replace(
-        "lattice diamond 5.431", "lattice custom 5.64 a1 1 0 0 a2 0 1 0 a3 0 0 1 basis 0 0 0 basis 0.5 0.5 0 basis 0.5 0 0.5 basis 0 0.5 0.5 "
-        "basis 0.5 0 0 basis 0 0.5 0 basis 0 0 0.5 basis 0.5 0.5 0.5").replace("create_box 1", "create_box 2").replace(
-        "create_atoms 1 box", "create_atoms 1 box basis 5 2 basis 6 2 basis 7 2 basis 8 2").replace(
-        "mass 1 28.0855", "mass 1 22.99\nmass 2 35.45\nset type 1 charge 1\nset type 2 charge -1")
-    result = lammps(text).check()
+    result = lammps(salt(SALT)).check()
     assert len(explored(result.output)) == 1
     frames = stored_frames(tmp_path / "si.dp.frames")
     assert {len(frame["coord"]) for frame in frames} == {64}
     # cohesion of NaCl, with and without the strain: some -4 eV an atom; a label without charges would be far above
     assert all(-4.5 < frame["energy"] / 64 < -3.0 for frame in frames)
+
+
+def test_the_jump_is_counted(lammps, tmp_path):
+    """The model is another one after exploring: total energy less the jumps goes on as before, also where nothing is set up anew."""
+    write_input(tmp_path)
+    text = learn("mode active every 5 train 40 accuracy 0.05 explore 60", run="run 100\nrun 20 pre no", thermo="thermo 1\n")
+    text = text.replace("thermo_style custom step pe", "variable sum equal f_t[19]\nthermo_style custom step etotal v_sum pe")
+    result = lammps(text).check()
+    assert len(explored(result.output)) >= 1
+    rows = result.thermo()
+    conserved = rows["TotEng"] - rows["v_sum"]
+    assert np.ptp(conserved[-25:]) < 0.05, conserved[-25:]  # eV, of 64 atoms: a jump is some eV
+
+
+def test_a_reference_that_fails_there(lammps, tmp_path):
+    """At 60000 K atoms come closer than a pair style with tables takes: what the run has learned is there all the same."""
+    write_input(tmp_path, types=("Na", "Cl"))
+    text = SALT.replace("explore 30", "explore 200 temperature 60000")
+    result = lammps(salt(text)).check()
+    assert (tmp_path / "si.dp").exists() and "reference calls" in result.output
 
 
 @pytest.mark.parametrize("words, said", [
@@ -98,6 +124,18 @@ def test_charges(lammps, tmp_path):
 def test_bad_input(words, said, message, tmp_path):
     write_input(tmp_path)
     stops_with(message(learn(f"{EAGER} {words}")), said)
+
+
+def test_two_types_of_one_element(message, tmp_path):
+    write_input(tmp_path)
+    text = learn(f"{EAGER} explore 10", pair="pair_style dptrain\npair_coeff * * input.json Si Si", reference=LENNARD_JONES)
+    stops_with(message(text.replace("create_box 1", "create_box 2").replace("mass 1", "mass *")), "explore: atom types 1 and 2 are both Si")
+
+
+def test_a_slab(message, tmp_path):
+    write_input(tmp_path)
+    stops_with(message(learn(f"{EAGER} explore 10").replace("atom_modify", "boundary p p s\natom_modify")),
+               "explore needs a box that is periodic in all directions, or in none")
 
 
 @pytest.mark.parametrize("options, reference, said", [

@@ -43,6 +43,30 @@ def test_active_learning_of_a_run(tmp_path, monkeypatch):
     assert np.sqrt(np.mean((found - expected) ** 2)) < 0.35 * np.sqrt(np.mean(expected**2))
 
 
+def test_explores_other_cells(tmp_path, monkeypatch):
+    """end() sends the potential out; labels of other cells are those of the calculator in these cells."""
+    monkeypatch.chdir(tmp_path)
+    from dptrain.ase import OnTheFly
+
+    atoms, run = copper()
+    lines = []
+    with OnTheFly(EXAMPLE / "copper.json", reference=EMT(), every=2, train=10, warmup=4, accuracy="1%", seed=1, save="cu.dp", dataset="labels", log=lines.append,
+                  explore=20, explore_temperature=1500.0) as atoms.calc:
+        run.run(30)
+    assert any("explored from step" in line and "at 1500 K, with volumes of 1, 1.19, 0.885 times" in line for line in lines)
+    (system,) = [p for p in (tmp_path / "labels").iterdir() if p.is_dir()]
+    energies, cells, x, forces = (np.concatenate([np.load(s / f"{name}.npy") for s in sorted(system.glob("set.*"))])
+                                  for name in ("energy", "box", "coord", "force"))
+    volumes = np.abs(np.linalg.det(cells.reshape(-1, 3, 3)))
+    assert len(set(np.round(volumes / volumes[0], 2))) > 1
+    for k in range(len(cells)):
+        atoms.set_cell(cells[k].reshape(3, 3))
+        atoms.positions = x[k].reshape(-1, 3)
+        atoms.calc = EMT()
+        assert atoms.get_potential_energy(force_consistent=True) == pytest.approx(float(energies.ravel()[k]), abs=1e-6)
+        assert np.abs(atoms.get_forces().ravel() - forces[k]).max() < 1e-6
+
+
 def test_cutouts_of_a_large_box(tmp_path, monkeypatch):
     """A model of 32 atoms in a box of 864: the calculator gets what surrounds the worst atoms, in cells of their own."""
     monkeypatch.chdir(tmp_path)

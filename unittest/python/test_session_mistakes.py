@@ -19,7 +19,7 @@ PASSIVE = {"mode": "passive", "every": 1, "warmup": 2, "train": 5, "seed": 1, "l
 
 @pytest.mark.parametrize("options, words", [
     ({"mode": "eager"}, ["mode eager is not possible", "passive or active"]),
-    ({"everie": 5}, ["unknown option of a session everie (did you mean every?)", "ema every fmax"]),
+    ({"everie": 5}, ["unknown option of a session everie (did you mean every?)", "ema every explore explore_strain"]),
     ({"follow": "nobody"}, ["follow nobody is not possible", "model or reference"]),
     ({"failed": "ignore"}, ["failed='ignore'", "'skip' or 'stop'"]),
     ({"reference": 5}, ["reference must be a function"]),
@@ -30,6 +30,7 @@ PASSIVE = {"mode": "passive", "every": 1, "warmup": 2, "train": 5, "seed": 1, "l
     ({"accuracy": "aut"}, ["accuracy aut is not possible", "a positive force, or a part of the forces"]),
     ({"at_limit": "halt"}, ["at_limit halt is not possible", "repeat or stop"]),
     ({"prepare": 2, "prepare_strain": 0.2}, ["prepare_strain 0.2 is not possible", "from 0 to 0.05"]),
+    ({"explore": 100}, ["explore needs explore_temperature"]),
     ({"asynchronous": 2}, ["unknown option of a session asynchronous: allowed are"]),
     ({"presision": "single"}, ["did you mean precision?"]),
     ({"cutout_core": 3}, ["cutout_core has no meaning without cutout"]),

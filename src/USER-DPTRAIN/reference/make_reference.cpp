@@ -35,7 +35,7 @@ std::unique_ptr<Reference> LAMMPS_NS::make_reference(LAMMPS *lmp, const std::str
   case Source::none:
     break;
   }
-  if (use.cuts || use.explores)
-    return std::make_unique<ReferenceInstance>(lmp, options.pair, std::move(find_slot));
-  return std::make_unique<ReferencePair>(lmp, options.pair, fold);
+  if (use.cuts) return std::make_unique<ReferenceInstance>(lmp, options.pair, std::move(find_slot));
+  return std::make_unique<ReferencePair>(lmp, options.pair, fold,
+                                         use.explores ? std::move(find_slot) : FindSlot());
 }

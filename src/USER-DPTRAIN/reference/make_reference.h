@@ -17,7 +17,7 @@ namespace LAMMPS_NS {
 struct ReferenceUse {
   bool any_step = false;  ///< a label may be needed at every step
   bool cuts = false;      ///< the frames are not the atoms of the run, but cut-outs of them
-  bool explores = false;  ///< some are atoms of the run at other places
+  bool explores = false;  ///< after a run, some are its atoms at other places
   bool atoms = false;     ///< separate atoms, too
 };
 

@@ -26,13 +26,28 @@ InstanceSource::InstanceSource(LAMMPS *lmp, const PairOptions &options, FindSlot
     comm_(world_communicator(lmp)),
     instance_(lmp, "Fix dptrain", "check its arguments in 'reference pair'",
               baseline_of(lmp, options, {}), lmp->atom->ntypes),
-    find_slot_(std::move(find_slot))
+    find_slot_(std::move(find_slot)),
+    has_kspace_(!options.kspace.empty())
 {
   collective(lmp, FIX_STYLE, [&] {
     dptrain::guarded(*comm_, [&] {
       if (comm_->rank() == 0) instance_.check();
     });
   });
+}
+
+void InstanceSource::check_types() const
+{
+  const std::vector<std::string> &elements = find_slot_().elements();
+  for (auto type = elements.begin(); type != elements.end(); ++type) {
+    const auto other = std::find(type + 1, elements.end(), *type);
+    if (other == elements.end()) continue;
+    lmp_->error->all(FLERR,
+                     "Fix dptrain: explore: atom types {} and {} are both {}, and 'reference pair' "
+                     "would not know which of the two an atom of an explored configuration is: "
+                     "give each element one type, or remove explore",
+                     type - elements.begin() + 1, other - elements.begin() + 1, *type);
+  }
 }
 
 void InstanceSource::take_charges()
@@ -44,12 +59,12 @@ void InstanceSource::take_charges()
   double largest = 0.0;
   for (int i = 0; i < atom->nlocal; ++i) largest = std::max(largest, std::abs(atom->q[i]));
   MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, lmp_->world);
-  if (largest > 0.0 && charges.empty())
+  if (has_kspace_ && largest > 0.0 && charges.empty())  // other styles may do without
     lmp_->error->all(FLERR,
                      "Fix dptrain: 'reference pair' needs the charges of configurations that the "
                      "run is not in (explore, cutout), and atoms of one element have different "
                      "ones: give each element one charge, or remove explore and cutout");
-  instance_.set_charges(elements, charges);
+  if (!charges.empty()) instance_.set_charges(elements, charges);
 }
 
 std::int64_t InstanceSource::submit(const dptrain::WholeFrame &frame)
@@ -83,8 +98,12 @@ std::vector<dptrain::LabelAnswer> InstanceSource::poll()
   std::vector<dptrain::LabelAnswer> answers(requests.size());
   const int ranks = comm_->size();
   dptrain::guarded(*comm_, [&] {
-    for (std::size_t k = comm_->rank(); k < requests.size(); k += ranks)
-      answers[k] = compute(requests[k]);
+    for (std::size_t k = comm_->rank(); k < requests.size(); k += ranks) try {
+        answers[k] = compute(requests[k]);
+      } catch (const dptrain::Error &error) {
+        if (!may_fail_) throw;
+        answers[k].failure = error.what();
+      }
   });
   for (std::size_t k = 0; k < requests.size(); ++k) {
     answers[k].request = requests[k].first;

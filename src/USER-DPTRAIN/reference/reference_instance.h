@@ -26,8 +26,13 @@ class InstanceSource final : public dptrain::LabelSource {
   using FindSlot = std::function<const dptrain::ModelInUse &()>;
   InstanceSource(LAMMPS *lmp, const PairOptions &options, FindSlot find_slot);
 
+  /// Error where two atom types are of one element: a frame does not know which is which.
+  void check_types() const;
   /// At the start of each run, when the charges of its atoms are known.
   void take_charges();
+
+  /// A frame that LAMMPS does not accept is a missing label then.
+  void go_elsewhere(bool on) override { may_fail_ = on; }
 
   std::int64_t submit(const dptrain::WholeFrame &frame) override;
   std::vector<dptrain::LabelAnswer> poll() override;
@@ -42,11 +47,13 @@ class InstanceSource final : public dptrain::LabelSource {
   std::shared_ptr<const dptrain::Communicator> comm_;
   PairInstance instance_;
   FindSlot find_slot_;
+  bool has_kspace_;
   std::int64_t submitted_ = 0;
   std::vector<Request> waiting_;
+  bool may_fail_ = false;
 };
 
-/// `reference pair ...` for frames that are not the atoms of this run: cut-outs, other cells.
+/// `reference pair ...` for frames that are not the atoms of this run: cut-outs.
 class ReferenceInstance : public Reference {
  public:
   ReferenceInstance(LAMMPS *lmp, const PairOptions &options, InstanceSource::FindSlot find_slot) :

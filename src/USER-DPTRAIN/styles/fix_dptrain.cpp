@@ -22,6 +22,7 @@
 #include "styles/fix_dptrain_data.h"
 #include "styles/fix_dptrain_output.h"
 #include "styles/trial_moves.h"
+#include "timer.h"
 #include "universe.h"
 #include "update.h"
 #include "utils.h"
@@ -92,6 +93,11 @@ void FixDPTrain::init()
   if (utils::strmatch(update->integrate_style, "^respa") && update->whichflag == 1)
     error->all(FLERR, "Fix dptrain does not work with run_style respa: use run_style verlet");
   attach();
+  const bool any_periodic = domain->xperiodic || domain->yperiodic || domain->zperiodic;
+  if (d.options.learning.explore.steps > 0 && domain->nonperiodic && any_periodic)
+    error->all(FLERR,
+               "Fix dptrain: explore needs a box that is periodic in all directions, or in none: "
+               "remove explore");
   init_trials();
   d.exclusions = std::make_unique<Exclusions>(lmp);
   d.forces = std::make_unique<ForceOverride>(lmp, d.pair, d.units, d.fold);
@@ -276,10 +282,23 @@ void FixDPTrain::finish_step()
   for (int k = 0; k < 6; ++k) virial[k] = data_->forces->virial_change()[k];
 }
 
+// Not from a configuration that is none to go on from, nor where time is over.
+void FixDPTrain::explore()
+{
+  Data &d = *data_;
+  if (d.options.learning.explore.steps == 0 || update->whichflag != 1) return;
+  if (d.rewind && d.rewind->is_pending()) return;
+  if (timer->is_timeout()) {
+    utils::logmesg(lmp, "Fix dptrain: nothing is explored, as the time of the job is over\n");
+    return;
+  }
+  collective(lmp, FIX_STYLE, [&] { d.session->explore(*d.run); });
+}
+
 void FixDPTrain::post_run()
 {
   Data &d = *data_;
-  if (update->whichflag == 1) collective(lmp, FIX_STYLE, [&] { d.session->explore(*d.run); });
+  explore();
   collective(lmp, FIX_STYLE,
              [&] { d.session->end_run(update->ntimestep, fmt::format("Fix dptrain {}", id)); });
   if (d.options.learning.selects) return;

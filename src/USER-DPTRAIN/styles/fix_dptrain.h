@@ -83,6 +83,7 @@ class FixDPTrain : public Fix {
   void begin_run();
   bool model_failed();
   void finish_step();
+  void explore();
   void print_memory();
 };
 

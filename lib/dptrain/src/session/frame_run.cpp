@@ -21,7 +21,7 @@ FrameValues evaluate_frame(const std::shared_ptr<const Communicator> &comm, Eval
     out.bar = bar.data();
     out.feature_sum = values.feature_sum.data();
   }
-  evaluator.step(frame.domain(), out);
+  guarded(*comm, [&] { evaluator.step(frame.domain(), out); });  // the others wait below
   frame.halo->reduce(force.data(), 3);
   values.energy = out.energy;
   values.virial = out.virial;

@@ -34,6 +34,9 @@ class LabelSource {
   virtual void prepare(WholeFrame & /*frame*/) {}
   /// Whether there is one.
   virtual bool prepares() const { return false; }
+  /// From here on (`on`), until it is called again, configurations are others than the present one of the run, and an answer may be a failure
+  /// that would end a run otherwise. Nothing is in flight.
+  virtual void go_elsewhere(bool /*on*/) {}
   /// Takes over a configuration (atoms in the order of their ids), and returns
   /// the number of the request. Does not wait.
   virtual std::int64_t submit(const WholeFrame &frame) = 0;

@@ -9,10 +9,11 @@
 
 namespace dptrain {
 
-// Above the limit the run waits, and where the reference moves the atoms, too.
+// Above the limit the run waits, and where the reference moves the atoms, too; short runs that explore would be over before the first
+// answer.
 bool ActiveMode::may_leave(const StepView &now) const
 {
-  return options_.asynchronous > 0 && now.model_moves &&
+  return options_.asynchronous > 0 && !is_exploring_ && now.model_moves &&
          (now.request.ask == Ask::threshold || now.request.ask == Ask::wall ||
           now.request.ask == Ask::audit);
 }

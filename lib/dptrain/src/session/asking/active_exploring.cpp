@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <exception>
+#include <cstdint>
 #include <fmt/format.h>
+#include <string>
+#include <utility>
 
 #include "dptrain/base/error.h"
 #include "dptrain/session/frame_run.h"
@@ -39,50 +41,102 @@ WholeFrame scaled(WholeFrame frame, double factor)
 void ActiveMode::keep_temperature(const Trajectory &run)
 {
   if (options_.explore.steps == 0 || run.step() % options_.every != 0) return;
-  const double now = run.condition().kinetic_energy;
-  kinetic_energy_ += (now - kinetic_energy_) * (kinetic_energy_ == 0.0 ? 1.0 : newest);
+  if (looks_++ == 0) kinetic_energy_ = 0.0;
+  kinetic_energy_ +=
+      (run.condition().kinetic_energy - kinetic_energy_) * std::max(1.0 / looks_, newest);
 }
 
 // eV; 0: not known.
 double ActiveMode::exploring_kt() const
 {
   if (options_.explore.temperature) return boltzmann * *options_.explore.temperature;
-  return hotter * 2.0 / 3.0 * kinetic_energy_;
+  return looks_ > 0 ? hotter * 2.0 / 3.0 * kinetic_energy_ : 0.0;
 }
 
+/// While it lives steps are none of the run: what is known of the latest step of the run comes back at its end, also after an error.
+class ActiveMode::Excursion {
+ public:
+  explicit Excursion(ActiveMode &mode) :
+      mode_(mode),
+      answer_(mode.training_.counters().answer),
+      jumps_(mode.jumps_),
+      latest_(mode.latest_),
+      answered_step_(mode.answered_step_),
+      found_error_(mode.found_error())
+  {
+    set(true);
+  }
+  ~Excursion()
+  {
+    set(false);
+    mode_.training_.counters().answer = answer_;
+    mode_.jumps_ = jumps_;
+    mode_.latest_ = std::move(latest_);
+    mode_.answered_step_ = answered_step_;
+    mode_.learning_->set_found_error(found_error_);
+  }
+  Excursion(const Excursion &) = delete;
+  Excursion &operator=(const Excursion &) = delete;
+
+ private:
+  void set(bool on)
+  {
+    mode_.is_exploring_ = on;
+    mode_.healing_.go_elsewhere(on);
+    mode_.book_->go_elsewhere(on);
+  }
+  ActiveMode &mode_;
+  AnswerState answer_;
+  EnergyJumps jumps_;
+  StepView latest_;
+  std::int64_t answered_step_;
+  double found_error_;
+};
+
+// Then the run goes on from its last step with the model as it is now.
 void ActiveMode::explore(Trajectory &run)
 {
-  SessionCounters &counters = training_.counters();
-  const std::int64_t calls = counters.reference.calls;
-  if (options_.explore.steps == 0 || calls == log_.calls_before() || !slot_->has_bars() ||
-      decisions_.is_early())
+  if (options_.explore.steps == 0 || log_.calls() == 0 || !run.has_bars() || decisions_.is_early())
     return;
   const double kt = exploring_kt();
   if (!(kt > 0.0))
-    return messages_.warning("explore: the atoms have no temperature, or it is not known: nothing "
-                             "is explored; give one, as in 'explore 700 temperature 1000'");
-  const AnswerState answer = counters.answer;
-  const double jumps = jumps_.sum();
-  is_exploring_ = true;
-  const WholeFrame start = run.configuration();
+    return messages_.warning("explore: the atoms have no temperature: nothing is explored; give "
+                             "one, as in 'explore 1000 temperature 1000'");
+  while (book_->num_left() > 0 && !book_->outlives_program()) learning_->wait_for_answer();
+  const std::int64_t before = log_.calls(), steps = training_.steps();
+  const double energy = total_energy(*comm_, run);
+  {
+    const Excursion excursion(*this);
+    explore_from(run.configuration(), kt);
+    if (log_.calls() > before) settle();
+  }
+  log_.explored(log_.calls() - before);
+  if (training_.steps() == steps || !latest_.model_moves) return;
+  run.evaluate_again();
+  run.follow_model();
+  AnswerState &answer = training_.counters().answer;
+  const double after = total_energy(*comm_, run);
+  jumps_.learned(energy, after);
+  answer.energy_jumps = jumps_.sum();
+  if (answer.step == run.step()) answer.energy = after;
+}
+
+void ActiveMode::explore_from(const WholeFrame &start, double kt)
+{
+  const std::int64_t before = log_.calls();
   FrameRun trial(slot_, comm_);
-  std::int64_t step = run.step();
+  std::int64_t step = start.step;
   std::string volumes;
-  for (std::size_t k = 0; k < strains.size(); ++k) {
-    const double factor = start.periodic ? 1.0 + options_.explore.strain * strains[k] : 1.0;
+  for (std::size_t k = 0; k < (start.periodic ? strains.size() : 1); ++k) {
+    const double factor = 1.0 + options_.explore.strain * strains[k];
     volumes += fmt::format("{}{:.3g}", k == 0 ? "" : ", ", std::pow(factor, 3));
     WholeFrame first = scaled(start, factor);
     first.step = step;
     step = walk(trial, first, kt, k);
   }
-  if (counters.reference.calls > calls) settle();
-  is_exploring_ = false;
-  counters.answer = answer;
-  jumps_.set_sum(jumps);
-  messages_.info(fmt::format("explored from step {}, at {:.0f} K, with volumes of {} times that of "
-                             "the run: {} reference calls",
-                             run.step(), kt / boltzmann, volumes,
-                             counters.reference.calls - calls));
+  if (start.periodic) volumes = fmt::format(", with volumes of {} times that of the run", volumes);
+  messages_.info(fmt::format("explored from step {}, at {:.0f} K{}: {} reference calls", start.step,
+                             kt / boltzmann, start.periodic ? volumes : "", log_.calls() - before));
 }
 
 // Returns the step of its last configuration.
@@ -91,12 +145,12 @@ std::int64_t ActiveMode::walk(FrameRun &trial, const WholeFrame &first, double k
   const std::uint64_t seed =
       options_.training.seed.value_or(1) + (k << 32) + static_cast<std::uint64_t>(first.step);
   LangevinWalk walk(first, kt, seed);
-  const std::int64_t &calls = training_.counters().reference.calls, before = calls;
+  const std::int64_t before = log_.calls();
   jumps_.begin();
-  for (int n = 0; n <= options_.explore.steps && calls < before + most_calls; ++n) {
+  for (int n = 0; n <= options_.explore.steps && log_.calls() < before + most_calls; ++n) {
     if (!walk.is_finite()) break;
     try {
-      guarded(*comm_, [&] { trial.show(walk.frame()); });
+      trial.show(walk.frame());
     } catch (const Error &error) {
       messages_.info(fmt::format("explore: step {}: {}; this short run ends here",
                                  walk.frame().step, error.what()));
@@ -111,6 +165,7 @@ std::int64_t ActiveMode::walk(FrameRun &trial, const WholeFrame &first, double k
 // The latest labels are of another kind than those before: the parameters need some steps on all of them until both are described.
 void ActiveMode::settle()
 {
+  if (training_.is_deferred()) return;
   training_.earn(settling_labels);
   learning_->train_pending();
 }

@@ -55,6 +55,7 @@ void ActiveLog::open(std::int64_t step, double jumps)
   train_before_ = counters_.training.seconds;
   first_step_ = step;
   calls_before_ = counters_.reference.calls;
+  explored_calls_ = 0;
   discarded_before_ = counters_.reference.discarded;
   printed_jumps_ = jumps;
 }
@@ -128,10 +129,10 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
   const double unit = units_.force();
   const auto [reference, training, md] = seconds();
   const double total = reference + training + md, percent = 100.0 / std::max(total, 1e-300);
-  const std::int64_t steps = step - first_step_, calls = counters_.reference.calls - calls_before_,
+  const std::int64_t steps = step - first_step_, calls = this->calls() - explored_calls_,
                      discarded = counters_.reference.discarded - discarded_before_;
   messages_.table(fmt::format(
-      "{}: {} steps, {} reference calls ({:.2f} %), {} frames\n{}  seconds: reference {:.2f} "
+      "{}: {} steps, {} reference calls ({:.2f} %){}, {} frames\n{}  seconds: reference {:.2f} "
       "({:.0f} %), training {:.2f} ({:.0f} %), MD {:.2f} ({:.0f} %), all {:.2f}\n  accuracy: {}\n  "
       "threshold {:.4g}, limit {:.4g} (force units)\n  error bars: {}\n  largest ones and largest "
       "errors of the answers: rank correlation {:.2f}\n  audits: {}, {} above the threshold, {} "
@@ -139,6 +140,7 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
       "the potential energy, sum of all runs: {:.6g} energy units",
       name, steps, calls,
       steps > 0 ? 100.0 * static_cast<double>(calls) / static_cast<double>(steps) : 0.0,
+      explored_calls_ > 0 ? fmt::format(" and {} to explore", explored_calls_) : std::string(),
       counters_.frames.stored,
       discarded > 0 ? fmt::format("  labels discarded: {}, see the warnings above\n", discarded)
                     : std::string(),

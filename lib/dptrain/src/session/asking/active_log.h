@@ -30,8 +30,10 @@ class ActiveLog {
                const ErrorBars &bars, const std::vector<std::string> &type_map, double batch_error,
                const HeldOutError &held_out, double jumps) const;
   std::int64_t first_step() const { return first_step_; }
-  /// Reference calls before the run.
-  std::int64_t calls_before() const { return calls_before_; }
+  /// Reference calls of the run so far.
+  std::int64_t calls() const { return counters_.reference.calls - calls_before_; }
+  /// So many of them were not about its steps.
+  void explored(std::int64_t calls) { explored_calls_ = calls; }
   /// The present step, and the last one, for the lines from here on; then its expected error.
   void at(std::int64_t step, std::int64_t last_step) { step_ = step, last_step_ = last_step; }
   void expect(double error) { expected_error_ = error; }
@@ -60,7 +62,7 @@ class ActiveLog {
   double printed_jumps_ = 0.0;                          // eV, up to the latest line
   std::int64_t step_ = 0, last_step_ = 0;
   double expected_error_ = 0.0;
-  std::int64_t first_step_ = 0, calls_before_ = 0, discarded_before_ = 0;
+  std::int64_t first_step_ = 0, calls_before_ = 0, discarded_before_ = 0, explored_calls_ = 0;
   double progress_seconds_;
   std::chrono::steady_clock::time_point progress_time_;
   std::int64_t progress_step_ = 0;

@@ -57,6 +57,7 @@ void ActiveMode::begin_run(std::int64_t step)
 {
   if (run_open_) return;  // rerun sets up each of its configurations
   run_open_ = true;
+  looks_ = 0;
   slot_->set_bars_due([this](std::int64_t now) { return looks_at_bars(now); });
   log_.open(step, jumps_.sum());
   jumps_.begin();
@@ -127,7 +128,7 @@ ActiveMode::Sight ActiveMode::see(const Trajectory &run, bool with_bars)
   double values[3] = {largest, distance > 0.0 ? 1.0 / distance : 0.0,
                       report.wall.is_touched() ? 1.0 : 0.0};
   comm_->all_reduce_max(values, 3);
-  if (values[1] > 0.0 && !is_exploring_) log_.warn_of_close_atoms(1.0 / values[1]);
+  if (values[1] > 0.0) log_.warn_of_close_atoms(1.0 / values[1]);
   return {values[0], values[2] > 0.0};
 }
 

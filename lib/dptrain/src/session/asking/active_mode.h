@@ -103,6 +103,8 @@ class ActiveMode {
   // short runs after a run: active_exploring.cpp
   void keep_temperature(const Trajectory &run);
   double exploring_kt() const;
+  class Excursion;
+  void explore_from(const WholeFrame &start, double kt);
   std::int64_t walk(FrameRun &trial, const WholeFrame &first, double kt, std::uint64_t k);
   void settle();
   // answers that come while the run goes on: active_asynchronous.cpp
@@ -129,7 +131,8 @@ class ActiveMode {
   bool prepares_;                          // at the next step
   bool run_open_ = false, above_limit_warned_ = false;
   bool is_exploring_ = false;
-  double kinetic_energy_ = 0.0;      // of an atom, eV: mean over the latest steps; 0: not known
+  double kinetic_energy_ = 0.0;      // of an atom, eV: mean over the latest looks of the run
+  int looks_ = 0;                    // at it
   std::int64_t answered_step_ = -1;  // the latest that went on from an answer
   std::int64_t looked_at_ = 0;       // configurations, where they are selected
 };

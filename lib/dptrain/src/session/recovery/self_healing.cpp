@@ -60,7 +60,8 @@ bool SelfHealing::look(const Trajectory &run)
 
 void SelfHealing::compare(std::int64_t step, double expected, double found, double limit)
 {
-  if (!is_on() || !trouble_.empty() || !model_moved_ || was_abandoned(step) || !(found > limit))
+  if (!is_on() || is_elsewhere_ || !trouble_.empty() || !model_moved_ || was_abandoned(step) ||
+      !(found > limit))
     return;
   const double unit = units_.force();
   trouble_ = fmt::format(
@@ -71,7 +72,8 @@ void SelfHealing::compare(std::int64_t step, double expected, double found, doub
 
 bool SelfHealing::is_outlier(std::int64_t step, double force, double usual) const
 {
-  return (!trouble_.empty() || was_abandoned(step)) && usual > 0.0 && force > wild * usual;
+  return !is_elsewhere_ && (!trouble_.empty() || was_abandoned(step)) && usual > 0.0 &&
+         force > wild * usual;
 }
 
 bool SelfHealing::finish(Trajectory &run, const Step &step)

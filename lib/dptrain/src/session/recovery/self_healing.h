@@ -27,6 +27,8 @@ class SelfHealing {
   /// Whether something is watched: a return is left.
   bool is_on() const { return done_ < most_; }
   int done() const { return done_; }
+  /// Whether answers are of configurations that the run is not in, and no trouble of it.
+  void go_elsewhere(bool on) { is_elsewhere_ = on; }
   /// A run begins at this step.
   void begin_run(std::int64_t step);
 
@@ -67,7 +69,8 @@ class SelfHealing {
   // of all of them: answers about a way that was left may come later, and are no trouble any more
   std::vector<std::pair<std::int64_t, std::int64_t>> abandoned_;  // reached, left
   std::optional<std::int64_t> first_step_;                        // of this program
-  bool told_ = false;                                             // that there is no state yet
+  bool is_elsewhere_ = false;
+  bool told_ = false;  // that there is no state yet
 };
 
 }  // namespace dptrain

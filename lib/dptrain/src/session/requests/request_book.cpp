@@ -118,7 +118,8 @@ std::optional<Label> RequestBook::usable(const LabelRequest &request, LabelAnswe
 {
   const std::int64_t step = request.frame.step;
   std::string why = answer.failure;
-  const bool needed = request.ask != Ask::prepare;  // the run can go on without a copy
+  const bool needed =
+      request.ask != Ask::prepare && !is_elsewhere_;  // the run can go on without a copy
   if (!why.empty() && options_.failure_stops && needed)
     throw Error(
         fmt::format("no label at step {}: {}; use 'failed skip' to go on without it", step, why));

@@ -31,6 +31,13 @@ class RequestBook {
 
   /// Puts the present configuration into a request, and what the model says of it where there is a reason to ask.
   void describe(Trajectory &run, LabelRequest &request) const;
+  /// From here on requests are about configurations that the run is not in, and it can go on without their labels; until it is called with
+  /// false.
+  void go_elsewhere(bool on)
+  {
+    is_elsewhere_ = on;
+    source_.go_elsewhere(on);
+  }
   /// Hands over the configuration of a request.
   void submit(LabelRequest &request);
   /// The same, and the run goes on without the answer.
@@ -93,6 +100,7 @@ class RequestBook {
   double one_wait_ = 3600.0;           // seconds
   std::map<std::int64_t, Open> open_;  // the content of the file
   std::int64_t new_calls_ = 0;
+  bool is_elsewhere_ = false;
   LabelCheck check_;
   std::map<std::int64_t, LabelAnswer> arrived_;  // answers that nobody has taken yet
 };

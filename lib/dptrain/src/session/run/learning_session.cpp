@@ -211,7 +211,9 @@ void LearningSession::minimization_step(Trajectory &run)
 
 void LearningSession::explore(Trajectory &run)
 {
-  if (impl_->active) impl_->active->explore(run);
+  if (!impl_->active || impl_->options.explore.steps == 0) return;
+  save();  // what the run has learned, whatever happens to the reference
+  impl_->active->explore(run);
 }
 
 void LearningSession::end_run(std::int64_t step, const std::string &name)
