@@ -20,6 +20,7 @@ DENT, HOLE = 0.01, 0.1  # eV, falls of energy of two atoms: from where on they a
 SQUEEZED = 0.01  # eV/atom, falls of energy of a squeezed cell that are wrong
 SCALES = np.arange(75, 126) / 100.0  # of lengths of a cell
 NEAR = 0.03  # of 1: scales from which the equation of state is taken
+ENERGY, ENERGY_PART = 0.05, 0.2  # eV/atom, and part of the reference's, by which the energy of a scaled cell may be another one
 BARS = 5.0  # times the bar at the volume of least energy, from where on the model knows nothing
 VOLUME, MODULUS = 0.02, 0.2  # parts of the reference's value that the model's may be away
 RUNAWAY = 1.5  # times the volume, or the inverse of it, of a structure that does not hold together
@@ -209,6 +210,21 @@ def tell_squeezed(part, found):
         part.note("The model has no error bars.")
 
 
+def tell_other_energies(part, found, reference):
+    """The first volumes on both sides of the relaxed cell at which the energy is not that of the reference."""
+    start = int(np.argmin(np.abs(SCALES - 1.0)))
+    of_model = found.energies - found.energies[start]
+    of_reference = np.interp(found.volumes, reference.volumes, reference.energies - reference.energies[start])
+    wrong = np.abs(of_model - of_reference) > ENERGY + ENERGY_PART * np.abs(of_reference)
+    low = next((k for k in range(start, -1, -1) if wrong[k]), None)
+    high = next((k for k in range(start, len(wrong)) if wrong[k]), None)
+    places = [f"from {found.volumes[k]:.2f} A^3/atom {way} (lengths times {SCALES[k]:.2f}: {of_model[k]:+.3f} instead of {of_reference[k]:+.3f} eV/atom)"
+              for way, k in (("down", low), ("up", high)) if k is not None]
+    if places:
+        part.problem(Severity.INACCURATE, f"The energy against that of the relaxed cell is not the reference's {' and '.join(places)}: let the model learn such volumes "
+                                          "(fix dptrain ... explore).")
+
+
 def cells(subject):
     """Energy against volume."""
     part = Part("cells", "Squeezed and stretched cells", f"The relaxed cell with lengths times {SCALES[0]} to {SCALES[-1]}, positions scaled with "
@@ -220,6 +236,9 @@ def cells(subject):
         row("volume V0 (A^3/atom)", [fit[0] for fit in fits], ".3f"), row("energy E0 (eV/atom)", [fit[1] for fit in fits], ".4f"),
         row("bulk modulus B (GPa)", [fit[2] for fit in fits], ".1f")]))
     tell_squeezed(part, found[0])
+    for other in found[1:]:
+        if other is not None:
+            tell_other_energies(part, found[0], other)
     compare(part, "the bulk modulus of the equation of state", [fit[2] for fit in fits], ".1f", "GPa", MODULUS)
     part.figures.append(("Energy against volume; error bars of the model", plot_cells(found)))
     return part

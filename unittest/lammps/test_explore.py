@@ -68,11 +68,25 @@ def test_the_run_stays_where_it_is(lammps, tmp_path):
     assert (tmp_path / "a.dump").read_text().splitlines()[5:8] == (tmp_path / "b.dump").read_text().splitlines()[5:8]  # the box
 
 
+def test_colder_than_the_run(lammps, tmp_path):
+    """A factor in place of a temperature."""
+    write_input(tmp_path)
+    result = lammps(learn(f"{EAGER} explore 20 temperature 1.5", run="run 50")).check()
+    assert "explore: the temperature of 1.5 K is below the" in result.output
+
+
+def test_an_accuracy_without_its_percent_sign(lammps, tmp_path):
+    write_input(tmp_path)
+    result = lammps(learn(EAGER.replace("1%", "50"), run="run 50")).check()
+    assert "the accuracy of 50 is a force error above the root mean square" in result.output
+
+
 def test_only_after_runs_that_have_asked(lammps, tmp_path):
     """The second run asks nobody, and so there is nothing new to look for."""
     write_input(tmp_path)
     result = lammps(learn(f"{EAGER} explore 20 limit 1000", run="run 50\nvelocity all set 0 0 0\nrun 0")).check()
     assert [step for step, _, _ in explored(result.output)] == [50]
+    assert "nothing is explored: the reference was not asked in this run" in result.output
 
 
 def test_the_same_seed_gives_the_same(lammps, tmp_path):

@@ -143,7 +143,7 @@ def test_a_model_without_bars_says_so_once(tmp_path):
     assert bool(lines(result)) == ("distances of atoms are watched alone" in result.output)  # "inside" would be a lie where nothing is watched
 
 
-@pytest.mark.parametrize("words, found", [("watch 0", "watch 0 is not possible"), ("watch x", "watch x is not possible"), ("watch -3", "watch -3 is not possible"),
+@pytest.mark.parametrize("words, found", [("watch 0", "watch 0 is not possible"), ("watch x", "watch x is not possible"), ("watch 50 dump stop", "watch ... dump stop is not possible: give a folder behind dump"), ("watch -3", "watch -3 is not possible"),
                                           ("watch", "missing argument"), ("watch 10 dump", "missing argument"), ("watch no stop", "keyword stop")])
 def test_words_that_are_not_possible(words, found, tmp_path):
     result = run_lammps(tmp_path, f"{ATOMS}pair_style dptrain {words}\n")

@@ -265,6 +265,24 @@ def test_falls(values, expected):
     assert falls(values, 0.1) == expected
 
 
+def test_energies_of_other_volumes_beside_the_reference():
+    """A harmonic solid whose model is right near the minimum and flat where it is squeezed, and the same one, which is not told."""
+    from dptrain.check_part import Part
+    from dptrain.check_statics import SCALES, Squeezed, tell_other_energies
+
+    volumes, right = 20.0 * SCALES**3, 30.0 * (SCALES - 1.0) ** 2
+    flat = np.where(SCALES < 0.9, 30.0 * 0.1**2, right)
+    part, silent = Part("cells", "Cells"), Part("cells", "Cells")
+    tell_other_energies(part, Squeezed(volumes, flat, None, None), Squeezed(volumes, right, None, None))
+    (problem,) = part.problems
+    first = SCALES[flat != right].max()  # the differences grow from here
+    assert "is not the reference's from " in problem.text and " down (lengths times" in problem.text and " up (" not in problem.text
+    told = float(re.search(r"lengths times ([\d.]+)", problem.text)[1])
+    assert 0.8 < told <= first
+    tell_other_energies(silent, Squeezed(volumes, right, None, None), Squeezed(volumes * 1.001, right, None, None))
+    assert not silent.problems
+
+
 def test_squeezed_cell_with_a_hole():
     from dptrain.check_part import Part, Severity
     from dptrain.check_statics import SCALES, Squeezed, tell_squeezed

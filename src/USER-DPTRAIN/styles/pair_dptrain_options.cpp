@@ -141,6 +141,11 @@ void read_watch(Words &words, Given &given)
     if (words.next() == "dump") {
       words.keyword();
       watch.folder = words.value();
+      if (watch.folder == "stop" || watch.folder == "dump")
+        words.fail(
+            fmt::format("watch ... dump {} is not possible: give a folder behind dump, as in "
+                        "'watch {} dump FOLDER stop'",
+                        watch.folder, watch.every));
     } else if (words.next() == "stop") {
       words.keyword();
       watch.stops = true;

@@ -221,7 +221,7 @@ void Watch::warn(const ModelInUse &slot, const Sight &sight, const NeighList *li
   if (comm->me == 0)
     error->warning(FLERR,
                    "{}: step {} is outside of what {} has learned: {}. Let the model learn such "
-                   "configurations (fix dptrain, mode active); 'watch N dump FOLDER' keeps them",
+                   "configurations (fix dptrain, with explore); 'watch N dump FOLDER' keeps them",
                    PAIR_STYLE, update->ntimestep, slot.path(), what);
 }
 

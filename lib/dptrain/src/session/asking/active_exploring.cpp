@@ -96,12 +96,21 @@ class ActiveMode::Excursion {
 // Then the run goes on from its last step with the model as it is now.
 void ActiveMode::explore(Trajectory &run)
 {
-  if (options_.explore.steps == 0 || log_.calls() == 0 || !run.has_bars() || decisions_.is_early())
-    return;
+  if (options_.explore.steps == 0) return;
+  if (log_.calls() == 0)
+    return messages_.info("nothing is explored: the reference was not asked in this run");
+  if (!run.has_bars() || decisions_.is_early())
+    return messages_.info("nothing is explored: the model is new, and its errors are not known");
   const double kt = exploring_kt();
   if (!(kt > 0.0))
     return messages_.warning("explore: the atoms have no temperature: nothing is explored; give "
                              "one, as in 'explore 1000 temperature 1000'");
+  const double of_run = looks_ > 0 ? 2.0 / 3.0 * kinetic_energy_ : 0.0;
+  if (kt < of_run)
+    messages_.warning(fmt::format(
+        "explore: the temperature of {:.4g} K is below the {:.4g} K of the run: what is colder "
+        "tells nothing new; give a higher one, in K, or leave it out",
+        kt / boltzmann, of_run / boltzmann));
   while (book_->num_left() > 0 && !book_->outlives_program()) learning_->wait_for_answer();
   const std::int64_t before = log_.calls(), steps = training_.steps();
   const double energy = total_energy(*comm_, run);
@@ -126,6 +135,8 @@ void ActiveMode::explore_from(const WholeFrame &start, double kt)
   const std::int64_t before = log_.calls();
   FrameRun trial(slot_, comm_);
   std::int64_t step = start.step;
+  messages_.info(fmt::format(
+      "exploring: lines up to the next message are of short runs that begin at step {}", step));
   std::string volumes;
   for (std::size_t k = 0; k < (start.periodic ? strains.size() : 1); ++k) {
     const double factor = 1.0 + options_.explore.strain * strains[k];

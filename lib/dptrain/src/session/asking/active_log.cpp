@@ -176,6 +176,19 @@ void ActiveLog::tell_low_limit(const ActiveLearning &learning, double limit)
       step_, limit * units_.force(), threshold * units_.force()));
 }
 
+void ActiveLog::tell_large_accuracy(const ActiveLearning &learning)
+{
+  if (large_accuracy_told_ || learning.force() == 0.0 ||
+      !(learning.wanted_error() > learning.force()))
+    return;
+  large_accuracy_told_ = true;
+  messages_.warning(fmt::format(
+      "step {}: the accuracy of {:.4g} is a force error above the root mean square {:.4g} of the "
+      "forces themselves: a potential that knows nothing has it. Give a smaller one, or a part of "
+      "the forces with a percent sign, as in 'accuracy 5%'",
+      step_, learning.wanted_error() * units_.force(), learning.force() * units_.force()));
+}
+
 void ActiveLog::warn_of_close_atoms(double distance)
 {
   if (close_atoms_warned_) return;

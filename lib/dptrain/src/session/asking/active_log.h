@@ -44,6 +44,8 @@ class ActiveLog {
   void tell_out_of_reach(const ActiveLearning &learning);
   /// Warns, once, of a given limit (eV/Angstrom; 0: none) that is below the threshold that the accuracy means.
   void tell_low_limit(const ActiveLearning &learning, double limit);
+  /// Warns, once, of an accuracy in eV/Angstrom that is larger than the forces.
+  void tell_large_accuracy(const ActiveLearning &learning);
   /// Warns, once, of atoms (at this distance, Angstrom) that are closer than the model knows.
   void warn_of_close_atoms(double distance);
   /// Warns of a model that has not the accuracy that is wanted.
@@ -66,7 +68,8 @@ class ActiveLog {
   double progress_seconds_;
   std::chrono::steady_clock::time_point progress_time_;
   std::int64_t progress_step_ = 0;
-  bool close_atoms_warned_ = false, out_of_reach_told_ = false, low_limit_told_ = false;
+  bool close_atoms_warned_ = false, out_of_reach_told_ = false, low_limit_told_ = false,
+       large_accuracy_told_ = false;
 };
 
 }  // namespace dptrain

@@ -177,6 +177,7 @@ void ActiveMode::choose_ask(StepView &now)
   now.model_moves = request.has_bars && !decisions_.is_early();
   log_.tell_out_of_reach(decisions_);
   log_.tell_low_limit(decisions_, options_.limit);
+  if (!decisions_.is_early()) log_.tell_large_accuracy(decisions_);
 }
 
 void ActiveMode::decide(Trajectory &run, StepView &now)
