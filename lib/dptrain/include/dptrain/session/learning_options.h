@@ -27,13 +27,6 @@ struct PrepareOptions {
   double strain = 0.0;  ///< largest entry of its strain
 };
 
-/// Short runs of the model after a run, hotter and in other cells, that look for configurations which it does not know.
-struct ExploreOptions {
-  int steps = 0;                      ///< of each of them; 0: none
-  std::optional<double> temperature;  ///< K; none: 1.5 times that of the run
-  double strain = 0.06;               ///< of the edges of the largest cell
-};
-
 /// How the model is trained. What is not given comes from the input file, or has the default of this program.
 struct TrainingOptions {
   std::string input;  ///< input.json; empty: that of the model, or defaults
@@ -47,6 +40,13 @@ struct TrainingOptions {
   std::optional<double> ema;  ///< decay of the average of the weights per step
   ParameterRules rules;       ///< which parameters are trained
   ParallelConfig parallel;
+};
+
+/// Short runs of the model after a run, hotter and in other cells, that look for configurations which it does not know.
+struct ExploreOptions {
+  int steps = 0;                      ///< of each of them; 0: none
+  std::optional<double> temperature;  ///< K; none: 1.5 times that of the run
+  double strain = 0.06;               ///< of the edges of the largest cell
 };
 
 /// What a session reads and writes. Empty names: nothing.
