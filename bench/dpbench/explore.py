@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from .from_nothing import reference
-from .reference_data import LAMMPS_SYSTEMS, potentials_variable, write_extxyz
+from .reference_data import LAMMPS_SYSTEMS, box_of_crystal, potentials_variable, read_frames, write_extxyz
 
 SYSTEMS = ["sw-silicon", "nial", "copper", "sw-gan", "sio2"]
 LEARNING_STEPS = 10500
@@ -31,11 +31,7 @@ def setup(name, seed, potential, size=1):
     """Commands of the crystal, `size` times as long as that of the learning run, with small random displacements."""
     system = LAMMPS_SYSTEMS[name]
     charges = [command for command in system.potential if command.startswith("set ")]
-    lines = ["units metal", "atom_style charge" if charges else "atom_style atomic", "atom_modify map yes", f"lattice {system.lattice}",
-             "region box block " + " ".join(f"0 {size * system.copies}" for _ in range(3)), f"create_box {len(system.masses)} box",
-             "create_atoms 1 box " + " ".join(f"basis {k} 2" for k in system.second)]
-    lines += [f"mass {k + 1} {mass}" for k, mass in enumerate(system.masses.values())]
-    return lines + charges + [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *potential, f"timestep {system.timestep}",
+    return box_of_crystal(name, size) + charges + [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *potential, f"timestep {system.timestep}",
                               f"velocity all create 600 {seed}"]
 
 
@@ -59,22 +55,14 @@ def lmp(folder, log, lines):
 
 def test_frames(folder, name, volume, temperature):
     """Every 100 steps, of the reference; written to an extended XYZ file, whose path is returned."""
-    elements, every = list(LAMMPS_SYSTEMS[name].masses), 100
-    factor = volume ** (1 / 3)
+    every, factor = 100, volume ** (1 / 3)
     lmp(folder, "test", [
         *setup(name, TEST_SEED, of_reference(name)), f"change_box all x scale {factor} y scale {factor} z scale {factor} remap",
         *heated(name, temperature, TEST_SEED, 3000), f"fix bath all temp/csvr {temperature} {temperature} 0.1 {TEST_SEED + 1}",
         f"dump d all custom {every} test.dump id type x y z fx fy fz", "dump_modify d sort id first no format float %.12g",
         f'fix energy all print {every} "$(step) $(pe:%.12g)" file test.energies screen no', f"run {TEST_FRAMES * every}"])
-    energies = np.loadtxt(folder / "test.energies")[:, 1]
-    frames = []
-    for energy, block in zip(energies, (folder / "test.dump").read_text().split("ITEM: TIMESTEP\n")[-len(energies):]):
-        lines = block.splitlines()
-        low, high = np.array([line.split() for line in lines[4:7]], float).T
-        rows = np.array([line.split() for line in lines[8:]], float)
-        frames.append(([elements[int(t) - 1] for t in rows[:, 1]], rows[:, 2:5], np.diag(high - low), energy, rows[:, 5:8]))
     path = folder / f"{name}-{volume}-{temperature}.xyz"
-    write_extxyz(path, frames)
+    write_extxyz(path, read_frames(folder, "test", list(LAMMPS_SYSTEMS[name].masses)))
     return path
 
 
@@ -95,9 +83,9 @@ def learn(folder, name, seed, steps):
         *setup(name, seed, of_model(name, "new")),
         f"fix learn all dptrain {reference(LAMMPS_SYSTEMS[name].potential)} every 10 seed {seed} save 100000 {model} {words}",
         "fix nve all nve", f"fix bath all temp/csvr {temperature} {temperature} 0.1 {seed}", f"run {LEARNING_STEPS}"])
-    calls = re.findall(r"\d+ steps, (\d+) reference calls", log)[-1]
+    calls = re.findall(r"\d+ steps, (\d+) reference calls \([\d.]+ %\)(?: and (\d+) to explore)?", log)[-1]
     seconds = re.findall(r"  seconds: .* all ([\d.]+)", log)[-1]
-    return model, [name, seed, steps or "no", calls, f"{float(seconds):.0f}"]
+    return model, [name, seed, steps or "no", " + ".join(filter(None, calls)), f"{float(seconds):.0f}"]
 
 
 def production(folder, name, potential, temperature, picoseconds):

@@ -67,19 +67,26 @@ CRYSTAL_FRAMES, MELT_FRAMES = 40, 80
 EVERY = 50  # MD steps between two frames
 
 
+def box_of_crystal(name, size=1):
+    """Commands for atoms on their sites, in a box `size` times as long as that of the data."""
+    system = LAMMPS_SYSTEMS[name]
+    charged = ["atom_style charge"] if any("charge" in command for command in system.potential) else []
+    lines = ["units metal", *charged, "atom_modify map yes", f"lattice {system.lattice}",
+             "region box block " + " ".join([f"0 {size * system.copies}"] * 3), f"create_box {len(system.masses)} box",
+             "create_atoms 1 box " + " ".join(f"basis {k} 2" for k in system.second)]
+    return lines + [f"mass {k + 1} {mass}" for k, mass in enumerate(system.masses.values())]
+
+
 def lammps_input(name, seed, volume=1.0):
     """A crystal that is heated, its melt while it cools; frames and their energies go to crystal.* and melt.*. `volume`: of the cell, in
     terms of that of the lattice constant."""
-    lattice, copies, masses, basis, potential, crystal, melting, melt, timestep = LAMMPS_SYSTEMS[name]
-    charged = ["atom_style charge"] if any("charge" in command for command in potential) else []
-    lines = ["units metal", *charged, "atom_modify map yes", f"lattice {lattice}",
-             f"region box block 0 {copies} 0 {copies} 0 {copies}", f"create_box {len(masses)} box",
-             "create_atoms 1 box " + " ".join(f"basis {k} 2" for k in basis)]
-    lines += [f"mass {k + 1} {mass}" for k, mass in enumerate(masses.values())]
+    system = LAMMPS_SYSTEMS[name]
+    crystal, melting, melt = system.crystal, system.melting, system.melt
+    lines = box_of_crystal(name)
     if volume != 1.0:
         lines.append("change_box all " + " ".join(f"{axis} scale {volume ** (1 / 3):.10g}" for axis in "xyz") + " remap")
-    lines += [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *potential,
-              f"velocity all create {2 * crystal[0]} {seed}", "fix nve all nve", f"timestep {timestep}"]
+    lines += [f"displace_atoms all random 0.05 0.05 0.05 {seed} units box", *system.potential,
+              f"velocity all create {2 * crystal[0]} {seed}", "fix nve all nve", f"timestep {system.timestep}"]
 
     def phase(begin, end, frames, keep=None):
         lines.append(f"fix bath all temp/csvr {begin} {end} 0.1 {seed + len(lines)}")
@@ -105,26 +112,31 @@ def potentials_variable():
     return {**os.environ, "LAMMPS_POTENTIALS": str(potentials)}
 
 
+def read_frames(folder, phase, elements):
+    """[(symbols, positions, cell, energy, forces)] of PHASE.dump at the steps of PHASE.energies."""
+    frames = []
+    energies = np.loadtxt(folder / f"{phase}.energies")
+    text = (folder / f"{phase}.dump").read_text().split("ITEM: TIMESTEP\n")[1:]
+    blocks = {int(block.splitlines()[0]): block for block in text}
+    for step, energy in energies:
+        lines = blocks[int(step)].splitlines()
+        count = int(lines[2])
+        low, high = np.array([line.split() for line in lines[4:7]], float).T
+        rows = np.array([line.split() for line in lines[8:8 + count]], float)
+        frames.append(([elements[int(t) - 1] for t in rows[:, 1]], rows[:, 2:5], np.diag(high - low), energy, rows[:, 5:8]))
+    return frames
+
+
 def lammps_frames(name, seed, volume=1.0):
     """[(symbols, positions, cell, energy, forces)] of both phases."""
-    masses = LAMMPS_SYSTEMS[name].masses
-    elements, frames = list(masses), []
+    frames = []
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         (folder / "in.lammps").write_text(lammps_input(name, seed, volume))
         subprocess.run(["lmp", "-in", "in.lammps", "-screen", "none"], cwd=folder, check=True,
                        env=potentials_variable())
         for phase in ("crystal", "melt"):
-            energies = np.loadtxt(folder / f"{phase}.energies")
-            text = (folder / f"{phase}.dump").read_text().split("ITEM: TIMESTEP\n")[1:]
-            blocks = {int(block.splitlines()[0]): block for block in text}
-            for step, energy in energies:
-                lines = blocks[int(step)].splitlines()
-                count = int(lines[2])
-                low, high = np.array([line.split() for line in lines[4:7]], float).T
-                rows = np.array([line.split() for line in lines[8:8 + count]], float)
-                frames.append(([elements[int(t) - 1] for t in rows[:, 1]], rows[:, 2:5], np.diag(high - low), energy,
-                               rows[:, 5:8]))
+            frames += read_frames(folder, phase, list(LAMMPS_SYSTEMS[name].masses))
     return frames
 
 

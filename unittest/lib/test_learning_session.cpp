@@ -99,11 +99,7 @@ TEST_F(LearningSessionTest, ExploresOtherCells)
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   FrameRun trajectory(slot_);
-  session.begin_run(0);
-  for (int step = 0; step < 40; ++step) {
-    trajectory.show(frame(step));
-    session.step(trajectory);
-  }
+  begin_run(session, trajectory, 40);
   const LearningReport before = session.report();
   ASSERT_TRUE(before.model_moves);
   const double energy = trajectory.values().energy;
@@ -138,11 +134,7 @@ TEST_F(LearningSessionTest, ExploresWithoutLabels)
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   FrameRun trajectory(slot_);
-  session.begin_run(0);
-  for (int step = 0; step < 12; ++step) {
-    trajectory.show(frame(step));
-    session.step(trajectory);
-  }
+  begin_run(session, trajectory, 12);
   const LearningReport before = session.report();
   source.fails = true;
   session.explore(trajectory);
@@ -161,11 +153,7 @@ TEST_F(LearningSessionTest, DoesNotExploreWithoutATemperature)
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   FrameRun trajectory(slot_);
-  session.begin_run(0);
-  for (int step = 0; step < 12; ++step) {
-    trajectory.show(frame(step));
-    session.step(trajectory);
-  }
+  begin_run(session, trajectory, 12);
   session.explore(trajectory);
   EXPECT_NE(log_.find("explore: the atoms have no temperature"), std::string::npos);
 }

@@ -124,10 +124,9 @@ class LearningSessionTest : public testing::Test {
     for (double &x : frame.coord) x += random(-0.1, 0.1);
     return frame;
   }
-  /// Energies with which the run goes on from each of so many steps.
-  std::vector<double> run(LearningSession &session, int steps)
+  /// So many steps of a run, without its end; energies with which it goes on from each of them.
+  std::vector<double> begin_run(LearningSession &session, FrameRun &trajectory, int steps) const
   {
-    FrameRun trajectory(slot_);
     std::vector<double> energies;
     session.begin_run(0);
     for (int step = 0; step < steps; ++step) {
@@ -135,6 +134,13 @@ class LearningSessionTest : public testing::Test {
       session.step(trajectory);
       energies.push_back(trajectory.values().energy);
     }
+    return energies;
+  }
+  /// A whole run.
+  std::vector<double> run(LearningSession &session, int steps)
+  {
+    FrameRun trajectory(slot_);
+    const std::vector<double> energies = begin_run(session, trajectory, steps);
     session.end_run(steps - 1, "run");
     return energies;
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <fmt/format.h>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,7 +30,6 @@ constexpr std::int64_t settling_labels =
 
 WholeFrame scaled(WholeFrame frame, double factor)
 {
-  if (!frame.periodic) return frame;
   for (double &component : frame.box) component *= factor;
   for (double &component : frame.coord) component *= factor;
   return frame;
@@ -47,10 +47,9 @@ void ActiveMode::keep_temperature(const Trajectory &run)
 }
 
 // eV; 0: not known.
-double ActiveMode::exploring_kt() const
+double ActiveMode::kt_of_run() const
 {
-  if (options_.explore.temperature) return boltzmann * *options_.explore.temperature;
-  return looks_ > 0 ? hotter * 2.0 / 3.0 * kinetic_energy_ : 0.0;
+  return looks_ > 0 ? 2.0 / 3.0 * kinetic_energy_ : 0.0;
 }
 
 /// While it lives steps are none of the run: what is known of the latest step of the run comes back at its end, also after an error.
@@ -96,16 +95,15 @@ class ActiveMode::Excursion {
 // Then the run goes on from its last step with the model as it is now.
 void ActiveMode::explore(Trajectory &run)
 {
-  if (options_.explore.steps == 0) return;
   if (log_.calls() == 0)
     return messages_.info("nothing is explored: the reference was not asked in this run");
   if (!run.has_bars() || decisions_.is_early())
     return messages_.info("nothing is explored: the model is new, and its errors are not known");
-  const double kt = exploring_kt();
+  const std::optional<double> &given = options_.explore.temperature;
+  const double of_run = kt_of_run(), kt = given ? boltzmann * *given : hotter * of_run;
   if (!(kt > 0.0))
     return messages_.warning("explore: the atoms have no temperature: nothing is explored; give "
                              "one, as in 'explore 1000 temperature 1000'");
-  const double of_run = looks_ > 0 ? 2.0 / 3.0 * kinetic_energy_ : 0.0;
   if (kt < of_run)
     messages_.warning(fmt::format(
         "explore: the temperature of {:.4g} K is below the {:.4g} K of the run: what is colder "
@@ -145,9 +143,10 @@ void ActiveMode::explore_from(const WholeFrame &start, double kt)
     first.step = step;
     step = walk(trial, first, kt, k);
   }
-  if (start.periodic) volumes = fmt::format(", with volumes of {} times that of the run", volumes);
+  volumes =
+      start.periodic ? fmt::format(", with volumes of {} times that of the run", volumes) : "";
   messages_.info(fmt::format("explored from step {}, at {:.0f} K{}: {} reference calls", start.step,
-                             kt / boltzmann, start.periodic ? volumes : "", log_.calls() - before));
+                             kt / boltzmann, volumes, log_.calls() - before));
 }
 
 // Returns the step of its last configuration.

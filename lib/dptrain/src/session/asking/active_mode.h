@@ -102,7 +102,7 @@ class ActiveMode {
   void ask_for_copies(Trajectory &run);
   // short runs after a run: active_exploring.cpp
   void keep_temperature(const Trajectory &run);
-  double exploring_kt() const;
+  double kt_of_run() const;
   class Excursion;
   void explore_from(const WholeFrame &start, double kt);
   std::int64_t walk(FrameRun &trial, const WholeFrame &first, double kt, std::uint64_t k);
