@@ -13,6 +13,7 @@ import select
 import socket
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from dptrain.calculators import CalculatorError, label, make_calculator
 
 NOT_THERE = (errno.ENOENT, errno.ECONNREFUSED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EAGAIN)
 PAUSE = 0.2  # seconds between two attempts
+FILE_LATE = 10.0  # seconds after which a shared file system shows what another machine has written
 HEADER = 12  # bytes of a message's name
 
 
@@ -113,13 +115,16 @@ def say(text):
     print(f"dptrain client: {text}", flush=True)
 
 
-def read_structure(path, deadline):
-    """The atoms in the file, which the fix writes before its first request."""
+def read_structure(path):
+    """The atoms in the file, which the fix has written before its first request."""
     from ase.io import read
 
+    deadline = time.monotonic() + FILE_LATE
     while not os.path.exists(path):
         if time.monotonic() > deadline:
-            raise ClientError(f"there is no file {path}: name ID.init.xyz of the fix with name ID, in the folder of the run")
+            there = sorted(str(other) for other in Path(path).parent.glob("*.init.xyz"))
+            raise ClientError(f"there is no file {path}{', but ' + ', '.join(there) if there else ''}: name ID.init.xyz of the fix with "
+                              "name ID, in the folder of the run")
         time.sleep(PAUSE)
     try:
         atoms = read(path, format="extxyz")
@@ -197,7 +202,7 @@ def work(options):
                 return
             time.sleep(PAUSE)
             continue
-        atoms = read_structure(options.structure, deadline)
+        atoms = read_structure(options.structure)
         atoms.calc = calculator
         stress = any(atoms.pbc) and stress_known and not options.no_stress
         if any(atoms.pbc) and not stress:

@@ -36,6 +36,8 @@ def describe(potential):
     settings = dict(potential.info)
     settings.pop("model_def_script", None)  # of a TorchScript model: a long text
     info = settings.pop("info")
+    if settings.get("walls"):  # they know all frames, the statistics only those before the first step
+        settings.pop("min_distance", None)
     if "separate_atoms" in settings:
         settings["separate_atoms"] = {name: "fitted" if energy is None else f"{energy:.6g} eV"
                                       for name, energy in settings["separate_atoms"].items()}

@@ -217,6 +217,13 @@ def test_models_that_do_not_know(message, tmp_path):
     stops_with(message(text("mode active cutout 7", run="run 0", pair=new)), "is not trained: train it on a small box first")
 
 
+def test_two_types_of_one_element(model, message, tmp_path):
+    shutil.copy(model, tmp_path)
+    two = text("mode active cutout 7", run="run 0", pair=PAIR + " Si", reference=REFERENCE.replace("Si.sw Si", "Si.sw Si Si"))
+    stops_with(message(two.replace("create_box 1", "create_box 2").replace("mass 1", "mass *")), "atom types 1 and 2 are both Si",
+               "remove explore and cutout")
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_what_the_reference_cannot_compute_ends_the_run(ranks, trained):
     reference = 'reference pair lj/cut/coul/long 6 coeff "* * 0.05 2.1" end'

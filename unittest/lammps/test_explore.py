@@ -53,6 +53,17 @@ def test_what_lies_outside_is_labeled(ranks, lammps, tmp_path):
     assert 1.5 * 600 < temperature < 1.5 * 2000
 
 
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_energies_have_no_offset(ranks, lammps, tmp_path):
+    """The energy bias is fitted at the end: energies of what was learned are right in the mean, to rounding."""
+    write_input(tmp_path)
+    text = learn(f"{EAGER} explore 60 save 100000 si.dp dataset data", run="run 50", reference=LENNARD_JONES)
+    lammps(f"{text}unfix t\ndptrain test -m si.dp -s data -d detail\n", ranks).check()
+    label, found = np.loadtxt(tmp_path / "detail.e.out").T
+    assert len(label) > 5 and np.abs(found - label).max() > 1e-3
+    assert abs((found - label).mean()) < 1e-8
+
+
 def test_the_run_stays_where_it_is(lammps, tmp_path):
     """Atoms, box and step are those of the end of the run."""
     write_input(tmp_path)
@@ -143,7 +154,7 @@ def test_bad_input(words, said, message, tmp_path):
 def test_two_types_of_one_element(message, tmp_path):
     write_input(tmp_path)
     text = learn(f"{EAGER} explore 10", pair="pair_style dptrain\npair_coeff * * input.json Si Si", reference=LENNARD_JONES)
-    stops_with(message(text.replace("create_box 1", "create_box 2").replace("mass 1", "mass *")), "explore: atom types 1 and 2 are both Si")
+    stops_with(message(text.replace("create_box 1", "create_box 2").replace("mass 1", "mass *")), "atom types 1 and 2 are both Si")
 
 
 def test_a_slab(message, tmp_path):

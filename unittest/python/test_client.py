@@ -61,6 +61,14 @@ def test_nobody_listens(tmp_path):
     assert done.returncode == 1 and "nobody listens at unix:" in done.stderr
 
 
+def test_no_such_structure(tmp_path, monkeypatch):
+    """The fix has written it before its first request: nobody waits for a name that is wrong."""
+    monkeypatch.setattr(client, "FILE_LATE", 0.1)
+    (tmp_path / "learn.init.xyz").write_text("")
+    with pytest.raises(client.ClientError, match=f"there is no file .*cu.init.xyz, but {tmp_path}/learn.init.xyz: name ID.init.xyz of the fix"):
+        client.read_structure(tmp_path / "cu.init.xyz")
+
+
 def test_usage(tmp_path):
     assert run("--socket", "unix:a", "t.init.xyz", folder=tmp_path).returncode == 2
     assert "--calculator" in run("--help", folder=tmp_path).stdout

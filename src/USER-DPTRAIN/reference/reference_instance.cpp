@@ -36,17 +36,24 @@ InstanceSource::InstanceSource(LAMMPS *lmp, const PairOptions &options, FindSlot
   });
 }
 
+void InstanceSource::init()
+{
+  check_types();
+  take_charges();
+}
+
 void InstanceSource::check_types() const
 {
   const std::vector<std::string> &elements = find_slot_().elements();
   for (auto type = elements.begin(); type != elements.end(); ++type) {
     const auto other = std::find(type + 1, elements.end(), *type);
     if (other == elements.end()) continue;
-    lmp_->error->all(FLERR,
-                     "Fix dptrain: explore: atom types {} and {} are both {}, and 'reference pair' "
-                     "would not know which of the two an atom of an explored configuration is: "
-                     "give each element one type, or remove explore",
-                     type - elements.begin() + 1, other - elements.begin() + 1, *type);
+    lmp_->error->all(
+        FLERR,
+        "Fix dptrain: atom types {} and {} are both {}, and 'reference pair' would not "
+        "know which of the two an atom of a configuration is that the run is not in "
+        "(explore, cutout): give each element one type, or remove explore and cutout",
+        type - elements.begin() + 1, other - elements.begin() + 1, *type);
   }
 }
 

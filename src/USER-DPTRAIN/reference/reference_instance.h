@@ -26,10 +26,9 @@ class InstanceSource final : public dptrain::LabelSource {
   using FindSlot = std::function<const dptrain::ModelInUse &()>;
   InstanceSource(LAMMPS *lmp, const PairOptions &options, FindSlot find_slot);
 
-  /// Error where two atom types are of one element: a frame does not know which is which.
-  void check_types() const;
-  /// At the start of each run, when the charges of its atoms are known.
-  void take_charges();
+  /// At the start of each run, when the charges of its atoms are known. Error where two atom types are of one element: a frame
+  /// does not know which is which.
+  void init();
 
   /// A frame that LAMMPS does not accept is a missing label then.
   void go_elsewhere(bool on) override { may_fail_ = on; }
@@ -40,6 +39,8 @@ class InstanceSource final : public dptrain::LabelSource {
   std::int64_t in_flight() const override { return static_cast<std::int64_t>(waiting_.size()); }
 
  private:
+  void check_types() const;
+  void take_charges();
   using Request = std::pair<std::int64_t, dptrain::WholeFrame>;
   dptrain::LabelAnswer compute(const Request &request) const;
 
@@ -60,7 +61,7 @@ class ReferenceInstance : public Reference {
       source_(lmp, options, std::move(find_slot))
   {
   }
-  void init() override { source_.take_charges(); }
+  void init() override { source_.init(); }
   dptrain::LabelSource &source() override { return source_; }
 
  private:

@@ -63,9 +63,7 @@ class ReferencePair : public Reference {
   {
     pair_.init();
     pair_.reach_cutoff();
-    if (!source_.other()) return;
-    source_.other()->check_types();
-    source_.other()->take_charges();
+    if (source_.other()) source_.other()->init();
   }
   void setup() override { pair_.setup(); }
   dptrain::LabelSource &source() override { return source_; }

@@ -136,7 +136,8 @@ void read_option(FixArguments &arguments, Options &options, dptrain::OptionReade
 {
   const std::string keyword = arguments.keyword();
   if (keyword == "%")
-    throw dptrain::Error("there is a blank before %: write number and % as one word, as in 'accuracy 5%'");
+    throw dptrain::Error(
+        "there is a blank before %: write number and % as one word, as in 'accuracy 5%'");
   const dptrain::Option *option = dptrain::find_option(keyword);
   if (!option) {
     std::vector<std::string> names;

@@ -26,7 +26,7 @@ constexpr std::array<double, 3> strains{0.0, 1.0, -2.0 / 3.0};
 constexpr std::int64_t most_calls =
     10;  // in a short run: one that needs more goes where nothing else will
 constexpr std::int64_t settling_labels =
-    5;  // whose optimizer steps are done in addition at the end
+    10;  // whose optimizer steps are done in addition at the end
 
 WholeFrame scaled(WholeFrame frame, double factor)
 {
@@ -172,12 +172,14 @@ std::int64_t ActiveMode::walk(FrameRun &trial, const WholeFrame &first, double k
   return walk.frame().step;
 }
 
-// The latest labels are of another kind than those before: the parameters need some steps on all of them until both are described.
+// The latest labels are of another kind than those before: the parameters need some steps on all of them until both are described. These
+// steps follow the forces, and leave the energy with an offset.
 void ActiveMode::settle()
 {
   if (training_.is_deferred()) return;
   training_.earn(settling_labels);
   learning_->train_pending();
+  training_.fit_energy_bias();
 }
 
 }  // namespace dptrain

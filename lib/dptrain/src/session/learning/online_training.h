@@ -61,6 +61,8 @@ class OnlineTraining {
   {
     return frames_.types_of(other.frames_);
   }
+  /// See Trainer::fit_energy_bias; with the parameters of the run.
+  void fit_energy_bias() { trainer_->fit_energy_bias(); }
   /// Makes the error bars of the model those of its present parameters and frames.
   void refresh_bars();
   /// With the model of the run.
