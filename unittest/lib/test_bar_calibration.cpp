@@ -72,6 +72,42 @@ TEST(BarCalibration, FollowsErrorsThatChange)
   EXPECT_EQ(calibration.count(), 70);
 }
 
+// Errors that grow by a tenth from one label to the next: bars of the latest labels alone would be left behind, and the factor makes
+// up for it. Standard deviation of the part of 2000 errors: 0.007; the rest is for what the factor fluctuates.
+TEST(BarCalibration, KeepsItsPromiseWhereErrorsGrow)
+{
+  const auto found = [](double gain) {
+    std::mt19937 engine(8);
+    BarCalibration calibration(0.9, {30, 0.9, gain});
+    BarCoverage coverage;
+    double size = 1.0;
+    for (int k = 0; k < 80; ++k, size *= 1.1) {
+      const AtomErrors atoms = uniform_errors(100, {size}, engine, calibration.bars(1, "labels"));
+      calibration.add(atoms);
+      if (k >= 60) coverage.add(atoms);
+    }
+    return coverage.found();
+  };
+  EXPECT_LT(found(0.0), 0.65);
+  EXPECT_NEAR(found(BarCalibration::Memory().gain), 0.9, 0.03);
+}
+
+// Bars that came with a model are of another calibration.
+TEST(BarCalibration, GivenBarsChangeNoFactor)
+{
+  std::mt19937 engine(9);
+  BarCalibration calibration(0.9, BarCalibration::Memory()), plain(0.9, BarCalibration::Memory());
+  ErrorBars given;
+  given.scale = {1e-3};
+  for (int k = 0; k < 3; ++k) {
+    AtomErrors atoms = uniform_errors(100, {1.0}, engine, given);
+    calibration.add(atoms);
+    atoms.bar.clear();
+    plain.add(atoms);
+  }
+  EXPECT_EQ(calibration.bars(1, "labels"), plain.bars(1, "labels"));
+}
+
 TEST(BarCalibration, ATypeWithoutAtomsHasTheLargestBar)
 {
   std::mt19937 engine(5);

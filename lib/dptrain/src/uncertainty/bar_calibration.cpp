@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t most_ratios = 64;
 // Configurations whose distances are typical of what comes.
 constexpr std::size_t typical = 10;
+constexpr std::int64_t few = 3;
 
 // The smallest value that a part of the weights does not exceed. values: {value, weight}, not empty.
 double quantile(std::vector<std::pair<double, double>> values, double part)
@@ -59,7 +60,7 @@ void AtomErrors::add(int atom_type, double atom_distance, const double *force, c
 
 void BarCalibration::add(const AtomErrors &atoms)
 {
-  ++count_;
+  if (count_++ >= few) follow(atoms);
   const int ntypes =
       atoms.type.empty() ? 0 : *std::max_element(atoms.type.begin(), atoms.type.end()) + 1;
   Sample sample;
@@ -85,6 +86,17 @@ void BarCalibration::add(const AtomErrors &atoms)
   sample.rms = distances.largest_frame();
   samples_.push_back(std::move(sample));
   if (samples_.size() > memory_.latest) samples_.erase(samples_.begin());
+}
+
+void BarCalibration::follow(const AtomErrors &atoms)
+{
+  BarCoverage found;
+  found.add(atoms);
+  const std::vector<double> numbers = found.numbers();
+  shift_.resize(std::max(shift_.size(), numbers.size() / 2), 0.0);
+  for (std::size_t t = 0; 2 * t < numbers.size(); ++t)
+    if (numbers[2 * t + 1] > 0.0)
+      shift_[t] += memory_.gain * (coverage_ - numbers[2 * t] / numbers[2 * t + 1]);
 }
 
 void BarCalibration::rescale(double factor)
@@ -113,7 +125,9 @@ ErrorBars BarCalibration::bars(std::size_t ntypes, const std::string &source) co
   }
   bars.scale.assign(ntypes, 0.0);
   for (std::size_t t = 0; t < ntypes; ++t)
-    if (!ratios[t].empty()) bars.scale[t] = quantile(std::move(ratios[t]), coverage_);
+    if (!ratios[t].empty())
+      bars.scale[t] = quantile(std::move(ratios[t]), coverage_) *
+                      (t < shift_.size() ? std::exp(shift_[t]) : 1.0);
   const double largest = *std::max_element(bars.scale.begin(), bars.scale.end());
   if (!(largest > 0.0)) return unknown;
   for (double &scale : bars.scale)
@@ -136,6 +150,8 @@ ErrorBars BarCalibration::bars(std::size_t ntypes, const std::string &source) co
 std::string BarCalibration::damage() const
 {
   if (count_ < 0 || samples_.size() > memory_.latest) return "a number of labels is wrong";
+  for (const double shift : shift_)
+    if (!std::isfinite(shift)) return "a shift of the bars is not finite";
   for (const Sample &sample : samples_) {
     if (sample.type.size() != sample.ratio.size()) return "types and ratios do not fit";
     if (!std::isfinite(sample.largest) || !std::isfinite(sample.rms))

@@ -21,20 +21,25 @@ struct AtomErrors {
 };
 
 /// Finds error bars from errors that were measured before a model learned from them: for each type the quantile of error over
-/// distance (split conformal prediction; for errors that change with time, over the latest configurations).
+/// distance (split conformal prediction). Where errors change with time it is over the latest configurations, times a factor that grows
+/// while more errors than promised are above their bars, and falls while fewer are (adaptive conformal inference, Gibbs and
+/// Candes, NeurIPS 2021, on the logarithm of the bars).
 class BarCalibration {
  public:
-  /// How many configurations count, and how much one less than the next.
+  /// How many configurations count, how much one less than the next, and by how much the logarithm of the factor changes where all
+  /// errors of a configuration are above their bars.
   struct Memory {
     std::size_t latest = 30;
     double kept = 0.9;
+    double gain = 1.0;
   };
   /// Configurations that are all alike.
-  static constexpr Memory everything{SIZE_MAX, 1.0};
+  static constexpr Memory everything{SIZE_MAX, 1.0, 0.0};
 
   explicit BarCalibration(double coverage, Memory memory) : coverage_(coverage), memory_(memory) {}
 
-  /// Atoms without distance, or with one that is not finite, are not counted.
+  /// Atoms without distance, or with one that is not finite, are not counted. Bars of the first three configurations, if there are
+  /// any, may be of another calibration, and do not change the factor.
   void add(const AtomErrors &atoms);
   /// Distances have become 1 / factor times as large, for the same errors.
   void rescale(double factor);
@@ -46,7 +51,10 @@ class BarCalibration {
   ErrorBars bars(std::size_t ntypes, const std::string &source) const;
 
   /// Not what the user chooses.
-  template <class Visit> void fields(Visit &visit) { visit("samples, count", samples_, count_); }
+  template <class Visit> void fields(Visit &visit)
+  {
+    visit("samples, count, shift", samples_, count_, shift_);
+  }
   /// What is wrong with fields that were read; empty: nothing.
   std::string damage() const;
 
@@ -63,10 +71,13 @@ class BarCalibration {
     }
   };
 
+  void follow(const AtomErrors &atoms);
+
   double coverage_;
   Memory memory_;
   std::vector<Sample> samples_;  // the latest ones
   std::int64_t count_ = 0;
+  std::vector<double> shift_;  // [types that had bars] logarithm of the factor
 };
 
 /// How many force errors were below their bars, by type.

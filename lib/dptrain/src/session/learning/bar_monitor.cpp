@@ -29,6 +29,22 @@ std::vector<std::int64_t> typical_frames(const Trainer &trainer, std::int64_t mo
   return frames;
 }
 
+/// While it lives a model gives distances in place of bars: to the last digit the same, whatever the scale of the bars is.
+class PlainDistances {
+ public:
+  explicit PlainDistances(Model &model) : model_(model), bars_(model.bars())
+  {
+    model_.set_bars({});
+  }
+  ~PlainDistances() { model_.set_bars(bars_); }
+  PlainDistances(const PlainDistances &) = delete;
+  PlainDistances &operator=(const PlainDistances &) = delete;
+
+ private:
+  Model &model_;
+  ErrorBars bars_;
+};
+
 }  // namespace
 
 BarMonitor::BarMonitor(std::shared_ptr<const Communicator> comm, std::shared_ptr<ModelInUse> slot) :
@@ -64,7 +80,7 @@ void BarMonitor::refresh(Trainer &trainer, bool wants_learned)
 
 void BarMonitor::look_at_learned(Trainer &trainer)
 {
-  const ErrorBars &bars = slot_->model()->bars();
+  const PlainDistances plain(*slot_->model());
   const std::size_t ntypes = slot_->type_map().size();
   const std::vector<std::int64_t> frames = typical_frames(trainer, scored_frames);
   learned_distances_.assign(frames.size() * ntypes, 0.0);
@@ -82,7 +98,7 @@ void BarMonitor::look_at_learned(Trainer &trainer)
     atoms.push_back(0.0);
     for (int i = 0; i < frame.nlocal; ++i) {
       if (!(bar[i] > 0.0)) continue;
-      const double distance = bar[i] / bars.factor(frame.type[i]);
+      const double distance = bar[i];
       largest[frame.type[i]] = std::max(largest[frame.type[i]], distance);
       squares.back() += distance * distance;
       atoms.back() += 1.0;
