@@ -11,7 +11,7 @@ source ../common/lammps.sh
 rm -f crystal.dp* silicon.dp* forces.* spot.data
 lammps in.small
 lammps in.spot "$@"
-grep -h -e '^learned:' -e '^  cut-outs:' log.spot
+grep -h -e '^learned' -e '^  cut-outs:' log.spot
 lammps in.forces
 for model in crystal.dp silicon.dp; do lammps in.forces -var style dptrain -var file $model; done
 python compare.py 12

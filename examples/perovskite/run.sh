@@ -15,4 +15,4 @@ rm -f cspbi3.dp* lcurve.out learn.init.xyz
 teacher=$!
 trap 'kill $teacher 2>/dev/null || true' EXIT
 mpiexec -n "$nprocs" lmp -log log.perovskite -screen none -in in.learn "$@"
-grep '^Fix dptrain' log.perovskite | tail -n 3
+grep -E 'reference calls|accuracy: |error bars: ' log.perovskite

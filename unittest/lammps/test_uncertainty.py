@@ -135,7 +135,7 @@ def test_coverage_is_what_is_asked_for(tmp_path):
         bars = h5py.File(tmp_path / "si.dp")["dptrain_bars/bars"]
         found[coverage] = float(np.ravel(bars["scale"])[0])
         assert f"promised {100 * coverage:.3g} %" in result.output
-        assert ("labels more to tell 99 %" in result.output) == (coverage == 0.99)
+        assert ("more labels to tell 99 %" in result.output) == (coverage == 0.99)
     assert found[0.5] < found[0.9] < found[0.99]
     for wrong in ("0.3", "1", "x"):
         result = run_lammps(tmp_path, learn(f"mode active coverage {wrong}", run="run 1"))

@@ -92,20 +92,39 @@ TEST(BarCalibration, KeepsItsPromiseWhereErrorsGrow)
   EXPECT_NEAR(found(BarCalibration::Memory().gain), 0.9, 0.03);
 }
 
-// Bars that came with a model are of another calibration.
-TEST(BarCalibration, GivenBarsChangeNoFactor)
+// Several answers may come with bars of the same old time: those do not count, but what the bars were before each answer.
+TEST(BarCalibration, TheFactorFollowsItsOwnBars)
 {
   std::mt19937 engine(9);
   BarCalibration calibration(0.9, BarCalibration::Memory()), plain(0.9, BarCalibration::Memory());
-  ErrorBars given;
-  given.scale = {1e-3};
-  for (int k = 0; k < 3; ++k) {
-    AtomErrors atoms = uniform_errors(100, {1.0}, engine, given);
+  ErrorBars old;
+  old.scale = {1e-3};
+  for (int k = 0; k < 8; ++k) {
+    AtomErrors atoms = uniform_errors(100, {1.0}, engine, old);
     calibration.add(atoms);
     atoms.bar.clear();
     plain.add(atoms);
   }
   EXPECT_EQ(calibration.bars(1, "labels"), plain.bars(1, "labels"));
+  EXPECT_NEAR(calibration.bars(1, "labels").scale[0], 0.9, 0.1);
+}
+
+// All above their bars: 0.9 of the gain for many atoms, a fifth of that for one; the ratios themselves are as before.
+TEST(BarCalibration, FewAtomsChangeTheFactorLess)
+{
+  const auto shift = [](std::size_t natoms) {
+    BarCalibration with(0.9, {30, 1e-9, 0.5}), without(0.9, {30, 1e-9, 0.0});
+    for (BarCalibration *calibration : {&with, &without}) {
+      for (const double error : {1.0, 2.0})
+        calibration->add({std::vector<int>(natoms, 0),
+                          std::vector<double>(natoms, 1.0),
+                          {},
+                          std::vector<double>(natoms, error)});
+    }
+    return std::log(with.bars(1, "labels").scale[0] / without.bars(1, "labels").scale[0]);
+  };
+  EXPECT_NEAR(shift(1), 0.5 * 0.9 / 5.0, 1e-12);
+  EXPECT_NEAR(shift(96), 0.5 * 0.9 * 0.96, 1e-12);
 }
 
 TEST(BarCalibration, ATypeWithoutAtomsHasTheLargestBar)

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t most_ratios = 64;
 // Configurations whose distances are typical of what comes.
 constexpr std::size_t typical = 10;
-constexpr std::int64_t few = 3;
+// Errors of an atom or two say little about the part that is above the bars: from so many on the factor follows at half its pace.
+constexpr double half_pace = 4.0;
 
 // The smallest value that a part of the weights does not exceed. values: {value, weight}, not empty.
 double quantile(std::vector<std::pair<double, double>> values, double part)
@@ -60,9 +61,12 @@ void AtomErrors::add(int atom_type, double atom_distance, const double *force, c
 
 void BarCalibration::add(const AtomErrors &atoms)
 {
-  if (count_++ >= few) follow(atoms);
+  ++count_;
   const int ntypes =
       atoms.type.empty() ? 0 : *std::max_element(atoms.type.begin(), atoms.type.end()) + 1;
+  const std::vector<double> scale =
+      memory_.gain > 0.0 ? scales(ntypes) : std::vector<double>(ntypes, 0.0);
+  shift_.resize(std::max<std::size_t>(shift_.size(), ntypes), 0.0);
   Sample sample;
   for (int t = 0; t < ntypes; ++t) {
     std::vector<double> ratios;
@@ -72,6 +76,12 @@ void BarCalibration::add(const AtomErrors &atoms)
         ratios.push_back(atoms.error[i] / atoms.distance[i]);
     std::sort(ratios.begin(), ratios.end());
     const std::size_t n = ratios.size(), kept = std::min(n, most_ratios);
+    if (n > 0 && scale[t] > 0.0) {
+      const auto below = std::upper_bound(ratios.begin(), ratios.end(), scale[t]) - ratios.begin();
+      const double atoms_of_type = static_cast<double>(n);
+      shift_[t] += memory_.gain * (coverage_ - static_cast<double>(below) / atoms_of_type) *
+                   atoms_of_type / (atoms_of_type + half_pace);
+    }
     for (std::size_t k = 0; k < kept; ++k) {
       sample.type.push_back(t);
       // the middle of each part
@@ -88,17 +98,6 @@ void BarCalibration::add(const AtomErrors &atoms)
   if (samples_.size() > memory_.latest) samples_.erase(samples_.begin());
 }
 
-void BarCalibration::follow(const AtomErrors &atoms)
-{
-  BarCoverage found;
-  found.add(atoms);
-  const std::vector<double> numbers = found.numbers();
-  shift_.resize(std::max(shift_.size(), numbers.size() / 2), 0.0);
-  for (std::size_t t = 0; 2 * t < numbers.size(); ++t)
-    if (numbers[2 * t + 1] > 0.0)
-      shift_[t] += memory_.gain * (coverage_ - numbers[2 * t] / numbers[2 * t + 1]);
-}
-
 void BarCalibration::rescale(double factor)
 {
   for (Sample &sample : samples_) {
@@ -108,26 +107,35 @@ void BarCalibration::rescale(double factor)
   }
 }
 
+// 0: of this type there were no atoms.
+std::vector<double> BarCalibration::scales(std::size_t ntypes) const
+{
+  std::vector<std::vector<std::pair<double, double>>> ratios(ntypes);
+  double weight = 1.0;
+  for (auto sample = samples_.rbegin(); sample != samples_.rend(); ++sample) {
+    for (std::size_t k = 0; k < sample->ratio.size(); ++k)
+      if (static_cast<std::size_t>(sample->type[k]) < ntypes)
+        ratios[sample->type[k]].emplace_back(sample->ratio[k], weight);
+    weight *= memory_.kept;
+  }
+  std::vector<double> scales(ntypes, 0.0);
+  for (std::size_t t = 0; t < ntypes; ++t)
+    if (!ratios[t].empty())
+      scales[t] = quantile(std::move(ratios[t]), coverage_) *
+                  (t < shift_.size() ? std::exp(shift_[t]) : 1.0);
+  return scales;
+}
+
 ErrorBars BarCalibration::bars(std::size_t ntypes, const std::string &source) const
 {
   ErrorBars unknown;
   unknown.coverage = coverage_;
   if (samples_.empty()) return unknown;
   ErrorBars bars = unknown;
-  std::vector<std::vector<std::pair<double, double>>> ratios(ntypes);
   bars.atoms.assign(ntypes, 0);
-  double weight = 1.0;
-  for (auto sample = samples_.rbegin(); sample != samples_.rend(); ++sample) {
-    for (std::size_t k = 0; k < sample->ratio.size(); ++k)
-      ratios.at(sample->type[k]).emplace_back(sample->ratio[k], weight);
-    for (std::size_t t = 0; t < sample->atoms.size(); ++t) bars.atoms.at(t) += sample->atoms[t];
-    weight *= memory_.kept;
-  }
-  bars.scale.assign(ntypes, 0.0);
-  for (std::size_t t = 0; t < ntypes; ++t)
-    if (!ratios[t].empty())
-      bars.scale[t] = quantile(std::move(ratios[t]), coverage_) *
-                      (t < shift_.size() ? std::exp(shift_[t]) : 1.0);
+  for (const Sample &sample : samples_)
+    for (std::size_t t = 0; t < sample.atoms.size(); ++t) bars.atoms.at(t) += sample.atoms[t];
+  bars.scale = scales(ntypes);
   const double largest = *std::max_element(bars.scale.begin(), bars.scale.end());
   if (!(largest > 0.0)) return unknown;
   for (double &scale : bars.scale)

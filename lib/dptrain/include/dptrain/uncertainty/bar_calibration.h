@@ -26,20 +26,20 @@ struct AtomErrors {
 /// Candes, NeurIPS 2021, on the logarithm of the bars).
 class BarCalibration {
  public:
-  /// How many configurations count, how much one less than the next, and by how much the logarithm of the factor changes where all
-  /// errors of a configuration are above their bars.
+  /// How many configurations count, how much one less than the next, and how fast the factor follows: its logarithm changes by
+  /// gain (coverage - part of the errors of a configuration that are below their bars), less for few atoms.
   struct Memory {
     std::size_t latest = 30;
     double kept = 0.9;
-    double gain = 1.0;
+    double gain = 0.5;
   };
   /// Configurations that are all alike.
   static constexpr Memory everything{SIZE_MAX, 1.0, 0.0};
 
   explicit BarCalibration(double coverage, Memory memory) : coverage_(coverage), memory_(memory) {}
 
-  /// Atoms without distance, or with one that is not finite, are not counted. Bars of the first three configurations, if there are
-  /// any, may be of another calibration, and do not change the factor.
+  /// Atoms without distance, or with one that is not finite, are not counted. The factor follows from the bars of bars() before this call: those
+  /// of the atoms may be older.
   void add(const AtomErrors &atoms);
   /// Distances have become 1 / factor times as large, for the same errors.
   void rescale(double factor);
@@ -71,13 +71,13 @@ class BarCalibration {
     }
   };
 
-  void follow(const AtomErrors &atoms);
+  std::vector<double> scales(std::size_t ntypes) const;
 
   double coverage_;
   Memory memory_;
   std::vector<Sample> samples_;  // the latest ones
   std::int64_t count_ = 0;
-  std::vector<double> shift_;  // [types that had bars] logarithm of the factor
+  std::vector<double> shift_;  // [types that there were] logarithm of the factor
 };
 
 /// How many force errors were below their bars, by type.

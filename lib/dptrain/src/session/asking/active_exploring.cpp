@@ -177,9 +177,10 @@ std::int64_t ActiveMode::walk(FrameRun &trial, const WholeFrame &first, double k
 void ActiveMode::settle()
 {
   if (training_.is_deferred()) return;
+  const std::int64_t before = training_.steps();
   training_.earn(settling_labels);
   learning_->train_pending();
-  training_.fit_energy_bias();
+  if (training_.steps() > before) training_.fit_energy_bias();
 }
 
 }  // namespace dptrain

@@ -24,8 +24,8 @@ std::string bars_text(const ActiveLearning &learning, const ErrorBars &bars,
                                           : "nothing was compared with them";
   if (!bars.is_known()) text = "none yet";
   if (const std::int64_t missing = learning.missing_labels(); missing > 0)
-    text +=
-        fmt::format("; it takes {} labels more to tell {:.3g} %", missing, 100.0 * bars.coverage);
+    text += fmt::format("; it takes {} more label{} to tell {:.3g} %", missing,
+                        missing == 1 ? "" : "s", 100.0 * bars.coverage);
   return text;
 }
 

@@ -184,6 +184,7 @@ State OnlineTraining::progress() const
   const SessionCounters &counters = state_.counters;
   State progress;
   progress.set("active", state_.active);
+  if (slot_->model()) progress.set("energy_bias", slot_->model()->energy_bias());
   progress.set("energy_jumps", counters.answer.energy_jumps);
   progress.set("counts",
                std::vector<std::int64_t>{steps(), counters.frames.stored, counters.reference.calls,
