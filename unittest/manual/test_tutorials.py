@@ -132,15 +132,12 @@ def pretrained_archive(folder):
 
 @pytest.mark.story("tutorial")
 def test_page_fine_tune(tutorial, tmp_path):
-    """Fine-tuned potentials are better than the one that they come from, but not in the melt; there their energies are better than those of
-    one of the same labels alone."""
+    """Fine-tuned potentials are better than the one that they come from, but not in the melt."""
     pretrained_archive(tmp_path)
     page = tutorial("Tutorial_fine_tune.rst")
     before, tuned, fresh, *melt, frozen, last, pretrained, pth = page.numbers(FORCE)[::2]
     assert max(tuned, fresh, frozen, last) < 0.3 * before
     assert melt[0] < 1.1 * min(melt[1:])
-    energies = page.numbers(r"^Energy RMSE/Natoms : (\S+) eV")[::2]
-    assert energies[4] < 0.7 * energies[5]  # tuned and fresh, where neither has learned
     assert pth < pretrained if os.environ.get("DPTRAIN_DEEPMD") else pth != pretrained  # the small model cannot learn much
 
 
