@@ -12,8 +12,9 @@ import re
 import tempfile
 from pathlib import Path
 
-from .explore import LAMMPS_SYSTEMS, TEMPERATURE, lmp, of_model, print_row, setup, table
+from .explore import TEMPERATURE, lmp, of_model, print_row, setup, table
 from .from_nothing import reference
+from .reference_data import LAMMPS_SYSTEMS
 
 SYSTEMS = ["sw-silicon", "nial", "copper", "sw-gan", "sio2", "mgo"]
 FIRST, STEPS, PART = 2000, 10000, 500

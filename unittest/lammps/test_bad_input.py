@@ -133,6 +133,7 @@ FIX = f"{ATOMS}{PAIR}\nfix t all dptrain "
     (SW + " compress zip", ["compress zip is not possible: use none, bf16 or powersgd RANK"]),
     (SW + " compress bf16 compress powersgd 2", ["compress ... powersgd is given twice, as bf16 and as 2"]),
     (SW + " save 10", ["Illegal fix dptrain save N FILE command: missing argument(s)"]),
+    (SW + " accuracy 5 %", ["there is a blank before %: write number and % as one word, as in 'accuracy 5%'"]),
     (SW + " accuracy 1e-9%", ["accuracy 1e-09% is below what precision double can reach: use 1e-08% or more"]),
     (SW + " mode lazy", ["mode lazy is not possible: use passive or active"]),
     (SW + " optimizer sgd", ["optimizer sgd is not possible: use soap, adam or adamw"]),

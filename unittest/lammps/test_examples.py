@@ -29,7 +29,7 @@ OFFLINE_FORCE, OFFLINE_DRIFT = 0.05, 0.2
 ACTIVE_SILICON_FORCE, ACTIVE_NIAL_FORCE = 0.02, 0.025
 SELECTED_FORCE, SELECTED_GAIN = 0.05, 0.3
 CUTOUT_GAIN = 0.2
-SALT_FORCE, SALT_OFFLINE_FORCE = 0.03, 0.04
+SALT_FORCE, SALT_OFFLINE_FORCE = 0.02, 0.02
 
 
 def copy_example(name, folder, numb_steps=None):
@@ -156,7 +156,7 @@ def test_active(example, model, bound, ranks, tmp_path):
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_salt(ranks, tmp_path):
     """With the charges as a baseline: online, offline from the labels of the run, and production by the file alone."""
-    copy_example("salt", tmp_path, numb_steps=600)
+    copy_example("salt", tmp_path, numb_steps=1200)
     run_example(tmp_path, "in.learn", ranks, steps=2500)
     run_example(tmp_path, "in.reference", 1, steps=1000)
     dptrain(tmp_path, f"train offline.json -np {ranks}")

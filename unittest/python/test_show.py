@@ -15,6 +15,7 @@ def test_facts_and_notes(capsys):
     assert lines[0] == [str(POTENTIALS / "NiAl.jea.dp")]
     facts = {line[0]: line[1:] for line in lines[1:]}
     assert facts["elements"] == ["Ni", "Al"] and facts["rcut"] == ["6", "Angstrom"] and facts["descriptor"] == ["power_spectrum"]
+    assert "walls" in facts and "min_distance" not in facts  # two smallest distances, of all frames and of the first ones, would puzzle
     assert facts["license"][0] == "GPL-2.0-only" and float(facts["force_rmse_eV_per_Angstrom"][0]) > 0
     assert lines.index(["info"]) < lines.index(["frames"]) < lines.index(["test_errors"])
 

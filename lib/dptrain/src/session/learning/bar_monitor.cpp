@@ -84,23 +84,22 @@ void BarMonitor::look_at_learned(Trainer &trainer)
   const std::size_t ntypes = slot_->type_map().size();
   const std::vector<std::int64_t> frames = typical_frames(trainer, scored_frames);
   learned_distances_.assign(frames.size() * ntypes, 0.0);
-  std::vector<double> squares, atoms, force, bar;
+  std::vector<double> squares, atoms, force, distance;
   double forces[2] = {0.0, 0.0};  // squares of the components that are learned, their number
   trainer.visit(frames, [&](const Frame &frame) {
     force.assign(static_cast<std::size_t>(frame.nall()) * 3, 0.0);
-    bar.assign(frame.nlocal, 0.0);
+    distance.assign(frame.nlocal, 0.0);
     ForwardOutput out;
     out.force = force.data();
-    out.bar = bar.data();
+    out.bar = distance.data();
     slot_->model()->forward(frame.weighted_domain(), out);
     double *const largest = &learned_distances_[squares.size() * ntypes];
     squares.push_back(0.0);
     atoms.push_back(0.0);
     for (int i = 0; i < frame.nlocal; ++i) {
-      if (!(bar[i] > 0.0)) continue;
-      const double distance = bar[i];
-      largest[frame.type[i]] = std::max(largest[frame.type[i]], distance);
-      squares.back() += distance * distance;
+      if (!(distance[i] > 0.0)) continue;
+      largest[frame.type[i]] = std::max(largest[frame.type[i]], distance[i]);
+      squares.back() += distance[i] * distance[i];
       atoms.back() += 1.0;
       if (frame.label.force.empty()) continue;
       for (int k = 3 * i; k < 3 * i + 3; ++k)
