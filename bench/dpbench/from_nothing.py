@@ -16,7 +16,7 @@ import numpy as np
 
 from .reference_data import CRYSTAL_FRAMES, LAMMPS_SYSTEMS, MELT_FRAMES, lammps_frames, lammps_input, potentials_variable, write_extxyz
 
-COLUMNS = ["system", "seed", "calls", "% of the steps", "seconds", "training, s", "wanted, %", "held-out, %", "test, %", "crystal, %", "melt, %"]
+COLUMNS = ["system", "seed", "calls", "% of the steps", "seconds", "training, s", "wanted, %", "held-out, %", "latest answers, %", "test, %", "crystal, %", "melt, %"]
 SYSTEMS = ["sw-silicon", "nial", "sw-gan", "sio2", "nacl", "mgo"]
 CRYSTAL, FRAMES = CRYSTAL_FRAMES + 1, CRYSTAL_FRAMES + MELT_FRAMES + 2  # of the test: each phase begins with its first step
 TEST_SEED = 11
@@ -56,11 +56,11 @@ def row(folder, name, seed, words):
     training, everything = (sum(map(float, re.findall(rf"{word} ([\d.]+)", "\n".join(re.findall(r"  seconds: .*", log)))))
                             for word in ("training", "all"))
     percent = r"\(([\d.e+-]+) % of the forces\)"
-    wanted, held_out = re.findall(rf"accuracy: wanted \S+ {percent}, reached \S+ {percent}", log)[-1]
+    wanted, held_out, latest = re.findall(rf"accuracy: wanted \S+ {percent}, reached \S+ {percent}.*, \S+ {percent} at the latest", log)[-1]
     reference_force, force = np.split(np.loadtxt(place / "detail.f.out").reshape(-1, 6), 2, axis=1)
     error, scale = ((array**2).reshape(FRAMES, -1).mean(axis=1) for array in (force - reference_force, reference_force))
     parts = [f"{100 * np.sqrt(error[part].mean() / scale[part].mean()):.1f}" for part in (slice(None), slice(CRYSTAL), slice(CRYSTAL, None))]
-    return [name, seed, calls, f"{100 * calls / steps:.2f}", f"{everything:.0f}", f"{training:.0f}", wanted, held_out, *parts]
+    return [name, seed, calls, f"{100 * calls / steps:.2f}", f"{everything:.0f}", f"{training:.0f}", wanted, held_out, latest, *parts]
 
 
 def main():

@@ -354,6 +354,16 @@ def test_rank_correlation_of_the_summary(silicon):
     assert summary(output, "rank correlation") == pytest.approx(np.corrcoef(ranks.T)[0, 1], abs=0.02)
 
 
+def test_errors_before_learning_in_the_summary(silicon):
+    """Root mean square of the latest ten, of three where there are no more; all to the digits of the log."""
+    for run, count in (("run 100", "10 answers"), ("run 30", None)):
+        output = silicon(learn(OPTIONS + "audit 1 duplicate 0", run=run)).check().output
+        rows = [float(e["rms"]) for e in events(output) if e["rms"] != "-"][-10:]
+        count = count or f"{len(rows)} answer" + "s" * (len(rows) > 1)
+        error, number = re.search(r"on those it has learned, ([\d.e-]+) \([^)]*\) at the latest (\d+ answers?) before they were learned", output).groups()
+        assert number == count and float(error) == pytest.approx(np.sqrt(np.mean(np.square(rows))), rel=2e-3)
+
+
 def test_an_error_that_is_not_wanted_is_told(trained):
     """At the end of a run, once there are enough answers: labels are those of a quite other potential."""
     words = "mode active every 1 holdout 3 duplicate 0 limit 1e6 repeat audit 1 train 0 "

@@ -224,6 +224,14 @@ def test_two_types_of_one_element(model, message, tmp_path):
                "remove explore and cutout")
 
 
+def test_types_without_an_element(model, message, tmp_path):
+    shutil.copy(model, tmp_path)
+    pair = "pair_style hybrid/overlay dptrain zero 6.0\npair_coeff * * dptrain si.dp Si NULL NULL\npair_coeff * * zero"
+    reference = 'reference pair lj/cut 6.0 coeff "* * 0.05 2.1" end'
+    three = text("mode active cutout 7", run="run 0", pair=pair, reference=reference)
+    stops_with(message(three.replace("create_box 1", "create_box 3").replace("mass 1", "mass *")), "each type needs an element to train")
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_what_the_reference_cannot_compute_ends_the_run(ranks, trained):
     reference = 'reference pair lj/cut/coul/long 6 coeff "* * 0.05 2.1" end'

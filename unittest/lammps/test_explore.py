@@ -64,6 +64,20 @@ def test_energies_have_no_offset(ranks, lammps, tmp_path):
     assert abs((found - label).mean()) < 1e-8
 
 
+def test_without_training(lammps, tmp_path):
+    """With `train 0` configurations are labeled, and the model stays as it is, with its energy bias."""
+    write_input(tmp_path)
+    lammps(learn(f"{EAGER} save 100000 old.dp", run="run 50", reference=LENNARD_JONES)).check()
+    text = learn(f"{EAGER.replace('train 20', 'train 0')} explore 30 save 100000 si.dp dataset data", run="run 50", reference=LENNARD_JONES)
+    result = lammps(text.replace("input.json", "old.dp") + "unfix t\n" +
+                    "".join(f"dptrain test -m {name}.dp -s data -d {name}\n" for name in ("old", "si"))).check()
+    ((_, _, calls),) = explored(result.output)
+    assert calls >= 1
+    for quantity in ("e", "f"):
+        old, new = (np.loadtxt(tmp_path / f"{name}.{quantity}.out") for name in ("old", "si"))
+        assert len(new) > 5 and np.array_equal(old, new)
+
+
 def test_the_run_stays_where_it_is(lammps, tmp_path):
     """Atoms, box and step are those of the end of the run."""
     write_input(tmp_path)

@@ -237,11 +237,15 @@ TEST(InputPowerSpectrum, DefaultsGiveWayToAnyFormOfAKey)
     EXPECT_EQ(with("/training", {{"systems", {"a"}}}).offline.training_data.systems,
               std::vector<std::string>{"a"});
     // all written out it is the same, and stays the same
-    const std::string resolved =
-        resolved_input_text(with("/learning_rate", {{"type", "exp"}, {"stop_lr_ratio", 0.1}}));
-    for (const bool again : {false, true})
-      EXPECT_EQ(resolved_input_text(read_input_text(resolved, "out.json", {false, nullptr, again})),
-                resolved);
+    for (const InputFile &input :
+         {with("/learning_rate", {{"type", "exp"}, {"stop_lr_ratio", 0.1}}),
+          with("/training", {{"held_out", 0.0}})}) {
+      const std::string resolved = resolved_input_text(input);
+      for (const bool again : {false, true})
+        EXPECT_EQ(
+            resolved_input_text(read_input_text(resolved, "out.json", {false, nullptr, again})),
+            resolved);
+    }
   }
 }
 

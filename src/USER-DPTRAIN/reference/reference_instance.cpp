@@ -47,7 +47,7 @@ void InstanceSource::check_types() const
   const std::vector<std::string> &elements = find_slot_().elements();
   for (auto type = elements.begin(); type != elements.end(); ++type) {
     const auto other = std::find(type + 1, elements.end(), *type);
-    if (other == elements.end() || *type == "NULL") continue;
+    if (other == elements.end()) continue;
     lmp_->error->all(
         FLERR,
         "Fix dptrain: atom types {} and {} are both {}, and 'reference pair' would not "

@@ -169,7 +169,7 @@ std::unique_ptr<BatchSource> OfflineTraining::open_section(const char *name,
                                        [&](const std::string &line) { atoms.push_back(line); });
       if (baseline_) systems = less_baseline(systems, baseline_);
       if (&config == &input_.offline.training_data && !input_.offline.validation_data) {
-        HeldOut parts = hold_out(systems, input_.offline.held_out);
+        HeldOut parts = hold_out(systems, input_.offline.held_out.value_or(0.0));
         systems = std::move(parts.training);
         held_out = std::move(parts.held_out);
       }

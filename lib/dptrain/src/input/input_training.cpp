@@ -154,7 +154,7 @@ const Keys<OfflineConfig> &offline_keys()
       K("time_training", &C::time_training),
       K("disp_avg", &C::disp_avg),
       K("change_bias_after_training", &C::change_bias_after_training),
-      K("held_out", &C::held_out, Range{0.0, 0.5}).if_changed(),
+      K("held_out", &C::held_out, Range{0.0, 0.5}),
   };
   return keys;
 }

@@ -188,9 +188,9 @@ struct OfflineConfig {
   bool disp_training = true, time_training = true;
   bool disp_avg = false;  ///< errors in lcurve.out are means since the row before
   bool change_bias_after_training = false;
-  double held_out =
-      0.0;  ///< part of the training frames that is held out to measure error bars, where there are no
-            ///< validation data. No key of DeePMD-kit's
+  /// Part of the training frames that is held out, to measure error bars, where there are no validation data; without it none is.
+  /// No key of DeePMD-kit's.
+  std::optional<double> held_out;
 };
 
 /// How labeled frames are divided over the ranks, see Distributor.

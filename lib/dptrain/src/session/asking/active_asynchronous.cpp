@@ -46,14 +46,9 @@ void ActiveMode::learn_what_has_come(Trajectory &run)
 void ActiveMode::learn_and_go_on(Trajectory &run, const std::function<bool()> &learn)
 {
   const bool has_model = run.has_bars();
-  const double energy = has_model ? total_energy(*comm_, run) : 0.0,
-               before = has_model && slot_->has_calibrated_bars() ? see(run).bar : 0.0;
-  const std::uint64_t version = has_model ? slot_->model()->bars_version() : 0;
+  const double energy = has_model ? total_energy(*comm_, run) : 0.0;
   if (!learn() || !has_model) return;
   run.evaluate_again();
-  // answers that came meanwhile have brought another scale: the two cannot be compared
-  if (!learning_->owes_training() && slot_->model()->bars_version() == version)
-    keep_scale(run, before);
   run.follow_model();
   jumps_.learned(energy, total_energy(*comm_, run));
 }

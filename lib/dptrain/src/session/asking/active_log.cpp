@@ -1,6 +1,7 @@
 #include "session/asking/active_log.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -12,6 +13,7 @@ using Fate = Outcome::Fate;
 namespace {
 
 constexpr double not_reached = 1.3;  // error of held-out frames over the one that is wanted
+constexpr std::size_t latest_answers = 10;
 const char *const what_helps =
     "more steps per label ('train'), a longer cutoff or a larger net (an input.json in "
     "pair_coeff), a baseline with charges for ionic systems, or a reference with less noise";
@@ -99,6 +101,8 @@ void ActiveLog::progress(std::int64_t in_flight, const ActiveLearning &learning)
 
 void ActiveLog::line(const LabelRequest &request, const Outcome &outcome, double jumps)
 {
+  if (request.has_bars) answer_errors_.push_back(outcome.rms_error);
+  if (answer_errors_.size() > latest_answers) answer_errors_.pop_front();
   const double unit = units_.force(), jump = (jumps - printed_jumps_) * units_.energy;
   printed_jumps_ = jumps;
   const auto [reference, training, md] = seconds();
@@ -223,17 +227,26 @@ std::string ActiveLog::error_text(double error, const ActiveLearning &learning) 
   return text;
 }
 
+// Held-out configurations are few, and of all the run: the error of the next one is seldom above that of the latest answers,
+// which the model knew least.
 std::string ActiveLog::accuracy_text(const ActiveLearning &learning,
                                      const HeldOutError &held_out) const
 {
   if (learning.learned().frames == 0) return "nothing is learned yet";
-  std::string reached = "not measured, as no configuration is held out";
+  std::string text =
+      fmt::format("wanted {}, reached ", error_text(learning.wanted_error(), learning));
   if (held_out.frames > 0)
-    reached = fmt::format("reached {} on {} held-out configurations",
-                          error_text(held_out.error, learning), held_out.frames);
-  return fmt::format("wanted {}, {}, {} on those it has learned",
-                     error_text(learning.wanted_error(), learning), reached,
-                     error_text(learning.learned().error, learning));
+    text += fmt::format("{} on {} held-out configuration{}, ", error_text(held_out.error, learning),
+                        held_out.frames, held_out.frames == 1 ? "" : "s");
+  text += error_text(learning.learned().error, learning) + " on those it has learned";
+  if (answer_errors_.empty()) return text;
+  double squares = 0.0;
+  for (const double error : answer_errors_) squares += error * error;
+  return text +
+         fmt::format(
+             ", {} at the latest {} answer{} before they were learned",
+             error_text(std::sqrt(squares / static_cast<double>(answer_errors_.size())), learning),
+             answer_errors_.size(), answer_errors_.size() == 1 ? "" : "s");
 }
 
 }  // namespace dptrain

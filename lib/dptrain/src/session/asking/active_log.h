@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <string>
 
 #include "dptrain/base/messages.h"
@@ -64,6 +65,7 @@ class ActiveLog {
   double printed_jumps_ = 0.0;                          // eV, up to the latest line
   std::int64_t step_ = 0, last_step_ = 0;
   double expected_error_ = 0.0;
+  std::deque<double> answer_errors_;  // of the latest answers: rms before they were learned
   std::int64_t first_step_ = 0, calls_before_ = 0, discarded_before_ = 0, explored_calls_ = 0;
   double progress_seconds_;
   std::chrono::steady_clock::time_point progress_time_;
