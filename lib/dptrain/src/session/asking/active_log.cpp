@@ -233,12 +233,14 @@ std::string ActiveLog::accuracy_text(const ActiveLearning &learning,
                                      const HeldOutError &held_out) const
 {
   if (learning.learned().frames == 0) return "nothing is learned yet";
-  std::string text =
-      fmt::format("wanted {}, reached ", error_text(learning.wanted_error(), learning));
+  std::string reached = "not measured, as no configuration is held out";
   if (held_out.frames > 0)
-    text += fmt::format("{} on {} held-out configuration{}, ", error_text(held_out.error, learning),
-                        held_out.frames, held_out.frames == 1 ? "" : "s");
-  text += error_text(learning.learned().error, learning) + " on those it has learned";
+    reached = fmt::format("reached {} on {} held-out configuration{}",
+                          error_text(held_out.error, learning), held_out.frames,
+                          held_out.frames == 1 ? "" : "s");
+  std::string text = fmt::format("wanted {}, {}, {} on those it has learned",
+                                 error_text(learning.wanted_error(), learning), reached,
+                                 error_text(learning.learned().error, learning));
   if (answer_errors_.empty()) return text;
   double squares = 0.0;
   for (const double error : answer_errors_) squares += error * error;
