@@ -222,7 +222,7 @@ def tell_other_energies(part, found, reference):
               for way, k in (("down", low), ("up", high)) if k is not None]
     if places:
         part.problem(Severity.INACCURATE, f"The energy against that of the relaxed cell is not the reference's {' and '.join(places)}: let the model learn such volumes "
-                                          "(fix dptrain ... explore).")
+                                          "(fix dptrain ... explore N strain S: lengths times 1 - 2 S / 3 and 1 + S).")
 
 
 def cells(subject):

@@ -80,7 +80,7 @@ def test_configurations_outside_become_requests(model, tmp_path):
     text = "velocity all scale 600\nfix n all nve\nfix q all deform 1 x scale 0.8 y scale 0.8 z scale 0.8 remap x\nrun 100\n"
     result = run_lammps(tmp_path, ATOMS + SI.format("watch 10 dump outside") + text, 2).check()
     (_, where, outside), = lines(result)
-    kept = int(re.search(r"; (\d+) of them are in outside", result.output)[1])
+    kept = int(re.search(r"; (\d+) of them in outside", result.output)[1])
     requests = [read(path) for path in sorted((tmp_path / "outside").glob("*/request.xyz"))]
     assert where == "outside" and 1 <= kept <= outside and len(requests) == kept
     for atoms in requests:

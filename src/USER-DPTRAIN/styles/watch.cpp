@@ -210,10 +210,11 @@ void Watch::warn(const ModelInUse &slot, const Sight &sight, const NeighList *li
   if (sight.atom_ratio > atom_limit || sight.frame_ratio > frame_limit || !std::isfinite(sight.bar))
     what = fmt::format("the force on atom {} has an error bar of {:.4g} force units, and the "
                        "surroundings of {} are {:.3g} times as far from the learned ones as those "
-                       "are from each other",
+                       "are from each other (inside: up to {:g})",
                        sight.atom, sight.bar * units_.force(),
                        sight.frame_ratio > frame_limit ? "all atoms" : "an atom",
-                       sight.frame_ratio > frame_limit ? sight.frame_ratio : sight.atom_ratio);
+                       sight.frame_ratio > frame_limit ? sight.frame_ratio : sight.atom_ratio,
+                       sight.frame_ratio > frame_limit ? frame_limit : atom_limit);
   if (sight.contact.ratio < pair_limit)
     what += fmt::format("{}two atoms were closer at step {} than all in the training data: {}{}",
                         what.empty() ? "" : "; ", sight.contact_step, text_of(slot, sight.contact),
@@ -221,8 +222,10 @@ void Watch::warn(const ModelInUse &slot, const Sight &sight, const NeighList *li
   if (comm->me == 0)
     error->warning(FLERR,
                    "{}: step {} is outside of what {} has learned: {}. Let the model learn such "
-                   "configurations (fix dptrain, with explore); 'watch N dump FOLDER' keeps them",
-                   PAIR_STYLE, update->ntimestep, slot.path(), what);
+                   "configurations (fix dptrain, with explore); {}",
+                   PAIR_STYLE, update->ntimestep, slot.path(), what,
+                   options.folder.empty() ? "'watch N dump FOLDER' keeps them"
+                                          : fmt::format("they are kept in {}", options.folder));
 }
 
 void Watch::keep(const ModelInUse &slot)
@@ -260,6 +263,6 @@ void Watch::tell(const ModelInUse &slot) const
                         worst_.bar * units_.force(), worst_step_, worst_.atom);
   if (closest_.ratio < 1.0)
     text += fmt::format("; closest pair {}, step {}", text_of(slot, closest_), closest_step_);
-  if (kept_ > 0) text += fmt::format("; {} of them are in {}", kept_, options.folder);
+  if (kept_ > 0) text += fmt::format("; {} of them in {}", kept_, options.folder);
   utils::logmesg(lmp, text + "\n");
 }

@@ -139,7 +139,7 @@ void ActiveLog::summary(const std::string &name, std::int64_t step, const Active
   messages_.table(fmt::format(
       "{}: {} steps, {} reference calls ({:.2f} %){}, {} frames\n{}  seconds: reference {:.2f} "
       "({:.0f} %), training {:.2f} ({:.0f} %), MD {:.2f} ({:.0f} %), all {:.2f}\n  accuracy: {}\n  "
-      "threshold {:.4g}, limit {:.4g} (force units)\n  error bars: {}\n  largest ones and largest "
+      "threshold {:.4g}, limit {:.4g} (force units)\n  error bars: {}\n  largest bars and largest "
       "errors of the answers: rank correlation {:.2f}\n  audits: {}, {} above the threshold, {} "
       "above three thresholds\n  force rmse of the last batch {:.4g}, rms force {:.4g}\n  jumps of "
       "the potential energy, sum of all runs: {:.6g} energy units",
