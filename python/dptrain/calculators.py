@@ -4,18 +4,57 @@ from __future__ import annotations
 
 import ast
 import importlib
+import sys
+from dataclasses import dataclass
 
 import numpy as np
-
-NAMED = {  # calculators that are not in ASE
-    "tblite": "tblite.ase.TBLite",
-    "xtb": "xtb.ase.calculator.XTB",
-    "dptrain": "dptrain.ase.Calculator",
-}
 
 
 class CalculatorError(Exception):
     """There is no such calculator; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """A calculator that is not in ASE."""
+
+    install: str  # what pip installs
+    path: str  # MODULE.CLASS, or MODULE.FUNCTION that makes one
+    model: str = ""  # the argument that is MODEL of NAME:MODEL; empty: it has none
+    models: str = ""  # some of its models, as the package spells them
+
+
+def chgnet(model="0.3.0", device=None, **options):
+    from chgnet.model import CHGNet
+    from chgnet.model.dynamics import CHGNetCalculator
+
+    return CHGNetCalculator(CHGNet.load(model_name=model, use_device=device, verbose=False), use_device=device, **options)
+
+
+def orb(model="orb_v3_conservative_inf_omat", device=None, precision="float32-high", **options):
+    from orb_models.forcefield import pretrained
+    from orb_models.forcefield.calculator import ORBCalculator
+
+    load = getattr(pretrained, model.replace("-", "_"))
+    return ORBCalculator(load(device=device, precision=precision), device=device, **options)
+
+
+NAMED = {
+    "chgnet": Package("chgnet", "dptrain.calculators.chgnet", "model", "0.3.0, 0.2.0, r2scan; in the package"),
+    "dptrain": Package("user-dptrain", "dptrain.ase.Calculator", "model", "a file"),
+    "fairchem": Package("fairchem-core", "fairchem.core.FAIRChemCalculator.from_model_checkpoint", "name_or_path",
+                        "uma-s-1p1 (with task_name=omat, omol, ...)"),
+    "grace": Package("tensorpotential", "tensorpotential.calculator.grace_fm", "model", "GRACE-1L-OAM, GRACE-2L-OMAT"),
+    "mace": Package("mace-torch", "mace.calculators.mace_mp", "model", "medium-mpa-0, small, mace-matpes-r2scan-0, a file"),
+    "mace_off": Package("mace-torch", "mace.calculators.mace_off", "model", "small, medium, large"),
+    "mattersim": Package("mattersim", "mattersim.forcefield.MatterSimCalculator", "load_path", "MatterSim-v1.0.0-1M.pth, MatterSim-v1.0.0-5M.pth"),
+    "metatomic": Package("metatomic-ase", "metatomic_ase.MetatomicCalculator", "model", "a file"),
+    "orb": Package("orb-models", "dptrain.calculators.orb", "model", "orb_v3_conservative_inf_omat, orb_v3_conservative_omol"),
+    "sevenn": Package("sevenn", "sevenn.calculator.SevenNetCalculator", "model", "7net-0 (in the package), 7net-l3i5, 7net-mf-ompa (with modal=...)"),
+    "tblite": Package("tblite", "tblite.ase.TBLite", "method", "GFN2-xTB, GFN1-xTB"),
+    "upet": Package("upet", "upet.calculator.UPETCalculator", "model", "pet-mad-s, pet-omat-s"),
+    "xtb": Package("xtb", "xtb.ase.calculator.XTB", "method", "GFN2-xTB, GFN1-xTB"),
+}
 
 
 def split_options(text):
@@ -47,41 +86,60 @@ def read_value(text):
 
 
 def parse_calculator(text):
-    """NAME[:key=value,...] -> (NAME, {key: value})."""
+    """NAME[:MODEL][,key=value,...] or NAME[:key=value,...] -> (NAME, {key: value})."""
     name, _, rest = text.partition(":")
     options = {}
-    for word in split_options(rest) if rest else []:
+    for k, word in enumerate(split_options(rest) if rest else []):
         key, equals, value = word.partition("=")
+        if not equals and k == 0 and name in NAMED and NAMED[name].model and word.strip():
+            key, equals, value = NAMED[name].model, "=", repr(word.strip())
         if not equals or not key.strip().isidentifier():
             raise CalculatorError(f"--calculator {text}: found '{word}' where key=value must stand, as in tblite:method=GFN1-xTB")
         options[key.strip()] = read_value(value.strip())
     return name, options
 
 
+def find(path):
+    """What `path`, MODULE.NAME or MODULE.CLASS.FUNCTION, names."""
+    module, _, name = path.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        if error.name != module or "." not in module:
+            raise
+    return getattr(find(module), name)
+
+
 def find_class(name):
     """The calculator class (or function) of this name: of NAMED, with modules before it, or of ASE."""
-    path = NAMED.get(name, name)
+    package = NAMED.get(name)
     try:
-        if "." in path:
-            module, _, attribute = path.rpartition(".")
-            return getattr(importlib.import_module(module), attribute)
+        if package or "." in name:
+            return find(package.path if package else name)
         from ase.calculators.calculator import get_calculator_class
 
-        return get_calculator_class(path)
+        return get_calculator_class(name)
     except (ImportError, AttributeError, KeyError, ValueError) as error:
-        raise CalculatorError(f"there is no calculator '{name}' here ({error}): install the package, or use a name that ASE knows, one "
-                          f"of {', '.join(NAMED)}, or MODULE.CLASS") from error
+        advice = (f"install it with {sys.executable} -m pip install {package.install}, or name the Python that has it: --python" if package else
+                  f"install the package, or use a name that ASE knows, one of {', '.join(NAMED)}, or MODULE.CLASS")
+        raise CalculatorError(f"there is no calculator '{name}' here ({error}): {advice}") from error
 
 
 def make_calculator(text):
     """The calculator that `text`, NAME[:key=value,...], describes."""
     name, options = parse_calculator(text)
+    package = NAMED.get(name)
     try:
         return find_class(name)(**options)
     except CalculatorError:
         raise
+    except ModuleNotFoundError as error:  # of a function that imports what it needs
+        advice = f"install it with {sys.executable} -m pip install {package.install}" if package else "install it"
+        raise CalculatorError(f"the calculator {text} cannot be made: {error}. {advice}, or name the Python that has it: --python") from error
     except Exception as error:  # whatever a calculator does not like
-        raise CalculatorError(f"the calculator {text} cannot be made: {error}. Check its name and options") from error
+        known = f"; its models are, among others: {package.models}" if package and package.models else ""
+        raise CalculatorError(f"the calculator {text} cannot be made: {type(error).__name__}: {error}. Check its name and options{known}; weights "
+                              "that are not in the package are loaded from the network when they are used for the first time") from error
 
 
 def energy_of(atoms):

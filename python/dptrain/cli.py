@@ -26,7 +26,7 @@ commands
   check MODEL STRUCTURE whether a potential can be trusted: dimers, squeezed cells, elastic constants, phonons, dynamics
   plot KIND FILES       figures: learning curve, parity, errors, uncertainty
   client ID.init.xyz    labels for fix dptrain reference socket, by a calculator of ASE
-  label DIR             labels for fix dptrain reference spool, by a calculator of ASE
+  label DIR|FILE        labels for fix dptrain reference spool, or for the frames of a file, by a calculator of ASE
   demo [DIR]            a first run: silicon is learned, tested and drawn in about a minute
   doctor                whether all that is installed works together, how fast, and what to do if not
   COMMAND --help        all arguments of a command

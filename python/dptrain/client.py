@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dptrain.calculators import CalculatorError, label, make_calculator
+from dptrain import environments
+from dptrain.calculators import NAMED, CalculatorError, label, make_calculator
 
 NOT_THERE = (errno.ENOENT, errno.ECONNREFUSED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EAGAIN)
 PAUSE = 0.2  # seconds between two attempts
@@ -164,14 +165,15 @@ def serve(client, atoms, stress):
 
 def parser():
     made = argparse.ArgumentParser(
-        prog="dptrain client", description="Computes the labels of fix dptrain reference socket with a calculator of ASE.",
+        prog="dptrain client", allow_abbrev=False, description="Computes the labels of fix dptrain reference socket with a calculator of ASE.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="examples\n  dptrain client --calculator tblite:method=GFN1-xTB --socket unix:water learn.init.xyz\n"
                "  dptrain client --calculator ase.calculators.lj.LennardJones:sigma=3.4,epsilon=0.01,rc=8.5 \\\n"
                "      --socket node7:31415 learn.init.xyz")
     made.add_argument("structure", metavar="ID.init.xyz", help="file that the fix writes: elements, box, periodicity")
     made.add_argument("--calculator", required=True, metavar="NAME[:key=value,...]",
-                      help="a name of ASE's, tblite, xtb, dptrain, or MODULE.CLASS; with its arguments")
+                      help=f"a name of ASE's, {', '.join(NAMED)} (also NAME:MODEL), or MODULE.CLASS; with its arguments")
+    environments.add_arguments(made)
     made.add_argument("--socket", required=True, metavar="ADDRESS", help="address of the fix: unix:NAME or HOST:PORT")
     made.add_argument("--no-stress", action="store_true", help="do not compute the stress (the fix then needs 'virial no')")
     made.add_argument("--wait", type=float, metavar="SECONDS", default=float("inf"),
@@ -217,8 +219,9 @@ def work(options):
 def main(words):
     """Entry point of `dptrain client`. Returns the exit status."""
     try:
+        environments.enter("client", words)
         work(parser().parse_args(words))
-    except (ClientError, CalculatorError) as error:
+    except (ClientError, CalculatorError, environments.PythonError) as error:
         print(f"dptrain client: error: {error}", file=sys.stderr)
         return 1
     except SystemExit as end:

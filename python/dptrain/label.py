@@ -1,4 +1,5 @@
-"""``dptrain label``: a calculator of ASE (https://ase-lib.org) answers the requests of ``fix dptrain reference spool``.
+"""``dptrain label``: a calculator of ASE (https://ase-lib.org) answers the requests of ``fix dptrain reference spool``, or labels the frames of
+a file.
 
 Any number of these processes may work on one spool, on any machines: each claims a request before it computes it.
 """
@@ -17,7 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dptrain.calculators import CalculatorError, label, make_calculator, parse_calculator
+from dptrain import environments
+from dptrain.calculators import NAMED, CalculatorError, label, make_calculator, parse_calculator
+from dptrain.label_file import FileProblem, label_file
 from dptrain.spool import ANSWER, FAILURE, REQUEST, Claim, Spool, SpoolError, is_settled, write
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -264,13 +267,18 @@ def positive(kind):
 
 def parser():
     made = argparse.ArgumentParser(
-        prog="dptrain label", description="Answers the requests of fix dptrain reference spool with a calculator of ASE.",
+        prog="dptrain label", allow_abbrev=False,
+        description="Answers the requests of fix dptrain reference spool with a calculator of ASE, or labels the frames of a file.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="examples\n  dptrain label spool --calculator tblite:method=GFN1-xTB --watch\n"
-               "  dptrain label spool --calculator ase.calculators.lj.LennardJones:sigma=3.4,epsilon=0.01,rc=8.5 --jobs 4")
-    made.add_argument("folder", metavar="DIR", help="folder of 'reference spool'")
+               "  dptrain label spool --calculator ase.calculators.lj.LennardJones:sigma=3.4,epsilon=0.01,rc=8.5 --jobs 4\n"
+               "  dptrain label frames.xyz -o labels.xyz --python teacher --calculator sevenn:7net-0")
+    made.add_argument("folder", metavar="DIR|FILE", help="folder of 'reference spool', or a file of frames in any format that ASE reads")
+    made.add_argument("-o", "--output", metavar="OUT.xyz", help="with FILE: its frames with energy, forces and stress, extended XYZ")
+    made.add_argument("--format", metavar="NAME", help="of FILE, as ASE names it (default: by the name of the file)")
     made.add_argument("--calculator", required=True, metavar="NAME[:key=value,...]",
-                      help="a name of ASE's, tblite, xtb, dptrain, or MODULE.CLASS; with its arguments")
+                      help=f"a name of ASE's, {', '.join(NAMED)} (also NAME:MODEL), or MODULE.CLASS; with its arguments")
+    environments.add_arguments(made)
     made.add_argument("--watch", action="store_true", help="wait for further requests until a signal comes (Ctrl-C, TERM)")
     made.add_argument("--jobs", type=positive(int), metavar="K", default=1, help="work in K processes (default 1)")
     made.add_argument("--again", action="store_true",
@@ -281,9 +289,33 @@ def parser():
     return made
 
 
+def label_frames(options):
+    """Exit status: 1 where a frame has failed."""
+    if not options.output:
+        raise FileProblem(f"{options.folder} is a file: give the file for its labels, -o labels.xyz")
+    if options.watch or options.again or options.jobs != 1 or options.retake:
+        raise FileProblem(f"{options.folder} is a file: leave --watch, --again, --jobs and --retake out, which are for the folder of 'reference spool'")
+    signals = Signals()
+    calculator = make_calculator(options.calculator)
+    stress = not options.no_stress and "stress" in getattr(calculator, "implemented_properties", ["stress"])
+    if not stress and not options.no_stress:
+        say("no stress is computed: this calculator has none")
+    try:
+        labels, failed = label_file(options.folder, options.output, calculator, stress, say, options.format)
+    except Ended:
+        say(f"ended by a signal; the labels that are there are in {options.output}, and the same command goes on")
+        return 128 + signals.received
+    say(f"the end: {labels} labels in {options.output}, {failed} failed")
+    return 1 if failed else 0
+
+
 def work(options):
     """Exit status."""
     parse_calculator(options.calculator)
+    if Path(options.folder).is_file():
+        return label_frames(options)
+    if options.output or options.format:
+        raise FileProblem(f"{options.folder} is no file: leave -o and --format out, which are for the frames of one")
     spool = Spool(options.folder)
     if not spool.exists():
         if not options.watch:
@@ -297,8 +329,9 @@ def work(options):
 def main(words):
     """Entry point of `dptrain label`. Returns the exit status."""
     try:
+        environments.enter("label", words)
         return work(parser().parse_args(words))
-    except (SpoolError, CalculatorError) as error:
+    except (SpoolError, FileProblem, CalculatorError, environments.PythonError) as error:
         print(f"dptrain label: error: {error}", file=sys.stderr)
         return 1
     except SystemExit as end:

@@ -1,0 +1,92 @@
+"""``dptrain label FILE -o OUT``: a calculator of ASE labels all frames of a file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from dptrain.calculators import label
+
+
+class FileProblem(Exception):
+    """A file that cannot be used; the text says why and what to do."""
+
+
+def read_frames(path, form=None):
+    """All frames of a file, without constraints. form: ASE's name of its format."""
+    from ase.io import read
+
+    try:
+        frames = read(path, ":", format=form)
+    except Exception as error:  # readers raise what they like
+        raise FileProblem(f"{path} cannot be read: {type(error).__name__}: {error}. Give a file that ASE reads, such as extended XYZ, cif or "
+                          "POSCAR, and its --format where the name does not tell") from error
+    if not frames:
+        raise FileProblem(f"{path} has no frames: give a file with at least one")
+    for frame in frames:
+        frame.set_constraint()
+    return frames
+
+
+def labeled(atoms, calculator, with_stress):
+    """A copy of the atoms that has energy, forces and stress. Raises what the calculator raises, and ArithmeticError."""
+    from ase.calculators.singlepoint import SinglePointCalculator
+
+    atoms = atoms.copy()
+    atoms.calc = calculator
+    stress = with_stress and atoms.cell.rank == 3 and bool(atoms.pbc.any())
+    energy, forces, virial = label(atoms, stress)
+    if not (np.isfinite(energy) and np.isfinite(forces).all() and np.isfinite(virial).all()):
+        raise ArithmeticError("energy, forces or stress are not finite: check the configuration and the calculator")
+    forces = np.asarray(forces, float)
+    results = {"energy": float(energy), "free_energy": float(energy), "forces": forces}
+    if stress:
+        results["stress"] = -np.asarray(virial, float) / atoms.get_volume()
+    atoms.calc = SinglePointCalculator(atoms, **results)
+    return atoms
+
+
+def identity(atoms):
+    """What tells a configuration from others, to the digits of extended XYZ."""
+    return (atoms.symbols.get_chemical_formula(mode="reduce"), tuple(atoms.pbc), np.round(atoms.positions, 6).tobytes(),
+            np.round(atoms.cell.array, 6).tobytes())
+
+
+def labels_of(path):
+    """Identities of the configurations that have labels in a file already."""
+    if not Path(path).exists():
+        return set()
+    found = read_frames(path, "extxyz")
+    if any(frame.calc is None or "forces" not in frame.calc.results for frame in found):
+        raise FileProblem(f"{path} has frames without forces: give a new file for the labels, or one that this command has begun")
+    return {identity(frame) for frame in found}
+
+
+def label_file(path, output, calculator, with_stress, say, form=None):
+    """Appends the frames with their labels to a file, each as soon as it is there; those that are in it already are not computed again, and
+    those that fail are left out and told. Returns (frames with labels, failed)."""
+    from ase.io import write
+
+    frames = read_frames(path, form)
+    if Path(output).exists() and Path(output).samefile(path):
+        raise FileProblem(f"{output} is the file of the frames itself: name another one for their labels")
+    there, failed = labels_of(output), 0
+    known = sum(identity(frame) in there for frame in frames)
+    if known:
+        say(f"{known} of {len(frames)} frames have labels in {output} already")
+    for number, frame in enumerate(frames, 1):
+        if identity(frame) in there:
+            continue
+        start = time.monotonic()
+        try:
+            done = labeled(frame, calculator, with_stress)
+        except Exception as error:  # calculators raise what they like
+            say(f"frame {number} of {len(frames)}: failed: {type(error).__name__}: {error}")
+            failed += 1
+            continue
+        write(output, done, format="extxyz", append=True)
+        there.add(identity(frame))
+        say(f"frame {number} of {len(frames)}: {done.calc.results['energy']:.6f} eV, {time.monotonic() - start:.2f} s")
+    return len(frames) - failed, failed
