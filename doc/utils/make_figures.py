@@ -137,7 +137,7 @@ FIGURES = {
     "example_active_alloy": active("active_alloy"),
     "active_water": active("active_water"),
     "example_salt": active("salt"),
-    "example_perovskite": active("perovskite"),
+    "example_teacher": active("teacher"),
     "example_active_select": selection,
     "example_active_cutout": active("active_cutout"),
     "example_ase_on_the_fly": active("ase_on_the_fly", "ethanol"),

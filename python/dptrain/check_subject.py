@@ -6,8 +6,10 @@ import functools
 from dataclasses import dataclass
 from pathlib import Path
 
+from ase.data import covalent_radii
 from ase.filters import FrechetCellFilter
 from ase.io import read
+from ase.neighborlist import neighbor_list
 from ase.optimize import BFGS
 
 from dptrain.ase import Calculator
@@ -18,6 +20,7 @@ from dptrain.potential import Error, Potential
 
 FORCE = 2e-4  # eV/Angstrom, largest force on an atom of a relaxed structure
 STEPS = 500  # of a relaxation
+CLOSEST = 0.4  # of the sum of two covalent radii: nearer atoms are a mistake
 
 
 @dataclass
@@ -128,9 +131,28 @@ def read_structure(path, form):
         raise CheckError(f"{path}: there are no atoms in it: give a structure with at least one")
     if atoms.pbc.any() and atoms.cell[atoms.pbc].any(axis=1).sum() < atoms.pbc.sum():
         raise CheckError(f"{path}: it has periodic directions without a vector of the cell: write it with its cell")
+    require_real_atoms(atoms, path)
     atoms.set_constraint()
     atoms.calc = None
     return atoms
+
+
+def require_real_atoms(atoms, path):
+    """Raises CheckError for sites that are occupied in part, for what is no element, and for atoms that lie on each other."""
+    for kind, elements in (atoms.info.get("occupancy") or {}).items():
+        if len(elements) > 1 or any(part < 1.0 - 1e-6 for part in elements.values()):
+            parts = ", ".join(f"{part:g} {element}" for element, part in elements.items())
+            raise CheckError(f"{path}: site {kind} is occupied in part ({parts}): write an ordered structure, in which each site has one atom or "
+                             "none")
+    if (atoms.numbers == 0).any():
+        raise CheckError(f"{path}: atom {int((atoms.numbers == 0).argmax()) + 1} is no element ({atoms.symbols[atoms.numbers == 0][0]}): name the "
+                         "elements of all atoms")
+    close = neighbor_list("ijd", atoms, CLOSEST * covalent_radii[atoms.numbers])
+    if len(close[2]):
+        k = int(close[2].argmin())
+        first, second = sorted((int(close[0][k]), int(close[1][k])))
+        raise CheckError(f"{path}: atoms {first + 1} ({atoms.symbols[first]}) and {second + 1} ({atoms.symbols[second]}) are {close[2][k]:.2f} Angstrom "
+                         "apart, and lie on each other: correct the structure, or its cell")
 
 
 def read_model(path, structure):

@@ -18,6 +18,7 @@ HELP = f"""usage: dptrain COMMAND [-np N] [--threads K] ARGUMENTS
 Training, tests and statistics of deep potentials from data sets.
 
 commands
+  learn STRUCTURE       a potential for a structure, learned in a run from a foundation model, a quantum code, a pair style
   train INPUT.json      train a model from DeePMD-kit's input file
   test -m MODEL -s DIR  errors of a model on data sets
   stat -s DIR -r RCUT   statistics of data sets: neighbors, sel, environment matrix, energy bias
@@ -54,7 +55,7 @@ ELSEWHERE = {
     "convert-backend": "its name here is convert: dptrain convert FROM TO",
 }
 IN_LAMMPS = ("train", "test", "stat")
-HERE = ("convert", "show", "check", "plot", "client", "label", "demo", "doctor")  # modules with a function main(words)
+HERE = ("learn", "convert", "show", "check", "plot", "client", "label", "demo", "doctor")  # modules with a function main(words)
 COMMANDS = (*IN_LAMMPS, *HERE)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from environment import SEVENN, make_environment
 from lammps_runner import console_variables, run_lammps
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -221,25 +222,20 @@ def test_active_water(tmp_path):
 
 
 @pytest.mark.story("example")
-def test_perovskite(tmp_path):
-    """The example, shortened, with a Lennard-Jones fluid under the name of the foundation model."""
+def test_teacher(tmp_path):
+    """The example, shortened, with a salt under the name of the foundation model."""
     pytest.importorskip("ase", reason="the teacher is a calculator of ASE")
-    copy_example("perovskite", tmp_path)
-    shutil.copy(ROOT / "examples" / "perovskite" / "teacher.py", tmp_path)
-    (tmp_path / "sevenn").mkdir()
-    (tmp_path / "sevenn" / "calculator.py").write_text(
-        "from ase.calculators.lj import LennardJones\n\n\ndef SevenNetCalculator(model, device):\n"
-        "    assert (model, device) == ('7net-0', 'cpu')\n    return LennardJones(sigma=2.8, epsilon=0.1, rc=7.0, smooth=True)\n")
-    words, variables = [sys.executable, "teacher.py"], console_variables()
-    address = f"unix:test_perovskite_{os.getpid()}"
-    teacher = subprocess.Popen([*words, "answer", address, "learn.init.xyz"], cwd=tmp_path, env=variables)
-    try:
-        output = run_example(tmp_path, "in.learn", 1, steps=60, address=address).output
-        assert teacher.wait(timeout=300) == 0
-    finally:
-        teacher.kill()
-    assert "cutoff 8 Angstrom" in output and re.search(r"^Fix dptrain learn: 60 steps, \d+ reference calls", output, re.MULTILINE)
-    subprocess.run([*words, "trajectory", "test.xyz", "--frames", "2"], cwd=tmp_path, env=variables, check=True)
+    copy_example("teacher", tmp_path)
+    python = make_environment(tmp_path / "teacher", sevenn__calculator=SEVENN) / "bin" / "python"
+    address = f"unix:test_teacher_{os.getpid()}"
+    for name in ("run.sh", "in.learn"):
+        (tmp_path / name).write_text((tmp_path / name).read_text().replace("unix:perovskite", address))
+    variables = console_variables()
+    variables["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), variables["PATH"]])
+    done = subprocess.run(["bash", "run.sh", "1", "-var", "steps", "200"], cwd=tmp_path, env=variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr + (tmp_path / "teacher.log").read_text()
+    assert "cutoff 8 Angstrom" in (tmp_path / "log.teacher").read_text() and re.search(r"200 steps, \d+ reference calls", done.stdout)
+    subprocess.run([python, "trajectory.py", "test.xyz", "--frames", "2"], cwd=tmp_path, check=True)
     assert "Force  RMSE" in dptrain(tmp_path, "test -m cspbi3.dp -s test.xyz")
     run_example(tmp_path, "in.run", 2, steps=20, cells=2)
 

@@ -226,7 +226,7 @@ def test_units_and_signs_of_a_client(wrong, factor, work, address, client, start
     """Energies are compared with the work of forces, and of the virial in a cell that changes."""
     write_input(tmp_path)
     client(f"calculators.Wrong:{wrong},sigma=2.1,epsilon=0.05,rc=6.0", address)
-    text = learn(address, fix="warmup 100 every 2", run="run 24")
+    text = learn(address, fix="warmup 100 every 2 label_check warn", run="run 24")
     text = text.replace("fix n all nve", "fix n all nve\nfix cell all deform 1 x erate 0.5 y erate -1.0 remap x")
     warnings = " ".join(finish(start_lammps(text), tmp_path).check().warnings("Fix dptrain"))
     if factor is None:
@@ -235,6 +235,18 @@ def test_units_and_signs_of_a_client(wrong, factor, work, address, client, start
     assert f"the work of its {work}: check units" in warnings
     found = float(re.search(r"energies of the reference change by (\S+) times", warnings)[1])
     assert found == pytest.approx(factor, rel=0.1)  # the rule's own error
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_client_that_is_wrong_ends_the_run(ranks, address, client, start_lammps, tmp_path):
+    """What it has sent is put aside."""
+    write_input(tmp_path)
+    client("calculators.Wrong:forces=-1.0,sigma=2.1,epsilon=0.05,rc=6.0", address)
+    result = finish(start_lammps(learn(address, fix="warmup 100 every 2", run="run 24"), ranks=ranks), tmp_path)
+    errors = " ".join(result.errors())
+    assert result.status != 0 and "the work of its forces: check units" in errors and "'label_check warn' goes on all the same" in errors
+    count, wrong = re.search(r"the (\d+) labels of this run are kept as (\S+\.wrong)", errors).groups()
+    assert int(count) >= 3 and (tmp_path / wrong).exists() and not (tmp_path / wrong.removesuffix(".wrong")).exists()
 
 
 def test_client_with_another_structure(address, client, start_lammps, tmp_path):

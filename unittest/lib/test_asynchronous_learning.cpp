@@ -49,7 +49,7 @@ class AsynchronousTest : public LearningSessionTest {
   bool is_file(const char *name) const { return std::filesystem::exists(scratch_ / name); }
   std::vector<WholeFrame> stored() const
   {
-    return FramesFile::read(options_.files.frames_path(), -1);
+    return FramesFile::read(options_.files.frames_path(), -1).frames;
   }
   /// Each frame is there once and has the label of its own configuration.
   void expect_right_labels(const std::vector<WholeFrame> &frames) const

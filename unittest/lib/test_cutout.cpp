@@ -380,7 +380,8 @@ TEST_F(CutoutSession, TheReferenceNeverSeesTheBox)
   EXPECT_TRUE(session.report().model_moves);
 
   // labels of the core alone, which are those of the whole box
-  const std::vector<WholeFrame> stored = FramesFile::read(options_.files.save + ".frames", -1);
+  const std::vector<WholeFrame> stored =
+      FramesFile::read(options_.files.save + ".frames", -1).frames;
   ASSERT_GT(stored.size(), 3u);
   for (const WholeFrame &one : stored) {
     EXPECT_FALSE(one.label.energy || one.label.virial);

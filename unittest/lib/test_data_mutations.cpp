@@ -180,10 +180,11 @@ TEST_F(DamagedFiles, LabeledFrames)
 {
   const Scratch scratch;
   {
-    FramesFile file(scratch / "a.frames", 0);
+    FramesFile file(scratch / "a.frames", {"H", "O"}, 0);
     for (int k = 0; k < 3; ++k) file.append(test::random_whole_frame(3, 2, k + 1));
   }
   run(scratch.path(), {"a.frames"}, 1000, [&] { FramesFile::read(scratch / "a.frames", 2); });
+  run(scratch.path(), {"a.frames"}, 1000, [&] { read_all(scratch / "a.frames"); });
 }
 
 TEST_F(DamagedFiles, Models)

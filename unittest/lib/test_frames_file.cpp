@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "data/frames_record.h"
 #include "dptrain/base/error.h"
 #include "dptrain/data/frames_file.h"
 #include "dptrain/frames/whole_frame.h"
@@ -20,9 +21,11 @@ using test::random_whole_frame;
 using test::same_content;
 using test::Scratch;
 
+const std::vector<std::string> names{"H", "O", "Na"};
+
 void write_frames(const std::string &path, int count)
 {
-  FramesFile file(path, 0);
+  FramesFile file(path, names, 0);
   for (int k = 0; k < count; ++k) file.append(random_whole_frame(4 + k, 2, k));
 }
 
@@ -37,10 +40,10 @@ TEST(FramesFile, GivesBackEveryBit)
   const std::vector<WholeFrame> frames{random_whole_frame(5), bare, energy_only,
                                        random_whole_frame(1)};
   {
-    FramesFile file(scratch / "run.frames", 0);
+    FramesFile file(scratch / "run.frames", names, 0);
     for (const auto &frame : frames) file.append(frame);
   }
-  const auto read = FramesFile::read(scratch / "run.frames", 4);
+  const auto read = FramesFile::read(scratch / "run.frames", 4).frames;
   ASSERT_EQ(read.size(), 4u);
   for (int k = 0; k < 4; ++k) {
     EXPECT_TRUE(same_content(read[k], frames[k])) << k;
@@ -48,43 +51,42 @@ TEST(FramesFile, GivesBackEveryBit)
   }
 }
 
-// What a program reads that does not know weights, it must not take for a label of whole forces.
-TEST(FramesFile, HasAnotherVersionWithTheFirstWeights)
+TEST(FramesFile, KeepsWeightsOfForces)
 {
   const Scratch scratch;
   const std::string path = scratch / "run.frames";
-  write_frames(path, 2);
-  EXPECT_EQ(read_file(path)[8], 1);
   WholeFrame cut = random_whole_frame(5, 2, 9);
   cut.label.energy.reset();
   cut.label.virial.reset();
   cut.label.force_weight = {0.0, 1.0, 0.25, 0.0, 1.0};
-  {
-    FramesFile file(path, 2);
-    file.append(cut);
-    file.append(random_whole_frame(6, 2, 2));
-  }
-  EXPECT_EQ(read_file(path)[8], 2);
-  {
-    FramesFile file(path, 4);
-    file.append(cut);
-  }
-  const auto frames = FramesFile::read(path, -1);
-  ASSERT_EQ(frames.size(), 5u);
-  EXPECT_TRUE(same_content(frames[1], random_whole_frame(5, 2, 1)));
-  EXPECT_TRUE(same_content(frames[2], cut));
-  EXPECT_TRUE(same_content(frames[3], random_whole_frame(6, 2, 2)));
-  EXPECT_TRUE(same_content(frames[4], cut));
+  FramesFile file(path, names, 0);
+  file.append(random_whole_frame(6, 2, 2));
+  file.append(cut);
+  const auto frames = FramesFile::read(path, -1).frames;
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_TRUE(same_content(frames[1], cut));
   cut.label.force_weight.pop_back();
-  expect_in("4 force weights", message_of([&] { FramesFile(path, 5).append(cut); }));
+  expect_in("4 force weights", message_of([&] { file.append(cut); }));
+}
+
+TEST(FramesFile, HasTheNamesOfItsTypes)
+{
+  const Scratch scratch;
+  const std::string path = scratch / "run.frames";
+  write_frames(path, 2);
+  EXPECT_EQ(FramesFile::read(path, 0).type_map, names);
+  expect_in("was to be continued with O H", message_of([&] { FramesFile(path, {"O", "H"}, 1); }));
+  EXPECT_EQ(FramesFile::read(path, -1).frames.size(), 2u);
+  FramesFile(path, {"Si"}, 0);  // starts again
+  EXPECT_EQ(FramesFile::read(path, -1).type_map, std::vector<std::string>{"Si"});
 }
 
 TEST(FramesFile, IsReadableWhileOpen)
 {
   const Scratch scratch;
-  FramesFile file(scratch / "run.frames", 0);
+  FramesFile file(scratch / "run.frames", names, 0);
   file.append(random_whole_frame(5));
-  EXPECT_EQ(FramesFile::read(scratch / "run.frames", 1).size(), 1u);
+  EXPECT_EQ(FramesFile::read(scratch / "run.frames", 1).frames.size(), 1u);
 }
 
 TEST(FramesFile, ContinuesAfterTheKeptFrames)
@@ -93,16 +95,16 @@ TEST(FramesFile, ContinuesAfterTheKeptFrames)
   const std::string path = scratch / "run.frames";
   write_frames(path, 4);
   {
-    FramesFile file(path, 2);
+    FramesFile file(path, names, 2);
     file.append(random_whole_frame(9, 3, 77));
   }
-  const auto frames = FramesFile::read(path, 3);
+  const auto frames = FramesFile::read(path, 3).frames;
   EXPECT_TRUE(same_content(frames[1], random_whole_frame(5, 2, 1)));
   EXPECT_TRUE(same_content(frames[2], random_whole_frame(9, 3, 77)));
   expect_in("holds 3 complete frames, 4 are needed",
             message_of([&] { FramesFile::read(path, 4); }));
   // keep = 0 starts again
-  FramesFile file(path, 0);
+  FramesFile file(path, names, 0);
   expect_in("holds 0 complete", message_of([&] { FramesFile::read(path, 1); }));
 }
 
@@ -116,9 +118,9 @@ TEST(FramesFile, RecognizesACutRecordAtEveryLength)
   const std::string bytes = read_file(path);
   for (std::size_t size = first; size < bytes.size(); ++size) {
     scratch.with("cut", bytes.substr(0, size));
-    EXPECT_EQ(FramesFile::read(scratch / "cut", 1).size(), 1u);
+    EXPECT_EQ(FramesFile::read(scratch / "cut", 1).frames.size(), 1u);
     EXPECT_THROW(FramesFile::read(scratch / "cut", 2), Error);
-    FramesFile(scratch / "cut", 1).append(random_whole_frame(5, 2, 1));
+    FramesFile(scratch / "cut", names, 1).append(random_whole_frame(5, 2, 1));
     EXPECT_EQ(read_file(scratch / "cut"), bytes);
   }
 }
@@ -138,37 +140,38 @@ TEST(FramesFile, LeavesOtherFilesAlone)
 {
   const Scratch scratch;
   const std::string path = scratch.with("notes.txt", "these are my notes, do not lose them");
-  expect_in("not a file of labeled frames", message_of([&] { FramesFile(path, 0); }));
+  expect_in("not a file of labeled frames", message_of([&] { FramesFile(path, names, 0); }));
   EXPECT_EQ(read_file(path), "these are my notes, do not lose them");
   expect_in("not a file of labeled frames", message_of([&] { FramesFile::read(path, 1); }));
   write_frames(scratch / "run.frames", 1);
   std::string bytes = read_file(scratch / "run.frames");
   bytes[8] = 9;
   write_file(scratch / "new.frames", bytes);
-  expect_in("another format", message_of([&] { FramesFile(scratch / "new.frames", 1); }));
+  expect_in("another format", message_of([&] { FramesFile(scratch / "new.frames", names, 1); }));
 }
 
 TEST(FramesFile, NamesMissingFilesAndShortOnes)
 {
   const Scratch scratch;
-  expect_in("No such file", message_of([&] { FramesFile(scratch / "nothing", 3); }));
+  expect_in("No such file", message_of([&] { FramesFile(scratch / "nothing", names, 3); }));
   EXPECT_FALSE(std::filesystem::exists(scratch / "nothing"));
   expect_in("No such file", message_of([&] { FramesFile::read(scratch / "nothing", 0); }));
   write_frames(scratch / "run.frames", 2);
   const std::string before = read_file(scratch / "run.frames");
   expect_in("does not belong to this checkpoint",
-            message_of([&] { FramesFile(scratch / "run.frames", 3); }));
+            message_of([&] { FramesFile(scratch / "run.frames", names, 3); }));
   EXPECT_EQ(read_file(scratch / "run.frames"), before);
 }
 
 TEST(FramesFile, StartsOverWhereItsCreationWasInterrupted)
 {
   const Scratch scratch;
-  for (const std::string start : {"", "DPFRA"}) {
-    const std::string path = scratch.with("run.frames", start);
-    EXPECT_TRUE(FramesFile::read(path, -1).empty());
-    FramesFile(path, 0).append(random_whole_frame(2));
-    EXPECT_EQ(FramesFile::read(path, 1).size(), 1u);
+  const std::string whole = frames_header(names);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const std::string path = scratch.with("run.frames", whole.substr(0, size));
+    EXPECT_TRUE(FramesFile::read(path, -1).frames.empty());
+    FramesFile(path, names, 0).append(random_whole_frame(2));
+    EXPECT_EQ(FramesFile::read(path, 1).frames.size(), 1u);
   }
 }
 
@@ -176,7 +179,7 @@ TEST(FramesFile, StaysWholeWhenTheDiskIsFull)
 {
   const Scratch scratch;
   const std::string path = scratch / "run.frames";
-  FramesFile file(path, 0);
+  FramesFile file(path, names, 0);
   file.append(random_whole_frame(10));
   const std::string before = read_file(path);
   // a limit on the file size fails in the middle of writing, as a full disk does
@@ -193,13 +196,13 @@ TEST(FramesFile, StaysWholeWhenTheDiskIsFull)
   expect_in("File too large", text);
   EXPECT_EQ(read_file(path), before);
   file.append(random_whole_frame(10));
-  EXPECT_EQ(FramesFile::read(path, 2).size(), 2u);
+  EXPECT_EQ(FramesFile::read(path, 2).frames.size(), 2u);
 }
 
 TEST(FramesFile, RefusesAFrameThatDoesNotFitTogether)
 {
   const Scratch scratch;
-  FramesFile file(scratch / "run.frames", 0);
+  FramesFile file(scratch / "run.frames", names, 0);
   WholeFrame frame = random_whole_frame(4);
   frame.label.force.pop_back();
   expect_in("force components", message_of([&] { file.append(frame); }));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <random>
+#include <vector>
 
 #include "neighbor/lattice.h"
 
@@ -69,11 +70,14 @@ struct Walk {
   double noise = 0.0;  // eV
 };
 
+std::vector<int> doubted;  // labels of the walk
+
 // What the check says of the labels of a walk, each changed by `client`; checks that it says each thing once.
 std::string said_of(const Walk &walk,
-                    const std::function<void(Label &, const WholeFrame &)> &client)
+                    const std::function<void(Label &, const WholeFrame &)> &client,
+                    WholeFrame frame = start())
 {
-  WholeFrame frame = start();
+  doubted.clear();
   std::mt19937 random(7);
   std::normal_distribution<double> normal(0.0, 1.0);
   LabelCheck check;
@@ -82,9 +86,11 @@ std::string said_of(const Walk &walk,
     Label label = morse(frame);
     *label.energy += walk.noise * normal(random);
     client(label, frame);
-    const std::string now = check.add(frame, label);
+    const LabelCheck::Finding found = check.add(frame, label);
+    const std::string now = found.proof + found.warning;
     EXPECT_EQ(said.find(now), now.empty() ? 0 : std::string::npos) << now;
     said += now;
+    if (!found.doubt.empty()) doubted.push_back(k);
     const double strain[6] = {walk.strain * normal(random), walk.strain * normal(random),
                               walk.strain * normal(random), walk.strain * normal(random),
                               walk.strain * normal(random), walk.strain * normal(random)};
@@ -108,8 +114,10 @@ TEST(LabelCheck, SaysNothingOfARightReference)
 {
   EXPECT_EQ(said_of({}, as_it_is), "");
   EXPECT_EQ(said_of({0.05, 0.01}, as_it_is), "");
-  EXPECT_EQ(said_of({0.01, 0.0, 0.5}, as_it_is), "");  // an energy that says little
-  EXPECT_EQ(said_of({0.0, 0.0}, as_it_is), "");        // nothing moves
+  EXPECT_TRUE(doubted.empty());
+  EXPECT_EQ(said_of({0.01, 0.0, 0.05}, as_it_is), "");  // an energy that says little
+  EXPECT_TRUE(doubted.empty());
+  EXPECT_EQ(said_of({0.0, 0.0}, as_it_is), "");  // nothing moves
 }
 
 TEST(LabelCheck, SaysNothingWhereMoleculesTurn)
@@ -124,7 +132,7 @@ TEST(LabelCheck, SaysNothingWhereMoleculesTurn)
       const double r = 0.5 * (distance + 0.08 * std::sin(1.7 * k)), x = r * std::cos(k * angle),
                    y = r * std::sin(k * angle);
       frame.coord = {10 + x, 10 + y, 10, 10 - x, 10 - y, 10};
-      EXPECT_EQ(check.add(frame, morse(frame)), "") << angle;
+      EXPECT_EQ(check.add(frame, morse(frame)).proof, "") << angle;
     }
   }
 }
@@ -142,7 +150,7 @@ void expect_nothing_of_virials(
   for (int k = 0; k < 40; ++k) {
     Label label = morse(frame);
     for (double &v : *label.virial) v *= factor;
-    EXPECT_EQ(check.add(frame, label), "") << k;
+    EXPECT_EQ(check.add(frame, label).proof, "") << k;
     const double grown = growth(k, normal);
     for (double &x : frame.box) x *= grown;
     for (double &x : frame.coord) x *= grown;
@@ -216,6 +224,105 @@ TEST(LabelCheck, ComparesOnlyWhatIsClose)
                       label.virial.reset();
                     }),
             "");
+}
+
+// A label that is not converged, amid others.
+TEST(LabelCheck, DoubtsOneThatContradictsOthers)
+{
+  int k = 0;
+  EXPECT_EQ(said_of({0.02},
+                    [&](Label &label, const WholeFrame &) {
+                      if (k++ == 5) *label.energy += 3.0;
+                    }),
+            "");
+  EXPECT_EQ(doubted, std::vector<int>{5});
+}
+
+TEST(LabelCheck, TheFirstOneMayBeTheWrongOne)
+{
+  int k = 0;
+  const std::string said = said_of({0.02}, [&](Label &label, const WholeFrame &) {
+    if (k++ == 0) *label.energy += 3.0;
+  });
+  EXPECT_EQ(doubted, std::vector<int>{1});  // the third one belongs to it
+  EXPECT_NE(said.find("contradict those before"), std::string::npos) << said;
+}
+
+TEST(LabelCheck, CalculationsThatDoNotConvergeAreNoReference)
+{
+  for (const double displacement : {0.02, 0.04}) {
+    const std::string said = said_of({displacement, 0.0, 20.0}, as_it_is);
+    EXPECT_NE(said.find("do not belong together"), std::string::npos) << said;
+    EXPECT_GE(doubted.size(), 4u);
+  }
+}
+
+TEST(LabelCheck, NamesAnEnergyThatIsNotTheFreeEnergy)
+{
+  const std::string said =
+      said_of({0.03}, [](Label &label, const WholeFrame &) { *label.energy *= 1.08; });
+  EXPECT_NE(said.find("zero smearing"), std::string::npos) << said;
+  EXPECT_TRUE(doubted.empty());
+}
+
+// A primitive cubic crystal: each atom is at a center of inversion.
+TEST(LabelCheck, NamesForcesThatKeepTheSymmetryOfTheCrystal)
+{
+  WholeFrame crystal = start();
+  crystal.box = {10.8, 0, 0, 0, 10.8, 0, 0, 0, 10.8};
+  for (int i = 0; i < 64; ++i) {
+    const int place[3] = {i / 16, i / 4 % 4, i % 4};
+    for (int d = 0; d < 3; ++d) crystal.coord[3 * i + d] = 2.7 * place[d];
+  }
+  EXPECT_EQ(said_of({0.05}, as_it_is, crystal), "");
+  const auto zero = [](Label &label, const WholeFrame &) {
+    for (double &f : label.force) f = 0.0;
+  };
+  std::string said = said_of({0.05}, zero, crystal);
+  EXPECT_NE(said.find("nosym"), std::string::npos) << said;
+  // of one mirror alone: x of the atoms of a layer is that of its image
+  const auto mirrored = [](Label &label, const WholeFrame &) {
+    for (int i = 0; i < 64; ++i) {
+      const int image = (4 - i / 16) % 4 * 16 + i % 16;
+      if (image < i) continue;
+      for (int d = 0; d < 3; ++d) {
+        const double sign = d == 0 ? -1.0 : 1.0,
+                     mean = 0.5 * (label.force[3 * i + d] + sign * label.force[3 * image + d]);
+        label.force[3 * i + d] = mean;
+        label.force[3 * image + d] = sign * mean;
+      }
+    }
+  };
+  said = said_of({0.05}, mirrored, crystal);
+  EXPECT_NE(said.find("nosym"), std::string::npos) << said;
+  // a hot start is near enough to the crystal
+  said = said_of({0.05}, mirrored, [&] {
+    std::mt19937 random(11);
+    std::normal_distribution<double> shift(0.0, 0.05);
+    for (double &x : crystal.coord) x += shift(random);
+    return crystal;
+  }());
+  EXPECT_NE(said.find("nosym"), std::string::npos) << said;
+}
+
+// Labels of a potential with a baseline come without it.
+TEST(LabelCheck, LooksAtLabelsAsTheReferenceGaveThem)
+{
+  LabelCheck check;
+  WholeFrame frame = start();
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal(0.0, 0.03);
+  for (int k = 0; k < pairs; ++k) {
+    Label &baseline = frame.baseline.emplace();
+    baseline.energy = 7.0 * k;
+    baseline.force.assign(frame.coord.size(), 1.0 * k);
+    baseline.virial.emplace().fill(2.0);
+    Label label = morse(frame);
+    dptrain::add(label, baseline, -1.0);
+    const LabelCheck::Finding found = check.add(frame, label);
+    EXPECT_EQ(found.proof + found.warning + found.doubt, "") << k;
+    for (double &x : frame.coord) x += normal(random);
+  }
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST_F(LearningSessionTest, EachLabelIsThatOfItsOwnConfiguration)
   LearningSession session(comm_, slot_, options_, messages(), &source);
   session.start();
   const std::vector<double> energies = run(session, 10);
-  const std::vector<WholeFrame> stored = FramesFile::read(options_.files.frames, -1);
+  const std::vector<WholeFrame> stored = FramesFile::read(options_.files.frames, -1).frames;
   ASSERT_EQ(stored.size(), 5u);  // steps 0, 2, ..., 8
   for (const WholeFrame &one : stored) {
     const WholeFrame here = frame(static_cast<int>(one.step));

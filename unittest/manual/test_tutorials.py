@@ -16,7 +16,8 @@ from ase.io import read
 from tutorial import MANUAL, PageError, Tutorial, blocks, check
 from vasp_files import ml_ab, vasprun
 
-from lammps_runner import Result  # noqa: E402; tutorial has the path
+from environment import SEVENN, make_environment  # noqa: E402; tutorial has the path
+from lammps_runner import Result  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -156,6 +157,17 @@ def test_page_many_nodes(tutorial):
     frames = page.numbers(r"^Fix dptrain learn: \d+ steps, .* (\d+) frames")
     assert done > 0 and further > 0 and frames[1] >= frames[0]  # the second job knows the labels of the first one
     assert thermo(page, sorted(page.folder.glob("log.long.*"))[1].name)["Step"][0] == done
+
+
+@pytest.mark.story("tutorial")
+def test_page_from_foundation_model(tutorial, tmp_path):
+    """A salt under the name of the foundation model, in an environment of its own, is learned, tested, and run in a large box."""
+    make_environment(tmp_path / "teacher", sevenn__calculator=SEVENN)
+    page = tutorial("Tutorial_from_foundation_model.rst")
+    own = page.number(r"its\s+force\s+error\s+is\s+(\S+)\s+%")
+    assert own < 15 and page.numbers(FORCE)[0] < 0.1  # eV/A
+    assert "for 25 steps with 40000 atoms" in page.output
+    assert (tmp_path / "learned" / "learn.png").stat().st_size > 10000
 
 
 def copper_frames(number, seed):

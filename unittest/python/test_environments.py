@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
-ase = pytest.importorskip("ase", reason="calculators need ASE")
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "unittest" / "lammps")]
+pytest.importorskip("ase", reason="calculators need ASE")
 from dptrain import calculators  # noqa: E402
+from environment import make_environment  # noqa: E402
 
 CALCULATOR = """
 import os, sys
@@ -28,16 +29,7 @@ class Teacher(LennardJones):
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """A virtual environment with ASE, what it needs, and a calculator; without this package."""
-    folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder, symlinks=True)
-    (site,) = folder.glob("lib/python3*/site-packages")
-    for place in {Path(ase.__file__).parents[1], *(Path(__import__(name).__file__).parents[1] for name in ("numpy", "scipy"))}:
-        for entry in place.iterdir():
-            if entry.name.startswith(("ase", "numpy", "scipy")) and not (site / entry.name).exists():
-                (site / entry.name).symlink_to(entry)
-    (site / "teacher.py").write_text(CALCULATOR)
-    return folder
+    return make_environment(tmp_path_factory.mktemp("environment"), teacher=CALCULATOR)
 
 
 def run(*words, folder):

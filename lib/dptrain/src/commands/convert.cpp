@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 
+#include "commands/convert_data.h"
 #include "dptrain/base/error.h"
 #include "dptrain/commands/commands.h"
 #include "dptrain/potential/files/model_file.h"
@@ -11,13 +12,20 @@ namespace dptrain {
 void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions &options,
                  const Log &log)
 {
+  std::int64_t frames = 0;
   guarded(*comm, [&] {
     if (comm->rank() != 0) return;
     const auto &[from, to] = options;
     const ModelFormat *format = format_of_name(to);
+    if (!format && is_data_name(to)) {
+      frames = convert_data(from, to);
+      return;
+    }
     if (!format)
-      throw Error(fmt::format("{}: inside LAMMPS only .dp and .pth files are written; use the "
-                              "program dptrain in a shell for other formats: dptrain convert {} {}",
+      throw Error(fmt::format("{}: inside LAMMPS only .dp and .pth files of models, and .xyz, "
+                              ".extxyz and .frames files and folders of "
+                              "data are written; use the program dptrain in a shell for other "
+                              "formats: dptrain convert {} {}",
                               to, from, to));
     if (std::filesystem::exists(to) && is_checkpoint(to))
       throw Error(fmt::format(
@@ -25,7 +33,9 @@ void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions 
           to));
     write_model_file(to, read_model_file(from, format == format_of_name(".dp")));
   });
-  if (comm->rank() == 0) log(fmt::format("wrote {}", options.to));
+  if (comm->rank() == 0)
+    log(fmt::format("wrote {}{}", options.to,
+                    frames > 0 ? fmt::format(": {} frames", frames) : ""));
 }
 
 }  // namespace dptrain

@@ -6,7 +6,7 @@ namespace dptrain {
 
 /// What the name of a system points to.
 struct DataPath {
-  enum class Kind { folder, hdf5, extxyz };
+  enum class Kind { folder, hdf5, extxyz, frames };
   Kind kind = Kind::folder;
   std::string file;   ///< folder or file
   std::string group;  ///< hdf5: what follows #, with a slash in front; empty without #

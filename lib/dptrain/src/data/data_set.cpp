@@ -9,6 +9,8 @@
 #include "data/data_path.h"
 #include "data/deepmd_system.h"
 #include "data/extxyz_system.h"
+#include "data/frames_record.h"
+#include "data/frames_system.h"
 #include "dptrain/base/error.h"
 #include "dptrain/data/dataset_writer.h"
 #include "dptrain/frames/whole_frame.h"
@@ -27,14 +29,15 @@ std::shared_ptr<const SystemTree> open_tree(const DataPath &path)
                                            : open_npy_tree(path.file);
 }
 
-/// By the first bytes, or by the name if they are damaged.
-bool is_hdf5(const std::string &path)
+/// Of a file, by its first bytes, or by the name if those of an HDF5 file are damaged.
+DataPath::Kind kind_of(const std::string &path)
 {
   const std::string extension = fs::path(path).extension().string();
-  if (extension == ".hdf5" || extension == ".h5" || extension == ".hdf") return true;
   std::string start(8, '\0');
   start.resize(File(path, O_RDONLY).read(start.data(), start.size(), 0));
-  return Hdf5File::is_hdf5(start);
+  if (is_frames_file(start)) return DataPath::Kind::frames;
+  const bool named_hdf5 = extension == ".hdf5" || extension == ".h5" || extension == ".hdf";
+  return named_hdf5 || Hdf5File::is_hdf5(start) ? DataPath::Kind::hdf5 : DataPath::Kind::extxyz;
 }
 
 }  // namespace
@@ -56,7 +59,7 @@ DataPath parse_data_path(const std::string &name)
     throw Error(fmt::format("data set '{}': '{}' is a folder; FILE#/GROUP needs an HDF5 file", name,
                             path.file));
   expect_regular_file(path.file);
-  if (mark != std::string::npos || is_hdf5(path.file)) path.kind = DataPath::Kind::hdf5;
+  path.kind = mark != std::string::npos ? DataPath::Kind::hdf5 : kind_of(path.file);
   return path;
 }
 
@@ -64,6 +67,7 @@ std::shared_ptr<const DataSystem> open_system(const std::string &path, const Dat
 {
   const DataPath place = parse_data_path(path);
   if (place.kind == DataPath::Kind::extxyz) return open_extxyz_system(path, options);
+  if (place.kind == DataPath::Kind::frames) return open_frames_system(path, options);
   return open_deepmd_system(path, *open_tree(place), options);
 }
 
@@ -91,8 +95,9 @@ std::vector<std::string> elements_of(const std::vector<std::string> &paths,
   std::vector<std::string> elements;
   for (const auto &path : paths) {
     const DataPath place = parse_data_path(path);
-    const auto names = place.kind == DataPath::Kind::extxyz
-                           ? elements_of_extxyz(path)
+    const auto names = place.kind == DataPath::Kind::extxyz ? elements_of_extxyz(path)
+                       : place.kind == DataPath::Kind::frames
+                           ? elements_of_frames(path)
                            : elements_of_deepmd(*open_tree(place), set_prefix);
     for (const auto &name : names)
       if (std::find(elements.begin(), elements.end(), name) == elements.end())

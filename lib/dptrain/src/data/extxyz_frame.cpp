@@ -64,6 +64,7 @@ class FrameParser {
     Label &label = frame_.label;
     read(columns.position, 3, frame_.coord);
     read(columns.force, 3, label.force);
+    read(columns.force_weight, 1, label.force_weight);
     read(columns.atom_energy, 1, label.atom_energy);
     read(columns.atom_pref, 1, label.atom_pref);
     read(columns.atom_ener_coeff, 1, label.atom_ener_coeff);

@@ -220,6 +220,7 @@ void add_property(const std::string &given, char type, int width, std::array<int
   }
   const std::pair<std::vector<std::string>, int *> labels[] = {
       {{"forces", "force"}, &columns.force},
+      {{"force_weight"}, &columns.force_weight},
       {{"energies", "atom_ener", "atomic_ener"}, &columns.atom_energy},
       {{"atom_pref"}, &columns.atom_pref},
       {{"atom_ener_coeff"}, &columns.atom_ener_coeff}};
@@ -250,7 +251,7 @@ ExtxyzColumns columns_of(const Pairs &pairs, const std::string &where)
   if (fields.size() % 3 != 0)
     throw Error(
         fmt::format("{}: Properties={}, expected NAME:TYPE:COLUMNS:...", where, shown(*text)));
-  columns = {-1, -1, -1, -1, -1, -1, -1, 0, true};
+  columns = {-1, -1, -1, -1, -1, -1, -1, -1, 0, true};
   std::array<int, 5> ranks;
   ranks.fill(-1);
   for (std::size_t i = 0; i < fields.size(); i += 3) {

@@ -13,7 +13,7 @@ namespace dptrain {
 struct ExtxyzColumns {
   int species = 0, number = -1;  ///< symbol or atomic number
   int position = 1;
-  int force = -1, atom_energy = -1, atom_pref = -1, atom_ener_coeff = -1;
+  int force = -1, force_weight = -1, atom_energy = -1, atom_pref = -1, atom_ener_coeff = -1;
   int count = 4;
   bool exact = false;  ///< from Properties: each line must have just `count` columns
 };

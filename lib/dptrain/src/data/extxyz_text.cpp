@@ -16,12 +16,13 @@ std::string extxyz_numbers(const double *values, std::size_t n)
 }
 
 std::string extxyz_atoms(const WholeFrame &frame, const std::vector<std::string> &elements,
-                         const std::vector<double> &force)
+                         const std::vector<double> &force, const std::vector<double> &weight)
 {
   std::string text;
   for (std::size_t i = 0; i < frame.type.size(); ++i) {
     text += elements.at(frame.type[i]) + " " + extxyz_numbers(&frame.coord[3 * i], 3);
     if (!force.empty()) text += " " + extxyz_numbers(&force[3 * i], 3);
+    if (!weight.empty()) text += " " + extxyz_numbers(&weight[i], 1);
     text += "\n";
   }
   return text;

@@ -15,7 +15,9 @@ std::string comment(const WholeFrame &frame, const std::string &note)
   const Label &label = frame.label;
   std::string text;
   if (frame.periodic) text += "Lattice=\"" + extxyz_numbers(frame.box.data(), 9) + "\" ";
-  text += fmt::format("Properties=species:S:1:pos:R:3{}", label.force.empty() ? "" : ":forces:R:3");
+  text +=
+      fmt::format("Properties=species:S:1:pos:R:3{}{}", label.force.empty() ? "" : ":forces:R:3",
+                  label.force_weight.empty() ? "" : ":force_weight:R:1");
   if (label.energy) text += fmt::format(" energy={}", extxyz_numbers(&*label.energy, 1));
   if (label.virial) text += fmt::format(" virial=\"{}\"", extxyz_numbers(label.virial->data(), 9));
   text += frame.periodic ? " pbc=\"T T T\"" : " pbc=\"F F F\"";
@@ -31,7 +33,7 @@ void append_to_extxyz(const std::string &path, const std::vector<std::string> &t
   std::ofstream file(path, std::ios::app);
   file << frame.type.size() << "\n"
        << comment(frame, note) << "\n"
-       << extxyz_atoms(frame, type_map, frame.label.force);
+       << extxyz_atoms(frame, type_map, frame.label.force, frame.label.force_weight);
   file.flush();
   if (!file)
     throw Error(fmt::format("The file '{}' cannot be written: check space and permissions", path));

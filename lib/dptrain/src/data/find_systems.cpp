@@ -74,7 +74,7 @@ bool is_wanted_file(const fs::path &path, const std::string &pattern)
   const std::string extension = path.extension().string();
   std::error_code ignored;
   return (extension == ".extxyz" || extension == ".xyz" || extension == ".hdf5" ||
-          extension == ".h5") &&
+          extension == ".h5" || extension == ".frames") &&
          fs::path(pattern).extension() == extension && fs::is_regular_file(path, ignored);
 }
 
@@ -83,7 +83,7 @@ Names systems_of(const std::string &name)
 {
   const DataPath path = parse_data_path(name);
   if (path.kind == DataPath::Kind::folder) return systems_below(name);
-  if (path.kind == DataPath::Kind::extxyz) return {name};
+  if (path.kind != DataPath::Kind::hdf5) return {name};
   const Hdf5File file = Hdf5File::on_disk(path.file);
   std::string group = path.group.empty() ? "/" : path.group;
   while (group.size() > 1 && group.back() == '/') group.pop_back();

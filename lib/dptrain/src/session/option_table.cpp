@@ -123,6 +123,9 @@ std::vector<Option> of_labels()
     engine("atoms", "*yes* or *no*", "no", "", "whether a new potential has the energies of separate atoms of the reference"),
     {"fmax", {number("fmax", "F", &O::force_limit, {positive, "none", force})}, {}, 0,
      "labels with a larger force component are not learned", "force"},
+    {"label_check", {choice("label_check", &O::label_check,
+                            {{"stop", LabelCheckMode::stop}, {"warn", LabelCheckMode::warn}, {"no", LabelCheckMode::no}})}, {}, 0,
+     "where labels are proved wrong the run ends and takes them back, or a warning tells; labels in doubt are not learned"},
     {"dataset", {text("dataset", "FOLDER", files(&F::dataset))}, {}, 0,
      "data set to which each labeled frame is added", "", "none"},
   };

@@ -119,11 +119,11 @@ void run_statistics(std::shared_ptr<const Communicator> comm, const StatOptions 
                     const Log &log);
 
 struct ConvertOptions {
-  std::string from, to;  ///< model files, or a checkpoint to read
+  std::string from, to;  ///< model files, or a checkpoint to read; or data sets
 };
 
-/// Writes a model file or the model of a checkpoint as .dp or .pth, as the name says. Throws Error for other formats, which
-/// need other programs, and where a checkpoint would be lost.
+/// Writes a model file or the model of a checkpoint as .dp or .pth, as the name says, or a data set as extended XYZ, as FILE.frames or
+/// as a folder in DeePMD-kit's format. Throws Error for other formats, which need other programs, and where a checkpoint would be lost.
 void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions &options,
                  const Log &log);
 

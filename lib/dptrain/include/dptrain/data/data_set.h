@@ -37,6 +37,8 @@ class DataSystem {
   virtual WholeFrame read(std::int64_t frame) const = 0;
   /// A label of the same kinds as that of the frame; its numbers mean nothing. Cheaper than read() where it can be.
   virtual Label label_kinds(std::int64_t frame) const { return read(frame).label; }
+  /// The time step of the frame in the run that it comes from; its number where the data do not tell.
+  virtual std::int64_t time_step(std::int64_t frame) const { return frame; }
   /// Where the frame is, for messages.
   virtual std::string place(std::int64_t frame) const
   {
@@ -52,12 +54,12 @@ using Systems = std::vector<std::shared_ptr<const DataSystem>>;
 /// Those of all systems together.
 std::int64_t num_frames(const Systems &systems);
 
-/// Opens one system: folder in DeePMD-kit's npy format (also mixed_type), FILE.hdf5#/GROUP in its HDF5 format, or an
-/// extended xyz file. Checks names, shapes and types of all files; numbers are checked as frames are read.
+/// Opens one system: folder in DeePMD-kit's npy format (also mixed_type), FILE.hdf5#/GROUP in its HDF5 format, an
+/// extended xyz file, or the labels of a run, FILE.frames. Checks names, shapes and types of all files; numbers are checked as frames are read.
 std::shared_ptr<const DataSystem> open_system(const std::string &path, const DataOptions &options);
 
 /// All systems that `systems` names, in DeePMD-kit's way and sorted: a system itself, a folder searched for systems below
-/// it, an HDF5 file with systems as groups, an extxyz file, or a pattern with * ? [ ] of such names. With
+/// it, an HDF5 file with systems as groups, an extxyz file, FILE.frames, or a pattern with * ? [ ] of such names. With
 /// `rglob_patterns` the folders are searched for those names instead. Relative paths start at `base` (empty: the present
 /// folder). Throws Error if a name gives no system.
 std::vector<std::string> find_systems(const std::vector<std::string> &systems,

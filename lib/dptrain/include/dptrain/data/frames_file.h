@@ -9,15 +9,22 @@
 
 namespace dptrain {
 
+/// Labeled frames of a file; their types count the elements of `type_map`.
+struct StoredFrames {
+  std::vector<std::string> type_map;
+  std::vector<WholeFrame> frames;
+};
+
 /// Append-only log of labeled frames beside a checkpoint, fsynced per frame. Used on rank 0.
 class FramesFile {
  public:
-  /// Opens for appending after the first `keep` frames (later ones are cut off); creates the file with keep = 0.
-  FramesFile(const std::string &path, std::int64_t keep);
+  /// Opens for appending after the first `keep` frames (later ones are cut off); creates the file with keep = 0. The types of the
+  /// frames are those of `type_map`, which must be that of the frames that are kept.
+  FramesFile(const std::string &path, const std::vector<std::string> &type_map, std::int64_t keep);
   ~FramesFile();
   void append(const WholeFrame &frame);
   /// The first `count` frames; with count = -1 all that are complete.
-  static std::vector<WholeFrame> read(const std::string &path, std::int64_t count);
+  static StoredFrames read(const std::string &path, std::int64_t count);
 
  private:
   struct Impl;

@@ -63,6 +63,9 @@ struct FileOptions {
   std::string frames_path() const { return save.empty() ? frames : save + ".frames"; }
 };
 
+/// What is done where labels contradict each other.
+enum class LabelCheckMode { stop, warn, no };
+
 /// What a user asks of a learning session. Energies in eV, lengths in Angstrom.
 struct LearningOptions {
   bool active = true;    ///< labels where the error bars ask for them; else every `every` steps
@@ -71,6 +74,7 @@ struct LearningOptions {
   bool follow_reference = false;  ///< the reference moves the atoms at each step that has a label
   bool runs_model = true;      ///< the run goes on with the model; else labels are only collected
   bool failure_stops = false;  ///< a reference that fails ends the run
+  LabelCheckMode label_check = LabelCheckMode::stop;
   double force_limit =
       0.0;  ///< labels with a larger force component are not learned, eV/Angstrom; 0: none
   // decisions of an active session

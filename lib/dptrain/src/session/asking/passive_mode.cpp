@@ -7,7 +7,7 @@ static void learn_late_labels(OnlineTraining &training, RequestBook &book)
 {
   if (book.num_left() == 0) return;
   for (AnsweredRequest &answer : book.collect()) {
-    if (book.within_limit(answer.request, answer.label)) {
+    if (!book.is_doubted(answer.request.id) && book.within_limit(answer.request, answer.label)) {
       answer.request.frame.label = answer.label;
       training.add(answer.request.frame);
     }
@@ -46,7 +46,8 @@ void passive_step(Trajectory &run, OnlineTraining &training, RequestBook &book, 
   book.submit(request);
   const std::optional<Label> label = book.await(request);
   if (!label) return;
-  if (due && book.within_limit(request, *label) && !training.is_latest(request.frame, *label)) {
+  if (due && !book.is_doubted(request.id) && book.within_limit(request, *label) &&
+      !training.is_latest(request.frame, *label)) {
     calibrate(request, *label, training, slot, calibration);
     request.frame.label = *label;
     training.add(request.frame);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "dptrain/base/error.h"
+#include "dptrain/parallel/broadcast.h"
 #include "io/file.h"
 
 namespace dptrain {
@@ -15,10 +16,11 @@ namespace dptrain {
 namespace fs = std::filesystem;
 
 FrameStore::FrameStore(std::shared_ptr<const Communicator> comm, std::string path,
-                       std::string checkpoint, Log log) :
+                       std::string checkpoint, std::vector<std::string> type_map, Log log) :
     comm_(std::move(comm)),
     path_(std::move(path)),
     checkpoint_(std::move(checkpoint)),
+    type_map_(std::move(type_map)),
     log_(std::move(log))
 {
   guarded(*comm_, [&] { lock(); });
@@ -49,35 +51,65 @@ void FrameStore::begin(const std::vector<WholeFrame> &frames, const std::string 
 // Labels cost more than anything else in a run: none is overwritten.
 void FrameStore::open(const std::vector<WholeFrame> &frames, const std::string &source)
 {
-  const bool same = source == path_;
+  const bool same =
+      source == path_ && fs::exists(path_) && FramesFile::read(path_, 0).type_map == type_map_;
   if (!same && fs::exists(path_)) {
     std::vector<std::string> files{path_};
     if (!checkpoint_.empty()) files.push_back(checkpoint_);
     const std::string old = put_aside(files);
     log_(fmt::format("the frames of an earlier run in {} are kept as {}{}", path_, path_, old));
   }
-  file_ = std::make_unique<FramesFile>(path_, same ? frames.size() : 0);
+  earlier_ = frames.size();
+  file_ = std::make_unique<FramesFile>(path_, type_map_, same ? frames.size() : 0);
   if (!same)
     for (const WholeFrame &frame : frames) file_->append(frame);
 }
 
+std::string FrameStore::take_back()
+{
+  std::string done;
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0 || !file_) return;
+    const std::vector<WholeFrame> frames = FramesFile::read(path_, -1).frames;
+    if (frames.size() <= earlier_) return;
+    const std::string wrong = path_ + ".wrong";
+    if (fs::exists(wrong)) put_aside({wrong});
+    {
+      FramesFile file(wrong, type_map_, 0);
+      for (std::size_t k = earlier_; k < frames.size(); ++k) file.append(frames[k]);
+    }
+    if (earlier_ > 0)
+      FramesFile(path_, type_map_, static_cast<std::int64_t>(earlier_));
+    else
+      fs::remove(path_);
+    file_.reset();
+    done = fmt::format("the {} labels of this run are kept as {}", frames.size() - earlier_, wrong);
+  });
+  broadcast(*comm_, done);
+  return done;
+}
+
 std::vector<WholeFrame> FrameStore::read(const std::string &path, std::int64_t count,
-                                         const std::vector<int> &types, const std::string &model,
-                                         const std::vector<std::string> &elements) const
+                                         const std::string &model) const
 {
   std::vector<WholeFrame> frames;
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
     if (count <= 0 && !fs::exists(path)) return;  // the run ended before its first label came
-    frames = FramesFile::read(path, count);
+    StoredFrames stored = FramesFile::read(path, count);
+    std::vector<int> types;  // here, of the types in the file; -1: none
+    for (const std::string &name : stored.type_map) {
+      const auto found = std::find(type_map_.begin(), type_map_.end(), name);
+      types.push_back(found == type_map_.end() ? -1 : static_cast<int>(found - type_map_.begin()));
+    }
+    frames = std::move(stored.frames);
     for (WholeFrame &frame : frames)
       for (int &type : frame.type) {
-        const bool known = type >= 0 && type < static_cast<int>(types.size());
-        if (!known || types[type] < 0)
+        if (types[type] < 0)
           throw Error(fmt::format(
-              "{} has frames with the element of type {}, which the model {} has not: its elements "
+              "{} has frames with the element {}, which the model {} has not: its elements "
               "are {}; give a model with all elements, or start again without these frames",
-              path, type, model, joined(elements)));
+              path, stored.type_map[type], model, joined(type_map_)));
         type = types[type];
       }
   });

@@ -18,7 +18,7 @@ class FrameStore {
   /// `path`: the frames file; `checkpoint`: the one that counts on these frames, or empty. With a checkpoint no other process may
   /// write them until release(), or again after the next append(): Error.
   FrameStore(std::shared_ptr<const Communicator> comm, std::string path, std::string checkpoint,
-             Log log);
+             std::vector<std::string> type_map, Log log);
 
   const std::string &path() const { return path_; }
   /// Writes a frame, which is on the disk when this returns.
@@ -28,12 +28,13 @@ class FrameStore {
   /// Goes on after `frames`, which were read from the file `source`: in that file if it is this one, else in a new file,
   /// which gets them. An existing file that is not continued is kept under another name, its checkpoint with it.
   void begin(const std::vector<WholeFrame> &frames, const std::string &source);
-  /// The first `count` frames of a file (-1: all), their types changed to types[type in the file]. Rank 0 has them; the
-  /// others have as many empty ones, see broadcast(). Throws Error for a type that is none here: `elements` are these of the
-  /// model `model`.
+  /// Moves the frames of this session to a file of their own, PATH.wrong, and closes the file. Returns what it has done; empty where
+  /// there are none.
+  std::string take_back();
+  /// The first `count` frames of a file (-1: all), with the types of their elements here. Rank 0 has them; the others have as
+  /// many empty ones, see broadcast(). Throws Error for an element that the model `model` has not.
   std::vector<WholeFrame> read(const std::string &path, std::int64_t count,
-                               const std::vector<int> &types, const std::string &model,
-                               const std::vector<std::string> &elements) const;
+                               const std::string &model) const;
 
  private:
   void lock();
@@ -41,6 +42,8 @@ class FrameStore {
 
   std::shared_ptr<const Communicator> comm_;
   std::string path_, checkpoint_;
+  std::vector<std::string> type_map_;
+  std::size_t earlier_ = 0;  // frames of earlier sessions in the file
   Log log_;
   std::shared_ptr<FileLock> lock_;    // on rank 0
   std::unique_ptr<FramesFile> file_;  // on rank 0

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <numeric>
 #include <utility>
 
 #include "dptrain/base/error.h"
@@ -39,7 +38,8 @@ LabeledFrames::LabeledFrames(std::shared_ptr<const Communicator> comm,
     counts_(counts),
     messages_(messages),
     store_(comm_, options_.files.frames_path(),
-           options_.files.save.empty() ? "" : options_.files.save + ".ckpt", messages_.info),
+           options_.files.save.empty() ? "" : options_.files.save + ".ckpt", slot_->type_map(),
+           messages_.info),
     type_map_(slot_->type_map())
 {
   divide();
@@ -148,11 +148,9 @@ void LabeledFrames::check_baseline(const WholeFrame &frame, const std::string &p
                           frame.baseline ? "none" : name_of(slot_->baseline())));
 }
 
-std::vector<WholeFrame> LabeledFrames::load(const std::string &path, std::int64_t count,
-                                            const std::vector<int> &types)
+std::vector<WholeFrame> LabeledFrames::load(const std::string &path, std::int64_t count)
 {
-  std::vector<WholeFrame> frames =
-      store_.read(path, count, types, slot_->path(), slot_->type_map());
+  std::vector<WholeFrame> frames = store_.read(path, count, slot_->path());
   const std::int64_t buffer = options_.training.buffer, learned = num_learned(frames);
   std::int64_t dropped = buffer > 0 && learned > buffer ? (learned - buffer) / buffer * buffer : 0;
   for (const WholeFrame &stored : frames) {
@@ -167,8 +165,7 @@ std::vector<WholeFrame> LabeledFrames::load(const std::string &path, std::int64_
 
 std::int64_t LabeledFrames::load_later(const std::string &path, std::vector<WholeFrame> &frames)
 {
-  std::vector<WholeFrame> all =
-      store_.read(path, -1, types_of(*this), slot_->path(), slot_->type_map());
+  std::vector<WholeFrame> all = store_.read(path, -1, slot_->path());
   std::int64_t learned = 0;
   for (std::size_t k = frames.size(); k < all.size(); ++k) {
     WholeFrame frame = std::move(all[k]);
@@ -182,14 +179,10 @@ std::int64_t LabeledFrames::load_later(const std::string &path, std::vector<Whol
   return learned;
 }
 
-std::int64_t LabeledFrames::go_on_with(const std::string &path, std::int64_t count,
-                                       const std::vector<int> &types)
+std::int64_t LabeledFrames::go_on_with(const std::string &path, std::int64_t count)
 {
-  const std::vector<WholeFrame> frames = load(path, count, types);
-  // numbers of types in the file are those of its model: for another one it is written again
-  std::vector<int> same(types.size());
-  std::iota(same.begin(), same.end(), 0);
-  store_.begin(frames, types == same ? path : "");
+  const std::vector<WholeFrame> frames = load(path, count);
+  store_.begin(frames, path);
   return num_learned(frames);
 }
 

@@ -40,6 +40,9 @@ class LabeledFrames {
   /// Another program may write the frames file, until the next frame. Not collective.
   void release() { store_.release(); }
 
+  /// See FrameStore.
+  std::string take_back() { return store_.take_back(); }
+
   /// Makes the first model from the frames that wait for it.
   ModelData make_model();
   /// The smallest distance of two atoms in them, Angstrom.
@@ -54,17 +57,14 @@ class LabeledFrames {
   const std::string &path() const { return store_.path(); }
   /// The types here that those of other frames have, by name; -1: none.
   std::vector<int> types_of(const LabeledFrames &other) const;
-  /// The first `count` frames of a file (-1: all) as if they had come one by one, their types changed to types[type in the file].
-  /// Old ones that the buffer has dropped are left out, so that each of the others comes to the place that it had. Rank 0 has all
+  /// The first `count` frames of a file (-1: all) as if they had come one by one. Old ones that the buffer has dropped are left out, so that each of the others comes to the place that it had. Rank 0 has all
   /// of those returned.
-  std::vector<WholeFrame> load(const std::string &path, std::int64_t count,
-                               const std::vector<int> &types);
+  std::vector<WholeFrame> load(const std::string &path, std::int64_t count);
   /// The frames that come after `frames` in the file, which a program that ended before its next checkpoint has left. The
   /// session goes on with all of them. Returns how many of these there are to train on.
   std::int64_t load_later(const std::string &path, std::vector<WholeFrame> &frames);
   /// Goes on with what load() finds. Returns how many there are to train on.
-  std::int64_t go_on_with(const std::string &path, std::int64_t count,
-                          const std::vector<int> &types);
+  std::int64_t go_on_with(const std::string &path, std::int64_t count);
 
  private:
   void keep(const WholeFrame &frame);

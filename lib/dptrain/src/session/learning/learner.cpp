@@ -86,6 +86,7 @@ bool Learner::is_held_out(const LabelRequest &request) const
 void Learner::queue(AnsweredRequest answer)
 {
   const LabelRequest &request = answer.request;
+  answer.is_doubted = book_->is_doubted(request.id);
   if (request.has_bars) {
     const ForceErrors errors = answer.errors = force_errors(request.force, answer.label);
     if (request.ask != Ask::early)
@@ -99,12 +100,12 @@ void Learner::queue(AnsweredRequest answer)
 // Compares the model with a label, and stores it unless it tells nothing new. The run may have gone on since the request.
 Outcome Learner::judge(AnsweredRequest &answer)
 {
-  auto &[request, label, errors, is_outlier, run] = answer;
+  auto &[request, label, errors, is_outlier, is_doubted, run] = answer;
   Outcome outcome;
   outcome.max_error = errors.max;
   outcome.rms_error = errors.rms;
   if (request.has_bars && run == run_index()) found_error_ = errors.max;
-  if (is_outlier) return outcome;
+  if (is_outlier || is_doubted) return outcome;
   if (training_.is_latest(request.frame, label)) return outcome;
   const bool held_out = is_held_out(request);
   // features do not see how close atoms are inside of a wall

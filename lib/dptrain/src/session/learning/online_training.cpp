@@ -192,6 +192,17 @@ State OnlineTraining::progress() const
   return progress;
 }
 
+std::string OnlineTraining::take_back()
+{
+  std::string done;
+  for (const std::string &part : {frames_.take_back(), files_.take_back()})
+    if (!part.empty()) done += (done.empty() ? "" : ", ") + part;
+  if (!options_.files.dataset.empty())
+    done += fmt::format("{}those in the data set {} stay there", done.empty() ? "" : "; ",
+                        options_.files.dataset);
+  return done;
+}
+
 void OnlineTraining::save()
 {
   const bool learned = state_.counters.frames.stored > 0 || steps() > 0;
@@ -226,8 +237,7 @@ void OnlineTraining::resume(const std::string &file)
   slot_->set_trained();
   make_trainer();
   const std::string source = frames_path_of(path);
-  std::vector<WholeFrame> frames =
-      frames_.load(source, checkpoint.num_frames, frames_.types_of(frames_));
+  std::vector<WholeFrame> frames = frames_.load(source, checkpoint.num_frames);
   trainer_->set_state(checkpoint.trainer);
   // the table stood for the parameters of the run, where the steps of a label were complete
   if (budget_.owed() == 0) trainer_->show_average();
@@ -249,7 +259,7 @@ void OnlineTraining::resume(const std::string &file)
 void OnlineTraining::resume_frames(const std::string &path)
 {
   SessionCounters &counters = state_.counters;
-  budget_.earn(frames_.go_on_with(path, -1, frames_.types_of(frames_)));
+  budget_.earn(frames_.go_on_with(path, -1));
   say(fmt::format("resumed with the {} frames of {}, there is no checkpoint",
                   counters.frames.stored, path));
   counters.reference.calls = counters.frames.stored;
@@ -265,8 +275,7 @@ void OnlineTraining::take_frames(const OnlineTraining &before)
   counters.training.trained = slot_->model() != nullptr;
   files_.continue_earlier();
   if (counters.frames.stored == 0) return;
-  const std::int64_t learned =
-      frames_.go_on_with(before.frames_.path(), counters.frames.stored, types_of(before));
+  const std::int64_t learned = frames_.go_on_with(before.frames_.path(), counters.frames.stored);
   if (!trainer_) budget_.earn(learned);
   if (!trainer_ && counters.frames.stored >= options_.training.warmup) make_model();
   watch();

@@ -77,6 +77,8 @@ class OnlineTraining {
   }
   /// Another program may go on with the files, until the next label. Not collective.
   void release_files() { frames_.release(); }
+  /// The labels of this session are wrong: they are put aside, and what was learned from them. Returns a sentence that says so.
+  std::string take_back();
   /// Writes model and checkpoint, if there is something new to write.
   void save();
   /// See LearningSession::on_update.

@@ -120,6 +120,20 @@ bool SessionFiles::has_news(const State &progress, bool learned) const
   return !exists;
 }
 
+std::string SessionFiles::take_back()
+{
+  if (saved_.empty()) return "";
+  const std::string &model = options_.files.save;
+  std::string done;
+  on_rank_zero([&] {
+    const std::string ending = put_aside({model, model + ".ckpt"});
+    done = fmt::format("{} and its checkpoint, which were saved with them, as {}{}", model, model,
+                       ending);
+  });
+  broadcast(*comm_, done);
+  return done;
+}
+
 void SessionFiles::save(const Checkpoint &checkpoint, const State &progress)
 {
   on_rank_zero([&] {

@@ -41,6 +41,8 @@ class SessionFiles {
   /// Whether there is something new to save: `progress` changes with it. A model that was given and has not
   /// `learned` here must not take the place of a file, whose checkpoint knows more of it.
   bool has_news(const State &progress, bool learned) const;
+  /// Model and checkpoint that this session has written are renamed. Returns what it has done; empty where there are none.
+  std::string take_back();
   /// Writes checkpoint and model, which rank 0 has.
   void save(const Checkpoint &checkpoint, const State &progress);
 

@@ -9,10 +9,10 @@ struct AnsweredRequest {
   LabelRequest request;
   Label label;
   ForceErrors errors = {};  ///< of the model at the time of the request; zero without scores
-  bool is_outlier =
-      false;    ///< the run was in trouble, and the label is too far from all others to be learned
-  int run = 0;  ///< which of the runs that learn together has asked
+  bool is_outlier = false;  ///< in trouble, and too far from all other labels to be learned
+  bool is_doubted = false;  ///< contradicts other labels
+  int run = 0;              ///< which of the runs that learn together has asked
 };
-DPTRAIN_FIELDS(AnsweredRequest, request, label, errors, is_outlier, run)
+DPTRAIN_FIELDS(AnsweredRequest, request, label, errors, is_outlier, is_doubted, run)
 
 }  // namespace dptrain

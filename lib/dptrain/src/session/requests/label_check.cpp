@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <utility>
 
-#include "base/text.h"
 #include "neighbor/lattice.h"
 
 namespace dptrain {
@@ -12,9 +12,15 @@ namespace dptrain {
 namespace {
 
 constexpr int fewest_pairs = 8;
+constexpr int enough = 4;  // contradictions, or labels with a symmetry, that are no accident
+constexpr std::size_t kept_labels = 6;
+// Angstrom, of an atom between two configurations whose labels can contradict each other
+constexpr double near_displacement = 0.25;
+// What is lost among the digits of energies that are converged as usual: eV, and eV for each atom
+constexpr double doubtful_energy = 0.05, doubtful_energy_per_atom = 2e-3;
 // Angstrom, of an atom between the two configurations of a pair; the rule's error grows with the third power
 constexpr double largest_displacement = 0.4;
-constexpr double largest_strain = 0.1;
+constexpr double largest_strain = 0.1, unchanged = 1e-10;
 // eV; less is lost among the digits that clients send
 constexpr double smallest_work = 1e-4;
 // A factor is wrong where it differs from one by more than this and by more standard errors than that. Factors of wrong units are
@@ -22,6 +28,8 @@ constexpr double smallest_work = 1e-4;
 constexpr double largest_difference = 0.4, standard_errors = 6.0;
 // R^2 of the fit. Where molecules turn far between two labels the rule does not hold, and the factor says nothing.
 constexpr double least_correlation = 0.9;
+// The same for a factor that is nearly one.
+constexpr double small_difference = 0.04, close_correlation = 0.995;
 // Of the sum of squares: where one pair has more of it the factor is that of this pair, with the errors of its rule.
 constexpr double largest_share = 0.5;
 
@@ -89,38 +97,73 @@ bool is_complete(const WholeFrame &frame, const Label &label)
          label.force_weight.empty();
 }
 
-}  // namespace
-
-std::string LabelCheck::add(const WholeFrame &frame, const Label &label)
+Work work_between(const WholeFrame &from, const WholeFrame &to)
 {
-  if (!is_complete(frame, label)) return "";
-  if (last_.type == frame.type && last_.periodic == frame.periodic) compare(frame, label);
-  last_ = frame;
-  last_.label = label;
-  const char *const
-      forces =
-          "the work of its forces: check units and sign of the forces, and units of the energy",
-      *const virial = "the work of its virial: check units and sign of the stress (the virial is "
-                      "minus the volume times the stress), and that the basis is converged";
-  std::string text = fault(0, still_.pairs >= fewest_pairs ? still_ : deformed_, forces);
-  if (text.empty()) text = fault(1, deformed_, virial);
-  return text;
+  const Change change = change_between(from, to);
+  Work work;
+  work.displacement = largest(change.displacement);
+  work.strain = largest(change.strain);
+  const bool deformed = work.strain > unchanged;
+  work.has_virial = from.label.virial && to.label.virial;
+  for (std::size_t k = 0; k < to.label.force.size(); k += 3) {
+    double bend = 0.0;
+    for (std::size_t d = k; d < k + 3; ++d) {
+      work.forces += 0.5 * (to.label.force[d] + from.label.force[d]) * change.displacement[d];
+      bend += (to.label.force[d] - from.label.force[d]) * change.displacement[d];
+    }
+    work.curvature += std::fabs(bend);
+  }
+  for (int k = 0; deformed && work.has_virial && k < 9; ++k)
+    work.virial += 0.5 * ((*to.label.virial)[k] + (*from.label.virial)[k]) * change.strain[k];
+  work.energy = *from.label.energy - *to.label.energy;
+  return work;
 }
 
-void LabelCheck::compare(const WholeFrame &frame, const Label &label)
+bool can_be_compared(const WholeFrame &from, const WholeFrame &to)
 {
-  const Change change = change_between(last_, frame);
-  const double strain = largest(change.strain);
-  if (!(largest(change.displacement) <= largest_displacement) || !(strain <= largest_strain))
-    return;
-  const bool deformed = strain > 1e-10;
-  if (deformed && !(label.virial && last_.label.virial)) return;
-  double forces = 0.0, virial = 0.0;
-  for (std::size_t k = 0; k < label.force.size(); ++k)
-    forces += 0.5 * (label.force[k] + last_.label.force[k]) * change.displacement[k];
-  for (int k = 0; deformed && k < 9; ++k)
-    virial += 0.5 * ((*label.virial)[k] + (*last_.label.virial)[k]) * change.strain[k];
-  const double energy = *last_.label.energy - *label.energy;
+  return from.type == to.type && from.periodic == to.periodic;
+}
+
+// How far the energy is from what the work says, in parts of what the rule and the digits leave open. Nothing where the
+// configurations are not near, or cells differ: a basis that is not converged changes with the cell.
+std::optional<double> contradiction_of(const WholeFrame &from, const WholeFrame &to)
+{
+  if (!can_be_compared(from, to)) return std::nullopt;
+  const Work work = work_between(from, to);
+  if (!(work.displacement <= near_displacement) || work.strain > unchanged) return std::nullopt;
+  const double open = work.curvature + doubtful_energy +
+                      doubtful_energy_per_atom * static_cast<double>(to.type.size());
+  return std::fabs(work.energy - work.forces) / open;
+}
+
+}  // namespace
+
+LabelCheck::Finding LabelCheck::add(const WholeFrame &frame, const Label &label)
+{
+  Finding finding;
+  if (!is_complete(frame, label)) return finding;
+  WholeFrame now = frame;
+  now.label = label;
+  if (frame.baseline) dptrain::add(now.label, *frame.baseline, 1.0);  // as the reference gave it
+  if (!last_) symmetry_.emplace(frame);
+  if (last_ && can_be_compared(*last_, now)) compare_with_last(now);
+  for (std::string text : {kept_symmetry(now), wrong_factor(0, sums_of_forces(), fewest_pairs),
+                           wrong_factor(1, deformed_, fewest_pairs)})
+    if (finding.proof.empty()) finding.proof = std::move(text);
+  finding.doubt = doubt_of(now, finding);
+  if (finding.proof.empty()) finding.proof = contradiction();
+  if (finding.proof.empty() && finding.warning.empty()) finding.warning = extrapolation();
+  last_ = std::move(now);
+  return finding;
+}
+
+void LabelCheck::compare_with_last(const WholeFrame &now)
+{
+  const Work work = work_between(*last_, now);
+  if (!(work.displacement <= largest_displacement) || !(work.strain <= largest_strain)) return;
+  const bool deformed = work.strain > unchanged;
+  if (deformed && !work.has_virial) return;
+  const double forces = work.forces, virial = work.virial, energy = work.energy;
   if (std::max(std::fabs(forces), std::fabs(virial)) < smallest_work) return;
   Sums &sums = deformed ? deformed_ : still_;
   ++sums.pairs;
@@ -134,15 +177,20 @@ void LabelCheck::compare(const WholeFrame &frame, const Label &label)
   sums.largest_virial2 = std::max(sums.largest_virial2, virial * virial);
 }
 
-// Least squares with two unknowns, with one where no cell has changed.
-std::string LabelCheck::fault(int of, const Sums &s, const char *text)
+const LabelCheck::Sums &LabelCheck::sums_of_forces() const
 {
-  if (told_[of] || s.pairs < fewest_pairs || s.forces2 <= 0.0) return "";
+  return still_.pairs >= fewest_pairs ? still_ : deformed_;
+}
+
+// By which factor of its work the energy changes. Least squares with two unknowns, with one where no cell has changed.
+std::optional<LabelCheck::Factor> LabelCheck::factor(int of, const Sums &s, int fewest) const
+{
+  if (s.pairs < fewest || s.forces2 <= 0.0) return std::nullopt;
   const double share = of == 0 ? s.largest_forces2 / s.forces2 : s.largest_virial2 / s.virial2;
-  if (!(share <= largest_share)) return "";
+  if (!(share <= largest_share)) return std::nullopt;
   const double determinant = s.forces2 * s.virial2 - s.both * s.both;
   const bool two = determinant > 1e-6 * s.forces2 * s.virial2;
-  if (of == 1 && !two) return "";
+  if (of == 1 && !two) return std::nullopt;
   const double of_forces =
                    two ? (s.forces_energy * s.virial2 - s.virial_energy * s.both) / determinant
                        : s.forces_energy / s.forces2,
@@ -151,15 +199,111 @@ std::string LabelCheck::fault(int of, const Sums &s, const char *text)
                        : 0.0;
   const double rest =
       std::max(0.0, s.energy2 - of_forces * s.forces_energy - of_virial * s.virial_energy);
-  if (rest > (1.0 - least_correlation) * s.energy2) return "";
   const double variance = rest / (s.pairs - (two ? 2 : 1)),
-               inverse = two ? (of == 0 ? s.virial2 : s.forces2) / determinant : 1.0 / s.forces2,
-               factor = of == 0 ? of_forces : of_virial, error = std::sqrt(variance * inverse);
-  if (std::fabs(factor - 1.0) <= std::max(largest_difference, standard_errors * error)) return "";
+               inverse = two ? (of == 0 ? s.virial2 : s.forces2) / determinant : 1.0 / s.forces2;
+  return Factor{of == 0 ? of_forces : of_virial, std::sqrt(variance * inverse),
+                1.0 - rest / s.energy2};
+}
+
+std::string LabelCheck::wrong_factor(int of, const Sums &sums, int fewest)
+{
+  const std::optional<Factor> found = factor(of, sums, fewest);
+  if (told_[of] || !found || found->correlation < least_correlation ||
+      std::fabs(found->value - 1.0) <= std::max(largest_difference, standard_errors * found->error))
+    return "";
   told_[of] = true;
-  return fmt::format("energies of the reference change by {:.3g} times (expected: 1) {}; found in "
-                     "{} pairs of configurations",
-                     factor, text, s.pairs);
+  return fmt::format(
+      "energies of the reference change by {:.3g} times (expected: 1) the work of its {}; found in "
+      "{} pairs of configurations",
+      found->value,
+      of == 0 ? "forces: check units and sign of the forces, and units of the energy"
+              : "virial: check units and sign of the stress (the virial is minus the volume times "
+                "the stress), and that the basis is converged, or use 'virial no'",
+      sums.pairs);
+}
+
+std::string LabelCheck::extrapolation()
+{
+  const std::optional<Factor> found = factor(0, still_, fewest_pairs);
+  if (told_extrapolation_ || !found || found->correlation < close_correlation ||
+      std::fabs(found->value - 1.0) <= std::max(small_difference, standard_errors * found->error))
+    return "";
+  told_extrapolation_ = true;
+  return fmt::format(
+      "energies of the reference change by {:.3f} times (expected: 1) the work of its forces; "
+      "found in {} pairs of configurations: check that it sends the free energy, of "
+      "which the forces are derivatives, and not the one that is extrapolated to "
+      "zero smearing, and that its calculations are converged",
+      found->value, still_.pairs);
+}
+
+std::string LabelCheck::kept_symmetry(const WholeFrame &now)
+{
+  if (symmetric_ == enough || !last_) return "";
+  const bool changes =
+      std::fabs(*now.label.energy - *last_->label.energy) > doubtful_energy_per_atom;
+  if (!changes || !symmetry_->is_kept_by_forces_alone(now, now.label.force) ||
+      ++symmetric_ < enough)
+    return "";
+  return fmt::format("the forces of {} configurations have a symmetry that the positions of the "
+                     "atoms have not: the reference imposes the symmetry of its own input: turn it "
+                     "off there (Quantum ESPRESSO: nosym = .true. and noinv = .true.; ABINIT: "
+                     "nsym 1; VASP: ISYM = 0)",
+                     enough);
+}
+
+// One that contradicts those before is in doubt. Where the next one belongs to it, those before were wrong.
+std::string LabelCheck::doubt_of(const WholeFrame &now, Finding &finding)
+{
+  double worst = 0.0;
+  const WholeFrame *against = nullptr;
+  const auto compare = [&](const WholeFrame &other) {
+    const std::optional<double> found = contradiction_of(other, now);
+    if (!found || (against && *found <= worst)) return;
+    worst = *found;
+    against = &other;
+  };
+  for (const WholeFrame &other : trusted_) compare(other);
+  if (!against && doubted_) compare(*doubted_);
+  const bool contradicts = worst > 1.0;
+  if (against) ++(contradicts ? contradicting_ : agreeing_);
+  const std::optional<double> of_doubted =
+      contradicts && doubted_ ? contradiction_of(*doubted_, now) : std::nullopt;
+  if (contradicts && !(of_doubted && *of_doubted <= 1.0)) {
+    const Work work = work_between(*against, now);
+    std::string text =
+        fmt::format("its energy differs by {:.4g} eV from that of step {}, and the work of the "
+                    "forces is {:.4g} eV; "
+                    "see whether this calculation, or the one of that step, is converged",
+                    -work.energy, against->step, work.forces);
+    doubted_ = now;
+    return text;
+  }
+  if (contradicts) {
+    finding.warning = fmt::format("the labels of this step and of step {} belong together, and "
+                                  "contradict those before, which "
+                                  "are learned: see whether these calculations are converged",
+                                  doubted_->step);
+    trusted_.assign(1, *doubted_);
+  }
+  doubted_.reset();
+  trusted_.push_back(now);
+  if (trusted_.size() > kept_labels) trusted_.pop_front();
+  return "";
+}
+
+std::string LabelCheck::contradiction()
+{
+  if (told_contradiction_ || contradicting_ < enough || contradicting_ <= agreeing_) return "";
+  told_contradiction_ = true;
+  const std::string why = wrong_factor(0, still_, enough);
+  if (!why.empty()) return why;
+  return fmt::format(
+      "energies and forces of the reference do not belong together: in {} of {} pairs of close "
+      "configurations the energy does not change by the work of the forces: check "
+      "that its calculations converge (an answer that is not converged must not be "
+      "sent), that it has symmetry off, and its units",
+      contradicting_, contradicting_ + agreeing_);
 }
 
 }  // namespace dptrain

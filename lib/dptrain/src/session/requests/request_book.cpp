@@ -125,7 +125,7 @@ std::optional<Label> RequestBook::usable(const LabelRequest &request, LabelAnswe
         fmt::format("no label at step {}: {}; use 'failed skip' to go on without it", step, why));
   if (why.empty() && !is_finite(answer.label)) why = "energy, forces or virial are not finite";
   if (why.empty()) {
-    if (!request.is_cutout()) check(request.frame, answer.label);
+    if (!request.is_cutout()) check(request, answer.label);
     return request.learnable(std::move(answer.label));
   }
   if (options_.runs_model && !training_.trained && needed)
@@ -136,14 +136,25 @@ std::optional<Label> RequestBook::usable(const LabelRequest &request, LabelAnswe
   return std::nullopt;
 }
 
-void RequestBook::check(const WholeFrame &frame, const Label &label)
+void RequestBook::check(const LabelRequest &request, const Label &label)
 {
-  const std::string fault = check_.add(frame, label);
-  if (!fault.empty()) messages_.warning(fmt::format("step {}: {}", frame.step, fault));
+  if (options_.label_check == LabelCheckMode::no) return;
+  const LabelCheck::Finding finding = check_.add(request.frame, label);
+  const std::int64_t step = request.frame.step;
+  if (!finding.proof.empty() && options_.label_check == LabelCheckMode::stop)
+    throw WrongLabels(
+        fmt::format("step {}: {}. 'label_check warn' goes on all the same", step, finding.proof));
+  if (!finding.proof.empty()) messages_.warning(fmt::format("step {}: {}", step, finding.proof));
+  if (!finding.warning.empty())
+    messages_.warning(fmt::format("step {}: {}", step, finding.warning));
+  if (finding.doubt.empty()) return;
+  discard(step, finding.doubt);
+  doubted_.insert(request.id);
 }
 
 void RequestBook::settle(std::int64_t request)
 {
+  doubted_.erase(request);
   if (open_.erase(request) > 0) write_open();
 }
 

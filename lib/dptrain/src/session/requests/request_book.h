@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,8 @@ class RequestBook {
   /// Waits for the answer to a request. Nothing where there is no usable label: one that is not finite, or a failure, which is
   /// told. Throws Error where the run cannot go on without it.
   std::optional<Label> await(const LabelRequest &request);
+  /// Whether the label that has come contradicts others, and is not to be learned; this was told.
+  bool is_doubted(std::int64_t request) const { return doubted_.count(request) > 0; }
   /// Whether a label is small enough to be learned from; tells if it is not.
   bool within_limit(const LabelRequest &request, const Label &label);
   /// The answer has been dealt with; a label that is wanted is on the disk.
@@ -84,7 +87,7 @@ class RequestBook {
   };
   void poll();
   std::optional<Label> usable(const LabelRequest &request, LabelAnswer answer);
-  void check(const WholeFrame &frame, const Label &label);
+  void check(const LabelRequest &request, const Label &label);
   void discard(std::int64_t step, const std::string &why);
   bool is_recorded(const LabelRequest &request) const;
   void write_open() const;
@@ -102,6 +105,7 @@ class RequestBook {
   std::int64_t new_calls_ = 0;
   bool is_elsewhere_ = false;
   LabelCheck check_;
+  std::set<std::int64_t> doubted_;               // requests
   std::map<std::int64_t, LabelAnswer> arrived_;  // answers that nobody has taken yet
 };
 

@@ -101,7 +101,7 @@ std::vector<LabelRequest> RequestFile::read(const std::string &source,
   guarded(*comm_, [&] {
     if (comm_->rank() != 0) return;
     const auto stored =
-        fs::exists(frames) ? FramesFile::read(frames, -1) : std::vector<WholeFrame>{};
+        fs::exists(frames) ? FramesFile::read(frames, -1).frames : std::vector<WholeFrame>{};
     for (const auto &[number, path] : files_of_group(requests_path_of(source)))
       if (is_mine(number))
         for (LabelRequest &request : read_requests(path)) {

@@ -80,6 +80,7 @@ struct LearningSession::Impl {
   }
 
   void start_book(const Impl *before);
+  template <class Work> void learn_from_right_labels(const Work &work);
 
   std::shared_ptr<const Communicator> comm;
   std::shared_ptr<ModelInUse> slot;
@@ -94,6 +95,18 @@ struct LearningSession::Impl {
   BarCalibration passive_bars{options.coverage, BarCalibration::Memory()};  // of such labels
   bool failed = false;  // a step has not come to its end
 };
+
+// Where the reference is proved wrong, nothing that came from it stays in use. Runs that learn together end one by one: what they have is
+// left to those that go on.
+template <class Work> void LearningSession::Impl::learn_from_right_labels(const Work &work)
+{
+  try {
+    work();
+  } catch (const WrongLabels &error) {
+    const std::string done = group ? "" : training.take_back();
+    throw Error(fmt::format("{}{}{}", error.what(), done.empty() ? "" : "; ", done));
+  }
+}
 
 // What rounding leaves of forces is no error that can be learned away.
 static void check_accuracy(const Accuracy &accuracy, Precision precision)
@@ -188,13 +201,15 @@ void LearningSession::begin_run(std::int64_t step)
 void LearningSession::step(Trajectory &run)
 {
   impl_->failed = true;
-  if (!impl_->active)
-    passive_step(run, impl_->training, *impl_->book, *impl_->slot, impl_->passive_bars,
-                 impl_->options);
-  else if (impl_->options.selects)
-    impl_->active->selection_step(run);
-  else
-    impl_->active->step(run);
+  impl_->learn_from_right_labels([&] {
+    if (!impl_->active)
+      passive_step(run, impl_->training, *impl_->book, *impl_->slot, impl_->passive_bars,
+                   impl_->options);
+    else if (impl_->options.selects)
+      impl_->active->selection_step(run);
+    else
+      impl_->active->step(run);
+  });
   impl_->failed = false;
 }
 
@@ -206,14 +221,15 @@ void LearningSession::rescue(Trajectory &run, const std::string &why)
 
 void LearningSession::minimization_step(Trajectory &run)
 {
-  if (impl_->active && !impl_->options.selects) impl_->active->minimization_step(run);
+  if (impl_->active && !impl_->options.selects)
+    impl_->learn_from_right_labels([&] { impl_->active->minimization_step(run); });
 }
 
 void LearningSession::explore(Trajectory &run)
 {
   if (!impl_->active || impl_->options.explore.steps == 0) return;
   save();  // what the run has learned, whatever happens to the reference
-  impl_->active->explore(run);
+  impl_->learn_from_right_labels([&] { impl_->active->explore(run); });
 }
 
 void LearningSession::end_run(std::int64_t step, const std::string &name)
