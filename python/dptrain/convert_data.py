@@ -169,8 +169,11 @@ def frames_of(path, options, say):
                 other = sorted(set(frame.symbols) - set(options.elements))
                 raise ReadError(f"{path}: frame {count} has {' '.join(other)}, which --elements does not name: add it there, or leave --elements out")
             yield frame
-    except CutOff as end:
-        say(f"{path} is damaged or cut off behind frame {count} ({end}): the frames before are kept")
+    except ReadError:
+        raise
+    except Exception as error:  # CutOff, or what the readers of ASE and dpdata raise
+        why = str(error) if isinstance(error, CutOff) else f"{type(error).__name__}: {error}"
+        say(f"{path} is damaged or cut off behind frame {count} ({why}): the frames before are kept")
         complete = True  # told
     if not complete:
         say(f"{path} ends before the run has ended: its {count} complete frames are kept")

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from dptrain.data_codes import open_text
+from dptrain.data_codes import complete_lines
 from dptrain.data_frames import INCOMPLETE, CutOff, Frame, ReadError
 
 BOHR, HARTREE = 0.52917720859, 27.21138386  # Angstrom, eV, as in ABINIT 9
@@ -21,8 +21,7 @@ def read_abinit(path, options):
     """A frame of each calculation of the ground state: one in a dataset, or one for each step of a dynamics or relaxation.
 
     Each has a document ResultsGS with few digits; what follows has more of them and wins."""
-    with open_text(path) as file:
-        text = file.read()
+    text = "".join(complete_lines(path))
     if "--- !BeginCycle" not in text:
         raise ReadError(f"{path} has no documents '--- !BeginCycle': give the main output of ABINIT 9 or later (.abo, .out), or a file GSR.nc")
     for cycle in re.split(r"^--- !BeginCycle", text, flags=re.MULTILINE)[1:]:

@@ -21,6 +21,14 @@ def open_text(path):
     return OPENERS.get(Path(path).suffix, open)(path, "rt", encoding="utf-8", errors="replace")
 
 
+def complete_lines(path):
+    """Lines of an output. The last one is left out where its end is missing: its last number may be a part of one."""
+    with open_text(path) as file:
+        for line in file:
+            if line.endswith("\n"):
+                yield line
+
+
 # ---------------------------------------------------------------- Quantum ESPRESSO
 
 CONFIGURATIONS, ENERGY, LAST_ENERGY = ("Program PWSCF", "ATOMIC_POSITIONS"), "!    total energy", "!!   total energy"
@@ -31,8 +39,7 @@ NOT_CONVERGED = ("convergence NOT achieved", "convergence has NOT been achieved"
 
 def read_pw(path, options):
     """Frames of an output of pw.x: energies are those of the lines with !, which contain -TS."""
-    with open_text(path) as file:
-        lines = file.readlines()
+    lines = list(complete_lines(path))
     starts = [k for k, line in enumerate(lines) if any(mark in line for mark in CONFIGURATIONS)]
     if not starts:
         raise ReadError(f"{path} has no line 'Program PWSCF': give an output of pw.x from its beginning")
@@ -112,9 +119,6 @@ def read_aims(path, options):
         for chunk in chunks:
             if not any("Electronic free energy" in line for line in chunk.lines):
                 continue  # what follows the last step
-            try:
-                frame = frame_of(chunk.atoms)
-            except Exception as error:
-                raise CutOff(f"{type(error).__name__}: {error}") from error
+            frame = frame_of(chunk.atoms)
             frame.converged = any("Self-consistency cycle converged." in line for line in chunk.lines)
             yield frame

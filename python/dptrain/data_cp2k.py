@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dptrain.data_codes import open_text
+from dptrain.data_codes import complete_lines
 from dptrain.data_frames import INCOMPLETE, CutOff, Frame, ReadError
 
 BOHR, HARTREE = 0.529177210903, 27.211386245988  # Angstrom, eV; CODATA 2018
@@ -38,8 +38,7 @@ class Output:
     """What an output says: the project, the first positions, the cell, and the evaluations."""
 
     def __init__(self, path):
-        with open_text(path) as file:
-            self.lines = file.read().splitlines()
+        self.lines = [line.rstrip("\n") for line in complete_lines(path)]
         self.path = path
         self.project = self.word("GLOBAL| Project name") or "PROJECT"
         self.ensemble = self.word("MD_PAR| Ensemble type", "MD| Ensemble Type") or ""
@@ -143,20 +142,20 @@ def element(name):
 
 def blocks(path):
     """Steps of a file of CP2K in XYZ: (step, energy in Hartree, elements, [N][3] numbers). CutOff at an incomplete one."""
-    with open_text(path) as file:
-        for line in file:
-            if not line.strip():
-                continue
-            try:
-                count, title = int(line), next(file)
-                rows = [next(file).split() for _ in range(count)]
-                values = np.array([[float(word) for word in row[1:4]] for row in rows])
-                if values.shape != (count, 3):
-                    raise ValueError(INCOMPLETE)
-            except (ValueError, StopIteration, RuntimeError) as error:
-                raise CutOff(INCOMPLETE) from error
-            step, energy = re.search(r"i\s*=\s*(\d+)", title), re.search(r"E\s*=\s*(\S+)", title)
-            yield int(step[1]) if step else None, float(energy[1]) if energy else None, [element(row[0]) for row in rows], values
+    lines = complete_lines(path)
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            count, title = int(line), next(lines)
+            rows = [next(lines).split() for _ in range(count)]
+            values = np.array([[float(word) for word in row[1:4]] for row in rows])
+            if values.shape != (count, 3):
+                raise ValueError(INCOMPLETE)
+        except (ValueError, StopIteration) as error:
+            raise CutOff(INCOMPLETE) from error
+        step, energy = re.search(r"i\s*=\s*(\d+)", title), re.search(r"E\s*=\s*(\S+)", title)
+        yield int(step[1]) if step else None, float(energy[1]) if energy else None, [element(row[0]) for row in rows], values
 
 
 def by_step(path):

@@ -208,9 +208,10 @@ def read_dpdata(path, options, form):
     except ImportError as error:
         raise ReadError(f"dpdata is missing: install it with pip install dpdata ({error})") from error
     try:
-        systems = [dpdata.LabeledSystem(str(path), fmt=form)]
-    except NotImplementedError:
-        systems = list(dpdata.MultiSystems.from_file(str(path), fmt=form))
+        try:
+            systems = [dpdata.LabeledSystem(str(path), fmt=form)]
+        except NotImplementedError:  # a format of several systems
+            systems = list(dpdata.MultiSystems.from_file(str(path), fmt=form))
     except Exception as error:  # dpdata's readers raise what they like
         raise ReadError(f"{path} cannot be read by dpdata as {form}: {type(error).__name__}: {error}. Check the name of the format, and that the file "
                         "is complete") from error

@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from dptrain.data_codes import open_text
+from dptrain.data_codes import complete_lines, open_text
 from dptrain.data_frames import INCOMPLETE, CutOff, Frame, ReadError, frame_of
 
 KILOBAR = 6.241509074e-4  # eV/Angstrom^3
@@ -24,8 +24,8 @@ def decimals(line):
 class Outcar:
     """Reads an OUTCAR line by line; `frames` yields one for each ionic step."""
 
-    def __init__(self, file):
-        self.lines = iter(file)
+    def __init__(self, lines):
+        self.lines = iter(lines)
         self.elements, self.titles, self.counts = [], [], []  # of types: by VRHFIN, by the titles of POTCAR, numbers of atoms
         self.limit, self.tolerance, self.cell, self.without = None, 0.0, None, 0
         self.forget()
@@ -111,12 +111,11 @@ class Outcar:
 
 def read_outcar(path, options):
     """Frames of an OUTCAR: energies are 'free  energy   TOTEN', of which the forces are derivatives."""
-    with open_text(path) as file:
-        outcar = Outcar(file)
-        try:
-            yield from outcar.frames()
-        except (EOFError, ValueError, IndexError, RuntimeError, TypeError) as error:
-            raise CutOff(str(error)) from error
+    outcar = Outcar(complete_lines(path))
+    try:
+        yield from outcar.frames()
+    except (EOFError, ValueError, IndexError, RuntimeError, TypeError) as error:
+        raise CutOff(str(error)) from error
     if outcar.without:
         options.note(f"{path}: {outcar.without} steps have no positions and forces (NWRITE): give the vasprun.xml of the run instead")
 
