@@ -47,7 +47,7 @@ class Sieve:
     def __init__(self, options):
         self.options, self.read, self.kept, self.missing = options, 0, 0, dict.fromkeys(LABELS, 0)
         self.unconverged, self.not_finite, self.empty, self.unread, self.seen, self.repeated, self.contradictions = 0, 0, 0, {}, {}, 0, 0
-        self.elements, self.atoms = set(), set()
+        self.elements, self.atoms, self.names = set(), set(), {}
 
     def passes(self, frame):
         options = self.options
@@ -63,6 +63,8 @@ class Sieve:
                 self.missing[label] += 1
                 if label in frame.unread:
                     self.unread.setdefault(label, frame.unread[label])
+                elif "names" in frame.unread:
+                    self.names.setdefault(label, frame.unread["names"])
         if not frame.is_finite():
             self.not_finite += 1
             return False
@@ -95,7 +97,8 @@ class Sieve:
             if self.missing[label]:
                 fate = "kept (--partial)" if self.options.partial else "left out (--partial keeps frames with one of both)"
                 name, option = self.unread.get(label), f"--{label}-key"
-                hint = f"; there is '{name}', which is read with {option} {name}" if name else ""
+                hint = f"; there is '{name}', which is read with {option} {name}" if name else \
+                    f"; there are {self.names[label]}: {option} names the right one" if label in self.names else ""
                 say(f"{self.missing[label]} {of} have no {label}: {fate}{hint}")
         if self.unread.get("virial"):
             name = self.unread["virial"]
@@ -198,7 +201,7 @@ def check_work(work, options, say):
     if faults:
         first = faults[0]
         raise ReadError(f"{first.fault} (slope {first.slope:.3g} over {first.pairs} pairs), so that nothing is written: give {first.remedy}, or "
-                        f"--{first.label}-factor 1 to keep the numbers as they are")
+                        f"--{first.label}-factor=1 to keep the numbers as they are")
 
 
 def convert_data(sources, target, options):

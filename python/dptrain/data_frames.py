@@ -34,7 +34,7 @@ class Frame:
     virial: np.ndarray | None = None  # [3][3] eV, - stress * volume
     converged: bool = True  # the electronic structure
     predicted: bool = False  # by a model within the code, no reference
-    unread: dict = field(default_factory=dict)  # "energy", "forces", "virial": a name that may mean it and is not read
+    unread: dict = field(default_factory=dict)  # "energy", "forces", "virial": a name that may mean it and is not read; "names": all
 
     def identity(self):
         """What tells a configuration from others, to six decimals."""
@@ -92,6 +92,9 @@ def unread_names(frame, scalars, columns):
             numbers = np.asarray(value) if not isinstance(value, (str, dict)) else np.zeros(0)
             if any(part in str(name).lower() for part in parts) and numbers.dtype.kind in "fi" and numbers.size in sizes:
                 found.setdefault(label, str(name))
+    others = [str(name) for name in {**scalars, **columns} if name not in ("numbers", "positions", "key_value_pairs", "data", "unique_id")]
+    if others:
+        found["names"] = ", ".join(others)
     return found
 
 

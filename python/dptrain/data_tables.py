@@ -187,7 +187,7 @@ def read_ase(path, options, form=None):
                              "derivative the forces are not. Convert the output of the code itself where it ran with a smearing")
             yield frame_of(atoms, options.names)
     except ImportError as error:
-        raise ReadError(f"{path}: {error}. Install it with pip") from error
+        raise ReadError(f"{path}: {error}: install it with pip") from error
     except Exception as error:  # ASE's readers raise what they like
         if count:
             raise CutOff(f"{type(error).__name__}: {error}") from error

@@ -16,7 +16,7 @@ SMALLEST_WORK = 1e-4  # eV; less is lost among the digits of files
 LARGEST_DIFFERENCE, STANDARD_ERRORS = 0.4, 6.0  # of a factor from one; those of wrong units are 27.2, 1.89, 0.529, 2 and more
 LEAST_CORRELATION = 0.9  # R^2 of the fit; below it a factor says nothing
 LARGEST_SHARE = 0.5  # of the sum of squares: where one pair has more of it the factor is that of this pair
-REMEMBERED = 8  # configurations of a composition, the nearest of which makes a pair
+REMEMBERED, COMPOSITIONS = 8, 200  # configurations of a composition, the nearest of which makes a pair; compositions
 
 HARTREE, BOHR = 27.211386245988, 0.529177210903  # eV, Angstrom
 OF_FORCES = (  # slope, what it looks like
@@ -62,7 +62,11 @@ class LabelWork:
         """A frame, where it has energy and forces."""
         if frame.energy is None or frame.forces is None:
             return
-        recent = self.last.setdefault((tuple(frame.symbols), frame.periodic), deque(maxlen=REMEMBERED))
+        key = (tuple(frame.symbols), frame.periodic)
+        recent = self.last.pop(key, None) or deque(maxlen=REMEMBERED)
+        self.last[key] = recent  # the latest one is the last
+        if len(self.last) > COMPOSITIONS:
+            del self.last[next(iter(self.last))]
         near = [found for found in (change(other, frame) for other in recent) if found is not None]
         if near:
             pair = min(near, key=lambda found: found[0])[1]
@@ -112,25 +116,25 @@ class LabelWork:
                 if like(abs(slope), expected) and (expected != 1.0 or sign < 0):
                     more = " with the opposite sign" if sign < 0 and expected != 1.0 else ""
                     factor = -1 if expected == 1.0 else sign * expected
-                    finding.fault, finding.remedy = text + more, (key + " " if key else "") + f"--virial-factor {factor:.7g}"
+                    finding.fault, finding.remedy = text + more, (key + " " if key else "") + f"--virial-factor={factor:.7g}"
                     return
             finding.fault, finding.remedy = "units or sign of the stress are wrong (the virial is minus the volume times the stress), or the basis of the " \
-                                            "calculations is not converged", f"--virial-factor {slope:.4g}"
+                                            "calculations is not converged", f"--virial-factor={slope:.4g}"
             return
         atoms = float(np.median([pair.atoms for pair in self.pairs]))
         for expected, text in OF_FORCES:
             if like(slope, expected):
-                finding.fault, finding.remedy = text, f"--forces-factor {expected:.7g}"
+                finding.fault, finding.remedy = text, f"--forces-factor={expected:.7g}"
                 return
         for expected, text in (*OF_ENERGY, (1 / atoms, "the energies are those of one atom")):
             if like(slope, expected) and expected < 0.9 or like(slope, expected) and expected > 1.5:
-                finding.fault, finding.remedy = text, f"--energy-factor {1 / expected:.7g}"
+                finding.fault, finding.remedy = text, f"--energy-factor={1 / expected:.7g}"
                 return
         if like(slope, BOTH_ATOMIC):
             finding.fault = "energies are in Hartree and forces in Hartree/Bohr"
-            finding.remedy = f"--energy-factor {HARTREE:.7g} --forces-factor {HARTREE / BOHR:.7g}"
+            finding.remedy = f"--energy-factor={HARTREE:.7g} --forces-factor={HARTREE / BOHR:.7g}"
             return
-        finding.fault, finding.remedy = "units or sign of the forces, or units of the energies are wrong", f"--forces-factor {slope:.4g}"
+        finding.fault, finding.remedy = "units or sign of the forces, or units of the energies are wrong", f"--forces-factor={slope:.4g}"
 
 
 def like(value, expected):

@@ -181,6 +181,12 @@ def test_other_names_are_told_and_can_be_given(run, names, options):
     same(found, frames)
 
 
+def test_names_that_say_nothing(run):
+    Path("in.xyz").write_text(spelled(crystal(1)[0], "E", "F", "V"))
+    status, said, _ = run("in.xyz", "no.xyz")
+    assert status == 1 and "1 of 1 frames have no energy" in said and "there are E, V, F: --energy-key names the right one" in said
+
+
 def test_the_library_reads_what_is_written(run, tmp_path):
     """And the names that people use, itself."""
     script = RealScript(tmp_path)
@@ -217,30 +223,30 @@ GIGAPASCAL = 6.241509074e-3
 
 
 @pytest.mark.parametrize("wrong, fault, remedy", [
-    ({"virial": -1.0}, "the virials have the opposite sign", ["--virial-factor", "-1"]),
-    ({"virial": 1 / GIGAPASCAL}, "the stress is in GPa", ["--virial-factor", "0.006241509"]),
-    ({"virial": -1 / KILOBAR}, "the stress is in kbar with the opposite sign", ["--virial-factor", "-0.0006241509"]),
-    ({"forces": BOHR / HARTREE}, "the forces are in Hartree/Bohr", ["--forces-factor", "51.42207"]),
-    ({"forces": -1.0}, "the forces have the opposite sign", ["--forces-factor", "-1"]),
-    ({"forces": 23.0605}, "the forces are in kcal/mol/Angstrom", ["--forces-factor"]),
+    ({"virial": -1.0}, "the virials have the opposite sign", "--virial-factor"),
+    ({"virial": 1 / GIGAPASCAL}, "the stress is in GPa", "--virial-factor"),
+    ({"virial": -1 / KILOBAR}, "the stress is in kbar with the opposite sign", "--virial-factor"),
+    ({"forces": BOHR / HARTREE}, "the forces are in Hartree/Bohr", "--forces-factor"),
+    ({"forces": -1.0}, "the forces have the opposite sign", "--forces-factor"),
+    ({"forces": 23.0605}, "the forces are in kcal/mol/Angstrom", "--forces-factor"),
 ])
 def test_wrong_units_and_signs_are_found_and_mended(run, wrong, fault, remedy):
     frames = crystal()
     ase_io.write("in.xyz", changed(crystal(), **wrong))
     status, said, _ = run("in.xyz", "out.xyz")
-    assert status == 1 and fault in said and remedy[0] in said and not Path("out.xyz").exists(), said
-    factor = re.search(rf"give .*?{remedy[0]} (\S+?),", said)[1]
-    status, said, found = run("in.xyz", "out.xyz", remedy[0], factor)
+    assert status == 1 and fault in said and remedy in said and not Path("out.xyz").exists(), said
+    option = re.search(rf"give .*?({remedy}=\S+?),", said)[1]
+    status, said, found = run("in.xyz", "out.xyz", option)
     assert status == 0 and "expected" not in said, said
     same(found, frames, 1e-6, 1e-5, 1e-3)
-    assert run("in.xyz", "kept.xyz", remedy[0], "1")[0] == 0  # the user's word
+    assert run("in.xyz", "kept.xyz", remedy.partition("=")[0] + "=1")[0] == 0  # the user's word
 
 
 def test_energies_in_hartree(run):
     """Both slopes tell it."""
     ase_io.write("in.xyz", changed(crystal(strain=0.0), energy=1 / HARTREE))
     status, said, _ = run("in.xyz", "out.xyz")
-    assert status == 1 and "the energies are in Hartree" in said and "--energy-factor 27.21139" in said
+    assert status == 1 and "the energies are in Hartree" in said and "--energy-factor=27.21139" in said
     assert run("in.xyz", "out.xyz", "--energy-factor", "27.21139")[0] == 0
 
 
