@@ -22,7 +22,7 @@ commands
   train INPUT.json      train a model from DeePMD-kit's input file
   test -m MODEL -s DIR  errors of a model on data sets
   stat -s DIR -r RCUT   statistics of data sets: neighbors, sel, environment matrix, energy bias
-  convert FROM TO       a model file to another format; a checkpoint to a model file
+  convert FROM TO       a model file to another format; outputs of VASP, QE, CP2K, ... and other data sets to one of this package
   show FILE             what a model is: elements, settings, what its maker says of it
   check MODEL STRUCTURE whether a potential can be trusted: dimers, squeezed cells, elastic constants, phonons, dynamics
   plot KIND FILES       figures: learning curve, parity, errors, uncertainty

@@ -1,224 +1,114 @@
-"""Model files from one format to another.
-
-This package alone writes a .dp file from a checkpoint, from another .dp file or from a .pth of descriptor se_e2_a, and a
-.pth where the model comes from one. All other formats are DeePMD-kit's, and its command `dp convert-backend` does the work
-where it is installed.
-"""
+"""`dptrain convert`: a model file to another format, or labeled configurations of other programs to a data set."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
-import os
-import shlex
-import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from dptrain.launcher import LaunchError, Run, find_program
+from dptrain.convert_data import WRITERS, Options, convert_data
+from dptrain.convert_model import ENDINGS, ConvertError, complete_source, convert, is_hdf5
+from dptrain.data_frames import Names, ReadError
+from dptrain.launcher import LaunchError
 
-DESCRIPTION = """Writes a model file in another format.
+DESCRIPTION = """Writes a model file in another format, or labeled configurations of other programs as a data set.
 
-Done by this package, in one process: from a checkpoint or .dp file to .dp; from a .pth whose model is of DeePMD-kit's type
-se_e2_a with energies to .dp; from a checkpoint whose model comes from a .pth, or from a .pth, to .pth.
+Models, done by this package, in one process: from a checkpoint or .dp file to .dp; from a .pth whose model is of DeePMD-kit's
+type se_e2_a with energies to .dp; from a checkpoint whose model comes from a .pth, or from a .pth, to .pth.
 All else (.pth of models that come from no .pth, .pb of TensorFlow, .hlo and .savedmodel of JAX, .yaml, ...), from and to:
 done by DeePMD-kit's `dp convert-backend`, which must be installed with the backend of that format: in the environment of
 this script, on the PATH, or where --dp tells. A file of such a format becomes usable in pair_style dptrain as .pth, or as
 .dp if its model is of type se_e2_a with energies.
+There is no step that compresses a model: the embedding net is read from a table always.
 
-There is no step that compresses a model: the embedding net is read from a table always."""
+Data, from outputs of VASP (OUTCAR, vasprun.xml), Quantum ESPRESSO, CP2K, ABINIT and FHI-aims, extended XYZ with any names of
+labels, databases and trajectories of ASE, data sets of n2p2, MLIP, GPUMD, pacemaker and DeePMD-kit, and what else ASE or dpdata
+read: to extended XYZ (TO.xyz, TO.extxyz) or to a folder in DeePMD-kit's npy format (TO without an ending)."""
 
 EPILOG = """examples:
   dptrain convert model.ckpt model.dp     the model of a checkpoint
   dptrain convert model.ckpt tuned.pth    of a training that began with a .pth
   dptrain convert se_e2_a.pth model.dp    the native model in a .pth
-  dptrain convert model.dp model.pth      for pair_style deepmd and DeePMD-kit's Python"""
+  dptrain convert model.dp model.pth      for pair_style deepmd and DeePMD-kit's Python
+  dptrain convert OUTCAR data.xyz         the steps of a run of VASP
+  dptrain convert run*/pw.out silica      several runs into one folder, a system for each composition
+  dptrain convert input.data train.xyz --units metal --every 5"""
+
+FACTORS = ("energy", "forces", "virial")
 
 
-# ends of names of model files: this package's and DeePMD-kit's
-ENDINGS = (".dp", ".yaml", ".yml", ".pth", ".pt", ".pt2", ".pte", ".pb", ".savedmodeltf", ".hlo", ".jax", ".savedmodel", ".pd")
+def parser():
+    made = argparse.ArgumentParser(prog="dptrain convert", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("source", metavar="FROM", nargs="+", help="model file or checkpoint; or files of data")
+    made.add_argument("target", metavar="TO", help="file to write; its end tells the format. Data: without an end a folder")
+    made.add_argument("--dp", metavar="PATH", help="DeePMD-kit's program dp (default: DPTRAIN_DEEPMD, this environment, PATH)")
+    data = made.add_argument_group("data")
+    data.add_argument("--format", metavar="NAME", help="of FROM: outcar, vasprun, pw, cp2k, abinit, aims, extxyz, n2p2, mlip, pacemaker, deepmd, "
+                                                       "ase:NAME or dpdata:NAME (default: by the name and the first lines)")
+    data.add_argument("--every", type=positive, metavar="K", default=1, help="write every K-th of the good frames, from the first on")
+    data.add_argument("--elements", nargs="+", metavar="EL", help="elements of the types 0, 1, ... of MLIP; order of type_map.raw in a folder")
+    data.add_argument("--units", choices=("metal", "atomic"), help="of n2p2's input.data: eV and Angstrom, or Hartree and Bohr (default)")
+    for name, what in (("energy", "energy, eV"), ("forces", "forces, eV/Angstrom"), ("virial", "virial, eV"),
+                       ("stress", "stress, eV/Angstrom^3, positive under tension")):
+        data.add_argument(f"--{name}-key", metavar="KEY", help=f"name of the {what}, in extended XYZ, pacemaker and databases of ASE")
+    for name in FACTORS:
+        data.add_argument(f"--{name}-factor", type=number, metavar="F", help=f"multiply {'energies' if name == 'energy' else name} by F")
+    data.add_argument("--unconverged", action="store_true", help="keep frames whose electronic structure has not converged")
+    data.add_argument("--partial", action="store_true", help="keep frames that have an energy or forces alone")
+    return made
 
 
-class ConvertError(Exception):
-    """The conversion failed; the text says why and what to do."""
+def positive(text):
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
 
 
-def is_hdf5(path):
-    """True for a .dp file and for a checkpoint, whatever their names. Raises ConvertError if there is no such file."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(8) == b"\x89HDF\r\n\x1a\n"
-    except IsADirectoryError:
-        return False  # a .savedmodel
-    except OSError as error:
-        raise ConvertError(f"cannot read {path}: {error.strerror}; check the name and its permissions") from None
+def number(text):
+    value = float(text)
+    if not abs(value) < float("inf") or value == 0.0:
+        raise ValueError
+    return value
 
 
-def write_own(source, target):
-    """The model of a .dp, a checkpoint or a .pth as a .dp or .pth, by the LAMMPS command, which says nothing then."""
-    messages = io.StringIO()
-    with contextlib.redirect_stderr(messages):
-        status = Run(["convert", str(source), str(target)], out=io.StringIO()).run()
-    messages = messages.getvalue().strip()
-    if status != 0 and not messages:
-        raise ConvertError(f"{source}: the conversion was ended; start it again")
-    if status != 0:
-        raise ConvertError(messages.removeprefix("dptrain: error: "))
-    if messages:
-        print(messages, file=sys.stderr)
+positive.__name__, number.__name__ = "positive number", "number other than zero"
 
 
-def find_dp(given):
-    """Words that start DeePMD-kit's dp."""
-    words = [given] if given else find_program("dp", "DPTRAIN_DEEPMD")
-    if not words or not shutil.which(words[0]):
-        where = f"{given} is not a program" if given else "dp is neither in the environment of this script nor on the PATH"
-        raise ConvertError(f"this conversion is DeePMD-kit's, and {where}. Install it (pip install 'deepmd-kit[torch]' for .pth, "
-                           "'deepmd-kit[cpu]' for .pb, 'deepmd-kit[jax]' for .hlo and .savedmodel), or name its program with "
-                           "--dp PATH. pair_style dptrain needs no conversion: it reads .dp and .pth files")
-    return words
-
-
-def convert_backend(words, source, target, origin=None):
-    """Runs `dp convert-backend`. origin: the user's file, of which `source` is a copy that will be gone."""
-    command = [*words, "convert-backend", str(source), str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          env={"CUDA_VISIBLE_DEVICES": "", **os.environ})
-    if done.returncode != 0 or not Path(target).exists():
-        last = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()][-1:]
-        checkpoint = origin and Path(origin).suffix != ".dp"
-        command[-2] = "model.dp" if checkpoint else str(origin or source)
-        before = f"dptrain convert {shlex.quote(str(origin))} model.dp, then " if checkpoint else ""
-        backend = "; .pth is of its PyTorch backend, for that of TensorFlow convert to .pb" if "named 'torch'" in " ".join(last) else ""
-        raise ConvertError(f"DeePMD-kit cannot convert {origin or source} to {target}: {' '.join(last) or 'no message'}{backend}\n"
-                           f"To see all that it says, run {before}{shlex.join(command)}")
-
-
-def why_unusable(path):
-    """Why pair_style dptrain cannot use a .dp file; None if it can, or where the Python module is not there to ask."""
-    try:
-        from dptrain.potential import Error, Potential
-    except ImportError:
-        return None
-    try:
-        Potential(path)
-    except Error as error:
-        return str(error)
-    return None
-
-
-def foreign_part(path):
-    """What of a .dp file DeePMD-kit does not have; None where it has all, or the Python module is not there to ask, or cannot read
-    the file."""
-    try:
-        from dptrain.potential import Error, Potential
-    except ImportError:
-        return None
-    try:
-        info = Potential(path).info
-    except Error:
-        return None
-    if info.get("in_deepmd", True):
-        return None
-    parts = [name for name in ("baseline", "terms") if name in info]
-    return f"the {' and '.join(parts)} of this model" if parts else f"the descriptor {info['descriptor']}"
-
-
-def complete_source(name):
-    """The file that is meant: `model.ckpt` stands for `model.ckpt.dp` where there is no file `model.ckpt`."""
-    return f"{name}.dp" if not os.path.exists(name) and os.path.exists(f"{name}.dp") else name
-
-
-def holds_training(path):
-    """True if the file is a checkpoint; where the Python module is not there to ask, if its name is that of one."""
-    if not os.path.isfile(path) or not is_hdf5(path):
+def is_model(source, target):
+    """Whether FROM TO is a conversion of a model: TO tells it by its end, else FROM. Raises ConvertError if there is no FROM."""
+    if Path(target).suffix in ENDINGS:
+        return True
+    if Path(target).suffix in WRITERS and Path(target).suffix:
         return False
-    try:
-        from dptrain.potential import Error, is_checkpoint
-    except ImportError:
-        return ".ckpt" in Path(path).name
-    try:
-        return is_checkpoint(path)
-    except Error:
-        return False  # damaged
-
-
-def check_names(source, target):
-    """Raises ConvertError for a source that is no model by its name, and for a target that must not be written."""
-    known = f"known are {' '.join(ENDINGS)}"
-    if not Path(target).suffix:
-        raise ConvertError(f"{target}: the end of the name tells the format: {known}")
-    if Path(target).suffix not in ENDINGS:
-        raise ConvertError(f"{target}: there is no format {Path(target).suffix}: {known}")
-    if not is_hdf5(source) and Path(source).suffix not in ENDINGS:
-        raise ConvertError(f"{source} is not a model: neither a checkpoint or .dp file, nor of another known format by its end ({known})")
-    if os.path.exists(target) and os.path.samefile(source, target):
-        raise ConvertError(f"{source} and {target} are the same file: choose another name for the file to write")
-    if holds_training(target):
-        raise ConvertError(f"{target} is a checkpoint, which would be lost: choose another name for the file to write")
-
-
-def convert(source, target, dp=None):
-    """Writes the model in `source` to `target`, in the format that the end of its name tells."""
     source = complete_source(source)
-    check_names(source, target)
-    if Path(target).parent != Path() and not Path(target).parent.is_dir():
-        raise ConvertError(f"{target}: there is no folder {Path(target).parent}: make it, or choose another place")
-    native, to_dp = is_hdf5(source), Path(target).suffix == ".dp"
-    foreign = foreign_part(source) if native and not to_dp else None
-    if foreign:
-        raise ConvertError(f"{source}: DeePMD-kit does not have {foreign}, so that none of its tools and formats "
-                           "(.pth, .pb, ...) can hold this model. pair_style dptrain and, in Python, dptrain.load and "
-                           "dptrain.ase.Calculator run the .dp file: use that")
-    known = (native or Path(source).suffix == ".pth") and Path(target).suffix in (".dp", ".pth")
-    try:
-        if not known:
-            raise ConvertError("")
-        write_own(source, target)
-    except ConvertError as error:
-        if known and native and to_dp:
-            raise
-        with_deepmd(source, target, native, dp, str(error))
-    print(f"wrote {target}")
+    return Path(source).suffix in ENDINGS or (is_hdf5(source) and Path(source).suffix not in (".hdf5", ".h5"))
 
 
-def with_deepmd(source, target, native, dp, reason):
-    """The same by DeePMD-kit; `reason` says why this package cannot, or is empty."""
-    try:
-        words = find_dp(dp)
-    except ConvertError as missing:
-        raise ConvertError(f"{reason}\n{missing}" if reason else str(missing)) from None
-    if not native:
-        convert_backend(words, source, target)
-        unusable = why_unusable(target) if Path(target).suffix == ".dp" else None
-        if unusable:
-            print(f"dptrain: warning: {target} is written, but pair_style dptrain cannot use it: {unusable}. "
-                  "Use pair_style deepmd", file=sys.stderr)
+def data_options(options):
+    factors = {name: getattr(options, f"{name}_factor") for name in FACTORS if getattr(options, f"{name}_factor") is not None}
+    names = Names(options.energy_key, options.forces_key, options.virial_key, options.stress_key)
+    return Options(options.format, options.every, options.elements, options.units, names, factors, options.unconverged, options.partial)
+
+
+def work(options):
+    if not is_model(options.source[0], options.target):
+        convert_data(options.source, options.target, data_options(options))
         return
-    # DeePMD-kit tells formats by names, and a checkpoint may have any
-    with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / "model.dp"
-        if Path(source).suffix == ".dp":
-            shutil.copyfile(source, plain)
-        else:
-            write_own(source, plain)
-        convert_backend(words, plain, target, source)
+    if len(options.source) > 1:
+        raise ConvertError(f"{options.target} is a model file, and {len(options.source)} files are given for it: give one")
+    if data_options(options) != Options():
+        raise ConvertError(f"{options.target} is a model file: leave the options for data out, --dp alone is for models")
+    convert(options.source[0], options.target, options.dp)
 
 
 def main(arguments=None):
     """Command line. Returns the exit status."""
-    parser = argparse.ArgumentParser(prog="dptrain convert", description=DESCRIPTION, epilog=EPILOG,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", metavar="FROM", help="model file or checkpoint")
-    parser.add_argument("target", metavar="TO", help="file to write; its end tells the format")
-    parser.add_argument("--dp", metavar="PATH", help="DeePMD-kit's program dp (default: DPTRAIN_DEEPMD, this environment, PATH)")
-    options = parser.parse_args(arguments)
+    options = parser().parse_intermixed_args(arguments)
     try:
-        convert(options.source, options.target, options.dp)
-    except (ConvertError, LaunchError) as error:
+        work(options)
+    except (ConvertError, ReadError, LaunchError) as error:
         print(f"dptrain: error: {error}", file=sys.stderr)
         return 1
     return 0
