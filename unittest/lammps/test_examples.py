@@ -221,8 +221,8 @@ def test_active_water(tmp_path):
 
 
 @pytest.mark.story("example")
-@pytest.mark.parametrize("name", ["in.nvt", "in.npt", "in.molecule"])
-def test_codes(name, tmp_path):
+@pytest.mark.parametrize("name, sigma", [("in.nvt", 1.9), ("in.npt", 1.9), ("in.molecule", 0.8)])
+def test_codes(name, sigma, tmp_path):
     """The inputs of LAMMPS, and the loop that starts a client again, with a Lennard-Jones fluid that gives up once."""
     pytest.importorskip("ase", reason="the client is one of ASE")
     copy_example("codes", tmp_path)
@@ -232,7 +232,7 @@ def test_codes(name, tmp_path):
         "    def calculate(self, *args, **kwargs):\n        if not Path('gave-up').exists():\n            Path('gave-up').touch()\n"
         "            os._exit(3)\n        super().calculate(*args, **kwargs)\n")
     address = f"test_codes_{os.getpid()}"
-    client = (f"PYTHONPATH=.:{ROOT}/python {sys.executable} -m dptrain client --calculator once.Once:sigma=1.9,epsilon=0.05,rc=6.0,smooth=True "
+    client = (f"PYTHONPATH=.:{ROOT}/python {sys.executable} -m dptrain client --calculator once.Once:sigma={sigma},epsilon=0.05,rc=6.0,smooth=True "
               f"--socket unix:{address} --wait 5 learn.init.xyz")
     program = " ".join(map(str, lammps_words(1, name)))
     words = ["bash", "run.sh", f"{program} -log log.codes -var steps 20 -var source 'socket unix:{address} wait 60'", client]
