@@ -133,6 +133,7 @@ FIGURES = {
     "example_nial": learning("nial"),
     "example_socket": learning("socket", "water"),
     "example_spool": learning("spool", "water"),
+    "example_codes": active("codes", "qe"),
     "example_active_silicon": active("active_silicon"),
     "example_active_alloy": active("active_alloy"),
     "active_water": active("active_water"),

@@ -43,7 +43,8 @@ def labeled(atoms, calculator, with_stress):
     forces = np.asarray(forces, float)
     results = {"energy": float(energy), "free_energy": float(energy), "forces": forces}
     if stress:
-        results["stress"] = -np.asarray(virial, float) / atoms.get_volume()
+        xx, xy, xz, yx, yy, yz, zx, zy, zz = np.ravel(-np.asarray(virial, float) / atoms.get_volume())
+        results["stress"] = np.array([xx, yy, zz, (yz + zy) / 2, (xz + zx) / 2, (xy + yx) / 2])  # ASE before 3.23 writes no other form
     atoms.calc = SinglePointCalculator(atoms, **results)
     return atoms
 

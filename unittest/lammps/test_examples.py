@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from environment import SEVENN, make_environment
-from lammps_runner import console_variables, run_lammps
+from lammps_runner import console_variables, lammps_variables, lammps_words, run_lammps
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -219,6 +219,28 @@ def test_active_water(tmp_path):
     (tmp_path / "log.water").write_text(result.output)
     events = plot.read_events(tmp_path / "log.water")
     assert events["moved_by"][0] == "reference" and events["moved_by"][-1] == "model"
+
+
+@pytest.mark.story("example")
+@pytest.mark.parametrize("name, sigma", [("in.nvt", 1.9), ("in.npt", 1.9), ("in.molecule", 0.8)])
+def test_codes(name, sigma, tmp_path):
+    """The inputs of LAMMPS, and the loop that starts a client again, with a Lennard-Jones fluid that gives up once."""
+    pytest.importorskip("ase", reason="the client is one of ASE")
+    copy_example("codes", tmp_path)
+    shutil.copy(ROOT / "examples" / "codes" / "molecule.data", tmp_path)
+    (tmp_path / "once.py").write_text(
+        "import os\nfrom pathlib import Path\nfrom ase.calculators.lj import LennardJones\n\n\nclass Once(LennardJones):\n"
+        "    def calculate(self, *args, **kwargs):\n        if not Path('gave-up').exists():\n            Path('gave-up').touch()\n"
+        "            os._exit(3)\n        super().calculate(*args, **kwargs)\n")
+    address = f"test_codes_{os.getpid()}"
+    client = (f"PYTHONPATH=.:{ROOT}/python {sys.executable} -m dptrain client --calculator once.Once:sigma={sigma},epsilon=0.05,rc=6.0,smooth=True "
+              f"--socket unix:{address} --wait 5 learn.init.xyz")
+    program = " ".join(map(str, lammps_words(1, name)))
+    words = ["bash", "run.sh", f"{program} -log log.codes -var steps 20 -var source 'socket unix:{address} wait 60'", client]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300, env=lammps_variables())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "has ended with status 3" in done.stdout
+    assert re.search(r"^Fix dptrain learn: 20 steps, \d+ reference calls", (tmp_path / "log.codes").read_text(), re.MULTILINE)
 
 
 @pytest.mark.story("example")

@@ -22,13 +22,7 @@ from lammps_runner import Result  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 
 # inputs of programs that are not here, which nobody runs: page -> name -> reason
-FOREIGN = {
-    "Tutorial_dft_code.rst": {
-        "cp2k.inp": "CP2K is not in the environment",
-        "espresso.sh": "Quantum ESPRESSO is not in the environment",
-        "control.in": "FHI-aims is not in the environment",
-    },
-}
+FOREIGN = {}
 # what the example of the page runs, so that the page itself need not be run
 ELSEWHERE = {"Tutorial_active.rst": "examples/active_water, by unittest/lammps/test_examples.py"}
 

@@ -16,6 +16,7 @@ from ase.build import bulk, molecule  # noqa: E402
 from ase.calculators.lj import LennardJones  # noqa: E402
 from ase.constraints import FixAtoms  # noqa: E402
 from dptrain import label as label_module  # noqa: E402
+from dptrain import label_file  # noqa: E402
 
 LENNARD_JONES = "ase.calculators.lj.LennardJones:sigma=2.1,epsilon=0.05,rc=6.0"
 MODULE = """
@@ -92,6 +93,16 @@ def test_labels_are_the_calculators(run):
             np.testing.assert_allclose(frame.get_stress(), expected.get_stress(), atol=1e-8)
     assert "stress" not in labels[-1].calc.results
     assert np.abs(labels[0].get_forces()[0]).max() > 1e-3
+
+
+def test_the_stress_has_the_form_that_old_versions_of_ase_write():
+    """ASE 3.22 writes six numbers, and fails with nine."""
+    atoms = copper(1)[0]
+    calculator = LennardJones(sigma=2.1, epsilon=0.05, rc=6.0)
+    stress = label_file.labeled(atoms, calculator, True).calc.results["stress"]
+    atoms.calc = calculator
+    assert stress.shape == (6,) and np.abs(stress[3:]).max() > 1e-5
+    np.testing.assert_allclose(stress, atoms.get_stress(), rtol=1e-9, atol=1e-15)
 
 
 def test_a_frame_that_fails_is_named_and_the_rest_has_labels(run):
