@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 
 from dptrain.convert_data import WRITERS, Options, convert_data
-from dptrain.convert_model import ENDINGS, ConvertError, complete_source, convert, is_hdf5
+from dptrain.convert_model import ENDINGS, ConvertError, complete_source, convert, is_hdf5, write_own
 from dptrain.data_frames import Names, ReadError
 from dptrain.launcher import LaunchError
 
@@ -23,7 +24,8 @@ There is no step that compresses a model: the embedding net is read from a table
 
 Data, from outputs of VASP (OUTCAR, vasprun.xml), Quantum ESPRESSO, CP2K, ABINIT and FHI-aims, extended XYZ with any names of
 labels, databases and trajectories of ASE, data sets of n2p2, MLIP, GPUMD, pacemaker and DeePMD-kit, and what else ASE or dpdata
-read: to extended XYZ (TO.xyz, TO.extxyz) or to a folder in DeePMD-kit's npy format (TO without an ending)."""
+read, and the labels of a run (FILE.frames): to extended XYZ (TO.xyz, TO.extxyz), to a folder in DeePMD-kit's npy format (TO without
+an ending), or to TO.frames, with which a run can begin (resume)."""
 
 EPILOG = """examples:
   dptrain convert model.ckpt model.dp     the model of a checkpoint
@@ -35,6 +37,9 @@ EPILOG = """examples:
   dptrain convert input.data train.xyz --units metal --every 5"""
 
 FACTORS = ("energy", "forces", "virial")
+
+
+LABELS = ".frames"  # end of the file with the labels of a run
 
 
 def parser():
@@ -92,7 +97,40 @@ def data_options(options):
     return Options(options.format, options.every, options.elements, options.units, names, factors, options.unconverged, options.partial)
 
 
+def holds_labels(path):
+    """Whether the file has the labels of a run, FILE.frames."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(8) == b"DPFRAMES"
+    except OSError:
+        return False
+
+
+def convert_labels(options):
+    """From FILE.frames, or to one: LAMMPS' own command writes extended XYZ, folders and FILE.frames; other formats go through extended XYZ."""
+    own = [holds_labels(source) for source in options.source]
+    to_labels = Path(options.target).suffix == LABELS
+    if all(own) and len(own) == 1 and data_options(options) == Options():
+        write_own(options.source[0], options.target)
+        print(f"wrote {options.target}")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        sources = []
+        for number, (source, is_own) in enumerate(zip(options.source, own)):
+            sources.append(Path(folder) / f"{number}.xyz" if is_own else source)
+            if is_own:
+                write_own(source, sources[-1])
+        target = Path(folder) / "all.xyz" if to_labels else options.target
+        convert_data(sources, target, data_options(options))
+        if to_labels:
+            write_own(target, options.target)
+            print(f"wrote {options.target}")
+
+
 def work(options):
+    if Path(options.target).suffix == LABELS or (Path(options.target).suffix not in ENDINGS and any(map(holds_labels, options.source))):
+        convert_labels(options)
+        return
     if not is_model(options.source[0], options.target):
         convert_data(options.source, options.target, data_options(options))
         return

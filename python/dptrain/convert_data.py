@@ -12,7 +12,7 @@ from dptrain.data_readers import find_format, is_complete
 from dptrain.data_writers import DeepmdWriter, ExtxyzWriter
 from dptrain.label_work import LabelWork
 
-# by the end of the name of TO; a file of labels of this package (.frames) plugs in here and in data_readers.FORMATS
+# by the end of the name of TO
 WRITERS = {".xyz": ExtxyzWriter, ".extxyz": ExtxyzWriter, "": DeepmdWriter}
 LABELS = ("energy", "forces", "virial")
 BONDS = (0.6, 1.6)  # nearest distance over the sum of covalent radii; Bohr taken for Angstrom makes it 1.9 times larger

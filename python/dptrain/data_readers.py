@@ -40,7 +40,7 @@ FORMATS = {form.name: form for form in (
     Format("pacemaker", read_pacemaker, "ase"),
     Format("deepmd", read_deepmd, "dpdata"),
 )}
-# what the first lines say; the format of label files of this package plugs in here and in convert_data.WRITERS
+# what the first lines say
 MARKS = (("Program PWSCF", "pw"), ("CP2K|", "cp2k"), ("of ABINIT", "abinit"), ("Invoking FHI-aims", "aims"), ("BEGIN_CFG", "mlip"),
          ("<modeling>", "vasprun"))
 ENDINGS = {".xyz": "extxyz", ".extxyz": "extxyz", ".pckl": "pacemaker", ".pkl": "pacemaker", ".hdf5": "dpdata:deepmd/hdf5",

@@ -128,6 +128,28 @@ def test_silicon_from_a_pair_style(script, tmp_path):
     assert f"of {expected:.3g} eV/A" in text
     status, _, err = script("learn", "POSCAR", "--reference", *SW, "-o", "si")
     assert status == 1 and "si has files: name a new folder" in err
+    expect_labels_that_are_data(script, tmp_path, int(re.search(r"for (\d+) labels", text)[1]))
+
+
+def expect_labels_that_are_data(script, folder, count):
+    """FILE.frames is read as it is, and converted: to files that others read, and back."""
+    for words in (["test", "-m", "si/model.dp", "-s", "si/model.dp.frames"], ["stat", "-s", "si/model.dp.frames", "-r", "5"],
+                  ["convert", "si/model.dp.frames", "labels.xyz"], ["convert", "labels.xyz", "again.frames"],
+                  ["convert", "again.frames", "systems"], ["convert", "si/model.dp.frames", "again.frames", "twice.xyz", "--every", "2"],
+                  ["test", "-m", "si/model.dp", "-s", "systems"]):
+        status, out, err = script(*words)
+        assert status == 0, out + err
+    labels, twice = read(folder / "labels.xyz", ":"), read(folder / "twice.xyz", ":")
+    assert len(labels) == count and len(twice) == count
+    from dptrain.check_reference import PairStyle, read_pair_style
+
+    frame = labels[-1].copy()
+    frame.calc = PairStyle(read_pair_style(list(SW), ["Si"]))
+    assert labels[-1].get_potential_energy() == pytest.approx(frame.get_potential_energy(), abs=1e-6)
+    np.testing.assert_allclose(labels[-1].get_forces(), frame.get_forces(), atol=1e-6)
+    np.testing.assert_allclose(labels[-1].get_stress(), frame.get_stress(), atol=1e-8)
+    status, _, err = script("convert", "labels.xyz", "again.frames")
+    assert status == 1 and "is there already" in err
 
 
 def test_copper_from_a_calculator_with_pressure(script, tmp_path):

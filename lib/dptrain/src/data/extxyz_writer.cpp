@@ -1,3 +1,5 @@
+#include <array>
+#include <cmath>
 #include <fmt/format.h>
 #include <fstream>
 
@@ -10,6 +12,18 @@ namespace dptrain {
 
 namespace {
 
+// eV/Angstrom^3, positive under tension: what ASE and others read
+std::string stress_of(const WholeFrame &frame)
+{
+  const auto &[ax, ay, az, bx, by, bz, cx, cy, cz] = frame.box;
+  const double volume =
+      std::fabs(ax * (by * cz - bz * cy) + ay * (bz * cx - bx * cz) + az * (bx * cy - by * cx));
+  if (!frame.periodic || volume == 0.0) return "";
+  std::array<double, 9> stress = *frame.label.virial;
+  for (double &value : stress) value /= -volume;
+  return " stress=\"" + extxyz_numbers(stress.data(), 9) + "\"";
+}
+
 std::string comment(const WholeFrame &frame, const std::string &note)
 {
   const Label &label = frame.label;
@@ -19,7 +33,9 @@ std::string comment(const WholeFrame &frame, const std::string &note)
       fmt::format("Properties=species:S:1:pos:R:3{}{}", label.force.empty() ? "" : ":forces:R:3",
                   label.force_weight.empty() ? "" : ":force_weight:R:1");
   if (label.energy) text += fmt::format(" energy={}", extxyz_numbers(&*label.energy, 1));
-  if (label.virial) text += fmt::format(" virial=\"{}\"", extxyz_numbers(label.virial->data(), 9));
+  if (label.virial)
+    text +=
+        fmt::format(" virial=\"{}\"", extxyz_numbers(label.virial->data(), 9)) + stress_of(frame);
   text += frame.periodic ? " pbc=\"T T T\"" : " pbc=\"F F F\"";
   text += fmt::format(" step={}", frame.step);
   return note.empty() ? text : text + " " + note;

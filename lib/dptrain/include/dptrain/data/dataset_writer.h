@@ -12,7 +12,7 @@ namespace dptrain {
 void append_to_dataset(const std::string &dir, const std::vector<std::string> &type_map,
                        const WholeFrame &frame);
 /// Appends a frame to an extended xyz file, as ASE reads it: cell, species, positions and, where the label has them, energy,
-/// forces and virial. `note` (key=value ...) joins the comment line.
+/// forces, virial and stress. `note` (key=value ...) joins the comment line.
 void append_to_extxyz(const std::string &path, const std::vector<std::string> &type_map,
                       const WholeFrame &frame, const std::string &note = "");
 /// Reads all frames of one deepmd npy system, types mapped by name onto `type_map`.
