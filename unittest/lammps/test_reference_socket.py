@@ -245,7 +245,7 @@ def test_a_client_that_is_wrong_ends_the_run(ranks, address, client, start_lammp
     result = finish(start_lammps(learn(address, fix="warmup 100 every 2", run="run 24"), ranks=ranks), tmp_path)
     errors = " ".join(result.errors())
     assert result.status != 0 and "the work of its forces: check units" in errors and "'label_check warn' goes on all the same" in errors
-    count, wrong = re.search(r"the (\d+) labels of this run are kept as (\S+\.wrong)", errors).groups()
+    count, wrong = re.search(r"the labels of this run \((\d+)\) are kept as (\S+\.wrong)", errors).groups()
     assert int(count) >= 3 and (tmp_path / wrong).exists() and not (tmp_path / wrong.removesuffix(".wrong")).exists()
 
 

@@ -325,5 +325,26 @@ TEST(LabelCheck, LooksAtLabelsAsTheReferenceGaveThem)
   }
 }
 
+// A client with another list of elements computes another molecule, as consistently.
+TEST(LabelCheck, TellsOfForcesThatNoBondHas)
+{
+  WholeFrame water;
+  water.box = {6, 0, 0, 0, 6, 0, 0, 0, 6};
+  water.coord = {3, 3, 3, 3.96, 3, 3, 2.76, 3.93, 3};
+  water.type = {0, 1, 1};
+  Label label;
+  label.energy = -458.6;
+  label.force = {-5.68, -10.4, 0, 4.95, 2.58, 0, 0.67, 7.8, 0};
+  const auto said = [&] { return LabelCheck({"O", "H"}).add(water, label).warning; };
+  EXPECT_NE(said().find("11.8 eV/Angstrom, although no two atoms are nearer than 0.99"),
+            std::string::npos)
+      << said();
+  for (double &f : label.force) f *= 0.5;
+  EXPECT_EQ(said(), "");
+  for (double &f : label.force) f *= 2.0;
+  water.coord[3] = 3.7;  // a bond that is too short
+  EXPECT_EQ(said(), "");
+}
+
 }  // namespace
 }  // namespace dptrain

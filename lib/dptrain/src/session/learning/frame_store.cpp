@@ -83,7 +83,8 @@ std::string FrameStore::take_back()
     else
       fs::remove(path_);
     file_.reset();
-    done = fmt::format("the {} labels of this run are kept as {}", frames.size() - earlier_, wrong);
+    done =
+        fmt::format("the labels of this run ({}) are kept as {}", frames.size() - earlier_, wrong);
   });
   broadcast(*comm_, done);
   return done;

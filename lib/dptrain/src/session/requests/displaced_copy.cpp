@@ -48,7 +48,8 @@ WholeFrame displaced_copy(const WholeFrame &start, const PrepareOptions &options
   copy.label = {};
   copy.baseline.reset();
   RandomEngine random = numbered_engine(seed ^ draws, static_cast<std::uint64_t>(k));
-  const double part = static_cast<double>(k + 1) / static_cast<double>(options.copies);
+  const double part =
+      options.copies > 1 ? static_cast<double>(k) / static_cast<double>(options.copies - 1) : 1.0;
   if (copy.periodic) {
     const Deformation deformation =
         random_deformation(random, options.strain * part, is_orthogonal(copy.box));

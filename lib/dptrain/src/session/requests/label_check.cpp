@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "dptrain/base/elements.h"
 #include "neighbor/lattice.h"
 
 namespace dptrain {
@@ -13,7 +14,9 @@ namespace {
 
 constexpr int fewest_pairs = 8;
 constexpr int enough = 4;  // contradictions, or labels with a symmetry, that are no accident
-constexpr std::size_t kept_labels = 6;
+constexpr std::size_t kept_labels = 6, atoms_of_a_contact = 2000;
+// eV/Angstrom; without two atoms that are nearer than this part of the sum of their covalent radii nothing at rest has larger forces
+constexpr double huge_force = 8.0, close_contact = 0.85;
 // Angstrom, of an atom between two configurations whose labels can contradict each other
 constexpr double near_displacement = 0.25;
 // What is lost among the digits of energies that are converged as usual: eV, and eV for each atom
@@ -97,6 +100,30 @@ bool is_complete(const WholeFrame &frame, const Label &label)
          label.force_weight.empty();
 }
 
+// The smallest distance of two atoms in parts of the sum of their covalent radii; at most 1. 0 where it is not known.
+double nearest_contact(const WholeFrame &frame, const std::vector<std::string> &elements)
+{
+  if (frame.type.size() > atoms_of_a_contact) return 0.0;
+  std::vector<double> radius;
+  for (const std::string &element : elements) radius.push_back(covalent_radius(element));
+  const std::optional<Lattice> cell =
+      frame.periodic ? std::optional<Lattice>(frame.box) : std::nullopt;
+  double nearest = 1.0;
+  for (std::size_t i = 0; i < frame.type.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      double d[3];
+      for (int k = 0; k < 3; ++k) d[k] = frame.coord[3 * i + k] - frame.coord[3 * j + k];
+      if (cell) {
+        const auto part = cell->fractional(d);
+        for (int k = 0; k < 3; ++k)
+          for (int c = 0; c < 3; ++c) d[c] -= std::round(part[k]) * frame.box[3 * k + c];
+      }
+      const double sum = radius.at(frame.type[i]) + radius.at(frame.type[j]);
+      nearest = std::min(nearest, sum > 0.0 ? std::hypot(d[0], d[1], d[2]) / sum : 0.0);
+    }
+  return nearest;
+}
+
 Work work_between(const WholeFrame &from, const WholeFrame &to)
 {
   const Change change = change_between(from, to);
@@ -146,6 +173,7 @@ LabelCheck::Finding LabelCheck::add(const WholeFrame &frame, const Label &label)
   now.label = label;
   if (frame.baseline) dptrain::add(now.label, *frame.baseline, 1.0);  // as the reference gave it
   if (!last_) symmetry_.emplace(frame);
+  if (!last_) finding.warning = huge_forces(now);
   if (last_ && can_be_compared(*last_, now)) compare_with_last(now);
   for (std::string text : {kept_symmetry(now), wrong_factor(0, sums_of_forces(), fewest_pairs),
                            wrong_factor(1, deformed_, fewest_pairs)})
@@ -155,6 +183,25 @@ LabelCheck::Finding LabelCheck::add(const WholeFrame &frame, const Label &label)
   if (finding.proof.empty() && finding.warning.empty()) finding.warning = extrapolation();
   last_ = std::move(now);
   return finding;
+}
+
+// A client has a list of elements of its own, and its labels are as consistent in another order of the atoms; but then what is a
+// bond for LAMMPS is something else there.
+std::string LabelCheck::huge_forces(const WholeFrame &now) const
+{
+  double force = 0.0;
+  for (std::size_t k = 0; k < now.label.force.size(); k += 3)
+    force = std::max(
+        force, std::hypot(now.label.force[k], now.label.force[k + 1], now.label.force[k + 2]));
+  if (elements_.empty() || force < huge_force) return "";
+  const double contact = nearest_contact(now, elements_);
+  if (contact < close_contact) return "";
+  return fmt::format("the largest force of the first label is {:.3g} eV/Angstrom, although no two "
+                     "atoms are nearer "
+                     "than {:.2f} of the sum of their covalent radii: check that the atoms in the "
+                     "input of the reference have the order of ID.init.xyz, and its units; where "
+                     "the structure is far from equilibrium all is well",
+                     force, contact);
 }
 
 void LabelCheck::compare_with_last(const WholeFrame &now)
@@ -271,11 +318,10 @@ std::string LabelCheck::doubt_of(const WholeFrame &now, Finding &finding)
       contradicts && doubted_ ? contradiction_of(*doubted_, now) : std::nullopt;
   if (contradicts && !(of_doubted && *of_doubted <= 1.0)) {
     const Work work = work_between(*against, now);
-    std::string text =
-        fmt::format("its energy differs by {:.4g} eV from that of step {}, and the work of the "
-                    "forces is {:.4g} eV; "
-                    "see whether this calculation, or the one of that step, is converged",
-                    -work.energy, against->step, work.forces);
+    std::string text = fmt::format(
+        "its energy differs by {:.4g} eV from that of step {}, and by {:.4g} eV by the work "
+        "of the forces; see whether this calculation, or the one of that step, is converged",
+        -work.energy, against->step, -work.forces);
     doubted_ = now;
     return text;
   }

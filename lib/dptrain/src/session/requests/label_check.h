@@ -4,6 +4,8 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "dptrain/base/error.h"
 #include "dptrain/frames/whole_frame.h"
@@ -37,6 +39,8 @@ class LabelCheck {
     std::string warning;  ///< what may be wrong, each once
     std::string proof;    ///< what is wrong with the source, once
   };
+  /// The elements of the types of frames.
+  explicit LabelCheck(std::vector<std::string> elements = {}) : elements_(std::move(elements)) {}
   /// A label that has come.
   Finding add(const WholeFrame &frame, const Label &label);
 
@@ -52,6 +56,7 @@ class LabelCheck {
     double value = 1.0, error = 0.0;  ///< of the fit, and its standard error
     double correlation = 0.0;         ///< R^2
   };
+  std::string huge_forces(const WholeFrame &now) const;
   void compare_with_last(const WholeFrame &now);
   std::optional<Factor> factor(int of, const Sums &sums, int fewest) const;
   const Sums &sums_of_forces() const;
@@ -61,6 +66,7 @@ class LabelCheck {
   std::string doubt_of(const WholeFrame &now, Finding &finding);
   std::string contradiction();
 
+  std::vector<std::string> elements_;
   std::optional<WholeFrame> last_;  ///< with its label
   Sums still_, deformed_;           ///< pairs with the same cell, and others
   std::array<bool, 2> told_{};      ///< of forces, of virial

@@ -28,14 +28,16 @@ bool is_finite(const Label &label)
 
 RequestBook::RequestBook(std::shared_ptr<const Communicator> comm, LabelSource &source,
                          const LearningOptions &options, const Messages &messages,
-                         ReferenceCounts &counts, const TrainingCounts &training, RunOfGroup run) :
+                         ReferenceCounts &counts, const TrainingCounts &training,
+                         const std::vector<std::string> &elements, RunOfGroup run) :
     comm_(std::move(comm)),
     source_(source),
     options_(options),
     messages_(messages),
     counts_(counts),
     training_(training),
-    file_(comm_, options.files.frames_path(), run)
+    file_(comm_, options.files.frames_path(), run),
+    check_(elements)
 {
 }
 

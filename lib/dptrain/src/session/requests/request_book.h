@@ -28,7 +28,8 @@ class RequestBook {
  public:
   RequestBook(std::shared_ptr<const Communicator> comm, LabelSource &source,
               const LearningOptions &options, const Messages &messages, ReferenceCounts &counts,
-              const TrainingCounts &training, RunOfGroup run);
+              const TrainingCounts &training, const std::vector<std::string> &elements,
+              RunOfGroup run);
 
   /// Puts the present configuration into a request, and what the model says of it where there is a reason to ask.
   void describe(Trajectory &run, LabelRequest &request) const;

@@ -170,7 +170,7 @@ void LearningSession::Impl::start_book(const Impl *before)
 {
   const RunOfGroup run = group ? RunOfGroup{group->index(), group->count()} : RunOfGroup{};
   book.emplace(comm, *source, options, messages, training.counters().reference,
-               training.counters().training, run);
+               training.counters().training, slot->type_map(), run);
   if (before && before->book)
     book->take_over(*before->book, training.types_of(before->training));
   else if (!options.files.resume.empty())
