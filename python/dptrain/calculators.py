@@ -160,7 +160,7 @@ def energy_of(atoms):
 
 def label(atoms, use_stress):
     """Energy (see energy_of), forces and virial."""
-    forces = atoms.get_forces()
-    energy = energy_of(atoms)
+    forces = np.asarray(atoms.get_forces(), float)  # some models have half precision
+    energy = float(energy_of(atoms))
     virial = -atoms.get_volume() * atoms.get_stress(voigt=False) if use_stress else np.zeros((3, 3))
     return energy, forces, virial

@@ -175,6 +175,7 @@ def parser():
                       help=f"a name of ASE's, {', '.join(NAMED)} (also NAME:MODEL), or MODULE.CLASS; with its arguments")
     environments.add_arguments(made)
     made.add_argument("--socket", required=True, metavar="ADDRESS", help="address of the fix: unix:NAME or HOST:PORT")
+    made.add_argument("--directory", metavar="DIR", help="where the calculator writes its files (default: as the calculator does it)")
     made.add_argument("--no-stress", action="store_true", help="do not compute the stress (the fix then needs 'virial no')")
     made.add_argument("--wait", type=float, metavar="SECONDS", default=float("inf"),
                       help="wait for LAMMPS at most so long, at the start and after a connection was lost (default: for ever)")
@@ -184,6 +185,9 @@ def parser():
 def work(options):
     """Until LAMMPS says that it is the end, or does not come (back) in time."""
     calculator = make_calculator(options.calculator)
+    if options.directory:
+        Path(options.directory).mkdir(parents=True, exist_ok=True)
+        calculator.directory = options.directory
     address = parse_address(options.socket)
     try:
         client_class = make_client_class()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dptrain.convert_data import WRITERS, Options, convert_data
 from dptrain.convert_model import ENDINGS, ConvertError, complete_source, convert, is_hdf5, write_own
-from dptrain.data_frames import Names, ReadError
+from dptrain.data_frames import WEIGHT, Names, ReadError
 from dptrain.launcher import LaunchError
 
 DESCRIPTION = """Writes a model file in another format, or labeled configurations of other programs as a data set.
@@ -106,11 +106,20 @@ def holds_labels(path):
         return False
 
 
+def has_weights(path):
+    """Whether a file of extended XYZ has cut-outs, with the weights of their forces, in its first frames."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return WEIGHT in file.read(65536)
+    except OSError:
+        return False
+
+
 def convert_labels(options):
     """From FILE.frames, or to one: LAMMPS' own command writes extended XYZ, folders and FILE.frames; other formats go through extended XYZ."""
     own = [holds_labels(source) for source in options.source]
     to_labels = Path(options.target).suffix == LABELS
-    if all(own) and len(own) == 1 and data_options(options) == Options():
+    if len(own) == 1 and (own[0] or has_weights(options.source[0])) and data_options(options) == Options():
         write_own(options.source[0], options.target)
         print(f"wrote {options.target}")
         return

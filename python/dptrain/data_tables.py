@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from dptrain.data_codes import open_text
-from dptrain.data_frames import INCOMPLETE, CutOff, Frame, ReadError, frame_of, matrix
+from dptrain.data_frames import INCOMPLETE, WEIGHT, CutOff, Frame, ReadError, frame_of, matrix
 
 BOHR, HARTREE = 0.529177210903, 27.211386245988  # Angstrom, eV; CODATA 2018
 UNITS = {"metal": (1.0, 1.0), "atomic": (BOHR, HARTREE)}  # length, energy
@@ -42,6 +42,9 @@ def read_extxyz(path, options):
                 raise complete_frame(line, number, "expected the number of atoms") from None
             except (StopIteration, RuntimeError):
                 raise CutOff(INCOMPLETE) from None
+            if WEIGHT in rest[0]:
+                raise ReadError(f"{path} has cut-outs, whose forces have weights that other formats do not have: convert this file alone and without "
+                                "options, or learn from it as it is")
             try:
                 yield frame_of(read(io.StringIO("".join([line, *rest])), format="extxyz"), options.names)
             except Exception as error:  # ASE's reader raises what it likes

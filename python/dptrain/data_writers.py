@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import tempfile
@@ -77,8 +78,9 @@ class DeepmdWriter:
         self.seen.update(dict.fromkeys(frame.symbols))
         if frame.symbols != symbols:
             order = same_order(frame.symbols, symbols)
-            frame.positions = frame.positions[order]
-            frame.forces = None if frame.forces is None else frame.forces[order]
+            # a copy: whoever else has the frame goes on with its order
+            frame = dataclasses.replace(frame, symbols=symbols, positions=frame.positions[order],
+                                        forces=None if frame.forces is None else frame.forces[order])
         frames.append(frame)
 
     def finish(self):

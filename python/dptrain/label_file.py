@@ -10,6 +10,9 @@ import numpy as np
 from dptrain.calculators import label
 
 
+DIGITS = 1e-7  # Angstrom; extended XYZ has eight decimals
+
+
 class FileProblem(Exception):
     """A file that cannot be used; the text says why and what to do."""
 
@@ -49,20 +52,24 @@ def labeled(atoms, calculator, with_stress):
     return atoms
 
 
-def identity(atoms):
-    """What tells a configuration from others, to the digits of extended XYZ."""
-    return (atoms.symbols.get_chemical_formula(mode="reduce"), tuple(atoms.pbc), np.round(atoms.positions, 6).tobytes(),
-            np.round(atoms.cell.array, 6).tobytes())
+class Labeled:
+    """The configurations that have labels in a file already, to the digits of extended XYZ."""
 
+    def __init__(self, path):
+        self.frames = {}
+        if not Path(path).exists():
+            return
+        for frame in read_frames(path, "extxyz"):
+            if frame.calc is None or "forces" not in frame.calc.results:
+                raise FileProblem(f"{path} has frames without forces: give a new file for the labels, or one that this command has begun")
+            self.add(frame)
 
-def labels_of(path):
-    """Identities of the configurations that have labels in a file already."""
-    if not Path(path).exists():
-        return set()
-    found = read_frames(path, "extxyz")
-    if any(frame.calc is None or "forces" not in frame.calc.results for frame in found):
-        raise FileProblem(f"{path} has frames without forces: give a new file for the labels, or one that this command has begun")
-    return {identity(frame) for frame in found}
+    def add(self, frame):
+        self.frames.setdefault(tuple(frame.numbers), []).append(frame)
+
+    def __contains__(self, frame):
+        return any((frame.pbc == other.pbc).all() and np.allclose(frame.positions, other.positions, rtol=0, atol=DIGITS)
+                   and np.allclose(frame.cell, other.cell, rtol=0, atol=DIGITS) for other in self.frames.get(tuple(frame.numbers), []))
 
 
 def label_file(path, output, calculator, with_stress, say, form=None):
@@ -73,12 +80,12 @@ def label_file(path, output, calculator, with_stress, say, form=None):
     frames = read_frames(path, form)
     if Path(output).exists() and Path(output).samefile(path):
         raise FileProblem(f"{output} is the file of the frames itself: name another one for their labels")
-    there, failed = labels_of(output), 0
-    known = sum(identity(frame) in there for frame in frames)
+    there, failed = Labeled(output), 0
+    known = sum(frame in there for frame in frames)
     if known:
         say(f"{known} of {len(frames)} frames have labels in {output} already")
     for number, frame in enumerate(frames, 1):
-        if identity(frame) in there:
+        if frame in there:
             continue
         start = time.monotonic()
         try:
@@ -88,6 +95,6 @@ def label_file(path, output, calculator, with_stress, say, form=None):
             failed += 1
             continue
         write(output, done, format="extxyz", append=True)
-        there.add(identity(frame))
+        there.add(frame)
         say(f"frame {number} of {len(frames)}: {done.calc.results['energy']:.6f} eV, {time.monotonic() - start:.2f} s")
     return len(frames) - failed, failed

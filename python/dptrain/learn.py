@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import textwrap
 import time
 from pathlib import Path
@@ -26,7 +27,7 @@ from dptrain.logs import FileError, read_text
 from dptrain.progress import StatusLine, read_progress
 
 TEST_FRAMES = 20
-FIRST, TEST, LABELED, PICTURE = "structure.xyz", "test.xyz", "test.labels.xyz", "learn.png"
+TEST, LABELED, PICTURE = "test.xyz", "test.labels.xyz", "learn.png"
 
 
 def positive(text):
@@ -77,12 +78,11 @@ def make_reference(options, elements):
     return FromCalculator(options.reference[0], options)
 
 
-def prepare(folder, resume):
-    """The folder is there: new, or that of an earlier run of this command."""
-    folder.mkdir(parents=True, exist_ok=True)
+def check_folder(folder, resume):
+    """Raises CheckError where the folder is neither new nor, to go on with, that of an earlier run of this command."""
     if resume and not (folder / INPUT).exists():
         raise CheckError(f"{folder} has no {INPUT}: give the folder of an earlier run of this command (-o FOLDER), or leave --resume out")
-    if not resume and any(folder.iterdir()):
+    if not resume and folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise CheckError(f"{folder} has files: name a new folder (-o FOLDER), or go on with its run (--resume)")
 
 
@@ -103,10 +103,14 @@ class Learning:
         if not self.reference.can_label:
             return
         self.show("reference  computes the structure")
-        write(self.folder / FIRST, self.plan.atoms, format="extxyz")
-        message = self.reference.label(self.folder / FIRST, self.folder / "structure.labels.xyz", lambda: None)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "structure.xyz"
+            write(path, self.plan.atoms, format="extxyz")
+            message = self.reference.label(path, Path(folder) / "labels.xyz", lambda: None)
         if message:
-            raise CheckError(f"the reference cannot compute the structure of {self.options.structure} ({self.folder / FIRST}): {message}")
+            raise CheckError(f"the reference cannot compute the structure of {self.options.structure}: {message}")
+        if self.plan.pressure is not None and not self.reference.has_stress:
+            raise CheckError(f"--pressure: {self.plan.reference} has no stress: leave --pressure out, and learn in a fixed box")
 
     def run(self, log, words, stage):
         path = self.folder / log
@@ -228,14 +232,13 @@ def learn(options, out):
     from dptrain.plot import main as plot
 
     plan, reference = make_plan(options)
-    prepare(options.output, options.resume)
+    check_folder(options.output, options.resume)
     learning = Learning(options, plan, reference, out)
     try:
         learning.probe()
-        if plan.pressure is not None and not reference.has_stress:
-            raise CheckError(f"--pressure: {plan.reference} has no stress: leave --pressure out, and learn in a fixed box")
         plan.words = reference.words
         if not options.resume:
+            options.output.mkdir(parents=True, exist_ok=True)
             write_input(plan, options.output)
         learning.learn()
         errors = learning.test() if reference.can_label else None

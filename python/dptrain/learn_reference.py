@@ -125,8 +125,10 @@ class FromCalculator:
         """Clients, whose output goes to client1.log, ..."""
         clients = []
         for number in range(1, self.jobs + 1):
+            words = [sys.executable, "-m", "dptrain", "client", *self.arguments, "--socket", address, str(folder / "learn.init.xyz")]
+            if self.jobs > 1:  # codes that write files have a folder each
+                words += ["--directory", str(folder / f"client{number}")]
             with open(folder / f"client{number}.log", "w") as log:
-                clients.append(subprocess.Popen([sys.executable, "-m", "dptrain", "client", *self.arguments, "--socket", address, "learn.init.xyz"],
-                                                cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                                                start_new_session=True, env=self.variables))
+                clients.append(subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                                                env=self.variables))
         return clients

@@ -27,7 +27,8 @@ def summary(output, words):
 def stored_frames(path):
     """[{step, held_out, box, coord, type, energy, force, virial, weight, baseline_energy, ...}] of a frames file, None for what a frame does not have; a record that
     was cut off is left out."""
-    data, frames, offset = path.read_bytes(), [], 16
+    data, frames = path.read_bytes(), []
+    offset = 24 + int(np.frombuffer(data, np.uint32, 1, 16)[0])  # the names of the elements
     while offset + 16 <= len(data):
         size = int(np.frombuffer(data, np.uint64, 1, offset)[0])
         payload = data[offset + 16:offset + 16 + size]

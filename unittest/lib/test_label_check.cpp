@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -78,9 +80,9 @@ std::string said_of(const Walk &walk,
                     WholeFrame frame = start())
 {
   doubted.clear();
+  LabelCheck check({"Cu"});
   std::mt19937 random(7);
   std::normal_distribution<double> normal(0.0, 1.0);
-  LabelCheck check;
   std::string said;
   for (int k = 0; k <= pairs; ++k) {
     Label label = morse(frame);
@@ -245,7 +247,8 @@ TEST(LabelCheck, TheFirstOneMayBeTheWrongOne)
     if (k++ == 0) *label.energy += 3.0;
   });
   EXPECT_EQ(doubted, std::vector<int>{1});  // the third one belongs to it
-  EXPECT_NE(said.find("contradict those before"), std::string::npos) << said;
+  EXPECT_NE(said.find("the label of step 0 contradicts several later ones"), std::string::npos)
+      << said;
 }
 
 TEST(LabelCheck, CalculationsThatDoNotConvergeAreNoReference)
@@ -344,6 +347,63 @@ TEST(LabelCheck, TellsOfForcesThatNoBondHas)
   for (double &f : label.force) f *= 2.0;
   water.coord[3] = 3.7;  // a bond that is too short
   EXPECT_EQ(said(), "");
+}
+
+/// What is said of labels of two atoms at distances from 2.6 Angstrom along x and y, those in `wrong` by 3 eV; labels in doubt.
+std::string said_at(const std::vector<std::array<double, 2>> &places, const std::vector<int> &wrong)
+{
+  LabelCheck check;
+  std::string said;
+  doubted.clear();
+  for (int k = 0; k < static_cast<int>(places.size()); ++k) {
+    WholeFrame frame;
+    frame.box = {20, 0, 0, 0, 20, 0, 0, 0, 20};
+    frame.type = {0, 0};
+    frame.step = k;
+    frame.coord = {5, 5, 5, 7.6 + places[k][0], 5 + places[k][1], 5};
+    Label label = morse(frame);
+    if (std::find(wrong.begin(), wrong.end(), k) != wrong.end()) *label.energy += 3.0;
+    const LabelCheck::Finding found = check.add(frame, label);
+    EXPECT_EQ(found.proof, "") << k;
+    said += found.warning;
+    if (!found.doubt.empty()) doubted.push_back(k);
+  }
+  return said;
+}
+
+// The label around which the others lie is wrong, and none of them is near another one.
+TEST(LabelCheck, OneWrongLabelIsNoWrongReference)
+{
+  const std::string said =
+      said_at({{0, 0}, {0.2, 0}, {-0.2, 0}, {0, 0.2}, {0, -0.2}, {0.02, 0}}, {0});
+  EXPECT_NE(said.find("the label of step 0 contradicts several later ones"), std::string::npos);
+  EXPECT_EQ(doubted, (std::vector<int>{1, 2}));
+}
+
+TEST(LabelCheck, WhatIsNearToALabelInDoubtAloneIsNot)
+{
+  EXPECT_EQ(said_at({{0, 0}, {0.2, 0}, {0.4, 0}}, {1}), "");
+  EXPECT_EQ(doubted, std::vector<int>{1});
+}
+
+// Forces of a perfect crystal are zero in any cell.
+TEST(LabelCheck, AStrainedCrystalHasItsSymmetry)
+{
+  LabelCheck check({"Cu"});
+  for (int k = 0; k < 8; ++k) {
+    const double a = 2.7 + 0.03 * k;
+    WholeFrame crystal;
+    crystal.box = {4 * a, 0, 0, 0, 10.8, 0, 0, 0, 10.8};
+    for (int i = 0; i < 64; ++i) {
+      const double place[3] = {a * (i / 16), 2.7 * (i / 4 % 4), 2.7 * (i % 4)};
+      crystal.coord.insert(crystal.coord.end(), place, place + 3);
+      crystal.type.push_back(0);
+    }
+    Label label = morse(crystal);
+    for (double &f : label.force) f = std::round(1e8 * f) / 1e8;
+    const LabelCheck::Finding found = check.add(crystal, label);
+    EXPECT_EQ(found.proof + found.doubt, "") << k;
+  }
 }
 
 }  // namespace

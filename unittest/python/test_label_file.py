@@ -117,6 +117,20 @@ def test_the_same_command_goes_on(run):
     assert said.count(" eV, ") == 1
 
 
+def test_positions_with_all_digits_are_known_again(run):
+    """Those of the file have eight decimals."""
+    frames = []
+    for seed in range(6):
+        atoms = bulk("Cu", cubic=True).repeat(2)
+        atoms.rattle(0.1, seed=seed)
+        atoms.set_cell(atoms.cell * (1 + 1e-3 / (seed + 3)), scale_atoms=True)
+        frames.append(atoms)
+    ase_io.write("frames.traj", frames)
+    for _ in range(2):
+        assert label_module.main(["frames.traj", "--calculator", LENNARD_JONES, "-o", "labels.xyz"]) == 0
+    assert len(ase_io.read("labels.xyz", ":")) == 6
+
+
 def test_a_calculator_without_stress(run):
     status, said, labels = run("file_calculators.NoStress", frames=copper(1))
     assert status == 0 and "no stress is computed" in said and "stress" not in labels[0].calc.results

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,7 +159,8 @@ def test_copper_from_a_calculator_with_pressure(script, tmp_path):
                               "6", "-np", "2", "-o", "cu")
     text = expect_done(status, out, err, tmp_path / "cu")
     assert "on 2 ranks" in text
-    assert not subprocess.run(["pgrep", "-f", f"{tmp_path}/cu"], capture_output=True, text=True).stdout  # no client is left
+    left = subprocess.run(["pgrep", "-f", "dptrain.* client .* cu/learn.init.xyz"], capture_output=True, text=True).stdout.split()
+    assert not [pid for pid in left if Path(f"/proc/{pid}/cwd").resolve() == tmp_path]  # no client is left
 
 
 def test_ctrl_c_and_resume(script, tmp_path):
@@ -223,6 +225,7 @@ def test_references_and_options_that_are_wrong(words, message, script, tmp_path)
     write(tmp_path / "al.xyz", bulk("Al", cubic=True))
     status, _, err = script("learn", "al.xyz", *words, "-o", "out")
     assert status == 1 and message in err and "Traceback" not in err
+    assert not (tmp_path / "out").exists()  # the corrected command can use it
 
 
 def test_a_calculator_that_dies(script, tmp_path):

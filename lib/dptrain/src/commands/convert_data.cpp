@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 
@@ -26,9 +29,16 @@ bool is_xyz(const fs::path &path)
 /// The folder appears with all that is in it.
 void write_folder(const std::string &path, const std::function<void(const std::string &)> &write)
 {
-  const std::string temporary = path + ".part";
+  std::string temporary = path + ".XXXXXX";
   std::error_code ignored;
-  fs::remove_all(temporary, ignored);
+  if (!::mkdtemp(temporary.data()))
+    throw Error(fmt::format("cannot create the folder '{}': {}; check space and permissions, or "
+                            "choose another place",
+                            path, std::strerror(errno)));
+  fs::permissions(temporary,
+                  fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
+                      fs::perms::others_read | fs::perms::others_exec,
+                  ignored);
   try {
     write(temporary);
     fs::rename(temporary, path);

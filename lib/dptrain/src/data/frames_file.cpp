@@ -1,6 +1,7 @@
 #include "dptrain/data/frames_file.h"
 
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -73,6 +74,21 @@ void FramesFile::append(const WholeFrame &frame)
     throw;
   }
   impl_->end += static_cast<std::int64_t>(record.size());
+}
+
+void FramesFile::append_to(const std::string &path, const std::vector<std::string> &type_map,
+                           const WholeFrame &frame)
+{
+  std::int64_t there = 0;
+  if (std::filesystem::exists(path)) {
+    const StoredFrames stored = read(path, -1);
+    there = static_cast<std::int64_t>(stored.frames.size());
+    if (there > 0 && stored.type_map != type_map) {
+      put_aside({path});
+      there = 0;
+    }
+  }
+  FramesFile(path, type_map, there).append(frame);
 }
 
 StoredFrames FramesFile::read(const std::string &path, std::int64_t count)

@@ -23,6 +23,9 @@ class FramesFile {
   FramesFile(const std::string &path, const std::vector<std::string> &type_map, std::int64_t keep);
   ~FramesFile();
   void append(const WholeFrame &frame);
+  /// Adds a frame to the complete ones of a file, which is made if there is none. One with other types is put aside.
+  static void append_to(const std::string &path, const std::vector<std::string> &type_map,
+                        const WholeFrame &frame);
   /// The first `count` frames; with count = -1 all that are complete.
   static StoredFrames read(const std::string &path, std::int64_t count);
 

@@ -289,7 +289,8 @@ void ActiveMode::move_on(Trajectory &run, Answer &answer)
   auto &[request, label, outcome] = answer;
   if (request.ask == Ask::no) return run.follow(label);
   const bool trained = training_.counters().training.trained && slot_->has_bars();
-  outcome.reference_moves = !trained || decisions_.is_early() || options_.follow_reference;
+  outcome.reference_moves =
+      !trained || ((decisions_.is_early() || options_.follow_reference) && !outcome.is_doubted);
   double error = outcome.max_error;
   const bool learned = outcome.fate == Fate::learned && !training_.is_deferred();
   const bool changed = learning_->take_change() || learned;

@@ -87,7 +87,7 @@ void Learner::queue(AnsweredRequest answer)
 {
   const LabelRequest &request = answer.request;
   answer.is_doubted = book_->is_doubted(request.id);
-  if (request.has_bars) {
+  if (request.has_bars && !answer.is_doubted) {
     const ForceErrors errors = answer.errors = force_errors(request.force, answer.label);
     if (request.ask != Ask::early)
       healing_.compare(request.frame.step, request.expected, errors.max, decisions_.trouble());
@@ -104,7 +104,8 @@ Outcome Learner::judge(AnsweredRequest &answer)
   Outcome outcome;
   outcome.max_error = errors.max;
   outcome.rms_error = errors.rms;
-  if (request.has_bars && run == run_index()) found_error_ = errors.max;
+  outcome.is_doubted = is_doubted;
+  if (request.has_bars && !is_doubted && run == run_index()) found_error_ = errors.max;
   if (is_outlier || is_doubted) return outcome;
   if (training_.is_latest(request.frame, label)) return outcome;
   const bool held_out = is_held_out(request);

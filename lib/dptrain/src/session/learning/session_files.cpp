@@ -15,6 +15,12 @@ namespace dptrain {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+const char *const earlier_ending = ".before";
+
+}  // namespace
+
 SessionFiles::SessionFiles(std::shared_ptr<const Communicator> comm,
                            std::shared_ptr<const ModelInUse> slot, const LearningOptions &options,
                            const TrainingConfig &config, const Messages &messages) :
@@ -120,6 +126,13 @@ bool SessionFiles::has_news(const State &progress, bool learned) const
   return !exists;
 }
 
+// Nobody needs them any more.
+SessionFiles::~SessionFiles()
+{
+  std::error_code ignored;
+  for (const std::string &path : before_) fs::remove(path + earlier_ending, ignored);
+}
+
 std::string SessionFiles::take_back()
 {
   if (saved_.empty()) return "";
@@ -129,6 +142,9 @@ std::string SessionFiles::take_back()
     const std::string ending = put_aside({model, model + ".ckpt"});
     done = fmt::format("{} and its checkpoint, which were saved with them, as {}{}", model, model,
                        ending);
+    if (!before_.empty()) done += ", and those of before are back";
+    for (const std::string &path : before_) fs::rename(path + earlier_ending, path);
+    before_.clear();
   });
   broadcast(*comm_, done);
   return done;
@@ -143,6 +159,14 @@ void SessionFiles::save(const Checkpoint &checkpoint, const State &progress)
       messages_.info(fmt::format("the model {} that the training began with is kept as {}{}",
                                  options_.files.save, options_.files.save,
                                  put_aside({options_.files.save})));
+    if (saved_.empty() && continues_)
+      for (const std::string &path : {options_.files.save, options_.files.save + ".ckpt"}) {
+        std::error_code ignored;
+        fs::remove(path + earlier_ending, ignored);
+        fs::create_hard_link(path, path + earlier_ending, ignored);
+        if (ignored) fs::copy_file(path, path + earlier_ending, ignored);
+        if (!ignored) before_.push_back(path);
+      }
     write_checkpoint(options_.files.save + ".ckpt", checkpoint);
     write_model_file(options_.files.save, checkpoint.model);
   });

@@ -41,7 +41,8 @@ class SessionFiles {
   /// Whether there is something new to save: `progress` changes with it. A model that was given and has not
   /// `learned` here must not take the place of a file, whose checkpoint knows more of it.
   bool has_news(const State &progress, bool learned) const;
-  /// Model and checkpoint that this session has written are renamed. Returns what it has done; empty where there are none.
+  ~SessionFiles();
+  /// Model and checkpoint that this session has written are renamed, and those of the session before take their places. Returns what it has done; empty where there are none.
   std::string take_back();
   /// Writes checkpoint and model, which rank 0 has.
   void save(const Checkpoint &checkpoint, const State &progress);
@@ -57,6 +58,8 @@ class SessionFiles {
   std::unique_ptr<LearningCurve> curve_;  // on rank 0
   bool continues_ = false;
   State saved_;  // progress of the latest checkpoint
+  std::vector<std::string>
+      before_;  // what the first save has replaced, with the ending earlier_ending; on rank 0
 };
 
 }  // namespace dptrain

@@ -13,12 +13,13 @@ namespace dptrain {
 namespace {
 
 constexpr int fewest_pairs = 8;
-constexpr int enough = 4;  // contradictions, or labels with a symmetry, that are no accident
+constexpr int enough = 4;  // labels with a symmetry that are no accident
+constexpr int few = 3;     // labels that contradict others
 constexpr std::size_t kept_labels = 6, atoms_of_a_contact = 2000;
 // eV/Angstrom; without two atoms that are nearer than this part of the sum of their covalent radii nothing at rest has larger forces
 constexpr double huge_force = 8.0, close_contact = 0.85;
 // Angstrom, of an atom between two configurations whose labels can contradict each other
-constexpr double near_displacement = 0.25;
+constexpr double near_displacement = 0.25, near_strain = 0.02;
 // What is lost among the digits of energies that are converged as usual: eV, and eV for each atom
 constexpr double doubtful_energy = 0.05, doubtful_energy_per_atom = 2e-3;
 // Angstrom, of an atom between the two configurations of a pair; the rule's error grows with the third power
@@ -28,6 +29,8 @@ constexpr double largest_strain = 0.1, unchanged = 1e-10;
 constexpr double smallest_work = 1e-4;
 // A factor is wrong where it differs from one by more than this and by more standard errors than that. Factors of wrong units are
 // 27.2 (Hartree), 1.89 or 0.529 (Bohr), 2 and more.
+constexpr double pulay =
+    0.9;  // largest difference from one of the factor of a virial without its basis
 constexpr double largest_difference = 0.4, standard_errors = 6.0;
 // R^2 of the fit. Where molecules turn far between two labels the rule does not hold, and the factor says nothing.
 constexpr double least_correlation = 0.9;
@@ -152,15 +155,18 @@ bool can_be_compared(const WholeFrame &from, const WholeFrame &to)
 }
 
 // How far the energy is from what the work says, in parts of what the rule and the digits leave open. Nothing where the
-// configurations are not near, or cells differ: a basis that is not converged changes with the cell.
+// configurations are not near.
 std::optional<double> contradiction_of(const WholeFrame &from, const WholeFrame &to)
 {
   if (!can_be_compared(from, to)) return std::nullopt;
   const Work work = work_between(from, to);
-  if (!(work.displacement <= near_displacement) || work.strain > unchanged) return std::nullopt;
-  const double open = work.curvature + doubtful_energy +
+  if (!(work.displacement <= near_displacement) || !(work.strain <= near_strain) ||
+      (work.strain > unchanged && !work.has_virial))
+    return std::nullopt;
+  // where the basis changes with the cell the virial is that of another energy
+  const double open = work.curvature + std::fabs(work.virial) + doubtful_energy +
                       doubtful_energy_per_atom * static_cast<double>(to.type.size());
-  return std::fabs(work.energy - work.forces) / open;
+  return std::fabs(work.energy - work.forces - work.virial) / open;
 }
 
 }  // namespace
@@ -172,12 +178,16 @@ LabelCheck::Finding LabelCheck::add(const WholeFrame &frame, const Label &label)
   WholeFrame now = frame;
   now.label = label;
   if (frame.baseline) dptrain::add(now.label, *frame.baseline, 1.0);  // as the reference gave it
-  if (!last_) symmetry_.emplace(frame);
+  if (!last_ && !elements_.empty()) symmetry_.emplace(frame);
   if (!last_) finding.warning = huge_forces(now);
   if (last_ && can_be_compared(*last_, now)) compare_with_last(now);
-  for (std::string text : {kept_symmetry(now), wrong_factor(0, sums_of_forces(), fewest_pairs),
-                           wrong_factor(1, deformed_, fewest_pairs)})
-    if (finding.proof.empty()) finding.proof = std::move(text);
+  finding.proof = kept_symmetry(now);
+  if (finding.proof.empty()) finding.proof = wrong_factor(0, sums_of_forces(), fewest_pairs);
+  const std::string of_virial = wrong_factor(1, deformed_, fewest_pairs);
+  // a basis that is not converged gives factors of this size, and energies and forces are good
+  const bool is_of_basis = std::fabs(virial_factor_ - 1.0) < pulay;
+  if (!of_virial.empty() && is_of_basis) finding.warning = of_virial;
+  if (!of_virial.empty() && !is_of_basis && finding.proof.empty()) finding.proof = of_virial;
   finding.doubt = doubt_of(now, finding);
   if (finding.proof.empty()) finding.proof = contradiction();
   if (finding.proof.empty() && finding.warning.empty()) finding.warning = extrapolation();
@@ -259,6 +269,7 @@ std::string LabelCheck::wrong_factor(int of, const Sums &sums, int fewest)
       std::fabs(found->value - 1.0) <= std::max(largest_difference, standard_errors * found->error))
     return "";
   told_[of] = true;
+  if (of == 1) virial_factor_ = found->value;
   return fmt::format(
       "energies of the reference change by {:.3g} times (expected: 1) the work of its {}; found in "
       "{} pairs of configurations",
@@ -286,12 +297,12 @@ std::string LabelCheck::extrapolation()
 
 std::string LabelCheck::kept_symmetry(const WholeFrame &now)
 {
-  if (symmetric_ == enough || !last_) return "";
+  if (symmetric_ == enough || !last_ || !symmetry_) return "";
   const bool changes =
       std::fabs(*now.label.energy - *last_->label.energy) > doubtful_energy_per_atom;
-  if (!changes || !symmetry_->is_kept_by_forces_alone(now, now.label.force) ||
-      ++symmetric_ < enough)
-    return "";
+  if (!changes) return "";
+  symmetric_ = symmetry_->is_kept_by_forces_alone(now, now.label.force) ? symmetric_ + 1 : 0;
+  if (symmetric_ < enough) return "";
   return fmt::format("the forces of {} configurations have a symmetry that the positions of the "
                      "atoms have not: the reference imposes the symmetry of its own input: turn it "
                      "off there (Quantum ESPRESSO: nosym = .true. and noinv = .true.; ABINIT: "
@@ -299,57 +310,80 @@ std::string LabelCheck::kept_symmetry(const WholeFrame &now)
                      enough);
 }
 
-// One that contradicts those before is in doubt. Where the next one belongs to it, those before were wrong.
+// One that contradicts all labels nearby is in doubt. Where it agrees with one in doubt, or several contradict one and the same label and
+// not each other, those that they contradict are the wrong ones.
 std::string LabelCheck::doubt_of(const WholeFrame &now, Finding &finding)
 {
+  int agreeing = 0;
+  std::vector<Trusted *> against;
   double worst = 0.0;
-  const WholeFrame *against = nullptr;
-  const auto compare = [&](const WholeFrame &other) {
+  for (Trusted &other : trusted_) {
+    const std::optional<double> found = contradiction_of(other.frame, now);
+    if (found && *found <= 1.0) ++agreeing;
+    if (!found || *found <= 1.0) continue;
+    if (*found >= worst)
+      against.insert(against.begin(), &other);
+    else
+      against.push_back(&other);
+    worst = std::max(worst, *found);
+  }
+  int in_doubt = 0;
+  const WholeFrame *supporter = nullptr;
+  for (const WholeFrame &other : doubted_) {
     const std::optional<double> found = contradiction_of(other, now);
-    if (!found || (against && *found <= worst)) return;
-    worst = *found;
-    against = &other;
-  };
-  for (const WholeFrame &other : trusted_) compare(other);
-  if (!against && doubted_) compare(*doubted_);
-  const bool contradicts = worst > 1.0;
-  if (against) ++(contradicts ? contradicting_ : agreeing_);
-  const std::optional<double> of_doubted =
-      contradicts && doubted_ ? contradiction_of(*doubted_, now) : std::nullopt;
-  if (contradicts && !(of_doubted && *of_doubted <= 1.0)) {
-    const Work work = work_between(*against, now);
-    std::string text = fmt::format(
-        "its energy differs by {:.4g} eV from that of step {}, and by {:.4g} eV by the work "
-        "of the forces; see whether this calculation, or the one of that step, is converged",
-        -work.energy, against->step, -work.forces);
-    doubted_ = now;
-    return text;
+    if (found && *found <= 1.0) supporter = &other;
+    if (found && *found > 1.0) ++in_doubt;
   }
-  if (contradicts) {
-    finding.warning = fmt::format("the labels of this step and of step {} belong together, and "
-                                  "contradict those before, which "
-                                  "are learned: see whether these calculations are converged",
-                                  doubted_->step);
-    trusted_.assign(1, *doubted_);
+  if (agreeing > 0 || against.empty()) {
+    if (agreeing > 0) ++agreeing_;
+    trust(now);
+    return "";
   }
-  doubted_.reset();
-  trusted_.push_back(now);
+  for (Trusted *other : against) ++other->contradicted;
+  const bool alone = against.size() == 1 && in_doubt == 0;
+  if (supporter || (alone && against.front()->contradicted >= few)) {
+    finding.warning = fmt::format(
+        "the label of step {} contradicts several later ones, and is learned: see whether its "
+        "calculation is converged",
+        against.front()->frame.step);
+    std::erase_if(trusted_, [](const Trusted &other) { return other.contradicted > 0; });
+    if (supporter) trust(*supporter);
+    doubted_.clear();
+    trust(now);
+    return "";
+  }
+  // two labels or more that it contradicts are no accident
+  if (against.size() + static_cast<std::size_t>(in_doubt) > 1) ++contradicting_;
+  const Work work = work_between(against.front()->frame, now);
+  std::string text =
+      fmt::format("its energy differs by {:.4g} eV from that of step {}, and by {:.4g} eV by the "
+                  "work of forces and virial; see whether this calculation, or the one of that "
+                  "step, is converged",
+                  -work.energy, against.front()->frame.step, -work.forces - work.virial);
+  doubted_.push_back(now);
+  if (doubted_.size() > kept_labels) doubted_.pop_front();
+  return text;
+}
+
+void LabelCheck::trust(const WholeFrame &frame)
+{
+  trusted_.push_back({frame});
   if (trusted_.size() > kept_labels) trusted_.pop_front();
-  return "";
 }
 
 std::string LabelCheck::contradiction()
 {
-  if (told_contradiction_ || contradicting_ < enough || contradicting_ <= agreeing_) return "";
+  if (told_contradiction_ || contradicting_ < few || contradicting_ <= agreeing_) return "";
   told_contradiction_ = true;
-  const std::string why = wrong_factor(0, still_, enough);
+  const std::string why = wrong_factor(0, still_, few);
   if (!why.empty()) return why;
   return fmt::format(
-      "energies and forces of the reference do not belong together: in {} of {} pairs of close "
-      "configurations the energy does not change by the work of the forces: check "
-      "that its calculations converge (an answer that is not converged must not be "
-      "sent), that it has symmetry off, and its units",
-      contradicting_, contradicting_ + agreeing_);
+      "energies and forces of the reference do not belong together: {} labels contradict two or "
+      "more "
+      "others nearby, whose energies do not change by the work of the forces, and {} "
+      "agree with one: check that its calculations converge (an answer that is not "
+      "converged must not be sent), that it has symmetry off, and its units",
+      contradicting_, agreeing_);
 }
 
 }  // namespace dptrain

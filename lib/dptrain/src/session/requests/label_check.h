@@ -29,8 +29,8 @@ struct Work {
 };
 
 /// Whether energies, forces and virials of a reference belong together. Of two answers that lie close to each other the energy
-/// changes by the work of forces and virial. Where it does not, the later label is in doubt, until another one belongs to it;
-/// where most do not, or a factor other than one belongs to the work of all, or the forces keep a symmetry that the atoms have
+/// changes by the work of forces and virial. Where it does not, the later label is in doubt, until another one agrees with it;
+/// where most contradict several others, or a factor other than one belongs to the work of all, or the forces keep a symmetry that the atoms have
 /// lost, the source is wrong: of its labels a model would learn what does not exist.
 class LabelCheck {
  public:
@@ -39,7 +39,8 @@ class LabelCheck {
     std::string warning;  ///< what may be wrong, each once
     std::string proof;    ///< what is wrong with the source, once
   };
-  /// The elements of the types of frames.
+  /// For a reference with an input of its own: `elements` of the types of frames. Others have no order of atoms and no symmetry that could be
+  /// wrong: none.
   explicit LabelCheck(std::vector<std::string> elements = {}) : elements_(std::move(elements)) {}
   /// A label that has come.
   Finding add(const WholeFrame &frame, const Label &label);
@@ -64,16 +65,23 @@ class LabelCheck {
   std::string extrapolation();
   std::string kept_symmetry(const WholeFrame &now);
   std::string doubt_of(const WholeFrame &now, Finding &finding);
+  void trust(const WholeFrame &frame);
   std::string contradiction();
 
   std::vector<std::string> elements_;
   std::optional<WholeFrame> last_;  ///< with its label
   Sums still_, deformed_;           ///< pairs with the same cell, and others
   std::array<bool, 2> told_{};      ///< of forces, of virial
+  double virial_factor_ = 0.0;      ///< that was told
   bool told_extrapolation_ = false, told_contradiction_ = false;
-  std::deque<WholeFrame> trusted_;     ///< the latest
-  std::optional<WholeFrame> doubted_;  ///< the latest
-  int agreeing_ = 0, contradicting_ = 0;
+  struct Trusted {
+    WholeFrame frame;
+    int contradicted = 0;  ///< by later labels, of which none agrees with it
+  };
+  std::deque<Trusted> trusted_;     ///< the latest
+  std::deque<WholeFrame> doubted_;  ///< the latest
+  int agreeing_ = 0;                ///< labels that agree with one nearby
+  int contradicting_ = 0;           ///< that contradict two or more, and agree with none
   std::optional<NearSymmetry> symmetry_;
   int symmetric_ = 0;  ///< labels that keep it
 };

@@ -12,7 +12,7 @@ namespace {
 
 using Matrix = std::array<double, 9>;
 
-constexpr std::size_t most_atoms = 512;
+constexpr std::size_t most_atoms = 256;
 constexpr double nearness = 0.4;             // Angstrom, of an atom and its image
 constexpr double largest_distortion = 0.02;  // of the lattice
 constexpr int operations_of_a_rotation = 4;
@@ -35,7 +35,11 @@ void times(const double *row, const Matrix &m, double *result)
 }
 
 // Rotations of the lattice: integer matrices that leave lengths and angles of its vectors as they are.
-std::vector<Matrix> rotations_of(const Matrix &box)
+struct Rotation {
+  Matrix cartesian, integers;  // of row vectors, and of those in units of the cell
+};
+
+std::vector<Rotation> rotations_of(const Matrix &box)
 {
   const Lattice lattice(box);
   Matrix inverse{};  // columns of fractional coordinates: x = s box
@@ -45,7 +49,7 @@ std::vector<Matrix> rotations_of(const Matrix &box)
     const auto parts = lattice.fractional(axis);
     std::copy(parts.begin(), parts.end(), inverse.begin() + 3 * row);
   }
-  std::vector<Matrix> rotations;
+  std::vector<Rotation> rotations;
   for (int number = 0; number < 19683; ++number) {  // 3^9
     Matrix integers{};
     for (int k = 0, rest = number; k < 9; ++k, rest /= 3) integers[k] = rest % 3 - 1;
@@ -57,7 +61,7 @@ std::vector<Matrix> rotations_of(const Matrix &box)
         const double dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
         distortion = std::max(distortion, std::fabs(dot - (i == j ? 1.0 : 0.0)));
       }
-    if (distortion < largest_distortion) rotations.push_back(rotation);
+    if (distortion < largest_distortion) rotations.push_back({rotation, integers});
   }
   return rotations;
 }
@@ -111,17 +115,17 @@ bool is_identity(const Matrix &rotation, const std::vector<int> &image)
 
 }  // namespace
 
-NearSymmetry::NearSymmetry(const WholeFrame &frame) : box_(frame.box), type_(frame.type)
+NearSymmetry::NearSymmetry(const WholeFrame &frame) : type_(frame.type)
 {
   const int natoms = static_cast<int>(type_.size());
   if (!frame.periodic || type_.empty() || type_.size() > most_atoms) return;
   const Lattice lattice(frame.box);
-  for (const Matrix &rotation : rotations_of(frame.box))
+  for (const auto &[rotation, integers] : rotations_of(frame.box))
     for (int first = 0, found = 0; first < natoms && found < operations_of_a_rotation; ++first) {
       if (type_[first] != type_[0]) continue;
       std::vector<int> image = images(frame, lattice, rotation, first);
       if (image.empty() || is_identity(rotation, image)) continue;
-      operations_.push_back({rotation, std::move(image)});
+      operations_.push_back({rotation, integers, std::move(image)});
       ++found;
     }
 }
@@ -134,22 +138,32 @@ bool NearSymmetry::is_kept_by_forces_alone(const WholeFrame &frame,
   double largest = 0.0;
   for (const double component : force) largest = std::max(largest, std::fabs(component));
   const auto keeps = [&](const Operation &operation) {
-    double moved[3], rotated[3];
+    double moved[3];
     for (std::size_t i = 0; i < operation.image.size(); ++i) {
       times(&force[3 * i], operation.rotation, moved);
       for (int k = 0; k < 3; ++k)
         if (std::fabs(force[3 * operation.image[i] + k] - moved[k]) > same_force * largest)
           return false;
     }
-    // positions, but for a translation
-    times(frame.coord.data(), operation.rotation, rotated);
-    const double *target = &frame.coord[3 * operation.image[0]];
+    // positions in units of the cell, but for a translation: the operation is one of the lattice, whatever the cell has become
+    const auto part = [&](std::size_t i) { return lattice.fractional(&frame.coord[3 * i]); };
+    const auto place = [&](std::size_t i) {
+      const auto s = part(i);
+      std::array<double, 3> to{};
+      for (int k = 0; k < 3; ++k)
+        for (int c = 0; c < 3; ++c) to[c] += s[k] * operation.integers[3 * k + c];
+      return to;
+    };
+    const auto from = place(0), to = part(static_cast<std::size_t>(operation.image[0]));
     for (std::size_t i = 1; i < operation.image.size(); ++i) {
-      times(&frame.coord[3 * i], operation.rotation, moved);
-      for (int k = 0; k < 3; ++k) moved[k] += target[k] - rotated[k];
-      if (length(nearest(lattice, frame.box, &frame.coord[3 * operation.image[i]], moved)) >
-          other_place)
-        return true;
+      const auto here = place(i), image = part(static_cast<std::size_t>(operation.image[i]));
+      std::array<double, 3> d{};
+      for (int k = 0; k < 3; ++k) {
+        const double difference = here[k] - from[k] - image[k] + to[k];
+        for (int c = 0; c < 3; ++c)
+          d[c] += (difference - std::round(difference)) * frame.box[3 * k + c];
+      }
+      if (length(d) > other_place) return true;
     }
     return false;
   };

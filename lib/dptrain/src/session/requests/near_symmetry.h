@@ -11,7 +11,7 @@ namespace dptrain {
 /// displacements of a hot crystal.
 class NearSymmetry {
  public:
-  /// None for configurations that are not periodic, and for more than 512 atoms.
+  /// None for configurations that are not periodic, and for more than 256 atoms.
   explicit NearSymmetry(const WholeFrame &frame);
 
   /// Whether the forces have one of the symmetries to all digits where the positions do not.
@@ -20,9 +20,9 @@ class NearSymmetry {
  private:
   struct Operation {
     std::array<double, 9> rotation;  ///< row vectors times this
+    std::array<double, 9> integers;  ///< the same for vectors in units of the cell
     std::vector<int> image;          ///< atom that each atom comes to lie on
   };
-  std::array<double, 9> box_{};
   std::vector<int> type_;
   std::vector<Operation> operations_;
 };

@@ -9,6 +9,7 @@
 #include "base/elapsed.h"
 #include "base/text.h"
 #include "dptrain/base/error.h"
+#include "dptrain/data/frames_file.h"
 
 namespace dptrain {
 
@@ -37,7 +38,8 @@ RequestBook::RequestBook(std::shared_ptr<const Communicator> comm, LabelSource &
     counts_(counts),
     training_(training),
     file_(comm_, options.files.frames_path(), run),
-    check_(elements)
+    elements_(elements),
+    check_(source.works_beside() ? elements : std::vector<std::string>())
 {
 }
 
@@ -150,8 +152,15 @@ void RequestBook::check(const LabelRequest &request, const Label &label)
   if (!finding.warning.empty())
     messages_.warning(fmt::format("step {}: {}", step, finding.warning));
   if (finding.doubt.empty()) return;
-  discard(step, finding.doubt);
+  const std::string path = options_.files.frames_path() + ".doubted";
+  discard(step, fmt::format("{}; it is kept in {}", finding.doubt, path));
   doubted_.insert(request.id);
+  guarded(*comm_, [&] {
+    if (comm_->rank() != 0) return;
+    WholeFrame frame = request.frame;
+    frame.label = label;
+    FramesFile::append_to(path, elements_, frame);
+  });
 }
 
 void RequestBook::settle(std::int64_t request)
@@ -249,7 +258,10 @@ void RequestBook::take_over(const RequestBook &before, const std::vector<int> &t
 void RequestBook::discard(std::int64_t step, const std::string &why)
 {
   ++counts_.discarded;
-  messages_.warning(fmt::format("label of step {} is discarded: {}", step, why));
+  std::string text = fmt::format("label of step {} is discarded: {}", step, why);
+  if (text == discarded_) return;  // copies of one configuration, for one reason
+  messages_.warning(text);
+  discarded_ = std::move(text);
 }
 
 bool RequestBook::within_limit(const LabelRequest &request, const Label &label)

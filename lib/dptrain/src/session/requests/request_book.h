@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -105,8 +106,10 @@ class RequestBook {
   std::map<std::int64_t, Open> open_;  // the content of the file
   std::int64_t new_calls_ = 0;
   bool is_elsewhere_ = false;
+  std::vector<std::string> elements_;
   LabelCheck check_;
   std::set<std::int64_t> doubted_;               // requests
+  std::string discarded_;                        // the latest warning of a label that is
   std::map<std::int64_t, LabelAnswer> arrived_;  // answers that nobody has taken yet
 };
 

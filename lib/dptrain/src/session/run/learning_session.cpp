@@ -234,7 +234,7 @@ void LearningSession::explore(Trajectory &run)
 
 void LearningSession::end_run(std::int64_t step, const std::string &name)
 {
-  if (impl_->active) impl_->active->end_run(step, name);
+  if (impl_->active) impl_->learn_from_right_labels([&] { impl_->active->end_run(step, name); });
   if (impl_->group) return;  // all of them have saved together, and others may go on
   save();
   impl_->training.release_files();
