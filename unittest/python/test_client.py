@@ -56,6 +56,16 @@ def run(*words, folder):
                           timeout=300, env=environment)
 
 
+def test_a_folder_for_the_files_of_the_calculator(tmp_path):
+    """Several clients of a code that writes files have one each."""
+    (tmp_path / "files.py").write_text("from ase.calculators.emt import EMT\n\n\nclass Says(EMT):\n    def __setattr__(self, name, value):\n"
+                                       "        if name == 'directory':\n            print(name, value, flush=True)\n"
+                                       "        super().__setattr__(name, value)\n")
+    done = run("--calculator", "files.Says", "--socket", f"unix:{uuid.uuid4().hex}", "--wait", "0.1", "--directory", "a/client1", "t.init.xyz",
+               folder=tmp_path)
+    assert "directory a/client1" in done.stdout and (tmp_path / "a" / "client1").is_dir()
+
+
 def test_nobody_listens(tmp_path):
     done = run("--calculator", "emt", "--socket", f"unix:{uuid.uuid4().hex}", "--wait", "0.5", "t.init.xyz", folder=tmp_path)
     assert done.returncode == 1 and "nobody listens at unix:" in done.stderr
