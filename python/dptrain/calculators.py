@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib
 import sys
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ class Package:
     path: str  # MODULE.CLASS, or MODULE.FUNCTION that makes one
     model: str = ""  # the argument that is MODEL of NAME:MODEL; empty: it has none
     models: str = ""  # some of its models, as the package spells them
+    defaults: tuple = ()  # (argument, value), ... that are other than the package's
 
 
 def chgnet(model="0.3.0", device=None, **options):
@@ -51,7 +53,7 @@ NAMED = {
     "metatomic": Package("metatomic-ase", "metatomic_ase.MetatomicCalculator", "model", "a file"),
     "orb": Package("orb-models", "dptrain.calculators.orb", "model", "orb_v3_conservative_inf_omat, orb_v3_conservative_omol"),
     "sevenn": Package("sevenn", "sevenn.calculator.SevenNetCalculator", "model", "7net-0 (in the package), 7net-l3i5, 7net-mf-ompa (with modal=...)"),
-    "tblite": Package("tblite", "tblite.ase.TBLite", "method", "GFN2-xTB, GFN1-xTB"),
+    "tblite": Package("tblite", "tblite.ase.TBLite", "method", "GFN2-xTB, GFN1-xTB", (("verbosity", 0),)),
     "upet": Package("upet", "upet.calculator.UPETCalculator", "model", "pet-mad-s, pet-omat-s"),
     "xtb": Package("xtb", "xtb.ase.calculator.XTB", "method", "GFN2-xTB, GFN1-xTB"),
 }
@@ -93,6 +95,8 @@ def parse_calculator(text):
         key, equals, value = word.partition("=")
         if not equals and k == 0 and name in NAMED and NAMED[name].model and word.strip():
             key, equals, value = NAMED[name].model, "=", repr(word.strip())
+        if not equals and k == 0 and name not in NAMED and "." not in name:
+            find_class(name)  # a name that is wrong is the first mistake
         if not equals or not key.strip().isidentifier():
             raise CalculatorError(f"--calculator {text}: found '{word}' where key=value must stand, as in tblite:method=GFN1-xTB")
         options[key.strip()] = read_value(value.strip())
@@ -120,6 +124,9 @@ def find_class(name):
 
         return get_calculator_class(name)
     except (ImportError, AttributeError, KeyError, ValueError) as error:
+        near = difflib.get_close_matches(name, NAMED, 1)
+        if near and not package:
+            raise CalculatorError(f"there is no calculator '{name}': use {near[0]}, if that is what you mean") from error
         advice = (f"install it with {sys.executable} -m pip install {package.install}, or name the Python that has it: --python" if package else
                   f"install the package, or use a name that ASE knows, one of {', '.join(NAMED)}, or MODULE.CLASS")
         raise CalculatorError(f"there is no calculator '{name}' here ({error}): {advice}") from error
@@ -130,7 +137,7 @@ def make_calculator(text):
     name, options = parse_calculator(text)
     package = NAMED.get(name)
     try:
-        return find_class(name)(**options)
+        return find_class(name)(**{**dict(package.defaults if package else ()), **options})
     except CalculatorError:
         raise
     except ModuleNotFoundError as error:  # of a function that imports what it needs

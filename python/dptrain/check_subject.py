@@ -125,7 +125,8 @@ def read_structure(path, form):
         message = str(error).replace("--calculator", "--format").partition(", as in ")[0]
         raise CheckError(f"{message}, as in lammps-data:atom_style=atomic") from error
     except Exception as error:  # readers raise what they like
-        raise CheckError(f"{path}: ASE cannot read it ({reason_of(error)}): give a POSCAR, cif, extended XYZ, ..., or name its format: "
+        reason = "it ends too early" if isinstance(error, StopIteration) else reason_of(error)
+        raise CheckError(f"{path}: ASE cannot read it ({reason}): give a POSCAR, cif, extended XYZ, ..., or name its format: "
                          "--format lammps-data:atom_style=atomic") from error
     if len(atoms) == 0:
         raise CheckError(f"{path}: there are no atoms in it: give a structure with at least one")
@@ -139,10 +140,10 @@ def read_structure(path, form):
 
 def require_real_atoms(atoms, path):
     """Raises CheckError for sites that are occupied in part, for what is no element, and for atoms that lie on each other."""
-    for kind, elements in (atoms.info.get("occupancy") or {}).items():
+    for number, elements in enumerate((atoms.info.get("occupancy") or {}).values(), 1):
         if len(elements) > 1 or any(part < 1.0 - 1e-6 for part in elements.values()):
             parts = ", ".join(f"{part:g} {element}" for element, part in elements.items())
-            raise CheckError(f"{path}: site {kind} is occupied in part ({parts}): write an ordered structure, in which each site has one atom or "
+            raise CheckError(f"{path}: site {number} is occupied in part ({parts}): write an ordered structure, in which each site has one atom or "
                              "none")
     if (atoms.numbers == 0).any():
         raise CheckError(f"{path}: atom {int((atoms.numbers == 0).argmax()) + 1} is no element ({atoms.symbols[atoms.numbers == 0][0]}): name the "

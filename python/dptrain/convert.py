@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import sys
 import tempfile
 from pathlib import Path
@@ -120,8 +122,7 @@ def convert_labels(options):
     own = [holds_labels(source) for source in options.source]
     to_labels = Path(options.target).suffix == LABELS
     if len(own) == 1 and (own[0] or has_weights(options.source[0])) and data_options(options) == Options():
-        write_own(options.source[0], options.target)
-        print(f"wrote {options.target}")
+        print(write_own(options.source[0], options.target))
         return
     with tempfile.TemporaryDirectory() as folder:
         sources = []
@@ -130,10 +131,11 @@ def convert_labels(options):
             if is_own:
                 write_own(source, sources[-1])
         target = Path(folder) / "all.xyz" if to_labels else options.target
-        convert_data(sources, target, data_options(options))
+        with contextlib.redirect_stdout(io.StringIO()) if to_labels else contextlib.nullcontext() as said:
+            convert_data(sources, target, data_options(options))
         if to_labels:
-            write_own(target, options.target)
-            print(f"wrote {options.target}")
+            print("".join(line for line in said.getvalue().splitlines(True) if str(target) not in line), end="")
+            print(write_own(target, options.target))
 
 
 def work(options):

@@ -192,6 +192,8 @@ def check_work(work, options, say):
             "look whether the frames come from calculations with the same settings")
     elif not findings:
         say("too few frames lie close to each other to check units and signs by the work of the forces")
+    if work.virials and findings and all(finding.label != "virial" for finding in findings):
+        say("the virials could not be checked: too few frames with different cells lie close to each other, or one pair has more than half of the work")
     faults = []
     for finding in findings:
         text = f"energies change with the work of the {finding.label}: slope {finding.slope:.3g} over {finding.pairs} pairs"

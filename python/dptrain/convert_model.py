@@ -39,10 +39,10 @@ def is_hdf5(path):
 
 
 def write_own(source, target):
-    """The model of a .dp, a checkpoint or a .pth as a .dp or .pth, by the LAMMPS command, which says nothing then."""
-    messages = io.StringIO()
+    """The model of a .dp, a checkpoint or a .pth as a .dp or .pth, by the LAMMPS command, whose last line is returned."""
+    messages, out = io.StringIO(), io.StringIO()
     with contextlib.redirect_stderr(messages):
-        status = Run(["convert", str(source), str(target)], out=io.StringIO()).run()
+        status = Run(["convert", str(source), str(target)], out=out).run()
     messages = messages.getvalue().strip()
     if status != 0 and not messages:
         raise ConvertError(f"{source}: the conversion was ended; start it again")
@@ -50,6 +50,7 @@ def write_own(source, target):
         raise ConvertError(messages.removeprefix("dptrain: error: "))
     if messages:
         print(messages, file=sys.stderr)
+    return next((line.strip() for line in reversed(out.getvalue().splitlines()) if line.startswith("wrote ")), f"wrote {target}")
 
 
 def find_dp(given):

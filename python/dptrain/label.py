@@ -296,14 +296,15 @@ def label_frames(options):
     if options.watch or options.again or options.jobs != 1 or options.retake:
         raise FileProblem(f"{options.folder} is a file: leave --watch, --again, --jobs and --retake out, which are for the folder of 'reference spool'")
     signals = Signals()
-    calculator = make_calculator(options.calculator)
-    stress = not options.no_stress and "stress" in getattr(calculator, "implemented_properties", ["stress"])
-    if not stress and not options.no_stress:
-        say("no stress is computed: this calculator has none")
     try:
-        labels, failed = label_file(options.folder, options.output, calculator, stress, say, options.format)
+        calculator = make_calculator(options.calculator)
+        stress = not options.no_stress and "stress" in getattr(calculator, "implemented_properties", ["stress"])
+        if not stress and not options.no_stress:
+            say("no stress is computed: this calculator has none")
+        labels, failed = label_file(options.folder, options.output, calculator, options.calculator, stress, say, options.format)
     except Ended:
-        say(f"ended by a signal; the labels that are there are in {options.output}, and the same command goes on")
+        there = f"the labels that are there are in {options.output}, and " if Path(options.output).exists() else ""
+        say(f"ended by a signal; {there}the same command goes on")
         return 128 + signals.received
     say(f"the end: {labels} labels in {options.output}, {failed} failed")
     return 1 if failed else 0

@@ -10,6 +10,7 @@ import numpy as np
 from dptrain.calculators import label
 
 
+REFERENCE = "reference"  # key in the comment line: what has computed the label
 DIGITS = 1e-7  # Angstrom; extended XYZ has eight decimals
 
 
@@ -55,13 +56,15 @@ def labeled(atoms, calculator, with_stress):
 class Labeled:
     """The configurations that have labels in a file already, to the digits of extended XYZ."""
 
-    def __init__(self, path):
+    def __init__(self, path, reference):
         self.frames = {}
         if not Path(path).exists():
             return
         for frame in read_frames(path, "extxyz"):
             if frame.calc is None or "forces" not in frame.calc.results:
                 raise FileProblem(f"{path} has frames without forces: give a new file for the labels, or one that this command has begun")
+            if frame.info.get(REFERENCE, reference) != reference:
+                raise FileProblem(f"{path} has labels of {frame.info[REFERENCE]}, and those of {reference} do not belong to them: give another file")
             self.add(frame)
 
     def add(self, frame):
@@ -72,15 +75,15 @@ class Labeled:
                    and np.allclose(frame.cell, other.cell, rtol=0, atol=DIGITS) for other in self.frames.get(tuple(frame.numbers), []))
 
 
-def label_file(path, output, calculator, with_stress, say, form=None):
-    """Appends the frames with their labels to a file, each as soon as it is there; those that are in it already are not computed again, and
+def label_file(path, output, calculator, reference, with_stress, say, form=None):
+    """Appends the frames with their labels, and the name of the reference, to a file, each as soon as it is there; those that are in it already are not computed again, and
     those that fail are left out and told. Returns (frames with labels, failed)."""
     from ase.io import write
 
     frames = read_frames(path, form)
     if Path(output).exists() and Path(output).samefile(path):
         raise FileProblem(f"{output} is the file of the frames itself: name another one for their labels")
-    there, failed = Labeled(output), 0
+    there, failed = Labeled(output, reference), 0
     known = sum(frame in there for frame in frames)
     if known:
         say(f"{known} of {len(frames)} frames have labels in {output} already")
@@ -94,6 +97,7 @@ def label_file(path, output, calculator, with_stress, say, form=None):
             say(f"frame {number} of {len(frames)}: failed: {type(error).__name__}: {error}")
             failed += 1
             continue
+        done.info[REFERENCE] = reference
         write(output, done, format="extxyz", append=True)
         there.add(frame)
         say(f"frame {number} of {len(frames)}: {done.calc.results['energy']:.6f} eV, {time.monotonic() - start:.2f} s")

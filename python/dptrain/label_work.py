@@ -56,12 +56,13 @@ class LabelWork:
     """Collects frames; `findings` says what they show."""
 
     def __init__(self):
-        self.last, self.pairs = {}, []
+        self.last, self.pairs, self.virials = {}, [], False
 
     def add(self, frame):
         """A frame, where it has energy and forces."""
         if frame.energy is None or frame.forces is None:
             return
+        self.virials = self.virials or frame.virial is not None
         key = (tuple(frame.symbols), frame.periodic)
         recent = self.last.pop(key, None) or deque(maxlen=REMEMBERED)
         self.last[key] = recent  # the latest one is the last

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import json
 import os
 import re
 import shutil
@@ -22,7 +23,7 @@ from pathlib import Path
 from dptrain.check_part import CheckError
 from dptrain.lammps_run import interrupted_by_signals, run_lammps
 from dptrain.launcher import LaunchError, end_program
-from dptrain.learn_files import EARLIER_LOG, INPUT, LOG, MODEL, RESTARTS, TEST_DUMP, TEST_INPUT, TEST_LOG
+from dptrain.learn_files import EARLIER_LOG, INPUT, LOG, MODEL, RESTARTS, SETTINGS, TEST_DUMP, TEST_INPUT, TEST_LOG
 from dptrain.logs import FileError, read_text
 from dptrain.progress import StatusLine, read_progress
 
@@ -86,6 +87,25 @@ def check_folder(folder, resume):
         raise CheckError(f"{folder} has files: name a new folder (-o FOLDER), or go on with its run (--resume)")
 
 
+def settings_of(options, plan):
+    """What a run that goes on has to have in common with the one that began."""
+    return {"structure": plan.atoms.get_chemical_formula(), "reference": options.reference, "temperature": options.temperature,
+            "pressure": options.pressure, "size": options.size, "time": options.time, "timestep": plan.timestep, "accuracy": options.accuracy}
+
+
+def check_settings(options, plan):
+    """Raises CheckError where the command line is not that of the run that goes on."""
+    path = options.output / SETTINGS
+    try:
+        before = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise CheckError(f"{path} cannot be read ({error}): it is written with {INPUT}; name another folder (-o FOLDER)") from None
+    for name, value in settings_of(options, plan).items():
+        if before.get(name) != value:
+            raise CheckError(f"{options.output} was begun with the {name} {before.get(name)}, and this is {value}: give the same words with --resume, or "
+                             "name another folder (-o FOLDER)")
+
+
 class Learning:
     """The work in a folder, and the line that says how far it is."""
 
@@ -123,7 +143,10 @@ class Learning:
             if client.poll():
                 said = read_text(self.folder / f"client{number}.log").strip().splitlines()
                 raise CheckError(f"the reference has ended: {said[-1] if said else 'it said nothing'}; see {self.folder / f'client{number}.log'}")
-        self.show(str(read_progress(path, stage)))
+        progress = read_progress(path, stage)
+        if stage == "learning" and self.plan.explores and progress.steps and progress.step == progress.steps:
+            progress.stage, progress.steps = "exploring", 0
+        self.show(str(progress))
 
     def learn(self):
         address = f"unix:dptrain-learn-{os.getpid()}"
@@ -131,7 +154,9 @@ class Learning:
         if self.options.resume:
             words += self.words_of_resume()
             with contextlib.suppress(FileNotFoundError):
-                os.replace(self.folder / LOG, self.folder / EARLIER_LOG)
+                text = (self.folder / LOG).read_text()
+                with open(self.folder / EARLIER_LOG, "a") as log:
+                    log.write(text)
         self.clients = self.reference.start(self.folder, address)
         try:
             self.run(LOG, words, "learning")
@@ -182,6 +207,8 @@ def make_plan(options):
     from dptrain.check_subject import is_solid, read_structure
     from dptrain.learn_input import Plan, enlarged, timestep_of
 
+    if re.fullmatch(r"[\d.]+", options.accuracy) and float(options.accuracy) >= 1.0:
+        raise CheckError(f"--accuracy {options.accuracy} is a force error of {options.accuracy} eV/Angstrom: give {options.accuracy}%, or a smaller force")
     structure = read_structure(options.structure, options.format)
     elements = list(dict.fromkeys(structure.get_chemical_symbols()))
     if len(options.temperature) > 2:
@@ -198,9 +225,13 @@ def make_plan(options):
     return plan, reference
 
 
-def speed(folder, calls, ranks):
+def speed(folder, log, ranks):
     """How long the reference takes for a label, and the potential for a step."""
-    reference = sum(map(float, re.findall(r"^  seconds: reference ([\d.e+-]+)", read_text(folder / LOG), re.MULTILINE))) / max(1, calls)
+    seconds = re.findall(r"^Fix dptrain learn: \d+ steps, (\d+) reference calls.*\n  seconds: reference ([\d.e+-]+)", log, re.MULTILINE)
+    asked = sum(int(calls) for calls, _ in seconds)
+    if not asked:
+        return ""
+    reference = sum(float(time) for _, time in seconds) / asked
     loop, steps = re.findall(r"^Loop time of (\S+) on .* for (\d+) steps", read_text(folder / TEST_LOG), re.MULTILINE)[-1]
     potential = float(loop) / max(1, int(steps))
     return (f" A step takes the reference {reference:.2g} s, and the potential {potential:.2g} s ({reference / potential:.0f} times faster) on {ranks} "
@@ -210,20 +241,22 @@ def speed(folder, calls, ranks):
 def sentences(learning, errors):
     """What happened, how good it is, what to do next."""
     folder, plan, ranks = learning.folder, learning.plan, learning.options.np
-    log = read_text(folder / LOG)
-    calls, labels = map(int, re.findall(r"^Fix dptrain learn: \d+ steps, (\d+) reference calls.*?, (\d+) frames", log, re.MULTILINE)[-1])
+    log = "".join(read_text(path) for path in (folder / EARLIER_LOG, folder / LOG) if path.exists())
+    runs = re.findall(r"^Fix dptrain learn: \d+ steps, (\d+) reference calls \([^)]*\)(?: and (\d+) to explore)?, (\d+) frames", log, re.MULTILINE)
+    explored, labels = sum(int(found or 0) for _, found, _ in runs), int(runs[-1][2])
+    calls = explored + max(map(int, re.findall(r"^dptrain +\d+ .* (\d+)(?: +[-\d.e+]+){4}$", log, re.MULTILINE)), default=int(runs[-1][0]))
     wanted = re.findall(r"accuracy: wanted \S+ \(([\d.e+-]+) % of the forces\)", log)
     wanted = f", where {wanted[-1]} % was wanted" if wanted else ""
     picture = f"; look at {folder / PICTURE}" if (folder / PICTURE).exists() else ""
     yield (f"In {time.monotonic() - learning.start:.0f} s a potential for {plan.atoms.get_chemical_formula()} was learned in a run of {plan.steps} "
-           f"steps: the reference ({plan.reference}) was asked {calls} times, for {labels} labels.{speed(folder, calls, ranks) if errors else ''}")
+           f"steps: the reference ({plan.reference}) was asked {calls} times, for {labels} labels.{speed(folder, log, ranks) if errors else ''}")
     if errors:
         force, scale, energy = errors
         yield (f"On {TEST_FRAMES} frames of another run of the potential its force error is {100 * force / scale:.2g} % ({force:.3g} of {scale:.3g} "
                f"eV/A){wanted}; its energy error {1e3 * energy:.2g} meV/atom{picture}.")
     else:
         yield f"Errors on held-out configurations are at the end of {folder / LOG}{wanted}{picture}."
-    yield (f"Next: dptrain check {folder / MODEL} {learning.options.structure}; or run it: pair_style dptrain, pair_coeff * * "
+    yield (f"Next: dptrain check {folder / MODEL} {learning.options.structure} --picoseconds 5; or run it: pair_style dptrain, pair_coeff * * "
            f"{folder / MODEL} {' '.join(plan.elements)}. More of the same: change {folder / INPUT}.")
 
 
@@ -233,6 +266,8 @@ def learn(options, out):
 
     plan, reference = make_plan(options)
     check_folder(options.output, options.resume)
+    if options.resume:
+        check_settings(options, plan)
     learning = Learning(options, plan, reference, out)
     try:
         learning.probe()
@@ -240,6 +275,7 @@ def learn(options, out):
         if not options.resume:
             options.output.mkdir(parents=True, exist_ok=True)
             write_input(plan, options.output)
+            (options.output / SETTINGS).write_text(json.dumps(settings_of(options, plan), indent=1) + "\n")
         learning.learn()
         errors = learning.test() if reference.can_label else None
         learning.show("drawing")
@@ -268,7 +304,11 @@ def main(words=None):
         with interrupted_by_signals():
             learn(options, sys.stdout)
     except KeyboardInterrupt:
-        print(f"dptrain learn: ended by a signal: go on with the same command and --resume, all labels are in {options.output}", file=sys.stderr)
+        if (options.output / f"{MODEL}.frames").exists():
+            advice = f"go on with the same command and --resume, all labels are in {options.output}"
+        else:
+            advice = f"there is no label yet; remove {options.output}, if it is there, and start again"
+        print(f"dptrain learn: ended by a signal: {advice}", file=sys.stderr)
         return 130
     except (CheckError, CalculatorError, LaunchError, FileError, OSError) as error:
         print(f"dptrain: error: {error}", file=sys.stderr)

@@ -77,13 +77,13 @@ def input_of(plan):
     """The text of in.learn."""
     begin, end = plan.temperatures
     heated = f"at {begin:g} K" if begin == end else f"while it goes from {begin:g} to {end:g} K"
-    cell = "in a fixed box" if plan.pressure is None else f"at {plan.pressure:g} bar"
+    cell = ("in a fixed box" if plan.atoms.pbc.all() else "without a box that could change") if plan.pressure is None else f"at {plan.pressure:g} bar"
     types = " ".join(plan.elements)
     every = max(1, plan.steps // 20)
     lines = [
         comment(f"Learns a potential for {plan.atoms.get_chemical_formula()} from {plan.reference} in a run of {plan.steps * plan.timestep / 1000:g} ps, "
                 f"{heated}, {cell}; the potential itself moves the atoms, and the reference is asked where it does not know. Written by "
-                "dptrain learn: change it, and run it again with"),
+                f"dptrain learn: change it, and run it again in this folder ({MODEL} is written anew) with"),
         "#", *(f"#     {line}" for line in plan.start), f"#     lmp -in {INPUT}", "",
         f"variable        steps index {plan.steps}        # of {plan.timestep:g} fs",
         f"variable        accuracy index {plan.accuracy}       # force error that is wanted: a part of the forces, or eV/Angstrom",

@@ -51,7 +51,7 @@ class FromPairStyle:
         from dptrain.label_file import label_file
 
         said = []
-        labels, failed = label_file(path, output, PairStyle(self.style), True, said.append)
+        labels, failed = label_file(path, output, PairStyle(self.style), self.text, True, said.append)
         return "" if labels and not failed else said[-1]
 
     def start(self, folder, address):

@@ -120,9 +120,12 @@ TEST(FramesData, ARecordThatIsNotCompleteYetIsNone)
 {
   const Scratch scratch;
   const std::string path = written(scratch, some_frames()), bytes = read_file(path);
-  for (const std::size_t cut : {1, 20, 200})
-    EXPECT_EQ(opened(scratch.with("cut.frames", bytes.substr(0, bytes.size() - cut)))->num_frames(),
-              3);
+  EXPECT_FALSE(FramesFile::is_cut(path));
+  for (const std::size_t cut : {1, 20, 200}) {
+    const std::string shorter = scratch.with("cut.frames", bytes.substr(0, bytes.size() - cut));
+    EXPECT_EQ(opened(shorter)->num_frames(), 3);
+    EXPECT_TRUE(FramesFile::is_cut(shorter));
+  }
 }
 
 TEST(FramesData, ADamagedRecordAmidOthersIsAnError)

@@ -131,6 +131,12 @@ def test_positions_with_all_digits_are_known_again(run):
     assert len(ase_io.read("labels.xyz", ":")) == 6
 
 
+def test_labels_of_two_references_are_not_mixed(run):
+    run(LENNARD_JONES, frames=copper(1))
+    status, said, labels = run("emt", frames=copper(2))
+    assert status == 1 and f"labels.xyz has labels of {LENNARD_JONES}, and those of emt do not belong to them" in said and len(labels) == 1
+
+
 def test_a_calculator_without_stress(run):
     status, said, labels = run("file_calculators.NoStress", frames=copper(1))
     assert status == 0 and "no stress is computed" in said and "stress" not in labels[0].calc.results

@@ -175,6 +175,8 @@ def test_ctrl_c_and_resume(script, tmp_path):
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130 and "go on with the same command and --resume" in err, out + err
     before = (tmp_path / "si" / "in.learn").read_text()
+    status, _, err = script(*[word if word != "600" else "700" for word in words], "--resume")
+    assert status == 1 and "was begun with the temperature [600.0], and this is [700.0]" in err
     status, out, err = script(*words, "--resume")
     expect_done(status, out, err, tmp_path / "si")
     log = (tmp_path / "si" / "log.learn").read_text()
@@ -220,6 +222,8 @@ def test_sites_that_are_occupied_in_part(tmp_path, capsys):
     (["--reference", "units real", "pair_style sw", "pair_coeff * * Si.sw Al"], "units real are not possible here"),
     (["--reference", "spool:"], "names no folder"),
     (["--reference", "emt", "--resume"], "has no in.learn"),
+    (["--reference", "emt", "--accuracy", "5"], "give 5%"),
+    (["--reference", "sevnn:7net-0"], "there is no calculator 'sevnn': use sevenn, if that is what you mean"),
 ])
 def test_references_and_options_that_are_wrong(words, message, script, tmp_path):
     write(tmp_path / "al.xyz", bulk("Al", cubic=True))

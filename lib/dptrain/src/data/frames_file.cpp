@@ -91,6 +91,16 @@ void FramesFile::append_to(const std::string &path, const std::vector<std::strin
   FramesFile(path, type_map, there).append(frame);
 }
 
+bool FramesFile::is_cut(const std::string &path)
+{
+  const File file(path, O_RDONLY);
+  const std::int64_t size = file.size();
+  std::int64_t offset = read_frames_header(file).end;
+  std::string payload;
+  while (read_frames_record(file, size, offset, payload)) {}
+  return offset < size;
+}
+
 StoredFrames FramesFile::read(const std::string &path, std::int64_t count)
 {
   const File file(path, O_RDONLY);

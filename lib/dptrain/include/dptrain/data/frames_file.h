@@ -26,6 +26,8 @@ class FramesFile {
   /// Adds a frame to the complete ones of a file, which is made if there is none. One with other types is put aside.
   static void append_to(const std::string &path, const std::vector<std::string> &type_map,
                         const WholeFrame &frame);
+  /// Whether something is behind the last complete frame: the run that writes the file goes on, or was killed.
+  static bool is_cut(const std::string &path);
   /// The first `count` frames; with count = -1 all that are complete.
   static StoredFrames read(const std::string &path, std::int64_t count);
 
