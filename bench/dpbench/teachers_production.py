@@ -130,6 +130,8 @@ def closest(frames):
 def box(name, folder, model, cells, steps, every):
     shown = subprocess.run(["dptrain", "show", str(model)], capture_output=True, text=True, check=True).stdout
     walls = {frozenset(pair): float(start) for *pair, start in re.findall(r"^ +([A-Z][a-z]?)-([A-Z][a-z]?) +([\d.]+)$", shown, re.MULTILINE)}
+    folder = folder / f"{cells}"
+    folder.mkdir(exist_ok=True)
     log, frames, memory = lammps(folder, model, cells, steps, every)
     rows = np.array([line.split() for line in log.splitlines() if re.fullmatch(r"( +[-\d.e+]+){4}", line.rstrip())], float)
     loop, used = map(float, re.findall(r"^Loop time of (\S+) .*?(\S+)% CPU use", log, re.MULTILINE | re.DOTALL)[-1])

@@ -35,12 +35,12 @@ def test_copies_come_first(ranks, address, clients, lammps, tmp_path):
     expect_right_labels(frames, BY_CLIENT)
     copies, run = frames[:6], frames[6:]
     widths = [np.linalg.norm(frame["force"]) for frame in copies]
-    assert all(frame["step"] == 0 for frame in copies) and widths[5] > 2 * widths[0] > 0
+    assert all(frame["step"] == 0 for frame in copies) and widths[5] > 2 * widths[1] > 0
     boxes = np.array([frame["box"] for frame in copies]).reshape(6, 3, 3)
     assert 0 < np.abs(boxes - 10.862 * np.eye(3)).max() <= 0.02 * 10.862
     assert all(np.array_equal(frame["box"].reshape(3, 3), 10.862 * np.eye(3)) for frame in run)
-    # the run itself is not displaced
-    assert np.abs(run[0]["coord"] / (10.862 / 8) - np.round(run[0]["coord"] / (10.862 / 8))).max() < 1e-9
+    # the first one is the configuration itself, and the label of step 0 tells nothing new
+    assert np.abs(copies[0]["coord"] / (10.862 / 8) - np.round(copies[0]["coord"] / (10.862 / 8))).max() < 1e-9 and run[0]["step"] == 2
     assert [line["moved_by"] for line in lines[:7]] == ["-"] * 6 + ["reference"]
 
 
@@ -101,7 +101,7 @@ def test_a_killed_run_finds_them_again(start_lammps, labeler, lammps, tmp_path):
     frames = stored_frames(tmp_path / "si.dp.frames")
     expect_right_labels(frames, EXACT)
     perfect = [frame for frame in frames if frame["step"] == 0 and np.abs(frame["force"]).max() < 1e-6]
-    assert len([frame for frame in frames if frame["step"] == 0]) == 4 + len(perfect) == 5
+    assert len([frame for frame in frames if frame["step"] == 0]) == 4 and len(perfect) == 1  # the first copy is the configuration itself
     # they were waited for: the model is there, and three labels compare it
     assert [line["why"] for line in events(result.output)][:7] == ["prepare"] * 4 + ["early"] * 3
     assert not (tmp_path / "si.dp.requests").exists()

@@ -90,7 +90,8 @@ def test_one_model_of_two_systems(job, tmp_path):
 
 
 def test_each_partition_has_copies_of_its_own(tmp_path, job, address, client):
-    """`prepare 3` of two partitions that begin with the same atoms: six copies, none of them twice, in one file."""
+    """`prepare 3` of two partitions that begin with the same atoms: the first of each is these atoms, the other four copies are all different,
+    in one file."""
     text = shared(f"{EAGER} prepare 3 displace 0.1 save 100000 si.dp", run="run 5", reference=f"reference socket {address}_$w wait 60 end")
     started = job("variable w world a b\n" + text)
     for name, structure in (("a", "t.1.init.xyz"), ("b", "t.2.init.xyz")):
@@ -102,7 +103,7 @@ def test_each_partition_has_copies_of_its_own(tmp_path, job, address, client):
     sites = 5.431 / 4  # of diamond
     copies = [frame["coord"] for frame in stored_frames(tmp_path / "si.dp.frames")
               if frame["step"] == 0 and np.abs(frame["coord"] / sites - np.round(frame["coord"] / sites)).max() > 1e-6]
-    assert len(copies) == 6 and len({coord.tobytes() for coord in copies}) == 6
+    assert len(copies) == 4 and len({coord.tobytes() for coord in copies}) == 4
 
 
 def test_the_numbers_do_not_depend_on_the_ranks(job, tmp_path):

@@ -406,5 +406,22 @@ TEST(LabelCheck, AStrainedCrystalHasItsSymmetry)
   }
 }
 
+// Of a box that shrinks as its atoms move the works of forces and virial change alike: no factor follows from that.
+TEST(LabelCheck, ACollapsingBoxSaysNothing)
+{
+  LabelCheck check({"Cu"});
+  WholeFrame frame = start();
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal(0.0, 0.002);
+  for (int k = 0; k < 16; ++k) {
+    const Label label = morse(frame);
+    const LabelCheck::Finding found = check.add(frame, label);
+    EXPECT_EQ(found.proof + found.doubt, "") << k;
+    for (double &x : frame.box) x *= 0.99;
+    for (std::size_t i = 0; i < frame.coord.size(); ++i)
+      frame.coord[i] = 0.99 * frame.coord[i] + 0.01 * label.force[i] + normal(random);
+  }
+}
+
 }  // namespace
 }  // namespace dptrain

@@ -24,16 +24,16 @@ constexpr double near_displacement = 0.25, near_strain = 0.02;
 constexpr double doubtful_energy = 0.05, doubtful_energy_per_atom = 2e-3;
 // Angstrom, of an atom between the two configurations of a pair; the rule's error grows with the third power
 constexpr double largest_displacement = 0.4;
-constexpr double largest_strain = 0.1, unchanged = 1e-10;
+constexpr double largest_strain = 0.02, unchanged = 1e-10;
 // eV; less is lost among the digits that clients send
 constexpr double smallest_work = 1e-4;
 // A factor is wrong where it differs from one by more than this and by more standard errors than that. Factors of wrong units are
 // 27.2 (Hartree), 1.89 or 0.529 (Bohr), 2 and more.
-constexpr double pulay =
-    0.9;  // largest difference from one of the factor of a virial without its basis
 constexpr double largest_difference = 0.4, standard_errors = 6.0;
 // R^2 of the fit. Where molecules turn far between two labels the rule does not hold, and the factor says nothing.
 constexpr double least_correlation = 0.9;
+// Part of the sum of squares of the energies that factors of one leave where that of the forces is wrong.
+constexpr double least_disagreement = 0.1;
 // The same for a factor that is nearly one.
 constexpr double small_difference = 0.04, close_correlation = 0.995;
 // Of the sum of squares: where one pair has more of it the factor is that of this pair, with the errors of its rule.
@@ -183,11 +183,9 @@ LabelCheck::Finding LabelCheck::add(const WholeFrame &frame, const Label &label)
   if (last_ && can_be_compared(*last_, now)) compare_with_last(now);
   finding.proof = kept_symmetry(now);
   if (finding.proof.empty()) finding.proof = wrong_factor(0, sums_of_forces(), fewest_pairs);
+  // a basis that is not converged gives wrong factors, too, and energies and forces are good
   const std::string of_virial = wrong_factor(1, deformed_, fewest_pairs);
-  // a basis that is not converged gives factors of this size, and energies and forces are good
-  const bool is_of_basis = std::fabs(virial_factor_ - 1.0) < pulay;
-  if (!of_virial.empty() && is_of_basis) finding.warning = of_virial;
-  if (!of_virial.empty() && !is_of_basis && finding.proof.empty()) finding.proof = of_virial;
+  if (!of_virial.empty()) finding.warning = of_virial;
   finding.doubt = doubt_of(now, finding);
   if (finding.proof.empty()) finding.proof = contradiction();
   if (finding.proof.empty() && finding.warning.empty()) finding.warning = extrapolation();
@@ -258,6 +256,11 @@ std::optional<LabelCheck::Factor> LabelCheck::factor(int of, const Sums &s, int 
       std::max(0.0, s.energy2 - of_forces * s.forces_energy - of_virial * s.virial_energy);
   const double variance = rest / (s.pairs - (two ? 2 : 1)),
                inverse = two ? (of == 0 ? s.virial2 : s.forces2) / determinant : 1.0 / s.forces2;
+  // what is left where nothing is wrong: two unknowns that change alike may have any factors
+  const double as_it_should =
+      s.energy2 - 2.0 * (s.forces_energy + s.virial_energy) + s.forces2 + 2.0 * s.both + s.virial2;
+  if (two && of == 0 && as_it_should < least_disagreement * s.energy2)
+    return Factor{1.0, 0.0, 1.0 - as_it_should / s.energy2};
   return Factor{of == 0 ? of_forces : of_virial, std::sqrt(variance * inverse),
                 1.0 - rest / s.energy2};
 }
@@ -269,7 +272,6 @@ std::string LabelCheck::wrong_factor(int of, const Sums &sums, int fewest)
       std::fabs(found->value - 1.0) <= std::max(largest_difference, standard_errors * found->error))
     return "";
   told_[of] = true;
-  if (of == 1) virial_factor_ = found->value;
   return fmt::format(
       "energies of the reference change by {:.3g} times (expected: 1) the work of its {}; found in "
       "{} pairs of configurations",
@@ -375,8 +377,10 @@ std::string LabelCheck::contradiction()
 {
   if (told_contradiction_ || contradicting_ < few || contradicting_ <= agreeing_) return "";
   told_contradiction_ = true;
-  const std::string why = wrong_factor(0, still_, few);
-  if (!why.empty()) return why;
+  for (const int of : {0, 1}) {
+    const std::string why = wrong_factor(of, of == 0 ? still_ : deformed_, few);
+    if (!why.empty()) return why;
+  }
   return fmt::format(
       "energies and forces of the reference do not belong together: {} labels contradict two or "
       "more "

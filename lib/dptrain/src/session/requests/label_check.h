@@ -72,7 +72,6 @@ class LabelCheck {
   std::optional<WholeFrame> last_;  ///< with its label
   Sums still_, deformed_;           ///< pairs with the same cell, and others
   std::array<bool, 2> told_{};      ///< of forces, of virial
-  double virial_factor_ = 0.0;      ///< that was told
   bool told_extrapolation_ = false, told_contradiction_ = false;
   struct Trusted {
     WholeFrame frame;
