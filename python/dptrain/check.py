@@ -10,6 +10,7 @@ import sys
 import time
 
 from dptrain import __version__
+from dptrain.arguments import positive
 from dptrain.progress import StatusLine
 
 NAMES = ("structure", "dimers", "cells", "elastic", "vacancy", "phonons", "dynamics", "data")  # of the parts, in their order
@@ -23,17 +24,6 @@ EPILOG = """examples
   dptrain check model.dp water.xyz --reference dptrain:model=large.dp --data validation --skip elastic vacancy"""
 
 
-def above_zero(kind):
-    """A positive number, for argparse."""
-    def read(text):
-        value = kind(text)
-        if not 0 < value < float("inf"):
-            raise ValueError
-        return value
-    read.__name__ = "positive number"
-    return read
-
-
 def parser():
     made = argparse.ArgumentParser(prog="dptrain check", description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("model", metavar="MODEL", help="model file or checkpoint")
@@ -44,11 +34,11 @@ def parser():
     made.add_argument("--elements", nargs="+", metavar="NAME", help="of the atom types of a reference in LAMMPS (default: as they first appear in "
                       "STRUCTURE)")
     made.add_argument("--data", nargs="+", metavar="DIR", help="data sets that the model is tested on")
-    made.add_argument("--temperature", type=above_zero(float), default=300.0, metavar="K", help="of the dynamics (default: 300)")
-    made.add_argument("--atoms", type=above_zero(int), default=500, metavar="N", help="at least so many atoms in the dynamics (default: 500)")
-    made.add_argument("--picoseconds", type=above_zero(float), default=50.0, metavar="P", help="of each of three runs (default: 50)")
-    made.add_argument("--timestep", type=above_zero(float), metavar="FS", help="of the dynamics (default: 1, with hydrogen 0.5)")
-    made.add_argument("-np", type=above_zero(int), default=1, metavar="N", help="number of MPI ranks of the dynamics and of --data (default: 1)")
+    made.add_argument("--temperature", type=positive(float), default=300.0, metavar="K", help="of the dynamics (default: 300)")
+    made.add_argument("--atoms", type=positive(int), default=500, metavar="N", help="at least so many atoms in the dynamics (default: 500)")
+    made.add_argument("--picoseconds", type=positive(float), default=50.0, metavar="P", help="of each of three runs (default: 50)")
+    made.add_argument("--timestep", type=positive(float), metavar="FS", help="of the dynamics (default: 1, with hydrogen 0.5)")
+    made.add_argument("-np", type=positive(int), default=1, metavar="N", help="number of MPI ranks of the dynamics and of --data (default: 1)")
     made.add_argument("-o", "--output", default="dptrain-check", metavar="FOLDER", help="of the report and of the runs (default: dptrain-check)")
     made.add_argument("--skip", nargs="+", default=[], choices=NAMES, metavar="PART", help=f"parts to leave out: {', '.join(NAMES)}")
     return made

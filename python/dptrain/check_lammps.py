@@ -90,15 +90,20 @@ def input_of(plan):
     return "\n".join(lines) + "\n"
 
 
+def write_structure(atoms, elements, path, units):
+    """A data file of LAMMPS, with vacuum around the atoms in directions that are not periodic. elements: of the atom types."""
+    atoms = atoms.copy()
+    for axis in np.flatnonzero(~atoms.pbc):
+        atoms.center(vacuum=VACUUM, axis=int(axis))
+    write(path, atoms, format="lammps-data", specorder=list(elements), masses=True, units=units, atom_style="atomic")
+
+
 def write_plan(plan, folder):
     """Input and structure, in a folder; what an earlier run has left there is removed."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in (LOG, PROFILE):
         (folder / name).unlink(missing_ok=True)
-    atoms = plan.atoms.copy()
-    for axis in np.flatnonzero(~atoms.pbc):
-        atoms.center(vacuum=VACUUM, axis=int(axis))
-    write(folder / DATA, atoms, format="lammps-data", specorder=list(plan.elements), masses=True, units=plan.units, atom_style="atomic")
+    write_structure(plan.atoms, plan.elements, folder / DATA, plan.units)
     (folder / INPUT).write_text(input_of(plan))
 
 

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from dptrain.arguments import positive
 from dptrain.convert_data import WRITERS, Options, convert_data
 from dptrain.convert_model import ENDINGS, ConvertError, complete_source, convert, is_hdf5, write_own
 from dptrain.data_frames import WEIGHT, Names, ReadError
@@ -53,7 +54,7 @@ def parser():
     data = made.add_argument_group("data")
     data.add_argument("--format", metavar="NAME", help="of FROM: outcar, vasprun, pw, cp2k, abinit, aims, extxyz, n2p2, mlip, pacemaker, deepmd, "
                                                        "ase:NAME or dpdata:NAME (default: by the name and the first lines)")
-    data.add_argument("--every", type=positive, metavar="K", default=1, help="write every K-th of the good frames, from the first on")
+    data.add_argument("--every", type=positive(int), metavar="K", default=1, help="write every K-th of the good frames, from the first on")
     data.add_argument("--elements", nargs="+", metavar="EL", help="elements of the types 0, 1, ... of MLIP; order of type_map.raw in a folder")
     data.add_argument("--units", choices=("metal", "atomic"), help="of n2p2's input.data: eV and Angstrom, or Hartree and Bohr (default)")
     for name, what in (("energy", "energy, eV"), ("forces", "forces, eV/Angstrom"), ("virial", "virial, eV"),
@@ -66,13 +67,6 @@ def parser():
     return made
 
 
-def positive(text):
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
-
-
 def number(text):
     value = float(text)
     if not abs(value) < float("inf") or value == 0.0:
@@ -80,7 +74,7 @@ def number(text):
     return value
 
 
-positive.__name__, number.__name__ = "positive number", "number other than zero"
+number.__name__ = "number other than zero"
 
 
 def is_model(source, target):

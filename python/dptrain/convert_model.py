@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dptrain.launcher import LaunchError, Run, find_program
+from dptrain.launcher import Run, find_program
 
 # ends of names of model files: this package's and DeePMD-kit's
 ENDINGS = (".dp", ".yaml", ".yml", ".pth", ".pt", ".pt2", ".pte", ".pb", ".savedmodeltf", ".hlo", ".jax", ".savedmodel", ".pd")

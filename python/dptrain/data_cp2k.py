@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from dptrain.data_codes import complete_lines
-from dptrain.data_frames import INCOMPLETE, CutOff, Frame, ReadError
+from dptrain.data_frames import BOHR, HARTREE, INCOMPLETE, CutOff, Frame, ReadError
 
-BOHR, HARTREE = 0.529177210903, 27.211386245988  # Angstrom, eV; CODATA 2018
 PRESSURE = {"gpa": 6.241509074e-3, "bar": 6.241509074e-7, "kbar": 6.241509074e-4, "pa": 6.241509074e-12, "mpa": 6.241509074e-6}  # eV/Angstrom^3
 SAME_ENERGY = 2e-9  # Hartree: the files beside the output have ten decimals
 

@@ -10,6 +10,7 @@ MARKS = ("ref_", "dft_")  # of reference values, which win over others
 ENERGY, FORCES, VIRIAL, STRESS = ("free_energy", "energy"), ("forces", "force"), ("virial", "virials"), ("stress",)
 
 
+BOHR, HARTREE = 0.529177210903, 27.211386245988  # Angstrom, eV; CODATA 2018
 WEIGHT = "force_weight"  # column of extended XYZ: weights of the forces of a cut-out, whose outer ones mean nothing
 INCOMPLETE = "its last table or frame is not complete"
 

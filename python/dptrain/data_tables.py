@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from dptrain.data_codes import open_text
-from dptrain.data_frames import INCOMPLETE, WEIGHT, CutOff, Frame, ReadError, frame_of, matrix
+from dptrain.data_frames import BOHR, HARTREE, INCOMPLETE, WEIGHT, CutOff, Frame, ReadError, frame_of, matrix
 
-BOHR, HARTREE = 0.529177210903, 27.211386245988  # Angstrom, eV; CODATA 2018
 UNITS = {"metal": (1.0, 1.0), "atomic": (BOHR, HARTREE)}  # length, energy
 
 

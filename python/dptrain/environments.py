@@ -8,6 +8,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from dptrain.arguments import positive
+
 # this folder as the package dptrain, without what else is installed beside it
 BEGIN = """
 import importlib.util, sys
@@ -31,21 +33,11 @@ class PythonError(Exception):
     """The other Python cannot be used; the text says why and what to do."""
 
 
-def positive(text):
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
-
-
-positive.__name__ = "positive number"
-
-
 def add_arguments(parser):
     parser.add_argument("--python", metavar="PATH",
                         help="another Python, or the folder of its environment, in which the calculator runs: it needs ASE and the package of "
                              "the calculator, and nothing of this package")
-    parser.add_argument("--threads", type=positive, metavar="K", help="threads of the calculator (default: OMP_NUM_THREADS, else all cores)")
+    parser.add_argument("--threads", type=positive(int), metavar="K", help="threads of the calculator (default: OMP_NUM_THREADS, else all cores)")
 
 
 def program(path):

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from dptrain import environments
+from dptrain.arguments import positive
 from dptrain.calculators import NAMED, CalculatorError, label, make_calculator, parse_calculator
 from dptrain.label_file import FileProblem, label_file
 from dptrain.spool import ANSWER, FAILURE, REQUEST, Claim, Spool, SpoolError, is_settled, write
@@ -254,17 +255,6 @@ def run_workers(options):
     return max(1 if worker.exitcode < 0 else worker.exitcode for worker in workers)
 
 
-def positive(kind):
-    """A positive number, for argparse."""
-    def read(text):
-        value = kind(text)
-        if not value > 0:
-            raise ValueError
-        return value
-    read.__name__ = "positive number"
-    return read
-
-
 def parser():
     made = argparse.ArgumentParser(
         prog="dptrain label", allow_abbrev=False,
@@ -284,7 +274,7 @@ def parser():
     made.add_argument("--again", action="store_true",
                       help="also what has failed before, and what has an answer that the fix could not use")
     made.add_argument("--no-stress", action="store_true", help="do not compute the stress (the fix then needs 'virial no')")
-    made.add_argument("--retake", type=positive(float), metavar="SECONDS",
+    made.add_argument("--retake", type=positive(float, finite=False), metavar="SECONDS",
                       help="compute what a process of another machine has begun so long ago and not answered (default: never)")
     return made
 

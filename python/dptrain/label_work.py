@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dptrain.data_frames import BOHR, HARTREE
+
 FEWEST_PAIRS = 4
 LARGEST_DISPLACEMENT, LARGEST_STRAIN = 0.4, 0.1  # Angstrom, of an atom within a pair; the rule's error grows with the third power
 SMALLEST_WORK = 1e-4  # eV; less is lost among the digits of files
@@ -18,7 +20,6 @@ LEAST_CORRELATION = 0.9  # R^2 of the fit; below it a factor says nothing
 LARGEST_SHARE = 0.5  # of the sum of squares: where one pair has more of it the factor is that of this pair
 REMEMBERED, COMPOSITIONS = 8, 200  # configurations of a composition, the nearest of which makes a pair; compositions
 
-HARTREE, BOHR = 27.211386245988, 0.529177210903  # eV, Angstrom
 OF_FORCES = (  # slope, what it looks like
     (-1.0, "the forces have the opposite sign"), (HARTREE / BOHR, "the forces are in Hartree/Bohr"), (HARTREE / 2 / BOHR, "the forces are in Ry/Bohr"),
     (1 / 23.0605, "the forces are in kcal/mol/Angstrom"), (1 / 96.4853, "the forces are in kJ/mol/Angstrom"))

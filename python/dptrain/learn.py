@@ -20,25 +20,18 @@ import textwrap
 import time
 from pathlib import Path
 
+from dptrain.arguments import positive
 from dptrain.check_part import CheckError
 from dptrain.lammps_run import interrupted_by_signals, run_lammps
 from dptrain.launcher import LaunchError, end_program
 from dptrain.learn_files import EARLIER_LOG, INPUT, LOG, MODEL, RESTARTS, SETTINGS, TEST_DUMP, TEST_INPUT, TEST_LOG
-from dptrain.logs import FileError, read_text
+from dptrain.logs import FileError, read_events, read_text
 from dptrain.progress import StatusLine, read_progress
 
 TEST_FRAMES = 20
+# of a run: calls, those to explore, seconds of the reference
+SUMMARY = re.compile(r"^Fix dptrain learn: \d+ steps, (\d+) reference calls \([^)]*\)(?: and (\d+) to explore)?.*\n  seconds: reference ([\d.e+-]+)", re.MULTILINE)
 TEST, LABELED, PICTURE = "test.xyz", "test.labels.xyz", "learn.png"
-
-
-def positive(text):
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise ValueError
-    return value
-
-
-positive.__name__ = "positive number"
 
 
 def parser():
@@ -51,13 +44,13 @@ def parser():
                            "quotes: pair_style, pair_coeff, pair_modify, kspace_style, kspace_modify; or spool:FOLDER, whose requests somebody answers")
     environments.add_arguments(made)
     made.add_argument("--jobs", type=int, default=1, metavar="K", help="so many calculators side by side (default: 1)")
-    made.add_argument("--temperature", nargs="+", type=positive, default=[300.0], metavar="K", help="of the run, or at its start and its end "
+    made.add_argument("--temperature", nargs="+", type=positive(float), default=[300.0], metavar="K", help="of the run, or at its start and its end "
                       "(default: 300)")
     made.add_argument("--pressure", type=float, metavar="BAR", help="the box follows this pressure (default: the box is fixed)")
-    made.add_argument("--size", type=positive, default=10.0, metavar="L", help="the structure is repeated until opposite faces of the box are so far "
+    made.add_argument("--size", type=positive(float), default=10.0, metavar="L", help="the structure is repeated until opposite faces of the box are so far "
                       "apart, Angstrom (default: 10)")
-    made.add_argument("--time", type=positive, default=20.0, metavar="PS", help="length of the run (default: 20)")
-    made.add_argument("--timestep", type=positive, metavar="FS", help="default: 1, with hydrogen 0.5")
+    made.add_argument("--time", type=positive(float), default=20.0, metavar="PS", help="length of the run (default: 20)")
+    made.add_argument("--timestep", type=positive(float), metavar="FS", help="default: 1, with hydrogen 0.5")
     made.add_argument("--accuracy", default="5%", metavar="A", help="force error that is wanted: a part of the forces (default: 5%%), or eV/Angstrom")
     made.add_argument("--format", metavar="NAME", help="of STRUCTURE, by ASE's name (default: by the name of the file)")
     made.add_argument("-np", type=int, default=1, metavar="N", help="number of MPI ranks (default: 1)")
@@ -227,24 +220,31 @@ def make_plan(options):
 
 def speed(folder, log, ranks):
     """How long the reference takes for a label, and the potential for a step."""
-    seconds = re.findall(r"^Fix dptrain learn: \d+ steps, (\d+) reference calls.*\n  seconds: reference ([\d.e+-]+)", log, re.MULTILINE)
-    asked = sum(int(calls) for calls, _ in seconds)
+    seconds = [(int(calls) + int(explored or 0), float(time)) for calls, explored, time in SUMMARY.findall(log)]
+    asked = sum(calls for calls, _ in seconds)
     if not asked:
         return ""
-    reference = sum(float(time) for _, time in seconds) / asked
+    reference = sum(time for _, time in seconds) / asked
     loop, steps = re.findall(r"^Loop time of (\S+) on .* for (\d+) steps", read_text(folder / TEST_LOG), re.MULTILINE)[-1]
     potential = float(loop) / max(1, int(steps))
     return (f" A step takes the reference {reference:.2g} s, and the potential {potential:.2g} s ({reference / potential:.0f} times faster) on {ranks} "
             f"{'rank' if ranks == 1 else 'ranks'}.")
 
 
+def counts(folder):
+    """Calls of the reference and labels, over all runs in the folder: those of the latest answer."""
+    for log in (LOG, EARLIER_LOG):  # a run that goes on may have asked nothing
+        with contextlib.suppress(FileError, OSError):
+            events = read_events(folder / log)
+            return int(events["calls"][-1]), int(events["frames"][-1])
+    return 0, 0
+
+
 def sentences(learning, errors):
     """What happened, how good it is, what to do next."""
     folder, plan, ranks = learning.folder, learning.plan, learning.options.np
     log = "".join(read_text(path) for path in (folder / EARLIER_LOG, folder / LOG) if path.exists())
-    runs = re.findall(r"^Fix dptrain learn: \d+ steps, (\d+) reference calls \([^)]*\)(?: and (\d+) to explore)?, (\d+) frames", log, re.MULTILINE)
-    explored, labels = sum(int(found or 0) for _, found, _ in runs), int(runs[-1][2])
-    calls = explored + max(map(int, re.findall(r"^dptrain +\d+ .* (\d+)(?: +[-\d.e+]+){4}$", log, re.MULTILINE)), default=int(runs[-1][0]))
+    calls, labels = counts(folder)
     wanted = re.findall(r"accuracy: wanted \S+ \(([\d.e+-]+) % of the forces\)", log)
     wanted = f", where {wanted[-1]} % was wanted" if wanted else ""
     picture = f"; look at {folder / PICTURE}" if (folder / PICTURE).exists() else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dptrain.check_lammps import VACUUM, pressure_words
+from dptrain.check_lammps import pressure_words, write_structure
 from dptrain.learn_files import DATA, INPUT, MODEL, RESTARTS, TEST_DUMP
 
 ROWS = 100  # of thermo output
@@ -112,12 +112,7 @@ def input_of(plan):
 
 def write_input(plan, folder):
     """in.learn and its structure, in a folder."""
-    from ase.io import write
-
-    atoms = plan.atoms.copy()
-    for axis in np.flatnonzero(~atoms.pbc):
-        atoms.center(vacuum=VACUUM, axis=int(axis))
-    write(folder / DATA, atoms, format="lammps-data", specorder=list(plan.elements), masses=True, units="metal", atom_style="atomic")
+    write_structure(plan.atoms, plan.elements, folder / DATA, "metal")
     (folder / INPUT).write_text(input_of(plan))
 
 

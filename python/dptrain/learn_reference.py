@@ -6,15 +6,12 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-from dptrain.calculators import CalculatorError, parse_calculator
+from dptrain.calculators import parse_calculator
 from dptrain.check_part import CheckError
-from dptrain.check_reference import COMMANDS, PairStyle, read_pair_style
-from dptrain.lammps_run import follow
+from dptrain.check_reference import PairStyle, read_pair_style
 from dptrain.launcher import end_program
-from dptrain.spool import Spool
 
 WAIT = 600  # seconds that LAMMPS waits for the first client
 TIMEOUT = 86400  # and for an answer

@@ -144,8 +144,8 @@ TEST(ConvertData, KeepsEveryBit)
   std::vector<WholeFrame> frames = some_frames();
   for (WholeFrame &frame : frames) frame.held_out = false;
   const std::string start = written(scratch, frames);
-  EXPECT_EQ(convert_data(start, scratch / "a.xyz"), 4);
-  EXPECT_EQ(convert_data(scratch / "a.xyz", scratch / "b.frames"), 4);
+  EXPECT_EQ(convert_data(start, scratch / "a.xyz").frames, 4);
+  EXPECT_EQ(convert_data(scratch / "a.xyz", scratch / "b.frames").frames, 4);
   const auto system = opened(scratch / "b.frames");
   for (int k = 0; k < 4; ++k) EXPECT_TRUE(same_content(system->read(k), frames[k])) << k;
   expect_in("step=30", read_file(scratch / "a.xyz"));
@@ -156,13 +156,24 @@ TEST(ConvertData, WritesFoldersOfDeepmdKit)
   const Scratch scratch;
   std::vector<WholeFrame> frames = some_frames();
   for (WholeFrame &frame : frames) frame.type = {0, 0, 1, 1, 1};
-  EXPECT_EQ(convert_data(written(scratch, frames), scratch / "data/"), 4);
+  EXPECT_EQ(convert_data(written(scratch, frames), scratch / "data/").frames, 4);
   const auto systems = find_systems({scratch / "data"});
   ASSERT_EQ(systems.size(), 3u);  // bulk, without cell, forces alone
-  EXPECT_EQ(convert_data(scratch / "data", scratch / "back.extxyz"), 4);
+  EXPECT_EQ(convert_data(scratch / "data", scratch / "back.extxyz").frames, 4);
   frames[0].step = frames[2].step = 0;
   const auto back = opened(scratch / "back.extxyz");
   EXPECT_TRUE(same_content(back->read(0), frames[0]));
+}
+
+// A pattern stands for the files that it fits.
+TEST(ConvertData, NamesFilesThatAreCut)
+{
+  const Scratch scratch;
+  const std::string path = written(scratch, some_frames()), bytes = read_file(path);
+  const std::string cut = scratch.with("run2.frames", bytes.substr(0, bytes.size() - 1));
+  const ConvertedData done = convert_data(scratch / "run*.frames", scratch / "all.xyz");
+  EXPECT_EQ(done.frames, 7);
+  EXPECT_EQ(done.cut, cut);
 }
 
 TEST(ConvertData, SaysWhatItDoesNotDo)

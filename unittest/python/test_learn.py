@@ -116,11 +116,19 @@ def expect_done(status, out, err, folder):
     return text
 
 
+def expect_calls(text, folder):
+    """The calls that are told are all of the log, those to explore once."""
+    runs = re.findall(r"(\d+) reference calls \([^)]*\)(?: and (\d+) to explore)?, (\d+) frames", (folder / "log.learn").read_text())
+    (calls, explored, frames), = runs
+    assert re.search(r"was asked (\d+) times, for (\d+) labels", text).groups() == (str(int(calls) + int(explored or 0)), frames)
+
+
 def test_silicon_from_a_pair_style(script, tmp_path):
     """From the file to the picture; the input can be run again as it is."""
     write(tmp_path / "POSCAR", bulk("Si", cubic=True))
     status, out, err = script("learn", "POSCAR", "--reference", *SW, "--temperature", "600", "--time", "0.4", "--size", "5", "-o", "si")
     text = expect_done(status, out, err, tmp_path / "si")
+    expect_calls(text, tmp_path / "si")
     error = float(re.search(r"force error is (\S+) %", text)[1])
     assert error < 10.0  # 0.3 with the default time
     labels = read(tmp_path / "si" / "test.labels.xyz", ":")

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
 #include <string>
@@ -13,6 +14,18 @@ template <class T> std::string joined(const std::vector<T> &words)
   std::string text;
   for (const T &word : words) text += fmt::format("{}{}", text.empty() ? "" : " ", word);
   return text;
+}
+
+/// The place of each of `names` in a list; -1 where it is not there.
+inline std::vector<int> places_in(const std::vector<std::string> &list,
+                                  const std::vector<std::string> &names)
+{
+  std::vector<int> places;
+  for (const std::string &name : names) {
+    const auto found = std::find(list.begin(), list.end(), name);
+    places.push_back(found == list.end() ? -1 : static_cast<int>(found - list.begin()));
+  }
+  return places;
 }
 
 /// "a, b or c", each with a `mark` before and behind it.

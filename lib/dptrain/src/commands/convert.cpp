@@ -2,10 +2,8 @@
 #include <fmt/format.h>
 
 #include "commands/convert_data.h"
-#include "data/data_path.h"
 #include "dptrain/base/error.h"
 #include "dptrain/commands/commands.h"
-#include "dptrain/data/frames_file.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/files/model_format.h"
 
@@ -14,15 +12,13 @@ namespace dptrain {
 void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions &options,
                  const Log &log)
 {
-  std::int64_t frames = 0;
-  bool is_cut = false;
+  ConvertedData data;
   guarded(*comm, [&] {
     if (comm->rank() != 0) return;
     const auto &[from, to] = options;
     const ModelFormat *format = format_of_name(to);
     if (!format && is_data_name(to)) {
-      frames = convert_data(from, to);
-      is_cut = parse_data_path(from).kind == DataPath::Kind::frames && FramesFile::is_cut(from);
+      data = convert_data(from, to);
       return;
     }
     if (!format)
@@ -38,10 +34,12 @@ void run_convert(std::shared_ptr<const Communicator> comm, const ConvertOptions 
     write_model_file(to, read_model_file(from, format == format_of_name(".dp")));
   });
   if (comm->rank() == 0)
-    log(fmt::format(
-        "wrote {}{}{}", options.to, frames > 0 ? fmt::format(": {} frames", frames) : "",
-        is_cut ? "; what is behind the last complete frame of " + options.from + " was left out"
-               : ""));
+    log(fmt::format("wrote {}{}{}", options.to,
+                    data.frames > 0 ? fmt::format(": {} frames", data.frames) : "",
+                    data.cut.empty()
+                        ? ""
+                        : fmt::format("; what is behind the last complete frame of {} was left out",
+                                      data.cut)));
 }
 
 }  // namespace dptrain

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "data/data_path.h"
 #include "dptrain/base/error.h"
 #include "dptrain/data/data_set.h"
 #include "dptrain/data/dataset_writer.h"
@@ -61,7 +62,7 @@ bool is_data_name(const std::string &name)
   return is_xyz(path) || path.extension() == ".frames" || path.extension().empty();
 }
 
-std::int64_t convert_data(const std::string &from, const std::string &to)
+ConvertedData convert_data(const std::string &from, const std::string &to)
 {
   const std::string target = to.ends_with("/") ? to.substr(0, to.size() - 1) : to;
   if (fs::exists(target))
@@ -72,8 +73,9 @@ std::int64_t convert_data(const std::string &from, const std::string &to)
   DataOptions options;
   options.type_map = type_map;
   for (const std::string &path : paths) systems.push_back(open_system(path, options));
-  const std::int64_t frames = num_frames(systems);
-  if (frames == 0) throw Error(fmt::format("{} has no frames: give data with at least one", from));
+  ConvertedData done{num_frames(systems), ""};
+  if (done.frames == 0)
+    throw Error(fmt::format("{} has no frames: give data with at least one", from));
   const auto for_all = [&](const Add &add) {
     for (const auto &system : systems)
       for (std::int64_t k = 0; k < system->num_frames(); ++k) {
@@ -95,7 +97,10 @@ std::int64_t convert_data(const std::string &from, const std::string &to)
     write_folder(target, [&](const std::string &name) {
       for_all([&](const WholeFrame &frame) { append_to_dataset(name, type_map, frame); });
     });
-  return frames;
+  for (const std::string &path : paths)
+    if (parse_data_path(path).kind == DataPath::Kind::frames && FramesFile::is_cut(path))
+      done.cut += (done.cut.empty() ? "" : " ") + path;
+  return done;
 }
 
 }  // namespace dptrain

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/advice.h"
 #include "data/data_path.h"
 #include "data/deepmd_system.h"
 #include "data/extxyz_system.h"
@@ -61,6 +62,13 @@ DataPath parse_data_path(const std::string &name)
   expect_regular_file(path.file);
   path.kind = mark != std::string::npos ? DataPath::Kind::hdf5 : kind_of(path.file);
   return path;
+}
+
+void DataSystem::require(std::int64_t frame) const
+{
+  if (frame < 0 || frame >= num_frames())
+    throw internal_error(
+        fmt::format("{}: frame {} of {} was asked for", name(), frame, num_frames()));
 }
 
 std::shared_ptr<const DataSystem> open_system(const std::string &path, const DataOptions &options)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "base/advice.h"
 #include "base/text.h"
 #include "data/deepmd_layout.h"
 #include "data/frame_values.h"
@@ -22,10 +21,7 @@ class DeepmdSystem : public DataSystem {
       first_frame_.push_back(num_frames_);
       num_frames_ += set.frames;
     }
-    for (const std::string &element : layout_.names) {
-      const auto found = std::find(type_map_.begin(), type_map_.end(), element);
-      model_type_.push_back(found == type_map_.end() ? -1 : int(found - type_map_.begin()));
-    }
+    model_type_ = places_in(type_map_, layout_.names);
     if (layout_.names.empty())
       for (std::size_t type = 0; type < type_map_.size(); ++type)
         model_type_.push_back(static_cast<int>(type));
@@ -54,9 +50,7 @@ class DeepmdSystem : public DataSystem {
 
   Place find(std::int64_t frame) const
   {
-    if (frame < 0 || frame >= num_frames_)
-      throw internal_error(
-          fmt::format("{}: frame {} of {} was asked for", name_, frame, num_frames_));
+    require(frame);
     const auto next = std::upper_bound(first_frame_.begin(), first_frame_.end(), frame);
     const auto index = next - first_frame_.begin() - 1;
     return {layout_.sets[index], frame - first_frame_[index]};

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include "base/advice.h"
 #include "base/text.h"
 #include "data/extxyz_file.h"
 #include "data/stored_array.h"
@@ -99,9 +98,7 @@ class ExtxyzSystem : public DataSystem {
  private:
   const ExtxyzIndex::Entry &entry(std::int64_t frame) const
   {
-    if (frame < 0 || frame >= num_frames())
-      throw internal_error(
-          fmt::format("{}: frame {} of {} was asked for", path_, frame, num_frames()));
+    require(frame);
     return index_.frames[static_cast<std::size_t>(frame)];
   }
 

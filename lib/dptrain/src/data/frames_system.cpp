@@ -76,17 +76,15 @@ FramesIndex index_frames(const std::string &path)
 class FramesSystem : public DataSystem {
  public:
   FramesSystem(const std::string &path, const DataOptions &options) :
-      path_(path), index_(index_frames(path)), types_(index_.header.type_map.size(), -1)
+      path_(path),
+      index_(index_frames(path)),
+      types_(places_in(options.type_map, index_.header.type_map))
   {
-    for (const int type : index_.types) {
-      const std::string &name = index_.header.type_map[type];
-      const auto found = std::find(options.type_map.begin(), options.type_map.end(), name);
-      if (found == options.type_map.end())
+    for (const int type : index_.types)
+      if (types_[type] < 0)
         throw Error(fmt::format("{}: element {} is not in the type map ({}); leave the file out, "
                                 "or use a type map, or a model, with this element",
-                                path_, name, joined(options.type_map)));
-      types_[type] = static_cast<int>(found - options.type_map.begin());
-    }
+                                path_, index_.header.type_map[type], joined(options.type_map)));
   }
 
   const std::string &name() const override { return path_; }
@@ -119,9 +117,7 @@ class FramesSystem : public DataSystem {
  private:
   const Entry &entry(std::int64_t frame) const
   {
-    if (frame < 0 || frame >= num_frames())
-      throw internal_error(
-          fmt::format("{}: frame {} of {} was asked for", path_, frame, num_frames()));
+    require(frame);
     return index_.frames[static_cast<std::size_t>(frame)];
   }
 

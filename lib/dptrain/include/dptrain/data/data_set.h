@@ -47,6 +47,10 @@ class DataSystem {
   /// What looks like a label of this kind ("energies", "forces", "virials") under a name that is not read, in frames
   /// without such a label; empty if nothing does.
   virtual std::string unread_label(const std::string & /*kind*/) const { return ""; }
+
+ protected:
+  /// Throws an internal error where there is no such frame.
+  void require(std::int64_t frame) const;
 };
 
 using Systems = std::vector<std::shared_ptr<const DataSystem>>;

@@ -98,11 +98,7 @@ std::vector<WholeFrame> FrameStore::read(const std::string &path, std::int64_t c
     if (comm_->rank() != 0) return;
     if (count <= 0 && !fs::exists(path)) return;  // the run ended before its first label came
     StoredFrames stored = FramesFile::read(path, count);
-    std::vector<int> types;  // here, of the types in the file; -1: none
-    for (const std::string &name : stored.type_map) {
-      const auto found = std::find(type_map_.begin(), type_map_.end(), name);
-      types.push_back(found == type_map_.end() ? -1 : static_cast<int>(found - type_map_.begin()));
-    }
+    const std::vector<int> types = places_in(type_map_, stored.type_map);
     frames = std::move(stored.frames);
     for (WholeFrame &frame : frames)
       for (int &type : frame.type) {

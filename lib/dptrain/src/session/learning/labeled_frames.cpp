@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "base/text.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/broadcast.h"
 #include "dptrain/session/trajectory.h"
@@ -130,12 +131,7 @@ void LabeledFrames::add_memory(MemoryLedger &ledger) const
 
 std::vector<int> LabeledFrames::types_of(const LabeledFrames &other) const
 {
-  std::vector<int> types;
-  for (const std::string &name : other.type_map_) {
-    const auto found = std::find(type_map_.begin(), type_map_.end(), name);
-    types.push_back(found == type_map_.end() ? -1 : static_cast<int>(found - type_map_.begin()));
-  }
-  return types;
+  return places_in(type_map_, other.type_map_);
 }
 
 void LabeledFrames::check_baseline(const WholeFrame &frame, const std::string &path) const
