@@ -137,7 +137,7 @@ class Learning:
                 said = read_text(self.folder / f"client{number}.log").strip().splitlines()
                 raise CheckError(f"the reference has ended: {said[-1] if said else 'it said nothing'}; see {self.folder / f'client{number}.log'}")
         progress = read_progress(path, stage)
-        if stage == "learning" and self.plan.explores and progress.steps and progress.step == progress.steps:
+        if stage == "learning" and self.plan.explores and progress.steps and progress.step >= progress.steps:
             progress.stage, progress.steps = "exploring", 0
         self.show(str(progress))
 
