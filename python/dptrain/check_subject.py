@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from ase.data import covalent_radii
 from ase.filters import FrechetCellFilter
+from ase.formula import Formula
 from ase.io import read
 from ase.neighborlist import neighbor_list
 from ase.optimize import BFGS
@@ -133,9 +135,25 @@ def read_structure(path, form):
     if atoms.pbc.any() and atoms.cell[atoms.pbc].any(axis=1).sum() < atoms.pbc.sum():
         raise CheckError(f"{path}: it has periodic directions without a vector of the cell: write it with its cell")
     require_real_atoms(atoms, path)
+    if (name or "").lower() == "cif" or Path(path).suffix.lower() == ".cif":
+        require_whole_cif(atoms, path)
     atoms.set_constraint()
     atoms.calc = None
     return atoms
+
+
+def require_whole_cif(atoms, path):
+    """Raises CheckError where the formula that a CIF states is not that of its atoms: the file was cut, or atoms were not located."""
+    stated = re.search(r"^_chemical_formula_sum\s+(?:'([^']*)'|\"([^\"]*)\"|([A-Za-z0-9]+)\s*$)", Path(path).read_text(errors="replace"), re.MULTILINE)
+    if not stated:
+        return
+    try:
+        formula = Formula("".join(filter(None, stated.groups())).replace(" ", ""))
+    except ValueError:  # numbers that are not whole, deuterium, a question mark
+        return
+    if len(formula) and formula.reduce()[0].count() != Formula(atoms.get_chemical_formula()).reduce()[0].count():
+        raise CheckError(f"{path}: it states the formula {formula}, and its atoms are {atoms.get_chemical_formula()}: see whether it was cut, or has "
+                         "atoms whose places are missing (often H); a structure that is right all the same can be written as extended XYZ")
 
 
 def require_real_atoms(atoms, path):

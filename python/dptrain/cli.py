@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import sys
 
 LAUNCH_HELP = """  -np N                 number of MPI ranks (default 1)
@@ -137,12 +138,17 @@ def run(words):
 def main(arguments=None):
     """Entry point of the console script. Returns the exit status."""
     try:
-        return run(list(sys.argv[1:] if arguments is None else arguments))
+        status = run(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+        return status
     except UsageError as error:
         print(f"dptrain: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # as of 'dptrain show MODEL | head'
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is written when Python ends
+        return 141
 
 
 if __name__ == "__main__":

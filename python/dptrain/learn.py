@@ -31,6 +31,7 @@ from dptrain.progress import StatusLine, read_progress
 TEST_FRAMES = 20
 # of a run: calls, those to explore, seconds of the reference
 SUMMARY = re.compile(r"^Fix dptrain learn: \d+ steps, (\d+) reference calls \([^)]*\)(?: and (\d+) to explore)?.*\n  seconds: reference ([\d.e+-]+)", re.MULTILINE)
+MISSED = 1.2  # times the error that was wanted
 TEST, LABELED, PICTURE = "test.xyz", "test.labels.xyz", "learn.png"
 
 
@@ -158,10 +159,18 @@ class Learning:
                 end_program(client)
             self.clients = []
 
+    def latest_restart(self):
+        """Name of the latest restart file that LAMMPS can read, as a signal may have come while one was written; None: there is none."""
+        there = [path for path in (self.folder / name for name in RESTARTS) if path.exists()]
+        for path in sorted(there, key=lambda path: path.stat().st_mtime, reverse=True):
+            if not run_lammps(self.folder, 1, "none", ["-restart2info", path.name], lambda: None):
+                return path.name
+        return None
+
     def words_of_resume(self):
         """Variables of in.learn by which it goes on with what an earlier run has left."""
-        there = [path for path in (self.folder / name for name in RESTARTS) if path.exists()]
-        words = ["-var", "restart", max(there, key=lambda path: path.stat().st_mtime).name] if there else []
+        restart = self.latest_restart()
+        words = ["-var", "restart", restart] if restart else []
         if (self.folder / f"{MODEL}.ckpt").exists():
             words += ["-var", "potential", f"{MODEL}.ckpt"]
         if (self.folder / f"{MODEL}.frames").exists():
@@ -245,8 +254,8 @@ def sentences(learning, errors):
     folder, plan, ranks = learning.folder, learning.plan, learning.options.np
     log = "".join(read_text(path) for path in (folder / EARLIER_LOG, folder / LOG) if path.exists())
     calls, labels = counts(folder)
-    wanted = re.findall(r"accuracy: wanted \S+ \(([\d.e+-]+) % of the forces\)", log)
-    wanted = f", where {wanted[-1]} % was wanted" if wanted else ""
+    percent = re.findall(r"accuracy: wanted \S+ \(([\d.e+-]+) % of the forces\)", log)
+    wanted = f", where {percent[-1]} % was wanted" if percent else ""
     picture = f"; look at {folder / PICTURE}" if (folder / PICTURE).exists() else ""
     yield (f"In {time.monotonic() - learning.start:.0f} s a potential for {plan.atoms.get_chemical_formula()} was learned in a run of {plan.steps} "
            f"steps: the reference ({plan.reference}) was asked {calls} times, for {labels} labels.{speed(folder, log, ranks) if errors else ''}")
@@ -254,6 +263,10 @@ def sentences(learning, errors):
         force, scale, energy = errors
         yield (f"On {TEST_FRAMES} frames of another run of the potential its force error is {100 * force / scale:.2g} % ({force:.3g} of {scale:.3g} "
                f"eV/A){wanted}; its energy error {1e3 * energy:.2g} meV/atom{picture}.")
+        if percent and force / scale > MISSED * 0.01 * float(percent[-1]):
+            yield (f"This is more than was wanted; the errors at the end of {folder / LOG} are those of configurations next to learned ones. "
+                   "What helps, where forces reach far as among ions: a longer cutoff (rcut in an input.json, which takes the place of 'new' in "
+                   f"{INPUT}); more time, where the run is short for what happens in it.")
     else:
         yield f"Errors on held-out configurations are at the end of {folder / LOG}{wanted}{picture}."
     yield (f"Next: dptrain check {folder / MODEL} {learning.options.structure} --picoseconds 5; or run it: pair_style dptrain, pair_coeff * * "

@@ -299,3 +299,12 @@ def test_a_full_disk_does_not_stop_the_training(script):
         done = subprocess.run([sys.executable, "-m", "dptrain", "train", "x"], cwd=script.folder, env=variables, stdout=full,
                               stderr=subprocess.PIPE, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, "") and script.read("finished") == ""
+
+
+def test_a_reader_that_has_enough(tmp_path):
+    """As of `dptrain show MODEL | head`: no trace of Python."""
+    read, written = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-m", "dptrain", "--help"], cwd=PACKAGE, stdout=written, stderr=subprocess.PIPE, text=True)
+    os.close(written)
+    assert done.stderr == "" and done.returncode == 141

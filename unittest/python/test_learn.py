@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from ase.build import bulk, fcc111, molecule  # noqa: E402
 from ase.io import read, write  # noqa: E402
 
 from dptrain import learn  # noqa: E402
+from dptrain.check_subject import read_structure  # noqa: E402
 
 SW = ("pair_style sw", "pair_coeff * * Si.sw Si")
 MODULE = """
@@ -183,6 +185,8 @@ def test_ctrl_c_and_resume(script, tmp_path):
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130 and "go on with the same command and --resume" in err, out + err
     before = (tmp_path / "si" / "in.learn").read_text()
+    cut = max(restart, key=lambda path: path.stat().st_mtime)  # as where the signal comes while it is written
+    cut.write_bytes(cut.read_bytes()[:1000])
     status, _, err = script(*[word if word != "600" else "700" for word in words], "--resume")
     assert status == 1 and "was begun with the temperature [600.0], and this is [700.0]" in err
     status, out, err = script(*words, "--resume")
@@ -191,6 +195,8 @@ def test_ctrl_c_and_resume(script, tmp_path):
     assert "resumed " in log and "read_restart" in log and (tmp_path / "si" / "in.learn").read_text() == before
     steps = [int(step) for step in re.findall(r"^ +(\d+) +\d", log, re.MULTILINE)]
     assert steps[0] > 0 and steps[-1] == 600
+    other = next(path for path in restart if path != cut)
+    assert f"read_restart {other.name}" in log
 
 
 @pytest.mark.parametrize("text, message", [
@@ -217,6 +223,27 @@ def test_sites_that_are_occupied_in_part(tmp_path, capsys):
                     "Cu1 Cu 0 0 0 0.7\nAu1 Au 0 0 0 0.3\n")
     assert learn.main([str(path), "--reference", "emt", "-o", str(tmp_path / "out")]) == 1
     assert "occupied in part (0.7 Cu, 0.3 Au): write an ordered structure" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("percent, missed", [(5.5, False), (8.0, True)])
+def test_accuracy_that_was_missed_is_told(percent, missed, tmp_path):
+    plan = plan_of(bulk("Si"), tmp_path / "si.xyz")
+    (tmp_path / learn.LOG).write_text("  accuracy: wanted 0.0142 (5 % of the forces), reached 0.0126 (4.4 % of the forces) on 10 held-out configurations\n")
+    learning = SimpleNamespace(folder=tmp_path, plan=plan, options=SimpleNamespace(np=1, structure="si.xyz"), start=time.monotonic())
+    told = " ".join(learn.sentences(learning, (percent / 100, 1.0, 1e-3)))
+    assert f"its force error is {percent:.2g} %" in told and "where 5 % was wanted" in told
+    assert ("This is more than was wanted" in told) == missed
+
+
+def test_a_cif_that_was_cut(tmp_path, capsys):
+    path = tmp_path / "salt.cif"
+    write(path, bulk("NaCl", "rocksalt", 5.64, cubic=True))
+    lines = path.read_text().splitlines()
+    read_structure(path, None)
+    path.write_text("\n".join(line for line in lines if not line.strip().startswith("Cl")) + "\n")
+    assert learn.main([str(path), "--reference", "emt", "-o", str(tmp_path / "out")]) == 1
+    error = capsys.readouterr().err
+    assert "it states the formula Na4Cl4, and its atoms are Na4: see whether it was cut" in error
 
 
 @pytest.mark.parametrize("words, message", [

@@ -34,6 +34,8 @@ constexpr double largest_difference = 0.4, standard_errors = 6.0;
 constexpr double least_correlation = 0.9;
 // Part of the sum of squares of the energies that factors of one leave where that of the forces is wrong.
 constexpr double least_disagreement = 0.1;
+// The rule's own error in parts of the curvature: where cells hardly change it is not to be mistaken for a wrong virial.
+constexpr double error_of_rule = 0.06;
 // The same for a factor that is nearly one.
 constexpr double small_difference = 0.04, close_correlation = 0.995;
 // Of the sum of squares: where one pair has more of it the factor is that of this pair, with the errors of its rule.
@@ -225,6 +227,7 @@ void LabelCheck::compare_with_last(const WholeFrame &now)
   sums.forces2 += forces * forces;
   sums.both += forces * virial;
   sums.virial2 += virial * virial;
+  sums.curvature2 += work.curvature * work.curvature;
   sums.forces_energy += forces * energy;
   sums.virial_energy += virial * energy;
   sums.energy2 += energy * energy;
@@ -259,8 +262,9 @@ std::optional<LabelCheck::Factor> LabelCheck::factor(int of, const Sums &s, int 
   // what is left where nothing is wrong: two unknowns that change alike may have any factors
   const double as_it_should =
       s.energy2 - 2.0 * (s.forces_energy + s.virial_energy) + s.forces2 + 2.0 * s.both + s.virial2;
-  if (two && of == 0 && as_it_should < least_disagreement * s.energy2)
-    return Factor{1.0, 0.0, 1.0 - as_it_should / s.energy2};
+  const double open =
+      of == 0 ? least_disagreement * s.energy2 : error_of_rule * error_of_rule * s.curvature2;
+  if (two && as_it_should < open) return Factor{1.0, 0.0, 1.0 - as_it_should / s.energy2};
   return Factor{of == 0 ? of_forces : of_virial, std::sqrt(variance * inverse),
                 1.0 - rest / s.energy2};
 }

@@ -50,7 +50,7 @@ class LabelCheck {
   struct Sums {
     int pairs = 0;
     double forces2 = 0.0, both = 0.0, virial2 = 0.0, forces_energy = 0.0, virial_energy = 0.0,
-           energy2 = 0.0;
+           energy2 = 0.0, curvature2 = 0.0;
     double largest_forces2 = 0.0, largest_virial2 = 0.0;  ///< of one pair
   };
   struct Factor {
