@@ -100,7 +100,8 @@ def frames_of_teacher(name, teacher, options, tested, folder):
     system, atoms = SYSTEMS[name], SYSTEMS[name].box()
     if "--pressure" in system.words:
         mean = np.mean([frame.cell.array for frame in tested[-5:]], axis=0)
-        atoms.set_cell(atoms.cell @ np.linalg.inv(read(folder / "learn" / "structure.xyz").cell) @ mean, scale_atoms=True)
+        learned = read(folder / "learn" / "structure.data", format="lammps-data", atom_style="atomic")
+        atoms.set_cell(atoms.cell @ np.linalg.inv(learned.cell) @ mean, scale_atoms=True)
     random, frames = np.random.default_rng(7), []
     # all energy of the crystal is kinetic, and half of it becomes potential
     thermalize_momenta(atoms, temperature_K=system.temperature * (2 if "--pressure" in system.words else 1), rng=random)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import importlib
+import os
 import sys
 from dataclasses import dataclass
 
@@ -117,6 +118,8 @@ def find(path):
 def find_class(name):
     """The calculator class (or function) of this name: of NAMED, with modules before it, or of ASE."""
     package = NAMED.get(name)
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # modules of the user
     try:
         if package or "." in name:
             return find(package.path if package else name)

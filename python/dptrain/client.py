@@ -63,6 +63,7 @@ def make_client_class():
 
         def __init__(self, **address):
             super().__init__(**address)
+            self.calculator = ""  # what the server knows it by
             self.ended_by_server, self.calculations, self.failure = False, 0, ""
             self.atoms, self.initialized = None, False  # each configuration may have atoms of its own, as INIT says
             protocol, receive, send, init = self.protocol, self.protocol.recvmsg, self.protocol.sendforce, self.protocol.recvinit
@@ -81,7 +82,7 @@ def make_client_class():
                 return bead, text
 
             def sendforce(energy, forces, virial):
-                extra = {"converged": False, "message": self.failure} if self.failure else {}
+                extra = {"converged": False, "message": self.failure} if self.failure else {"calculator": self.calculator}
                 self.initialized = False
                 send(energy, forces, virial, np.frombuffer(json.dumps(extra).encode(), np.byte))
 
@@ -200,6 +201,7 @@ def work(options):
         client = connect(client_class, address, deadline)
         if client is None:
             raise ClientError(f"nobody listens at {options.socket} since {options.wait:g} s: start LAMMPS, or give a longer --wait")
+        client.calculator = options.calculator
         say(f"connected to {options.socket}")
         message = client.first_message()  # the file of this run is there by then, not that of one before
         if message in ("", "EXIT"):

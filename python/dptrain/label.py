@@ -306,7 +306,7 @@ def work(options):
     if Path(options.folder).is_file():
         return label_frames(options)
     if options.output or options.format:
-        raise FileProblem(f"{options.folder} is no file: leave -o and --format out, which are for the frames of one")
+        raise FileProblem(f"there is no file {options.folder}: give one, or leave -o and --format out, which are for its frames")
     spool = Spool(options.folder)
     if not spool.exists():
         if not options.watch:

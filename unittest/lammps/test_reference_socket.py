@@ -249,6 +249,17 @@ def test_a_client_that_is_wrong_ends_the_run(ranks, address, client, start_lammp
     assert int(count) >= 3 and (tmp_path / wrong).exists() and not (tmp_path / wrong.removesuffix(".wrong")).exists()
 
 
+def test_a_client_of_an_earlier_run(address, client, start_lammps, tmp_path):
+    """Two clients with different calculators answer by turns: the labels of one of them are refused."""
+    write_input(tmp_path)
+    client(LENNARD_JONES, address, log="client1.log")
+    client(LENNARD_JONES.replace("2.1", "2.2"), address, log="client2.log")
+    text = learn(address, "failed skip").replace("fix n all nve", connected(2) + "\nfix n all nve")
+    result = finish(start_lammps(text), tmp_path).check()
+    assert re.search(r"it computes with \S+, and client [12] \(process \d+\) with \S+: all labels must come from the same calculator", result.output)
+    assert result.thermo()["f_t[11]"][-1] >= 1
+
+
 def test_client_with_another_structure(address, client, start_lammps, tmp_path):
     """A plain client of ASE with a wrong file: a clear message."""
     write_input(tmp_path)

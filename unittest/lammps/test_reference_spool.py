@@ -108,7 +108,7 @@ def test_failures(failed, labeler, start_lammps, tmp_path):
     write_input(tmp_path)
     labeler(f"calculators.Moody:{OPTIONS}")
     result = finish(start_lammps(learn(f"failed {failed}"), 2), tmp_path)
-    reason = f"RuntimeError: no self-consistency after 100 cycles (see {requests(tmp_path)[1]}/failed.txt)"
+    reason = f"RuntimeError: no self-consistency after 100 cycles (see {requests(tmp_path)[1]}/failed.txt; 'dptrain label {tmp_path}/spool --again' computes again what has failed)"
     if failed == "stop":
         assert result.status != 0
         assert any("no label at step 5" in line and reason in line for line in result.errors()), result.output[-2000:]

@@ -394,6 +394,26 @@ INSTANTIATE_TEST_SUITE_P(
                     std::tuple(Kind::not_converged, "has not converged: SCF, 200 cycles", 1),
                     std::tuple(Kind::no_virial, "there is no virial", 1)));
 
+TEST_F(LabelServerTest, AllLabelsComeFromOneCalculator)
+{
+  LabelServer &server = open();
+  connect(Kind::calculator_a);
+  server.submit(triclinic_frame());
+  expect_harmonic(next(), triclinic_frame());
+  connect(Kind::calculator_b);
+  connect(Kind::good);  // codes do not say what they are
+  server.submit(triclinic_frame());
+  const std::string failure = next().failure;  // the new client has waited longest
+  expect_in("it computes with b, and client 1 (process ", failure);
+  expect_in(") with a: all labels must come from the same calculator: end the client that is not "
+            "wanted",
+            failure);
+  for (int k = 0; k < 2; ++k) {  // the other two
+    server.submit(triclinic_frame());
+    expect_harmonic(next(), triclinic_frame());
+  }
+}
+
 TEST_F(LabelServerTest, Noise)
 {
   LabelServerOptions options;

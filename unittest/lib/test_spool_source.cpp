@@ -389,7 +389,8 @@ TEST_F(SpoolTest, FailuresHaveAReason)
   const std::vector<LabelAnswer> answers = wait_for_answers(*source);
   ASSERT_EQ(answers.size(), 2u);
   EXPECT_EQ(answers[0].failure, "RuntimeError: no self-consistency after 100 cycles (see " +
-                                    path(request_of(1), "failed.txt") + ")");
+                                    path(request_of(1), "failed.txt") + "; 'dptrain label " +
+                                    options_.folder + " --again' computes again what has failed)");
   expect_in("no reason is given (see ", answers[1].failure);
 }
 

@@ -31,11 +31,13 @@ class FakeClient {
     nan,            // a force
     wrong_size,     // one atom more
     not_converged,  // says so in the extra string
-    no_virial,      // zeros
-    half_virial,    // zeros below the diagonal
-    long_extra,     // announces 2 GB
-    chatty,         // speaks before it is asked
-    noise           // says what it should without listening, with random errors
+    calculator_a,   // says what it computes with
+    calculator_b,
+    no_virial,    // zeros
+    half_virial,  // zeros below the diagonal
+    long_extra,   // announces 2 GB
+    chatty,       // speaks before it is asked
+    noise         // says what it should without listening, with random errors
   };
 
   /// `address`: the path of a socket file, or a port of this machine.
@@ -189,6 +191,20 @@ class FakeClient {
     read(positions.data(), 8 * positions.size());
   }
 
+  std::string extra_string() const
+  {
+    switch (kind_) {
+    case Kind::not_converged:
+      return R"({"converged": false, "message": "SCF, 200 cycles"})";
+    case Kind::calculator_a:
+      return R"({"calculator": "a"})";
+    case Kind::calculator_b:
+      return R"({"calculator": "b"})";
+    default:
+      return "";
+    }
+  }
+
   void send_forces()
   {
     double energy = 0.0;
@@ -203,8 +219,7 @@ class FakeClient {
     if (kind_ == Kind::half_virial) virial[3] = virial[6] = virial[7] = 0.0;
     if (kind_ == Kind::nan) forces[1] = std::nan("");
     if (kind_ == Kind::wrong_size) forces.insert(forces.end(), 3, 0.0);
-    const std::string extra =
-        kind_ == Kind::not_converged ? R"({"converged": false, "message": "SCF, 200 cycles"})" : "";
+    const std::string extra = extra_string();
     const auto natoms = static_cast<std::int32_t>(forces.size() / 3);
     const std::int32_t length =
         kind_ == Kind::long_extra ? 2000000000 : static_cast<std::int32_t>(extra.size());

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 
+#include "base/advice.h"
 #include "base/text.h"
 #include "data/frames_record.h"
 #include "dptrain/base/error.h"

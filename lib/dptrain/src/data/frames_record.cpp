@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/advice.h"
 #include "dptrain/base/error.h"
 
 namespace dptrain {

@@ -61,7 +61,8 @@ struct LabelServer::Impl {
   std::int64_t num_requests = 0, num_clients = 0, turn = 0;
   Time no_client_since;
   std::optional<Time> accept_paused;
-  std::string last_loss;  // of the latest client; empty: there was none
+  std::string last_loss;                    // of the latest client; empty: there was none
+  std::string calculator, calculator_from;  // what a client computes with, and its name
   // since there is no client
   bool reported_waiting = false, waited_in_vain = false;
 
@@ -81,6 +82,7 @@ struct LabelServer::Impl {
   void lose(Worker &worker, const std::string &why, bool retry);
   void answer(Request &request, LabelAnswer answer);
   void fail(Request &request, const std::string &why);
+  std::string other_calculator(const Worker &worker, const IpiResult &result);
   double waited(const Request &request) const
   {
     return now() - std::max(request.waiting_since, no_client_since);
@@ -233,6 +235,21 @@ void LabelServer::Impl::fail(Request &request, const std::string &why)
   answer(request, std::move(failed));
 }
 
+// A client of an earlier run may still be there. Empty: it computes with the same as others.
+std::string LabelServer::Impl::other_calculator(const Worker &worker, const IpiResult &result)
+{
+  const std::string found = calculator_of(result);
+  if (found.empty() || found == calculator) return "";
+  if (calculator.empty()) {
+    calculator = found;
+    calculator_from = worker.name;
+    return "";
+  }
+  return fmt::format("it computes with {}, and {} with {}: all labels must come from the same "
+                     "calculator: end the client that is not wanted",
+                     found, calculator_from, calculator);
+}
+
 // Moves one client on.
 void LabelServer::Impl::serve(Worker &worker)
 {
@@ -248,6 +265,7 @@ void LabelServer::Impl::serve(Worker &worker)
   LabelAnswer done;
   done.seconds = now() - worker.start;
   done.failure = why_unusable(*result, worker.request->frame, options.virial);
+  if (done.failure.empty()) done.failure = other_calculator(worker, *result);
   if (done.failure.empty()) {
     done.label.energy = result->energy;
     done.label.force = std::move(result->force);

@@ -24,7 +24,7 @@ std::string not_converged(const std::string &extra)
   if (!json.is_object()) return "";
   const auto converged = json.find("converged");
   if (converged == json.end() || !converged->is_boolean() || converged->get<bool>()) return "";
-  std::string text = "the calculation has not converged";
+  std::string text = "the calculation has failed or has not converged";
   const auto message = json.find("message");
   if (message == json.end() || !message->is_string()) return text;
   text += ": ";
@@ -34,6 +34,13 @@ std::string not_converged(const std::string &extra)
 }
 
 }  // namespace
+
+std::string calculator_of(const IpiResult &result)
+{
+  const nlohmann::json json = nlohmann::json::parse(result.extra, nullptr, false);
+  const auto name = json.is_object() ? json.find("calculator") : json.end();
+  return name != json.end() && name->is_string() ? name->get<std::string>() : "";
+}
 
 std::string why_unusable(const IpiResult &result, const WholeFrame &frame, bool virial)
 {

@@ -66,8 +66,10 @@ std::int64_t Spool::submit(const WholeFrame &frame)
   request.start = last_event_ = next_look_ = now();
   const bool known = folder_.put(request.name, request.structure);
   if (known && !reported_answers_ && has(folder_.files(request.name), SpoolFolder::answer)) {
-    messages_.info(fmt::format(
-        "the answer to {} is in the folder already: it is used, as are others", request.name));
+    messages_.info(fmt::format("the answer to {} is in the folder already: it is used, as are "
+                               "others; where the settings of "
+                               "the reference have changed since, use another folder",
+                               request.name));
     reported_answers_ = true;
   }
   open_.emplace(++submitted_, std::move(request));
@@ -189,7 +191,9 @@ LabelAnswer Spool::read_failure(const Request &request) const
     text += c > ' ' && c <= '~' ? c : ' ';
   text.erase(text.find_last_not_of(' ') + 1);
   LabelAnswer failed;
-  failed.failure = fmt::format("{} (see {})", text.empty() ? "no reason is given" : text, path);
+  failed.failure =
+      fmt::format("{} (see {}; 'dptrain label {} --again' computes again what has failed)",
+                  text.empty() ? "no reason is given" : text, path, folder_.path());
   return failed;
 }
 

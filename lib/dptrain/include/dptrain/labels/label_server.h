@@ -31,7 +31,7 @@ struct LabelServerOptions {
 ///
 /// A client that dies, is silent for longer than the time-out or sends what is not the protocol is dropped, and its
 /// request goes to another one. Numbers that are not finite, a wrong number of atoms and {"converged": false} in the
-/// extra string make the request fail. Both are reported by answers and by `log`, never by exceptions.
+/// extra string make the request fail, and so does another {"calculator": "..."} than that of earlier answers. Both are reported by answers and by `log`, never by exceptions.
 ///
 /// The virial of a frame without cell is sum_i F_i (x) x_i, whatever the client says.
 ///
