@@ -88,6 +88,10 @@ def read_value(text):
         return text
 
 
+# arguments that say where a calculator runs and where it writes, and not what it computes
+PLACES = ("command", "device", "directory", "label", "num_threads", "profile", "threads")
+
+
 def parse_calculator(text):
     """NAME[:MODEL][,key=value,...] or NAME[:key=value,...] -> (NAME, {key: value})."""
     name, _, rest = text.partition(":")
@@ -102,6 +106,12 @@ def parse_calculator(text):
             raise CalculatorError(f"--calculator {text}: found '{word}' where key=value must stand, as in tblite:method=GFN1-xTB")
         options[key.strip()] = read_value(value.strip())
     return name, options
+
+
+def identity(text):
+    """The same text for calculators that compute the same, whatever they are called, wherever they run and write."""
+    name, options = parse_calculator(text)
+    return name + ":" + ",".join(f"{key}={options[key]}" for key in sorted(options) if key not in PLACES)
 
 
 def find(path):

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from dptrain import environments
-from dptrain.calculators import NAMED, CalculatorError, label, make_calculator
+from dptrain.calculators import NAMED, CalculatorError, identity, label, make_calculator
 
 NOT_THERE = (errno.ENOENT, errno.ECONNREFUSED, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EAGAIN)
 PAUSE = 0.2  # seconds between two attempts
@@ -201,7 +201,7 @@ def work(options):
         client = connect(client_class, address, deadline)
         if client is None:
             raise ClientError(f"nobody listens at {options.socket} since {options.wait:g} s: start LAMMPS, or give a longer --wait")
-        client.calculator = options.calculator
+        client.calculator = identity(options.calculator)
         say(f"connected to {options.socket}")
         message = client.first_message()  # the file of this run is there by then, not that of one before
         if message in ("", "EXIT"):

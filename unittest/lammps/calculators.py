@@ -9,11 +9,11 @@ from ase.calculators.lj import LennardJones
 
 
 class Slow(LennardJones):
-    """Lennard-Jones that takes some seconds; writes the file `mark` when a calculation has begun."""
+    """Lennard-Jones that takes some seconds; writes the file `label` when a calculation has begun."""
 
-    def __init__(self, seconds, mark="begun", **options):
+    def __init__(self, seconds, label="begun", **options):
         super().__init__(**options)
-        self.seconds, self.mark = seconds, mark
+        self.seconds, self.mark = seconds, label
 
     def calculate(self, *args, **kwargs):
         Path(self.mark).touch()
@@ -22,13 +22,13 @@ class Slow(LennardJones):
 
 
 class Held(LennardJones):
-    """Lennard-Jones whose calculation number `hold` writes the file `mark` and goes on when there is a file `release`."""
+    """Lennard-Jones whose calculation number `hold` writes the file `label` and goes on when there is a file `release`."""
 
     count = 0
 
-    def __init__(self, hold, mark="begun", **options):
+    def __init__(self, hold, label="begun", **options):
         super().__init__(**options)
-        self.hold, self.mark = hold, mark
+        self.hold, self.mark = hold, label
 
     def calculate(self, *args, **kwargs):
         self.count += 1

@@ -75,7 +75,7 @@ def test_the_run_goes_on(ranks, address, client, start, tmp_path):
     """While two clients hold their labels back MD goes on; answers come in lines of earlier steps, in an order that belongs to no
     step, and each label is that of its own configuration."""
     for k in range(2):
-        client(f"calculators.Held:sigma=2.1,epsilon=0.05,rc=6.0,hold=8,mark=begun{k}", address, log=f"client{k}.log")
+        client(f"calculators.Held:sigma=2.1,epsilon=0.05,rc=6.0,hold=8,label=begun{k}", address, log=f"client{k}.log")
     run = start(f"{EAGER} asynchronous 2 train_share 0.5 save 100000 si.dp", ranks, reference=socket(address))
     wait_for(lambda: all((tmp_path / f"begun{k}").exists() for k in range(2)), "labels that are held back")
     run.until(lambda result: np.all(result.thermo()["f_t[29]"][-50:] == 2), "50 steps with both in flight")

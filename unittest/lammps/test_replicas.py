@@ -185,7 +185,7 @@ def test_resume_with_other_partitions(before, after, job, tmp_path):
 def test_killed_with_labels_in_flight(job, client, address, tmp_path):
     """Two partitions, a client for each, asynchronous; after a kill one partition alone takes up what both had in flight."""
     for k in range(2):
-        client(f"calculators.Held:sigma=2.1,epsilon=0.05,rc=6.0,hold=15,mark=begun{k}", f"{address}_{k}", log=f"client{k}.log", structure=f"t.{k + 1}.init.xyz")
+        client(f"calculators.Held:sigma=2.1,epsilon=0.05,rc=6.0,hold=15,label=begun{k}", f"{address}_{k}", log=f"client{k}.log", structure=f"t.{k + 1}.init.xyz")
     options = (EAGER.replace("train 10", "train 4") + " asynchronous 1 train_share 1 save 4 si.dp")
     text = "variable k world 0 1\n" + shared(options, run="run 1000000", reference=f"reference socket {address}_$k wait 60 end",
                                               thermo="thermo 100000\n")

@@ -24,6 +24,13 @@ def test_calculator_words(text, name, options):
     assert calculators.parse_calculator(text) == (name, options)
 
 
+def test_what_two_clients_have_in_common():
+    """Names and order of arguments, device and folder make no difference; what is computed does."""
+    same = [calculators.identity(text) for text in ("tblite:GFN1-xTB,verbosity=0", "tblite:verbosity=0,method=GFN1-xTB,directory=b",
+                                                    "tblite:method='GFN1-xTB',verbosity=0,device=cuda:1")]
+    assert same == [same[0]] * 3 and calculators.identity("tblite:GFN2-xTB,verbosity=0") != same[0]
+
+
 def test_calculators_are_found():
     from ase.calculators.emt import EMT
     from ase.calculators.lj import LennardJones
