@@ -6,6 +6,10 @@
 #   bash run.sh "lmp -in in.nvt" "cp2k -i si.inp >> cp2k.out 2>&1" cp2k.out "NOT converged"
 set -euo pipefail
 
+output=${3:-} text=${4:-}
+count() { if [[ -e $output ]]; then grep -c -- "$text" "$output" || true; else echo 0; fi; }
+before=$(count) # those of earlier runs
+
 setsid bash -c "exec $1" & # a session of its own, which ends with all that it has started
 lammps=$!
 trap 'kill -- -$lammps 2>/dev/null || true' EXIT
@@ -24,8 +28,9 @@ while kill -0 $lammps 2>/dev/null; do
 done
 status=0
 wait $lammps || status=$?
-if [[ -n ${4:-} ]] && grep -q -- "$4" "$3"; then
-  echo "run.sh: $(grep -c -- "$4" "$3") calculations in $3 have not converged ('$4'): their labels are wrong"
+wrong=$(($(count) - before))
+if [[ $wrong -gt 0 ]]; then
+  echo "run.sh: $wrong calculations in $output have not converged ('$text'): their labels are wrong"
   [[ $status != 0 ]] || status=1
 fi
 exit $status
