@@ -21,7 +21,15 @@ CRISTOBALITE = "a1 1 0 0 a2 0 1 0 a3 0 0 1 " + FCC + "".join(f" basis {x} {y} {z
     (0.625, 0.125, 0.625), (0.125, 0.625, 0.625), (0.375, 0.375, 0.125), (0.875, 0.875, 0.125), (0.875, 0.375, 0.625),
     (0.375, 0.875, 0.625), (0.375, 0.125, 0.375), (0.875, 0.625, 0.375), (0.875, 0.125, 0.875), (0.375, 0.625, 0.875),
     (0.125, 0.375, 0.375), (0.625, 0.875, 0.375), (0.625, 0.375, 0.875), (0.125, 0.875, 0.875)))
-CATIONS = ["set type 1 charge {0}", "set type 2 charge -{0}"]
+FLUORITE = "a1 1 0 0 a2 0 1 0 a3 0 0 1 " + FCC + "".join(f" basis {x} {y} {z}" for x in (0.25, 0.75) for y in (0.25, 0.75) for z in (0.25, 0.75))
+RUTILE = "a1 1 0 0 a2 0 1 0 a3 0 0 1.2882" + "".join(f" basis {x} {y} {z + half}" for half in (0, 0.5) for x, y, z in (
+    (0, 0, 0), (0.5, 0.5, 0.25), (0.305, 0.305, 0), (0.695, 0.695, 0), (0.195, 0.805, 0.25), (0.805, 0.195, 0.25)))
+
+
+def ions(first, second, style, *coefficients):
+    """Commands for charges of the two elements that act on each other at all distances, and what else there is between the ions."""
+    return [f"set type 1 charge {first}", f"set type 2 charge {second}", f"pair_style {style}/coul/long 8.0",
+            *(f"pair_coeff {line}" for line in coefficients), "kspace_style pppm 1e-5"]
 
 
 class System(NamedTuple):
@@ -48,14 +56,19 @@ LAMMPS_SYSTEMS = {
     "sio2": System(f"custom 7.16 {CRISTOBALITE}", 1, {"Si": 28.085, "O": 15.999}, list(range(9, 25)),
                    ["pair_style vashishta", "pair_coeff * * SiO.1990.vashishta Si O"], (300, 1500), 6000, (4500, 3000), 0.0005),
     "mgo": System(f"custom 4.21 {ROCK_SALT}", 2, {"Mg": 24.305, "O": 15.999}, [5, 6, 7, 8],
-                  [line.format(2) for line in CATIONS]
-                  + ["pair_style buck/coul/long 8.0", "pair_coeff 1 1 0.0 0.1 0.0", "pair_coeff 1 2 1428.5 0.2945 0.0",
-                     "pair_coeff 2 2 22764.0 0.149 27.88", "kspace_style pppm 1e-5"], (300, 1500), 7000, (5500, 4000), 0.001),
+                  ions(2, -2, "buck", "1 1 0.0 0.1 0.0", "1 2 1428.5 0.2945 0.0", "2 2 22764.0 0.149 27.88"), (300, 1500), 7000, (5500, 4000), 0.001),
     "nacl": System(f"custom 5.64 {ROCK_SALT}", 3, {"Na": 22.990, "Cl": 35.453}, [5, 6, 7, 8],
-                   [line.format(1) for line in CATIONS]
-                   + ["pair_style born/coul/long 8.0", "pair_coeff 1 1 0.2637 0.317 2.340 1.048 0.499",
-                      "pair_coeff 1 2 0.2110 0.317 2.755 6.991 8.675", "pair_coeff 2 2 0.1582 0.317 3.170 72.40 145.4",
-                      "kspace_style pppm 1e-5"], (300, 1000), 2500, (1900, 1200), 0.001),
+                   ions(1, -1, "born", "1 1 0.2637 0.317 2.340 1.048 0.499", "1 2 0.2110 0.317 2.755 6.991 8.675",
+                        "2 2 0.1582 0.317 3.170 72.40 145.4"), (300, 1000), 2500, (1900, 1200), 0.001),
+    "lif": System(f"custom 4.03 {ROCK_SALT}", 2, {"Li": 6.94, "F": 18.998}, [5, 6, 7, 8],
+                  ions(1, -1, "born", "1 1 0.4220 0.299 1.632 0.0456 0.0187", "1 2 0.2901 0.299 1.995 0.4993 0.3745",
+                       "2 2 0.1582 0.299 2.358 9.05 10.61"), (300, 900), 3500, (2500, 1300), 0.001),
+    "caf2": System(f"custom 5.46 {FLUORITE}", 2, {"Ca": 40.078, "F": 18.998}, list(range(5, 13)),
+                   ions(2, -1, "buck", "1 1 0.0 0.1 0.0", "1 2 674.3 0.336 0.0", "2 2 1808.0 0.293 109.1"), (300, 1500), 3800,
+                   (3000, 2000), 0.001),
+    "tio2": System(f"custom 4.594 {RUTILE}", 2, {"Ti": 47.867, "O": 15.999}, [3, 4, 5, 6, 9, 10, 11, 12],
+                   ions(2.196, -1.098, "buck", "1 1 31120.5 0.154 5.25", "1 2 16957.7 0.194 12.59", "2 2 11782.9 0.234 30.22"), (300, 1500), 6000,
+                   (4500, 3000), 0.001),
     "iron": System("bcc 2.855", 3, {"Fe": 55.845}, [], ["pair_style eam/fs", "pair_coeff * * Fe_mm.eam.fs Fe"], (300, 1500), 3500,
                    (2800, 1900), 0.002),
     "tersoff-sic": System("diamond 4.32", 2, {"Si": 28.085, "C": 12.011}, [5, 6, 7, 8],

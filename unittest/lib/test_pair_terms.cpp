@@ -228,9 +228,9 @@ TEST(PairTerms, BadInputIsRefused)
   };
   refused(R"({"type": "zbl"})", "", "expected a list of terms");
   refused(R"([3])", "", "an object with a type");
-  refused(R"([{"inner": 1}])", "/0/type", "is missing: give one of zbl table");
+  refused(R"([{"inner": 1}])", "/0/type", "is missing: give one of zbl table charges");
   refused(R"([{"type": "lj"}])", "/0/type",
-          "term \"lj\" is not in this version; use one of zbl table");
+          "term \"lj\" is not in this version; use one of zbl table charges");
   refused(R"([{"type": "zbl", "outer": 2}])", "/0/inner",
           "is missing: give a distance in Angstrom");
   refused(R"([{"type": "zbl", "inner": 2, "outer": 2}])", "/0/outer",

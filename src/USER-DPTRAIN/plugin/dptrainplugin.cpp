@@ -39,6 +39,7 @@ struct Style {
 constexpr Style kStyles[] = {
     {"pair", "dptrain", "deep potential", false},
     {"fix", "dptrain", "trains the deep potential on reference labels", true},
+    {"compute", "dptrain/charge/atom", "charge of each atom in a potential", true},
     {"compute", "dptrain/uncertainty/atom", "error bar of the force on each atom", true},
     {"command", "dptrain", "trainings, tests and statistics from data sets", false},
     {"pair", "dptrain/kk", "not in a plugin", false, true},

@@ -9,6 +9,7 @@
 #include "adapter/lammps_compat.h"
 
 #include "plugin/layout_check.h"
+#include "styles/compute_dptrain_charge_atom.h"
 #include "styles/compute_dptrain_uncertainty_atom.h"
 #include "styles/dptrain_command.h"
 #include "styles/dptrain_without_kokkos.h"
@@ -45,6 +46,7 @@ struct StyleEntry {
 const StyleEntry kStyles[] = {
     {"pair", "dptrain", create<PairDPTrain>, nullptr},
     {"fix", "dptrain", nullptr, create_with_arguments<FixDPTrain>},
+    {"compute", "dptrain/charge/atom", nullptr, create_with_arguments<ComputeDPTrainChargeAtom>},
     {"compute", "dptrain/uncertainty/atom", nullptr,
      create_with_arguments<ComputeDPTrainUncertaintyAtom>},
     {"command", "dptrain", create<DPTrainCommand>, nullptr},

@@ -352,6 +352,8 @@ void FixDPTrain::start_session()
     error->warning(FLERR, "Fix dptrain: {}", text);
   };
   messages.table = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
+  // charges need a cell that is periodic in all directions
+  if (domain->nonperiodic) d.options.learning.training.charges = dptrain::ChargeChoice::no;
   collective(lmp, FIX_STYLE, [&] {
     auto session = std::make_unique<dptrain::LearningSession>(d.comm, d.slot, d.options.learning,
                                                               messages, d.source(), replicas());

@@ -132,12 +132,24 @@ dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList *lis
     domain.centers = centers.data();
   }
   domain.neighbor_mask = NEIGHMASK;
-  add_whole_frame(atom, domain);
   return domain;
 }
 
-void PairDPTrain::Data::add_whole_frame(const Atom &atom, dptrain::Domain &domain)
+void PairDPTrain::Data::add_whole_frame(LAMMPS *lmp, dptrain::Domain &domain)
 {
+  const Domain &box = *lmp->domain;
+  dptrain::WholeCell whole;
+  const double edges[] = {box.xprd, 0.0, 0.0, 0.0, box.yprd, 0.0, 0.0, 0.0, box.zprd};
+  for (int k = 0; k < 9; ++k) whole.box[k] = edges[k] / units.length;
+  if (box.triclinic) {
+    whole.box[3] = box.xy / units.length;
+    whole.box[6] = box.xz / units.length;
+    whole.box[7] = box.yz / units.length;
+  }
+  whole.periodic = box.xperiodic && box.yperiodic && box.zperiodic;
+  whole.ranks = comm.get();
+  domain.whole = whole;
+  const Atom &atom = *lmp->atom;
   domain.first_type = first_type;
   const bool passes_messages = slot->model() && !slot->model()->is_local();
   if ((passes_messages || committee.passes_messages()) && comm->size() == 1) {
@@ -232,7 +244,12 @@ PairDPTrain::Sums PairDPTrain::evaluate()
     out.feature_sum = data_->features.data();
   }
   const dptrain::Domain domain = atoms();
-  data_->step(lmp, domain, out);
+  const std::optional<dptrain::Charges> charges = data_->slot->model()->charges();
+  ChargeKSpace *mesh = charges ? data_->mesh(lmp, *charges) : nullptr;
+  dptrain::Domain own = domain;
+  if (mesh) own.whole.reset();
+  data_->step(lmp, own, out);
+  if (mesh && !has_failed()) add_mesh(*mesh, out);
   if (!data_->failure.empty()) {
     clear_result(FORCE, 3 * nall);
     if (data_->found.atom_energy) clear_result(ENERGY, nlocal);
@@ -257,7 +274,9 @@ PairDPTrain::Sums PairDPTrain::evaluate()
 
 dptrain::Domain PairDPTrain::atoms()
 {
-  return data_->domain(*atom, list);
+  dptrain::Domain domain = data_->domain(*atom, list);
+  data_->add_whole_frame(lmp, domain);
+  return domain;
 }
 
 // On a GPU, to which the lists of the host would have to travel.
@@ -389,6 +408,8 @@ void PairDPTrain::settings(int narg, char **arg)
   data_->slot = std::make_shared<ModelInUse>(options.settings);
   data_->deviation_options = options.deviation;
   data_->watch.options = options.watch;
+  data_->kspace = options.kspace;
+  data_->far.reset();
   data_->committee = dptrain::Committee();
   data_->output.close();
   if (allocated) memset(&setflag[0][0], 0, sizeof(int) * (atom->ntypes + 1) * (atom->ntypes + 1));
@@ -520,7 +541,7 @@ void PairDPTrain::write_restart_settings(FILE *fp)
   const ModelInUse &slot = *data_->slot;
   write_restart_data(fp, {slot.settings(), slot.hash(), slot.path(),
                           utils::join_words(slot.elements(), " "), data_->deviation_options,
-                          data_->watch.options});
+                          data_->watch.options, data_->kspace});
 }
 
 void PairDPTrain::read_restart_settings(FILE *fp)
@@ -531,6 +552,7 @@ void PairDPTrain::read_restart_settings(FILE *fp)
   data_->slot = std::make_shared<ModelInUse>(stored.settings);
   data_->deviation_options = stored.deviation;
   data_->watch.options = stored.watch;
+  data_->kspace = stored.kspace;
   data_->restarted = true;
   if (comm->me == 0)
     utils::logmesg(lmp,
@@ -567,5 +589,6 @@ double PairDPTrain::memory_usage()
   bytes += static_cast<double>(data_->x.capacity() * sizeof(double));
   if (data_->slot->model()) bytes += static_cast<double>(data_->slot->model()->memory_bytes());
   if (data_->baseline) bytes += data_->baseline->memory_usage();
+  if (data_->far) bytes += data_->far->memory_usage();
   return bytes + data_->committee.memory_bytes();
 }

@@ -25,6 +25,7 @@ PairStyle(dptrain,PairDPTrain);
 
 namespace dptrain {
 struct Domain;
+struct ForwardOutput;
 class ModelInUse;
 }  // namespace dptrain
 
@@ -87,6 +88,8 @@ class PairDPTrain : public Pair {
   double bar_unit() const;
   /// Ends the run for `who` where the model has no calibrated bars and will not get any.
   void check_bars(const char *who) const;
+  /// Charges of the owned atoms in the model, e, all zero where it has none. Collective.
+  std::vector<double> atom_charges();
   bool has_committee() const;
   /// Whether a fix dptrain trains the model, or may do so in this run: computes are set up before
   /// fixes.
@@ -116,6 +119,10 @@ class PairDPTrain : public Pair {
   virtual bool searches_neighbors() const;
   /// Whether it needs LAMMPS' lists: they cost more than the model on a GPU.
   virtual bool reads_lists() const;
+  /// Makes positions and types of the atoms those of the host, too.
+  virtual void host_atoms() {}
+  /// Adds values of the host times a factor to the first numbers of a result.
+  virtual void add_to_result(Result, const std::vector<double> &values, double factor);
   /// Adds the forces to those of the first `n` atoms.
   virtual void add_forces(int n);
   /// Adds what ghosts have of [nall][width] numbers, memory of the host or of results, to their
@@ -139,6 +146,8 @@ class PairDPTrain : public Pair {
   void init_baseline();
   double model_cutoff() const;
   Sums evaluate();
+  bool has_failed() const;
+  void add_mesh(class ChargeKSpace &, dptrain::ForwardOutput &);
   void add_atom_values(double sign);
   std::vector<const double *> committee_forces();
   void write_deviation();

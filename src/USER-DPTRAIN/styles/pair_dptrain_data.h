@@ -15,6 +15,7 @@
 #include "dptrain/models/model_in_use.h"
 #include "dptrain/potential/model/evaluator.h"
 #include "nested/baseline_pairs.h"
+#include "nested/charge_kspace.h"
 #include "styles/exclusions.h"
 #include "styles/model_deviation.h"
 #include "styles/pair_dptrain.h"
@@ -33,12 +34,15 @@ struct PairDPTrain::Data {
   std::unique_ptr<dptrain::Evaluator> evaluator;
   UnitFactors units;
   std::unique_ptr<BaselinePairs> baseline;  // null: the potential has none
-  bool begins_run = false;                  // init_style() has been called, init_one() not yet
-  Exclusions exclusions;                    // of the last compute()
-  std::vector<int> type;                    // [nall] model types; -1: not there for the model
-  int first_type = 0;                       // the lowest model type of all atoms
-  std::vector<int> owner;  // [nall] owned atom of each, where the model needs to know
-  std::vector<double> x;   // [nall][3] Angstrom, only where LAMMPS has another length unit
+  std::string kspace = "auto";              // of charges: auto, no or a kspace_style
+  std::unique_ptr<ChargeKSpace> far;
+  std::vector<double> charge;  // [nlocal] for it
+  bool begins_run = false;     // init_style() has been called, init_one() not yet
+  Exclusions exclusions;       // of the last compute()
+  std::vector<int> type;       // [nall] model types; -1: not there for the model
+  int first_type = 0;          // the lowest model type of all atoms
+  std::vector<int> owner;      // [nall] owned atom of each, where the model needs to know
+  std::vector<double> x;       // [nall][3] Angstrom, only where LAMMPS has another length unit
   std::vector<double> results[NUM_RESULTS];  // eV, Angstrom
   // What the latest evaluation gave; the same on all ranks.
   struct {
@@ -81,10 +85,11 @@ struct PairDPTrain::Data {
   dptrain::Domain domain(const class Atom &atom, const class NeighList *list);
   // Where the owner of each ghost has to be known, or models look at all types: not by the arrays
   // of LAMMPS alone.
-  void add_whole_frame(const class Atom &atom, dptrain::Domain &domain);
+  void add_whole_frame(LAMMPS *lmp, dptrain::Domain &domain);
   // Which it is when a run begins. Collective.
   void find_first_type(const class Atom &atom);
   void set_owners(const class Atom &atom);
+  ChargeKSpace *mesh(LAMMPS *lmp, const dptrain::Charges &charges);
   // An MD step of the model, on this rank's atoms or, where they pass messages, on all ranks'
   // together.
   void step(LAMMPS *lmp, const dptrain::Domain &domain, dptrain::ForwardOutput &out);

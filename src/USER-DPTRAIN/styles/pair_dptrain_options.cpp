@@ -80,6 +80,16 @@ class Words {
       fail(fmt::format("wall {} is not possible: give yes, no or a distance", text));
     return {Choice::at, distance / unit_factors(lmp_, PAIR_STYLE).length};
   }
+  /// auto, no, or ewald or pppm and its accuracy.
+  std::string kspace()
+  {
+    const std::string style = value();
+    if (style == "auto" || style == "no") return style;
+    if (style != "ewald" && style != "pppm")
+      fail(fmt::format("kspace {} is not possible: give auto, no, ewald ACCURACY or pppm ACCURACY",
+                       style));
+    return fmt::format("{} {:g}", style, level());
+  }
   /// The word that comes, which is not taken.
   const std::string &next() const { return words_[next_]; }
   /// All numbers that follow, one at least.
@@ -180,6 +190,7 @@ const std::vector<std::pair<std::string, PairHandler>> &handlers()
       {"native", [](Words &w, Given &g) { g.options.settings.native = w.yes_or_no(); }},
       {"wall", [](Words &w, Given &g) { g.options.settings.wall = w.wall(); }},
       {"watch", read_watch},
+      {"kspace", [](Words &w, Given &g) { g.options.kspace = w.kspace(); }},
       {"fparam", [](Words &w, Given &g) { g.options.settings.fparam = w.numbers(); }},
       {"committee", read_committee},
       {"out_freq", [](Words &w, Given &g) { g.options.deviation.every = w.steps(); }},

@@ -19,6 +19,7 @@ struct PairDPTrainOptions {
   DeviationOptions deviation;
   dptrain::DeviceRequest device;
   WatchOptions watch;
+  std::string kspace = "auto";  ///< of charges: auto, no, or the words of a kspace_style
 };
 
 /// Reads the arguments after `pair_style dptrain`. Errors name the keyword, what was found and what

@@ -16,7 +16,7 @@ using namespace LAMMPS_NS;
 namespace {
 
 // The first number. Others stand for versions before the first release.
-constexpr int FORMAT = -6;
+constexpr int FORMAT = -7;
 
 void write_text(FILE *file, const std::string &text)
 {
@@ -111,6 +111,7 @@ void LAMMPS_NS::write_restart_data(FILE *file, const RestartData &data)
   write_value(file, data.watch.every);
   write_text(file, data.watch.folder);
   write_value(file, static_cast<int>(data.watch.stops));
+  write_text(file, data.kspace);
 }
 
 RestartData LAMMPS_NS::read_restart_data(LAMMPS *lmp, const std::string &who, FILE *file)
@@ -146,5 +147,6 @@ RestartData LAMMPS_NS::read_restart_data(LAMMPS *lmp, const std::string &who, FI
   data.watch.every = reader.value<bigint>();
   data.watch.folder = reader.text();
   data.watch.stops = reader.value<int>() != 0;
+  data.kspace = reader.text();
   return data;
 }

@@ -24,6 +24,7 @@ struct RestartData {
   std::string path, elements;
   DeviationOptions deviation;
   WatchOptions watch;
+  std::string kspace;
 };
 
 /// To be called on rank 0.

@@ -125,8 +125,8 @@ class ExponentialType final : public EnergyTermType {
     block.size = static_cast<std::size_t>(model.ntypes()) * model.ntypes();
     blocks.push_back(block);
   }
-  void draw(const EnergyTermConfig &, const ParameterBlock &block, RandomEngine &engine,
-            double *values) const override
+  void draw(const ModelConfig &, const EnergyTermConfig &, const ParameterBlock &block,
+            RandomEngine &engine, double *values) const override
   {
     for (std::size_t k = 0; k < block.size; ++k) values[k] = random_normal(engine);
   }

@@ -63,6 +63,11 @@ void Frame::find_neighbors()
   neighbor = std::move(rows.neighbor);
 }
 
+Frame Frame::copy() const
+{
+  return Frame(*this);  // domain() makes what points into it anew
+}
+
 Frame Frame::without_atoms() const
 {
   Frame frame;
@@ -105,12 +110,14 @@ Domain Frame::domain() const
   if (first_of != type_counts.end())
     view.first_type = static_cast<int>(first_of - type_counts.begin());
   view.owner = owner.empty() ? nullptr : owner.data();
+  view.whole = WholeCell{box, periodic, halo ? halo->ranks() : nullptr};
   return view;
 }
 
 Domain Frame::weighted_domain() const
 {
   Domain view = domain();
+  view.whole.reset();
   const std::vector<double> &weight = label.force_weight;
   if (weight.empty()) return view;
   const auto end = std::remove_if(centers_.begin(), centers_.end(),

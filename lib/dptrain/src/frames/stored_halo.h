@@ -20,6 +20,7 @@ class StoredHalo : public Halo {
 
   void exchange(double *values, int width) const override;
   void reduce(double *values, int width) const override;
+  const Communicator *ranks() const override { return comm_.get(); }
   std::size_t memory_bytes() const override;
 
  private:

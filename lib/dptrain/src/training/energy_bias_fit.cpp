@@ -47,7 +47,7 @@ void EnergyBiasFit::add(const Frame &frame)
     ForwardOutput out;
     out.force = force_.data();
     out.atom_energy = atom_energy_.data();
-    if (frame.nlocal > 0) model_->forward(frame.domain(), out);
+    model_->forward(frame.domain(), out);
 
     counts_.resize(counts_.size() + model_->type_map().size(), 0.0);
     double *counts = counts_.data() + counts_.size() - model_->type_map().size();

@@ -13,6 +13,14 @@
 
 namespace dptrain {
 
+/// What sums over all atoms of a frame need beside those of a domain.
+struct WholeCell {
+  std::array<double, 9> box{};  ///< rows a, b, c
+  bool periodic = true;         ///< false: no cell
+  const Communicator *ranks =
+      nullptr;  ///< that have the frame together, all of which ask at the same time; null: this one
+};
+
 /// Atoms and neighbors of one domain, as the engine holds them: plain pointers, nothing owned.
 /// Lengths in Angstrom. Lists are full (each pair from both sides) and may reach beyond the cutoff of the model.
 /// The list of an atom is a row of its own, or one of a table with strides.
@@ -35,7 +43,8 @@ struct Domain {
   bool in_kernel_memory = false;
   /// [nall] the owned atom that each atom is, or is an image of; null where this rank does not have the whole frame.
   const int *owner = nullptr;
-  int first_type = 0;  ///< the lowest type of the whole frame, the same on all ranks
+  int first_type = 0;              ///< the lowest type of the whole frame, the same on all ranks
+  std::optional<WholeCell> whole;  ///< none: energies that are sums over all atoms are left out
 
   /// Where the list of an atom begins.
   const int *row(int atom) const
@@ -64,7 +73,7 @@ DPTRAIN_FIELDS(Label, energy, force, virial, force_weight, atom_energy, atom_pre
                drdq)
 
 /// This rank's share of one labeled frame: owned atoms, the ghosts they need, neighbors within the cutoff, labels.
-/// The ranks together hold the frame once, unless it is a copy. Cannot be copied (rows point into the object).
+/// The ranks together hold the frame once, unless it is a copy. Not copied by chance, as it is large.
 struct Frame {
   std::int64_t natoms = 0;  ///< atoms of the whole frame, over all ranks
   std::int64_t step = 0;    ///< time step or index the frame came from
@@ -86,7 +95,6 @@ struct Frame {
   std::shared_ptr<const Halo> halo;
 
   Frame() = default;
-  Frame(const Frame &) = delete;
   Frame &operator=(const Frame &) = delete;
   Frame(Frame &&) = default;
   Frame &operator=(Frame &&) = default;
@@ -115,17 +123,21 @@ struct Frame {
     work(label.drdq);
   }
   bool has_neighbors() const { return !first.empty(); }
+  /// The same once more.
+  Frame copy() const;
   /// Share of a rank that has no atoms of this frame, with what all ranks know of it.
   Frame without_atoms() const;
   /// View for the model; valid while the frame lives and is not changed. Needs the neighbors.
   Domain domain() const;
-  /// The same, whose centers are the atoms with a force_weight above 0.
+  /// The same, whose centers are the atoms with a force_weight above 0, for what is local.
   Domain weighted_domain() const;
   /// Bytes of the frame and its arrays, as they are now; without the halo.
   std::size_t memory_bytes() const;
 
  private:
-  mutable std::vector<const int *> rows_;
+  Frame(const Frame &) = default;
+
+  mutable std::vector<const int *> rows_;  // of neighbor
   mutable std::vector<int> counts_, centers_;
 };
 

@@ -11,10 +11,28 @@
 #include "kernels/runtime.h"
 #include "potential/native/deep_pot_engine.h"
 #include "potential/nets/gemm.h"
+#include "potential/terms/energy_term_type.h"
 
 namespace dptrain {
 
 namespace {
+
+using GlobalStates = std::vector<std::unique_ptr<GlobalTerm::State>>;
+
+/// What the engine and the global terms leave.
+class TapeWithGlobal final : public Tape {
+ public:
+  TapeWithGlobal(std::unique_ptr<Tape> local, GlobalStates states) :
+      Tape(local->version()), local_(std::move(local)), states_(std::move(states))
+  {
+  }
+  Tape &local() { return *local_; }
+  const GlobalStates &states() const { return states_; }
+
+ private:
+  std::unique_ptr<Tape> local_;
+  GlobalStates states_;
+};
 
 std::vector<char> types_with_energy(const ModelConfig &config)
 {
@@ -34,7 +52,8 @@ std::unique_ptr<PotentialEngine> make_potential_engine(const ModelData &data, Pr
 
 DeepPot::DeepPot(ModelData data) :
     Model(std::move(data), parameter_index(data.config), types_with_energy(data.config)),
-    engine_(make_potential_engine(data_, precision_))
+    engine_(make_potential_engine(data_, precision_)),
+    global_terms_(make_global_terms(data_, parameters().blocks()))
 {
   add_features(engine_->num_features(), data_.config.descriptor->measures_distance());
 }
@@ -89,17 +108,33 @@ void DeepPot::expect_distances(const PairDistances &closest)
   if (!data_.walls.empty() && data_.walls.begin.lower(closest)) engine_->set_walls(data_);
 }
 
+std::optional<Charges> DeepPot::charges() const
+{
+  for (const auto &term : global_terms_)
+    if (auto charges = term->charges(parameters().values())) return charges;
+  return std::nullopt;
+}
+
 std::unique_ptr<Tape> DeepPot::pass_a(const Domain *domains, int n, ForwardOutput *out, bool keep)
 {
+  GlobalStates states;
+  for (const auto &term : global_terms_)
+    states.push_back(term->forward(parameters().values(), domains, n, out));
   sweep([&] { engine_->forward(domains, n, out, keep); });
   std::unique_ptr<Tape> tape = keep ? engine_->tape(parameters().version()) : nullptr;
   engine_->add_results(energy_bias(), out);
-  return tape;
+  for (std::size_t k = 0; k < states.size(); ++k) global_terms_[k]->add_results(*states[k], out);
+  if (!tape || states.empty()) return tape;
+  return std::make_unique<TapeWithGlobal>(std::move(tape), std::move(states));
 }
 
 void DeepPot::pass_b(Tape &tape, const GradientSeed *seeds, double *gradient)
 {
-  sweep([&] { engine_->gradient(tape, seeds, gradient); });
+  auto *const own = dynamic_cast<TapeWithGlobal *>(&tape);
+  sweep([&] { engine_->gradient(own ? own->local() : tape, seeds, gradient); });
+  if (!own) return;
+  for (std::size_t k = 0; k < global_terms_.size(); ++k)
+    global_terms_[k]->gradient(*own->states()[k], seeds, gradient);
 }
 
 void DeepPot::sweep(const std::function<void()> &work)

@@ -9,6 +9,7 @@
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/native/deep_pot.h"
 #include "potential/native/potential_engine.h"
+#include "potential/terms/global_term.h"
 
 namespace dptrain {
 
@@ -20,6 +21,7 @@ class DeepPot final : public Model {
 
   /// Makes ready what depends on the parameters alone (tables); both passes do.
   void prepare();
+  std::optional<Charges> charges() const override;
   bool reads_kernel_memory() const override { return true; }
   void expect_distances(const PairDistances &closest) override;
   void set_precision(Precision precision) override;
@@ -46,6 +48,7 @@ class DeepPot final : public Model {
   Precision precision_ = Precision::float64;
   int chunk_ = 0;
   std::unique_ptr<PotentialEngine> engine_;
+  const std::vector<std::unique_ptr<GlobalTerm>> global_terms_;
 };
 
 }  // namespace dptrain

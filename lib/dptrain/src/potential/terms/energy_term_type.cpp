@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "base/advice.h"
+#include "potential/terms/charge_term.h"
 #include "potential/terms/table_term.h"
 #include "potential/terms/zbl_term.h"
 
@@ -18,6 +19,7 @@ Types made_here()
   Types types;
   types.push_back(make_zbl_type());
   types.push_back(make_table_type());
+  types.push_back(make_charge_type());
   return types;
 }
 
@@ -26,6 +28,14 @@ Types &energy_term_types()
 {
   static Types types = made_here();
   return types;
+}
+
+std::vector<ParameterBlock> blocks_of(std::size_t number, const std::vector<ParameterBlock> &all)
+{
+  std::vector<ParameterBlock> own;
+  for (const ParameterBlock &block : all)
+    if (block.name.starts_with(place_of_term(number) + "/")) own.push_back(block);
+  return own;
 }
 
 const EnergyTermType &type_of(const EnergyTermConfig &config)
@@ -83,7 +93,7 @@ void draw_term(const ModelConfig &model, const ParameterBlock &block, RandomEngi
   for (std::size_t k = 0; k < model.terms.size(); ++k) {
     const EnergyTermConfig &own = *model.terms[k].get();
     if (block.name.starts_with(place_of_term(k) + "/"))
-      return type_of(own).draw(own, block, engine, values);
+      return type_of(own).draw(model, own, block, engine, values);
   }
   throw internal_error(fmt::format("no term has the parameters {}", block.name));
 }
@@ -95,13 +105,25 @@ make_energy_terms(const ModelData &data, const std::vector<ParameterBlock> &bloc
   std::vector<std::unique_ptr<EnergyTerm<Real>>> terms;
   for (std::size_t k = 0; k < data.config.terms.size(); ++k) {
     const EnergyTermConfig &own = *data.config.terms[k].get();
-    std::vector<ParameterBlock> own_blocks;
-    for (const ParameterBlock &block : blocks)
-      if (block.name.starts_with(place_of_term(k) + "/")) own_blocks.push_back(block);
+    const std::vector<ParameterBlock> own_blocks = blocks_of(k, blocks);
+    std::unique_ptr<EnergyTerm<Real>> term;
     if constexpr (std::is_same_v<Real, double>)
-      terms.push_back(type_of(own).make_double(data, own, own_blocks));
+      term = type_of(own).make_double(data, own, own_blocks);
     else
-      terms.push_back(type_of(own).make_single(data, own, own_blocks));
+      term = type_of(own).make_single(data, own, own_blocks);
+    if (term) terms.push_back(std::move(term));
+  }
+  return terms;
+}
+
+std::vector<std::unique_ptr<GlobalTerm>>
+make_global_terms(const ModelData &data, const std::vector<ParameterBlock> &blocks)
+{
+  std::vector<std::unique_ptr<GlobalTerm>> terms;
+  for (std::size_t k = 0; k < data.config.terms.size(); ++k) {
+    const EnergyTermConfig &own = *data.config.terms[k].get();
+    if (auto term = type_of(own).make_global(data, own, blocks_of(k, blocks)))
+      terms.push_back(std::move(term));
   }
   return terms;
 }

@@ -9,6 +9,7 @@
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/model/parameter_set.h"
 #include "potential/terms/energy_term.h"
+#include "potential/terms/global_term.h"
 
 namespace dptrain {
 
@@ -29,17 +30,25 @@ class EnergyTermType {
   {
   }
   /// Draws a block of a new model.
-  virtual void draw(const EnergyTermConfig & /*own*/, const ParameterBlock & /*block*/,
-                    RandomEngine & /*engine*/, double * /*values*/) const
+  virtual void draw(const ModelConfig & /*model*/, const EnergyTermConfig & /*own*/,
+                    const ParameterBlock & /*block*/, RandomEngine & /*engine*/,
+                    double * /*values*/) const
   {
   }
-  /// `blocks`: its parameters.
+  /// `blocks`: its parameters. Null: it is a global term.
   virtual std::unique_ptr<EnergyTerm<double>>
   make_double(const ModelData &data, const EnergyTermConfig &own,
               const std::vector<ParameterBlock> &blocks) const = 0;
   virtual std::unique_ptr<EnergyTerm<float>>
   make_single(const ModelData &data, const EnergyTermConfig &own,
               const std::vector<ParameterBlock> &blocks) const = 0;
+  /// The same of a term that is no sum over centers; null: it is one.
+  virtual std::unique_ptr<GlobalTerm>
+  make_global(const ModelData & /*data*/, const EnergyTermConfig & /*own*/,
+              const std::vector<ParameterBlock> & /*blocks*/) const
+  {
+    return nullptr;
+  }
 };
 
 /// That of this name; null: there is none.
@@ -54,9 +63,11 @@ void add_term_blocks(const ModelConfig &model, std::vector<ParameterBlock> &bloc
 /// Draws a block of a term.
 void draw_term(const ModelConfig &model, const ParameterBlock &block, RandomEngine &engine,
                double *values);
-/// The terms of the settings, in their order. blocks: all parameters of the model.
+/// The terms of the settings, in their order, but global ones. blocks: all parameters of the model.
 template <class Real>
 std::vector<std::unique_ptr<EnergyTerm<Real>>>
 make_energy_terms(const ModelData &data, const std::vector<ParameterBlock> &blocks);
+std::vector<std::unique_ptr<GlobalTerm>>
+make_global_terms(const ModelData &data, const std::vector<ParameterBlock> &blocks);
 
 }  // namespace dptrain

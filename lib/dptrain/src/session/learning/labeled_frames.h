@@ -45,6 +45,8 @@ class LabeledFrames {
 
   /// Makes the first model from the frames that wait for it.
   ModelData make_model();
+  /// These.
+  const std::vector<Frame> &waiting() const { return waiting_; }
   /// The smallest distance of two atoms in them, Angstrom.
   double smallest_distance() const { return factory_->statistics().min_distance(); }
   /// This training gets the frames that wait, and those to come.

@@ -1,5 +1,6 @@
 #include "session/learning/online_training.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "dptrain/potential/native/deep_pot.h"
 #include "dptrain/training/energy_bias_fit.h"
 #include "optimizer/optimizer.h"
+#include "session/learning/charge_search.h"
 
 namespace dptrain {
 
@@ -72,9 +74,26 @@ void OnlineTraining::make_trainer()
   if (!blocks.empty()) say(blocks);
 }
 
+// Where nothing says what acts at large distances.
+bool OnlineTraining::tries_charges(const ModelConfig &model) const
+{
+  const ChargeChoice choice = options_.training.charges;
+  const bool wanted = choice == ChargeChoice::yes ||
+                      (choice == ChargeChoice::automatic && slot_->path() == new_model_name);
+  return wanted && options_.training.steps > 0 && options_.cutout.radius == 0.0 &&
+         model.baseline.empty() &&
+         std::none_of(model.terms.begin(), model.terms.end(),
+                      [](const auto &term) { return term->type() == "charges"; });
+}
+
 void OnlineTraining::make_model()
 {
-  const ModelData data = frames_.make_model();
+  ModelData data = frames_.make_model();
+  if (tries_charges(data.config)) {
+    const Stopwatch watch(state_.counters.training.seconds);
+    ChargeSearch(comm_, config(), slot_->settings().precision, on_update_)
+        .choose(data, frames_.waiting(), messages_.info);
+  }
   const double smallest = frames_.smallest_distance();
   slot_->set_model(*comm_, data);
   make_trainer();

@@ -101,6 +101,7 @@ class OnlineTraining {
   const TrainingConfig &config() const { return settings_.config(); }
   void say(const std::string &text) const { messages_.info(text); }
   void make_trainer();
+  bool tries_charges(const ModelConfig &model) const;
   void make_model();
   void resume_frames(const std::string &path);
   void or_save(const std::function<void()> &work);

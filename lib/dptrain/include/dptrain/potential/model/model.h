@@ -10,6 +10,7 @@
 #include "dptrain/base/memory_ledger.h"
 #include "dptrain/frames/frame.h"
 #include "dptrain/potential/model/atom_features.h"
+#include "dptrain/potential/model/charges.h"
 #include "dptrain/potential/model/error_bars.h"
 #include "dptrain/potential/model/model_data.h"
 #include "dptrain/potential/model/parameter_set.h"
@@ -84,6 +85,8 @@ class Model {
   /// Null where the model tells none: what ForwardOutput has of them cannot be asked for.
   AtomFeatures *features() { return features_ ? &*features_ : nullptr; }
   const AtomFeatures *features() const { return features_ ? &*features_ : nullptr; }
+  /// By the present parameters; none: the model has none. Their energy is left out in domains without Domain::whole.
+  virtual std::optional<Charges> charges() const { return std::nullopt; }
   /// What distances of features mean as errors of forces.
   const ErrorBars &bars() const { return data_.bars; }
   void set_bars(const ErrorBars &bars)

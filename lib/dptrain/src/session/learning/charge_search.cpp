@@ -1,0 +1,129 @@
+#include "session/learning/charge_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "dptrain/base/error.h"
+#include "dptrain/potential/model/model.h"
+#include "dptrain/training/trainer.h"
+#include "potential/terms/charge_term.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr int training_steps = 300;  // from 200 on the scales that are found stay the same
+constexpr double gain =
+    0.85;  // charges stay where they make the error smaller than this times it: they cost time
+constexpr double half = 0.5, more = 1.25, least = 0.1, most = 1.5;  // scales
+
+// Where the parabola through three points has its minimum.
+double minimum_of(const std::vector<std::pair<double, double>> &points)
+{
+  const auto &[x0, y0] = points[0];
+  const auto &[x1, y1] = points[1];
+  const auto &[x2, y2] = points[2];
+  const double first = (y1 - y0) / (x1 - x0), second = (y2 - y1) / (x2 - x1);
+  const double curvature = (second - first) / (x2 - x0);
+  return 0.5 * (x0 + x1 - first / curvature);
+}
+
+}  // namespace
+
+ChargeSearch::Result ChargeSearch::search(const std::function<double(double)> &error_at)
+{
+  Result result;
+  const auto try_scale = [&](double scale) {
+    return result.trials.emplace_back(Trial{scale, error_at(scale)}).error;
+  };
+  const double without = try_scale(0.0), at_half = try_scale(half);
+  // the parabola falls from 0 to half where its minimum is above 0.35
+  if (!(at_half < without)) return result;
+  std::vector<double> scales{0.0, half, 1.0};
+  if (try_scale(1.0) < at_half) {
+    try_scale(more);
+    scales = {half, 1.0, more};
+  }
+  std::vector<std::pair<double, double>> points;
+  double smallest = without;
+  for (const Trial &trial : result.trials) {
+    smallest = std::min(smallest, trial.error);
+    if (std::find(scales.begin(), scales.end(), trial.scale) != scales.end())
+      points.emplace_back(trial.scale * trial.scale, trial.error * trial.error);
+  }
+  if (smallest > gain * without) return result;
+  const double squared = minimum_of(points);
+  result.scale = std::clamp(squared > 0.0 ? std::sqrt(squared) : 0.0, least, most);
+  return result;
+}
+
+// Oxidation numbers by type that are neutral with the atoms of the frames; empty: there are none.
+std::vector<double> ChargeSearch::neutral_numbers(const std::vector<std::string> &elements,
+                                                  const std::vector<Frame> &frames) const
+{
+  std::vector<double> counts(elements.size() + 1, 0.0);  // the last one: of frames that do not tell
+  for (const Frame &frame : frames) {
+    for (int i = 0; i < frame.nlocal; ++i)
+      if (frame.type[i] >= 0) counts[frame.type[i]] += 1.0;
+    if (!frame.periodic || (frame.nlocal > 0 && frame.label.force.empty())) counts.back() += 1.0;
+  }
+  comm_->all_reduce_sum(counts.data(), counts.size());
+  std::vector<double> numbers;
+  double positive = 0.0, negative = 0.0;
+  for (std::size_t type = 0; type < elements.size(); ++type) {
+    numbers.push_back(usual_oxidation_number(elements[type]).value_or(0.0));
+    (numbers[type] > 0.0 ? positive : negative) += counts[type] * numbers[type];
+  }
+  if (counts.back() > 0.0 || !(positive > 0.0 && negative < 0.0)) return {};
+  const double ratio = std::sqrt(-negative / positive);
+  for (double &number : numbers) number *= number > 0.0 ? ratio : 1.0 / ratio;
+  return numbers;
+}
+
+// Root mean square of the forces, eV/Angstrom.
+double ChargeSearch::error_after_training(const ModelData &data,
+                                          const std::vector<Frame> &frames) const
+{
+  std::shared_ptr<Model> model;
+  guarded(*comm_, [&] {
+    model = make_deep_pot(data);
+    model->set_precision(precision_);
+  });
+  Trainer trainer(model, comm_, config_);
+  std::vector<std::int64_t> all;
+  for (const Frame &frame : frames) all.push_back(trainer.add(frame.copy()));
+  for (int step = 0; step < training_steps; ++step) {
+    trainer.update();
+    if (on_update_) on_update_();
+  }
+  trainer.show_average();
+  return trainer.stored_errors(all).rmse("f");
+}
+
+void ChargeSearch::choose(ModelData &data, const std::vector<Frame> &frames, const Log &say) const
+{
+  const std::vector<std::string> &elements = data.config.type_map;
+  const std::vector<double> numbers = neutral_numbers(elements, frames);
+  if (numbers.empty()) return;
+  const auto with_charges = [&](double scale) {
+    ModelData changed = data;
+    std::vector<double> charges = numbers;
+    for (double &charge : charges) charge *= scale;
+    if (scale > 0.0) changed.config.terms.push_back(fixed_charges(elements, charges));
+    return changed;
+  };
+  const Result found =
+      search([&](double scale) { return error_after_training(with_charges(scale), frames); });
+  std::string errors;
+  for (const Trial &trial : found.trials)
+    errors += fmt::format(", {:.4g} with {:g}", trial.error, trial.scale);
+  if (found.scale) data = with_charges(*found.scale);
+  say(fmt::format("{}: after {} steps of training the forces have errors of {:.4g} eV/Angstrom "
+                  "without charges{} times the oxidation numbers",
+                  found.scale ? data.config.terms.back()->text() : "no charges", training_steps,
+                  found.trials.front().error, errors.substr(errors.find(',', 1))));
+}
+
+}  // namespace dptrain

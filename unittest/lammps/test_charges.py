@@ -1,0 +1,221 @@
+"""Charges that act at all distances (`terms` of the input, kind charges), as sums over k of the library or as a kspace style of LAMMPS."""
+
+import json
+import re
+import shutil
+
+import h5py
+import numpy as np
+import pytest
+
+from labels import NATIVE, NKTV2P, assert_same, native_values
+from lammps_runner import run_lammps
+from silicon import MODEL, TRAINING
+
+# hot rock salt with a density that does not fit to the ranks
+SALT = """units metal
+atom_style {style}
+atom_modify map yes
+lattice fcc 5.64 origin 0.05 0.05 0.05
+region box {region}
+create_box 2 box
+create_atoms 1 box
+lattice fcc 5.64 origin 0.55 0.05 0.05
+create_atoms 2 box
+mass 1 22.99
+mass 2 35.45
+displace_atoms all random 0.2 0.2 0.2 4711 units box
+velocity all create 300 87287 loop geom
+timestep 0.0005
+"""
+BLOCK, PRISM = "block 0 2 0 2 0 3", "prism 0 2 0 2 0 3 0.3 -0.2 0.4"
+PAIR = "pair_style dptrain {words}\npair_coeff * * {file} Na Cl\n"
+CHARGE, SIGMA = 0.9, 1.2
+MESH = "kspace pppm 1e-6"
+
+
+def atoms(region=BLOCK, style="atomic"):
+    return SALT.format(region=region, style=style)
+
+
+def pair(file="salt.dp", words="kspace no"):
+    return PAIR.format(file=file, words=words)
+
+
+def with_charge(source, target, charge):
+    """The same net with other charges."""
+    shutil.copy(source, target)
+    with h5py.File(target, "r+") as file:
+        tree = json.loads(file.attrs["json"])
+        tree["model"]["terms"][0]["values"] = tree["model_def_script"]["terms"][0]["values"] = {"Na": charge, "Cl": -charge}
+        file.attrs["json"] = json.dumps(tree)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """salt.dp has charges, zero.dp the same net without."""
+    folder = tmp_path_factory.mktemp("salt")
+    model = json.loads(json.dumps(MODEL))
+    model["type_map"] = ["Na", "Cl"]
+    model["terms"] = [{"type": "charges", "kind": "fixed", "values": {"Na": CHARGE, "Cl": -CHARGE}, "sigma": SIGMA}]
+    (folder / "input.json").write_text(json.dumps({"model": model, **TRAINING}))
+    learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive every 5 warmup 1 train 5 save 1000 salt.dp\n'
+    run_lammps(folder, atoms() + pair("input.json") + learn + "fix n all nve\nrun 10\n").check()
+    with_charge(folder / "salt.dp", folder / "zero.dp", 0.0)
+    return folder
+
+
+@pytest.mark.parametrize("region", [BLOCK, PRISM])
+@pytest.mark.parametrize("words, tolerance", [("kspace no", 1e-10), (MESH, 1e-10)])
+def test_ranks_have_the_same(folder, region, words, tolerance):
+    """Sums in another order. The ids of the atoms are those of one rank."""
+    run_lammps(folder, atoms(region) + "write_data salt.data\n").check()
+    text = "units metal\natom_modify map yes\nread_data salt.data\n" + pair(words=words) + NATIVE
+    one, *others = (native_values(run_lammps(folder, text, ranks)) for ranks in (1, 2, 4))
+    for other in others:
+        assert_same(other, one, tolerance)
+
+
+@pytest.mark.parametrize("region", [BLOCK, PRISM])
+def test_energy_is_that_of_kspace_of_lammps(folder, region):
+    """Of its ewald with the splitting parameter of the width, which has the same waves and some more, up to its accuracy."""
+    charged = run_lammps(folder, atoms(region) + pair() + NATIVE).check().thermo()["PotEng"][-1]
+    plain = run_lammps(folder, atoms(region) + pair("zero.dp") + NATIVE).check().thermo()["PotEng"][-1]
+    lammps = f"""set type 1 charge {CHARGE}
+set type 2 charge {-CHARGE}
+pair_style coul/long 7.0
+pair_coeff * *
+kspace_style ewald 1e-8
+kspace_modify gewald {1 / (np.sqrt(2) * SIGMA):.15g}
+thermo_style custom step elong
+thermo_modify format float %.17g norm no
+run 0
+"""
+    of_waves = run_lammps(folder, atoms(region, "charge") + lammps).check().thermo()["E_long"][-1]
+    # what is left out beyond 4.5 / sigma is 1e-5 of the energy
+    assert charged - plain == pytest.approx(of_waves, rel=1e-4)
+    assert abs(of_waves) > 10.0
+
+
+@pytest.mark.parametrize("region", [BLOCK, PRISM])
+@pytest.mark.parametrize("words", ["kspace ewald 1e-6", MESH])
+def test_sums_and_kspace_agree(folder, region, words):
+    """In all that LAMMPS has of atoms, too, but for the waves that the sums leave out: 1e-4 of the forces, 0.03 meV of the energy and 0.3 meV of the virial of an atom."""
+    by_atom = "compute e all pe/atom\ncompute s all stress/atom NULL virial\ncompute c all centroid/stress/atom NULL virial\n" \
+        "dump atoms all custom 1 atoms.dump id c_e c_s[*] c_c[*]\ndump_modify atoms sort id format float %.17g\n"
+    found = []
+    for way in ("kspace no", words):
+        run = run_lammps(folder, atoms(region) + pair(words=way) + by_atom + NATIVE)
+        found.append([*native_values(run), run.dump("atoms.dump")[:, 1:2], run.dump("atoms.dump")[:, 2:]])
+    for mine, other in zip(*found):
+        assert np.abs(np.asarray(mine) - other).max() < 1e-3 * np.abs(mine).max()
+
+
+@pytest.mark.parametrize("words", ["kspace no", "kspace ewald 1e-7", "kspace pppm 1e-7"])
+def test_forces_are_those_of_differences(folder, words):
+    """Central differences with steps of 1e-4 Angstrom. Forces of a mesh are derivatives of its energy to its accuracy alone."""
+    text = atoms(PRISM) + pair(words=words) + "fix numeric all numdiff 1 0.0001\n" \
+        "dump d all custom 1 d.dump id fx fy fz f_numeric[*]\ndump_modify d sort id format float %.17g\nrun 0\n"
+    force, numeric = np.split(run_lammps(folder, text).dump("d.dump")[:, 1:], 2, axis=1)
+    assert np.abs(force - numeric).max() < (1e-5 if "pppm" in words else 1e-6) * np.abs(force).max()
+
+
+@pytest.mark.parametrize("words", ["kspace no", "kspace ewald 1e-7", "kspace pppm 1e-7"])
+def test_pressure_is_that_of_differences(folder, words):
+    """Of the energy in boxes that are longer and shorter by 1e-4 along z, whose mesh and waves are the same."""
+    energies, pressure = [], 0.0
+    for factor in (1.0, 1.0001, 0.9999):
+        change = f"change_box all z scale {factor} remap units box\n"
+        thermo = run_lammps(folder, atoms(PRISM) + change + pair(words=words) + NATIVE).check().thermo()
+        energies.append(thermo["PotEng"][-1])
+        if factor == 1.0:
+            pressure = thermo["c_p[3]"][-1] * thermo["Volume"][-1] / NKTV2P
+    assert -(energies[1] - energies[2]) / 2e-4 == pytest.approx(pressure, rel=1e-5)
+
+
+@pytest.mark.parametrize("words", ["kspace no", "kspace pppm 1e-5"])
+def test_energy_is_conserved(folder, words):
+    text = atoms() + pair(words=words) + "fix n all nve\nthermo 20\nthermo_style custom step etotal\nthermo_modify format float %.17g\nrun 200\n"
+    energy = run_lammps(folder, text).check().thermo()["TotEng"]
+    assert np.ptp(energy) < 2e-5 * 96  # eV, of 96 atoms
+
+
+def test_charges_of_the_atoms_stay(folder):
+    text = atoms(style="charge").replace("velocity", "set type 1 charge 0.25\nvelocity") + pair(words=MESH) + NATIVE \
+        + "write_dump all custom q.dump id type q modify sort id\n"
+    run = run_lammps(folder, text)
+    assert_same(native_values(run), native_values(run_lammps(folder, atoms() + pair(words=MESH) + NATIVE)), 1e-12)
+    types, charges = run.dump("q.dump")[:, 1:].T
+    assert np.all(charges == np.where(types == 1, 0.25, 0.0))
+
+
+def test_charges_of_the_model_are_shown(folder):
+    """Neutral, whatever the numbers of atoms are."""
+    text = atoms().replace("mass 1", "group one id 1\ndelete_atoms group one compress no\nmass 1") + pair() \
+        + "compute q all dptrain/charge/atom\ndump d all custom 1 q.dump id type c_q\ndump_modify d sort id format float %.17g\nrun 0\n"
+    for ranks in (1, 2):
+        types, charges = run_lammps(folder, text, ranks).dump("q.dump")[:, 1:].T
+        assert len(types) == 95 and charges.sum() == pytest.approx(0.0, abs=1e-12)
+        np.testing.assert_allclose(charges, np.where(types == 1, CHARGE, -CHARGE) + CHARGE / 95, rtol=1e-12)
+
+
+def test_python_has_the_same(folder):
+    import dptrain
+
+    run = run_lammps(folder, atoms(PRISM) + pair() + NATIVE + "write_dump all custom x.dump id type x y z modify sort id format float %.17g\n").check()
+    table = run.dump("x.dump")
+    cell = 5.64 * np.array([[2, 0, 0], [0.3, 2, 0], [-0.2, 0.4, 3]])
+    potential = dptrain.load(folder / "salt.dp")
+    found = potential.evaluate(table[:, 2:], [("Na", "Cl")[int(kind) - 1] for kind in table[:, 1]], cell)
+    assert found.energy == pytest.approx(run.thermo()["PotEng"][-1], rel=1e-10)
+    assert potential.info["terms"] == [f"charges Cl {-CHARGE} Na {CHARGE}, sigma {SIGMA} Angstrom"]
+
+
+def test_bad_input(folder):
+    def refused(text, *parts):
+        output = run_lammps(folder, text).output
+        assert all(part in output for part in parts), output
+
+    refused(atoms() + pair(words="kspace msm 1e-4"), "kspace msm is not possible: give auto, no, ewald ACCURACY or pppm ACCURACY")
+    refused(atoms() + pair(words="kspace pppm"), "kspace")
+    refused(atoms() + pair(words="kspace pppm -1"), "kspace -1 is not possible: give a positive number")
+    refused(atoms().replace("atom_modify map yes", "atom_modify map yes\nboundary p p f") + pair() + "run 0\n",
+            "charges need a cell that is periodic in all directions")
+    refused(atoms() + pair() + "compute q all dptrain/charge/atom all\n", "Compute dptrain/charge/atom: found all, use no keyword")
+    refused(atoms() + "pair_style lj/cut 6.0\npair_coeff * * 0.05 2.4\ncompute q all dptrain/charge/atom\nrun 0\n",
+            "the pair style is lj/cut: use pair_style dptrain")
+    plain = json.loads((folder / "input.json").read_text())
+    del plain["model"]["terms"]
+    (folder / "plain.json").write_text(json.dumps(plain))
+    learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive every 5 warmup 1 train 5 save 1000 plain.dp\n'
+    run_lammps(folder, atoms() + pair("plain.json") + learn + "fix n all nve\nrun 5\n").check()
+    refused(atoms() + pair("plain.dp") + "compute q all dptrain/charge/atom\nrun 0\n", "plain.dp has no charges: remove the compute")
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_charges_are_found(lammps, tmp_path, ranks):
+    """Of lithium fluoride, whose reference has charges of 1, from eight labels of its crystal; of the same without charges none."""
+    crystal = """units metal
+atom_style charge
+atom_modify map yes
+lattice custom 4.03 a1 1 0 0 a2 0 1 0 a3 0 0 1 basis 0 0 0 basis 0.5 0.5 0 basis 0.5 0 0.5 basis 0 0.5 0.5 &
+    basis 0.5 0 0 basis 0 0.5 0 basis 0 0 0.5 basis 0.5 0.5 0.5
+region box block 0 2 0 2 0 2
+create_box 2 box
+create_atoms 2 box basis 1 1 basis 2 1 basis 3 1 basis 4 1
+mass 1 6.94
+mass 2 18.998
+set type 1 charge 1
+set type 2 charge -1
+velocity all create 600 87287 loop geom
+timestep 0.002
+pair_style dptrain precision single
+pair_coeff * * new Li F
+"""
+    born = 'coeff "1 1 0.4220 0.299 1.632 0.0456 0.0187" coeff "1 2 0.2901 0.299 1.995 0.4993 0.3745" coeff "2 2 0.1582 0.299 2.358 9.05 10.61"'
+    learn = "fix t all dptrain reference pair born{0} {1} end mode passive every 20 train 100 save 10000 lif.dp\nfix n all nve\nrun 160\n"
+    run = lammps(crystal + learn.format("/coul/long 8.0", born + ' kspace "pppm 1e-5"'), ranks).check()
+    charges = re.search(r"charges F (\S+) Li (\S+): after", run.output)
+    assert float(charges[2]) == pytest.approx(1.0, abs=0.15) and float(charges[1]) == -float(charges[2])
+    without = lammps(crystal + learn.format(" 8.0", born), ranks).check()
+    assert "no charges: after" in without.output
