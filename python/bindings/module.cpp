@@ -159,6 +159,12 @@ nb::dict describe(const Potential &potential)
     for (const auto &term : config.terms) terms.push_back(term->text());
     info["terms"] = terms;
   }
+  if (const auto charges = potential.model().charges()) {
+    nb::dict by_element;
+    for (std::size_t t = 0; t < charges->by_type.size(); ++t)
+      by_element[nb::str(config.type_map[t].c_str())] = charges->by_type[t];
+    info["charges"] = by_element;
+  }
   return info;
 }
 

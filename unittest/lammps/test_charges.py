@@ -42,12 +42,13 @@ def pair(file="salt.dp", words="kspace no"):
     return PAIR.format(file=file, words=words)
 
 
-def with_charge(source, target, charge):
+def with_charge(source, target, charge, total=0.0):
     """The same net with other charges."""
     shutil.copy(source, target)
     with h5py.File(target, "r+") as file:
         tree = json.loads(file.attrs["json"])
-        tree["model"]["terms"][0]["values"] = tree["model_def_script"]["terms"][0]["values"] = {"Na": charge, "Cl": -charge}
+        for part in ("model", "model_def_script"):
+            tree[part]["terms"][0].update(values={"Na": charge, "Cl": -charge}, total=total)
         file.attrs["json"] = json.dumps(tree)
 
 
@@ -111,6 +112,22 @@ def test_sums_and_kspace_agree(folder, region, words):
         assert np.abs(np.asarray(mine) - other).max() < 1e-3 * np.abs(mine).max()
 
 
+def test_a_charged_cell_is_the_same_in_both(folder):
+    """Energies differ by much less than what a background has."""
+    with_charge(folder / "salt.dp", folder / "total.dp", CHARGE, 4.0)
+    sums, mesh = (native_values(run_lammps(folder, atoms(PRISM) + pair("total.dp", words) + NATIVE)) for words in ("kspace no", "kspace pppm 1e-7"))
+    assert abs(sums[0] - mesh[0]) < 0.005
+    assert_same(sums, mesh, 1e-3)
+
+
+def test_a_mesh_follows_the_box(folder):
+    """In runs after the first one, of other boxes and other numbers of atoms."""
+    change = "replicate 1 2 1\nchange_box all triclinic\nchange_box all xy delta 1.0 remap units box\n"
+    first = "thermo_style custom step pe pe pe pe pe pe pe vol\nrun 0\n"  # as many columns
+    later = native_values(run_lammps(folder, atoms() + pair(words=MESH) + first + change + NATIVE))
+    assert_same(later, native_values(run_lammps(folder, atoms() + change + pair(words=MESH) + NATIVE)), 1e-10)
+
+
 @pytest.mark.parametrize("words", ["kspace no", "kspace ewald 1e-7", "kspace pppm 1e-7"])
 def test_forces_are_those_of_differences(folder, words):
     """Central differences with steps of 1e-4 Angstrom. Forces of a mesh are derivatives of its energy to its accuracy alone."""
@@ -168,6 +185,7 @@ def test_python_has_the_same(folder):
     potential = dptrain.load(folder / "salt.dp")
     found = potential.evaluate(table[:, 2:], [("Na", "Cl")[int(kind) - 1] for kind in table[:, 1]], cell)
     assert found.energy == pytest.approx(run.thermo()["PotEng"][-1], rel=1e-10)
+    assert potential.info["charges"] == {"Na": CHARGE, "Cl": -CHARGE}
     assert potential.info["terms"] == [f"charges Cl {-CHARGE} Na {CHARGE}, sigma {SIGMA} Angstrom"]
 
 
@@ -177,13 +195,15 @@ def test_bad_input(folder):
         assert all(part in output for part in parts), output
 
     refused(atoms() + pair(words="kspace msm 1e-4"), "kspace msm is not possible: give auto, no, ewald ACCURACY or pppm ACCURACY")
-    refused(atoms() + pair(words="kspace pppm"), "kspace")
+    refused(atoms() + pair(words="kspace pppm"), "Illegal pair_style dptrain kspace command: missing argument")
     refused(atoms() + pair(words="kspace pppm -1"), "kspace -1 is not possible: give a positive number")
     refused(atoms().replace("atom_modify map yes", "atom_modify map yes\nboundary p p f") + pair() + "run 0\n",
             "charges need a cell that is periodic in all directions")
     refused(atoms() + pair() + "compute q all dptrain/charge/atom all\n", "Compute dptrain/charge/atom: found all, use no keyword")
     refused(atoms() + "pair_style lj/cut 6.0\npair_coeff * * 0.05 2.4\ncompute q all dptrain/charge/atom\nrun 0\n",
             "the pair style is lj/cut: use pair_style dptrain")
+    cutout = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode active cutout 6.0 save 1000 cut.dp\nrun 0\n'
+    refused(atoms() + pair("input.json") + cutout, "the energy of the charges of input.json is one of the whole box: remove cutout")
     plain = json.loads((folder / "input.json").read_text())
     del plain["model"]["terms"]
     (folder / "plain.json").write_text(json.dumps(plain))
@@ -216,6 +236,7 @@ pair_coeff * * new Li F
     learn = "fix t all dptrain reference pair born{0} {1} end mode passive every 20 train 100 save 10000 lif.dp\nfix n all nve\nrun 160\n"
     run = lammps(crystal + learn.format("/coul/long 8.0", born + ' kspace "pppm 1e-5"'), ranks).check()
     charges = re.search(r"charges F (\S+) Li (\S+): after", run.output)
+    # the parabola of eight labels of a crystal is that of the reference to a tenth
     assert float(charges[2]) == pytest.approx(1.0, abs=0.15) and float(charges[1]) == -float(charges[2])
     without = lammps(crystal + learn.format(" 8.0", born), ranks).check()
     assert "no charges: after" in without.output

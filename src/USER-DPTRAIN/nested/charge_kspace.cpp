@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numbers>
+#include <numeric>
 
 #include "atom.h"
+#include "domain.h"
 #include "force.h"
 #include "kspace.h"
 #include "nested/force_swap.h"
@@ -106,10 +109,16 @@ const ChargeKSpace::Values &ChargeKSpace::compute(std::vector<double> &charge, b
   values.atom_virial.assign(by_atom ? 6 * nlocal : 0, 0.0);
   if (!computed) return values;
   const KSpace &kspace = *kspace_->style();
-  values.energy = kspace.energy;
+  // styles give a charged system a term for its background, which their virial does not have
+  double total = std::accumulate(charge.begin(), charge.end(), 0.0);
+  MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_DOUBLE, MPI_SUM, world);
+  const double volume = domain->xprd * domain->yprd * domain->zprd;
+  const double background = force->qqrd2e * std::numbers::pi * sigma_ * sigma_ * total / volume;
+  values.energy = kspace.energy + background * total;
   std::copy(kspace.virial, kspace.virial + 6, values.virial.begin());
   if (!by_atom) return values;
-  std::copy(kspace.eatom, kspace.eatom + nlocal, values.atom_energy.begin());
+  for (std::size_t i = 0; i < nlocal; ++i)
+    values.atom_energy[i] = kspace.eatom[i] + background * charge[i];
   for (std::size_t i = 0; i < nlocal; ++i)
     std::copy(kspace.vatom[i], kspace.vatom[i] + 6, values.atom_virial.begin() + 6 * i);
   return values;

@@ -477,6 +477,7 @@ void PairDPTrain::init_style()
   else
     list = nullptr;
   data_->begins_run = true;
+  data_->far.reset();  // the box may be another one
   data_->find_first_type(*atom);
   const ModelInUse &slot = *data_->slot;
   if (data_->deviation_options.every > 0 && data_->committee.empty()) {

@@ -21,7 +21,7 @@ using namespace LAMMPS_NS;
 namespace {
 
 // Up to here the library's own sums, whose cost grows with the square of their number, are faster.
-constexpr bigint FEW_ATOMS = 1000;
+constexpr bigint FEW_ATOMS = 500;
 constexpr const char *MESH = "pppm";
 // Of a force of 14 eV/Angstrom: as that of the library's own sums.
 constexpr const char *ACCURACY = "1e-5";
@@ -33,8 +33,18 @@ ChargeKSpace *PairDPTrain::Data::mesh(LAMMPS *lmp, const dptrain::Charges &charg
 {
   const bool chooses = kspace == "auto";
   if (kspace == "no" || lmp->domain->nonperiodic) return nullptr;
-  if (chooses && (lmp->atom->natoms <= FEW_ATOMS || lmp->force->kspace_map->count(MESH) == 0))
+  // members of a committee have charges of their own, which this object does not know
+  if (!committee.empty() || (chooses && lmp->atom->natoms <= FEW_ATOMS)) return nullptr;
+  if (chooses && lmp->force->kspace_map->count(MESH) == 0) {
+    if (lmp->comm->me == 0 && !warned_of_mesh)
+      lmp->error->warning(
+          FLERR,
+          "{}: {} is not in this LAMMPS, so that charges are sums over all "
+          "atoms, which are slow where these are many: build LAMMPS with the package KSPACE",
+          PAIR_STYLE, MESH);
+    warned_of_mesh = true;
     return nullptr;
+  }
   const std::string words = chooses ? fmt::format("{} {}", MESH, ACCURACY) : kspace;
   const double sigma = charges.sigma * units.length;
   if (!far || far->words() != words || far->sigma() != sigma)

@@ -36,6 +36,7 @@ struct PairDPTrain::Data {
   std::unique_ptr<BaselinePairs> baseline;  // null: the potential has none
   std::string kspace = "auto";              // of charges: auto, no or a kspace_style
   std::unique_ptr<ChargeKSpace> far;
+  bool warned_of_mesh = false;
   std::vector<double> charge;  // [nlocal] for it
   bool begins_run = false;     // init_style() has been called, init_one() not yet
   Exclusions exclusions;       // of the last compute()

@@ -50,7 +50,10 @@ bool TwoPass::uses_atom_energies(const Label &label) const
 
 void TwoPass::guarded_work(const std::function<void()> &work)
 {
-  guarded(*comm_, [&] { tried_twice(work, [&] { model_->release_workspace(); }); });
+  guarded(*comm_, [&] {
+    if (model_->charges()) return work();  // whose sums over ranks one of them cannot repeat
+    tried_twice(work, [&] { model_->release_workspace(); });
+  });
 }
 
 void TwoPass::forward(const std::vector<const Frame *> &frames, bool keep)
@@ -72,6 +75,8 @@ void TwoPass::forward(const std::vector<const Frame *> &frames, bool keep)
       outputs_[k].force = pass.force.data();
       if (!pass.atom_energy.empty()) outputs_[k].atom_energy = pass.atom_energy.data();
     }
+  });
+  guarded_work([&] {
     tape_ = model_->forward(domains_.data(), static_cast<int>(num_frames_), outputs_.data(), keep);
   });
 }

@@ -131,10 +131,12 @@ std::unique_ptr<Tape> DeepPot::pass_a(const Domain *domains, int n, ForwardOutpu
 void DeepPot::pass_b(Tape &tape, const GradientSeed *seeds, double *gradient)
 {
   auto *const own = dynamic_cast<TapeWithGlobal *>(&tape);
+  // first what all ranks do together: the rest may fail on one of them
+  std::vector<double> of_global(own ? parameters().size() : 0, 0.0);
+  for (std::size_t k = 0; own && k < global_terms_.size(); ++k)
+    global_terms_[k]->gradient(*own->states()[k], seeds, of_global.data());
   sweep([&] { engine_->gradient(own ? own->local() : tape, seeds, gradient); });
-  if (!own) return;
-  for (std::size_t k = 0; k < global_terms_.size(); ++k)
-    global_terms_[k]->gradient(*own->states()[k], seeds, gradient);
+  for (std::size_t k = 0; k < of_global.size(); ++k) gradient[k] += of_global[k];
 }
 
 void DeepPot::sweep(const std::function<void()> &work)

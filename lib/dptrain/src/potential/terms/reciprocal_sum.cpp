@@ -73,6 +73,10 @@ ReciprocalSum::ReciprocalSum(const std::array<double, 9> &box, double sigma,
   weight_ = (at::exp(-0.5 * sigma * sigma * safe) / safe * counts * half).to(options);
   slope_ = (sigma * sigma + 2.0 / safe).to(options);
   for (int d = 0; d < 3; ++d) wave_[d] = k.select(-1, d).contiguous().to(options);
+  along_first_ = first.to(options);
+  along_second_ = second.to(options);
+  first_place_ = first_.to(at::kLong).to(options.device());
+  second_place_ = (second_ + static_cast<double>(most[y])).to(at::kLong).to(options.device());
   first_ = first_.to(options);
   second_ = second_.to(options);
   third_ = third_.to(options);
@@ -91,7 +95,8 @@ ReciprocalSum::Atoms ReciprocalSum::atoms(const at::Tensor &x, const at::Tensor 
   atoms.fractional =
       atoms.fractional - at::floor(atoms.fractional);  // small angles have more digits
   const at::Tensor s = atoms.fractional.t().contiguous();
-  atoms.plane = powers(s[0], first_) * powers(s[1], second_);
+  atoms.plane = powers(s[0], along_first_).index_select(1, first_place_) *
+                powers(s[1], along_second_).index_select(1, second_place_);
   atoms.line = powers(s[2], third_);
   return atoms;
 }

@@ -60,11 +60,13 @@ class ReciprocalSum {
   at::Tensor moments(const Atoms &atoms, const at::Tensor &lines) const;
 
   double sigma_, scale_, self_;
-  at::Tensor to_fractional_;        // [3][3]: fractional = x times it
-  at::Tensor first_, second_;       // [pairs] numbers of k along the first two axes
-  at::Tensor third_;                // [third axis]
-  std::array<at::Tensor, 3> wave_;  // [pairs][third axis] components of k, 1/Angstrom
-  at::Tensor weight_, slope_;       // [pairs][third axis] w, sigma^2 + 2/k^2
+  at::Tensor to_fractional_;               // [3][3]: fractional = x times it
+  at::Tensor along_first_, along_second_;  // all numbers of k along the first two axes
+  at::Tensor first_place_, second_place_;  // [pairs] where those of a pair are among them
+  at::Tensor first_, second_;              // [pairs] numbers of k along the first two axes
+  at::Tensor third_;                       // [third axis]
+  std::array<at::Tensor, 3> wave_;         // [pairs][third axis] components of k, 1/Angstrom
+  at::Tensor weight_, slope_;              // [pairs][third axis] w, sigma^2 + 2/k^2
 };
 
 }  // namespace dptrain

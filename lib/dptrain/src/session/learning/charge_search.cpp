@@ -17,16 +17,19 @@ namespace {
 constexpr int training_steps = 300;  // from 200 on the scales that are found stay the same
 constexpr double gain =
     0.85;  // charges stay where they make the error smaller than this times it: they cost time
+constexpr double digits = 1000.0;
+constexpr std::size_t fewest_frames = 4, most_frames = 24;
 constexpr double half = 0.5, more = 1.25, least = 0.1, most = 1.5;  // scales
 
-// Where the parabola through three points has its minimum.
-double minimum_of(const std::vector<std::pair<double, double>> &points)
+// Where the parabola through three points has its minimum; none: it has a maximum.
+std::optional<double> minimum_of(const std::vector<std::pair<double, double>> &points)
 {
   const auto &[x0, y0] = points[0];
   const auto &[x1, y1] = points[1];
   const auto &[x2, y2] = points[2];
   const double first = (y1 - y0) / (x1 - x0), second = (y2 - y1) / (x2 - x1);
   const double curvature = (second - first) / (x2 - x0);
+  if (!(curvature > 0.0)) return std::nullopt;
   return 0.5 * (x0 + x1 - first / curvature);
 }
 
@@ -47,15 +50,16 @@ ChargeSearch::Result ChargeSearch::search(const std::function<double(double)> &e
     scales = {half, 1.0, more};
   }
   std::vector<std::pair<double, double>> points;
-  double smallest = without;
+  Trial best = result.trials.front();
   for (const Trial &trial : result.trials) {
-    smallest = std::min(smallest, trial.error);
+    if (trial.error < best.error) best = trial;
     if (std::find(scales.begin(), scales.end(), trial.scale) != scales.end())
       points.emplace_back(trial.scale * trial.scale, trial.error * trial.error);
   }
-  if (smallest > gain * without) return result;
-  const double squared = minimum_of(points);
-  result.scale = std::clamp(squared > 0.0 ? std::sqrt(squared) : 0.0, least, most);
+  if (best.error > gain * without) return result;
+  const double scale =
+      std::sqrt(std::max(0.0, minimum_of(points).value_or(best.scale * best.scale)));
+  result.scale = std::round(std::clamp(scale, least, most) * digits) / digits;
   return result;
 }
 
@@ -82,9 +86,9 @@ std::vector<double> ChargeSearch::neutral_numbers(const std::vector<std::string>
   return numbers;
 }
 
-// Root mean square of the forces, eV/Angstrom.
+// Of the forces on every fourth frame after a training on the others, eV/Angstrom.
 double ChargeSearch::error_after_training(const ModelData &data,
-                                          const std::vector<Frame> &frames) const
+                                          const std::vector<const Frame *> &frames) const
 {
   std::shared_ptr<Model> model;
   guarded(*comm_, [&] {
@@ -92,21 +96,34 @@ double ChargeSearch::error_after_training(const ModelData &data,
     model->set_precision(precision_);
   });
   Trainer trainer(model, comm_, config_);
-  std::vector<std::int64_t> all;
-  for (const Frame &frame : frames) all.push_back(trainer.add(frame.copy()));
+  std::vector<Frame> held_out;
+  for (std::size_t k = 0; k < frames.size(); ++k) {
+    Frame frame = frames[k]->copy();
+    if (k % fewest_frames != fewest_frames / 2) {
+      trainer.add(std::move(frame));
+    } else {
+      trainer.check(frame);
+      held_out.push_back(std::move(frame));
+    }
+  }
   for (int step = 0; step < training_steps; ++step) {
     trainer.update();
     if (on_update_) on_update_();
   }
   trainer.show_average();
-  return trainer.stored_errors(all).rmse("f");
+  std::vector<const Frame *> judged;
+  for (const Frame &frame : held_out) judged.push_back(&frame);
+  return trainer.errors(judged).rmse("f");
 }
 
-void ChargeSearch::choose(ModelData &data, const std::vector<Frame> &frames, const Log &say) const
+bool ChargeSearch::choose(ModelData &data, const std::vector<Frame> &frames, const Log &say) const
 {
-  const std::vector<std::string> &elements = data.config.type_map;
+  const std::vector<std::string> elements = data.config.type_map;
   const std::vector<double> numbers = neutral_numbers(elements, frames);
-  if (numbers.empty()) return;
+  if (numbers.empty() || frames.size() < fewest_frames) return false;
+  std::vector<const Frame *> some;
+  const std::size_t number = std::min(frames.size(), most_frames);
+  for (std::size_t k = 0; k < number; ++k) some.push_back(&frames[k * frames.size() / number]);
   const auto with_charges = [&](double scale) {
     ModelData changed = data;
     std::vector<double> charges = numbers;
@@ -115,15 +132,18 @@ void ChargeSearch::choose(ModelData &data, const std::vector<Frame> &frames, con
     return changed;
   };
   const Result found =
-      search([&](double scale) { return error_after_training(with_charges(scale), frames); });
+      search([&](double scale) { return error_after_training(with_charges(scale), some); });
   std::string errors;
   for (const Trial &trial : found.trials)
-    errors += fmt::format(", {:.4g} with {:g}", trial.error, trial.scale);
+    if (trial.scale > 0.0)
+      errors += fmt::format("{}{:.3g} with {:g}", errors.empty() ? "" : ", ",
+                            trial.error / found.trials.front().error, trial.scale);
   if (found.scale) data = with_charges(*found.scale);
-  say(fmt::format("{}: after {} steps of training the forces have errors of {:.4g} eV/Angstrom "
-                  "without charges{} times the oxidation numbers",
-                  found.scale ? data.config.terms.back()->text() : "no charges", training_steps,
-                  found.trials.front().error, errors.substr(errors.find(',', 1))));
+  say(fmt::format(
+      "{}: after {} steps of training the errors of forces that were not learned are {} times the "
+      "oxidation numbers, in terms of those without charges",
+      found.scale ? data.config.terms.back()->text() : "no charges", training_steps, errors));
+  return true;
 }
 
 }  // namespace dptrain

@@ -16,17 +16,18 @@
 
 namespace dptrain {
 
-/// Whether charges of the elements make a new potential better, and which: by short trainings of the potential with them and without.
+/// Whether charges of the elements make a new potential better, and which: by short trainings of the potential with
+/// charges and without, judged by frames that are left out.
 ///
-/// Charges are s^(1/2) times the oxidation numbers of the elements. The error of the forces that is left after a training follows
-/// err^2 = err_0^2 + c (s - s_0)^2: energies of charges are proportional to s, and what the net cannot make up for is linear in
-/// what is wrong of s. So three trainings find s_0. Gradients of a single training do not: the net of the first steps is so wrong that charges
-/// are pulled to where they make up for it.
+/// Charges are a multiple of the oxidation numbers of the elements. Energies of charges are proportional to its square s, and
+/// the net makes up for a part of what is wrong of s: what it leaves is linear in that, so that the error of the forces
+/// follows err^2 = err_0^2 + c (s - s_0)^2, and three trainings find s_0. The gradients of one training do not: the net of
+/// the first steps is so wrong that charges become what makes up for it.
 class ChargeSearch {
  public:
   struct Trial {
-    double scale;  ///< of the oxidation numbers, s^(1/2)
-    double error;  ///< root mean square of the forces' errors after the training, eV/Angstrom
+    double scale;  ///< multiple of the oxidation numbers
+    double error;  ///< root mean square of errors of forces after the training, eV/Angstrom
   };
   struct Result {
     std::vector<Trial> trials;    ///< in their order, the first one without charges
@@ -45,14 +46,16 @@ class ChargeSearch {
   {
   }
 
-  /// Adds charges to a new model, if they make it better, and says what was found. Nothing is done where they could not: the elements do not
-  /// have oxidation numbers of both signs, or frames have no cell or no forces. Collective.
-  void choose(ModelData &data, const std::vector<Frame> &frames, const Log &say) const;
+  /// Adds charges to a new model, if they make it better, and says what was found. Returns false where there is nothing to
+  /// search: frames are too few, have no cell or no forces, or the elements do not have oxidation numbers of both signs.
+  /// Collective.
+  bool choose(ModelData &data, const std::vector<Frame> &frames, const Log &say) const;
 
  private:
   std::vector<double> neutral_numbers(const std::vector<std::string> &elements,
                                       const std::vector<Frame> &frames) const;
-  double error_after_training(const ModelData &data, const std::vector<Frame> &frames) const;
+  double error_after_training(const ModelData &data,
+                              const std::vector<const Frame *> &frames) const;
 
   std::shared_ptr<const Communicator> comm_;
   const TrainingConfig &config_;

@@ -31,6 +31,12 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+bool has_charges(const ModelConfig &model)
+{
+  return std::any_of(model.terms.begin(), model.terms.end(),
+                     [](const auto &term) { return term->type() == "charges"; });
+}
+
 }  // namespace
 
 OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
@@ -50,6 +56,7 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
   if (!options_.selects) say(settings_.summary());
   if (options_.files.save.empty() && !options_.selects)
     messages_.warning("without 'save' the trained model is lost at the end: add save N FILE");
+  refuse_charges_of_cutouts();
   if (!slot_->model()) return;
   if (options_.active && !slot_->model()->features())
     throw Error(fmt::format(
@@ -74,6 +81,15 @@ void OnlineTraining::make_trainer()
   if (!blocks.empty()) say(blocks);
 }
 
+void OnlineTraining::refuse_charges_of_cutouts() const
+{
+  if (options_.cutout.radius > 0.0 &&
+      has_charges(slot_->model() ? slot_->model()->data().config : slot_->input()->model))
+    throw Error(fmt::format("cutout: the energy of the charges of {} is one of the whole box: "
+                            "remove cutout, or the charges from its terms",
+                            slot_->path()));
+}
+
 // Where nothing says what acts at large distances.
 bool OnlineTraining::tries_charges(const ModelConfig &model) const
 {
@@ -81,9 +97,7 @@ bool OnlineTraining::tries_charges(const ModelConfig &model) const
   const bool wanted = choice == ChargeChoice::yes ||
                       (choice == ChargeChoice::automatic && slot_->path() == new_model_name);
   return wanted && options_.training.steps > 0 && options_.cutout.radius == 0.0 &&
-         model.baseline.empty() &&
-         std::none_of(model.terms.begin(), model.terms.end(),
-                      [](const auto &term) { return term->type() == "charges"; });
+         model.baseline.empty() && !has_charges(model);
 }
 
 void OnlineTraining::make_model()
@@ -91,8 +105,12 @@ void OnlineTraining::make_model()
   ModelData data = frames_.make_model();
   if (tries_charges(data.config)) {
     const Stopwatch watch(state_.counters.training.seconds);
-    ChargeSearch(comm_, config(), slot_->settings().precision, on_update_)
-        .choose(data, frames_.waiting(), messages_.info);
+    const ChargeSearch search(comm_, config(), slot_->settings().precision, on_update_);
+    const bool tried = search.choose(data, frames_.waiting(), messages_.info);
+    if (!tried && options_.training.charges == ChargeChoice::yes)
+      messages_.warning("charges yes: no charges are tried, which needs four labels (warmup) with "
+                        "forces in periodic cells, and elements of positive and negative oxidation "
+                        "numbers: give charges in an input.json (terms)");
   }
   const double smallest = frames_.smallest_distance();
   slot_->set_model(*comm_, data);
