@@ -227,7 +227,7 @@ mass 1 6.94
 mass 2 18.998
 set type 1 charge 1
 set type 2 charge -1
-velocity all create 600 87287 loop geom
+velocity all create 600 3 loop geom
 timestep 0.002
 pair_style dptrain precision single
 pair_coeff * * new Li F
