@@ -2,7 +2,7 @@
 
     cd bench && python -m dpbench.charges MODEL [--sizes 216 1728 ...] [--ranks 1 2]      prints rows of a table, us per atom and step
 
-MODEL: a .dp of Na and Cl with charges (`terms` of type charges), such as in.learn of examples/salt writes. Sizes are 216 k^3. `lmp` and `mpiexec` have to be in the path.
+MODEL: a .dp of Na and Cl whose charges a run has found (`pair_coeff * * new Na Cl` without a baseline). Sizes are 216 k^3. `lmp` and `mpiexec` have to be in the path.
 """
 
 import argparse

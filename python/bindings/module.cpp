@@ -57,6 +57,13 @@ class Potential {
   std::shared_ptr<dptrain::Evaluator> evaluator_;
 };
 
+/// By atom; empty: there are none.
+nb::object array_or_none(std::vector<double> values)
+{
+  const std::size_t n = values.size();
+  return n == 0 ? nb::object(nb::none()) : nb::object(array(std::move(values), {n}));
+}
+
 nb::tuple evaluate(Potential &potential, Positions positions, Types types,
                    const std::optional<Cell> &cell)
 {
@@ -71,8 +78,8 @@ nb::tuple evaluate(Potential &potential, Positions positions, Types types,
   return nb::make_tuple(values.energy, array(std::move(values.force), {n, 3}),
                         array({values.virial.begin(), values.virial.end()}, {3, 3}),
                         array(std::move(values.atom_energy), {n}),
-                        values.bar.empty() ? nb::object(nb::none())
-                                           : nb::object(array(std::move(values.bar), {n})));
+                        array_or_none(std::move(values.bar)),
+                        array_or_none(std::move(values.charge)));
 }
 
 /// The section `info` of a model's definition: what its maker says of it.

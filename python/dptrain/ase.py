@@ -23,13 +23,13 @@ from dptrain.session import Session
 
 
 class Calculator(BaseCalculator):
-    """Energy, free_energy, forces, energies and, for atoms with a cell, stress. Of a model with error bars `results["error_bars"]` has
-    how large the error of each force can be, eV/Angstrom.
+    """Energy, free_energy, forces, energies and, for atoms with a cell, stress; of a model with charges, these. Of a model with error bars
+    `results["error_bars"]` has how large the error of each force can be, eV/Angstrom.
 
     model: a Potential, or the name of a model file (.dp, .pth) or checkpoint. precision: as of Potential.
     """
 
-    implemented_properties = ["energy", "free_energy", "forces", "stress", "energies"]
+    implemented_properties = ["energy", "free_energy", "forces", "stress", "energies", "charges"]
 
     def __init__(self, model, precision="double", **options):
         super().__init__(**options)
@@ -42,6 +42,8 @@ class Calculator(BaseCalculator):
         self.results = {"energy": found.energy, "free_energy": found.energy, "forces": found.forces, "energies": found.energies}
         if found.error_bars is not None:
             self.results["error_bars"] = found.error_bars
+        if found.charges is not None:
+            self.results["charges"] = found.charges
         if self.atoms.cell.rank == 3:
             # ASE: stress is the derivative of the energy by the strain over the volume
             self.results["stress"] = full_3x3_to_voigt_6_stress(-found.virial / self.atoms.get_volume())

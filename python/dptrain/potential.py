@@ -49,9 +49,10 @@ class Evaluation(NamedTuple):
     virial: np.ndarray  #: [3][3] eV, sum of F (x) r: minus the derivative of the energy by the strain
     energies: np.ndarray  #: [natoms] eV, their sum is the energy
     error_bars: np.ndarray | None = None  #: [natoms] eV/Angstrom, see the key error_bars of Potential.info; None: there are none
+    charges: np.ndarray | None = None  #: [natoms] e, of the potential; None: it has none
 
     def __repr__(self):
-        return f"Evaluation(energy {self.energy:.10g} eV, {len(self.forces)} atoms; energy, forces, virial, energies, error_bars)"
+        return f"Evaluation(energy {self.energy:.10g} eV, {len(self.forces)} atoms; energy, forces, virial, energies, error_bars, charges)"
 
 
 def find_model(name):
@@ -79,6 +80,7 @@ class Potential:
         self._model = _dptrain.Potential(self.path, precision)
         self._index = {name: k for k, name in enumerate(self.type_map)}
         self._baseline = None  # made with the first frame
+        self._has_charges = "charges" in self.info
 
     def __repr__(self):
         return f"Potential({self.path!r}, {'/'.join(self.type_map)}, rcut {self.rcut} A, {self.num_parameters} parameters)"
@@ -164,6 +166,9 @@ class Potential:
         types = self.types_of(types)
         if len(types) != len(positions):
             raise Error(f"{len(positions)} positions but {len(types)} types: give one for each atom")
+        if self._has_charges and (cell is None or not np.all(True if pbc is None else pbc)):
+            raise Error(f"{self.path} has charges, which act through all cells: give a cell that is periodic in all directions, with vacuum "
+                        "around what is not")
         given, cell = cell, complete_cell(positions, cell, pbc, self.rcut)
         net = self._model.evaluate(positions, types, None if cell is None else cell.ravel())
         if not self._model.baseline:
@@ -172,7 +177,7 @@ class Potential:
             self._baseline = Baseline(json.loads(self._model.baseline))
         cell = complete_cell(positions, given, pbc, max(self.rcut, BASELINE_REACH))
         baseline = self._baseline.evaluate(positions, [self.type_map[t] for t in types], cell)
-        return Evaluation(*(a + b for a, b in zip(net, baseline)), error_bars=net[4])
+        return Evaluation(*(a + b for a, b in zip(net, baseline)), error_bars=net[4], charges=net[5])
 
 
 def complete_cell(positions, cell, pbc, cutoff):

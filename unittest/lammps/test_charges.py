@@ -54,24 +54,29 @@ def with_charge(source, target, charge, total=0.0):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """salt.dp has charges, zero.dp the same net without."""
+    """salt.dp has charges, zero.dp the same net without; in net.dp a net adds to them."""
     folder = tmp_path_factory.mktemp("salt")
     model = json.loads(json.dumps(MODEL))
     model["type_map"] = ["Na", "Cl"]
-    model["terms"] = [{"type": "charges", "kind": "fixed", "values": {"Na": CHARGE, "Cl": -CHARGE}, "sigma": SIGMA}]
-    (folder / "input.json").write_text(json.dumps({"model": model, **TRAINING}))
-    learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive every 5 warmup 1 train 5 save 1000 salt.dp\n'
-    run_lammps(folder, atoms() + pair("input.json") + learn + "fix n all nve\nrun 10\n").check()
+    learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive every 5 warmup 1 train 5 save 1000 {}\n'
+    for kind, name in (("environment", "net.dp"), ("fixed", "salt.dp")):
+        model["terms"] = [{"type": "charges", "kind": kind, "values": {"Na": CHARGE, "Cl": -CHARGE}, "sigma": SIGMA}]
+        (folder / "input.json").write_text(json.dumps({"model": model, **TRAINING}))
+        run_lammps(folder, atoms() + pair("input.json") + learn.format(name) + "fix n all nve\nrun 10\n").check()
     with_charge(folder / "salt.dp", folder / "zero.dp", 0.0)
     return folder
 
 
+of_both_kinds = pytest.mark.parametrize("file", ["salt.dp", "net.dp"])
+
+
 @pytest.mark.parametrize("region", [BLOCK, PRISM])
 @pytest.mark.parametrize("words, tolerance", [("kspace no", 1e-10), (MESH, 1e-10)])
-def test_ranks_have_the_same(folder, region, words, tolerance):
+@of_both_kinds
+def test_ranks_have_the_same(folder, region, words, tolerance, file):
     """Sums in another order. The ids of the atoms are those of one rank."""
     run_lammps(folder, atoms(region) + "write_data salt.data\n").check()
-    text = "units metal\natom_modify map yes\nread_data salt.data\n" + pair(words=words) + NATIVE
+    text = "units metal\natom_modify map yes\nread_data salt.data\n" + pair(file, words) + NATIVE
     one, *others = (native_values(run_lammps(folder, text, ranks)) for ranks in (1, 2, 4))
     for other in others:
         assert_same(other, one, tolerance)
@@ -100,13 +105,14 @@ run 0
 
 @pytest.mark.parametrize("region", [BLOCK, PRISM])
 @pytest.mark.parametrize("words", ["kspace ewald 1e-6", MESH])
-def test_sums_and_kspace_agree(folder, region, words):
+@of_both_kinds
+def test_sums_and_kspace_agree(folder, region, words, file):
     """In all that LAMMPS has of atoms, too, but for the waves that the sums leave out: 1e-4 of the forces, 0.03 meV of the energy and 0.3 meV of the virial of an atom."""
     by_atom = "compute e all pe/atom\ncompute s all stress/atom NULL virial\ncompute c all centroid/stress/atom NULL virial\n" \
         "dump atoms all custom 1 atoms.dump id c_e c_s[*] c_c[*]\ndump_modify atoms sort id format float %.17g\n"
     found = []
     for way in ("kspace no", words):
-        run = run_lammps(folder, atoms(region) + pair(words=way) + by_atom + NATIVE)
+        run = run_lammps(folder, atoms(region) + pair(file, way) + by_atom + NATIVE)
         found.append([*native_values(run), run.dump("atoms.dump")[:, 1:2], run.dump("atoms.dump")[:, 2:]])
     for mine, other in zip(*found):
         assert np.abs(np.asarray(mine) - other).max() < 1e-3 * np.abs(mine).max()
@@ -129,21 +135,23 @@ def test_a_mesh_follows_the_box(folder):
 
 
 @pytest.mark.parametrize("words", ["kspace no", "kspace ewald 1e-7", "kspace pppm 1e-7"])
-def test_forces_are_those_of_differences(folder, words):
+@of_both_kinds
+def test_forces_are_those_of_differences(folder, words, file):
     """Central differences with steps of 1e-4 Angstrom. Forces of a mesh are derivatives of its energy to its accuracy alone."""
-    text = atoms(PRISM) + pair(words=words) + "fix numeric all numdiff 1 0.0001\n" \
+    text = atoms(PRISM) + pair(file, words) + "fix numeric all numdiff 1 0.0001\n" \
         "dump d all custom 1 d.dump id fx fy fz f_numeric[*]\ndump_modify d sort id format float %.17g\nrun 0\n"
     force, numeric = np.split(run_lammps(folder, text).dump("d.dump")[:, 1:], 2, axis=1)
     assert np.abs(force - numeric).max() < (1e-5 if "pppm" in words else 1e-6) * np.abs(force).max()
 
 
 @pytest.mark.parametrize("words", ["kspace no", "kspace ewald 1e-7", "kspace pppm 1e-7"])
-def test_pressure_is_that_of_differences(folder, words):
+@of_both_kinds
+def test_pressure_is_that_of_differences(folder, words, file):
     """Of the energy in boxes that are longer and shorter by 1e-4 along z, whose mesh and waves are the same."""
     energies, pressure = [], 0.0
     for factor in (1.0, 1.0001, 0.9999):
         change = f"change_box all z scale {factor} remap units box\n"
-        thermo = run_lammps(folder, atoms(PRISM) + change + pair(words=words) + NATIVE).check().thermo()
+        thermo = run_lammps(folder, atoms(PRISM) + change + pair(file, words) + NATIVE).check().thermo()
         energies.append(thermo["PotEng"][-1])
         if factor == 1.0:
             pressure = thermo["c_p[3]"][-1] * thermo["Volume"][-1] / NKTV2P
@@ -151,8 +159,9 @@ def test_pressure_is_that_of_differences(folder, words):
 
 
 @pytest.mark.parametrize("words", ["kspace no", "kspace pppm 1e-5"])
-def test_energy_is_conserved(folder, words):
-    text = atoms() + pair(words=words) + "fix n all nve\nthermo 20\nthermo_style custom step etotal\nthermo_modify format float %.17g\nrun 200\n"
+@of_both_kinds
+def test_energy_is_conserved(folder, words, file):
+    text = atoms() + pair(file, words) + "fix n all nve\nthermo 20\nthermo_style custom step etotal\nthermo_modify format float %.17g\nrun 200\n"
     energy = run_lammps(folder, text).check().thermo()["TotEng"]
     assert np.ptp(energy) < 2e-5 * 96  # eV, of 96 atoms
 
@@ -176,6 +185,86 @@ def test_charges_of_the_model_are_shown(folder):
         np.testing.assert_allclose(charges, np.where(types == 1, CHARGE, -CHARGE) + CHARGE / 95, rtol=1e-12)
 
 
+def test_charges_follow_the_surroundings(folder):
+    """By sums and by a mesh, and neutral."""
+    text = pair("net.dp", "{}") + "compute q all dptrain/charge/atom\ndump d all custom 1 q.dump id type c_q\ndump_modify d sort id format float %.17g\nrun 0\n"
+    found = []
+    for words in ("kspace no", MESH):
+        types, charges = run_lammps(folder, atoms() + text.format(words)).dump("q.dump")[:, 1:].T
+        assert charges.sum() == pytest.approx(0.0, abs=1e-10)
+        assert all(np.std(charges[types == kind]) > 1e-3 for kind in (1, 2))
+        found.append(charges)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-10)  # of the net alone
+    import dptrain
+
+    assert dptrain.load(folder / "net.dp").info["terms"] == [f"charges Cl {-CHARGE} Na {CHARGE} and by surroundings, net 16, sigma {SIGMA} Angstrom"]
+
+
+@of_both_kinds
+@pytest.mark.parametrize("words", ["kspace no", "kspace pppm 1e-7"])
+def test_units_may_be_other_ones(folder, file, words):
+    """A mesh has the accuracy of 1e-7 of another force, that of two charges at one unit of length, which is smaller in the other units."""
+    kcal = 23.060549
+    energy, force, _ = native_values(run_lammps(folder, atoms() + pair(file, words) + NATIVE))
+    text = atoms().replace("units metal", "units real").replace("timestep 0.0005", "timestep 0.5") + pair(file, words) + NATIVE
+    in_kcal = native_values(run_lammps(folder, text))
+    assert in_kcal[0] == pytest.approx(kcal * energy, rel=1e-6)
+    np.testing.assert_allclose(in_kcal[1], kcal * force, atol=1e-6 * kcal * np.abs(force).max())
+
+
+def slab(boundary, height):
+    return atoms().replace("atom_modify map yes", f"atom_modify map yes\nboundary {boundary}") \
+        + f"change_box all z final -2.0 {height - 2.0} units box\ngroup na type 1\ndisplace_atoms na move 0 0 0.3 units box\n"
+
+
+@of_both_kinds
+def test_a_slab_has_no_images(folder, file):
+    """Of a box that is not periodic along z: what a periodic one with vacuum has, without the field of the images of its dipole P,
+    2 pi P^2/V in units of Coulomb's constant (Yeh and Berkowitz, J. Chem. Phys. 111, 3155 (1999))."""
+    words, coulomb = "kspace pppm 1e-6", 14.399645478
+    dump = "compute q all dptrain/charge/atom\ndump d all custom 1 d.dump id c_q z fx fy fz\ndump_modify d sort id format float %.17g\n" + NATIVE
+    energies, found = [], []
+    for box in (("p p p", 75.0), ("p p f", 25.0)):
+        run = run_lammps(folder, slab(*box) + pair(file, words) + dump)
+        energies.append(run.check().thermo()["PotEng"][-1])
+        found.append(run.dump("d.dump")[:, 1:].T)
+    (q, z, _, _, force), (_, _, _, _, of_slab) = found
+    dipole, volume = (q * z).sum(), (2 * 5.64) ** 2 * 75.0
+    assert energies[1] - energies[0] == pytest.approx(2 * np.pi * coulomb * dipole**2 / volume, abs=1e-3)
+    assert energies[1] - energies[0] > 1.0
+    if file == "salt.dp":  # whose charges do not change with the positions
+        np.testing.assert_allclose(of_slab - force, q * -4 * np.pi * coulomb * dipole / volume, atol=1e-3)
+    text = slab("p p f", 25.0) + pair(file, "kspace ewald 1e-7") + "fix numeric all numdiff 1 0.0001\n" \
+        "dump d all custom 1 d.dump id fx fy fz f_numeric[*]\ndump_modify d sort id format float %.17g\nrun 0\n"
+    force, numeric = np.split(run_lammps(folder, text).dump("d.dump")[:, 1:], 2, axis=1)
+    assert np.abs(force - numeric).max() < 1e-5 * np.abs(force).max()
+
+
+@of_both_kinds
+@pytest.mark.parametrize("axis", ["x", "z"])
+def test_pressure_of_a_slab_is_that_of_differences(folder, file, axis):
+    energies, pressure = [], 0.0
+    for factor in (1.0, 1.0001, 0.9999):
+        change = f"change_box all {axis} scale {factor} remap units box\n"
+        thermo = run_lammps(folder, slab("p p f", 25.0) + change + pair(file, "kspace ewald 1e-7") + NATIVE).check().thermo()
+        energies.append(thermo["PotEng"][-1])
+        if factor == 1.0:
+            pressure = thermo[f"c_p[{'xyz'.index(axis) + 1}]"][-1] * thermo["Volume"][-1] / NKTV2P
+    assert -(energies[1] - energies[2]) / 2e-4 == pytest.approx(pressure, rel=1e-5, abs=1e-4)
+
+
+@of_both_kinds
+def test_a_rank_may_be_empty(folder, file):
+    """Here the upper half of the box, with energies and virials of atoms, which take sums of their own."""
+    by_atom = "compute e all pe/atom\ncompute s all reduce sum c_e\ncompute v all stress/atom NULL virial\ncompute w all reduce sum c_v[1]\n"
+    run_lammps(folder, slab("p p f", 60.0) + "write_data upper.data\n").check()
+    text = "units metal\nprocessors 1 1 *\nboundary p p f\natom_modify map yes\nread_data upper.data\n" + pair(file, "kspace pppm 1e-6") + by_atom \
+        + "thermo_style custom step pe c_s c_w\nthermo_modify format float %.15g\nfix n all nve\nrun 2\n"
+    one, two = (run_lammps(folder, text, ranks).check().thermo() for ranks in (1, 2))
+    for name in ("PotEng", "c_s", "c_w"):
+        np.testing.assert_allclose(two[name], one[name], rtol=1e-9)
+
+
 def test_python_has_the_same(folder):
     import dptrain
 
@@ -183,7 +272,11 @@ def test_python_has_the_same(folder):
     table = run.dump("x.dump")
     cell = 5.64 * np.array([[2, 0, 0], [0.3, 2, 0], [-0.2, 0.4, 3]])
     potential = dptrain.load(folder / "salt.dp")
-    found = potential.evaluate(table[:, 2:], [("Na", "Cl")[int(kind) - 1] for kind in table[:, 1]], cell)
+    types = [("Na", "Cl")[int(kind) - 1] for kind in table[:, 1]]
+    found = potential.evaluate(table[:, 2:], types, cell)
+    np.testing.assert_allclose(found.charges, np.where(table[:, 1] == 1, CHARGE, -CHARGE), rtol=1e-12)
+    with pytest.raises(dptrain.Error, match="salt.dp has charges, which act through all cells: give a cell that is periodic"):
+        potential.evaluate(table[:, 2:], types, cell, pbc=[True, True, False])
     assert found.energy == pytest.approx(run.thermo()["PotEng"][-1], rel=1e-10)
     assert potential.info["charges"] == {"Na": CHARGE, "Cl": -CHARGE}
     assert potential.info["terms"] == [f"charges Cl {-CHARGE} Na {CHARGE}, sigma {SIGMA} Angstrom"]
@@ -197,8 +290,13 @@ def test_bad_input(folder):
     refused(atoms() + pair(words="kspace msm 1e-4"), "kspace msm is not possible: give auto, no, ewald ACCURACY or pppm ACCURACY")
     refused(atoms() + pair(words="kspace pppm"), "Illegal pair_style dptrain kspace command: missing argument")
     refused(atoms() + pair(words="kspace pppm -1"), "kspace -1 is not possible: give a positive number")
-    refused(atoms().replace("atom_modify map yes", "atom_modify map yes\nboundary p p f") + pair() + "run 0\n",
-            "charges need a cell that is periodic in all directions")
+    refused(atoms().replace("atom_modify map yes", "atom_modify map yes\nboundary p p f") + pair(words="kspace no") + "run 0\n",
+            "the charges of salt.dp act through all periodic cells: use a box that is periodic in all directions")
+    refused(atoms().replace("atom_modify map yes", "atom_modify map yes\nboundary p p s") + pair() + "run 0\n", "act through all periodic cells")
+    learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive save 1000 slab.dp\nrun 0\n'
+    refused(slab("p p f", 25.0) + pair("input.json") + learn, "input.json has charges, which are learned in boxes that are periodic in all directions alone")
+    refused(atoms() + pair() + "compute q all dptrain/charge/atom\nrun 0\ndelete_atoms overlap 3 all all\nwrite_dump all custom q.dump id c_q\n",
+            "charges are those of the forces: ask for them after 'run 0'")
     refused(atoms() + pair() + "compute q all dptrain/charge/atom all\n", "Compute dptrain/charge/atom: found all, use no keyword")
     refused(atoms() + "pair_style lj/cut 6.0\npair_coeff * * 0.05 2.4\ncompute q all dptrain/charge/atom\nrun 0\n",
             "the pair style is lj/cut: use pair_style dptrain")

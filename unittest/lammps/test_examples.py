@@ -156,7 +156,7 @@ def test_active(example, model, bound, ranks, tmp_path):
 @pytest.mark.story("example")
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_salt(ranks, tmp_path):
-    """With the charges as a baseline: online, offline from the labels of the run, and production by the file alone."""
+    """With charges that are found, in a slab, too; and offline from the labels of the run with charges that are given."""
     copy_example("salt", tmp_path, numb_steps=1200)
     run_example(tmp_path, "in.learn", ranks, steps=2500)
     run_example(tmp_path, "in.reference", 1, steps=1000)
@@ -165,6 +165,8 @@ def test_salt(ranks, tmp_path):
         assert errors_on(tmp_path, model, "reference", ranks) < bound, model
     thermo = run_example(tmp_path, "in.run", ranks, steps=100, cells=2).thermo()
     assert np.all(np.abs(thermo["Press"]) < 1e5) and thermo["TotEng"][-1] / 64 == pytest.approx(-3.8, abs=0.4)
+    assert thermo["c_sodium"][-1] == pytest.approx(1.0, abs=0.3)
+    assert run_example(tmp_path, "in.slab", ranks, steps=100, cells=3).thermo()["TotEng"][-1] / 216 == pytest.approx(-3.6, abs=0.4)
 
 
 @pytest.mark.story("example")

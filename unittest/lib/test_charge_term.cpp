@@ -1,18 +1,22 @@
 // Charges of the atoms: the sum over waves, its derivatives, and the term of the energy that has them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <fmt/format.h>
+#include <new>
 #include <numbers>
 
 #include <ATen/ATen.h>
 
 #include "dptrain/potential/files/model_file.h"
 #include "input/model_keys.h"
+#include "kernels/memory.h"
 #include "neighbor/lattice.h"
 #include "potential/native/deep_pot.h"
 #include "potential/terms/reciprocal_sum.h"
+#include "support/both_passes.h"
 #include "support/kernel_data.h"
 #include "support/power_spectrum_model.h"
 #include "support/random_frame.h"
@@ -142,23 +146,32 @@ ModelData model_data(const json &term)
   const auto blocks = parameter_index(data.config);
   std::vector<double> parameters(blocks.back().offset + blocks.back().size);
   std::size_t next = 0;
+  Numbers random(3);
   for (const auto &block : blocks)
-    for (std::size_t k = 0; k < block.size; ++k)
-      parameters[block.offset + k] = block.name.starts_with("/model/terms/")
-                                         ? (k == 0 ? 0.9 : -0.7)
-                                         : data.parameters.at(next++);
+    for (std::size_t k = 0; k < block.size; ++k) {
+      double &parameter = parameters[block.offset + k];
+      if (!block.name.starts_with("/model/terms/"))
+        parameter = data.parameters.at(next++);
+      else if (block.name.ends_with("/charge"))
+        parameter = k == 0 ? 0.9 : -0.7;
+      else
+        parameter = random(-1, 1);
+    }
   data.parameters = parameters;
   return data;
 }
 
 const json by_element{{"type", "charges"}};
+const json by_surroundings =
+    json::parse(R"({"type": "charges", "kind": "environment", "neuron": [6],
+                    "values": {"Na": 0.9, "Cl": -0.7}})");
 const json fixed = json::parse(R"({"type": "charges", "kind": "fixed", "sigma": 1.1,
                                    "values": {"Na": 1, "Cl": -1}})");
 
 // Central differences with steps of 1e-5: what is left is 1e-10 times third derivatives, and the rounding of energies.
 TEST(ChargeTerm, ForcesAndVirialAreDerivativesOfTheEnergy)
 {
-  for (const json &term : {by_element, fixed}) {
+  for (const json &term : {by_element, by_surroundings, fixed}) {
     DeepPot model(model_data(term));
     Salt salt;
     const Result found = evaluate(model, salt.domain());
@@ -192,6 +205,172 @@ TEST(ChargeTerm, ForcesAndVirialAreDerivativesOfTheEnergy)
     EXPECT_NEAR(energy, found.energy, 1e-10);
     for (int k = 0; k < 9; ++k) EXPECT_NEAR(virial[k], found.virial[k], 1e-10) << k;
   }
+}
+
+/// [nlocal] e
+std::vector<double> charges_of(Model &model, const Domain &domain)
+{
+  std::vector<double> charges(domain.nlocal), force(3L * domain.nall);
+  ForwardOutput out;
+  out.force = force.data();
+  out.charge = charges.data();
+  model.forward(domain, out);
+  return charges;
+}
+
+TEST(ChargeTerm, ChargesFollowTheSurroundings)
+{
+  DeepPot model(model_data(by_surroundings));
+  Salt salt;
+  const std::vector<double> before = charges_of(model, salt.domain());
+  double sum = 0.0;
+  std::array<std::vector<double>, 2> by_type;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    sum += before[i];
+    by_type[salt.atoms.type[i]].push_back(before[i]);
+  }
+  EXPECT_NEAR(sum, 0.0, 1e-12);
+  for (const auto &of_type : by_type) {
+    const auto [least, most] = std::minmax_element(of_type.begin(), of_type.end());
+    EXPECT_GT(*most - *least, 0.01);
+  }
+  ASSERT_TRUE(model.charges());
+  EXPECT_EQ(model.charges()->by_type, (std::vector<double>{0.9, -0.7}));
+}
+
+/// Energy, forces and parameter gradient over a batch of two frames.
+std::vector<double> numbers_of(Model &model)
+{
+  const Salt salt;
+  const Domain domains[2] = {salt.domain(), salt.domain()};
+  const SeededSum sum(domains[0]);
+  const GradientSeed seeds[2] = {sum.seed(), sum.seed()};
+  const Result result = evaluate(model, domains[0]);
+  std::vector<double> numbers = gradient_of(model, domains, 2, seeds);
+  numbers.push_back(result.energy);
+  numbers.insert(numbers.end(), result.force.begin(), result.force.end());
+  return numbers;
+}
+
+void expect_same(const std::vector<double> &found, const std::vector<double> &expected,
+                 double tolerance)
+{
+  double largest = 0.0;
+  for (const double number : expected) largest = std::max(largest, std::abs(number));
+  for (std::size_t k = 0; k < expected.size(); ++k)
+    ASSERT_NEAR(found[k], expected[k], tolerance * largest) << k;
+}
+
+// What a chunk leaves for the next stage of a pass, and what is computed again, are the same numbers. Of 14 atoms 4,000 bytes are those of some.
+TEST(ChargeTerm, IsTheSameInChunksOfAnySize)
+{
+  const auto found = [&](int chunk, std::size_t keep, bool device, Precision precision) {
+    DeepPot model(model_data(by_surroundings));
+    model.set_precision(precision);
+    model.engine().use_device_algorithms(device);
+    model.engine().set_keep_limit(keep);
+    model.set_chunk(chunk);
+    return numbers_of(model);
+  };
+  constexpr std::size_t all = 1 << 30, some = 4000;
+  const auto expected = found(100, all, false, Precision::float64);
+  for (const std::size_t keep : {std::size_t(0), some, all})
+    expect_same(found(3, keep, false, Precision::float64), expected, 1e-13);
+  expect_same(found(3, some, true, Precision::float64), expected, 1e-13);
+  // of numbers of seven digits
+  expect_same(found(3, some, false, Precision::single), expected, 1e-5);
+}
+
+TEST(ChargeTerm, IsTheSameWhereverMemoryRanOut)
+{
+  DeepPot model(model_data(by_surroundings));
+  const auto before = kernels::counters().allocations;
+  const auto expected = numbers_of(model);
+  const int allocations = static_cast<int>(kernels::counters().allocations - before);
+  ASSERT_GT(allocations, 40);
+  for (int at = 1; at <= allocations; ++at) {
+    DeepPot other(model_data(by_surroundings));
+    kernels::set_allocation_hook([=, count = 0](std::size_t) mutable {
+      if (++count == at) throw std::bad_alloc();
+    });
+    const auto found = numbers_of(other);
+    kernels::set_allocation_hook({});
+    EXPECT_EQ(other.memory_shortages().number, 1) << at;
+    expect_same(found, expected, 1e-12);
+  }
+}
+
+// What runs out at each of many evaluations takes less until it fits.
+TEST(ChargeTerm, KeepsLessWhereMemoryRunsOutAgainAndAgain)
+{
+  DeepPot model(model_data(by_surroundings));
+  model.set_chunk(4);
+  const Salt salt(200, 20.0);
+  const Domain domain = salt.domain();
+  const Result expected = evaluate(model, domain);
+  const std::size_t before = kernels::memory_in_use().now;
+  model.release_workspace();
+  const std::size_t limit = before - (before - kernels::memory_in_use().now) / 4;
+  kernels::set_allocation_hook([=](std::size_t bytes) {
+    if (kernels::memory_in_use().now + bytes > limit) throw std::bad_alloc();
+  });
+  for (int step = 0; step < 12; ++step)
+    EXPECT_NEAR(evaluate(model, domain).energy, expected.energy, 1e-9);
+  const auto shortages = model.memory_shortages().number;
+  EXPECT_GE(shortages, 1);
+  for (int step = 0; step < 3; ++step) evaluate(model, domain);
+  kernels::set_allocation_hook({});
+  EXPECT_EQ(model.memory_shortages().number, shortages);
+}
+
+TEST(ChargeTerm, TapesKeepTheirOwnSeeds)
+{
+  DeepPot model(model_data(by_surroundings));
+  const Salt salt, other(30, 9.0);
+  const Domain domain = salt.domain(), second = other.domain();
+  const SeededSum sum(domain), of_second(second);
+  const auto expected = gradient_of(model, &domain, 1, &sum.seed());
+  const auto tape = tape_of(model, &domain, 1), later = tape_of(model, &second, 1);
+  evaluate(model, second);
+  EXPECT_EQ(gradient_of(model, *tape, &sum.seed()), expected);
+  EXPECT_EQ(gradient_of(model, *later, &of_second.seed()),
+            gradient_of(model, &second, 1, &of_second.seed()));
+  expect_same(gradient_of(model, *tape, &sum.seed()), expected, 1e-13);  // computed again
+}
+
+// Of a descriptor with a table, and of one whose nets are evaluated at each edge.
+TEST(ChargeTerm, SurroundingsMayBeThoseOfAnyDescriptor)
+{
+  for (const char *activation : {"tanh", "relu"}) {
+    ModelConfig config = tiny_config();
+    se_e2_a(config).activation = activation;
+    const json section{
+        {"type_map", {"A", "B"}},
+        {"terms", {{{"type", "charges"}, {"kind", "environment"}, {"values", {{"A", 0.5}}}}}}};
+    JsonReader reader(section, "input.json", "model");
+    read_type_keys(reader, config);
+    DeepPot model(tiny_model(config));
+    const Salt salt;
+    const Domain domain = salt.domain();
+    const SeededSum sum(domain);
+    // tables are interpolated, also where differences are taken
+    expect_parameter_gradient(model, domain, sum, 1e-5);
+  }
+}
+
+TEST(ChargeTerm, ParameterGradientWithSurroundingsIsThatOfASum)
+{
+  DeepPot model(model_data(by_surroundings));
+  const Salt salt;
+  const Domain domain = salt.domain();
+  const SeededSum sum(domain);
+  const auto gradient = expect_parameter_gradient(model, domain, sum, 1e-7);
+  double largest = 0.0;
+  for (const auto &block : model.parameters().blocks())
+    if (block.name.starts_with("/model/terms/"))
+      for (std::size_t k = 0; k < block.size; ++k)
+        largest = std::max(largest, std::abs(gradient[block.offset + k]));
+  EXPECT_GT(largest, 1e-2);
 }
 
 TEST(ChargeTerm, ParameterGradientIsThatOfASum)
@@ -249,7 +428,7 @@ TEST(ChargeTerm, IsLeftOutWhereNobodyAsksForTheWholeFrame)
 TEST(ChargeTerm, IsPartOfAModelFile)
 {
   const Scratch scratch;
-  for (const json &term : {by_element, fixed}) {
+  for (const json &term : {by_element, by_surroundings, fixed}) {
     const ModelData data = model_data(term);
     write_model_file(scratch / "a.dp", data);
     const auto read = load_model(scratch / "a.dp");
@@ -272,6 +451,12 @@ TEST(ChargeTerm, RefusesWhatDoesNotGoTogether)
   refused(R"({"type": "charges", "values": [1, -1]})", "an object of charges by element");
   refused(R"({"type": "charges", "kind": "fixed", "values": {"Na": 1}})", "has no charge for Cl");
   refused(R"({"type": "charges", "sigma": 0})", "model/terms/0/sigma");
+  refused(R"({"type": "charges", "neuron": [8]})", "charges of this kind have no net");
+  ModelConfig config = tiny_config();
+  const json twice{{"type_map", {"A", "B"}}, {"terms", {by_element, by_element}}};
+  JsonReader reader(twice, "input.json", "model");
+  expect_in("a model has one term of type charges",
+            message_of([&] { read_type_keys(reader, config); }));
 }
 
 }  // namespace

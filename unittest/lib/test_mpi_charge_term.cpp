@@ -20,7 +20,7 @@ constexpr double RCUT = 3.2;
 // Sums in another order, relative to the largest number.
 constexpr double TOLERANCE = 1e-10;
 
-std::shared_ptr<Model> salt_model()
+std::shared_ptr<Model> salt_model(const std::string &kind)
 {
   ModelConfig config;
   config.type_map = {"Na", "Cl"};
@@ -32,7 +32,8 @@ std::shared_ptr<Model> salt_model()
   settings.n_basis = 6;
   config.descriptor = settings.clone();
   config.fitting_neuron = {8, 8};
-  const nlohmann::json model{{"type_map", {"Na", "Cl"}}, {"terms", {{{"type", "charges"}}}}};
+  const nlohmann::json model{{"type_map", {"Na", "Cl"}},
+                             {"terms", {{{"type", "charges"}, {"kind", kind}}}}};
   JsonReader reader(model, "input.json", "model");
   read_type_keys(reader, config);
   ModelData data = power_spectrum_model(2, settings, RCUT);
@@ -50,9 +51,11 @@ WholeFrame salt_frame(unsigned seed, int natoms)
   return random_frame(seed, natoms, skewed_box(7.0), true, 1.2);
 }
 
-TEST(MpiChargeTerm, AFrameHasTheSameValuesOnAnyNumberOfRanks)
+class MpiChargeTerm : public testing::TestWithParam<const char *> {};
+
+TEST_P(MpiChargeTerm, AFrameHasTheSameValuesOnAnyNumberOfRanks)
 {
-  const auto model = salt_model();
+  const auto model = salt_model(GetParam());
   Evaluator evaluator(model);
   for (const int natoms : {3, 40}) {
     const WholeFrame frame = salt_frame(4, natoms);
@@ -69,13 +72,13 @@ TEST(MpiChargeTerm, AFrameHasTheSameValuesOnAnyNumberOfRanks)
   }
 }
 
-TEST(MpiChargeTerm, TrainingIsThatOfOneRank)
+TEST_P(MpiChargeTerm, TrainingIsThatOfOneRank)
 {
   TrainingConfig config = small_training(1000);
   config.fit_energy_bias = false;
   config.loss.prefactors["v"] = {0.1, 0.1};
   const auto trained = [&](const std::shared_ptr<const Communicator> &comm) {
-    const auto model = salt_model();
+    const auto model = salt_model(GetParam());
     Trainer trainer(model, comm, config);
     std::vector<Frame> frames;
     for (const unsigned seed : {1, 2, 3})
@@ -89,6 +92,8 @@ TEST(MpiChargeTerm, TrainingIsThatOfOneRank)
   for (std::size_t k = 0; k < alone.size(); ++k)
     EXPECT_NEAR(together[k], alone[k], 1e-8 * std::max(1.0, std::abs(alone[k]))) << k;
 }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, MpiChargeTerm, testing::Values("element", "environment"));
 
 }  // namespace
 }  // namespace dptrain::test

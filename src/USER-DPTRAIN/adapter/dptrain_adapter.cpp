@@ -59,7 +59,6 @@ std::string installed_model(const std::string &file)
 }
 
 using Vector = std::array<double, 3>;
-using Cell = std::array<Vector, 3>;
 
 Vector cross(const Vector &a, const Vector &b)
 {
@@ -103,9 +102,11 @@ std::vector<double> all_records(LAMMPS *lmp, std::vector<double> owned)
 
 // Stretches the edges of non-periodic dimensions so that no image comes within `cutoff` of an atom,
 // and moves the atoms to the start of the stretched cell.
-void open_dimensions(const int *periodicity, double cutoff, Cell &cell, std::vector<double> &coord)
+void open_dimensions(const int *periodicity, double cutoff, std::array<double, 9> &box,
+                     std::vector<double> &coord)
 {
-  const Cell edges = cell;
+  const auto edge_of = [&](int k) { return Vector{box[3 * k], box[3 * k + 1], box[3 * k + 2]}; };
+  const std::array<Vector, 3> edges{edge_of(0), edge_of(1), edge_of(2)};
   for (int k = 0; k < 3; ++k) {
     if (periodicity[k]) continue;
     const Vector normal = cross(edges[(k + 1) % 3], edges[(k + 2) % 3]);
@@ -119,7 +120,7 @@ void open_dimensions(const int *periodicity, double cutoff, Cell &cell, std::vec
     const double height = std::fabs(volume) / std::sqrt(dot(normal, normal));
     const double stretch = high - low + 1.1 * cutoff / height;
     for (int d = 0; d < 3; ++d) {
-      cell[k][d] = edges[k][d] * stretch;
+      box[3 * k + d] = edges[k][d] * stretch;
       for (std::size_t i = d; i < coord.size(); i += 3) coord[i] -= low * edges[k][d];
     }
   }
@@ -223,6 +224,19 @@ std::vector<double> LAMMPS_NS::gather_by_tag(LAMMPS *lmp, const double *values, 
   return sorted;
 }
 
+std::array<double, 9> LAMMPS_NS::box_edges(LAMMPS *lmp, const UnitFactors &units)
+{
+  const Domain &box = *lmp->domain;
+  std::array<double, 9> edges{box.xprd, 0.0, 0.0, 0.0, box.yprd, 0.0, 0.0, 0.0, box.zprd};
+  if (box.triclinic) {
+    edges[3] = box.xy;
+    edges[6] = box.xz;
+    edges[7] = box.yz;
+  }
+  for (double &component : edges) component /= units.length;
+  return edges;
+}
+
 dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> &model_type,
                                             double cutoff, const UnitFactors &units,
                                             std::vector<tagint> *tags, int hidden_groups)
@@ -242,16 +256,9 @@ dptrain::WholeFrame LAMMPS_NS::gather_atoms(LAMMPS *lmp, const std::vector<int> 
   }
 
   const Domain *domain = lmp->domain;
-  Cell cell{
-      {{domain->xprd, 0.0, 0.0},
-       {domain->triclinic ? domain->xy : 0.0, domain->yprd, 0.0},
-       {domain->triclinic ? domain->xz : 0.0, domain->triclinic ? domain->yz : 0.0, domain->zprd}}};
-  for (auto &edge : cell)
-    for (auto &component : edge) component /= units.length;
+  frame.box = box_edges(lmp, units);
   frame.periodic = domain->xperiodic || domain->yperiodic || domain->zperiodic;
-  if (frame.periodic) open_dimensions(domain->periodicity, cutoff, cell, frame.coord);
-  for (int k = 0; k < 3; ++k)
-    for (int d = 0; d < 3; ++d) frame.box[3 * k + d] = cell[k][d];
+  if (frame.periodic) open_dimensions(domain->periodicity, cutoff, frame.box, frame.coord);
   return frame;
 }
 

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <array>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -84,6 +85,9 @@ template <class Work> auto local(LAMMPS *lmp, const std::string &who, Work &&wor
 /// Values [nlocal][width] of the owned atoms as one array on all ranks, in order of the tags of the
 /// atoms. Collective.
 std::vector<double> gather_by_tag(LAMMPS *lmp, const double *values, int width);
+
+/// Edges of the box of this LAMMPS instance, rows, in Angstrom.
+std::array<double, 9> box_edges(LAMMPS *lmp, const UnitFactors &units);
 
 /// The atoms of this LAMMPS instance as one frame, the same on all ranks, in order of their tags:
 /// wrapped coordinates relative to the box corner, in Angstrom. `model_type` maps atom types

@@ -91,15 +91,6 @@ void add_to_forces(const Kokkos::View<double *, DeviceType> &values, double unit
       });
 }
 
-template <class DeviceType>
-void add_numbers(const Kokkos::View<double *, DeviceType> &values, double factor,
-                 const Kokkos::View<double *, DeviceType> &to)
-{
-  Kokkos::parallel_for(
-      "dptrain::add_numbers", Range<DeviceType>(0, values.extent(0)),
-      KOKKOS_LAMBDA(const int k) { to(k) += factor * values(k); });
-}
-
 template <class DeviceType, class Buffer>
 void pack(const double *values, int n, const Buffer &buffer)
 {
@@ -265,15 +256,6 @@ template <class DeviceType> void PairDPTrainKokkos<DeviceType>::add_forces(int n
 template <class DeviceType> void PairDPTrainKokkos<DeviceType>::host_atoms()
 {
   atomKK->sync(Host, X_MASK | TYPE_MASK | MASK_MASK);
-}
-
-template <class DeviceType>
-void PairDPTrainKokkos<DeviceType>::add_to_result(Result result, const std::vector<double> &values,
-                                                  double factor)
-{
-  const Numbers packed("dptrain", values.size());
-  Kokkos::deep_copy(packed, HostNumbers<const double>(values.data(), values.size()));
-  add_numbers<DeviceType>(packed, factor, results_[result]);
 }
 
 template <class DeviceType> bool PairDPTrainKokkos<DeviceType>::searches_neighbors() const

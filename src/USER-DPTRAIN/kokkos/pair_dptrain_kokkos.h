@@ -52,7 +52,6 @@ template <class DeviceType> class PairDPTrainKokkos : public PairDPTrain, public
   const double *host_result(Result) override;
   void add_forces(int) override;
   void host_atoms() override;
-  void add_to_result(Result, const std::vector<double> &, double) override;
   bool searches_neighbors() const override;
   bool reads_lists() const override { return true; }
 

@@ -5,11 +5,12 @@
 
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "dptrain/base/units.h"
+#include "dptrain/frames/charge_solver.h"
 #include "nested/nested_kspace.h"
 #include "pointers.h"
 
@@ -20,35 +21,33 @@ class Pair;
 /// The energy of charges, smeared as Gaussians, on the atoms of this run by a kspace style of
 /// LAMMPS: the sum over k of an Ewald summation is that of Gaussians whose width is 1/(sqrt(2) g),
 /// g: the splitting parameter. The charges q of the atoms themselves stay as they are, and need not
-/// be there.
+/// be there. A box that is not periodic along z gets the correction for slabs.
 class ChargeKSpace : protected Pointers {
  public:
-  /// `words`: of a kspace_style command, ewald or pppm; sigma: LAMMPS' distance unit. `who` begins
-  /// messages.
-  ChargeKSpace(LAMMPS *lmp, const std::string &who, const std::string &words, double sigma);
+  /// `words`: of a kspace_style command, ewald or pppm; sigma: Angstrom. `who` begins messages.
+  ChargeKSpace(LAMMPS *lmp, const std::string &who, const std::string &words, double sigma,
+               const dptrain::UnitFactors &units);
   ~ChargeKSpace() override;
 
-  double sigma() const { return sigma_; }
+  double sigma() const { return sigma_; }  ///< Angstrom
   const std::string &words() const { return words_; }
 
-  struct Values {
-    double energy = 0.0;                           ///< of the whole system, the same on all ranks
-    std::array<double, 6> virial{};                ///< ditto, xx yy zz xy xz yz
-    std::vector<double> force;                     ///< [nlocal][3]
-    std::vector<double> atom_energy, atom_virial;  ///< [nlocal], [nlocal][6], where asked for
-  };
-  /// LAMMPS units. charge: [nlocal], in units in which LAMMPS' own charges are. Collective.
-  const Values &compute(std::vector<double> &charge, bool by_atom);
+  /// Of the owned atoms, on all ranks.
+  dptrain::ChargeEnergy compute(const std::vector<double> &charge,
+                                const dptrain::ChargeRequest &request);
   double memory_usage() const;
 
  private:
+  void add_slab_virial(double volume, dptrain::ChargeEnergy &result) const;
+
   const std::string words_;
   const double sigma_;
+  const dptrain::UnitFactors units_;
   std::unique_ptr<Pair> pair_;
   std::unique_ptr<NestedKSpace> kspace_;
-  bool set_up_ = false;
+  double squares_ = 0.0;                // sum of the squares of charges at the latest setup
+  std::vector<double> charge_, force_;  // of the atoms, LAMMPS units
   std::vector<double *> rows_;
-  Values values_;
 };
 
 }  // namespace LAMMPS_NS

@@ -137,18 +137,8 @@ dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList *lis
 
 void PairDPTrain::Data::add_whole_frame(LAMMPS *lmp, dptrain::Domain &domain)
 {
-  const Domain &box = *lmp->domain;
-  dptrain::WholeCell whole;
-  const double edges[] = {box.xprd, 0.0, 0.0, 0.0, box.yprd, 0.0, 0.0, 0.0, box.zprd};
-  for (int k = 0; k < 9; ++k) whole.box[k] = edges[k] / units.length;
-  if (box.triclinic) {
-    whole.box[3] = box.xy / units.length;
-    whole.box[6] = box.xz / units.length;
-    whole.box[7] = box.yz / units.length;
-  }
-  whole.periodic = box.xperiodic && box.yperiodic && box.zperiodic;
-  whole.ranks = comm.get();
-  domain.whole = whole;
+  domain.whole =
+      dptrain::WholeCell{box_edges(lmp, units), lmp->domain->nonperiodic == 0, comm.get()};
   const Atom &atom = *lmp->atom;
   domain.first_type = first_type;
   const bool passes_messages = slot->model() && !slot->model()->is_local();
@@ -190,7 +180,7 @@ void PairDPTrain::compute_model()
   data_->committee.forget();
   data_->failure.clear();
   data_->found.has_bars = data_->found.bars = data_->found.atom_energy = data_->found.atom_virial =
-      false;
+      data_->found.charges = false;
   data_->exclusions.look(data_->slot->model_type());
   if (!data_->slot->model() || !data_->slot->trained()) {
     clear_result(FORCE, 3 * static_cast<std::size_t>(atom->nlocal + atom->nghost));
@@ -245,15 +235,26 @@ PairDPTrain::Sums PairDPTrain::evaluate()
   }
   const dptrain::Domain domain = atoms();
   const std::optional<dptrain::Charges> charges = data_->slot->model()->charges();
-  ChargeKSpace *mesh = charges ? data_->mesh(lmp, *charges) : nullptr;
+  data_->found.charges = charges.has_value();
   dptrain::Domain own = domain;
-  if (mesh) own.whole.reset();
+  if (charges) {
+    out.charge = clear_result(CHARGE, nlocal);
+    if (ChargeKSpace *mesh = data_->mesh(lmp, *charges)) {
+      host_atoms();
+      // the same on all ranks: those without atoms have no arrays that could ask
+      own.whole->solver = [this, mesh](const auto &charge, dptrain::ChargeRequest request) {
+        request.potential = request.potential || data_->found.atom_energy;
+        request.virials = data_->found.atom_virial;
+        return mesh->compute(charge, request);
+      };
+    }
+  }
   data_->step(lmp, own, out);
-  if (mesh && !has_failed()) add_mesh(*mesh, out);
   if (!data_->failure.empty()) {
     clear_result(FORCE, 3 * nall);
     if (data_->found.atom_energy) clear_result(ENERGY, nlocal);
     if (data_->found.atom_virial) clear_result(VIRIAL, 9 * nall);
+    if (charges) clear_result(CHARGE, nlocal);
     out.energy = 0.0;
     out.virial = {};
   }
@@ -409,7 +410,7 @@ void PairDPTrain::settings(int narg, char **arg)
   data_->deviation_options = options.deviation;
   data_->watch.options = options.watch;
   data_->kspace = options.kspace;
-  data_->far.reset();
+  data_->kspace_of_charges.reset();
   data_->committee = dptrain::Committee();
   data_->output.close();
   if (allocated) memset(&setflag[0][0], 0, sizeof(int) * (atom->ntypes + 1) * (atom->ntypes + 1));
@@ -477,7 +478,7 @@ void PairDPTrain::init_style()
   else
     list = nullptr;
   data_->begins_run = true;
-  data_->far.reset();  // the box may be another one
+  data_->kspace_of_charges.reset();  // the box may be another one
   data_->find_first_type(*atom);
   const ModelInUse &slot = *data_->slot;
   if (data_->deviation_options.every > 0 && data_->committee.empty()) {
@@ -590,6 +591,6 @@ double PairDPTrain::memory_usage()
   bytes += static_cast<double>(data_->x.capacity() * sizeof(double));
   if (data_->slot->model()) bytes += static_cast<double>(data_->slot->model()->memory_bytes());
   if (data_->baseline) bytes += data_->baseline->memory_usage();
-  if (data_->far) bytes += data_->far->memory_usage();
+  if (data_->kspace_of_charges) bytes += data_->kspace_of_charges->memory_usage();
   return bytes + data_->committee.memory_bytes();
 }

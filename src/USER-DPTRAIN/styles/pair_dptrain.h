@@ -88,7 +88,7 @@ class PairDPTrain : public Pair {
   double bar_unit() const;
   /// Ends the run for `who` where the model has no calibrated bars and will not get any.
   void check_bars(const char *who) const;
-  /// Charges of the owned atoms in the model, e, all zero where it has none. Collective.
+  /// Charges of the owned atoms in the last compute(), e, all zero where the model had none.
   std::vector<double> atom_charges();
   bool has_committee() const;
   /// Whether a fix dptrain trains the model, or may do so in this run: computes are set up before
@@ -107,8 +107,8 @@ class PairDPTrain : public Pair {
 
   // --- where the arrays of the atoms lie: an accelerator has others
   /// What an evaluation gives by atom: forces [nall][3], energies [nlocal], virials [nall][9],
-  /// bars [nlocal].
-  enum Result { FORCE, ENERGY, VIRIAL, BAR, NUM_RESULTS };
+  /// bars [nlocal], charges [nlocal].
+  enum Result { FORCE, ENERGY, VIRIAL, BAR, CHARGE, NUM_RESULTS };
   /// The present atoms as the library takes them.
   virtual dptrain::Domain atoms();
   /// Memory of the model for `n` numbers of a result, all zero.
@@ -121,8 +121,6 @@ class PairDPTrain : public Pair {
   virtual bool reads_lists() const;
   /// Makes positions and types of the atoms those of the host, too.
   virtual void host_atoms() {}
-  /// Adds values of the host times a factor to the first numbers of a result.
-  virtual void add_to_result(Result, const std::vector<double> &values, double factor);
   /// Adds the forces to those of the first `n` atoms.
   virtual void add_forces(int n);
   /// Adds what ghosts have of [nall][width] numbers, memory of the host or of results, to their
@@ -146,8 +144,6 @@ class PairDPTrain : public Pair {
   void init_baseline();
   double model_cutoff() const;
   Sums evaluate();
-  bool has_failed() const;
-  void add_mesh(class ChargeKSpace &, dptrain::ForwardOutput &);
   void add_atom_values(double sign);
   std::vector<const double *> committee_forces();
   void write_deviation();

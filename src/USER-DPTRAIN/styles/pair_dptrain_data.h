@@ -35,20 +35,20 @@ struct PairDPTrain::Data {
   UnitFactors units;
   std::unique_ptr<BaselinePairs> baseline;  // null: the potential has none
   std::string kspace = "auto";              // of charges: auto, no or a kspace_style
-  std::unique_ptr<ChargeKSpace> far;
+  std::unique_ptr<ChargeKSpace> kspace_of_charges;
   bool warned_of_mesh = false;
-  std::vector<double> charge;  // [nlocal] for it
-  bool begins_run = false;     // init_style() has been called, init_one() not yet
-  Exclusions exclusions;       // of the last compute()
-  std::vector<int> type;       // [nall] model types; -1: not there for the model
-  int first_type = 0;          // the lowest model type of all atoms
-  std::vector<int> owner;      // [nall] owned atom of each, where the model needs to know
-  std::vector<double> x;       // [nall][3] Angstrom, only where LAMMPS has another length unit
+  bool begins_run = false;  // init_style() has been called, init_one() not yet
+  Exclusions exclusions;    // of the last compute()
+  std::vector<int> type;    // [nall] model types; -1: not there for the model
+  int first_type = 0;       // the lowest model type of all atoms
+  std::vector<int> owner;   // [nall] owned atom of each, where the model needs to know
+  std::vector<double> x;    // [nall][3] Angstrom, only where LAMMPS has another length unit
   std::vector<double> results[NUM_RESULTS];  // eV, Angstrom
   // What the latest evaluation gave; the same on all ranks.
   struct {
     bool atom_energy = false, atom_virial = false;
     bool has_bars = false;  // the model has them
+    bool charges = false;   // ditto
     bool bars = false;      // they were evaluated, by:
     dptrain::ErrorBars known;
     std::uint64_t known_version = 0;

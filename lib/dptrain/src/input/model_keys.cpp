@@ -219,6 +219,12 @@ std::string read_activation(JsonReader &reader, const std::string &key)
   return name;
 }
 
+bool ModelConfig::has_term(const std::string &type) const
+{
+  return std::any_of(terms.begin(), terms.end(),
+                     [&](const auto &term) { return term->type() == type; });
+}
+
 double ModelConfig::cutoff() const
 {
   double largest = rcut;

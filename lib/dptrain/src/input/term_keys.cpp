@@ -1,5 +1,6 @@
 #include "input/term_keys.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -20,6 +21,10 @@ std::vector<AnyEnergyTermConfig> read_terms(JsonReader &model, const std::string
     if (!term)
       reader.fail("type", fmt::format("term \"{}\" is not in this version; use one of {}", type,
                                       joined(energy_term_names())));
+    const bool is_there = std::any_of(terms.begin(), terms.end(),
+                                      [&](const auto &other) { return other->type() == type; });
+    if (is_there && term->is_single())
+      reader.fail("type", fmt::format("a model has one term of type {}: put all into one", type));
     if (term->has_parameters()) reader.accept({"@variables"});  // of a model file
     term->table().read(reader, *term.get());
     term->complete(reader, config);

@@ -184,12 +184,12 @@ template <class From, class To> struct Convert {
   }
 };
 
-template <class From> struct AddConverted {
+template <class From, class To> struct AddConverted {
   const From *source;
-  double *target;
+  To *target;
   KOKKOS_FORCEINLINE_FUNCTION void operator()(long k) const
   {
-    target[k] += static_cast<double>(source[k]);
+    target[k] += static_cast<To>(source[k]);
   }
 };
 
@@ -200,9 +200,9 @@ template <class From, class To> void convert(const From *source, long n, To *tar
   for_all("dptrain::convert", n, Convert<From, To>{source, target});
 }
 
-template <class From> void add_converted(const From *source, long n, double *target)
+template <class From, class To> void add_converted(const From *source, long n, To *target)
 {
-  for_all("dptrain::add_converted", n, AddConverted<From>{source, target});
+  for_all("dptrain::add_converted", n, AddConverted<From, To>{source, target});
 }
 
 #define DPTRAIN_INSTANTIATE(Real)                                                                  \
@@ -218,10 +218,12 @@ template <class From> void add_converted(const From *source, long n, double *tar
                                const Real *, Real *, Real *);                                      \
   template void scale_and_subtract(int, long, const Real *, const Real *, Real *);                 \
   template void convert(const double *, long, Real *);                                             \
-  template void add_converted(const Real *, long, double *);
+  template void add_converted(const Real *, long, Real *);
 DPTRAIN_INSTANTIATE(double)
 DPTRAIN_INSTANTIATE(float)
 template void convert(const float *, long, double *);
+template void convert(const float *, long, float *);
+template void add_converted(const float *, long, double *);
 #undef DPTRAIN_INSTANTIATE
 
 }  // namespace dptrain::kernels

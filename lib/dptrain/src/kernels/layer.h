@@ -46,6 +46,6 @@ void scale_and_subtract(int n, long columns, const Real *c, const Real *x, Real 
 /// Conversion between the precisions of master values and of kernels: target = source.
 template <class From, class To> void convert(const From *source, long n, To *target);
 /// target += source.
-template <class From> void add_converted(const From *source, long n, double *target);
+template <class From, class To> void add_converted(const From *source, long n, To *target);
 
 }  // namespace dptrain::kernels

@@ -201,6 +201,11 @@ bool ModelInUse::follows_structure() const
   return input_ && !model_ && input_->model.cutoff_source != CutoffSource::input;
 }
 
+bool ModelInUse::has_charges() const
+{
+  return model_ ? model_->charges().has_value() : input_ && input_->model.has_term("charges");
+}
+
 bool ModelInUse::cutoff_is_open() const
 {
   return follows_structure() && input_->model.cutoff_source == CutoffSource::open;

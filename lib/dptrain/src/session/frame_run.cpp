@@ -11,11 +11,16 @@ FrameValues evaluate_frame(const std::shared_ptr<const Communicator> &comm, Eval
   const Frame frame = scatter_frame(comm, whole, model.cutoff());
   const std::size_t nlocal = frame.nlocal, natoms = whole.type.size();
   std::vector<double> force(3 * static_cast<std::size_t>(frame.nall())), energy(nlocal),
-      bar(nlocal);
+      bar(nlocal), charge(nlocal);
   FrameValues values;
   ForwardOutput out;
   out.force = force.data();
   out.atom_energy = energy.data();
+  const bool has_charges = model.charges().has_value();
+  if (has_charges) {
+    out.charge = charge.data();
+    values.charge.assign(natoms, 0.0);
+  }
   if (with_bars) {
     values.feature_sum.assign(model.type_map().size() * model.features()->number(), 0.0);
     out.bar = bar.data();
@@ -34,11 +39,13 @@ FrameValues evaluate_frame(const std::shared_ptr<const Communicator> &comm, Eval
     std::copy_n(&force[3 * i], 3, &values.force[3 * atom]);
     values.atom_energy[atom] = energy[i];
     if (with_bars) values.bar[atom] = bar[i];
+    if (has_charges) values.charge[atom] = charge[i];
   }
   if (comm->size() == 1) return values;
   comm->all_reduce_sum(&values.energy, 1);
   comm->all_reduce_sum(values.virial.data(), values.virial.size());
-  for (auto *each : {&values.force, &values.atom_energy, &values.bar, &values.feature_sum})
+  for (auto *each :
+       {&values.force, &values.atom_energy, &values.bar, &values.feature_sum, &values.charge})
     comm->all_reduce_sum(each->data(), each->size());
   return values;
 }

@@ -9,6 +9,7 @@
 
 #include "dptrain/base/fields.h"
 #include "dptrain/base/memory_ledger.h"
+#include "dptrain/frames/charge_solver.h"
 #include "dptrain/frames/halo.h"
 
 namespace dptrain {
@@ -19,6 +20,7 @@ struct WholeCell {
   bool periodic = true;         ///< false: no cell
   const Communicator *ranks =
       nullptr;  ///< that have the frame together, all of which ask at the same time; null: this one
+  ChargeSolver solver{};  ///< of the energy of charges in pass A; empty: sums over k
 };
 
 /// Atoms and neighbors of one domain, as the engine holds them: plain pointers, nothing owned.

@@ -53,6 +53,8 @@ struct ModelConfig {
   {
     return descriptor && descriptor->is_in_deepmd() && baseline.empty() && terms.empty();
   }
+  /// Whether one of the terms is of this kind.
+  bool has_term(const std::string &type) const;
   int ntypes() const { return static_cast<int>(type_map.size()); }
 };
 

@@ -26,6 +26,8 @@ class EnergyTermConfig {
   virtual std::string text() const = 0;
   /// Whether it has parameters that are trained.
   virtual bool has_parameters() const { return false; }
+  /// Whether a model can have no more than one term of this kind.
+  virtual bool is_single() const { return false; }
   /// The keys of this kind (input/key_table.h).
   virtual const Keys<EnergyTermConfig> &table() const = 0;
   /// After all keys are read: throws Error for values that do not go together, or do not fit the elements of the model.

@@ -81,7 +81,9 @@ class ModelInUse {
   /// The energy in eV of a separate atom of a type, for a model that is to be made. The same on all ranks.
   void set_atom_energy(int type, double energy);
   bool from_archive() const { return from_archive_; }  ///< the file was a TorchScript archive
-  const std::shared_ptr<Model> &model() const { return model_; }    ///< empty: new, not made yet
+  const std::shared_ptr<Model> &model() const { return model_; }  ///< empty: new, not made yet
+  /// Whether the model, also one that is to be made, has charges.
+  bool has_charges() const;
   const std::optional<InputFile> &input() const { return input_; }  ///< of a new model
   const std::string &input_text() const { return input_text_; }     ///< of its file
   /// Of the model, also of a new one; none in a TorchScript model.

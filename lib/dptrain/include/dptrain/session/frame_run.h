@@ -18,6 +18,7 @@ struct FrameValues {
   std::array<double, 9> virial{};   ///< sum of F (x) x, row-major
   bool has_virial = false;          ///< else neither a model nor a label has given one
   std::vector<double> atom_energy;  ///< [natoms]
+  std::vector<double> charge;       ///< [natoms] e; empty: the model has none
   std::vector<double> bar;          ///< [natoms] as ForwardOutput::bar; empty: the model has none
   std::vector<double> feature_sum;  ///< [ntypes][H]; ditto
 };

@@ -118,24 +118,50 @@ std::optional<Charges> DeepPot::charges() const
 std::unique_ptr<Tape> DeepPot::pass_a(const Domain *domains, int n, ForwardOutput *out, bool keep)
 {
   GlobalStates states;
-  for (const auto &term : global_terms_)
-    states.push_back(term->forward(parameters().values(), domains, n, out));
-  sweep([&] { engine_->forward(domains, n, out, keep); });
+  AtomValues second;
+  const auto values = [&] {
+    AtomValues of_net;
+    sweep([&] { of_net = engine_->second_values(domains, n, keep); });
+    return of_net;
+  };
+  for (const auto &term : global_terms_) {
+    states.push_back(term->forward(parameters().values(), domains, n, out, values));
+    if (term->has_net()) second = term->net_seeds(*states.back());
+  }
+  sweep([&] { engine_->forward(domains, n, out, keep, second); });
   std::unique_ptr<Tape> tape = keep ? engine_->tape(parameters().version()) : nullptr;
   engine_->add_results(energy_bias(), out);
-  for (std::size_t k = 0; k < states.size(); ++k) global_terms_[k]->add_results(*states[k], out);
-  if (!tape || states.empty()) return tape;
+  bool learns = false;
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    global_terms_[k]->add_results(*states[k], out);
+    if (global_terms_[k]->has_parameters())
+      learns = true;
+    else
+      states[k].reset();
+  }
+  if (!tape || !learns) return tape;
   return std::make_unique<TapeWithGlobal>(std::move(tape), std::move(states));
 }
 
 void DeepPot::pass_b(Tape &tape, const GradientSeed *seeds, double *gradient)
 {
   auto *const own = dynamic_cast<TapeWithGlobal *>(&tape);
+  if (!own) return sweep([&] { engine_->gradient(tape, seeds, gradient, {}); });
   // first what all ranks do together: the rest may fail on one of them
-  std::vector<double> of_global(own ? parameters().size() : 0, 0.0);
-  for (std::size_t k = 0; own && k < global_terms_.size(); ++k)
-    global_terms_[k]->gradient(*own->states()[k], seeds, of_global.data());
-  sweep([&] { engine_->gradient(own ? own->local() : tape, seeds, gradient); });
+  std::vector<double> of_global(parameters().size(), 0.0);
+  AtomValues second;
+  const auto tangents = [&] {
+    AtomValues of_net;
+    sweep([&] { of_net = engine_->second_tangents(own->local(), seeds); });
+    return of_net;
+  };
+  for (std::size_t k = 0; k < global_terms_.size(); ++k) {
+    GlobalTerm &term = *global_terms_[k];
+    if (!own->states()[k]) continue;
+    AtomValues found = term.gradient(*own->states()[k], seeds, of_global.data(), tangents);
+    if (term.has_net()) second = std::move(found);
+  }
+  sweep([&] { engine_->gradient(own->local(), seeds, gradient, second); });
   for (std::size_t k = 0; k < of_global.size(); ++k) gradient[k] += of_global[k];
 }
 

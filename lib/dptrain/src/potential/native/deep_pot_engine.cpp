@@ -197,6 +197,7 @@ template <class Real> void DeepPotEngine<Real>::set_frames(const Domain *domains
 {
   if (is_on_tape(sweep_)) sweep_ = std::make_shared<Sweep>();
   sweep_->prepared = 0;
+  sweep_->has_values = false;
   double rcut = 0.0;
   for (const EdgeFinder &finder : finders_) rcut = std::max(rcut, finder.rcut());
   frames().set(domains, n, without_energy_, keep, device_algorithms_ ? rcut : 0.0);
@@ -210,42 +211,79 @@ template <class Real> void DeepPotEngine<Real>::find_edges(Chunk &chunk, bool fo
 }
 
 template <class Real>
-void DeepPotEngine<Real>::forward_chunk(Chunk &chunk, bool train, double *energies,
-                                        const kernels::ForceSums &sums)
+void DeepPotEngine<Real>::value_chunk(Chunk &chunk, bool train, double *energies)
 {
   find_edges(chunk, false);
   for (std::size_t k = 0; k < terms_.size(); ++k)
     terms_[k]->value(chunk.type, edges_of(k, chunk), train, state_of(k, chunk), energies);
-  for (std::size_t k = 0; k < terms_.size(); ++k)
-    terms_[k]->reverse(chunk.type, edges_of(k, chunk), nullptr, state_of(k, chunk), &sums);
+}
+
+// The same of a chunk that has the values of the nets.
+template <class Real>
+void DeepPotEngine<Real>::resume_chunk(Chunk &chunk, bool train, double *energies)
+{
+  for (std::size_t k = 0; k < finders_.size(); ++k)
+    if (!is_kept_[k])
+      finders_[k].find(frames(), chunk.type, chunk.begin, chunk.n, edges_by(k, chunk));
+  net_->add_energies(state_of(0, chunk), energies);
+  for (std::size_t k = 1; k < terms_.size(); ++k)
+    terms_[k]->value(chunk.type, edges_of(k, chunk), train, state_of(k, chunk), energies);
 }
 
 template <class Real>
-void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOutput *out, bool keep)
+void DeepPotEngine<Real>::reverse_chunk(Chunk &chunk, const kernels::ForceSums *sums)
 {
-  set_frames(domains, n, keep);
+  if (net_->has_second_net())
+    net_->set_second_seeds(state_of(0, chunk), of_centers(chunk, sweep_->seeds));
+  for (std::size_t k = 0; k < terms_.size(); ++k)
+    if (sums || terms_[k]->has_parameters())
+      terms_[k]->reverse(chunk.type, edges_of(k, chunk), nullptr, state_of(k, chunk), sums);
+}
+
+template <class Real>
+void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOutput *out, bool keep,
+                                  const AtomValues &second)
+{
+  const bool resumes = sweep_->has_values;
+  if (!resumes) set_frames(domains, n, keep);
+  sweep_->has_values = false;
+  sweep_->seeds = second;
   std::size_t centers = 0;
   for (int type = 0; type < ntypes_; ++type) centers += frames().num_centers(type);
-  bool direct = net_->descriptor().is_direct();
+  bool direct = resumes ? sweep_->direct : net_->descriptor().is_direct();
+  const std::size_t resumed = resumes ? sweep_->num_kept : 0;
   do {
-    begin_sweep();
+    if (!resumes) begin_sweep();
     net_->set_direct(direct);
     for (const auto &term : terms_) term->begin_sweep();
     features_.begin(out, n, centers);
     const kernels::ForceSums sums = results_.begin(frames(), out, centers);
     std::size_t done = 0;
     std::size_t bytes = 0;
-    std::size_t &kept = sweep_->num_kept = 0;
-    for_chunks(direct, [&](int type, int begin, int size) {
-      const bool keeps = keep && !direct && bytes < keep_limit_;
-      Chunk &chunk = chunk_at(kept, type, begin, size);
-      forward_chunk(chunk, keep, results_.energies() + done, sums);
-      features_.add(type, size, done, net_->features(type, *chunk.states.front()));
-      done += size;
+    sweep_->num_kept = resumed;
+    const auto finish = [&](Chunk &chunk) {
+      reverse_chunk(chunk, &sums);
+      features_.add(chunk.type, chunk.n, done, net_->features(chunk.type, *chunk.states.front()));
+      done += chunk.n;
       bytes += chunk.memory_bytes();
-      if (keeps) ++kept;
-    });
-  } while (sweep_again(direct));
+    };
+    Place next;
+    for (std::size_t k = 0; k < resumed; ++k) {
+      Chunk &chunk = sweep_->chunks[k];
+      resume_chunk(chunk, keep, results_.energies() + done);
+      finish(chunk);
+      next = {chunk.type, chunk.begin + chunk.n};
+    }
+    const auto work = [&](int type, int begin, int size) {
+      const bool keeps = keep && !direct && bytes < keep_limit_;
+      Chunk &chunk = chunk_at(sweep_->num_kept, type, begin, size);
+      value_chunk(chunk, keep, results_.energies() + done);
+      finish(chunk);
+      if (keeps) ++sweep_->num_kept;
+    };
+    for_chunks(direct, work, next);
+  } while (!resumes && sweep_again(direct));
+  if (!keep) sweep_->num_kept = 0;
   for (const auto &term : terms_) term->end_sweep(neighbor_report_);
   sweep_->direct = direct;
   sweep_->prepared = prepared_;
@@ -297,6 +335,7 @@ template <class Real> bool DeepPotEngine<Real>::keep_less()
 template <class Real> void DeepPotEngine<Real>::release_workspace()
 {
   sweep_->prepared = 0;
+  sweep_->has_values = false;
   sweep_->num_kept = 0;
   std::vector<Chunk>().swap(sweep_->chunks);
   for (auto &edges : in_work_.edges) edges = EdgeChunk<Real>();

@@ -31,13 +31,17 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
 
   void prepare(const std::vector<double> &parameters) override;
   void expect_distance(double r_min) override;
-  void forward(const Domain *domains, int n, const ForwardOutput *out, bool keep) override;
+  AtomValues second_values(const Domain *domains, int n, bool keep) override;
+  void forward(const Domain *domains, int n, const ForwardOutput *out, bool keep,
+               const AtomValues &second) override;
   std::unique_ptr<Tape> tape(std::uint64_t version) const override
   {
     return std::make_unique<SweepTape<Sweep>>(version, sweep_);
   }
   void add_results(const std::vector<double> &energy_bias, ForwardOutput *out) override;
-  void gradient(Tape &tape, const GradientSeed *seeds, double *gradient) override;
+  AtomValues second_tangents(Tape &tape, const GradientSeed *seeds) override;
+  void gradient(Tape &tape, const GradientSeed *seeds, double *gradient,
+                const AtomValues &second) override;
   void set_chunk(int centers) override { chunk_ = centers; }
   int chunk() const override { return chunk_; }
   void use_device_algorithms(bool on) override;
@@ -76,10 +80,13 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   /// What both passes over some domains work on.
   struct Sweep {
     FrameSet frames;
-    // the first num_kept keep what pass A left, one more is used again and again
+    // the first num_kept keep what the stage before has left, one more is used again and again
     std::vector<Chunk> chunks;
     std::size_t num_kept = 0;
     bool direct = false;
+    // the second net has values for these frames: its half of pass A needs no second look at the neighbors
+    bool has_values = false;
+    AtomValues seeds;  // dE/dn of the second net
     // prepared_ when chunks were kept; 0: they were not, or are used up
     std::uint64_t prepared = 0;
   };
@@ -134,9 +141,21 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   void set_frames(const Domain *domains, int n, bool keep);
   void measure_frames(bool &direct);
   void find_edges(Chunk &chunk, bool for_pass_b);
-  void forward_chunk(Chunk &chunk, bool train, double *energies, const kernels::ForceSums &sums);
+  void value_chunk(Chunk &chunk, bool train, double *energies);
+  void resume_chunk(Chunk &chunk, bool train, double *energies);
+  void reverse_chunk(Chunk &chunk, const kernels::ForceSums *sums);
+  template <class Work> void for_atoms(const Chunk &chunk, const Work &work) const;
+  AtomValues no_values() const;
+  void add_values(const Chunk &chunk, const kernels::Array<Real> &of_centers,
+                  AtomValues &values) const;
+  std::vector<double> of_centers(const Chunk &chunk, const AtomValues &values) const;
   void repeat_chunk(Chunk &chunk);
-  void gradient_chunk(Chunk &chunk);
+  void gradient_chunk(Chunk &chunk, const AtomValues &second);
+  Direction direction() const
+  {
+    return {has_residuals_ ? residuals_.data() : nullptr, strains_.data(), frames().num_atoms(),
+            frames().size()};
+  }
   void set_seeds(const GradientSeed *seeds);
   double energy_seed(const FrameSet::Center &center) const
   {

@@ -19,7 +19,8 @@ template <class Real> void DeepPotEngine<Real>::measure_frames(bool &direct)
 }
 
 template <class Real>
-void DeepPotEngine<Real>::gradient(Tape &tape, const GradientSeed *seeds, double *gradient)
+void DeepPotEngine<Real>::gradient(Tape &tape, const GradientSeed *seeds, double *gradient,
+                                   const AtomValues &second)
 {
   sweep_ = SweepTape<Sweep>::sweep_of(tape);
   // chunks are used once: pass B writes to them
@@ -34,13 +35,13 @@ void DeepPotEngine<Real>::gradient(Tape &tape, const GradientSeed *seeds, double
   Place next;
   for (std::size_t k = 0; k < kept_chunks; ++k) {
     Chunk &chunk = sweep_->chunks[k];
-    gradient_chunk(chunk);
+    gradient_chunk(chunk, second);
     next = {chunk.type, chunk.begin + chunk.n};
   }
   const auto again = [&](int type, int begin, int size) {
     Chunk &chunk = chunk_at(kept_chunks, type, begin, size);
     repeat_chunk(chunk);
-    gradient_chunk(chunk);
+    gradient_chunk(chunk, second);
   };
   for_chunks(direct, again, next);
   add_vacuum_gradient();
@@ -85,11 +86,12 @@ template <class Real> void DeepPotEngine<Real>::repeat_chunk(Chunk &chunk)
   for (std::size_t k = 0; k < terms_.size(); ++k) {
     if (!terms_[k]->has_parameters()) continue;
     terms_[k]->value(chunk.type, edges_of(k, chunk), true, state_of(k, chunk), nullptr);
-    terms_[k]->reverse(chunk.type, edges_of(k, chunk), nullptr, state_of(k, chunk), nullptr);
   }
+  reverse_chunk(chunk, nullptr);
 }
 
-template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
+template <class Real>
+void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk, const AtomValues &second)
 {
   const int n = chunk.n;
   const auto *centers = frames().centers(chunk.type).data() + chunk.begin;
@@ -97,11 +99,11 @@ template <class Real> void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk)
   for (int i = 0; i < n; ++i) host_seeds_[i] = static_cast<Real>(energy_seed(centers[i]));
   seeds_.copy_from(host_seeds_);
 
-  const Direction direction{has_residuals_ ? residuals_.data() : nullptr, strains_.data(),
-                            frames().num_atoms(), frames().size()};
+  if (net_->has_second_net())
+    net_->set_second_weights(state_of(0, chunk), of_centers(chunk, second));
   for (std::size_t k = 0; k < terms_.size(); ++k)
     if (terms_[k]->has_parameters())
-      terms_[k]->gradient(chunk.type, edges_of(k, chunk), seeds_.data(), direction,
+      terms_[k]->gradient(chunk.type, edges_of(k, chunk), seeds_.data(), direction(),
                           state_of(k, chunk));
   since_flush_ += n;
   if (since_flush_ < centers_between_flushes) return;
@@ -120,7 +122,13 @@ template <class Real> void DeepPotEngine<Real>::add_vacuum_gradient()
   }
 }
 
-template void DeepPotEngine<double>::gradient(Tape &, const GradientSeed *, double *);
-template void DeepPotEngine<float>::gradient(Tape &, const GradientSeed *, double *);
+template void DeepPotEngine<double>::gradient(Tape &, const GradientSeed *, double *,
+                                              const AtomValues &);
+template void DeepPotEngine<float>::gradient(Tape &, const GradientSeed *, double *,
+                                             const AtomValues &);
+template void DeepPotEngine<double>::measure_frames(bool &);
+template void DeepPotEngine<float>::measure_frames(bool &);
+template void DeepPotEngine<double>::set_seeds(const GradientSeed *);
+template void DeepPotEngine<float>::set_seeds(const GradientSeed *);
 
 }  // namespace dptrain

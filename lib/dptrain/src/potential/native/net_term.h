@@ -11,7 +11,8 @@
 namespace dptrain {
 
 /// The learned part of the energy: the descriptor D of a center through the fitting net of its type. The gradient carries tangents
-/// along the same way and returns.
+/// along the same way and returns. Where a global term has a net, that takes the same descriptor: n_i(D), whose derivative of the
+/// energy comes from the global term before the reverse sweep.
 template <class Real> class NetTerm final : public EnergyTerm<Real> {
  public:
   using State = typename EnergyTerm<Real>::State;
@@ -31,11 +32,21 @@ template <class Real> class NetTerm final : public EnergyTerm<Real> {
   void begin_sweep() override { descriptor_->begin_sweep(direct_); }
   void value(int type, const EdgeChunk<Real> &edges, bool train, State &state,
              double *energies) override;
+  /// Adds them again, after `value`.
+  void add_energies(const State &state, double *energies) const;
   void reverse(int type, const EdgeChunk<Real> &edges, const Real *seeds, State &state,
                const kernels::ForceSums *sums) override;
   void begin_gradient(double *gradient) override;
   void gradient(int type, const EdgeChunk<Real> &edges, const Real *c, const Direction &direction,
                 State &state) override;
+  /// Of the net of a global term, for a chunk: n_i [centers] after `value`, and how they change along a direction.
+  bool has_second_net() const { return second_ != nullptr; }
+  const kernels::Array<Real> &second_values(const State &state) const;
+  const kernels::Array<Real> &second_tangents(int type, const EdgeChunk<Real> &edges,
+                                              const Direction &direction, State &state);
+  /// Before `reverse`: seeds b, dE/dn_i. Before `gradient`: a, where S has sum_i a_i n_i - b_i n_dot_i.
+  void set_second_seeds(State &state, const std::vector<double> &b) const;
+  void set_second_weights(State &state, const std::vector<double> &a) const;
   /// dS/dparameters of S = weight * energy of an isolated atom, added to the sum.
   void add_vacuum_gradient(int type, double weight) { fitting_.add_vacuum_gradient(type, weight); }
   void flush_gradient() override;
@@ -58,10 +69,14 @@ template <class Real> class NetTerm final : public EnergyTerm<Real> {
  private:
   struct NetState final : State {
     std::unique_ptr<DescriptorState<Real>> descriptor;
-    FittingState<Real> fitting;
+    FittingState<Real> fitting, second;
+    std::vector<double> host_seeds;
+    kernels::Array<Real> seeds, weights;  // [centers] of the second net
+    kernels::Array<Real> g_d;             // dE/dD of both nets
     std::size_t memory_bytes() const override
     {
-      return descriptor->memory_bytes() + fitting.memory_bytes();
+      return descriptor->memory_bytes() + fitting.memory_bytes() + second.memory_bytes() +
+             seeds.memory_bytes() + weights.memory_bytes() + g_d.memory_bytes();
     }
   };
   /// The state as this term knows it, which looks at these edges.
@@ -69,6 +84,8 @@ template <class Real> class NetTerm final : public EnergyTerm<Real> {
 
   std::unique_ptr<Descriptor<Real>> descriptor_;
   FittingNets<Real> fitting_;
+  std::unique_ptr<FittingNets<Real>> second_;  // null: there is none
+  kernels::Array<Real> s_d_;
   bool by_descriptor_;  // it measures distances, else the last hidden layer does
   bool direct_ = false;
 };

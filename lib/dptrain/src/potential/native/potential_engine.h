@@ -8,6 +8,7 @@
 #include "dptrain/potential/model/model.h"
 #include "dptrain/potential/model/model_data.h"
 #include "potential/descriptor/descriptor.h"
+#include "potential/terms/atom_values.h"
 
 namespace dptrain {
 
@@ -20,15 +21,22 @@ class PotentialEngine {
   virtual void prepare(const std::vector<double> &parameters) = 0;
   /// Table that reaches this distance (Angstrom).
   virtual void expect_distance(double r_min) = 0;
+  /// What the net of a global term has for the atoms, before forward() of the same domains.
+  virtual AtomValues second_values(const Domain *domains, int n, bool keep) = 0;
   /// Pass A over n domains, for what `out` asks for, which nothing is added to yet. With `keep`, what pass B of the same
-  /// domains can use again stays, within the memory budget. May be repeated where it throws.
-  virtual void forward(const Domain *domains, int n, const ForwardOutput *out, bool keep) = 0;
+  /// domains can use again stays, within the memory budget. second: dE/dn of what second_values() has, where a global term has a
+  /// net. May be repeated where it throws.
+  virtual void forward(const Domain *domains, int n, const ForwardOutput *out, bool keep,
+                       const AtomValues &second) = 0;
   /// Of the latest forward(), which had `keep`.
   virtual std::unique_ptr<Tape> tape(std::uint64_t version) const = 0;
   /// Adds what the latest forward() has found; energy_bias: by type, eV. May not be repeated.
   virtual void add_results(const std::vector<double> &energy_bias, ForwardOutput *out) = 0;
-  /// Pass B: dS/dparameters. May be repeated where it throws.
-  virtual void gradient(Tape &tape, const GradientSeed *seeds, double *gradient) = 0;
+  /// How what second_values() has found changes along the direction of the seeds, before gradient() of the same tape.
+  virtual AtomValues second_tangents(Tape &tape, const GradientSeed *seeds) = 0;
+  /// Pass B: dS/dparameters. second: dS/dn, where a global term has a net. May be repeated where it throws.
+  virtual void gradient(Tape &tape, const GradientSeed *seeds, double *gradient,
+                        const AtomValues &second) = 0;
 
   virtual void set_chunk(int centers) = 0;
   virtual int chunk() const = 0;

@@ -58,6 +58,7 @@ const Real *FittingNet<Real>::reverse(const Real *parameters, const Real *seeds,
 {
   const int n = state.n;
   if (ones_.size() < static_cast<std::size_t>(n)) ones_.copy_from(std::vector<Real>(n, Real(1)));
+  state.seeds = seeds;
   const Real *g = seeds ? seeds : ones_.data();
   state.g_y.resize(layers_.size() + 1);
   state.g_z.resize(layers_.size());
@@ -75,7 +76,8 @@ const Real *FittingNet<Real>::reverse(const Real *parameters, const Real *seeds,
 }
 
 template <class Real>
-void FittingNet<Real>::tangents(const Real *parameters, FittingState<Real> &state)
+const kernels::Array<Real> &FittingNet<Real>::tangents(const Real *parameters,
+                                                       FittingState<Real> &state)
 {
   const int n = state.n;
   z_dot_.resize(layers_.size());
@@ -89,6 +91,7 @@ void FittingNet<Real>::tangents(const Real *parameters, FittingState<Real> &stat
       kernels::layer_tangent(shape(layer, n, parameters), state.f[1][l].data(), z_dot, x_dot,
                              state.x[l + 1].data() + size);
   }
+  return z_dot_.back();  // the last layer is linear
 }
 
 template <class Real>
@@ -97,12 +100,13 @@ const Real *FittingNet<Real>::gradient(const Real *parameters, const Real *c,
 {
   tangents(parameters, state);
   const int n = state.n;
+  const Real *const seeds = state.seeds ? state.seeds : ones_.data();
   const Real *g_y_dot = nullptr;  // the energies are the start of the adjoint: no tangent there
   for (std::size_t l = layers_.size(); l-- > 0;) {
     const Layer &layer = layers_[l];
     const auto s = shape(layer, n, parameters);
     const bool last = l + 1 == layers_.size();
-    const Real *g_y = last ? ones_.data() : state.g_y[l + 1].data();
+    const Real *g_y = last ? seeds : state.g_y[l + 1].data();
     const Real *f0 = state.f[0][l].data(), *f1 = state.f[1][l].data(), *f2 = state.f[2][l].data();
     Real *minus_g_z_dot = state.g_z[l].data();
     const Real *g_z = minus_g_z_dot + static_cast<long>(n) * layer.out;

@@ -13,6 +13,7 @@ namespace dptrain {
 template <class Real> struct FittingState {
   int n = 0;  ///< centers
   bool train = false;
+  const Real *seeds = nullptr;  ///< of `reverse`, [n]; null: ones
   std::vector<kernels::Array<Real>>
       x;  ///< [layers + 1] inputs of the layers; first the descriptors, last the
           ///< energies. In training tangents follow the inputs
@@ -39,7 +40,7 @@ template <class Real> class FittingNet {
   Real *descriptors(int n, bool train, FittingState<Real> &state) const;
   /// Energies [n].
   const Real *forward(const Real *parameters, FittingState<Real> &state) const;
-  /// dE/dD [n][inputs] of E = sum_i seeds_i E_i; seeds [n], null: ones, without which `gradient` cannot follow.
+  /// dE/dD [n][inputs] of E = sum_i seeds_i E_i; seeds [n], which `gradient` reads too; null: ones.
   const Real *reverse(const Real *parameters, const Real *seeds, FittingState<Real> &state);
   /// Outputs of the last hidden layer [n][num_features], after `forward`.
   const Real *features(const FittingState<Real> &state) const
@@ -51,8 +52,10 @@ template <class Real> class FittingNet {
   {
     return state.x[0].data() + static_cast<long>(state.n) * inputs();
   }
-  /// dS/dparameters into gradient (flat buffer), or added to it, for weights c [n]. Returns dS/dD [n][inputs];
-  /// dS/dD_dot is minus dE/dD of `reverse`.
+  /// E_dot_i [n] of these tangents.
+  const kernels::Array<Real> &tangents(const Real *parameters, FittingState<Real> &state);
+  /// dS/dparameters into gradient (flat buffer), or added to it, for weights c [n]; with seeds, of
+  /// S = sum_i seeds_i (c_i E_i - E_dot_i). Returns dS/dD [n][inputs]; dS/dD_dot is minus dE/dD of `reverse`.
   const Real *gradient(const Real *parameters, const Real *c, FittingState<Real> &state, bool add,
                        Real *gradient);
 
@@ -64,7 +67,6 @@ template <class Real> class FittingNet {
   {
     return {n, layer.in, layer.out, layer.skip, layer.has_idt ? parameters + layer.idt : nullptr};
   }
-  void tangents(const Real *parameters, FittingState<Real> &state);
 
   std::vector<Layer> layers_;
   kernels::Array<Real> ones_;

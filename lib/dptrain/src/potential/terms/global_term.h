@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "dptrain/potential/model/model.h"
+#include "potential/terms/atom_values.h"
 
 namespace dptrain {
 
@@ -16,23 +18,31 @@ class GlobalTerm {
   /// What pass A leaves for pass B.
   struct State {
     virtual ~State() = default;
-    virtual std::size_t memory_bytes() const { return 0; }
   };
 
   virtual ~GlobalTerm() = default;
+  /// Without them there is no pass B.
+  virtual bool has_parameters() const = 0;
   /// Where it is the energy of charges of the elements: these.
   virtual std::optional<Charges> charges(const std::vector<double> & /*parameters*/) const
   {
     return std::nullopt;
   }
-  /// Pass A over n domains, for what `out` asks for, which nothing is added to yet. parameters: all of the model.
+  /// Whether it depends on what a second net has for each atom (NetTerm): the charge of the atom in its surroundings.
+  virtual bool has_net() const { return false; }
+  /// Pass A over n domains, for what `out` asks for, which nothing is added to yet. parameters: all of the model; net: what the
+  /// net has for the atoms, which may throw on one rank alone.
   virtual std::unique_ptr<State> forward(const std::vector<double> &parameters,
-                                         const Domain *domains, int n,
-                                         const ForwardOutput *out) = 0;
+                                         const Domain *domains, int n, const ForwardOutput *out,
+                                         const std::function<AtomValues()> &net) = 0;
+  /// dE/dnet of each atom.
+  virtual AtomValues net_seeds(const State & /*state*/) const { return {}; }
   /// Adds what forward() has found, to what the centers have.
   virtual void add_results(const State &state, ForwardOutput *out) const = 0;
-  /// Pass B: adds dS/dparameters, S as GradientSeed says, of these ranks' atoms.
-  virtual void gradient(const State &state, const GradientSeed *seeds, double *gradient) = 0;
+  /// Pass B: adds dS/dparameters, S as GradientSeed says, of these ranks' atoms. net: how what the net has changes along the
+  /// direction of the seeds, which may throw, too. Returns dS/dnet of each atom.
+  virtual AtomValues gradient(const State &state, const GradientSeed *seeds, double *gradient,
+                              const std::function<AtomValues()> &net) = 0;
 };
 
 }  // namespace dptrain

@@ -164,14 +164,17 @@ at::Tensor ReciprocalSum::structure_tangent(const Atoms &atoms, const at::Tensor
                                             const at::Tensor &dq) const
 {
   // exp(i k r) changes by i k v, of which the first two axes belong to the plane and the third one to the line
+  const auto times_i = [](const at::Tensor &factor, const at::Tensor &phase) {
+    return at::complex(at::zeros_like(factor), factor) * phase;
+  };
   const at::Tensor u = two_pi * fractional_of(v) * atoms.charge.unsqueeze(1);
   const at::Tensor flat = at::outer(u.select(1, 0), first_) + at::outer(u.select(1, 1), second_);
-  const at::Tensor i_flat = at::complex(dq.unsqueeze(1).expand_as(flat), flat) * atoms.plane;
   const at::Tensor along = at::outer(u.select(1, 2), third_);
-  const at::Tensor i_along = at::complex(at::zeros_like(along), along) * atoms.line;
-  return at::view_as_real(
-             at::matmul(at::cat({i_flat, atoms.plane}).t(), at::cat({atoms.line, i_along})))
-      .contiguous();
+  const at::Tensor moved =
+      at::view_as_real(at::matmul(at::cat({times_i(flat, atoms.plane), atoms.plane}).t(),
+                                  at::cat({atoms.line, times_i(along, atoms.line)})));
+  if (!dq.defined()) return moved.contiguous();
+  return moved + structure({dq, atoms.fractional, atoms.plane, atoms.line});
 }
 
 // How w(k) / V changes with the strain, times V: the numbers of k stay.
@@ -196,7 +199,8 @@ at::Tensor ReciprocalSum::potential_tangent(const Atoms &atoms, const at::Tensor
   const at::Tensor of_changed = at::real(atoms.plane * at::matmul(atoms.line, changed.t())).sum(1);
   const at::Tensor moved =
       two_pi * (fractional_of(v).t() * moments(atoms, along_line(atoms, weight_ * of_sum))).sum(0);
-  return 2.0 * scale_ * (of_changed - moved) - 2.0 * self_ * dq;
+  const at::Tensor tangent = 2.0 * scale_ * (of_changed - moved);
+  return dq.defined() ? tangent - 2.0 * self_ * dq : tangent;
 }
 
 }  // namespace dptrain

@@ -43,7 +43,8 @@ class ReciprocalSum {
   /// [n][9] The same, divided among the atoms: each has its charge's share.
   at::Tensor virials(const Atoms &atoms, const at::Tensor &sum) const;
 
-  /// How S changes along a direction: v [n][3] of the atoms, Angstrom, dq [n] of the charges. For the sum over ranks, too.
+  /// How S changes along a direction of the atoms, v [n][3] Angstrom, and of their charges, dq [n] e; undefined: they stay. For the
+  /// sum over ranks, too.
   at::Tensor structure_tangent(const Atoms &atoms, const at::Tensor &v, const at::Tensor &dq) const;
   /// [n] How the potential changes along that direction and with the strain of the cell, row-major; it is d(E_dot)/dq_i, where
   /// E_dot is how E changes.

@@ -31,12 +31,6 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-bool has_charges(const ModelConfig &model)
-{
-  return std::any_of(model.terms.begin(), model.terms.end(),
-                     [](const auto &term) { return term->type() == "charges"; });
-}
-
 }  // namespace
 
 OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
@@ -83,8 +77,7 @@ void OnlineTraining::make_trainer()
 
 void OnlineTraining::refuse_charges_of_cutouts() const
 {
-  if (options_.cutout.radius > 0.0 &&
-      has_charges(slot_->model() ? slot_->model()->data().config : slot_->input()->model))
+  if (options_.cutout.radius > 0.0 && slot_->has_charges())
     throw Error(fmt::format("cutout: the energy of the charges of {} is one of the whole box: "
                             "remove cutout, or the charges from its terms",
                             slot_->path()));
@@ -97,7 +90,7 @@ bool OnlineTraining::tries_charges(const ModelConfig &model) const
   const bool wanted = choice == ChargeChoice::yes ||
                       (choice == ChargeChoice::automatic && slot_->path() == new_model_name);
   return wanted && options_.training.steps > 0 && options_.cutout.radius == 0.0 &&
-         model.baseline.empty() && !has_charges(model);
+         model.baseline.empty() && !model.has_term("charges");
 }
 
 void OnlineTraining::make_model()

@@ -32,6 +32,8 @@ struct ForwardOutput {
   double *atom_energy = nullptr;  ///< optional [nlocal], set for each center
   double *atom_virial =
       nullptr;  ///< optional [nall][9], the pair term of i and j is given to neighbor j
+  double *charge =
+      nullptr;  ///< optional [nlocal], e, set where the domain has `whole` and Model::charges is not empty
   // of the features f_i of the atoms, H numbers for each; see AtomFeatures
   double *bar =
       nullptr;  ///< optional [nlocal], error bar of the force, eV/Angstrom, set for each center; where the

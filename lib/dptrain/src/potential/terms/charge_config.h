@@ -1,0 +1,57 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dptrain/input/config.h"
+#include "dptrain/input/energy_term_config.h"
+#include "potential/nets/networks.h"
+
+namespace dptrain {
+
+/// Settings of charges that act at all distances, see ChargeTerm.
+class ChargeConfig final : public EnergyTermConfig {
+ public:
+  std::string type() const override { return "charges"; }
+  std::unique_ptr<EnergyTermConfig> clone() const override
+  {
+    return std::make_unique<ChargeConfig>(*this);
+  }
+  double cutoff() const override { return 0.0; }
+  bool is_single() const override { return true; }
+  bool has_parameters() const override { return kind != "fixed"; }
+  std::string text() const override;
+  const Keys<EnergyTermConfig> &table() const override;
+  void complete(JsonReader &section, const ModelConfig &model) override;
+
+  bool has_net() const { return kind == "environment"; }
+  /// By type; those that are given, else usual ones, or none where a net adds to them: in molecules usual ones are far from right.
+  std::vector<double> start(const std::vector<std::string> &elements) const;
+
+  std::string kind = "element";
+  std::map<std::string, double> values;  ///< e, by element
+  std::vector<int> neuron{16};           ///< hidden layers of the nets
+  std::optional<double> sigma;           ///< Angstrom; none: a quarter of the cutoff
+  double total = 0.0;                    ///< e, of a frame
+};
+
+/// The nets that add to the charge of an atom what its neighbors do, one for each type.
+struct ChargeNets {
+  std::string name;
+  NetworkShape shape;
+};
+/// Those of a term, whose parameters have names that begin with `place`; none: it has no nets.
+std::optional<ChargeNets> charge_nets_of(const ModelConfig &model, const EnergyTermConfig &own,
+                                         const std::string &place);
+/// Those of a model.
+std::optional<ChargeNets> charge_nets(const ModelConfig &config);
+
+/// Settings with these charges, e by type, which stay.
+AnyEnergyTermConfig fixed_charges(const std::vector<std::string> &elements,
+                                  const std::vector<double> &charges);
+/// The oxidation number that an element has in most of its compounds; none: there is no such.
+std::optional<double> usual_oxidation_number(const std::string &element);
+
+}  // namespace dptrain
