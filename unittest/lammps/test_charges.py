@@ -212,6 +212,13 @@ def test_units_may_be_other_ones(folder, file, words):
     np.testing.assert_allclose(in_kcal[1], kcal * force, atol=1e-6 * kcal * np.abs(force).max())
 
 
+def test_dynamic_groups_read_charges(folder):
+    """Before the forces of a step: those of the step before."""
+    text = atoms() + pair("net.dp") + "compute q all dptrain/charge/atom\nvariable positive atom c_q>0\ngroup na dynamic all var positive every 1\n" \
+        "variable n equal count(na)\nthermo_style custom step v_n\nthermo 1\nfix n all nve\nrun 3\n"
+    assert np.all(run_lammps(folder, text).check().thermo()["v_n"][1:] == 48)
+
+
 def slab(boundary, height):
     return atoms().replace("atom_modify map yes", f"atom_modify map yes\nboundary {boundary}") \
         + f"change_box all z final -2.0 {height - 2.0} units box\ngroup na type 1\ndisplace_atoms na move 0 0 0.3 units box\n"
@@ -259,7 +266,8 @@ def test_a_rank_may_be_empty(folder, file):
     by_atom = "compute e all pe/atom\ncompute s all reduce sum c_e\ncompute v all stress/atom NULL virial\ncompute w all reduce sum c_v[1]\n"
     run_lammps(folder, slab("p p f", 60.0) + "write_data upper.data\n").check()
     text = "units metal\nprocessors 1 1 *\nboundary p p f\natom_modify map yes\nread_data upper.data\n" + pair(file, "kspace pppm 1e-6") + by_atom \
-        + "thermo_style custom step pe c_s c_w\nthermo_modify format float %.15g\nfix n all nve\nrun 2\n"
+        + "thermo_style custom step pe c_s c_w\nthermo_modify format float %.15g\nfix n all nve\n" \
+        + "displace_atoms all move 0 0 20 units box\nrun 1\ndisplace_atoms all move 0 0 -20 units box\nrun 2\n"  # both have had atoms
     one, two = (run_lammps(folder, text, ranks).check().thermo() for ranks in (1, 2))
     for name in ("PotEng", "c_s", "c_w"):
         np.testing.assert_allclose(two[name], one[name], rtol=1e-9)
@@ -292,6 +300,9 @@ def test_bad_input(folder):
     refused(atoms() + pair(words="kspace pppm -1"), "kspace -1 is not possible: give a positive number")
     refused(atoms().replace("atom_modify map yes", "atom_modify map yes\nboundary p p f") + pair(words="kspace no") + "run 0\n",
             "the charges of salt.dp act through all periodic cells: use a box that is periodic in all directions")
+    learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive every 5 warmup 1 train 5 save 1000 slab.dp\n'
+    refused(atoms() + pair("input.json") + learn + "run 5\nchange_box all z delta -9 9 boundary p p f units box\nrun 5\n",
+            "input.json has charges, which are learned in boxes that are periodic in all directions alone")
     refused(atoms().replace("atom_modify map yes", "atom_modify map yes\nboundary p p s") + pair() + "run 0\n", "act through all periodic cells")
     learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive save 1000 slab.dp\nrun 0\n'
     refused(slab("p p f", 25.0) + pair("input.json") + learn, "input.json has charges, which are learned in boxes that are periodic in all directions alone")

@@ -12,6 +12,7 @@
 #include "atom.h"
 #include "comm.h"
 #include "domain.h"
+#include "dptrain/base/error.h"
 #include "dptrain/potential/model/charges.h"
 #include "force.h"
 #include "kspace.h"
@@ -115,6 +116,9 @@ dptrain::ChargeEnergy ChargeKSpace::compute(const std::vector<double> &charge,
   // the accuracy is that of the charges at a setup; those that depend on their surroundings grow
   constexpr double growth = 2.0;
   if (sums[1] == 0.0) return result;  // there are no atoms
+  if (!std::isfinite(sums[1]))
+    throw dptrain::Error("The charges of the model are not finite: the parameters of the model are "
+                         "broken; check the start configuration and the model");
   if (sums[1] > growth * squares_) {
     kspace_->init();
     kspace_->setup();

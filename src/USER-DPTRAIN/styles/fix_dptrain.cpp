@@ -111,6 +111,11 @@ void FixDPTrain::init()
     d.run->set_rewind(d.rewind.get());
   }
   const bool begins = !d.session || d.session->generation() != d.slot->generation();
+  if (domain->nonperiodic && d.slot->has_charges())
+    error->all(FLERR,
+               "Fix dptrain: {} has charges, which are learned in boxes that are periodic in all "
+               "directions alone: use such a box, with vacuum around what is not",
+               d.slot->path());
   if (begins) make_difference();
   init_reference();
   if (begins) start_session();
@@ -353,11 +358,6 @@ void FixDPTrain::start_session()
   };
   messages.table = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
   if (domain->nonperiodic) {
-    if (d.slot->has_charges())
-      error->all(FLERR,
-                 "Fix dptrain: {} has charges, which are learned in boxes that are periodic in all "
-                 "directions alone: use such a box, with vacuum around what is not",
-                 d.slot->path());
     auto &charges = d.options.learning.training.charges;
     if (charges == dptrain::ChargeChoice::yes)
       error->all(FLERR,

@@ -12,6 +12,7 @@
 #include "domain.h"
 #include "error.h"
 #include "force.h"
+#include "neighbor.h"
 #include "styles/pair_dptrain_data.h"
 #include "update.h"
 
@@ -69,8 +70,11 @@ std::vector<double> PairDPTrain::atom_charges()
   const auto nlocal = static_cast<std::size_t>(atom->nlocal);
   const auto &found = data_->found;
   if (!found.charges) return std::vector<double>(nlocal, 0.0);
-  if (found.step != update->ntimestep || found.nlocal != atom->nlocal ||
-      found.nghost != atom->nghost)
+  // dynamic groups are made before the forces of a step, with atoms in the order that they had
+  const bigint step = update->ntimestep;
+  const bool is_latest =
+      found.step == step || (found.step == step - 1 && neighbor->lastcall != step);
+  if (!is_latest || found.nlocal != atom->nlocal || found.nghost != atom->nghost)
     error->one(FLERR,
                "{}: atoms have changed since the forces were computed, and charges are those "
                "of the forces: ask for them after 'run 0'",

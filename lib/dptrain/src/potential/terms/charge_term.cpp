@@ -290,7 +290,7 @@ void ChargeTerm::solve(const Domain &domain, const ForwardOutput &out, FrameStat
     frame.energy = found.energy;
     frame.virial = found.virial;
     frame.derivatives.gradient = -copy_of(found.force, {frame.nlocal, 3});
-    if (has_net_ || !found.potential.empty())
+    if (request.potential || !found.potential.empty())
       frame.derivatives.potential = copy_of(found.potential, {frame.nlocal});
     if (request.virials) frame.virials = copy_of(found.virials, {frame.nlocal, 9});
   });
