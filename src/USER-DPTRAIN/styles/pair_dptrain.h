@@ -140,6 +140,7 @@ class PairDPTrain : public Pair {
   void check_stored();
   void watch();
   bool needs_bars();
+  void need_same_atoms(bool is_latest, const char *values) const;
   void complete_model();
   void init_baseline();
   double model_cutoff() const;

@@ -72,13 +72,8 @@ std::vector<double> PairDPTrain::atom_charges()
   if (!found.charges) return std::vector<double>(nlocal, 0.0);
   // dynamic groups are made before the forces of a step, with atoms in the order that they had
   const bigint step = update->ntimestep;
-  const bool is_latest =
-      found.step == step || (found.step == step - 1 && neighbor->lastcall != step);
-  if (!is_latest || found.nlocal != atom->nlocal || found.nghost != atom->nghost)
-    error->one(FLERR,
-               "{}: atoms have changed since the forces were computed, and charges are those "
-               "of the forces: ask for them after 'run 0'",
-               PAIR_STYLE);
+  need_same_atoms(found.step == step || (found.step == step - 1 && neighbor->lastcall != step),
+                  "charges");
   const double *charges = host_result(CHARGE);
   return {charges, charges + nlocal};
 }

@@ -64,17 +64,24 @@ bool PairDPTrain::needs_bars()
   return false;
 }
 
+// is_latest: the last evaluation is that of the step for who asks.
+void PairDPTrain::need_same_atoms(bool is_latest, const char *values) const
+{
+  const auto &found = data_->found;
+  if (!is_latest || found.nlocal != atom->nlocal || found.nghost != atom->nghost)
+    error->one(FLERR,
+               "{}: atoms have changed since the forces were computed, and {} are those of the "
+               "forces: ask for them after 'run 0'",
+               PAIR_STYLE, values);
+}
+
 // Evaluated for who asks at a step at which nobody was expected to.
 const double *PairDPTrain::bars()
 {
   auto &found = data_->found;
   if (!found.has_bars) return nullptr;
   if (!found.bars) {
-    if (found.step != update->ntimestep || found.nlocal != atom->nlocal ||
-        found.nghost != atom->nghost)
-      error->one(FLERR,
-                 "Pair style dptrain: atoms have changed since the forces were computed, and "
-                 "error bars are those of the forces: ask for them after 'run 0'");
+    need_same_atoms(found.step == update->ntimestep, "error bars");
     data_->asks_for_bars = true;
     evaluate_again();
     data_->asks_for_bars = false;

@@ -221,8 +221,7 @@ std::string read_activation(JsonReader &reader, const std::string &key)
 
 bool ModelConfig::has_term(const std::string &type) const
 {
-  return std::any_of(terms.begin(), terms.end(),
-                     [&](const auto &term) { return term->type() == type; });
+  return dptrain::has_term(terms, type);
 }
 
 double ModelConfig::cutoff() const

@@ -21,9 +21,7 @@ std::vector<AnyEnergyTermConfig> read_terms(JsonReader &model, const std::string
     if (!term)
       reader.fail("type", fmt::format("term \"{}\" is not in this version; use one of {}", type,
                                       joined(energy_term_names())));
-    const bool is_there = std::any_of(terms.begin(), terms.end(),
-                                      [&](const auto &other) { return other->type() == type; });
-    if (is_there && term->is_single())
+    if (term->is_single() && has_term(terms, type))
       reader.fail("type", fmt::format("a model has one term of type {}: put all into one", type));
     if (term->has_parameters()) reader.accept({"@variables"});  // of a model file
     term->table().read(reader, *term.get());
@@ -32,6 +30,12 @@ std::vector<AnyEnergyTermConfig> read_terms(JsonReader &model, const std::string
     terms.push_back(std::move(term));
   }
   return terms;
+}
+
+bool has_term(const std::vector<AnyEnergyTermConfig> &terms, const std::string &type)
+{
+  return std::any_of(terms.begin(), terms.end(),
+                     [&](const auto &term) { return term->type() == type; });
 }
 
 OrderedJson written_terms(const std::vector<AnyEnergyTermConfig> &terms)

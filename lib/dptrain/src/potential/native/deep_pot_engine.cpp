@@ -203,30 +203,20 @@ template <class Real> void DeepPotEngine<Real>::set_frames(const Domain *domains
   frames().set(domains, n, without_energy_, keep, device_algorithms_ ? rcut : 0.0);
 }
 
-template <class Real> void DeepPotEngine<Real>::find_edges(Chunk &chunk, bool for_pass_b)
+template <class Real> void DeepPotEngine<Real>::find_edges(Chunk &chunk, Edges which)
 {
   for (std::size_t k = 0; k < finders_.size(); ++k)
-    if (is_kept_[k] || !for_pass_b)
+    if (which == Edges::all || (which == Edges::of_pass_b) == (is_kept_[k] != 0))
       finders_[k].find(frames(), chunk.type, chunk.begin, chunk.n, edges_by(k, chunk));
 }
 
+// has_values: the chunk has those of the nets.
 template <class Real>
-void DeepPotEngine<Real>::value_chunk(Chunk &chunk, bool train, double *energies)
+void DeepPotEngine<Real>::value_chunk(Chunk &chunk, bool train, bool has_values, double *energies)
 {
-  find_edges(chunk, false);
-  for (std::size_t k = 0; k < terms_.size(); ++k)
-    terms_[k]->value(chunk.type, edges_of(k, chunk), train, state_of(k, chunk), energies);
-}
-
-// The same of a chunk that has the values of the nets.
-template <class Real>
-void DeepPotEngine<Real>::resume_chunk(Chunk &chunk, bool train, double *energies)
-{
-  for (std::size_t k = 0; k < finders_.size(); ++k)
-    if (!is_kept_[k])
-      finders_[k].find(frames(), chunk.type, chunk.begin, chunk.n, edges_by(k, chunk));
-  net_->add_energies(state_of(0, chunk), energies);
-  for (std::size_t k = 1; k < terms_.size(); ++k)
+  find_edges(chunk, has_values ? Edges::not_kept : Edges::all);
+  if (has_values) net_->add_energies(state_of(0, chunk), energies);
+  for (std::size_t k = has_values ? 1 : 0; k < terms_.size(); ++k)
     terms_[k]->value(chunk.type, edges_of(k, chunk), train, state_of(k, chunk), energies);
 }
 
@@ -261,27 +251,20 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
     std::size_t done = 0;
     std::size_t bytes = 0;
     sweep_->num_kept = resumed;
-    const auto finish = [&](Chunk &chunk) {
+    const auto work = [&](Chunk &chunk, bool has_values) {
+      value_chunk(chunk, keep, has_values, results_.energies() + done);
       reverse_chunk(chunk, &sums);
       features_.add(chunk.type, chunk.n, done, net_->features(chunk.type, *chunk.states.front()));
       done += chunk.n;
       bytes += chunk.memory_bytes();
     };
-    Place next;
-    for (std::size_t k = 0; k < resumed; ++k) {
-      Chunk &chunk = sweep_->chunks[k];
-      resume_chunk(chunk, keep, results_.energies() + done);
-      finish(chunk);
-      next = {chunk.type, chunk.begin + chunk.n};
-    }
-    const auto work = [&](int type, int begin, int size) {
-      const bool keeps = keep && !direct && bytes < keep_limit_;
-      Chunk &chunk = chunk_at(sweep_->num_kept, type, begin, size);
-      value_chunk(chunk, keep, results_.energies() + done);
-      finish(chunk);
-      if (keeps) ++sweep_->num_kept;
-    };
-    for_chunks(direct, work, next);
+    for_all_chunks(
+        resumed, direct, [&](Chunk &chunk) { work(chunk, true); },
+        [&](int type, int begin, int size) {
+          const bool keeps = keep && !direct && bytes < keep_limit_;
+          work(chunk_at(sweep_->num_kept, type, begin, size), false);
+          if (keeps) ++sweep_->num_kept;
+        });
   } while (!resumes && sweep_again(direct));
   if (!keep) sweep_->num_kept = 0;
   for (const auto &term : terms_) term->end_sweep(neighbor_report_);

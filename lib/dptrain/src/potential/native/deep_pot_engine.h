@@ -120,6 +120,18 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
       }
     }
   }
+  // work_kept(chunk) for those that an earlier stage has kept, work(type, begin, n) for the others
+  template <class Kept, class Work>
+  void for_all_chunks(std::size_t kept, bool direct, const Kept &work_kept, const Work &work)
+  {
+    Place next;
+    for (std::size_t k = 0; k < kept; ++k) {
+      Chunk &chunk = sweep_->chunks[k];
+      work_kept(chunk);
+      next = {chunk.type, chunk.begin + chunk.n};
+    }
+    for_chunks(direct, work, next);
+  }
   int chunk_size(bool direct) const;
   std::size_t bytes_per_center() const;
   Chunk &chunk_at(std::size_t place, int type, int begin, int n);
@@ -140,9 +152,10 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   bool sweep_again(bool &direct);
   void set_frames(const Domain *domains, int n, bool keep);
   void measure_frames(bool &direct);
-  void find_edges(Chunk &chunk, bool for_pass_b);
-  void value_chunk(Chunk &chunk, bool train, double *energies);
-  void resume_chunk(Chunk &chunk, bool train, double *energies);
+  /// Of all terms, of those with parameters (pass B), or of those that a kept chunk lacks.
+  enum class Edges { all, of_pass_b, not_kept };
+  void find_edges(Chunk &chunk, Edges which);
+  void value_chunk(Chunk &chunk, bool train, bool has_values, double *energies);
   void reverse_chunk(Chunk &chunk, const kernels::ForceSums *sums);
   template <class Work> void for_atoms(const Chunk &chunk, const Work &work) const;
   AtomValues no_values() const;
@@ -151,6 +164,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   std::vector<double> of_centers(const Chunk &chunk, const AtomValues &values) const;
   void repeat_chunk(Chunk &chunk);
   void gradient_chunk(Chunk &chunk, const AtomValues &second);
+  std::size_t open_tape(Tape &tape, const GradientSeed *seeds, bool &direct);
   Direction direction() const
   {
     return {has_residuals_ ? residuals_.data() : nullptr, strains_.data(), frames().num_atoms(),

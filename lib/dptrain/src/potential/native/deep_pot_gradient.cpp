@@ -1,7 +1,6 @@
 // Pass B of DeepPotEngine: the parameter gradient of S = c E - E_dot, E_dot the tangent of E along the residuals.
 
 #include <algorithm>
-#include <utility>
 
 #include "potential/native/deep_pot_engine.h"
 
@@ -13,37 +12,40 @@ template <class Real> void DeepPotEngine<Real>::measure_frames(bool &direct)
   do {
     begin_sweep();
     for_chunks(direct, [&](int type, int begin, int size) {
-      find_edges(chunk_at(0, type, begin, size), true);
+      find_edges(chunk_at(0, type, begin, size), Edges::of_pass_b);
     });
   } while (sweep_again(direct));
+}
+
+// Returns how many chunks pass A has kept; direct: how the others are computed again.
+template <class Real>
+std::size_t DeepPotEngine<Real>::open_tape(Tape &tape, const GradientSeed *seeds, bool &direct)
+{
+  sweep_ = SweepTape<Sweep>::sweep_of(tape);
+  const bool kept = sweep_->prepared == prepared_;
+  direct = kept ? sweep_->direct : net_->descriptor().is_direct();
+  if (!kept) measure_frames(direct);
+  set_seeds(seeds);
+  return kept ? sweep_->num_kept : 0;
 }
 
 template <class Real>
 void DeepPotEngine<Real>::gradient(Tape &tape, const GradientSeed *seeds, double *gradient,
                                    const AtomValues &second)
 {
-  sweep_ = SweepTape<Sweep>::sweep_of(tape);
-  // chunks are used once: pass B writes to them
-  const bool kept = std::exchange(sweep_->prepared, 0) == prepared_;
-  const std::size_t kept_chunks = kept ? sweep_->num_kept : 0;
-  bool direct = kept ? sweep_->direct : net_->descriptor().is_direct();
-  if (!kept) measure_frames(direct);
-  set_seeds(seeds);
+  bool direct = false;
+  const std::size_t kept = open_tape(tape, seeds, direct);
+  sweep_->prepared = 0;  // chunks are used once: pass B writes to them
   double *const target =
       kernels::separate_memory() ? gradient_copy_.resize(parameters_.size()) : gradient;
   begin_gradient(direct, target);
-  Place next;
-  for (std::size_t k = 0; k < kept_chunks; ++k) {
-    Chunk &chunk = sweep_->chunks[k];
-    gradient_chunk(chunk, second);
-    next = {chunk.type, chunk.begin + chunk.n};
-  }
-  const auto again = [&](int type, int begin, int size) {
-    Chunk &chunk = chunk_at(kept_chunks, type, begin, size);
-    repeat_chunk(chunk);
-    gradient_chunk(chunk, second);
-  };
-  for_chunks(direct, again, next);
+  for_all_chunks(
+      kept, direct, [&](Chunk &chunk) { gradient_chunk(chunk, second); },
+      [&](int type, int begin, int size) {
+        Chunk &chunk = chunk_at(kept, type, begin, size);
+        repeat_chunk(chunk);
+        gradient_chunk(chunk, second);
+      });
   add_vacuum_gradient();
   for (const auto &term : terms_) term->end_gradient();
   if (target != gradient) gradient_copy_.copy_to(gradient);
@@ -82,7 +84,7 @@ template <class Real> void DeepPotEngine<Real>::begin_gradient(bool direct, doub
 // What pass A has not kept of a chunk.
 template <class Real> void DeepPotEngine<Real>::repeat_chunk(Chunk &chunk)
 {
-  find_edges(chunk, true);
+  find_edges(chunk, Edges::of_pass_b);
   for (std::size_t k = 0; k < terms_.size(); ++k) {
     if (!terms_[k]->has_parameters()) continue;
     terms_[k]->value(chunk.type, edges_of(k, chunk), true, state_of(k, chunk), nullptr);
@@ -126,9 +128,7 @@ template void DeepPotEngine<double>::gradient(Tape &, const GradientSeed *, doub
                                               const AtomValues &);
 template void DeepPotEngine<float>::gradient(Tape &, const GradientSeed *, double *,
                                              const AtomValues &);
-template void DeepPotEngine<double>::measure_frames(bool &);
-template void DeepPotEngine<float>::measure_frames(bool &);
-template void DeepPotEngine<double>::set_seeds(const GradientSeed *);
-template void DeepPotEngine<float>::set_seeds(const GradientSeed *);
+template std::size_t DeepPotEngine<double>::open_tape(Tape &, const GradientSeed *, bool &);
+template std::size_t DeepPotEngine<float>::open_tape(Tape &, const GradientSeed *, bool &);
 
 }  // namespace dptrain

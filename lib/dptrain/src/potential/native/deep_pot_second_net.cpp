@@ -65,7 +65,7 @@ AtomValues DeepPotEngine<Real>::second_values(const Domain *domains, int n, bool
     for_chunks(direct, [&](int type, int begin, int size) {
       const bool keeps = !direct && bytes < keep_limit_;
       Chunk &chunk = chunk_at(kept, type, begin, size);
-      find_edges(chunk, false);
+      find_edges(chunk, Edges::all);
       net_->value(type, edges_of(0, chunk), keep, state_of(0, chunk), nullptr);
       add_values(chunk, net_->second_values(state_of(0, chunk)), values);
       bytes += chunk.memory_bytes();
@@ -80,34 +80,23 @@ AtomValues DeepPotEngine<Real>::second_values(const Domain *domains, int n, bool
 template <class Real>
 AtomValues DeepPotEngine<Real>::second_tangents(Tape &tape, const GradientSeed *seeds)
 {
-  sweep_ = SweepTape<Sweep>::sweep_of(tape);
-  const bool kept = sweep_->prepared == prepared_;
-  bool direct = kept ? sweep_->direct : net_->descriptor().is_direct();
-  if (!kept) measure_frames(direct);
-  set_seeds(seeds);
+  bool direct = false;
+  const std::size_t kept = open_tape(tape, seeds, direct);
   net_->set_direct(direct);
   net_->begin_sweep();
   AtomValues values = no_values();
-  const std::size_t kept_chunks = kept ? sweep_->num_kept : 0;
   const auto add = [&](Chunk &chunk) {
     add_values(
         chunk,
         net_->second_tangents(chunk.type, edges_of(0, chunk), direction(), state_of(0, chunk)),
         values);
   };
-  Place next;
-  for (std::size_t k = 0; k < kept_chunks; ++k) {
-    Chunk &chunk = sweep_->chunks[k];
-    add(chunk);
-    next = {chunk.type, chunk.begin + chunk.n};
-  }
-  const auto again = [&](int type, int begin, int size) {
-    Chunk &chunk = chunk_at(kept_chunks, type, begin, size);
-    find_edges(chunk, true);
+  for_all_chunks(kept, direct, add, [&](int type, int begin, int size) {
+    Chunk &chunk = chunk_at(kept, type, begin, size);
+    find_edges(chunk, Edges::of_pass_b);
     net_->value(type, edges_of(0, chunk), true, state_of(0, chunk), nullptr);
     add(chunk);
-  };
-  for_chunks(direct, again, next);
+  });
   return values;
 }
 
