@@ -3,13 +3,16 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 
+import dptrain
 import h5py
 import numpy as np
 import pytest
 
 from labels import NATIVE, NKTV2P, assert_same, native_values
-from lammps_runner import run_lammps
+from lammps_runner import console_variables, run_lammps
 from silicon import MODEL, TRAINING
 
 # hot rock salt with a density that does not fit to the ranks
@@ -195,8 +198,6 @@ def test_charges_follow_the_surroundings(folder):
         assert all(np.std(charges[types == kind]) > 1e-3 for kind in (1, 2))
         found.append(charges)
     np.testing.assert_allclose(found[0], found[1], atol=1e-10)  # of the net alone
-    import dptrain
-
     assert dptrain.load(folder / "net.dp").info["terms"] == [f"charges Cl {-CHARGE} Na {CHARGE} and by surroundings, net 16, sigma {SIGMA} Angstrom"]
 
 
@@ -274,8 +275,6 @@ def test_a_rank_may_be_empty(folder, file):
 
 
 def test_python_has_the_same(folder):
-    import dptrain
-
     run = run_lammps(folder, atoms(PRISM) + pair() + NATIVE + "write_dump all custom x.dump id type x y z modify sort id format float %.17g\n").check()
     table = run.dump("x.dump")
     cell = 5.64 * np.array([[2, 0, 0], [0.3, 2, 0], [-0.2, 0.4, 3]])
@@ -313,6 +312,15 @@ def test_bad_input(folder):
             "the pair style is lj/cut: use pair_style dptrain")
     cutout = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode active cutout 6.0 save 1000 cut.dp\nrun 0\n'
     refused(atoms() + pair("input.json") + cutout, "the energy of the charges of input.json is one of the whole box: remove cutout")
+    searched = json.loads((folder / "input.json").read_text())
+    searched["model"]["terms"] = [{"type": "charges"}]
+    (folder / "search.json").write_text(json.dumps(searched))
+    learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive every 1 save 1000 found.dp {}\nfix n all nve\nrun 4\n'
+    for words, message in (("charges no", "charges no: search.json has charges that are searched (terms): remove one of the two"),
+                           ("train 0", "train 0: charges of search.json are searched by training (terms)"),
+                           ("warmup 3", "warmup 3: charges of kind search need four labels with forces"),
+                           ("charges yes", "charges yes is not possible: use auto or no")):
+        refused(atoms() + pair("search.json") + learn.format(words), message)
     plain = json.loads((folder / "input.json").read_text())
     del plain["model"]["terms"]
     (folder / "plain.json").write_text(json.dumps(plain))
@@ -347,5 +355,23 @@ pair_coeff * * new Li F
     charges = re.search(r"charges F (\S+) Li (\S+): after", run.output)
     # the parabola of eight labels of a crystal is that of the reference to a tenth
     assert float(charges[2]) == pytest.approx(1.0, abs=0.15) and float(charges[1]) == -float(charges[2])
+    # the labels of the run as a data set, and multiples of charges that are given
+    settings = {"model": {"type_map": ["Li", "F"], "descriptor": {"type": "power_spectrum", "rcut": 5.0},
+                          "terms": [{"type": "charges", "values": {"Li": 0.8, "F": -1.6}}]},
+                "training": {"training_data": {"systems": ["lif.dp.frames"]}, "numb_steps": 20}}
+    status, output = train(tmp_path, settings, "-np", ranks)
+    assert status == 0 and "of training the errors of forces" in output, output
+    found = dptrain.load(tmp_path / "model.ckpt.dp").info["charges"]
+    assert found["Li"] == pytest.approx(1.0, abs=0.15) and found["F"] == pytest.approx(-found["Li"])
+    settings["model"]["terms"][0]["values"] = {"Li": 1, "F": 1}
+    status, output = train(tmp_path, settings, "-np", ranks)
+    assert status != 0 and "search.json: charges of kind search need four labels with forces" in output, output
     without = lammps(crystal + learn.format(" 8.0", born), ranks).check()
     assert "no charges: after" in without.output
+
+
+def train(folder, settings, *words):
+    (folder / "search.json").write_text(json.dumps(settings))
+    done = subprocess.run([sys.executable, "-m", "dptrain", "train", "search.json", *map(str, words)], cwd=folder, capture_output=True, text=True,
+                          timeout=300, env=console_variables())
+    return done.returncode, done.stdout + done.stderr

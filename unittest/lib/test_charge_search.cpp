@@ -39,7 +39,7 @@ TEST(ChargeSearch, HasNoneWhereTheyDoNotPay)
   for (const double truth : {0.0, 0.2, 0.3}) {
     const auto found = search(truth, 0.001);
     EXPECT_FALSE(found.scale) << truth;
-    EXPECT_EQ(found.trials.size(), 2);
+    EXPECT_EQ(found.trials.size(), 3);
   }
   EXPECT_FALSE(search(0.6, 0.1).scale);  // smaller by a few percent alone
   EXPECT_FALSE(ChargeSearch::search([](double scale) { return std::nan("") + scale; }).scale);

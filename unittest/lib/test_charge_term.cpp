@@ -152,8 +152,6 @@ ModelData model_data(const json &term)
       double &parameter = parameters[block.offset + k];
       if (!block.name.starts_with("/model/terms/"))
         parameter = data.parameters.at(next++);
-      else if (block.name.ends_with("/charge"))
-        parameter = k == 0 ? 0.9 : -0.7;
       else
         parameter = random(-1, 1);
     }
@@ -161,7 +159,6 @@ ModelData model_data(const json &term)
   return data;
 }
 
-const json by_element{{"type", "charges"}};
 const json by_surroundings =
     json::parse(R"({"type": "charges", "kind": "environment", "neuron": [6],
                     "values": {"Na": 0.9, "Cl": -0.7}})");
@@ -171,7 +168,7 @@ const json fixed = json::parse(R"({"type": "charges", "kind": "fixed", "sigma": 
 // Central differences with steps of 1e-5: what is left is 1e-10 times third derivatives, and the rounding of energies.
 TEST(ChargeTerm, ForcesAndVirialAreDerivativesOfTheEnergy)
 {
-  for (const json &term : {by_element, by_surroundings, fixed}) {
+  for (const json &term : {by_surroundings, fixed}) {
     DeepPot model(model_data(term));
     Salt salt;
     const Result found = evaluate(model, salt.domain());
@@ -373,19 +370,12 @@ TEST(ChargeTerm, ParameterGradientWithSurroundingsIsThatOfASum)
   EXPECT_GT(largest, 1e-2);
 }
 
-TEST(ChargeTerm, ParameterGradientIsThatOfASum)
+// Where no training searches them, they are those that a search would begin with.
+TEST(ChargeTerm, SearchedOnesBeginWithOxidationNumbers)
 {
-  DeepPot model(model_data(by_element));
-  const Salt salt;
-  const Domain domain = salt.domain();
-  const SeededSum sum(domain);
-  const auto gradient = expect_parameter_gradient(model, domain, sum, 1e-7);
-  for (const auto &block : model.parameters().blocks())
-    if (block.name == "/model/terms/0/@variables/charge") {
-      EXPECT_GT(std::abs(gradient[block.offset]), 1e-3);
-      // a frame is neutral: a number that is added to all charges changes nothing
-      EXPECT_NEAR(gradient[block.offset], -gradient[block.offset + 1], 1e-10);
-    }
+  DeepPot model(model_data({{"type", "charges"}}));
+  EXPECT_EQ(model.charges()->by_type, (std::vector<double>{1.0, -1.0}));
+  EXPECT_EQ(model.parameters().size(), DeepPot(model_data(fixed)).parameters().size());
 }
 
 TEST(ChargeTerm, AddsUpToTheTotalOfAFrame)
@@ -428,7 +418,7 @@ TEST(ChargeTerm, IsLeftOutWhereNobodyAsksForTheWholeFrame)
 TEST(ChargeTerm, IsPartOfAModelFile)
 {
   const Scratch scratch;
-  for (const json &term : {by_element, by_surroundings, fixed}) {
+  for (const json &term : {by_surroundings, fixed}) {
     const ModelData data = model_data(term);
     write_model_file(scratch / "a.dp", data);
     const auto read = load_model(scratch / "a.dp");
@@ -453,7 +443,7 @@ TEST(ChargeTerm, RefusesWhatDoesNotGoTogether)
   refused(R"({"type": "charges", "sigma": 0})", "model/terms/0/sigma");
   refused(R"({"type": "charges", "neuron": [8]})", "charges of this kind have no net");
   ModelConfig config = tiny_config();
-  const json twice{{"type_map", {"A", "B"}}, {"terms", {by_element, by_element}}};
+  const json twice{{"type_map", {"A", "B"}}, {"terms", {{{"type", "charges"}}, {{"type", "charges"}}}}};
   JsonReader reader(twice, "input.json", "model");
   expect_in("a model has one term of type charges",
             message_of([&] { read_type_keys(reader, config); }));

@@ -93,7 +93,7 @@ TEST_P(MpiChargeTerm, TrainingIsThatOfOneRank)
     EXPECT_NEAR(together[k], alone[k], 1e-8 * std::max(1.0, std::abs(alone[k]))) << k;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, MpiChargeTerm, testing::Values("element", "environment"));
+INSTANTIATE_TEST_SUITE_P(Kinds, MpiChargeTerm, testing::Values("search", "environment"));
 
 }  // namespace
 }  // namespace dptrain::test

@@ -357,14 +357,7 @@ void FixDPTrain::start_session()
     error->warning(FLERR, "Fix dptrain: {}", text);
   };
   messages.table = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
-  if (domain->nonperiodic) {
-    auto &charges = d.options.learning.training.charges;
-    if (charges == dptrain::ChargeChoice::yes)
-      error->all(FLERR,
-                 "Fix dptrain: charges need a box that is periodic in all directions: remove "
-                 "charges yes");
-    charges = dptrain::ChargeChoice::no;
-  }
+  if (domain->nonperiodic) d.options.learning.training.charges = false;
   collective(lmp, FIX_STYLE, [&] {
     auto session = std::make_unique<dptrain::LearningSession>(d.comm, d.slot, d.options.learning,
                                                               messages, d.source(), replicas());

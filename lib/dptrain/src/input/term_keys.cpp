@@ -23,8 +23,8 @@ std::vector<AnyEnergyTermConfig> read_terms(JsonReader &model, const std::string
                                       joined(energy_term_names())));
     if (term->is_single() && has_term(terms, type))
       reader.fail("type", fmt::format("a model has one term of type {}: put all into one", type));
-    if (term->has_parameters()) reader.accept({"@variables"});  // of a model file
     term->table().read(reader, *term.get());
+    if (term->has_parameters()) reader.accept({"@variables"});  // of a model file
     term->complete(reader, config);
     reader.finish();
     terms.push_back(std::move(term));

@@ -43,9 +43,6 @@ void check(const LearningOptions &o)
   if (o.explore.steps > 0 && o.limit_stops)
     throw Error("explore and limit ... stop contradict each other: what is above the limit is what "
                 "explore looks for; remove one of the two");
-  if (o.training.charges == ChargeChoice::yes && o.cutout.radius > 0.0)
-    throw Error("charges and cutout contradict each other: the energy of charges is one of the "
-                "whole box; remove one of the two");
   if (o.cutout.radius > 0.0 && (!o.active || o.selects))
     throw Error("cutout needs mode active and a reference: the error bars say what is cut out");
   if (o.cutout.radius > 0.0 && o.follow_reference)

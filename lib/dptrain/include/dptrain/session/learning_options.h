@@ -27,20 +27,13 @@ struct PrepareOptions {
   double strain = 0.0;  ///< largest entry of its strain
 };
 
-/// Whether a new model is given charges of its elements, where these make it better.
-enum class ChargeChoice {
-  automatic,  ///< where no input file says what the model is like
-  yes,
-  no
-};
-
 /// How the model is trained. What is not given comes from the input file, or has the default of this program.
 struct TrainingOptions {
   std::string input;  ///< input.json; empty: that of the model, or defaults
   int steps = 100;    ///< of the optimizer for each label
   int warmup = 8;     ///< frames that a new model is made from
   std::string stat;   ///< file with the statistics of a new model
-  ChargeChoice charges = ChargeChoice::automatic;
+  bool charges = true;  ///< whether a model that no input file describes gets charges of its elements, where these make it better
   std::optional<int> batch;
   std::optional<std::uint64_t> seed;
   std::int64_t buffer = 0;  ///< frames; 0: all

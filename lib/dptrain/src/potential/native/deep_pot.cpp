@@ -53,7 +53,7 @@ std::unique_ptr<PotentialEngine> make_potential_engine(const ModelData &data, Pr
 DeepPot::DeepPot(ModelData data) :
     Model(std::move(data), parameter_index(data.config), types_with_energy(data.config)),
     engine_(make_potential_engine(data_, precision_)),
-    global_terms_(make_global_terms(data_, parameters().blocks()))
+    global_terms_(make_global_terms(data_))
 {
   add_features(engine_->num_features(), data_.config.descriptor->measures_distance());
 }
@@ -111,7 +111,7 @@ void DeepPot::expect_distances(const PairDistances &closest)
 std::optional<Charges> DeepPot::charges() const
 {
   for (const auto &term : global_terms_)
-    if (auto charges = term->charges(parameters().values())) return charges;
+    if (auto charges = term->charges()) return charges;
   return std::nullopt;
 }
 
@@ -125,7 +125,7 @@ std::unique_ptr<Tape> DeepPot::pass_a(const Domain *domains, int n, ForwardOutpu
     return of_net;
   };
   for (const auto &term : global_terms_) {
-    states.push_back(term->forward(parameters().values(), domains, n, out, values));
+    states.push_back(term->forward(domains, n, out, values));
     if (term->has_net()) second = term->net_seeds(*states.back());
   }
   sweep([&] { engine_->forward(domains, n, out, keep, second); });
@@ -134,7 +134,7 @@ std::unique_ptr<Tape> DeepPot::pass_a(const Domain *domains, int n, ForwardOutpu
   bool learns = false;
   for (std::size_t k = 0; k < states.size(); ++k) {
     global_terms_[k]->add_results(*states[k], out);
-    if (global_terms_[k]->has_parameters())
+    if (global_terms_[k]->has_net())
       learns = true;
     else
       states[k].reset();
@@ -148,7 +148,6 @@ void DeepPot::pass_b(Tape &tape, const GradientSeed *seeds, double *gradient)
   auto *const own = dynamic_cast<TapeWithGlobal *>(&tape);
   if (!own) return sweep([&] { engine_->gradient(tape, seeds, gradient, {}); });
   // first what all ranks do together: the rest may fail on one of them
-  std::vector<double> of_global(parameters().size(), 0.0);
   AtomValues second;
   const auto tangents = [&] {
     AtomValues of_net;
@@ -158,11 +157,9 @@ void DeepPot::pass_b(Tape &tape, const GradientSeed *seeds, double *gradient)
   for (std::size_t k = 0; k < global_terms_.size(); ++k) {
     GlobalTerm &term = *global_terms_[k];
     if (!own->states()[k]) continue;
-    AtomValues found = term.gradient(*own->states()[k], seeds, of_global.data(), tangents);
-    if (term.has_net()) second = std::move(found);
+    second = term.gradient(*own->states()[k], seeds, tangents);
   }
   sweep([&] { engine_->gradient(own->local(), seeds, gradient, second); });
-  for (std::size_t k = 0; k < of_global.size(); ++k) gradient[k] += of_global[k];
 }
 
 void DeepPot::sweep(const std::function<void()> &work)

@@ -47,7 +47,8 @@ std::string text_of_total(double total)
 std::string ChargeConfig::text() const
 {
   std::string width = sigma ? fmt::format(", sigma {:.9g} Angstrom", *sigma) : "";
-  if (kind == "element") return fmt::format("charges by element{}{}", width, text_of_total(total));
+  if (is_searched())
+    return fmt::format("charges that are searched{}{}", width, text_of_total(total));
   std::vector<std::string> each;
   for (const auto &[element, charge] : values)
     each.push_back(fmt::format("{} {:.9g}", element, charge));
@@ -64,7 +65,7 @@ const Keys<EnergyTermConfig> &ChargeConfig::table() const
   static const Keys<EnergyTermConfig> keys{
       K("kind", K::Read([](JsonReader &section, const std::string &key, EnergyTermConfig &config) {
           auto &own = static_cast<C &>(config);
-          own.kind = section.choice(key, own.kind, {"element", "environment", "fixed"});
+          own.kind = section.choice(key, own.kind, {"search", "environment", "fixed"});
         }),
         K::Write([](const EnergyTermConfig &config) {
           return OrderedJson(static_cast<const C &>(config).kind);
@@ -140,14 +141,13 @@ std::optional<ChargeNets> charge_nets(const ModelConfig &config)
   return std::nullopt;
 }
 
-AnyEnergyTermConfig fixed_charges(const std::vector<std::string> &elements,
-                                  const std::vector<double> &charges)
+const ChargeConfig *searched_charges(const ModelConfig &config)
 {
-  auto config = std::make_unique<ChargeConfig>();
-  config->kind = "fixed";
-  for (std::size_t type = 0; type < elements.size(); ++type)
-    config->values[elements[type]] = charges.at(type);
-  return config;
+  for (const AnyEnergyTermConfig &term : config.terms) {
+    const auto *charges = dynamic_cast<const ChargeConfig *>(term.get());
+    if (charges && charges->is_searched()) return charges;
+  }
+  return nullptr;
 }
 
 std::optional<double> usual_oxidation_number(const std::string &element)

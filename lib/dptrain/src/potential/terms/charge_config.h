@@ -21,19 +21,20 @@ class ChargeConfig final : public EnergyTermConfig {
   }
   double cutoff() const override { return 0.0; }
   bool is_single() const override { return true; }
-  bool has_parameters() const override { return kind != "fixed"; }
+  bool has_parameters() const override { return has_net(); }
   std::string text() const override;
   const Keys<EnergyTermConfig> &table() const override;
   void complete(JsonReader &section, const ModelConfig &model) override;
 
   bool has_net() const { return kind == "environment"; }
+  bool is_searched() const { return kind == "search"; }
   /// By type; those that are given, else usual ones, or none where a net adds to them: in molecules usual ones are far from right.
   std::vector<double> start(const std::vector<std::string> &elements) const;
 
-  std::string kind = "element";
+  std::string kind = "search";
   std::map<std::string, double> values;  ///< e, by element
   std::vector<int> neuron{16};           ///< hidden layers of the nets
-  std::optional<double> sigma;           ///< Angstrom; none: a quarter of the cutoff
+  std::optional<double> sigma;           ///< Angstrom; none: a fifth of the cutoff
   double total = 0.0;                    ///< e, of a frame
 };
 
@@ -48,9 +49,8 @@ std::optional<ChargeNets> charge_nets_of(const ModelConfig &model, const EnergyT
 /// Those of a model.
 std::optional<ChargeNets> charge_nets(const ModelConfig &config);
 
-/// Settings with these charges, e by type, which stay.
-AnyEnergyTermConfig fixed_charges(const std::vector<std::string> &elements,
-                                  const std::vector<double> &charges);
+/// The charges of a model that a ChargeSearch has to find; null: there are none.
+const ChargeConfig *searched_charges(const ModelConfig &config);
 /// The oxidation number that an element has in most of its compounds; none: there is no such.
 std::optional<double> usual_oxidation_number(const std::string &element);
 

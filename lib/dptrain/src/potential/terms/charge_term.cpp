@@ -34,28 +34,25 @@ constexpr double net_scale = 0.2;
 
 class ChargeTerm final : public GlobalTerm {
  public:
-  ChargeTerm(const ModelData &data, const ChargeConfig &config,
-             const std::vector<ParameterBlock> &blocks) :
+  ChargeTerm(const ModelData &data, const ChargeConfig &config) :
       ntypes_(data.config.ntypes()),
-      sigma_(config.sigma.value_or(0.25 * data.config.rcut)),
+      sigma_(config.sigma.value_or(0.2 * data.config.rcut)),
       total_(config.total),
-      has_net_(config.has_net())
+      has_net_(config.has_net()),
+      by_type_(config.start(data.config.type_map))
   {
-    if (config.kind == "element")
-      begin_ = blocks.front().offset;
-    else
-      fixed_ = config.start(data.config.type_map);
   }
 
-  bool has_parameters() const override { return has_net_ || fixed_.empty(); }
   bool has_net() const override { return has_net_; }
-  std::optional<Charges> charges(const std::vector<double> &parameters) const override;
-  std::unique_ptr<State> forward(const std::vector<double> &parameters, const Domain *domains,
-                                 int n, const ForwardOutput *out,
+  std::optional<Charges> charges() const override
+  {
+    return Charges{by_type_, total_, sigma_};
+  }
+  std::unique_ptr<State> forward(const Domain *domains, int n, const ForwardOutput *out,
                                  const std::function<AtomValues()> &net) override;
   AtomValues net_seeds(const State &state) const override;
   void add_results(const State &state, ForwardOutput *out) const override;
-  AtomValues gradient(const State &state, const GradientSeed *seeds, double *gradient,
+  AtomValues gradient(const State &state, const GradientSeed *seeds,
                       const std::function<AtomValues()> &net) override;
 
  private:
@@ -83,7 +80,7 @@ class ChargeTerm final : public GlobalTerm {
 
   void begin(const Domain &domain, FrameState &frame) const;
   std::shared_ptr<const ReciprocalSum> sum_of(const std::array<double, 9> &box);
-  at::Tensor charges_of_atoms(const std::vector<double> &parameters, const FrameState &frame) const;
+  at::Tensor charges_of_atoms(const FrameState &frame) const;
   void sum_over_waves(const Domain &domain, const ForwardOutput &out, FrameState &frame);
   void solve(const Domain &domain, const ForwardOutput &out, FrameState &frame) const;
   at::Tensor without_mean(const FrameState &frame,
@@ -92,8 +89,7 @@ class ChargeTerm final : public GlobalTerm {
   const int ntypes_;
   const double sigma_, total_;
   const bool has_net_;
-  std::vector<double> fixed_;  // by type
-  std::size_t begin_ = 0;      // of the parameters
+  const std::vector<double> by_type_;
   std::shared_ptr<const ReciprocalSum> latest_;
   std::array<double, 9> latest_box_{};
 };
@@ -187,22 +183,11 @@ void ChargeTerm::begin(const Domain &domain, FrameState &frame) const
     frame.counts[type] = static_cast<double>(counts[type + 1].item<std::int64_t>());
 }
 
-std::optional<Charges> ChargeTerm::charges(const std::vector<double> &parameters) const
-{
-  std::vector<double> by_type = fixed_;
-  if (by_type.empty()) {
-    const double *own = parameters.data() + begin_;
-    by_type.assign(own, own + ntypes_);
-  }
-  return Charges{by_type, total_, sigma_};
-}
-
 // [nlocal], without what the net has
-at::Tensor ChargeTerm::charges_of_atoms(const std::vector<double> &parameters,
-                                        const FrameState &frame) const
+at::Tensor ChargeTerm::charges_of_atoms(const FrameState &frame) const
 {
   std::vector<double> by_type{0.0};  // of what is not in the model
-  for (const double charge : charges(parameters)->in_frame(frame.counts)) by_type.push_back(charge);
+  for (const double charge : charges()->in_frame(frame.counts)) by_type.push_back(charge);
   return copy_of(by_type, {ntypes_ + 1}).index_select(0, frame.type);
 }
 
@@ -221,8 +206,7 @@ at::Tensor ChargeTerm::without_mean(const FrameState &frame,
   return own;
 }
 
-std::unique_ptr<GlobalTerm::State> ChargeTerm::forward(const std::vector<double> &parameters,
-                                                       const Domain *domains, int n,
+std::unique_ptr<GlobalTerm::State> ChargeTerm::forward(const Domain *domains, int n,
                                                        const ForwardOutput *out,
                                                        const std::function<AtomValues()> &net)
 {
@@ -246,7 +230,7 @@ std::unique_ptr<GlobalTerm::State> ChargeTerm::forward(const std::vector<double>
     });
     if (!alone) frame.ranks->all_reduce_sum(frame.counts.data(), frame.counts.size());
     for (const double count : frame.counts) frame.atoms += count;
-    together(frame.ranks, [&] { frame.charge = charges_of_atoms(parameters, frame); });
+    together(frame.ranks, [&] { frame.charge = charges_of_atoms(frame); });
     if (has_net_)
       frame.charge += without_mean(frame, [&] { return copy_of(of_net[f], {domain.nlocal}); });
     if (domain.whole->solver)
@@ -329,22 +313,20 @@ void ChargeTerm::add_results(const State &state, ForwardOutput *out) const
   }
 }
 
-AtomValues ChargeTerm::gradient(const State &state, const GradientSeed *seeds, double *gradient,
+AtomValues ChargeTerm::gradient(const State &state, const GradientSeed *seeds,
                                 const std::function<AtomValues()> &net)
 {
   const c10::InferenceMode no_graph;
   const auto &frames = static_cast<const Sweep &>(state).frames;
   AtomValues tangents, by_net(frames.size());
-  const OnOneRank values([&] {
-    if (has_net_) tangents = net();
-  });
+  const OnOneRank values([&] { tangents = net(); });
   for (std::size_t f = 0; f < frames.size(); ++f) {
     const FrameState &frame = frames[f];
     if (!frame.charge.defined()) continue;
     if (!frame.sum) throw internal_error("a solver of the engine has no gradient by parameters");
     const GradientSeed &seed = seeds[f];
     const at::TensorOptions options = frame.charge.options();
-    at::Tensor v, dq, tangent, by_charge;
+    at::Tensor v, tangent, by_charge;
     together(frame.ranks, [&] {
       values.check();
       if (seed.atom_energy)
@@ -353,7 +335,8 @@ AtomValues ChargeTerm::gradient(const State &state, const GradientSeed *seeds, d
       v = seed.force ? array(seed.force, {frame.nlocal, 3}, false).to(options.device())
                      : at::zeros({frame.nlocal, 3}, options);
     });
-    if (has_net_) dq = without_mean(frame, [&] { return copy_of(tangents[f], {frame.nlocal}); });
+    const at::Tensor dq =
+        without_mean(frame, [&] { return copy_of(tangents[f], {frame.nlocal}); });
     together(frame.ranks, [&] { tangent = frame.sum->structure_tangent(frame.of_atoms, v, dq); });
     add_up(frame.ranks, tangent);
     // S = c E - E_dot
@@ -362,20 +345,8 @@ AtomValues ChargeTerm::gradient(const State &state, const GradientSeed *seeds, d
           seed.energy * frame.derivatives.potential -
           frame.sum->potential_tangent(frame.of_atoms, v, dq, seed.virial, frame.all, tangent);
     });
-    if (has_net_) {
-      const at::Tensor found = without_mean(frame, [&] { return by_charge; });
-      together(frame.ranks, [&] { by_net[f] = on_host(found); });
-      continue;
-    }
-    together(frame.ranks, [&] {
-      const at::Tensor by_type =
-          at::zeros({ntypes_ + 1}, options).index_add_(0, frame.type, by_charge).to(at::kCPU);
-      double sum = 0.0;
-      for (int type = 0; type < ntypes_; ++type) sum += by_type[type + 1].item<double>();
-      for (int type = 0; type < ntypes_; ++type)
-        gradient[begin_ + type] +=
-            by_type[type + 1].item<double>() - frame.counts[type] / frame.atoms * sum;
-    });
+    const at::Tensor found = without_mean(frame, [&] { return by_charge; });
+    together(frame.ranks, [&] { by_net[f] = on_host(found); });
   }
   values.check();
   return by_net;
@@ -400,19 +371,11 @@ class ChargeType final : public EnergyTermType {
       const std::vector<bool> trainable(nets->shape.num_layers(), true);
       return add_network_blocks(nets->name, model.ntypes(), nets->shape, trainable, blocks);
     }
-    if (!own.has_parameters()) return;
-    ParameterBlock block;
-    block.name = place + "/charge";
-    block.shape = {model.ntypes()};
-    block.size = static_cast<std::size_t>(model.ntypes());
-    blocks.push_back(block);
   }
-  void draw(const ModelConfig &model, const EnergyTermConfig &own, const ParameterBlock &block,
+  void draw(const ModelConfig &, const EnergyTermConfig &, const ParameterBlock &block,
             RandomEngine &engine, double *values) const override
   {
-    if (own_settings(own).has_net()) return draw_weights(block, engine, values);
-    const auto start = own_settings(own).start(model.type_map);
-    std::copy(start.begin(), start.end(), values);
+    draw_weights(block, engine, values);
   }
   std::unique_ptr<EnergyTerm<double>>
   make_double(const ModelData &, const EnergyTermConfig &,
@@ -425,10 +388,10 @@ class ChargeType final : public EnergyTermType {
   {
     return nullptr;
   }
-  std::unique_ptr<GlobalTerm> make_global(const ModelData &data, const EnergyTermConfig &own,
-                                          const std::vector<ParameterBlock> &blocks) const override
+  std::unique_ptr<GlobalTerm> make_global(const ModelData &data,
+                                          const EnergyTermConfig &own) const override
   {
-    return std::make_unique<ChargeTerm>(data, own_settings(own), blocks);
+    return std::make_unique<ChargeTerm>(data, own_settings(own));
   }
 };
 

@@ -116,15 +116,12 @@ make_energy_terms(const ModelData &data, const std::vector<ParameterBlock> &bloc
   return terms;
 }
 
-std::vector<std::unique_ptr<GlobalTerm>>
-make_global_terms(const ModelData &data, const std::vector<ParameterBlock> &blocks)
+std::vector<std::unique_ptr<GlobalTerm>> make_global_terms(const ModelData &data)
 {
   std::vector<std::unique_ptr<GlobalTerm>> terms;
-  for (std::size_t k = 0; k < data.config.terms.size(); ++k) {
-    const EnergyTermConfig &own = *data.config.terms[k].get();
-    if (auto term = type_of(own).make_global(data, own, blocks_of(k, blocks)))
+  for (const AnyEnergyTermConfig &own : data.config.terms)
+    if (auto term = type_of(*own.get()).make_global(data, *own.get()))
       terms.push_back(std::move(term));
-  }
   return terms;
 }
 

@@ -44,8 +44,7 @@ class EnergyTermType {
               const std::vector<ParameterBlock> &blocks) const = 0;
   /// The same of a term that is no sum over centers; null: it is one.
   virtual std::unique_ptr<GlobalTerm>
-  make_global(const ModelData & /*data*/, const EnergyTermConfig & /*own*/,
-              const std::vector<ParameterBlock> & /*blocks*/) const
+  make_global(const ModelData & /*data*/, const EnergyTermConfig & /*own*/) const
   {
     return nullptr;
   }
@@ -67,7 +66,6 @@ void draw_term(const ModelConfig &model, const ParameterBlock &block, RandomEngi
 template <class Real>
 std::vector<std::unique_ptr<EnergyTerm<Real>>>
 make_energy_terms(const ModelData &data, const std::vector<ParameterBlock> &blocks);
-std::vector<std::unique_ptr<GlobalTerm>>
-make_global_terms(const ModelData &data, const std::vector<ParameterBlock> &blocks);
+std::vector<std::unique_ptr<GlobalTerm>> make_global_terms(const ModelData &data);
 
 }  // namespace dptrain

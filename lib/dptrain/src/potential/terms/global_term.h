@@ -21,27 +21,22 @@ class GlobalTerm {
   };
 
   virtual ~GlobalTerm() = default;
-  /// Without them there is no pass B.
-  virtual bool has_parameters() const = 0;
-  /// Where it is the energy of charges of the elements: these.
-  virtual std::optional<Charges> charges(const std::vector<double> & /*parameters*/) const
-  {
-    return std::nullopt;
-  }
-  /// Whether it depends on what a second net has for each atom (NetTerm): the charge of the atom in its surroundings.
+  /// Where it is the energy of charges: these.
+  virtual std::optional<Charges> charges() const { return std::nullopt; }
+  /// Whether it depends on what a second net has for each atom (NetTerm): the charge of the atom in its surroundings. Without
+  /// there is nothing to learn, and no pass B.
   virtual bool has_net() const { return false; }
-  /// Pass A over n domains, for what `out` asks for, which nothing is added to yet. parameters: all of the model; net: what the
-  /// net has for the atoms, which may throw on one rank alone.
-  virtual std::unique_ptr<State> forward(const std::vector<double> &parameters,
-                                         const Domain *domains, int n, const ForwardOutput *out,
+  /// Pass A over n domains, for what `out` asks for, which nothing is added to yet. net: what the net has for the atoms, which
+  /// may throw on one rank alone.
+  virtual std::unique_ptr<State> forward(const Domain *domains, int n, const ForwardOutput *out,
                                          const std::function<AtomValues()> &net) = 0;
   /// dE/dnet of each atom.
   virtual AtomValues net_seeds(const State & /*state*/) const { return {}; }
   /// Adds what forward() has found, to what the centers have.
   virtual void add_results(const State &state, ForwardOutput *out) const = 0;
-  /// Pass B: adds dS/dparameters, S as GradientSeed says, of these ranks' atoms. net: how what the net has changes along the
-  /// direction of the seeds, which may throw, too. Returns dS/dnet of each atom.
-  virtual AtomValues gradient(const State &state, const GradientSeed *seeds, double *gradient,
+  /// Pass B: dS/dnet of each atom, S as GradientSeed says. net: how what the net has changes along the direction of the seeds,
+  /// which may throw, too.
+  virtual AtomValues gradient(const State &state, const GradientSeed *seeds,
                               const std::function<AtomValues()> &net) = 0;
 };
 

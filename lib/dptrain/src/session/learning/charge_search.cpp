@@ -19,7 +19,7 @@ constexpr int training_steps = 300;
 constexpr double gain =
     0.85;  // charges stay where they make the error smaller than this times it: they cost time
 constexpr double digits = 1000.0;
-constexpr std::size_t fewest_frames = 4, most_frames = 24;
+constexpr std::size_t held_out_every = 4;
 constexpr double half = 0.5, more = 1.25, least = 0.1, most = 1.5;  // scales
 
 // Where the parabola through three points has its minimum; none: it has a maximum.
@@ -43,8 +43,6 @@ ChargeSearch::Result ChargeSearch::search(const std::function<double(double)> &e
     return result.trials.emplace_back(Trial{scale, error_at(scale)}).error;
   };
   const double without = try_scale(0.0), at_half = try_scale(half);
-  // the parabola falls from 0 to half where its minimum is above 0.35
-  if (!(at_half < without)) return result;
   std::vector<double> scales{0.0, half, 1.0};
   if (try_scale(1.0) < at_half) {
     try_scale(more);
@@ -57,30 +55,27 @@ ChargeSearch::Result ChargeSearch::search(const std::function<double(double)> &e
     if (std::find(scales.begin(), scales.end(), trial.scale) != scales.end())
       points.emplace_back(trial.scale * trial.scale, trial.error * trial.error);
   }
-  if (best.error > gain * without) return result;
+  if (!(best.error <= gain * without)) return result;
   const double scale =
       std::sqrt(std::max(0.0, minimum_of(points).value_or(best.scale * best.scale)));
   result.scale = std::round(std::clamp(scale, least, most) * digits) / digits;
   return result;
 }
 
-// Oxidation numbers by type that are neutral with the atoms of the frames; empty: there are none.
-std::vector<double> ChargeSearch::neutral_numbers(const std::vector<std::string> &elements,
-                                                  const std::vector<Frame> &frames) const
+// The charges that the search begins with, by type, such that the atoms of the frames are neutral; empty: there are none.
+std::vector<double> ChargeSearch::neutral(std::vector<double> numbers,
+                                          const std::vector<const Frame *> &frames) const
 {
-  std::vector<double> counts(elements.size() + 1, 0.0);  // the last one: of frames that do not tell
-  for (const Frame &frame : frames) {
-    for (int i = 0; i < frame.nlocal; ++i)
-      if (frame.type[i] >= 0) counts[frame.type[i]] += 1.0;
-    if (!frame.periodic || (frame.nlocal > 0 && frame.label.force.empty())) counts.back() += 1.0;
+  std::vector<double> counts(numbers.size() + 1, 0.0);  // the last one: of frames that do not tell
+  for (const Frame *frame : frames) {
+    for (int i = 0; i < frame->nlocal; ++i)
+      if (frame->type[i] >= 0) counts[frame->type[i]] += 1.0;
+    if (!frame->periodic || (frame->nlocal > 0 && frame->label.force.empty())) counts.back() += 1.0;
   }
   comm_->all_reduce_sum(counts.data(), counts.size());
-  std::vector<double> numbers;
   double positive = 0.0, negative = 0.0;
-  for (std::size_t type = 0; type < elements.size(); ++type) {
-    numbers.push_back(usual_oxidation_number(elements[type]).value_or(0.0));
+  for (std::size_t type = 0; type < numbers.size(); ++type)
     (numbers[type] > 0.0 ? positive : negative) += counts[type] * numbers[type];
-  }
   if (counts.back() > 0.0 || !(positive > 0.0 && negative < 0.0)) return {};
   const double ratio = std::sqrt(-negative / positive);
   for (double &number : numbers) number *= number > 0.0 ? ratio : 1.0 / ratio;
@@ -100,7 +95,7 @@ double ChargeSearch::error_after_training(const ModelData &data,
   std::vector<Frame> held_out;
   for (std::size_t k = 0; k < frames.size(); ++k) {
     Frame frame = frames[k]->copy();
-    if (k % fewest_frames != fewest_frames / 2) {
+    if (k % held_out_every != held_out_every / 2) {
       trainer.add(std::move(frame));
     } else {
       trainer.check(frame);
@@ -117,19 +112,32 @@ double ChargeSearch::error_after_training(const ModelData &data,
   return trainer.errors(judged).rmse("f");
 }
 
-bool ChargeSearch::choose(ModelData &data, const std::vector<Frame> &frames, const Log &say) const
+bool ChargeSearch::is_asked_for(const ModelConfig &config)
+{
+  return searched_charges(config) != nullptr;
+}
+
+bool ChargeSearch::choose(ModelData &data, const std::vector<const Frame *> &frames,
+                          const Log &say) const
 {
   const std::vector<std::string> elements = data.config.type_map;
-  const std::vector<double> numbers = neutral_numbers(elements, frames);
-  if (numbers.empty() || frames.size() < fewest_frames) return false;
+  ChargeConfig charges;
+  if (const ChargeConfig *asked = searched_charges(data.config)) charges = *asked;
+  const std::vector<double> numbers = neutral(charges.start(elements), frames);
+  if (numbers.empty() || std::ssize(frames) < fewest_frames) return false;
+  const std::string units = charges.values.empty() ? "oxidation numbers" : "values";
+  charges.kind = "fixed";
   std::vector<const Frame *> some;
-  const std::size_t number = std::min(frames.size(), most_frames);
-  for (std::size_t k = 0; k < number; ++k) some.push_back(&frames[k * frames.size() / number]);
+  const std::size_t number = std::min<std::size_t>(frames.size(), most_frames);
+  for (std::size_t k = 0; k < number; ++k) some.push_back(frames[k * frames.size() / number]);
   const auto with_charges = [&](double scale) {
     ModelData changed = data;
-    std::vector<double> charges = numbers;
-    for (double &charge : charges) charge *= scale;
-    if (scale > 0.0) changed.config.terms.push_back(fixed_charges(elements, charges));
+    std::vector<AnyEnergyTermConfig> &terms = changed.config.terms;
+    std::erase_if(terms,
+                  [&](const AnyEnergyTermConfig &term) { return term->type() == charges.type(); });
+    for (std::size_t type = 0; type < elements.size(); ++type)
+      charges.values[elements[type]] = scale * numbers[type];
+    if (scale > 0.0) terms.push_back(charges.clone());
     return changed;
   };
   const Result found =
@@ -139,11 +147,12 @@ bool ChargeSearch::choose(ModelData &data, const std::vector<Frame> &frames, con
     if (trial.scale > 0.0)
       errors += fmt::format("{}{:.3g} with {:g}", errors.empty() ? "" : ", ",
                             trial.error / found.trials.front().error, trial.scale);
-  if (found.scale) data = with_charges(*found.scale);
+  data = with_charges(found.scale.value_or(0.0));
   say(fmt::format(
       "{}: after {} steps of training the errors of forces that were not learned are {} times the "
-      "oxidation numbers, in terms of those without charges",
-      found.scale ? data.config.terms.back()->text() : "no charges", training_steps, errors));
+      "{}, in terms of those without charges",
+      found.scale ? data.config.terms.back()->text() : "no charges", training_steps, errors,
+      units));
   return true;
 }
 

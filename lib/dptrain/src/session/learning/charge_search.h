@@ -21,7 +21,7 @@ namespace dptrain {
 ///
 /// Charges are a multiple of the oxidation numbers of the elements. Energies of charges are proportional to its square s, and
 /// the net makes up for a part of what is wrong of s: what it leaves is linear in that, so that the error of the forces
-/// follows err^2 = err_0^2 + c (s - s_0)^2, and three trainings find s_0. The gradients of one training do not: the net of
+/// follows err^2 = err_0^2 + c (s - s_0)^2, and three or four trainings find s_0. The gradients of one training do not: the net of
 /// the first steps is so wrong that charges become what makes up for it.
 class ChargeSearch {
  public:
@@ -37,28 +37,37 @@ class ChargeSearch {
   static Result search(const std::function<double(double scale)> &error_at);
 
   /// on_update: is called after each optimizer step.
-  ChargeSearch(std::shared_ptr<const Communicator> comm, const TrainingConfig &config,
-               Precision precision, std::function<void()> on_update) :
+  ChargeSearch(std::shared_ptr<const Communicator> comm, TrainingConfig config,
+               Precision precision, std::function<void()> on_update = {}) :
       comm_(std::move(comm)),
-      config_(config),
+      config_(std::move(config)),
       precision_(precision),
       on_update_(std::move(on_update))
   {
   }
 
-  /// Adds charges to a new model, if they make it better, and says what was found. Returns false where there is nothing to
-  /// search: frames are too few, have no cell or no forces, or the elements do not have oxidation numbers of both signs.
-  /// Collective.
-  bool choose(ModelData &data, const std::vector<Frame> &frames, const Log &say) const;
+  static constexpr int fewest_frames = 4;
+  static constexpr int most_frames = 24;  ///< of more it takes these, at equal distances
+  /// For whom it is asked for.
+  static constexpr const char *needs =
+      "charges of kind search need four labels with forces in cells that are periodic in all directions, and elements with "
+      "oxidation numbers or values of both signs: give more labels, or charges of kind fixed with their values (terms)";
+  /// Whether the settings have charges that are to be searched, multiples of their own values.
+  static bool is_asked_for(const ModelConfig &config);
+
+  /// Gives a new model charges that make it better, or none in the place of those that were to be searched, and says what was
+  /// found. Returns false where there is nothing to search: frames are too few, have no cell or no forces, or the elements do
+  /// not have charges of both signs. Collective.
+  bool choose(ModelData &data, const std::vector<const Frame *> &frames, const Log &say) const;
 
  private:
-  std::vector<double> neutral_numbers(const std::vector<std::string> &elements,
-                                      const std::vector<Frame> &frames) const;
+  std::vector<double> neutral(std::vector<double> numbers,
+                              const std::vector<const Frame *> &frames) const;
   double error_after_training(const ModelData &data,
                               const std::vector<const Frame *> &frames) const;
 
   std::shared_ptr<const Communicator> comm_;
-  const TrainingConfig &config_;
+  const TrainingConfig config_;
   const Precision precision_;
   const std::function<void()> on_update_;
 };

@@ -50,7 +50,7 @@ OnlineTraining::OnlineTraining(std::shared_ptr<const Communicator> comm,
   if (!options_.selects) say(settings_.summary());
   if (options_.files.save.empty() && !options_.selects)
     messages_.warning("without 'save' the trained model is lost at the end: add save N FILE");
-  refuse_charges_of_cutouts();
+  check_charges();
   if (!slot_->model()) return;
   if (options_.active && !slot_->model()->features())
     throw Error(fmt::format(
@@ -75,22 +75,32 @@ void OnlineTraining::make_trainer()
   if (!blocks.empty()) say(blocks);
 }
 
-void OnlineTraining::refuse_charges_of_cutouts() const
+void OnlineTraining::check_charges() const
 {
   if (options_.cutout.radius > 0.0 && slot_->has_charges())
     throw Error(fmt::format("cutout: the energy of the charges of {} is one of the whole box: "
                             "remove cutout, or the charges from its terms",
                             slot_->path()));
+  if (slot_->model() || !ChargeSearch::is_asked_for(slot_->input()->model)) return;
+  const TrainingOptions &training = options_.training;
+  if (!training.charges)
+    throw Error(fmt::format("charges no: {} has charges that are searched (terms): remove one of "
+                            "the two",
+                            slot_->path()));
+  if (training.steps == 0)
+    throw Error(fmt::format("train 0: charges of {} are searched by training (terms): train more, "
+                            "or give charges of kind fixed",
+                            slot_->path()));
+  if (training.warmup < ChargeSearch::fewest_frames)
+    throw Error(fmt::format("warmup {}: {}", training.warmup, ChargeSearch::needs));
 }
 
-// Where nothing says what acts at large distances.
+// Where they are asked for, or nothing says what acts at large distances.
 bool OnlineTraining::tries_charges(const ModelConfig &model) const
 {
-  const ChargeChoice choice = options_.training.charges;
-  const bool wanted = choice == ChargeChoice::yes ||
-                      (choice == ChargeChoice::automatic && slot_->path() == new_model_name);
-  return wanted && options_.training.steps > 0 && options_.cutout.radius == 0.0 &&
-         model.baseline.empty() && !model.has_term("charges");
+  if (ChargeSearch::is_asked_for(model)) return true;
+  return options_.training.charges && slot_->path() == new_model_name &&
+         options_.training.steps > 0 && options_.cutout.radius == 0.0 && model.baseline.empty();
 }
 
 void OnlineTraining::make_model()
@@ -99,11 +109,10 @@ void OnlineTraining::make_model()
   if (tries_charges(data.config)) {
     const Stopwatch watch(state_.counters.training.seconds);
     const ChargeSearch search(comm_, config(), slot_->settings().precision, on_update_);
-    const bool tried = search.choose(data, frames_.waiting(), messages_.info);
-    if (!tried && options_.training.charges == ChargeChoice::yes)
-      messages_.warning("charges yes: no charges are tried, which needs four labels (warmup) with "
-                        "forces in periodic cells, and elements of positive and negative oxidation "
-                        "numbers: give charges in an input.json (terms)");
+    std::vector<const Frame *> frames;
+    for (const Frame &frame : frames_.waiting()) frames.push_back(&frame);
+    if (!search.choose(data, frames, messages_.info) && ChargeSearch::is_asked_for(data.config))
+      throw Error(fmt::format("{}: {}", slot_->path(), ChargeSearch::needs));
   }
   const double smallest = frames_.smallest_distance();
   slot_->set_model(*comm_, data);

@@ -101,7 +101,7 @@ class OnlineTraining {
   const TrainingConfig &config() const { return settings_.config(); }
   void say(const std::string &text) const { messages_.info(text); }
   void make_trainer();
-  void refuse_charges_of_cutouts() const;
+  void check_charges() const;
   bool tries_charges(const ModelConfig &model) const;
   void make_model();
   void resume_frames(const std::string &path);
