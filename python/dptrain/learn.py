@@ -265,7 +265,7 @@ def sentences(learning, errors):
                f"eV/A){wanted}; its energy error {1e3 * energy:.2g} meV/atom{picture}.")
         if percent and force / scale > MISSED * 0.01 * float(percent[-1]):
             yield (f"This is more than was wanted; the errors at the end of {folder / LOG} are those of configurations next to learned ones. "
-                   f"What helps where forces reach far, as among ions: a longer cutoff: rcut in an input.json, in the place of 'new' in {INPUT}, with "terms": [{{"type": "charges"}}].")
+                   f"What helps where forces reach far, as among ions: a longer cutoff (rcut in an input.json, in the place of 'new' in {INPUT}, with a term of type charges).")
     else:
         yield f"Errors on held-out configurations are at the end of {folder / LOG}{wanted}{picture}."
     yield (f"Next: dptrain check {folder / MODEL} {learning.options.structure} --picoseconds 5; or run it: pair_style dptrain, pair_coeff * * "

@@ -179,6 +179,35 @@ class Potential:
         baseline = self._baseline.evaluate(positions, [self.type_map[t] for t in types], cell)
         return Evaluation(*(a + b for a, b in zip(net, baseline)), error_bars=net[4], charges=net[5])
 
+    def born_charges(self, positions, types=None, cell=None, pbc=None, epsilon=1.0, step=0.01):
+        """Born effective charges [natoms][3][3] in e of a model with charges: [i][a][b] is how the dipole moment of the cell along a
+        changes where atom i moves along b.
+
+        The arguments of a frame are those of evaluate(). epsilon: dielectric constant of the electrons alone (of high frequency): charges that
+        act in a medium are smaller by its square root than those of the atoms (Zhong et al., arXiv 2504.05169). step: Angstrom,
+        of central differences, which take 6 evaluations for each atom.
+        Charges that a move changes at other atoms j have sin(k (r_j - r_i)) / k in the place of the distance, with the shortest waves k of
+        the cell, which is the same in all periodic images.
+        """
+        if hasattr(positions, "get_positions"):
+            atoms = positions
+            positions, types, cell, pbc = atoms.get_positions(), atoms.get_chemical_symbols(), atoms.cell.array, atoms.pbc
+        charges = self.evaluate(positions, types, cell, pbc).charges
+        if charges is None:
+            raise Error(f"{self.path} has no charges: its input needs a term of type charges")
+        positions = np.array(positions, dtype=float)
+        cell = complete_cell(positions, cell, pbc, self.rcut)
+        waves = 2.0 * np.pi * np.linalg.inv(cell)  # columns, 1/Angstrom
+        born = charges[:, None, None] * np.eye(3)
+        for i, place in enumerate(positions):
+            lengths = np.sin((positions - place) @ waves) @ cell / (2.0 * np.pi)  # [natoms][3] Angstrom
+            for b in range(3):
+                moved = np.zeros_like(positions)
+                moved[i, b] = step
+                ahead, behind = (self.evaluate(positions + sign * moved, types, cell).charges for sign in (1, -1))
+                born[i, :, b] += (ahead - behind) / (2.0 * step) @ lengths
+        return np.sqrt(epsilon) * born
+
 
 def complete_cell(positions, cell, pbc, cutoff):
     """A cell that is periodic in all directions, or None: directions without periodicity become so long that no image comes

@@ -443,7 +443,8 @@ TEST(ChargeTerm, RefusesWhatDoesNotGoTogether)
   refused(R"({"type": "charges", "sigma": 0})", "model/terms/0/sigma");
   refused(R"({"type": "charges", "neuron": [8]})", "charges of this kind have no net");
   ModelConfig config = tiny_config();
-  const json twice{{"type_map", {"A", "B"}}, {"terms", {{{"type", "charges"}}, {{"type", "charges"}}}}};
+  const json twice{{"type_map", {"A", "B"}},
+                   {"terms", {{{"type", "charges"}}, {{"type", "charges"}}}}};
   JsonReader reader(twice, "input.json", "model");
   expect_in("a model has one term of type charges",
             message_of([&] { read_type_keys(reader, config); }));

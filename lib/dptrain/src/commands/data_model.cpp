@@ -6,15 +6,17 @@
 #include <utility>
 
 #include "commands/data_warnings.h"
+#include "commands/spread_frames.h"
 #include "dptrain/base/error.h"
 #include "dptrain/potential/native/deep_pot.h"
+#include "session/learning/charge_search.h"
 #include "session/learning/model_factory.h"
 
 namespace dptrain {
 
-DataModel::DataModel(const Communicator &comm, const TrainOptions &options, const InputFile &input,
-                     const BatchSource &training, Log say, Health &health) :
-    comm_(comm),
+DataModel::DataModel(std::shared_ptr<const Communicator> comm, const TrainOptions &options,
+                     const InputFile &input, BatchSource &training, Log say, Health &health) :
+    comm_(std::move(comm)),
     options_(options),
     input_(input),
     training_(training),
@@ -28,14 +30,29 @@ ModelData DataModel::make()
   const DataStatistics found = count_data();
   ModelConfig config = input_.model;
   if (config.descriptor->needs_neighbor_counts()) complete(config, found.statistics);
-  ModelData data = dptrain::new_model(comm_, config, found.statistics, input_.model_def_script);
+  ModelData data = dptrain::new_model(*comm_, config, found.statistics, input_.model_def_script);
   data.out_bias = found.energy.bias;
   for (int type = 0; type < config.ntypes(); ++type)
     data.out_bias[type] -= data.bias_atom_e[type];  // atom_ener is a part of it
   if (std::isfinite(found.statistics.min_distance()))
     data.min_nbor_dist = found.statistics.min_distance();
   tell(found, data);
+  // a dry run estimates with charges that the search begins with
+  if (ChargeSearch::is_asked_for(config) && !options_.dry_run) search_charges(data);
   return data;
+}
+
+void DataModel::search_charges(ModelData &data)
+{
+  TrainingConfig config = input_.training;
+  config.fit_energy_bias = true;  // of each trial, with its charges
+  std::vector<Frame> frames;
+  for (const FrameId &id : spread_frames(training_.systems, ChargeSearch::most_frames))
+    for (const Frame *frame : training_.cache.load({id})) frames.push_back(frame->copy());
+  std::vector<const Frame *> loaded;
+  for (const Frame &frame : frames) loaded.push_back(&frame);
+  if (!ChargeSearch(comm_, config, options_.precision).choose(data, loaded, say_))
+    throw Error(fmt::format("{}: {}", options_.input, ChargeSearch::needs));
 }
 
 DataStatistics DataModel::count_data() const
@@ -52,7 +69,7 @@ DataStatistics DataModel::count_data() const
   } else {
     say_("counting the neighbors in the training data (--skip-neighbor-stat leaves it out)");
   }
-  return collect_statistics(comm_, training_.systems, input_.model, options);
+  return collect_statistics(*comm_, training_.systems, input_.model, options);
 }
 
 void DataModel::tell(const DataStatistics &found, const ModelData &data) const

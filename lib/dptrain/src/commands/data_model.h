@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+
 #include "commands/batch_source.h"
 #include "dptrain/commands/commands.h"
 #include "dptrain/potential/model/model_data.h"
@@ -8,22 +10,23 @@
 
 namespace dptrain {
 
-/// Makes the new model of a training from its data: from their statistics. Collective; throws Error on all ranks.
+/// Makes the new model of a training from its data: from their statistics, and charges from short trainings on them, where the settings ask for that. Collective; throws Error on all ranks.
 class DataModel {
  public:
   /// `say` gets lines of text, on all ranks; `health` learns which warnings were given here.
-  DataModel(const Communicator &comm, const TrainOptions &options, const InputFile &input,
-            const BatchSource &training, Log say, Health &health);
+  DataModel(std::shared_ptr<const Communicator> comm, const TrainOptions &options,
+            const InputFile &input, BatchSource &training, Log say, Health &health);
   ModelData make();
 
  private:
   DataStatistics count_data() const;
   void tell(const DataStatistics &found, const ModelData &data) const;
+  void search_charges(ModelData &data);
 
-  const Communicator &comm_;
+  const std::shared_ptr<const Communicator> comm_;
   const TrainOptions &options_;
   const InputFile &input_;
-  const BatchSource &training_;
+  BatchSource &training_;
   Log say_;
   Health &health_;
 };

@@ -35,7 +35,6 @@
 #include "dptrain/uncertainty/feature_moments.h"
 #include "io/file.h"
 #include "optimizer/optimizer.h"
-#include "session/learning/charge_search.h"
 #include "statistics/data/structure_cutoff.h"
 #include "training/schedule.h"
 
@@ -259,10 +258,9 @@ void OfflineTraining::make_model()
   const auto tell = [this](const std::string &line) { say(line); };
   ModelData data = start_.model
                        ? std::move(*start_.model)
-                       : DataModel(*comm_, options_, input_, *training_, tell, health_).make();
+                       : DataModel(comm_, options_, input_, *training_, tell, health_).make();
   const bool is_new = start_.option.empty();
   start_.model.reset();
-  if (is_new && ChargeSearch::is_asked_for(data.config)) search_charges(data);
   guarded(*comm_, [&] {
     model_ = dptrain::make_model(std::move(data), start_.option);
     model_->set_precision(options_.precision);
@@ -271,22 +269,6 @@ void OfflineTraining::make_model()
   });
   // that of the statistics does not know what terms give
   if (!options_.finetune.empty() || (is_new && !input_.model.terms.empty())) fit_energy_bias();
-}
-
-void OfflineTraining::search_charges(ModelData &data)
-{
-  TrainingConfig config = input_.training;
-  config.fit_energy_bias = true;  // of each trial, with its charges
-  std::vector<Frame> frames;
-  for (const FrameId &id : spread_frames(training_->systems, ChargeSearch::most_frames))
-    for (const Frame *frame : training_->cache.load({id})) frames.push_back(frame->copy());
-  std::vector<const Frame *> some;
-  for (const Frame &frame : frames) some.push_back(&frame);
-  const ChargeSearch search(comm_, config, options_.precision);
-  // a dry run estimates with charges of the size that the search begins with
-  if (!options_.dry_run &&
-      !search.choose(data, some, [this](const std::string &line) { say(line); }))
-    throw Error(fmt::format("{}: {}", options_.input, ChargeSearch::needs));
 }
 
 void OfflineTraining::fit_energy_bias()

@@ -37,7 +37,6 @@ class OfflineTraining {
   void continue_trainer();
   void train();
   void check_output() const;
-  void search_charges(ModelData &data);
   void fit_energy_bias();
   void estimate();
   void measure_bars();

@@ -44,10 +44,7 @@ class ChargeTerm final : public GlobalTerm {
   }
 
   bool has_net() const override { return has_net_; }
-  std::optional<Charges> charges() const override
-  {
-    return Charges{by_type_, total_, sigma_};
-  }
+  std::optional<Charges> charges() const override { return Charges{by_type_, total_, sigma_}; }
   std::unique_ptr<State> forward(const Domain *domains, int n, const ForwardOutput *out,
                                  const std::function<AtomValues()> &net) override;
   AtomValues net_seeds(const State &state) const override;
@@ -335,8 +332,7 @@ AtomValues ChargeTerm::gradient(const State &state, const GradientSeed *seeds,
       v = seed.force ? array(seed.force, {frame.nlocal, 3}, false).to(options.device())
                      : at::zeros({frame.nlocal, 3}, options);
     });
-    const at::Tensor dq =
-        without_mean(frame, [&] { return copy_of(tangents[f], {frame.nlocal}); });
+    const at::Tensor dq = without_mean(frame, [&] { return copy_of(tangents[f], {frame.nlocal}); });
     together(frame.ranks, [&] { tangent = frame.sum->structure_tangent(frame.of_atoms, v, dq); });
     add_up(frame.ranks, tangent);
     // S = c E - E_dot

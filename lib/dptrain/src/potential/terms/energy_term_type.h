@@ -43,8 +43,8 @@ class EnergyTermType {
   make_single(const ModelData &data, const EnergyTermConfig &own,
               const std::vector<ParameterBlock> &blocks) const = 0;
   /// The same of a term that is no sum over centers; null: it is one.
-  virtual std::unique_ptr<GlobalTerm>
-  make_global(const ModelData & /*data*/, const EnergyTermConfig & /*own*/) const
+  virtual std::unique_ptr<GlobalTerm> make_global(const ModelData & /*data*/,
+                                                  const EnergyTermConfig & /*own*/) const
   {
     return nullptr;
   }

@@ -37,8 +37,8 @@ class ChargeSearch {
   static Result search(const std::function<double(double scale)> &error_at);
 
   /// on_update: is called after each optimizer step.
-  ChargeSearch(std::shared_ptr<const Communicator> comm, TrainingConfig config,
-               Precision precision, std::function<void()> on_update = {}) :
+  ChargeSearch(std::shared_ptr<const Communicator> comm, TrainingConfig config, Precision precision,
+               std::function<void()> on_update = {}) :
       comm_(std::move(comm)),
       config_(std::move(config)),
       precision_(precision),
@@ -50,8 +50,10 @@ class ChargeSearch {
   static constexpr int most_frames = 24;  ///< of more it takes these, at equal distances
   /// For whom it is asked for.
   static constexpr const char *needs =
-      "charges of kind search need four labels with forces in cells that are periodic in all directions, and elements with "
-      "oxidation numbers or values of both signs: give more labels, or charges of kind fixed with their values (terms)";
+      "charges of kind search need four labels with forces in cells that are periodic in all "
+      "directions, and elements with "
+      "oxidation numbers or values of both signs: give more labels, or charges of kind fixed with "
+      "their values (terms)";
   /// Whether the settings have charges that are to be searched, multiples of their own values.
   static bool is_asked_for(const ModelConfig &config);
 
