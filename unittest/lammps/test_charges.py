@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import dptrain
 import h5py
@@ -291,7 +292,7 @@ def test_born_charges_are_derivatives_of_the_dipole(folder):
     np.testing.assert_allclose(born[:, 2], expected, atol=0.01 * np.abs(expected).max())
     assert np.abs(expected - potential.evaluate(cluster, types, cell).charges[:, None] * [0, 0, 1]).max() > 0.05
     with pytest.raises(dptrain.Error, match="has no charges: its input needs a term of type charges"):
-        dptrain.load("Si.mlearn.dp").born_charges([[0, 0, 0]], ["Si"], np.eye(3) * 5)
+        dptrain.load(Path(__file__).parents[2] / "potentials" / "Si.mlearn.dp").born_charges([[0, 0, 0]], ["Si"], np.eye(3) * 5)
 
 
 def test_python_has_the_same(folder):
@@ -375,6 +376,9 @@ pair_coeff * * new Li F
     charges = re.search(r"charges F (\S+) Li (\S+): after", run.output)
     # the parabola of eight labels of a crystal is that of the reference to a tenth
     assert float(charges[2]) == pytest.approx(1.0, abs=0.15) and float(charges[1]) == -float(charges[2])
+    # charges that were found are no other model
+    text = crystal + learn.format("/coul/long 8.0", born + ' kspace "pppm 1e-5"').replace("save 10000 lif.dp", "save 10000 lif.dp resume lif.dp")
+    assert "resumed from lif.dp.ckpt" in lammps(text.replace("run 160", "run 5"), ranks).check().output
     # the labels of the run as a data set, and multiples of charges that are given
     settings = {"model": {"type_map": ["Li", "F"], "descriptor": {"type": "power_spectrum", "rcut": 5.0},
                           "terms": [{"type": "charges", "values": {"Li": 0.8, "F": -1.6}}]},
@@ -383,9 +387,13 @@ pair_coeff * * new Li F
     assert status == 0 and "of training the errors of forces" in output, output
     found = dptrain.load(tmp_path / "model.ckpt.dp").info["charges"]
     assert found["Li"] == pytest.approx(1.0, abs=0.15) and found["F"] == pytest.approx(-found["Li"])
-    settings["model"]["terms"][0]["values"] = {"Li": 1, "F": 1}
-    status, output = train(tmp_path, settings, "-np", ranks)
-    assert status != 0 and "search.json: charges of kind search need four labels with forces" in output, output
+    settings["training"]["numb_steps"] = 30
+    status, output = train(tmp_path, settings, "--restart", "model.ckpt.dp", "-np", ranks)
+    assert status == 0 and "goes on after step 20" in output and "of training" not in output, output
+    assert dptrain.load(tmp_path / "model.ckpt.dp").info["charges"] == found
+    settings["model"]["terms"][0]["sigma"] = 1.5
+    status, output = train(tmp_path, settings, "--restart", "model.ckpt.dp", "-np", ranks)
+    assert status != 0 and "holds another model than search.json asks for: terms is charges" in output, output
     without = lammps(crystal + learn.format(" 8.0", born), ranks).check()
     assert "no charges: after" in without.output
 

@@ -438,13 +438,16 @@ TEST(ChargeTerm, RefusesWhatDoesNotGoTogether)
   refused(R"({"type": "charges", "kind": "some"})", "model/terms/0/kind");
   refused(R"({"type": "charges", "values": {"K": 1}})",
           "K is not in type_map: give charges of Na Cl");
+  refused(R"({"type": "charges", "values": {"Na": 1, "Cl": 1}})",
+          "must have both signs; those of Na Cl have not");
+  refused(R"({"type": "charges", "total": 1})", "charges are searched for neutral frames alone");
   refused(R"({"type": "charges", "values": [1, -1]})", "an object of charges by element");
   refused(R"({"type": "charges", "kind": "fixed", "values": {"Na": 1}})", "has no charge for Cl");
   refused(R"({"type": "charges", "sigma": 0})", "model/terms/0/sigma");
   refused(R"({"type": "charges", "neuron": [8]})", "charges of this kind have no net");
   ModelConfig config = tiny_config();
   const json twice{{"type_map", {"A", "B"}},
-                   {"terms", {{{"type", "charges"}}, {{"type", "charges"}}}}};
+                   {"terms", {{{"type", "charges"}, {"kind", "environment"}}, by_surroundings}}};
   JsonReader reader(twice, "input.json", "model");
   expect_in("a model has one term of type charges",
             message_of([&] { read_type_keys(reader, config); }));

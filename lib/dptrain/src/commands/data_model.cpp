@@ -44,14 +44,9 @@ ModelData DataModel::make()
 
 void DataModel::search_charges(ModelData &data)
 {
-  TrainingConfig config = input_.training;
-  config.fit_energy_bias = true;  // of each trial, with its charges
-  std::vector<Frame> frames;
-  for (const FrameId &id : spread_frames(training_.systems, ChargeSearch::most_frames))
-    for (const Frame *frame : training_.cache.load({id})) frames.push_back(frame->copy());
-  std::vector<const Frame *> loaded;
-  for (const Frame &frame : frames) loaded.push_back(&frame);
-  if (!ChargeSearch(comm_, config, options_.precision).choose(data, loaded, say_))
+  const auto frames =
+      training_.cache.load(spread_frames(training_.systems, ChargeSearch::most_frames));
+  if (!ChargeSearch(comm_, input_.training, options_.precision).choose(data, frames, say_))
     throw Error(fmt::format("{}: {}", options_.input, ChargeSearch::needs));
 }
 

@@ -32,6 +32,11 @@ class EnergyTermConfig {
   virtual const Keys<EnergyTermConfig> &table() const = 0;
   /// After all keys are read: throws Error for values that do not go together, or do not fit the elements of the model.
   virtual void complete(JsonReader & /*section*/, const ModelConfig & /*model*/) {}
+  /// Sets what follows from the cutoff of the net (Angstrom) where it was not given.
+  virtual void follow_cutoff(double /*rcut*/) {}
+  /// Whether a search replaces it, by a term such as this one, or by none.
+  virtual bool may_become(const EnergyTermConfig & /*found*/) const { return false; }
+  virtual bool is_searched() const { return false; }
 };
 
 /// New settings with the defaults of input.json, by the name that a kind has there; null if there is no such kind. The kinds

@@ -83,6 +83,7 @@ Tree definition(const ModelData &data)
   }
   if (!script.contains("type_map")) script["type_map"] = config.type_map;
   if (!config.baseline.empty()) script["baseline"] = Tree::parse(text_of(config.baseline));
+  script.erase("terms");  // charges may have been searched, and none found
   if (!config.terms.empty()) script["terms"] = written_terms(config.terms);
   Tree &part = script["descriptor"];
   if (!part.is_object()) part = Tree::parse(config.descriptor->keys(config));

@@ -80,6 +80,29 @@ void compare(const json &there, const json &here, const std::set<std::string> &o
   }
 }
 
+// Terms as they are once the cutoff is known.
+void follow_cutoff(ModelConfig &model)
+{
+  for (AnyEnergyTermConfig &term : model.terms) term->follow_cutoff(model.rcut);
+}
+
+// What a search may have found there is no difference.
+void replace_searched(std::vector<AnyEnergyTermConfig> &here,
+                      const std::vector<AnyEnergyTermConfig> &there)
+{
+  for (AnyEnergyTermConfig &term : here) {
+    if (!term->is_searched()) continue;
+    const auto found = std::find_if(there.begin(), there.end(), [&](const auto &other) {
+      return other->type() == term->type();
+    });
+    if (found == there.end())
+      term = {};
+    else if (term->may_become(*found->get()))
+      term = *found;
+  }
+  std::erase_if(here, [](const AnyEnergyTermConfig &term) { return !term; });
+}
+
 }  // namespace
 
 std::string model_differences(const ModelConfig &there, const ModelConfig &here)
@@ -89,7 +112,11 @@ std::string model_differences(const ModelConfig &there, const ModelConfig &here)
                                              "precision", "exclude_types"};
   ModelConfig wanted_here = here;
   if (here.cutoff_source == CutoffSource::open) choose_cutoff(wanted_here, there.rcut);
-  json a = comparable(there), b = comparable(wanted_here);
+  ModelConfig wanted_there = there;
+  follow_cutoff(wanted_there);
+  follow_cutoff(wanted_here);
+  replace_searched(wanted_here.terms, wanted_there.terms);
+  json a = comparable(wanted_there), b = comparable(wanted_here);
   const json wanted = b["fitting_net"]["atom_ener"];
   for (json *model : {&a, &b}) {
     json &energies = (*model)["fitting_net"]["atom_ener"];

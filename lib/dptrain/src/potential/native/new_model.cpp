@@ -33,6 +33,7 @@ ModelData new_deep_pot(const ModelConfig &config, const Statistics &statistics,
   ModelData data;
   data.config = config;
   complete(data.config, statistics);
+  for (AnyEnergyTermConfig &term : data.config.terms) term->follow_cutoff(data.config.rcut);
   const DescriptorType &type = descriptor_type(config);
   data.descriptor_constants = type.constants(data.config, statistics);
   if (std::isfinite(statistics.min_distance())) data.min_nbor_dist = statistics.min_distance();

@@ -26,6 +26,13 @@ const ByElement &oxidation_numbers()
   return numbers;
 }
 
+// The one that an element has in most of its compounds; none: there is no such.
+std::optional<double> usual_oxidation_number(const std::string &element)
+{
+  const auto found = oxidation_numbers().find(element);
+  return found == oxidation_numbers().end() ? std::nullopt : std::optional(found->second);
+}
+
 ByElement read_charges(JsonReader &section, const std::string &key)
 {
   const nlohmann::json *value = section.find(key);
@@ -47,11 +54,12 @@ std::string text_of_total(double total)
 std::string ChargeConfig::text() const
 {
   std::string width = sigma ? fmt::format(", sigma {:.9g} Angstrom", *sigma) : "";
-  if (is_searched())
-    return fmt::format("charges that are searched{}{}", width, text_of_total(total));
   std::vector<std::string> each;
   for (const auto &[element, charge] : values)
     each.push_back(fmt::format("{} {:.9g}", element, charge));
+  if (is_searched())
+    return fmt::format("charges that are searched{}{}{}", each.empty() ? "" : ", beginning with ",
+                       joined(each), width);
   if (each.empty()) each.emplace_back("0");
   const std::string net =
       has_net() ? fmt::format(" and by surroundings, net {}", joined(neuron)) : "";
@@ -101,12 +109,37 @@ void ChargeConfig::complete(JsonReader &section, const ModelConfig &model)
   if (!has_net() && section.has("neuron"))
     section.fail("neuron", "charges of this kind have no net: remove the key, or give the kind "
                            "\"environment\"");
+  if (is_searched()) {
+    if (total != 0.0)
+      section.fail("total", "charges are searched for neutral frames alone: give the kind "
+                            "\"environment\", or charges of kind \"fixed\"");
+    const std::vector<double> charges = start(model.type_map);
+    const auto [least, most] = std::minmax_element(charges.begin(), charges.end());
+    if (!(*least < 0.0 && *most > 0.0))
+      section.fail(
+          "values",
+          fmt::format("charges that are searched are multiples of these numbers, which must "
+                      "have both signs; those of {} have not: give others",
+                      joined(model.type_map)));
+  }
   if (kind != "fixed") return;
   for (const std::string &element : model.type_map)
     if (!values.contains(element))
       section.fail("values", fmt::format("has no charge for {}: fixed charges need one for each "
                                          "element of type_map, 0 where there is none",
                                          element));
+}
+
+void ChargeConfig::follow_cutoff(double rcut)
+{
+  if (!sigma) sigma = 0.2 * rcut;
+}
+
+bool ChargeConfig::may_become(const EnergyTermConfig &found) const
+{
+  const auto *other = dynamic_cast<const ChargeConfig *>(&found);
+  return is_searched() && other && other->kind == "fixed" && other->total == total &&
+         other->sigma == sigma;
 }
 
 std::vector<double> ChargeConfig::start(const std::vector<std::string> &elements) const
@@ -148,12 +181,6 @@ const ChargeConfig *searched_charges(const ModelConfig &config)
     if (charges && charges->is_searched()) return charges;
   }
   return nullptr;
-}
-
-std::optional<double> usual_oxidation_number(const std::string &element)
-{
-  const auto found = oxidation_numbers().find(element);
-  return found == oxidation_numbers().end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace dptrain

@@ -26,8 +26,11 @@ class ChargeConfig final : public EnergyTermConfig {
   const Keys<EnergyTermConfig> &table() const override;
   void complete(JsonReader &section, const ModelConfig &model) override;
 
+  void follow_cutoff(double rcut) override;
+  bool may_become(const EnergyTermConfig &found) const override;
+  bool is_searched() const override { return kind == "search"; }
+
   bool has_net() const { return kind == "environment"; }
-  bool is_searched() const { return kind == "search"; }
   /// By type; those that are given, else usual ones, or none where a net adds to them: in molecules usual ones are far from right.
   std::vector<double> start(const std::vector<std::string> &elements) const;
 
@@ -51,7 +54,5 @@ std::optional<ChargeNets> charge_nets(const ModelConfig &config);
 
 /// The charges of a model that a ChargeSearch has to find; null: there are none.
 const ChargeConfig *searched_charges(const ModelConfig &config);
-/// The oxidation number that an element has in most of its compounds; none: there is no such.
-std::optional<double> usual_oxidation_number(const std::string &element);
 
 }  // namespace dptrain

@@ -1,5 +1,4 @@
 #include "potential/terms/charge_term.h"
-#include "potential/terms/charge_config.h"
 
 #include <algorithm>
 #include <exception>
@@ -34,9 +33,10 @@ constexpr double net_scale = 0.2;
 
 class ChargeTerm final : public GlobalTerm {
  public:
+  // after follow_cutoff()
   ChargeTerm(const ModelData &data, const ChargeConfig &config) :
       ntypes_(data.config.ntypes()),
-      sigma_(config.sigma.value_or(0.2 * data.config.rcut)),
+      sigma_(config.sigma.value()),
       total_(config.total),
       has_net_(config.has_net()),
       by_type_(config.start(data.config.type_map))
@@ -387,7 +387,9 @@ class ChargeType final : public EnergyTermType {
   std::unique_ptr<GlobalTerm> make_global(const ModelData &data,
                                           const EnergyTermConfig &own) const override
   {
-    return std::make_unique<ChargeTerm>(data, own_settings(own));
+    ChargeConfig charges = own_settings(own);
+    charges.follow_cutoff(data.config.rcut);
+    return std::make_unique<ChargeTerm>(data, charges);
   }
 };
 

@@ -14,12 +14,14 @@ namespace dptrain {
 
 namespace {
 
-// They find scales that are up to an eighth too large; longer ones did no better in runs: bench/results/charges.md.
+// They find charges to a tenth; longer ones did no better in runs: bench/results/charges.md.
 constexpr int training_steps = 300;
 constexpr double gain =
     0.85;  // charges stay where they make the error smaller than this times it: they cost time
 constexpr double digits = 1000.0;
 constexpr std::size_t held_out_every = 4;
+constexpr std::int64_t long_schedule = 100000;                      // steps: the rate stays
+constexpr double short_average = 0.99;                              // of the steps of a trial
 constexpr double half = 0.5, more = 1.25, least = 0.1, most = 1.5;  // scales
 
 // Where the parabola through three points has its minimum; none: it has a maximum.
@@ -62,21 +64,48 @@ ChargeSearch::Result ChargeSearch::search(const std::function<double(double)> &e
   return result;
 }
 
-// The charges that the search begins with, by type, such that the atoms of the frames are neutral; empty: there are none.
+ChargeSearch::ChargeSearch(std::shared_ptr<const Communicator> comm, TrainingConfig config,
+                           Precision precision, std::function<void()> on_update) :
+    comm_(std::move(comm)),
+    config_(std::move(config)),
+    precision_(precision),
+    on_update_(std::move(on_update))
+{
+  // the settings are those of a training that is longer
+  config_.fit_energy_bias = true;  // of each trial, with its charges
+  config_.numb_steps = std::max(config_.numb_steps, long_schedule);
+  config_.schedule.warmup_steps = 0;
+  config_.schedule.warmup_ratio.reset();
+  config_.acc_freq = 1;
+  config_.ema_decay = std::min(config_.ema_decay, short_average);
+}
+
+// Those from which charges can be learned, on all ranks.
+std::vector<const Frame *> ChargeSearch::usable(const std::vector<const Frame *> &frames) const
+{
+  std::vector<double> unusable;
+  for (const Frame *frame : frames)
+    unusable.push_back(!frame->periodic || (frame->nlocal > 0 && frame->label.force.empty()));
+  comm_->all_reduce_sum(unusable.data(), unusable.size());
+  std::vector<const Frame *> found;
+  for (std::size_t k = 0; k < frames.size(); ++k)
+    if (unusable[k] == 0.0) found.push_back(frames[k]);
+  return found;
+}
+
+// The charges that the search begins with, by type, such that the atoms of the frames are neutral; empty: they have one sign.
 std::vector<double> ChargeSearch::neutral(std::vector<double> numbers,
                                           const std::vector<const Frame *> &frames) const
 {
-  std::vector<double> counts(numbers.size() + 1, 0.0);  // the last one: of frames that do not tell
-  for (const Frame *frame : frames) {
+  std::vector<double> counts(numbers.size(), 0.0);
+  for (const Frame *frame : frames)
     for (int i = 0; i < frame->nlocal; ++i)
-      if (frame->type[i] >= 0) counts[frame->type[i]] += 1.0;
-    if (!frame->periodic || (frame->nlocal > 0 && frame->label.force.empty())) counts.back() += 1.0;
-  }
+      if (frame->type[i] >= 0) counts[frame->type[i]] += frame->is_copy ? 1.0 / comm_->size() : 1.0;
   comm_->all_reduce_sum(counts.data(), counts.size());
   double positive = 0.0, negative = 0.0;
   for (std::size_t type = 0; type < numbers.size(); ++type)
     (numbers[type] > 0.0 ? positive : negative) += counts[type] * numbers[type];
-  if (counts.back() > 0.0 || !(positive > 0.0 && negative < 0.0)) return {};
+  if (!(positive > 0.0 && negative < 0.0)) return {};
   const double ratio = std::sqrt(-negative / positive);
   for (double &number : numbers) number *= number > 0.0 ? ratio : 1.0 / ratio;
   return numbers;
@@ -94,7 +123,8 @@ double ChargeSearch::error_after_training(const ModelData &data,
   Trainer trainer(model, comm_, config_);
   std::vector<Frame> held_out;
   for (std::size_t k = 0; k < frames.size(); ++k) {
-    Frame frame = frames[k]->copy();
+    Frame frame;
+    guarded(*comm_, [&] { frame = frames[k]->copy(); });
     if (k % held_out_every != held_out_every / 2) {
       trainer.add(std::move(frame));
     } else {
@@ -123,21 +153,27 @@ bool ChargeSearch::choose(ModelData &data, const std::vector<const Frame *> &fra
   const std::vector<std::string> elements = data.config.type_map;
   ChargeConfig charges;
   if (const ChargeConfig *asked = searched_charges(data.config)) charges = *asked;
-  const std::vector<double> numbers = neutral(charges.start(elements), frames);
-  if (numbers.empty() || std::ssize(frames) < fewest_frames) return false;
+  const std::vector<const Frame *> known = usable(frames);
+  const std::vector<double> numbers = neutral(charges.start(elements), known);
+  if (numbers.empty() || std::ssize(known) < fewest_frames) return false;
   const std::string units = charges.values.empty() ? "oxidation numbers" : "values";
   charges.kind = "fixed";
+  charges.follow_cutoff(data.config.rcut);
   std::vector<const Frame *> some;
-  const std::size_t number = std::min<std::size_t>(frames.size(), most_frames);
-  for (std::size_t k = 0; k < number; ++k) some.push_back(frames[k * frames.size() / number]);
+  const std::size_t number = std::min<std::size_t>(known.size(), most_frames);
+  for (std::size_t k = 0; k < number; ++k) some.push_back(known[k * known.size() / number]);
   const auto with_charges = [&](double scale) {
     ModelData changed = data;
     std::vector<AnyEnergyTermConfig> &terms = changed.config.terms;
-    std::erase_if(terms,
-                  [&](const AnyEnergyTermConfig &term) { return term->type() == charges.type(); });
     for (std::size_t type = 0; type < elements.size(); ++type)
       charges.values[elements[type]] = scale * numbers[type];
-    if (scale > 0.0) terms.push_back(charges.clone());
+    if (!is_asked_for(changed.config)) terms.push_back(ChargeConfig().clone());
+    const auto place = std::find_if(terms.begin(), terms.end(),
+                                    [](const auto &term) { return term->is_searched(); });
+    if (scale > 0.0)
+      *place = charges.clone();
+    else
+      terms.erase(place);
     return changed;
   };
   const Result found =
@@ -148,11 +184,11 @@ bool ChargeSearch::choose(ModelData &data, const std::vector<const Frame *> &fra
       errors += fmt::format("{}{:.3g} with {:g}", errors.empty() ? "" : ", ",
                             trial.error / found.trials.front().error, trial.scale);
   data = with_charges(found.scale.value_or(0.0));
+  charges.sigma.reset();  // is not shown
   say(fmt::format(
       "{}: after {} steps of training the errors of forces that were not learned are {} times the "
       "{}, in terms of those without charges",
-      found.scale ? data.config.terms.back()->text() : "no charges", training_steps, errors,
-      units));
+      found.scale ? charges.text() : "no charges", training_steps, errors, units));
   return true;
 }
 

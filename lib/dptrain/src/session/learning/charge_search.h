@@ -19,14 +19,15 @@ namespace dptrain {
 /// Whether charges of the elements make a new potential better, and which: by short trainings of the potential with
 /// charges and without, judged by frames that are left out.
 ///
-/// Charges are a multiple of the oxidation numbers of the elements. Energies of charges are proportional to its square s, and
+/// Charges are a multiple of the oxidation numbers of the elements, or of the values that the settings give; either is made
+/// neutral first. Energies of charges are proportional to its square s, and
 /// the net makes up for a part of what is wrong of s: what it leaves is linear in that, so that the error of the forces
 /// follows err^2 = err_0^2 + c (s - s_0)^2, and three or four trainings find s_0. The gradients of one training do not: the net of
 /// the first steps is so wrong that charges become what makes up for it.
 class ChargeSearch {
  public:
   struct Trial {
-    double scale;  ///< multiple of the oxidation numbers
+    double scale;  ///< multiple of them
     double error;  ///< root mean square of errors of forces after the training, eV/Angstrom
   };
   struct Result {
@@ -38,13 +39,7 @@ class ChargeSearch {
 
   /// on_update: is called after each optimizer step.
   ChargeSearch(std::shared_ptr<const Communicator> comm, TrainingConfig config, Precision precision,
-               std::function<void()> on_update = {}) :
-      comm_(std::move(comm)),
-      config_(std::move(config)),
-      precision_(precision),
-      on_update_(std::move(on_update))
-  {
-  }
+               std::function<void()> on_update = {});
 
   static constexpr int fewest_frames = 4;
   static constexpr int most_frames = 24;  ///< of more it takes these, at equal distances
@@ -63,13 +58,14 @@ class ChargeSearch {
   bool choose(ModelData &data, const std::vector<const Frame *> &frames, const Log &say) const;
 
  private:
+  std::vector<const Frame *> usable(const std::vector<const Frame *> &frames) const;
   std::vector<double> neutral(std::vector<double> numbers,
                               const std::vector<const Frame *> &frames) const;
   double error_after_training(const ModelData &data,
                               const std::vector<const Frame *> &frames) const;
 
   std::shared_ptr<const Communicator> comm_;
-  const TrainingConfig config_;
+  TrainingConfig config_;
   const Precision precision_;
   const std::function<void()> on_update_;
 };

@@ -81,7 +81,8 @@ void OnlineTraining::check_charges() const
     throw Error(fmt::format("cutout: the energy of the charges of {} is one of the whole box: "
                             "remove cutout, or the charges from its terms",
                             slot_->path()));
-  if (slot_->model() || !ChargeSearch::is_asked_for(slot_->input()->model)) return;
+  const bool goes_on = slot_->model() || !options_.files.resume.empty();
+  if (goes_on || !ChargeSearch::is_asked_for(slot_->input()->model)) return;
   const TrainingOptions &training = options_.training;
   if (!training.charges)
     throw Error(fmt::format("charges no: {} has charges that are searched (terms): remove one of "

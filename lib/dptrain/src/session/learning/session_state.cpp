@@ -55,6 +55,8 @@ void check_same_model(const std::string &path, const ModelData &found, const Mod
     wanted = slot.model()->data();
   else
     wanted.config = slot.input()->model;
+  if (slot.path() == new_model_name && !wanted.config.has_term("charges"))
+    wanted.config.terms.push_back(make_energy_term_config("charges"));  // which a run searches
   const std::string differences = model_differences(found, wanted);
   if (!differences.empty())
     throw Error(fmt::format("resume: {} is a checkpoint of another model than {}: {}", path,
