@@ -155,9 +155,7 @@ class Potential:
         size, smaller than the cutoff too; None: no cell. pbc: one or three booleans; by default a cell is periodic.
         Raises Error for unknown types, wrong shapes, numbers that are not finite, and atoms on top of each other.
         """
-        if hasattr(positions, "get_positions"):
-            atoms = positions
-            positions, types, cell, pbc = atoms.get_positions(), atoms.get_chemical_symbols(), atoms.cell.array, atoms.pbc
+        positions, types, cell, pbc = frame_of(positions, types, cell, pbc)
         positions = np.ascontiguousarray(positions, dtype=float)
         if positions.ndim != 2 or positions.shape[1] != 3:
             raise Error(f"positions have the shape {positions.shape}: [natoms][3] is needed")
@@ -189,9 +187,7 @@ class Potential:
         Charges that a move changes at other atoms j have sin(k (r_j - r_i)) / k in the place of the distance, with the shortest waves k of
         the cell, which is the same in all periodic images.
         """
-        if hasattr(positions, "get_positions"):
-            atoms = positions
-            positions, types, cell, pbc = atoms.get_positions(), atoms.get_chemical_symbols(), atoms.cell.array, atoms.pbc
+        positions, types, cell, pbc = frame_of(positions, types, cell, pbc)
         charges = self.evaluate(positions, types, cell, pbc).charges
         if charges is None:
             raise Error(f"{self.path} has no charges: its input needs a term of type charges")
@@ -209,6 +205,14 @@ class Potential:
                 ahead, behind = (self.evaluate(positions + sign * moved, types, cell).charges for sign in (1, -1))
                 born[i, :, b] += (ahead - behind) / (2.0 * step) @ lengths
         return np.sqrt(epsilon) * born
+
+
+def frame_of(positions, types, cell, pbc):
+    """These four, or those of an ``ase.Atoms`` in the place of the positions."""
+    if not hasattr(positions, "get_positions"):
+        return positions, types, cell, pbc
+    atoms = positions
+    return atoms.get_positions(), atoms.get_chemical_symbols(), atoms.cell.array, atoms.pbc
 
 
 def complete_cell(positions, cell, pbc, cutoff):
