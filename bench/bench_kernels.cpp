@@ -15,6 +15,7 @@
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/files/model_file.h"
 #include "dptrain/potential/model/model_data.h"
+#include "kernels/memory.h"
 #include "optimizer/optimizer.h"
 #include "potential/native/deep_pot.h"
 
@@ -124,10 +125,12 @@ void adam_step(State &state, Case *c, dptrain::Precision precision)
 {
   dptrain::OptimizerConfig config;
   config.precision = precision == dptrain::Precision::float64 ? "float64" : "float32";
-  std::vector<double> parameters = c->model->parameters().values();
-  const std::vector<double> gradient(parameters.size(), 1e-3);
+  const std::vector<double> &values = c->model->parameters().values();
+  dptrain::kernels::Array<double> parameters, gradient;
+  parameters.copy_from(values);
+  gradient.copy_from(std::vector<double>(values.size(), 1e-3));
   const auto optimizer = dptrain::make_optimizer(config, c->model->parameters().blocks(), c->comm);
-  for (auto _ : state) optimizer->step(parameters, gradient, 1e-6);
+  for (auto _ : state) optimizer->step(parameters.data(), gradient.data(), 1e-6);
   state.counters["ns/parameter"] = Counter(1e-9 * static_cast<double>(parameters.size()),
                                            Counter::kIsIterationInvariantRate | Counter::kInvert);
 }

@@ -8,6 +8,7 @@
 #include "dptrain/parallel/communicator.h"
 #include "optimizer/optimizer.h"
 #include "support/scratch.h"
+#include "support/steps_on_host.h"
 
 namespace dptrain::test {
 
@@ -30,7 +31,7 @@ TEST(Adam, FirstStepIsTheSignOfTheGradient)
 {
   const auto adam = make({}, blocks());
   std::vector<double> x{1.0, 2.0, 3.0, 4.0};
-  adam->step(x, {0.5, -2.0, 7.0, 1e-8}, 0.01);
+  take_step(*adam, x, {0.5, -2.0, 7.0, 1e-8}, 0.01);
   // bias-corrected m = g and v = g^2: the step is lr g / (|g| + eps), with eps outside of the corrected root
   EXPECT_NEAR(x[0], 1.0 - 0.01 * 0.5 / (0.5 + 1e-8), 1e-15);
   EXPECT_NEAR(x[1], 2.0 + 0.01 * 2.0 / (2.0 + 1e-8), 1e-15);
@@ -42,8 +43,8 @@ TEST(Adam, SecondStepByHand)
 {
   const auto adam = make({}, {{"w", {1}, 0, 1, true}});
   std::vector<double> x{0.0};
-  adam->step(x, {1.0}, 0.1);
-  adam->step(x, {3.0}, 0.1);
+  take_step(*adam, x, {1.0}, 0.1);
+  take_step(*adam, x, {3.0}, 0.1);
   const double m = (0.9 * 0.1 * 1.0 + 0.1 * 3.0) / (1 - 0.81);
   const double v = (0.999 * 0.001 * 1.0 + 0.001 * 9.0) / (1 - 0.999 * 0.999);
   EXPECT_NEAR(x[0], -0.1 / (1 + 1e-8) - 0.1 * m / (std::sqrt(v) + 1e-8), 1e-13);
@@ -54,11 +55,12 @@ TEST(Adam, WeightDecayInTheGradientOrDecoupled)
   OptimizerConfig config;
   config.weight_decay = 0.5;
   std::vector<double> x{2.0};
-  make(config, {{"w", {1}, 0, 1, true}})->step(x, {-3.0}, 0.1);  // g + 0.5 x = -2
+  take_step(*make(config, {{"w", {1}, 0, 1, true}}), x, {-3.0}, 0.1);  // g + 0.5 x = -2
   EXPECT_NEAR(x[0], 2.0 + 0.1, 1e-8);
   config.type = OptimizerType::adamw;
   x = {2.0};
-  make(config, {{"w", {1}, 0, 1, true}})->step(x, {-3.0}, 0.1);  // x (1 - 0.05), then the step
+  take_step(*make(config, {{"w", {1}, 0, 1, true}}), x, {-3.0},
+            0.1);  // x (1 - 0.05), then the step
   EXPECT_NEAR(x[0], 1.9 + 0.1, 1e-8);
 }
 
@@ -69,13 +71,13 @@ TEST(Adam, ARestoredStateContinuesBitByBit)
   };
   const auto one = make({}, blocks());
   std::vector<double> x{1, 2, 3, 4};
-  for (int k = 0; k < 5; ++k) one->step(x, gradient(k), 1e-2);
+  for (int k = 0; k < 5; ++k) take_step(*one, x, gradient(k), 1e-2);
   const auto two = make({}, blocks());
   two->set_state(one->state());
   std::vector<double> y = x;
   for (int k = 5; k < 9; ++k) {
-    one->step(x, gradient(k), 1e-2);
-    two->step(y, gradient(k), 1e-2);
+    take_step(*one, x, gradient(k), 1e-2);
+    take_step(*two, y, gradient(k), 1e-2);
   }
   EXPECT_EQ(x, y);
 }
@@ -96,8 +98,8 @@ TEST(Adam, Float32FollowsFloat64)
   std::vector<double> x{1, 2, 3, 4}, y = x;
   double largest = 0.0;
   for (int k = 0; k < steps; ++k) {
-    exact->step(x, gradient(k), lr);
-    rounded->step(y, gradient(k), lr);
+    take_step(*exact, x, gradient(k), lr);
+    take_step(*rounded, y, gradient(k), lr);
   }
   for (int i = 0; i < 4; ++i) largest = std::max(largest, std::abs(x[i] - y[i]));
   EXPECT_LT(largest, steps * lr * 1e-6);

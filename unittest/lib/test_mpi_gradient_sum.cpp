@@ -14,6 +14,7 @@
 #include "dptrain/training/trainer.h"
 #include "optimizer/partition.h"
 #include "support/random_frame.h"
+#include "support/steps_on_host.h"
 #include "support/tiny_model.h"
 #include "support/world.h"
 #include "training/gradient_sum.h"
@@ -89,7 +90,7 @@ TEST(GradientSum, WholeSumsAreExact)
   RandomEngine random(1 + comm->rank());
   std::vector<double> g = random_gradient(random);
   const std::vector<double> expected = whole_sum(*comm, g);
-  make(comm, {})->sum(g.data());
+  take_sum(*make(comm, {}), g);
   const Partition own(comm, equal_parts(SIZE, comm->size()));
   for (std::size_t k = own.begin; k < own.end; ++k) EXPECT_NEAR(g[k], expected[k], 1e-14);
 }
@@ -107,7 +108,7 @@ TEST(GradientSum, Bfloat16RoundsAndCatchesUp)
   for (int step = 0; step < STEPS; ++step) {
     std::vector<double> g = random_gradient(random);
     const std::vector<double> expected = whole_sum(*comm, g);
-    sum->sum(g.data());
+    take_sum(*sum, g);
     expect_same_on_all_ranks(*comm, g);
     for (std::size_t k = 0; k < SIZE; ++k) {
       total[k] += g[k];
@@ -136,7 +137,7 @@ TEST(GradientSum, PowerSgdFindsWhatHasItsRank)
   for (std::size_t k = 1200; k < SIZE; ++k) matrix[k] = random_normal(random);
   std::vector<double> g = matrix;
   for (double &x : g) x *= 2.0 * (comm->rank() + 1) / (comm->size() * (comm->size() + 1.0));
-  sum->sum(g.data());
+  take_sum(*sum, g);
   EXPECT_LT(norm(difference(g, matrix)), 1e-12 * norm(matrix));
   expect_same_on_all_ranks(*comm, g);
 }
@@ -153,7 +154,7 @@ TEST(GradientSum, PowerSgdCatchesUpWithWhatItLeftOut)
   constexpr int STEPS = 400;
   for (int step = 0; step < STEPS; ++step) {
     std::vector<double> found = g;
-    sum->sum(found.data());
+    take_sum(*sum, found);
     if (step == 0) first = norm(difference(found, expected)) / norm(expected);
     for (std::size_t k = 0; k < SIZE; ++k) total[k] += found[k] / STEPS;
   }
@@ -170,7 +171,7 @@ TEST(GradientSum, LittleTravels)
     const auto sum = make(comm, config);
     std::vector<double> g = random_gradient(random);
     const std::int64_t before = bytes_of(*comm);
-    sum->sum(g.data());
+    take_sum(*sum, g);
     if (!is_whole(config, comm->size()))
       comm->all_gather(g.data(), equal_parts(SIZE, comm->size()));
     return bytes_of(*comm) - before;

@@ -18,6 +18,7 @@
 #include "support/random_frame.h"
 #include "support/scratch.h"
 #include "support/state_numbers.h"
+#include "support/steps_on_host.h"
 #include "support/tiny_model.h"
 #include "support/toy_model.h"
 #include "support/world.h"
@@ -136,10 +137,10 @@ TEST(Optimizer, StepsHaveTheSameBitsOnAnyNumberOfRanks)
     std::vector<double> x = random_vector(engine, n), y = x, start = x;
     for (int step = 0; step < 8; ++step) {
       std::vector<double> gradient = random_vector(engine, n);
-      one->step(x, gradient, 0.01);
+      take_step(*one, x, gradient, 0.01);
       for (std::size_t k = 0; k < n; ++k)
         if (k < begin || k >= begin + parts[comm->rank()]) gradient[k] = NAN;  // not read
-      all->step(y, gradient, 0.01);
+      take_step(*all, y, gradient, 0.01);
     }
     EXPECT_EQ(x, y);
     for (const auto &block : index)
@@ -153,8 +154,8 @@ TEST(Optimizer, StepsHaveTheSameBitsOnAnyNumberOfRanks)
     resumed->set_state(state);
     for (int step = 0; step < 5; ++step) {
       const std::vector<double> gradient = random_vector(engine, n);
-      one->step(x, gradient, 0.01);
-      resumed->step(y, gradient, 0.01);
+      take_step(*one, x, gradient, 0.01);
+      take_step(*resumed, y, gradient, 0.01);
     }
     EXPECT_EQ(x, y);
   }
@@ -183,7 +184,7 @@ TEST(Optimizer, AFailureOnOneRankStopsAll)
   config.type = OptimizerType::soap;
   const auto optimizer = make_optimizer(config, {{"w", {3, 3}, 0, 9, true}}, comm);
   std::vector<double> x(9, 0.0);
-  message_of([&] { optimizer->step(x, std::vector<double>(9, NAN), 0.1); });
+  message_of([&] { take_step(*optimizer, x, std::vector<double>(9, NAN), 0.1); });
 }
 
 // The gradients of 1 and of several ranks differ by 1e-15 relative. A step of size lr = 1e-3 divides them by their own

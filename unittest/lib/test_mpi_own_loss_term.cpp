@@ -79,7 +79,9 @@ struct Batch {
     passes->sum_errors();
     if (gradient) {
       passes->residuals();
-      passes->backward(*gradient);
+      kernels::Array<double> found;
+      passes->backward(found);
+      *gradient = found.to_host();
     }
     return passes->report();
   }

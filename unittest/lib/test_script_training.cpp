@@ -10,6 +10,7 @@
 #include "support/both_passes.h"
 #include "support/scratch.h"
 #include "support/script_case.h"
+#include "support/steps_on_host.h"
 #include "training/parameter_rules.h"
 
 namespace dptrain::test {
@@ -338,9 +339,9 @@ TEST(ParameterRules, RatesScaleTheSteps)
   for (const char *name : {"w1", "b1", "wf"}) set(name, 1.25);
   set("w2", 4.0);
   set("message", 1.0);
-  factors.begin(p);
+  in_kernels(p, [&](kernels::Array<double> &array) { factors.begin(array.data()); });
   for (double &value : p) value += 1.0;
-  factors.apply(p);
+  in_kernels(p, [&](kernels::Array<double> &array) { factors.apply(array.data()); });
   EXPECT_EQ(p, expected);
 }
 

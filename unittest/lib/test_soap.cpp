@@ -1,5 +1,6 @@
 // SOAP against a version written out with loops, its symmetry, and what it is for.
 
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,8 +9,10 @@
 #include "base/random.h"
 #include "dptrain/parallel/communicator.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/orthonormal.h"
 #include "support/scratch.h"
 #include "support/soap_reference.h"
+#include "support/steps_on_host.h"
 
 namespace dptrain::test {
 
@@ -79,7 +82,7 @@ double error_after_ten_steps(OptimizerConfig config, const std::vector<int> &lef
   std::vector<double> x = random_vector(engine, rows * cols), expected = x;
   for (int step = 0; step < 10; ++step) {
     const std::vector<double> gradient = random_vector(engine, rows * cols);
-    optimizer->step(x, gradient, 1.0);
+    take_step(*optimizer, x, gradient, 1.0);
     const std::vector<double> change = flat(reference.step(as_matrix(gradient, rows, cols), 1.0));
     for (std::size_t k = 0; k < x.size(); ++k) expected[k] -= change[k];
   }
@@ -152,8 +155,8 @@ TEST(Soap, VectorsAndMatricesInBlocksOfOneTakeStepsOfAdamWithEqualBetas)
   std::vector<double> x = random_vector(engine, 17), y = x;
   for (int step = 0; step < 12; ++step) {
     const std::vector<double> gradient = random_vector(engine, 17);
-    one->step(x, gradient, 0.1);
-    two->step(y, gradient, 0.1);
+    take_step(*one, x, gradient, 0.1);
+    take_step(*two, y, gradient, 0.1);
   }
   EXPECT_EQ(x, y);
 }
@@ -165,8 +168,8 @@ TEST(Soap, WeightDecayIsDecoupled)
   const auto decayed = for_matrix(config, 2, 2), plain = for_matrix(soap(), 2, 2);
   std::vector<double> x{1, 2, 3, 4}, y = x;
   for (double g : {1.0, 3.0}) {
-    decayed->step(x, {g, -1, 2, 1}, 0.1);
-    plain->step(y, {g, -1, 2, 1}, 0.1);
+    take_step(*decayed, x, {g, -1, 2, 1}, 0.1);
+    take_step(*plain, y, {g, -1, 2, 1}, 0.1);
   }
   for (int k = 0; k < 4; ++k) EXPECT_NEAR(x[k], y[k] - 0.05 * (k + 1), 1e-15);
 }
@@ -186,8 +189,8 @@ TEST(Soap, ARotatedGradientGivesARotatedStep)
     std::vector<double> x(rows * cols, 0.0), y = x;
     for (int step = 0; step < 12; ++step) {
       const std::vector<double> gradient = random_vector(engine, rows * cols);
-      one->step(x, gradient, 1.0);
-      two->step(y, rotated(gradient), 1.0);
+      take_step(*one, x, gradient, 1.0);
+      take_step(*two, y, rotated(gradient), 1.0);
     }
     return difference(rotated(x), y);
   };
@@ -223,7 +226,7 @@ TEST(Soap, IsFasterThanAdamOnAnIllConditionedQuadratic)
           SoapReference::product(SoapReference::product(SoapReference::transposed(a), error),
                                  SoapReference::transposed(b));
       if (step < steps)
-        optimizer->step(x, flat(g), lr * 0.5 * (1.0 + std::cos(M_PI * step / steps)));
+        take_step(*optimizer, x, flat(g), lr * 0.5 * (1.0 + std::cos(M_PI * step / steps)));
     }
     return loss;
   };
@@ -247,7 +250,7 @@ TEST(Soap, FrozenBlocksStayAndSilentOnesWait)
     std::vector<double> gradient = random_vector(engine, 40);
     // no atom of a type: its net has no gradient
     if (step < 3) std::fill(gradient.begin() + 4, gradient.begin() + 16, 0.0);
-    optimizer->step(x, gradient, 0.1);
+    take_step(*optimizer, x, gradient, 0.1);
     for (std::size_t k = 0; k < 40; ++k) {
       const bool frozen = k >= 16 && k < 25;
       // the first gradient of a matrix makes its bases
@@ -266,15 +269,15 @@ TEST(Soap, ARestoredStateContinuesBitByBit)
     const auto one = make(config, blocks());
     RandomEngine engine(13);
     std::vector<double> x = random_vector(engine, 40);
-    for (int step = 0; step < 5; ++step) one->step(x, random_vector(engine, 40), 0.01);
+    for (int step = 0; step < 5; ++step) take_step(*one, x, random_vector(engine, 40), 0.01);
     const auto two = make(config, blocks());
     two->set_state(one->state());
     EXPECT_EQ(two->state(), one->state());
     std::vector<double> y = x;
     for (int step = 5; step < 14; ++step) {
       const std::vector<double> gradient = random_vector(engine, 40);
-      one->step(x, gradient, 0.01);
-      two->step(y, gradient, 0.01);
+      take_step(*one, x, gradient, 0.01);
+      take_step(*two, y, gradient, 0.01);
     }
     EXPECT_EQ(x, y);
   }
@@ -294,8 +297,29 @@ TEST(Soap, ForeignStateAndSettingsAreRefused)
   expect_in("precondition_frequency",
             refused([](OptimizerConfig &c) { c.precondition_frequency = 0; }));
   expect_in("float64 or float32", refused([](OptimizerConfig &c) { c.precision = "half"; }));
-  std::vector<double> few(3);
-  expect_in("made for 40 parameters", message_of([&] { optimizer->step(few, few, 0.1); }));
+}
+
+// What a device does in place of reflections. In the columns of one step of orthogonal iteration the lengths have the spread of the
+// eigenvalues; those of columns 1e-8 as long as the longest are known to about 1e-8 of themselves.
+TEST(Soap, BasesByCholeskyAreThoseByReflections)
+{
+  for (const std::int64_t n : {2, 16, 48, 130}) {
+    at::manual_seed(n);
+    const auto random = [&] { return at::randn({n, n}, at::kDouble); };
+    const at::Tensor basis = orthonormal_by_reflections(random());
+    const at::Tensor turn = orthonormal_by_reflections(at::eye(n, at::kDouble) + 0.05 * random());
+    const at::Tensor lengths = at::logspace(0.0, -8.0, n, 10.0, at::kDouble);
+    const at::Tensor a = at::mm(basis * lengths, turn);  // eigenvectors are near, not there
+    const at::Tensor expected = orthonormal_by_reflections(a), found = orthonormal_by_cholesky(a);
+    const at::Tensor signs = (expected * found).sum(0).sign();
+    EXPECT_LT((at::mm(found.t(), found) - at::eye(n, at::kDouble)).abs().max().item<double>(),
+              1e-13);
+    EXPECT_LT((expected * signs - found).abs().max().item<double>(), 1e-6) << n;
+    // float32 numbers are taken to float64 first
+    const at::Tensor single = orthonormal_by_cholesky(a.to(at::kFloat));
+    EXPECT_LT((at::mm(single.t(), single) - at::eye(n, at::kDouble)).abs().max().item<double>(),
+              1e-13);
+  }
 }
 
 TEST(Soap, MemoryDoesNotGrowWithTheSteps)
@@ -304,7 +328,7 @@ TEST(Soap, MemoryDoesNotGrowWithTheSteps)
   const std::size_t before = optimizer->memory_bytes();
   RandomEngine engine(1);
   std::vector<double> x = random_vector(engine, 40);
-  for (int step = 0; step < 10; ++step) optimizer->step(x, random_vector(engine, 40), 0.01);
+  for (int step = 0; step < 10; ++step) take_step(*optimizer, x, random_vector(engine, 40), 0.01);
   EXPECT_EQ(optimizer->memory_bytes(), before);
   // two moments of 40, two buffers and three square matrices per side for [4][3] and [3][3]
   EXPECT_EQ(before, 8 * (2 * 40 + 2 * (12 + 9) + 3 * (16 + 9 + 9 + 9)));

@@ -12,7 +12,7 @@ find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS context)
 target_link_libraries(dptrain PRIVATE Boost::context)
 
 get_target_property(sources dptrain SOURCES)
-list(FILTER sources EXCLUDE REGEX "/kernels/(gpus|memory_space)\\.cpp$")
+list(FILTER sources EXCLUDE REGEX "/kernels/(gpus|memory_space|recorder)\\.cpp$")
 file(GLOB_RECURSE played CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/*.cpp")
 set_property(TARGET dptrain PROPERTY SOURCES ${sources} ${played})
 set(folders "${CMAKE_CURRENT_LIST_DIR}" "${CMAKE_CURRENT_LIST_DIR}/..")

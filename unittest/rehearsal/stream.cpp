@@ -13,6 +13,8 @@ namespace dptrain::rehearsal {
 namespace {
 
 std::deque<std::function<void()>> waiting;
+std::vector<std::function<void()>> recorded;
+bool records = false;
 
 }  // namespace
 
@@ -35,7 +37,26 @@ void check_pointers(const char *name, const void *bytes, std::size_t size)
 
 void enqueue(std::function<void()> work)
 {
+  if (records)
+    recorded.push_back(std::move(work));
+  else
+    waiting.push_back(std::move(work));
+}
+
+void enqueue_now(std::function<void()> work)
+{
   waiting.push_back(std::move(work));
+}
+
+void begin_recording()
+{
+  records = true;
+}
+
+std::vector<std::function<void()>> end_recording()
+{
+  records = false;
+  return std::exchange(recorded, {});
 }
 
 void wait()

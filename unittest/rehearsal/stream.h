@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace dptrain::rehearsal {
 
@@ -20,8 +21,17 @@ template <class F> void check_captures(const char *name, F f)
   check_pointers(name, &f, sizeof(F));
 }
 
-/// Puts work into the stream.
+/// Puts work into the stream, or into what is recorded.
 void enqueue(std::function<void()> work);
+
+/// Puts work into the stream in any case.
+void enqueue_now(std::function<void()> work);
+
+/// From now on work is recorded, and not put into the stream.
+void begin_recording();
+
+/// All that was recorded.
+std::vector<std::function<void()>> end_recording();
 
 /// Does all that is in the stream, in order. After an exception the rest is given up, as after an error on a device.
 void wait();

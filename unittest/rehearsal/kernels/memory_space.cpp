@@ -10,14 +10,14 @@ namespace dptrain::kernels::memory_space {
 void *allocate(std::size_t bytes)
 {
   void *block = rehearsal::allocate(bytes);
-  if (block) rehearsal::enqueue([block, bytes] { rehearsal::fill(block, bytes); });
+  if (block) rehearsal::enqueue_now([block, bytes] { rehearsal::fill(block, bytes); });
   return block;
 }
 
 void release(void *block, std::size_t bytes)
 {
   rehearsal::release(block, bytes);
-  rehearsal::enqueue([block, bytes] { rehearsal::forget(block, bytes); });
+  rehearsal::enqueue_now([block, bytes] { rehearsal::forget(block, bytes); });
 }
 
 void copy_in(void *target, const void *host, std::size_t bytes)

@@ -11,13 +11,6 @@ constexpr long block = 1024;  // numbers that one index adds up
 
 }  // namespace
 
-void add_values(const double *values, long n, double *target)
-{
-  launch(
-      "dptrain::add_values", RangePolicy(0, n),
-      KOKKOS_LAMBDA(const long k) { target[k] += values[k]; });
-}
-
 void set_of_atoms(const int *atoms, long n, const double *values, double shift, double *target)
 {
   launch(

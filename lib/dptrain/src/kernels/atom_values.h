@@ -6,9 +6,6 @@ namespace dptrain::kernels {
 
 // What a sweep has found, to arrays by atom that lie in the memory of the kernels, and sums of it. All arrays are there.
 
-/// target[k] += values[k] for k in [0, n).
-void add_values(const double *values, long n, double *target);
-
 /// target[atoms[k]] = values[k] + shift for k in [0, n).
 void set_of_atoms(const int *atoms, long n, const double *values, double shift, double *target);
 

@@ -96,17 +96,20 @@ void dense_reverse(const DenseShape &s, const double *z, const double *const f[4
 
 template <class Real> void add_column_sums(const Real *values, int rows, int columns, double *sums)
 {
-  constexpr int block =
-      on_device ? 32 : 64;  // columns of one team: no two teams add to the same place
+  constexpr int block = on_device ? 32 : 64;  // columns of one team
+  const int blocks = (columns + block - 1) / block;
+  const int row_blocks = rows > rows_per_team ? (rows + rows_per_team - 1) / rows_per_team : 1;
   launch(
-      "dptrain::add_column_sums", one_team_each((columns + block - 1) / block),
+      "dptrain::add_column_sums", one_team_each(blocks * row_blocks),
       KOKKOS_LAMBDA(const Team &team) {
-        const int begin = team.league_rank() * block;
+        const int begin = team.league_rank() % blocks * block;
         const int size = columns - begin < block ? columns - begin : block;
+        const int first = team.league_rank() / blocks * rows_per_team;
         add_rows(
-            team, rows, size, sums + begin,
-            [=](int i)
-                DPTRAIN_ALWAYS_INLINE { return values + static_cast<long>(i) * columns + begin; },
+            team, rows - first < rows_per_team ? rows - first : rows_per_team, size, sums + begin,
+            [=](int i) DPTRAIN_ALWAYS_INLINE {
+              return values + static_cast<long>(first + i) * columns + begin;
+            },
             [](const Real *row, int m)
                 DPTRAIN_ALWAYS_INLINE { return static_cast<double>(row[m]); });
       });

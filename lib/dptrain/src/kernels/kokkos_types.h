@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/execution.h"
+#include "kernels/graph.h"
 #include "kernels/memory.h"
 
 // Rules that keep Kokkos free of cost on the CPU: inner loops are `omp simd` loops on the host, lambdas given to them are
@@ -83,17 +84,22 @@ template <class Real, int n> struct Sums {
   }
 };
 
+/// Rows that one team adds in a kernel that sums columns: on a device several teams share the columns, and add atomically.
+constexpr int rows_per_team = on_device ? 32 : 1 << 30;
+
 /// target[m] += sum over i of term(load(i), m), for all m in [0, columns). `load` returns by value what does not depend on m. On
-/// the host row by row, on a device each lane has columns of its own.
+/// the host row by row; on a device each thread has rows of its own, and each of its lanes columns.
 template <class T, class Load, class Term>
 KOKKOS_FORCEINLINE_FUNCTION void add_rows(const Team &team, int rows, int columns, T *target,
                                           const Load &load, const Term &term)
 {
 #if DPTRAIN_DEVICE_PASS
-  Kokkos::parallel_for(Kokkos::TeamVectorRange(team, columns), [&](int m) {
-    T sum = 0;
-    for (int i = 0; i < rows; ++i) sum += term(load(i), m);
-    target[m] += sum;
+  Kokkos::parallel_for(Kokkos::TeamThreadRange(team, device_threads), [&](int part) {
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, columns), [&](int m) {
+      T sum = 0;
+      for (int i = part; i < rows; i += device_threads) sum += term(load(i), m);
+      atomic_add(target + m, sum);
+    });
   });
   team.team_barrier();
 #else
@@ -192,14 +198,41 @@ template <class T> KOKKOS_FORCEINLINE_FUNCTION void take_smaller(T *target, T va
 /// Launches a kernel over teams or an index range, and counts it.
 template <class Policy, class F> void launch(const char *name, const Policy &policy, const F &f)
 {
-  ++counters().launches;
+  if (!begin_command()) return;
+  if (!is_recording()) ++counters().launches;
   Kokkos::parallel_for(name, policy, f);
 }
 
-/// The same for prefix sums of integers: f(i, sum of all before i, final).
+/// f(k) for k in [0, n), n of any size: in vectors on a host.
+template <class F> void for_all(const char *name, long n, const F &f)
+{
+  constexpr long block = on_device ? 512 : 4096;
+  launch(
+      name, one_team_each(static_cast<int>((n + block - 1) / block)),
+      KOKKOS_LAMBDA(const Team &team) {
+        const long begin = team.league_rank() * block;
+        team_for(team, static_cast<int>(n - begin < block ? n - begin : block),
+                 [=](int k) DPTRAIN_ALWAYS_INLINE { f(begin + k); });
+      });
+}
+
+/// The same where several threads of a host may do this at once: each does what it was given.
+template <class F> void for_all_here(const char *name, long n, const F &f)
+{
+  if constexpr (on_device) {
+    for_all(name, n, f);
+  } else {
+    (void) name;
+    const F own = f;  // whose members no other number changes
+    _Pragma("omp simd") for (long k = 0; k < n; ++k) own(k);
+  }
+}
+
+/// Prefix sums of integers: f(i, sum of all before i, final).
 template <class F> void launch_scan(const char *name, const RangePolicy &policy, const F &f)
 {
-  ++counters().launches;
+  if (!begin_command()) return;
+  if (!is_recording()) ++counters().launches;
   Kokkos::parallel_scan(name, policy, f);
 }
 

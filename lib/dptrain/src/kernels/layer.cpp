@@ -124,21 +124,25 @@ void layer_gradient(const LayerShape<Real> &s, const Real *f0, const Real *f1, c
                     const Real *g_y, const Real *g_y_dot, const Real *g_z,
                     const Real *minus_g_z_dot, const Real *c, Real *g_bias, Real *g_idt)
 {
-  // a team per block of columns: no two of them add to the same place
+  // a team per block of columns, on a host: no two of them add to the same place
   const int blocks = (s.out + columns_per_team - 1) / columns_per_team;
+  const int row_blocks = s.n > rows_per_team ? (s.n + rows_per_team - 1) / rows_per_team : 1;
   launch(
-      "dptrain::layer_gradient", one_team_each(blocks), KOKKOS_LAMBDA(const Team &team) {
-        const int begin = team.league_rank() * columns_per_team;
+      "dptrain::layer_gradient", one_team_each(blocks * row_blocks),
+      KOKKOS_LAMBDA(const Team &team) {
+        const int begin = team.league_rank() % blocks * columns_per_team;
         const int size = s.out - begin < columns_per_team ? s.out - begin : columns_per_team;
+        const int first = team.league_rank() / blocks * rows_per_team;
+        const int rows = s.n - first < rows_per_team ? s.n - first : rows_per_team;
         const auto place = [=](int i) DPTRAIN_ALWAYS_INLINE {
-          return RowPlace<Real>{c[i], static_cast<long>(i) * s.out + begin};
+          return RowPlace<Real>{c[first + i], static_cast<long>(first + i) * s.out + begin};
         };
-        add_rows(team, s.n, size, g_bias + begin, place,
+        add_rows(team, rows, size, g_bias + begin, place,
                  [=](const RowPlace<Real> &row, int m) DPTRAIN_ALWAYS_INLINE {
                    return row.c * (g_z + row.begin)[m] + (minus_g_z_dot + row.begin)[m];
                  });
         if (!s.idt) return;
-        add_rows(team, s.n, size, g_idt + begin, place,
+        add_rows(team, rows, size, g_idt + begin, place,
                  [=](const RowPlace<Real> &row, int m) DPTRAIN_ALWAYS_INLINE {
                    const long k = row.begin + m;
                    return (row.c * g_y[k] - (g_y_dot ? g_y_dot[k] : Real(0))) * f0[k] -
@@ -161,19 +165,6 @@ void scale_and_subtract(int n, long columns, const Real *c, const Real *x, Real 
 }
 
 namespace {
-
-// f(k) for k in [0, n), n of any size, in vectors.
-template <class F> void for_all(const char *name, long n, const F &f)
-{
-  constexpr long block = 4096;
-  const int teams = static_cast<int>((n + block - 1) / block);
-  launch(
-      name, one_team_each(teams), KOKKOS_LAMBDA(const Team &team) {
-        const long begin = team.league_rank() * block;
-        team_for(team, static_cast<int>(n - begin < block ? n - begin : block),
-                 [=](int k) DPTRAIN_ALWAYS_INLINE { f(begin + k); });
-      });
-}
 
 template <class From, class To> struct Convert {
   const From *source;

@@ -5,6 +5,7 @@
 
 #include "base/advice.h"
 #include "base/process_memory.h"
+#include "kernels/graph.h"
 #include "kernels/kokkos_types.h"
 #include "kernels/memory_space.h"
 
@@ -48,6 +49,7 @@ void *allocate(std::size_t bytes)
 void release(void *block, std::size_t bytes)
 {
   if (!block) return;
+  ++counters().releases;
   in_use.now -= bytes;
   memory_space::release(block, bytes);
 }
@@ -74,19 +76,23 @@ MemoryForKernels memory_for_kernels()
 
 void copy_in(void *target, const void *host, std::size_t bytes)
 {
+  if (bytes == 0) return;
+  ++counters().copies;
   counters().copied += static_cast<std::int64_t>(bytes);
-  if (bytes > 0) memory_space::copy_in(target, host, bytes);
+  if (!is_recording()) memory_space::copy_in(target, host, bytes);
 }
 
 void copy_out(void *host, const void *source, std::size_t bytes)
 {
+  if (bytes == 0) return;
+  ++counters().copies;
   counters().copied += static_cast<std::int64_t>(bytes);
-  if (bytes > 0) memory_space::copy_out(host, source, bytes);
+  if (!is_recording()) memory_space::copy_out(host, source, bytes);
 }
 
 void clear(void *target, std::size_t bytes)
 {
-  if (bytes > 0) memory_space::clear(target, bytes);
+  if (bytes > 0 && begin_command()) memory_space::clear(target, bytes);
 }
 
 void check_pointers(const void *pointers, std::size_t bytes)

@@ -10,10 +10,11 @@
 
 namespace dptrain::kernels {
 
-/// What a performance guard counts: memory blocks taken, kernels launched, tables filled, matrix products, and bytes copied
-/// between the host and the memory of the kernels.
+/// What a performance guard counts: memory blocks taken and given back, kernels launched, matrix products and graphs of both,
+/// commands that a graph may have (graph.h), tables filled, copies between the host and the memory of the kernels, and their bytes.
 struct Counters {
-  std::int64_t allocations = 0, launches = 0, table_builds = 0, products = 0, copied = 0;
+  std::int64_t allocations = 0, releases = 0, launches = 0, products = 0, graphs = 0, commands = 0,
+               table_builds = 0, copies = 0, copied = 0;
 };
 /// The counters of this process; whoever wants a difference takes it.
 Counters &counters();

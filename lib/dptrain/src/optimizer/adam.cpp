@@ -26,10 +26,12 @@ template <class T> class Adam final : public ShardedOptimizer<T> {
  private:
   void change_own(double *parameters, const double *gradient, double lr) override
   {
-    Base::change_ranges(ranges_, parameters, gradient, lr);
+    rates_.copy_from({this->moments_.rates(this->steps_, lr)});
+    Base::change_ranges(ranges_, parameters, gradient, rates_.data());
   }
 
   std::vector<typename Base::Range> ranges_;  // trainable, from the start of the own range
+  kernels::Array<kernels::AdamRates> rates_;
 };
 
 }  // namespace

@@ -2,56 +2,43 @@
 
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include "dptrain/input/config.h"
+#include "kernels/adam.h"
+#include "kernels/memory.h"
 
 namespace dptrain {
 
-/// Running means of the gradient and of its square with Adam's bias correction (Kingma and Ba, arXiv 1412.6980), in the
-/// form of PyTorch: epsilon is added after the correction of the square root. Kept and computed in T (double or float).
-template <class T> class Moments {
- public:
+/// Running means of the gradient and of its square, with Adam's bias correction (kernels/adam.h). Kept and computed in T (double
+/// or float), in the memory of the kernels.
+template <class T> struct Moments {
   Moments(const OptimizerConfig &config, std::size_t size) :
-      mean(size, T(0)),
-      square(size, T(0)),
-      beta1_(*config.beta1),
-      beta2_(*config.beta2),
-      epsilon_(config.epsilon)
+      constants{static_cast<T>(*config.beta1),
+                static_cast<T>(*config.beta2),
+                static_cast<T>(1.0 - *config.beta1),
+                static_cast<T>(1.0 - *config.beta2),
+                static_cast<T>(config.epsilon),
+                static_cast<T>(config.type == OptimizerType::adam ? *config.weight_decay : 0.0)},
+      config(config)
   {
+    mean.resize_clear(size);
+    square.resize_clear(size);
   }
 
-  /// What turns the means into a change, in step number `steps` (from 1) at learning rate lr.
-  struct Correction {
-    double rate, inverse_root;
-  };
-  Correction correction(std::int64_t steps, double lr) const
+  /// Of step number `steps` (from 1) at learning rate lr.
+  kernels::AdamRates rates(std::int64_t steps, double lr) const
   {
     const double t = static_cast<double>(steps);
-    return {lr / (1.0 - std::pow(beta1_, t)), 1.0 / std::sqrt(1.0 - std::pow(beta2_, t))};
+    const bool coupled = config.type == OptimizerType::adam;
+    return {lr / (1.0 - std::pow(*config.beta1, t)),
+            1.0 / std::sqrt(1.0 - std::pow(*config.beta2, t)),
+            coupled ? 1.0 : 1.0 - lr * *config.weight_decay};
   }
+  std::size_t memory_bytes() const { return mean.memory_bytes() + square.memory_bytes(); }
 
-  /// For k in [begin, end): accumulates gradient(k) and calls apply(k, c) with the change c that is to be subtracted.
-  template <class Gradient, class Apply>
-  void step(std::size_t begin, std::size_t end, const Correction &correction, Gradient gradient,
-            Apply apply)
-  {
-    const T b1(beta1_), b2(beta2_), c1(1.0 - beta1_), c2(1.0 - beta2_), epsilon(epsilon_);
-    const T rate(correction.rate), inverse_root(correction.inverse_root);
-    T *m = mean.data(), *v = square.data();
-#pragma omp simd
-    for (std::size_t k = begin; k < end; ++k) {
-      const T g = gradient(k);
-      m[k] = b1 * m[k] + c1 * g;
-      v[k] = b2 * v[k] + c2 * g * g;
-      apply(k, rate * m[k] / (std::sqrt(v[k]) * inverse_root + epsilon));
-    }
-  }
-
-  std::vector<T> mean, square;
-
- private:
-  double beta1_, beta2_, epsilon_;
+  kernels::AdamConstants<T> constants;
+  OptimizerConfig config;
+  kernels::Array<T> mean, square;
 };
 
 }  // namespace dptrain

@@ -18,11 +18,10 @@ class Optimizer {
   virtual ~Optimizer() = default;
   /// [ranks] number of parameters in the range of each rank, in rank order.
   virtual const std::vector<std::size_t> &parts() const = 0;
-  /// Changes parameters[n] at learning rate lr. Of gradient[n] only the own range is read. Every rank changes its range
-  /// and gets those of the others: all have the same bits afterwards. Blocks that are not trainable stay as they are.
-  /// Collective; throws on all ranks.
-  virtual void step(std::vector<double> &parameters, const std::vector<double> &gradient,
-                    double lr) = 0;
+  /// Changes parameters[n] at learning rate lr. Of gradient[n] only the own range is read. Both are in the memory of the
+  /// kernels. Every rank changes its range and gets those of the others: all have the same bits afterwards. Blocks that are not
+  /// trainable stay as they are. Collective; throws on all ranks.
+  virtual void step(double *parameters, const double *gradient, double lr) = 0;
   /// All that a bit-identical continuation needs: the state of all ranks on each of them, of the same form for any number
   /// of ranks. Collective.
   virtual State state() const = 0;

@@ -5,15 +5,10 @@
 
 #include "base/advice.h"
 #include "dptrain/base/error.h"
-#include "kernels/workers.h"
+#include "kernels/runtime.h"
+#include "parallel/kernel_arrays.h"
 
 namespace dptrain {
-namespace {
-
-constexpr std::size_t numbers_of_a_thread = 16384;  // less is not worth waking one
-
-}  // namespace
-
 template <class T>
 ShardedOptimizer<T>::ShardedOptimizer(std::string name, const OptimizerConfig &config,
                                       const std::shared_ptr<const Communicator> &comm,
@@ -23,40 +18,28 @@ ShardedOptimizer<T>::ShardedOptimizer(std::string name, const OptimizerConfig &c
     config_(config),
     partition_(comm, std::move(parts)),
     extra_(comm, std::move(extra_parts)),
-    moments_(config, partition_.own())
+    moments_((ensure_runtime(), config), partition_.own())
 {
 }
 
 template <class T>
-void ShardedOptimizer<T>::step(std::vector<double> &parameters, const std::vector<double> &gradient,
-                               double lr)
+void ShardedOptimizer<T>::step(double *parameters, const double *gradient, double lr)
 {
-  if (parameters.size() != partition_.total || gradient.size() != partition_.total)
-    throw internal_error(fmt::format("{}: made for {} parameters, got {}", name_, partition_.total,
-                                     parameters.size()));
   guarded(*partition_.comm, [&] {
     ++steps_;
-    change_own(parameters.data() + partition_.begin, gradient.data() + partition_.begin, lr);
+    change_own(parameters + partition_.begin, gradient + partition_.begin, lr);
   });
-  partition_.comm->all_gather(parameters.data(), partition_.parts);
+  all_gather_in_kernels(*partition_.comm, parameters, partition_.parts);
 }
 
 template <class T>
 void ShardedOptimizer<T>::change_ranges(const std::vector<Range> &ranges, double *parameters,
-                                        const double *gradient, double lr)
+                                        const double *gradient, const kernels::AdamRates *rates)
 {
-  const bool coupled = config_.type == OptimizerType::adam;
-  const T decay(coupled ? *config_.weight_decay : 0.0);
-  const double keep = coupled ? 1.0 : 1.0 - lr * *config_.weight_decay;
-  const auto correction = moments_.correction(steps_, lr);
-  for (const Range &range : ranges)
-    kernels::for_blocks(
-        range.second - range.first, numbers_of_a_thread, [&](std::size_t begin, std::size_t end) {
-          moments_.step(
-              range.first + begin, range.first + end, correction,
-              [=](std::size_t k) { return T(gradient[k]) + decay * T(parameters[k]); },
-              [=](std::size_t k, T change) { parameters[k] = keep * parameters[k] - change; });
-        });
+  for (const auto &[begin, end] : ranges)
+    kernels::adam_step(moments_.constants, rates, static_cast<long>(end - begin), gradient + begin,
+                       moments_.mean.data() + begin, moments_.square.data() + begin,
+                       parameters + begin);
 }
 
 template <class T> State ShardedOptimizer<T>::state() const
@@ -69,8 +52,8 @@ template <class T> State ShardedOptimizer<T>::state() const
     state.set(name, std::move(all));
   };
   state.set("steps", steps_);
-  add("mean", partition_, moments_.mean.data());
-  add("square", partition_, moments_.square.data());
+  add("mean", partition_, moments_.mean.to_host().data());
+  add("square", partition_, moments_.square.to_host().data());
   std::vector<double> extra(extra_.own());
   pack_extra(extra.data());
   add("extra", extra_, extra.data());
@@ -90,14 +73,18 @@ template <class T> void ShardedOptimizer<T>::set_state(const State &state)
         "the checkpoint (keyword or input section optimizer)",
         mean.size(), square.size(), extra.size(), name_, n, extra_.total));
   steps_ = state.get<std::uint64_t>("steps");  // not negative
-  std::copy_n(mean.begin() + partition_.begin, partition_.own(), moments_.mean.begin());
-  std::copy_n(square.begin() + partition_.begin, partition_.own(), moments_.square.begin());
+  const auto own = [&](const std::vector<double> &all) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(partition_.begin);
+    return std::vector<T>(first, first + static_cast<std::ptrdiff_t>(partition_.own()));
+  };
+  moments_.mean.copy_from(own(mean));
+  moments_.square.copy_from(own(square));
   unpack_extra(extra.data() + extra_.begin);
 }
 
 template <class T> std::size_t ShardedOptimizer<T>::memory_bytes() const
 {
-  return (moments_.mean.capacity() + moments_.square.capacity()) * sizeof(T);
+  return moments_.memory_bytes();
 }
 
 template class ShardedOptimizer<double>;

@@ -16,8 +16,7 @@ namespace dptrain {
 template <class T> class ShardedOptimizer : public Optimizer {
  public:
   const std::vector<std::size_t> &parts() const override { return partition_.parts; }
-  void step(std::vector<double> &parameters, const std::vector<double> &gradient,
-            double lr) override;
+  void step(double *parameters, const double *gradient, double lr) override;
   State state() const override;
   void set_state(const State &state) override;
   std::size_t memory_bytes() const override;
@@ -39,11 +38,12 @@ template <class T> class ShardedOptimizer : public Optimizer {
       ranges.emplace_back(begin, end);
   }
 
-  /// One step of the own range; both arrays begin with the own range.
+  /// One step of the own range; both arrays begin with the own range, in the memory of the kernels.
   virtual void change_own(double *parameters, const double *gradient, double lr) = 0;
-  /// Adam's step of trainable ranges; both arrays and the ranges begin with the own range.
+  /// Adam's step of trainable ranges, with rates in the memory of the kernels; both arrays and the ranges begin with the own
+  /// range.
   void change_ranges(const std::vector<Range> &ranges, double *parameters, const double *gradient,
-                     double lr);
+                     const kernels::AdamRates *rates);
   virtual void pack_extra(double *) const {}
   virtual void unpack_extra(const double *) {}
 

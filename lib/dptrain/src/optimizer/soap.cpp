@@ -2,13 +2,13 @@
 // SoapMatrix; vectors and matrices of one row or column by Adam. The matrices are
 // divided over the ranks by the work that they cost.
 
-#include <ATen/core/LegacyTypeDispatch.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 
 #include "base/advice.h"
+#include "kernels/graph.h"
 #include "kernels/runtime.h"
 #include "kernels/workers.h"
 #include "optimizer/sharded_optimizer.h"
@@ -116,11 +116,27 @@ template <class T> class Soap final : public ShardedOptimizer<T> {
  private:
   void change_own(double *parameters, const double *gradient, double lr) override
   {
-    Base::change_ranges(ranges_, parameters, gradient, lr);
-    kernels::for_tasks(matrices_.size(), [&](std::size_t k) {
-      at::AutoDispatchBelowADInplaceOrView plain;  // no autograd: less work for each small product
-      matrices_[k].step(moments_, parameters, gradient, lr);
-    });
+    std::vector<kernels::AdamRates> rates{moments_.rates(this->steps_, lr)};
+    bool repeats = true;
+    for (auto &matrix : matrices_) {
+      repeats = matrix.begin_step(gradient) == SoapMatrix<T>::Stage::plain && repeats;
+      rates.push_back(moments_.rates(matrix.steps(), lr));
+    }
+    rates_.copy_from(rates);
+    const auto step = [&](std::size_t k) {
+      matrices_[k].step(moments_, parameters, gradient, rates_.data() + 1 + k);
+    };
+    const auto work = [&] {
+      Base::change_ranges(ranges_, parameters, gradient, rates_.data());
+      if (kernels::separate_memory())
+        for (std::size_t k = 0; k < matrices_.size(); ++k) step(k);
+      else
+        kernels::for_tasks(matrices_.size(), step);
+    };
+    if (!repeats) return work();
+    graphs_.run(
+        {reinterpret_cast<std::intptr_t>(parameters), reinterpret_cast<std::intptr_t>(gradient)},
+        work);
   }
 
   void pack_extra(double *state) const override
@@ -134,7 +150,9 @@ template <class T> class Soap final : public ShardedOptimizer<T> {
   }
 
   std::vector<SoapMatrix<T>> matrices_;
+  kernels::Array<kernels::AdamRates> rates_;  // of the ranges, and of each matrix
   std::vector<typename Base::Range> ranges_;  // all else that is trainable
+  kernels::Graphs graphs_;
 };
 
 }  // namespace

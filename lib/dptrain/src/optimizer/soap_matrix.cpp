@@ -3,23 +3,23 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include <ATen/ops/addcmul.h>
 #include <ATen/ops/addmm.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/eye.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/linalg_eigh.h>
 #include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/mm.h>
-#include <ATen/ops/zeros.h>
+
+#include "kernels/vectors.h"
+#include "optimizer/orthonormal.h"
+#include "potential/nets/tensors.h"
 
 namespace dptrain {
 
 namespace {
-
-template <class T> at::TensorOptions options()
-{
-  return at::TensorOptions().dtype(c10::CppTypeToScalarType<T>::value);
-}
 
 // Relative to the largest one, eigenvalues below this are not told from rounding.
 template <class T> T resolution()
@@ -28,17 +28,17 @@ template <class T> T resolution()
   return value;
 }
 
-template <class T> double *copy_out(const at::Tensor &from, double *to)
+template <class T> double *copy_out(const kernels::Array<T> &from, double *to)
 {
-  const T *values = from.const_data_ptr<T>();
-  return std::copy(values, values + from.numel(), to);
+  const std::vector<T> values = from.to_host();
+  return std::copy(values.begin(), values.end(), to);
 }
 
-template <class T, class Number> const Number *copy_in(const Number *from, const at::Tensor &to)
+template <class T> const double *copy_in(const double *from, kernels::Array<T> &to)
 {
-  T *values = to.mutable_data_ptr<T>();
-  for (std::int64_t k = 0; k < to.numel(); ++k) values[k] = static_cast<T>(from[k]);
-  return from + to.numel();
+  const double *const end = from + to.size();
+  to.copy_from(std::vector<T>(from, end));
+  return end;
 }
 
 }  // namespace
@@ -71,6 +71,16 @@ std::size_t SoapMatrix<T>::state_size(const OptimizerConfig &config, std::int64_
   return size;
 }
 
+template <class T> SoapMatrix<T>::Block::Block(std::int64_t b, std::int64_t n) : begin(b), length(n)
+{
+  const auto numbers = static_cast<std::size_t>(n * n);
+  std::vector<T> identity(numbers, T(0));
+  for (std::int64_t k = 0; k < n; ++k) identity[k * (n + 1)] = T(1);
+  covariance.resize_clear(numbers);
+  basis.copy_from(identity);
+  product.resize(numbers);
+}
+
 template <class T>
 SoapMatrix<T>::SoapMatrix(const OptimizerConfig &config, std::size_t offset, std::int64_t rows,
                           std::int64_t cols) :
@@ -81,10 +91,7 @@ SoapMatrix<T>::SoapMatrix(const OptimizerConfig &config, std::size_t offset, std
     left_(make_side(config, rows)),
     right_(make_side(config, cols))
 {
-  for (Buffer *buffer : {&work_, &spare_}) {
-    buffer->matrix = at::zeros({rows, cols}, options<T>());
-    buffer->transposed = buffer->matrix.t();
-  }
+  for (auto *matrix : {&work_, &spare_}) matrix->resize_clear(static_cast<std::size_t>(size()));
 }
 
 template <class T>
@@ -93,147 +100,147 @@ typename SoapMatrix<T>::Side SoapMatrix<T>::make_side(const OptimizerConfig &con
   Side side;
   std::int64_t begin = 0;
   for (const std::int64_t length : block_lengths(config, n)) {
-    Block block{begin, length, {}, {}, {}, {}};
-    block.covariance = at::zeros({length, length}, options<T>());
-    block.basis = at::eye(length, options<T>());
-    block.basis_t = block.basis.t();
-    block.product = at::empty({length, length}, options<T>());
-    side.push_back(std::move(block));
+    side.emplace_back(begin, length);
     begin += length;
   }
   return side;
 }
 
-template <class T> template <class Number> void SoapMatrix<T>::load(const Number *values)
-{
-  copy_in<T>(values, work_.matrix);
-}
-
-template <class T>
-at::Tensor SoapMatrix<T>::rows_of(const at::Tensor &matrix, const Block &block) const
-{
-  return block.length == matrix.size(0) ? matrix : matrix.narrow(0, block.begin, block.length);
-}
-
-template <class T>
-at::Tensor SoapMatrix<T>::columns_of(const at::Tensor &matrix, const Block &block) const
-{
-  return block.length == matrix.size(1) ? matrix : matrix.narrow(1, block.begin, block.length);
-}
-
-// work <- basis work
-template <class T> void SoapMatrix<T>::multiply_left(at::Tensor Block::*basis)
+// work <- basis work, or its transpose
+template <class T> void SoapMatrix<T>::multiply_left(bool transposed)
 {
   for (const Block &block : left_) {
-    at::Tensor to = rows_of(spare_.matrix, block);
-    at::mm_out(to, block.*basis, rows_of(work_.matrix, block));
+    const View basis = transposed ? block.view(block.basis).transposed() : block.view(block.basis);
+    in_torch("soap",
+             [to = rows_of(view(spare_), block), basis, from = rows_of(view(work_), block)] {
+               at::Tensor target = to.tensor();
+               at::mm_out(target, basis.tensor(), from.tensor());
+             });
   }
-  std::swap(work_, spare_);
+  work_.swap(spare_);
 }
 
-// work <- work basis
-template <class T> void SoapMatrix<T>::multiply_right(at::Tensor Block::*basis)
+// work <- work basis, or its transpose
+template <class T> void SoapMatrix<T>::multiply_right(bool transposed)
 {
   for (const Block &block : right_) {
-    at::Tensor to = columns_of(spare_.matrix, block);
-    at::mm_out(to, columns_of(work_.matrix, block), block.*basis);
+    const View basis = transposed ? block.view(block.basis).transposed() : block.view(block.basis);
+    in_torch("soap",
+             [to = columns_of(view(spare_), block), basis, from = columns_of(view(work_), block)] {
+               at::Tensor target = to.tensor();
+               at::mm_out(target, from.tensor(), basis.tensor());
+             });
   }
-  std::swap(work_, spare_);
+  work_.swap(spare_);
 }
 
 template <class T> void SoapMatrix<T>::to_basis()
 {
-  multiply_left(&Block::basis_t);
-  multiply_right(&Block::basis);
+  multiply_left(true);
+  multiply_right(false);
 }
 
 template <class T> void SoapMatrix<T>::from_basis()
 {
-  multiply_left(&Block::basis);
-  multiply_right(&Block::basis_t);
+  multiply_left(false);
+  multiply_right(true);
 }
 
 // The gradients seen so far rarely reach all directions: the eigenvectors of the others would depend on rounding. They
 // are completed by Householder reflections, which depend on the known ones alone. Largest eigenvalue first, the order
-// in which orthogonal iteration leaves them.
+// in which orthogonal iteration leaves them. Once in a training, on the host.
 template <class T> void SoapMatrix<T>::find_eigenvectors(Block &block)
 {
-  const auto [values, vectors] = at::linalg_eigh(block.covariance);
+  const std::int64_t n = block.length;
+  std::vector<T> covariance = block.covariance.to_host();
+  const at::Tensor matrix =
+      at::from_blob(covariance.data(), {n, n}, c10::CppTypeToScalarType<T>::value);
+  const auto [values, vectors] = at::linalg_eigh(matrix);
   const T *value = values.template const_data_ptr<T>();
-  const std::int64_t n = values.numel();
   const T least = value[n - 1] * resolution<T>();
   std::int64_t zeros = 0;
   while (zeros < n - 1 && value[zeros] < least) ++zeros;
   const at::Tensor known = vectors.slice(1, zeros, n).flip(1);
-  block.basis.copy_(std::get<0>(at::linalg_qr(known, "complete")));
+  const at::Tensor all = std::get<0>(at::linalg_qr(known, "complete")).contiguous();
+  block.basis.copy_from(all.template const_data_ptr<T>(), static_cast<std::size_t>(n * n));
 }
 
 // One step of orthogonal iteration. The shift leaves the eigenvectors as they are, and keeps directions that the
 // gradients have hardly reached where they were, instead of where rounding puts them.
 template <class T> void SoapMatrix<T>::refresh(Block &block)
 {
-  const std::int64_t n = block.covariance.size(0);
-  const T *values = block.covariance.template const_data_ptr<T>();
-  T trace = 0;
-  for (std::int64_t k = 0; k < n; ++k) trace += values[k * (n + 1)];
-  const double shift = resolution<T>() * trace;
-  at::addmm_out(block.product, block.basis, block.covariance, block.basis, shift, 1.0);
-  block.basis.copy_(std::get<0>(at::linalg_qr(block.product)));
+  in_torch("soap", [covariance = block.view(block.covariance), basis = block.view(block.basis),
+                    product = block.view(block.product)] {
+    const at::Tensor c = covariance.tensor(), b = basis.tensor();
+    at::Tensor p = product.tensor();
+    at::mm_out(p, c, b);
+    at::addcmul_out(p, p, b, c.trace(), resolution<T>());
+    b.copy_(c.is_cuda() ? orthonormal_by_cholesky(p) : orthonormal_by_reflections(p));
+  });
 }
 
 // The mean of the gradient keeps its meaning in the new bases; its square does not, and adapts by itself.
 template <class T> void SoapMatrix<T>::refresh_bases(Moments<T> &moments)
 {
   T *mean = moments.mean.data() + offset_;
-  load(mean);
+  kernels::copy_numbers(size(), mean, work_.data());
   from_basis();
   for (Side *side : {&left_, &right_})
     for (Block &block : *side) refresh(block);
   to_basis();
-  std::copy_n(work_.matrix.template const_data_ptr<T>(), rows_ * cols_, mean);
+  kernels::copy_numbers(size(), work_.data(), mean);
 }
 
-template <class T> void SoapMatrix<T>::accumulate(Moments<T> &moments, const double *gradient)
+// work <- gradient, which the means of G G^T and G^T G take up
+template <class T> void SoapMatrix<T>::accumulate(const double *gradient)
 {
-  const double old = *config_.beta2, fresh = 1.0 - old;
-  ++gradients_;
-  load(gradient);
-  for (Block &block : left_)
-    at::addmm_out(block.covariance, block.covariance, rows_of(work_.matrix, block),
-                  columns_of(work_.transposed, block), old, fresh);
-  for (Block &block : right_)
-    at::addmm_out(block.covariance, block.covariance, rows_of(work_.transposed, block),
-                  columns_of(work_.matrix, block), old, fresh);
-  if (gradients_ == 1) {
-    for (Side *side : {&left_, &right_})
-      for (Block &block : *side) find_eigenvectors(block);
-  } else if (gradients_ % config_.precondition_frequency == 0) {
-    refresh_bases(moments);
-    load(gradient);
+  kernels::take_gradient(size(), gradient, work_.data());
+  const auto add = [this](const Block &block, const View &left) {
+    in_torch("soap", [covariance = block.view(block.covariance), left, old = *config_.beta2] {
+      at::Tensor c = covariance.tensor();
+      at::addmm_out(c, c, left.tensor(), left.transposed().tensor(), old, 1.0 - old);
+    });
+  };
+  const View g = view(work_);
+  for (const Block &block : left_) add(block, rows_of(g, block));
+  for (const Block &block : right_) add(block, columns_of(g, block).transposed());
+}
+
+template <class T> typename SoapMatrix<T>::Stage SoapMatrix<T>::begin_step(const double *gradient)
+{
+  stage_ = Stage::plain;
+  if (gradients_ == 0) {
+    kernels::Array<double> parts;
+    if (kernels::sum_of_squares(gradient + offset_, size(), parts) == 0.0)
+      return stage_ = Stage::silent;
+    stage_ = Stage::makes_bases;
   }
+  ++gradients_;
+  if (stage_ == Stage::plain && gradients_ % config_.precondition_frequency == 0)
+    stage_ = Stage::refreshes;
+  return stage_;
 }
 
 template <class T>
-void SoapMatrix<T>::step(Moments<T> &moments, double *parameters, const double *gradient, double lr)
+void SoapMatrix<T>::step(Moments<T> &moments, double *parameters, const double *gradient,
+                         const kernels::AdamRates *rates)
 {
-  const std::size_t begin = offset_, end = offset_ + static_cast<std::size_t>(rows_ * cols_);
-  const bool silent =
-      std::all_of(gradient + begin, gradient + end, [](double g) { return g == 0.0; });
-  if (gradients_ == 0 && silent) return;
-  accumulate(moments, gradient + begin);
-  if (gradients_ == 1) return;
-
+  if (stage_ == Stage::silent) return;
+  accumulate(gradient + offset_);
+  if (stage_ == Stage::makes_bases) {
+    for (Side *side : {&left_, &right_})
+      for (Block &block : *side) find_eigenvectors(block);
+    return;
+  }
+  if (stage_ == Stage::refreshes) {
+    refresh_bases(moments);
+    kernels::take_gradient(size(), gradient + offset_, work_.data());
+  }
   to_basis();
-  T *rotated = work_.matrix.template mutable_data_ptr<T>();
-  moments.step(
-      begin, end, moments.correction(gradients_ - 1, lr),
-      [=](std::size_t k) { return rotated[k - begin]; },
-      [=](std::size_t k, T change) { rotated[k - begin] = change; });
+  kernels::adam_change(moments.constants, rates, size(), work_.data(),
+                       moments.mean.data() + offset_, moments.square.data() + offset_);
   from_basis();
-  const T *change = work_.matrix.template const_data_ptr<T>();
-  const double keep = 1.0 - lr * *config_.weight_decay;
-  for (std::size_t k = begin; k < end; ++k)
-    parameters[k] = keep * parameters[k] - change[k - begin];
+  kernels::subtract_change(rates, size(), work_.data(), parameters + offset_);
 }
 
 template <class T> double *SoapMatrix<T>::pack(double *state) const
@@ -241,7 +248,7 @@ template <class T> double *SoapMatrix<T>::pack(double *state) const
   *state++ = static_cast<double>(gradients_);
   for (const Side *side : {&left_, &right_})
     for (const Block &block : *side)
-      state = copy_out<T>(block.basis, copy_out<T>(block.covariance, state));
+      state = copy_out(block.basis, copy_out(block.covariance, state));
   return state;
 }
 
@@ -249,16 +256,18 @@ template <class T> const double *SoapMatrix<T>::unpack(const double *state)
 {
   gradients_ = static_cast<std::int64_t>(*state++);
   for (Side *side : {&left_, &right_})
-    for (Block &block : *side) state = copy_in<T>(copy_in<T>(state, block.covariance), block.basis);
+    for (Block &block : *side) state = copy_in(copy_in(state, block.covariance), block.basis);
   return state;
 }
 
 template <class T> std::size_t SoapMatrix<T>::memory_bytes() const
 {
-  std::int64_t numbers = 2 * rows_ * cols_;
+  std::size_t bytes = work_.memory_bytes() + spare_.memory_bytes();
   for (const Side *side : {&left_, &right_})
-    for (const Block &block : *side) numbers += 3 * block.covariance.numel();
-  return static_cast<std::size_t>(numbers) * sizeof(T);
+    for (const Block &block : *side)
+      bytes += block.covariance.memory_bytes() + block.basis.memory_bytes() +
+               block.product.memory_bytes();
+  return bytes;
 }
 
 template class SoapMatrix<float>;

@@ -14,6 +14,8 @@
 
 #include "dptrain/base/error.h"
 #include "kernels/gpus.h"
+#include "kernels/memory.h"
+#include "parallel/kernel_arrays.h"
 #include "parallel/watchdog.h"
 #endif
 
@@ -54,7 +56,7 @@ class GpuArray {
   std::size_t capacity_ = 0;
 };
 
-class NcclCommunicator : public Communicator {
+class NcclCommunicator : public Communicator, public KernelArrayCommunicator {
  public:
   explicit NcclCommunicator(std::shared_ptr<const Communicator> mpi) : mpi_(std::move(mpi))
   {
@@ -112,6 +114,26 @@ class NcclCommunicator : public Communicator {
     on_gpu("all_gather", data, total, 0, total, parts[rank()] * (size() - 1), [&](double *gpu) {
       return for_parts(parts, [&](std::size_t begin, std::size_t n, int owner) {
         return ncclBroadcast(gpu + begin, gpu + begin, n, ncclDouble, owner, nccl_, stream_);
+      });
+    });
+  }
+
+  void reduce_scatter_in_kernels(double *data, const std::vector<std::size_t> &parts) const override
+  {
+    const std::size_t total = own_part(parts).second;
+    in_place("reduce_scatter", total - parts[rank()], [&] {
+      return for_parts(parts, [&](std::size_t begin, std::size_t n, int owner) {
+        return ncclReduce(data + begin, data + begin, n, ncclDouble, ncclSum, owner, nccl_,
+                          stream_);
+      });
+    });
+  }
+
+  void all_gather_in_kernels(double *data, const std::vector<std::size_t> &parts) const override
+  {
+    in_place("all_gather", parts[rank()] * (size() - 1), [&] {
+      return for_parts(parts, [&](std::size_t begin, std::size_t n, int owner) {
+        return ncclBroadcast(data + begin, data + begin, n, ncclDouble, owner, nccl_, stream_);
       });
     });
   }
@@ -185,16 +207,32 @@ class NcclCommunicator : public Communicator {
     // all ranks have come when this returns, with memory: of one that does not come the MPI communicator tells
     guarded(*mpi_, [&] { gpu = staging_.resize(n); });
     require(cudaMemcpyAsync(gpu, data, n * sizeof(double), cudaMemcpyHostToDevice, stream_), name);
-    const ncclResult_t status = launch(gpu);
-    if (status != ncclInProgress) require(status, name);
-    // NCCL has it in the stream, and it has ended: a copy to the host would wait for it and hear nothing of failures
-    wait(name, [] { return true; });
-    wait(name, [&] { return cudaStreamQuery(stream_) != cudaErrorNotReady; });
+    finish(name, launch(gpu));
     require(cudaMemcpyAsync(data + begin, gpu + begin, count * sizeof(double),
                             cudaMemcpyDeviceToHost, stream_),
             name);
     require(cudaStreamSynchronize(stream_), name);
     note(name, sent * sizeof(double));
+  }
+
+  // `launch` exchanges arrays of the kernels, whose stream has ended its work on them.
+  template <class Launch>
+  void in_place(const char *name, std::size_t sent, const Launch &launch) const
+  {
+    guarded(*mpi_, [&] {
+      check(cudaStreamSynchronize(static_cast<cudaStream_t>(kernels::device_stream())),
+            "kernels before an exchange between ranks");
+    });
+    finish(name, launch());
+    note(name, sent * sizeof(double));
+  }
+
+  // NCCL has it in the stream, and it has ended: what waits for the stream alone hears nothing of failures.
+  void finish(const char *name, ncclResult_t status) const
+  {
+    if (status != ncclInProgress) require(status, name);
+    wait(name, [] { return true; });
+    wait(name, [&] { return cudaStreamQuery(stream_) != cudaErrorNotReady; });
   }
 
   void note(const char *name, std::size_t bytes) const

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "optimizer/partition.h"
+#include "parallel/kernel_arrays.h"
 
 namespace dptrain {
 
@@ -19,7 +20,10 @@ class DividedSum : public GradientSum {
       comm_(std::move(comm)), parts_(std::move(parts))
   {
   }
-  void sum(double *gradient) override { comm_->reduce_scatter_sum(gradient, parts_); }
+  void sum(kernels::Array<double> &gradient) override
+  {
+    reduce_scatter_in_kernels(*comm_, gradient.data(), parts_);
+  }
   std::size_t memory_bytes() const override { return 0; }
 
  private:
@@ -50,7 +54,7 @@ double from_bfloat16(std::uint16_t half)
 
 /// Numbers travel as bfloat16, four in a word: to the rank that sums them, and the sums back to all. What rounding takes
 /// away is added to the next gradient, on the way there and on the way back.
-class Bfloat16Sum : public GradientSum {
+class Bfloat16Sum : public HostGradientSum {
  public:
   Bfloat16Sum(std::shared_ptr<const Communicator> comm, std::size_t n) :
       comm_(std::move(comm)), size_(comm_->size()), n_(n), left_(n, 0.0)
@@ -67,7 +71,7 @@ class Bfloat16Sum : public GradientSum {
     received_.resize(sent_.size());
   }
 
-  void sum(double *gradient) override
+  void sum_on_host(double *gradient) override
   {
     const std::vector<int> same(size_, static_cast<int>(own_));
     for (std::size_t k = 0; k < n_; ++k) gradient[k] += left_[k];
@@ -86,7 +90,8 @@ class Bfloat16Sum : public GradientSum {
 
   std::size_t memory_bytes() const override
   {
-    return (left_.capacity() + left_of_sum_.capacity() + sums_.capacity()) * sizeof(double) +
+    return host_bytes() +
+           (left_.capacity() + left_of_sum_.capacity() + sums_.capacity()) * sizeof(double) +
            (sent_.capacity() + received_.capacity()) * sizeof(std::int64_t);
   }
 
@@ -124,6 +129,15 @@ class Bfloat16Sum : public GradientSum {
 };
 
 }  // namespace
+
+void HostGradientSum::sum(kernels::Array<double> &gradient)
+{
+  if (!kernels::separate_memory()) return sum_on_host(gradient.data());
+  host_.resize(gradient.size());
+  gradient.copy_to(host_.data());
+  sum_on_host(host_.data());
+  gradient.copy_from(host_);
+}
 
 std::unique_ptr<GradientSum> make_gradient_sum(std::shared_ptr<const Communicator> comm,
                                                const ParallelConfig &config,

@@ -7,6 +7,7 @@
 #include "dptrain/input/config.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/model.h"
+#include "kernels/memory.h"
 
 namespace dptrain {
 
@@ -16,8 +17,21 @@ class GradientSum {
   virtual ~GradientSum() = default;
   /// gradient[number of parameters]: this rank's share becomes the sum, or an approximation of it. Whole or, where the
   /// ranks divide the optimizer's work, the own part only; what is valid has the same bits on all ranks that have it.
-  virtual void sum(double *gradient) = 0;
+  virtual void sum(kernels::Array<double> &gradient) = 0;
   virtual std::size_t memory_bytes() const = 0;
+};
+
+/// A sum that the host does.
+class HostGradientSum : public GradientSum {
+ public:
+  void sum(kernels::Array<double> &gradient) final;
+
+ protected:
+  virtual void sum_on_host(double *gradient) = 0;
+  std::size_t host_bytes() const { return host_.capacity() * sizeof(double); }
+
+ private:
+  std::vector<double> host_;  // where that is another memory
 };
 
 /// Whether every rank has the whole sum and does the whole optimizer step: what is compressed is not divided, because the

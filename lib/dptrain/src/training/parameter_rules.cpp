@@ -7,6 +7,8 @@
 #include <string>
 
 #include "dptrain/base/error.h"
+#include "kernels/layer.h"
+#include "kernels/vectors.h"
 
 namespace dptrain {
 
@@ -88,16 +90,27 @@ RateFactors::RateFactors(const std::vector<ParameterBlock> &index, const Paramet
   }
 }
 
-void RateFactors::begin(const std::vector<double> &parameters)
+void RateFactors::begin(const double *parameters)
 {
-  if (!ranges_.empty()) before_ = parameters;
+  std::size_t numbers = 0;
+  for (const Range &range : ranges_) numbers += range.end - range.begin;
+  double *before = before_.resize(numbers);
+  for (const Range &range : ranges_) {
+    const long n = static_cast<long>(range.end - range.begin);
+    kernels::convert(parameters + range.begin, n, before);
+    before += n;
+  }
 }
 
-void RateFactors::apply(std::vector<double> &parameters) const
+void RateFactors::apply(double *parameters)
 {
-  for (const Range &range : ranges_)
-    for (std::size_t k = range.begin; k < range.end; ++k)
-      parameters[k] = before_[k] + range.factor * (parameters[k] - before_[k]);
+  double *before = before_.data();
+  for (const Range &range : ranges_) {
+    const long n = static_cast<long>(range.end - range.begin);
+    kernels::move_toward(parameters + range.begin, range.factor, n, before);
+    kernels::convert(before, n, parameters + range.begin);
+    before += n;
+  }
 }
 
 }  // namespace dptrain

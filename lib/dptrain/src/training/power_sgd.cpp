@@ -21,7 +21,7 @@ struct Matrix {
   at::Tensor left;  // [rows][columns] what this rank's approximations have left out
 };
 
-class PowerSgd : public GradientSum {
+class PowerSgd : public HostGradientSum {
  public:
   PowerSgd(std::shared_ptr<const Communicator> comm, int rank,
            const std::vector<ParameterBlock> &index) :
@@ -43,7 +43,7 @@ class PowerSgd : public GradientSum {
   }
 
   // Two sums over the ranks: first P = M Q of all matrices with everything that is not a matrix, then Q = M^T P.
-  void sum(double *gradient) override
+  void sum_on_host(double *gradient) override
   {
     const double ranks = comm_->size();
     std::vector<at::Tensor> directions;
@@ -84,7 +84,7 @@ class PowerSgd : public GradientSum {
 
   std::size_t memory_bytes() const override
   {
-    std::size_t doubles = travel_.capacity();
+    std::size_t doubles = travel_.capacity() + host_bytes() / sizeof(double);
     for (const Matrix &m : matrices_) doubles += m.q.numel() + m.left.numel();
     return doubles * sizeof(double);
   }

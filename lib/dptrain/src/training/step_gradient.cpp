@@ -3,26 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <numeric>
 
 #include "base/advice.h"
 #include "dptrain/base/error.h"
-#include "kernels/workers.h"
+#include "kernels/vectors.h"
 
 namespace dptrain {
-
-namespace {
-
-// By value: a captured pointer would be read again for each number, and nothing vectorised.
-double sum_of_squares(const double *x, std::size_t n)
-{
-  double sum = 0.0;
-#pragma omp simd reduction(+ : sum)
-  for (std::size_t k = 0; k < n; ++k) sum += x[k] * x[k];
-  return sum;
-}
-
-}  // namespace
 
 StepGradient::StepGradient(std::unique_ptr<GradientSum> sum,
                            std::shared_ptr<const Communicator> owners,
@@ -41,43 +27,36 @@ StepGradient::StepGradient(std::unique_ptr<GradientSum> sum,
 
 double StepGradient::reduce()
 {
-  sum_->sum(values_.data());
+  sum_->sum(values_);
   for (const auto &[begin, end] : untrained_)
-    std::fill(values_.begin() + begin, values_.begin() + end, 0.0);
+    kernels::clear(values_.data() + begin, (end - begin) * sizeof(double));
   return squared_norm_ = sum_squares();
 }
 
-double StepGradient::sum_squares() const
+double StepGradient::sum_squares()
 {
-  const double *g = values_.data() + partition_.begin;
-  constexpr std::size_t block = 65536;
-  std::vector<double> sums((partition_.own() + block - 1) / block, 0.0);
-  kernels::for_blocks(partition_.own(), block, [&](std::size_t begin, std::size_t end) {
-    sums[begin / block] = sum_of_squares(g + begin, end - begin);
-  });
-  double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
+  double sum = kernels::sum_of_squares(own(), size(), parts_);
   partition_.comm->all_reduce_sum(&sum, 1);
   return sum;
 }
 
 void StepGradient::keep()
 {
-  kept_.resize(partition_.own(), 0.0);
-  for (std::size_t k = 0; k < kept_.size(); ++k) kept_[k] += values_[partition_.begin + k];
+  if (!has_kept_) kept_.resize_clear(partition_.own());
+  kernels::add_values(own(), size(), kept_.data());
   has_kept_ = true;
 }
 
-const std::vector<double> &StepGradient::take()
+const double *StepGradient::take()
 {
   if (has_kept_) {
-    for (std::size_t k = 0; k < kept_.size(); ++k) values_[partition_.begin + k] += kept_[k];
-    set_state({});
+    kernels::add_values(kept_.data(), size(), own());
+    has_kept_ = false;
     if (max_norm_ > 0.0) squared_norm_ = sum_squares();
   }
   const double factor = max_norm_ / (std::sqrt(squared_norm_) + 1e-6);
-  if (max_norm_ > 0.0 && factor < 1.0)
-    for (std::size_t k = 0; k < partition_.own(); ++k) values_[partition_.begin + k] *= factor;
-  return values_;
+  if (max_norm_ > 0.0 && factor < 1.0) kernels::scale_values(factor, size(), own());
+  return values_.data();
 }
 
 State StepGradient::state() const
@@ -85,7 +64,7 @@ State StepGradient::state() const
   State state;
   if (!has_kept_) return state;
   std::vector<double> kept;
-  partition_.append_gathered(kept_.data(), kept);
+  partition_.append_gathered(kept_.to_host().data(), kept);
   state.set("kept", std::move(kept));
   return state;
 }
@@ -98,15 +77,15 @@ void StepGradient::set_state(const State &state)
                             state.at<std::vector<double>>("kept").size(), partition_.total,
                             checkpoint_advice()));
   has_kept_ = !state.empty();
-  kept_.clear();
-  if (!has_kept_) return;
-  const double *own = state.at<std::vector<double>>("kept").data() + partition_.begin;
-  kept_.assign(own, own + partition_.own());
+  if (has_kept_)
+    kept_.copy_from(state.at<std::vector<double>>("kept").data() + partition_.begin,
+                    partition_.own());
 }
 
 std::size_t StepGradient::memory_bytes() const
 {
-  return (values_.capacity() + kept_.capacity()) * sizeof(double) + sum_->memory_bytes();
+  return values_.memory_bytes() + kept_.memory_bytes() + parts_.memory_bytes() +
+         sum_->memory_bytes();
 }
 
 }  // namespace dptrain

@@ -34,7 +34,7 @@ struct Trainer::Impl {
   double rate() const { return schedule.rate(steps); }
   bool any_energy() const;
   StoredBatch stored(std::vector<std::int64_t> places);
-  UpdateReport sweep(const Batch &batch, double lr, std::vector<double> *gradient);
+  UpdateReport sweep(const Batch &batch, double lr, kernels::Array<double> *gradient);
   UpdateReport step(const Batch &batch);
   UpdateReport errors(const Batch &batch);
   void show_raw();
@@ -182,19 +182,19 @@ UpdateReport Trainer::Impl::step(const Batch &batch)
   UpdateReport report = sweep(batch, rate(), &gradient.batch());
   require_finite(gradient.reduce(), "gradient", batch);
   if ((steps + 1) % config.acc_freq == 0) {
-    const std::vector<double> &sum = gradient.take();
-    model->parameters().change([&](std::vector<double> &parameters) {
+    const double *const sum = gradient.take();
+    model->parameters().change_in_kernels([&](double *parameters) {
       rate_factors.begin(parameters);
       optimizer->step(parameters, sum, report.learning_rate);
       rate_factors.apply(parameters);
     });
-    average.add(model->parameters().values());
+    average.add(model->parameters().in_kernels());
   } else {
     gradient.keep();
   }
   report.step = ++steps;
   const std::int64_t every = config.parallel.check_every;
-  if (every > 0 && steps % every == 0) check_parameters();
+  if (every > 0 && steps % every == 0 && comm->size() > 1) check_parameters();
   return report;
 }
 
@@ -218,7 +218,9 @@ UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &places,
 {
   Impl &t = *impl_;
   const StoredBatch batch = t.stored(places);
-  const UpdateReport report = t.sweep(batch, t.rate(), &gradient);
+  kernels::Array<double> found;
+  const UpdateReport report = t.sweep(batch, t.rate(), &found);
+  gradient = found.to_host();
   t.comm->all_reduce_sum(gradient.data(), gradient.size());
   t.require_finite(std::inner_product(gradient.begin(), gradient.end(), gradient.begin(), 0.0),
                    "gradient", batch);
@@ -226,7 +228,7 @@ UpdateReport Trainer::loss_gradient(const std::vector<std::int64_t> &places,
 }
 
 // Both passes over the frames of a batch, or pass A alone; the gradient is this rank's share of the sum.
-UpdateReport Trainer::Impl::sweep(const Batch &batch, double lr, std::vector<double> *gradient)
+UpdateReport Trainer::Impl::sweep(const Batch &batch, double lr, kernels::Array<double> *gradient)
 {
   const std::size_t n = batch.size(), micro = config.parallel.micro_batch;
   if (n == 0) throw internal_error("The loss of no frames was asked for");

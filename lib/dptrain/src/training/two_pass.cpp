@@ -6,6 +6,7 @@
 
 #include "base/advice.h"
 #include "base/memory_shortage.h"
+#include "kernels/vectors.h"
 
 namespace dptrain {
 
@@ -157,27 +158,26 @@ void TwoPass::residuals()
   }
 }
 
-void TwoPass::backward(std::vector<double> &gradient)
+void TwoPass::backward(kernels::Array<double> &gradient)
 {
-  std::vector<double> &target = has_gradient_ ? addend_ : gradient;
+  kernels::Array<double> &target = has_gradient_ ? addend_ : gradient;
+  const std::size_t n = model_->parameters().size();
   guarded_work([&] {
-    target.resize(model_->parameters().size());
+    target.resize(n);
     seeds_.clear();
     for (std::size_t k = 0; k < num_frames_; ++k) seeds_.push_back(passes_[k].seed);
-    model_->gradient(*tape_, seeds_.data(), target.data());
+    model_->gradient_in_kernels(*tape_, seeds_.data(), target.data());
   });
   tape_.reset();
-  if (has_gradient_)
-    for (std::size_t k = 0; k < gradient.size(); ++k) gradient[k] += addend_[k];
+  if (has_gradient_) kernels::add_values(addend_.data(), static_cast<long>(n), gradient.data());
   has_gradient_ = true;
 }
 
 std::size_t TwoPass::memory_bytes() const
 {
-  std::size_t doubles = sums_.capacity() + force_residual_.capacity() + atom_residual_.capacity() +
-                        addend_.capacity();
+  std::size_t doubles = sums_.capacity() + force_residual_.capacity() + atom_residual_.capacity();
   for (const Pass &pass : passes_) doubles += pass.force.capacity() + pass.atom_energy.capacity();
-  return doubles * sizeof(double);
+  return doubles * sizeof(double) + addend_.memory_bytes();
 }
 
 }  // namespace dptrain

@@ -8,6 +8,7 @@
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/model.h"
 #include "dptrain/training/update_report.h"
+#include "kernels/memory.h"
 #include "training/loss/loss_term.h"
 
 namespace dptrain {
@@ -32,9 +33,9 @@ class TwoPass {
   UpdateReport report() const;
   /// Derivatives of the loss, which are the seeds of pass B. Halo: those by the forces go from the owners to their ghosts.
   void residuals();
-  /// Pass B: gradient[number of parameters] becomes this rank's part of dL/dparameters. For further frames of the batch it
+  /// Pass B: gradient[number of parameters], in the memory of the kernels, becomes this rank's part of dL/dparameters. For further frames of the batch it
   /// is added.
-  void backward(std::vector<double> &gradient);
+  void backward(kernels::Array<double> &gradient);
 
   std::size_t memory_bytes() const;
 
@@ -72,7 +73,7 @@ class TwoPass {
   std::size_t num_sums_ = 0;   // of a frame
   double loss_sum_ = 0.0;
   bool has_gradient_ = false;  // of frames of the batch before
-  std::vector<double> addend_;
+  kernels::Array<double> addend_;
   std::size_t num_frames_ = 0;
   std::vector<Pass> passes_;  // the first num_frames_ are in use
   std::vector<double> sums_;  // [num_frames_][num_sums_] what travels in the all-reduce

@@ -5,6 +5,8 @@
 
 #include "base/advice.h"
 #include "dptrain/base/error.h"
+#include "kernels/runtime.h"
+#include "kernels/vectors.h"
 
 namespace dptrain {
 
@@ -14,29 +16,30 @@ WeightAverage::WeightAverage(double decay, std::shared_ptr<const Communicator> c
 {
   if (!(decay >= 0.0 && decay < 1.0))
     throw Error(fmt::format("ema_decay must be at least 0 and below 1, found {}", decay));
-  if (decay_ > 0.0) mean_.assign(partition_.own(), 0.0);
+  if (decay_ == 0.0) return;
+  ensure_runtime();
+  mean_.resize_clear(partition_.own());
 }
 
 void WeightAverage::begin(const std::vector<double> &parameters)
 {
   if (decay_ == 0.0 || !empty()) return;
-  std::copy_n(parameters.begin() + partition_.begin, partition_.own(), mean_.begin());
+  mean_.copy_from(parameters.data() + partition_.begin, partition_.own());
   weight_ = 1.0;
 }
 
-void WeightAverage::add(const std::vector<double> &parameters)
+void WeightAverage::add(const double *parameters)
 {
   if (decay_ == 0.0) return;
   weight_ = decay_ * weight_ + (1.0 - decay_);
-  const double fraction = (1.0 - decay_) / weight_;
-  const double *own = parameters.data() + partition_.begin;
-  for (std::size_t k = 0; k < mean_.size(); ++k) mean_[k] += fraction * (own[k] - mean_[k]);
+  kernels::move_toward(parameters + partition_.begin, (1.0 - decay_) / weight_,
+                       static_cast<long>(partition_.own()), mean_.data());
 }
 
 void WeightAverage::gather(std::vector<double> &average) const
 {
   average.clear();
-  if (!empty()) partition_.append_gathered(mean_.data(), average);
+  if (!empty()) partition_.append_gathered(mean_.to_host().data(), average);
 }
 
 State WeightAverage::state() const
@@ -60,10 +63,10 @@ void WeightAverage::set_state(const State &state)
   if (decay_ == 0.0) return;
   weight_ = state.empty() ? 0.0 : state.at<double>("weight");
   if (state.empty())
-    std::fill(mean_.begin(), mean_.end(), 0.0);
+    mean_.resize_clear(partition_.own());
   else
-    std::copy_n(state.at<std::vector<double>>("mean").begin() + partition_.begin, partition_.own(),
-                mean_.begin());
+    mean_.copy_from(state.at<std::vector<double>>("mean").data() + partition_.begin,
+                    partition_.own());
 }
 
 }  // namespace dptrain

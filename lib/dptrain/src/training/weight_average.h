@@ -5,6 +5,7 @@
 
 #include "dptrain/base/state.h"
 #include "dptrain/parallel/communicator.h"
+#include "kernels/memory.h"
 #include "optimizer/partition.h"
 
 namespace dptrain {
@@ -18,8 +19,8 @@ class WeightAverage {
                 const std::vector<std::size_t> &parts);
   /// The average is these parameters, with the full weight: it needs no correction then.  Nothing if it has content.
   void begin(const std::vector<double> &parameters);
-  /// Takes up the parameters after a step.
-  void add(const std::vector<double> &parameters);
+  /// Takes up the parameters after a step, in the memory of the kernels.
+  void add(const double *parameters);
   /// True if there is nothing to show: no average is kept, or no step was taken up.
   bool empty() const { return weight_ == 0.0; }
   /// Replaces the content of `average` by the average of all parameters. Collective.
@@ -29,12 +30,12 @@ class WeightAverage {
   State state() const;
   /// An empty state starts again; a state is ignored where no average is kept. Throws on another length.
   void set_state(const State &state);
-  std::size_t memory_bytes() const { return mean_.capacity() * sizeof(double); }
+  std::size_t memory_bytes() const { return mean_.memory_bytes(); }
 
  private:
   double decay_, weight_ = 0.0;
   Partition partition_;
-  std::vector<double> mean_;  // of the own range
+  kernels::Array<double> mean_;  // of the own range
 };
 
 }  // namespace dptrain

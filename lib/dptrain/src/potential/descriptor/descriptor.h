@@ -39,11 +39,13 @@ class DescriptorBase {
   /// New parameters: those of the descriptor in float64, in the memory of the kernels, where they stay until the next
   /// call. Makes tables.
   virtual void prepare(const double *parameters) = 0;
-  /// Numbers that a bit-identical continuation needs beside the parameters (the grid of a table).
+  /// After it, now and then: are the tables good enough? Improves them.
+  virtual void check_tables() {}
+  /// What its kernels are given by value and may change.
+  virtual std::vector<double> arguments() const { return {}; }
+  /// Numbers that a bit-identical continuation needs beside the parameters (the grid of a table). They are set before prepare().
   virtual std::vector<double> auxiliary_state() const { return {}; }
   virtual void set_auxiliary_state(const std::vector<double> & /*state*/) {}
-  /// prepare() after set_auxiliary_state(): keeps what that has set.
-  virtual void refill(const double *parameters) { prepare(parameters); }
 
   /// Whether the tables cover neighbors as close as this (Angstrom).
   enum class Coverage {

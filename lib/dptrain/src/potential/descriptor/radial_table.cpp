@@ -53,28 +53,40 @@ RadialTable<Real>::RadialTable(std::unique_ptr<RadialFunctions> functions,
 }
 
 template <class Real>
-const double *RadialTable<Real>::jets(const double *parameters, int k, Place place,
-                                      const std::vector<double> &arguments, double step, int order)
+void RadialTable<Real>::set_input(const std::vector<double> &arguments, double step, int order,
+                                  kernels::Array<double> &input)
 {
   const std::size_t n = arguments.size();
   host_input_.assign((order + 1) * n, 0.0);
   std::copy(arguments.begin(), arguments.end(), host_input_.begin());
   if (order > 0) std::fill_n(host_input_.begin() + n, n, step);
-  input_.copy_from(host_input_);
-  return functions_->jets(k, place, parameters, static_cast<int>(n), order, input_.data());
+  input.copy_from(host_input_);
+}
+
+template <class Real>
+const double *RadialTable<Real>::jets(const double *parameters, int k, Place place,
+                                      const std::vector<double> &arguments, double step, int order)
+{
+  set_input(arguments, step, order, input_);
+  return functions_->jets(k, place, parameters, static_cast<int>(arguments.size()), order,
+                          input_.data());
 }
 
 // In units of the spacing the jets of a function along the step h are what the table is made of: G, h G', h^2 G''.
 template <class Real> void RadialTable<Real>::fill(const double *parameters)
 {
   ++kernels::counters().table_builds;
-  knot_arguments_.resize(rows());
-  for (int k = 0; k < grid_.knots; ++k) knot_arguments_[k] = grid_.origin + k * grid_.spacing;
-  std::copy(padding_.begin(), padding_.end(), knot_arguments_.begin() + grid_.knots);
+  if (knot_input_of_ != arguments()) {
+    knot_arguments_.resize(rows());
+    for (int k = 0; k < grid_.knots; ++k) knot_arguments_[k] = grid_.origin + k * grid_.spacing;
+    std::copy(padding_.begin(), padding_.end(), knot_arguments_.begin() + grid_.knots);
+    set_input(knot_arguments_, grid_.spacing, 2, knot_input_);
+    knot_input_of_ = arguments();
+  }
   table_.resize(function_size() * knots_.size());
   for (std::size_t k = 0; k < knots_.size(); ++k) {
-    knots_[k].jets =
-        jets(parameters, static_cast<int>(k), Place::knots, knot_arguments_, grid_.spacing, 2);
+    knots_[k].jets = functions_->jets(static_cast<int>(k), Place::knots, parameters, rows(), 2,
+                                      knot_input_.data());
     kernels::fill_table(knots_[k].jets, grid_.knots, num_padding(), channels_, width_,
                         table_.data() + k * function_size());
   }
@@ -82,17 +94,15 @@ template <class Real> void RadialTable<Real>::fill(const double *parameters)
 
 template <class Real> void RadialTable<Real>::build(const double *parameters)
 {
-  if (direct_) return;
-  fill(parameters);
-  if (grid_.fixed) return;
+  if (!direct_) fill(parameters);
+}
+
+template <class Real> void RadialTable<Real>::check(const double *parameters)
+{
+  if (direct_ || grid_.fixed) return;
   if (builds_until_trial_ % builds_to_check == 0)
     choose_knots(parameters, builds_until_trial_ == 0);
   builds_until_trial_ = (builds_until_trial_ + builds_to_trial - 1) % builds_to_trial;
-}
-
-template <class Real> void RadialTable<Real>::refill(const double *parameters)
-{
-  if (!direct_) fill(parameters);
 }
 
 template <class Real> void RadialTable<Real>::choose_knots(const double *parameters, bool try_fewer)
@@ -255,7 +265,7 @@ template <class Real> std::size_t RadialTable<Real>::memory_bytes() const
 {
   std::size_t n = table_.memory_bytes() + table_gradient_.memory_bytes() +
                   chunk_rows_.memory_bytes() + chunk_gradient_.memory_bytes() +
-                  arguments_.memory_bytes() + input_.memory_bytes() +
+                  arguments_.memory_bytes() + input_.memory_bytes() + knot_input_.memory_bytes() +
                   output_gradient_.memory_bytes() + functions_->memory_bytes() +
                   (knot_arguments_.capacity() + host_input_.capacity()) * sizeof(double);
   for (const auto &knots : knots_) n += knots.gradient.memory_bytes();

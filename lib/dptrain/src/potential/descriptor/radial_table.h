@@ -32,12 +32,17 @@ template <class Real> class RadialTable {
   RadialTable(std::unique_ptr<RadialFunctions> functions, std::vector<double> padding, double lower,
               double upper, int knots);
 
-  /// Rebuilds the table for new parameters (memory of the kernels). At the first build and then every few, table and functions
-  /// are compared where the interpolation error is largest (G at u = 1/2, G' at u = 1/2 +- 1/sqrt(20)), and knots added
-  /// until they agree; now and then, knots are removed as long as they do.
+  /// Fills the present knots for new parameters (memory of the kernels).
   void build(const double *parameters);
-  /// Fills the present knots for these parameters, without a check.
-  void refill(const double *parameters);
+  /// After build() for the same parameters. At the first call and then every few, table and functions are compared where the
+  /// interpolation error is largest (G at u = 1/2, G' at u = 1/2 +- 1/sqrt(20)), and knots added until they agree; now and then,
+  /// knots are removed as long as they do.
+  void check(const double *parameters);
+  /// What kernels are given of the table and may change from build to build.
+  std::vector<double> arguments() const
+  {
+    return {grid_.spacing, static_cast<double>(grid_.knots), direct_ ? 1.0 : 0.0};
+  }
   /// Makes the table reach `upper` by knots at the same spacing, unless that is far outside. True if it changed.
   bool extend(const double *parameters, double upper);
   /// Whether arguments up to `upper` can be read. Beyond, a sweep must be direct.
@@ -103,6 +108,8 @@ template <class Real> class RadialTable {
   void remove_knots(const double *parameters);
   void resize(double factor);
   double largest_error(const double *parameters);
+  void set_input(const std::vector<double> &arguments, double step, int order,
+                 kernels::Array<double> &input);
   const double *jets(const double *parameters, int k, Place place,
                      const std::vector<double> &arguments, double step, int order);
   std::pair<double, double> function_error(const double *parameters, int k);
@@ -119,6 +126,8 @@ template <class Real> class RadialTable {
   kernels::Copies copies_;                           // of table_gradient_
   std::vector<double> knot_arguments_, host_input_;  // kept: a build takes no memory
   kernels::Array<double> input_, output_gradient_;
+  kernels::Array<double> knot_input_;  // of all knots and padding arguments
+  std::vector<double> knot_input_of_;  // arguments() of the grid that it is for
 
   // of a direct sweep
   bool direct_sweep_ = false, with_gradient_ = false;

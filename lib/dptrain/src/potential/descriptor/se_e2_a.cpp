@@ -109,12 +109,6 @@ template <class Real> void SeE2A<Real>::prepare(const double *parameters)
   table_.build(parameters);
 }
 
-template <class Real> void SeE2A<Real>::refill(const double *parameters)
-{
-  parameters_ = parameters;
-  table_.refill(parameters);
-}
-
 template <class Real> DescriptorBase::Coverage SeE2A<Real>::coverage(double distance)
 {
   const double upper = largest_argument(distance);

@@ -24,7 +24,8 @@ template <class Real> class SeE2A final : public Descriptor<Real> {
   void prepare(const double *parameters) override;
   std::vector<double> auxiliary_state() const override { return table_.state(); }
   void set_auxiliary_state(const std::vector<double> &state) override { table_.set_state(state); }
-  void refill(const double *parameters) override;
+  void check_tables() override { table_.check(parameters_); }
+  std::vector<double> arguments() const override { return table_.arguments(); }
   DescriptorBase::Coverage coverage(double distance) override;
   bool expect_distance(double distance) override;
   bool is_direct() const override { return table_.direct(); }

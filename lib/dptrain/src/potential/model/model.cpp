@@ -8,6 +8,7 @@
 #include "base/process_memory.h"
 #include "base/torch_memory.h"
 #include "dptrain/base/error.h"
+#include "kernels/memory.h"
 
 namespace dptrain {
 
@@ -37,6 +38,14 @@ ModelData Model::data() const
 }
 
 void Model::gradient(Tape &tape, const GradientSeed *seeds, double *gradient)
+{
+  if (!kernels::separate_memory()) return gradient_in_kernels(tape, seeds, gradient);
+  kernels::Array<double> found;
+  gradient_in_kernels(tape, seeds, found.resize(parameters_.size()));
+  found.copy_to(gradient);
+}
+
+void Model::gradient_in_kernels(Tape &tape, const GradientSeed *seeds, double *gradient)
 {
   if (tape.version() != parameters_.version())
     throw internal_error(

@@ -86,9 +86,9 @@ void DeepPot::prepare()
   if (stood && !table_is_broken_) return;
   // a table that stood gets its rows again, not a new grid: the other ranks have the old one
   if (stood)
-    engine_->set_auxiliary_state(engine_->auxiliary_state(), &parameters().values());
+    engine_->set_auxiliary_state(engine_->auxiliary_state(), parameters().in_kernels());
   else
-    engine_->prepare(parameters().values());
+    engine_->prepare(parameters().in_kernels());
   prepared_version_ = version;
   table_is_broken_ = false;
 }
@@ -206,7 +206,7 @@ void DeepPot::set_auxiliary_state(const std::vector<double> &state)
         state.size(), auxiliary_state().size(), checkpoint_advice()));
   const bool filled = state.at(0) != 0.0;
   engine_->set_auxiliary_state({state.begin() + 1, state.end()},
-                               filled ? &parameters().values() : nullptr);
+                               filled ? parameters().in_kernels() : nullptr);
   prepared_version_ =
       filled ? parameters().version() : 0;  // else the table is not that of the grid
 }
@@ -214,7 +214,7 @@ void DeepPot::set_auxiliary_state(const std::vector<double> &state)
 MemoryLedger DeepPot::memory() const
 {
   MemoryLedger ledger = engine_->memory();
-  ledger.insert(ledger.begin(), {"parameters", parameters().values().capacity() * sizeof(double)});
+  ledger.insert(ledger.begin(), {"parameters", parameters().memory_bytes()});
   return ledger;
 }
 

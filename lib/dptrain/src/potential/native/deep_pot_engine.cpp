@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstring>
 
 #include "base/advice.h"
 #include "base/unique_number.h"
@@ -86,32 +87,23 @@ template <class Real> void DeepPotEngine<Real>::set_wall_term(const ModelData &d
   has_wall_term_ = !data.walls.empty();
 }
 
-// Kernels read the numbers of the host where they can.
-template <class Real>
-void DeepPotEngine<Real>::set_parameters(const std::vector<double> &parameters)
+template <class Real> void DeepPotEngine<Real>::prepare(const double *parameters)
 {
-  parameters_ = parameters;
-  if (kernels::separate_memory()) parameter_copy_.copy_from(parameters);
-}
-
-template <class Real> void DeepPotEngine<Real>::prepare(const std::vector<double> &parameters)
-{
-  set_parameters(parameters);
   prepared_ = unique_number();
   // the net last: its descriptor counts how often it is made ready, and memory may run out before
-  for (std::size_t k = terms_.size(); k-- > 0;) terms_[k]->prepare(this->parameters());
+  graphs_.run(sequence({0, reinterpret_cast<std::intptr_t>(parameters)}), [&] {
+    for (std::size_t k = terms_.size(); k-- > 0;) terms_[k]->prepare(parameters);
+  });
+  net_->descriptor().check_tables();
 }
 
 template <class Real>
 void DeepPotEngine<Real>::set_auxiliary_state(const std::vector<double> &state,
-                                              const std::vector<double> *parameters)
+                                              const double *parameters)
 {
   prepared_ = unique_number();
-  if (parameters) {
-    set_parameters(*parameters);
-    for (std::size_t k = 1; k < terms_.size(); ++k) terms_[k]->prepare(this->parameters());
-  }
-  net_->restore(state, parameters ? this->parameters() : nullptr);
+  for (std::size_t k = 1; k < terms_.size() && parameters; ++k) terms_[k]->prepare(parameters);
+  net_->restore(state, parameters);
 }
 
 template <class Real> void DeepPotEngine<Real>::expect_distance(double r_min)
@@ -210,11 +202,10 @@ template <class Real> void DeepPotEngine<Real>::find_edges(Chunk &chunk, Edges w
       finders_[k].find(frames(), chunk.type, chunk.begin, chunk.n, edges_by(k, chunk));
 }
 
-// has_values: the chunk has those of the nets.
+// has_values: the chunk has those of the nets. Its edges were found.
 template <class Real>
 void DeepPotEngine<Real>::value_chunk(Chunk &chunk, bool train, bool has_values, double *energies)
 {
-  find_edges(chunk, has_values ? Edges::not_kept : Edges::all);
   if (has_values) net_->add_energies(state_of(0, chunk), energies);
   for (std::size_t k = has_values ? 1 : 0; k < terms_.size(); ++k)
     terms_[k]->value(chunk.type, edges_of(k, chunk), train, state_of(k, chunk), energies);
@@ -228,6 +219,104 @@ void DeepPotEngine<Real>::reverse_chunk(Chunk &chunk, const kernels::ForceSums *
   for (std::size_t k = 0; k < terms_.size(); ++k)
     if (sums || terms_[k]->has_parameters())
       terms_[k]->reverse(chunk.type, edges_of(k, chunk), nullptr, state_of(k, chunk), sums);
+}
+
+// The key of a sequence of commands (kernels::Graphs): what all have in common, and `key`.
+template <class Real>
+std::vector<std::int64_t> DeepPotEngine<Real>::sequence(std::vector<std::int64_t> key) const
+{
+  for (const double number : net_->descriptor().arguments()) {
+    key.push_back(0);
+    std::memcpy(&key.back(), &number, sizeof(number));
+  }
+  return key;
+}
+
+// A sweep over few centers is done in two parts: what depends on the neighbors, and what is the same for all frames with the same
+// number of centers.
+template <class Real>
+bool DeepPotEngine<Real>::finds_edges_first(std::size_t centers, bool direct) const
+{
+  constexpr std::size_t most_chunks = 16;
+  if (!kernels::has_graphs() || direct || net_->has_second_net()) return false;
+  return centers <= static_cast<std::size_t>(device_chunk) &&
+         centers / std::max(1, chunk_size(direct)) + ntypes_ <= most_chunks &&
+         centers * bytes_per_center() <= keep_limit_;
+}
+
+template <class Real>
+void DeepPotEngine<Real>::begin_results(const ForwardOutput *out, std::size_t centers)
+{
+  features_.begin(out, frames().size(), centers);
+  sums_ = results_.begin(frames(), out, centers);
+}
+
+// place: of its first center among all.
+template <class Real>
+void DeepPotEngine<Real>::forward_chunk(Chunk &chunk, bool train, bool has_values,
+                                        std::size_t place)
+{
+  value_chunk(chunk, train, has_values, results_.energies() + place);
+  reverse_chunk(chunk, &sums_);
+  features_.add(chunk.type, chunk.n, place, net_->features(chunk.type, *chunk.states.front()));
+}
+
+template <class Real>
+void DeepPotEngine<Real>::forward_by_chunks(const ForwardOutput *out, std::size_t centers,
+                                            bool keep, std::size_t resumed, bool direct)
+{
+  begin_results(out, centers);
+  std::size_t done = 0, bytes = 0;
+  sweep_->num_kept = resumed;
+  const auto work = [&](Chunk &chunk, bool has_values) {
+    find_edges(chunk, has_values ? Edges::not_kept : Edges::all);
+    forward_chunk(chunk, keep, has_values, done);
+    done += chunk.n;
+    bytes += chunk.memory_bytes();
+  };
+  for_all_chunks(
+      resumed, direct, [&](Chunk &chunk) { work(chunk, true); },
+      [&](int type, int begin, int size) {
+        const bool keeps = keep && !direct && bytes < keep_limit_;
+        work(chunk_at(sweep_->num_kept, type, begin, size), false);
+        if (keeps) ++sweep_->num_kept;
+      });
+}
+
+template <class Real>
+void DeepPotEngine<Real>::forward_at_once(const ForwardOutput *out, std::size_t centers, bool keep)
+{
+  sweep_->num_kept = 0;
+  const bool any_atom_virial = std::any_of(out, out + frames().size(),
+                                           [](const auto &o) { return o.atom_virial != nullptr; });
+  std::vector<std::int64_t> key{1,
+                                keep,
+                                frames().size(),
+                                SweepResults::room_for(frames()),
+                                has_wall_term_,
+                                any_atom_virial,
+                                reinterpret_cast<std::intptr_t>(sweep_.get())};
+  for_chunks(false, [&](int type, int begin, int size) {
+    Chunk &chunk = chunk_at(sweep_->num_kept++, type, begin, size);
+    find_edges(chunk, Edges::all);
+    key.insert(key.end(), {type, size});
+    for (const auto &edges : chunk.edges)
+      key.insert(key.end(), {edges.num_slots(), edges.edges().max_count});
+  });
+  key.push_back(static_cast<std::int64_t>(sweep_->num_kept));
+  for (const double number : features_.arguments(out, frames().size())) {
+    key.push_back(0);
+    std::memcpy(&key.back(), &number, sizeof(number));
+  }
+  sweep_->key = key;
+  graphs_.run(sequence(std::move(key)), [&] {
+    begin_results(out, centers);
+    std::size_t done = 0;
+    for (std::size_t k = 0; k < sweep_->num_kept; ++k) {
+      forward_chunk(sweep_->chunks[k], keep, false, done);
+      done += sweep_->chunks[k].n;
+    }
+  });
 }
 
 template <class Real>
@@ -246,25 +335,11 @@ void DeepPotEngine<Real>::forward(const Domain *domains, int n, const ForwardOut
     if (!resumes) begin_sweep();
     net_->set_direct(direct);
     for (const auto &term : terms_) term->begin_sweep();
-    features_.begin(out, n, centers);
-    const kernels::ForceSums sums = results_.begin(frames(), out, centers);
-    std::size_t done = 0;
-    std::size_t bytes = 0;
-    sweep_->num_kept = resumed;
-    const auto work = [&](Chunk &chunk, bool has_values) {
-      value_chunk(chunk, keep, has_values, results_.energies() + done);
-      reverse_chunk(chunk, &sums);
-      features_.add(chunk.type, chunk.n, done, net_->features(chunk.type, *chunk.states.front()));
-      done += chunk.n;
-      bytes += chunk.memory_bytes();
-    };
-    for_all_chunks(
-        resumed, direct, [&](Chunk &chunk) { work(chunk, true); },
-        [&](int type, int begin, int size) {
-          const bool keeps = keep && !direct && bytes < keep_limit_;
-          work(chunk_at(sweep_->num_kept, type, begin, size), false);
-          if (keeps) ++sweep_->num_kept;
-        });
+    sweep_->edges_first = !resumes && finds_edges_first(centers, direct);
+    if (sweep_->edges_first)
+      forward_at_once(out, centers, keep);
+    else
+      forward_by_chunks(out, centers, keep, resumed, direct);
   } while (!resumes && sweep_again(direct));
   if (!keep) sweep_->num_kept = 0;
   for (const auto &term : terms_) term->end_sweep(neighbor_report_);
@@ -299,8 +374,7 @@ template <class Real> MemoryLedger DeepPotEngine<Real>::memory() const
   n += in_work_.memory_bytes();
   for (const auto &term : terms_) n += term->workspace_bytes();
   n += features_.memory_bytes() + results_.memory_bytes() + seeds_.memory_bytes();
-  for (const auto *a : {&parameter_copy_, &residuals_, &strains_, &gradient_copy_})
-    n += a->memory_bytes();
+  n += residuals_.memory_bytes() + strains_.memory_bytes();
   return {{"tables", net_->descriptor().table_bytes()}, {"workspace", n}};
 }
 
@@ -327,8 +401,9 @@ template <class Real> void DeepPotEngine<Real>::release_workspace()
   std::vector<double>().swap(host_);
   for (const auto &term : terms_) term->release_workspace();
   results_ = SweepResults(ntypes_);
-  for (auto *a : {&residuals_, &strains_, &gradient_copy_}) a->clear();
+  for (auto *a : {&residuals_, &strains_}) a->clear();
   seeds_.clear();
+  graphs_.clear();
 }
 
 template class DeepPotEngine<double>;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "frames/frame_set.h"
+#include "kernels/graph.h"
 #include "kernels/memory.h"
 #include "potential/descriptor/edge_finder.h"
 #include "potential/model/sweep_tape.h"
@@ -29,7 +29,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
  public:
   explicit DeepPotEngine(const ModelData &data);
 
-  void prepare(const std::vector<double> &parameters) override;
+  void prepare(const double *parameters) override;
   void expect_distance(double r_min) override;
   AtomValues second_values(const Domain *domains, int n, bool keep) override;
   void forward(const Domain *domains, int n, const ForwardOutput *out, bool keep,
@@ -51,8 +51,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   {
     return net_->descriptor().auxiliary_state();
   }
-  void set_auxiliary_state(const std::vector<double> &state,
-                           const std::vector<double> *parameters) override;
+  void set_auxiliary_state(const std::vector<double> &state, const double *parameters) override;
   DescriptorBase &descriptor() override { return net_->descriptor(); }
   int num_features() const override { return features_.features(); }
   void set_metric(const FeatureMetric &metric) override { features_.set_metric(metric); }
@@ -84,6 +83,9 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
     std::vector<Chunk> chunks;
     std::size_t num_kept = 0;
     bool direct = false;
+    // each chunk has edges of its own for all terms: those of all chunks are found before anything is computed
+    bool edges_first = false;
+    std::vector<std::int64_t> key;  // then: of its commands
     // the second net has values for these frames: its half of pass A needs no second look at the neighbors
     bool has_values = false;
     AtomValues seeds;  // dE/dn of the second net
@@ -98,12 +100,6 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   NetTerm<Real> *add_net(const ModelData &data);
   void add_term(std::unique_ptr<EnergyTerm<Real>> term);
   void set_wall_term(const ModelData &data);
-  void set_parameters(const std::vector<double> &parameters);
-  /// The flat array of the latest prepare, where kernels can read it.
-  const double *parameters() const
-  {
-    return kernels::separate_memory() ? parameter_copy_.data() : parameters_.data();
-  }
 
   FrameSet &frames() { return sweep_->frames; }
   const FrameSet &frames() const { return sweep_->frames; }
@@ -138,7 +134,7 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   /// A chunk keeps what pass B needs; the rest is there once, for the chunk that is in work.
   EdgeChunk<Real> &edges_by(std::size_t finder, Chunk &chunk)
   {
-    return is_kept_[finder] ? chunk.edges[finder] : in_work_.edges[finder];
+    return is_kept_[finder] || sweep_->edges_first ? chunk.edges[finder] : in_work_.edges[finder];
   }
   const EdgeChunk<Real> &edges_of(std::size_t term, Chunk &chunk)
   {
@@ -155,6 +151,13 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   /// Of all terms, of those with parameters (pass B), or of those that a kept chunk lacks.
   enum class Edges { all, of_pass_b, not_kept };
   void find_edges(Chunk &chunk, Edges which);
+  bool finds_edges_first(std::size_t centers, bool direct) const;
+  std::vector<std::int64_t> sequence(std::vector<std::int64_t> key) const;
+  void begin_results(const ForwardOutput *out, std::size_t centers);
+  void forward_by_chunks(const ForwardOutput *out, std::size_t centers, bool keep,
+                         std::size_t resumed, bool direct);
+  void forward_at_once(const ForwardOutput *out, std::size_t centers, bool keep);
+  void forward_chunk(Chunk &chunk, bool train, bool has_values, std::size_t place);
   void value_chunk(Chunk &chunk, bool train, bool has_values, double *energies);
   void reverse_chunk(Chunk &chunk, const kernels::ForceSums *sums);
   template <class Work> void for_atoms(const Chunk &chunk, const Work &work) const;
@@ -179,6 +182,8 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   }
   void begin_gradient(bool direct, double *gradient);
   void add_vacuum_gradient();
+  void set_energy_seeds();
+  long first_center(int type) const;
 
   const int ntypes_;
   std::vector<double> bias_atom_e_;
@@ -195,21 +200,21 @@ template <class Real> class DeepPotEngine final : public PotentialEngine {
   bool device_algorithms_ = kernels::separate_memory();
   NeighborReport neighbor_report_;
 
-  std::span<const double> parameters_;  // of the last prepare, host
-  kernels::Array<double> parameter_copy_;
-
   std::shared_ptr<Sweep> sweep_ = std::make_shared<Sweep>();  // the present one, or the latest
   std::size_t keep_limit_ = std::size_t(256) << 20;  // bytes that pass A may keep for pass B
   std::uint64_t prepared_ = 0;  // another number for each state of the descriptor
+  kernels::Graphs graphs_;
   SweepResults results_;
+  kernels::ForceSums sums_;  // of them
   FeatureResults<Real> features_;
 
   // pass B
   std::vector<double> host_;
-  kernels::Array<double> residuals_, strains_, gradient_copy_;
+  kernels::Array<double> residuals_, strains_;
   kernels::Array<Real> seeds_;
   std::vector<GradientSeed> seed_of_frame_;
   std::vector<Real> host_seeds_;
+  std::vector<double> vacuum_weights_;
   bool has_residuals_ = false;
   int since_flush_ = 0;
 };

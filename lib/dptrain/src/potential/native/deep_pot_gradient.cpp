@@ -36,19 +36,23 @@ void DeepPotEngine<Real>::gradient(Tape &tape, const GradientSeed *seeds, double
   bool direct = false;
   const std::size_t kept = open_tape(tape, seeds, direct);
   sweep_->prepared = 0;  // chunks are used once: pass B writes to them
-  double *const target =
-      kernels::separate_memory() ? gradient_copy_.resize(parameters_.size()) : gradient;
-  begin_gradient(direct, target);
-  for_all_chunks(
-      kept, direct, [&](Chunk &chunk) { gradient_chunk(chunk, second); },
-      [&](int type, int begin, int size) {
-        Chunk &chunk = chunk_at(kept, type, begin, size);
-        repeat_chunk(chunk);
-        gradient_chunk(chunk, second);
-      });
-  add_vacuum_gradient();
-  for (const auto &term : terms_) term->end_gradient();
-  if (target != gradient) gradient_copy_.copy_to(gradient);
+  set_energy_seeds();
+  const auto work = [&] {
+    begin_gradient(direct, gradient);
+    for_all_chunks(
+        kept, direct, [&](Chunk &chunk) { gradient_chunk(chunk, second); },
+        [&](int type, int begin, int size) {
+          Chunk &chunk = chunk_at(kept, type, begin, size);
+          repeat_chunk(chunk);
+          gradient_chunk(chunk, second);
+        });
+    add_vacuum_gradient();
+    for (const auto &term : terms_) term->end_gradient();
+  };
+  if (!sweep_->edges_first || kept == 0) return work();
+  std::vector<std::int64_t> key{2, has_residuals_, reinterpret_cast<std::intptr_t>(gradient)};
+  key.insert(key.end(), sweep_->key.begin(), sweep_->key.end());
+  graphs_.run(sequence(std::move(key)), work);
 }
 
 // Per-atom residuals, strains and energy weights where kernels can read them.
@@ -92,36 +96,49 @@ template <class Real> void DeepPotEngine<Real>::repeat_chunk(Chunk &chunk)
   reverse_chunk(chunk, nullptr);
 }
 
+// By center, in the order of the types, and for each type that of an isolated atom, whose energy is subtracted from each atom's.
+template <class Real> void DeepPotEngine<Real>::set_energy_seeds()
+{
+  host_seeds_.clear();
+  vacuum_weights_.assign(ntypes_, 0.0);
+  for (int type = 0; type < ntypes_; ++type)
+    for (const auto &center : frames().centers(type)) {
+      const double seed = energy_seed(center);
+      host_seeds_.push_back(static_cast<Real>(seed));
+      vacuum_weights_[type] -= seed;
+    }
+  host_seeds_.insert(host_seeds_.end(), vacuum_weights_.begin(), vacuum_weights_.end());
+  seeds_.copy_from(host_seeds_);
+}
+
+template <class Real> long DeepPotEngine<Real>::first_center(int type) const
+{
+  long first = 0;
+  for (int before = 0; before < type; ++before) first += frames().num_centers(before);
+  return first;
+}
+
 template <class Real>
 void DeepPotEngine<Real>::gradient_chunk(Chunk &chunk, const AtomValues &second)
 {
   const int n = chunk.n;
-  const auto *centers = frames().centers(chunk.type).data() + chunk.begin;
-  host_seeds_.resize(n);
-  for (int i = 0; i < n; ++i) host_seeds_[i] = static_cast<Real>(energy_seed(centers[i]));
-  seeds_.copy_from(host_seeds_);
-
+  const Real *const seeds = seeds_.data() + first_center(chunk.type) + chunk.begin;
   if (net_->has_second_net())
     net_->set_second_weights(state_of(0, chunk), of_centers(chunk, second));
   for (std::size_t k = 0; k < terms_.size(); ++k)
     if (terms_[k]->has_parameters())
-      terms_[k]->gradient(chunk.type, edges_of(k, chunk), seeds_.data(), direction(),
-                          state_of(k, chunk));
+      terms_[k]->gradient(chunk.type, edges_of(k, chunk), seeds, direction(), state_of(k, chunk));
   since_flush_ += n;
   if (since_flush_ < centers_between_flushes) return;
   since_flush_ = 0;
   for (const auto &term : terms_) term->flush_gradient();
 }
 
-// The energy of an isolated atom is subtracted from each atom's.
 template <class Real> void DeepPotEngine<Real>::add_vacuum_gradient()
 {
-  for (int type = 0; type < ntypes_; ++type) {
-    if (!net_->subtracts_vacuum(type)) continue;
-    double weight = 0.0;
-    for (const auto &center : frames().centers(type)) weight -= energy_seed(center);
-    net_->add_vacuum_gradient(type, weight);
-  }
+  const Real *const weights = seeds_.data() + first_center(ntypes_);
+  for (int type = 0; type < ntypes_; ++type)
+    if (net_->subtracts_vacuum(type)) net_->add_vacuum_gradient(type, weights + type);
 }
 
 template void DeepPotEngine<double>::gradient(Tape &, const GradientSeed *, double *,

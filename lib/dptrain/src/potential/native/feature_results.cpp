@@ -52,6 +52,17 @@ void FeatureResults<Real>::begin(const ForwardOutput *out, int n, std::size_t ce
 }
 
 template <class Real>
+std::vector<double> FeatureResults<Real>::arguments(const ForwardOutput *out, int n) const
+{
+  std::vector<double> all = scale_;
+  for (const auto member :
+       {&ForwardOutput::bar, &ForwardOutput::feature_sum, &ForwardOutput::feature_covariance})
+    all.push_back(
+        std::any_of(out, out + n, [=](const ForwardOutput &o) { return o.*member != nullptr; }));
+  return all;
+}
+
+template <class Real>
 void FeatureResults<Real>::add(int type, int n, std::size_t place, const Real *f)
 {
   const FullPrecision digits;

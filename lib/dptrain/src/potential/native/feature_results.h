@@ -27,6 +27,8 @@ template <class Real> class FeatureResults {
   /// By center, in the memory of the kernels; valid where some output asks for bars.
   const kernels::Array<double> &bars() const { return bars_; }
   bool has_bars() const { return wants_bars_; }
+  /// Where this changes, the kernels of begin() and add() get other arguments for the same centers.
+  std::vector<double> arguments(const ForwardOutput *out, int n) const;
   /// Adds the sums to what the outputs point to.
   void finish(ForwardOutput *out, int n);
 

@@ -73,7 +73,7 @@ void NetTerm<Real>::restore(const std::vector<double> &auxiliary_state, const do
 {
   descriptor_->set_auxiliary_state(auxiliary_state);
   if (!parameters) return;
-  descriptor_->refill(parameters);
+  descriptor_->prepare(parameters);
   fitting_.prepare(parameters);
   if (second_) second_->prepare(parameters);
 }

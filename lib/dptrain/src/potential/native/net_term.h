@@ -48,13 +48,16 @@ template <class Real> class NetTerm final : public EnergyTerm<Real> {
   void set_second_seeds(State &state, const std::vector<double> &b) const;
   void set_second_weights(State &state, const std::vector<double> &a) const;
   /// dS/dparameters of S = weight * energy of an isolated atom, added to the sum.
-  void add_vacuum_gradient(int type, double weight) { fitting_.add_vacuum_gradient(type, weight); }
+  void add_vacuum_gradient(int type, const Real *weight)
+  {
+    fitting_.add_vacuum_gradient(type, weight);
+  }
   void flush_gradient() override;
   void end_gradient() override;
 
   /// Whether the energy of an isolated atom is subtracted from that of each atom of a type, and what it is.
   bool subtracts_vacuum(int type) const { return fitting_.subtracts(type); }
-  double vacuum_energy(int type) const { return fitting_.vacuum_energy(type); }
+  double vacuum_energy(int type) { return fitting_.vacuum_energy(type); }
   /// Of AtomFeatures: their number, and those of a chunk [centers][number] after `value`.
   int num_features() const { return by_descriptor_ ? fitting_.inputs() : fitting_.num_features(); }
   const Real *features(int type, const State &state);

@@ -17,8 +17,9 @@ class PotentialEngine {
  public:
   virtual ~PotentialEngine() = default;
 
-  /// New parameters: tables, vacuum energies, copies in the working precision.
-  virtual void prepare(const std::vector<double> &parameters) = 0;
+  /// New parameters, in the memory of the kernels, where they stay until the next ones: tables, vacuum energies, copies in the
+  /// working precision.
+  virtual void prepare(const double *parameters) = 0;
   /// Table that reaches this distance (Angstrom).
   virtual void expect_distance(double r_min) = 0;
   /// What the net of a global term has for the atoms, before forward() of the same domains.
@@ -34,7 +35,7 @@ class PotentialEngine {
   virtual void add_results(const std::vector<double> &energy_bias, ForwardOutput *out) = 0;
   /// How what second_values() has found changes along the direction of the seeds, before gradient() of the same tape.
   virtual AtomValues second_tangents(Tape &tape, const GradientSeed *seeds) = 0;
-  /// Pass B: dS/dparameters. second: dS/dn, where a global term has a net. May be repeated where it throws.
+  /// Pass B: dS/dparameters, in the memory of the kernels. second: dS/dn, where a global term has a net. May be repeated where it throws.
   virtual void gradient(Tape &tape, const GradientSeed *seeds, double *gradient,
                         const AtomValues &second) = 0;
 
@@ -48,8 +49,7 @@ class PotentialEngine {
   virtual void set_walls(const ModelData &data) = 0;
   virtual std::vector<double> auxiliary_state() const = 0;
   /// Restores the grid of the table and, when asked, fills it for these parameters without a check.
-  virtual void set_auxiliary_state(const std::vector<double> &state,
-                                   const std::vector<double> *parameters) = 0;
+  virtual void set_auxiliary_state(const std::vector<double> &state, const double *parameters) = 0;
   virtual DescriptorBase &descriptor() = 0;
   virtual int num_features() const = 0;
   virtual void set_metric(const FeatureMetric &metric) = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/atom_values.h"
+#include "kernels/vectors.h"
 #include "kernels/workers.h"
 
 namespace dptrain {
@@ -10,27 +11,44 @@ namespace dptrain {
 kernels::ForceSums SweepResults::begin(const FrameSet &frames, const ForwardOutput *out,
                                        std::size_t centers)
 {
+  constexpr long line = 8;  // numbers: parts begin where vectors do
   atom_virial_ = std::any_of(out, out + frames.size(), [](const auto &o) { return o.atom_virial; });
-  energies_.resize_clear(centers);
   kernels::ForceSums sums;
   sums.copies = kernels::workers();
-  sums.atoms = frames.num_atoms();
+  sums.atoms = room_for(frames);
   sums.frames = frames.size();
-  sums.force = forces_.resize_clear(3L * sums.atoms * sums.copies);
-  sums.virial = virials_.resize_clear(9L * sums.frames * sums.copies);
-  if (atom_virial_) sums.atom_virial = atom_virials_.resize_clear(9L * sums.atoms * sums.copies);
+  const auto behind = [](long place, long numbers) {
+    return place + (numbers + line - 1) / line * line;
+  };
+  at_.virial = behind(0, 3L * sums.atoms * sums.copies);
+  at_.energy = behind(at_.virial, 9L * sums.frames * sums.copies);
+  at_.atom_virial = behind(at_.energy, static_cast<long>(centers));
+  const long end = behind(at_.atom_virial, atom_virial_ ? 9L * sums.atoms * sums.copies : 0);
+  double *const all = all_.resize_clear(end);
+  sums.force = all;
+  sums.virial = all + at_.virial;
+  if (atom_virial_) sums.atom_virial = all + at_.atom_virial;
+  centers_ = static_cast<long>(centers);
+  atoms_ = sums.atoms;
   return sums;
+}
+
+int SweepResults::room_for(const FrameSet &frames)
+{
+  constexpr int step = 256;
+  const int atoms = frames.num_atoms();
+  return kernels::separate_memory() ? (atoms + step - 1) / step * step : atoms;
 }
 
 void SweepResults::sum_copies(const FrameSet &frames)
 {
   const int copies = kernels::workers();
-  const auto sum = [&](kernels::Array<double> &array, long n) {
-    kernels::sum_copies(array.data(), n, {copies, n});
+  const auto sum = [&](long place, long n) {
+    kernels::sum_copies(all_.data() + place, n, {copies, n});
   };
-  sum(forces_, 3L * frames.num_atoms());
-  sum(virials_, 9L * frames.size());
-  if (atom_virial_) sum(atom_virials_, 9L * frames.num_atoms());
+  sum(0, 3L * atoms_);
+  sum(at_.virial, 9L * frames.size());
+  if (atom_virial_) sum(at_.atom_virial, 9L * atoms_);
 }
 
 void SweepResults::add(const FrameSet &frames, const std::vector<double> &bias,
@@ -38,24 +56,24 @@ void SweepResults::add(const FrameSet &frames, const std::vector<double> &bias,
 {
   sum_copies(frames);
   if (frames.engine_lists()) return add_on_device(frames, bias, bars, *out);
-  add_energies(frames, bias, out);
-  add_forces(frames, out);
-  if (bars) add_bars(frames, on_host(*bars), out);
+  const double *const all = on_host(all_, host_);
+  add_energies(frames, bias, all + at_.energy, out);
+  add_forces(frames, all, out);
+  if (bars) add_bars(frames, on_host(*bars, host_bars_), out);
 }
 
-// The numbers of an array where the host can read them, until the next call.
-const double *SweepResults::on_host(const kernels::Array<double> &array)
+// The numbers of an array where the host can read them.
+const double *SweepResults::on_host(const kernels::Array<double> &array, std::vector<double> &copy)
 {
   if (!kernels::separate_memory()) return array.data();
-  host_.resize(array.size());
-  array.copy_to(host_.data());
-  return host_.data();
+  copy.resize(array.size());
+  array.copy_to(copy.data());
+  return copy.data();
 }
 
 void SweepResults::add_energies(const FrameSet &frames, const std::vector<double> &bias,
-                                ForwardOutput *out)
+                                const double *energy, ForwardOutput *out)
 {
-  const double *energy = on_host(energies_);
   for (int type = 0; type < ntypes(); ++type) {
     const double all = bias[type] + shift_[type];
     for (const auto &center : frames.centers(type)) {
@@ -72,9 +90,9 @@ void SweepResults::add_energies(const FrameSet &frames, const std::vector<double
 void SweepResults::add_on_device(const FrameSet &frames, const std::vector<double> &bias,
                                  const kernels::Array<double> *bars, ForwardOutput &out)
 {
-  const double *energy = energies_.data(), *bar = bars ? bars->data() : nullptr;
+  const double *energy = energies(), *bar = bars ? bars->data() : nullptr;
   if (out.sums) {
-    const double sum = kernels::sum_of_values(energy, static_cast<long>(energies_.size()), parts_);
+    const double sum = kernels::sum_of_values(energy, centers_, parts_);
     out.energy += sum;
     out.network_energy += sum;
   }
@@ -88,15 +106,16 @@ void SweepResults::add_on_device(const FrameSet &frames, const std::vector<doubl
     energy += n;
     if (out.bar) bar += n;
   }
-  kernels::add_values(forces_.data(), 3L * frames.num_atoms(), out.force);
+  kernels::add_values(all_.data(), 3L * frames.num_atoms(), out.force);
   if (out.atom_virial)
-    kernels::add_values(atom_virials_.data(), 9L * frames.num_atoms(), out.atom_virial);
+    kernels::add_values(all_.data() + at_.atom_virial, 9L * frames.num_atoms(), out.atom_virial);
   if (!out.sums) return;
-  const double *virial = on_host(virials_);
+  double virial[9];
+  kernels::copy_out(virial, all_.data() + at_.virial, sizeof(virial));
   for (int k = 0; k < 9; ++k) out.virial[k] += virial[k];
 }
 
-void SweepResults::add_forces(const FrameSet &frames, ForwardOutput *out)
+void SweepResults::add_forces(const FrameSet &frames, const double *all, ForwardOutput *out)
 {
   const auto add = [](const double *values, long n, double *target) {
     for (long k = 0; k < n; ++k) target[k] += values[k];
@@ -104,14 +123,11 @@ void SweepResults::add_forces(const FrameSet &frames, ForwardOutput *out)
   const auto begin = [&](int f) { return static_cast<long>(frames.offset(f)); };
   const auto atoms = [&](int f) { return frames.num_atoms(f); };
   const int n = frames.size();
-  const double *values = on_host(forces_);
-  for (int f = 0; f < n; ++f) add(values + 3 * begin(f), 3L * atoms(f), out[f].force);
-  values = on_host(virials_);
-  for (int f = 0; f < n; ++f) add(values + 9L * f, 9, out[f].virial.data());
-  if (!atom_virial_) return;
-  values = on_host(atom_virials_);
-  for (int f = 0; f < n; ++f)
-    if (out[f].atom_virial) add(values + 9 * begin(f), 9L * atoms(f), out[f].atom_virial);
+  for (int f = 0; f < n; ++f) add(all + 3 * begin(f), 3L * atoms(f), out[f].force);
+  for (int f = 0; f < n; ++f) add(all + at_.virial + 9L * f, 9, out[f].virial.data());
+  for (int f = 0; f < n && atom_virial_; ++f)
+    if (out[f].atom_virial)
+      add(all + at_.atom_virial + 9 * begin(f), 9L * atoms(f), out[f].atom_virial);
 }
 
 void SweepResults::add_bars(const FrameSet &frames, const double *bars, ForwardOutput *out)
@@ -126,10 +142,8 @@ void SweepResults::add_bars(const FrameSet &frames, const double *bars, ForwardO
 
 std::size_t SweepResults::memory_bytes() const
 {
-  std::size_t bytes = host_.capacity() * sizeof(double);
-  for (const auto *array : {&forces_, &virials_, &atom_virials_, &energies_, &parts_})
-    bytes += array->memory_bytes();
-  return bytes;
+  return (host_.capacity() + host_bars_.capacity()) * sizeof(double) + all_.memory_bytes() +
+         parts_.memory_bytes();
 }
 
 }  // namespace dptrain

@@ -8,7 +8,7 @@ namespace dptrain {
 
 template <class Real>
 FittingNets<Real>::FittingNets(const std::vector<Mlp> &nets, std::vector<char> subtracts) :
-    subtracts_(std::move(subtracts)), vacuum_energy_(nets.size(), 0.0)
+    subtracts_(std::move(subtracts)), vacuum_(nets.size())
 {
   for (const Mlp &net : nets) {
     nets_.emplace_back(net.layers());
@@ -36,10 +36,20 @@ template <class Real> void FittingNets<Real>::prepare(const double *parameters)
   for (int type = 0; type < number(); ++type) {
     if (!subtracts(type)) continue;
     FittingNet<Real> &net = nets_[type];
-    kernels::clear(net.descriptors(1, false, vacuum_state_), net.inputs() * sizeof(Real));
-    net.forward(this->parameters(), vacuum_state_);
-    vacuum_energy_[type] = vacuum_state_.x.back().to_host().front();
+    Vacuum &vacuum = vacuum_[type];
+    kernels::clear(net.descriptors(1, false, vacuum.state), net.inputs() * sizeof(Real));
+    net.forward(this->parameters(), vacuum.state);
+    vacuum.is_on_host = false;
   }
+}
+
+// Asked for where the host has to wait anyway.
+template <class Real> double FittingNets<Real>::vacuum_energy(int type)
+{
+  Vacuum &vacuum = vacuum_[type];
+  if (!vacuum.is_on_host) vacuum.energy = vacuum.state.x.back().to_host().front();
+  vacuum.is_on_host = true;
+  return vacuum.energy;
 }
 
 template <class Real> const Real *FittingNets<Real>::parameters() const
@@ -69,16 +79,14 @@ const Real *FittingNets<Real>::add_gradient(int type, const Real *c, FittingStat
   return nets_[type].gradient(parameters(), c, state, add, gradient_);
 }
 
-template <class Real> void FittingNets<Real>::add_vacuum_gradient(int type, double weight)
+template <class Real> void FittingNets<Real>::add_vacuum_gradient(int type, const Real *weight)
 {
-  const Real c = static_cast<Real>(weight);
   FittingNet<Real> &net = nets_[type];
   kernels::clear(net.descriptors(1, true, vacuum_state_), net.inputs() * sizeof(Real));
   net.forward(parameters(), vacuum_state_);
   net.reverse(parameters(), nullptr, vacuum_state_);
   kernels::clear(net.descriptor_tangents(vacuum_state_), net.inputs() * sizeof(Real));
-  weight_.copy_from(&c, 1);
-  add_gradient(type, weight_.data(), vacuum_state_);
+  add_gradient(type, weight, vacuum_state_);
 }
 
 template <class Real> void FittingNets<Real>::flush()
@@ -109,8 +117,9 @@ template <class Real> void FittingNets<Real>::end_gradient()
 
 template <class Real> std::size_t FittingNets<Real>::memory_bytes() const
 {
-  std::size_t n = vacuum_state_.memory_bytes() + copy_.memory_bytes() +
-                  gradient_copy_.memory_bytes() + weight_.memory_bytes();
+  std::size_t n =
+      vacuum_state_.memory_bytes() + copy_.memory_bytes() + gradient_copy_.memory_bytes();
+  for (const Vacuum &vacuum : vacuum_) n += vacuum.state.memory_bytes();
   for (const auto &net : nets_) n += net.memory_bytes();
   return n;
 }

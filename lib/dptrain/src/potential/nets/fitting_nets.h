@@ -29,15 +29,15 @@ template <class Real> class FittingNets {
   /// Flat, those of the nets in the working precision.
   const Real *parameters() const;
   /// What is subtracted from the energy of an atom, eV.
-  double vacuum_energy(int type) const { return vacuum_energy_[type]; }
+  double vacuum_energy(int type);
   bool subtracts(int type) const { return subtracts_[type] != 0; }
 
   /// Starts the sum; nothing is cleared that a matrix product can write: the gradient does not fit into the caches.
   void begin_gradient(double *gradient);
   /// FittingNet::gradient of a chunk, added to the sum.
   const Real *add_gradient(int type, const Real *c, FittingState<Real> &state);
-  /// dS/dparameters of S = weight * energy of an isolated atom, added to the sum.
-  void add_vacuum_gradient(int type, double weight);
+  /// dS/dparameters of S = weight * energy of an isolated atom, added to the sum. The weight is in the memory of the kernels.
+  void add_vacuum_gradient(int type, const Real *weight);
   /// What was summed up in the working precision goes to float64.
   void flush();
   void end_gradient();
@@ -53,7 +53,12 @@ template <class Real> class FittingNets {
   std::vector<FittingNet<Real>> nets_;  // by center type
   std::vector<std::size_t> begin_;      // of their parameters, and the end of the last
   std::vector<char> subtracts_;
-  std::vector<double> vacuum_energy_;
+  struct Vacuum {
+    FittingState<Real> state;
+    double energy = 0.0;
+    bool is_on_host = true;
+  };
+  std::vector<Vacuum> vacuum_;  // by type, of the latest prepare
   FittingState<Real> vacuum_state_;
   const double *master_ = nullptr;
   kernels::Array<Real> copy_, gradient_copy_;  // where the working precision is another
@@ -61,7 +66,6 @@ template <class Real> class FittingNets {
   Real *gradient_ = nullptr;
   std::vector<char> fresh_;  // by type: nothing of its net stands in gradient_ yet
   bool flushed_ = false;
-  kernels::Array<Real> weight_;
 };
 
 }  // namespace dptrain

@@ -4,54 +4,26 @@
 #include <ATen/Functions.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
-#include <c10/core/InferenceMode.h>
-#ifdef DPTRAIN_CUDA
-#include <c10/cuda/CUDAGuard.h>
-#endif
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "kernels/memory.h"
-#include "kernels/stream.h"
+#include "potential/nets/tensors.h"
 
 namespace dptrain {
 namespace {
 
-template <class Real> at::Tensor matrix(const Real *data, long rows, long columns)
+template <class Real> at::Tensor matrix_of(const Real *data, long rows, long columns)
 {
-  auto options = at::TensorOptions().dtype(sizeof(Real) == 8 ? at::kDouble : at::kFloat);
-  if (kernels::device_index() < 0)
-    return at::from_blob(const_cast<Real *>(data), {rows, columns}, options);
-  // named, so that LibTorch need not ask the driver for each matrix
-  const at::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(kernels::device_index()));
-  return at::for_blob(const_cast<Real *>(data), {rows, columns})
-      .options(options.device(device))
-      .target_device(device)
-      .make_tensor();
+  return MatrixView<Real>{data, rows, columns}.tensor();
 }
-
-#ifdef DPTRAIN_CUDA
-// While it lives, LibTorch works in the stream of the kernels: products and kernels follow each other without a wait.
-class InStreamOfKernels {
- private:
-  static c10::cuda::CUDAStream stream_of_kernels()
-  {
-    // matrices made from pointers do not start LibTorch's part of CUDA by themselves
-    at::globalContext().lazyInitDevice(at::kCUDA);
-    return c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(kernels::device_stream()),
-                                            static_cast<c10::DeviceIndex>(kernels::device_index()));
-  }
-  c10::cuda::CUDAStreamGuard guard_{stream_of_kernels()};
-};
-#else
-struct InStreamOfKernels {};
-#endif
 
 template <class Real> at::Tensor operand(const Real *data, bool transpose, long rows, long columns)
 {
-  return transpose ? matrix(data, columns, rows).t() : matrix(data, rows, columns);
+  if (!transpose) return matrix_of(data, rows, columns);
+  return MatrixView<Real>{data, columns, rows}.transposed().tensor();
 }
 
 thread_local bool reduced = false;
@@ -69,7 +41,7 @@ class Bfloat16Matrix {
   {
     if (transpose) return operand(data, false, columns, rows).t();
     at::Tensor numbers = resize(rows, columns);
-    numbers.copy_(matrix(data, rows, columns));
+    numbers.copy_(matrix_of(data, rows, columns));
     return numbers;
   }
 
@@ -101,7 +73,7 @@ void bfloat16_gemm(bool transpose_a, bool transpose_b, long m, long n, long k, f
                    const float *a, const float *b, float beta, float *c)
 {
   static thread_local Bfloat16Matrix left, right, result;
-  at::Tensor product = result.resize(m, n), target = matrix(c, m, n);
+  at::Tensor product = result.resize(m, n), target = matrix_of(c, m, n);
   at::mm_out(product, left.operand(a, transpose_a, m, k), right.operand(b, transpose_b, k, n));
   if (beta == 0.0f) {
     target.copy_(product);
@@ -120,12 +92,10 @@ template <class Real>
 void product(bool transpose_a, bool transpose_b, long m, long n, long k, Real alpha, const Real *a,
              const Real *b, Real beta, Real *c)
 {
-  const c10::InferenceMode no_autograd;
-  [[maybe_unused]] const InStreamOfKernels stream;
   if constexpr (sizeof(Real) == 4)
     if (takes_bfloat16(m, n, k))
       return bfloat16_gemm(transpose_a, transpose_b, m, n, k, alpha, a, b, beta, c);
-  auto target = matrix(c, m, n);
+  auto target = matrix_of(c, m, n);
   const auto left = operand(a, transpose_a, m, k), right = operand(b, transpose_b, k, n);
   if (beta == Real(0) && alpha == Real(1))
     at::mm_out(target, left, right);
@@ -140,9 +110,8 @@ template <class Real>
 void gemm(bool transpose_a, bool transpose_b, long m, long n, long k, Real alpha, const Real *a,
           const Real *b, Real beta, Real *c)
 {
-  ++kernels::counters().products;
-  kernels::in_stream("gemm",
-                     [=] { product(transpose_a, transpose_b, m, n, k, alpha, a, b, beta, c); });
+  if (!kernels::is_recording() && !kernels::is_skipping()) ++kernels::counters().products;
+  in_torch("gemm", [=] { product(transpose_a, transpose_b, m, n, k, alpha, a, b, beta, c); });
 }
 
 template void gemm(bool, bool, long, long, long, double, const double *, const double *, double,

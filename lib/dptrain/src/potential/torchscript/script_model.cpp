@@ -268,12 +268,15 @@ void ScriptModel::pass_b(Tape &tape, const GradientSeed *seeds, double *gradient
     sweep_ = SweepTape<Sweep>::sweep_of(tape);
     add_gradients(seeds);
   });
-  std::fill_n(gradient, parameters().size(), 0.0);
+  std::vector<double> separate(kernels::separate_memory() ? parameters().size() : 0);
+  double *const host = separate.empty() ? gradient : separate.data();
+  std::fill_n(host, parameters().size(), 0.0);
   for (std::size_t k = 0; k < tensors_.size(); ++k)
     if (gradient_[k].defined()) {
       const torch::Tensor sum = gradient_[k].to(torch::kCPU).contiguous();
-      std::copy_n(sum.data_ptr<double>(), sum.numel(), gradient + parameters().blocks()[k].offset);
+      std::copy_n(sum.data_ptr<double>(), sum.numel(), host + parameters().blocks()[k].offset);
     }
+  if (host != gradient) kernels::copy_in(gradient, host, separate.size() * sizeof(double));
 }
 
 // Of the present sweep, whose graphs are used once.

@@ -111,6 +111,8 @@ class Model {
   /// keeps is used up: a second call computes it again. Throws Error where the tape is another model's, or the parameters
   /// have changed since pass A.
   void gradient(Tape &tape, const GradientSeed *seeds, double *gradient);
+  /// The same for a gradient in the memory of the kernels.
+  void gradient_in_kernels(Tape &tape, const GradientSeed *seeds, double *gradient);
 
   /// Whether domains may lie in the memory of the kernels where the host cannot read it.
   virtual bool reads_kernel_memory() const { return false; }
@@ -153,6 +155,7 @@ class Model {
  private:
   virtual std::unique_ptr<Tape> pass_a(const Domain *domains, int n, ForwardOutput *out,
                                        bool keep) = 0;
+  /// gradient: in the memory of the kernels
   virtual void pass_b(Tape &tape, const GradientSeed *seeds, double *gradient) = 0;
 
   ParameterSet parameters_;

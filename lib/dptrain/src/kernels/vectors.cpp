@@ -1,0 +1,47 @@
+#include "kernels/vectors.h"
+
+#include <numeric>
+#include <vector>
+
+#include "kernels/kokkos_types.h"
+
+namespace dptrain::kernels {
+
+void add_values(const double *values, long n, double *target)
+{
+  for_all(
+      "dptrain::add_values", n, KOKKOS_LAMBDA(const long k) { target[k] += values[k]; });
+}
+
+void scale_values(double factor, long n, double *values)
+{
+  for_all(
+      "dptrain::scale_values", n, KOKKOS_LAMBDA(const long k) { values[k] *= factor; });
+}
+
+void move_toward(const double *values, double fraction, long n, double *target)
+{
+  for_all(
+      "dptrain::move_toward", n,
+      KOKKOS_LAMBDA(const long k) { target[k] += fraction * (values[k] - target[k]); });
+}
+
+double sum_of_squares(const double *values, long n, Array<double> &parts)
+{
+  constexpr long block = on_device ? 4096 : 65536;
+  const int number = static_cast<int>((n + block - 1) / block);
+  double *part = parts.resize(number);
+  launch(
+      "dptrain::sum_of_squares", one_team_each(number), KOKKOS_LAMBDA(const Team &team) {
+        const long begin = team.league_rank() * block;
+        const double *own = values + begin;
+        const double sum =
+            team_sum<double>(team, static_cast<int>(n - begin < block ? n - begin : block),
+                             [=](int k) { return own[k] * own[k]; });
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { part[team.league_rank()] = sum; });
+      });
+  const std::vector<double> host = parts.to_host();
+  return std::accumulate(host.begin(), host.end(), 0.0);
+}
+
+}  // namespace dptrain::kernels

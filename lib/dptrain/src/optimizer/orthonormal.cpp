@@ -1,0 +1,33 @@
+#include "optimizer/orthonormal.h"
+
+#include <limits>
+#include <tuple>
+
+#include <ATen/ops/linalg_cholesky_ex.h>
+#include <ATen/ops/linalg_qr.h>
+#include <ATen/ops/linalg_solve_triangular.h>
+#include <ATen/ops/mm.h>
+
+namespace dptrain {
+
+at::Tensor orthonormal_by_reflections(const at::Tensor &a)
+{
+  return std::get<0>(at::linalg_qr(a));
+}
+
+at::Tensor orthonormal_by_cholesky(const at::Tensor &a)
+{
+  const double n = static_cast<double>(a.size(0));
+  const double shift = 11.0 * n * (2.0 * n + 1.0) * std::numeric_limits<double>::epsilon() / 2.0;
+  at::Tensor q = a.to(at::kDouble);
+  // the first one makes a matrix that the other two can take
+  for (int pass = 0; pass < 3; ++pass) {
+    at::Tensor products = at::mm(q.t(), q);
+    if (pass == 0) products.diagonal().add_(products.trace(), shift);
+    const at::Tensor upper = std::get<0>(at::linalg_cholesky_ex(products, /*upper=*/true));
+    q = at::linalg_solve_triangular(upper, q, /*upper=*/true, /*left=*/false);
+  }
+  return q;
+}
+
+}  // namespace dptrain

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace dptrain {
+
+/// Orthonormal columns that span, from the first on, what those of the square matrix `a` span: the factor Q of a = Q R, with
+/// Householder reflections.
+at::Tensor orthonormal_by_reflections(const at::Tensor &a);
+
+/// The same in matrix products and Cholesky factors, which a GPU does well: shifted CholeskyQR3 (Fukaya et al., SIAM J. Sci. Comput.
+/// 42, A477 (2020)) in float64, good where a is not singular to its last digits. The diagonal of R is positive.
+at::Tensor orthonormal_by_cholesky(const at::Tensor &a);
+
+}  // namespace dptrain

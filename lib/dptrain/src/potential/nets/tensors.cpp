@@ -1,0 +1,91 @@
+#include "potential/nets/tensors.h"
+
+#include <ATen/Context.h>
+#include <ATen/ops/from_blob.h>
+#include <c10/core/InferenceMode.h>
+#ifdef DPTRAIN_CUDA
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGuard.h>
+#endif
+
+#include <new>
+
+#include "kernels/memory.h"
+
+namespace dptrain {
+
+#ifdef DPTRAIN_CUDA
+namespace {
+
+c10::cuda::CUDAStream stream_of_kernels()
+{
+  // matrices made from pointers do not start LibTorch's part of CUDA by themselves
+  at::globalContext().lazyInitDevice(at::kCUDA);
+  return c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(kernels::device_stream()),
+                                          static_cast<c10::DeviceIndex>(kernels::device_index()));
+}
+
+}  // namespace
+#endif
+
+#ifdef DPTRAIN_CUDA
+namespace {
+
+// Memory that LibTorch takes for a command is given to others afterwards: a graph must not have such a command.
+class WatchedMemory {
+ public:
+  WatchedMemory() : before_(kernels::is_recording() ? taken() : 0) {}
+  ~WatchedMemory()
+  {
+    if (kernels::is_recording() && taken() != before_) ++kernels::counters().allocations;
+  }
+  WatchedMemory(const WatchedMemory &) = delete;
+  WatchedMemory &operator=(const WatchedMemory &) = delete;
+
+ private:
+  static std::int64_t taken()
+  {
+    const auto device = static_cast<c10::DeviceIndex>(kernels::device_index());
+    return c10::cuda::CUDACachingAllocator::getDeviceStats(device).allocation.at(0).allocated;
+  }
+  std::int64_t before_;
+};
+
+}  // namespace
+#endif
+
+struct InStreamOfKernels::Guards {
+  c10::InferenceMode no_autograd;
+#ifdef DPTRAIN_CUDA
+  c10::cuda::CUDAStreamGuard stream{stream_of_kernels()};
+  WatchedMemory memory;
+#endif
+};
+
+InStreamOfKernels::InStreamOfKernels()
+{
+  static_assert(sizeof(Guards) <= sizeof(memory_) && alignof(Guards) <= 16);
+  new (memory_) Guards;
+}
+
+InStreamOfKernels::~InStreamOfKernels()
+{
+  std::launder(reinterpret_cast<Guards *>(memory_))->~Guards();
+}
+
+template <class Real> at::Tensor MatrixView<Real>::tensor() const
+{
+  const auto options = at::TensorOptions().dtype(sizeof(Real) == 8 ? at::kDouble : at::kFloat);
+  const std::int64_t sizes[] = {rows, columns}, strides[] = {row_stride, column_stride};
+  auto maker = at::for_blob(const_cast<Real *>(data), sizes);
+  maker.strides(strides);
+  if (kernels::device_index() < 0) return maker.options(options).make_tensor();
+  // named, so that LibTorch need not ask the driver for each matrix
+  const at::Device device(at::kCUDA, static_cast<c10::DeviceIndex>(kernels::device_index()));
+  return maker.options(options.device(device)).target_device(device).make_tensor();
+}
+
+template struct MatrixView<double>;
+template struct MatrixView<float>;
+
+}  // namespace dptrain

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "kernels/graph.h"
+#include "kernels/stream.h"
+
+namespace dptrain {
+
+/// A matrix in the memory of the kernels.
+template <class Real> struct MatrixView {
+  const Real *data;
+  long rows, columns;
+  long row_stride = columns, column_stride = 1;
+
+  MatrixView transposed() const { return {data, columns, rows, column_stride, row_stride}; }
+  MatrixView row_block(long begin, long n) const
+  {
+    return {data + begin * row_stride, n, columns, row_stride, column_stride};
+  }
+  MatrixView column_block(long begin, long n) const
+  {
+    return {data + begin * column_stride, rows, n, row_stride, column_stride};
+  }
+  /// As LibTorch sees it, which may write to it.
+  at::Tensor tensor() const;
+};
+
+/// While it lives, LibTorch works in the stream of the kernels and without autograd: products and kernels follow each other
+/// without a wait.
+class InStreamOfKernels {
+ public:
+  InStreamOfKernels();
+  ~InStreamOfKernels();
+  InStreamOfKernels(const InStreamOfKernels &) = delete;
+  InStreamOfKernels &operator=(const InStreamOfKernels &) = delete;
+
+ private:
+  struct Guards;
+  alignas(16) char memory_[192];  // of the guards: no allocation for each product
+};
+
+/// Calls work() with LibTorch, in order with kernels and copies. It may only use what it captures, by value. `name`: see
+/// kernels::in_stream.
+template <class Work> void in_torch(const char *name, const Work &work)
+{
+  if (!kernels::begin_command()) return;
+  kernels::in_stream(name, [work] {
+    const InStreamOfKernels stream;
+    work();
+  });
+}
+
+}  // namespace dptrain
