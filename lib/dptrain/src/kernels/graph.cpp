@@ -16,8 +16,8 @@ constexpr std::size_t most_entries = 32;
 
 enum class Mode { give, record, skip };
 Mode mode = Mode::give;
-bool counts =
-    false;  // a sequence is watched; without graphs never, and several threads may give commands
+// A sequence is watched. Without graphs never: several threads may give commands then.
+bool counts = false;
 
 class WhileCounting {
  public:
@@ -84,8 +84,8 @@ void set_graphs(bool on)
 
 struct Graphs::Entry {
   std::vector<std::int64_t> key;
-  std::int64_t memory =
-      -1;  // memory_changes() when it was done or recorded last; -1: it cannot be recorded
+  // memory_changes() when it was done or recorded last; -1: it took memory, or copied
+  std::int64_t memory = -1;
   std::int64_t commands = 0;    // how many it gave
   std::shared_ptr<void> graph;  // null: it was not recorded yet
   bool refused = false;         // the device could not

@@ -117,9 +117,14 @@ template <class T> class Soap final : public ShardedOptimizer<T> {
   void change_own(double *parameters, const double *gradient, double lr) override
   {
     std::vector<kernels::AdamRates> rates{moments_.rates(this->steps_, lr)};
+    using Stage = typename SoapMatrix<T>::Stage;
+    std::vector<std::int64_t> key{reinterpret_cast<std::intptr_t>(parameters),
+                                  reinterpret_cast<std::intptr_t>(gradient)};
     bool repeats = true;
     for (auto &matrix : matrices_) {
-      repeats = matrix.begin_step(gradient) == SoapMatrix<T>::Stage::plain && repeats;
+      const Stage stage = matrix.begin_step(gradient);
+      repeats = repeats && (stage == Stage::plain || stage == Stage::silent);
+      key.push_back(static_cast<std::int64_t>(stage));
       rates.push_back(moments_.rates(matrix.steps(), lr));
     }
     rates_.copy_from(rates);
@@ -134,9 +139,7 @@ template <class T> class Soap final : public ShardedOptimizer<T> {
         kernels::for_tasks(matrices_.size(), step);
     };
     if (!repeats) return work();
-    graphs_.run(
-        {reinterpret_cast<std::intptr_t>(parameters), reinterpret_cast<std::intptr_t>(gradient)},
-        work);
+    graphs_.run(key, work);
   }
 
   void pack_extra(double *state) const override

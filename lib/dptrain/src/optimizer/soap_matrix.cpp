@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
+#include <vector>
 
 #include <ATen/ops/addcmul.h>
 #include <ATen/ops/addmm.h>
-#include <ATen/ops/eye.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/linalg_eigh.h>
 #include <ATen/ops/linalg_qr.h>
@@ -210,8 +209,7 @@ template <class T> typename SoapMatrix<T>::Stage SoapMatrix<T>::begin_step(const
 {
   stage_ = Stage::plain;
   if (gradients_ == 0) {
-    kernels::Array<double> parts;
-    if (kernels::sum_of_squares(gradient + offset_, size(), parts) == 0.0)
+    if (kernels::sum_of_squares(gradient + offset_, size(), parts_) == 0.0)
       return stage_ = Stage::silent;
     stage_ = Stage::makes_bases;
   }

@@ -79,6 +79,7 @@ template <class T> class SoapMatrix {
   kernels::Array<T> work_, spare_;  // [rows][cols]
   std::int64_t gradients_ = 0;      // accumulated, from the first one that is not zero
   Stage stage_ = Stage::silent;
+  kernels::Array<double> parts_;  // of a sum
 };
 
 }  // namespace dptrain

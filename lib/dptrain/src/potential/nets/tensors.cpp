@@ -8,8 +8,6 @@
 #include <c10/cuda/CUDAGuard.h>
 #endif
 
-#include <new>
-
 #include "kernels/memory.h"
 
 namespace dptrain {
@@ -24,12 +22,6 @@ c10::cuda::CUDAStream stream_of_kernels()
   return c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(kernels::device_stream()),
                                           static_cast<c10::DeviceIndex>(kernels::device_index()));
 }
-
-}  // namespace
-#endif
-
-#ifdef DPTRAIN_CUDA
-namespace {
 
 // Memory that LibTorch takes for a command is given to others afterwards: a graph must not have such a command.
 class WatchedMemory {
@@ -54,23 +46,14 @@ class WatchedMemory {
 }  // namespace
 #endif
 
-struct InStreamOfKernels::Guards {
-  c10::InferenceMode no_autograd;
+void call_in_torch(void (*call)(const void *), const void *work)
+{
+  const c10::InferenceMode no_autograd;
 #ifdef DPTRAIN_CUDA
-  c10::cuda::CUDAStreamGuard stream{stream_of_kernels()};
-  WatchedMemory memory;
+  const c10::cuda::CUDAStreamGuard stream(stream_of_kernels());
+  const WatchedMemory memory;
 #endif
-};
-
-InStreamOfKernels::InStreamOfKernels()
-{
-  static_assert(sizeof(Guards) <= sizeof(memory_) && alignof(Guards) <= 16);
-  new (memory_) Guards;
-}
-
-InStreamOfKernels::~InStreamOfKernels()
-{
-  std::launder(reinterpret_cast<Guards *>(memory_))->~Guards();
+  call(work);
 }
 
 template <class Real> at::Tensor MatrixView<Real>::tensor() const

@@ -26,28 +26,16 @@ template <class Real> struct MatrixView {
   at::Tensor tensor() const;
 };
 
-/// While it lives, LibTorch works in the stream of the kernels and without autograd: products and kernels follow each other
-/// without a wait.
-class InStreamOfKernels {
- public:
-  InStreamOfKernels();
-  ~InStreamOfKernels();
-  InStreamOfKernels(const InStreamOfKernels &) = delete;
-  InStreamOfKernels &operator=(const InStreamOfKernels &) = delete;
+/// Calls call(work) with LibTorch in the stream of the kernels and without autograd.
+void call_in_torch(void (*call)(const void *), const void *work);
 
- private:
-  struct Guards;
-  alignas(16) char memory_[192];  // of the guards: no allocation for each product
-};
-
-/// Calls work() with LibTorch, in order with kernels and copies. It may only use what it captures, by value. `name`: see
-/// kernels::in_stream.
+/// Calls work() with LibTorch, in order with kernels and copies, without a wait. It may only use what it captures, by value.
+/// `name`: see kernels::in_stream.
 template <class Work> void in_torch(const char *name, const Work &work)
 {
   if (!kernels::begin_command()) return;
   kernels::in_stream(name, [work] {
-    const InStreamOfKernels stream;
-    work();
+    call_in_torch([](const void *given) { (*static_cast<const Work *>(given))(); }, &work);
   });
 }
 
