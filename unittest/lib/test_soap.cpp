@@ -315,6 +315,9 @@ TEST(Soap, BasesByCholeskyAreThoseByReflections)
     EXPECT_LT((at::mm(found.t(), found) - at::eye(n, at::kDouble)).abs().max().item<double>(),
               1e-13);
     EXPECT_LT((expected * signs - found).abs().max().item<double>(), 1e-6) << n;
+    // of nothing comes nothing that could be a basis, which shows
+    EXPECT_FALSE(
+        orthonormal_by_cholesky(at::zeros({n, n}, at::kDouble)).isfinite().all().item<bool>());
     // float32 numbers are taken to float64 first
     const at::Tensor single = orthonormal_by_cholesky(a.to(at::kFloat));
     EXPECT_LT((at::mm(single.t(), single) - at::eye(n, at::kDouble)).abs().max().item<double>(),

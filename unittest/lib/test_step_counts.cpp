@@ -204,7 +204,8 @@ TEST(Graphs, DoWhatSingleCommandsDo)
   const std::vector<double> single = trained(OptimizerType::soap, false);
   const double noise = largest_difference(trained(OptimizerType::soap, false), single);
   const double found = largest_difference(trained(OptimizerType::soap, true), single);
-  std::printf("SOAP: noise %g, with graphs %g\n", noise, found);
+  EXPECT_GT(noise, 0.0);
+  EXPECT_LT(found, 10.0 * noise);
 }
 
 }  // namespace

@@ -24,8 +24,16 @@ namespace dptrain::kernels {
 
 using ExecutionSpace = Kokkos::DefaultExecutionSpace;
 using MemorySpace = ExecutionSpace::memory_space;
+#ifdef KOKKOS_ENABLE_CUDA
+// Functors of up to 4 KiB are arguments of the kernel. Those beyond 512 bytes would go through constant memory, for which each launch
+// waits, and which cannot be recorded.
+using HowToLaunch = Kokkos::Experimental::WorkItemProperty::HintLightWeight_t;
+using TeamPolicy = Kokkos::TeamPolicy<ExecutionSpace, HowToLaunch>;
+using RangePolicy = Kokkos::RangePolicy<ExecutionSpace, HowToLaunch>;
+#else
 using TeamPolicy = Kokkos::TeamPolicy<ExecutionSpace>;
 using RangePolicy = Kokkos::RangePolicy<ExecutionSpace>;
+#endif
 constexpr bool on_device = !std::is_same_v<MemorySpace, Kokkos::HostSpace>;
 using Kokkos::atomic_add;
 using Kokkos::atomic_fetch_add;

@@ -88,7 +88,7 @@ struct Graphs::Entry {
   std::int64_t memory = -1;
   std::int64_t commands = 0;    // how many it gave
   std::shared_ptr<void> graph;  // null: it was not recorded yet
-  bool refused = false;         // the device could not
+  bool refused = false;         // the device could not record it
 };
 
 Graphs::Graphs() = default;
@@ -146,7 +146,8 @@ void Graphs::run(const std::vector<std::int64_t> &key, const std::function<void(
       const InMode skipping(Mode::skip);
       work();
     }
-    if (entry.graph && counters().commands - commands == entry.commands) {
+    if (entry.graph && counters().commands - commands == entry.commands &&
+        memory == memory_changes()) {
       ++counters().graphs;
       return recorder::launch(entry.graph);
     }

@@ -32,6 +32,8 @@ KOKKOS_FORCEINLINE_FUNCTION constexpr int scratch_level(std::size_t scratch)
 inline TeamPolicy one_team_each(int n, std::size_t scratch = 0)
 {
   TeamPolicy policy(n, on_device ? device_threads : 1, on_device ? device_lanes : 1);
+  // the memory of the second level is Kokkos', which may put it elsewhere: not for a graph
+  if (on_device && scratch_level(scratch) > 0 && is_recording()) ++counters().allocations;
   if (scratch > 0) policy.set_scratch_size(scratch_level(scratch), Kokkos::PerTeam(scratch));
   return policy;
 }

@@ -26,6 +26,18 @@ void move_toward(const double *values, double fraction, long n, double *target)
       KOKKOS_LAMBDA(const long k) { target[k] += fraction * (values[k] - target[k]); });
 }
 
+void sums_of_squares(const double *values, const Part *parts, int n, double *sums)
+{
+  launch(
+      "dptrain::sums_of_squares", one_team_each(n), KOKKOS_LAMBDA(const Team &team) {
+        const int k = team.league_rank();
+        const double *own = values + parts[k].begin;
+        const double sum = team_sum<double>(team, static_cast<int>(parts[k].size),
+                                            [=](int i) { return own[i] * own[i]; });
+        Kokkos::single(Kokkos::PerTeam(team), [&]() { sums[k] = sum; });
+      });
+}
+
 double sum_of_squares(const double *values, long n, Array<double> &parts)
 {
   constexpr long block = on_device ? 4096 : 65536;

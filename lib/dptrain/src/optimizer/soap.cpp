@@ -87,6 +87,7 @@ Division divide(const OptimizerConfig &config, const std::vector<ParameterBlock>
 template <class T> class Soap final : public ShardedOptimizer<T> {
   using Base = ShardedOptimizer<T>;
   using Base::partition_, Base::moments_;
+  using Stage = typename SoapMatrix<T>::Stage;
 
  public:
   Soap(const OptimizerConfig &config, const std::vector<ParameterBlock> &index,
@@ -116,30 +117,46 @@ template <class T> class Soap final : public ShardedOptimizer<T> {
  private:
   void change_own(double *parameters, const double *gradient, double lr) override
   {
+    begin_step(gradient);
     std::vector<kernels::AdamRates> rates{moments_.rates(this->steps_, lr)};
-    using Stage = typename SoapMatrix<T>::Stage;
-    std::vector<std::int64_t> key{reinterpret_cast<std::intptr_t>(parameters),
-                                  reinterpret_cast<std::intptr_t>(gradient)};
-    bool repeats = true;
-    for (auto &matrix : matrices_) {
-      const Stage stage = matrix.begin_step(gradient);
-      repeats = repeats && (stage == Stage::plain || stage == Stage::silent);
-      key.push_back(static_cast<std::int64_t>(stage));
-      rates.push_back(moments_.rates(matrix.steps(), lr));
-    }
+    for (const auto &matrix : matrices_) rates.push_back(moments_.rates(matrix.steps(), lr));
     rates_.copy_from(rates);
     const auto step = [&](std::size_t k) {
       matrices_[k].step(moments_, parameters, gradient, rates_.data() + 1 + k);
     };
-    const auto work = [&] {
+    if (!kernels::separate_memory()) {
       Base::change_ranges(ranges_, parameters, gradient, rates_.data());
-      if (kernels::separate_memory())
-        for (std::size_t k = 0; k < matrices_.size(); ++k) step(k);
-      else
-        kernels::for_tasks(matrices_.size(), step);
-    };
-    if (!repeats) return work();
-    graphs_.run(key, work);
+      return kernels::for_tasks(matrices_.size(), step);
+    }
+    // what is the same in most steps, and the rest
+    std::vector<std::int64_t> key{reinterpret_cast<std::intptr_t>(parameters),
+                                  reinterpret_cast<std::intptr_t>(gradient)};
+    for (const auto &matrix : matrices_) key.push_back(matrix.stage() == Stage::plain);
+    graphs_.run(key, [&] {
+      Base::change_ranges(ranges_, parameters, gradient, rates_.data());
+      for (std::size_t k = 0; k < matrices_.size(); ++k)
+        if (matrices_[k].stage() == Stage::plain) step(k);
+    });
+    for (std::size_t k = 0; k < matrices_.size(); ++k)
+      if (matrices_[k].stage() != Stage::plain) step(k);
+  }
+
+  // Matrices without a gradient so far are asked for one together.
+  void begin_step(const double *gradient)
+  {
+    std::vector<kernels::Part> silent;
+    for (const auto &matrix : matrices_)
+      if (matrix.is_silent()) silent.push_back(matrix.part());
+    std::vector<double> squares;
+    if (!silent.empty()) {
+      silent_.copy_from(silent);
+      squares_.resize(silent.size());
+      kernels::sums_of_squares(gradient, silent_.data(), static_cast<int>(silent.size()),
+                               squares_.data());
+      squares = squares_.to_host();
+    }
+    auto next = squares.begin();
+    for (auto &matrix : matrices_) matrix.begin_step(!matrix.is_silent() || *next++ != 0.0);
   }
 
   void pack_extra(double *state) const override
@@ -154,6 +171,8 @@ template <class T> class Soap final : public ShardedOptimizer<T> {
 
   std::vector<SoapMatrix<T>> matrices_;
   kernels::Array<kernels::AdamRates> rates_;  // of the ranges, and of each matrix
+  kernels::Array<kernels::Part> silent_;
+  kernels::Array<double> squares_;            // of their gradients
   std::vector<typename Base::Range> ranges_;  // all else that is trainable
   kernels::Graphs graphs_;
 };

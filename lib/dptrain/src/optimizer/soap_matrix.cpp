@@ -8,11 +8,12 @@
 #include <ATen/ops/addcmul.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/linalg_eigh.h>
 #include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/where.h>
 
-#include "kernels/vectors.h"
 #include "optimizer/orthonormal.h"
 #include "potential/nets/tensors.h"
 
@@ -151,9 +152,11 @@ template <class T> void SoapMatrix<T>::from_basis()
 template <class T> void SoapMatrix<T>::find_eigenvectors(Block &block)
 {
   const std::int64_t n = block.length;
-  std::vector<T> covariance = block.covariance.to_host();
-  const at::Tensor matrix =
-      at::from_blob(covariance.data(), {n, n}, c10::CppTypeToScalarType<T>::value);
+  const bool is_elsewhere = kernels::separate_memory();
+  std::vector<T> copy;
+  if (is_elsewhere) copy = block.covariance.to_host();
+  T *const covariance = is_elsewhere ? copy.data() : block.covariance.data();
+  const at::Tensor matrix = at::from_blob(covariance, {n, n}, c10::CppTypeToScalarType<T>::value);
   const auto [values, vectors] = at::linalg_eigh(matrix);
   const T *value = values.template const_data_ptr<T>();
   const T least = value[n - 1] * resolution<T>();
@@ -161,7 +164,11 @@ template <class T> void SoapMatrix<T>::find_eigenvectors(Block &block)
   while (zeros < n - 1 && value[zeros] < least) ++zeros;
   const at::Tensor known = vectors.slice(1, zeros, n).flip(1);
   const at::Tensor all = std::get<0>(at::linalg_qr(known, "complete")).contiguous();
-  block.basis.copy_from(all.template const_data_ptr<T>(), static_cast<std::size_t>(n * n));
+  const T *const numbers = all.template const_data_ptr<T>();
+  if (is_elsewhere)
+    block.basis.copy_from(numbers, static_cast<std::size_t>(n * n));
+  else
+    std::copy_n(numbers, n * n, block.basis.data());
 }
 
 // One step of orthogonal iteration. The shift leaves the eigenvectors as they are, and keeps directions that the
@@ -174,7 +181,13 @@ template <class T> void SoapMatrix<T>::refresh(Block &block)
     at::Tensor p = product.tensor();
     at::mm_out(p, c, b);
     at::addcmul_out(p, p, b, c.trace(), resolution<T>());
-    b.copy_(c.is_cuda() ? orthonormal_by_cholesky(p) : orthonormal_by_reflections(p));
+    if (!c.is_cuda()) {
+      b.copy_(orthonormal_by_reflections(p));
+      return;
+    }
+    // no gradient for thousands of steps: nothing is left of the mean, and the basis stays
+    const at::Tensor found = orthonormal_by_cholesky(p);
+    b.copy_(at::where(found.isfinite().all(), found, b));
   });
 }
 
@@ -205,14 +218,10 @@ template <class T> void SoapMatrix<T>::accumulate(const double *gradient)
   for (const Block &block : right_) add(block, columns_of(g, block).transposed());
 }
 
-template <class T> typename SoapMatrix<T>::Stage SoapMatrix<T>::begin_step(const double *gradient)
+template <class T> typename SoapMatrix<T>::Stage SoapMatrix<T>::begin_step(bool has_gradient)
 {
-  stage_ = Stage::plain;
-  if (gradients_ == 0) {
-    if (kernels::sum_of_squares(gradient + offset_, size(), parts_) == 0.0)
-      return stage_ = Stage::silent;
-    stage_ = Stage::makes_bases;
-  }
+  if (gradients_ == 0 && !has_gradient) return stage_ = Stage::silent;
+  stage_ = gradients_ == 0 ? Stage::makes_bases : Stage::plain;
   ++gradients_;
   if (stage_ == Stage::plain && gradients_ % config_.precondition_frequency == 0)
     stage_ = Stage::refreshes;

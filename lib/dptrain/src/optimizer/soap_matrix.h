@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dptrain/input/config.h"
+#include "kernels/vectors.h"
 #include "optimizer/moments.h"
 #include "potential/nets/tensors.h"
 
@@ -22,8 +23,13 @@ template <class T> class SoapMatrix {
              std::int64_t cols);
   /// What the next gradient is for.
   enum class Stage { silent, makes_bases, plain, refreshes };
-  /// Takes up the next gradient, which begins with the own range. Waits for the kernels until the first one that is not zero.
-  Stage begin_step(const double *gradient);
+  /// Takes up the next gradient; has_gradient: it is not zero, asked for while is_silent().
+  Stage begin_step(bool has_gradient);
+  /// All gradients so far were zero.
+  bool is_silent() const { return gradients_ == 0; }
+  Stage stage() const { return stage_; }
+  /// Where its numbers are in the own range.
+  kernels::Part part() const { return {static_cast<long>(offset_), size()}; }
   /// Steps in the bases, the present one counted.
   std::int64_t steps() const { return gradients_ - 1; }
   /// The step; both arrays begin with the own range. rates: of steps(). Several threads of a host may do this at once, for different
@@ -79,7 +85,6 @@ template <class T> class SoapMatrix {
   kernels::Array<T> work_, spare_;  // [rows][cols]
   std::int64_t gradients_ = 0;      // accumulated, from the first one that is not zero
   Stage stage_ = Stage::silent;
-  kernels::Array<double> parts_;  // of a sum
 };
 
 }  // namespace dptrain

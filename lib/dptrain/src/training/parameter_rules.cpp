@@ -8,6 +8,7 @@
 
 #include "dptrain/base/error.h"
 #include "kernels/layer.h"
+#include "kernels/runtime.h"
 #include "kernels/vectors.h"
 
 namespace dptrain {
@@ -88,13 +89,16 @@ RateFactors::RateFactors(const std::vector<ParameterBlock> &index, const Paramet
       if (matches(block, pattern)) factor = value;
     if (factor != 1.0) ranges_.push_back({block.offset, block.offset + block.size, factor});
   }
+  if (ranges_.empty()) return;
+  ensure_runtime();
+  std::size_t numbers = 0;
+  for (const Range &range : ranges_) numbers += range.end - range.begin;
+  before_.resize(numbers);
 }
 
 void RateFactors::begin(const double *parameters)
 {
-  std::size_t numbers = 0;
-  for (const Range &range : ranges_) numbers += range.end - range.begin;
-  double *before = before_.resize(numbers);
+  double *before = before_.data();
   for (const Range &range : ranges_) {
     const long n = static_cast<long>(range.end - range.begin);
     kernels::convert(parameters + range.begin, n, before);

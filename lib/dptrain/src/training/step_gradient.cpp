@@ -6,6 +6,7 @@
 
 #include "base/advice.h"
 #include "dptrain/base/error.h"
+#include "kernels/runtime.h"
 #include "kernels/vectors.h"
 
 namespace dptrain {
@@ -16,6 +17,8 @@ StepGradient::StepGradient(std::unique_ptr<GradientSum> sum,
                            const std::vector<ParameterBlock> &index, double max_norm) :
     sum_(std::move(sum)), partition_(std::move(owners), parts), max_norm_(max_norm)
 {
+  ensure_runtime();
+  parts_.resize(kernels::most_parts(size()));  // here: a step must not fail on one rank alone
   if (max_norm_ <= 0.0) return;
   const std::size_t first = partition_.begin, last = first + partition_.own();
   for (const ParameterBlock &block : index) {
@@ -42,7 +45,7 @@ double StepGradient::sum_squares()
 
 void StepGradient::keep()
 {
-  if (!has_kept_) kept_.resize_clear(partition_.own());
+  if (!has_kept_) guarded(*partition_.comm, [&] { kept_.resize_clear(partition_.own()); });
   kernels::add_values(own(), size(), kept_.data());
   has_kept_ = true;
 }

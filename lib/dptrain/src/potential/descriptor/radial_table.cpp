@@ -77,6 +77,7 @@ template <class Real> void RadialTable<Real>::fill(const double *parameters)
 {
   ++kernels::counters().table_builds;
   if (knot_input_of_ != arguments()) {
+    knot_input_of_.clear();
     knot_arguments_.resize(rows());
     for (int k = 0; k < grid_.knots; ++k) knot_arguments_[k] = grid_.origin + k * grid_.spacing;
     std::copy(padding_.begin(), padding_.end(), knot_arguments_.begin() + grid_.knots);

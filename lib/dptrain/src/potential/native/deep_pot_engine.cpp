@@ -384,7 +384,7 @@ template <class Real> bool DeepPotEngine<Real>::keep_less()
   for (std::size_t k = 0; k < std::min(sweep_->num_kept, sweep_->chunks.size()); ++k)
     kept += sweep_->chunks[k].memory_bytes();
   if (kept < worth_keeping_less) return false;
-  keep_limit_ = kept / 2;
+  keep_limit_ = std::min(keep_limit_, kept) / 2;
   return true;
 }
 

@@ -18,7 +18,8 @@ namespace dptrain {
 /// kernels.
 ///
 /// Of a chunk, pass A calls value and reverse; pass B, for terms with parameters, gradient, with the state of pass A or after the
-/// same again.
+/// same again. On a device what they launch is recorded and repeated (kernels/graph.h), unless they copy from or to the host: what
+/// changes, such as parameters, their kernels read from memory.
 template <class Real> class EnergyTerm {
  public:
   /// What a term keeps of a chunk from one of its functions for the next.
