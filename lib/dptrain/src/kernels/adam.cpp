@@ -10,16 +10,22 @@ namespace {
 constexpr long numbers_of_a_thread = 16384;  // less is not worth waking one
 
 // A device reads the rates where they are; on a host a loop would read them again for each number.
-template <bool by_address> struct RatesFrom {
-  const AdamRates *rates;
-  KOKKOS_FORCEINLINE_FUNCTION AdamRates get() const { return *rates; }
-};
-template <> struct RatesFrom<false> {
+struct Rates {
+#if DPTRAIN_VECTOR_LANES
+  explicit Rates(const AdamRates *from) : rates(*from) {}
+  AdamRates get() const
+  {
+    return rates;
+  }
   AdamRates rates;
-  explicit RatesFrom(const AdamRates *from) : rates(*from) {}
-  KOKKOS_FORCEINLINE_FUNCTION AdamRates get() const { return rates; }
+#else
+  KOKKOS_FORCEINLINE_FUNCTION AdamRates get() const
+  {
+    return *rates;
+  }
+  const AdamRates *rates;
+#endif
 };
-using Rates = RatesFrom<on_device>;
 
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T change_of(const AdamConstants<T> &c, const AdamRates &rates, T g,
