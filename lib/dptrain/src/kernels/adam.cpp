@@ -90,17 +90,11 @@ void adam_step(const AdamConstants<T> &constants, const AdamRates *rates, long n
   });
 }
 
-template <class T> void take_gradient(long n, const double *from, T *to)
+template <class From, class To> void copy_numbers(long n, const From *from, To *to)
 {
   for_all_here(
-      "dptrain::take_gradient", n,
-      KOKKOS_LAMBDA(const long k) { to[k] = static_cast<T>(from[k]); });
-}
-
-template <class T> void copy_numbers(long n, const T *from, T *to)
-{
-  for_all_here(
-      "dptrain::copy_numbers", n, KOKKOS_LAMBDA(const long k) { to[k] = from[k]; });
+      "dptrain::copy_numbers", n,
+      KOKKOS_LAMBDA(const long k) { to[k] = static_cast<To>(from[k]); });
 }
 
 template <class T>
@@ -120,12 +114,12 @@ void subtract_change(const AdamRates *rates, long n, const T *change, double *pa
 #define DPTRAIN_INSTANTIATE(T)                                                                    \
   template void adam_step(const AdamConstants<T> &, const AdamRates *, long, const double *, T *, \
                           T *, double *);                                                         \
-  template void take_gradient(long, const double *, T *);                                         \
-  template void copy_numbers(long, const T *, T *);                                               \
+  template void copy_numbers(long, const double *, T *);                                          \
   template void adam_change(const AdamConstants<T> &, const AdamRates *, long, T *, T *, T *);    \
   template void subtract_change(const AdamRates *, long, const T *, double *);
 DPTRAIN_INSTANTIATE(double)
 DPTRAIN_INSTANTIATE(float)
+template void copy_numbers(long, const float *, float *);
 #undef DPTRAIN_INSTANTIATE
 
 }  // namespace dptrain::kernels

@@ -27,9 +27,7 @@ void adam_step(const AdamConstants<T> &constants, const AdamRates *rates, long n
 // Parts of a step that has its gradient in another basis. Several threads of a host may do them at once, for different arrays.
 
 /// to = from.
-template <class T> void take_gradient(long n, const double *from, T *to);
-/// The same within T.
-template <class T> void copy_numbers(long n, const T *from, T *to);
+template <class From, class To> void copy_numbers(long n, const From *from, To *to);
 /// gradient[n] becomes the change that is to be subtracted; decay is not looked at.
 template <class T>
 void adam_change(const AdamConstants<T> &constants, const AdamRates *rates, long n, T *gradient,

@@ -26,15 +26,25 @@ void move_toward(const double *values, double fraction, long n, double *target)
       KOKKOS_LAMBDA(const long k) { target[k] += fraction * (values[k] - target[k]); });
 }
 
+namespace {
+
+// By all lanes of the team.
+KOKKOS_FORCEINLINE_FUNCTION void set_sum_of_squares(const Team &team, const double *values, long n,
+                                                    double *sum)
+{
+  const double found =
+      team_sum<double>(team, static_cast<int>(n), [=](int k) { return values[k] * values[k]; });
+  Kokkos::single(Kokkos::PerTeam(team), [&]() { *sum = found; });
+}
+
+}  // namespace
+
 void sums_of_squares(const double *values, const Part *parts, int n, double *sums)
 {
   launch(
       "dptrain::sums_of_squares", one_team_each(n), KOKKOS_LAMBDA(const Team &team) {
         const int k = team.league_rank();
-        const double *own = values + parts[k].begin;
-        const double sum = team_sum<double>(team, static_cast<int>(parts[k].size),
-                                            [=](int i) { return own[i] * own[i]; });
-        Kokkos::single(Kokkos::PerTeam(team), [&]() { sums[k] = sum; });
+        set_sum_of_squares(team, values + parts[k].begin, parts[k].size, sums + k);
       });
 }
 
@@ -46,11 +56,8 @@ double sum_of_squares(const double *values, long n, Array<double> &parts)
   launch(
       "dptrain::sum_of_squares", one_team_each(number), KOKKOS_LAMBDA(const Team &team) {
         const long begin = team.league_rank() * block;
-        const double *own = values + begin;
-        const double sum =
-            team_sum<double>(team, static_cast<int>(n - begin < block ? n - begin : block),
-                             [=](int k) { return own[k] * own[k]; });
-        Kokkos::single(Kokkos::PerTeam(team), [&]() { part[team.league_rank()] = sum; });
+        set_sum_of_squares(team, values + begin, n - begin < block ? n - begin : block,
+                           part + team.league_rank());
       });
   const std::vector<double> host = parts.to_host();
   return std::accumulate(host.begin(), host.end(), 0.0);

@@ -106,44 +106,35 @@ typename SoapMatrix<T>::Side SoapMatrix<T>::make_side(const OptimizerConfig &con
   return side;
 }
 
-// work <- basis work, or its transpose
-template <class T> void SoapMatrix<T>::multiply_left(bool transposed)
+// work <- basis work (rows) or work basis (columns), or with the transpose of the basis
+template <class T> void SoapMatrix<T>::multiply(const Side &side, bool rows, bool transposed)
 {
-  for (const Block &block : left_) {
-    const View basis = transposed ? block.view(block.basis).transposed() : block.view(block.basis);
-    in_torch("soap",
-             [to = rows_of(view(spare_), block), basis, from = rows_of(view(work_), block)] {
-               at::Tensor target = to.tensor();
-               at::mm_out(target, basis.tensor(), from.tensor());
-             });
-  }
-  work_.swap(spare_);
-}
-
-// work <- work basis, or its transpose
-template <class T> void SoapMatrix<T>::multiply_right(bool transposed)
-{
-  for (const Block &block : right_) {
-    const View basis = transposed ? block.view(block.basis).transposed() : block.view(block.basis);
-    in_torch("soap",
-             [to = columns_of(view(spare_), block), basis, from = columns_of(view(work_), block)] {
-               at::Tensor target = to.tensor();
-               at::mm_out(target, from.tensor(), basis.tensor());
-             });
+  for (const Block &block : side) {
+    const View square = block.view(block.basis), basis = transposed ? square.transposed() : square;
+    const auto part = [&](const View &whole) {
+      return rows ? rows_of(whole, block) : columns_of(whole, block);
+    };
+    in_torch("soap", [to = part(view(spare_)), from = part(view(work_)), basis, rows] {
+      at::Tensor target = to.tensor();
+      if (rows)
+        at::mm_out(target, basis.tensor(), from.tensor());
+      else
+        at::mm_out(target, from.tensor(), basis.tensor());
+    });
   }
   work_.swap(spare_);
 }
 
 template <class T> void SoapMatrix<T>::to_basis()
 {
-  multiply_left(true);
-  multiply_right(false);
+  multiply(left_, true, true);
+  multiply(right_, false, false);
 }
 
 template <class T> void SoapMatrix<T>::from_basis()
 {
-  multiply_left(false);
-  multiply_right(true);
+  multiply(left_, true, false);
+  multiply(right_, false, true);
 }
 
 // The gradients seen so far rarely reach all directions: the eigenvectors of the others would depend on rounding. They
@@ -206,7 +197,7 @@ template <class T> void SoapMatrix<T>::refresh_bases(Moments<T> &moments)
 // work <- gradient, which the means of G G^T and G^T G take up
 template <class T> void SoapMatrix<T>::accumulate(const double *gradient)
 {
-  kernels::take_gradient(size(), gradient, work_.data());
+  kernels::copy_numbers(size(), gradient, work_.data());
   const auto add = [this](const Block &block, const View &left) {
     in_torch("soap", [covariance = block.view(block.covariance), left, old = *config_.beta2] {
       at::Tensor c = covariance.tensor();
@@ -241,7 +232,7 @@ void SoapMatrix<T>::step(Moments<T> &moments, double *parameters, const double *
   }
   if (stage_ == Stage::refreshes) {
     refresh_bases(moments);
-    kernels::take_gradient(size(), gradient + offset_, work_.data());
+    kernels::copy_numbers(size(), gradient + offset_, work_.data());
   }
   to_basis();
   kernels::adam_change(moments.constants, rates, size(), work_.data(),

@@ -71,8 +71,7 @@ template <class T> class SoapMatrix {
   {
     return matrix.column_block(block.begin, block.length);
   }
-  void multiply_left(bool transposed);
-  void multiply_right(bool transposed);
+  void multiply(const Side &side, bool rows, bool transposed);
   void find_eigenvectors(Block &block);
   void refresh(Block &block);
   void refresh_bases(Moments<T> &moments);

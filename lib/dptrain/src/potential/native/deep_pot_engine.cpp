@@ -25,6 +25,15 @@ constexpr int smallest_first_chunk = 16;
 constexpr long direct_bytes = 64L << 20;
 constexpr std::size_t worth_keeping_less = std::size_t(1) << 20;  // bytes
 
+// Numbers that kernels are given, for the key of a sequence.
+void append_bits(const std::vector<double> &numbers, std::vector<std::int64_t> &key)
+{
+  for (const double number : numbers) {
+    key.push_back(0);
+    std::memcpy(&key.back(), &number, sizeof(number));
+  }
+}
+
 }  // namespace
 
 template <class Real>
@@ -225,10 +234,7 @@ void DeepPotEngine<Real>::reverse_chunk(Chunk &chunk, const kernels::ForceSums *
 template <class Real>
 std::vector<std::int64_t> DeepPotEngine<Real>::sequence(std::vector<std::int64_t> key) const
 {
-  for (const double number : net_->descriptor().arguments()) {
-    key.push_back(0);
-    std::memcpy(&key.back(), &number, sizeof(number));
-  }
+  append_bits(net_->descriptor().arguments(), key);
   return key;
 }
 
@@ -304,10 +310,7 @@ void DeepPotEngine<Real>::forward_at_once(const ForwardOutput *out, std::size_t 
       key.insert(key.end(), {edges.num_slots(), edges.edges().max_count});
   });
   key.push_back(static_cast<std::int64_t>(sweep_->num_kept));
-  for (const double number : features_.arguments(out, frames().size())) {
-    key.push_back(0);
-    std::memcpy(&key.back(), &number, sizeof(number));
-  }
+  append_bits(features_.arguments(out, frames().size()), key);
   sweep_->key = key;
   graphs_.run(sequence(std::move(key)), [&] {
     begin_results(out, centers);
