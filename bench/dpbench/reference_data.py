@@ -26,6 +26,20 @@ RUTILE = "a1 1 0 0 a2 0 1 0 a3 0 0 1.2882" + "".join(f" basis {x} {y} {z + half}
     (0, 0, 0), (0.5, 0.5, 0.25), (0.305, 0.305, 0), (0.695, 0.695, 0), (0.195, 0.805, 0.25), (0.805, 0.195, 0.25)))
 
 
+def corundum():
+    """Al2O3 in an orthogonal cell of 60 atoms with edges a, sqrt(3) a, c: R-3c with Al at z = 0.352 and O at x = 0.306, two hexagonal cells."""
+    z, x = 0.352, 0.306
+    aluminum = [(0, 0, z), (0, 0, 0.5 - z), (0, 0, 1 - z), (0, 0, 0.5 + z)]
+    oxygen = [(x, 0, 0.25), (0, x, 0.25), (-x, -x, 0.25), (-x, 0, 0.75), (0, -x, 0.75), (x, x, 0.75)]
+    sites = ""
+    for place in aluminum + oxygen:
+        for center in ((0, 0, 0), (2 / 3, 1 / 3, 1 / 3), (1 / 3, 2 / 3, 2 / 3)):
+            u, v, w = np.add(place, center)
+            for half in (0.0, 0.5):  # the hexagonal axes have an angle of 120 degrees
+                sites += " basis " + " ".join(f"{number:.8g}" for number in np.mod((u - v / 2 + half, v / 2 + half, w), 1.0))
+    return f"a1 1 0 0 a2 0 {3 ** 0.5:.8g} 0 a3 0 0 2.7298{sites}"
+
+
 def ions(first, second, style, *coefficients):
     """Commands for charges of the two elements that act on each other at all distances, and what else there is between the ions."""
     return [f"set type 1 charge {first}", f"set type 2 charge {second}", f"pair_style {style}/coul/long 8.0",
@@ -69,6 +83,9 @@ LAMMPS_SYSTEMS = {
     "tio2": System(f"custom 4.594 {RUTILE}", 2, {"Ti": 47.867, "O": 15.999}, [3, 4, 5, 6, 9, 10, 11, 12],
                    ions(2.196, -1.098, "buck", "1 1 31120.5 0.154 5.25", "1 2 16957.7 0.194 12.59", "2 2 11782.9 0.234 30.22"), (300, 1500), 6000,
                    (4500, 3000), 0.001),
+    "al2o3": System(f"custom 4.759 {corundum()}", 1, {"Al": 26.982, "O": 15.999}, list(range(25, 61)),
+                    ions(3, -2, "buck", "1 1 0.0 0.1 0.0", "1 2 1460.3 0.29912 0.0", "2 2 22764.0 0.149 27.88"), (300, 1500), 7000, (5500, 4000),
+                    0.0005),
     "iron": System("bcc 2.855", 3, {"Fe": 55.845}, [], ["pair_style eam/fs", "pair_coeff * * Fe_mm.eam.fs Fe"], (300, 1500), 3500,
                    (2800, 1900), 0.002),
     "tersoff-sic": System("diamond 4.32", 2, {"Si": 28.085, "C": 12.011}, [5, 6, 7, 8],

@@ -65,10 +65,11 @@ nb::object array_or_none(std::vector<double> values)
 }
 
 nb::tuple evaluate(Potential &potential, Positions positions, Types types,
-                   const std::optional<Cell> &cell)
+                   const std::optional<Cell> &cell, std::optional<double> charge)
 {
   start_kernels();
-  const dptrain::WholeFrame whole = frame_of(positions, types, cell);
+  dptrain::WholeFrame whole = frame_of(positions, types, cell);
+  whole.charge = charge;
   dptrain::FrameValues values;
   {
     nb::gil_scoped_release others_may_run;
@@ -198,7 +199,7 @@ NB_MODULE(_dptrain, m)
              new (self) Potential(path, dptrain::precision_of(precision));
            })
       .def("evaluate", &evaluate, nb::arg("positions"), nb::arg("types"),
-           nb::arg("cell") = nb::none())
+           nb::arg("cell") = nb::none(), nb::arg("charge") = nb::none())
       .def("save",
            [](const Potential &self, const std::string &path) {
              dptrain::write_model_file(path, self.model().data());

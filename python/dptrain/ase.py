@@ -18,6 +18,7 @@ from ase.atoms import Atoms
 from ase.stress import full_3x3_to_voigt_6_stress, voigt_6_to_full_3x3_stress
 
 from dptrain.calculators import energy_of
+from dptrain.data_frames import charge_of
 from dptrain.potential import Error, Potential
 from dptrain.session import Session
 
@@ -34,6 +35,11 @@ class Calculator(BaseCalculator):
     def __init__(self, model, precision="double", **options):
         super().__init__(**options)
         self.potential = model if isinstance(model, Potential) else Potential(model, precision)
+
+    def check_state(self, atoms, tol=1e-15):
+        """What of the atoms has changed; their total charge as well, which is among their `info`."""
+        changes = super().check_state(atoms, tol)
+        return changes if self.atoms is None or charge_of(atoms) == charge_of(self.atoms) else [*changes, "initial_charges"]
 
     def calculate(self, atoms=None, properties=("energy",), system_changes=all_changes):
         """All properties at once. Raises dptrain.Error for elements that the model does not know."""

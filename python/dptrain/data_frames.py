@@ -37,11 +37,12 @@ class Frame:
     converged: bool = True  # the electronic structure
     predicted: bool = False  # by a model within the code, no reference
     unread: dict = field(default_factory=dict)  # "energy", "forces", "virial": a name that may mean it and is not read; "names": all
+    charge: float | None = None  # e, of all atoms
 
     def identity(self):
         """What tells a configuration from others, to six decimals."""
         cell = b"" if self.cell is None else np.round(self.cell, 6).tobytes()
-        return tuple(self.symbols), self.periodic, cell, np.round(self.positions, 6).tobytes()
+        return tuple(self.symbols), self.periodic, self.charge, cell, np.round(self.positions, 6).tobytes()
 
     def is_finite(self):
         given = (self.positions, self.cell, self.energy, self.forces, self.virial)
@@ -94,7 +95,7 @@ def unread_names(frame, scalars, columns):
             numbers = np.asarray(value) if not isinstance(value, (str, dict)) else np.zeros(0)
             if any(part in str(name).lower() for part in parts) and numbers.dtype.kind in "fi" and numbers.size in sizes:
                 found.setdefault(label, str(name))
-    others = [str(name) for name in {**scalars, **columns} if name not in ("numbers", "positions", "key_value_pairs", "data", "unique_id")]
+    others = [str(name) for name in {**scalars, **columns} if name not in ("numbers", "positions", "key_value_pairs", "data", "unique_id", "charge", "total_charge")]
     if others:
         found["names"] = ", ".join(others)
     return found
@@ -117,8 +118,17 @@ def frame_of(atoms, names=None):
     forces, _ = chosen(columns, names.forces, FORCES)
     frame.forces = None if forces is None or np.shape(forces) != (len(atoms), 3) else np.array(forces, float)
     frame.virial = virial_of(scalars, names, atoms)
+    frame.charge = charge_of(atoms)
     frame.unread = unread_names(frame, scalars, columns)
     return frame
+
+
+def charge_of(atoms):
+    """The total charge of ASE's Atoms, e, as this package's reader of extended XYZ finds it; None: they do not tell."""
+    if (total := atoms.info.get("total_charge")) is not None:
+        return float(total)
+    charge = atoms.info.get("charge")
+    return float(charge) if isinstance(charge, (int, float, np.number)) else None
 
 
 def virial_of(scalars, names, atoms):

@@ -64,7 +64,7 @@ class LabelWork:
         if frame.energy is None or frame.forces is None:
             return
         self.virials = self.virials or frame.virial is not None
-        key = (tuple(frame.symbols), frame.periodic)
+        key = (tuple(frame.symbols), frame.periodic, frame.charge)
         recent = self.last.pop(key, None) or deque(maxlen=REMEMBERED)
         self.last[key] = recent  # the latest one is the last
         if len(self.last) > COMPOSITIONS:

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dptrain.data_frames import charge_of
+
 
 def load_module():
     """The compiled module. LibTorch in it keeps its own matrix products: a LAMMPS in this process has slow ones of the same
@@ -147,15 +149,18 @@ class Potential:
             raise Error(f"{', '.join(unknown)}: not in the model {self.path}: use one of {' '.join(self.type_map)}")
         return np.array([self._index[str(name)] for name in types], dtype=np.int32)
 
-    def evaluate(self, positions, types=None, cell=None, pbc=None):
+    def evaluate(self, positions, types=None, cell=None, pbc=None, charge=None):
         """Energy, forces, virial and atomic energies of one frame, as an Evaluation.
 
         positions: [natoms][3] Angstrom, atoms anywhere (periodic images count), or an ``ase.Atoms``, which has all of the
         rest. types: type numbers or names, one per atom. cell: three vectors as rows, or the three edges of a box, of any
         size, smaller than the cutoff too; None: no cell. pbc: one or three booleans; by default a cell is periodic.
+        charge: of all atoms, e, for models that have charges; None: that of the model, or 0 where
+        its data tell it. Of an ``ase.Atoms`` it is in `info`, as
+        "total_charge" or "charge".
         Raises Error for unknown types, wrong shapes, numbers that are not finite, and atoms on top of each other.
         """
-        positions, types, cell, pbc = frame_of(positions, types, cell, pbc)
+        positions, types, cell, pbc, charge = frame_of(positions, types, cell, pbc, charge)
         positions = np.ascontiguousarray(positions, dtype=float)
         if positions.ndim != 2 or positions.shape[1] != 3:
             raise Error(f"positions have the shape {positions.shape}: [natoms][3] is needed")
@@ -168,7 +173,7 @@ class Potential:
             raise Error(f"{self.path} has charges, which act through all cells: give a cell that is periodic in all directions, with vacuum "
                         "around what is not")
         given, cell = cell, complete_cell(positions, cell, pbc, self.rcut)
-        net = self._model.evaluate(positions, types, None if cell is None else cell.ravel())
+        net = self._model.evaluate(positions, types, None if cell is None else cell.ravel(), charge)
         if not self._model.baseline:
             return Evaluation(*net)
         if self._baseline is None:
@@ -177,7 +182,7 @@ class Potential:
         baseline = self._baseline.evaluate(positions, [self.type_map[t] for t in types], cell)
         return Evaluation(*(a + b for a, b in zip(net, baseline)), error_bars=net[4], charges=net[5])
 
-    def born_charges(self, positions, types=None, cell=None, pbc=None, epsilon=1.0, step=0.01):
+    def born_charges(self, positions, types=None, cell=None, pbc=None, epsilon=1.0, step=0.01, charge=None):
         """Born effective charges [natoms][3][3] in e of a model with charges: [i][a][b] is how the dipole moment of the cell along a
         changes where atom i moves along b.
 
@@ -187,8 +192,8 @@ class Potential:
         Charges that a move changes at other atoms j have sin(k (r_j - r_i)) / k in the place of the distance, with the shortest waves k of
         the cell, which is the same in all periodic images.
         """
-        positions, types, cell, pbc = frame_of(positions, types, cell, pbc)
-        charges = self.evaluate(positions, types, cell, pbc).charges
+        positions, types, cell, pbc, charge = frame_of(positions, types, cell, pbc, charge)
+        charges = self.evaluate(positions, types, cell, pbc, charge).charges
         if charges is None:
             raise Error(f"{self.path} has no charges: its input needs a term of type charges")
         positions = np.array(positions, dtype=float)
@@ -202,17 +207,17 @@ class Potential:
             for b in range(3):
                 moved = np.zeros_like(positions)
                 moved[i, b] = step
-                ahead, behind = (self.evaluate(positions + sign * moved, types, cell).charges for sign in (1, -1))
+                ahead, behind = (self.evaluate(positions + sign * moved, types, cell, charge=charge).charges for sign in (1, -1))
                 born[i, :, b] += (ahead - behind) / (2.0 * step) @ lengths
         return np.sqrt(epsilon) * born
 
 
-def frame_of(positions, types, cell, pbc):
-    """These four, or those of an ``ase.Atoms`` in the place of the positions."""
+def frame_of(positions, types, cell, pbc, charge):
+    """These five, or those of an ``ase.Atoms`` in the place of the positions."""
     if not hasattr(positions, "get_positions"):
-        return positions, types, cell, pbc
+        return positions, types, cell, pbc, charge
     atoms = positions
-    return atoms.get_positions(), atoms.get_chemical_symbols(), atoms.cell.array, atoms.pbc
+    return atoms.get_positions(), atoms.get_chemical_symbols(), atoms.cell.array, atoms.pbc, charge_of(atoms) if charge is None else charge
 
 
 def complete_cell(positions, cell, pbc, cutoff):

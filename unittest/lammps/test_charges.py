@@ -347,14 +347,114 @@ def test_bad_input(folder):
     for words, message in (("charges no", "charges no: search.json has charges that are searched (terms): remove one of the two"),
                            ("train 0", "train 0: charges of search.json are searched by training (terms)"),
                            ("warmup 3", "warmup 3: charges of kind search need four labels with forces"),
-                           ("charges yes", "charges yes is not possible: use auto or no")):
+                           ("charges environment", "charges: search.json says itself which charges its model has (terms): remove the keyword"),
+                           ("charges yes", "charges yes is not possible: use auto, no, environment, or the charge of each element, such as Na 1 Cl -1")):
         refused(atoms() + pair("search.json") + learn.format(words), message)
+    for words, message in (("charges Na 1 Cl", "charges Na 1 Cl is not possible: use auto, no, environment, or the charge of each element"),
+                           ("charges Na 1 Na 1", "charges Na 1 Na 1 is not possible"),
+                           ("charges Na 1", "charges Na: the elements of the model are Na Cl: give each of them a charge"),
+                           ("charges environment warmpu 4", "unknown keyword warmpu (did you mean warmup?)"),
+                           ("charges Mg 2 Cl -1", "charges Cl Mg: the elements of the model are Na Cl")):
+        refused(atoms() + pair("new") + learn.format(words), message)
     plain = json.loads((folder / "input.json").read_text())
     del plain["model"]["terms"]
     (folder / "plain.json").write_text(json.dumps(plain))
     learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive every 5 warmup 1 train 5 save 1000 plain.dp\n'
     run_lammps(folder, atoms() + pair("plain.json") + learn + "fix n all nve\nrun 5\n").check()
     refused(atoms() + pair("plain.dp") + "compute q all dptrain/charge/atom\nrun 0\n", "plain.dp has no charges: remove the compute")
+
+
+def test_charges_are_given(folder):
+    """With the fix, in the place of an input.json: the model file, and what a run that is resumed and a training say of them."""
+    learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive every 1 warmup 2 train 1 charges {} save 1000 {} seed 3\nfix n all nve\nrun {}\n'
+    run_lammps(folder, atoms() + pair("new") + learn.format("Na 0.8 Cl -0.8", "given.dp", 3)).check()
+    assert dptrain.load(folder / "given.dp").info["charges"] == {"Na": 0.8, "Cl": -0.8}
+    text = atoms() + pair("new") + learn.format("Na 0.8 Cl -0.8", "given.dp resume given.dp", 4)
+    assert "resumed from given.dp.ckpt" in run_lammps(folder, text).check().output
+    output = run_lammps(folder, text.replace("Na 0.8 Cl -0.8", "Na 0.7 Cl -0.7")).output
+    assert "given.dp.ckpt is a checkpoint of another model than new" in output, output
+    run_lammps(folder, atoms() + pair("new") + learn.format("environment", "given.dp", 3)).check()
+    info = dptrain.load(folder / "given.dp").info
+    assert info["charges"] == {"Na": 0.0, "Cl": 0.0} and "by surroundings" in info["terms"][0]
+
+
+def test_each_frame_has_its_total(folder):
+    """In data, Python, dptrain test and LAMMPS: the energy of a frame of total charge Q is that of the model whose total is this number."""
+    rng = np.random.default_rng(5)
+    cell, types = np.diag([11.28, 11.28, 16.92]), ["Na", "Cl"] * 8
+    positions = np.array([[2.82 * x, 2.82 * y, 2.82 * z] for x in range(2) for y in range(2) for z in range(4)]) + rng.normal(0, 0.1, (16, 3))
+    energies, charges = {}, {}
+    for total in (0.0, 2.0):
+        with_charge(folder / "net.dp", folder / "one.dp", CHARGE, total)
+        found = dptrain.load(folder / "one.dp").evaluate(positions, types, cell)
+        energies[total], charges[total] = found.energy, found.charges
+        assert found.charges.sum() == pytest.approx(total, abs=1e-12)
+    assert abs(energies[2.0] - energies[0.0]) > 0.1
+    with_charge(folder / "net.dp", folder / "data.dp", CHARGE, "data")
+    potential = dptrain.load(folder / "data.dp")
+    assert "total of each frame" in potential.info["terms"][0]
+    for charge, total in ((None, 0.0), (0.0, 0.0), (2.0, 2.0)):
+        assert potential.evaluate(positions, types, cell, charge=charge).energy == pytest.approx(energies[total], rel=1e-12)
+    with pytest.raises(dptrain.Error, match="a frame has the total charge 2, and the charges of the model have 0"):
+        dptrain.load(folder / "net.dp").evaluate(positions, types, cell, charge=2.0)
+    ase = pytest.importorskip("ase")
+    from dptrain.ase import Calculator
+
+    of_ase = ase.Atoms(types, positions, cell=cell, pbc=True, calculator=Calculator(potential))
+    for info, total in (({}, 0.0), ({"total_charge": 2}, 2.0), ({"charge": 0}, 0.0), ({"charge": 2.0}, 2.0), ({"charge": "high"}, 0.0)):
+        of_ase.info = info
+        assert of_ase.get_potential_energy() == pytest.approx(energies[total], rel=1e-12), info
+    frames = ""
+    for total, key in ((0.0, ""), (2.0, " total_charge=2"), (2.0, " charge=2.0")):
+        frames += f'16\nLattice="{" ".join(map(str, cell.ravel()))}" Properties=species:S:1:pos:R:3 energy={energies[total]:.17g}{key}\n'
+        frames += "".join(f"{name} {x:.17g} {y:.17g} {z:.17g}\n" for name, (x, y, z) in zip(types, positions))
+    (folder / "frames.xyz").write_text(frames)
+    for ranks in (1, 2):  # frames apart, and one frame on both
+        done = subprocess.run([sys.executable, "-m", "dptrain", "test", "-m", "data.dp", "-s", "frames.xyz", "-d", "detail", "-np", str(ranks)], cwd=folder,
+                              capture_output=True, text=True, timeout=300, env=console_variables())
+        assert done.returncode == 0, done.stdout + done.stderr
+        label, result = np.loadtxt(folder / "detail.e.out").T
+        np.testing.assert_allclose(result, label, rtol=1e-12)
+        np.testing.assert_allclose(np.loadtxt(folder / "detail.q.out"), np.concatenate([charges[0.0], charges[2.0], charges[2.0]]), atol=1e-10)
+    done = subprocess.run([sys.executable, "-m", "dptrain", "test", "-m", "net.dp", "-s", "frames.xyz"], cwd=folder, capture_output=True, text=True,
+                          timeout=300, env=console_variables())
+    assert done.returncode != 0 and "frames.xyz: frame 1: a frame has the total charge 2" in done.stdout + done.stderr, done.stdout
+    status, output = train(folder, {"model": {"type_map": ["Na", "Cl"], "descriptor": {"type": "power_spectrum", "rcut": 5.0},
+                                              "terms": [{"type": "charges", "kind": "environment", "total": "data"}]},
+                                    "training": {"training_data": {"systems": ["frames.xyz"]}, "numb_steps": 3}})
+    assert status == 0, output
+    status, output = train(folder, {"model": {"type_map": ["Na", "Cl"], "descriptor": {"type": "power_spectrum", "rcut": 5.0},
+                                              "terms": [{"type": "charges", "kind": "environment"}]},
+                                    "training": {"training_data": {"systems": ["frames.xyz"]}, "numb_steps": 3}}, "-np", 2)
+    assert status != 0 and re.search(r"frames.xyz, frame [12]: a frame has the total charge 2", output), output
+    # the box of a run, which labels get as well
+    def run(file, total):
+        return run_lammps(folder, atoms() + pair(file, f"kspace no total {total}") + NATIVE)
+
+    for words in ("2", "0"):
+        with_charge(folder / "net.dp", folder / "one.dp", CHARGE, float(words))
+        one, data = (native_values(run(name, words)) for name in ("one.dp", "data.dp"))
+        assert_same(data, one, 1e-12)
+    learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive every 1 warmup 1 train 1 save 1000 learned.dp {}\nfix n all nve\nrun 2\n'
+    run_lammps(folder, atoms() + pair("new", "total 2") + learn.format("charges environment")).check()
+    assert "total 2" in dptrain.load(folder / "learned.dp").info["terms"][0]
+    for words in ([], ["--every", "2"]):  # by the library, and by Python
+        assert "total_charge=2" in converted(folder, "learned.dp.frames", *words)
+    assert "data.dp: charges whose total is that of each frame of the data are learned by dptrain train" \
+        in run_lammps(folder, atoms() + pair("data.dp", "total 2") + learn.format("")).output
+    assert "total 1: the charges of net.dp have the total 0: remove the keyword" in run("net.dp", "1").output
+    assert "total 1: new has no charges: remove the keyword, or give a new model some" in \
+        run_lammps(folder, atoms() + pair("new", "total 1") + learn.format("charges no")).output
+    assert "total x is not possible: give a number" in run("net.dp", "x").output
+
+
+def converted(folder, frames, *words):
+    """The frames in extended XYZ."""
+    (folder / "frames.extxyz").unlink(missing_ok=True)
+    done = subprocess.run([sys.executable, "-m", "dptrain", "convert", frames, "frames.extxyz", *words], cwd=folder, capture_output=True, text=True, timeout=300,
+                          env=console_variables())
+    assert done.returncode == 0, done.stdout + done.stderr
+    return (folder / "frames.extxyz").read_text()
 
 
 @pytest.mark.parametrize("ranks", [1, 2])

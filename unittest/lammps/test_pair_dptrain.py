@@ -230,19 +230,19 @@ def test_restart_file_of_other_versions(lammps, tmp_path):
     coeff = f"pair_coeff * * {WATER}/model.dp O H\n"
     lammps(water(pair=f"pair_style dptrain knots 301 chunk 5\n{coeff}") + "run 0\nwrite_restart water.restart\n").check()
     data = (tmp_path / "water.restart").read_bytes()
-    now = struct.pack("4i", -7, 301, 5, 0)
+    now = struct.pack("4i", -8, 301, 5, 0)
     assert data.count(now) == 1
 
     def read(*numbers):
         (tmp_path / "water.restart").write_bytes(data.replace(now, struct.pack(f"{len(numbers)}i", *numbers)))
         return lammps(f"read_restart water.restart\n{coeff}run 0\nprint \"RESULT pe $(pe:%.17g)\"\n", 2)
 
-    energy = read(-7, 301, 5, 0).check().value("pe")
-    assert read(-7, 31, 5, 0).check().value("pe") != energy
-    for numbers, message in (((-6, 301, 5, 0), "its settings have format 6, this version reads 7"),
-                             ((-8, 301, 5, 0), "its settings have format 8, this version reads 7"),
-                             ((-7, 301, 5, 3), "has precision 3, allowed are 0 (double), 1 (single) and 2 (mixed)"),
-                             ((-7, 301, 5, -1), "has precision -1")):
+    energy = read(-8, 301, 5, 0).check().value("pe")
+    assert read(-8, 31, 5, 0).check().value("pe") != energy
+    for numbers, message in (((-7, 301, 5, 0), "its settings have format 7, this version reads 8"),
+                             ((-9, 301, 5, 0), "its settings have format 9, this version reads 8"),
+                             ((-8, 301, 5, 3), "has precision 3, allowed are 0 (double), 1 (single) and 2 (mixed)"),
+                             ((-8, 301, 5, -1), "has precision -1")):
         result = read(*numbers)
         assert result.status != 0 and message in result.output, numbers
 

@@ -124,7 +124,7 @@ struct Salt {
   Domain domain() const
   {
     Domain d = atoms.domain();
-    d.whole = WholeCell{box, true, nullptr};
+    d.whole = WholeCell{box, true, {}, nullptr};
     return d;
   }
   Cluster atoms;

@@ -50,6 +50,19 @@ std::string one_atom_error(const std::string &comment, const std::string &column
   return XyzFile("1\n" + comment + "\nO 1 2 3" + columns + "\n").error();
 }
 
+TEST(Extxyz, TotalCharges)
+{
+  EXPECT_EQ(one_atom(plain + " total_charge=-2").charge, -2.0);
+  EXPECT_EQ(one_atom(plain + " charge=1.5").charge, 1.5);
+  EXPECT_EQ(one_atom(plain + " charge=1 total_charge=0").charge, 0.0);
+  EXPECT_FALSE(one_atom(plain).charge);
+  for (const char *other : {" charge=high", " charge=\"1 2\"", " charge=nan"})
+    EXPECT_FALSE(one_atom(plain + other).charge) << other;
+  expect_in("total_charge=1 2, expected one number",
+            one_atom_error(plain + " total_charge=\"1 2\""));
+  expect_in("given twice", one_atom_error(plain + " total_charge=1 Total_Charge=1"));
+}
+
 TEST(Extxyz, FramesOfAnySizeWithColumnsInAnyOrder)
 {
   const XyzFile file("2\n" + lattice + plain +

@@ -37,8 +37,9 @@ TEST(FramesFile, GivesBackEveryBit)
   bare.label = Label();
   WholeFrame energy_only = bare;
   energy_only.label.energy = -0.0;
-  const std::vector<WholeFrame> frames{random_whole_frame(5), bare, energy_only,
-                                       random_whole_frame(1)};
+  WholeFrame charged = random_whole_frame(1);
+  charged.charge = -2.0;
+  const std::vector<WholeFrame> frames{random_whole_frame(5), bare, energy_only, charged};
   {
     FramesFile file(scratch / "run.frames", names, 0);
     for (const auto &frame : frames) file.append(frame);

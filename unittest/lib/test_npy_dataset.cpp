@@ -85,6 +85,19 @@ TEST(Dataset, WeightsOfForcesAreAtomPref)
   EXPECT_TRUE(read_npy_system(scratch / "O2H2", names)[0].label.atom_pref.empty());
 }
 
+// In a system of its own.
+TEST(Dataset, KeepsTotalCharges)
+{
+  const Scratch scratch;
+  WholeFrame charged = random_whole_frame(2, 1);
+  charged.charge = -1.5;
+  append_to_dataset(scratch.path(), names, random_whole_frame(2, 1));
+  append_to_dataset(scratch.path(), names, charged);
+  EXPECT_EQ(list_folder(scratch.path()), (std::vector<std::string>{"O2", "O2_charge"}));
+  EXPECT_EQ(read_npy_system(scratch / "O2_charge", names)[0].charge, -1.5);
+  EXPECT_FALSE(read_npy_system(scratch / "O2", names)[0].charge);
+}
+
 TEST(Dataset, GivesBackTheFrames)
 {
   const Scratch scratch;

@@ -96,6 +96,26 @@ TEST(OptionTable, WhatIsReadIsWrittenAgain)
   EXPECT_EQ(text.find("every 7"), std::string::npos);  // partitions may look at different steps
 }
 
+TEST(OptionTable, ChargesAreAWordOrNumbersOfElements)
+{
+  using Kind = NewCharges::Kind;
+  for (const auto &[words, kind, shown] :
+       {std::tuple("auto", Kind::search, "auto"), std::tuple("no", Kind::none, "no"),
+        std::tuple("environment", Kind::environment, "environment"),
+        std::tuple("Na 1 Cl -1.5", Kind::fixed, "Cl -1.5 Na 1")}) {
+    LearningOptions options;
+    set_options(options, {{"charges", words}});
+    check_ranges(options);
+    EXPECT_EQ(options.training.charges.kind, kind);
+    EXPECT_EQ(options.training.charges.values.size(), kind == Kind::fixed ? 2u : 0u);
+    expect_in(std::string("charges ") + shown + "\n", common_options(options));
+  }
+  for (const char *words :
+       {"yes", "", "Na", "Na 1 Cl", "1 Na", "Na 1 Na 1", "Na inf", "no no", "auto Na 1"})
+    expect_in("is not possible: use auto, no, environment, or the charge of each element",
+              message({{"charges", words}}));
+}
+
 TEST(OptionTable, AnAccuracyIsAForceOrAPercentage)
 {
   LearningOptions options;

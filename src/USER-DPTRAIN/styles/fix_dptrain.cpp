@@ -357,7 +357,10 @@ void FixDPTrain::start_session()
     error->warning(FLERR, "Fix dptrain: {}", text);
   };
   messages.table = [this](const std::string &text) { utils::logmesg(lmp, text + "\n"); };
-  if (domain->nonperiodic) d.options.learning.training.charges = false;
+  using dptrain::NewCharges;
+  NewCharges &charges = d.options.learning.training.charges;
+  if (domain->nonperiodic && charges.kind == NewCharges::Kind::search)
+    charges.kind = NewCharges::Kind::none;
   collective(lmp, FIX_STYLE, [&] {
     auto session = std::make_unique<dptrain::LearningSession>(d.comm, d.slot, d.options.learning,
                                                               messages, d.source(), replicas());

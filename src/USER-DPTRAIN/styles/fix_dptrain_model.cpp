@@ -101,6 +101,7 @@ void FixDPTrain::complete_model(ModelInUse &slot)
     baseline.charges = charges_of(lmp, slot.elements());
     collective(lmp, FIX_STYLE, [&] { slot.set_baseline({baseline}); });
   }
+  collective(lmp, FIX_STYLE, [&] { slot.set_charges(d.options.learning.training.charges); });
   choose_cutoff(slot);
 }
 

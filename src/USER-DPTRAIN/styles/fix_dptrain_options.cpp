@@ -115,9 +115,12 @@ void read_values(FixArguments &arguments, const dptrain::Option &option,
 {
   const std::string usage = option.usage();
   const auto read = [&](const std::string &part, const dptrain::OptionValue &value) {
-    const std::string word = value.repeated && value.is_text
-                                 ? read_text(arguments, value.symbols[0], usage)
-                                 : arguments.word(usage);
+    std::string word = value.repeated && value.is_text
+                           ? read_text(arguments, value.symbols[0], usage)
+                           : arguments.word(usage);
+    while (value.is_list && !value.has_symbol(word) && !arguments.peek().empty() &&
+           !dptrain::find_option(arguments.peek()))
+      word += " " + arguments.word(usage);
     reader.set(option, value, option.label(part), word);
   };
   const bool has_values =

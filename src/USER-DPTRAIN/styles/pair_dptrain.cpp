@@ -137,8 +137,8 @@ dptrain::Domain PairDPTrain::Data::domain(const Atom &atom, const NeighList *lis
 
 void PairDPTrain::Data::add_whole_frame(LAMMPS *lmp, dptrain::Domain &domain)
 {
-  domain.whole =
-      dptrain::WholeCell{box_edges(lmp, units), lmp->domain->nonperiodic == 0, comm.get()};
+  domain.whole = dptrain::WholeCell{box_edges(lmp, units), lmp->domain->nonperiodic == 0,
+                                    slot->settings().total, comm.get()};
   const Atom &atom = *lmp->atom;
   domain.first_type = first_type;
   const bool passes_messages = slot->model() && !slot->model()->is_local();
@@ -521,6 +521,7 @@ double PairDPTrain::init_one(int i, int j)
                       "or use hybrid styles");
   if (std::exchange(data_->begins_run, false)) {
     complete_model();
+    check_total();
     init_baseline();
   }
   return std::max(model_cutoff(), data_->baseline ? data_->baseline->cutoff(i, j) : 0.0);

@@ -142,6 +142,7 @@ class PairDPTrain : public Pair {
   bool needs_bars();
   void need_same_atoms(bool is_latest, const char *values) const;
   void complete_model();
+  void check_total();
   void init_baseline();
   double model_cutoff() const;
   Sums evaluate();

@@ -36,10 +36,11 @@ ChargeKSpace *PairDPTrain::Data::mesh(LAMMPS *lmp, const dptrain::Charges &charg
   const bool has_style = !chooses || lmp->force->kspace_map->count(MESH) > 0;
   // members of a committee have charges of their own, which this object does not know
   const bool can = kspace != "no" && committee.empty() && has_style;
+  const double total = charges.total.value_or(slot->settings().total.value_or(0.0));
   if (domain.nonperiodic) {
     const bool is_slab = domain.xperiodic && domain.yperiodic && domain.boundary[2][0] == 1 &&
                          domain.boundary[2][1] == 1;
-    if (!can || !is_slab || domain.triclinic || charges.total != 0.0)
+    if (!can || !is_slab || domain.triclinic || total != 0.0)
       lmp->error->all(
           FLERR,
           "{}: the charges of {} act through all periodic cells: use a box that is "
@@ -63,6 +64,24 @@ ChargeKSpace *PairDPTrain::Data::mesh(LAMMPS *lmp, const dptrain::Charges &charg
     kspace_of_charges = std::make_unique<ChargeKSpace>(lmp, fmt::format("{}: charges", PAIR_STYLE),
                                                        words, charges.sigma, units);
   return kspace_of_charges.get();
+}
+
+// The keyword total is for charges that leave it to the data, or says what the model has.
+void PairDPTrain::check_total()
+{
+  const ModelInUse &slot = *data_->slot;
+  const std::optional<double> total = slot.settings().total;
+  if (!total || *total == slot.total_charge().value_or(*total)) {
+    if (!total || *total == 0.0 || slot.has_charges()) return;
+    error->all(FLERR,
+               "Pair style dptrain: total {}: {} has no charges: remove the keyword, or give a new "
+               "model some with fix dptrain (charges environment, or of each element)",
+               *total, slot.path());
+  }
+  error->all(
+      FLERR,
+      "Pair style dptrain: total {}: the charges of {} have the total {}: remove the keyword",
+      *total, slot.path(), *slot.total_charge());
 }
 
 std::vector<double> PairDPTrain::atom_charges()

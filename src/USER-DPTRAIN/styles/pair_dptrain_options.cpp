@@ -90,6 +90,14 @@ class Words {
                        style));
     return fmt::format("{} {:g}", style, level());
   }
+  double number()
+  {
+    const std::string &text = value();
+    const double number = utils::is_double(text) ? std::strtod(text.c_str(), nullptr) : NAN;
+    if (!std::isfinite(number))
+      fail(fmt::format("{} {} is not possible: give a number", keyword_, text));
+    return number;
+  }
   /// The word that comes, which is not taken.
   const std::string &next() const { return words_[next_]; }
   /// All numbers that follow, one at least.
@@ -191,6 +199,7 @@ const std::vector<std::pair<std::string, PairHandler>> &handlers()
       {"wall", [](Words &w, Given &g) { g.options.settings.wall = w.wall(); }},
       {"watch", read_watch},
       {"kspace", [](Words &w, Given &g) { g.options.kspace = w.kspace(); }},
+      {"total", [](Words &w, Given &g) { g.options.settings.total = w.number(); }},
       {"fparam", [](Words &w, Given &g) { g.options.settings.fparam = w.numbers(); }},
       {"committee", read_committee},
       {"out_freq", [](Words &w, Given &g) { g.options.deviation.every = w.steps(); }},

@@ -16,7 +16,7 @@ using namespace LAMMPS_NS;
 namespace {
 
 // The first number. Others stand for versions before the first release.
-constexpr int FORMAT = -7;
+constexpr int FORMAT = -8;
 
 void write_text(FILE *file, const std::string &text)
 {
@@ -108,6 +108,8 @@ void LAMMPS_NS::write_restart_data(FILE *file, const RestartData &data)
   for (const double value : settings.fparam) write_value(file, value);
   write_value(file, static_cast<int>(settings.wall.choice));
   write_value(file, settings.wall.distance);
+  write_value(file, static_cast<int>(settings.total.has_value()));
+  write_value(file, settings.total.value_or(0.0));
   write_value(file, data.watch.every);
   write_text(file, data.watch.folder);
   write_value(file, static_cast<int>(data.watch.stops));
@@ -144,6 +146,9 @@ RestartData LAMMPS_NS::read_restart_data(LAMMPS *lmp, const std::string &who, FI
   for (int k = 0; k < values; ++k) data.settings.fparam.push_back(reader.value<double>());
   data.settings.wall.choice = static_cast<dptrain::WallSettings::Choice>(reader.value<int>());
   data.settings.wall.distance = reader.value<double>();
+  const bool has_total = reader.value<int>() != 0;
+  const double total = reader.value<double>();
+  if (has_total) data.settings.total = total;
   data.watch.every = reader.value<bigint>();
   data.watch.folder = reader.text();
   data.watch.stops = reader.value<int>() != 0;

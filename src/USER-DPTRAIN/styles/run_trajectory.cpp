@@ -90,7 +90,10 @@ dptrain::WholeFrame RunTrajectory::configuration()
   double cutoff = slot_.cutoff();
   if (!slot_.baseline().empty())  // which may reach further
     cutoff = std::max(cutoff, lmp_->comm->get_comm_cutoff() / units_.length);
-  return gather_atoms(lmp_, slot_.model_type(), cutoff, units_, &tags_);
+  dptrain::WholeFrame frame = gather_atoms(lmp_, slot_.model_type(), cutoff, units_, &tags_);
+  const double total = slot_.total_charge().value_or(0.0);
+  if (total != 0.0) frame.charge = total;
+  return frame;
 }
 
 void RunTrajectory::evaluate_again()

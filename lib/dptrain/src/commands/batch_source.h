@@ -6,6 +6,7 @@
 #include "data/batch_plan.h"
 #include "data/frame_cache.h"
 #include "dptrain/input/config.h"
+#include "potential/terms/charge_config.h"
 
 namespace dptrain {
 
@@ -20,7 +21,8 @@ struct BatchSource {
             Distributor(comm, input.training.parallel.distribution,
                         frames_at_once(plan.frames_of_a_batch(), input.training.parallel),
                         work_of_an_atom),
-            input.model.cutoff(), input.model.ntypes(), budget, config.min_pair_dist)
+            input.model.cutoff(), input.model.ntypes(), budget, config.min_pair_dist,
+            total_charge(input.model))
   {
   }
   Systems systems;

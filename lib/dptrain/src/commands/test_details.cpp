@@ -59,8 +59,8 @@ void NumberTable::write(const std::string &text)
 
 TestDetails::TestDetails(const std::string &prefix) : prefix_(prefix)
 {
-  // these are made only where there is stress or are bars: those of another test must not stay
-  for (const char *suffix : {".s.out", ".b.out"}) std::filesystem::remove(path(suffix));
+  // these are made only where there is something for them: those of another test must not stay
+  for (const char *suffix : {".s.out", ".b.out", ".q.out"}) std::filesystem::remove(path(suffix));
 }
 
 std::string TestDetails::path(const char *suffix) const
@@ -93,6 +93,7 @@ void TestDetails::add(const std::string &system, const double *row, std::int64_t
   const double volume = row[detail_row::volume];
   if (volume > 0.0) add_stress(system, virials, volume);
   add_bars(system, row, natoms);
+  add_charges(system, row + detail_row::force + 7 * natoms, natoms);
 }
 
 void TestDetails::add_bars(const std::string &system, const double *row, std::int64_t natoms)
@@ -110,6 +111,14 @@ void TestDetails::add_bars(const std::string &system, const double *row, std::in
     bars_ = std::make_unique<NumberTable>(
         path(".b.out"), system + ": error bar of a force and length of its error (eV/\xc3\x85)");
   bars_->add(pairs.data(), pairs.size() / 2, 2);
+}
+
+void TestDetails::add_charges(const std::string &system, const double *charges, std::int64_t natoms)
+{
+  if (std::isnan(charges[0])) return;
+  if (!charges_)
+    charges_ = std::make_unique<NumberTable>(path(".q.out"), system + ": charge of an atom (e)");
+  charges_->add(charges, static_cast<std::size_t>(natoms), 1);
 }
 
 void TestDetails::add_stress(const std::string &system, const double *virials, double volume)

@@ -24,7 +24,8 @@ class NumberTable {
 /// The detail files of a test, in the format of `dp test -d PREFIX`: labels and results of energy (PREFIX.e.out), force
 /// (.f.out), virial (.v.out), energy and virial per atom (.e_peratom.out, .v_peratom.out) and stress (.s.out, where a frame
 /// has one), frame after frame; the header names the first system. As there, an extension of PREFIX is replaced. Of this program:
-/// error bars of forces beside the lengths of their errors (.b.out, where the model has bars).
+/// error bars of forces beside the lengths of their errors (.b.out, where the model has bars), and the charges of the atoms (.q.out,
+/// where it has charges).
 /// Used on rank 0. Throws Error with the system's reason if a file cannot be written.
 class TestDetails {
  public:
@@ -37,10 +38,11 @@ class TestDetails {
   void open(const std::string &system);
   void add_stress(const std::string &system, const double *virials, double volume);
   void add_bars(const std::string &system, const double *row, std::int64_t natoms);
+  void add_charges(const std::string &system, const double *charges, std::int64_t natoms);
 
   std::string prefix_;
   std::unique_ptr<NumberTable> energy_, energy_per_atom_, force_, virial_, virial_per_atom_,
-      stress_, bars_;
+      stress_, bars_, charges_;
 };
 
 }  // namespace dptrain

@@ -29,11 +29,14 @@ FramePrediction predict(const std::shared_ptr<Model> &model,
   const bool has_bars = model->features() && !model->features()->metric().empty();
   std::vector<double> bar(frame.nlocal, 0.0);
   if (has_bars) out.bar = bar.data();
+  const bool has_charges = model->charges().has_value();
+  std::vector<double> charge(frame.nlocal, 0.0);
+  if (has_charges) out.charge = charge.data();
   guarded(*comm, [&] { Evaluator(model).step(frame.domain(), out); });
   frame.halo->reduce(force.data(), 3);
 
-  // energy, virial, and per atom force, energy and bar: one array, of which each rank knows its own atoms
-  constexpr std::size_t global = 10, width = 5;
+  // energy, virial, and per atom force, energy, bar and charge: one array, of which each rank knows its own atoms
+  constexpr std::size_t global = 10, width = 6;
   std::vector<double> all(global + width * whole.type.size(), 0.0);
   all[0] = out.energy;
   std::copy(out.virial.begin(), out.virial.end(), &all[1]);
@@ -42,6 +45,7 @@ FramePrediction predict(const std::shared_ptr<Model> &model,
     std::copy_n(&force[std::size_t(k) * 3], 3, row);
     row[3] = atom_energy[k];
     row[4] = bar[k];
+    row[5] = charge[k];
   }
   comm->all_reduce_sum(all.data(), all.size());
 
@@ -53,6 +57,7 @@ FramePrediction predict(const std::shared_ptr<Model> &model,
     prediction.force.insert(prediction.force.end(), row, row + 3);
     prediction.atom_energy.push_back(row[3]);
     if (has_bars) prediction.bar.push_back(row[4]);
+    if (has_charges) prediction.charge.push_back(row[5]);
   }
   return prediction;
 }
@@ -136,9 +141,12 @@ std::vector<double> frame_details(const WholeFrame &frame, const FramePrediction
     if (!label.force.empty()) std::copy_n(&label.force[3 * i], 3, pair);
     std::copy_n(&prediction.force[3 * i], 3, pair + 3);
   }
-  if (has_bars)
-    std::copy(prediction.bar.begin(), prediction.bar.end(),
-              &values[row::force + 6 * frame.type.size()]);
+  const std::size_t natoms = frame.type.size();
+  const auto bars = values.begin() + static_cast<std::ptrdiff_t>(row::force + 6 * natoms);
+  const auto charges = bars + static_cast<std::ptrdiff_t>(natoms);
+  if (has_bars) std::copy(prediction.bar.begin(), prediction.bar.end(), bars);
+  std::fill(charges, values.end(), NAN);
+  std::copy(prediction.charge.begin(), prediction.charge.end(), charges);
   return values;
 }
 

@@ -17,6 +17,7 @@ struct FramePrediction {
   std::vector<double> force;        ///< [natoms][3]
   std::vector<double> atom_energy;  ///< [natoms]
   std::vector<double> bar;          ///< [natoms] as ForwardOutput::bar; empty: the model has none
+  std::vector<double> charge;       ///< [natoms] e; empty: the model has none
 };
 
 /// Evaluates a frame (same on all ranks) by all ranks of `comm` together; the result is the same on all. Collective.
@@ -37,10 +38,11 @@ namespace detail_row {
 constexpr std::size_t energy = 0;   ///< [2] label, result
 constexpr std::size_t virial = 2;   ///< [2][9]
 constexpr std::size_t volume = 20;  ///< Angstrom^3; 0: no stress in this frame
-constexpr std::size_t force = 21;   ///< [natoms][2][3]; then [natoms] bars, 0: there are none
+constexpr std::size_t force =
+    21;  ///< [natoms][2][3]; then [natoms] bars, 0: there are none; then [natoms] charges, NaN: ditto
 constexpr std::size_t size(std::int64_t natoms)
 {
-  return force + 7 * std::size_t(natoms);
+  return force + 8 * std::size_t(natoms);
 }
 }  // namespace detail_row
 

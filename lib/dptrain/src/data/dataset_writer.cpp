@@ -80,6 +80,7 @@ std::string system_name(const WholeFrame &frame, const std::vector<std::string> 
   if (frame.label.force.empty()) name += "_noforce";
   if (!frame.label.virial) name += "_novirial";
   if (!frame.label.force_weight.empty()) name += "_weighted";
+  if (frame.charge) name += "_charge";
   return name;
 }
 
@@ -91,6 +92,7 @@ std::vector<Row> rows_of(const WholeFrame &frame, const std::vector<std::size_t>
   if (label.energy) rows.push_back({"energy.npy", {*label.energy}});
   if (!label.force.empty()) rows.push_back({"force.npy", reorder(label.force, order)});
   if (label.virial) rows.push_back({"virial.npy", {label.virial->begin(), label.virial->end()}});
+  if (frame.charge) rows.push_back({"total_charge.npy", {*frame.charge}});
   // DeePMD-kit's only weights of forces; its term pf counts them
   if (!label.force_weight.empty())
     rows.push_back({"atom_pref.npy", reorder(label.force_weight, order)});

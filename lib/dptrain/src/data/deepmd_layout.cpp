@@ -25,6 +25,7 @@ constexpr ItemInfo items[] = {{"coord", nullptr, 3, true},
                               {"energy", nullptr, 1, false},
                               {"force", nullptr, 3, true},
                               {"virial", nullptr, 9, false},
+                              {"total_charge", nullptr, 1, false},
                               {"atom_ener", "atomic_ener", 1, true},
                               {"atom_pref", "atomic_pref", 1, true},
                               {"atom_ener_coeff", "atomic_ener_coeff", 1, true},
@@ -139,6 +140,11 @@ DataSet DeepmdLayout::read_set(const SystemTree &tree, const std::string &folder
   for (std::size_t i = 0; i < num_items; ++i)
     if (set.arrays[i]) check_shape(*set.arrays[i], static_cast<Item>(i), set.frames);
   return set;
+}
+
+bool DeepmdLayout::is_atomic(Item item)
+{
+  return items[static_cast<std::size_t>(item)].atomic;
 }
 
 std::int64_t DeepmdLayout::width(Item item) const

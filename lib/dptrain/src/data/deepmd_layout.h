@@ -18,6 +18,7 @@ enum class Item {
   energy,
   force,
   virial,
+  charge,
   atom_energy,
   atom_pref,
   atom_ener_coeff,
@@ -39,6 +40,7 @@ struct DeepmdLayout {
   DeepmdLayout(const SystemTree &tree, const DataOptions &options);
 
   std::int64_t width(Item item) const;  ///< numbers of one frame
+  static bool is_atomic(Item item);     ///< as many for each atom
   std::int64_t rows() const { return static_cast<std::int64_t>(types.size()); }
   /// Types of one frame of a system with mixed types; -1: no atom.
   std::vector<int> real_types(const DataSet &set, std::int64_t row) const;

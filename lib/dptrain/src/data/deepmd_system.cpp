@@ -106,7 +106,7 @@ std::vector<double> DeepmdSystem::row_of(const Place &place, Item item,
   const std::int64_t width = layout_.width(item), rows = layout_.rows();
   std::vector<double> values(static_cast<std::size_t>(width));
   array->read_row(place.row, width, values.data());
-  const bool atomic = item != Item::box && item != Item::energy && item != Item::virial;
+  const bool atomic = DeepmdLayout::is_atomic(item);
   const auto per_atom = static_cast<std::size_t>(atomic ? width / rows : 0);
   if (atomic && layout_.mixed) {
     for (std::size_t i = 0; i < real.size(); ++i)
@@ -176,6 +176,8 @@ WholeFrame DeepmdSystem::read(std::int64_t index) const
     expect_volume(frame.box,
                   fmt::format("{}: frame {}", place.set.get(Item::box)->path(), place.row));
   }
+  const auto charge = row_of(place, Item::charge, real);
+  if (!charge.empty()) frame.charge = charge.front();
   read_labels(place, real, frame.label);
   return frame;
 }

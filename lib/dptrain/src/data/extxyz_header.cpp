@@ -62,8 +62,9 @@ const std::pair<std::string, std::string> *find_key(const Pairs &pairs, const st
 }
 
 /// Keys that are read, in lower case, without the prefixes of reference values.
-const std::vector<std::string> known_keys{"lattice",     "properties", "pbc",     "energy",
-                                          "free_energy", "virial",     "virials", "stress"};
+const std::vector<std::string> known_keys{"lattice",     "properties",  "pbc",     "energy",
+                                          "free_energy", "virial",      "virials", "stress",
+                                          "charge",      "total_charge"};
 
 /// Words of an array: blanks, commas and brackets separate.
 std::vector<std::string> items_of(std::string text)
@@ -281,6 +282,28 @@ ExtxyzColumns columns_of(const Pairs &pairs, const std::string &where)
   return columns;
 }
 
+// None where there is no such key.
+std::optional<double> number_of(const std::pair<std::string, std::string> *pair,
+                                const std::string &where)
+{
+  if (!pair) return std::nullopt;
+  const auto numbers = numbers_of(*pair, where);
+  if (numbers.size() != 1)
+    throw Error(fmt::format("{}: {}={}, expected one number", where, shown(pair->first),
+                            shown(pair->second)));
+  return numbers.front();
+}
+
+// Of all atoms. What other programs call charge may be anything else.
+std::optional<double> charge_of(const Pairs &pairs, const std::string &where)
+{
+  if (const auto *total = best(pairs, {"total_charge"})) return number_of(total, where);
+  const auto *charge = best(pairs, {"charge"});
+  double number = 0.0;
+  const bool is_one = charge && parse_number(charge->second, number) && std::isfinite(number);
+  return is_one ? std::optional(number) : std::nullopt;
+}
+
 }  // namespace
 
 ExtxyzOutline outline_of_extxyz(std::string_view line, const std::string &where)
@@ -330,13 +353,8 @@ ExtxyzHeader parse_extxyz_header(std::string_view line, const std::string &where
   check_keys(pairs, where);
   ExtxyzHeader header;
   read_cell(pairs, where, header);
-  if (const auto *energy = best(pairs, energy_names)) {
-    const auto numbers = numbers_of(*energy, where);
-    if (numbers.size() != 1)
-      throw Error(fmt::format("{}: {}={}, expected one number", where, shown(energy->first),
-                              shown(energy->second)));
-    header.energy = numbers.front();
-  }
+  header.energy = number_of(best(pairs, energy_names), where);
+  header.charge = charge_of(pairs, where);
   read_virial(pairs, where, header);
   header.columns = columns_of(pairs, where);
   return header;

@@ -23,6 +23,7 @@ struct ExtxyzHeader {
   std::optional<std::array<double, 9>> lattice;  ///< rows a, b, c
   std::array<bool, 3> periodic{};
   std::optional<double> energy;
+  std::optional<double> charge;  ///< e, of all atoms
   std::optional<std::array<double, 9>> virial;
   ExtxyzColumns columns;
 };

@@ -36,6 +36,7 @@ std::string comment(const WholeFrame &frame, const std::string &note)
   if (label.virial)
     text +=
         fmt::format(" virial=\"{}\"", extxyz_numbers(label.virial->data(), 9)) + stress_of(frame);
+  if (frame.charge) text += fmt::format(" total_charge={}", extxyz_numbers(&*frame.charge, 1));
   text += frame.periodic ? " pbc=\"T T T\"" : " pbc=\"F F F\"";
   text += fmt::format(" step={}", frame.step);
   return note.empty() ? text : text + " " + note;

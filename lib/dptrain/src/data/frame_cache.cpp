@@ -24,13 +24,14 @@ std::int64_t number_of(const FrameId &id)
 
 FrameCache::FrameCache(std::shared_ptr<const Communicator> comm, Systems systems,
                        Distributor distributor, double rcut, int ntypes, std::size_t budget,
-                       double min_pair_dist) :
+                       double min_pair_dist, std::optional<double> total) :
     comm_(std::move(comm)),
     distributor_(std::move(distributor)),
     systems_(std::move(systems)),
     rcut_(rcut),
     min_pair_dist_(min_pair_dist),
     ntypes_(ntypes),
+    total_(total),
     closest_(ntypes),
     pool_(budget, std::max(budget / 4, least_rest))
 {
@@ -74,6 +75,7 @@ void FrameCache::read(const FrameId &id, std::int64_t number)
   broadcast(*comm_, whole);
   Frame frame;
   try {
+    check_charge(whole.charge, total_);
     frame = distributor_.share(whole, rcut_);
     const PairDistances closest = check_frame(*comm_, frame, ntypes_);
     distances_[number] = closest.smallest();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,9 +22,10 @@ namespace dptrain {
 class FrameCache {
  public:
   /// `ntypes` is that of the model, rcut in Angstrom; budget in bytes on each rank. Frames with atoms closer to each other
-  /// than min_pair_dist (Angstrom) are left out.
+  /// than min_pair_dist (Angstrom) are left out. total: charge in e that frames must have, unless they do not tell.
   FrameCache(std::shared_ptr<const Communicator> comm, Systems systems, Distributor distributor,
-             double rcut, int ntypes, std::size_t budget, double min_pair_dist = 0.0);
+             double rcut, int ntypes, std::size_t budget, double min_pair_dist = 0.0,
+             std::optional<double> total = std::nullopt);
 
   /// The frames without those left out, valid until the next call. Throws Error on all ranks if one cannot be read or
   /// trained on.
@@ -52,6 +54,7 @@ class FrameCache {
   Systems systems_;
   double rcut_, min_pair_dist_, bytes_read_ = 0.0, reads_ = 0.0;
   int ntypes_;
+  std::optional<double> total_;
   PairDistances closest_;
   FramePool pool_;
   std::unordered_map<std::int64_t, double> distances_;  // the shortest of each frame in the pool

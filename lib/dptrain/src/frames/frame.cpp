@@ -78,6 +78,7 @@ Frame Frame::without_atoms() const
   frame.first = {0};
   frame.box = box;
   frame.periodic = periodic;
+  frame.charge = charge;
   frame.label.energy = label.energy;
   frame.label.virial = label.virial;
   frame.halo = empty_halo();
@@ -110,7 +111,7 @@ Domain Frame::domain() const
   if (first_of != type_counts.end())
     view.first_type = static_cast<int>(first_of - type_counts.begin());
   view.owner = owner.empty() ? nullptr : owner.data();
-  view.whole = WholeCell{box, periodic, halo ? halo->ranks() : nullptr};
+  view.whole = WholeCell{box, periodic, charge, halo ? halo->ranks() : nullptr};
   return view;
 }
 

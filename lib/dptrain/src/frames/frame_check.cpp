@@ -163,6 +163,17 @@ PairDistances check_over(const Communicator &comm, Frame &frame, int ntypes)
 
 }  // namespace
 
+void check_charge(std::optional<double> of_frame, std::optional<double> of_model)
+{
+  constexpr double same = 1e-6;
+  if (!of_frame || !of_model || std::abs(*of_frame - *of_model) < same) return;
+  throw Error(
+      fmt::format("a frame has the total charge {:g}, and the charges of the model have {:g}: "
+                  "leave such frames out, or give the model's term the total \"data\", "
+                  "that of each frame",
+                  *of_frame, *of_model));
+}
+
 PairDistances check_frame(const Communicator &comm, Frame &frame, int ntypes)
 {
   if (!frame.is_copy) return check_over(comm, frame, ntypes);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "dptrain/frames/frame.h"
 #include "dptrain/frames/pair_distances.h"
 #include "dptrain/parallel/communicator.h"
@@ -10,5 +12,8 @@ namespace dptrain {
 /// positions or labels that are not finite, two atoms at one place, labels that some ranks have and others do not. Counts
 /// the atoms of each type where nobody has. Returns how close atoms come whose forces count. Collective.
 PairDistances check_frame(const Communicator &comm, Frame &frame, int ntypes);
+
+/// Throws Error where a frame tells another total charge than the charges of the model have, in e; none: either may be any.
+void check_charge(std::optional<double> of_frame, std::optional<double> of_model);
 
 }  // namespace dptrain

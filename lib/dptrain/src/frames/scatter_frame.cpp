@@ -289,6 +289,7 @@ Frame scatter_frame(std::shared_ptr<const Communicator> comm, const WholeFrame &
     frame.type_counts = count_types(whole.type);
     frame.box = whole.box;
     frame.periodic = whole.periodic;
+    frame.charge = whole.charge;
     frame.nlocal = static_cast<int>(owners.mine.size());
     frame.cutoff = rcut;
     add_neighbors(frame, found, rcut);

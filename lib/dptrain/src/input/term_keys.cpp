@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "dptrain/input/new_charges.h"
 
 namespace dptrain {
 
@@ -36,6 +37,26 @@ bool has_term(const std::vector<AnyEnergyTermConfig> &terms, const std::string &
 {
   return std::any_of(terms.begin(), terms.end(),
                      [&](const auto &term) { return term->type() == type; });
+}
+
+AnyEnergyTermConfig term_of(const NewCharges &charges, const ModelConfig &config)
+{
+  nlohmann::json term{{"type", "charges"}, {"kind", "environment"}, {"total", charges.total}};
+  if (charges.kind == NewCharges::Kind::fixed) {
+    std::vector<std::string> named;
+    for (const auto &[element, charge] : charges.values) named.push_back(element);
+    std::vector<std::string> elements = config.type_map;
+    std::sort(elements.begin(), elements.end());
+    if (named != elements)
+      throw Error(fmt::format("charges {}: the elements of the model are {}: give each of them a "
+                              "charge, 0 where there is none",
+                              joined(named), joined(config.type_map)));
+    term["kind"] = "fixed";
+    term["values"] = charges.values;
+  }
+  const nlohmann::json model{{"terms", {term}}};
+  JsonReader reader(model, "charges");
+  return read_terms(reader, "terms", config).at(0);
 }
 
 OrderedJson written_terms(const std::vector<AnyEnergyTermConfig> &terms)

@@ -17,7 +17,9 @@ std::string structure_text(const WholeFrame &frame, const std::vector<std::strin
   text += "Properties=species:S:1:pos:R:3 pbc=\"";
   for (std::size_t k = 0; k < 3; ++k)
     text += std::string(k == 0 ? "" : " ") + (periodic[k] ? "T" : "F");
-  text += "\"" + (note.empty() ? "" : " " + note) + "\n";
+  text += "\"";
+  if (frame.charge) text += " total_charge=" + extxyz_numbers(&*frame.charge, 1);
+  text += (note.empty() ? "" : " " + note) + "\n";
   return text + extxyz_atoms(frame, elements);
 }
 

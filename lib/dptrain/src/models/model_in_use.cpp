@@ -13,6 +13,7 @@
 #include "dptrain/potential/files/model_format.h"
 #include "dptrain/potential/files/pth_file.h"
 #include "dptrain/potential/model/model_data.h"
+#include "potential/terms/charge_config.h"
 #include "statistics/data/structure_cutoff.h"
 
 namespace dptrain {
@@ -194,6 +195,29 @@ void ModelInUse::set_baseline(const std::vector<Baseline> &baseline)
                     "(pair_coeff * * new, or an input.json)",
                     path_));
   baseline_ = input_->model.baseline = baseline;
+}
+
+void ModelInUse::set_charges(NewCharges charges)
+{
+  if (!charges.are_given()) return;
+  if (path_ != new_model_name)
+    throw Error(fmt::format("charges: {} says itself which charges its model has (terms): remove "
+                            "the keyword, or begin with pair_coeff * * new",
+                            path_));
+  charges.total = settings_.total.value_or(0.0);
+  std::vector<AnyEnergyTermConfig> &terms = input_->model.terms;
+  const AnyEnergyTermConfig term = term_of(charges, input_->model);
+  if (!model_ && terms.empty()) terms.push_back(term);
+  if (terms.empty() || terms[0]->text() != term->text())
+    throw Error(fmt::format("charges: the model has been begun with {}: give pair_coeff again to "
+                            "begin a new one",
+                            terms.empty() ? "others" : terms[0]->text()));
+}
+
+std::optional<double> ModelInUse::total_charge() const
+{
+  if (model_) return has_charges() ? model_->charges()->total : std::nullopt;
+  return input_ ? dptrain::total_charge(input_->model) : std::nullopt;
 }
 
 bool ModelInUse::follows_structure() const

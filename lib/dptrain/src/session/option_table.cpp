@@ -1,5 +1,7 @@
 #include "dptrain/session/option_table.h"
 
+#include <sstream>
+
 #include "session/option_values.h"
 
 namespace dptrain {
@@ -74,6 +76,38 @@ OptionValue accuracy()
                                   : absolute.text(o);
   };
   return either;
+}
+
+// Charges of a new model: a word, or elements and their charges.
+OptionValue charges()
+{
+  using Kind = NewCharges::Kind;
+  const auto kind =
+      choice("charges", in(training(&T::charges), &NewCharges::kind),
+             {{"auto", Kind::search}, {"no", Kind::none}, {"environment", Kind::environment}});
+  OptionValue value = kind;
+  value.is_list = true;
+  value.allowed = [](const UnitFactors &) {
+    return std::string("auto, no, environment, or the charge of each element, such as Na 1 Cl -1");
+  };
+  value.set = [=](O &o, const std::string &text) {
+    if (kind.set(o, text)) return true;
+    NewCharges given{Kind::fixed, {}};
+    std::istringstream words(text);
+    for (std::string element, number; words >> element;) {
+      const std::optional<double> charge = words >> number ? real_of(number) : std::nullopt;
+      if (!charge || !given.values.emplace(element, *charge).second) return false;
+    }
+    o.training.charges = given;
+    return !given.values.empty();
+  };
+  value.text = [=](const O &o) {
+    std::string text = kind.text(o);
+    for (const auto &[element, charge] : o.training.charges.values)
+      text += fmt::format("{}{} {:.12g}", text.empty() ? "" : " ", element, charge);
+    return text;
+  };
+  return value;
 }
 
 OptionPart rate()
@@ -174,8 +208,9 @@ std::vector<Option> of_training()
      "labels that a new model is made from", "frames"},
     {"stat", {text("stat", "FILE", training(&T::stat))}, {}, 0,
      "statistics of a new model: read if it fits, otherwise computed and written", "", "none"},
-    {"charges", {choice("charges", training(&T::charges), {{"auto", true}, {"no", false}})}, {}, 0,
-     "whether a model that is *new*, and not that of an *input.json*, gets charges of its elements, where these make it better"},
+    {"charges", {charges()}, {}, 0,
+     "charges of a model that is *new*: those of its elements that make it better, none, those that a net tells from the surroundings, or "
+     "these", "e", "", "*auto*, *no*, *environment* or El1 Q1 El2 Q2 ..."},
     {"seed", {number("seed", "S", training(&T::seed), {not_negative})}, {}, 0,
      "seed of the initial weights and of the order of the frames", "", "1"},
     {"train", {number("train", "STEPS", training(&T::steps), {not_negative})},

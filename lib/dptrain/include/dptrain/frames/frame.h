@@ -16,8 +16,9 @@ namespace dptrain {
 
 /// What sums over all atoms of a frame need beside those of a domain.
 struct WholeCell {
-  std::array<double, 9> box{};  ///< rows a, b, c
-  bool periodic = true;         ///< false: no cell
+  std::array<double, 9> box{};     ///< rows a, b, c
+  bool periodic = true;            ///< false: no cell
+  std::optional<double> charge{};  ///< e, of all atoms; none: it is not known
   const Communicator *ranks =
       nullptr;  ///< that have the frame together, all of which ask at the same time; null: this one
   ChargeSolver solver{};  ///< of the energy of charges in pass A; empty: sums over k
@@ -87,12 +88,13 @@ struct Frame {
   std::vector<std::int64_t> tag;  ///< [nlocal] global atom ids, for files
   std::vector<int>
       owner;  ///< [nall] see Domain::owner; empty where this rank does not have the whole frame
-  double cutoff = 0.0;          ///< Angstrom, of the neighbors
-  std::vector<int> first;       ///< [nlocal + 1] offsets into neighbor; empty after drop_neighbors
-  std::vector<int> neighbor;    ///< indices < nall, ascending in each row
-  std::array<double, 9> box{};  ///< rows a, b, c
-  bool periodic = true;         ///< false: no cell (DeePMD's nopbc)
-  bool is_copy = false;         ///< every rank has the whole frame, and one of them works on it
+  double cutoff = 0.0;           ///< Angstrom, of the neighbors
+  std::vector<int> first;        ///< [nlocal + 1] offsets into neighbor; empty after drop_neighbors
+  std::vector<int> neighbor;     ///< indices < nall, ascending in each row
+  std::array<double, 9> box{};   ///< rows a, b, c
+  bool periodic = true;          ///< false: no cell (DeePMD's nopbc)
+  std::optional<double> charge;  ///< e, of all atoms; none: it is not known
+  bool is_copy = false;          ///< every rank has the whole frame, and one of them works on it
   Label label;
   std::shared_ptr<const Halo> halo;
 

@@ -19,12 +19,13 @@ struct WholeFrame {
   std::vector<int> type;      ///< [natoms] model types
   std::array<double, 9> box{};
   bool periodic = true;
-  bool held_out = false;  ///< for validation, not for training
-  Label label;            ///< force [natoms][3]
+  std::optional<double> charge;  ///< e, of all atoms; none: it is not known
+  bool held_out = false;         ///< for validation, not for training
+  Label label;                   ///< force [natoms][3]
   /// Energy, force and virial of the baseline of the potential, which `label` is without; none where it has no baseline.
   std::optional<Label> baseline;
 };
-DPTRAIN_FIELDS(WholeFrame, step, coord, type, box, periodic, held_out, label, baseline)
+DPTRAIN_FIELDS(WholeFrame, step, coord, type, box, periodic, charge, held_out, label, baseline)
 
 /// The label with `factor` times the energy, forces and virial of another one, where it has them.
 void add(Label &label, const Label &other, double factor);

@@ -10,6 +10,7 @@
 
 #include "dptrain/frames/whole_frame.h"
 #include "dptrain/input/config.h"
+#include "dptrain/input/new_charges.h"
 #include "dptrain/parallel/communicator.h"
 #include "dptrain/potential/model/model.h"
 #include "dptrain/potential/model/model_data.h"
@@ -37,6 +38,7 @@ struct ModelSettings {
   bool native = true;            ///< archives that the native kernels can run become native models
   std::vector<double> fparam{};  ///< frame parameters of a TorchScript model
   WallSettings wall{};
+  std::optional<double> total{};  ///< charge of all atoms of a run, e; none: that of the model
 };
 
 /// In place of a file: a new model with defaults for everything.
@@ -78,6 +80,11 @@ class ModelInUse {
   const std::vector<Baseline> &baseline() const { return baseline_; }
   /// That of a model that is to be made, or the one that there is. Throws Error for a model with another one. The same on all ranks.
   void set_baseline(const std::vector<Baseline> &baseline);
+  /// Of a model that no input describes, with the total of the settings, before it is made: throws Error for others, unless
+  /// nothing is given. The same on all ranks.
+  void set_charges(NewCharges charges);
+  /// Of all atoms, e; none: the model has no charges, or its data tell that of each frame.
+  std::optional<double> total_charge() const;
   /// The energy in eV of a separate atom of a type, for a model that is to be made. The same on all ranks.
   void set_atom_energy(int type, double energy);
   bool from_archive() const { return from_archive_; }  ///< the file was a TorchScript archive

@@ -6,6 +6,7 @@
 
 #include "dptrain/base/units.h"
 #include "dptrain/input/config.h"
+#include "dptrain/input/new_charges.h"
 #include "dptrain/uncertainty/accuracy.h"
 
 namespace dptrain {
@@ -33,8 +34,7 @@ struct TrainingOptions {
   int steps = 100;    ///< of the optimizer for each label
   int warmup = 8;     ///< frames that a new model is made from
   std::string stat;   ///< file with the statistics of a new model
-  bool charges =
-      true;  ///< whether a model that no input file describes gets charges of its elements, where these make it better
+  NewCharges charges;
   std::optional<int> batch;
   std::optional<std::uint64_t> seed;
   std::int64_t buffer = 0;  ///< frames; 0: all

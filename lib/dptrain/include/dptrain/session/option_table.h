@@ -21,6 +21,7 @@ struct OptionValue {
   bool optional = false;             ///< read where it is one of `symbols`
   bool repeated = false;             ///< each further one is added
   bool is_text = false;              ///< a name of a file or such
+  bool is_list = false;              ///< of words, up to the next option
   std::int64_t largest = 0;          ///< of a whole number
   std::function<std::string(const UnitFactors &)>
       allowed{};  ///< what it may be: "a positive force"

@@ -4,7 +4,7 @@
 
 namespace dptrain {
 
-std::vector<double> Charges::in_frame(const std::vector<double> &counts) const
+std::vector<double> Charges::in_frame(const std::vector<double> &counts, double total) const
 {
   double missing = total, atoms = 0.0;
   for (std::size_t type = 0; type < by_type.size(); ++type) {

@@ -44,9 +44,12 @@ ByElement read_charges(JsonReader &section, const std::string &key)
   return value->get<ByElement>();
 }
 
-std::string text_of_total(double total)
+const std::string total_of_data = "data";
+
+std::string text_of_total(std::optional<double> total)
 {
-  return total == 0.0 ? "" : fmt::format(", total {:.9g}", total);
+  if (total == 0.0) return "";
+  return ", total " + (total ? fmt::format("{:.9g}", *total) : "of each frame");
 }
 
 }  // namespace
@@ -95,7 +98,17 @@ const Keys<EnergyTermConfig> &ChargeConfig::table() const
           return own.has_net() ? OrderedJson(own.neuron) : OrderedJson();
         })),
       K("sigma", &C::sigma, positive_length),
-      K("total", &C::total, any_number),
+      K("total", K::Read([](JsonReader &section, const std::string &key, EnergyTermConfig &config) {
+          auto &own = static_cast<C &>(config);
+          const nlohmann::json &value = *section.find(key);
+          if (value != total_of_data && !value.is_number())
+            section.expected(key, "a charge in e, or \"data\": that of each frame");
+          own.total = value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+        }),
+        K::Write([](const EnergyTermConfig &config) {
+          const auto &total = static_cast<const C &>(config).total;
+          return total ? OrderedJson(*total) : OrderedJson(total_of_data);
+        })),
   };
   return keys;
 }
@@ -174,13 +187,23 @@ std::optional<ChargeNets> charge_nets(const ModelConfig &config)
   return std::nullopt;
 }
 
+const ChargeConfig *charges_of(const ModelConfig &config)
+{
+  for (const AnyEnergyTermConfig &term : config.terms)
+    if (const auto *charges = dynamic_cast<const ChargeConfig *>(term.get())) return charges;
+  return nullptr;
+}
+
+std::optional<double> total_charge(const ModelConfig &config)
+{
+  const ChargeConfig *charges = charges_of(config);
+  return charges ? charges->total : std::nullopt;
+}
+
 const ChargeConfig *searched_charges(const ModelConfig &config)
 {
-  for (const AnyEnergyTermConfig &term : config.terms) {
-    const auto *charges = dynamic_cast<const ChargeConfig *>(term.get());
-    if (charges && charges->is_searched()) return charges;
-  }
-  return nullptr;
+  const ChargeConfig *charges = charges_of(config);
+  return charges && charges->is_searched() ? charges : nullptr;
 }
 
 }  // namespace dptrain

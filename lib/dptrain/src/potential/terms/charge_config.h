@@ -38,7 +38,8 @@ class ChargeConfig final : public EnergyTermConfig {
   std::map<std::string, double> values;  ///< e, by element
   std::vector<int> neuron{16};           ///< hidden layers of the nets
   std::optional<double> sigma;           ///< Angstrom; none: a fifth of the cutoff
-  double total = 0.0;                    ///< e, of a frame
+  /// e, of a frame; none: that of each frame, 0 where it does not tell
+  std::optional<double> total = 0.0;
 };
 
 /// The nets that add to the charge of an atom what its neighbors do, one for each type.
@@ -52,6 +53,10 @@ std::optional<ChargeNets> charge_nets_of(const ModelConfig &model, const EnergyT
 /// Those of a model.
 std::optional<ChargeNets> charge_nets(const ModelConfig &config);
 
+/// The charges of a model; null: it has none.
+const ChargeConfig *charges_of(const ModelConfig &config);
+/// Of all atoms of a frame, e, which all frames of the model have; none: it has no charges, or each frame has its own.
+std::optional<double> total_charge(const ModelConfig &config);
 /// The charges of a model that a ChargeSearch has to find; null: there are none.
 const ChargeConfig *searched_charges(const ModelConfig &config);
 

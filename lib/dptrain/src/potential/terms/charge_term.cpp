@@ -12,6 +12,7 @@
 #include "base/advice.h"
 #include "dptrain/base/error.h"
 #include "dptrain/parallel/communicator.h"
+#include "frames/frame_check.h"
 #include "kernels/memory.h"
 #include "potential/terms/charge_config.h"
 #include "potential/terms/reciprocal_sum.h"
@@ -59,6 +60,7 @@ class ChargeTerm final : public GlobalTerm {
     bool on_device = false;  // arrays by atom of the engine lie where kernels run
     int nlocal = 0;
     double atoms = 0.0;          // of the whole frame
+    double total = 0.0;          // charge of the whole frame
     std::vector<double> counts;  // atoms of each type, in the whole frame
     at::Tensor type;             // [nlocal] 0: not in the model
     at::Tensor charge;           // [nlocal]
@@ -84,7 +86,8 @@ class ChargeTerm final : public GlobalTerm {
                           const std::function<at::Tensor()> &make_values) const;
 
   const int ntypes_;
-  const double sigma_, total_;
+  const double sigma_;
+  const std::optional<double> total_;
   const bool has_net_;
   const std::vector<double> by_type_;
   std::shared_ptr<const ReciprocalSum> latest_;
@@ -164,6 +167,8 @@ void ChargeTerm::begin(const Domain &domain, FrameState &frame) const
   if (!whole.periodic && !whole.solver)
     throw Error("charges need a cell that is periodic in all directions: give the frames one, with "
                 "vacuum around what is not, or leave the charges out");
+  check_charge(whole.charge, total_);
+  frame.total = total_.value_or(whole.charge.value_or(0.0));
   frame.nlocal = domain.nlocal;
   frame.on_device = domain.in_kernel_memory && kernels::separate_memory();
   // the host has looked at positions that it can read
@@ -184,7 +189,8 @@ void ChargeTerm::begin(const Domain &domain, FrameState &frame) const
 at::Tensor ChargeTerm::charges_of_atoms(const FrameState &frame) const
 {
   std::vector<double> by_type{0.0};  // of what is not in the model
-  for (const double charge : charges()->in_frame(frame.counts)) by_type.push_back(charge);
+  for (const double charge : charges()->in_frame(frame.counts, frame.total))
+    by_type.push_back(charge);
   return copy_of(by_type, {ntypes_ + 1}).index_select(0, frame.type);
 }
 

@@ -85,7 +85,8 @@ std::vector<const Frame *> ChargeSearch::usable(const std::vector<const Frame *>
 {
   std::vector<double> unusable;
   for (const Frame *frame : frames)
-    unusable.push_back(!frame->periodic || (frame->nlocal > 0 && frame->label.force.empty()));
+    unusable.push_back(!frame->periodic || frame->charge.value_or(0.0) != 0.0 ||
+                       (frame->nlocal > 0 && frame->label.force.empty()));
   comm_->all_reduce_sum(unusable.data(), unusable.size());
   std::vector<const Frame *> found;
   for (std::size_t k = 0; k < frames.size(); ++k)

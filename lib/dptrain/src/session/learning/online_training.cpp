@@ -84,7 +84,7 @@ void OnlineTraining::check_charges() const
   const bool goes_on = slot_->model() || !options_.files.resume.empty();
   if (goes_on || !ChargeSearch::is_asked_for(slot_->input()->model)) return;
   const TrainingOptions &training = options_.training;
-  if (!training.charges)
+  if (training.charges.kind == NewCharges::Kind::none)
     throw Error(fmt::format("charges no: {} has charges that are searched (terms): remove one of "
                             "the two",
                             slot_->path()));
@@ -100,7 +100,8 @@ void OnlineTraining::check_charges() const
 bool OnlineTraining::tries_charges(const ModelConfig &model) const
 {
   if (ChargeSearch::is_asked_for(model)) return true;
-  return options_.training.charges && slot_->path() == new_model_name &&
+  return options_.training.charges.kind == NewCharges::Kind::search &&
+         slot_->settings().total.value_or(0.0) == 0.0 && slot_->path() == new_model_name &&
          options_.training.steps > 0 && options_.cutout.radius == 0.0 && model.baseline.empty();
 }
 

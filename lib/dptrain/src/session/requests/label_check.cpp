@@ -153,7 +153,7 @@ Work work_between(const WholeFrame &from, const WholeFrame &to)
 
 bool can_be_compared(const WholeFrame &from, const WholeFrame &to)
 {
-  return from.type == to.type && from.periodic == to.periodic;
+  return from.type == to.type && from.periodic == to.periodic && from.charge == to.charge;
 }
 
 // How far the energy is from what the work says, in parts of what the rule and the digits leave open. Nothing where the
