@@ -2,7 +2,7 @@
 
     cd bench && python -m dpbench.charges MODEL [--sizes 216 1728 ...] [--ranks 1 2]      prints rows of a table, us per atom and step
 
-MODEL: a .dp of Na and Cl whose charges a run has found (`pair_coeff * * new Na Cl` without a baseline). Sizes are 216 k^3. `lmp` and `mpiexec` have to be in the path.
+MODEL: a .dp of Na and Cl whose charges a run has found (`pair_coeff * * new Na Cl` without a baseline). Sizes are 8 k^3. `lmp` and `mpiexec` have to be in the path.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import h5py
 
 WAYS = {"without charges": ("pair_style dptrain precision single\npair_coeff * * plain.dp Na Cl", ()),
         "sums over all atoms": ("pair_style dptrain precision single kspace no\npair_coeff * * charges.dp Na Cl", range(20000)),
-        "mesh": ("pair_style dptrain precision single kspace pppm 1e-5\npair_coeff * * charges.dp Na Cl", ()),
+        "mesh (pppm 1e-4)": ("pair_style dptrain precision single kspace pppm 1e-4\npair_coeff * * charges.dp Na Cl", ()),
         "without, beside coul/long 8.0 and pppm 1e-5": (
             "set type 1 charge 1\nset type 2 charge -1\npair_style hybrid/overlay dptrain precision single coul/long 8.0\n"
             "pair_coeff * * dptrain plain.dp Na Cl\npair_coeff * * coul/long\nkspace_style pppm 1e-5", ())}
@@ -54,7 +54,7 @@ def without_charges(source, target):
 def cost(folder, way, atoms, ranks):
     """us per atom and step, of the second of two runs."""
     steps = max(10, 400000 // atoms)
-    cells = 3 * round((atoms / 216) ** (1 / 3))
+    cells = round((atoms / 8) ** (1 / 3))
     (folder / "in.cost").write_text(INPUT.format(cells=cells, way=way, first=max(2, steps // 10), steps=steps))
     run = subprocess.run(["mpiexec", "-n", str(ranks), "lmp", "-in", "in.cost"], cwd=folder, check=True, capture_output=True, text=True)
     seconds = float(re.findall(r"Loop time of (\S+)", run.stdout)[-1])
@@ -64,11 +64,11 @@ def cost(folder, way, atoms, ranks):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[216, 1728, 21952, 216000], help="atoms, about")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[216, 512, 1728, 21952, 216000], help="atoms, about")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeat", type=int, default=3, help="the fastest of so many counts")
     options = parser.parse_args()
-    sizes = [216 * round((size / 216) ** (1 / 3)) ** 3 for size in options.sizes]
+    sizes = [8 * round((size / 8) ** (1 / 3)) ** 3 for size in options.sizes]
     print(f"| way | ranks | {' | '.join(f'{size} atoms' for size in sizes)} |\n|{'---|' * (2 + len(sizes))}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)

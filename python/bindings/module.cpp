@@ -167,7 +167,12 @@ nb::dict describe(const Potential &potential)
     for (const auto &term : config.terms) terms.push_back(term->text());
     info["terms"] = terms;
   }
-  if (const auto charges = potential.model().charges()) {
+  const auto charges = potential.model().charges();
+  const bool are_fixed =
+      std::none_of(config.terms.begin(), config.terms.end(), [](const auto &term) {
+        return term->type() == "charges" && term->has_parameters();
+      });
+  if (charges && are_fixed) {
     nb::dict by_element;
     for (std::size_t t = 0; t < charges->by_type.size(); ++t)
       by_element[nb::str(config.type_map[t].c_str())] = charges->by_type[t];
@@ -206,6 +211,8 @@ NB_MODULE(_dptrain, m)
            })
       .def("info", &describe)
       .def("parameter_blocks", &parameter_blocks)
+      .def_prop_ro("has_charges",
+                   [](const Potential &self) { return self.model().charges().has_value(); })
       .def_prop_ro("type_map", [](const Potential &self) { return self.model().type_map(); })
       .def_prop_ro("baseline",
                    [](const Potential &self) {  // JSON; empty: none

@@ -95,7 +95,7 @@ def unread_names(frame, scalars, columns):
             numbers = np.asarray(value) if not isinstance(value, (str, dict)) else np.zeros(0)
             if any(part in str(name).lower() for part in parts) and numbers.dtype.kind in "fi" and numbers.size in sizes:
                 found.setdefault(label, str(name))
-    others = [str(name) for name in {**scalars, **columns} if name not in ("numbers", "positions", "key_value_pairs", "data", "unique_id", "charge", "total_charge")]
+    others = [str(name) for name in {**scalars, **columns} if name not in ("numbers", "positions", "key_value_pairs", "data", "unique_id")]
     if others:
         found["names"] = ", ".join(others)
     return found
@@ -125,10 +125,8 @@ def frame_of(atoms, names=None):
 
 def charge_of(atoms):
     """The total charge of ASE's Atoms, e, as this package's reader of extended XYZ finds it; None: they do not tell."""
-    if (total := atoms.info.get("total_charge")) is not None:
-        return float(total)
-    charge = atoms.info.get("charge")
-    return float(charge) if isinstance(charge, (int, float, np.number)) else None
+    charge, _ = preferred(atoms.info, ("total_charge", "charge"))
+    return float(charge) if isinstance(charge, (int, float, np.number)) and np.isfinite(charge) else None
 
 
 def virial_of(scalars, names, atoms):

@@ -240,4 +240,15 @@ def read_deepmd(path, options):
             continue
         sets = [name for name in folders if name.startswith("set.")]
         mixed = any((Path(folder) / name / "real_atom_types.npy").exists() for name in sets)
-        yield from read_dpdata(folder, options, "deepmd/npy/mixed" if mixed else "deepmd/npy")
+        charges = charges_of(folder, sets)
+        if mixed and charges is not None:
+            raise ReadError(f"{folder} has total charges of systems with mixed types, which are not converted: train with the folder as it is")
+        for k, frame in enumerate(read_dpdata(folder, options, "deepmd/npy/mixed" if mixed else "deepmd/npy")):
+            frame.charge = None if charges is None else float(charges[k])
+            yield frame
+
+
+def charges_of(folder, sets):
+    """Total charges of the frames of a system in DeePMD-kit's npy format, which dpdata does not read; None: it has none."""
+    paths = [Path(folder) / name / "total_charge.npy" for name in sorted(sets)]
+    return np.concatenate([np.load(path).ravel() for path in paths]) if paths and all(path.exists() for path in paths) else None

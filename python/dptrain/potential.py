@@ -82,7 +82,7 @@ class Potential:
         self._model = _dptrain.Potential(self.path, precision)
         self._index = {name: k for k, name in enumerate(self.type_map)}
         self._baseline = None  # made with the first frame
-        self._has_charges = "charges" in self.info
+        self._has_charges = self._model.has_charges
 
     def __repr__(self):
         return f"Potential({self.path!r}, {'/'.join(self.type_map)}, rcut {self.rcut} A, {self.num_parameters} parameters)"
@@ -160,12 +160,17 @@ class Potential:
         "total_charge" or "charge".
         Raises Error for unknown types, wrong shapes, numbers that are not finite, and atoms on top of each other.
         """
+        given_charge = bool(charge)  # what an ase.Atoms tells is not meant for models without
         positions, types, cell, pbc, charge = frame_of(positions, types, cell, pbc, charge)
         positions = np.ascontiguousarray(positions, dtype=float)
         if positions.ndim != 2 or positions.shape[1] != 3:
             raise Error(f"positions have the shape {positions.shape}: [natoms][3] is needed")
         if types is None:
             raise Error("the types of the atoms are missing: give one number or name for each atom")
+        if charge is not None and not isinstance(charge, (int, float, np.number)):
+            raise Error(f"charge {charge!r} is not possible: give the charge of all atoms, a number in e")
+        if given_charge and not self._has_charges:
+            raise Error(f"charge {charge:g}: {self.path} has no charges: leave it out")
         types = self.types_of(types)
         if len(types) != len(positions):
             raise Error(f"{len(positions)} positions but {len(types)} types: give one for each atom")
@@ -192,6 +197,8 @@ class Potential:
         Charges that a move changes at other atoms j have sin(k (r_j - r_i)) / k in the place of the distance, with the shortest waves k of
         the cell, which is the same in all periodic images.
         """
+        if not (0.0 < epsilon < np.inf and 0.0 < step < 1.0):
+            raise Error(f"epsilon {epsilon} and step {step} are not possible: use a positive number, and a step above 0 and below 1 Angstrom")
         positions, types, cell, pbc, charge = frame_of(positions, types, cell, pbc, charge)
         charges = self.evaluate(positions, types, cell, pbc, charge).charges
         if charges is None:

@@ -298,6 +298,8 @@ def test_born_charges_are_derivatives_of_the_dipole(folder):
         expected[i, b] = (dipoles[0] - dipoles[1]) / (2 * step)
     np.testing.assert_allclose(born[:, 2], expected, atol=0.01 * np.abs(expected).max())
     assert np.abs(expected - potential.evaluate(cluster, types, cell).charges[:, None] * [0, 0, 1]).max() > 0.05
+    with pytest.raises(dptrain.Error, match="epsilon -1 and step 0.01 are not possible"):
+        potential.born_charges(cluster, types, cell, epsilon=-1)
     with pytest.raises(dptrain.Error, match="has no charges: its input needs a term of type charges"):
         dptrain.load(Path(__file__).parents[2] / "potentials" / "Si.mlearn.dp").born_charges([[0, 0, 0]], ["Si"], np.eye(3) * 5)
 
@@ -325,6 +327,7 @@ def test_bad_input(folder):
     refused(atoms() + pair(words="kspace msm 1e-4"), "kspace msm is not possible: give auto, no, ewald ACCURACY or pppm ACCURACY")
     refused(atoms() + pair(words="kspace pppm"), "Illegal pair_style dptrain kspace command: missing argument")
     refused(atoms() + pair(words="kspace pppm -1"), "kspace -1 is not possible: give a positive number")
+    refused(atoms() + pair(words="kspace pppm 2"), "kspace pppm 2 is not possible: give an accuracy below 1, such as 1e-4")
     refused(atoms().replace("atom_modify map yes", "atom_modify map yes\nboundary p p f") + pair(words="kspace no") + "run 0\n",
             "the charges of salt.dp act through all periodic cells: use a box that is periodic in all directions")
     learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive every 5 warmup 1 train 5 save 1000 slab.dp\n'
@@ -347,11 +350,12 @@ def test_bad_input(folder):
     for words, message in (("charges no", "charges no: search.json has charges that are searched (terms): remove one of the two"),
                            ("train 0", "train 0: charges of search.json are searched by training (terms)"),
                            ("warmup 3", "warmup 3: charges of kind search need four labels with forces"),
-                           ("charges environment", "charges: search.json says itself which charges its model has (terms): remove the keyword"),
+                           ("charges environment", "charges: the model of search.json has charges that are searched"),
                            ("charges yes", "charges yes is not possible: use auto, no, environment, or the charge of each element, such as Na 1 Cl -1")):
         refused(atoms() + pair("search.json") + learn.format(words), message)
     for words, message in (("charges Na 1 Cl", "charges Na 1 Cl is not possible: use auto, no, environment, or the charge of each element"),
                            ("charges Na 1 Na 1", "charges Na 1 Na 1 is not possible"),
+                           ("charges Na 1e10 Cl -1e10", "charges: terms/0/values: expected an object of charges by element, 20 e at most"),
                            ("charges Na 1", "charges Na: the elements of the model are Na Cl: give each of them a charge"),
                            ("charges environment warmpu 4", "unknown keyword warmpu (did you mean warmup?)"),
                            ("charges Mg 2 Cl -1", "charges Cl Mg: the elements of the model are Na Cl")):
@@ -369,13 +373,21 @@ def test_charges_are_given(folder):
     learn = 'fix t all dptrain reference pair lj/cut 6.0 coeff "* * 0.05 2.4" end mode passive every 1 warmup 2 train 1 charges {} save 1000 {} seed 3\nfix n all nve\nrun {}\n'
     run_lammps(folder, atoms() + pair("new") + learn.format("Na 0.8 Cl -0.8", "given.dp", 3)).check()
     assert dptrain.load(folder / "given.dp").info["charges"] == {"Na": 0.8, "Cl": -0.8}
+    plain = json.loads((folder / "input.json").read_text())
+    plain["model"].pop("terms")
+    (folder / "no_terms.json").write_text(json.dumps(plain))  # which says nothing of charges
+    output = run_lammps(folder, atoms() + pair("no_terms.json") + learn.format("Na 1 Cl -2", "odd.dp", 3)).check().output
+    assert re.search(r"do not add up to the total charge: what is missing is divided among all atoms, which gives Na 1.5 Cl -1.5", output), output
+    assert dptrain.load(folder / "odd.dp").info["charges"] == {"Na": 1, "Cl": -2}
+    with pytest.raises(dptrain.Error, match="charge 1: .*Si.mlearn.dp has no charges: leave it out"):
+        dptrain.load(Path(__file__).parents[2] / "potentials" / "Si.mlearn.dp").evaluate([[0, 0, 0]], ["Si"], [5, 5, 5], charge=1)
     text = atoms() + pair("new") + learn.format("Na 0.8 Cl -0.8", "given.dp resume given.dp", 4)
     assert "resumed from given.dp.ckpt" in run_lammps(folder, text).check().output
     output = run_lammps(folder, text.replace("Na 0.8 Cl -0.8", "Na 0.7 Cl -0.7")).output
     assert "given.dp.ckpt is a checkpoint of another model than new" in output, output
     run_lammps(folder, atoms() + pair("new") + learn.format("environment", "given.dp", 3)).check()
     info = dptrain.load(folder / "given.dp").info
-    assert info["charges"] == {"Na": 0.0, "Cl": 0.0} and "by surroundings" in info["terms"][0]
+    assert "charges" not in info and "by surroundings" in info["terms"][0]
 
 
 def test_each_frame_has_its_total(folder):
@@ -440,6 +452,11 @@ def test_each_frame_has_its_total(folder):
     assert "total 2" in dptrain.load(folder / "learned.dp").info["terms"][0]
     for words in ([], ["--every", "2"]):  # by the library, and by Python
         assert "total_charge=2" in converted(folder, "learned.dp.frames", *words)
+    for source, target in (("learned.dp.frames", "folder"), ("folder", "back.extxyz")):  # as a data set, and back
+        done = subprocess.run([sys.executable, "-m", "dptrain", "convert", source, target], cwd=folder, capture_output=True, text=True, timeout=300,
+                              env=console_variables())
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "total_charge=2" in (folder / "back.extxyz").read_text()
     assert "data.dp: charges whose total is that of each frame of the data are learned by dptrain train" \
         in run_lammps(folder, atoms() + pair("data.dp", "total 2") + learn.format("")).output
     assert "total 1: the charges of net.dp have the total 0: remove the keyword" in run("net.dp", "1").output

@@ -55,6 +55,7 @@ TEST(Extxyz, TotalCharges)
   EXPECT_EQ(one_atom(plain + " total_charge=-2").charge, -2.0);
   EXPECT_EQ(one_atom(plain + " charge=1.5").charge, 1.5);
   EXPECT_EQ(one_atom(plain + " charge=1 total_charge=0").charge, 0.0);
+  EXPECT_EQ(one_atom(plain + " REF_charge=1 total_charge=0").charge, 1.0);
   EXPECT_FALSE(one_atom(plain).charge);
   for (const char *other : {" charge=high", " charge=\"1 2\"", " charge=nan"})
     EXPECT_FALSE(one_atom(plain + other).charge) << other;

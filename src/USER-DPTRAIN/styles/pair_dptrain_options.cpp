@@ -88,7 +88,11 @@ class Words {
     if (style != "ewald" && style != "pppm")
       fail(fmt::format("kspace {} is not possible: give auto, no, ewald ACCURACY or pppm ACCURACY",
                        style));
-    return fmt::format("{} {:g}", style, level());
+    const double accuracy = level();
+    if (accuracy >= 1.0)
+      fail(fmt::format("kspace {} {} is not possible: give an accuracy below 1, such as 1e-4",
+                       style, accuracy));
+    return fmt::format("{} {:g}", style, accuracy);
   }
   double number()
   {

@@ -297,10 +297,10 @@ std::optional<double> number_of(const std::pair<std::string, std::string> *pair,
 // Of all atoms. What other programs call charge may be anything else.
 std::optional<double> charge_of(const Pairs &pairs, const std::string &where)
 {
-  if (const auto *total = best(pairs, {"total_charge"})) return number_of(total, where);
-  const auto *charge = best(pairs, {"charge"});
+  const auto *charge = best(pairs, {"total_charge", "charge"});
+  if (!charge || lower(charge->first).ends_with("total_charge")) return number_of(charge, where);
   double number = 0.0;
-  const bool is_one = charge && parse_number(charge->second, number) && std::isfinite(number);
+  const bool is_one = parse_number(charge->second, number) && std::isfinite(number);
   return is_one ? std::optional(number) : std::nullopt;
 }
 

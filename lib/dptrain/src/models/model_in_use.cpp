@@ -200,18 +200,18 @@ void ModelInUse::set_baseline(const std::vector<Baseline> &baseline)
 void ModelInUse::set_charges(NewCharges charges)
 {
   if (!charges.are_given()) return;
-  if (path_ != new_model_name)
-    throw Error(fmt::format("charges: {} says itself which charges its model has (terms): remove "
-                            "the keyword, or begin with pair_coeff * * new",
+  if (!input_)
+    throw Error(fmt::format("charges: {} is a model that has been made: remove the keyword, or "
+                            "begin a new one",
                             path_));
   charges.total = settings_.total.value_or(0.0);
-  std::vector<AnyEnergyTermConfig> &terms = input_->model.terms;
   const AnyEnergyTermConfig term = term_of(charges, input_->model);
-  if (!model_ && terms.empty()) terms.push_back(term);
-  if (terms.empty() || terms[0]->text() != term->text())
-    throw Error(fmt::format("charges: the model has been begun with {}: give pair_coeff again to "
-                            "begin a new one",
-                            terms.empty() ? "others" : terms[0]->text()));
+  const ChargeConfig *own = charges_of(input_->model);
+  if (!own && !model_) input_->model.terms.push_back(term);
+  if (own ? own->text() != term->text() : model_ != nullptr)
+    throw Error(fmt::format("charges: the model of {} has {}: remove the keyword, or begin a new "
+                            "model with it",
+                            path_, own ? own->text() : "no such charges"));
 }
 
 std::optional<double> ModelInUse::total_charge() const

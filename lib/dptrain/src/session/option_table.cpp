@@ -209,8 +209,8 @@ std::vector<Option> of_training()
     {"stat", {text("stat", "FILE", training(&T::stat))}, {}, 0,
      "statistics of a new model: read if it fits, otherwise computed and written", "", "none"},
     {"charges", {charges()}, {}, 0,
-     "charges of a model that is *new*: those of its elements that make it better, none, those that a net tells from the surroundings, or "
-     "these", "e", "", "*auto*, *no*, *environment* or El1 Q1 El2 Q2 ..."},
+     "charges of a new model: those of its elements that make it better (of *new* alone), none, those that a net tells from the "
+     "surroundings, or these", "e", "", "*auto*, *no*, *environment* or El1 Q1 El2 Q2 ..."},
     {"seed", {number("seed", "S", training(&T::seed), {not_negative})}, {}, 0,
      "seed of the initial weights and of the order of the frames", "", "1"},
     {"train", {number("train", "STEPS", training(&T::steps), {not_negative})},

@@ -7,7 +7,7 @@
 
 namespace dptrain {
 
-/// Which charges a model gets that no input file describes.
+/// Which charges a model gets where no input file says so.
 struct NewCharges {
   enum class Kind {
     search,  ///< those of its elements that make it better

@@ -80,8 +80,8 @@ class ModelInUse {
   const std::vector<Baseline> &baseline() const { return baseline_; }
   /// That of a model that is to be made, or the one that there is. Throws Error for a model with another one. The same on all ranks.
   void set_baseline(const std::vector<Baseline> &baseline);
-  /// Of a model that no input describes, with the total of the settings, before it is made: throws Error for others, unless
-  /// nothing is given. The same on all ranks.
+  /// Of a model that is to be made, with the total of the settings: throws Error where there are others, unless nothing is given. The
+  /// same on all ranks.
   void set_charges(NewCharges charges);
   /// Of all atoms, e; none: the model has no charges, or its data tell that of each frame.
   std::optional<double> total_charge() const;

@@ -1,6 +1,7 @@
 #include "potential/terms/charge_config.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -36,11 +37,14 @@ std::optional<double> usual_oxidation_number(const std::string &element)
 ByElement read_charges(JsonReader &section, const std::string &key)
 {
   const nlohmann::json *value = section.find(key);
-  const bool ok =
-      value->is_object() && std::all_of(value->begin(), value->end(),
-                                        [](const auto &charge) { return charge.is_number(); });
-  if (!ok)
-    section.expected(key, "an object of charges by element, such as {\"Na\": 1, \"Cl\": -1}");
+  constexpr double most = 20.0;  // more is a mistake, of which sums may not survive
+  const auto is_charge = [](const auto &charge) {
+    return charge.is_number() && std::abs(charge.template get<double>()) <= most;
+  };
+  if (!value->is_object() || !std::all_of(value->begin(), value->end(), is_charge))
+    section.expected(key, fmt::format("an object of charges by element, {:g} e at most, such as "
+                                      "{{\"Na\": 1, \"Cl\": -1}}",
+                                      most));
   return value->get<ByElement>();
 }
 

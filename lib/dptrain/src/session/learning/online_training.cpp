@@ -105,6 +105,30 @@ bool OnlineTraining::tries_charges(const ModelConfig &model) const
          options_.training.steps > 0 && options_.cutout.radius == 0.0 && model.baseline.empty();
 }
 
+// Charges that are given, where those of the first frame do not add up to its total.
+void OnlineTraining::tell_charges() const
+{
+  const auto charges = slot_->model()->charges();
+  const std::vector<AnyEnergyTermConfig> terms = slot_->model()->data().config.terms;
+  const bool has_net = std::any_of(terms.begin(), terms.end(),
+                                   [](const auto &term) { return term->has_parameters(); });
+  if (!charges || has_net || frames_.waiting().empty()) return;
+  const auto &types = frames_.waiting().front().type_counts;
+  std::vector<double> counts(charges->by_type.size(), 0.0);
+  for (std::size_t type = 0; type < std::min(types.size(), counts.size()); ++type)
+    counts[type] = static_cast<double>(types[type]);
+  const std::vector<double> found = charges->in_frame(counts, charges->total.value_or(0.0));
+  constexpr double small = 1e-3;
+  if (std::abs(found[0] - charges->by_type[0]) < small) return;
+  std::string text;
+  for (std::size_t type = 0; type < found.size(); ++type)
+    text += fmt::format(" {} {:.4g}", slot_->type_map()[type], found[type]);
+  messages_.warning(fmt::format(
+      "the charges that are given do not add up to the total charge: what is missing is divided "
+      "among all atoms, which gives{}; give charges that add up if others are meant",
+      text));
+}
+
 void OnlineTraining::make_model()
 {
   ModelData data = frames_.make_model();
@@ -118,6 +142,7 @@ void OnlineTraining::make_model()
   }
   const double smallest = frames_.smallest_distance();
   slot_->set_model(*comm_, data);
+  tell_charges();
   make_trainer();
   const std::vector<int> limits = data.config.descriptor->neighbor_limits();
   say(fmt::format("new model from {} frames: {}smallest distance {:.4g} Angstrom, {} parameters; "

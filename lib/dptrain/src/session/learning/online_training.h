@@ -103,6 +103,7 @@ class OnlineTraining {
   void make_trainer();
   void check_charges() const;
   bool tries_charges(const ModelConfig &model) const;
+  void tell_charges() const;
   void make_model();
   void resume_frames(const std::string &path);
   void or_save(const std::function<void()> &work);

@@ -136,8 +136,7 @@ LearningSession::LearningSession(std::shared_ptr<const Communicator> comm,
   if (options.asynchronous > 0 && source && !source->works_beside())
     throw Error("asynchronous: this reference computes labels at once, while the run waits: use "
                 "one of another program (socket or spool), or remove asynchronous");
-  if (options.training.charges.are_given() && slot->path() != new_model_name)
-    slot->set_charges(options.training.charges);  // which says why not
+  slot->set_charges(options.training.charges);
   if (slot->has_charges() && !slot->total_charge())
     throw Error(fmt::format("{}: charges whose total is that of each frame of the data are learned "
                             "by dptrain train: a run has one total, give its number (terms)",
