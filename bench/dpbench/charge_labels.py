@@ -7,15 +7,13 @@ atom. Seeds are of trajectory and net. `dptrain` and `lmp` have to be in the pat
 """
 
 import argparse
-import json
 import re
-import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from .length import some_frames
+from .length import some_frames, train_and_test
 from .reference_data import LAMMPS_SYSTEMS, lammps_frames, write_extxyz
 
 SYSTEMS = ["nacl", "lif", "mgo", "caf2", "al2o3", "tio2"]
@@ -28,14 +26,7 @@ def errors(place, terms, elements, seed, test, scale):
     document = {"model": {"type_map": elements, "descriptor": {"type": "power_spectrum", "seed": seed}, "fitting_net": {"seed": seed},
                           **({"terms": terms} if terms else {})},
                 "training": {"training_data": {"systems": "train.xyz"}, "seed": seed}}
-    (place / "input.json").write_text(json.dumps(document))
-
-    def dptrain(*words):
-        return subprocess.run(["dptrain", *words, "--precision", "single"], cwd=place, check=True, capture_output=True, text=True).stdout
-
-    said = dptrain("train", "input.json")
-    tested = dptrain("test", "-m", "model.ckpt.dp", "-s", str(test))
-    force, energy = (float(re.findall(rf"{words} *: (\S+)", tested)[-1]) for words in ("Force  RMSE", "Energy RMSE/Natoms"))
+    said, _, force, energy = train_and_test(place, document, test)
     found = re.findall(r"charges ((?:[A-Z][a-z]? \S+ ?)+): after", said)
     return found[0] if found else "none", 100 * force / scale, 1e3 * energy
 

@@ -35,6 +35,21 @@ def some_frames(path, number):
     return number, "".join(frames[k * len(frames) // number] for k in range(number))
 
 
+def train_and_test(place, document, test):
+    """Of a training in the folder with this input: what it says, its seconds, and the errors of its test, of the forces in eV/A and of the energy
+    in eV an atom."""
+    (place / "input.json").write_text(json.dumps(document))
+
+    def dptrain(*words):
+        return subprocess.run(["dptrain", *words, "--precision", "single"], cwd=place, check=True, capture_output=True, text=True).stdout
+
+    begin = time.monotonic()
+    said = dptrain("train", "input.json")
+    seconds = time.monotonic() - begin
+    tested = dptrain("test", "-m", "model.ckpt.dp", "-s", str(test.resolve()))
+    return said, seconds, *(float(re.findall(rf"{words} *: (\S+)", tested)[-1]) for words in ("Force  RMSE", "Energy RMSE/Natoms"))
+
+
 def row(folder, data, name, number, seed, kind):
     """A training in the folder, on the files in `data`, and its test."""
     place = Path(tempfile.mkdtemp(dir=folder))
@@ -44,18 +59,9 @@ def row(folder, data, name, number, seed, kind):
     document = {"model": {"type_map": elements, "descriptor": {"type": "power_spectrum", "seed": seed}, "fitting_net": {"seed": seed}},
                 **{section: dict(words) for section, words in TRAININGS[kind].items()}}
     document["training"] = {**document.get("training", {}), "training_data": {"systems": "train.xyz"}, "seed": seed}
-    (place / "input.json").write_text(json.dumps(document))
-
-    def dptrain(*words):
-        return subprocess.run(["dptrain", *words, "--precision", "single"], cwd=place, check=True, capture_output=True, text=True).stdout
-
-    begin = time.monotonic()
-    said = dptrain("train", "input.json")
-    seconds = time.monotonic() - begin
-    tested = dptrain("test", "-m", "model.ckpt.dp", "-s", str((data / f"{name}.test.xyz").resolve()))
+    said, seconds, force, energy = train_and_test(place, document, data / f"{name}.test.xyz")
     steps = re.findall(r"finished after step (\d+)", said)[0]
     judged = re.search(r"error on frames that are not trained on: (\S+), on training frames (\S+)", said)
-    force, energy = (float(re.findall(rf"{words} *: (\S+)", tested)[-1]) for words in ("Force  RMSE", "Energy RMSE/Natoms"))
     return [name, frames, seed, kind, steps, f"{seconds:.0f}", *(judged.groups() if judged else ("", "")), f"{force:.4f}", f"{1e3 * energy:.2f}"]
 
 

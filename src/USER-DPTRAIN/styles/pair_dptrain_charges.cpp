@@ -70,18 +70,18 @@ ChargeKSpace *PairDPTrain::Data::mesh(LAMMPS *lmp, const dptrain::Charges &charg
 void PairDPTrain::check_total()
 {
   const ModelInUse &slot = *data_->slot;
-  const std::optional<double> total = slot.settings().total;
-  if (!total || *total == slot.total_charge().value_or(*total)) {
-    if (!total || *total == 0.0 || slot.has_charges()) return;
+  const std::optional<double> total = slot.settings().total, own = slot.total_charge();
+  if (!total) return;
+  if (!slot.has_charges() && *total != 0.0)
     error->all(FLERR,
                "Pair style dptrain: total {}: {} has no charges: remove the keyword, or give a new "
                "model some with fix dptrain (charges environment, or of each element)",
                *total, slot.path());
-  }
-  error->all(
-      FLERR,
-      "Pair style dptrain: total {}: the charges of {} have the total {}: remove the keyword",
-      *total, slot.path(), *slot.total_charge());
+  if (own && *own != *total)
+    error->all(
+        FLERR,
+        "Pair style dptrain: total {}: the charges of {} have the total {}: remove the keyword",
+        *total, slot.path(), *own);
 }
 
 std::vector<double> PairDPTrain::atom_charges()
