@@ -21,7 +21,7 @@ using namespace LAMMPS_NS;
 namespace {
 
 // Up to here the library's own sums, whose cost grows with the square of their number, are faster.
-constexpr bigint FEW_ATOMS = 500;
+constexpr bigint FEW_ATOMS = 250;
 constexpr const char *MESH = "pppm";
 // As that of the sums of the library: 1e-5 costs twice as much.
 constexpr const char *ACCURACY = "1e-4";
