@@ -125,7 +125,7 @@ TYPED_TEST(RadialBasisTest, FollowsItsDefinition)
   const double tolerance = sizeof(TypeParam) == 8 ? 1e-13 : 3e-5;
   for (const double r : {0.05, 0.5, 0.7, 0.75, 1.5, 2.75, 4.0, 5.25, 5.4375, 5.5}) {
     const auto x = static_cast<TypeParam>(r);
-    basis.evaluate(x, 1 / x, [&](int k, TypeParam value, TypeParam slope) {
+    basis.evaluate(0, x, 1 / x, [&](int k, TypeParam value, TypeParam slope) {
       const double factor = scale * amplitude(k, size, rcut), size_of = factor * (k + 1), h = 1e-5;
       const auto exact = [&](double d) { return basis_by_definition(k, d, rcut, smth, factor); };
       EXPECT_NEAR(value, exact(x), tolerance * size_of) << r << ' ' << k;

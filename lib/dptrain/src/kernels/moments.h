@@ -11,12 +11,13 @@ namespace dptrain::kernels {
 /// b_k of RadialBasis, Y_lm of harmonics.h, u_ij = (r_j - r_i) / r_ij. They depend on no parameter.
 ///
 /// Arrays of moments are [ntypes * basis.size][num_centers][num_harmonics(l_max)].
-template <class Real> struct Moments {
+template <class Real, class Basis = RadialBasis<Real>> struct Moments {
   /// The edges of a center stand in the order of their types, see sort_edges.
   Edges<Real> edges;
-  const int *runs =
-      nullptr;  ///< [num_centers][ntypes + 1] first edge of each type, from the first of the center
-  RadialBasis<Real> basis;
+  /// [num_centers][ntypes * parts + 1] first edge of each part of each type, from the first of the center
+  const int *runs = nullptr;
+  int parts = 1, used = 1;  ///< of a type, and how many of them count
+  Basis basis;
   /// [ntypes] Angstrom: neighbors of a type that are closer are taken for such that stand about there, see SeenDistance; null: none
   /// are.
   const Real *near = nullptr;
@@ -26,6 +27,9 @@ template <class Real> struct Moments {
 /// Puts the edges of each center into the order of their types, otherwise in the order that they have, and fills runs as in
 /// Moments.
 template <class Real> void sort_edges(const Edges<Real> &edges, int *runs);
+/// The same in two parts for each type: those that are closer than a distance, near_squared [ntypes] Angstrom^2, and the others.
+template <class Real>
+void sort_edges(const Edges<Real> &edges, const Real *near_squared, int *runs);
 
 template <class Real> void moments_value(const Moments<Real> &m, Real *moments);
 

@@ -62,9 +62,9 @@ template <class Real> struct RadialBasis {
     for (int k = 0; k < size; ++k) factor[k] = Real(norm * basis_amplitude(k, cutoff));
   }
 
-  /// put(k, b_k, db_k/dr) for all k in order.
+  /// put(k, b_k, db_k/dr) for all k in order; the same for all types of neighbors.
   template <class L, class Put>
-  KOKKOS_FORCEINLINE_FUNCTION void evaluate(L r, L inv_r, const Put &put) const
+  KOKKOS_FORCEINLINE_FUNCTION void evaluate(int /*type*/, L r, L inv_r, const Put &put) const
   {
     const L zero = {}, one = zero + Real(1);
     L u = (r - rcut_smth) * inv_range;

@@ -5,6 +5,7 @@
 
 #include "base/advice.h"
 #include "dptrain/base/error.h"
+#include "potential/descriptor/nep_type.h"
 #include "potential/descriptor/power_spectrum_type.h"
 #include "potential/descriptor/se_e2_a_type.h"
 
@@ -19,6 +20,7 @@ Types made_here()
   Types types;
   types.push_back(std::make_unique<PowerSpectrumType>());
   types.push_back(std::make_unique<SeE2AType>());
+  types.push_back(std::make_unique<NepType>());
   return types;
 }
 

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dptrain/input/config.h"
+
+namespace dptrain {
+
+/// The descriptor of neuroevolution potentials (potential/descriptor/nep.h), with the keys of DeePMD-kit's. Its cutoff is the largest
+/// radial one.
+class NepConfig final : public DescriptorConfig {
+ public:
+  std::string type() const override { return "nep"; }
+  std::unique_ptr<DescriptorConfig> clone() const override
+  {
+    return std::make_unique<NepConfig>(*this);
+  }
+  int size() const override { return n_max_radial + 1 + (n_max_angular + 1) * blocks(); }
+  /// Of the numbers that the angular coefficients give, one for each channel in each.
+  int blocks() const;
+  bool measures_distance() const override { return true; }
+  const Keys<DescriptorConfig> &table() const override;
+  void complete(JsonReader &section, ModelConfig &model) override;
+  std::vector<std::string> ignored_keys() const override { return {"sel"}; }
+
+  /// By type, of one number for all or one for each.
+  static std::vector<double> cutoffs(const std::vector<double> &given, int ntypes);
+
+  std::vector<double> rcut_radial{8.0},
+      rcut_angular{4.0};                              ///< Angstrom; of all elements, or of each
+  int n_max_radial = 6, n_max_angular = 6;            ///< radial functions of each pair, less one
+  int basis_size_radial = 6, basis_size_angular = 6;  ///< Chebyshev functions of these, less one
+  int l_max = 4;                                      ///< largest degree of three-body terms
+  /// Terms of more bodies, by their degrees.
+  bool has_222 = true, has_1111 = false, has_112 = false, has_123 = false, has_233 = false,
+       has_134 = false;
+};
+
+/// The settings of a model with this descriptor. Throws Error if it has another one.
+const NepConfig &nep(const ModelConfig &model);
+
+}  // namespace dptrain

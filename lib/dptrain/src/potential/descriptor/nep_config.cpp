@@ -1,0 +1,124 @@
+#include "dptrain/potential/descriptor/nep_config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+#include "dptrain/base/error.h"
+#include "input/model_keys.h"
+#include "kernels/limits.h"
+
+namespace dptrain {
+
+namespace {
+
+using K = Key<DescriptorConfig>;
+using C = NepConfig;
+
+K cutoff_key(const char *name, std::vector<double> C::*cutoffs)
+{
+  return {name, K::Read([=](JsonReader &section, const std::string &key, DescriptorConfig &config) {
+            const nlohmann::json &value = *section.find(key);
+            auto &own = static_cast<C &>(config).*cutoffs;
+            own =
+                value.is_number() ? std::vector<double>{value.get<double>()} : section.numbers(key);
+            const auto is_good = [](double rcut) { return rcut > 0.0 && std::isfinite(rcut); };
+            if (own.empty() || !std::all_of(own.begin(), own.end(), is_good))
+              section.expected(key, "a length in Angstrom, or one for each element of type_map");
+          }),
+          K::Write([=](const DescriptorConfig &config) {
+            const auto &own = static_cast<const C &>(config).*cutoffs;
+            return own.size() == 1 ? OrderedJson(own[0]) : OrderedJson(own);
+          })};
+}
+
+// A term that is there where a number is `degree`, and not where it is 0.
+K degree_key(const char *name, bool C::*flag, int degree)
+{
+  return {name, K::Read([=](JsonReader &section, const std::string &key, DescriptorConfig &config) {
+            const std::int64_t found = section.integer(key, 0);
+            if (found != 0 && found != degree)
+              section.expected(key, fmt::format("0 or {}", degree));
+            static_cast<C &>(config).*flag = found != 0;
+          }),
+          K::Write([=](const DescriptorConfig &config) {
+            return OrderedJson(static_cast<const C &>(config).*flag ? degree : 0);
+          })};
+}
+
+}  // namespace
+
+int NepConfig::blocks() const
+{
+  return l_max + has_222 + has_1111 + has_112 + has_123 + has_233 + has_134;
+}
+
+const Keys<DescriptorConfig> &NepConfig::table() const
+{
+  constexpr Range functions{0, kernels::most_functions - 1};
+  static const Keys<DescriptorConfig> keys{
+      cutoff_key("rcut_radial", &C::rcut_radial),
+      cutoff_key("rcut_angular", &C::rcut_angular),
+      K("n_max_radial", &C::n_max_radial, Range{0, 64}),
+      K("n_max_angular", &C::n_max_angular, Range{0, 64}),
+      K("basis_size_radial", &C::basis_size_radial, functions),
+      K("basis_size_angular", &C::basis_size_angular, functions),
+      K("l_max", &C::l_max, Range{1, kernels::most_nep_l}),
+      degree_key("l_max_4body", &C::has_222, 2),
+      degree_key("l_max_5body", &C::has_1111, 1),
+      K("has_112", &C::has_112),
+      K("has_123", &C::has_123),
+      K("has_233", &C::has_233),
+      K("has_134", &C::has_134),
+  };
+  return keys;
+}
+
+void NepConfig::complete(JsonReader &section, ModelConfig &model)
+{
+  const int ntypes = model.ntypes();
+  for (const auto &[key, list] :
+       {std::pair("rcut_radial", &rcut_radial), std::pair("rcut_angular", &rcut_angular)})
+    if (list->size() != 1 && static_cast<int>(list->size()) != ntypes)
+      section.expected(key,
+                       fmt::format("one length, or {}, one for each element of type_map", ntypes));
+  const std::vector<double> radial = cutoffs(rcut_radial, ntypes),
+                            angular = cutoffs(rcut_angular, ntypes);
+  for (int type = 0; type < ntypes; ++type)
+    if (angular[type] > radial[type])
+      section.fail("rcut_angular", fmt::format("{:g} of {} is larger than its rcut_radial ({:g})",
+                                               angular[type], model.type_map[type], radial[type]));
+  const double longest = *std::max_element(radial.begin(), radial.end());
+  if (section.has("rcut") && model.rcut != longest)
+    section.fail("rcut",
+                 fmt::format("{:g}: this descriptor has rcut_radial and rcut_angular in its "
+                             "place: remove the key",
+                             model.rcut));
+  model.rcut = longest;
+  const auto need = [&](bool flag, const char *key, int degree) {
+    if (flag && l_max < degree)
+      section.fail(section.has(key) ? key : "l_max",
+                   fmt::format("{} needs l_max {} or more, found {}", key, degree, l_max));
+  };
+  need(has_222, "l_max_4body", 2);
+  need(has_112, "has_112", 2);
+  need(has_123, "has_123", 3);
+  need(has_233, "has_233", 3);
+  need(has_134, "has_134", 4);
+}
+
+std::vector<double> NepConfig::cutoffs(const std::vector<double> &given, int ntypes)
+{
+  return given.size() == 1 ? std::vector<double>(ntypes, given[0]) : given;
+}
+
+const NepConfig &nep(const ModelConfig &model)
+{
+  const DescriptorConfig *descriptor = model.descriptor.get();
+  if (const auto *config = dynamic_cast<const NepConfig *>(descriptor)) return *config;
+  throw Error(fmt::format("this needs a model with descriptor nep{}",
+                          descriptor ? fmt::format("; this one has {}", descriptor->type())
+                                     : std::string()));
+}
+
+}  // namespace dptrain
