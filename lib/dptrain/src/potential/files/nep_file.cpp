@@ -1,0 +1,472 @@
+// Facts of the format: GPUMD's manual (potentials/nep) and PR #745 of GPUMD.
+
+#include "potential/files/nep_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <span>
+#include <sstream>
+
+#include "base/text.h"
+#include "dptrain/base/elements.h"
+#include "dptrain/base/error.h"
+#include "dptrain/io/atomic_file.h"
+#include "dptrain/potential/descriptor/nep_config.h"
+#include "dptrain/potential/native/deep_pot.h"
+#include "io/file.h"
+#include "potential/terms/nep_zbl_config.h"
+
+namespace dptrain {
+
+namespace {
+
+constexpr double same = 1e-12;  // of distances that are written with fewer digits
+
+/// Lines of the header and numbers behind it, with what messages say of them.
+class Text {
+ public:
+  explicit Text(const std::string &path) : path_(path)
+  {
+    std::istringstream lines(read_file(path));
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      lines_.emplace_back();
+      for (std::string word; words >> word;) lines_.back().push_back(word);
+    }
+  }
+
+  [[noreturn]] void fail(const std::string &what) const
+  {
+    throw Error(fmt::format("{}: line {}: {}", path_, next_, what));
+  }
+  /// The words behind `name`, with which the next line has to begin.
+  std::vector<std::string> line(const std::string &name, const std::string &usage)
+  {
+    while (next_ < lines_.size() && lines_[next_].empty()) ++next_;
+    const bool is_there = next_ < lines_.size();
+    const std::vector<std::string> words = is_there ? lines_[next_] : std::vector<std::string>();
+    ++next_;
+    if (words.empty()) fail(fmt::format("the file ends before '{} {}': copy it again", name, usage));
+    if (words[0] != name)
+      fail(fmt::format("found '{}', expected '{} {}': this is no nep.txt that this version knows",
+                       words[0], name, usage));
+    return {words.begin() + 1, words.end()};
+  }
+  std::vector<std::string> first_line()
+  {
+    while (next_ < lines_.size() && lines_[next_].empty()) ++next_;
+    return next_ < lines_.size() ? lines_[next_++] : std::vector<std::string>();
+  }
+  /// Whether the next line begins with this word.
+  bool comes(const std::string &name)
+  {
+    while (next_ < lines_.size() && lines_[next_].empty()) ++next_;
+    return next_ < lines_.size() && lines_[next_][0] == name;
+  }
+  double number(const std::string &word) const
+  {
+    double value = 0.0;
+    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (code != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
+      fail(fmt::format("found '{}', expected a number", word));
+    return value;
+  }
+  int whole(const std::string &word, int least) const
+  {
+    const double value = number(word);
+    if (value != std::floor(value) || value < least || value > 1e6)
+      fail(fmt::format("found '{}', expected a whole number from {}", word, least));
+    return static_cast<int>(value);
+  }
+  /// All numbers that are left.
+  std::vector<double> rest()
+  {
+    std::vector<double> numbers;
+    for (; next_ < lines_.size();) {
+      const std::vector<std::string> &words = lines_[next_++];
+      for (const std::string &word : words) numbers.push_back(number(word));
+    }
+    return numbers;
+  }
+  const std::string &path() const { return path_; }
+
+ private:
+  std::string path_;
+  std::vector<std::vector<std::string>> lines_;
+  std::size_t next_ = 0;
+};
+
+struct Kind {
+  int version = 4;
+  bool zbl = false;
+};
+
+// Of the first word. Others than potentials are refused by their names.
+Kind kind_of(const Text &text, const std::string &token)
+{
+  std::string word = token;
+  const auto take = [&](const std::string &part) {
+    const bool found = word.starts_with(part);
+    if (found) word.erase(0, part.size());
+    return found;
+  };
+  Kind kind;
+  const bool is_nep = take("nep") && !word.empty() && word[0] >= '3' && word[0] <= '5';
+  if (!is_nep)
+    text.fail(fmt::format("found '{}': versions of NEP that are read are nep3, nep4 and nep5, with "
+                          "_zbl or without",
+                          token));
+  kind.version = word[0] - '0';
+  word.erase(0, 1);
+  kind.zbl = take("_zbl");
+  if (word.empty()) return kind;
+  const std::string what = word.starts_with("_charge")           ? "charges (qNEP)"
+                           : word.starts_with("_vdw")            ? "dispersion"
+                           : word.starts_with("_dipole")         ? "dipole moments, no energy"
+                           : word.starts_with("_polarizability") ? "polarizabilities, no energy"
+                           : word.starts_with("_temperature")    ? "a temperature as an input"
+                                                                 : "what this version does not know";
+  text.fail(fmt::format("a '{}' has {}, which is not read: use a potential nep3, nep4 or nep5, with "
+                        "_zbl or without",
+                        token, what));
+}
+
+void read_elements(Text &text, const std::vector<std::string> &words, ModelConfig &config)
+{
+  const int number = words.size() > 1 ? text.whole(words[1], 1) : 0;
+  if (static_cast<int>(words.size()) != number + 2)
+    text.fail(fmt::format("found {} elements, expected {} as the number before them",
+                          std::max<int>(0, static_cast<int>(words.size()) - 2), number));
+  for (std::size_t k = 2; k < words.size(); ++k) {
+    constexpr int last = 94;  // Pu
+    if (atomic_number(words[k]) > last)
+      text.fail(fmt::format("found '{}', which is no element up to Pu", words[k]));
+    if (std::find(config.type_map.begin(), config.type_map.end(), words[k]) != config.type_map.end())
+      text.fail(fmt::format("names {} twice", words[k]));
+    config.type_map.push_back(words[k]);
+  }
+}
+
+// One number where all are the same.
+std::vector<double> shortened(const std::vector<double> &list)
+{
+  const bool all = std::all_of(list.begin(), list.end(), [&](double x) { return x == list[0]; });
+  return all ? std::vector<double>{list[0]} : list;
+}
+
+void read_cutoffs(Text &text, int ntypes, NepConfig &own)
+{
+  const std::string usage = "RADIAL ANGULAR (of all elements, or of each) and two numbers of neighbors";
+  const std::vector<std::string> words = text.line("cutoff", usage);
+  const std::size_t pairs = words.size() == 4 ? 1 : ntypes;
+  if (words.size() != 2 * pairs + 2)
+    text.fail(fmt::format("found {} numbers behind cutoff, expected 4, or {} with cutoffs of each of "
+                          "the {} elements",
+                          words.size(), 2 * ntypes + 2, ntypes));
+  std::vector<double> radial, angular;
+  for (std::size_t k = 0; k < pairs; ++k) {
+    radial.push_back(text.number(words[2 * k]));
+    angular.push_back(text.number(words[2 * k + 1]));
+    if (!(angular.back() > 0.0 && angular.back() <= radial.back()))
+      text.fail(fmt::format("found cutoffs {} and {}: the second, of the angular part, must be above 0 "
+                            "and not above the first",
+                            words[2 * k], words[2 * k + 1]));
+  }
+  own.rcut_radial = shortened(radial);
+  own.rcut_angular = shortened(angular);
+}
+
+void read_degrees(Text &text, NepConfig &own)
+{
+  const std::vector<std::string> words =
+      text.line("l_max", "L F222 F1111 [F112 [F123 [F233 [F134]]]]");
+  if (words.empty() || words.size() > 7)
+    text.fail(fmt::format("found {} numbers behind l_max, expected 1 to 7", words.size()));
+  own.l_max = text.whole(words[0], 1);
+  constexpr int most = 8;
+  if (own.l_max > most) text.fail(fmt::format("found l_max {}, at most {} is possible", own.l_max, most));
+  const std::tuple<bool NepConfig::*, int, const char *> flags[] = {
+      {&NepConfig::has_222, 2, "222"}, {&NepConfig::has_1111, 1, "1111"},
+      {&NepConfig::has_112, 2, "112"}, {&NepConfig::has_123, 3, "123"},
+      {&NepConfig::has_233, 3, "233"}, {&NepConfig::has_134, 4, "134"}};
+  for (std::size_t k = 0; k < std::size(flags); ++k) {
+    const auto &[flag, degree, name] = flags[k];
+    own.*flag = k + 1 < words.size() && text.number(words[k + 1]) != 0.0;
+    if (own.*flag && own.l_max < degree)
+      text.fail(fmt::format("the term {} needs l_max {}, found {}", name, degree, own.l_max));
+  }
+}
+
+std::pair<int, int> read_two(Text &text, const std::string &name, int least)
+{
+  const std::vector<std::string> words = text.line(name, "RADIAL ANGULAR");
+  if (words.size() != 2)
+    text.fail(fmt::format("found {} numbers behind {}, expected 2", words.size(), name));
+  return {text.whole(words[0], least), text.whole(words[1], least)};
+}
+
+int read_neurons(Text &text)
+{
+  const std::vector<std::string> words = text.line("ANN", "NEURONS 0");
+  if (words.size() != 2) text.fail(fmt::format("found {} numbers behind ANN, expected 2", words.size()));
+  if (text.whole(words[1], 0) != 0)
+    text.fail(fmt::format("a second hidden layer with {} neurons, which no program for MD reads: use a "
+                          "potential with one",
+                          words[1]));
+  return text.whole(words[0], 1);
+}
+
+/// Numbers in their order in the file, with the parts that messages name.
+class Numbers {
+ public:
+  Numbers(const std::string &path, std::vector<double> values) :
+      path_(path), values_(std::move(values))
+  {
+  }
+  void expect(const std::string &part, std::size_t count)
+  {
+    total_ += count;
+    parts_ += fmt::format("{}{} of the {}", parts_.empty() ? "" : ", ", count, part);
+    if (total_ > values_.size() && missing_.empty()) missing_ = part;
+  }
+  void check() const
+  {
+    if (total_ == values_.size()) return;
+    throw Error(fmt::format("{}: found {} numbers behind the header, expected {} ({}): {}", path_,
+                            values_.size(), total_, parts_,
+                            missing_.empty()
+                                ? "the header may be that of another file, or the file of another "
+                                  "version of GPUMD"
+                                : fmt::format("it ends within the {}, copy it again", missing_)));
+  }
+  std::span<const double> take(std::size_t count)
+  {
+    const std::span<const double> part(values_.data() + place_, count);
+    place_ += count;
+    return part;
+  }
+
+ private:
+  std::string path_, parts_, missing_;
+  std::vector<double> values_;
+  std::size_t total_ = 0, place_ = 0;
+};
+
+constexpr std::size_t flexible_numbers = 10;  // of a pair of elements
+
+/// Puts numbers into the arrays of a model, by their names.
+class Parameters {
+ public:
+  explicit Parameters(const ModelConfig &config) : blocks_(parameter_index(config))
+  {
+    values.assign(blocks_.back().offset + blocks_.back().size, 0.0);
+  }
+  double *at(const std::string &name)
+  {
+    for (const ParameterBlock &block : blocks_)
+      if (block.name == name) return &values[block.offset];
+    throw Error("internal error: no parameters " + name);
+  }
+  double *descriptor(const char *name, int type)
+  {
+    return at(fmt::format("/model/descriptor/@variables/{}{}", name, type));
+  }
+  double *net(int type, int layer, const char *name)
+  {
+    return at(fmt::format("/model/fitting/nets/networks/{}/layers/{}/@variables/{}", type, layer, name));
+  }
+  std::vector<double> values;
+
+ private:
+  std::vector<ParameterBlock> blocks_;
+};
+
+// Calls f(n, k, a, b, number of the coefficient in the file) for the coefficients of a part.
+template <class F> void for_coefficients(int channels, int functions, int ntypes, const F &f)
+{
+  std::size_t number = 0;
+  for (int n = 0; n < channels; ++n)
+    for (int k = 0; k < functions; ++k)
+      for (int a = 0; a < ntypes; ++a)
+        for (int b = 0; b < ntypes; ++b) f(n, k, a, b, number++);
+}
+
+struct CoefficientPart {
+  const char *name;
+  int channels, functions;
+};
+std::array<CoefficientPart, 2> coefficient_parts(const NepConfig &own)
+{
+  return {{{"c_radial", own.n_max_radial + 1, own.basis_size_radial + 1},
+           {"c_angular", own.n_max_angular + 1, own.basis_size_angular + 1}}};
+}
+
+}  // namespace
+
+bool is_nep(const std::string &bytes)
+{
+  const auto first = bytes.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && bytes.compare(first, 3, "nep") == 0 &&
+         first + 3 < bytes.size() && std::isdigit(static_cast<unsigned char>(bytes[first + 3]));
+}
+
+ModelData read_nep(const std::string &path)
+{
+  Text text(path);
+  const std::vector<std::string> first = text.first_line();
+  const Kind kind = kind_of(text, first.empty() ? "" : first[0]);
+  ModelData data;
+  ModelConfig &config = data.config;
+  read_elements(text, first, config);
+  const int ntypes = config.ntypes();
+  auto own = std::make_unique<NepConfig>();
+  std::vector<double> zbl;
+  if (kind.zbl) {
+    const std::vector<std::string> words = text.line("zbl", "INNER OUTER [FACTOR]");
+    if (words.size() != 2 && words.size() != 3)
+      text.fail(fmt::format("found {} numbers behind zbl, expected 2 or 3", words.size()));
+    for (const std::string &word : words) zbl.push_back(text.number(word));
+  }
+  read_cutoffs(text, ntypes, *own);
+  std::tie(own->n_max_radial, own->n_max_angular) = read_two(text, "n_max", 0);
+  std::tie(own->basis_size_radial, own->basis_size_angular) = read_two(text, "basis_size", 0);
+  read_degrees(text, *own);
+  const int neurons = read_neurons(text);
+  const std::size_t size = own->size(), width = neurons;
+
+  config.rcut = *std::max_element(own->rcut_radial.begin(), own->rcut_radial.end());
+  config.cutoff_source = CutoffSource::input;
+  config.fitting_neuron = {neurons};
+  config.fitting_activation = "tanh";
+  config.fitting_resnet_dt = false;
+  const auto parts = coefficient_parts(*own);
+  const bool flexible = kind.zbl && zbl.size() == 2 && zbl[0] == 0.0 && zbl[1] == 0.0;
+  const std::size_t pairs = static_cast<std::size_t>(ntypes) * (ntypes + 1) / 2;
+
+  Numbers numbers(path, text.rest());
+  const std::size_t nets = kind.version == 3 ? 1 : ntypes, biases = kind.version == 5 ? 1 : 0;
+  numbers.expect(nets == 1 ? "net" : "nets", nets * ((size + 2) * width + biases) + 1);
+  for (const CoefficientPart &part : parts)
+    numbers.expect(part.name == parts[0].name ? "radial coefficients" : "angular coefficients",
+                   static_cast<std::size_t>(part.channels) * part.functions * ntypes * ntypes);
+  numbers.expect("scaler", size);
+  if (flexible) numbers.expect("ZBL", pairs * flexible_numbers);
+  numbers.check();
+
+  config.descriptor = std::move(own);
+  Parameters parameters(config);
+  std::vector<double> energies(ntypes, 0.0);
+  for (std::size_t net = 0; net < nets; ++net) {
+    const auto weights = numbers.take(size * width), bias = numbers.take(width),
+               output = numbers.take(width), own_energy = numbers.take(biases);
+    for (int type = 0; type < ntypes; ++type) {
+      if (nets > 1 && type != static_cast<int>(net)) continue;
+      double *w = parameters.net(type, 0, "w"), *b = parameters.net(type, 0, "b");
+      for (std::size_t n = 0; n < width; ++n) {
+        for (std::size_t d = 0; d < size; ++d) w[d * width + n] = weights[n * size + d];
+        b[n] = -bias[n];
+      }
+      std::copy(output.begin(), output.end(), parameters.net(type, 1, "w"));
+      if (biases > 0) energies[type] = -own_energy[0];
+    }
+  }
+  const double common = numbers.take(1)[0];
+  for (double &energy : energies) energy -= common;
+  for (const CoefficientPart &part : parts) {
+    const auto c = numbers.take(static_cast<std::size_t>(part.channels) * part.functions * ntypes * ntypes);
+    for_coefficients(part.channels, part.functions, ntypes,
+                     [&](int n, int k, int a, int b, std::size_t number) {
+                       const long columns = static_cast<long>(ntypes) * part.functions;
+                       parameters.descriptor(part.name, a)[n * columns + b * part.functions + k] = c[number];
+                     });
+  }
+  const auto scaler = numbers.take(size);
+  data.descriptor_constants["scaler"] = {scaler.begin(), scaler.end()};
+  if (kind.zbl) {
+    const auto rest = flexible ? numbers.take(pairs * flexible_numbers) : std::span<const double>();
+    config.terms.push_back(nep_zbl(zbl, {rest.begin(), rest.end()}, config));
+  }
+  data.parameters = std::move(parameters.values);
+  data.out_bias.assign(ntypes, 0.0);
+  data.bias_atom_e = energies;
+  data.model_def_script = "{}";
+  return data;
+}
+
+std::string not_nep_because(const ModelData &data)
+{
+  const ModelConfig &config = data.config;
+  const std::string other = ": write a .dp file";
+  if (data.kind != ModelKind::native || !config.descriptor || config.descriptor->type() != "nep")
+    return "only models with descriptor nep can be written as nep.txt" + other;
+  if (config.fitting_neuron.size() != 1 || config.fitting_activation != "tanh")
+    return "a nep.txt has one hidden layer with tanh" + other;
+  if (!config.baseline.empty() || config.terms.size() > 1 ||
+      (config.terms.size() == 1 && !is_nep_zbl(*config.terms[0].get())))
+    return "a nep.txt has no terms but the ZBL of NEP, and no baseline" + other;
+  return "";
+}
+
+void write_nep(const std::string &path, const ModelData &data)
+{
+  const ModelConfig &config = data.config;
+  const NepConfig &own = nep(config);
+  const int ntypes = config.ntypes();
+  const std::size_t size = own.size(), width = config.fitting_neuron[0];
+  Parameters parameters(config);
+  parameters.values = data.parameters;
+
+  std::vector<double> energies;
+  for (int type = 0; type < ntypes; ++type)
+    energies.push_back(data.out_bias[type] + data.bias_atom_e[type] + *parameters.net(type, 1, "b"));
+  const bool one_energy = std::all_of(energies.begin(), energies.end(),
+                                      [&](double e) { return std::abs(e - energies[0]) < same; });
+  const std::optional<NepZblText> zbl =
+      config.terms.empty() ? std::nullopt : std::optional(nep_zbl_text(*config.terms[0].get(), config));
+  std::string text = fmt::format("{}{} {} {}\n", one_energy ? "nep4" : "nep5", zbl ? "_zbl" : "", ntypes,
+                                 joined(config.type_map));
+  if (zbl) text += zbl->line + "\n";
+  text += "cutoff";
+  const bool by_element = own.rcut_radial.size() > 1 || own.rcut_angular.size() > 1;
+  const std::vector<double> radial = own.cutoffs(own.rcut_radial, by_element ? ntypes : 1),
+                            angular = own.cutoffs(own.rcut_angular, by_element ? ntypes : 1);
+  for (std::size_t k = 0; k < radial.size(); ++k) text += fmt::format(" {:g} {:g}", radial[k], angular[k]);
+  // largest numbers of neighbors, of which programs make room for lists: those of atoms at usual densities
+  constexpr double atoms_per_volume = 0.15, four_thirds_pi = 4.18879020478639;
+  const auto neighbors = [&](double rcut) {
+    return static_cast<int>(std::ceil(four_thirds_pi * rcut * rcut * rcut * atoms_per_volume));
+  };
+  text += fmt::format(" {} {}\n", neighbors(*std::max_element(radial.begin(), radial.end())),
+                      neighbors(*std::max_element(angular.begin(), angular.end())));
+  text += fmt::format("n_max {} {}\nbasis_size {} {}\n", own.n_max_radial, own.n_max_angular,
+                      own.basis_size_radial, own.basis_size_angular);
+  std::vector<int> flags{own.has_222 ? 2 : 0, own.has_1111, own.has_112,
+                         own.has_123,         own.has_233,  own.has_134};
+  while (flags.size() > 2 && flags.back() == 0) flags.pop_back();
+  text += fmt::format("l_max {} {}\nANN {} 0\n", own.l_max, joined(flags), width);
+
+  const auto add = [&](double number) { text += fmt::format("{:15.7e}\n", number); };
+  for (int type = 0; type < ntypes; ++type) {
+    const double *w = parameters.net(type, 0, "w"), *b = parameters.net(type, 0, "b"),
+                 *output = parameters.net(type, 1, "w");
+    for (std::size_t n = 0; n < width; ++n)
+      for (std::size_t d = 0; d < size; ++d) add(w[d * width + n]);
+    for (std::size_t n = 0; n < width; ++n) add(-b[n]);
+    for (std::size_t n = 0; n < width; ++n) add(output[n]);
+    if (!one_energy) add(-energies[type]);
+  }
+  add(one_energy ? -energies[0] : 0.0);
+  for (const CoefficientPart &part : coefficient_parts(own))
+    for_coefficients(part.channels, part.functions, ntypes, [&](int n, int k, int a, int b, std::size_t) {
+      const long columns = static_cast<long>(ntypes) * part.functions;
+      add(parameters.descriptor(part.name, a)[n * columns + b * part.functions + k]);
+    });
+  for (const double scale : data.descriptor_constants.at("scaler")) add(scale);
+  if (zbl)
+    for (const double number : zbl->numbers) add(number);
+  write_atomically(path, [&](const std::string &name) { write_file(name, text); });
+}
+
+}  // namespace dptrain
