@@ -15,6 +15,23 @@ KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope value_of(const Zbl &zbl, double r)
           bare.slope + t * t * (zbl.cubic + zbl.quartic * t)};
 }
 
+KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope value_of(const NepZbl &zbl, double r)
+{
+  constexpr double pi = 3.14159265358979323846;
+  double phi = 0.0, slope = 0.0;
+  for (int k = 0; k < 4; ++k) {
+    const double term = zbl.part[k] * std::exp(-zbl.rate[k] * r);
+    phi += term;
+    slope -= zbl.rate[k] * term;
+  }
+  const double coulomb = zbl.charges / r, value = coulomb * phi, bare = coulomb * (slope - phi / r);
+  if (r < zbl.inner) return {value, bare};
+  if (r >= zbl.outer) return {0.0, 0.0};
+  const double rate = pi / (zbl.outer - zbl.inner), angle = rate * (r - zbl.inner);
+  const double off = 0.5 * (1.0 + std::cos(angle)), change = -0.5 * rate * std::sin(angle);
+  return {value * off, bare * off + value * change};
+}
+
 /// A straight line, and what bends it at both ends.
 KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope cubic(const double *left, const double *right,
                                                 double step, double t)
@@ -35,8 +52,8 @@ KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope value_of(const PairSpline &spline, dou
   return cubic(knots + 2L * k, knots + 2L * k + 2, spline.step, place - k);
 }
 
-template <class Real> struct ZblPairs {
-  const Zbl *functions;
+template <class Real, class Function> struct ZblPairs {
+  const Function *functions;
   const Real *reach;
   KOKKOS_FORCEINLINE_FUNCTION Real reach_squared(int type) const { return reach[type]; }
   KOKKOS_FORCEINLINE_FUNCTION ValueAndSlope at(int type, double r) const
@@ -79,7 +96,16 @@ template <class Real>
 void add_zbl(const Edges<Real> &edges, const Zbl *functions, const Real *reach_squared,
              double *energies, const PairSlopes &slopes)
 {
-  launch_pairs("dptrain::zbl", edges, ZblPairs<Real>{functions, reach_squared}, energies, slopes);
+  launch_pairs("dptrain::zbl", edges, ZblPairs<Real, Zbl>{functions, reach_squared}, energies,
+               slopes);
+}
+
+template <class Real>
+void add_nep_zbl(const Edges<Real> &edges, const NepZbl *functions, const Real *reach_squared,
+                 double *energies, const PairSlopes &slopes)
+{
+  launch_pairs("dptrain::nep_zbl", edges, ZblPairs<Real, NepZbl>{functions, reach_squared},
+               energies, slopes);
 }
 
 template <class Real>
@@ -93,6 +119,8 @@ void add_pair_spline(const Edges<Real> &edges, const PairSpline &function,
 #define DPTRAIN_INSTANTIATE(Real)                                                                \
   template void add_zbl(const Edges<Real> &, const Zbl *, const Real *, double *,                \
                         const PairSlopes &);                                                     \
+  template void add_nep_zbl(const Edges<Real> &, const NepZbl *, const Real *, double *,         \
+                            const PairSlopes &);                                                 \
   template void add_pair_spline(const Edges<Real> &, const PairSpline &, const Real *, double *, \
                                 const PairSlopes &);
 DPTRAIN_INSTANTIATE(double)

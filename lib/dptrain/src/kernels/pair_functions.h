@@ -16,6 +16,14 @@ struct Zbl {
 /// With the three numbers that make value, slope and curvature zero at `outer`.
 Zbl smooth_zbl(double charges, double screening, double inner, double outer);
 
+/// The screened repulsion of two nuclei as neuroevolution potentials have it: charges / r sum_p part_p exp(-rate_p r), brought to zero
+/// between two distances by a cosine.
+struct NepZbl {
+  double inner = 0.0, outer = 0.0;    ///< Angstrom
+  double charges = 0.0;               ///< Z_i Z_j e^2, eV Angstrom
+  double part[4] = {}, rate[4] = {};  ///< rate: 1/Angstrom
+};
+
 /// A cubic Hermite spline on equal steps; below its first knot a straight line.
 struct PairSpline {
   double begin = 0.0, step = 0.0;  ///< Angstrom
@@ -32,6 +40,9 @@ ValueAndSlope between_knots(const double *left, const double *right, double step
 template <class Real>
 void add_zbl(const Edges<Real> &edges, const Zbl *functions, const Real *reach_squared,
              double *energies, const PairSlopes &slopes);
+template <class Real>
+void add_nep_zbl(const Edges<Real> &edges, const NepZbl *functions, const Real *reach_squared,
+                 double *energies, const PairSlopes &slopes);
 template <class Real>
 void add_pair_spline(const Edges<Real> &edges, const PairSpline &function,
                      const Real *reach_squared, double *energies, const PairSlopes &slopes);

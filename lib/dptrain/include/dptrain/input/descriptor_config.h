@@ -27,6 +27,9 @@ class DescriptorConfig {
   /// Numbers that describe an atom: the inputs of the fitting net.
   virtual int size() const = 0;
 
+  /// Whether layers of the fitting nets add their input to their output, where sizes allow.
+  virtual bool nets_have_skips() const { return true; }
+
   /// Whether its numbers tell how far atoms are from those that a model knows (AtomFeatures); else the last hidden layer does.
   virtual bool measures_distance() const { return false; }
 

@@ -9,6 +9,7 @@
 #include "dptrain/potential/files/pth_file.h"
 #include "io/file.h"
 #include "potential/files/dp_format.h"
+#include "potential/files/nep_file.h"
 #include "potential/files/stored_model.h"
 
 namespace dptrain {
@@ -59,6 +60,9 @@ const std::vector<ModelFormat> &model_formats()
          return Hdf5File::is_hdf5(bytes) && Hdf5File::open(bytes, path).has(checkpoint_group);
        },
        read_model_of_checkpoint, nullptr, nullptr},
+      {"NEP of GPUMD", "nep.txt",
+       [](const std::string &bytes, const std::string &) { return is_nep(bytes); },
+       [](const std::string &path, bool) { return read_nep(path); }, not_nep_because, write_nep},
       // after the checkpoint, which is one, too
       {"model of DeePMD-kit", ".dp",
        [](const std::string &bytes, const std::string &) { return Hdf5File::is_hdf5(bytes); },

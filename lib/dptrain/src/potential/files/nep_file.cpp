@@ -48,7 +48,8 @@ class Text {
     const bool is_there = next_ < lines_.size();
     const std::vector<std::string> words = is_there ? lines_[next_] : std::vector<std::string>();
     ++next_;
-    if (words.empty()) fail(fmt::format("the file ends before '{} {}': copy it again", name, usage));
+    if (words.empty())
+      fail(fmt::format("the file ends before '{} {}': copy it again", name, usage));
     if (words[0] != name)
       fail(fmt::format("found '{}', expected '{} {}': this is no nep.txt that this version knows",
                        words[0], name, usage));
@@ -127,10 +128,11 @@ Kind kind_of(const Text &text, const std::string &token)
                            : word.starts_with("_dipole")         ? "dipole moments, no energy"
                            : word.starts_with("_polarizability") ? "polarizabilities, no energy"
                            : word.starts_with("_temperature")    ? "a temperature as an input"
-                                                                 : "what this version does not know";
-  text.fail(fmt::format("a '{}' has {}, which is not read: use a potential nep3, nep4 or nep5, with "
-                        "_zbl or without",
-                        token, what));
+                                                              : "what this version does not know";
+  text.fail(
+      fmt::format("a '{}' has {}, which is not read: use a potential nep3, nep4 or nep5, with "
+                  "_zbl or without",
+                  token, what));
 }
 
 void read_elements(Text &text, const std::vector<std::string> &words, ModelConfig &config)
@@ -143,7 +145,8 @@ void read_elements(Text &text, const std::vector<std::string> &words, ModelConfi
     constexpr int last = 94;  // Pu
     if (atomic_number(words[k]) > last)
       text.fail(fmt::format("found '{}', which is no element up to Pu", words[k]));
-    if (std::find(config.type_map.begin(), config.type_map.end(), words[k]) != config.type_map.end())
+    if (std::find(config.type_map.begin(), config.type_map.end(), words[k]) !=
+        config.type_map.end())
       text.fail(fmt::format("names {} twice", words[k]));
     config.type_map.push_back(words[k]);
   }
@@ -158,21 +161,24 @@ std::vector<double> shortened(const std::vector<double> &list)
 
 void read_cutoffs(Text &text, int ntypes, NepConfig &own)
 {
-  const std::string usage = "RADIAL ANGULAR (of all elements, or of each) and two numbers of neighbors";
+  const std::string usage =
+      "RADIAL ANGULAR (of all elements, or of each) and two numbers of neighbors";
   const std::vector<std::string> words = text.line("cutoff", usage);
   const std::size_t pairs = words.size() == 4 ? 1 : ntypes;
   if (words.size() != 2 * pairs + 2)
-    text.fail(fmt::format("found {} numbers behind cutoff, expected 4, or {} with cutoffs of each of "
-                          "the {} elements",
-                          words.size(), 2 * ntypes + 2, ntypes));
+    text.fail(
+        fmt::format("found {} numbers behind cutoff, expected 4, or {} with cutoffs of each of "
+                    "the {} elements",
+                    words.size(), 2 * ntypes + 2, ntypes));
   std::vector<double> radial, angular;
   for (std::size_t k = 0; k < pairs; ++k) {
     radial.push_back(text.number(words[2 * k]));
     angular.push_back(text.number(words[2 * k + 1]));
     if (!(angular.back() > 0.0 && angular.back() <= radial.back()))
-      text.fail(fmt::format("found cutoffs {} and {}: the second, of the angular part, must be above 0 "
-                            "and not above the first",
-                            words[2 * k], words[2 * k + 1]));
+      text.fail(
+          fmt::format("found cutoffs {} and {}: the second, of the angular part, must be above 0 "
+                      "and not above the first",
+                      words[2 * k], words[2 * k + 1]));
   }
   own.rcut_radial = shortened(radial);
   own.rcut_angular = shortened(angular);
@@ -186,7 +192,8 @@ void read_degrees(Text &text, NepConfig &own)
     text.fail(fmt::format("found {} numbers behind l_max, expected 1 to 7", words.size()));
   own.l_max = text.whole(words[0], 1);
   constexpr int most = 8;
-  if (own.l_max > most) text.fail(fmt::format("found l_max {}, at most {} is possible", own.l_max, most));
+  if (own.l_max > most)
+    text.fail(fmt::format("found l_max {}, at most {} is possible", own.l_max, most));
   const std::tuple<bool NepConfig::*, int, const char *> flags[] = {
       {&NepConfig::has_222, 2, "222"}, {&NepConfig::has_1111, 1, "1111"},
       {&NepConfig::has_112, 2, "112"}, {&NepConfig::has_123, 3, "123"},
@@ -210,11 +217,13 @@ std::pair<int, int> read_two(Text &text, const std::string &name, int least)
 int read_neurons(Text &text)
 {
   const std::vector<std::string> words = text.line("ANN", "NEURONS 0");
-  if (words.size() != 2) text.fail(fmt::format("found {} numbers behind ANN, expected 2", words.size()));
+  if (words.size() != 2)
+    text.fail(fmt::format("found {} numbers behind ANN, expected 2", words.size()));
   if (text.whole(words[1], 0) != 0)
-    text.fail(fmt::format("a second hidden layer with {} neurons, which no program for MD reads: use a "
-                          "potential with one",
-                          words[1]));
+    text.fail(
+        fmt::format("a second hidden layer with {} neurons, which no program for MD reads: use a "
+                    "potential with one",
+                    words[1]));
   return text.whole(words[0], 1);
 }
 
@@ -275,7 +284,8 @@ class Parameters {
   }
   double *net(int type, int layer, const char *name)
   {
-    return at(fmt::format("/model/fitting/nets/networks/{}/layers/{}/@variables/{}", type, layer, name));
+    return at(
+        fmt::format("/model/fitting/nets/networks/{}/layers/{}/@variables/{}", type, layer, name));
   }
   std::vector<double> values;
 
@@ -375,12 +385,13 @@ ModelData read_nep(const std::string &path)
   const double common = numbers.take(1)[0];
   for (double &energy : energies) energy -= common;
   for (const CoefficientPart &part : parts) {
-    const auto c = numbers.take(static_cast<std::size_t>(part.channels) * part.functions * ntypes * ntypes);
-    for_coefficients(part.channels, part.functions, ntypes,
-                     [&](int n, int k, int a, int b, std::size_t number) {
-                       const long columns = static_cast<long>(ntypes) * part.functions;
-                       parameters.descriptor(part.name, a)[n * columns + b * part.functions + k] = c[number];
-                     });
+    const auto c =
+        numbers.take(static_cast<std::size_t>(part.channels) * part.functions * ntypes * ntypes);
+    for_coefficients(
+        part.channels, part.functions, ntypes, [&](int n, int k, int a, int b, std::size_t number) {
+          const long columns = static_cast<long>(ntypes) * part.functions;
+          parameters.descriptor(part.name, a)[n * columns + b * part.functions + k] = c[number];
+        });
   }
   const auto scaler = numbers.take(size);
   data.descriptor_constants["scaler"] = {scaler.begin(), scaler.end()};
@@ -420,19 +431,22 @@ void write_nep(const std::string &path, const ModelData &data)
 
   std::vector<double> energies;
   for (int type = 0; type < ntypes; ++type)
-    energies.push_back(data.out_bias[type] + data.bias_atom_e[type] + *parameters.net(type, 1, "b"));
+    energies.push_back(data.out_bias[type] + data.bias_atom_e[type] +
+                       *parameters.net(type, 1, "b"));
   const bool one_energy = std::all_of(energies.begin(), energies.end(),
                                       [&](double e) { return std::abs(e - energies[0]) < same; });
   const std::optional<NepZblText> zbl =
-      config.terms.empty() ? std::nullopt : std::optional(nep_zbl_text(*config.terms[0].get(), config));
-  std::string text = fmt::format("{}{} {} {}\n", one_energy ? "nep4" : "nep5", zbl ? "_zbl" : "", ntypes,
-                                 joined(config.type_map));
+      config.terms.empty() ? std::nullopt
+                           : std::optional(nep_zbl_text(*config.terms[0].get(), config));
+  std::string text = fmt::format("{}{} {} {}\n", one_energy ? "nep4" : "nep5", zbl ? "_zbl" : "",
+                                 ntypes, joined(config.type_map));
   if (zbl) text += zbl->line + "\n";
   text += "cutoff";
   const bool by_element = own.rcut_radial.size() > 1 || own.rcut_angular.size() > 1;
   const std::vector<double> radial = own.cutoffs(own.rcut_radial, by_element ? ntypes : 1),
                             angular = own.cutoffs(own.rcut_angular, by_element ? ntypes : 1);
-  for (std::size_t k = 0; k < radial.size(); ++k) text += fmt::format(" {:g} {:g}", radial[k], angular[k]);
+  for (std::size_t k = 0; k < radial.size(); ++k)
+    text += fmt::format(" {:g} {:g}", radial[k], angular[k]);
   // largest numbers of neighbors, of which programs make room for lists: those of atoms at usual densities
   constexpr double atoms_per_volume = 0.15, four_thirds_pi = 4.18879020478639;
   const auto neighbors = [&](double rcut) {
@@ -459,10 +473,11 @@ void write_nep(const std::string &path, const ModelData &data)
   }
   add(one_energy ? -energies[0] : 0.0);
   for (const CoefficientPart &part : coefficient_parts(own))
-    for_coefficients(part.channels, part.functions, ntypes, [&](int n, int k, int a, int b, std::size_t) {
-      const long columns = static_cast<long>(ntypes) * part.functions;
-      add(parameters.descriptor(part.name, a)[n * columns + b * part.functions + k]);
-    });
+    for_coefficients(
+        part.channels, part.functions, ntypes, [&](int n, int k, int a, int b, std::size_t) {
+          const long columns = static_cast<long>(ntypes) * part.functions;
+          add(parameters.descriptor(part.name, a)[n * columns + b * part.functions + k]);
+        });
   for (const double scale : data.descriptor_constants.at("scaler")) add(scale);
   if (zbl)
     for (const double number : zbl->numbers) add(number);

@@ -15,6 +15,7 @@ NetworkShape fitting_shape(const ModelConfig &config)
   shape.activation = config.fitting_activation;
   shape.resnet_dt = config.fitting_resnet_dt;
   shape.output = true;
+  shape.skips = config.descriptor->nets_have_skips();
   return shape;
 }
 

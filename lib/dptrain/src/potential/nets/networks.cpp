@@ -13,8 +13,9 @@ std::string layer_name(const std::string &name, int net, std::size_t layer)
 }
 
 // Of a layer with an activation: 1 where the input is added, 2 where it is added to both halves.
-int skip_of(int in, int out)
+int skip_of(const NetworkShape &shape, int in, int out)
 {
+  if (!shape.skips) return 0;
   return out == in ? 1 : (out == 2 * in ? 2 : 0);
 }
 
@@ -52,7 +53,7 @@ void add_network_blocks(const std::string &name, int number, const NetworkShape 
       const std::string layer = layer_name(name, net, k);
       add_block(layer + "w", {in, out}, trainable.at(k), blocks);
       add_block(layer + "b", {out}, trainable.at(k), blocks);
-      if (hidden && shape.resnet_dt && skip_of(in, out) > 0)
+      if (hidden && shape.resnet_dt && skip_of(shape, in, out) > 0)
         add_block(layer + "idt", {out}, trainable.at(k), blocks);
     });
 }
@@ -71,7 +72,7 @@ std::vector<Mlp> networks(const std::string &name, int number, const NetworkShap
       layer.in = in;
       layer.out = out;
       layer.activation = kernels::Activation::from_name(hidden ? shape.activation : "linear");
-      layer.skip = hidden ? skip_of(in, out) : 0;
+      layer.skip = hidden ? skip_of(shape, in, out) : 0;
       layer.w = offsets.at(place + "w");
       layer.b = offsets.at(place + "b");
       layer.has_idt = layer.skip > 0 && shape.resnet_dt;

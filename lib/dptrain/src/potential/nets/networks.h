@@ -12,11 +12,11 @@ namespace dptrain {
 /// The shape that several nets have in common.
 struct NetworkShape {
   int inputs = 1;
-  std::vector<int>
-      hidden;  ///< outputs of the layers with an activation and, where sizes allow, a skip connection
+  std::vector<int> hidden;  ///< outputs of the layers with an activation
   std::string activation;
   bool resnet_dt = false;  ///< layers with a skip connection have a factor for each output
   bool output = false;     ///< a linear layer with one output follows
+  bool skips = true;       ///< where sizes allow, the input of a layer is added to its output
 
   std::size_t num_layers() const { return hidden.size() + (output ? 1 : 0); }
 };

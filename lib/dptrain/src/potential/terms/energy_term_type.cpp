@@ -5,6 +5,7 @@
 
 #include "base/advice.h"
 #include "potential/terms/charge_term.h"
+#include "potential/terms/nep_zbl_term.h"
 #include "potential/terms/table_term.h"
 #include "potential/terms/zbl_term.h"
 
@@ -20,6 +21,7 @@ Types made_here()
   types.push_back(make_zbl_type());
   types.push_back(make_table_type());
   types.push_back(make_charge_type());
+  types.push_back(make_nep_zbl_type());
   return types;
 }
 

@@ -20,6 +20,7 @@ class NepConfig final : public DescriptorConfig {
   int size() const override { return n_max_radial + 1 + (n_max_angular + 1) * blocks(); }
   /// Of the numbers that the angular coefficients give, one for each channel in each.
   int blocks() const;
+  bool nets_have_skips() const override { return false; }
   bool measures_distance() const override { return true; }
   const Keys<DescriptorConfig> &table() const override;
   void complete(JsonReader &section, ModelConfig &model) override;
